@@ -15,8 +15,8 @@
 #include "app/commands.h"
 #include "app/verify_case.h"
 #include "base/comm.h"
-#include "base/json.h"
 #include "base/log.h"
+#include "base/table.h"
 #include "kernels/backends.h"
 #include "solve/solver.h"
 
@@ -173,39 +173,36 @@ static bool is_correct(const struct orders *orders)
 }
 
 static void report_case(enum verify_kind kind, int dimensions, const struct orders *orders,
-                        struct json *json)
+                        struct table *table, struct json *json)
 {
-    const bool in_time = orders->wanted == 2;
-    char time[64] = "";
-    snprintf(time, sizeof time, "  %10.3e %10.3e  %6.3f", orders->time_error[0],
-             orders->time_error[LEVELS - 1], orders->time);
-    log_info("  %-22s %dD  %10.3e %10.3e  %6.3f%s  %s", verify_kind_name(kind), dimensions,
-             orders->space_error[0], orders->space_error[LEVELS - 1], orders->space,
-             in_time ? time : "", is_correct(orders) ? "ok" : "WRONG");
-    json_begin(json, NULL, '{');
-    json_string(json, "boundary", verify_kind_name(kind));
-    json_int(json, "dimensions", dimensions);
-    json_real(json, "order_in_space", orders->space);
-    json_real(json, "finest_space_error_K", orders->space_error[LEVELS - 1]);
-    if (in_time) {
-        json_real(json, "order_in_time", orders->time);
-        json_real(json, "finest_time_error_K", orders->time_error[LEVELS - 1]);
+    const double *space = orders->space_error;
+    const double *time = orders->time_error;
+    table_row_begin(table, json);
+    table_text(table, "boundary", "boundary", -22, verify_kind_name(kind));
+    table_int(table, "dimensions", NULL, 0, dimensions);
+    table_text(table, NULL, "", -2, (const char[]){(char)('0' + dimensions), 'D', '\0'});
+    table_real(table, NULL, "space: coarse", 13, -3, space[0]);
+    table_real(table, "finest_space_error_K", "fine", 10, -3, space[LEVELS - 1]);
+    table_real(table, "order_in_space", "order", 7, 3, orders->space);
+    if (orders->wanted == 2) {
+        table_real(table, NULL, "time: coarse", 13, -3, time[0]);
+        table_real(table, "finest_time_error_K", "fine", 10, -3, time[LEVELS - 1]);
+        table_real(table, "order_in_time", "order", 7, 3, orders->time);
     }
     json_bool(json, "ok", is_correct(orders));
-    json_end(json, '}');
+    table_text(table, NULL, "", -6, is_correct(orders) ? " ok" : " WRONG");
+    table_row_end(table);
 }
 
 static enum status verify_all(int order, struct json *json, int *wrong)
 {
+    struct table table = {.has_heading = false};
     if (order == 2) {
         log_info("forward Euler, 7-point Laplacian, float64; errors are root mean squares in K");
-        log_info("  %-22s     %21s  %6s  %21s  %6s", "boundary", "space: coarse     fine", "order",
-                 "time: coarse     fine", "order");
     } else {
         log_info("forward Euler, stencil of order %d, float64; errors of means over cells, root "
                  "mean squares in K",
                  order);
-        log_info("  %-22s     %21s  %6s", "boundary", "space: coarse     fine", "order");
     }
     json_begin(json, NULL, '{');
     json_begin(json, "rows", '[');
@@ -213,7 +210,7 @@ static enum status verify_all(int order, struct json *json, int *wrong)
         for (int dimensions = 1; dimensions <= AXIS_COUNT; dimensions++) {
             struct orders orders = {.wanted = order};
             TRY(measure_orders((enum verify_kind)kind, dimensions, &orders));
-            report_case((enum verify_kind)kind, dimensions, &orders, json);
+            report_case((enum verify_kind)kind, dimensions, &orders, &table, json);
             *wrong += is_correct(&orders) ? 0 : 1;
         }
     }

@@ -2,6 +2,7 @@
 
 #include <inttypes.h>
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/log.h"
@@ -75,7 +76,7 @@ void table_real(struct table *table, const char *key, const char *heading, int w
                 double value)
 {
     char text[64];
-    snprintf(text, sizeof text, "%.*f", decimals, value);
+    snprintf(text, sizeof text, decimals < 0 ? "%.*e" : "%.*f", abs(decimals), value);
     put(table, heading, width, isfinite(value) ? text : "-");
     if (table->json != NULL && key != NULL) {
         json_real(table->json, key, value);

@@ -28,7 +28,7 @@ void table_text(struct table *table, const char *key, const char *heading, int w
 void table_int(struct table *table, const char *key, const char *heading, int width, int64_t value);
 /* In JSON only. */
 void table_int3(struct table *table, const char *key, const int64_t value[3]);
-/* Shows "-" for NaN and infinities. */
+/* Shows "-" for NaN and infinities. `decimals`: negative: with an exponent. */
 void table_real(struct table *table, const char *key, const char *heading, int width, int decimals,
                 double value);
 

@@ -10,6 +10,7 @@
 
 #include "base/comm.h"
 #include "base/log.h"
+#include "base/table.h"
 #include "base/version.h"
 #include "doctor/doctor.h"
 #include "io/hdf5/h5_about.h"
@@ -194,21 +195,27 @@ static double bandwidth(const struct doctor_pair *pair)
     return pair->seconds > 0 ? DOCTOR_PAIR_BYTES / pair->seconds * 1e-9 : 0;
 }
 
-static void print_pairs(const struct doctor *doctor)
+static void report_pairs(const struct doctor *doctor, struct json *json)
 {
+    struct table table = {.has_heading = false};
     if (doctor->npairs > 0) {
-        log_info("ranks   transport    GB/s each way, both at once, %d MiB",
-                 DOCTOR_PAIR_BYTES >> 20);
+        log_info("GB/s each way between two ranks, both at once, %d MiB", DOCTOR_PAIR_BYTES >> 20);
     }
+    json_begin(json, "pairs", '[');
     for (int p = 0; p < doctor->npairs; p++) {
         const struct doctor_pair *pair = &doctor->pairs[p];
-        if (pair->works) {
-            log_info("%2d %2d   %-12s %.3g", pair->a, pair->b, pair->transport, bandwidth(pair));
-        } else {
-            log_info("%2d %2d   %-12s does not work: %s", pair->a, pair->b, pair->transport,
-                     pair->why);
-        }
+        table_row_begin(&table, json);
+        table_int(&table, "a", "rank", 4, pair->a);
+        table_int(&table, "b", "rank", 4, pair->b);
+        table_text(&table, "transport", "transport", -12, pair->transport);
+        json_bool(json, "works", pair->works);
+        table_int(&table, "bytes", NULL, 0, DOCTOR_PAIR_BYTES);
+        table_real(&table, "bandwidth_GBs", "GB/s", 8, 2, bandwidth(pair));
+        table_text(&table, NULL, "", -1, pair->works ? "" : "does not work:");
+        table_text(&table, "why_not", "", -1, pair->why);
+        table_row_end(&table);
     }
+    json_end(json, ']');
 }
 
 static int count_wrong(const struct doctor *doctor)
@@ -220,80 +227,59 @@ static int count_wrong(const struct doctor *doctor)
     return count;
 }
 
-static void print_findings(const struct doctor *doctor)
+static void report_findings(const struct doctor *doctor, struct json *json)
 {
+    json_begin(json, "findings", '[');
     for (int f = 0; f < doctor->nfindings; f++) {
         const struct finding *finding = &doctor->findings[f];
         log_info("%s %s", finding->wrong ? "WRONG:" : "note: ", finding->what);
         log_info("       %s", finding->fix);
+        json_begin(json, NULL, '{');
+        json_bool(json, "wrong", finding->wrong);
+        json_string(json, "what", finding->what);
+        json_string(json, "fix", finding->fix);
+        json_end(json, '}');
     }
+    json_end(json, ']');
     if (count_wrong(doctor) == 0) {
         log_info("no problems found");
     }
 }
 
-static void write_pairs(struct json *json, const struct doctor *doctor)
-{
-    json_begin(json, "pairs", '[');
-    for (int p = 0; p < doctor->npairs; p++) {
-        const struct doctor_pair *pair = &doctor->pairs[p];
-        json_begin(json, NULL, '{');
-        json_int(json, "a", pair->a);
-        json_int(json, "b", pair->b);
-        json_string(json, "transport", pair->transport);
-        json_bool(json, "works", pair->works);
-        json_string(json, "why_not", pair->why);
-        json_int(json, "bytes", DOCTOR_PAIR_BYTES);
-        json_real(json, "bandwidth_GBs", bandwidth(pair));
-        json_end(json, '}');
-    }
-    json_end(json, ']');
-}
-
-static enum status write_json(const struct doctor *doctor)
+static void report_libraries(const struct doctor *doctor, struct json *json)
 {
     static const char *const sends[] = {"not needed", "yes", "no"};
     const struct doctor_facts *facts = &doctor->facts;
-    struct json json;
-    TRY(json_open(&json));
-    json_begin(&json, NULL, '{');
-    json_string(&json, "version", ISOTHERM_VERSION);
-    json_int(&json, "ranks", facts->nranks);
-    json_string(&json, "backend", facts->backend);
-    json_string(&json, "backend_reason", doctor->backend_reason);
-    json_string(&json, "driver", doctor->info.driver);
-    json_string(&json, "mpi", doctor->mpi);
-    json_string(&json, "mpi_threads", level_name(facts->thread_level));
-    json_string(&json, "mpi_says_cuda", mpi_hint_name(facts->hints.cuda));
-    json_string(&json, "mpi_says_rocm", mpi_hint_name(facts->hints.rocm));
-    json_string(&json, "device_buffers_travel", sends[facts->device_send]);
-    json_string(&json, "device_buffers_fail", facts->device_send_error);
-    json_string(&json, "hdf5", doctor->hdf5.version);
-    json_bool(&json, "hdf5_parallel", facts->hdf5_parallel);
-    json_string(&json, "locking_fails", facts->lock_fails);
-    rank_facts_json(&json, doctor->ranks, facts->nranks);
-    write_pairs(&json, doctor);
-    json_begin(&json, "findings", '[');
-    for (int f = 0; f < doctor->nfindings; f++) {
-        json_begin(&json, NULL, '{');
-        json_bool(&json, "wrong", doctor->findings[f].wrong);
-        json_string(&json, "what", doctor->findings[f].what);
-        json_string(&json, "fix", doctor->findings[f].fix);
-        json_end(&json, '}');
-    }
-    json_end(&json, ']');
-    json_end(&json, '}');
-    return json_save(&json, options.json);
+    json_string(json, "version", ISOTHERM_VERSION);
+    json_int(json, "ranks", facts->nranks);
+    json_string(json, "backend", facts->backend);
+    json_string(json, "backend_reason", doctor->backend_reason);
+    json_string(json, "driver", doctor->info.driver);
+    json_string(json, "mpi", doctor->mpi);
+    json_string(json, "mpi_threads", level_name(facts->thread_level));
+    json_string(json, "mpi_says_cuda", mpi_hint_name(facts->hints.cuda));
+    json_string(json, "mpi_says_rocm", mpi_hint_name(facts->hints.rocm));
+    json_string(json, "device_buffers_travel", sends[facts->device_send]);
+    json_string(json, "device_buffers_fail", facts->device_send_error);
+    json_string(json, "hdf5", doctor->hdf5.version);
+    json_bool(json, "hdf5_parallel", facts->hdf5_parallel);
+    json_string(json, "locking_fails", facts->lock_fails);
+    print_libraries(doctor);
 }
 
 /* On rank 0. */
 static enum status print_report(const struct doctor *doctor)
 {
-    print_libraries(doctor);
+    struct json json;
+    TRY(json_open(&json));
+    json_begin(&json, NULL, '{');
+    report_libraries(doctor, &json);
     print_ranks(doctor);
-    print_pairs(doctor);
-    print_findings(doctor);
-    TRY(options.json != NULL ? write_json(doctor) : STATUS_OK);
+    rank_facts_json(&json, doctor->ranks, doctor->facts.nranks);
+    report_pairs(doctor, &json);
+    report_findings(doctor, &json);
+    json_end(&json, '}');
+    TRY(json_finish(&json, STATUS_OK, options.json));
     const int wrong = count_wrong(doctor);
     return wrong == 0 ? STATUS_OK
                       : fail(STATUS_UNFIT, "%d problem%s", wrong, wrong == 1 ? "" : "s");
