@@ -1,6 +1,7 @@
 /* Status, messages, small files, work divided among threads. */
 #include <fcntl.h>
 #include <ftw.h>
+#include <math.h>
 #include <omp.h>
 #include <stdatomic.h>
 #include <stdio.h>
@@ -12,6 +13,7 @@
 #include "base/file.h"
 #include "base/log.h"
 #include "base/status.h"
+#include "base/table.h"
 #include "base/thread.h"
 #include "tests/test.h"
 
@@ -385,6 +387,35 @@ TEST(the_first_failure_is_told)
         }
     }
     omp_set_num_threads(1);
+}
+
+/* The same value in both, and each only where it has a key or a heading. */
+TEST(a_row_is_a_line_and_an_object)
+{
+    struct json json;
+    struct table table = {.has_heading = false};
+    assert_int_equal(json_open(&json), STATUS_OK);
+    json_begin(&json, NULL, '[');
+    for (int row = 0; row < 2; row++) {
+        table_row_begin(&table, row == 0 ? &json : NULL);
+        table_text(&table, "kernel", "kernel", -8, "copy");
+        table_int(&table, "calls", NULL, 0, 3);
+        table_int3(&table, "cells", (const int64_t[]){4, 5, 6});
+        table_real(&table, "ms", "ms", 6, 2, 1.25);
+        table_real(&table, NULL, "error", 8, -1, 0.5);
+        table_real(&table, "joules", "J", 4, 1, NAN);
+        table_text(&table, NULL, "", -1, row == 0 ? "" : "and more");
+        table_row_end(&table);
+        assert_string_equal(table.line, row == 0 ? "  copy       1.25  5.0e-01    -"
+                                                 : "  copy       1.25  5.0e-01    - and more");
+    }
+    assert_string_equal(table.heading, "  kernel       ms    error    J  ");
+    json_end(&json, ']');
+    fflush(json.stream);
+    assert_string_equal(json.text, "[\n  {\n    \"kernel\": \"copy\",\n    \"calls\": 3,\n"
+                                   "    \"cells\": [4, 5, 6],\n    \"ms\": 1.25,\n"
+                                   "    \"joules\": null\n  }\n]");
+    json_discard(&json);
 }
 
 TEST_MAIN(make_folder, remove_folder)
