@@ -28,6 +28,7 @@ class Isotherm(CMakePackage, CudaPackage, ROCmPackage):
     depends_on("cxx", type="build", when="+rocm")
     depends_on("cmake@3.25:", type="build")
     depends_on("pkgconfig", type="build")
+    depends_on("help2man", type="build")
     depends_on("mpi")
     depends_on("hdf5+mpi")
     depends_on("hwloc")
