@@ -278,13 +278,19 @@ static enum status write_problem(const struct scene *scene, double dt, int steps
     return STATUS_OK;
 }
 
-static void choose_steps(const struct scene *scene, double *dt, int *steps)
+/* dt with alpha dt sum 1/h^2 = fourier. */
+static double step_of(const struct scene *scene, double fourier)
 {
     double inverse = 0;
     for (int axis = 0; axis < scene->dimensions; axis++) {
         inverse += 1.0 / (scene->mode[axis].h * scene->mode[axis].h);
     }
-    *dt = FOURIER * HEAT_CAPACITY_VOLUME / CONDUCTIVITY / inverse;
+    return fourier * HEAT_CAPACITY_VOLUME / CONDUCTIVITY / inverse;
+}
+
+static void choose_steps(const struct scene *scene, double *dt, int *steps)
+{
+    *dt = step_of(scene, FOURIER);
     *steps = (int)ceil(DECAY / scene->rate / *dt);
 }
 
@@ -309,14 +315,9 @@ enum status verify_problem_of_order(enum verify_kind kind, int order, int dimens
     const int cells = coarsest[order] * (level == 0 ? 4 : level == 1 ? 6 : 9) / 4;
     static const double fourier = 0.15; /* of the stiffest closure at most 2 / 12.3 */
     struct scene scene;
-    double inverse = 0;
     make_scene(kind, dimensions, cells, false, &scene);
-    for (int axis = 0; axis < dimensions; axis++) {
-        inverse += 1.0 / (scene.mode[axis].h * scene.mode[axis].h);
-    }
     const double end = DECAY / 4 / scene.rate; /* the same for all levels */
-    const double most = fourier * HEAT_CAPACITY_VOLUME / CONDUCTIVITY / inverse;
-    const int steps = (int)ceil(end / most);
+    const int steps = (int)ceil(end / step_of(&scene, fourier));
     const double dt = end / steps;
     scene.order = order;
     scene.rate = -log1p(-scene.rate * dt) / dt;

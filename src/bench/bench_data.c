@@ -143,6 +143,30 @@ void bench_wide_args(int radius, const struct layout *layout, struct coefficient
     }
 }
 
+enum status bench_settings(const int64_t cells[AXIS_COUNT], const bool around[AXIS_COUNT],
+                           const char *initial, const char *run, struct settings **settings)
+{
+    char text[2048];
+    const char *face[AXIS_COUNT];
+    for (int axis = 0; axis < AXIS_COUNT; axis++) {
+        face[axis] = around[axis] ? "{type: periodic}" : "{type: temperature, value: 300}";
+    }
+    const int64_t *n = cells;
+    snprintf(text, sizeof text,
+             "title: bench\n"
+             "grid: {cells: [%" PRId64 ", %" PRId64 ", %" PRId64 "], lower: [0, 0, 0], "
+             "upper: [%" PRId64 ", %" PRId64 ", %" PRId64 "]}\n"
+             "material: {conductivity: 1, density: 1, heat_capacity: 1}\n"
+             "initial: [{%s}]\n"
+             "boundary: {x_min: %s, x_max: %s, y_min: %s, y_max: %s, z_min: %s, z_max: %s}\n"
+             "time: {steps: 1000000, dt: auto, safety: 0.9}\n"
+             "run: {%swatch: {every: 0}}\n"
+             "output: {directory: none, history: {every: 0}}\n",
+             n[0], n[1], n[2], n[0], n[1], n[2], initial, face[0], face[0], face[1], face[1],
+             face[2], face[2], run);
+    return settings_read_text("bench", text, NULL, 0, settings);
+}
+
 enum status bench_ask_for_sums(const struct backend *backend, struct device *device,
                                struct queue *queue, struct exact_sum **d_sums,
                                struct coefficients *args)

@@ -3,6 +3,7 @@
 #ifndef ISOTHERM_BENCH_BENCH_DATA_H
 #define ISOTHERM_BENCH_BENCH_DATA_H
 
+#include "config/settings.h"
 #include "kernels/study/study.h"
 
 /* Fill the cells and the halo of a field. Neighbours differ, and their sums round. `study` NULL: a
@@ -14,6 +15,12 @@ enum status bench_fill(const struct backend *backend, struct device *device, str
 /* The coefficients of a step with a wider stencil for a field of this layout, with six faces of a
  * given temperature. */
 void bench_wide_args(int radius, const struct layout *layout, struct coefficients *args);
+
+/* A problem with cells of 1 m, periodic along the axes of `around`, else with faces of 300 K.
+ * `initial` is the entry of that list, `run` has keys of that section, each followed by a comma. */
+enum status bench_settings(const int64_t cells[AXIS_COUNT], const bool around[AXIS_COUNT],
+                           const char *initial, const char *run,
+                           struct settings **settings) MUST_CHECK;
 
 /* Ask for the sums that the heat ledger of a run needs with faces of mixed types: those of fixed
  * temperature and of convection, here all but two. Queued. *d_sums: device memory, to be freed by

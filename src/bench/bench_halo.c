@@ -109,32 +109,23 @@ static enum status make_settings(const struct halo_bench *bench, const char *pre
                                  const char *transport, const char *overlap, const char *passes,
                                  struct settings **settings)
 {
-    char text[2048];
+    char run[256];
     int dims[AXIS_COUNT] = {0, 0, 0};
+    int64_t cells[AXIS_COUNT];
+    bool around[AXIS_COUNT];
     TRY_MPI(MPI_Dims_create(bench->nranks, AXIS_COUNT, dims));
     /* dims has the largest first, and z is the best axis to divide */
     const int blocks[AXIS_COUNT] = {dims[2], dims[1], dims[0]};
-    long long cells[AXIS_COUNT];
-    const char *boundary[AXIS_COUNT];
     for (int axis = 0; axis < AXIS_COUNT; axis++) {
-        const bool around = blocks[axis] > 1 || axis == AXIS_Z;
-        cells[axis] = (long long)bench->size[axis] * blocks[axis];
-        boundary[axis] = around ? "{type: periodic}" : "{type: temperature, value: 300}";
+        around[axis] = blocks[axis] > 1 || axis == AXIS_Z;
+        cells[axis] = bench->size[axis] * blocks[axis];
     }
-    snprintf(text, sizeof text,
-             "title: bench\n"
-             "grid: {cells: [%lld, %lld, %lld], lower: [0, 0, 0], upper: [%lld, %lld, %lld]}\n"
-             "material: {conductivity: 1, density: 1, heat_capacity: 1}\n"
-             "initial: [{uniform: {value: 300}}]\n"
-             "boundary: {x_min: %s, x_max: %s, y_min: %s, y_max: %s, z_min: %s, z_max: %s}\n"
-             "time: {steps: 1000000, dt: auto, safety: 0.9}\n"
-             "run: {backend: %s, precision: %s, decomposition: [%d, %d, %d],\n"
-             "      steps_per_pass: %s, halo: {transport: %s, overlap: %s}, watch: {every: 0}}\n"
-             "output: {directory: none, history: {every: 0}}\n",
-             cells[0], cells[1], cells[2], cells[0], cells[1], cells[2], boundary[0], boundary[0],
-             boundary[1], boundary[1], boundary[2], boundary[2], bench->backend->name, precision,
-             blocks[0], blocks[1], blocks[2], passes, transport, overlap);
-    return settings_read_text("bench", text, NULL, 0, settings);
+    snprintf(run, sizeof run,
+             "backend: %s, precision: %s, decomposition: [%d, %d, %d], steps_per_pass: %s, "
+             "halo: {transport: %s, overlap: %s}, ",
+             bench->backend->name, precision, blocks[0], blocks[1], blocks[2], passes, transport,
+             overlap);
+    return bench_settings(cells, around, "uniform: {value: 300}", run, settings);
 }
 
 static enum status run_batch(struct stepper *stepper, int64_t steps, double *seconds)

@@ -345,21 +345,12 @@ static void report(struct io_bench *bench, double copy, struct json *json)
 
 static enum status make_settings(const struct bench_request *request, struct settings **settings)
 {
-    char text[1024];
-    const long long n[AXIS_COUNT] = {(long long)request->size[0], (long long)request->size[1],
-                                     (long long)request->size[2]};
-    snprintf(text, sizeof text,
-             "title: bench\n"
-             "grid: {cells: [%lld, %lld, %lld], lower: [0, 0, 0], upper: [%lld, %lld, %lld]}\n"
-             "material: {conductivity: 1, density: 1, heat_capacity: 1}\n"
-             "initial: [{expression: {value: \"300 + 10*sin(x)*sin(0.3*y) + 0.1*z\"}}]\n"
-             "boundary: {x_min: {type: periodic}, x_max: {type: periodic}, y_min: {type: periodic},"
-             " y_max: {type: periodic}, z_min: {type: periodic}, z_max: {type: periodic}}\n"
-             "time: {steps: 1, dt: auto, safety: 0.9}\n"
-             "run: {backend: %.20s, precision: float64, watch: {every: 0}}\n"
-             "output: {directory: none, history: {every: 0}}\n",
-             n[0], n[1], n[2], n[0], n[1], n[2], request->backend.name);
-    return settings_read_text("bench", text, NULL, 0, settings);
+    static const bool around[AXIS_COUNT] = {true, true, true};
+    char run[64];
+    snprintf(run, sizeof run, "backend: %.20s, precision: float64, ", request->backend.name);
+    return bench_settings(request->size, around,
+                          "expression: {value: \"300 + 10*sin(x)*sin(0.3*y) + 0.1*z\"}", run,
+                          settings);
 }
 
 /* Memory for the largest variant, as in a run's writer, and for the times. Not collective. */
