@@ -35,6 +35,8 @@ function(write_page name summary see_also)
     OUTPUT_VARIABLE page COMMAND_ERROR_IS_FATAL ANY)
   # the version instead of the month of the build, so that builds can be reproduced
   string(REGEX REPLACE "(\n\\.TH [^ ]+ \"1\") \"[^\"]*\"" "\\1 \"\"" page "${page}")
+  # a font that terminals lack
+  string(REPLACE "\\f(CW" "\\fR" page "${page}")
   file(WRITE ${pages}/${name}.1 "${page}")
   file(REMOVE ${FOLDER}/see_also.txt)
 endfunction()
