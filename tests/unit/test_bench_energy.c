@@ -1,5 +1,6 @@
 /* The energy of a bench's calls, with a counter that grows by 0.25 J with every reading. */
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -38,6 +39,18 @@ static void measure(const struct bench_meter *meter, int *ncalls, struct bench_e
     runtime->close(calls.device);
 }
 
+/* Million updates per joule, of calls with a million. */
+static void expect_column(const struct bench_energy *energy, const char *figure)
+{
+    struct table table = {.has_heading = false};
+    char line[16];
+    table_row_begin(&table, NULL);
+    bench_energy_columns(&table, energy, 1e6);
+    table_row_end(&table);
+    snprintf(line, sizeof line, "%10s", figure);
+    assert_string_equal(table.line, line);
+}
+
 /* 10 ms between two readings are 10 calls of 1 ms. */
 TEST(energy_of_a_call)
 {
@@ -50,8 +63,7 @@ TEST(energy_of_a_call)
     assert_string_equal(energy.source, "NVML");
     assert_string_equal(energy.why, "");
     assert_true(ncalls >= 20 && ncalls % 10 == 0);
-    char text[16];
-    assert_string_equal(bench_energy_words(&energy, 1e6, text), "40.0");
+    expect_column(&energy, "40.0");
     bench_meter_close(&meter);
     bench_meter_close(&meter);
 }
@@ -61,12 +73,11 @@ TEST(nothing_is_called_without_a_counter)
     struct bench_meter meter = {.why = "none here"};
     struct bench_energy energy;
     int ncalls = 0;
-    char text[16];
     measure(&meter, &ncalls, &energy);
     assert_int_equal(ncalls, 0);
     assert_true(isnan(energy.joules) && isnan(energy.watts));
     assert_string_equal(energy.why, "none here");
-    assert_string_equal(bench_energy_words(&energy, 1e6, text), "-");
+    expect_column(&energy, "-");
 }
 
 TEST(energy_of_all_ranks)
