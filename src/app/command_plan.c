@@ -15,6 +15,7 @@
 #include "machine/host.h"
 #include "machine/placement.h"
 #include "machine/step_rate.h"
+#include "model/resolution.h"
 #include "model/shape.h"
 #include "output/output.h"
 
@@ -308,6 +309,16 @@ static void warn_of_initial(struct plan *plan)
     }
 }
 
+static void warn_of_shapes(struct plan *plan)
+{
+    char text[RESOLUTION_TEXT];
+    for (int index = 0; resolution_warning(&plan->problem, index, text); index++) {
+        if (text[0] != '\0') {
+            warn(plan, "%s", text);
+        }
+    }
+}
+
 static void warn_of_time(struct plan *plan)
 {
     const struct time_setting *time = &plan->problem.time;
@@ -385,6 +396,7 @@ static enum status show(struct plan *plan)
     TRY(warn_of_memory(plan));
     warn_of_blocks(plan);
     warn_of_initial(plan);
+    warn_of_shapes(plan);
     warn_of_time(plan);
     warn_of_disk(plan, bytes);
     if (plan->warnings == 0) {
@@ -452,6 +464,7 @@ static enum status check(void)
              grid_total_cells(&plan.problem.grid), plan.problem.timeline.steps,
              plan.problem.timeline.steps == 1 ? "" : "s", plan.decomp.nranks,
              plan.decomp.nranks == 1 ? "" : "s");
+    resolution_warn(&plan.problem);
 done:
     plan_destroy(&plan);
     settings_destroy(settings);

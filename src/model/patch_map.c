@@ -5,12 +5,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/log.h"
 #include "model/paint.h"
 
-/* The patch as a shape of cells. */
-static void make_shape(const struct patch_setting *patch, enum axis normal, int number,
-                       struct shape_setting *shape)
+void patch_shape(const struct patch_setting *patch, enum axis normal, int number,
+                 struct shape_setting *shape)
 {
     *shape = (struct shape_setting){
         .kind = patch->has_rectangle ? INITIAL_BOX
@@ -40,7 +38,7 @@ static enum status paint_patch(const struct problem *problem, enum face face, in
     const struct settings *settings = problem->settings;
     struct shape_setting shape;
     struct brush *brush = NULL;
-    make_shape(&settings->boundary[face].patches[number - 1], face_axis(face), number, &shape);
+    patch_shape(&settings->boundary[face].patches[number - 1], face_axis(face), number, &shape);
     enum status status = brush_create(&problem->grid, &shape, box_cells(layer), &brush);
     if (status == STATUS_OK) {
         const struct box bounds = brush_bounds(brush, layer);
@@ -171,7 +169,7 @@ void patch_map_survey(const struct patch_map *map, struct patch_survey *survey)
     }
 }
 
-void patch_survey_apply(const struct patch_survey *survey, struct problem *problem)
+enum status patch_survey_apply(const struct patch_survey *survey, struct problem *problem)
 {
     struct boundary *boundary = &problem->boundary;
     for (int f = 0; f < FACE_COUNT; f++) {
@@ -182,10 +180,12 @@ void patch_survey_apply(const struct patch_survey *survey, struct problem *probl
             char key[BOUNDARY_KEY_BYTES];
             boundary->face[f][p].cells = survey->cells[f][p];
             if (survey->cells[f][p] == 0) {
-                log_warn("%s contains no cell of the face, or later patches cover them all: it has "
-                         "no effect",
-                         boundary_key((enum face)f, p, "", key));
+                return settings_fail(problem->settings, boundary_key((enum face)f, p, "", key),
+                                     "contains no cell of the face, or later patches cover them "
+                                     "all, so that it has no effect; remove it, or use a finer "
+                                     "grid");
             }
         }
     }
+    return STATUS_OK;
 }

@@ -5,6 +5,10 @@
 #include "base/box.h"
 #include "model/problem.h"
 
+/* The patch as a shape of cells, for brush_create. `number`: what it paints. */
+void patch_shape(const struct patch_setting *patch, enum axis normal, int number,
+                 struct shape_setting *shape);
+
 struct patch_map {
     /* Host memory in the order of device_medium (kernels/coefficients.h), without halo; 0 outside
      * patches. NULL for a face without patches and for one that is not at the edge of the domain.
@@ -36,7 +40,8 @@ struct patch_survey {
 };
 void patch_map_survey(const struct patch_map *map, struct patch_survey *survey);
 
-/* Complete the boundary with the survey of all cells. Patches without cells are warned of. */
-void patch_survey_apply(const struct patch_survey *survey, struct problem *problem);
+/* Complete the boundary with the survey of all cells. STATUS_INPUT when a patch has none. */
+enum status patch_survey_apply(const struct patch_survey *survey,
+                               struct problem *problem) MUST_CHECK;
 
 #endif

@@ -65,7 +65,7 @@ static double best_center(const struct grid *grid, const struct shape_setting *s
 }
 
 /* Rounding is monotonic: a shape that contains any cell contains the best one on every axis. */
-static bool has_cells(const struct grid *grid, const struct shape_setting *shape)
+bool shape_has_cells(const struct grid *grid, const struct shape_setting *shape)
 {
     double center[AXIS_COUNT];
     if (shape->kind == INITIAL_UNIFORM || shape->kind == INITIAL_EXPRESSION ||
@@ -81,20 +81,32 @@ static bool has_cells(const struct grid *grid, const struct shape_setting *shape
     return shape_holds(grid, shape, center);
 }
 
+const char *shape_name(const struct shape_setting *shape)
+{
+    switch (shape->kind) {
+    case INITIAL_SPHERE:
+        return "sphere";
+    case INITIAL_BOX:
+        return "box";
+    case INITIAL_CYLINDER:
+        return "cylinder";
+    case INITIAL_LAYER:
+        return "layer";
+    default:
+        return NULL;
+    }
+}
+
 enum status shape_check_cells(struct settings_origin *origin, const struct grid *grid,
                               const char *list, const struct shape_setting *shape, int entry)
 {
-    static const char *const kinds[] = {[INITIAL_SPHERE] = "sphere",
-                                        [INITIAL_BOX] = "box",
-                                        [INITIAL_CYLINDER] = "cylinder",
-                                        [INITIAL_LAYER] = "layer"};
-    if (has_cells(grid, shape)) {
+    if (shape_has_cells(grid, shape)) {
         return STATUS_OK;
     }
     char key[48];
     char cell[96] = "";
     size_t used = 0;
-    snprintf(key, sizeof key, "%s[%d].%s", list, entry, kinds[shape->kind]);
+    snprintf(key, sizeof key, "%s[%d].%s", list, entry, shape_name(shape));
     for (int axis = 0; axis < AXIS_COUNT; axis++) {
         if (grid->used[axis]) {
             used += (size_t)snprintf(cell + used, sizeof cell - used, "%s%.4g",

@@ -18,8 +18,14 @@ bool shape_holds(const struct grid *grid, const struct shape_setting *shape,
 /* Whether it leaves some cells of its bounding box unchanged. */
 bool shape_is_partial(const struct shape_setting *shape);
 
+/* Its key in the configuration; NULL for kinds without a size: formulas, files and everything. */
+const char *shape_name(const struct shape_setting *shape);
+
+/* Whether a shape contains a cell centre; true for formulas and files. Exact, without a loop over
+ * all cells. */
+bool shape_has_cells(const struct grid *grid, const struct shape_setting *shape);
 /* STATUS_INPUT, with the line in the configuration, when a shape, entry `entry` of `list`
- * ("initial", "parts"), contains no cell centre. Exact, without a loop over all cells. */
+ * ("initial", "parts"), has none. */
 enum status shape_check_cells(struct settings_origin *origin, const struct grid *grid,
                               const char *list, const struct shape_setting *shape,
                               int entry) MUST_CHECK;

@@ -7,15 +7,19 @@
 #include "io/checkpoint/checkpoint.h"
 #include "model/derived.h"
 #include "model/enthalpy.h"
+#include "model/resolution.h"
 #include "model/view.h"
 
 /* Cells that classes_survey_alone holds at once. */
 enum { SURVEY_CELLS = 64 << 20 };
 
 static enum status survey_block(const struct problem *problem, const struct box *owned, int depth,
-                                struct class_map *map, struct class_survey *survey)
+                                struct class_map *map, struct class_survey *survey,
+                                struct contact_survey *contacts)
 {
+    TRY(resolution_check(problem));
     TRY(class_map_create(problem, owned, depth, field_file_read_box, map));
+    contact_survey_add(problem, map, contacts);
     return class_map_survey(map, problem, survey);
 }
 
@@ -56,8 +60,15 @@ static enum status open_patches(struct problem *problem, const struct team *team
     TRY(status_agree(team->comm, survey_patches(problem, owned, map, &survey)));
     TRY_MPI(MPI_Allreduce(MPI_IN_PLACE, survey.cells, FACE_COUNT * (MOST_PATCHES + 1), MPI_INT64_T,
                           MPI_SUM, team->comm));
-    patch_survey_apply(&survey, problem);
-    return STATUS_OK;
+    return patch_survey_apply(&survey, problem);
+}
+
+static enum status apply_survey(struct problem *problem, const struct class_survey *survey,
+                                const struct contact_survey *contacts)
+{
+    TRY(class_survey_apply(survey, problem));
+    TRY(resolution_check_cells(problem));
+    return contact_survey_check(problem, contacts);
 }
 
 enum status classes_open(struct problem *problem, const struct team *team, int depth,
@@ -65,15 +76,20 @@ enum status classes_open(struct problem *problem, const struct team *team, int d
 {
     const struct box owned = decomp_owned(&team->decomp, team->rank);
     struct class_survey survey = {0};
+    struct contact_survey contacts = {0};
     *classes = (struct classes){.depth = depth};
     if (problem->medium.nclasses == 0) {
         return STATUS_OK;
     }
-    TRY(status_agree(team->comm, survey_block(problem, &owned, depth, &classes->map, &survey)));
+    TRY(status_agree(team->comm,
+                     survey_block(problem, &owned, depth, &classes->map, &survey, &contacts)));
     TRY(add_surveys(team->comm, &survey));
-    TRY(status_agree(team->comm, class_survey_apply(&survey, problem)));
+    TRY_MPI(MPI_Allreduce(MPI_IN_PLACE, contacts.meets, sizeof contacts.meets, MPI_UINT8_T, MPI_MAX,
+                          team->comm));
+    TRY(status_agree(team->comm, apply_survey(problem, &survey, &contacts)));
     TRY(open_patches(problem, team, &owned, &classes->patches));
     class_map_renumber(&classes->map, &problem->medium);
+    resolution_warn(problem);
     return STATUS_OK;
 }
 
@@ -83,6 +99,7 @@ enum status classes_survey_alone(struct problem *problem)
     const int64_t fit = SURVEY_CELLS / (n[AXIS_X] * n[AXIS_Y]);
     const int64_t planes = fit > 0 ? fit : 1;
     struct class_survey survey = {0};
+    struct contact_survey contacts = {0};
     struct patch_survey patches = {0};
     for (int64_t k = 0; k < n[AXIS_Z] && problem->medium.nclasses > 0; k += planes) {
         struct class_map map = {0};
@@ -90,7 +107,7 @@ enum status classes_survey_alone(struct problem *problem)
         struct box part = box_of_cells(n);
         part.lo[AXIS_Z] = k;
         part.hi[AXIS_Z] = k + planes < n[AXIS_Z] ? k + planes : n[AXIS_Z];
-        enum status status = survey_block(problem, &part, 1, &map, &survey);
+        enum status status = survey_block(problem, &part, 1, &map, &survey, &contacts);
         if (status == STATUS_OK) {
             status = survey_patches(problem, &part, &patch_map, &patches);
         }
@@ -101,8 +118,8 @@ enum status classes_survey_alone(struct problem *problem)
     if (problem->medium.nclasses == 0) {
         return STATUS_OK;
     }
-    patch_survey_apply(&patches, problem);
-    return class_survey_apply(&survey, problem);
+    TRY(patch_survey_apply(&patches, problem));
+    return apply_survey(problem, &survey, &contacts);
 }
 
 static size_t bytes_of_table(const struct problem *problem)

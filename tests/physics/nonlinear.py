@@ -9,7 +9,7 @@ import random
 
 import numpy as np
 
-from media import Problem, classes_of
+from media_solver import Problem, classes_of
 
 SEGMENTS = 32
 

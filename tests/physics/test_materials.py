@@ -8,7 +8,8 @@ import h5py
 import numpy as np
 
 from harness import SMALL, Case, Run, cell_centers
-from media import Problem, solved_problem, some_problem
+from media import solved_problem, some_problem
+from media_solver import Problem
 from nonlinear import NonlinearProblem, nonlinear_problem, perfused_problem
 
 STEPS = 24
@@ -361,15 +362,17 @@ class Patches(Materials):
         self.assertLess(abs(last["heat_drift_J"]), 1e-13 * last["heat_J"])
         self.assertIn("boundary.z_max.type", rest.result.err)
 
-    def test_a_patch_without_cells_is_warned_of(self):
+    def test_a_patch_that_others_cover_is_refused(self):
         config = self.config()
-        config["boundary"]["z_max"]["patches"].insert(0, {
-            "disc": {"center": [0.02, 0.02], "radius": 0.001}, "type": "flux", "value": 1.0})
-        result = self.run_config(config, "out").result
-        self.assertEqual(result.err.count("warning: boundary.z_max.patches[0] contains no cell"), 1)
-        plan = self.isotherm("plan", "case.yaml")
-        self.assertEqual(plan.code, 0, f"{plan}")
-        self.assertIn("boundary.z_max.patches[0] contains no cell", plan.err)
+        patches = config["boundary"]["z_max"]["patches"]
+        patches.insert(0, patches[0])
+        patches[1] = {key: value for key, value in patches[1].items() if key != "name"}
+        self.write(config, "case.yaml")
+        for words in (["plan", "case.yaml"], ["run", "case.yaml", "--output", "out"]):
+            result = self.isotherm(*words)
+            self.assert_code(result, 2)
+            self.assert_says(result, "case.yaml:", "boundary.z_max.patches[0]: contains no cell of "
+                             "the face, or later patches cover them all")
 
 
 if __name__ == "__main__":

@@ -56,7 +56,7 @@ class WrongInput(Case):
             config["run"]["watch"] = {"temperature": "difference"}
             config["boundary"]["x_min"] = {"type": "radiation", "emissivity": 1, "ambient": 300}
 
-        disc = {"disc": {"center": [0.01, 0.01], "radius": 0.01}, "type": "flux", "value": 1.0}
+        disc = {"disc": {"center": [0.01, 0.01], "radius": 0.3}, "type": "flux", "value": 1.0}
 
         def patches(*entries, **face):
             face = {"type": "flux", "value": 0.0, "patches": list(entries), **face}
@@ -65,6 +65,7 @@ class WrongInput(Case):
                 config["grid"] = {"cells": [4, 4, 4]}
                 config["initial"] = config["initial"][:1]
                 config.pop("sources", None)
+                config.pop("contacts", None)
                 config["parts"] = config["parts"][:1]
                 config["boundary"] = {name: {"type": "flux", "value": 0.0} for name in FACES}
                 config["boundary"]["z_max"] = {key: value for key, value in face.items()

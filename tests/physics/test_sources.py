@@ -6,7 +6,8 @@ import h5py
 import numpy as np
 
 from harness import Case, Run
-from media import Problem, some_problem
+from media import some_problem
+from media_solver import Problem
 
 STEPS = 24
 

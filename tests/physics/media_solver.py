@@ -1,0 +1,282 @@
+"""A plain solver in numpy for problems with several materials, to compare the program with.
+
+It shares nothing with the program but the equations: materials painted by masks, a conductance per
+face from the properties of its two cells, ghost values at closed faces, enthalpy balances in W, no
+fma, no blocks. It agrees with the program to rounding, not bit for bit."""
+import math
+
+import numpy as np
+
+from harness import cell_centers, spacings
+from problems import FACES
+
+STEFAN_BOLTZMANN = 5.670374419e-8
+
+
+def mask_of(config, kind, shape):
+    """The cells of a shape, (nz, ny, nx)."""
+    x, y, z = cell_centers(config)
+    at = {"x": x, "y": y, "z": z}
+    used = len(config["grid"]["cells"])
+    everywhere = np.ones(np.broadcast(x, y, z).shape, bool)
+    upper = dict(zip("xyz", config["grid"]["upper"]))
+
+    def between(axis, low, high):
+        return (at[axis] >= low) & ((at[axis] < high) | (high >= upper[axis]))
+
+    if kind == "uniform":
+        return everywhere
+    if kind == "box":
+        inside = everywhere
+        for axis, low, high in zip("xyz"[:used], shape["lower"], shape["upper"]):
+            inside = inside & between(axis, low, high)
+        return inside
+    if kind == "layer":
+        return everywhere & between(shape["axis"], shape["from"], shape["to"])
+    if kind in ("sphere", "cylinder"):
+        along = shape.get("axis")
+        square = sum((at[axis] - c) ** 2
+                     for axis, c in zip("xyz"[:used], shape["center"]) if axis != along)
+        inside = everywhere & (square <= shape["radius"] ** 2)
+        if "from" in shape:
+            inside = inside & between(along, shape["from"], shape["to"])
+        return inside
+    names = {**at, "sin": np.sin}
+    return everywhere & eval(shape["where"], {"__builtins__": {}}, names)
+
+
+def painted(config, parts, value_of):
+    x, y, z = cell_centers(config)
+    field = np.full(np.broadcast(x, y, z).shape, np.nan)
+    for part in parts:
+        (kind, shape), = part.items()
+        field[mask_of(config, kind, shape)] = value_of(shape)
+    return field
+
+
+def classes_of(config):
+    names = [material["name"] for material in config["materials"]]
+    return painted(config, config["parts"],
+                   lambda shape: names.index(shape["material"])).astype(int)
+
+
+def source_mask(config, source, classes):
+    (kind, shape), = source.items()
+    mask = mask_of(config, kind, shape)
+    if "material" in shape:
+        names = [material["name"] for material in config["materials"]]
+        mask = mask & (classes == names.index(shape["material"]))
+    return mask
+
+
+def formula(value, t):
+    names = {"sin": math.sin, "exp": math.exp, "t": t}
+    return eval(value, {"__builtins__": {}}, names) if isinstance(value, str) else value
+
+
+class Unphysical(Exception):
+    """A temperature below 0 K."""
+
+
+class Problem:
+    """The configuration as arrays. Axis 0 of the lists is x; arrays are (nz, ny, nx)."""
+
+    perfusion = 0.0   # W/(m^3 K)
+
+    def __init__(self, config):
+        names = [material["name"] for material in config["materials"]]
+        self.config = config
+        self.classes = self.painted = classes_of(config)
+        self.initial = painted(config, config["initial"], lambda shape: shape["value"])
+        k = np.array([np.broadcast_to(m["conductivity"], 3) for m in config["materials"]])
+        rho_c = np.array([m["density"] * m["heat_capacity"] for m in config["materials"]])
+        resistance = np.zeros((len(names), len(names)))
+        for contact in config.get("contacts", []):
+            a, b = (names.index(name) for name in contact["between"])
+            resistance[a, b] = resistance[b, a] = contact["resistance"]
+        self.k, self.rho_c, self.resistance = k, rho_c[self.classes], resistance
+        self.h = spacings(config)
+        self.centers = cell_centers(config)
+        self.faces = [config["boundary"][face] for face in FACES[:2 * len(self.h)]]
+        self.lows = [self.conductances(axis, 1) for axis in range(len(self.h))]
+        self.highs = [self.conductances(axis, -1) for axis in range(len(self.h))]
+
+    def beside(self, field, axis, shift):
+        """Of each cell the neighbour below (shift 1) or above (-1), around the end."""
+        return np.roll(field, shift, axis=2 - axis)
+
+    def is_periodic(self, axis):
+        return self.faces[2 * axis]["type"] == "periodic"
+
+    def edge(self, axis, shift):
+        """The cells at the lower (shift 1) or upper (-1) end."""
+        where = [slice(None)] * 3
+        where[2 - axis] = slice(0, 1) if shift == 1 else slice(-1, None)
+        return tuple(where)
+
+    def neighbours(self, axis, shift):
+        """Their classes; at a closed end that of the cell itself."""
+        other, edge = self.beside(self.classes, axis, shift).copy(), self.edge(axis, shift)
+        if not self.is_periodic(axis):
+            other[edge] = self.classes[edge]
+        return other
+
+    def conductances(self, axis, shift):
+        """To the neighbour, W/(m^2 K)."""
+        other, half = self.neighbours(axis, shift), self.h[axis] / 2
+        return 1 / (half / self.k[self.classes, axis] + half / self.k[other, axis] +
+                    self.resistance[self.classes, other])
+
+    def conductivity(self, axis, edge):
+        return self.k[self.classes[edge], axis]
+
+    def stable_dt(self):
+        rate = sum((low + high) / h for low, high, h in zip(self.lows, self.highs, self.h))
+        return 1 / ((rate + self.perfusion) / self.rho_c).max()
+
+    def face_value(self, face, inside, k, h, t):
+        """The temperature of a closed face, from its half cell and what is outside."""
+        numbers = ("value", "coefficient", "ambient", "emissivity", "surroundings")
+        at = {key: formula(face[key], t) for key in numbers if key in face}
+        if face["type"] == "temperature":
+            return at["value"]
+        if face["type"] == "flux":
+            return inside + at["value"] * h / (2 * k)
+        film, ambient = at.get("coefficient", 0.0), at["ambient"]
+        radiated = STEFAN_BOLTZMANN * at.get("emissivity", 0.0)
+        slope = 2 * k / h + film
+        given = 2 * k / h * inside + film * ambient + radiated * at.get("surroundings", ambient)**4
+        T = given / slope
+        if radiated > 0:   # Newton from above: monotonic
+            T = np.minimum(T, (given / radiated) ** 0.25)
+            for _ in range(40):
+                T = T - (slope * T + radiated * T**4 - given) / (slope + 4 * radiated * T**3)
+        return T
+
+    def between(self, T, axis, shift):
+        """The heat flow from the neighbour on one side into each cell, W/m^2."""
+        return (self.lows if shift == 1 else self.highs)[axis] * (self.beside(T, axis, shift) - T)
+
+    def inflow(self, T, t, axis, shift):
+        flow = self.between(T, axis, shift)   # and through closed faces
+        if not self.is_periodic(axis):
+            edge = self.edge(axis, shift)
+            k = self.conductivity(axis, edge)
+            condition = self.faces[2 * axis + (shift == -1)]
+            face = self.face_value(condition, T[edge], k, self.h[axis], t)
+            patches = self.patches(axis, shift)
+            for number, patch in enumerate(condition.get("patches", []), 1):
+                face = np.where(patches == number,
+                                self.face_value(patch, T[edge], k, self.h[axis], t), face)
+            flow[edge] = 2 * k / self.h[axis] * (face - T[edge])
+        return flow
+
+    def gaussian(self, shape, at):
+        """Density per W."""
+        radii = np.broadcast_to(shape["radius"], len(self.h))
+        square, volume = 0.0, math.prod(self.h) / math.prod(self.h[:len(radii)])
+        inside = np.ones(self.initial.shape, bool)
+        for axis, (name, radius) in enumerate(zip("xyz", radii)):
+            surface = shape.get("surface", "")
+            if surface.startswith(name):
+                mask = np.zeros(self.initial.shape, bool)
+                mask[self.edge(axis, 1 if surface.endswith("min") else -1)] = True
+                inside &= mask
+                volume *= self.h[axis]
+            else:
+                square = square + ((self.centers[axis] - at[axis]) / radius) ** 2
+                volume *= radius * math.sqrt(math.pi / 2)
+        return np.where(inside & (2 * square <= 16), np.exp(-2 * square), 0.0) / volume
+
+    def goldak(self, shape, at, before, after):
+        face = shape.get("surface", "z_max")
+        normal = "xyz".index(face[0])
+        ahead = np.array(after) - np.array(before)
+        ahead[normal] = 0
+        if not ahead.any():
+            ahead[(normal + 1) % 3] = 1
+        ahead = ahead / np.linalg.norm(ahead)
+        inward = np.zeros(3)
+        inward[normal] = 1 if face.endswith("min") else -1
+        place = [center - x for center, x in zip(self.centers, at)]
+        u, v, w = (sum(p * e for p, e in zip(place, unit))
+                   for unit in (ahead, np.cross(inward, ahead), inward))
+        share = shape.get("front_share", shape["front"] / (shape["front"] + shape["rear"]))
+        length = np.where(u > 0, shape["front"], shape["rear"])
+        e = 3 * ((u / length) ** 2 + (v / shape["width"]) ** 2 + (w / shape["depth"]) ** 2)
+        peak = 12 * math.sqrt(3) * np.where(u > 0, share, 1 - share) / (
+            length * shape["width"] * shape["depth"] * math.pi ** 1.5)
+        return np.where((e <= 16) & (w >= 0), peak * np.exp(-e), 0.0)
+
+    def moving(self, kind, shape, t, dt):
+        places = [[formula(shape.get(axis, 0.0), time) for axis in "xyz"]
+                  for time in (t, t - dt / 2, t + dt / 2)]
+        density = self.gaussian(shape, places[0]) if kind == "gaussian" else \
+            self.goldak(shape, *places)
+        return formula(shape["power"], t) * shape.get("absorptivity", 1.0) * density
+
+    def source(self, t, dt):
+        """W/m^3 in the step about t."""
+        total = np.zeros_like(self.initial)
+        for source in self.config.get("sources", []):
+            (kind, shape), = source.items()
+            if kind in ("gaussian", "goldak"):
+                total += self.moving(kind, shape, t, dt) * formula(shape.get("factor", 1.0), t)
+                continue
+            mask = source_mask(self.config, source, self.painted)
+            density = shape["density"] if "density" in shape else \
+                shape["power"] / (mask.sum() * math.prod(self.h))
+            total[mask] += density * formula(shape.get("factor", 1.0), t)
+        return total
+
+    def patches(self, axis, shift):
+        """The number of the patch of each cell inside a closed face, from 1; 0 outside."""
+        edge = self.edge(axis, shift)
+        at = {name: np.broadcast_to(values, self.classes.shape)[edge]
+              for name, values in zip("xyz", cell_centers(self.config))}
+        numbers = np.zeros(self.classes[edge].shape, int)
+        names = [name for name in "xyz"[:len(self.h)] if name != "xyz"[axis]]
+        for number, patch in enumerate(self.faces[2 * axis + (shift == -1)].get("patches", []), 1):
+            if "rectangle" in patch:
+                inside = np.ones(numbers.shape, bool)
+                bounds = zip(names, patch["rectangle"]["lower"], patch["rectangle"]["upper"])
+                for name, low, high in bounds:
+                    inside &= (at[name] >= low) & (at[name] < high)
+            elif "disc" in patch:
+                inside = sum((at[name] - c)**2 for name, c in zip(names, patch["disc"]["center"])
+                             ) <= patch["disc"]["radius"]**2
+            else:
+                inside = eval(patch["where"], {"__builtins__": {}}, at)
+            numbers[inside] = number
+        return numbers
+
+    def through(self, T, t, axis, shift):
+        """The heat flow in W through a closed face, and its temperature, mean and cell by cell."""
+        edge = self.edge(axis, shift)
+        flow = self.inflow(T, t, axis, shift)[edge]
+        area = math.prod(self.h) / self.h[axis]  # unused axes are 1 m long
+        k = self.conductivity(axis, edge)
+        face = T[edge] + flow * self.h[axis] / (2 * k)
+        return flow.sum() * area, face.mean(), face
+
+    def solve(self, dt, steps):
+        """The temperature after the steps, and the heat that entered through the faces and from
+        sources, J per m^3 of a cell. Unphysical where a cell is below 0 K after a step."""
+        T, entered, added = self.initial.copy(), 0.0, 0.0
+        for n in range(steps):
+            power = np.zeros_like(T)
+            for axis, h in enumerate(self.h):
+                for shift in (1, -1):
+                    flow = self.inflow(T, n * dt, axis, shift)
+                    power += flow / h
+                    if not self.is_periodic(axis):
+                        entered += dt * flow[self.edge(axis, shift)].sum() / h
+            source = self.source((n + 0.5) * dt, dt)
+            added += dt * source.sum()
+            T = T + dt * (power + source) / self.rho_c
+            if not T.min() >= 0:
+                raise Unphysical(f"{T.min():.6g} K after step {n + 1}")
+        return T, entered, added
+
+    def heat_of(self, mask, T):
+        return (self.rho_c * T)[mask].sum()
