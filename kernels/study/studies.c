@@ -1,66 +1,56 @@
-#include "kernels/study/studies.h"
+#include "kernels/study/study.h"
 
-#include <math.h>
+#include <omp.h>
 #include <string.h>
 
 #include "kernels/cpu/backend_cpu.h"
 #include "kernels/guard/backend_guard.h"
-#include "kernels/study/diffusion.h"
-#include "kernels/study/laplacian.h"
-#include "kernels/study/mhd.h"
-#include "kernels/study/xcorr.h"
+#include "kernels/guard/guard_device.h"
 #ifdef ISOTHERM_WITH_HIP
 #include "kernels/hip/backend_hip.h"
+#define HIP(study, kernels) {study, &backend_hip, kernels, NULL, NULL},
+#else
+#define HIP(study, kernels)
 #endif
 
-static const struct {
-    const struct study *study;
-    const struct backend *backend;
-    const struct study_kernel *kernels;
-} table[] = {
-    {&study_laplacian, &backend_cpu, laplacian_cpu},
-    {&study_laplacian, &backend_guard, laplacian_guard},
-#ifdef ISOTHERM_WITH_HIP
-    {&study_laplacian, &backend_hip, laplacian_hip},
-#endif
-    {&study_xcorr, &backend_cpu, xcorr_cpu},
-    {&study_xcorr, &backend_guard, xcorr_guard},
-#ifdef ISOTHERM_WITH_HIP
-    {&study_xcorr, &backend_hip, xcorr_hip},
-#endif
-    {&study_diffusion, &backend_cpu, diffusion_cpu},
-    {&study_diffusion, &backend_guard, diffusion_guard},
-#ifdef ISOTHERM_WITH_HIP
-    {&study_diffusion, &backend_hip, diffusion_hip},
-#endif
-    {&study_mhd, &backend_cpu, mhd_cpu},
-    {&study_mhd, &backend_guard, mhd_guard},
-#ifdef ISOTHERM_WITH_HIP
-    {&study_mhd, &backend_hip, mhd_hip},
-#endif
+#define HOST(study)                                                                                \
+    {                                                                                              \
+        &(study), &backend_cpu, (study).host, NULL, NULL                                           \
+    }
+#define GUARD(study)                                                                               \
+    {                                                                                              \
+        &(study), &backend_guard, (study).host, NULL, NULL                                         \
+    }
+
+static const struct study_entry table[] = {
+    HIP(&study_laplacian, laplacian_hip) HOST(study_laplacian),
+    GUARD(study_laplacian),
+    HIP(&study_xcorr, xcorr_hip) HOST(study_xcorr),
+    GUARD(study_xcorr),
+    HIP(&study_diffusion, diffusion_hip) HOST(study_diffusion),
+    GUARD(study_diffusion),
+    HIP(&study_mhd, mhd_hip) HOST(study_mhd),
+    GUARD(study_mhd),
+    HIP(&study_jacobi, jacobi_hip) HOST(study_jacobi),
+    {&study_jacobi, &backend_cpu, jacobi_offload, "offload", jacobi_offload_has_device},
 };
-enum { ROWS = sizeof table / sizeof table[0] };
+enum { ENTRIES = sizeof table / sizeof table[0] };
 
-static const struct jacobi_model jacobi_models[] = {
-#ifdef ISOTHERM_WITH_HIP
-    {"hip", &backend_hip, jacobi_hip, NULL},
-#endif
-    {"cpu", &backend_cpu, jacobi_cpu, NULL},
-    {"offload", &backend_cpu, jacobi_offload, jacobi_offload_has_device},
-};
-
-const struct jacobi_model *study_jacobi(int index)
+const struct study_entry *study_entry(int index)
 {
-    const int count = (int)(sizeof jacobi_models / sizeof jacobi_models[0]);
-    return index < count ? &jacobi_models[index] : NULL;
+    return index < ENTRIES ? &table[index] : NULL;
 }
 
-/* Studies have their rows together. */
+const char *study_model(const struct study_entry *entry)
+{
+    return entry->model != NULL ? entry->model : entry->backend->name;
+}
+
 const struct study *study_at(int index)
 {
-    for (int row = 0; row < ROWS; row++) {
-        if ((row == 0 || table[row].study != table[row - 1].study) && index-- == 0) {
-            return table[row].study;
+    for (int e = 0; e < ENTRIES; e++) {
+        if ((e == 0 || table[e].study != table[e - 1].study) && index-- == 0) {
+            return table[e].study;
         }
     }
     return NULL;
@@ -79,12 +69,21 @@ const struct study *study_of_any_size(int index)
 const struct study_kernel *study_kernels(const struct study *study, const struct backend *backend)
 {
     static const struct study_kernel none;
-    for (int row = 0; row < ROWS; row++) {
-        if (table[row].study == study && table[row].backend == backend) {
-            return table[row].kernels;
+    for (int e = 0; e < ENTRIES; e++) {
+        if (table[e].study == study && table[e].backend == backend) {
+            return table[e].kernels;
         }
     }
     return &none;
+}
+
+const struct study_kernel *study_on_host(const struct study *study, int part)
+{
+    const struct study_kernel *found = study->host;
+    for (const struct study_kernel *kernel = study->host; kernel->name != NULL; kernel++) {
+        found = kernel->part == part ? kernel : found;
+    }
+    return found;
 }
 
 int study_shapes(const struct study_kernel *kernel, const struct study_problem *problem,
@@ -94,30 +93,64 @@ int study_shapes(const struct study_kernel *kernel, const struct study_problem *
     return kernel->shapes != NULL ? kernel->shapes(problem, shapes) : 1;
 }
 
-/* The number of an element in the order of its precision's values; -0 and 0 are one. */
-static int64_t rank_of(enum precision precision, const void *element)
+void study_run_on_host(const struct study_call *call)
 {
-    if (precision == PRECISION_FLOAT64) {
-        int64_t bits;
-        memcpy(&bits, element, sizeof bits);
-        return bits < 0 ? -(bits & INT64_MAX) : bits;
+    const struct study_problem *problem = call->problem;
+    const int64_t *n = problem->layout.cells;
+    const int64_t pieces = study_pieces_of_row(problem) * n[AXIS_Y] * n[AXIS_Z];
+    if (call->kernel->regions != NULL) {
+        call->kernel->regions(call);
+        return;
     }
-    int32_t bits;
-    memcpy(&bits, element, sizeof bits);
-    return bits < 0 ? -(int64_t)(bits & INT32_MAX) : bits;
+    for (int k = call->kernel->follows; k > 0; k--) {
+        struct study_call part = *call;
+        part.kernel = call->kernel - k;
+        study_run_on_host(&part);
+    }
+    study_rows *rows = call->kernel->rows[problem->layout.precision];
+    if (rows != NULL) {
+#pragma omp parallel
+        {
+            const int64_t thread = omp_get_thread_num();
+            const int64_t threads = omp_get_num_threads();
+            rows(call, pieces * thread / threads, pieces * (thread + 1) / threads);
+        }
+    }
 }
 
-bool study_agrees(const struct study *study, enum precision precision, const void *a, const void *b)
+/* What the backend guard keeps of a call. */
+struct kept {
+    struct study_problem problem;
+    const struct study_kernel *kernel;
+};
+
+static void run_kept(const void *arguments, void *d_out, const void *d_in)
 {
-    if (memcmp(a, b, precision_bytes(precision)) == 0) {
-        return true;
+    const struct kept *kept = arguments;
+    study_run_on_host(&(struct study_call){
+        .kernel = kept->kernel, .problem = &kept->problem, .d_out = d_out, .d_in = d_in});
+}
+
+enum status study_run(const struct backend *backend, struct queue *queue,
+                      const struct study_call *call)
+{
+    for (int n = call->kernel->follows; n > 0; n--) {
+        struct study_call part = *call;
+        part.kernel = call->kernel - n;
+        TRY(study_run(backend, queue, &part));
     }
-    const double x = precision_get(precision, a, 0);
-    const double y = precision_get(precision, b, 0);
-    if (study->most_ulps == 0 || !isfinite(x - y)) {
-        return false;
+    if (call->kernel->follows > 0) {
+        return backend->runtime->queue_wait(queue);
     }
-    int64_t difference = 0;
-    return !__builtin_sub_overflow(rank_of(precision, a), rank_of(precision, b), &difference) &&
-           difference <= study->most_ulps && difference >= -study->most_ulps;
+#ifdef ISOTHERM_WITH_HIP
+    if (backend == &backend_hip) {
+        return study_run_hip(queue, call);
+    }
+#endif
+    if (backend == &backend_guard) {
+        const struct kept kept = {*call->problem, call->kernel};
+        return guard_call(queue, run_kept, &kept, sizeof kept, call->d_out, call->d_in);
+    }
+    study_run_on_host(call);
+    return STATUS_OK;
 }

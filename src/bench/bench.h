@@ -37,8 +37,6 @@ void bench_warn_of_binding(void);
 enum status bench_kernels(const struct bench_request *request) MUST_CHECK;
 /* bench_study.c: the study of the name `what` */
 enum status bench_study(const struct bench_request *request) MUST_CHECK;
-/* bench_jacobi.c */
-enum status bench_jacobi(const struct bench_request *request) MUST_CHECK;
 /* bench_io.c; collective over MPI_COMM_WORLD */
 enum status bench_io(const struct bench_request *request) MUST_CHECK;
 /* bench_halo.c; collective over MPI_COMM_WORLD */

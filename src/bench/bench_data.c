@@ -5,24 +5,21 @@
 #include <string.h>
 
 #include "base/clock.h"
-#include "kernels/study/studies.h"
+#include "kernels/study/study.h"
 #include "model/wide.h"
 
 /* The value of cell (i, j, k) of a field follows from its phase
  * (7 i + 3 j + 5 k + 13 field) mod 101. As 29 * 7 = 1 mod 101, a row that begins with phase p is
  * the row of phase 0 from cell 29 p on. */
+enum { BENCH_MOST_FIELDS = 8 };
 enum { PHASES = 101, STEP_X = 7, STEP_Y = 3, STEP_Z = 5, STEP_FIELD = 13, ONE_OVER_STEP_X = 29 };
 
-/* A row of phase 0 long enough for any phase, and one plane in pinned memory. */
+/* A row of phase 0 long enough for any phase. */
 struct pattern {
-    const struct backend *backend;
-    struct device *device;
     const struct layout *layout;
     size_t width; /* bytes of a cell */
     char *values;
-    char *results; /* of a study, by the phase of the cell without the field's; NULL: none */
-    void *h_plane;
-    int field; /* of the values */
+    int field;
 };
 
 static int64_t wrapped(int64_t phase)
@@ -38,26 +35,6 @@ static double value_of(const struct study *study, enum precision precision, int 
     const double value =
         study != NULL && study->value != NULL ? study->value(field, at) : 300.0 + (double)at / 7.0;
     return precision == PRECISION_FLOAT64 ? value : (double)(float)value;
-}
-
-struct view {
-    const struct study *study;
-    enum precision precision;
-    int64_t phase; /* of the cell */
-};
-
-static double seen(const void *context, int field, int x, int y, int z)
-{
-    const struct view *view = context;
-    return value_of(view->study, view->precision, field,
-                    view->phase + STEP_X * x + STEP_Y * y + STEP_Z * z);
-}
-
-static void pattern_close(struct pattern *p)
-{
-    free(p->values);
-    free(p->results);
-    p->backend->runtime->pinned_free(p->device, p->h_plane);
 }
 
 /* The cells of a row, or of a plane, with the halo and what lies between them in memory. */
@@ -77,15 +54,13 @@ static int64_t plane_begin(const struct layout *layout, int64_t k)
     return layout_index(layout, -layout->halo[AXIS_X], -layout->halo[AXIS_Y], k);
 }
 
-/* `study` may be NULL. */
-static enum status pattern_open(struct pattern *p, const struct backend *backend,
-                                struct device *device, const struct layout *layout,
+/* `study` may be NULL. To be freed: values. */
+static enum status pattern_open(struct pattern *p, const struct layout *layout,
                                 const struct study *study, int field)
 {
     const size_t width = precision_bytes(layout->precision);
     const int64_t length = row_length(layout) + PHASES;
-    *p = (struct pattern){
-        .backend = backend, .device = device, .layout = layout, .width = width, .field = field};
+    *p = (struct pattern){.layout = layout, .width = width, .field = field};
     p->values = malloc((size_t)length * width);
     TRY(CHECK_MEMORY(p->values != NULL, "no memory for one row of %" PRId64 " cells", length));
     double value[PHASES];
@@ -96,8 +71,7 @@ static enum status pattern_open(struct pattern *p, const struct backend *backend
     for (int64_t i = 0; i < length; i++) {
         precision_set(layout->precision, p->values, i, value[STEP_X * i % PHASES]);
     }
-    return backend->runtime->pinned_alloc(device, (size_t)plane_length(layout) * width,
-                                          &p->h_plane);
+    return STATUS_OK;
 }
 
 /* The offset in bytes of cell (i, j, k) in the row of phase 0. */
@@ -107,23 +81,16 @@ static size_t shift_of(const struct pattern *p, int64_t i, int64_t j, int64_t k,
     return (size_t)(wrapped(phase + STEP_FIELD * field) * ONE_OVER_STEP_X % PHASES) * p->width;
 }
 
-static enum status fill_planes(struct pattern *p, struct queue *queue, void *d_field)
+/* The rows of plane k with their halo, `to` the first of them. */
+static void put_plane(const struct pattern *p, int64_t k, char *to)
 {
     const struct layout *layout = p->layout;
     const int *halo = layout->halo;
     const size_t row_bytes = (size_t)row_length(layout) * p->width;
-    const size_t plane_bytes = (size_t)plane_length(layout) * p->width;
-    for (int64_t k = -halo[AXIS_Z]; k < layout->cells[AXIS_Z] + halo[AXIS_Z]; k++) {
-        char *to = p->h_plane;
-        for (int64_t j = -halo[AXIS_Y]; j < layout->cells[AXIS_Y] + halo[AXIS_Y]; j++) {
-            memcpy(to, p->values + shift_of(p, -halo[AXIS_X], j, k, p->field), row_bytes);
-            to += (size_t)layout->pitch_y * p->width;
-        }
-        char *d_plane = (char *)d_field + (size_t)plane_begin(layout, k) * p->width;
-        TRY(p->backend->runtime->copy_to_device(queue, d_plane, p->h_plane, plane_bytes));
-        TRY(p->backend->runtime->queue_wait(queue));
+    for (int64_t j = -halo[AXIS_Y]; j < layout->cells[AXIS_Y] + halo[AXIS_Y]; j++) {
+        memcpy(to, p->values + shift_of(p, -halo[AXIS_X], j, k, p->field), row_bytes);
+        to += (size_t)layout->pitch_y * p->width;
     }
-    return STATUS_OK;
 }
 
 void bench_wide_args(int radius, const struct layout *layout, struct coefficients *args)
@@ -186,12 +153,22 @@ enum status bench_fill(const struct backend *backend, struct device *device, str
                        const struct layout *layout, const struct study *study, int field,
                        void *d_field)
 {
+    const int halo = layout->halo[AXIS_Z];
+    const size_t plane_bytes = (size_t)plane_length(layout) * precision_bytes(layout->precision);
     struct pattern pattern;
-    enum status status;
-    TRY_GOTO(pattern_open(&pattern, backend, device, layout, study, field));
-    TRY_GOTO(fill_planes(&pattern, queue, d_field));
+    void *h_plane = NULL;
+    enum status status = STATUS_OK;
+    TRY_GOTO(pattern_open(&pattern, layout, study, field));
+    TRY_GOTO(backend->runtime->pinned_alloc(device, plane_bytes, &h_plane));
+    for (int64_t k = -halo; k < layout->cells[AXIS_Z] + halo; k++) {
+        put_plane(&pattern, k, h_plane);
+        char *d_plane = (char *)d_field + (size_t)plane_begin(layout, k) * pattern.width;
+        TRY_GOTO(backend->runtime->copy_to_device(queue, d_plane, h_plane, plane_bytes));
+        TRY_GOTO(backend->runtime->queue_wait(queue));
+    }
 done:
-    pattern_close(&pattern);
+    backend->runtime->pinned_free(device, h_plane);
+    free(pattern.values);
     return status;
 }
 
@@ -214,99 +191,126 @@ enum status bench_fill_study(const struct backend *backend, struct device *devic
 
 /* ---- the check ---- */
 
-static enum status make_results(struct pattern *p, const struct study *study,
-                                const struct study_problem *problem, int field)
-{
-    const int64_t length = row_length(p->layout) + PHASES;
-    p->results = malloc((size_t)length * p->width);
-    TRY(CHECK_MEMORY(p->results != NULL, "no memory for one row of %" PRId64 " cells", length));
-    double results[PHASES][STUDY_MOST_FIELDS];
-    for (int64_t phase = 0; phase < PHASES; phase++) {
-        const struct view view = {study, p->layout->precision, phase};
-        study->expected(problem, seen, &view, results[phase]);
-    }
-    for (int64_t i = 0; i < length; i++) {
-        precision_set(p->layout->precision, p->results, i, results[STEP_X * i % PHASES][field]);
-    }
-    return STATUS_OK;
-}
+/* What the host needs for the result in one plane: that plane, and as many on either side as the
+ * stencil reaches. */
+struct slab {
+    const struct study *study;
+    const struct study_call *call;                 /* to be checked */
+    struct study_problem problem;                  /* of the one plane */
+    struct pattern pattern[2 * BENCH_MOST_FIELDS]; /* of the input, and of the output before */
+    char *h_in, *h_out;
+    void *h_plane; /* pinned */
+    struct exact_sum sum;
+};
 
-/* Whether `n` elements agree with those that the study demands. */
-static bool cells_agree(const struct study *study, const struct pattern *p, const char *row,
-                        const char *made, int64_t n)
+static enum status slab_open(struct slab *slab, const struct backend *backend,
+                             struct device *device, const struct study *study,
+                             const struct study_call *call)
 {
-    if (memcmp(row, made, (size_t)n * p->width) == 0) {
-        return true;
-    }
-    for (int64_t i = 0; i < n; i++) {
-        const size_t at = (size_t)i * p->width;
-        if (!study_agrees(study, p->layout->precision, row + at, made + at)) {
-            return false;
-        }
-    }
-    return true;
-}
-
-/* Whether row (j, k) is correct, with its halo; `field`: of the output. */
-static bool row_is_right(const struct pattern *p, const struct study *study, int64_t j, int64_t k)
-{
-    const struct layout *layout = p->layout;
-    const int64_t *n = layout->cells;
-    const int *halo = layout->halo;
-    const size_t edge = (size_t)halo[AXIS_X] * p->width;
-    const size_t cells = (size_t)n[AXIS_X] * p->width;
-    const char *row =
-        (const char *)p->h_plane + (size_t)((j + halo[AXIS_Y]) * layout->pitch_y) * p->width;
-    const char *kept = p->values + shift_of(p, -halo[AXIS_X], j, k, p->field);
-    if (j < 0 || j >= n[AXIS_Y] || k < 0 || k >= n[AXIS_Z]) {
-        return memcmp(row, kept, 2 * edge + cells) == 0;
-    }
-    return memcmp(row, kept, edge) == 0 &&
-           memcmp(row + edge + cells, kept + edge + cells, edge) == 0 &&
-           cells_agree(study, p, row + edge, p->results + shift_of(p, 0, j, k, 0), n[AXIS_X]);
-}
-
-static enum status check_planes(struct pattern *p, struct queue *queue, const struct study *study,
-                                const void *d_field, const char *kernel)
-{
-    const int64_t most = (int64_t)1 << 26; /* points: half a second */
-    const struct layout *layout = p->layout;
-    const int *halo = layout->halo;
+    const struct layout *layout = &call->problem->layout;
+    const int nfields = call->problem->nfields;
     const int64_t plane = plane_length(layout);
-    const int64_t last = layout->cells[AXIS_Z] + halo[AXIS_Z] - 1;
-    const int64_t stride = plane * (last + 1) / most + 1;
-    for (int64_t k = -halo[AXIS_Z]; k <= last;
-         k = k < last && k + stride > last ? last : k + stride) {
-        const char *from = (const char *)d_field + (size_t)plane_begin(layout, k) * p->width;
-        TRY(p->backend->runtime->copy_to_host(queue, p->h_plane, from, (size_t)plane * p->width));
-        TRY(p->backend->runtime->queue_wait(queue));
-        for (int64_t j = -halo[AXIS_Y]; j < layout->cells[AXIS_Y] + halo[AXIS_Y]; j++) {
-            if (!row_is_right(p, study, j, k)) {
-                return fail(STATUS_DEVICE,
-                            "%s, %s: row j = %" PRId64 ", k = %" PRId64
-                            " differs from the host's result",
-                            kernel, precision_name(layout->precision), j, k);
-            }
+    *slab = (struct slab){.study = study, .call = call, .problem = *call->problem};
+    slab->problem.layout.cells[AXIS_Z] = 1;
+    slab->problem.layout.origin -= plane_begin(layout, -layout->halo[AXIS_Z]);
+    slab->problem.field_pitch = 2 * layout->halo[AXIS_Z] * layout->pitch_z + plane;
+    for (int f = 0; f < (study->reads_output ? 2 : 1) * nfields; f++) {
+        TRY(pattern_open(&slab->pattern[f], layout, study, f));
+    }
+    slab->h_in = malloc(study_bytes(&slab->problem));
+    slab->h_out = malloc(study_bytes(&slab->problem));
+    TRY(CHECK_MEMORY(slab->h_in != NULL && slab->h_out != NULL,
+                     "no host memory for the check of %s", call->kernel->name));
+    return backend->runtime->pinned_alloc(
+        device, (size_t)plane * precision_bytes(layout->precision), &slab->h_plane);
+}
+
+/* The first row of plane k in the slab around it, or of one `above` it. */
+static char *row_of(const struct slab *slab, char *h_slab, int field, int64_t above)
+{
+    const struct layout *layout = &slab->problem.layout;
+    const int64_t at = slab->problem.field_pitch * field + plane_begin(layout, above);
+    return h_slab + (size_t)at * precision_bytes(layout->precision);
+}
+
+static void slab_compute(struct slab *slab, int64_t k)
+{
+    const struct layout *layout = &slab->call->problem->layout;
+    const int halo = layout->halo[AXIS_Z];
+    for (int f = 0; f < slab->problem.nfields; f++) {
+        const int before = slab->study->reads_output ? slab->problem.nfields + f : f;
+        for (int above = -halo; above <= halo; above++) {
+            put_plane(&slab->pattern[f], k + above, row_of(slab, slab->h_in, f, above));
         }
+        put_plane(&slab->pattern[before], k, row_of(slab, slab->h_out, f, 0));
+    }
+    if (k >= 0 && k < layout->cells[AXIS_Z]) {
+        study_run_on_host(
+            &(struct study_call){.kernel = study_on_host(slab->study, slab->call->kernel->part),
+                                 .problem = &slab->problem,
+                                 .d_out = slab->h_out,
+                                 .d_in = slab->h_in,
+                                 .h_sum = &slab->sum});
+    }
+}
+
+static enum status check_plane(struct slab *slab, const struct backend *backend,
+                               struct queue *queue, int field, int64_t k)
+{
+    const struct layout *layout = &slab->call->problem->layout;
+    const size_t width = precision_bytes(layout->precision);
+    const size_t row_bytes = (size_t)row_length(layout) * width;
+    const size_t pitch_bytes = (size_t)layout->pitch_y * width;
+    const char *d_field = field_of(slab->call->problem, slab->call->d_out, field);
+    const char *expected = row_of(slab, slab->h_out, field, 0);
+    const char *found = slab->h_plane;
+    TRY(backend->runtime->copy_to_host(queue, slab->h_plane,
+                                       d_field + (size_t)plane_begin(layout, k) * width,
+                                       (size_t)plane_length(layout) * width));
+    TRY(backend->runtime->queue_wait(queue));
+    for (int64_t row = 0; row < layout->cells[AXIS_Y] + 2 * layout->halo[AXIS_Y]; row++) {
+        if (memcmp(found, expected, row_bytes) != 0) {
+            return fail(STATUS_DEVICE,
+                        "%s, %s: row j = %" PRId64 ", k = %" PRId64
+                        " differs from the host's result",
+                        slab->call->kernel->name, precision_name(layout->precision),
+                        row - layout->halo[AXIS_Y], k);
+        }
+        found += pitch_bytes;
+        expected += pitch_bytes;
     }
     return STATUS_OK;
 }
 
 enum status bench_check_study(const struct backend *backend, struct device *device,
                               struct queue *queue, const struct study *study,
-                              const struct study_problem *problem, const void *d_out,
-                              const char *kernel)
+                              const struct study_call *call)
 {
+    const int64_t most = (int64_t)1 << 26; /* values */
+    const struct layout *layout = &call->problem->layout;
+    const int64_t last = layout->cells[AXIS_Z] + layout->halo[AXIS_Z] - 1;
+    const int64_t stride = plane_length(layout) * call->problem->nfields * (last + 1) / most + 1;
+    struct slab slab;
     enum status status = STATUS_OK;
-    for (int f = 0; f < problem->nfields && status == STATUS_OK; f++) {
-        struct pattern pattern;
-        const int before = study->reads_output ? problem->nfields + f : f;
-        TRY_GOTO(pattern_open(&pattern, backend, device, &problem->layout, study, before));
-        TRY_GOTO(make_results(&pattern, study, problem, f));
-        TRY_GOTO(check_planes(&pattern, queue, study, field_of(problem, d_out, f), kernel));
-    done:
-        pattern_close(&pattern);
+    TRY_GOTO(slab_open(&slab, backend, device, study, call));
+    for (int64_t k = -layout->halo[AXIS_Z]; k <= last;
+         k = k < last && k + stride > last ? last : k + stride) {
+        slab_compute(&slab, k);
+        for (int f = 0; f < slab.problem.nfields; f++) {
+            TRY_GOTO(check_plane(&slab, backend, queue, f, k));
+        }
     }
+    if (call->h_sum != NULL && memcmp(call->h_sum, &slab.sum, sizeof slab.sum) != 0) {
+        status =
+            fail(STATUS_DEVICE, "%s: the sum differs from the host's result", call->kernel->name);
+    }
+done:
+    for (int f = 0; f < 2 * BENCH_MOST_FIELDS; f++) {
+        free(slab.pattern[f].values);
+    }
+    backend->runtime->pinned_free(device, slab.h_plane);
+    free(slab.h_in);
+    free(slab.h_out);
     return status;
 }
 

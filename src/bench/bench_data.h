@@ -40,13 +40,12 @@ enum status bench_fill_study(const struct backend *backend, struct device *devic
 enum status bench_time_copy(const struct backend *backend, struct device *device, size_t bytes,
                             double *rate) MUST_CHECK;
 
-/* Check d_out, a copy of bench_fill_study's values whose cells a kernel of the study has replaced:
- * they must match the expected values, bitwise or within the study's ULPs, and the halo must be
- * unchanged. Of large arrays the first, the last and every n-th plane are checked. Blocks.
- * STATUS_DEVICE names `kernel` and the first row that differs. */
+/* Check d_out of a call, before which it was a copy of bench_fill_study's values and the sum 0: the
+ * cells must be those that the study's host kernel computes from the same values, bit for bit, the
+ * halo unchanged, and the sum equal. Of large arrays the first, the last and every n-th plane are
+ * checked. Blocks. STATUS_DEVICE names the kernel and the first row that differs. */
 enum status bench_check_study(const struct backend *backend, struct device *device,
                               struct queue *queue, const struct study *study,
-                              const struct study_problem *problem, const void *d_out,
-                              const char *kernel) MUST_CHECK;
+                              const struct study_call *call) MUST_CHECK;
 
 #endif

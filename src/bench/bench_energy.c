@@ -202,25 +202,6 @@ enum status bench_team_end(struct bench_team *team, int64_t calls, struct bench_
 
 /* ---- both ---- */
 
-const char *bench_energy_words(const struct bench_energy *energy, double updates, char text[16])
-{
-    const double rate = 1e-6 * updates / energy->joules;
-    snprintf(text, 16, "%.1f", rate);
-    return isfinite(rate) ? text : "-";
-}
-
-void bench_energy_report(const struct bench_energy *energy, double updates, struct json *json)
-{
-    json_real(json, "energy_J", energy->joules);
-    json_real(json, "watts", energy->watts);
-    json_real(json, "Mupdates_per_J", 1e-6 * updates / energy->joules);
-    if (energy->why[0] == '\0') {
-        json_string(json, "energy_source", energy->source);
-    } else {
-        json_string(json, "energy_why", energy->why);
-    }
-}
-
 void bench_energy_columns(struct table *table, const struct bench_energy *energy, double updates)
 {
     const double rate = 1e-6 * updates / energy->joules;

@@ -86,14 +86,8 @@ enum status bench_team_end(struct bench_team *team, int64_t calls,
 
 /* ---- both ---- */
 
-/* Million updates per joule for the table, "-" when unknown. */
-const char *bench_energy_words(const struct bench_energy *energy, double updates, char text[16]);
-
-/* Members of the row: energy_J, watts, Mupdates_per_J (that is, per second and watt) and
- * energy_source, or energy_why. */
-void bench_energy_report(const struct bench_energy *energy, double updates, struct json *json);
-
-/* The column Mcell/J, and the members above. */
+/* Million updates per joule as a column, "-" when unknown, and the members of the row: energy_J,
+ * watts, Mupdates_per_J (that is, per second and watt) and energy_source, or energy_why. */
 void bench_energy_columns(struct table *table, const struct bench_energy *energy, double updates);
 
 /* The measured figures of one call of a kernel. */

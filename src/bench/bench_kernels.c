@@ -14,7 +14,7 @@
 #include "bench/bench_medium.h"
 #include "bench/bench_names.h"
 #include "kernels/backends.h"
-#include "kernels/study/studies.h"
+#include "kernels/study/study.h"
 #include "solve/tuning.h"
 
 enum { MAX_ROWS = 64 };
@@ -24,7 +24,7 @@ struct row {
     const char *name;
     const char *about;
     step_function *step;
-    study_function *study;
+    const struct study_kernel *study;
     int nsteps; /* of a pass of several; else 0 */
     int radius; /* of a wider stencil; else 0 */
     int settling_calls;
@@ -117,9 +117,8 @@ static enum status choose_rows(struct bench *bench)
     const struct study_kernel *kernel = study_kernels(bench->study, backend);
     for (; kernel->name != NULL; kernel++) {
         if (bench_is_selected(bench->request, bench->study, kernel->name)) {
-            TRY(add_row(
-                bench,
-                &(struct row){.name = kernel->name, .about = kernel->about, .study = kernel->run}));
+            TRY(add_row(bench, &(struct row){
+                                   .name = kernel->name, .about = kernel->about, .study = kernel}));
         }
     }
     return STATUS_OK;
@@ -181,6 +180,15 @@ static size_t cells_bytes(const struct bench *bench)
     return (size_t)box_cells(&owned) * precision_bytes(bench->layout.precision);
 }
 
+/* With the kernel's own shape. */
+static struct study_call study_call_of(const struct bench *bench, const struct row *row)
+{
+    return (struct study_call){.kernel = row->study,
+                               .problem = &bench->problem,
+                               .d_out = bench->d_out,
+                               .d_in = bench->d_in};
+}
+
 static enum status queue_one(struct bench *bench, const struct row *row)
 {
     const struct runtime *runtime = bench->backend->runtime;
@@ -205,8 +213,8 @@ static enum status queue_one(struct bench *bench, const struct row *row)
                                                  bench->d_out, bench->d_in, &owned, 1);
     }
     if (row->study != NULL) {
-        static const struct study_shape own;
-        return row->study(bench->queue, &bench->problem, &own, bench->d_out, bench->d_in);
+        const struct study_call call = study_call_of(bench, row);
+        return study_run(bench->backend, bench->queue, &call);
     }
     return runtime->copy_on_device(bench->queue, bench->d_out, bench->d_in, cells_bytes(bench));
 }
@@ -255,8 +263,8 @@ static enum status warm_up(struct bench *bench, const struct row *row)
     if (row->study == NULL) {
         return STATUS_OK;
     }
-    return bench_check_study(backend, bench->device, bench->queue, bench->study, &bench->problem,
-                             bench->d_out, row->name);
+    const struct study_call call = study_call_of(bench, row);
+    return bench_check_study(backend, bench->device, bench->queue, bench->study, &call);
 }
 
 /* Calls per round: enough to exceed the clock's resolution by far, by their traffic or by the
@@ -356,7 +364,7 @@ static struct bench_figures figures_of(const struct bench *bench, const struct r
     struct bench_figures f = {.time = clock_figures_of(row->seconds, bench->request->repeats),
                               .energy = row->energy};
     if (row->study != NULL) {
-        const struct study_traffic traffic = bench->study->traffic(&bench->problem);
+        const struct study_traffic traffic = bench->study->traffic(&bench->problem, 0);
         f.fetch_bytes = (double)traffic.fetch_bytes;
         f.write_bytes = (double)traffic.write_bytes;
         f.updates = (double)traffic.points;

@@ -3,6 +3,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "kernels/backends.h"
+
 const struct bench_pass bench_passes[BENCH_PASS_COUNT] = {
     {2, 1, "steps_2", "two steps in one pass over memory"},
     {3, 1, "steps_3", "three"},
@@ -23,16 +25,27 @@ const char *bench_kind_name(const struct study *study)
     return study != NULL ? study->name : "step";
 }
 
+bool bench_is_listed(const struct option_list *list, const char *word)
+{
+    bool found = list->count == 0;
+    for (int i = 0; i < list->count; i++) {
+        found = found || strcmp(list->item[i], word) == 0;
+    }
+    return found;
+}
+
+bool bench_has_radius(const struct option_list *radii, int radius)
+{
+    char word[16];
+    snprintf(word, sizeof word, "%d", radius);
+    return bench_is_listed(radii, word);
+}
+
 bool bench_is_selected(const struct bench_request *request, const struct study *study,
                        const char *name)
 {
-    const struct option_list *kernels = &request->kernels;
-    bool found = kernels->count == 0;
-    for (int i = 0; i < kernels->count; i++) {
-        found = found || strcmp(kernels->item[i], name) == 0 ||
-                strcmp(kernels->item[i], bench_kind_name(study)) == 0;
-    }
-    return found;
+    return bench_is_listed(&request->kernels, name) ||
+           bench_is_listed(&request->kernels, bench_kind_name(study));
 }
 
 static void append(char *text, size_t nbytes, const char *name)
@@ -40,8 +53,14 @@ static void append(char *text, size_t nbytes, const char *name)
     const size_t used = strlen(text);
     const char *last = strrchr(text, ' ');
     if (strcmp(last != NULL ? last + 1 : text, name) != 0) {
-        snprintf(text + used, nbytes - used, ", %s", name);
+        snprintf(text + used, nbytes - used, "%s%s", used > 0 ? ", " : "", name);
     }
+}
+
+static enum status fail_kernel(const char *word, const char *backend, const char *list)
+{
+    return fail(STATUS_INPUT, "--kernel %s: the backend %s has no such kernel; available: %s", word,
+                backend, list);
 }
 
 enum status bench_check_names(const struct bench_request *request, const struct backend *backend)
@@ -71,10 +90,69 @@ enum status bench_check_names(const struct bench_request *request, const struct 
             }
         }
         if (!known) {
-            return fail(STATUS_INPUT,
-                        "--kernel %s: the backend %s has no such kernel; available: %s", word,
-                        backend->name, list);
+            return fail_kernel(word, backend->name, list);
         }
+    }
+    return STATUS_OK;
+}
+
+enum status bench_check_kernels(const struct bench_request *request,
+                                const struct study_entry *entry)
+{
+    for (int i = 0; i < request->kernels.count; i++) {
+        const char *word = request->kernels.item[i];
+        bool known = false;
+        char list[1024] = "";
+        for (const struct study_kernel *k = entry->kernels; k->name != NULL; k++) {
+            known = known || strcmp(k->name, word) == 0;
+            append(list, sizeof list, k->name);
+        }
+        if (!known) {
+            return fail_kernel(word, study_model(entry), list);
+        }
+    }
+    return STATUS_OK;
+}
+
+enum status bench_check_radii(const struct bench_request *request, const struct study *study)
+{
+    for (int i = 0; i < request->radii.count; i++) {
+        const struct option_list one = {.item = {request->radii.item[i]}, .count = 1};
+        struct study_case found;
+        bool known = false;
+        for (int c = 0; study->published(c, PRECISION_FLOAT64, &found); c++) {
+            known = known || bench_has_radius(&one, found.radius);
+        }
+        if (!known) {
+            return fail(STATUS_INPUT, "--radius %s: bench %s has no case with this radius",
+                        one.item[0], study->name);
+        }
+    }
+    return STATUS_OK;
+}
+
+enum status bench_choose_model(const struct bench_request *request, const struct study *study,
+                               const char **model)
+{
+    const char *name = request->backend.name;
+    const struct backend *backend = NULL;
+    char why[256];
+    *model = NULL;
+    if (study->compares && strcmp(name, "auto") == 0) {
+        return STATUS_OK;
+    }
+    for (int e = 0; study_entry(e) != NULL; e++) {
+        if (study_entry(e)->study == study && strcmp(study_model(study_entry(e)), name) == 0) {
+            *model = name;
+            return fail_prefix(study_entry(e)->backend->runtime->probe(),
+                               "the backend '%s' cannot run here: ", name);
+        }
+    }
+    TRY(backend_choose(name, &backend, why, sizeof why));
+    *model = backend->name;
+    if (study_kernels(study, backend)->name == NULL) {
+        return fail(STATUS_INPUT, "--backend %s: bench %s has no kernels for it", backend->name,
+                    study->name);
     }
     return STATUS_OK;
 }

@@ -1,4 +1,4 @@
-/* The names of kernels in `bench kernels`. */
+/* The words of the command line that choose kernels and cases. */
 #ifndef ISOTHERM_BENCH_BENCH_NAMES_H
 #define ISOTHERM_BENCH_BENCH_NAMES_H
 
@@ -6,7 +6,7 @@
 
 #include "bench/bench.h"
 #include "kernels/backend.h"
-#include "kernels/study/studies.h"
+#include "kernels/study/study.h"
 
 /* A pass of several steps, or a step with a wider stencil. */
 struct bench_pass {
@@ -31,5 +31,19 @@ bool bench_is_selected(const struct bench_request *request, const struct study *
 /* STATUS_INPUT for a --kernel that the backend does not have. */
 enum status bench_check_names(const struct bench_request *request,
                               const struct backend *backend) MUST_CHECK;
+
+/* An empty list has every word. */
+bool bench_is_listed(const struct option_list *list, const char *word);
+bool bench_has_radius(const struct option_list *radii, int radius);
+
+/* ---- of a study with published cases: STATUS_INPUT for a word that is of no use ---- */
+
+enum status bench_check_kernels(const struct bench_request *request,
+                                const struct study_entry *entry) MUST_CHECK;
+enum status bench_check_radii(const struct bench_request *request,
+                              const struct study *study) MUST_CHECK;
+/* The programming model of --backend. NULL: all that run here, so that they can be compared. */
+enum status bench_choose_model(const struct bench_request *request, const struct study *study,
+                               const char **model) MUST_CHECK;
 
 #endif

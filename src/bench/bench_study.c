@@ -2,7 +2,7 @@
  * for every case, beside the copy of as many bytes. */
 #include <inttypes.h>
 #include <math.h>
-#include <stdlib.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "base/clock.h"
@@ -11,20 +11,23 @@
 #include "bench/bench.h"
 #include "bench/bench_data.h"
 #include "bench/bench_energy.h"
+#include "bench/bench_names.h"
 #include "kernels/backends.h"
-#include "kernels/study/studies.h"
+#include "kernels/study/study.h"
 
-enum { SEARCH_CALLS = 3 };
+enum { SEARCH_CALLS = 3, MOST_OF_GROUP = 8 };
 /* Slow kernels have fewer rounds than --repeats, and a shape slower than SEARCH_S is timed once. */
 #define ROUND_S 3e-4
 #define SEARCH_S 0.05
 
 struct bench {
     const struct bench_request *request;
-    const struct backend *backend;
-    struct device *device;
     const struct study *study;
-    double peak; /* of the memory, bytes/s; 0: unknown */
+    const char *model; /* NULL: all that run here, so that they can be compared */
+    const struct study_entry *entry;
+    const struct backend *backend; /* of the entry */
+    struct device *device;
+    struct device_info info;
     struct bench_meter meter;
     struct queue *queue;
     struct stopwatch *stopwatch;
@@ -32,14 +35,12 @@ struct bench {
     struct study_problem problem;
     void *d_in;
     void *d_out;
-    void *d_before; /* what d_out has before the call; d_in unless the study reads the output */
-    double copy;    /* bytes/s */
-};
-
-/* kernel NULL: the copy */
-struct call {
-    const struct study_kernel *kernel;
-    struct study_shape shape;
+    void *d_before; /* what d_out has before the call; NULL: d_in, unless the study reads it */
+    void *h_sum;
+    void *d_sum;
+    double copy; /* bytes/s; NaN: unknown */
+    struct json *json;
+    struct table table; /* of the case */
 };
 
 struct trial {
@@ -47,65 +48,30 @@ struct trial {
     double seconds; /* of a call */
 };
 
-struct figures {
-    struct bench_rounds rounds;
-    struct trial trials[STUDY_MOST_SHAPES]; /* of the search */
+/* Of one kernel. */
+struct result {
+    struct study_call call; /* in the fastest shape */
+    struct trial trials[STUDY_MOST_SHAPES];
     int ntrials;
+    double call_s; /* of the fastest */
+    struct bench_rounds rounds;
     struct bench_energy energy;
 };
 
-/* ---- which cases and kernels ---- */
-
-static bool is_listed(const struct option_list *list, const char *word)
+static bool runs(const struct bench *bench, const struct study_entry *entry)
 {
-    bool found = list->count == 0;
-    for (int i = 0; i < list->count; i++) {
-        found = found || strcmp(list->item[i], word) == 0;
+    if (entry->study != bench->study) {
+        return false;
     }
-    return found;
-}
-
-static bool is_wanted(const struct bench_request *request, const struct study_case *published)
-{
-    char radius[16];
-    snprintf(radius, sizeof radius, "%d", published->radius);
-    return is_listed(&request->radii, radius);
-}
-
-/* Every word of --radius and --kernel must be of some use. */
-static enum status check_words(const struct bench_request *request, const struct study *study,
-                               const struct backend *backend)
-{
-    char list[1024] = "";
-    for (int i = 0; i < request->radii.count; i++) {
-        struct study_case found;
-        bool known = false;
-        for (int c = 0; study->published(c, PRECISION_FLOAT64, &found); c++) {
-            char radius[16];
-            snprintf(radius, sizeof radius, "%d", found.radius);
-            known = known || strcmp(radius, request->radii.item[i]) == 0;
-        }
-        if (!known) {
-            return fail(STATUS_INPUT, "--radius %s: bench %s has no case with this radius",
-                        request->radii.item[i], study->name);
-        }
+    if (bench->model != NULL) {
+        return strcmp(study_model(entry), bench->model) == 0;
     }
-    const struct study_kernel *kernels = study_kernels(study, backend);
-    for (int i = 0; i < request->kernels.count; i++) {
-        bool known = false;
-        list[0] = '\0';
-        for (const struct study_kernel *k = kernels; k->name != NULL; k++) {
-            const size_t used = strlen(list);
-            known = known || strcmp(k->name, request->kernels.item[i]) == 0;
-            snprintf(list + used, sizeof list - used, "%s%s", used > 0 ? ", " : "", k->name);
-        }
-        if (!known) {
-            return fail(STATUS_INPUT,
-                        "--kernel %s: the backend %s has no such kernel; available: %s",
-                        request->kernels.item[i], backend->name, list);
-        }
+    if (entry->backend->runtime->probe() != STATUS_OK) {
+        log_info("backend %s: %s", study_model(entry), fail_message());
+        fail_clear();
+        return false;
     }
-    return STATUS_OK;
+    return true;
 }
 
 /* ---- measuring ---- */
@@ -118,6 +84,8 @@ static enum status bench_open(struct bench *bench)
     const size_t bytes = study_bytes(problem);
     TRY(runtime->queue_create(bench->device, QUEUE_NORMAL, &bench->queue));
     TRY(runtime->stopwatch_create(bench->device, &bench->stopwatch));
+    TRY(runtime->pinned_alloc(bench->device, sizeof(struct exact_sum), &bench->h_sum));
+    TRY(runtime->memory_alloc(bench->device, sizeof(struct exact_sum), &bench->d_sum));
     TRY(runtime->memory_alloc(bench->device, bytes, &bench->d_in));
     TRY(runtime->memory_alloc(bench->device, bytes, &bench->d_out));
     TRY(bench_fill_study(backend, bench->device, bench->queue, bench->study, problem, 0,
@@ -136,29 +104,28 @@ static void bench_close(struct bench *bench)
     runtime->memory_free(bench->device, bench->d_before);
     runtime->memory_free(bench->device, bench->d_out);
     runtime->memory_free(bench->device, bench->d_in);
+    runtime->memory_free(bench->device, bench->d_sum);
+    runtime->pinned_free(bench->device, bench->h_sum);
     runtime->stopwatch_destroy(bench->stopwatch);
     runtime->queue_destroy(bench->queue);
 }
 
-static enum status queue_call(struct bench *bench, const struct call *call)
-{
-    if (call->kernel == NULL) {
-        return bench->backend->runtime->copy_on_device(bench->queue, bench->d_out, bench->d_in,
-                                                       study_bytes(&bench->problem));
-    }
-    return call->kernel->run(bench->queue, &bench->problem, &call->shape, bench->d_out,
-                             bench->d_in);
-}
-
+/* A call to be measured, of the copy if it has no kernel. */
 struct queued {
     struct bench *bench;
-    const struct call *call;
+    struct study_call call;
+    struct result *result;
 };
 
 static enum status queue_again(void *context)
 {
     const struct queued *queued = context;
-    return queue_call(queued->bench, queued->call);
+    const struct bench *bench = queued->bench;
+    if (queued->call.kernel == NULL) {
+        return bench->backend->runtime->copy_on_device(bench->queue, bench->d_out, bench->d_in,
+                                                       study_bytes(&bench->problem));
+    }
+    return study_run(bench->backend, bench->queue, &queued->call);
 }
 
 static struct bench_calls calls_of(struct queued *queued)
@@ -174,59 +141,69 @@ static struct bench_calls calls_of(struct queued *queued)
 
 /* The fastest shape that the device can launch, of few calls each; no trials: the kernel does not
  * take this problem. */
-static enum status search(struct bench *bench, struct call *call, double *best_s,
-                          struct figures *figures)
+static enum status search(void *context)
 {
+    struct queued *queued = context;
+    struct result *result = queued->result;
     struct study_shape shapes[STUDY_MOST_SHAPES];
-    const int nshapes = study_shapes(call->kernel, &bench->problem, shapes);
-    figures->ntrials = 0;
-    *best_s = 0;
+    const int nshapes = study_shapes(queued->call.kernel, queued->call.problem, shapes);
+    const struct bench_calls calls = calls_of(queued);
     for (int s = 0; s < nshapes; s++) {
-        const struct call candidate = {.kernel = call->kernel, .shape = shapes[s]};
-        const struct bench_calls calls = calls_of(&(struct queued){bench, &candidate});
-        enum status queued = STATUS_OK;
+        enum status status = STATUS_OK;
         double seconds = 0;
-        TRY(bench_time_calls(&calls, 1, &queued, &seconds)); /* the first is a warm-up */
-        if (queued == STATUS_OK && seconds < SEARCH_S) {
-            TRY(bench_time_calls(&calls, SEARCH_CALLS, &queued, &seconds));
+        queued->call.shape = shapes[s];
+        TRY(bench_time_calls(&calls, 1, &status, &seconds)); /* the first is a warm-up */
+        if (status == STATUS_OK && seconds < SEARCH_S) {
+            TRY(bench_time_calls(&calls, SEARCH_CALLS, &status, &seconds));
         }
-        if (queued == STATUS_OK && (figures->ntrials == 0 || seconds < *best_s)) {
-            *best_s = seconds;
-            *call = candidate;
+        if (status != STATUS_OK) {
+            continue;
         }
-        if (queued == STATUS_OK) {
-            figures->trials[figures->ntrials++] = (struct trial){shapes[s], seconds};
+        if (result->ntrials == 0 || seconds < result->call_s) {
+            result->call_s = seconds;
+            result->call = queued->call;
         }
+        result->trials[result->ntrials++] = (struct trial){shapes[s], seconds};
     }
-    return figures->ntrials > 0 || nshapes == 0 ? STATUS_OK
-                                                : STATUS_DEVICE; /* with the last message */
+    return result->ntrials > 0 || nshapes == 0 ? STATUS_OK
+                                               : STATUS_DEVICE; /* with the last message */
 }
 
-static enum status check(struct bench *bench, const struct call *call)
+static enum status measure(void *context)
 {
-    const struct backend *backend = bench->backend;
-    const void *before = bench->d_before != NULL ? bench->d_before : bench->d_in;
-    TRY(backend->runtime->copy_on_device(bench->queue, bench->d_out, before,
-                                         study_bytes(&bench->problem)));
-    TRY(queue_call(bench, call));
-    TRY(backend->runtime->queue_wait(bench->queue));
-    return bench_check_study(backend, bench->device, bench->queue, bench->study, &bench->problem,
-                             bench->d_out, call->kernel->name);
+    struct queued *queued = context;
+    struct result *result = queued->result;
+    const struct bench_calls calls = calls_of(queued);
+    TRY(bench_time_rounds(&calls, result->call_s, ROUND_S, queued->bench->request->repeats,
+                          &result->rounds));
+    return queued->call.kernel == NULL
+               ? STATUS_OK
+               : bench_energy_measure(&queued->bench->meter, &calls, result->rounds.time.median_s,
+                                      &result->energy);
 }
 
-static enum status measure(struct bench *bench, const struct call *call, double call_s,
-                           struct figures *figures)
+static enum status within(struct queued *queued, enum status (*body)(void *context))
 {
-    const struct bench_calls calls = calls_of(&(struct queued){bench, call});
-    return bench_time_rounds(&calls, call_s, ROUND_S, bench->request->repeats, &figures->rounds);
+    return queued->call.kernel->within != NULL
+               ? queued->call.kernel->within(&queued->call, body, queued)
+               : body(queued);
 }
 
-static enum status measure_energy(struct bench *bench, const struct call *call,
-                                  struct figures *figures)
+static enum status check(struct queued *queued)
 {
-    const struct bench_calls calls = calls_of(&(struct queued){bench, call});
-    return bench_energy_measure(&bench->meter, &calls, figures->rounds.time.median_s,
-                                &figures->energy);
+    static const struct exact_sum zero;
+    const struct bench *bench = queued->bench;
+    const struct runtime *runtime = bench->backend->runtime;
+    TRY(runtime->copy_on_device(bench->queue, bench->d_out,
+                                bench->d_before != NULL ? bench->d_before : bench->d_in,
+                                study_bytes(&bench->problem)));
+    TRY(runtime->copy_to_device(bench->queue, bench->d_sum, &zero, sizeof zero));
+    TRY(runtime->queue_wait(bench->queue));
+    memcpy(bench->h_sum, &zero, sizeof zero);
+    TRY(within(queued, queue_again));
+    TRY(runtime->queue_wait(bench->queue));
+    return bench_check_study(bench->backend, bench->device, bench->queue, bench->study,
+                             &queued->call);
 }
 
 /* ---- reporting ---- */
@@ -246,13 +223,6 @@ static void shape_words(const struct study_shape *shape, char text[64])
     }
 }
 
-/* A number of the table, "-" when it is unknown. */
-static const char *number_words(double number, char text[16])
-{
-    snprintf(text, 16, "%.1f", number);
-    return isnan(number) ? "-" : text;
-}
-
 /* Its members. */
 static void report_shape(const struct study_shape *shape, struct json *json)
 {
@@ -262,118 +232,153 @@ static void report_shape(const struct study_shape *shape, struct json *json)
 }
 
 /* Every shape of the search, for --tune. */
-static void report_trials(const struct figures *f, struct json *json)
+static void report_trials(const struct result *result, struct json *json)
 {
     json_begin(json, "shapes", '[');
-    for (int t = 0; t < f->ntrials; t++) {
-        const double ms = 1e3 * f->trials[t].seconds;
+    for (int t = 0; t < result->ntrials; t++) {
+        const double ms = 1e3 * result->trials[t].seconds;
         char shape[64];
-        shape_words(&f->trials[t].shape, shape);
+        shape_words(&result->trials[t].shape, shape);
         log_info("    %-20s %-18s %9.4f", "tried", shape, ms);
         json_begin(json, NULL, '{');
-        report_shape(&f->trials[t].shape, json);
+        report_shape(&result->trials[t].shape, json);
         json_real(json, "ms", ms);
         json_end(json, '}');
     }
     json_end(json, ']');
 }
 
-static void report(struct bench *bench, const struct call *call, const struct figures *f,
-                   struct json *json)
+/* parts_s: the time of the group's kernels, one after another. */
+static void report(struct bench *bench, const struct result *result, double parts_s)
 {
-    const struct study_traffic traffic = bench->study->traffic(&bench->problem);
+    const struct study_kernel *kernel = result->call.kernel;
+    const struct study_traffic traffic = bench->study->traffic(&bench->problem, kernel->part);
+    const double median_s = result->rounds.time.median_s;
     const double bytes = (double)(traffic.fetch_bytes + traffic.write_bytes);
-    const double rate = bytes / f->rounds.time.median_s;
-    const double of_ideal = bench->peak > 0 ? 100.0 * rate / bench->peak : (double)NAN;
+    const double peak = 1e9 * bench->info.memory_GBs;
+    struct table *table = &bench->table;
     char shape[64];
-    char ideal[16];
-    char per_joule[16];
-    shape_words(&call->shape, shape);
-    const double points = (double)traffic.points;
-    log_info("  %-22s %-18s %9.4f %9.2f %7.1f %7s %9.3f %9s", call->kernel->name, shape,
-             1e3 * f->rounds.time.median_s, rate * 1e-9, 100.0 * rate / bench->copy,
-             number_words(of_ideal, ideal), points / f->rounds.time.median_s * 1e-9,
-             bench_energy_words(&f->energy, points, per_joule));
-    json_begin(json, NULL, '{');
-    json_string(json, "kernel", call->kernel->name);
-    json_string(json, "kind", bench->study->name);
-    json_string(json, "precision", precision_name(bench->wanted.precision));
-    json_int3(json, "cells", bench->problem.layout.cells);
-    json_int(json, "radius", bench->problem.radius);
-    json_int(json, "fields", bench->problem.nfields);
-    json_begin(json, "shape", '{');
-    report_shape(&call->shape, json);
-    json_int(json, "searched", f->ntrials);
-    json_end(json, '}');
-    if (bench->request->tune) {
-        report_trials(f, json);
+    shape_words(&result->call.shape, shape);
+    table_row_begin(table, bench->json);
+    if (kernel->variant != NULL) {
+        table_text(table, "variant", "variant", -14, kernel->variant);
     }
-    json_int(json, "repeats", f->rounds.count);
-    json_real(json, "ms", 1e3 * f->rounds.time.median_s);
-    json_real(json, "mean_ms", 1e3 * f->rounds.time.mean_s);
-    json_real(json, "best_ms", 1e3 * f->rounds.time.best_s);
-    json_real(json, "fetch_bytes", (double)traffic.fetch_bytes);
-    json_real(json, "write_bytes", (double)traffic.write_bytes);
-    json_real(json, "bandwidth_GBs", rate * 1e-9);
-    json_real(json, "copy_GBs", bench->copy * 1e-9);
-    json_real(json, "percent_of_copy", 100.0 * rate / bench->copy);
-    json_real(json, "percent_of_ideal", of_ideal);
-    json_real(json, "cell_updates_per_s", points / f->rounds.time.median_s);
-    bench_energy_report(&f->energy, points, json);
-    json_end(json, '}');
+    table_text(table, "kernel", "kernel", -18, kernel->name);
+    table_text(table, NULL, "shape", -18, shape);
+    table_text(table, "kind", NULL, 0, bench->study->name);
+    table_text(table, "backend", NULL, 0, study_model(bench->entry));
+    table_text(table, "device", NULL, 0, bench->info.name);
+    table_text(table, "precision", NULL, 0, precision_name(bench->wanted.precision));
+    table_int3(table, "cells", bench->problem.layout.cells);
+    table_int(table, "radius", NULL, 0, bench->problem.radius);
+    table_int(table, "fields", NULL, 0, bench->problem.nfields);
+    json_begin(bench->json, "shape", '{');
+    report_shape(&result->call.shape, bench->json);
+    json_int(bench->json, "searched", result->ntrials);
+    json_end(bench->json, '}');
+    if (bench->request->tune) {
+        report_trials(result, bench->json);
+    }
+    table_int(table, "repeats", NULL, 0, result->rounds.count);
+    bench_columns(table, &(struct bench_figures){.time = result->rounds.time,
+                                                 .fetch_bytes = (double)traffic.fetch_bytes,
+                                                 .write_bytes = (double)traffic.write_bytes,
+                                                 .updates = (double)traffic.points,
+                                                 .copy_rate = bench->copy,
+                                                 .energy = result->energy});
+    table_real(table, "percent_of_ideal", "% ideal", 7, 1,
+               peak > 0 ? 100.0 * bytes / median_s / peak : (double)NAN);
+    if (kernel->variant != NULL) {
+        table_real(table, "percent_of_parts", "% parts", 7, 1,
+                   kernel->follows > 0 ? 100.0 : 100.0 * median_s / parts_s);
+        table_real(table, "bytes", NULL, 0, 0, bytes);
+        table_real(table, "operations", NULL, 0, 0, (double)traffic.operations);
+        table_real(table, "GFLOPs", "GFLOP/s", 9, 2, 1e-9 * (double)traffic.operations / median_s);
+    }
+    table_row_end(table);
 }
 
 /* ---- all of it ---- */
 
 static enum status bench_kernel(struct bench *bench, const struct study_kernel *kernel,
-                                struct json *json)
+                                struct result *result)
 {
-    struct call call = {.kernel = kernel};
-    struct figures figures;
-    double call_s = 0;
+    struct queued queued = {.bench = bench,
+                            .call = {.kernel = kernel,
+                                     .problem = &bench->problem,
+                                     .d_out = bench->d_out,
+                                     .d_in = bench->d_in,
+                                     .h_sum = bench->h_sum,
+                                     .d_sum = bench->d_sum},
+                            .result = result};
+    *result = (struct result){.ntrials = 0};
     log_transient("%s: search", kernel->name);
-    TRY(search(bench, &call, &call_s, &figures));
-    if (figures.ntrials == 0) { /* none for this problem */
-        return STATUS_OK;
+    TRY(within(&queued, search));
+    if (result->ntrials > 0) { /* else none for this problem */
+        queued.call = result->call;
+        TRY(check(&queued));
+        log_transient("%s: measurement", kernel->name);
+        TRY(within(&queued, measure));
     }
-    TRY(check(bench, &call));
-    log_transient("%s: measurement", kernel->name);
-    TRY(measure(bench, &call, call_s, &figures));
-    TRY(measure_energy(bench, &call, &figures));
     log_transient("%s", "");
-    report(bench, &call, &figures, json);
     return STATUS_OK;
 }
 
-static enum status bench_case(struct bench *bench, struct json *json)
+/* Kernels of a variant are reported together, the last with all of them. */
+static enum status bench_group(struct bench *bench, const struct study_kernel *first, int count)
 {
-    const struct call copy = {.kernel = NULL};
-    const struct study_kernel *kernel = study_kernels(bench->study, bench->backend);
-    struct figures figures = {.ntrials = 0};
+    struct result results[MOST_OF_GROUP];
+    double parts_s = 0;
+    for (int k = 0; k < count; k++) {
+        TRY(bench_kernel(bench, &first[k], &results[k]));
+        parts_s += first[k].follows == 0 ? results[k].rounds.time.median_s : 0;
+    }
+    for (int k = 0; k < count; k++) {
+        if (results[k].ntrials > 0) {
+            report(bench, &results[k], parts_s);
+        }
+    }
+    return STATUS_OK;
+}
+
+static enum status bench_groups(struct bench *bench)
+{
+    int count = 0;
+    for (const struct study_kernel *k = bench->entry->kernels; k->name != NULL; k += count) {
+        for (count = 1; k->variant != NULL && k[count - 1].follows == 0;) {
+            count++;
+        }
+        if (k->variant != NULL || bench_is_listed(&bench->request->kernels, k->name)) {
+            TRY(bench_group(bench, k, count));
+        }
+    }
+    return STATUS_OK;
+}
+
+static enum status bench_case(struct bench *bench)
+{
+    struct result result = {.ntrials = 0};
+    struct queued copy = {.bench = bench, .result = &result};
+    const bool elsewhere = bench->entry->has_device != NULL && bench->entry->has_device();
     enum status status = STATUS_OK;
     TRY_GOTO(bench->study->setup(&bench->wanted, &bench->problem));
     TRY_GOTO(bench_open(bench));
-    TRY_GOTO(measure(bench, &copy, 0, &figures));
-    bench->copy = 2.0 * (double)study_bytes(&bench->problem) / figures.rounds.time.median_s;
+    TRY_GOTO(measure(&copy));
+    bench->copy = elsewhere
+                      ? (double)NAN
+                      : 2.0 * (double)study_bytes(&bench->problem) / result.rounds.time.median_s;
     const int64_t *cells = bench->problem.layout.cells;
     log_info("%s, %s, radius %d, %" PRId64 " x %" PRId64 " x %" PRId64
              " cells, copy %.0f GB/s (%.4f ms)",
              bench->study->name, precision_name(bench->wanted.precision), bench->problem.radius,
-             cells[0], cells[1], cells[2], bench->copy * 1e-9, 1e3 * figures.rounds.time.median_s);
-    log_info("  %-22s %-18s %9s %9s %7s %7s %9s %9s", "kernel", "shape", "ms", "GB/s", "% copy",
-             "% ideal", "Gcell/s", "Mcell/J");
-    for (; kernel->name != NULL; kernel++) {
-        if (is_listed(&bench->request->kernels, kernel->name)) {
-            TRY_GOTO(bench_kernel(bench, kernel, json));
-        }
-    }
+             cells[0], cells[1], cells[2], bench->copy * 1e-9, 1e3 * result.rounds.time.median_s);
+    TRY_GOTO(bench_groups(bench));
 done:
     bench_close(bench);
     return status;
 }
 
-static enum status bench_cases(const struct bench *prototype, const bool wanted[2],
-                               struct json *json, double *copy)
+static enum status bench_cases(const struct bench *prototype, const bool wanted[2], double *copy)
 {
     const int64_t *size = prototype->request->size;
     for (int p = PRECISION_FLOAT64; p <= PRECISION_FLOAT32; p++) {
@@ -381,7 +386,7 @@ static enum status bench_cases(const struct bench *prototype, const bool wanted[
         struct study_case last = {.radius = -1};
         for (int c = 0; wanted[p] && bench.study->published(c, (enum precision)p, &bench.wanted);
              c++) {
-            if (!is_wanted(bench.request, &bench.wanted)) {
+            if (!bench_has_radius(&bench.request->radii, bench.wanted.radius)) {
                 continue;
             }
             for (int axis = 0; axis < AXIS_COUNT; axis++) {
@@ -395,7 +400,7 @@ static enum status bench_cases(const struct bench *prototype, const bool wanted[
                 continue; /* cases that differ in the size only */
             }
             last = *next;
-            TRY(bench_case(&bench, json));
+            TRY(bench_case(&bench));
             *copy = *copy == 0 ? bench.copy : *copy;
             bench = *prototype;
         }
@@ -403,41 +408,70 @@ static enum status bench_cases(const struct bench *prototype, const bool wanted[
     return STATUS_OK;
 }
 
-static enum status bench_device(struct bench *bench, const bool wanted[2], struct json *json)
+/* The rate of the first copy goes to `copy` while that is 0. */
+static enum status bench_entry(struct bench *bench, const struct study_entry *entry,
+                               const bool wanted[2], double *copy)
 {
-    struct device_info info;
+    struct device_info *info = &bench->info;
+    enum status status = STATUS_OK;
+    bench->entry = entry;
+    bench->backend = entry->backend;
+    TRY(bench_check_kernels(bench->request, entry));
+    TRY(entry->backend->runtime->open(0, 1, &bench->device));
+    TRY_GOTO(entry->backend->runtime->info(bench->device, info));
+    if (entry->has_device != NULL && entry->has_device()) {
+        char host[sizeof info->name];
+        memcpy(host, info->name, sizeof host);
+        snprintf(info->name, sizeof info->name, "OpenMP device, host %.90s", host);
+        info->memory_GBs = 0;
+    }
+    log_info("backend %s on %s", study_model(entry), info->name);
+    bench_meter_open(info->address, &bench->meter);
+    TRY_GOTO(bench_cases(bench, wanted, copy));
+done:
+    bench_meter_close(&bench->meter);
+    entry->backend->runtime->close(bench->device);
+    return status;
+}
+
+static enum status bench_entries(struct bench *prototype, const bool wanted[2])
+{
+    struct bench first = {.entry = NULL};
     double copy = 0;
-    TRY(bench_begin_device(bench->request, bench->backend, bench->device, json, &bench->meter,
-                           &info));
-    bench->peak = 1e9 * info.memory_GBs;
-    json_real(json, "memory_GBs", info.memory_GBs > 0 ? info.memory_GBs : (double)NAN);
-    json_begin(json, "rows", '[');
-    TRY(bench_cases(bench, wanted, json, &copy));
-    json_end(json, ']');
-    json_real(json, "copy_GBs", copy * 1e-9);
-    json_end(json, '}');
+    json_begin(prototype->json, NULL, '{');
+    json_begin(prototype->json, "rows", '[');
+    for (int e = 0; study_entry(e) != NULL; e++) {
+        struct bench bench = *prototype;
+        if (runs(&bench, study_entry(e))) {
+            TRY(bench_entry(&bench, study_entry(e), wanted, &copy));
+            first = first.entry == NULL ? bench : first;
+        }
+    }
+    json_end(prototype->json, ']');
+    json_string(prototype->json, "device", first.info.name);
+    json_string(prototype->json, "backend", study_model(first.entry));
+    json_int(prototype->json, "threads", first.info.threads);
+    json_int(prototype->json, "repeats", prototype->request->repeats);
+    json_real(prototype->json, "memory_GBs",
+              first.info.memory_GBs > 0 ? first.info.memory_GBs : (double)NAN);
+    json_real(prototype->json, "copy_GBs", copy * 1e-9);
+    json_end(prototype->json, '}');
     return STATUS_OK;
 }
 
 enum status bench_study(const struct bench_request *request)
 {
-    struct bench bench = {.request = request};
     bool wanted[2];
-    char why[256];
     struct json json;
+    struct bench bench = {.request = request, .json = &json};
     for (int s = 0; study_at(s) != NULL; s++) {
         bench.study = strcmp(study_at(s)->name, request->what) == 0 ? study_at(s) : bench.study;
     }
     TRY(bench_choose_precisions(request->precision, wanted));
-    TRY(backend_choose(request->backend.name, &bench.backend, why, sizeof why));
-    TRY(check_words(request, bench.study, bench.backend));
+    TRY(bench_choose_model(request, bench.study, &bench.model));
+    TRY(bench_check_radii(request, bench.study));
     TRY(json_check_place(request->json));
-    TRY(bench.backend->runtime->open(0, 1, &bench.device));
-    enum status status = json_open(&json);
-    if (status == STATUS_OK) {
-        status = json_finish(&json, bench_device(&bench, wanted, &json), request->json);
-    }
-    bench_meter_close(&bench.meter);
-    bench.backend->runtime->close(bench.device);
-    return status;
+    bench_warn_of_binding();
+    TRY(json_open(&json));
+    return json_finish(&json, bench_entries(&bench, wanted), request->json);
 }

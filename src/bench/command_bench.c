@@ -78,7 +78,7 @@ static const struct {
     {"kernels", bench_kernels, 512, 5}, {"halo", bench_halo, 0, 5},
     {"io", bench_io, 256, 5},           {"diffusion", bench_study, 0, 100},
     {"xcorr", bench_study, 0, 100},     {"mhd", bench_study, 0, 100},
-    {"jacobi", bench_jacobi, 0, 100},
+    {"jacobi", bench_study, 0, 100},
 };
 
 static enum status execute(void)

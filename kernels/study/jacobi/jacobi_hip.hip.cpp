@@ -1,7 +1,8 @@
 /* The Jacobi iteration: a node per thread, the norm in strides, blocks of 256 threads. */
 #include "kernels/hip/cells.h"
 
-#include "kernels/study/jacobi_hip.h"
+#include "kernels/study/jacobi/jacobi.h"
+#include "kernels/study/study_hip.h"
 
 enum { THREADS = 256, NORM_BLOCKS = 2048 };
 
@@ -62,38 +63,48 @@ static __global__ __launch_bounds__(THREADS) void jacobi_norm_of(int64_t nodes, 
     }
 }
 
-static unsigned blocks_for(int64_t items)
+static int launch(void *to, void *scratch, const study_call *call)
 {
-    return (unsigned)((items + THREADS - 1) / THREADS);
-}
-
-hipError_t hip_launch_jacobi(hipStream_t stream, struct hip_scratch *d_scratch,
-                             const struct jacobi_grid *grid, enum jacobi_part part,
-                             const struct jacobi_work *work)
-{
-    const int64_t nodes = grid->nx * grid->ny;
-    const unsigned blocks = blocks_for(nodes);
+    hipStream_t stream = static_cast<hipStream_t>(to);
+    const jacobi_grid grid = jacobi_grid_of(call->problem);
+    const int64_t nodes = grid.nx * grid.ny;
+    const unsigned blocks = parts(nodes, THREADS);
     const unsigned norm_blocks = blocks < NORM_BLOCKS ? blocks : (unsigned)NORM_BLOCKS;
-    switch (part) {
+    double *u = jacobi_field(call, JACOBI_U);
+    double *au = jacobi_field(call, JACOBI_AU);
+    double *res = jacobi_field(call, JACOBI_RES);
+    const double *rhs = jacobi_field(call, JACOBI_RHS);
+    switch (call->kernel->part) {
     case JACOBI_LAPLACIAN:
-        if (grid->ny - 2 > 65535) { /* of the second dimension of a launch */
-            return hipErrorInvalidValue;
-        }
-        jacobi_laplacian<<<dim3(blocks_for(grid->nx - 2), (unsigned)(grid->ny - 2)), THREADS, 0,
-                           stream>>>(*grid, work->au, work->u);
+        jacobi_laplacian<<<dim3(parts(grid.nx - 2, THREADS), (unsigned)(grid.ny - 2)), THREADS, 0,
+                           stream>>>(grid, au, u);
         break;
     case JACOBI_BOUNDARY:
-        jacobi_boundary<<<blocks_for(grid->edge_nodes), THREADS, 0, stream>>>(*grid, work->au,
-                                                                              work->u);
+        jacobi_boundary<<<parts(grid.edge_nodes, THREADS), THREADS, 0, stream>>>(grid, au, u);
         break;
     case JACOBI_UPDATE:
-        jacobi_update_all<<<blocks, THREADS, 0, stream>>>(nodes, grid->factor, work->u, work->res,
-                                                          work->rhs, work->au);
+        jacobi_update_all<<<blocks, THREADS, 0, stream>>>(nodes, grid.factor, u, res, rhs, au);
         break;
     default:
-        jacobi_norm_of<<<norm_blocks, THREADS, 0, stream>>>(nodes, grid->area, work->res,
-                                                            work->d_sum, d_scratch);
-        break;
+        jacobi_norm_of<<<norm_blocks, THREADS, 0, stream>>>(
+            nodes, grid.area, res, call->d_sum, static_cast<struct hip_scratch *>(scratch));
+        return hipMemcpyAsync(call->h_sum, call->d_sum, sizeof *call->h_sum, hipMemcpyDeviceToHost,
+                              stream);
     }
     return hipGetLastError();
 }
+
+static study_kernel part(const char *name, int number)
+{
+    study_kernel kernel =
+        study_hip(name, "HIP kernels, blocks of 256 threads", launch, nullptr, nullptr);
+    kernel.part = number;
+    kernel.variant = "hip";
+    kernel.follows = number == JACOBI_ITERATION ? JACOBI_ITERATION : 0;
+    return kernel;
+}
+
+const struct study_kernel jacobi_hip[] = {
+    part("laplacian", JACOBI_LAPLACIAN), part("boundary", JACOBI_BOUNDARY),
+    part("update", JACOBI_UPDATE),       part("norm", JACOBI_NORM),
+    part("iteration", JACOBI_ITERATION), {}};

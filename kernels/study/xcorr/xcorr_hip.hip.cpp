@@ -3,7 +3,9 @@
 /* first: it defines KERNEL_INLINE */
 #include "kernels/hip/arch.h"
 
-#include "kernels/study/xcorr_hip.h"
+#include "kernels/study/study_hip.h"
+
+enum { VECTORS_MOST_RADIUS = 16, ELEMENTS = 4 };
 
 /* The cells are out[0, n); cell i is the sum of in[i, i + taps). */
 template <typename REAL> struct row {
@@ -61,7 +63,7 @@ static __device__ __forceinline__ REAL unrolled_sum_of(const REAL *in)
 template <typename REAL>
 static __device__ __forceinline__ void four_sums(REAL *out, const REAL *in, int taps, int cells)
 {
-    enum { N = HIP_XCORR_ELEMENTS };
+    enum { N = ELEMENTS };
     if (cells < N) {
         for (int e = 0; e < cells; e++) {
             out[e] = sum_of(in + e, taps);
@@ -96,7 +98,7 @@ template <typename REAL> static __global__ void xcorr_hw_baseline(const row<REAL
 
 template <typename REAL> static __global__ void xcorr_hw_elementwise(const row<REAL> r)
 {
-    const int i = (int)(blockIdx.x * blockDim.x + threadIdx.x) * HIP_XCORR_ELEMENTS;
+    const int i = (int)(blockIdx.x * blockDim.x + threadIdx.x) * ELEMENTS;
     if (i < r.n) {
         four_sums(r.out + i, r.in + i, r.taps, r.n - i);
     }
@@ -122,9 +124,9 @@ template <typename REAL> static __global__ void xcorr_sw_baseline(const row<REAL
 
 template <typename REAL> static __global__ void xcorr_sw_elementwise(const row<REAL> r)
 {
-    const int begin = (int)(blockIdx.x * blockDim.x) * HIP_XCORR_ELEMENTS;
-    const int at = (int)threadIdx.x * HIP_XCORR_ELEMENTS;
-    const REAL *tile = stage(r, begin, (int)blockDim.x * HIP_XCORR_ELEMENTS);
+    const int begin = (int)(blockIdx.x * blockDim.x) * ELEMENTS;
+    const int at = (int)threadIdx.x * ELEMENTS;
+    const REAL *tile = stage(r, begin, (int)blockDim.x * ELEMENTS);
     if (begin + at < r.n) {
         four_sums(r.out + begin + at, tile + at, r.taps, r.n - begin - at);
     }
@@ -276,21 +278,36 @@ static __global__ __launch_bounds__(512) void xcorr_window(const row<REAL> r)
 
 /* --- launches -------------------------------------------------------------------------------- */
 
-static unsigned parts(int64_t n, int64_t size)
+/* Hardware- or software-managed caching: inputs from the L1 cache, or from shared memory. */
+enum variant { HW, HW_UNROLLED, SW, SW_UNROLLED, VECTORS };
+
+template <typename REAL> static row<REAL> row_of(const study_call *call)
 {
-    return (unsigned)((n + size - 1) / size);
+    const struct study_problem *problem = call->problem;
+    return {static_cast<REAL *>(call->d_out) + problem->layout.origin,
+            static_cast<const REAL *>(call->d_in) + problem->layout.origin - problem->radius,
+            (int)problem->layout.cells[AXIS_X], 2 * problem->radius + 1};
 }
 
-template <typename REAL, int RADIUS>
-static void launch_pointwise(hipStream_t stream, const row<REAL> &r, int threads, bool shared)
+/* CELLS per thread. */
+template <typename REAL, int VARIANT, int CELLS>
+static int launch_any(void *to, void *, const study_call *call)
 {
-    if (shared) {
-        xcorr_sw_pointwise<REAL, RADIUS>
-            <<<parts(r.n, threads), threads, sizeof(REAL) * (size_t)(threads + r.taps), stream>>>(
-                r);
+    hipStream_t stream = static_cast<hipStream_t>(to);
+    const row<REAL> r = row_of<REAL>(call);
+    const int threads = call->shape.block[AXIS_X];
+    const unsigned blocks = parts(r.n, (int64_t)threads * CELLS);
+    const size_t bytes = sizeof(REAL) * (size_t)(threads * CELLS + r.taps - 1);
+    if constexpr (VARIANT == HW && CELLS == 1) {
+        xcorr_hw_baseline<REAL><<<blocks, threads, 0, stream>>>(r);
+    } else if constexpr (VARIANT == HW) {
+        xcorr_hw_elementwise<REAL><<<blocks, threads, 0, stream>>>(r);
+    } else if constexpr (CELLS == 1) {
+        xcorr_sw_baseline<REAL><<<blocks, threads, bytes, stream>>>(r);
     } else {
-        xcorr_hw_pointwise<REAL, RADIUS><<<parts(r.n, threads), threads, 0, stream>>>(r);
+        xcorr_sw_elementwise<REAL><<<blocks, threads, bytes, stream>>>(r);
     }
+    return hipGetLastError();
 }
 
 template <typename REAL, int RADIUS>
@@ -314,76 +331,109 @@ static void launch_window(hipStream_t stream, const row<REAL> &r, int threads)
     xcorr_window<REAL, CELLS><<<parts(r.n, threads * CELLS), threads, bytes, stream>>>(r);
 }
 
-/* The kernels that are compiled for a radius. */
-template <typename REAL, int RADIUS>
-static hipError_t launch_radius(hipStream_t stream, const row<REAL> &r, int threads, int items,
-                                enum hip_xcorr kernel)
+/* Kernels that are compiled for a radius. */
+template <typename REAL, int VARIANT, int RADIUS = 1>
+static int launch_radius(void *to, void *scratch, const study_call *call)
 {
+    hipStream_t stream = static_cast<hipStream_t>(to);
+    const row<REAL> r = row_of<REAL>(call);
+    const int threads = call->shape.block[AXIS_X];
     if (2 * RADIUS + 1 != r.taps) {
         if constexpr (RADIUS < 1024) {
-            return launch_radius<REAL, 2 * RADIUS>(stream, r, threads, items, kernel);
+            return launch_radius<REAL, VARIANT, 2 * RADIUS>(to, scratch, call);
         }
         return hipErrorInvalidValue;
     }
-    if (kernel != HIP_XCORR_VECTORS) {
-        launch_pointwise<REAL, RADIUS>(stream, r, threads, kernel == HIP_XCORR_SW_POINTWISE);
-        return hipSuccess;
+    if constexpr (VARIANT == HW_UNROLLED) {
+        xcorr_hw_pointwise<REAL, RADIUS><<<parts(r.n, threads), threads, 0, stream>>>(r);
+    } else if constexpr (VARIANT == SW_UNROLLED) {
+        const size_t bytes = sizeof(REAL) * (size_t)(threads + r.taps);
+        xcorr_sw_pointwise<REAL, RADIUS><<<parts(r.n, threads), threads, bytes, stream>>>(r);
+    } else if constexpr (RADIUS <= VECTORS_MOST_RADIUS) {
+        launch_vectors<REAL, RADIUS>(stream, r, threads, call->shape.items);
     }
-    if constexpr (RADIUS <= HIP_XCORR_VECTORS_MOST) {
-        launch_vectors<REAL, RADIUS>(stream, r, threads, items);
-    }
-    return hipSuccess;
+    return hipGetLastError();
 }
 
+/* Vectors have launch bounds, and the window none; see shapes_production. */
 template <typename REAL>
-static hipError_t launch(hipStream_t stream, const struct study_problem *problem,
-                         const struct study_shape *shape, void *d_out, const void *d_in,
-                         enum hip_xcorr kernel)
+static int launch_production(void *to, void *scratch, const study_call *call)
 {
-    const row<REAL> r = {static_cast<REAL *>(d_out) + problem->layout.origin,
-                         static_cast<const REAL *>(d_in) + problem->layout.origin - problem->radius,
-                         (int)problem->layout.cells[AXIS_X], 2 * problem->radius + 1};
-    const int threads = shape->block[AXIS_X];
-    const unsigned blocks = parts(r.n, (int64_t)threads * shape->items);
-    const size_t bytes = sizeof(REAL) * (size_t)(threads * shape->items + r.taps - 1);
     constexpr int N = vec16<REAL>::N;
-    hipError_t error = hipSuccess;
-    switch (kernel) {
-    case HIP_XCORR_HW_BASELINE:
-        xcorr_hw_baseline<REAL><<<blocks, threads, 0, stream>>>(r);
-        break;
-    case HIP_XCORR_HW_ELEMENTWISE:
-        xcorr_hw_elementwise<REAL><<<blocks, threads, 0, stream>>>(r);
-        break;
-    case HIP_XCORR_SW_BASELINE:
-        xcorr_sw_baseline<REAL><<<blocks, threads, bytes, stream>>>(r);
-        break;
-    case HIP_XCORR_SW_ELEMENTWISE:
-        xcorr_sw_elementwise<REAL><<<blocks, threads, bytes, stream>>>(r);
-        break;
-    case HIP_XCORR_WINDOW:
-        if (shape->items == 3 * N) {
-            launch_window<REAL, 3 * N>(stream, r, threads);
-        } else if (shape->items == 5 * N) {
-            launch_window<REAL, 5 * N>(stream, r, threads);
-        } else {
-            launch_window<REAL, 7 * N>(stream, r, threads);
-        }
-        break;
-    case HIP_XCORR_HW_POINTWISE:
-    case HIP_XCORR_SW_POINTWISE:
-    case HIP_XCORR_VECTORS:
-        error = launch_radius<REAL, 1>(stream, r, threads, shape->items, kernel);
-        break;
+    hipStream_t stream = static_cast<hipStream_t>(to);
+    const row<REAL> r = row_of<REAL>(call);
+    const int threads = call->shape.block[AXIS_X];
+    if (call->shape.bounds > 0) {
+        return launch_radius<REAL, VECTORS>(to, scratch, call);
     }
-    return error != hipSuccess ? error : hipGetLastError();
+    if (call->shape.items == 3 * N) {
+        launch_window<REAL, 3 * N>(stream, r, threads);
+    } else if (call->shape.items == 5 * N) {
+        launch_window<REAL, 5 * N>(stream, r, threads);
+    } else {
+        launch_window<REAL, 7 * N>(stream, r, threads);
+    }
+    return hipGetLastError();
 }
 
-hipError_t hip_launch_xcorr(hipStream_t stream, const struct study_problem *problem,
-                            const struct study_shape *shape, void *d_out, const void *d_in,
-                            enum hip_xcorr kernel)
+/* --- shapes ---------------------------------------------------------------------------------- */
+
+/* The kernels of a radius are those of the powers of 2. */
+static bool takes(const struct study_problem *problem)
 {
-    return problem->layout.precision == PRECISION_FLOAT64
-               ? launch<double>(stream, problem, shape, d_out, d_in, kernel)
-               : launch<float>(stream, problem, shape, d_out, d_in, kernel);
+    return problem->radius > 0 && (problem->radius & (problem->radius - 1)) == 0;
 }
+
+static int add_blocks(struct study_shape *shapes, int count, int items, int most_threads)
+{
+    for (const int threads : {64, 128, 192, 256, 384, 512, 768, 1024}) {
+        if (threads <= most_threads) {
+            shapes[count++] = {{threads, 1, 1}, 0, items};
+        }
+    }
+    return count;
+}
+
+template <int CELLS>
+static int shapes_of(const struct study_problem *problem, struct study_shape *shapes)
+{
+    return takes(problem) ? add_blocks(shapes, 0, CELLS, 1024) : 0;
+}
+
+static int shapes_production(const struct study_problem *problem, struct study_shape *shapes)
+{
+    const int n = problem->layout.precision == PRECISION_FLOAT64 ? 2 : 4; /* cells of 16 bytes */
+    int count = 0;
+    if (!takes(problem)) {
+        return 0;
+    }
+    if (problem->radius <= VECTORS_MOST_RADIUS) {
+        for (int vectors = 1; vectors <= 4; vectors *= 2) {
+            for (int threads = 128; threads <= 512; threads *= 2) {
+                shapes[count++] = {{threads, 1, 1}, 512, vectors};
+            }
+        }
+    }
+    if (problem->radius >= n) {
+        count = add_blocks(shapes, count, 3 * n, 512);
+        count = add_blocks(shapes, count, 5 * n, 256);
+        count = add_blocks(shapes, count, 7 * n, 256);
+    }
+    return count;
+}
+
+const struct study_kernel xcorr_hip[] = {
+    study_hip("hw_baseline", "one cell per thread", STUDY_BOTH(launch_any, HW, 1), shapes_of<1>),
+    study_hip("hw_elementwise", "four neighbouring cells per thread",
+              STUDY_BOTH(launch_any, HW, ELEMENTS), shapes_of<ELEMENTS>),
+    study_hip("hw_pointwise", "loop over the stencil unrolled",
+              STUDY_BOTH(launch_radius, HW_UNROLLED), shapes_of<1>),
+    study_hip("sw_baseline", "inputs in shared memory", STUDY_BOTH(launch_any, SW, 1),
+              shapes_of<1>),
+    study_hip("sw_elementwise", "and four neighbouring cells", STUDY_BOTH(launch_any, SW, ELEMENTS),
+              shapes_of<ELEMENTS>),
+    study_hip("sw_pointwise", "and the loop unrolled", STUDY_BOTH(launch_radius, SW_UNROLLED),
+              shapes_of<1>),
+    study_hip("production", "16-byte accesses, the window of the stencil in registers",
+              launch_production<double>, launch_production<float>, shapes_production),
+    {}};

@@ -1,12 +1,20 @@
-#include "kernels/study/laplacian.h"
+/* The study `laplacian`: f = lap(u), the kernels that docs/laplacian_study.md describes, and their
+ * traffic model. The weight of an axis is 1/h^2, 1/m^2. */
+#include "kernels/study/study.h"
 
-#include "kernels/study/laplacian_point.h"
+static double weight(const struct study_problem *problem, int axis, int distance)
+{
+    const double *w = problem->parameter;
+    return distance > 0 ? w[axis] : -2.0 * (w[AXIS_X] + w[AXIS_Y] + w[AXIS_Z]);
+}
 
 /* The unit cube, with points on its faces, in plain arrays: the faces are the halo. */
 static enum status setup(const struct study_case *wanted, struct study_problem *problem)
 {
     const int64_t *n = wanted->size;
-    *problem = (struct study_problem){.nfields = 1, .radius = 1};
+    /* the kernels for GPUs have 32-bit offsets of up to 16 rows */
+    *problem = (struct study_problem){
+        .nfields = 1, .radius = 1, .most_x = INT32_MAX / 64, .weight = weight};
     struct layout *layout = &problem->layout;
     layout->precision = wanted->precision;
     for (int axis = 0; axis < AXIS_COUNT; axis++) {
@@ -26,34 +34,17 @@ static enum status setup(const struct study_case *wanted, struct study_problem *
     return STATUS_OK;
 }
 
-static void expected(const struct study_problem *problem, study_input *input, const void *context,
-                     double results[STUDY_MOST_FIELDS])
-{
-    const double *w = problem->parameter;
-    const double wc = laplacian_centre(w[AXIS_X], w[AXIS_Y], w[AXIS_Z]);
-    const double c = input(context, 0, 0, 0, 0);
-    const double n[FACE_COUNT] = {input(context, 0, -1, 0, 0), input(context, 0, 1, 0, 0),
-                                  input(context, 0, 0, -1, 0), input(context, 0, 0, 1, 0),
-                                  input(context, 0, 0, 0, -1), input(context, 0, 0, 0, 1)};
-    results[0] =
-        problem->layout.precision == PRECISION_FLOAT64
-            ? laplacian_float64(c, n[0], n[1], n[2], n[3], n[4], n[5], w[0], w[1], w[2], wc)
-            : (double)laplacian_float32((float)c, (float)n[0], (float)n[1], (float)n[2],
-                                        (float)n[3], (float)n[4], (float)n[5], (float)w[0],
-                                        (float)w[1], (float)w[2], (float)wc);
-}
-
 /* Read: all points but the 8 corners and the 12 edges, as in the study. */
-static struct study_traffic traffic(const struct study_problem *problem)
+static struct study_traffic traffic(const struct study_problem *problem, int part)
 {
     const uint64_t width = precision_bytes(problem->layout.precision);
+    const uint64_t inner = study_cells(problem);
     uint64_t all = 1;
-    uint64_t inner = 1;
     uint64_t edges = 8;
+    (void)part;
     for (int axis = 0; axis < AXIS_COUNT; axis++) {
         const uint64_t cells = (uint64_t)problem->layout.cells[axis];
         all *= cells + 2;
-        inner *= cells;
         edges += 4 * cells;
     }
     return (struct study_traffic){
@@ -61,4 +52,9 @@ static struct study_traffic traffic(const struct study_problem *problem)
 }
 
 const struct study study_laplacian = {
-    .name = "laplacian", .setup = setup, .expected = expected, .traffic = traffic};
+    .name = "laplacian",
+    .setup = setup,
+    .traffic = traffic,
+    .host = {{.name = "laplacian",
+              .about = "f = lap(u), 64 points of a row at a time",
+              .rows = {study_star_tiles_float64, study_star_tiles_float32}}}};

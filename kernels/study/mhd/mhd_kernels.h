@@ -5,7 +5,7 @@
 /* first: it defines KERNEL_INLINE */
 #include "kernels/hip/arch.h"
 
-#include "kernels/study/mhd_point.h"
+#include "kernels/study/mhd/mhd_point.h"
 
 template <typename REAL> struct mhd;
 

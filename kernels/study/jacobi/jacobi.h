@@ -1,9 +1,24 @@
-/* The Jacobi iteration at one node: the expressions that every kernel evaluates. Explicit fma in a
- * fixed order, as in heat_cell.h. Included by C and by HIP sources. */
-#ifndef ISOTHERM_KERNELS_STUDY_JACOBI_POINT_H
-#define ISOTHERM_KERNELS_STUDY_JACOBI_POINT_H
+/* The study `jacobi`: Jacobi's iteration for -lap(u) = f in two dimensions with u = 0 outside of
+ * the grid, as four kernels: A. Mishra, R. Arora, J. Chang, B. Cornille, M. Ghazimirsaeed, "Jacobi
+ * Solver with HIP and OpenMP offloading", AMD lab notes. In float64. The fields change in place:
+ * all are in the output. The expressions have explicit fma in a fixed order, as in heat_cell.h. */
+#ifndef ISOTHERM_KERNELS_STUDY_JACOBI_H
+#define ISOTHERM_KERNELS_STUDY_JACOBI_H
 
 #include "kernels/heat_cell.h"
+#include "kernels/study/study.h"
+
+enum { JACOBI_U, JACOBI_AU, JACOBI_RES, JACOBI_RHS, JACOBI_FIELDS };
+
+/* One iteration in this order: au = A u inside of the edge; the same at the edge; res = rhs - au
+ * and u = u + factor res; and the sum of res^2 dx dy. */
+enum jacobi_part {
+    JACOBI_LAPLACIAN,
+    JACOBI_BOUNDARY,
+    JACOBI_UPDATE,
+    JACOBI_NORM,
+    JACOBI_ITERATION
+};
 
 /* Nodes, [ny][nx], all of them unknown. */
 struct jacobi_grid {
@@ -54,6 +69,27 @@ KERNEL_INLINE double jacobi_update(double u, double rhs, double au, double facto
 KERNEL_INLINE double jacobi_term(double res, double area)
 {
     return res * res * area;
+}
+
+/* Spacing 1 / (n + 1): the unit square. */
+static inline struct jacobi_grid jacobi_grid_of(const struct study_problem *problem)
+{
+    struct jacobi_grid grid;
+    grid.nx = problem->layout.cells[AXIS_X];
+    grid.ny = problem->layout.cells[AXIS_Y];
+    const double dx = 1.0 / (double)(grid.nx + 1);
+    const double dy = 1.0 / (double)(grid.ny + 1);
+    grid.over_dx2 = 1.0 / (dx * dx);
+    grid.over_dy2 = 1.0 / (dy * dy);
+    grid.factor = 1.0 / (2.0 / (dx * dx) + 2.0 / (dy * dy));
+    grid.area = dx * dy;
+    grid.edge_nodes = 2 * grid.nx + 2 * (grid.ny - 2);
+    return grid;
+}
+
+static inline double *jacobi_field(const struct study_call *call, int field)
+{
+    return (double *)call->d_out + call->problem->field_pitch * field;
 }
 
 #endif

@@ -1,8 +1,18 @@
-#include "kernels/study/xcorr.h"
-
+/* The study `xcorr`: cross-correlation in one dimension with weights of 1, so that an output is the
+ * sum of 2 radius + 1 inputs, added in the order of their addresses. */
 #include <inttypes.h>
 
+#include "kernels/study/study.h"
+
 enum { MOST_RADIUS = 1024 };
+
+static double weight(const struct study_problem *problem, int axis, int distance)
+{
+    (void)problem;
+    (void)axis;
+    (void)distance;
+    return 1.0;
+}
 
 static enum status setup(const struct study_case *wanted, struct study_problem *problem)
 {
@@ -12,29 +22,17 @@ static enum status setup(const struct study_case *wanted, struct study_problem *
         return fail(STATUS_INPUT, "at most %d cells and radius %d, not %" PRId64 " and %d",
                     INT32_MAX / 2, MOST_RADIUS, cells[AXIS_X], wanted->radius);
     }
-    *problem = (struct study_problem){.nfields = 1, .radius = wanted->radius};
+    *problem = (struct study_problem){.nfields = 1, .radius = wanted->radius, .weight = weight};
     TRY(layout_create(cells, halo, wanted->precision, &problem->layout));
     problem->field_pitch = problem->layout.elements;
     return STATUS_OK;
 }
 
-static void expected(const struct study_problem *problem, study_input *input, const void *context,
-                     double results[STUDY_MOST_FIELDS])
-{
-    const int r = problem->radius;
-    double sum = input(context, 0, -r, 0, 0);
-    for (int x = 1 - r; x <= r; x++) {
-        const double next = input(context, 0, x, 0, 0);
-        sum = problem->layout.precision == PRECISION_FLOAT64 ? sum + next
-                                                             : (double)((float)sum + (float)next);
-    }
-    results[0] = sum;
-}
-
-static struct study_traffic traffic(const struct study_problem *problem)
+static struct study_traffic traffic(const struct study_problem *problem, int part)
 {
     const uint64_t width = precision_bytes(problem->layout.precision);
-    const uint64_t cells = (uint64_t)problem->layout.cells[AXIS_X];
+    const uint64_t cells = study_cells(problem);
+    (void)part;
     return (struct study_traffic){.fetch_bytes = (cells + 2 * (uint64_t)problem->radius) * width,
                                   .write_bytes = cells * width,
                                   .points = cells};
@@ -48,8 +46,14 @@ static bool published(int index, enum precision precision, struct study_case *fo
     return found->radius <= MOST_RADIUS;
 }
 
-const struct study study_xcorr = {.name = "xcorr",
-                                  .setup = setup,
-                                  .expected = expected,
-                                  .traffic = traffic,
-                                  .published = published};
+const struct study study_xcorr = {
+    .name = "xcorr",
+    .setup = setup,
+    .traffic = traffic,
+    .published = published,
+    .host = {{.name = "plain",
+              .about = "one output after another",
+              .rows = {study_star_cells_float64, study_star_cells_float32}},
+             {.name = "production",
+              .about = "64 outputs at a time in vector registers",
+              .rows = {study_star_tiles_float64, study_star_tiles_float32}}}};

@@ -6,7 +6,7 @@
 #define memcpy(to, from, bytes) __builtin_memcpy(to, from, bytes)
 
 #include "kernels/cpu/tally.h"
-#include "kernels/study/jacobi.h"
+#include "kernels/study/jacobi/jacobi.h"
 
 /* A directive whose text may contain macros. */
 #define TARGET(...) TARGET_TEXT(__VA_ARGS__)
@@ -105,94 +105,78 @@ static void norm_of(int device, const struct jacobi_grid *grid, const double *re
 }
 
 /* What is mapped already is not copied; else each kernel copies what it needs. */
-static enum status run(struct queue *queue, const struct jacobi_grid *grid, enum jacobi_part part,
-                       const struct jacobi_work *work)
+static void run(const struct study_call *call)
 {
-    (void)queue;
+    const struct jacobi_grid grid = jacobi_grid_of(call->problem);
     const int device = device_number();
-    const int64_t nodes = grid->nx * grid->ny;
-    double *u = work->u;
-    double *au = work->au;
-    double *res = work->res;
-    const double *rhs = work->rhs;
-    if (part == JACOBI_UPDATE) {
+    const int64_t nodes = grid.nx * grid.ny;
+    double *u = jacobi_field(call, JACOBI_U);
+    double *au = jacobi_field(call, JACOBI_AU);
+    double *res = jacobi_field(call, JACOBI_RES);
+    const double *rhs = jacobi_field(call, JACOBI_RHS);
+    if (call->kernel->part == JACOBI_UPDATE) {
         TARGET(omp target data device(device) map(to
                                                   : rhs [0:nodes], au [0:nodes])
                    map(from
                        : res [0:nodes]) map(tofrom
                                             : u [0:nodes]) use_device_ptr(u, au, res, rhs))
-        update(device, grid, u, res, rhs, au);
-    } else if (part == JACOBI_NORM) {
+        update(device, &grid, u, res, rhs, au);
+    } else if (call->kernel->part == JACOBI_NORM) {
         TARGET(omp target data device(device) map(to : res [0:nodes]) use_device_ptr(res))
-        norm_of(device, grid, res, work->h_sum);
+        norm_of(device, &grid, res, call->h_sum);
     } else {
         TARGET(omp target data device(device) map(to
                                                   : u [0:nodes]) map(tofrom
                                                                      : au [0:nodes])
                    use_device_ptr(u, au))
         {
-            if (part == JACOBI_LAPLACIAN) {
-                laplacian(device, *grid, au, u);
+            if (call->kernel->part == JACOBI_LAPLACIAN) {
+                laplacian(device, grid, au, u);
             } else {
-                boundary(device, *grid, au, u);
+                boundary(device, grid, au, u);
             }
         }
     }
-    return STATUS_OK;
 }
 
-static enum status within_data(struct queue *queue, const struct jacobi_grid *grid,
-                               const struct jacobi_work *work, enum status (*body)(void *context),
+static enum status within_data(const struct study_call *call, enum status (*body)(void *context),
                                void *context)
 {
-    (void)queue;
-    const int64_t nodes = grid->nx * grid->ny;
-    double *u = work->u;
-    double *au = work->au;
-    double *res = work->res;
-    const double *rhs = work->rhs;
-    (void)u, (void)au, (void)res, (void)rhs; /* gcc does not count a map as a use */
+    const int64_t all = call->problem->field_pitch * JACOBI_FIELDS;
+    double *fields = call->d_out;
+    (void)fields; /* gcc does not count a map as a use */
     enum status status = STATUS_OK;
-    TARGET(omp target data device(device_number()) map(to
-                                                       : rhs [0:nodes])
-               map(tofrom
-                   : u [0:nodes], au [0:nodes], res [0:nodes]))
+    TARGET(omp target data device(device_number()) map(tofrom : fields [0:all]))
     status = body(context);
     return status;
 }
 
-static enum status within_enter_and_exit(struct queue *queue, const struct jacobi_grid *grid,
-                                         const struct jacobi_work *work,
+static enum status within_enter_and_exit(const struct study_call *call,
                                          enum status (*body)(void *context), void *context)
 {
-    (void)queue;
-    const int64_t nodes = grid->nx * grid->ny;
-    double *u = work->u;
-    double *au = work->au;
-    double *res = work->res;
-    const double *rhs = work->rhs;
-    (void)u, (void)au, (void)res, (void)rhs; /* gcc does not count a map as a use */
-    TARGET(omp target enter data device(device_number())
-               map(to
-                   : rhs [0:nodes], u [0:nodes], au [0:nodes], res [0:nodes]))
+    const int64_t all = call->problem->field_pitch * JACOBI_FIELDS;
+    double *fields = call->d_out;
+    (void)fields; /* gcc does not count a map as a use */
+    TARGET(omp target enter data device(device_number()) map(to : fields [0:all]))
     const enum status status = body(context);
-    TARGET(omp target exit data device(device_number())
-               map(from
-                   : u [0:nodes], au [0:nodes], res [0:nodes]) map(release
-                                                                   : rhs [0:nodes]))
+    TARGET(omp target exit data device(device_number()) map(from : fields [0:all]))
     return status;
 }
 
-const struct jacobi_kernels jacobi_offload[] = {
-    {.name = "per_kernel",
-     .about = "structured mapping around every kernel: copies each time",
-     .run = run},
-    {.name = "structured",
-     .about = "structured mapping around the loop",
-     .run = run,
-     .within = within_data},
-    {.name = "unstructured",
-     .about = "enter data before the loop, exit data after it",
-     .run = run,
-     .within = within_enter_and_exit},
+#define PART(title, number, name_of_variant, text, mapped)                                         \
+    {                                                                                              \
+        .name = title, .about = text, .regions = run, .part = number,                              \
+        .follows = (number) == JACOBI_ITERATION ? JACOBI_ITERATION : 0,                            \
+        .variant = name_of_variant, .within = mapped                                               \
+    }
+#define PARTS(...)                                                                                 \
+    PART("laplacian", JACOBI_LAPLACIAN, __VA_ARGS__),                                              \
+        PART("boundary", JACOBI_BOUNDARY, __VA_ARGS__),                                            \
+        PART("update", JACOBI_UPDATE, __VA_ARGS__), PART("norm", JACOBI_NORM, __VA_ARGS__),        \
+        PART("iteration", JACOBI_ITERATION, __VA_ARGS__)
+
+const struct study_kernel jacobi_offload[] = {
+    PARTS("per_kernel", "structured mapping around every kernel: copies each time", NULL),
+    PARTS("structured", "structured mapping around the loop", within_data),
+    PARTS("unstructured", "enter data before the loop, exit data after it", within_enter_and_exit),
     {.name = NULL}};

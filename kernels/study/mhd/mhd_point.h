@@ -46,14 +46,14 @@ KERNEL_INLINE double mhd_exp_float64(double x)
 #define MHD_REAL double
 #define MHD(name) mhd_##name##_float64
 #define MHD_FMA fma
-#include "kernels/study/mhd_expression.h"
+#include "kernels/study/mhd/mhd_expression.h"
 #undef MHD_REAL
 #undef MHD
 #undef MHD_FMA
 #define MHD_REAL float
 #define MHD(name) mhd_##name##_float32
 #define MHD_FMA fmaf
-#include "kernels/study/mhd_expression.h"
+#include "kernels/study/mhd/mhd_expression.h"
 #undef MHD_REAL
 #undef MHD
 #undef MHD_FMA

@@ -2,7 +2,10 @@
 /* first: it defines KERNEL_INLINE */
 #include "kernels/hip/arch.h"
 
-#include "kernels/study/diffusion_hip.h"
+#include "kernels/study/diffusion/diffusion.h"
+#include "kernels/study/study_hip.h"
+
+enum { MARCH_THREADS = 256 };
 
 template <typename REAL> struct block_of_cells {
     REAL *out; /* cell (0, 0, 0) */
@@ -191,7 +194,7 @@ static __device__ __forceinline__ void add_row(vec16<REAL> &sum, const REAL *at,
 /* Marching along z in three dimensions, along y in two, with the neighbours on that axis in
  * registers; 16 bytes of cells per thread along x, `items` of them along the march. */
 template <typename REAL, int DIMS, int RADIUS>
-static __global__ __launch_bounds__(HIP_DIFFUSION_MARCH_THREADS) void diffusion_march(
+static __global__ __launch_bounds__(MARCH_THREADS) void diffusion_march(
     const block_of_cells<REAL> b, const int items)
 {
     constexpr int N = vec16<REAL>::N;
@@ -251,11 +254,6 @@ static __global__ __launch_bounds__(HIP_DIFFUSION_MARCH_THREADS) void diffusion_
 
 /* --- launches -------------------------------------------------------------------------------- */
 
-static unsigned parts(int64_t n, int64_t size)
-{
-    return (unsigned)((n + size - 1) / size);
-}
-
 template <typename REAL>
 static block_of_cells<REAL> cells_of(const struct study_problem *problem, void *d_out,
                                      const void *d_in)
@@ -288,79 +286,126 @@ static void launch_march(hipStream_t stream, const block_of_cells<REAL> &b,
     diffusion_march<REAL, DIMS, RADIUS><<<blocks, threads, 0, stream>>>(b, shape->items);
 }
 
-template <typename REAL, int DIMS, int RADIUS>
+/* Hardware- or software-managed caching, and the march. */
+enum variant { HW, SW, MARCH };
+
+template <typename REAL, int VARIANT, int DIMS, int RADIUS>
 static void launch_radius(hipStream_t stream, const block_of_cells<REAL> &b,
-                          const struct study_shape *shape, enum hip_diffusion kernel)
+                          const struct study_shape &shape)
 {
-    const int *block = shape->block;
-    const dim3 threads((unsigned)block[0], (unsigned)block[1], (unsigned)block[2]);
+    const int *block = shape.block;
+    const dim3 threads = threads_of(shape);
     const dim3 blocks(parts(b.n[0], block[0]), parts(b.n[1], block[1]), parts(b.n[2], block[2]));
     size_t bytes = sizeof(REAL);
     for (int axis = 0; axis < AXIS_COUNT; axis++) {
         bytes *= (size_t)(block[axis] + 2 * radius_of(DIMS, RADIUS, axis));
     }
-    if (kernel == HIP_DIFFUSION_MARCH) {
-        launch_march<REAL, DIMS, RADIUS>(stream, b, shape);
-    } else if (kernel == HIP_DIFFUSION_HW && shape->bounds == 0) {
-        diffusion_hw<REAL, DIMS, RADIUS><<<blocks, threads, 0, stream>>>(b);
-    } else if (kernel == HIP_DIFFUSION_HW && shape->bounds == 256) {
-        diffusion_hw_bounded<REAL, DIMS, RADIUS, 256><<<blocks, threads, 0, stream>>>(b);
-    } else if (kernel == HIP_DIFFUSION_HW) {
-        diffusion_hw_bounded<REAL, DIMS, RADIUS, 512><<<blocks, threads, 0, stream>>>(b);
-    } else if (shape->bounds == 0) {
+    if constexpr (VARIANT == MARCH) {
+        launch_march<REAL, DIMS, RADIUS>(stream, b, &shape);
+    } else if constexpr (VARIANT == HW) {
+        if (shape.bounds == 0) {
+            diffusion_hw<REAL, DIMS, RADIUS><<<blocks, threads, 0, stream>>>(b);
+        } else if (shape.bounds == 256) {
+            diffusion_hw_bounded<REAL, DIMS, RADIUS, 256><<<blocks, threads, 0, stream>>>(b);
+        } else {
+            diffusion_hw_bounded<REAL, DIMS, RADIUS, 512><<<blocks, threads, 0, stream>>>(b);
+        }
+    } else if (shape.bounds == 0) {
         diffusion_sw<REAL, DIMS, RADIUS><<<blocks, threads, bytes, stream>>>(b);
-    } else if (shape->bounds == 256) {
+    } else if (shape.bounds == 256) {
         diffusion_sw_bounded<REAL, DIMS, RADIUS, 256><<<blocks, threads, bytes, stream>>>(b);
     } else {
         diffusion_sw_bounded<REAL, DIMS, RADIUS, 512><<<blocks, threads, bytes, stream>>>(b);
     }
 }
 
-template <typename REAL, int DIMS>
-static void launch_dimensions(hipStream_t stream, const block_of_cells<REAL> &b, int radius,
-                              const struct study_shape *shape, enum hip_diffusion kernel)
+/* The kernel that is compiled for the problem's dimensions and radius. */
+template <typename REAL, int VARIANT, int DIMS = 1, int RADIUS = 0>
+static int launch(void *to, void *scratch, const study_call *call)
 {
-    switch (radius) {
-    case 0:
-        launch_radius<REAL, DIMS, 0>(stream, b, shape, kernel);
-        break;
-    case 1:
-        launch_radius<REAL, DIMS, 1>(stream, b, shape, kernel);
-        break;
-    case 2:
-        launch_radius<REAL, DIMS, 2>(stream, b, shape, kernel);
-        break;
-    case 3:
-        launch_radius<REAL, DIMS, 3>(stream, b, shape, kernel);
-        break;
-    default:
-        launch_radius<REAL, DIMS, 4>(stream, b, shape, kernel);
-        break;
+    if (diffusion_dimensions(call->problem) > DIMS) {
+        if constexpr (DIMS < 3) {
+            return launch<REAL, VARIANT, DIMS + 1>(to, scratch, call);
+        }
+    } else if (call->problem->radius > RADIUS) {
+        if constexpr (RADIUS < DIFFUSION_MOST_RADIUS) {
+            return launch<REAL, VARIANT, DIMS, RADIUS + 1>(to, scratch, call);
+        }
     }
-}
-
-template <typename REAL>
-static hipError_t launch(hipStream_t stream, const struct study_problem *problem,
-                         const struct study_shape *shape, void *d_out, const void *d_in,
-                         enum hip_diffusion kernel)
-{
-    const block_of_cells<REAL> b = cells_of<REAL>(problem, d_out, d_in);
-    const int dimensions = diffusion_dimensions(problem);
-    if (dimensions == 1) {
-        launch_dimensions<REAL, 1>(stream, b, problem->radius, shape, kernel);
-    } else if (dimensions == 2) {
-        launch_dimensions<REAL, 2>(stream, b, problem->radius, shape, kernel);
-    } else {
-        launch_dimensions<REAL, 3>(stream, b, problem->radius, shape, kernel);
-    }
+    const block_of_cells<REAL> b = cells_of<REAL>(call->problem, call->d_out, call->d_in);
+    launch_radius<REAL, VARIANT, DIMS, RADIUS>(static_cast<hipStream_t>(to), b, call->shape);
     return hipGetLastError();
 }
 
-hipError_t hip_launch_diffusion(hipStream_t stream, const struct study_problem *problem,
-                                const struct study_shape *shape, void *d_out, const void *d_in,
-                                enum hip_diffusion kernel)
+/* --- shapes ---------------------------------------------------------------------------------- */
+
+enum { MOST_SHARED_BYTES = 48 << 10 }; /* of a block, without a request for more */
+
+/* By the dimensions. */
+static const int blocks_1d[][AXIS_COUNT] = {{64, 1, 1},  {128, 1, 1},  {192, 1, 1}, {256, 1, 1},
+                                            {512, 1, 1}, {1024, 1, 1}, {0, 0, 0}};
+static const int blocks_2d[][AXIS_COUNT] = {
+    {32, 2, 1},  {32, 4, 1},  {32, 8, 1}, {32, 16, 1}, {32, 32, 1}, {64, 1, 1},
+    {64, 2, 1},  {64, 4, 1},  {64, 8, 1}, {128, 1, 1}, {128, 2, 1}, {128, 4, 1},
+    {256, 1, 1}, {256, 2, 1}, {16, 8, 1}, {16, 16, 1}, {0, 0, 0}};
+static const int blocks_3d[][AXIS_COUNT] = {
+    {32, 2, 2}, {32, 4, 2}, {32, 2, 4},  {32, 4, 4},  {32, 8, 1}, {32, 8, 2}, {32, 8, 4},
+    {64, 2, 1}, {64, 2, 2}, {64, 4, 1},  {64, 4, 2},  {64, 4, 4}, {64, 1, 4}, {16, 4, 4},
+    {16, 8, 2}, {8, 8, 8},  {128, 2, 1}, {128, 1, 2}, {0, 0, 0}};
+static const int (*const all_blocks[])[AXIS_COUNT] = {blocks_1d, blocks_2d, blocks_3d};
+
+static size_t shared_bytes(const struct study_problem *problem, const int block[AXIS_COUNT])
 {
-    return problem->layout.precision == PRECISION_FLOAT64
-               ? launch<double>(stream, problem, shape, d_out, d_in, kernel)
-               : launch<float>(stream, problem, shape, d_out, d_in, kernel);
+    size_t bytes = precision_bytes(problem->layout.precision);
+    for (int axis = 0; axis < AXIS_COUNT; axis++) {
+        bytes *= (size_t)(block[axis] + 2 * problem->layout.halo[axis]);
+    }
+    return bytes;
 }
+
+template <bool SHARED>
+static int shapes_of(const struct study_problem *problem, struct study_shape *shapes)
+{
+    int count = 0;
+    for (const int(*at)[AXIS_COUNT] = all_blocks[diffusion_dimensions(problem) - 1]; (*at)[0] > 0;
+         at++) {
+        const int *block = *at;
+        if (SHARED && shared_bytes(problem, block) > MOST_SHARED_BYTES) {
+            continue;
+        }
+        for (const int bounds : {0, 256, 512}) {
+            if (bounds == 0 || block[0] * block[1] * block[2] <= bounds) {
+                shapes[count++] = {{block[0], block[1], block[2]}, bounds, 1};
+            }
+        }
+    }
+    return count;
+}
+
+/* Threads along x have 16 bytes of cells each; items: cells along the slowest axis. */
+static int shapes_march(const struct study_problem *problem, struct study_shape *shapes)
+{
+    static const int blocks[][2] = {{16, 8}, {16, 16}, {32, 4}, {32, 8}, {64, 2}, {64, 4}};
+    const int dimensions = diffusion_dimensions(problem);
+    int count = 0;
+    for (int threads = 64; dimensions < 3 && threads <= MARCH_THREADS; threads *= 2) {
+        for (int items = dimensions == 1 ? 1 : 4; items <= (dimensions == 1 ? 1 : 64); items *= 2) {
+            shapes[count++] = {{threads, 1, 1}, MARCH_THREADS, items};
+        }
+    }
+    for (const auto &block : blocks) {
+        for (int items = 4; dimensions == 3 && items <= 128; items *= 2) {
+            shapes[count++] = {{block[0], block[1], 1}, MARCH_THREADS, items};
+        }
+    }
+    return count;
+}
+
+const struct study_kernel diffusion_hip[] = {
+    study_hip("hw", "one cell per thread, inputs from the L1 cache", STUDY_BOTH(launch, HW),
+              shapes_of<false>),
+    study_hip("sw", "and from shared memory, the block's cells with their halo",
+              STUDY_BOTH(launch, SW), shapes_of<true>),
+    study_hip("production", "16-byte accesses, marching along the slowest axis",
+              STUDY_BOTH(launch, MARCH), shapes_march),
+    {}};

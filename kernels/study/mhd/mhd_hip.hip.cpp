@@ -1,12 +1,8 @@
 /* The study `mhd` on GPUs: launches. */
-#include "kernels/study/mhd_kernels.h"
+#include "kernels/study/mhd/mhd_kernels.h"
 
-#include "kernels/study/mhd_hip.h"
-
-static unsigned parts(int n, int size)
-{
-    return (unsigned)((n + size - 1) / size);
-}
+#include "kernels/study/mhd/mhd.h"
+#include "kernels/study/study_hip.h"
 
 template <typename REAL> struct mhd_call {
     hipStream_t stream;
@@ -79,15 +75,18 @@ template <typename T> static hipError_t launch_staged(const mhd_call<typename T:
 
 /* ---- the variants of each kernel ---- */
 
+enum kernel { CACHED, SHARED, STAGED };
+
 template <typename REAL> struct mhd_entry {
-    enum hip_mhd kernel;
-    hip_mhd_variant variant;
+    enum kernel kernel;
+    int block[AXIS_COUNT];                            /* threads */
+    int bounds;                                       /* launch bounds */
     hipError_t (*launch)(const mhd_call<REAL> &call); /* NULL: not on this chip */
 };
 
 template <typename REAL, int BOUNDS> static constexpr mhd_entry<REAL> cached(int x, int y, int z)
 {
-    return {HIP_MHD_CACHED, {{x, y, z}, BOUNDS}, launch_cached<REAL, BOUNDS>};
+    return {CACHED, {x, y, z}, BOUNDS, launch_cached<REAL, BOUNDS>};
 }
 
 /* For chips with 256 registers per thread: on gfx90a such bounds would put registers in memory. */
@@ -96,27 +95,21 @@ template <typename REAL, int BOUNDS> static constexpr mhd_entry<REAL> lean(int x
     if constexpr (ARCH_WAVE == 32) {
         return cached<REAL, BOUNDS>(x, y, z);
     }
-    return {HIP_MHD_CACHED, {{x, y, z}, BOUNDS}, nullptr};
+    return {CACHED, {x, y, z}, BOUNDS, nullptr};
 }
 
 template <typename REAL, int TX, int TY, int BOUNDS> static constexpr mhd_entry<REAL> shared()
 {
-    return {HIP_MHD_SHARED,
-            {{TX, TY, 1}, BOUNDS},
-            launch_shared<mhd_tile<REAL, TX, TY, BOUNDS, MHD_RADIUS>>};
+    return {SHARED, {TX, TY, 1}, BOUNDS, launch_shared<mhd_tile<REAL, TX, TY, BOUNDS, MHD_RADIUS>>};
 }
 
 template <typename REAL, int TX, int TY, int BOUNDS> static constexpr mhd_entry<REAL> staged()
 {
-    return
-    {
-        HIP_MHD_STAGED, {{TX, TY, 1}, BOUNDS},
 #if ARCH_HAS_TILE_COPY
-            launch_staged<mhd_tile<REAL, TX, TY, BOUNDS, STAGED_HALO>>
-    };
+    return {
+        STAGED, {TX, TY, 1}, BOUNDS, launch_staged<mhd_tile<REAL, TX, TY, BOUNDS, STAGED_HALO>>};
 #else
-            nullptr
-    };
+    return {STAGED, {TX, TY, 1}, BOUNDS, nullptr};
 #endif
 }
 
@@ -138,59 +131,75 @@ template <> struct mhd_table<float> {
         staged<float, 32, 16, 512>(), staged<float, 32, 8, 512>()};
 };
 
-template <typename REAL>
-static bool find_variant(enum hip_mhd kernel, int index, hip_mhd_variant *variant)
+static void make_weights(const struct study_problem *problem, struct mhd_weights_float64 *weights)
 {
-    for (const mhd_entry<REAL> &entry : mhd_table<REAL>::entries) {
-        if (entry.kernel == kernel && entry.launch != nullptr && index-- == 0) {
-            *variant = entry.variant;
-            return true;
-        }
-    }
-    return false;
+    mhd_make_weights_float64(problem, weights);
 }
 
-bool hip_mhd_variant_at(enum hip_mhd kernel, enum precision precision, int index,
-                        struct hip_mhd_variant *variant)
+static void make_weights(const struct study_problem *problem, struct mhd_weights_float32 *weights)
 {
-    return precision == PRECISION_FLOAT64 ? find_variant<double>(kernel, index, variant)
-                                          : find_variant<float>(kernel, index, variant);
+    mhd_make_weights_float32(problem, weights);
 }
 
-template <typename REAL>
-static hipError_t launch(hipStream_t stream, const struct study_problem *problem,
-                         const struct study_shape *shape, const void *weights, void *d_out,
-                         const void *d_in, enum hip_mhd kernel)
+template <typename REAL, int KERNEL> static int launch(void *to, void *, const study_call *what)
 {
+    const struct study_problem *problem = what->problem;
+    const struct study_shape &shape = what->shape;
     const struct layout &l = problem->layout;
     mhd_call<REAL> call;
-    call.stream = stream;
+    call.stream = static_cast<hipStream_t>(to);
     call.grid = {(int)l.cells[0], (int)l.cells[1],           (int)l.cells[2], (int)l.pitch_y,
-                 (int)l.pitch_z,  (int)problem->field_pitch, shape->items};
-    call.block =
-        dim3((unsigned)shape->block[0], (unsigned)shape->block[1], (unsigned)shape->block[2]);
-    call.out = static_cast<REAL *>(d_out) + l.origin;
-    call.in = static_cast<const REAL *>(d_in) + l.origin;
-    call.weights = *static_cast<const typename mhd<REAL>::weights *>(weights);
-    if (shape->items < 1) {
-        return hipErrorInvalidValue;
-    }
+                 (int)l.pitch_z,  (int)problem->field_pitch, shape.items};
+    call.block = threads_of(shape);
+    call.out = static_cast<REAL *>(what->d_out) + l.origin;
+    call.in = static_cast<const REAL *>(what->d_in) + l.origin;
+    make_weights(problem, &call.weights);
     for (const mhd_entry<REAL> &entry : mhd_table<REAL>::entries) {
-        const hip_mhd_variant &v = entry.variant;
-        if (entry.kernel == kernel && entry.launch != nullptr && v.bounds == shape->bounds &&
-            v.block[0] == shape->block[0] && v.block[1] == shape->block[1] &&
-            v.block[2] == shape->block[2]) {
+        if (entry.kernel == KERNEL && entry.launch != nullptr && entry.bounds == shape.bounds &&
+            memcmp(entry.block, shape.block, sizeof entry.block) == 0 && shape.items > 0) {
             return entry.launch(call);
         }
     }
     return hipErrorInvalidValue;
 }
 
-hipError_t hip_launch_mhd(hipStream_t stream, const struct study_problem *problem,
-                          const struct study_shape *shape, const void *weights, void *d_out,
-                          const void *d_in, enum hip_mhd kernel)
+/* Every variant, and for those of columns several depths. */
+template <typename REAL>
+static int list_shapes(int kernel, const struct study_problem *problem, struct study_shape *shapes)
+{
+    enum { LEAST_DEPTH = 16, MOST_COLUMNS = 8 };
+    const int nz = (int)problem->layout.cells[AXIS_Z];
+    const int most = kernel == CACHED ? 1 : MOST_COLUMNS;
+    int count = 0;
+    for (const mhd_entry<REAL> &entry : mhd_table<REAL>::entries) {
+        if (entry.kernel != kernel || entry.launch == nullptr) {
+            continue;
+        }
+        for (int columns = 1; columns <= most; columns *= 2) {
+            if (columns > 1 && nz / columns < LEAST_DEPTH) {
+                break;
+            }
+            shapes[count++] = {{entry.block[0], entry.block[1], entry.block[2]},
+                               entry.bounds,
+                               most > 1 ? (nz + columns - 1) / columns : 1};
+        }
+    }
+    return count;
+}
+
+template <int KERNEL>
+static int shapes_of(const struct study_problem *problem, struct study_shape *shapes)
 {
     return problem->layout.precision == PRECISION_FLOAT64
-               ? launch<double>(stream, problem, shape, weights, d_out, d_in, kernel)
-               : launch<float>(stream, problem, shape, weights, d_out, d_in, kernel);
+               ? list_shapes<double>(KERNEL, problem, shapes)
+               : list_shapes<float>(KERNEL, problem, shapes);
 }
+
+const struct study_kernel mhd_hip[] = {
+    study_hip("cached", "a point per thread, neighbours from the caches",
+              STUDY_BOTH(launch, CACHED), shapes_of<CACHED>),
+    study_hip("shared", "columns of points, planes in shared memory", STUDY_BOTH(launch, SHARED),
+              shapes_of<SHARED>),
+    study_hip("staged", "the same, prefetched by the copy engine", STUDY_BOTH(launch, STAGED),
+              shapes_of<STAGED>),
+    {}};

@@ -1,14 +1,12 @@
 /* The study `mhd`: the last substep of a step of compressible, non-ideal magnetohydrodynamics, 8
- * fields, fused into one kernel (kernels/study/mhd_point.h). The input has the fields with a halo,
- * the output, before the call, the fields before the previous substep. docs/studies_mhd.md. */
+ * fields, fused into one kernel (kernels/study/mhd/mhd_point.h). The input has the fields with a
+ * halo, the output, before the call, the fields before the previous substep. docs/studies_mhd.md.
+ */
 #ifndef ISOTHERM_KERNELS_STUDY_MHD_H
 #define ISOTHERM_KERNELS_STUDY_MHD_H
 
-#include "kernels/study/mhd_point.h"
+#include "kernels/study/mhd/mhd_point.h"
 #include "kernels/study/study.h"
-
-extern const struct study study_mhd;
-extern const struct study_kernel mhd_cpu[], mhd_guard[], mhd_hip[];
 
 /* study_problem.parameter */
 enum mhd_parameter {
@@ -29,9 +27,15 @@ enum mhd_parameter {
     MHD_PARAMETERS
 };
 
+#ifdef __cplusplus
+extern "C" {
+#endif
 void mhd_make_weights_float64(const struct study_problem *problem,
                               struct mhd_weights_float64 *weights);
 void mhd_make_weights_float32(const struct study_problem *problem,
                               struct mhd_weights_float32 *weights);
+#ifdef __cplusplus
+}
+#endif
 
 #endif

@@ -1,4 +1,4 @@
-#include "kernels/study/mhd.h"
+#include "kernels/study/mhd/mhd.h"
 
 #include <inttypes.h>
 
@@ -114,53 +114,40 @@ void mhd_make_weights_float32(const struct study_problem *problem, struct mhd_we
     }
 }
 
-/* The plain loop's body: the neighbourhood of the point in cubes of 7 points, one per field. */
-enum { EDGE = 2 * MHD_RADIUS + 1, CUBE = EDGE * EDGE * EDGE, CENTRE = CUBE / 2 };
-
-#define DEFINE_EXPECTED(type, suffix)                                                              \
-    static void expected_##suffix(const struct study_problem *problem, study_input *input,         \
-                                  const void *context, double results[STUDY_MOST_FIELDS])          \
+#define DEFINE_ROW(type, suffix)                                                                   \
+    static void row_##suffix(type *restrict out, const type *restrict in, int64_t n,               \
+                             const struct study_problem *problem,                                  \
+                             const struct mhd_weights_##suffix *w)                                 \
     {                                                                                              \
-        struct mhd_weights_##suffix weights;                                                       \
-        struct mhd_column_##suffix column;                                                         \
-        type cubes[MHD_FIELDS * CUBE];                                                             \
-        type values[MHD_FIELDS];                                                                   \
-        mhd_make_weights_##suffix(problem, &weights);                                              \
-        for (int n = 0; n < MHD_FIELDS * CUBE; n++) {                                              \
-            const int at = n % CUBE;                                                               \
-            cubes[n] = (type)input(context, n / CUBE, at % EDGE - MHD_RADIUS,                      \
-                                   at / EDGE % EDGE - MHD_RADIUS, at / EDGE / EDGE - MHD_RADIUS);  \
+        const ptrdiff_t f = problem->field_pitch;                                                  \
+        const ptrdiff_t y = problem->layout.pitch_y;                                               \
+        const ptrdiff_t z = problem->layout.pitch_z;                                               \
+        _Pragma("GCC ivdep") for (int64_t i = 0; i < n; i++)                                       \
+        {                                                                                          \
+            struct mhd_column_##suffix column;                                                     \
+            type values[MHD_FIELDS];                                                               \
+            for (int field = 0; field < MHD_FIELDS; field++) {                                     \
+                values[field] = out[i + field * f];                                                \
+            }                                                                                      \
+            mhd_column_at_##suffix(in + i, f, y, z, w, &column);                                   \
+            mhd_point_##suffix(in + i, f, y, &column, values, w, values);                          \
+            for (int field = 0; field < MHD_FIELDS; field++) {                                     \
+                out[i + field * f] = values[field];                                                \
+            }                                                                                      \
         }                                                                                          \
-        for (int n = 0; n < MHD_FIELDS; n++) {                                                     \
-            values[n] = (type)input(context, MHD_FIELDS + n, 0, 0, 0);                             \
-        }                                                                                          \
-        mhd_column_at_##suffix(cubes + CENTRE, CUBE, EDGE, (ptrdiff_t)EDGE * EDGE, &weights,       \
-                               &column);                                                           \
-        mhd_point_##suffix(cubes + CENTRE, CUBE, EDGE, &column, values, &weights, values);         \
-        for (int n = 0; n < MHD_FIELDS; n++) {                                                     \
-            results[n] = (double)values[n];                                                        \
-        }                                                                                          \
-    }
-DEFINE_EXPECTED(double, float64)
-DEFINE_EXPECTED(float, float32)
-
-static void expected(const struct study_problem *problem, study_input *input, const void *context,
-                     double results[STUDY_MOST_FIELDS])
-{
-    if (problem->layout.precision == PRECISION_FLOAT64) {
-        expected_float64(problem, input, context, results);
-    } else {
-        expected_float32(problem, input, context, results);
-    }
-}
+    }                                                                                              \
+    static STUDY_ROWS(rows_##suffix, type, struct mhd_weights_##suffix, mhd_make_weights_##suffix, \
+                      row_##suffix)
+DEFINE_ROW(double, float64)
+DEFINE_ROW(float, float32)
 
 /* As in the study: every field read once and written once. The previous state, which is read too,
  * is not counted. */
-static struct study_traffic traffic(const struct study_problem *problem)
+static struct study_traffic traffic(const struct study_problem *problem, int part)
 {
-    const int64_t *n = problem->layout.cells;
-    const uint64_t points = (uint64_t)(n[AXIS_X] * n[AXIS_Y] * n[AXIS_Z]);
+    const uint64_t points = study_cells(problem);
     const uint64_t bytes = MHD_FIELDS * points * precision_bytes(problem->layout.precision);
+    (void)part;
     return (struct study_traffic){.fetch_bytes = bytes, .write_bytes = bytes, .points = points};
 }
 
@@ -178,10 +165,11 @@ static double value(int field, int phase)
     return (double)phase / 100.0;
 }
 
-const struct study study_mhd = {.name = "mhd",
-                                .reads_output = true,
-                                .setup = setup,
-                                .expected = expected,
-                                .traffic = traffic,
-                                .published = published,
-                                .value = value};
+const struct study study_mhd = {
+    .name = "mhd",
+    .reads_output = true,
+    .setup = setup,
+    .traffic = traffic,
+    .published = published,
+    .value = value,
+    .host = {{.name = "cached", .about = "row by row", .rows = {rows_float64, rows_float32}}}};

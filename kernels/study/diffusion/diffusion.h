@@ -6,7 +6,7 @@
 
 #include "kernels/study/study.h"
 
-enum { DIFFUSION_MOST_RADIUS = 4, DIFFUSION_MOST_POINTS = 1 + 6 * DIFFUSION_MOST_RADIUS };
+enum { DIFFUSION_MOST_RADIUS = 4 };
 
 /* Parameters of the problem: the weight of the cell itself, and on each axis of its neighbours at
  * distances 1 to DIFFUSION_MOST_RADIUS. */
@@ -21,17 +21,5 @@ static inline int diffusion_dimensions(const struct study_problem *problem)
     const int64_t *cells = problem->layout.cells;
     return cells[AXIS_Z] > 1 ? 3 : cells[AXIS_Y] > 1 ? 2 : 1;
 }
-
-struct diffusion_point {
-    int offset[AXIS_COUNT];
-    double weight;
-};
-
-/* The points in the order of their addresses; returns their number. */
-int diffusion_points(const struct study_problem *problem,
-                     struct diffusion_point points[DIFFUSION_MOST_POINTS]);
-
-extern const struct study study_diffusion;
-extern const struct study_kernel diffusion_cpu[], diffusion_guard[], diffusion_hip[];
 
 #endif

@@ -2,10 +2,9 @@
 /* first: it defines KERNEL_INLINE */
 #include "kernels/hip/arch.h"
 
-#include "kernels/study/laplacian_hip.h"
+#include "kernels/study/study_hip.h"
 
-/* All evaluate the expression of laplacian_point.h, in steps, since the rows of a thread share
- * points. */
+/* All evaluate the expression of laplacian.c, in steps, since the rows of a thread share points. */
 
 /* Threads of a block lie in x; the study's best tile has 8 rows. */
 enum { WIDE = 256, BEST_ROWS = 8 };
@@ -204,11 +203,6 @@ static __global__ __launch_bounds__(WIDE) void laplacian_yzx(REAL *__restrict__ 
 
 /* --- launches -------------------------------------------------------------------------------- */
 
-static unsigned parts(int64_t n, int64_t size)
-{
-    return (unsigned)((n + size - 1) / size);
-}
-
 template <typename REAL> static grid_points<REAL> points_of(const struct study_problem *problem)
 {
     const double *w = problem->parameter;
@@ -233,106 +227,62 @@ template <typename REAL> static dim3 blocks_xyz(const grid_points<REAL> &g, int 
     return dim3(parts(g.nx - 1, WIDE), parts(g.j_end - g.j_begin, rows), (unsigned)(g.k_end - 1));
 }
 
-enum { SUBDOMAINS = 4 };
+enum variant { BASELINE, TILED, REORDERED, BOUNDED, STREAMING, DEEP_BLOCKS, YZX };
 
-template <typename REAL>
-static void launch_streaming(hipStream_t stream, const grid_points<REAL> &all, REAL *f,
-                             const REAL *u, int subdomains)
+/* M: rows per thread. SUBDOMAINS: launches over the rows, one after another. */
+template <typename REAL, int VARIANT, int M, int SUBDOMAINS = 1>
+static int launch(void *to, void *, const study_call *call)
 {
-    const int rows = (int)parts(all.j_end - 1, subdomains);
-    for (int s = 0; s < subdomains; s++) {
-        grid_points<REAL> g = all;
-        g.j_begin = 1 + s * rows;
+    hipStream_t stream = static_cast<hipStream_t>(to);
+    const grid_points<REAL> all = points_of<REAL>(call->problem);
+    REAL *f = static_cast<REAL *>(call->d_out);
+    const REAL *u = static_cast<const REAL *>(call->d_in);
+    const unsigned planes = (unsigned)(all.k_end - 1);
+    const unsigned tiles = parts(all.j_end - 1, M);
+    const int rows = (int)parts(all.j_end - 1, SUBDOMAINS);
+    grid_points<REAL> g = all;
+    for (; g.j_begin < all.j_end; g.j_begin += rows) {
         g.j_end = g.j_begin + rows < all.j_end ? g.j_begin + rows : all.j_end;
-        if (g.j_begin < g.j_end) {
-            laplacian_streaming<REAL><<<blocks_xyz(g, BEST_ROWS), WIDE, 0, stream>>>(f, u, g);
-        }
-    }
-}
-
-template <typename REAL, int M>
-static void launch_rows(hipStream_t stream, const grid_points<REAL> &g, REAL *f, const REAL *u,
-                        enum hip_laplacian kernel)
-{
-    const dim3 blocks = blocks_xyz(g, M);
-    if (kernel == HIP_LAPLACIAN_TILED) {
-        laplacian_tiled<REAL, M><<<blocks, WIDE, 0, stream>>>(f, u, g);
-    } else {
-        laplacian_reordered<REAL, M><<<blocks, WIDE, 0, stream>>>(f, u, g);
-    }
-}
-
-template <typename REAL>
-static void launch_tiles(hipStream_t stream, const grid_points<REAL> &g, REAL *f, const REAL *u,
-                         enum hip_laplacian kernel, int rows)
-{
-    switch (rows) {
-    case 1:
-        launch_rows<REAL, 1>(stream, g, f, u, kernel);
-        break;
-    case 2:
-        launch_rows<REAL, 2>(stream, g, f, u, kernel);
-        break;
-    case 4:
-        launch_rows<REAL, 4>(stream, g, f, u, kernel);
-        break;
-    case 8:
-        launch_rows<REAL, 8>(stream, g, f, u, kernel);
-        break;
-    default:
-        launch_rows<REAL, 16>(stream, g, f, u, kernel);
-        break;
-    }
-}
-
-template <typename REAL>
-static hipError_t launch(hipStream_t stream, const struct study_problem *problem, void *d_f,
-                         const void *d_u, enum hip_laplacian kernel, int rows)
-{
-    const grid_points<REAL> g = points_of<REAL>(problem);
-    REAL *f = static_cast<REAL *>(d_f);
-    const REAL *u = static_cast<const REAL *>(d_u);
-    const unsigned planes = (unsigned)(g.k_end - 1);
-    const unsigned tiles = parts(g.j_end - 1, BEST_ROWS);
-    switch (kernel) {
-    case HIP_LAPLACIAN_BASELINE:
-        laplacian_baseline<REAL><<<blocks_xyz(g, 1), WIDE, 0, stream>>>(f, u, g);
-        break;
-    case HIP_LAPLACIAN_TILED:
-    case HIP_LAPLACIAN_REORDERED:
-        launch_tiles(stream, g, f, u, kernel, rows);
-        break;
-    case HIP_LAPLACIAN_BOUNDED:
-        if (rows == BEST_ROWS) {
-            laplacian_bounded<REAL, BEST_ROWS>
-                <<<blocks_xyz(g, BEST_ROWS), WIDE, 0, stream>>>(f, u, g);
+        const dim3 blocks = blocks_xyz(g, M);
+        if constexpr (VARIANT == BASELINE) {
+            laplacian_baseline<REAL><<<blocks, WIDE, 0, stream>>>(f, u, g);
+        } else if constexpr (VARIANT == TILED) {
+            laplacian_tiled<REAL, M><<<blocks, WIDE, 0, stream>>>(f, u, g);
+        } else if constexpr (VARIANT == REORDERED) {
+            laplacian_reordered<REAL, M><<<blocks, WIDE, 0, stream>>>(f, u, g);
+        } else if constexpr (VARIANT == BOUNDED) {
+            laplacian_bounded<REAL, M><<<blocks, WIDE, 0, stream>>>(f, u, g);
+        } else if constexpr (VARIANT == STREAMING) {
+            laplacian_streaming<REAL><<<blocks, WIDE, 0, stream>>>(f, u, g);
+        } else if constexpr (VARIANT == DEEP_BLOCKS) {
+            const dim3 deep(parts(g.nx - 1, 128), tiles, parts(planes, 8));
+            laplacian_deep_blocks<REAL><<<deep, dim3(128, 1, 8), 0, stream>>>(f, u, g);
         } else {
-            laplacian_bounded<REAL, 16><<<blocks_xyz(g, 16), WIDE, 0, stream>>>(f, u, g);
+            const dim3 order(tiles, planes, parts(g.nx - 1, WIDE));
+            laplacian_yzx<REAL><<<order, WIDE, 0, stream>>>(f, u, g);
         }
-        break;
-    case HIP_LAPLACIAN_STREAMING:
-        launch_streaming(stream, g, f, u, 1);
-        break;
-    case HIP_LAPLACIAN_DEEP_BLOCKS:
-        laplacian_deep_blocks<REAL>
-            <<<dim3(parts(g.nx - 1, 128), tiles, parts(planes, 8)), dim3(128, 1, 8), 0, stream>>>(
-                f, u, g);
-        break;
-    case HIP_LAPLACIAN_YZX:
-        laplacian_yzx<REAL>
-            <<<dim3(tiles, planes, parts(g.nx - 1, WIDE)), WIDE, 0, stream>>>(f, u, g);
-        break;
-    case HIP_LAPLACIAN_SUBDOMAINS:
-        launch_streaming(stream, g, f, u, SUBDOMAINS);
-        break;
     }
     return hipGetLastError();
 }
 
-hipError_t hip_launch_laplacian(hipStream_t stream, const struct study_problem *problem, void *d_f,
-                                const void *d_u, enum hip_laplacian kernel, int rows)
-{
-    return problem->layout.precision == PRECISION_FLOAT64
-               ? launch<double>(stream, problem, d_f, d_u, kernel, rows)
-               : launch<float>(stream, problem, d_f, d_u, kernel, rows);
-}
+#define LAPLACIAN(number, about, ...)                                                              \
+    study_hip("laplacian_" number, about, STUDY_BOTH(launch, __VA_ARGS__), nullptr)
+const struct study_kernel laplacian_hip[] = {
+    LAPLACIAN("1", "one point per thread, blocks of 256 x 1 x 1", BASELINE, 1),
+    LAPLACIAN("2_m1", "loop tiling in y: m = 1 points per thread", TILED, 1),
+    LAPLACIAN("2_m2", "m = 2", TILED, 2),
+    LAPLACIAN("2_m4", "m = 4", TILED, 4),
+    LAPLACIAN("2_m8", "m = 8", TILED, 8),
+    LAPLACIAN("2_m16", "m = 16", TILED, 16),
+    LAPLACIAN("3_m1", "and loads in the order of addresses: m = 1", REORDERED, 1),
+    LAPLACIAN("3_m2", "m = 2", REORDERED, 2),
+    LAPLACIAN("3_m4", "m = 4", REORDERED, 4),
+    LAPLACIAN("3_m8", "m = 8", REORDERED, 8),
+    LAPLACIAN("3_m16", "m = 16", REORDERED, 16),
+    LAPLACIAN("4_m8", "and launch bounds of 256: m = 8", BOUNDED, 8),
+    LAPLACIAN("4_m16", "m = 16", BOUNDED, 16),
+    LAPLACIAN("5", "and nontemporal stores, m = 8", STREAMING, BEST_ROWS),
+    LAPLACIAN("5_128x1x8", "the same in blocks of 128 x 1 x 8", DEEP_BLOCKS, BEST_ROWS),
+    LAPLACIAN("6", "5 with blocks in the order y, z, x", YZX, BEST_ROWS),
+    LAPLACIAN("7", "5 in four launches, a quarter of y each", STREAMING, BEST_ROWS, 4),
+    {}};
