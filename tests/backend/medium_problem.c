@@ -26,7 +26,7 @@ struct beyond problem_beyond(const struct problem *p, const int64_t cell[AXIS_CO
     const int64_t *n = p->layout.cells;
     int64_t next[AXIS_COUNT] = {cell[0], cell[1], cell[2]};
     next[axis] += step;
-    const bool outside = next[axis] < 0 || next[axis] == n[axis];
+    const bool outside = cell[axis] == (step < 0 ? 0 : n[axis] - 1);
     const int own = problem_class(p, cell[0], cell[1], cell[2]);
     int other = own;
     if (m->layout.halo[axis] > 0) {
@@ -38,12 +38,8 @@ struct beyond problem_beyond(const struct problem *p, const int64_t cell[AXIS_CO
             host_get(&p->layout, p->h_in, layout_index(&p->layout, next[0], next[1], next[2]));
         return side;
     }
-    int closure = own;
-    if (m->d_patch[face] != NULL) {
-        const int64_t place[AXIS_COUNT] = {cell[2] * n[1] + cell[1], cell[2] * n[0] + cell[0],
-                                           cell[1] * n[0] + cell[0]};
-        closure += m->d_patch[face][place[axis]] * m->nclasses;
-    }
+    const int closure =
+        medium_closure(m->d_patch[face], m->patch_pitch[face], m->nclasses, (int)face, cell, own);
     const int64_t at = medium_closure_at(m->nclasses, m->nclosures, (int)face, closure);
     const double c =
         host_get(&p->layout, p->h_in, layout_index(&p->layout, cell[0], cell[1], cell[2]));
@@ -130,7 +126,7 @@ static int choose_class(const struct problem *p, enum pattern pattern, const int
     }
 }
 
-static void fill_classes(struct problem *p, enum pattern pattern, uint64_t *random)
+static void fill_classes(struct problem *p, enum pattern pattern, int depth, uint64_t *random)
 {
     struct device_medium *m = &p->medium;
     bool used[AXIS_COUNT];
@@ -141,7 +137,7 @@ static void fill_classes(struct problem *p, enum pattern pattern, uint64_t *rand
         edge[axis] = random_below(random, 2) == 0 ? 1 + random_below(random, 40)
                                                   : 8 * (1 + random_below(random, 5));
     }
-    layout_of_classes(p->layout.cells, used, 1, &m->layout);
+    layout_of_classes(p->layout.cells, used, depth, &m->layout);
     uint8_t *classes = malloc((size_t)m->layout.elements);
     assert_non_null(classes);
     memset(classes, 0xEE, (size_t)m->layout.elements);
@@ -168,8 +164,37 @@ static void fill_classes(struct problem *p, enum pattern pattern, uint64_t *rand
         }
     }
     m->mask = classes_flag(l, m->nclasses, classes);
-    m->numbered = true;
+    m->numbered = random_below(random, 4) > 0;
     m->d_class = classes;
+}
+
+/* Where the patches of a face begin, seen from those of its cell (0, 0): they have the halo of the
+ * classes. */
+static int64_t patches_before(const struct device_medium *m, enum face face)
+{
+    const enum axis across = face_axis(face) == AXIS_X ? AXIS_Y : AXIS_X;
+    const enum axis up = face_axis(face) == AXIS_Z ? AXIS_Y : AXIS_Z;
+    return m->layout.halo[up] * m->patch_pitch[face] + m->layout.halo[across];
+}
+
+static void fill_patches(struct problem *p, enum face face, int npatches, uint64_t *random)
+{
+    struct device_medium *m = &p->medium;
+    const struct layout *l = &m->layout;
+    const enum axis across = face_axis(face) == AXIS_X ? AXIS_Y : AXIS_X;
+    const enum axis up = face_axis(face) == AXIS_Z ? AXIS_Y : AXIS_Z;
+    const int64_t rows = l->cells[up] + 2 * l->halo[up];
+    m->patch_pitch[face] = l->cells[across] + 2 * l->halo[across];
+    if (npatches == 0 || random_below(random, 3) == 0) {
+        return;
+    }
+    p->patch_bytes[face] = (size_t)(rows * m->patch_pitch[face]);
+    uint8_t *patches = malloc(p->patch_bytes[face]);
+    assert_non_null(patches);
+    for (size_t at = 0; at < p->patch_bytes[face]; at++) {
+        patches[at] = (uint8_t)random_below(random, npatches);
+    }
+    m->d_patch[face] = patches + patches_before(m, face);
 }
 
 /* An unused axis has closures a = 1, b = 0 and conductances that do not matter. */
@@ -214,16 +239,7 @@ static void fill_table(struct problem *p, int npatches, uint64_t *random)
                      radiates ? random_between(random, 1e-11, 1e-9) : 0.0);
             host_set(&p->layout, table, at + 3, 0.0);
         }
-        const int64_t *cells = p->layout.cells;
-        const int axis = face / 2;
-        const size_t bytes = (size_t)(cells[(axis + 1) % 3] * cells[(axis + 2) % 3]);
-        p->patch_bytes[face] = random_below(random, 3) > 0 && used ? bytes : 0;
-        uint8_t *patch = p->patch_bytes[face] > 0 ? malloc(bytes) : NULL;
-        for (size_t at = 0; at < p->patch_bytes[face]; at++) {
-            patch[at] = (uint8_t)random_below(random, npatches);
-        }
-        m->d_patch[face] = patch;
-        m->patch_pitch[face] = cells[axis == AXIS_X ? AXIS_Y : AXIS_X];
+        fill_patches(p, (enum face)face, used ? npatches : 0, random);
     }
     m->same_axes = classes_same_axes(table, p->layout.precision, n);
     m->d_table = table;
@@ -253,8 +269,9 @@ static void fill_input(struct problem *p, uint64_t *random)
     }
 }
 
-void problem_create(struct problem *p, const int64_t cells[AXIS_COUNT], unsigned closed_faces,
-                    int nclasses, enum pattern pattern, enum precision precision, uint64_t *random)
+void problem_create_deep(struct problem *p, const int64_t cells[AXIS_COUNT], unsigned closed_faces,
+                         int nclasses, enum pattern pattern, enum precision precision, int depth,
+                         uint64_t *random)
 {
     *p = (struct problem){.nboxes = 0, .medium = {.nclasses = nclasses}};
     int halo[AXIS_COUNT];
@@ -262,7 +279,7 @@ void problem_create(struct problem *p, const int64_t cells[AXIS_COUNT], unsigned
         const unsigned both = closed_faces >> (2 * axis) & 3;
         const bool in_use = cells[axis] > 1 || both != 3 || random_below(random, 2) == 0;
         halo[axis] =
-            both == 3 && random_below(random, 2) == 0 ? 0 : 1 + (int)random_below(random, 3);
+            both == 3 && random_below(random, 2) == 0 ? 0 : depth + (int)random_below(random, 3);
         halo[axis] = in_use ? halo[axis] : 0;
         p->args.r[axis] = in_use ? 1.0 : 0.0;
         p->args.closed[2 * axis] = both & 1;
@@ -272,7 +289,7 @@ void problem_create(struct problem *p, const int64_t cells[AXIS_COUNT], unsigned
     if (random_below(random, 2) == 0) {
         layout_close_rows(&p->layout);
     }
-    fill_classes(p, pattern, random);
+    fill_classes(p, pattern, depth, random);
     fill_table(p, 1 + (int)random_below(random, 4), random);
     p->h_in = host_field(&p->layout);
     p->h_out = host_field(&p->layout);
@@ -281,11 +298,19 @@ void problem_create(struct problem *p, const int64_t cells[AXIS_COUNT], unsigned
     fill_input(p, random);
 }
 
+void problem_create(struct problem *p, const int64_t cells[AXIS_COUNT], unsigned closed_faces,
+                    int nclasses, enum pattern pattern, enum precision precision, uint64_t *random)
+{
+    problem_create_deep(p, cells, closed_faces, nclasses, pattern, precision, 1, random);
+}
+
 void problem_destroy(struct problem *p)
 {
     const struct device_medium *m = &p->medium;
     for (int face = 0; face < FACE_COUNT; face++) {
-        free((void *)(uintptr_t)m->d_patch[face]);
+        if (m->d_patch[face] != NULL) {
+            free((uint8_t *)(uintptr_t)m->d_patch[face] - patches_before(m, (enum face)face));
+        }
     }
     free((void *)(uintptr_t)m->d_class);
     free((void *)(uintptr_t)m->d_table);
@@ -302,8 +327,11 @@ struct device_medium problem_upload(struct rig *rig, const struct problem *p)
     m.d_table = rig_upload(rig, m.d_table, p->nvalues * precision_bytes(p->layout.precision));
     m.d_weight = rig_upload(rig, m.d_weight, (size_t)m.nclasses * sizeof *m.d_weight);
     for (int face = 0; face < FACE_COUNT; face++) {
-        m.d_patch[face] =
-            m.d_patch[face] == NULL ? NULL : rig_upload(rig, m.d_patch[face], p->patch_bytes[face]);
+        if (m.d_patch[face] != NULL) {
+            const int64_t before = patches_before(&m, (enum face)face);
+            m.d_patch[face] =
+                (uint8_t *)rig_upload(rig, m.d_patch[face] - before, p->patch_bytes[face]) + before;
+        }
     }
     return m;
 }
@@ -315,7 +343,10 @@ void problem_free_medium(struct rig *rig, const struct device_medium *m)
     release(rig->device, (void *)(uintptr_t)m->d_table);
     release(rig->device, (void *)(uintptr_t)m->d_weight);
     for (int face = 0; face < FACE_COUNT; face++) {
-        release(rig->device, (void *)(uintptr_t)m->d_patch[face]);
+        if (m->d_patch[face] != NULL) {
+            release(rig->device,
+                    (uint8_t *)(uintptr_t)m->d_patch[face] - patches_before(m, (enum face)face));
+        }
     }
 }
 

@@ -35,6 +35,10 @@ struct beyond {
  * use. r only says which axes are in use. */
 void problem_create(struct problem *p, const int64_t cells[AXIS_COUNT], unsigned closed_faces,
                     int nclasses, enum pattern pattern, enum precision precision, uint64_t *random);
+/* The same, for passes: with `depth` layers of halo of the field, at least, and of the classes. */
+void problem_create_deep(struct problem *p, const int64_t cells[AXIS_COUNT], unsigned closed_faces,
+                         int nclasses, enum pattern pattern, enum precision precision, int depth,
+                         uint64_t *random);
 void problem_destroy(struct problem *p);
 /* The expected output and face sums, once the boxes are chosen. */
 void problem_solve(struct problem *p);

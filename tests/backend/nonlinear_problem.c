@@ -170,7 +170,7 @@ static struct across cross(const struct problem *p, const int64_t cell[AXIS_COUN
     const double w = number_of(p, of_class, axis);
     int64_t next[AXIS_COUNT] = {cell[0], cell[1], cell[2]};
     next[axis] += face % 2 == 0 ? -1 : 1;
-    const bool outside = next[axis] < 0 || next[axis] == l->cells[axis];
+    const bool outside = cell[axis] == (face % 2 == 0 ? 0 : l->cells[axis] - 1);
     if (outside && p->args.closed[face]) {
         const int closure = medium_closure(m->d_patch[face], m->patch_pitch[face], m->nclasses,
                                            face, cell, of_class);
