@@ -308,7 +308,10 @@ static const struct runtime runtime = {
 static const struct operations operations = {
     .step = step_production,
     .steps = steps,
-    .steps_most = {[KIND_UNIFORM] = STEPS_MOST},
+    .steps_most = {[KIND_UNIFORM] = STEPS_MOST,
+                   [KIND_CLASSES] = STEPS_MOST,
+                   [KIND_ENTHALPY] = STEPS_MOST,
+                   [KIND_HIGH_ORDER] = STEPS_MOST},
     .pack = pack,
     .unpack = unpack,
     .pack_boxes = pack_boxes,

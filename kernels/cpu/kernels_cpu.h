@@ -50,6 +50,14 @@ void cpu_liquid_fraction(const struct layout *layout, const struct layout *kept,
 void cpu_nonlinear_flux_row(const struct layout *layout, const struct flux_args *args,
                             const void *field, int64_t j, int64_t k, double *flux);
 
+/* One step of a part of a pass, by one thread, without streaming stores: the cells of `box`, which
+ * may lie in the halo. */
+struct tally;
+typedef void cpu_part_function(const struct layout *layout, const struct coefficients *args,
+                               void *out, const void *in, const struct box *box,
+                               struct tally *tally);
+cpu_part_function cpu_part_medium, cpu_part_nonlinear, cpu_part_radius;
+
 /* What the passes of a queue need; initially zeros. */
 struct steps_scratch {
     void *memory;

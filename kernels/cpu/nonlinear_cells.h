@@ -7,6 +7,7 @@ struct NAMED(stencil) {
     const struct layout *layout;
     const struct device_medium *medium;
     const bool *closed;                     /* by face */
+    bool stream;                            /* non-temporal stores */
     bool alone[AXIS_COUNT];                 /* y and z without neighbours: cells are their own */
     bool reads_classes;                     /* cells of one curve differ in q or perfusion */
     const REAL *table, *numbers, *segments; /* the table, and parts of it */
@@ -20,7 +21,7 @@ struct NAMED(stencil) {
 /* Without tallies and scratch memory it serves single cells. */
 static struct NAMED(stencil)
     NAMED(stencil_of)(const struct layout *layout, const struct coefficients *args, void *out,
-                      const void *in, struct tally *tally, struct step_scratch *scratch)
+                      const void *in, struct tally *tally, void *scratch)
 {
     const struct device_medium *m = &args->medium;
     const REAL *table = m->d_table;
@@ -35,7 +36,7 @@ static struct NAMED(stencil)
         .out = out,
         .in = in,
         .tally = tally,
-        .scratch = (void *)scratch};
+        .scratch = scratch};
 }
 
 static struct NAMED(lookup) * NAMED(lookup_of)(const struct NAMED(stencil) * s, int of_class)

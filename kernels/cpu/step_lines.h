@@ -51,11 +51,11 @@ KERNEL_INLINE void NAMED(cells)(const struct NAMED(coefficients) * coefficients,
     }
 }
 
-/* One vector of cells, streamed; `before` and `after` are its neighbours. */
-KERNEL_INLINE void NAMED(streamed_part)(const struct NAMED(coefficients) * k,
-                                        const struct NAMED(row) * row, REAL *out, int64_t i,
-                                        struct stream_vector before, struct stream_vector here,
-                                        struct stream_vector after)
+/* One vector of cells, streamed or not; `before` and `after` are its neighbours. */
+KERNEL_INLINE void NAMED(step_part)(const struct NAMED(coefficients) * k,
+                                    const struct NAMED(row) * row, REAL *out, int64_t i,
+                                    struct stream_vector before, struct stream_vector here,
+                                    struct stream_vector after, bool stream)
 {
     enum { PART = NAMED(PART) };
     struct NAMED(row) at = NAMED(row_from)(row, i);
@@ -70,14 +70,14 @@ KERNEL_INLINE void NAMED(streamed_part)(const struct NAMED(coefficients) * k,
     at.xm = minus;
     at.xp = plus;
     NAMED(cells)(k, &at, result, PART);
-    stream_part(out + i, result);
+    stream_or_store_part(stream, out + i, result);
 }
 
 #if STREAM_HAS_WIDE
-/* A complete line of cells, streamed; `before` and `after` are its neighbours. */
-KERNEL_INLINE void NAMED(streamed_line)(const struct NAMED(coefficients) * k, struct NAMED(row) at,
-                                        REAL *out, struct stream_line before,
-                                        struct stream_line here, struct stream_line after)
+/* The same of a complete line of cells. */
+KERNEL_INLINE void NAMED(step_line)(const struct NAMED(coefficients) * k, struct NAMED(row) at,
+                                    REAL *out, struct stream_line before, struct stream_line here,
+                                    struct stream_line after, bool stream)
 {
     enum { LINE = NAMED(LINE), PART = NAMED(PART) };
     REAL centre[LINE]; /* the compiler keeps these in registers */
@@ -91,8 +91,8 @@ KERNEL_INLINE void NAMED(streamed_line)(const struct NAMED(coefficients) * k, st
     at.xm = minus;
     at.xp = plus;
     NAMED(cells)(k, &at, result, LINE);
-    stream_part(out, result);
-    stream_part(out + PART, result + PART);
+    stream_or_store_part(stream, out, result);
+    stream_or_store_part(stream, out + PART, result + PART);
 }
 
 #endif

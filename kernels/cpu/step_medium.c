@@ -82,3 +82,9 @@ void cpu_step_medium(struct tile_tuner *tuner, const struct layout *layout,
         tile_record_tell(record, choice, clock_seconds() - start);
     }
 }
+
+void cpu_part_medium(const struct layout *layout, const struct coefficients *args, void *out,
+                     const void *in, const struct box *box, struct tally *tally)
+{
+    step_pieces(layout, args, out, in, box, 1, (struct schedule){.wide = true}, tally);
+}

@@ -64,10 +64,11 @@ KERNEL_INLINE struct NAMED(strip)
     return NAMED(strip_part)(strip, head, strip->n - tail);
 }
 
-/* `n` cells in complete lines, streamed, as those of a uniform medium. */
+/* `n` cells in complete lines, as those of a uniform medium. */
 KERNEL_INLINE void NAMED(medium_lines)(const struct NAMED(plan) * plan,
                                        const struct NAMED(row) * row, REAL *out, int64_t n,
-                                       REAL first_xm, REAL last_xp, enum stream_level level)
+                                       REAL first_xm, REAL last_xp, enum stream_level level,
+                                       bool stream)
 {
     enum { PART = NAMED(PART), LINE = NAMED(LINE) };
     const struct NAMED(row) first = *row;
@@ -82,29 +83,20 @@ KERNEL_INLINE void NAMED(medium_lines)(const struct NAMED(plan) * plan,
         stream_fetch(level, first.beside + i);
         const struct stream_vector second = stream_load(first.centre + i + PART);
         const struct stream_vector next = stream_load(i + LINE < n ? first.centre + i + LINE : end);
-        NAMED(streamed_part)(&k, &first, out, i, before, here, second);
-        NAMED(streamed_part)(&k_second, &first, out, i + PART, here, second, next);
+        NAMED(step_part)(&k, &first, out, i, before, here, second, stream);
+        NAMED(step_part)(&k_second, &first, out, i + PART, here, second, next, stream);
         before = second;
         here = next;
     }
-}
-
-static __attribute__((noinline)) void NAMED(medium_ahead)(const struct NAMED(plan) * plan,
-                                                          const struct NAMED(row) * row, REAL *out,
-                                                          int64_t n, REAL first_xm, REAL last_xp)
-{
-    NAMED(medium_lines)(plan, row, out, n, first_xm, last_xp, STREAM_FIRST_LEVEL);
 }
 
 #if STREAM_HAS_WIDE
 /* The same in vectors of a line, and prefetching the plane above into L1. The coefficients are in
  * registers, and loaded only where they change: those of an even line from nine numbers, since
  * eight vectors of each line would take much of L1. */
-static STREAM_WIDE __attribute__((noinline)) void NAMED(medium_wide)(const struct NAMED(plan) *
-                                                                         plan,
-                                                                     const struct NAMED(row) * row,
-                                                                     REAL *out, int64_t n,
-                                                                     REAL first_xm, REAL last_xp)
+KERNEL_INLINE void NAMED(medium_wide)(const struct NAMED(plan) * plan,
+                                      const struct NAMED(row) * row, REAL *out, int64_t n,
+                                      REAL first_xm, REAL last_xp, bool stream)
 {
     enum { LINE = NAMED(LINE), NEAR = 1024 / sizeof(REAL) };
     const struct NAMED(row) first = *row;
@@ -139,19 +131,33 @@ static STREAM_WIDE __attribute__((noinline)) void NAMED(medium_wide)(const struc
         stream_fetch(STREAM_FIRST_LEVEL, first.zp + i + NEAR);
         const struct stream_line next =
             i + LINE < n ? stream_line_load(first.centre + i + LINE) : end;
-        NAMED(streamed_line)(&here_k, NAMED(row_from)(&first, i), out + i, before, here, next);
+        NAMED(step_line)
+        (&here_k, NAMED(row_from)(&first, i), out + i, before, here, next, stream);
         before = here;
         here = next;
     }
 }
 #else
-static __attribute__((noinline)) void NAMED(medium_wide)(const struct NAMED(plan) * plan,
-                                                         const struct NAMED(row) * row, REAL *out,
-                                                         int64_t n, REAL first_xm, REAL last_xp)
+KERNEL_INLINE void NAMED(medium_wide)(const struct NAMED(plan) * plan,
+                                      const struct NAMED(row) * row, REAL *out, int64_t n,
+                                      REAL first_xm, REAL last_xp, bool stream)
 {
-    NAMED(medium_lines)(plan, row, out, n, first_xm, last_xp, STREAM_SECOND_LEVEL);
+    NAMED(medium_lines)(plan, row, out, n, first_xm, last_xp, STREAM_SECOND_LEVEL, stream);
 }
 #endif
+
+/* Not inlined: the pointers of a row need all registers. */
+#define MEDIUM_LINES(name, call, ...)                                                              \
+    static STREAM_WIDE __attribute__((noinline)) void NAMED(name)(                                 \
+        const struct NAMED(plan) * plan, const struct NAMED(row) * row, REAL * out, int64_t n,     \
+        REAL first_xm, REAL last_xp)                                                               \
+    {                                                                                              \
+        NAMED(call)(plan, row, out, n, first_xm, last_xp, __VA_ARGS__);                            \
+    }
+MEDIUM_LINES(lines_ahead, medium_lines, STREAM_FIRST_LEVEL, true)
+MEDIUM_LINES(lines_wide, medium_wide, true)
+MEDIUM_LINES(lines_stored, medium_wide, false)
+#undef MEDIUM_LINES
 
 /* A strip that does not lie on closed faces in y or z, or whose row has the values beyond. Inlined:
  * a strip that was stored a moment ago cannot be loaded in vectors at once. */
@@ -165,10 +171,12 @@ KERNEL_INLINE void NAMED(open_strip)(const struct NAMED(stencil) * s,
         const struct NAMED(strip) at = NAMED(strip_part)(&lines, begin, end);
         const struct NAMED(plan) *plan =
             NAMED(plan_for)(s, &at.classes, at.n, schedule.wide && STREAM_HAS_WIDE);
-        if (schedule.wide) {
-            NAMED(medium_wide)(plan, &at.row, at.out, at.n, at.first_xm, at.last_xp);
+        if (!schedule.stream) {
+            NAMED(lines_stored)(plan, &at.row, at.out, at.n, at.first_xm, at.last_xp);
+        } else if (schedule.wide) {
+            NAMED(lines_wide)(plan, &at.row, at.out, at.n, at.first_xm, at.last_xp);
         } else {
-            NAMED(medium_ahead)(plan, &at.row, at.out, at.n, at.first_xm, at.last_xp);
+            NAMED(lines_ahead)(plan, &at.row, at.out, at.n, at.first_xm, at.last_xp);
         }
     }
 }
@@ -375,14 +383,12 @@ static struct NAMED(stencil)
                                .medium = medium,
                                .table = medium->d_table,
                                .plans = scratch};
-    if (precision_bytes(layout->precision) == sizeof(REAL)) {
-        s.plans->calls = 0;
-        s.plans->last = 0;
-        s.plans->made = true;
-        s.plans->number = 0;
-        memset(s.plans->key, 0, sizeof s.plans->key);
-        memset(s.plans->used, 0, sizeof s.plans->used);
-    }
+    s.plans->calls = 0;
+    s.plans->last = 0;
+    s.plans->made = true;
+    s.plans->number = 0;
+    memset(s.plans->key, 0, sizeof s.plans->key);
+    memset(s.plans->used, 0, sizeof s.plans->used);
     for (int side = 0; side < SIDE_COUNT; side++) { /* axes that are not used */
         s.mirrored[face_of(AXIS_Y, (enum side)side)] = medium->layout.pitch_y == 0;
         s.mirrored[face_of(AXIS_Z, (enum side)side)] = medium->layout.pitch_z == 0;

@@ -23,8 +23,6 @@ enum { UNIT_Z_LEAST = 16, UNIT_Z_MOST = 64, UNITS_WANTED = 16, UNITS_LEAST = 8 }
 /* Of a line: within its curve, closed, or to another curve or a contact. */
 enum nonlinear_face { FACE_OPEN, FACE_CLOSED, FACE_COUPLED };
 
-struct step_scratch;
-
 #define REAL double
 #define FMA fma
 #define NAMED(name) name##_float64
@@ -62,6 +60,8 @@ struct step_scratch {
     } of;
 };
 
+#include "kernels/cpu/step_threads.h"
+
 /* The parts of y and z that divide a box into units of work. Those of a thread are about the cells
  * that it touched first: there are as many parts of z as threads, or a multiple of it, where there
  * are planes enough. */
@@ -77,18 +77,6 @@ static struct tiling units_of(const struct box *box, int nthreads)
     return (struct tiling){1, ny, parts < most ? parts : most};
 }
 
-static void step_pieces(const struct layout *layout, const struct stencil_float64 *s64,
-                        const struct stencil_float32 *s32, const struct box *pieces, int npieces)
-{
-    for (int p = 0; p < npieces; p++) {
-        if (layout->precision == PRECISION_FLOAT64) {
-            step_piece_float64(s64, &pieces[p]);
-        } else {
-            step_piece_float32(s32, &pieces[p]);
-        }
-    }
-}
-
 /* The part of a thread: units of a single box, its own and then those that others have not begun;
  * or fixed shares of all boxes, where there are few units. */
 static void thread_nonlinear(const struct layout *layout, const struct coefficients *args,
@@ -97,9 +85,7 @@ static void thread_nonlinear(const struct layout *layout, const struct coefficie
 {
     const int nthreads = omp_get_num_threads();
     const int part = omp_get_thread_num();
-    struct step_scratch scratch;
-    const struct stencil_float64 s64 = stencil_of_float64(layout, args, out, in, tally, &scratch);
-    const struct stencil_float32 s32 = stencil_of_float32(layout, args, out, in, tally, &scratch);
+    const struct schedule schedule = {.stream = true};
     const struct tiling units =
         taken != NULL ? units_of(&boxes[0], nthreads) : (struct tiling){0, 0, 0};
     const int64_t nunits = units.ny * units.nz;
@@ -107,14 +93,10 @@ static void thread_nonlinear(const struct layout *layout, const struct coefficie
         int64_t n;
         while ((n = share_take(taken, nunits, part, nthreads)) >= 0) {
             const struct box unit = tile_at(&boxes[0], &units, 0, n % units.ny, n / units.ny);
-            step_pieces(layout, &s64, &s32, &unit, 1);
+            step_pieces(layout, args, out, in, &unit, 1, schedule, tally);
         }
     } else {
-        for (int b = 0; b < nboxes; b++) {
-            struct box pieces[SHARE_PIECES];
-            const int npieces = share_box(&boxes[b], part, nthreads, pieces);
-            step_pieces(layout, &s64, &s32, pieces, npieces);
-        }
+        step_thread(layout, args, out, in, boxes, nboxes, schedule, tally);
     }
     stream_fence();
 }
@@ -134,6 +116,12 @@ void cpu_step_nonlinear(const struct layout *layout, const struct coefficients *
         tally_end(tally);
     }
     free(taken);
+}
+
+void cpu_part_nonlinear(const struct layout *layout, const struct coefficients *args, void *out,
+                        const void *in, const struct box *box, struct tally *tally)
+{
+    step_pieces(layout, args, out, in, box, 1, (struct schedule){.stream = false}, tally);
 }
 
 /* Call a function of one row with the stencil of the field's precision. */

@@ -135,7 +135,7 @@ static void NAMED(step_row)(const struct NAMED(stencil) * s, const struct box *t
                .fetch = l->pitch_y * (j + FETCH_ROWS <= tile->hi[AXIS_Y]
                                           ? FETCH_ROWS
                                           : tile->lo[AXIS_Y] - 1 - j)}; /* evaluated after all */
-    row.streamed = stream_cells_to_line(row.out, sizeof(REAL)) == 0;
+    row.streamed = s->stream && stream_cells_to_line(row.out, sizeof(REAL)) == 0;
     for (int face = 0; face < FACE_COUNT; face++) {
         const int axis = face / 2;
         const int sign = s->alone[axis] ? 0 : face % 2 == 0 ? -1 : 1;
@@ -194,9 +194,11 @@ static void NAMED(step_tile)(const struct NAMED(stencil) * s, const struct box *
     }
 }
 
-static void NAMED(step_piece)(const struct NAMED(stencil) * given, const struct box *piece)
+static void NAMED(step_piece)(const struct NAMED(stencil) * given, const struct box *piece,
+                              struct schedule schedule)
 {
     struct NAMED(stencil) s = *given;
+    s.stream = schedule.stream;
     const REAL q = s.table[medium_cell_at(0) + 1];
     s.reads_classes = !s.medium->one_curve || s.medium->perfused;
     for (int c = 1; c < s.medium->nclasses; c++) {
@@ -206,7 +208,7 @@ static void NAMED(step_piece)(const struct NAMED(stencil) * given, const struct 
     for (int n = 0; n < LOOKUPS; n++) {
         s.lookup[n].segments = NULL;
     }
-    const int64_t x0 = piece->lo[AXIS_X] / NAMED(LINE) * NAMED(LINE);
+    const int64_t x0 = piece->lo[AXIS_X] & -(int64_t)NAMED(LINE);
     for (int64_t j = piece->lo[AXIS_Y]; j < piece->hi[AXIS_Y]; j += TILE_Y) {
         for (int64_t i = x0; i < piece->hi[AXIS_X]; i += NAMED(TILE_X)) {
             struct box tile = *piece;

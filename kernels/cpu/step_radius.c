@@ -26,36 +26,28 @@ enum {
 #undef REAL
 #undef NAMED
 
-static void step_pieces(const struct layout *layout, const struct coefficients *args, void *out,
-                        const void *in, const struct box *box, struct tally *tally)
+struct step_scratch {
+    char unused;
+};
+#include "kernels/cpu/step_threads.h"
+
+static void thread_radius(const struct layout *layout, const struct coefficients *args, void *out,
+                          const void *in, const struct box *boxes, int nboxes, int64_t tile_bytes,
+                          struct tally tally[FACE_COUNT])
 {
-    struct box pieces[SHARE_PIECES];
-    const int npieces = share_box(box, omp_get_thread_num(), omp_get_num_threads(), pieces);
-    for (int p = 0; p < npieces; p++) {
-        if (layout->precision == PRECISION_FLOAT64) {
-            const struct stencil_float64 s = stencil_of_float64(layout, args, out, in, tally);
-            step_piece_float64(&s, &pieces[p]);
-        } else {
-            const struct stencil_float32 s = stencil_of_float32(layout, args, out, in, tally);
-            step_piece_float32(&s, &pieces[p]);
-        }
-    }
+    const struct schedule schedule = {.stream = true, TILED};
+    step_thread(layout, args, out, in, boxes, nboxes, schedule, tally);
 }
 
 void cpu_step_radius(const struct layout *layout, const struct coefficients *args, void *out,
                      const void *in, const struct box *boxes, int nboxes)
 {
-#pragma omp parallel if (share_is_worthwhile(boxes, nboxes))
-    {
-        struct tally tally[FACE_COUNT];
-        for (int face = 0; face < FACE_COUNT; face++) {
-            tally[face] = (struct tally){.target = args->d_face_sum[face]};
-        }
-        for (int b = 0; b < nboxes; b++) {
-            step_pieces(layout, args, out, in, &boxes[b], tally);
-        }
-        stream_fence();
-#pragma omp critical(step_tally)
-        tally_end(tally);
-    }
+    const int64_t tile_bytes = CACHE_BYTES / (2 * args->high_order.radius + 1);
+    step_parallel(thread_radius, layout, args, out, in, boxes, nboxes, tile_bytes);
+}
+
+void cpu_part_radius(const struct layout *layout, const struct coefficients *args, void *out,
+                     const void *in, const struct box *box, struct tally *tally)
+{
+    step_pieces(layout, args, out, in, box, 1, (struct schedule){.stream = false}, tally);
 }

@@ -12,6 +12,7 @@ struct NAMED(stencil) {
     struct tally *tally; /* of this thread, one per face */
     REAL *out;
     const REAL *in;
+    bool stream; /* non-temporal stores */
     REAL w[WIDE_RADIUS_MOST];
     REAL r[AXIS_COUNT];
     int64_t stride[AXIS_COUNT]; /* 0 on an unused axis: a cell is its own neighbour, and D = 0 */
@@ -22,8 +23,9 @@ struct NAMED(stencil) {
 
 static struct NAMED(stencil)
     NAMED(stencil_of)(const struct layout *layout, const struct coefficients *args, void *out,
-                      const void *in, struct tally *tally)
+                      const void *in, struct tally *tally, void *scratch)
 {
+    (void)scratch;
     struct NAMED(stencil)
         s = {.layout = layout, .args = args, .tally = tally, .out = out, .in = in};
     const int64_t stride[AXIS_COUNT] = {1, layout->pitch_y, layout->pitch_z};
@@ -153,8 +155,8 @@ KERNEL_INLINE void NAMED(lines)(const struct NAMED(stencil) * s, const struct NA
             stream_fetch(STREAM_SECOND_LEVEL, ahead + i);
             stream_fetch(STREAM_SECOND_LEVEL, beside + i);
             NAMED(cells)(&k, y, z, c + i, line, radius);
-            stream_part(out + i, line);
-            stream_part(out + i + PART, line + PART);
+            stream_or_store_part(k.stream, out + i, line);
+            stream_or_store_part(k.stream, out + i + PART, line + PART);
         }
     }
 }
@@ -268,8 +270,8 @@ KERNEL_INLINE void NAMED(end_line)(const struct NAMED(stencil) * s, const struct
             NAMED(wide_update)(c[i], dx[i], dy[i], dz[i], s->r[AXIS_X], s->r[AXIS_Y], s->r[AXIS_Z]);
     }
     if (hi - lo == LINE) {
-        stream_part(out, line);
-        stream_part(out + PART, line + PART);
+        stream_or_store_part(s->stream, out, line);
+        stream_or_store_part(s->stream, out + PART, line + PART);
         return;
     }
     for (int64_t i = lo - first; i < hi - first; i++) {
@@ -335,8 +337,9 @@ KERNEL_INLINE void NAMED(step_rows)(const struct NAMED(stencil) * s, const struc
     const bool *closed = s->args->closed;
     const int64_t from = closed[FACE_X_MIN] && lo < radius ? radius : lo;
     const int64_t to = closed[FACE_X_MAX] && hi > nx - radius ? nx - radius : hi;
-    const int64_t inner = (from + LINE - 1) / LINE * LINE;
-    const int64_t outer = to / LINE * LINE > inner ? to / LINE * LINE : inner;
+    const int64_t inner = (from + LINE - 1) & -(int64_t)LINE;
+    const int64_t end_of_lines = to & -(int64_t)LINE;
+    const int64_t outer = end_of_lines > inner ? end_of_lines : inner;
     struct NAMED(near) near[AXIS_COUNT];
     const struct NAMED(near) *y =
         NAMED(near_face)(s, AXIS_Y, begin, &near[AXIS_Y]) ? &near[AXIS_Y] : NULL;
@@ -368,7 +371,7 @@ KERNEL_INLINE void NAMED(step_rows)(const struct NAMED(stencil) * s, const struc
     }
     for (int64_t j = begin; j < end; j++) {
         const int64_t row = layout_index(l, 0, j, k);
-        for (int64_t first = lo / LINE * LINE; first < hi; first += LINE) {
+        for (int64_t first = lo & -(int64_t)LINE; first < hi; first += LINE) {
             if (first == inner && outer > inner) {
                 first = outer - LINE; /* the block */
                 continue;
@@ -419,19 +422,20 @@ static __attribute__((noinline)) void NAMED(step_tile_4)(const struct NAMED(sten
 }
 
 /* A thread's piece of a box, tile by tile. */
-static void NAMED(step_piece)(const struct NAMED(stencil) * s, const struct box *piece)
+static void NAMED(step_piece)(const struct NAMED(stencil) * given, const struct box *piece,
+                              struct schedule schedule)
 {
     typedef void tile_function(const struct NAMED(stencil) * s, const struct box *tile);
     static tile_function *const step[WIDE_RADIUS_MOST + 1] = {
         [2] = NAMED(step_tile_2), [3] = NAMED(step_tile_3), [4] = NAMED(step_tile_4)};
-    const int64_t tile_bytes = CACHE_BYTES / (2 * s->args->high_order.radius + 1);
-    const struct schedule schedule = {TILED};
     const struct tiling tiling = tiling_of(piece, sizeof(REAL), schedule);
+    struct NAMED(stencil) s = *given;
+    s.stream = schedule.stream;
     for (int64_t z = 0; z < tiling.nz; z++) {
         for (int64_t y = 0; y < tiling.ny; y++) {
             for (int64_t x = 0; x < tiling.nx; x++) {
                 const struct box tile = tile_at(piece, &tiling, x, y, z);
-                step[s->args->high_order.radius](s, &tile);
+                step[s.args->high_order.radius](&s, &tile);
             }
         }
     }

@@ -49,8 +49,8 @@ KERNEL_INLINE void NAMED(streamed_cells)(const struct NAMED(coefficients) * coef
         stream_fetch(level, first.beside + i);
         const struct stream_vector second = stream_load(first.centre + i + PART);
         const struct stream_vector next = stream_load(first.centre + i + LINE);
-        NAMED(streamed_part)(&k, &first, out, i, before, here, second);
-        NAMED(streamed_part)(&k, &first, out, i + PART, here, second, next);
+        NAMED(step_part)(&k, &first, out, i, before, here, second, true);
+        NAMED(step_part)(&k, &first, out, i + PART, here, second, next, true);
         before = second;
         here = next;
     }
@@ -58,8 +58,8 @@ KERNEL_INLINE void NAMED(streamed_cells)(const struct NAMED(coefficients) * coef
     stream_fetch(level, first.beside + i);
     edge[0] = last_xp;
     const struct stream_vector second = stream_load(first.centre + i + PART);
-    NAMED(streamed_part)(&k, &first, out, i, before, here, second);
-    NAMED(streamed_part)(&k, &first, out, i + PART, here, second, stream_load(edge));
+    NAMED(step_part)(&k, &first, out, i, before, here, second, true);
+    NAMED(step_part)(&k, &first, out, i + PART, here, second, stream_load(edge), true);
 }
 
 /* Not inlined: the pointers of a row need all registers. */
@@ -101,14 +101,14 @@ static STREAM_WIDE __attribute__((noinline)) void NAMED(lines_wide)(
         stream_fetch(STREAM_SECOND_LEVEL, first.beside + i);
         stream_fetch(STREAM_FIRST_LEVEL, first.zp + i + NEAR);
         const struct stream_line next = stream_line_load(first.centre + i + LINE);
-        NAMED(streamed_line)(&k, NAMED(row_from)(&first, i), out + i, before, here, next);
+        NAMED(step_line)(&k, NAMED(row_from)(&first, i), out + i, before, here, next, true);
         before = here;
         here = next;
     }
     stream_fetch(STREAM_SECOND_LEVEL, first.ahead + i);
     stream_fetch(STREAM_SECOND_LEVEL, first.beside + i);
-    NAMED(streamed_line)
-    (&k, NAMED(row_from)(&first, i), out + i, before, here, NAMED(stream_line_of)(last_xp));
+    NAMED(step_line)
+    (&k, NAMED(row_from)(&first, i), out + i, before, here, NAMED(stream_line_of)(last_xp), true);
 }
 
 /* Line `i` of a row and of the same row in the next two planes: four of the six neighbours in z are
@@ -137,9 +137,9 @@ KERNEL_INLINE void NAMED(streamed_block)(const struct NAMED(coefficients) * k,
     stream_fetch(STREAM_FIRST_LEVEL, middle.ahead);
     stream_fetch(STREAM_FIRST_LEVEL, high.ahead);
     stream_fetch(STREAM_FIRST_LEVEL, high.zp + NEAR); /* it may have been evicted */
-    NAMED(streamed_line)(k, low, out[0] + i, before[0], here[0], after[0]);
-    NAMED(streamed_line)(k, middle, out[1] + i, before[1], here[1], after[1]);
-    NAMED(streamed_line)(k, high, out[2] + i, before[2], here[2], after[2]);
+    NAMED(step_line)(k, low, out[0] + i, before[0], here[0], after[0], true);
+    NAMED(step_line)(k, middle, out[1] + i, before[1], here[1], after[1], true);
+    NAMED(step_line)(k, high, out[2] + i, before[2], here[2], after[2], true);
 }
 
 /* As lines_wide, of three planes at once. */

@@ -9,9 +9,8 @@
 #include "kernels/cpu/host_memory.h"
 #include "kernels/cpu/kernels_cpu.h"
 #include "kernels/cpu/share.h"
-#include "kernels/cpu/step_schedule.h"
 #include "kernels/cpu/step_uniform.h"
-#include "kernels/cpu/tally.h"
+#include "kernels/cpu/steps_pass.h"
 
 enum {
     STEPS_CHAIN = 4,   /* levels whose values stay in registers */
@@ -24,30 +23,23 @@ enum {
     STEPS_ROW_BYTES = 4096 /* of a tile, at most */
 };
 
-/* How a box is divided. */
-struct steps_choice {
-    int64_t level_bytes; /* of the planes of all levels of a tile, in the L2 cache */
-    int64_t piece_bytes; /* of a row, of which a few stay in the L1 cache */
-};
 /* For the tuner (tile_tuner.h); measured, see docs/kernels_cpu.md. */
 static const struct steps_choice steps_choice[TILE_TUNER_CHOICES] = {
     {512 * 1024, 1024}, {640 * 1024, 1024},  {384 * 1024, 1024}, {768 * 1024, 1024},
     {512 * 1024, 2048}, {1024 * 1024, 1024}, {640 * 1024, 2048}, {1024 * 1024, 4096},
 };
 
-/* The cells that are advanced so that those of `box` can make `rest` more steps. */
-static struct box steps_level(const struct layout *layout, const struct coefficients *args,
-                              const struct box *box, int rest)
+struct box steps_level(const struct steps_pass *pass, const struct box *box, int rest)
 {
-    const struct box owned = layout_owned(layout);
+    const struct box owned = layout_owned(pass->layout);
     struct box level = *box;
     for (int axis = 0; axis < AXIS_COUNT; axis++) {
         level.lo[axis] -= rest;
         level.hi[axis] += rest;
-        if (args->closed[2 * axis] && level.lo[axis] < owned.lo[axis]) {
+        if (pass->args->closed[2 * axis] && level.lo[axis] < owned.lo[axis]) {
             level.lo[axis] = owned.lo[axis];
         }
-        if (args->closed[2 * axis + 1] && level.hi[axis] > owned.hi[axis]) {
+        if (pass->args->closed[2 * axis + 1] && level.hi[axis] > owned.hi[axis]) {
             level.hi[axis] = owned.hi[axis];
         }
     }
@@ -55,12 +47,13 @@ static struct box steps_level(const struct layout *layout, const struct coeffici
 }
 
 /* Is z not in use? */
-static bool steps_are_flat(const struct layout *layout, const struct coefficients *args, int nsteps)
+static bool steps_are_flat(const struct steps_pass *pass)
 {
-    bool flat = layout->cells[AXIS_Z] == 1;
+    bool flat = pass->layout->cells[AXIS_Z] == 1;
     for (int face = FACE_Z_MIN; face <= FACE_Z_MAX; face++) {
-        for (int s = 0; s < nsteps; s++) {
-            flat = flat && args[s].closed[face] && args[s].a[face] == 1 && args[s].b[face] == 0;
+        for (int s = 0; s < pass->nsteps; s++) {
+            const struct coefficients *args = &pass->args[s];
+            flat = flat && args->closed[face] && args->a[face] == 1 && args->b[face] == 0;
         }
     }
     return flat;
@@ -135,18 +128,18 @@ static int64_t steps_pitch(int64_t bytes)
 #undef NAMED
 
 /* The division of a box into tiles for `nthreads`: the one that computes the fewest cells. */
-static struct tiling steps_tiling(const struct layout *layout, const struct coefficients *args,
-                                  const struct box *box, int nsteps, int nthreads,
-                                  int64_t level_bytes)
+static struct tiling chain_tiling(const struct steps_pass *pass, const struct box *box,
+                                  const struct steps_choice *choice, int nthreads)
 {
-    const int64_t wish = level_bytes / (2 * nsteps);
+    const int nsteps = pass->nsteps;
+    const int64_t wish = choice->level_bytes / (2 * nsteps);
     const int64_t plane_bytes = wish < STEPS_PLANE_MOST ? wish : STEPS_PLANE_MOST;
-    const int64_t cell = (int64_t)precision_bytes(layout->precision);
+    const int64_t cell = (int64_t)precision_bytes(pass->layout->precision);
     const int64_t line = STREAM_LINE_BYTES;
     const int64_t nx = box_extent(box, AXIS_X);
     const int64_t ny = box_extent(box, AXIS_Y);
     const int64_t nz = box_extent(box, AXIS_Z);
-    const bool flat = steps_are_flat(layout, args, nsteps);
+    const bool flat = steps_are_flat(pass);
     struct tiling best = {1, 1, 1};
     double least = -1;
     const int64_t fewest = (nx * cell + STEPS_ROW_BYTES - 1) / STEPS_ROW_BYTES;
@@ -180,29 +173,41 @@ static struct tiling steps_tiling(const struct layout *layout, const struct coef
     return best;
 }
 
-static void steps_thread(const struct layout *layout, const struct coefficients *args, int nsteps,
-                         void *out, const void *in, const struct box *boxes, int nboxes,
-                         const struct steps_choice *choice, void *scratch,
-                         struct share_taken *taken, struct tally (*tally)[FACE_COUNT])
+static size_t chain_memory(const struct steps_pass *pass, const struct steps_choice *choice,
+                           int nthreads)
+{
+    (void)choice;
+    (void)nthreads;
+    return (size_t)STEPS_PLANE_BYTES * 2 * (size_t)pass->nsteps;
+}
+
+static void chain_tile(const struct steps_pass *pass, const struct box *tile,
+                       const struct steps_choice *choice, void *memory,
+                       struct tally (*tally)[FACE_COUNT])
+{
+    if (pass->layout->precision == PRECISION_FLOAT64) {
+        steps_tile_float64(pass, tile, choice->piece_bytes, memory, tally);
+    } else {
+        steps_tile_float32(pass, tile, choice->piece_bytes, memory, tally);
+    }
+}
+
+const struct steps_schedule steps_chain = {chain_tiling, chain_memory, chain_tile};
+
+static void steps_thread(const struct steps_pass *pass, const struct steps_schedule *schedule,
+                         const struct steps_choice *choice, void *memory, struct share_taken *taken,
+                         struct tally (*tally)[FACE_COUNT])
 {
     const int nthreads = omp_get_num_threads();
-    for (int b = 0; b < nboxes; b++, taken += nthreads) {
-        const struct tiling t =
-            steps_tiling(layout, args, &boxes[b], nsteps, nthreads, choice->level_bytes);
+    for (int b = 0; b < pass->nboxes; b++, taken += nthreads) {
+        const struct tiling t = schedule->tiling(pass, &pass->boxes[b], choice, nthreads);
         const int64_t ntiles = t.nx * t.ny * t.nz;
         int64_t n;
         while ((n = share_take(taken, ntiles, omp_get_thread_num(), nthreads)) >= 0) {
             const struct box tile =
-                tile_at(&boxes[b], &t, n % t.nx, n / t.nx % t.ny, n / (t.nx * t.ny));
-            if (box_is_empty(&tile)) {
-                continue;
-            }
-            if (layout->precision == PRECISION_FLOAT64) {
-                steps_tile_float64(layout, args, nsteps, out, in, &tile, choice->piece_bytes,
-                                   scratch, tally);
-            } else {
-                steps_tile_float32(layout, args, nsteps, out, in, &tile, choice->piece_bytes,
-                                   scratch, tally);
+                tile_at(&pass->boxes[b], &t, n % t.nx, n / t.nx % t.ny, n / (t.nx * t.ny));
+            if (!box_is_empty(&tile)) {
+                schedule->tile(pass, &tile, choice, memory, tally);
             }
         }
     }
@@ -231,17 +236,22 @@ enum status cpu_steps(struct steps_scratch *scratch, const struct layout *layout
                       const struct coefficients *args, int nsteps, void *out, const void *in,
                       const struct box *boxes, int nboxes)
 {
+    const struct steps_pass pass = {layout, args, nsteps, out, in, boxes, nboxes};
+    const struct steps_schedule *schedule =
+        args->kind == KIND_UNIFORM ? &steps_chain : &steps_blocks;
     const int nthreads = share_is_worthwhile(boxes, nboxes) ? omp_get_max_threads() : 1;
-    const size_t bytes = (size_t)STEPS_PLANE_BYTES * 2 * (size_t)nsteps;
+    struct tile_record *record =
+        nboxes == 1 && args->kind == KIND_UNIFORM
+            ? tile_tuner_find(&scratch->tuner[nsteps], boxes, precision_bytes(layout->precision))
+            : NULL;
+    const int which = record != NULL ? tile_record_choose(record) : 0;
+    const struct steps_choice *choice = &steps_choice[which];
+    const size_t bytes = schedule->memory(&pass, choice, nthreads);
     const size_t ntaken = (size_t)nthreads * (size_t)nboxes;
     TRY(scratch_reserve(scratch, bytes * (size_t)nthreads + ntaken * sizeof(struct share_taken)));
     struct share_taken *taken =
         (struct share_taken *)((char *)scratch->memory + bytes * (size_t)nthreads);
     memset(taken, 0, ntaken * sizeof *taken);
-    struct tile_record *record = nboxes == 1 ? tile_tuner_find(&scratch->tuner[nsteps], boxes,
-                                                               precision_bytes(layout->precision))
-                                             : NULL;
-    const int choice = record != NULL ? tile_record_choose(record) : 0;
     const double start = clock_seconds();
 #pragma omp parallel num_threads(nthreads)
     {
@@ -249,7 +259,7 @@ enum status cpu_steps(struct steps_scratch *scratch, const struct layout *layout
         for (int s = 0; s < nsteps; s++) {
             tally_begin(tally[s], &args[s]);
         }
-        steps_thread(layout, args, nsteps, out, in, boxes, nboxes, &steps_choice[choice],
+        steps_thread(&pass, schedule, choice,
                      (char *)scratch->memory + bytes * (size_t)omp_get_thread_num(), taken, tally);
 #pragma omp critical(steps_tally)
         for (int s = 0; s < nsteps; s++) {
@@ -257,7 +267,7 @@ enum status cpu_steps(struct steps_scratch *scratch, const struct layout *layout
         }
     }
     if (record != NULL) {
-        tile_record_tell(record, choice, clock_seconds() - start);
+        tile_record_tell(record, which, clock_seconds() - start);
     }
     return STATUS_OK;
 }

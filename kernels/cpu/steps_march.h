@@ -360,30 +360,31 @@ static void NAMED(march_tile)(const struct NAMED(march) * m)
 }
 
 /* Advance the cells of a tile. */
-static void NAMED(steps_tile)(const struct layout *layout, const struct coefficients *args,
-                              int nsteps, void *out, const void *in, const struct box *tile,
+static void NAMED(steps_tile)(const struct steps_pass *pass, const struct box *tile,
                               int64_t piece_bytes, void *scratch, struct tally (*tally)[FACE_COUNT])
 {
     enum { LINE = NAMED(LINE) };
-    const bool flat = steps_are_flat(layout, args, nsteps);
-    struct NAMED(march) m = {.layout = layout,
-                             .args = args,
+    const int nsteps = pass->nsteps;
+    const bool flat = steps_are_flat(pass);
+    struct NAMED(march) m = {.layout = pass->layout,
+                             .args = pass->args,
                              .nsteps = nsteps,
                              .flat = flat,
                              .row_axis = flat ? AXIS_Z : AXIS_Y,
                              .axis = flat ? AXIS_Y : AXIS_Z,
-                             .out = out,
-                             .in = in,
+                             .out = pass->out,
+                             .in = pass->in,
                              .scratch = scratch,
                              .tally = tally};
     for (int axis = 0; axis < AXIS_COUNT; axis++) {
-        m.k.r[axis] = (REAL)args->r[axis];
+        m.k.r[axis] = (REAL)pass->args->r[axis];
     }
     for (int l = 0; l <= nsteps; l++) {
-        m.level[l] = steps_level(layout, args, tile, nsteps - l);
+        m.level[l] = steps_level(pass, tile, nsteps - l);
     }
     /* the first cell of a subdomain that was widened into its halo begins no line */
-    const int64_t shift = stream_cells_to_line(m.out + layout_index(layout, 0, 0, 0), sizeof(REAL));
+    const int64_t shift =
+        stream_cells_to_line(m.out + layout_index(pass->layout, 0, 0, 0), sizeof(REAL));
     m.begin = ((m.level[0].lo[AXIS_X] - shift) & -(int64_t)LINE) + shift;
     m.end = ((m.level[0].hi[AXIS_X] - shift + LINE - 1) & -(int64_t)LINE) + shift;
     m.pitch = steps_pitch((m.end - m.begin) * (int64_t)sizeof(REAL)) / (int64_t)sizeof(REAL);

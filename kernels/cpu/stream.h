@@ -40,6 +40,16 @@ KERNEL_INLINE void stream_part(void *to, const void *part)
 #endif
 }
 
+/* The same with an ordinary store where `stream` is false, of a line that is read again soon. */
+KERNEL_INLINE void stream_or_store_part(bool stream, void *to, const void *part)
+{
+    if (stream) {
+        stream_part(to, part);
+    } else {
+        memcpy(to, part, STREAM_PART_BYTES);
+    }
+}
+
 /* Write an aligned line. */
 KERNEL_INLINE void stream_whole(void *to, const void *line)
 {

@@ -369,7 +369,10 @@ static const struct runtime runtime = {
 static const struct operations operations = {
     .step = step_ahead,
     .steps = steps,
-    .steps_most = {[KIND_UNIFORM] = 3}, /* so that longer passes are divided */
+    .steps_most = {[KIND_UNIFORM] = 3, /* so that longer passes are divided */
+                   [KIND_CLASSES] = 3,
+                   [KIND_ENTHALPY] = 3,
+                   [KIND_HIGH_ORDER] = 3},
     .steps_summarised = steps_summarised,
     .pack = pack,
     .unpack = unpack,
