@@ -30,18 +30,7 @@ void cpu_step_tuned(struct tile_tuner *tuner, const struct layout *layout,
                     const struct coefficients *args, void *out, const void *in,
                     const struct box *boxes, int nboxes);
 
-/* All of these hand on coefficients of another kind: of classes; `tuner` may be NULL. */
-void cpu_step_medium(struct tile_tuner *tuner, const struct layout *layout,
-                     const struct coefficients *args, void *out, const void *in,
-                     const struct box *boxes, int nboxes);
-
-/* Of high order. */
-void cpu_step_radius(const struct layout *layout, const struct coefficients *args, void *out,
-                     const void *in, const struct box *boxes, int nboxes);
-
-/* Of enthalpy; and its conversions. */
-void cpu_step_nonlinear(const struct layout *layout, const struct coefficients *args, void *out,
-                        const void *in, const struct box *boxes, int nboxes);
+/* Of enthalpy. */
 void cpu_convert(const struct layout *layout, const struct device_medium *medium,
                  enum enthalpy_conversion conversion, const void *in, void *out);
 
@@ -49,14 +38,6 @@ void cpu_liquid_fraction(const struct layout *layout, const struct layout *kept,
                          const struct device_medium *medium, const void *field, double *fraction);
 void cpu_nonlinear_flux_row(const struct layout *layout, const struct flux_args *args,
                             const void *field, int64_t j, int64_t k, double *flux);
-
-/* One step of a part of a pass, by one thread, without streaming stores: the cells of `box`, which
- * may lie in the halo. */
-struct tally;
-typedef void cpu_part_function(const struct layout *layout, const struct coefficients *args,
-                               void *out, const void *in, const struct box *box,
-                               struct tally *tally);
-cpu_part_function cpu_part_medium, cpu_part_nonlinear, cpu_part_radius;
 
 /* What the passes of a queue need; initially zeros. */
 struct steps_scratch {

@@ -20,21 +20,20 @@ struct NAMED(stencil) {
 
 /* Without tallies and scratch memory it serves single cells. */
 static struct NAMED(stencil)
-    NAMED(stencil_of)(const struct layout *layout, const struct coefficients *args, void *out,
-                      const void *in, struct tally *tally, void *scratch)
+    NAMED(stencil_of)(const struct step_call *c, struct tally *tally, void *scratch)
 {
-    const struct device_medium *m = &args->medium;
+    const struct device_medium *m = &c->args->medium;
     const REAL *table = m->d_table;
     return (struct NAMED(stencil)){
-        .layout = layout,
+        .layout = c->layout,
         .medium = m,
-        .closed = args->closed,
+        .closed = c->args->closed,
         .alone = {false, m->layout.pitch_y == 0, m->layout.pitch_z == 0},
         .table = table,
         .numbers = table + nonlinear_class_at(m->nclasses, m->nclosures, 0),
         .segments = table + nonlinear_segments_at(m->nclasses, m->nclosures, m->nsegments, 0),
-        .out = out,
-        .in = in,
+        .out = c->out,
+        .in = c->in,
         .tally = tally,
         .scratch = scratch};
 }

@@ -5,12 +5,8 @@
 
 #include <omp.h>
 
-#include "base/clock.h"
-#include "kernels/cpu/kernels_cpu.h"
-#include "kernels/cpu/share.h"
 #include "kernels/cpu/step_schedule.h"
-#include "kernels/cpu/tally.h"
-#include "kernels/cpu/tile_tuner.h"
+#include "kernels/cpu/step_threads.h"
 #include "kernels/medium_cell.h"
 
 /* Of each cell of a line or of half of one, in the order of medium_cell's arguments. */
@@ -50,41 +46,36 @@ struct step_scratch {
         struct plans_float32 of_float32;
     } plans;
 };
-#include "kernels/cpu/step_threads.h"
+#include "kernels/cpu/step_pieces.h"
 
-#define DEFINE_THREAD(name, ...)                                                                   \
-    static void thread_##name(const struct layout *layout, const struct coefficients *args,        \
-                              void *out, const void *in, const struct box *boxes, int nboxes,      \
-                              int64_t tile_bytes, struct tally tally[FACE_COUNT])                  \
-    {                                                                                              \
-        const struct schedule schedule = {__VA_ARGS__};                                            \
-        step_thread(layout, args, out, in, boxes, nboxes, schedule, tally);                        \
-    }
-DEFINE_THREAD(ahead, .stream = true, TILED, .ahead_to = STREAM_FIRST_LEVEL,
-              .ahead_bytes = AHEAD_BYTES, .touch_pages = true)
-DEFINE_THREAD(wide, .stream = true, TILED, .ahead_to = STREAM_SECOND_LEVEL,
-              .ahead_bytes = AHEAD_BYTES, .wide = true)
-
-void cpu_step_medium(struct tile_tuner *tuner, const struct layout *layout,
-                     const struct coefficients *args, void *out, const void *in,
-                     const struct box *boxes, int nboxes)
+static void thread_ahead(const struct step_call *c, struct tally *tally)
 {
+    const int64_t tile_bytes = c->tile_bytes;
+    const struct schedule schedule = {.stream = true,
+                                      TILED,
+                                      .ahead_to = STREAM_FIRST_LEVEL,
+                                      .ahead_bytes = AHEAD_BYTES,
+                                      .touch_pages = true};
+    step_thread(c, schedule, tally);
+}
+
+static void thread_wide(const struct step_call *c, struct tally *tally)
+{
+    const int64_t tile_bytes = c->tile_bytes;
+    const struct schedule schedule = {.stream = true,
+                                      TILED,
+                                      .ahead_to = STREAM_SECOND_LEVEL,
+                                      .ahead_bytes = AHEAD_BYTES,
+                                      .wide = true};
+    step_thread(c, schedule, tally);
+}
+
+static void step(struct tile_tuner *tuner, struct step_call *call)
+{
+    static thread_function *const threads[TILE_WAY_COUNT] = {
+        [TILE_AHEAD] = thread_ahead, [TILE_WIDE] = thread_wide, [TILE_PLANES] = thread_wide};
     /* a record of its own: a cell has one byte more */
-    const size_t cell_bytes = precision_bytes(layout->precision) + 1;
-    struct tile_record *record =
-        tuner != NULL && nboxes == 1 ? tile_tuner_find(tuner, boxes, cell_bytes) : NULL;
-    const int choice = record != NULL ? tile_record_choose(record) : 0;
-    const struct tile_choice *tiles = &tile_tuner_choice[choice];
-    const double start = clock_seconds();
-    step_parallel(tiles->way == TILE_AHEAD ? thread_ahead : thread_wide, layout, args, out, in,
-                  boxes, nboxes, tiles->bytes);
-    if (record != NULL) {
-        tile_record_tell(record, choice, clock_seconds() - start);
-    }
+    step_tuned(tuner, threads, precision_bytes(call->layout->precision) + 1, call);
 }
 
-void cpu_part_medium(const struct layout *layout, const struct coefficients *args, void *out,
-                     const void *in, const struct box *box, struct tally *tally)
-{
-    step_pieces(layout, args, out, in, box, 1, (struct schedule){.wide = true}, tally);
-}
+const struct step_kind step_classes = {step, step_part};

@@ -371,15 +371,14 @@ KERNEL_INLINE void NAMED(step_block)(const struct NAMED(stencil) * s, int64_t lo
 #endif
 
 static struct NAMED(stencil)
-    NAMED(stencil_of)(const struct layout *layout, const struct coefficients *args, void *out,
-                      const void *in, struct tally *tally, void *scratch)
+    NAMED(stencil_of)(const struct step_call *c, struct tally *tally, void *scratch)
 {
-    const struct device_medium *medium = &args->medium;
-    struct NAMED(stencil) s = {.layout = layout,
-                               .closed = args->closed,
+    const struct device_medium *medium = &c->args->medium;
+    struct NAMED(stencil) s = {.layout = c->layout,
+                               .closed = c->args->closed,
                                .tally = tally,
-                               .out = out,
-                               .in = in,
+                               .out = c->out,
+                               .in = c->in,
                                .medium = medium,
                                .table = medium->d_table,
                                .plans = scratch};

@@ -6,10 +6,8 @@
 #include <omp.h>
 
 #include "kernels/cpu/kernels_cpu.h"
-#include "kernels/cpu/share.h"
 #include "kernels/cpu/step_schedule.h"
-#include "kernels/cpu/stream.h"
-#include "kernels/cpu/tally.h"
+#include "kernels/cpu/step_threads.h"
 #include "kernels/derived_cell.h"
 #include "kernels/nonlinear_cell.h"
 
@@ -60,7 +58,7 @@ struct step_scratch {
     } of;
 };
 
-#include "kernels/cpu/step_threads.h"
+#include "kernels/cpu/step_pieces.h"
 
 /* The parts of y and z that divide a box into units of work. Those of a thread are about the cells
  * that it touched first: there are as many parts of z as threads, or a multiple of it, where there
@@ -79,61 +77,47 @@ static struct tiling units_of(const struct box *box, int nthreads)
 
 /* The part of a thread: units of a single box, its own and then those that others have not begun;
  * or fixed shares of all boxes, where there are few units. */
-static void thread_nonlinear(const struct layout *layout, const struct coefficients *args,
-                             void *out, const void *in, const struct box *boxes, int nboxes,
-                             struct share_taken *taken, struct tally tally[FACE_COUNT])
+static void thread_nonlinear(const struct step_call *c, struct tally *tally)
 {
     const int nthreads = omp_get_num_threads();
-    const int part = omp_get_thread_num();
     const struct schedule schedule = {.stream = true};
     const struct tiling units =
-        taken != NULL ? units_of(&boxes[0], nthreads) : (struct tiling){0, 0, 0};
+        c->taken != NULL ? units_of(&c->boxes[0], nthreads) : (struct tiling){0, 0, 0};
     const int64_t nunits = units.ny * units.nz;
-    if (nthreads > 1 && nunits >= (int64_t)UNITS_LEAST * nthreads) {
-        int64_t n;
-        while ((n = share_take(taken, nunits, part, nthreads)) >= 0) {
-            const struct box unit = tile_at(&boxes[0], &units, 0, n % units.ny, n / units.ny);
-            step_pieces(layout, args, out, in, &unit, 1, schedule, tally);
-        }
-    } else {
-        step_thread(layout, args, out, in, boxes, nboxes, schedule, tally);
+    if (nthreads == 1 || nunits < (int64_t)UNITS_LEAST * nthreads) {
+        step_thread(c, schedule, tally);
+        return;
+    }
+    int64_t n;
+    while ((n = share_take(c->taken, nunits, omp_get_thread_num(), nthreads)) >= 0) {
+        const struct box unit = tile_at(&c->boxes[0], &units, 0, n % units.ny, n / units.ny);
+        step_pieces(c, &unit, 1, schedule, tally);
     }
     stream_fence();
 }
 
-void cpu_step_nonlinear(const struct layout *layout, const struct coefficients *args, void *out,
-                        const void *in, const struct box *boxes, int nboxes)
+static void step(struct tile_tuner *tuner, struct step_call *call)
 {
+    (void)tuner;
     /* without memory for it shares are fixed, as for the thin boxes of a shell */
-    struct share_taken *taken =
-        nboxes == 1 ? calloc((size_t)omp_get_max_threads(), sizeof *taken) : NULL;
-#pragma omp parallel if (share_is_worthwhile(boxes, nboxes))
-    {
-        struct tally tally[FACE_COUNT];
-        tally_begin(tally, args);
-        thread_nonlinear(layout, args, out, in, boxes, nboxes, taken, tally);
-#pragma omp critical(step_tally)
-        tally_end(tally);
-    }
-    free(taken);
+    call->taken =
+        call->nboxes == 1 ? calloc((size_t)omp_get_max_threads(), sizeof *call->taken) : NULL;
+    step_parallel(thread_nonlinear, call);
+    free(call->taken);
 }
 
-void cpu_part_nonlinear(const struct layout *layout, const struct coefficients *args, void *out,
-                        const void *in, const struct box *box, struct tally *tally)
-{
-    step_pieces(layout, args, out, in, box, 1, (struct schedule){.stream = false}, tally);
-}
+const struct step_kind step_enthalpy = {step, step_part};
 
 /* Call a function of one row with the stencil of the field's precision. */
-#define OF_PRECISION(layout, args, out, in, function, ...)                                         \
+#define OF_PRECISION(field_layout, coefficients, to, from, function, ...)                          \
     do {                                                                                           \
-        if ((layout)->precision == PRECISION_FLOAT64) {                                            \
-            const struct stencil_float64 s =                                                       \
-                stencil_of_float64(layout, args, out, in, NULL, NULL);                             \
+        const struct step_call call = {                                                            \
+            .layout = (field_layout), .args = (coefficients), .out = (to), .in = (from)};          \
+        if (call.layout->precision == PRECISION_FLOAT64) {                                         \
+            const struct stencil_float64 s = stencil_of_float64(&call, NULL, NULL);                \
             function##_float64(&s, __VA_ARGS__);                                                   \
         } else {                                                                                   \
-            const struct stencil_float32 s =                                                       \
-                stencil_of_float32(layout, args, out, in, NULL, NULL);                             \
+            const struct stencil_float32 s = stencil_of_float32(&call, NULL, NULL);                \
             function##_float32(&s, __VA_ARGS__);                                                   \
         }                                                                                          \
     } while (0)

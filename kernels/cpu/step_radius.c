@@ -3,10 +3,8 @@
 
 #include <omp.h>
 
-#include "kernels/cpu/kernels_cpu.h"
-#include "kernels/cpu/share.h"
 #include "kernels/cpu/step_schedule.h"
-#include "kernels/cpu/tally.h"
+#include "kernels/cpu/step_threads.h"
 
 enum {
     END = WIDE_RADIUS_MOST, /* cells at a closed face of x that are computed together */
@@ -29,25 +27,20 @@ enum {
 struct step_scratch {
     char unused;
 };
-#include "kernels/cpu/step_threads.h"
+#include "kernels/cpu/step_pieces.h"
 
-static void thread_radius(const struct layout *layout, const struct coefficients *args, void *out,
-                          const void *in, const struct box *boxes, int nboxes, int64_t tile_bytes,
-                          struct tally tally[FACE_COUNT])
+static void thread_radius(const struct step_call *c, struct tally *tally)
 {
+    const int64_t tile_bytes = c->tile_bytes;
     const struct schedule schedule = {.stream = true, TILED};
-    step_thread(layout, args, out, in, boxes, nboxes, schedule, tally);
+    step_thread(c, schedule, tally);
 }
 
-void cpu_step_radius(const struct layout *layout, const struct coefficients *args, void *out,
-                     const void *in, const struct box *boxes, int nboxes)
+static void step(struct tile_tuner *tuner, struct step_call *call)
 {
-    const int64_t tile_bytes = CACHE_BYTES / (2 * args->high_order.radius + 1);
-    step_parallel(thread_radius, layout, args, out, in, boxes, nboxes, tile_bytes);
+    (void)tuner;
+    call->tile_bytes = CACHE_BYTES / (2 * call->args->high_order.radius + 1);
+    step_parallel(thread_radius, call);
 }
 
-void cpu_part_radius(const struct layout *layout, const struct coefficients *args, void *out,
-                     const void *in, const struct box *box, struct tally *tally)
-{
-    step_pieces(layout, args, out, in, box, 1, (struct schedule){.stream = false}, tally);
-}
+const struct step_kind step_high_order = {step, step_part};

@@ -22,25 +22,24 @@ struct NAMED(stencil) {
 };
 
 static struct NAMED(stencil)
-    NAMED(stencil_of)(const struct layout *layout, const struct coefficients *args, void *out,
-                      const void *in, struct tally *tally, void *scratch)
+    NAMED(stencil_of)(const struct step_call *c, struct tally *tally, void *scratch)
 {
     (void)scratch;
     struct NAMED(stencil)
-        s = {.layout = layout, .args = args, .tally = tally, .out = out, .in = in};
-    const int64_t stride[AXIS_COUNT] = {1, layout->pitch_y, layout->pitch_z};
+        s = {.layout = c->layout, .args = c->args, .tally = tally, .out = c->out, .in = c->in};
+    const int64_t stride[AXIS_COUNT] = {1, c->layout->pitch_y, c->layout->pitch_z};
     for (int axis = 0; axis < AXIS_COUNT; axis++) {
-        s.r[axis] = (REAL)args->r[axis];
-        s.stride[axis] = args->high_order.used[axis] ? stride[axis] : 0;
+        s.r[axis] = (REAL)c->args->r[axis];
+        s.stride[axis] = c->args->high_order.used[axis] ? stride[axis] : 0;
     }
-    for (int k = 0; k < args->high_order.radius; k++) {
-        s.w[k] = (REAL)args->high_order.weight[k];
+    for (int k = 0; k < c->args->high_order.radius; k++) {
+        s.w[k] = (REAL)c->args->high_order.weight[k];
         for (int side = 0; side < SIDE_COUNT; side++) {
             const struct wide_closure *closure =
-                &args->high_order.closure[face_of(AXIS_X, (enum side)side)];
+                &c->args->high_order.closure[face_of(AXIS_X, (enum side)side)];
             const int i = side == SIDE_MIN ? k : END - 1 - k;
             s.end_given[side][i] = closure->given[k];
-            for (int cell = 0; cell < 2 * args->high_order.radius; cell++) {
+            for (int cell = 0; cell < 2 * c->args->high_order.radius; cell++) {
                 s.end_weight[side][cell][i] = closure->weight[k][cell];
             }
         }

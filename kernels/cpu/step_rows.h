@@ -360,18 +360,17 @@ KERNEL_INLINE void NAMED(step_block)(const struct NAMED(stencil) * s, int64_t lo
 #endif
 
 static struct NAMED(stencil)
-    NAMED(stencil_of)(const struct layout *layout, const struct coefficients *args, void *out,
-                      const void *in, struct tally *tally, void *scratch)
+    NAMED(stencil_of)(const struct step_call *c, struct tally *tally, void *scratch)
 {
     (void)scratch;
-    struct NAMED(stencil)
-        s = {.layout = layout, .closed = args->closed, .tally = tally, .out = out, .in = in};
+    struct NAMED(stencil) s = {
+        .layout = c->layout, .closed = c->args->closed, .tally = tally, .out = c->out, .in = c->in};
     for (int axis = 0; axis < AXIS_COUNT; axis++) {
-        s.k.r[axis] = (REAL)args->r[axis];
+        s.k.r[axis] = (REAL)c->args->r[axis];
     }
     for (int face = 0; face < FACE_COUNT; face++) {
-        s.a[face] = (REAL)args->a[face];
-        s.b[face] = (REAL)args->b[face];
+        s.a[face] = (REAL)c->args->a[face];
+        s.b[face] = (REAL)c->args->b[face];
         s.mirrored[face] = s.a[face] == 1 && s.b[face] == 0;
     }
     return s;

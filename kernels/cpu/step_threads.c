@@ -2,6 +2,13 @@
 
 #include "base/clock.h"
 
+const struct step_kind *const step_kinds[KIND_COUNT] = {
+    [KIND_UNIFORM] = &step_uniform,
+    [KIND_CLASSES] = &step_classes,
+    [KIND_ENTHALPY] = &step_enthalpy,
+    [KIND_HIGH_ORDER] = &step_high_order,
+};
+
 void step_parallel(thread_function *thread, const struct step_call *call)
 {
 #pragma omp parallel if (share_is_worthwhile(call->boxes, call->nboxes))
@@ -17,9 +24,8 @@ void step_parallel(thread_function *thread, const struct step_call *call)
 void step_tuned(struct tile_tuner *tuner, thread_function *const threads[TILE_WAY_COUNT],
                 size_t cell_bytes, struct step_call *call)
 {
-    struct tile_record *record = tuner != NULL && call->nboxes == 1
-                                     ? tile_tuner_find(tuner, call->boxes, cell_bytes)
-                                     : NULL;
+    struct tile_record *record =
+        tuner != NULL && call->nboxes == 1 ? tile_tuner_find(tuner, call->boxes, cell_bytes) : NULL;
     const int choice = record != NULL ? tile_record_choose(record) : 0;
     const struct tile_choice *tiles = &tile_tuner_choice[choice];
     call->tile_bytes = tiles->bytes;

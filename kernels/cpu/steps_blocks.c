@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "kernels/cpu/step_schedule.h"
+#include "kernels/cpu/step_threads.h"
 #include "kernels/cpu/stream.h"
 #include "kernels/cpu/tally.h"
 
@@ -20,10 +21,8 @@ enum {
 /* The pass of one thread. */
 struct blocks {
     const struct steps_pass *pass;
-    cpu_part_function *part;
     size_t cell_bytes;
-    int reach;   /* cells on either side that a step needs */
-    int behind;  /* planes of a level that are kept for the next block, besides its own */
+    int64_t lag; /* see lag_of */
     bool summed; /* the tile has cells at a closed face with a sum */
     struct coefficients args[STEPS_MOST];
     struct box level[STEPS_MOST + 1]; /* the cells of the tile that are known after so many steps */
@@ -37,11 +36,12 @@ static int reach_of(const struct coefficients *args)
     return args->kind == KIND_HIGH_ORDER ? args->high_order.radius : 1;
 }
 
-/* The planes of a level that are kept: of its own block, and those before that the next level
- * needs; at a closed face a stencil of high order looks back further. */
-static int behind_of(int reach)
+/* The planes by which a level is behind the one before: at a closed face a stencil of high order
+ * reads cells at most that far away. Twice as many planes of a level are kept for the next block.
+ */
+static int lag_of(const struct coefficients *args)
 {
-    return 3 * reach - 1;
+    return 2 * reach_of(args) - 1;
 }
 
 /* The division of a box into tiles. */
@@ -49,15 +49,15 @@ static struct tiling blocks_tiling(const struct steps_pass *pass, const struct b
                                    const struct steps_choice *choice, int nthreads)
 {
     (void)choice;
-    const int reach = reach_of(pass->args);
+    const int64_t lag = lag_of(pass->args);
     const int64_t cell = (int64_t)precision_bytes(pass->layout->precision);
     const int64_t extent[AXIS_COUNT] = {box_extent(box, AXIS_X), box_extent(box, AXIS_Y),
                                         box_extent(box, AXIS_Z)};
     const int64_t nx = (extent[AXIS_X] * cell + BLOCK_ROW_BYTES - 1) / BLOCK_ROW_BYTES;
     const int64_t row_bytes = (extent[AXIS_X] / nx + 1) * cell;
-    const int64_t most = BLOCK_PLANES + behind_of(reach);
+    const int64_t most = BLOCK_PLANES + 2 * lag;
     const int64_t planes = extent[AXIS_Z] < most ? extent[AXIS_Z] : most;
-    const int64_t beside = 2 * (int64_t)reach * (pass->nsteps - 1);
+    const int64_t beside = 2 * lag * (pass->nsteps - 1);
     const int64_t wish = BLOCK_BYTES / ((pass->nsteps + 1) * planes * row_bytes) - beside;
     const int64_t rows = wish > BLOCK_ROWS_LEAST ? wish : BLOCK_ROWS_LEAST;
     const int64_t ny = (extent[AXIS_Y] + rows - 1) / rows;
@@ -69,14 +69,14 @@ static struct tiling blocks_tiling(const struct steps_pass *pass, const struct b
 /* The memory of a level of a tile, and of the planes that come before those of the first level. */
 static struct layout window_of(const struct steps_pass *pass, const struct box *tile)
 {
-    const int reach = reach_of(pass->args);
+    const int64_t lag = lag_of(pass->args);
     const int64_t line = STREAM_LINE_BYTES / (int64_t)precision_bytes(pass->layout->precision);
-    const int64_t beside = 2 * (int64_t)reach * pass->nsteps;
+    const int64_t beside = 2 * lag * pass->nsteps;
     struct layout window = *pass->layout;
     /* kernels may load a line beyond both ends of a row */
     window.pitch_y = (box_extent(tile, AXIS_X) + beside + 4 * line) / line * line + line;
     window.pitch_z = window.pitch_y * (box_extent(tile, AXIS_Y) + beside + 1);
-    window.elements = window.pitch_z * (BLOCK_PLANES + behind_of(reach));
+    window.elements = window.pitch_z * (BLOCK_PLANES + 2 * lag);
     return window;
 }
 
@@ -84,7 +84,7 @@ static struct layout window_of(const struct steps_pass *pass, const struct box *
 static size_t memory_of(const struct steps_pass *pass, const struct box *tile)
 {
     const struct layout window = window_of(pass, tile);
-    const int64_t ahead = reach_of(pass->args) * pass->nsteps;
+    const int64_t ahead = (int64_t)lag_of(pass->args) * pass->nsteps;
     return (size_t)((pass->nsteps + 1) * window.elements + ahead * window.pitch_z) *
            precision_bytes(window.precision);
 }
@@ -104,12 +104,12 @@ static size_t blocks_memory(const struct steps_pass *pass, const struct steps_ch
     return (most + STREAM_LINE_BYTES - 1) / STREAM_LINE_BYTES * STREAM_LINE_BYTES;
 }
 
-/* Where the cells of level `l` lie, as a field of layout `window`: its planes are ahead of those of
- * the next level by the reach of a step, and take the place of that level's. */
+/* The cells of level `l`, as a field of layout `window`: its planes are ahead of those of the next
+ * level by the lag, and lie where those would. */
 static char *level_field(const struct blocks *b, int l)
 {
     return b->memory +
-           (size_t)(l * (b->window.elements + b->reach * b->window.pitch_z)) * b->cell_bytes;
+           (size_t)(l * (b->window.elements + b->lag * b->window.pitch_z)) * b->cell_bytes;
 }
 
 static void copy_rows(const struct box *box, size_t cell_bytes, const struct layout *to_layout,
@@ -129,7 +129,7 @@ static void copy_rows(const struct box *box, size_t cell_bytes, const struct lay
 static struct box block_of(const struct blocks *b, int l, int64_t block)
 {
     struct box box = b->level[l];
-    const int64_t first = b->level[0].lo[AXIS_Z] + block * BLOCK_PLANES - (int64_t)l * b->reach;
+    const int64_t first = b->level[0].lo[AXIS_Z] + block * BLOCK_PLANES - l * b->lag;
     box.lo[AXIS_Z] = first > box.lo[AXIS_Z] ? first : box.lo[AXIS_Z];
     box.hi[AXIS_Z] = first + BLOCK_PLANES < box.hi[AXIS_Z] ? first + BLOCK_PLANES : box.hi[AXIS_Z];
     return box;
@@ -142,33 +142,57 @@ static void advance_block(const struct blocks *b, int l, int64_t block)
     const struct box inner = box_intersect(&cells, &b->level[b->pass->nsteps]);
     const bool divided = b->summed && !box_is_empty(&inner);
     struct tally none[FACE_COUNT] = {{.target = NULL}};
-    struct box pieces[FACE_COUNT] = {cells};
-    int npieces = 1;
+    struct box pieces[FACE_COUNT];
+    struct step_call call = {.layout = &b->window,
+                             .args = &b->args[l],
+                             .out = level_field(b, l + 1),
+                             .in = level_field(b, l),
+                             .boxes = &cells,
+                             .nboxes = 1};
+    thread_function *const part = step_kinds[call.args->kind]->part;
     if (box_is_empty(&cells)) {
         return;
     }
     if (divided) {
-        b->part(&b->window, &b->args[l], level_field(b, l + 1), level_field(b, l), &inner,
-                b->tally[l]);
-        npieces = box_shell(&cells, &inner, pieces);
+        call.boxes = &inner;
+        part(&call, b->tally[l]);
+        call.boxes = pieces;
+        call.nboxes = box_shell(&cells, &inner, pieces);
     }
-    for (int p = 0; p < npieces; p++) {
-        b->part(&b->window, &b->args[l], level_field(b, l + 1), level_field(b, l), &pieces[p],
-                none);
-    }
+    part(&call, none);
 }
 
 /* Let the planes that the next block needs be the first ones. */
 static void next_block(struct blocks *b)
 {
     const size_t plane = (size_t)b->window.pitch_z * b->cell_bytes;
-    const size_t bytes = (size_t)b->behind * plane;
+    const size_t bytes = 2 * (size_t)b->lag * plane;
     for (int l = 0; l < b->pass->nsteps; l++) {
-        char *const first = b->memory + (size_t)(b->reach * b->pass->nsteps) * plane +
+        char *const first = b->memory + (size_t)(b->lag * b->pass->nsteps) * plane +
                             (size_t)(l * b->window.elements) * b->cell_bytes;
         memmove(first, first + BLOCK_PLANES * plane, bytes);
     }
     b->window.origin -= BLOCK_PLANES * b->window.pitch_z;
+}
+
+/* The cells that a step to `level` reads. Next to a closed face a stencil of high order reads those
+ * from the face on. */
+static struct box level_before(const struct steps_pass *pass, const struct box *level)
+{
+    const int64_t reach = reach_of(pass->args);
+    struct box before = steps_level(pass, level, (int)reach);
+    for (int axis = 0; axis < AXIS_COUNT && reach > 1; axis++) {
+        const int64_t n = pass->layout->cells[axis];
+        if (pass->args->high_order.used[axis] && pass->args->closed[2 * axis] &&
+            level->lo[axis] < reach && before.hi[axis] < 2 * reach) {
+            before.hi[axis] = 2 * reach;
+        }
+        if (pass->args->high_order.used[axis] && pass->args->closed[2 * axis + 1] &&
+            level->hi[axis] > n - reach && before.lo[axis] > n - 2 * reach) {
+            before.lo[axis] = n - 2 * reach;
+        }
+    }
+    return before;
 }
 
 /* The levels of a tile, and what their steps take. */
@@ -177,8 +201,9 @@ static void prepare(struct blocks *b, const struct box *tile)
     const struct steps_pass *pass = b->pass;
     const struct box owned = layout_owned(pass->layout);
     const int64_t line = STREAM_LINE_BYTES / (int64_t)b->cell_bytes;
-    for (int l = 0; l <= pass->nsteps; l++) {
-        b->level[l] = steps_level(pass, tile, (pass->nsteps - l) * b->reach);
+    b->level[pass->nsteps] = *tile;
+    for (int l = pass->nsteps - 1; l >= 0; l--) {
+        b->level[l] = level_before(pass, &b->level[l + 1]);
     }
     for (int l = 0; l < pass->nsteps; l++) {
         b->args[l] = pass->args[l];
@@ -195,7 +220,7 @@ static void prepare(struct blocks *b, const struct box *tile)
     /* rows begin at lines, and with room for one before them */
     const int64_t *first = b->level[0].lo;
     const int64_t x = (first[AXIS_X] & -line) - line;
-    const int64_t z = first[AXIS_Z] - (int64_t)b->reach * pass->nsteps - b->behind;
+    const int64_t z = first[AXIS_Z] - b->lag * (pass->nsteps + 2);
     b->window = window_of(pass, tile);
     b->window.origin = -(x + first[AXIS_Y] * b->window.pitch_y + z * b->window.pitch_z);
 }
@@ -205,22 +230,14 @@ static void blocks_tile(const struct steps_pass *pass, const struct box *tile,
                         struct tally (*tally)[FACE_COUNT])
 {
     (void)choice;
-    static cpu_part_function *const parts[KIND_COUNT] = {
-        [KIND_CLASSES] = cpu_part_medium,
-        [KIND_ENTHALPY] = cpu_part_nonlinear,
-        [KIND_HIGH_ORDER] = cpu_part_radius,
-    };
     const int nsteps = pass->nsteps;
-    const int reach = reach_of(pass->args);
     struct blocks b = {.pass = pass,
-                       .part = parts[pass->args->kind],
                        .cell_bytes = precision_bytes(pass->layout->precision),
-                       .reach = reach,
-                       .behind = behind_of(reach),
+                       .lag = lag_of(pass->args),
                        .tally = tally,
                        .memory = memory};
     prepare(&b, tile);
-    const int64_t planes = b.level[nsteps].hi[AXIS_Z] - b.level[0].lo[AXIS_Z] + nsteps * reach;
+    const int64_t planes = b.level[nsteps].hi[AXIS_Z] - b.level[0].lo[AXIS_Z] + nsteps * b.lag;
     for (int64_t block = 0; block * BLOCK_PLANES < planes; block++) {
         const struct box first = block_of(&b, 0, block);
         copy_rows(&first, b.cell_bytes, &b.window, level_field(&b, 0), pass->layout, pass->in);

@@ -1,5 +1,6 @@
-/* The step with a wider stencil, of every backend, against a plain triple loop, bit for bit:
- * radii, shapes, faces, boxes, threads; and the sums over closed faces. */
+/* The step with a wider stencil, and passes of several steps, of every backend, against a plain
+ * triple loop, bit for bit: radii, shapes, faces, boxes, threads; and the sums over closed faces.
+ */
 #include "rig.h"
 
 #include <math.h>
@@ -13,16 +14,19 @@ enum { MAX_BOXES = 12 };
 
 struct problem {
     struct layout layout;
-    struct coefficients args;
+    int nsteps;
+    struct coefficients args; /* of the step that the reference makes */
+    struct coefficients steps[STEPS_MOST];
     struct box boxes[MAX_BOXES];
     int nboxes;
     void *h_in;
     void *h_out; /* before: a pattern */
     void *h_expected;
-    struct exact_sum face_sum[FACE_COUNT];
+    struct exact_sum face_sum[STEPS_MOST][FACE_COUNT];
 };
 
-/* Only what may be read gets values: owned cells, and the halo beyond open faces, without edges. */
+/* Only what may be read gets values: owned cells, and the halo beyond open faces, without edges
+ * for a single step. */
 static void fill_input(struct problem *p, uint64_t *random)
 {
     const struct layout *l = &p->layout;
@@ -39,7 +43,7 @@ static void fill_input(struct problem *p, uint64_t *random)
                     closed = closed || (below && p->args.closed[2 * axis]) ||
                              (above && p->args.closed[2 * axis + 1]);
                 }
-                if (outside <= 1 && !closed) {
+                if ((outside <= 1 || p->nsteps > 1) && !closed) {
                     const double value = random_below(random, 9) == 0
                                              ? -0.0
                                              : random_between(random, -300.0, 1000.0);
@@ -132,7 +136,8 @@ static void reference_cell(struct problem *p, const int64_t cell[AXIS_COUNT],
     }
 }
 
-static void reference(struct problem *p)
+/* Advance the cells of the boxes by one step. */
+static void reference_step(struct problem *p, struct exact_sum face_sum[FACE_COUNT])
 {
     __int128 sums[FACE_COUNT] = {0};
     memcpy(p->h_expected, p->h_out, layout_bytes(&p->layout));
@@ -148,8 +153,36 @@ static void reference(struct problem *p)
         }
     }
     for (int face = 0; face < FACE_COUNT; face++) {
-        p->face_sum[face] = fixed_digits(sums[face]);
+        face_sum[face] = fixed_digits(sums[face]);
     }
+}
+
+/* The sums are over the boxes, but all cells that later steps read are advanced. */
+static void reference(struct problem *p)
+{
+    const size_t bytes = layout_bytes(&p->layout);
+    struct problem at = *p;
+    at.h_in = host_field(&p->layout);
+    memcpy(at.h_in, p->h_in, bytes);
+    for (int step = 0; step < p->nsteps; step++) {
+        const int width = (p->nsteps - 1 - step) * p->args.high_order.radius;
+        at.args = p->steps[step];
+        at.nboxes = p->nboxes;
+        memcpy(at.boxes, p->boxes, sizeof at.boxes);
+        reference_step(&at, p->face_sum[step]);
+        if (width > 0) {
+            struct exact_sum all[FACE_COUNT];
+            at.nboxes = 1;
+            at.boxes[0] = layout_owned(&p->layout);
+            for (int face = 0; face < FACE_COUNT; face++) {
+                at.boxes[0] = box_shrink_face(&at.boxes[0], (enum face)face,
+                                              p->args.closed[face] ? 0 : -width);
+            }
+            reference_step(&at, all);
+            memcpy(at.h_in, at.h_expected, bytes);
+        }
+    }
+    free(at.h_in);
 }
 
 /* Any weights: the kernel does not know what they mean. */
@@ -171,17 +204,19 @@ static void random_closure(struct wide_closure *closure, int radius, uint64_t *r
 }
 
 /* Bit f of `closed_faces`. An axis of one cell is not used; any other is long enough. */
-static void problem_create(struct problem *p, int radius, const int64_t cells[AXIS_COUNT],
-                           unsigned closed_faces, enum precision precision, uint64_t *random)
+static void problem_create(struct problem *p, int radius, int nsteps,
+                           const int64_t cells[AXIS_COUNT], unsigned closed_faces,
+                           enum precision precision, uint64_t *random)
 {
-    *p = (struct problem){.args = {.kind = KIND_HIGH_ORDER, .high_order.radius = radius}};
+    *p = (struct problem){.nsteps = nsteps,
+                          .args = {.kind = KIND_HIGH_ORDER, .high_order.radius = radius}};
     int halo[AXIS_COUNT];
     for (int axis = 0; axis < AXIS_COUNT; axis++) {
         const bool used = cells[axis] > 1;
         const unsigned both = used ? closed_faces >> (2 * axis) & 3 : 3;
-        halo[axis] = both == 3 ? 0 : radius + (int)random_below(random, 2);
+        halo[axis] = both == 3 ? 0 : radius * nsteps + (int)random_below(random, 2);
         p->args.high_order.used[axis] = used;
-        p->args.r[axis] = used ? random_between(random, 0.0, 0.1) : 0;
+        p->args.r[axis] = used ? random_between(random, 0.0, nsteps > 1 ? 0.01 : 0.1) : 0;
         for (int side = 0; side < SIDE_COUNT; side++) {
             p->args.closed[2 * axis + side] = both >> side & 1;
             random_closure(&p->args.high_order.closure[2 * axis + side], radius, random);
@@ -189,6 +224,12 @@ static void problem_create(struct problem *p, int radius, const int64_t cells[AX
     }
     for (int k = 0; k < radius; k++) {
         p->args.high_order.weight[k] = precision_round(precision, random_between(random, -2, 2));
+    }
+    for (int step = 0; step < nsteps; step++) {
+        p->steps[step] = p->args;
+        for (int face = 0; face < FACE_COUNT && step > 0; face++) {
+            p->steps[step].high_order.closure[face].value = random_between(random, -500, 500);
+        }
     }
     must(layout_create(cells, halo, precision, &p->layout));
     if (random_below(random, 2) == 0) {
@@ -211,25 +252,33 @@ static void problem_destroy(struct problem *p)
 /* The whole of `out`, halo and padding too, and the sums; but not those of one face. */
 static void check_backend(struct rig *rig, const struct problem *p)
 {
+    const struct operations *operations = rig->backend->operations;
     const size_t bytes = layout_bytes(&p->layout);
-    const struct exact_sum zero[FACE_COUNT] = {{{0}}};
+    static const struct exact_sum zero[STEPS_MOST][FACE_COUNT];
     void *d_in = rig_upload(rig, p->h_in, bytes);
     void *d_out = rig_upload(rig, p->h_out, bytes);
-    struct exact_sum *d_sums = rig_upload(rig, zero, sizeof zero);
-    struct coefficients args = p->args;
-    for (int face = 0; face < FACE_COUNT; face++) {
-        args.d_face_sum[face] = face == FACE_Y_MAX ? NULL : d_sums + face;
+    struct exact_sum(*d_sums)[FACE_COUNT] = rig_upload(rig, zero, sizeof zero);
+    struct coefficients args[STEPS_MOST];
+    memcpy(args, p->steps, sizeof args);
+    for (int n = 0; n < p->nsteps * FACE_COUNT; n++) {
+        const int face = n % FACE_COUNT;
+        args[n / FACE_COUNT].d_face_sum[face] =
+            face == FACE_Y_MAX ? NULL : &d_sums[n / FACE_COUNT][face];
     }
-    must(rig->backend->operations->step(rig->queue, &p->layout, &args, d_out, d_in, p->boxes,
-                                        p->nboxes));
+    must(p->nsteps == 1
+             ? operations->step(rig->queue, &p->layout, args, d_out, d_in, p->boxes, p->nboxes)
+             : operations->steps(rig->queue, &p->layout, args, p->nsteps, d_out, d_in, p->boxes,
+                                 p->nboxes));
     must(rig->backend->runtime->queue_wait(rig->queue));
     void *h_got = rig_download(rig, d_out, bytes);
     assert_same_field(&p->layout, h_got, p->h_expected, rig->backend->name);
     free(h_got);
-    struct exact_sum *sums = rig_download(rig, d_sums, sizeof zero);
-    for (int face = 0; face < FACE_COUNT; face++) {
-        const struct exact_sum *expected = face == FACE_Y_MAX ? &zero[face] : &p->face_sum[face];
-        assert_memory_equal(&sums[face], expected, sizeof *expected);
+    struct exact_sum(*sums)[FACE_COUNT] = rig_download(rig, d_sums, sizeof zero);
+    for (int n = 0; n < p->nsteps * FACE_COUNT; n++) {
+        const int face = n % FACE_COUNT;
+        const struct exact_sum *expected =
+            face == FACE_Y_MAX ? &zero[0][0] : &p->face_sum[n / FACE_COUNT][face];
+        assert_memory_equal(&sums[n / FACE_COUNT][face], expected, sizeof *expected);
     }
     free(sums);
     rig->backend->runtime->memory_free(rig->device, d_in);
@@ -249,30 +298,38 @@ static void choose_boxes(struct problem *p, uint64_t *random)
     struct box inner = owned;
     for (int face = 0; face < FACE_COUNT; face++) {
         const struct box thinner =
-            box_shrink_face(&inner, (enum face)face, p->args.high_order.radius);
+            box_shrink_face(&inner, (enum face)face, p->nsteps * p->args.high_order.radius);
         inner = box_is_empty(&thinner) ? inner : thinner;
     }
     p->boxes[0] = inner;
     p->nboxes = 1 + box_shell(&owned, &inner, p->boxes + 1);
 }
 
-static void check(int radius, const int64_t cells[AXIS_COUNT], unsigned closed_faces, uint64_t seed)
+static void check_pass(int radius, int nsteps, const int64_t cells[AXIS_COUNT],
+                       unsigned closed_faces, uint64_t seed)
 {
     uint64_t random = seed;
     for (int precision = 0; precision < 2; precision++) {
         struct problem p;
-        problem_create(&p, radius, cells, closed_faces, (enum precision)precision, &random);
+        problem_create(&p, radius, nsteps, cells, closed_faces, (enum precision)precision, &random);
         choose_boxes(&p, &random);
         reference(&p);
         omp_set_num_threads(1 + (int)random_below(&random, 3));
         for (int b = 0; b < rig_backend_count(); b++) {
             struct rig rig;
             rig_open(&rig, rig_backend_at(b));
-            check_backend(&rig, &p);
+            if (nsteps == 1 || nsteps <= rig.backend->operations->steps_most[KIND_HIGH_ORDER]) {
+                check_backend(&rig, &p);
+            }
             rig_close(&rig);
         }
         problem_destroy(&p);
     }
+}
+
+static void check(int radius, const int64_t cells[AXIS_COUNT], unsigned closed_faces, uint64_t seed)
+{
+    check_pass(radius, 1, cells, closed_faces, seed);
 }
 
 static void faces_in_all_combinations(void **state)
@@ -317,12 +374,32 @@ static void thin_blocks(void **state)
     }
 }
 
+static void passes_of_several_steps(void **state)
+{
+    (void)state;
+    static const int64_t shapes[][AXIS_COUNT] = {{33, 17, 12}, {70, 9, 8},   {130, 20, 11},
+                                                 {1, 29, 1},   {1100, 8, 9}, {65, 30, 1},
+                                                 {70, 1, 20},  {9, 60, 17}};
+    uint64_t random = 3;
+    for (int nsteps = 2; nsteps <= STEPS_MOST; nsteps++) {
+        for (int radius = 2; radius <= 4; radius++) {
+            const unsigned faces = (unsigned)random_below(&random, 64);
+            check_pass(radius, nsteps, shapes[random_below(&random, 8)], faces,
+                       random_bits(&random));
+            check_pass(radius, nsteps, shapes[random_below(&random, 8)], 63, random_bits(&random));
+            check_pass(radius, nsteps, (const int64_t[]){radius, radius + 1, 2 * radius},
+                       1 + faces % 2, random_bits(&random));
+        }
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(faces_in_all_combinations),
         cmocka_unit_test(shapes_of_all_kinds),
         cmocka_unit_test(thin_blocks),
+        cmocka_unit_test(passes_of_several_steps),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
