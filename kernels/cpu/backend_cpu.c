@@ -4,10 +4,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "kernels/cpu/host_memory.h"
-#include "kernels/cpu/host_runtime.h"
+#include "kernels/cpu/host/memory.h"
+#include "kernels/cpu/host/runtime.h"
 #include "kernels/cpu/kernels_cpu.h"
-#include "kernels/cpu/tile_tuner.h"
+#include "kernels/cpu/schedule/tile_tuner.h"
 
 struct device {
     char unused;

@@ -4,7 +4,7 @@
 #define ISOTHERM_KERNELS_CPU_KERNELS_CPU_H
 
 #include "kernels/backend.h"
-#include "kernels/cpu/tile_tuner.h"
+#include "kernels/cpu/schedule/tile_tuner.h"
 
 typedef void cpu_step_function(const struct layout *layout, const struct coefficients *args,
                                void *out, const void *in, const struct box *boxes, int nboxes);

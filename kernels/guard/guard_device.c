@@ -5,7 +5,7 @@
 
 #include <unistd.h>
 
-#include "kernels/cpu/host_memory.h"
+#include "kernels/cpu/host/memory.h"
 
 /* --- memory ---------------------------------------------------------------------------------- */
 

@@ -8,8 +8,8 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "kernels/cpu/host_memory.h"
-#include "kernels/cpu/shared_memory.h"
+#include "kernels/cpu/host/memory.h"
+#include "kernels/cpu/host/shared_memory.h"
 
 static enum status protect(const struct device *device, const struct allocation *a, int access)
 {

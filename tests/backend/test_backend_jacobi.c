@@ -1,7 +1,7 @@
 /* The Jacobi iteration of every backend and in every kind of mapping: the bits of the plain loop,
  * and convergence to the solution. */
 #include "kernels/backends.h"
-#include "kernels/cpu/tally.h"
+#include "kernels/cpu/schedule/tally.h"
 #include "kernels/study/jacobi/jacobi.h"
 #include "rig.h"
 

@@ -6,7 +6,7 @@
 
 #include <cmocka.h>
 
-#include "kernels/cpu/share.h"
+#include "kernels/cpu/schedule/share.h"
 
 enum { PARTS = 3, PIECES = 11 };
 

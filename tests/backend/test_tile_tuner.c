@@ -6,7 +6,7 @@
 
 #include <cmocka.h>
 
-#include "kernels/cpu/tile_tuner.h"
+#include "kernels/cpu/schedule/tile_tuner.h"
 
 static const struct box large = {{0, 0, 0}, {512, 512, 512}};
 enum { FIRST_CALLS = TILE_TUNER_ROUNDS * TILE_TUNER_CHOICES };

@@ -16,7 +16,7 @@ CLEAN = {
     "kernels/backend.h": "",
     "kernels/backends.c": '#include "kernels/cpu/backend_cpu.h"\n#ifdef WITH_HIP\n#endif\n',
     "kernels/cpu/backend_cpu.h": '#include "kernels/runtime.h"\n',
-    "kernels/cpu/step_rows.h": "#if STREAM_HAS_WIDE\n#endif\n",
+    "kernels/cpu/kind/uniform_rows.h": "#if STREAM_HAS_WIDE\n#endif\n",
     "kernels/hip/step.hip.cpp": '#include <hip/hip_runtime.h>\n#include "arch.h"\n',
     "kernels/hip/arch.h": "#ifdef __HIP_PLATFORM_AMD__\n#endif\n",
     "src/model/grid.h": '#include "kernels/runtime.h"\n',

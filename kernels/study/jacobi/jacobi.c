@@ -2,7 +2,7 @@
 
 #include <inttypes.h>
 
-#include "kernels/cpu/tally.h"
+#include "kernels/cpu/schedule/tally.h"
 
 /* Plain arrays without padding, as in the document. */
 static enum status setup(const struct study_case *wanted, struct study_problem *problem)

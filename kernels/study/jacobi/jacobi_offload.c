@@ -5,7 +5,7 @@
 /* For a device, clang 15 calls memcpy, and no library there has it. */
 #define memcpy(to, from, bytes) __builtin_memcpy(to, from, bytes)
 
-#include "kernels/cpu/tally.h"
+#include "kernels/cpu/schedule/tally.h"
 #include "kernels/study/jacobi/jacobi.h"
 
 /* A directive whose text may contain macros. */

@@ -1,0 +1,212 @@
+/* The summary of each group of classes: runs of cells of one class, as layers and blocks have. */
+#include <math.h>
+#include <string.h>
+
+#include <omp.h>
+
+#include "kernels/cpu/kernels_cpu.h"
+#include "kernels/cpu/schedule/share.h"
+#include "kernels/cpu/schedule/tally.h"
+
+/* Cells per pass: the size of the buffer for widened float32 cells. */
+enum { CHUNK = 512 };
+
+struct count {
+    double min, max;
+    struct tally tally;
+    int64_t cells;
+};
+
+/* What is counted. */
+struct counting {
+    const struct layout *layout;
+    const struct device_medium *medium;
+    const uint8_t *groups;
+    const void *field;
+};
+
+static void count_cells(struct count *count, const double *cells, int64_t n)
+{
+    double min = INFINITY;
+    double max = -INFINITY;
+#pragma omp simd reduction(min : min) reduction(max : max)
+    for (int64_t i = 0; i < n; i++) {
+        min = cells[i] < min ? cells[i] : min;
+        max = cells[i] > max ? cells[i] : max;
+    }
+    count->min = min < count->min ? min : count->min;
+    count->max = max > count->max ? max : count->max;
+    count->cells += n;
+    tally_add_float64(&count->tally, cells, n);
+}
+
+static void count_row(const struct counting *c, const struct box *piece, int64_t j, int64_t k,
+                      struct count *counts)
+{
+    double wide[CHUNK];
+    const int64_t first = piece->lo[AXIS_X];
+    const int64_t at = layout_index(c->layout, first, j, k);
+    const int64_t n = box_extent(piece, AXIS_X);
+    const uint8_t *classes = c->medium->d_class + layout_index(&c->medium->layout, first, j, k);
+    const uint8_t mask = c->medium->mask;
+    for (int64_t begin = 0, end; begin < n; begin = end) {
+        const uint8_t group = c->groups[classes[begin] & mask];
+        const int64_t most = n - begin < CHUNK ? n : begin + CHUNK;
+        end = begin + 1;
+        while (end < most && c->groups[classes[end] & mask] == group) {
+            end++;
+        }
+        if (c->layout->precision == PRECISION_FLOAT64) {
+            count_cells(&counts[group], (const double *)c->field + at + begin, end - begin);
+        } else {
+            for (int64_t i = begin; i < end; i++) {
+                wide[i - begin] = (double)((const float *)c->field)[at + i];
+            }
+            count_cells(&counts[group], wide, end - begin);
+        }
+    }
+}
+
+static void count_piece(const struct counting *c, const struct box *piece, struct count *counts)
+{
+    for (int64_t k = piece->lo[AXIS_Z]; k < piece->hi[AXIS_Z]; k++) {
+        for (int64_t j = piece->lo[AXIS_Y]; j < piece->hi[AXIS_Y]; j++) {
+            count_row(c, piece, j, k, counts);
+        }
+    }
+}
+
+/* One thread at a time. */
+static void merge_count(struct class_summary *summary, struct count *count)
+{
+    const uint64_t min = class_key_of(count->min);
+    const uint64_t max = class_key_of(count->max);
+    if (count->cells > 0) {
+        tally_flush(&count->tally);
+        exact_sum_add(&summary->sum, &count->tally.sum);
+        summary->min_key = min < summary->min_key ? min : summary->min_key;
+        summary->max_key = max > summary->max_key ? max : summary->max_key;
+        summary->cells += count->cells;
+    }
+}
+
+void cpu_summarise_classes(const struct layout *layout, const struct device_medium *medium,
+                           const uint8_t *groups, const void *field,
+                           struct class_summary *summaries)
+{
+    const struct box owned = layout_owned(layout);
+    const struct counting counting = {layout, medium, groups, field};
+#pragma omp parallel if (share_is_worthwhile(&owned, 1))
+    {
+        struct count counts[MEDIUM_CLASSES];
+        struct box pieces[SHARE_PIECES];
+        const int npieces = share_box(&owned, omp_get_thread_num(), omp_get_num_threads(), pieces);
+        for (int g = 0; g < MEDIUM_CLASSES; g++) {
+            counts[g] = (struct count){.min = INFINITY, .max = -INFINITY};
+        }
+        for (int p = 0; p < npieces; p++) {
+            count_piece(&counting, &pieces[p], counts);
+        }
+#pragma omp critical(summarise_classes)
+        for (int g = 0; g < MEDIUM_CLASSES; g++) {
+            merge_count(&summaries[g], &counts[g]);
+        }
+    }
+}
+
+void cpu_number_classes(const struct layout *kept, const struct device_medium *medium,
+                        const uint8_t *numbers, double *values)
+{
+    const struct box owned = layout_owned(kept);
+    const int64_t ny = kept->cells[AXIS_Y];
+#pragma omp parallel for schedule(static) if (share_is_worthwhile(&owned, 1))
+    for (int64_t row = 0; row < ny * kept->cells[AXIS_Z]; row++) {
+        const uint8_t *classes =
+            medium->d_class + layout_index(&medium->layout, 0, row % ny, row / ny);
+        double *to = values + layout_index(kept, 0, row % ny, row / ny);
+        for (int64_t i = 0; i < kept->cells[AXIS_X]; i++) {
+            to[i] = numbers[classes[i] & medium->mask];
+        }
+    }
+}
+
+/* --- classes that change --------------------------------------------------------------------- */
+
+/* Cells that are skipped at once, where all have one class and none of them changes. */
+enum { ALIKE = 64 };
+
+/* DEFINE_CHANGE(precision, type of a cell); change_row returns whether a cell has changed. */
+#define DEFINE_CHANGE(name, REAL)                                                                  \
+    static bool stay_##name(const struct class_changes *c, const REAL *cells,                      \
+                            const uint8_t *classes, int64_t n)                                     \
+    {                                                                                              \
+        const int first = classes[0];                                                              \
+        const double at = c->d_at[first & c->mask];                                                \
+        int others = 0;                                                                            \
+        int reached = 0;                                                                           \
+        _Pragma("omp simd reduction(| : others)") for (int64_t i = 0; i < n; i++)                  \
+        {                                                                                          \
+            others |= classes[i] ^ first;                                                          \
+        }                                                                                          \
+        if ((others & c->mask) != 0) {                                                             \
+            return false;                                                                          \
+        }                                                                                          \
+        if (at == (double)INFINITY) {                                                              \
+            return true;                                                                           \
+        }                                                                                          \
+        _Pragma("omp simd reduction(| : reached)") for (int64_t i = 0; i < n; i++)                 \
+        {                                                                                          \
+            reached |= (double)cells[i] >= at;                                                     \
+        }                                                                                          \
+        return reached == 0;                                                                       \
+    }                                                                                              \
+    static bool change_row_##name(const struct class_changes *c, const REAL *cells,                \
+                                  uint8_t *classes, int64_t n)                                     \
+    {                                                                                              \
+        bool changed = false;                                                                      \
+        for (int64_t begin = 0; begin < n; begin += ALIKE) {                                       \
+            const int64_t end = n - begin < ALIKE ? n : begin + ALIKE;                             \
+            const bool stay = stay_##name(c, cells + begin, classes + begin, end - begin);         \
+            for (int64_t i = begin; i < end && !stay; i++) {                                       \
+                const uint8_t own = classes[i] & c->mask;                                          \
+                if ((double)cells[i] >= c->d_at[own] && c->d_to[own] != own) {                     \
+                    classes[i] = c->d_to[own];                                                     \
+                    changed = true;                                                                \
+                }                                                                                  \
+            }                                                                                      \
+        }                                                                                          \
+        return changed;                                                                            \
+    }
+DEFINE_CHANGE(float64, double)
+DEFINE_CHANGE(float32, float)
+#undef DEFINE_CHANGE
+
+void cpu_change_classes(const struct layout *layout, const struct class_changes *change,
+                        const void *field, const struct box *box)
+{
+    const int64_t nx = box_extent(box, AXIS_X);
+    const int64_t ny = box_extent(box, AXIS_Y);
+    const int64_t nrows = ny * box_extent(box, AXIS_Z);
+    int64_t lo[2] = {INT64_MAX, INT64_MAX}; /* rows with changes, in y and z */
+    int64_t hi[2] = {INT64_MIN, INT64_MIN};
+    const bool several = share_is_worthwhile(box, 1);
+#pragma omp parallel for schedule(static) reduction(min : lo) reduction(max : hi) if (several)
+    for (int64_t row = 0; row < nrows; row++) {
+        const int64_t j = box->lo[AXIS_Y] + row % ny;
+        const int64_t k = box->lo[AXIS_Z] + row / ny;
+        const int64_t at = layout_index(layout, box->lo[AXIS_X], j, k);
+        uint8_t *classes = change->d_class + layout_index(&change->layout, box->lo[AXIS_X], j, k);
+        const bool changed =
+            layout->precision == PRECISION_FLOAT64
+                ? change_row_float64(change, (const double *)field + at, classes, nx)
+                : change_row_float32(change, (const float *)field + at, classes, nx);
+        lo[0] = changed && j < lo[0] ? j : lo[0];
+        lo[1] = changed && k < lo[1] ? k : lo[1];
+        hi[0] = changed && j > hi[0] ? j : hi[0];
+        hi[1] = changed && k > hi[1] ? k : hi[1];
+    }
+    if (lo[0] <= hi[0] && change->mask != UINT8_MAX) {
+        classes_flag_rows(&change->layout, lo[0] - 1, hi[0] + 2, lo[1] - 1, hi[1] + 2,
+                          change->d_class);
+    }
+}

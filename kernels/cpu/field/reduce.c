@@ -1,0 +1,227 @@
+/* Reductions of a field: extremes, exact sum, invalid cells, hash. Threads add integers or take
+ * extremes, so the result does not depend on the order. */
+#include <math.h>
+#include <string.h>
+
+#include <omp.h>
+
+#include "kernels/cpu/kernels_cpu.h"
+#include "kernels/cpu/schedule/share.h"
+#include "kernels/cpu/schedule/tally.h"
+#include "kernels/heat_cell.h"
+
+/* Cells per pass: the size of the buffer for widened float32 cells. */
+enum { CHUNK = EXACT_BINADE_MAX_TERMS };
+
+static int64_t global_index(const struct placement *at, int64_t i, int64_t j, int64_t k)
+{
+    const int64_t *n = at->global_cells;
+    return ((at->offset[AXIS_Z] + k) * n[AXIS_Y] + at->offset[AXIS_Y] + j) * n[AXIS_X] +
+           at->offset[AXIS_X] + i;
+}
+
+/* What one thread has found. */
+struct findings {
+    double min, max;
+    struct tally tally;
+    struct tally heat;
+    int64_t bad_cells, first_bad;
+};
+
+static double value_of(int64_t bits)
+{
+    double value;
+    memcpy(&value, &bits, sizeof value);
+    return value;
+}
+
+/* The usual chunk: positive cells in one binade, which can be compared and added as integers.
+ * Otherwise returns false and adds nothing. */
+static bool find_in_binade(struct findings *f, const double *cells, int64_t n)
+{
+    enum { FRACTION_BITS = 52, BIAS = 1023 };
+    int64_t min = INT64_MAX;
+    int64_t max = INT64_MIN;
+    uint64_t sum = 0;
+    for (int64_t i = 0; i < n; i++) {
+        const int64_t bits = exact_bits(cells[i]);
+        min = bits < min ? bits : min;
+        max = bits > max ? bits : max;
+        sum += (uint64_t)bits;
+    }
+    const int64_t exponent = (max >> FRACTION_BITS) - BIAS; /* large for NaN and infinities */
+    if (min < 0 || min >> FRACTION_BITS != max >> FRACTION_BITS ||
+        exponent < EXACT_LEAST_EXPONENT || exponent > EXACT_MOST_EXPONENT) {
+        return false;
+    }
+    f->min = fmin(f->min, value_of(min));
+    f->max = fmax(f->max, value_of(max));
+    tally_add_binade(&f->tally, (int)exponent, sum, n);
+    return true;
+}
+
+/* At most CHUNK cells, widened to double; `index` is the global index of the first. */
+static void find_in_chunk(struct findings *f, const double *cells, int64_t n, int64_t index)
+{
+    if (find_in_binade(f, cells, n)) {
+        return;
+    }
+    double min = INFINITY;
+    double max = -INFINITY;
+    int64_t nbad = 0;
+#pragma omp simd reduction(min : min) reduction(max : max) reduction(+ : nbad)
+    for (int64_t i = 0; i < n; i++) {
+        const bool good = fabs(cells[i]) < EXACT_SUM_LIMIT; /* false for NaN */
+        const double low = good ? cells[i] : INFINITY;
+        const double high = good ? cells[i] : -INFINITY;
+        min = low < min ? low : min;
+        max = high > max ? high : max;
+        nbad += good ? 0 : 1;
+    }
+    if (nbad < n) { /* else the result depends on the compiler's initial value */
+        f->min = min < f->min ? min : f->min;
+        f->max = max > f->max ? max : f->max;
+    }
+    tally_add_float64(&f->tally, cells, n);
+    if (nbad > 0) {
+        f->bad_cells += nbad;
+        int64_t i = 0;
+        while (fabs(cells[i]) < EXACT_SUM_LIMIT) {
+            i++;
+        }
+        if (f->first_bad < 0 || index + i < f->first_bad) {
+            f->first_bad = index + i;
+        }
+    }
+}
+
+/* At most CHUNK cells and their classes; invalid ones count as 0. */
+static void find_heat(struct findings *f, const double *cells, const uint8_t *of_class,
+                      const struct device_medium *medium, int64_t n)
+{
+    double term[CHUNK];
+    for (int64_t i = 0; i < n; i++) {
+        term[i] = tally_term(cells[i]) * medium->d_weight[of_class[i] & medium->mask];
+    }
+    tally_add_float64(&f->heat, term, n);
+}
+
+static void find_in_piece(struct findings *f, const struct layout *layout,
+                          const struct placement *placement, const struct device_medium *medium,
+                          const void *field, const struct box *piece)
+{
+    double wide[CHUNK];
+    for (int64_t k = piece->lo[AXIS_Z]; k < piece->hi[AXIS_Z]; k++) {
+        for (int64_t j = piece->lo[AXIS_Y]; j < piece->hi[AXIS_Y]; j++) {
+            for (int64_t i = piece->lo[AXIS_X]; i < piece->hi[AXIS_X]; i += CHUNK) {
+                const int64_t left = piece->hi[AXIS_X] - i;
+                const int64_t n = left < CHUNK ? left : CHUNK;
+                const int64_t at = layout_index(layout, i, j, k);
+                const double *cells = wide;
+                if (layout->precision == PRECISION_FLOAT64) {
+                    cells = (const double *)field + at;
+                } else {
+                    for (int64_t c = 0; c < n; c++) {
+                        wide[c] = (double)((const float *)field)[at + c];
+                    }
+                }
+                find_in_chunk(f, cells, n, global_index(placement, i, j, k));
+                if (medium != NULL) {
+                    find_heat(f, cells, medium->d_class + layout_index(&medium->layout, i, j, k),
+                              medium, n);
+                }
+            }
+        }
+    }
+}
+
+/* One thread at a time. */
+static void merge_findings(struct field_summary *summary, struct findings *f)
+{
+    tally_flush(&f->tally);
+    exact_sum_add(&summary->sum, &f->tally.sum);
+    tally_flush(&f->heat);
+    exact_sum_add(&summary->heat, &f->heat.sum);
+    /* + 0.0: report 0 rather than -0, which compares equal */
+    summary->min = f->min < summary->min ? f->min + 0.0 : summary->min;
+    summary->max = f->max > summary->max ? f->max + 0.0 : summary->max;
+    summary->bad_cells += f->bad_cells;
+    if (f->first_bad >= 0 && (summary->first_bad < 0 || f->first_bad < summary->first_bad)) {
+        summary->first_bad = f->first_bad;
+    }
+}
+
+void cpu_summarise(const struct layout *layout, const struct placement *placement,
+                   const struct device_medium *medium, const void *field,
+                   struct field_summary *summary)
+{
+    const struct box owned = layout_owned(layout);
+    struct field_summary found = {.min = INFINITY, .max = -INFINITY, .first_bad = -1};
+#pragma omp parallel if (share_is_worthwhile(&owned, 1))
+    {
+        struct findings mine = {.min = INFINITY, .max = -INFINITY, .first_bad = -1};
+        struct box pieces[SHARE_PIECES];
+        const int npieces = share_box(&owned, omp_get_thread_num(), omp_get_num_threads(), pieces);
+        for (int p = 0; p < npieces; p++) {
+            find_in_piece(&mine, layout, placement, medium, field, &pieces[p]);
+        }
+#pragma omp critical(summarise)
+        merge_findings(&found, &mine);
+    }
+    *summary = found;
+}
+
+static uint64_t hash_float64(const double *cells, int64_t n, uint64_t index)
+{
+    uint64_t sum = 0;
+#pragma omp simd reduction(+ : sum)
+    for (int64_t i = 0; i < n; i++) {
+        sum += heat_cell_hash(index + (uint64_t)i, (uint64_t)exact_bits(cells[i]));
+    }
+    return sum;
+}
+
+static uint64_t hash_float32(const float *cells, int64_t n, uint64_t index)
+{
+    uint64_t sum = 0;
+#pragma omp simd reduction(+ : sum)
+    for (int64_t i = 0; i < n; i++) {
+        uint32_t bits;
+        memcpy(&bits, &cells[i], sizeof bits);
+        sum += heat_cell_hash(index + (uint64_t)i, bits);
+    }
+    return sum;
+}
+
+static uint64_t hash_piece(const struct layout *layout, const struct placement *placement,
+                           const void *field, const struct box *piece)
+{
+    uint64_t sum = 0;
+    const int64_t nx = box_extent(piece, AXIS_X);
+    for (int64_t k = piece->lo[AXIS_Z]; k < piece->hi[AXIS_Z]; k++) {
+        for (int64_t j = piece->lo[AXIS_Y]; j < piece->hi[AXIS_Y]; j++) {
+            const int64_t at = layout_index(layout, piece->lo[AXIS_X], j, k);
+            const uint64_t index = (uint64_t)global_index(placement, piece->lo[AXIS_X], j, k);
+            sum += layout->precision == PRECISION_FLOAT64
+                       ? hash_float64((const double *)field + at, nx, index)
+                       : hash_float32((const float *)field + at, nx, index);
+        }
+    }
+    return sum;
+}
+
+void cpu_hash(const struct layout *layout, const struct placement *placement, const void *field,
+              uint64_t *hash)
+{
+    const struct box owned = layout_owned(layout);
+    uint64_t sum = 0;
+#pragma omp parallel reduction(+ : sum) if (share_is_worthwhile(&owned, 1))
+    {
+        struct box pieces[SHARE_PIECES];
+        const int npieces = share_box(&owned, omp_get_thread_num(), omp_get_num_threads(), pieces);
+        for (int p = 0; p < npieces; p++) {
+            sum += hash_piece(layout, placement, field, &pieces[p]);
+        }
+    }
+    *hash = sum;
+}

@@ -1,0 +1,164 @@
+/* Heat sources that no class has: moving ones, and those of a file; and the sum of perfusion. */
+#include "kernels/cpu/kernels_cpu.h"
+#include "kernels/cpu/schedule/share.h"
+#include "kernels/cpu/schedule/tally.h"
+
+/* What one row needs besides the arguments. */
+struct source_row {
+    const struct source_args *args;
+    const uint8_t *classes; /* of cell i = 0; NULL: uniform */
+    const float *values;    /* of cell i = 0; NULL: the shape */
+    double j, k;            /* global */
+};
+
+/* Cells at once: their heat in K, then the temperatures, then the sum, each in a loop of its own.
+ */
+enum { PART_CELLS = 256 };
+
+#define DEFINE_ROW(name, REAL, FMA)                                                                \
+    static void heat_##name(const struct source_row *row, int64_t begin, int64_t n, REAL *heat)    \
+    {                                                                                              \
+        const struct source_shape shape = row->args->shape;                                        \
+        const double first = (double)(row->args->offset[AXIS_X] + begin);                          \
+        const double j = row->j;                                                                   \
+        const double k = row->k;                                                                   \
+        if (row->values != NULL) {                                                                 \
+            for (int64_t i = 0; i < n; i++) {                                                      \
+                heat[i] = (REAL)(shape.peak_front * (double)row->values[begin + i]);               \
+            }                                                                                      \
+            return;                                                                                \
+        }                                                                                          \
+        _Pragma("omp simd") for (int64_t i = 0; i < n; i++)                                        \
+        {                                                                                          \
+            heat[i] = (REAL)source_cell(&shape, first + (double)i, j, k);                          \
+        }                                                                                          \
+    }                                                                                              \
+    static void add_##name(const struct source_row *row, REAL *cells, int64_t begin, int64_t end,  \
+                           struct tally *tally)                                                    \
+    {                                                                                              \
+        const struct device_medium *medium = row->args->medium;                                    \
+        const REAL *table = medium != NULL ? (const REAL *)medium->d_table : NULL;                 \
+        const uint8_t mask = medium != NULL ? medium->mask : 0;                                    \
+        REAL heat[PART_CELLS];                                                                     \
+        for (int64_t part = begin; part < end; part += PART_CELLS) {                               \
+            const int64_t n = end - part < PART_CELLS ? end - part : PART_CELLS;                   \
+            heat_##name(row, part, n, heat);                                                       \
+            for (int64_t i = 0; i < n; i++) {                                                      \
+                const REAL sigma = table != NULL                                                   \
+                                       ? table[medium_cell_at(row->classes[part + i] & mask)]      \
+                                       : (REAL)1;                                                  \
+                cells[part + i] = FMA(sigma, heat[i], cells[part + i]);                            \
+            }                                                                                      \
+            tally_add_##name(tally, heat, n);                                                      \
+        }                                                                                          \
+    }
+DEFINE_ROW(float64, double, fma)
+DEFINE_ROW(float32, float, fmaf)
+
+static void add_row(const struct layout *layout, const struct source_args *args, void *field,
+                    const struct box *box, int64_t j, int64_t k, struct tally *tally)
+{
+    const struct device_medium *medium = args->medium;
+    const int64_t *n = layout->cells;
+    const struct source_row row = {
+        .args = args,
+        .classes = medium != NULL ? &medium->d_class[layout_index(&medium->layout, 0, j, k)] : NULL,
+        .values = args->d_values != NULL ? &args->d_values[(k * n[AXIS_Y] + j) * n[AXIS_X]] : NULL,
+        .j = (double)(args->offset[AXIS_Y] + j),
+        .k = (double)(args->offset[AXIS_Z] + k),
+    };
+    const int64_t at = layout_index(layout, 0, j, k);
+    if (layout->precision == PRECISION_FLOAT64) {
+        add_float64(&row, (double *)field + at, box->lo[AXIS_X], box->hi[AXIS_X], tally);
+    } else {
+        add_float32(&row, (float *)field + at, box->lo[AXIS_X], box->hi[AXIS_X], tally);
+    }
+}
+
+void cpu_add_source(const struct layout *layout, const struct source_args *args, void *field,
+                    const struct box *box)
+{
+    const int64_t ny = box_extent(box, AXIS_Y);
+    const int64_t nrows = ny * box_extent(box, AXIS_Z);
+#pragma omp parallel if (share_is_worthwhile(box, 1))
+    {
+        struct tally tally = {.target = args->d_sum};
+#pragma omp for schedule(static)
+        for (int64_t row = 0; row < nrows; row++) {
+            add_row(layout, args, field, box, box->lo[AXIS_Y] + row % ny,
+                    box->lo[AXIS_Z] + row / ny, &tally);
+        }
+        tally_flush(&tally);
+#pragma omp critical(cpu_add_source)
+        exact_sum_add(args->d_sum, &tally.sum);
+    }
+}
+
+/* The heat of perfusion of cells of one class, K. Mostly their enthalpies are in one segment. */
+#define DEFINE_PERFUSION(name, REAL)                                                               \
+    static void heat_of_class_##name(const REAL *of_class, const REAL *segments, int count,        \
+                                     const REAL *u, int64_t n, double *heat)                       \
+    {                                                                                              \
+        const int s = nonlinear_segment_##name(segments, count, u[0]);                             \
+        int others = 0;                                                                            \
+        _Pragma("omp simd reduction(+ : others)") for (int64_t i = 0; i < n; i++)                  \
+        {                                                                                          \
+            const struct nonlinear_##name at = nonlinear_in_##name(segments, count, s, u[i]);      \
+            heat[i] = nonlinear_perfusion_##name(of_class, at.temperature);                        \
+            others += nonlinear_is_in_##name(segments, count, s, u[i]) ? 0 : 1;                    \
+        }                                                                                          \
+        for (int64_t i = 0; i < n && others > 0; i++) {                                            \
+            const struct nonlinear_##name at = nonlinear_at_##name(segments, count, u[i]);         \
+            heat[i] = nonlinear_perfusion_##name(of_class, at.temperature);                        \
+        }                                                                                          \
+    }                                                                                              \
+    static void perfusion_##name(const struct device_medium *m, const uint8_t *classes,            \
+                                 const REAL *cells, int64_t n, struct tally *tally)                \
+    {                                                                                              \
+        const REAL *table = m->d_table;                                                            \
+        double heat[PART_CELLS];                                                                   \
+        for (int64_t begin = 0, end; begin < n; begin = end) {                                     \
+            const int c = classes[begin] & m->mask;                                                \
+            const int64_t most = n - begin < PART_CELLS ? n : begin + PART_CELLS;                  \
+            const REAL *of_class = table + nonlinear_class_at(m->nclasses, m->nclosures, c);       \
+            const REAL *segments =                                                                 \
+                table + nonlinear_segments_at(m->nclasses, m->nclosures, m->nsegments, c);         \
+            for (end = begin + 1; end < most && (classes[end] & m->mask) == c; end++) {            \
+            }                                                                                      \
+            if (of_class[NONLINEAR_PERFUSION] > 0) {                                               \
+                heat_of_class_##name(of_class, segments, m->nsegments, cells + begin, end - begin, \
+                                     heat);                                                        \
+                tally_add_float64(tally, heat, end - begin);                                       \
+            }                                                                                      \
+        }                                                                                          \
+    }
+DEFINE_PERFUSION(float64, double)
+DEFINE_PERFUSION(float32, float)
+
+void cpu_sum_perfusion(const struct layout *layout, const struct device_medium *medium,
+                       const void *field, const struct box *box, struct exact_sum *sum)
+{
+    const int64_t n = box_extent(box, AXIS_X);
+    const int64_t ny = box_extent(box, AXIS_Y);
+    const int64_t nrows = ny * box_extent(box, AXIS_Z);
+#pragma omp parallel if (share_is_worthwhile(box, 1))
+    {
+        struct tally tally = {.target = sum};
+#pragma omp for schedule(static)
+        for (int64_t row = 0; row < nrows; row++) {
+            const int64_t j = box->lo[AXIS_Y] + row % ny;
+            const int64_t k = box->lo[AXIS_Z] + row / ny;
+            const int64_t at = layout_index(layout, box->lo[AXIS_X], j, k);
+            const uint8_t *classes =
+                &medium->d_class[layout_index(&medium->layout, box->lo[AXIS_X], j, k)];
+            if (layout->precision == PRECISION_FLOAT64) {
+                perfusion_float64(medium, classes, (const double *)field + at, n, &tally);
+            } else {
+                perfusion_float32(medium, classes, (const float *)field + at, n, &tally);
+            }
+        }
+        tally_flush(&tally);
+#pragma omp critical(cpu_sum_perfusion)
+        exact_sum_add(sum, &tally.sum);
+    }
+}

@@ -1,0 +1,66 @@
+/* The step kernel in a medium of classes: the lines, tiles and threads of uniform.c, with rows and
+ * an expression of their own. */
+#include <limits.h>
+#include <string.h>
+
+#include <omp.h>
+
+#include "kernels/cpu/schedule/threads.h"
+#include "kernels/cpu/schedule/tiling.h"
+#include "kernels/medium_cell.h"
+
+/* Of each cell of a line or of half of one, in the order of medium_cell's arguments. */
+#define STEP_COEFFICIENTS(REAL) const REAL *of;
+#define VALUE(k, c, i) (k.of[(c)*NAMED(LINE) + (i)])
+#define STEP_MEMBERS(REAL, NAMED)                                                                  \
+    const struct device_medium *medium;                                                            \
+    const REAL *table;                                                                             \
+    struct NAMED(plans) * plans;
+#define CELL(row, i, k)                                                                            \
+    NAMED(medium_cell)                                                                             \
+    (row.centre[i], row.xm[i], row.xp[i], row.ym[i], row.yp[i], row.zm[i], row.zp[i],              \
+     VALUE(k, 0, i), VALUE(k, 1, i), VALUE(k, 2, i), VALUE(k, 3, i), VALUE(k, 4, i),               \
+     VALUE(k, 5, i), VALUE(k, 6, i), VALUE(k, 7, i))
+
+#define PRECISION_TEMPLATE "kernels/cpu/kind/classes_rows.h"
+#include "kernels/cpu/schedule/precisions.h"
+
+struct step_scratch {
+    union { /* of the field's precision */
+        struct plans_float64 of_float64;
+        struct plans_float32 of_float32;
+    } plans;
+};
+#include "kernels/cpu/schedule/pieces.h"
+
+static void thread_ahead(const struct step_call *c, struct tally *tally)
+{
+    const int64_t tile_bytes = c->tile_bytes;
+    const struct schedule schedule = {.stream = true,
+                                      TILED,
+                                      .ahead_to = STREAM_FIRST_LEVEL,
+                                      .ahead_bytes = AHEAD_BYTES,
+                                      .touch_pages = true};
+    step_thread(c, schedule, tally);
+}
+
+static void thread_wide(const struct step_call *c, struct tally *tally)
+{
+    const int64_t tile_bytes = c->tile_bytes;
+    const struct schedule schedule = {.stream = true,
+                                      TILED,
+                                      .ahead_to = STREAM_SECOND_LEVEL,
+                                      .ahead_bytes = AHEAD_BYTES,
+                                      .wide = true};
+    step_thread(c, schedule, tally);
+}
+
+static void step(struct tile_tuner *tuner, struct step_call *call)
+{
+    static thread_function *const threads[TILE_WAY_COUNT] = {
+        [TILE_AHEAD] = thread_ahead, [TILE_WIDE] = thread_wide, [TILE_PLANES] = thread_wide};
+    /* a record of its own: a cell has one byte more */
+    step_tuned(tuner, threads, precision_bytes(call->layout->precision) + 1, call);
+}
+
+const struct step_kind step_classes = {step, step_part};

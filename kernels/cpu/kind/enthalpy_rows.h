@@ -1,0 +1,361 @@
+/* Open lines of enthalpy.c, in one precision (precisions.h). */
+
+/* --- open lines of one class ----------------------------------------------------------------- */
+
+/* Whether a cell lies on that closed end of its row. */
+KERNEL_INLINE bool NAMED(is_at_end)(const struct NAMED(row) * row, int side, int64_t i)
+{
+    return row->on[FACE_X_MIN + side] && i == (side == SIDE_MIN ? 0 : row->n - 1);
+}
+
+/* The faces in x of the first and the last cell of a line that are closed or coupled. */
+struct NAMED(ends) {
+    bool is[SIDE_COUNT];
+    REAL g[SIDE_COUNT], d[SIDE_COUNT];
+};
+
+/* Those of a line that is the first or the last one of several, or both. */
+KERNEL_INLINE struct NAMED(ends)
+    NAMED(ends_of)(const struct NAMED(ends) * ends, bool is_first, bool is_last)
+{
+    return (struct NAMED(ends)){{ends->is[SIDE_MIN] && is_first, ends->is[SIDE_MAX] && is_last},
+                                {ends->g[SIDE_MIN], ends->g[SIDE_MAX]},
+                                {ends->d[SIDE_MIN], ends->d[SIDE_MAX]}};
+}
+
+/* g and d of the faces in x of a line. */
+KERNEL_INLINE void NAMED(cross_ends)(const struct NAMED(ends) * ends, const REAL *theta, REAL r,
+                                     REAL g[][NAMED(LINE)], REAL d[][NAMED(LINE)])
+{
+    enum { LINE = NAMED(LINE) };
+    for (int side = 0; side < SIDE_COUNT; side++) {
+        const int end = !ends->is[side] ? LINE : side == SIDE_MIN ? 0 : LINE - 1;
+        const REAL *other = theta + (side == SIDE_MIN ? -1 : 1);
+#pragma omp simd
+        for (int c = 0; c < LINE; c++) {
+            g[side][c] = r;
+            d[side][c] = other[c] - theta[c];
+        }
+        NAMED(line_set)(g[side], end, ends->g[side]);
+        NAMED(line_set)(d[side], end, ends->d[side]);
+    }
+}
+
+/* Lines [i, end) of a row, up to the first whose line above is not in the window. That is evaluated
+ * here: theta of a cell is stored once, and read as that of the cell itself, of its neighbours in y
+ * and of the cell below. `ends`: of one line; NULL: open. */
+KERNEL_INLINE int64_t NAMED(advance)(const struct NAMED(row) * row, const struct NAMED(alike) * of,
+                                     int64_t i, int64_t end, const struct NAMED(ends) * ends,
+                                     bool perfused)
+{
+    enum { LINE = NAMED(LINE) };
+    const struct NAMED(alike) alike = *of;
+    const REAL *const theta = row->theta;
+    const REAL *const ym = row->ym;
+    const REAL *const yp = row->yp;
+    const REAL *const field = row->u;
+    const REAL *const above = row->u + row->step[FACE_Z_MAX];
+    const REAL *const fetched = above + row->fetch;
+    REAL *const z = row->z;
+    REAL *const temperature = row->temperature;
+    REAL *const out = row->out;
+    const bool streamed = row->streamed;
+    REAL numbers[NONLINEAR_NUMBERS];
+    struct NAMED(window) window;
+    memcpy(numbers, alike.numbers, sizeof numbers);
+    const REAL rx = numbers[NONLINEAR_R];
+    const REAL ry = numbers[NONLINEAR_R + 1];
+    const REAL rz = numbers[NONLINEAR_R + 2];
+    NAMED(window_load)(&alike.lookup->window, NAMED(THETA_AT), 3, &window);
+    if (perfused) {
+        NAMED(window_load)(&alike.lookup->window, NAMED(T_AT), 2, &window);
+    }
+    for (; i < end; i += LINE) {
+        REAL next[LINE];
+        REAL warm[LINE];
+        REAL u[LINE];
+        REAL g[SIDE_COUNT][LINE];
+        REAL d[SIDE_COUNT][LINE];
+        if (!NAMED(line_within)(above + i, window.from, window.to)) {
+            break;
+        }
+        stream_fetch(STREAM_SECOND_LEVEL, fetched + i);
+        NAMED(window_theta)(&window, above + i, next);
+        if (perfused) {
+            NAMED(window_temperature)(&window, above + i, warm);
+        }
+        if (ends != NULL) {
+            NAMED(cross_ends)(ends, theta + i, rx, g, d);
+        }
+#pragma omp simd
+        for (int c = 0; c < LINE; c++) {
+            const int64_t at = i + c;
+            const REAL own = theta[at];
+            const REAL source =
+                perfused ? NAMED(nonlinear_source)(numbers, alike.q, temperature[at]) : alike.q;
+            u[c] = field[at] + NAMED(nonlinear_sum)(
+                                   ends != NULL ? g[SIDE_MIN][c] : rx,
+                                   ends != NULL ? g[SIDE_MAX][c] : rx, ry, ry, rz, rz,
+                                   ends != NULL ? d[SIDE_MIN][c] : theta[at - 1] - own,
+                                   ends != NULL ? d[SIDE_MAX][c] : theta[at + 1] - own,
+                                   ym[at] - own, yp[at] - own, z[at] - own, next[c] - own, source);
+        }
+        memcpy(z + i, next, sizeof next);
+        if (perfused) {
+            memcpy(temperature + i, warm, sizeof warm);
+        }
+        if (streamed) {
+            stream_whole(out + i, u);
+        } else {
+            memcpy(out + i, u, sizeof u);
+        }
+    }
+    return i;
+}
+
+#if STREAM_HAS_WIDE
+/* What advance_ahead knows of the lines to come, and does not change for a line. */
+struct NAMED(ahead) {
+    const REAL *theta, *ym, *yp, *field, *above, *fetched;
+    REAL *z, *out;
+    REAL rx[NAMED(LINE)], ry[NAMED(LINE)], rz[NAMED(LINE)], q[NAMED(LINE)];
+    struct NAMED(window) window;
+    struct stream_line next;      /* theta above this line */
+    struct stream_line cells, at; /* u above the next one, and its segments */
+};
+
+/* Line i of those that end at `end`. */
+KERNEL_INLINE void NAMED(line_ahead)(struct NAMED(ahead) * a, int64_t i, int64_t end,
+                                     const struct NAMED(ends) * ends)
+{
+    enum { LINE = NAMED(LINE) };
+    const int64_t ahead = i + 2 * LINE < end ? i + 2 * LINE : end - LINE;
+    REAL zp[LINE];
+    REAL u[LINE];
+    REAL beyond[LINE];
+    REAL of[3][LINE];
+    REAL after[LINE];
+    REAL g[SIDE_COUNT][LINE];
+    REAL d[SIDE_COUNT][LINE];
+    stream_fetch(STREAM_SECOND_LEVEL, a->fetched + i);
+    stream_fetch(STREAM_FIRST_LEVEL, a->above + i + FETCH_LINES * LINE);
+    stream_line_store(a->next, zp);
+    if (ends != NULL) {
+        NAMED(cross_ends)(ends, a->theta + i, a->rx[0], g, d);
+    }
+#pragma omp simd
+    for (int c = 0; c < LINE; c++) {
+        const int64_t x = i + c;
+        const REAL own = a->theta[x];
+        u[c] = a->field[x] +
+               NAMED(nonlinear_sum)(
+                   ends != NULL ? g[SIDE_MIN][c] : a->rx[c],
+                   ends != NULL ? g[SIDE_MAX][c] : a->rx[c], a->ry[c], a->ry[c], a->rz[c], a->rz[c],
+                   ends != NULL ? d[SIDE_MIN][c] : a->theta[x - 1] - own,
+                   ends != NULL ? d[SIDE_MAX][c] : a->theta[x + 1] - own, a->ym[x] - own,
+                   a->yp[x] - own, a->z[x] - own, zp[c] - own, a->q[c]);
+    }
+    stream_line_store(a->next, a->z + i);
+    NAMED(window_choose)(&a->window, a->cells, a->at, NAMED(THETA_AT), 3, beyond, of);
+#pragma omp simd
+    for (int c = 0; c < LINE; c++) {
+        after[c] = NAMED(nonlinear_theta_of)(beyond[c], of[0][c], of[1][c], of[2][c]);
+    }
+    a->next = stream_line_load(after);
+    a->cells = stream_line_load(a->above + ahead);
+    a->at = NAMED(stream_line_find)(a->cells, a->window.begin);
+    stream_whole(a->out + i, u);
+}
+
+/* The same lines where the output is streamed; there is one at least. The segments of the line
+ * above are sought two lines ahead, and theta is evaluated one line ahead: the work of a line is a
+ * long chain, and by itself the processor overlaps too few of them. What was found ahead outside
+ * the window is not used. `ends`: those of the first and the last line. */
+KERNEL_INLINE int64_t NAMED(advance_ahead)(const struct NAMED(row) * row,
+                                           const struct NAMED(alike) * alike, int64_t i,
+                                           int64_t end, const struct NAMED(ends) * ends)
+{
+    enum { LINE = NAMED(LINE) };
+    const int64_t last = ends->is[SIDE_MAX] ? end - LINE : end;
+    struct NAMED(ahead) a = {.theta = row->theta,
+                             .ym = row->ym,
+                             .yp = row->yp,
+                             .field = row->u,
+                             .above = row->u + row->step[FACE_Z_MAX],
+                             .z = row->z,
+                             .out = row->out};
+    REAL first[LINE];
+    a.fetched = a.above + row->fetch;
+    stream_line_store(NAMED(stream_line_of)(alike->numbers[NONLINEAR_R]), a.rx);
+    stream_line_store(NAMED(stream_line_of)(alike->numbers[NONLINEAR_R + 1]), a.ry);
+    stream_line_store(NAMED(stream_line_of)(alike->numbers[NONLINEAR_R + 2]), a.rz);
+    stream_line_store(NAMED(stream_line_of)(alike->q), a.q);
+    NAMED(window_load)(&alike->lookup->window, NAMED(THETA_AT), 3, &a.window);
+    NAMED(window_theta)(&a.window, a.above + i, first);
+    a.next = stream_line_load(first);
+    a.cells = stream_line_load(a.above + (i + LINE < end ? i + LINE : i));
+    a.at = NAMED(stream_line_find)(a.cells, a.window.begin);
+    if (ends->is[SIDE_MIN] && NAMED(line_within)(a.above + i, a.window.from, a.window.to)) {
+        const struct NAMED(ends) of_line = NAMED(ends_of)(ends, true, i == last);
+        NAMED(line_ahead)(&a, i, end, &of_line);
+        i += LINE;
+    }
+    for (; i < last && NAMED(line_within)(a.above + i, a.window.from, a.window.to); i += LINE) {
+        NAMED(line_ahead)(&a, i, end, NULL);
+    }
+    if (i == last && i < end && NAMED(line_within)(a.above + i, a.window.from, a.window.to)) {
+        const struct NAMED(ends) of_line = NAMED(ends_of)(ends, false, true);
+        NAMED(line_ahead)(&a, i, end, &of_line);
+        i += LINE;
+    }
+    return i;
+}
+#endif
+
+/* The same lines, without looking ahead. */
+KERNEL_INLINE int64_t NAMED(advance_each)(const struct NAMED(row) * row,
+                                          const struct NAMED(alike) * alike, int64_t i, int64_t end,
+                                          const struct NAMED(ends) * ends, bool perfused)
+{
+    enum { LINE = NAMED(LINE) };
+    const int64_t last = ends->is[SIDE_MAX] ? end - LINE : end;
+    if (ends->is[SIDE_MIN]) {
+        const struct NAMED(ends) of_line = NAMED(ends_of)(ends, true, i == last);
+        const int64_t next = NAMED(advance)(row, alike, i, i + LINE, &of_line, perfused);
+        if (next == i) {
+            return i;
+        }
+        i = next;
+    }
+    i = NAMED(advance)(row, alike, i, last, NULL, perfused);
+    if (i == last && i < end) {
+        const struct NAMED(ends) of_line = NAMED(ends_of)(ends, false, true);
+        i = NAMED(advance)(row, alike, i, end, &of_line, perfused);
+    }
+    return i;
+}
+
+static STREAM_WIDE __attribute__((noinline)) int64_t NAMED(advance_alike)(
+    const struct NAMED(row) * row, const struct NAMED(alike) * alike, int64_t i, int64_t end,
+    const struct NAMED(ends) * ends)
+{
+#if STREAM_HAS_WIDE
+    if (row->streamed) {
+        return NAMED(advance_ahead)(row, alike, i, end, ends);
+    }
+#endif
+    return NAMED(advance_each)(row, alike, i, end, ends, false);
+}
+
+static STREAM_WIDE __attribute__((noinline)) int64_t NAMED(advance_perfused)(
+    const struct NAMED(row) * row, const struct NAMED(alike) * alike, int64_t i, int64_t end,
+    const struct NAMED(ends) * ends)
+{
+    return NAMED(advance_each)(row, alike, i, end, ends, true);
+}
+
+/* How a face between cells of two classes is. */
+KERNEL_INLINE REAL NAMED(contact_of)(const struct NAMED(stencil) * s, int axis, int own, int other)
+{
+    return s->table[medium_g_at(s->medium->nclasses, axis, own, other)];
+}
+
+/* The end of cells of one class, at cell i. */
+static void NAMED(find_end)(const struct NAMED(stencil) * s, const struct NAMED(row) * row,
+                            int side, int64_t i, int of_class, struct NAMED(ends) * ends)
+{
+    const struct device_medium *m = s->medium;
+    const int face = FACE_X_MIN + side;
+    const bool closed = NAMED(is_at_end)(row, side, i);
+    ends->is[side] =
+        closed ||
+        (!m->one_curve && NAMED(contact_of)(s, AXIS_X, of_class,
+                                            row->classes[i + row->to_class[face]] & m->mask) >= 0);
+    if (closed) {
+        ends->g[side] = s->scratch->g[side][row->of_tile];
+        ends->d[side] = s->scratch->d[side][row->of_tile];
+    } else if (ends->is[side]) {
+        const struct NAMED(cell)
+            cell = {.at = {row->first[AXIS_X] + i, row->first[AXIS_Y], row->first[AXIS_Z]},
+                    .class_of = row->classes + i,
+                    .u = row->u + i,
+                    .of_class = of_class,
+                    .is = NAMED(evaluate)(s, of_class, row->u[i])};
+        ends->g[side] = NAMED(cross)(s, &cell, face, &ends->d[side]);
+    }
+}
+
+/* Count what flows through the end of a row at cell i. */
+static void NAMED(tally_end)(const struct NAMED(stencil) * s, const struct NAMED(row) * row,
+                             int side, int64_t i, const struct NAMED(ends) * ends)
+{
+    if (NAMED(is_at_end)(row, side, i)) {
+        NAMED(tally_face)(s, FACE_X_MIN + side, ends->g[side], ends->d[side]);
+    }
+}
+
+/* Whether the line from cell i on, alike but for its ends, is open in y and z. */
+static bool NAMED(is_open_between)(const struct NAMED(stencil) * s, const struct NAMED(row) * row,
+                                   int64_t i, const struct NAMED(alike) * alike)
+{
+    enum { LAST = NAMED(LINE) - 1 };
+    const uint8_t *classes = row->classes + i;
+    uint8_t line[NAMED(LINE)];
+    if (alike->mask == 0) {
+        return true;
+    }
+    memcpy(line, classes, sizeof line);
+    for (int c = 0; c <= LAST && !s->medium->one_curve; c += LAST) {
+        if ((line[c] & CLASS_FLAG) == 0) { /* a contact, in x only? */
+            for (int face = FACE_Y_MIN; face < FACE_COUNT; face++) {
+                if ((classes[c + row->to_class[face]] & s->medium->mask) != alike->of_class) {
+                    return false;
+                }
+            }
+            line[c] |= CLASS_FLAG;
+        }
+    }
+    return NAMED(line_is)(line, alike);
+}
+
+/* The lines from cell i on, if they are of one class that touches no other in y and z; in x the
+ * first and the last one may. Returns the first line that is not. */
+static int64_t NAMED(advance_open)(const struct NAMED(stencil) * s, const struct NAMED(row) * row,
+                                   int64_t i)
+{
+    enum { LINE = NAMED(LINE) };
+    struct NAMED(alike) alike;
+    struct NAMED(ends) ends = {{false, false}, {0, 0}, {0, 0}};
+    const int64_t whole = row->n / LINE * LINE; /* exclusive, of lines */
+    const int64_t open = row->on[FACE_X_MAX] && whole == row->n ? whole - LINE : whole;
+    int64_t until = i + LINE;
+    if (i == whole || !NAMED(alike_around)(s, row->classes + i + 1, &alike) ||
+        !NAMED(lookup_reach)(alike.lookup, row->u + row->step[FACE_Z_MAX] + i)) {
+        return i;
+    }
+    const bool first_has_ends = NAMED(is_at_end)(row, SIDE_MIN, i) ||
+                                NAMED(is_at_end)(row, SIDE_MAX, until - 1) ||
+                                !NAMED(line_is)(row->classes + i, &alike);
+    if (first_has_ends && !NAMED(is_open_between)(s, row, i, &alike)) {
+        return i;
+    }
+    until = until < open ? NAMED(alike_until)(row->classes, until, open, &alike) : until;
+    const bool last_has_end = until < whole && NAMED(is_open_between)(s, row, until, &alike);
+    until += last_has_end ? LINE : 0;
+    if (first_has_ends) {
+        NAMED(find_end)(s, row, SIDE_MIN, i, alike.of_class, &ends);
+    }
+    if (last_has_end || first_has_ends) {
+        NAMED(find_end)(s, row, SIDE_MAX, until - 1, alike.of_class, &ends);
+    }
+    const int64_t next = row->temperature != NULL
+                             ? NAMED(advance_perfused)(row, &alike, i, until, &ends)
+                             : NAMED(advance_alike)(row, &alike, i, until, &ends);
+    if (next > i) {
+        NAMED(tally_end)(s, row, SIDE_MIN, i, &ends);
+    }
+    if (next == until) {
+        NAMED(tally_end)(s, row, SIDE_MAX, until - 1, &ends);
+    }
+    return next;
+}

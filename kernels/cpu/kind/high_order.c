@@ -1,0 +1,37 @@
+/* The step kernel with a wider stencil: rows in tiles whose planes stay in the L2 cache. */
+#include <string.h>
+
+#include <omp.h>
+
+#include "kernels/cpu/schedule/threads.h"
+#include "kernels/cpu/schedule/tiling.h"
+
+enum {
+    END = WIDE_RADIUS_MOST, /* cells at a closed face of x that are computed together */
+    CHUNK = 512,            /* fluxes of a row per sum */
+    CACHE_BYTES = 1 << 19   /* of input of the planes of a tile */
+};
+
+#define PRECISION_TEMPLATE "kernels/cpu/kind/high_order_rows.h"
+#include "kernels/cpu/schedule/precisions.h"
+
+struct step_scratch {
+    char unused;
+};
+#include "kernels/cpu/schedule/pieces.h"
+
+static void thread_radius(const struct step_call *c, struct tally *tally)
+{
+    const int64_t tile_bytes = c->tile_bytes;
+    const struct schedule schedule = {.stream = true, TILED};
+    step_thread(c, schedule, tally);
+}
+
+static void step(struct tile_tuner *tuner, struct step_call *call)
+{
+    (void)tuner;
+    call->tile_bytes = CACHE_BYTES / (2 * call->args->high_order.radius + 1);
+    step_parallel(thread_radius, call);
+}
+
+const struct step_kind step_high_order = {step, step_part};

@@ -1,0 +1,75 @@
+/* The step kernel: one set of row functions (lines.h, uniform_rows.h) for both precisions, and
+ * schedules that differ in the order of the rows and in the stores. All give the same bits. */
+#include <string.h>
+
+#include <omp.h>
+
+#include "kernels/cpu/kind/uniform.h"
+#include "kernels/cpu/schedule/threads.h"
+#include "kernels/cpu/schedule/tiling.h"
+
+#define PRECISION_TEMPLATE "kernels/cpu/kind/uniform_rows.h"
+#include "kernels/cpu/schedule/precisions.h"
+
+struct step_scratch {
+    char unused;
+};
+#include "kernels/cpu/schedule/pieces.h"
+
+/* CPU_STEP_VARIANTS, each with its schedule. */
+#define DEFINE_STEP(name, ...)                                                                     \
+    static void thread_##name(const struct step_call *c, struct tally *tally)                      \
+    {                                                                                              \
+        const int64_t tile_bytes = c->tile_bytes;                                                  \
+        const struct schedule schedule = {__VA_ARGS__};                                            \
+        (void)tile_bytes;                                                                          \
+        step_thread(c, schedule, tally);                                                           \
+    }                                                                                              \
+    void cpu_step_##name(const struct layout *layout, const struct coefficients *args, void *out,  \
+                         const void *in, const struct box *boxes, int nboxes)                      \
+    {                                                                                              \
+        struct step_call call = {.layout = layout,                                                 \
+                                 .args = args,                                                     \
+                                 .out = out,                                                       \
+                                 .in = in,                                                         \
+                                 .boxes = boxes,                                                   \
+                                 .nboxes = nboxes,                                                 \
+                                 .tile_bytes = tile_tuner_choice[0].bytes};                        \
+        if (args->kind == KIND_UNIFORM) {                                                          \
+            step_parallel(thread_##name, &call);                                                   \
+        } else {                                                                                   \
+            step_kinds[args->kind]->step(NULL, &call);                                             \
+        }                                                                                          \
+    }
+DEFINE_STEP(plain, .stream = false)
+DEFINE_STEP(streaming, .stream = true)
+DEFINE_STEP(tiled, .stream = true, TILED)
+DEFINE_STEP(ahead, .stream = true, TILED, .ahead_to = STREAM_FIRST_LEVEL,
+            .ahead_bytes = AHEAD_BYTES, .touch_pages = true)
+DEFINE_STEP(ahead_second, .stream = true, TILED, .ahead_to = STREAM_SECOND_LEVEL,
+            .ahead_bytes = AHEAD_BYTES, .touch_pages = true)
+DEFINE_STEP(wide, .stream = true, TILED, .ahead_to = STREAM_SECOND_LEVEL,
+            .ahead_bytes = AHEAD_BYTES, .wide = true)
+DEFINE_STEP(planes, .stream = true, TILED, .ahead_to = STREAM_FIRST_LEVEL,
+            .ahead_bytes = AHEAD_BYTES, .planes = true)
+
+static void step(struct tile_tuner *tuner, struct step_call *call)
+{
+    static thread_function *const threads[TILE_WAY_COUNT] = {
+        [TILE_AHEAD] = thread_ahead,
+        [TILE_WIDE] = thread_wide,
+        [TILE_PLANES] = thread_planes,
+    };
+    step_tuned(tuner, threads, precision_bytes(call->layout->precision), call);
+}
+
+const struct step_kind step_uniform = {step, step_part};
+
+void cpu_step_tuned(struct tile_tuner *tuner, const struct layout *layout,
+                    const struct coefficients *args, void *out, const void *in,
+                    const struct box *boxes, int nboxes)
+{
+    struct step_call call = {
+        .layout = layout, .args = args, .out = out, .in = in, .boxes = boxes, .nboxes = nboxes};
+    step_kinds[args->kind]->step(tuner, &call);
+}

@@ -1,0 +1,17 @@
+/* The update of a cell with uniform coefficients, for the rows of lines.h. */
+#ifndef ISOTHERM_KERNELS_CPU_KIND_UNIFORM_H
+#define ISOTHERM_KERNELS_CPU_KIND_UNIFORM_H
+
+#include "kernels/heat_cell.h"
+
+#define STEP_COEFFICIENTS(REAL) REAL r[AXIS_COUNT];
+#define STEP_MEMBERS(REAL, NAMED)                                                                  \
+    struct NAMED(coefficients) k;                                                                  \
+    REAL a[FACE_COUNT];                                                                            \
+    REAL b[FACE_COUNT];
+#define CELL(row, i, k)                                                                            \
+    NAMED(heat_cell)                                                                               \
+    (row.centre[i], row.xm[i], row.xp[i], row.ym[i], row.yp[i], row.zm[i], row.zp[i], k.r[AXIS_X], \
+     k.r[AXIS_Y], k.r[AXIS_Z])
+
+#endif

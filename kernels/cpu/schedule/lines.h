@@ -1,0 +1,160 @@
+/* The cells of a row for the step kernels, in one precision (precisions.h). The kind defines
+ *   STEP_COEFFICIENTS(REAL)      members of struct NAMED(coefficients), of all cells of a range
+ *   STEP_MEMBERS(REAL, NAMED)    more members of struct NAMED(stencil)
+ *   CELL(row, i, k)              the update of a cell with the coefficients *k */
+
+/* Cells per cache line and per vector. */
+enum {
+    NAMED(LINE) = STREAM_LINE_BYTES / sizeof(REAL),
+    NAMED(PART) = STREAM_PART_BYTES / sizeof(REAL)
+};
+/* Cells of a boundary row per pass: their outside values stay in the L1 cache. */
+enum { NAMED(CHUNK) = 4096 / sizeof(REAL) };
+
+struct NAMED(coefficients) {
+    STEP_COEFFICIENTS(REAL)
+};
+
+/* The first cell of a range, its neighbours, and two rows to prefetch. */
+struct NAMED(row) {
+    const REAL *centre, *xm, *xp, *ym, *yp, *zm, *zp;
+    const REAL *ahead, *beside;
+};
+
+KERNEL_INLINE struct NAMED(row) NAMED(row_from)(const struct NAMED(row) * row, int64_t i)
+{
+    return (struct NAMED(row)){
+        .centre = row->centre + i,
+        .xm = row->xm + i,
+        .xp = row->xp + i,
+        .ym = row->ym + i,
+        .yp = row->yp + i,
+        .zm = row->zm + i,
+        .zp = row->zp + i,
+        .ahead = row->ahead + i,
+        .beside = row->beside + i,
+    };
+}
+
+/* `n` cells with ordinary stores; a constant n becomes one vector. */
+KERNEL_INLINE void NAMED(cells)(const struct NAMED(coefficients) * coefficients,
+                                const struct NAMED(row) * row, REAL *restrict out, int64_t n)
+{
+    const struct NAMED(row) at = *row;
+    const struct NAMED(coefficients) k = *coefficients;
+#pragma omp simd
+    for (int64_t i = 0; i < n; i++) {
+        out[i] = CELL(at, i, k);
+    }
+}
+
+/* One vector of cells, streamed or not; `before` and `after` are its neighbours. */
+KERNEL_INLINE void NAMED(step_part)(const struct NAMED(coefficients) * k,
+                                    const struct NAMED(row) * row, REAL *out, int64_t i,
+                                    struct stream_vector before, struct stream_vector here,
+                                    struct stream_vector after, bool stream)
+{
+    enum { PART = NAMED(PART) };
+    struct NAMED(row) at = NAMED(row_from)(row, i);
+    REAL centre[PART]; /* the compiler keeps these in registers */
+    REAL minus[PART];
+    REAL plus[PART];
+    REAL result[PART];
+    stream_store(here, centre);
+    stream_minus(before, here, sizeof(REAL), minus);
+    stream_plus(here, after, sizeof(REAL), plus);
+    at.centre = centre;
+    at.xm = minus;
+    at.xp = plus;
+    NAMED(cells)(k, &at, result, PART);
+    stream_or_store_part(stream, out + i, result);
+}
+
+#if STREAM_HAS_WIDE
+/* The same of a complete line of cells. */
+KERNEL_INLINE void NAMED(step_line)(const struct NAMED(coefficients) * k, struct NAMED(row) at,
+                                    REAL *out, struct stream_line before, struct stream_line here,
+                                    struct stream_line after, bool stream)
+{
+    enum { LINE = NAMED(LINE), PART = NAMED(PART) };
+    REAL centre[LINE]; /* the compiler keeps these in registers */
+    REAL minus[LINE];
+    REAL plus[LINE];
+    REAL result[LINE];
+    stream_line_store(here, centre);
+    stream_line_minus(before, here, sizeof(REAL), minus);
+    stream_line_plus(here, after, sizeof(REAL), plus);
+    at.centre = centre;
+    at.xm = minus;
+    at.xp = plus;
+    NAMED(cells)(k, &at, result, LINE);
+    stream_or_store_part(stream, out, result);
+    stream_or_store_part(stream, out + PART, result + PART);
+}
+
+#endif
+
+/* Common to all rows. */
+struct NAMED(stencil) {
+    const struct layout *layout;
+    const bool *closed;
+    struct tally *tally; /* of this thread, one per face */
+    REAL *out;
+    const REAL *in;
+    /* outside = inside: the row is its own neighbour. fma(1, -0, 0) is +0 and not -0, which does
+     * not change the update. */
+    bool mirrored[FACE_COUNT];
+    STEP_MEMBERS(REAL, NAMED)
+};
+
+/* The closed faces on which cells [lo, hi) of a row lie. */
+struct NAMED(where) {
+    bool on[FACE_COUNT];
+    bool values_beyond; /* a face in y or z needs computed outside values */
+};
+
+KERNEL_INLINE struct NAMED(where)
+    NAMED(where_of)(const struct NAMED(stencil) * s, int64_t lo, int64_t hi, int64_t j, int64_t k)
+{
+    const int64_t *cells = s->layout->cells;
+    struct NAMED(where) where = {.on = {
+                                     s->closed[FACE_X_MIN] && lo == 0,
+                                     s->closed[FACE_X_MAX] && hi == cells[AXIS_X],
+                                     s->closed[FACE_Y_MIN] && j == 0,
+                                     s->closed[FACE_Y_MAX] && j == cells[AXIS_Y] - 1,
+                                     s->closed[FACE_Z_MIN] && k == 0,
+                                     s->closed[FACE_Z_MAX] && k == cells[AXIS_Z] - 1,
+                                 }};
+    for (int face = FACE_Y_MIN; face < FACE_COUNT; face++) {
+        where.values_beyond = where.values_beyond || (where.on[face] && !s->mirrored[face]);
+    }
+    return where;
+}
+
+/* What to prefetch with a row: two rows, and the indices of the first. */
+struct NAMED(aim) {
+    const REAL *ahead, *beside;
+    int64_t j, k;
+};
+
+/* The row at `element`. Beyond a closed face the neighbouring row may lie outside the allocation.
+ */
+KERNEL_INLINE struct NAMED(row)
+    NAMED(row_at)(const struct NAMED(stencil) * s, const bool on[FACE_COUNT], int64_t element,
+                  const struct NAMED(aim) * aim)
+{
+    const int64_t dy = s->layout->pitch_y;
+    const int64_t dz = s->layout->pitch_z;
+    const REAL *c = s->in + element;
+    return (struct NAMED(row)){
+        .centre = c,
+        .xm = c - 1,
+        .xp = c + 1,
+        .ym = on[FACE_Y_MIN] ? c : c - dy,
+        .yp = on[FACE_Y_MAX] ? c : c + dy,
+        .zm = on[FACE_Z_MIN] ? c : c - dz,
+        .zp = on[FACE_Z_MAX] ? c : c + dz,
+        .ahead = aim->ahead,
+        .beside = aim->beside,
+    };
+}

@@ -1,0 +1,112 @@
+/* Several steps in one pass: the tiles of a schedule, shared among the threads. */
+#include "kernels/cpu/schedule/pass.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include <omp.h>
+
+#include "base/clock.h"
+#include "kernels/cpu/host/memory.h"
+#include "kernels/cpu/schedule/share.h"
+
+/* For the tuner (tile_tuner.h); measured, see docs/kernels_cpu.md. */
+static const struct steps_choice steps_choice[TILE_TUNER_CHOICES] = {
+    {512 * 1024, 1024}, {640 * 1024, 1024},  {384 * 1024, 1024}, {768 * 1024, 1024},
+    {512 * 1024, 2048}, {1024 * 1024, 1024}, {640 * 1024, 2048}, {1024 * 1024, 4096},
+};
+
+struct box steps_level(const struct steps_pass *pass, const struct box *box, int rest)
+{
+    const struct box owned = layout_owned(pass->layout);
+    struct box level = *box;
+    for (int axis = 0; axis < AXIS_COUNT; axis++) {
+        level.lo[axis] -= rest;
+        level.hi[axis] += rest;
+        if (pass->args->closed[2 * axis] && level.lo[axis] < owned.lo[axis]) {
+            level.lo[axis] = owned.lo[axis];
+        }
+        if (pass->args->closed[2 * axis + 1] && level.hi[axis] > owned.hi[axis]) {
+            level.hi[axis] = owned.hi[axis];
+        }
+    }
+    return level;
+}
+
+static void steps_thread(const struct steps_pass *pass, const struct steps_schedule *schedule,
+                         const struct steps_choice *choice, void *memory, struct share_taken *taken,
+                         struct tally (*tally)[FACE_COUNT])
+{
+    const int nthreads = omp_get_num_threads();
+    for (int b = 0; b < pass->nboxes; b++, taken += nthreads) {
+        const struct tiling t = schedule->tiling(pass, &pass->boxes[b], choice, nthreads);
+        const int64_t ntiles = t.nx * t.ny * t.nz;
+        int64_t n;
+        while ((n = share_take(taken, ntiles, omp_get_thread_num(), nthreads)) >= 0) {
+            const struct box tile =
+                tile_at(&pass->boxes[b], &t, n % t.nx, n / t.nx % t.ny, n / (t.nx * t.ny));
+            if (!box_is_empty(&tile)) {
+                schedule->tile(pass, &tile, choice, memory, tally);
+            }
+        }
+    }
+    stream_fence();
+}
+
+/* Room for the levels of each thread. */
+static enum status scratch_reserve(struct steps_scratch *scratch, size_t bytes)
+{
+    if (bytes > scratch->bytes) {
+        cpu_steps_free(scratch);
+        TRY(host_memory_alloc(bytes, &scratch->memory));
+        scratch->bytes = bytes;
+    }
+    return STATUS_OK;
+}
+
+void cpu_steps_free(struct steps_scratch *scratch)
+{
+    free(scratch->memory);
+    scratch->memory = NULL;
+    scratch->bytes = 0;
+}
+
+enum status cpu_steps(struct steps_scratch *scratch, const struct layout *layout,
+                      const struct coefficients *args, int nsteps, void *out, const void *in,
+                      const struct box *boxes, int nboxes)
+{
+    const struct steps_pass pass = {layout, args, nsteps, out, in, boxes, nboxes};
+    const struct steps_schedule *schedule =
+        args->kind == KIND_UNIFORM ? &steps_chain : &steps_blocks;
+    const int nthreads = share_is_worthwhile(boxes, nboxes) ? omp_get_max_threads() : 1;
+    struct tile_record *record =
+        nboxes == 1 && args->kind == KIND_UNIFORM
+            ? tile_tuner_find(&scratch->tuner[nsteps], boxes, precision_bytes(layout->precision))
+            : NULL;
+    const int which = record != NULL ? tile_record_choose(record) : 0;
+    const struct steps_choice *choice = &steps_choice[which];
+    const size_t bytes = schedule->memory(&pass, choice, nthreads);
+    const size_t ntaken = (size_t)nthreads * (size_t)nboxes;
+    TRY(scratch_reserve(scratch, bytes * (size_t)nthreads + ntaken * sizeof(struct share_taken)));
+    struct share_taken *taken =
+        (struct share_taken *)((char *)scratch->memory + bytes * (size_t)nthreads);
+    memset(taken, 0, ntaken * sizeof *taken);
+    const double start = clock_seconds();
+#pragma omp parallel num_threads(nthreads)
+    {
+        struct tally tally[STEPS_MOST][FACE_COUNT];
+        for (int s = 0; s < nsteps; s++) {
+            tally_begin(tally[s], &args[s]);
+        }
+        steps_thread(&pass, schedule, choice,
+                     (char *)scratch->memory + bytes * (size_t)omp_get_thread_num(), taken, tally);
+#pragma omp critical(steps_tally)
+        for (int s = 0; s < nsteps; s++) {
+            tally_end(tally[s]);
+        }
+    }
+    if (record != NULL) {
+        tile_record_tell(record, which, clock_seconds() - start);
+    }
+    return STATUS_OK;
+}

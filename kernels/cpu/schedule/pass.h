@@ -1,0 +1,42 @@
+/* A pass of several steps, and the schedules that divide it into tiles. */
+#ifndef ISOTHERM_KERNELS_CPU_SCHEDULE_PASS_H
+#define ISOTHERM_KERNELS_CPU_SCHEDULE_PASS_H
+
+#include "kernels/cpu/kernels_cpu.h"
+#include "kernels/cpu/schedule/tally.h"
+#include "kernels/cpu/schedule/tiling.h"
+
+/* The arguments of cpu_steps. */
+struct steps_pass {
+    const struct layout *layout;
+    const struct coefficients *args; /* of each step */
+    int nsteps;
+    void *out;
+    const void *in;
+    const struct box *boxes;
+    int nboxes;
+};
+
+/* How a box is divided: one of the tuner's choices (tile_tuner.h). */
+struct steps_choice {
+    int64_t level_bytes; /* of the planes of all levels of a tile, in the L2 cache */
+    int64_t piece_bytes; /* of a row, of which a few stay in the L1 cache */
+};
+
+struct steps_schedule {
+    struct tiling (*tiling)(const struct steps_pass *pass, const struct box *box,
+                            const struct steps_choice *choice, int nthreads);
+    /* Of one thread, in bytes: a multiple of a line. */
+    size_t (*memory)(const struct steps_pass *pass, const struct steps_choice *choice,
+                     int nthreads);
+    void (*tile)(const struct steps_pass *pass, const struct box *tile,
+                 const struct steps_choice *choice, void *memory,
+                 struct tally (*tally)[FACE_COUNT]);
+};
+extern const struct steps_schedule steps_chain;  /* uniform */
+extern const struct steps_schedule steps_blocks; /* any other kind */
+
+/* The cells that are known `rest` cells around `box`: not those beyond closed faces. */
+struct box steps_level(const struct steps_pass *pass, const struct box *box, int rest);
+
+#endif

@@ -1,0 +1,41 @@
+/* The threads of a step kernel, and their face sums. */
+#ifndef ISOTHERM_KERNELS_CPU_SCHEDULE_THREADS_H
+#define ISOTHERM_KERNELS_CPU_SCHEDULE_THREADS_H
+
+#include "kernels/cpu/kernels_cpu.h"
+#include "kernels/cpu/schedule/share.h"
+#include "kernels/cpu/schedule/tally.h"
+
+/* One step. */
+struct step_call {
+    const struct layout *layout;
+    const struct coefficients *args;
+    void *out;
+    const void *in;
+    const struct box *boxes;
+    int nboxes;
+    int64_t tile_bytes;        /* of input in a plane of a tile */
+    struct share_taken *taken; /* of each thread; NULL: shares are fixed */
+};
+
+/* The part of a thread; `tally`: its own, one per face. */
+typedef void thread_function(const struct step_call *call, struct tally *tally);
+
+void step_parallel(thread_function *thread, const struct step_call *call);
+
+/* How a kind of coefficients is advanced. */
+struct step_kind {
+    void (*step)(struct tile_tuner *tuner, struct step_call *call); /* `tuner` may be NULL */
+    /* One step of a part of a pass, by one thread, without streaming stores: the cells of all
+     * boxes, which may lie in the halo. */
+    thread_function *part;
+};
+extern const struct step_kind step_uniform, step_classes, step_enthalpy, step_high_order;
+extern const struct step_kind *const step_kinds[KIND_COUNT];
+
+/* By the ways and tiles that `tuner` chooses; NULL, or where it does not know the boxes: the first.
+ * cell_bytes: of all that a cell brings. */
+void step_tuned(struct tile_tuner *tuner, thread_function *const threads[TILE_WAY_COUNT],
+                size_t cell_bytes, struct step_call *call);
+
+#endif
