@@ -9,15 +9,19 @@
 #include "kernels/heat_cell.h"
 #include "kernels/hip/launch.h"
 
+/* The sums over closed faces before one step. */
+struct face_sums {
+    bool sums;                         /* any of these: */
+    struct exact_sum *sum[FACE_COUNT]; /* not NULL: closed, and its inside cells are summed */
+    struct hip_scratch *scratch;
+};
+
 /* The coefficients of one step, by value to the kernel. */
-template <typename REAL> struct rules {
+template <typename REAL> struct rules : face_sums {
     REAL r[AXIS_COUNT];
     REAL a[FACE_COUNT];
     REAL b[FACE_COUNT];
     bool closed[FACE_COUNT];
-    bool sums;                         /* any of these: */
-    struct exact_sum *sum[FACE_COUNT]; /* not NULL: closed, and its inside cells are summed */
-    struct hip_scratch *scratch;
 };
 
 /* A field by its cell (0, 0, 0). */
@@ -33,10 +37,22 @@ template <typename REAL> struct grid_view {
     }
 };
 
+static inline face_sums face_sums_of(const struct coefficients *args, struct hip_scratch *d_scratch)
+{
+    face_sums sums = {};
+    for (int face = 0; face < FACE_COUNT; face++) {
+        sums.sum[face] = args->closed[face] ? args->d_face_sum[face] : nullptr;
+        sums.sums = sums.sums || sums.sum[face] != nullptr;
+    }
+    sums.scratch = d_scratch;
+    return sums;
+}
+
 template <typename REAL>
 static rules<REAL> rules_of(const struct coefficients *args, struct hip_scratch *d_scratch)
 {
     rules<REAL> rules = {};
+    static_cast<face_sums &>(rules) = face_sums_of(args, d_scratch);
     for (int axis = 0; axis < AXIS_COUNT; axis++) {
         rules.r[axis] = (REAL)args->r[axis];
     }
@@ -44,10 +60,7 @@ static rules<REAL> rules_of(const struct coefficients *args, struct hip_scratch 
         rules.a[face] = (REAL)args->a[face];
         rules.b[face] = (REAL)args->b[face];
         rules.closed[face] = args->closed[face];
-        rules.sum[face] = args->closed[face] ? args->d_face_sum[face] : nullptr;
-        rules.sums = rules.sums || rules.sum[face] != nullptr;
     }
-    rules.scratch = d_scratch;
     return rules;
 }
 
@@ -63,6 +76,25 @@ static grid_view<REAL> view_of(const struct layout *layout, void *d_out, const v
         view.cells[axis] = layout->cells[axis];
     }
     return view;
+}
+
+/* The neighbours of a cell of the field; `closed` faces that it lies on: set `on`, and the cell
+ * itself stands for its neighbour. */
+template <typename REAL>
+static __device__ __forceinline__ void read_around(const grid_view<REAL> &view,
+                                                   const bool (&closed)[FACE_COUNT],
+                                                   const int64_t (&cell)[AXIS_COUNT],
+                                                   bool (&on)[FACE_COUNT], REAL (&n)[FACE_COUNT])
+{
+    const int64_t stride[AXIS_COUNT] = {1, view.pitch_y, view.pitch_z};
+    const REAL *const c = view.in + view.at(cell[0], cell[1], cell[2]);
+#pragma unroll
+    for (int face = 0; face < FACE_COUNT; face++) {
+        const int axis = face / 2;
+        const bool min = face % 2 == 0;
+        on[face] = closed[face] && cell[axis] == (min ? 0 : view.cells[axis] - 1);
+        n[face] = c[on[face] ? 0 : min ? -stride[axis] : stride[axis]];
+    }
 }
 
 static __device__ __forceinline__ double heat_cell(double c, double xm, double xp, double ym,
@@ -220,22 +252,20 @@ static __device__ __forceinline__ void face_sum_normalise(struct exact_sum *sum)
     }
 }
 
-template <typename REAL>
-static __device__ __forceinline__ void normalise_face_sums(const rules<REAL> &rules)
+static __device__ __forceinline__ void normalise_face_sums(const face_sums &sums)
 {
     for (int face = 0; face < FACE_COUNT; face++) {
-        if (rules.sum[face] != nullptr) {
-            face_sum_normalise(rules.sum[face]);
+        if (sums.sum[face] != nullptr) {
+            face_sum_normalise(sums.sum[face]);
         }
     }
 }
 
 /* The end of a step kernel. All threads of all blocks call. */
-template <typename REAL>
-static __device__ __forceinline__ void finish_face_sums(const rules<REAL> &rules)
+static __device__ __forceinline__ void finish_face_sums(const face_sums &sums)
 {
-    if (rules.sums && is_last_block(rules.scratch)) {
-        normalise_face_sums(rules);
+    if (sums.sums && is_last_block(sums.scratch)) {
+        normalise_face_sums(sums);
     }
 }
 

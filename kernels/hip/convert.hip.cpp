@@ -1,6 +1,6 @@
 /* Conversions between enthalpy and temperature where properties depend on temperature, and the
  * liquid fraction. */
-#include "kernels/hip/nonlinear.h"
+#include "kernels/hip/kind/enthalpy.h"
 
 enum { CONVERT_THREADS = 256, MOST_BLOCKS = 1 << 20 };
 

@@ -1,7 +1,7 @@
 /* Samples of a field: single cells, derived fields, and the heat flux. One thread per cell: these
  * run rarely. */
 /* first: it defines KERNEL_INLINE */
-#include "kernels/hip/nonlinear.h"
+#include "kernels/hip/kind/enthalpy.h"
 
 #include "kernels/derived_cell.h"
 
@@ -122,31 +122,36 @@ static __global__ __launch_bounds__(THREADS) void flux_cells(const struct layout
     }
 }
 
-/* A cell, its neighbours and g; of an enthalpy the differences to a cell of 0 K. */
+/* The conductances g between a cell, which is returned, and its neighbours; of an enthalpy, n
+ * becomes the differences to a cell of 0 K. */
 template <typename REAL>
-static __device__ double around(const grid_view<REAL> &view, unsigned closed, const medium<REAL> &m,
-                                const int64_t (&cell)[AXIS_COUNT], REAL (&n)[FACE_COUNT],
+static __device__ double around(const classes<REAL, 1> &kind, const class_place &place,
+                                const bool (&on)[FACE_COUNT], REAL c, REAL (&n)[FACE_COUNT],
                                 REAL (&g)[FACE_COUNT])
 {
-    return (double)medium_neighbours(view, closed, m, cell, n, g, [](int, REAL) {});
+    for (int face = 0; face < FACE_COUNT; face++) {
+        n[face] = on[face] ? kind.beyond(0, place, face, c) : n[face];
+    }
+    conduct_around(kind.of, place, g);
+    return (double)c;
 }
 
 template <typename REAL>
-static __device__ double around(const grid_view<REAL> &view, unsigned closed,
-                                const nonlinear<REAL> &m, const int64_t (&cell)[AXIS_COUNT],
-                                REAL (&n)[FACE_COUNT], REAL (&g)[FACE_COUNT])
+static __device__ double around(const enthalpy<REAL, 1, false> &kind, const class_place &place,
+                                const bool (&on)[FACE_COUNT], REAL c, REAL (&n)[FACE_COUNT],
+                                REAL (&g)[FACE_COUNT])
 {
-    nonlinear_around(view, closed, m, cell, g, n, [](int, REAL, REAL) {});
+    nonlinear_around(kind.of, place, on, c, n, g, n, [](int, double) {});
     return 0;
 }
 
 /* The same in a medium of classes. `flux` points to cell (0, 0, 0). */
-template <typename REAL, typename MEDIUM>
+template <typename REAL, typename KIND>
 static __global__ __launch_bounds__(THREADS) void flux_medium(const grid_view<REAL> view,
-                                                              const unsigned closed, const MEDIUM m,
-                                                              const double sx, const double sy,
-                                                              const double sz, double *flux,
-                                                              int64_t pitch_y, int64_t pitch_z)
+                                                              const KIND kind, const double sx,
+                                                              const double sy, const double sz,
+                                                              double *flux, int64_t pitch_y,
+                                                              int64_t pitch_z)
 {
     const int64_t at = (int64_t)blockIdx.x * THREADS + threadIdx.x;
     const int64_t row = at / view.cells[0];
@@ -155,29 +160,27 @@ static __global__ __launch_bounds__(THREADS) void flux_medium(const grid_view<RE
     }
     const int64_t cell[AXIS_COUNT] = {at - row * view.cells[0], row % view.cells[1],
                                       row / view.cells[1]};
+    bool on[FACE_COUNT];
     REAL n[FACE_COUNT];
     REAL g[FACE_COUNT];
-    const double c = around(view, closed, m, cell, n, g);
+    read_around(view, kind.closed, cell, on, n);
+    const double c = around(kind, kind.at(cell[0], cell[1], cell[2]), on,
+                            view.in[view.at(cell[0], cell[1], cell[2])], n, g);
     flux[cell[0] + cell[1] * pitch_y + cell[2] * pitch_z] = derived_square(
         derived_flux_between(c, (double)n[0], (double)n[1], (double)g[0], (double)g[1], sx),
         derived_flux_between(c, (double)n[2], (double)n[3], (double)g[2], (double)g[3], sy),
         derived_flux_between(c, (double)n[4], (double)n[5], (double)g[4], (double)g[5], sz));
 }
 
-template <typename REAL, typename MEDIUM>
+template <typename REAL, typename KIND>
 static void launch_medium(hipStream_t stream, const struct layout *layout,
-                          const struct layout *kept, const struct flux_args *args, const MEDIUM &m,
+                          const struct layout *kept, const struct flux_args *args, const KIND &kind,
                           const void *d_field, double *d_flux)
 {
-    unsigned closed = 0;
-    for (int face = 0; face < FACE_COUNT; face++) {
-        closed |= args->closed[face] ? 1U << face : 0U;
-    }
     const int64_t cells = layout->cells[AXIS_X] * layout->cells[AXIS_Y] * layout->cells[AXIS_Z];
     flux_medium<<<(unsigned)((cells + THREADS - 1) / THREADS), THREADS, 0, stream>>>(
-        view_of<REAL>(layout, nullptr, d_field), closed, m, args->scale[AXIS_X],
-        args->scale[AXIS_Y], args->scale[AXIS_Z], d_flux + kept->origin, kept->pitch_y,
-        kept->pitch_z);
+        view_of<REAL>(layout, nullptr, d_field), kind, args->scale[AXIS_X], args->scale[AXIS_Y],
+        args->scale[AXIS_Z], d_flux + kept->origin, kept->pitch_y, kept->pitch_z);
 }
 
 template <typename REAL>
@@ -185,15 +188,20 @@ static hipError_t launch_flux(hipStream_t stream, const struct layout *layout,
                               const struct layout *kept, const struct flux_args *args,
                               const void *d_field, double *d_flux)
 {
-    const REAL *field = static_cast<const REAL *>(d_field);
-    if (args->medium != nullptr && args->medium->nsegments > 0) {
-        launch_medium<REAL>(stream, layout, kept, args, nonlinear_of<REAL>(args->medium), d_field,
-                            d_flux);
-    } else if (args->medium != nullptr) {
-        launch_medium<REAL>(stream, layout, kept, args, medium_of<REAL>(args->medium), d_field,
+    struct coefficients around = {};
+    for (int face = 0; face < FACE_COUNT; face++) {
+        around.closed[face] = args->closed[face];
+    }
+    coefficients_set_medium(&around, args->medium);
+    if (around.kind == KIND_ENTHALPY) {
+        launch_medium<REAL>(stream, layout, kept, args, enthalpy_of<REAL, 1, false>(&around),
+                            d_field, d_flux);
+    } else if (around.kind == KIND_CLASSES) {
+        launch_medium<REAL>(stream, layout, kept, args, classes_of<REAL, 1>(&around), d_field,
                             d_flux);
     } else {
-        flux_cells<<<row_grid(layout), THREADS, 0, stream>>>(*layout, *kept, *args, field, d_flux);
+        flux_cells<<<row_grid(layout), THREADS, 0, stream>>>(
+            *layout, *kept, *args, static_cast<const REAL *>(d_field), d_flux);
     }
     return hipGetLastError();
 }

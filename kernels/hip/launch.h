@@ -76,7 +76,7 @@ bool hip_step_nonlinear_takes(const struct device_medium *medium, const struct b
 /* After it, which calls this: the cells beside those of other curves, in a box without cells on
  * closed faces. */
 hipError_t hip_launch_step_odd(hipStream_t stream, const struct layout *layout,
-                               const struct device_medium *medium, void *d_out, const void *d_in,
+                               const struct coefficients *args, void *d_out, const void *d_in,
                                const struct box *box);
 bool hip_step_staged_is_built(void);
 bool hip_step_staged_takes(const struct layout *layout, const struct box *box);
@@ -98,8 +98,11 @@ hipError_t hip_launch_radius_rest(hipStream_t stream, struct hip_scratch *d_scra
                                   void *d_out, const void *d_in, const struct box *box,
                                   const struct box *rim, int nrim);
 
-/* Several steps in a pass; see steps.h. */
-enum { HIP_STEPS_MOST = 4 };
+/* Several steps in a pass. */
+enum {
+    HIP_STEPS_MOST = 4,    /* in a uniform medium */
+    HIP_STEPS_OF_MEDIA = 3 /* of classes and enthalpies: the memory of a block on gfx90a */
+};
 /* Optional results of a pass, for kernels that support them. */
 struct hip_steps_besides {
     struct hip_scratch *d_scratch;
@@ -109,13 +112,13 @@ struct hip_steps_besides {
     bool summarised;
     bool summed; /* the sums over closed faces before each step */
 };
-/* One box that is not empty, 2 to HIP_STEPS_MOST steps, a uniform medium. */
+/* One box that is not empty, 2 or more steps. */
 typedef hipError_t hip_steps_launcher(hipStream_t stream, const struct layout *layout,
                                       const struct coefficients *args, int nsteps, void *d_out,
                                       const void *d_in, const struct box *box,
                                       struct hip_steps_besides *besides);
-hip_steps_launcher hip_launch_steps_tile; /* any box */
-/* With planes of tiles staged in shared memory, of 2, 3 and 4 steps; where
+hip_steps_launcher hip_launch_steps_tile; /* any box, and any kind but high order */
+/* In a uniform medium with planes of tiles staged in shared memory, of 2, 3 and 4 steps; where
  * hip_step_staged_is_built. */
 hip_steps_launcher hip_launch_steps_staged_2;
 hip_steps_launcher hip_launch_steps_staged_3;

@@ -3,7 +3,7 @@
 #ifndef ISOTHERM_KERNELS_HIP_NONLINEAR_TILE_H
 #define ISOTHERM_KERNELS_HIP_NONLINEAR_TILE_H
 
-#include "kernels/hip/nonlinear.h"
+#include "kernels/hip/kind/enthalpy.h"
 
 /* What the medium needs: nothing of cells; their sources; their curves, in shared memory; the same,
  * in the table. */

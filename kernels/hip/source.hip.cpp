@@ -1,7 +1,7 @@
 /* Heat sources that no class has: moving ones, and those of a file, one thread per cell; and the
  * sum of perfusion. */
 /* first: it defines KERNEL_INLINE */
-#include "kernels/hip/nonlinear.h"
+#include "kernels/hip/kind/enthalpy.h"
 
 #include "kernels/source_cell.h"
 

@@ -2,7 +2,7 @@
 #ifndef ISOTHERM_KERNELS_HIP_STAGED_CLOSERS_H
 #define ISOTHERM_KERNELS_HIP_STAGED_CLOSERS_H
 
-#include "kernels/hip/medium.h"
+#include "kernels/hip/kind/classes.h"
 #include "kernels/hip/staged_ring.h"
 
 #if ARCH_HAS_TILE_COPY

@@ -7,7 +7,7 @@
 #ifndef ISOTHERM_KERNELS_HIP_STAGED_MEDIUM_H
 #define ISOTHERM_KERNELS_HIP_STAGED_MEDIUM_H
 
-#include "kernels/hip/medium.h"
+#include "kernels/hip/kind/classes.h"
 #include "kernels/hip/staged_closers.h"
 #include "kernels/hip/staged_workers.h"
 

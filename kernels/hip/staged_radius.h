@@ -2,7 +2,7 @@
 #ifndef ISOTHERM_KERNELS_HIP_STAGED_RADIUS_H
 #define ISOTHERM_KERNELS_HIP_STAGED_RADIUS_H
 
-#include "kernels/hip/radius.h"
+#include "kernels/hip/kind/high_order.h"
 #include "kernels/hip/staged_workers.h"
 
 #if ARCH_HAS_TILE_COPY

@@ -33,7 +33,8 @@ static enum status run_cells(const struct step_call *call, const struct box *box
 
 typedef struct step_choice choose_function(const struct device *device, const struct layout *layout,
                                            const struct box *box);
-static struct step_choice choose_medium(const struct step_call *call, const struct box *box);
+static struct step_choice choose_kind(const struct step_call *call, choose_function *choose,
+                                      const struct box *box);
 
 enum { BOXES_AT_ONCE = 16 };
 
@@ -43,10 +44,7 @@ static enum status step_with(const struct step_call *call, choose_function *choo
     struct box left[BOXES_AT_ONCE];
     int nleft = 0;
     for (int b = 0; b < nboxes; b++) {
-        const struct step_choice choice =
-            coefficients_medium(call->args) != NULL
-                ? choose_medium(call, &boxes[b])
-                : choose(call->queue->device, call->layout, &boxes[b]);
+        const struct step_choice choice = choose_kind(call, choose, &boxes[b]);
         if (choice.launch != NULL) {
             TRY(run_step(call, &choice, &boxes[b]));
             continue;
@@ -205,20 +203,32 @@ static struct step_choice choose_production(const struct device *device,
     return choice;
 }
 
-/* In a medium of classes, whatever the variant; as staged_by_rule. */
-static struct step_choice choose_medium(const struct step_call *call, const struct box *box)
+/* In a medium of classes; as staged_by_rule. */
+static struct step_choice choose_classes(const struct step_call *call, choose_function *choose,
+                                         const struct box *box)
 {
     const int64_t cache_bytes = (int64_t)40 << 20;
     const int64_t bytes = box_cells(box) * (int64_t)precision_bytes(call->layout->precision);
+    if (choose == choose_cell || choose == choose_march) {
+        return choose(call->queue->device, call->layout, box);
+    }
+    if (!hip_step_staged_takes(call->layout, box) || !hip_step_medium_takes(&call->args->medium)) {
+        return choose_plain(call->queue->device, call->layout, box);
+    }
+    return (struct step_choice){.launch = bytes < cache_bytes ? hip_launch_step_medium_free
+                                                              : hip_launch_step_medium_deep};
+}
+
+/* In a medium of any kind; that of an enthalpy has the same kernels in every variant. */
+static struct step_choice choose_kind(const struct step_call *call, choose_function *choose,
+                                      const struct box *box)
+{
     if (call->args->kind == KIND_ENTHALPY) {
         const bool takes = hip_step_nonlinear_takes(&call->args->medium, box);
         return (struct step_choice){.launch = takes ? hip_launch_step_nonlinear : NULL};
     }
-    if (!hip_step_staged_takes(call->layout, box) || !hip_step_medium_takes(&call->args->medium)) {
-        return (struct step_choice){.launch = NULL};
-    }
-    return (struct step_choice){.launch = bytes < cache_bytes ? hip_launch_step_medium_free
-                                                              : hip_launch_step_medium_deep};
+    return call->args->kind == KIND_CLASSES ? choose_classes(call, choose, box)
+                                            : choose(call->queue->device, call->layout, box);
 }
 
 #define DEFINE_STEP(name, about)                                                                   \

@@ -337,9 +337,10 @@ static struct box inner_box(const struct layout *layout, const struct coefficien
 
 template <typename REAL>
 static hipError_t launch(hipStream_t stream, const struct layout *layout,
-                         const struct device_medium *medium, void *d_out, const void *d_in,
+                         const struct coefficients *args, void *d_out, const void *d_in,
                          const struct box *box, const struct hip_launch_shape *shape)
 {
+    const struct device_medium *medium = &args->medium;
     const int64_t n = vec16<REAL>::N;
     const struct plan plan = {*box, box->lo[0] / n * n, shape->depth};
     const grid_view<REAL> view = view_of<REAL>(layout, d_out, d_in);
@@ -357,7 +358,7 @@ static hipError_t launch(hipStream_t stream, const struct layout *layout,
         : medium->perfused ? LAUNCH_KIND(FAR_CURVES, true)
                            : LAUNCH_KIND(FAR_CURVES, false);
 #undef LAUNCH_KIND
-    return error == hipSuccess ? hip_launch_step_odd(stream, layout, medium, d_out, d_in, box)
+    return error == hipSuccess ? hip_launch_step_odd(stream, layout, args, d_out, d_in, box)
                                : error;
 }
 
@@ -381,10 +382,9 @@ hipError_t hip_launch_step_nonlinear(hipStream_t stream, struct hip_scratch *d_s
     struct box slabs[FACE_COUNT];
     int nslabs;
     const struct box inner = inner_box(layout, args, box, slabs, &nslabs);
-    const hipError_t error =
-        layout->precision == PRECISION_FLOAT64
-            ? launch<double>(stream, layout, &args->medium, d_out, d_in, &inner, shape)
-            : launch<float>(stream, layout, &args->medium, d_out, d_in, &inner, shape);
+    const hipError_t error = layout->precision == PRECISION_FLOAT64
+                                 ? launch<double>(stream, layout, args, d_out, d_in, &inner, shape)
+                                 : launch<float>(stream, layout, args, d_out, d_in, &inner, shape);
     return error != hipSuccess || nslabs == 0
                ? error
                : hip_launch_step_cell(stream, d_scratch, layout, args, d_out, d_in, slabs, nslabs);

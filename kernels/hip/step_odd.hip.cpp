@@ -1,6 +1,6 @@
 /* The step of odd cells where properties depend on temperature: those that do not conduct to all
  * their neighbours by one curve, since a neighbour is of another class, or by contacts. */
-#include "kernels/hip/nonlinear.h"
+#include "kernels/hip/kind/enthalpy.h"
 
 /* A thread looks at the classes of ODD_CELLS cells of a row, a piece; the blocks take turns. Odd
  * cells lie in planes, and rows often have a power of 2 of pieces: an odd number of blocks shares
@@ -17,22 +17,6 @@ static __device__ __forceinline__ bool conducts_by_curve(const nonlinear<REAL> &
                    m.of.table[medium_g_at(m.of.n, axis, of_class, of_class)] == NONLINEAR_ONE_CURVE;
     }
     return conducts;
-}
-
-template <typename REAL>
-static __device__ __forceinline__ void advance_one(const grid_view<REAL> &view,
-                                                   const nonlinear<REAL> &m,
-                                                   const int64_t (&cell)[AXIS_COUNT])
-{
-    const int of_class = m.class_at(cell[0], cell[1], cell[2]);
-    const int64_t at = view.at(cell[0], cell[1], cell[2]);
-    REAL g[FACE_COUNT];
-    REAL d[FACE_COUNT];
-    const nonlinear_value<REAL> own =
-        nonlinear_around(view, 0, m, cell, g, d, [](int, REAL, REAL) {});
-    view.out[at] = nonlinear_cell(m.numbers() + NONLINEAR_NUMBERS * of_class,
-                                  m.of.table[medium_cell_at(of_class) + 1], view.in[at],
-                                  own.temperature, g, d);
 }
 
 /* The first cell of a piece of a row: they are in row-major order. */
@@ -72,20 +56,20 @@ static __device__ __forceinline__ unsigned odd_cells(const nonlinear<REAL> &m,
 /* Of a list of cells, each `piece * ODD_CELLS + i`. */
 template <typename REAL>
 static __device__ __forceinline__ void advance_listed(const grid_view<REAL> &view,
-                                                      const nonlinear<REAL> &m,
+                                                      const enthalpy<REAL, 1, false> &kind,
                                                       const struct box &box, unsigned pieces_x,
                                                       uint64_t listed)
 {
     int64_t cell[AXIS_COUNT];
     piece_of(box, pieces_x, (unsigned)(listed / ODD_CELLS), cell);
     cell[0] += (int64_t)(listed % ODD_CELLS);
-    advance_one(view, m, cell);
+    advance_in(view, kind, cell, [](int, double) {});
 }
 
 /* The cells that a block finds wait in its list until there is one for each thread. */
 template <typename REAL>
 static __global__ __launch_bounds__(ODD_THREADS) void step_odd(const grid_view<REAL> view,
-                                                               const nonlinear<REAL> m,
+                                                               const enthalpy<REAL, 1, false> kind,
                                                                const struct box box,
                                                                unsigned pieces_x, unsigned pieces)
 {
@@ -93,6 +77,7 @@ static __global__ __launch_bounds__(ODD_THREADS) void step_odd(const grid_view<R
     __shared__ bool odd_classes; /* is any? */
     __shared__ unsigned found;
     __shared__ uint64_t list[ODD_MOST + ODD_THREADS];
+    const nonlinear<REAL> &m = kind.of;
     const unsigned stride = gridDim.x * ODD_THREADS;
     unsigned piece = blockIdx.x * ODD_THREADS + threadIdx.x;
     const auto read = [&](unsigned of) {
@@ -134,7 +119,7 @@ static __global__ __launch_bounds__(ODD_THREADS) void step_odd(const grid_view<R
         if (waiting >= ODD_THREADS) {
             while (waiting >= ODD_THREADS) {
                 waiting -= ODD_THREADS;
-                advance_listed(view, m, box, pieces_x, list[waiting + threadIdx.x]);
+                advance_listed(view, kind, box, pieces_x, list[waiting + threadIdx.x]);
             }
             if (threadIdx.x == 0) {
                 found = waiting;
@@ -143,29 +128,33 @@ static __global__ __launch_bounds__(ODD_THREADS) void step_odd(const grid_view<R
         }
     }
     if (threadIdx.x < waiting) {
-        advance_listed(view, m, box, pieces_x, list[threadIdx.x]);
+        advance_listed(view, kind, box, pieces_x, list[threadIdx.x]);
     }
 }
 
 template <typename REAL>
 static hipError_t launch(hipStream_t stream, const struct layout *layout,
-                         const struct device_medium *medium, void *d_out, const void *d_in,
+                         const struct coefficients *args, void *d_out, const void *d_in,
                          const struct box *box)
 {
+    enthalpy<REAL, 1, false> kind = enthalpy_of<REAL, 1, false>(args);
+    for (bool &closed : kind.closed) { /* the box has no cells there */
+        closed = false;
+    }
     const int64_t pieces_x = (box->hi[0] - 1) / ODD_CELLS - box->lo[0] / ODD_CELLS + 1;
     const int64_t pieces = pieces_x * (box->hi[1] - box->lo[1]) * (box->hi[2] - box->lo[2]);
     const int64_t blocks = pieces / (2 * ODD_THREADS) | 1;
     step_odd<REAL><<<(unsigned)(blocks < ODD_BLOCKS ? blocks : (int64_t)ODD_BLOCKS), ODD_THREADS, 0,
-                     stream>>>(view_of<REAL>(layout, d_out, d_in), nonlinear_of<REAL>(medium), *box,
-                               (unsigned)pieces_x, (unsigned)pieces);
+                     stream>>>(view_of<REAL>(layout, d_out, d_in), kind, *box, (unsigned)pieces_x,
+                               (unsigned)pieces);
     return hipGetLastError();
 }
 
 hipError_t hip_launch_step_odd(hipStream_t stream, const struct layout *layout,
-                               const struct device_medium *medium, void *d_out, const void *d_in,
+                               const struct coefficients *args, void *d_out, const void *d_in,
                                const struct box *box)
 {
     return layout->precision == PRECISION_FLOAT64
-               ? launch<double>(stream, layout, medium, d_out, d_in, box)
-               : launch<float>(stream, layout, medium, d_out, d_in, box);
+               ? launch<double>(stream, layout, args, d_out, d_in, box)
+               : launch<float>(stream, layout, args, d_out, d_in, box);
 }

@@ -5,7 +5,7 @@
  * and y come from the caches. Rows and planes next to closed faces of y and z are left to
  * step_radius_rest, one thread per cell, which also adds the inward flux of the closed faces; cells
  * next to those of x get their own row of weights. */
-#include "kernels/hip/radius.h"
+#include "kernels/hip/kind/high_order.h"
 
 enum { THREADS = 256 };
 

@@ -23,7 +23,8 @@ static bool staged_takes(const struct layout *layout, const struct coefficients 
     const int64_t before_x = layout->origin - layout->halo[AXIS_Y] * layout->pitch_y -
                              layout->halo[AXIS_Z] * layout->pitch_z;
     const bool y_both = args->closed[FACE_Y_MIN] && args->closed[FACE_Y_MAX];
-    return hip_step_staged_is_built() && is_aligned(layout, d_out, d_in) && before_x >= BEFORE_X &&
+    return args->kind == KIND_UNIFORM && hip_step_staged_is_built() &&
+           is_aligned(layout, d_out, d_in) && before_x >= BEFORE_X &&
            layout->pitch_y < INT32_MAX / 2 && rows < INT32_MAX / 2 &&
            layout->cells[AXIS_Z] <= UINT16_MAX &&
            (rows + 2 * TILE_Y) * layout->pitch_y * bytes < UINT32_MAX &&

@@ -11,7 +11,7 @@
 
 template <typename S> struct deep_work {
     typedef typename S::REAL REAL;
-    pass<REAL, S::T> p;
+    uniform<REAL, S::T> p;
     REAL *out;      /* the cell where the first tile begins, in plane 0 */
     const REAL *in; /* cell (0, 0, 0) */
     int pitch_y;

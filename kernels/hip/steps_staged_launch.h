@@ -130,7 +130,7 @@ static hipError_t launch_list(hipStream_t stream, const struct layout *layout,
     list_box(w.sums, layout, box);
     list_strips(w.sums, S::T);
     besides->summed = true;
-    w.p = pass_of<REAL, S::T>(args);
+    w.p = uniform_of<REAL, S::T>(args);
     w.pitch_y = (int)layout->pitch_y;
     w.pitch_z = layout->pitch_z;
     w.out = static_cast<REAL *>(d_out) + layout->origin + w.list.y.first * layout->pitch_y +

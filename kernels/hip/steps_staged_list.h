@@ -3,7 +3,7 @@
 #ifndef ISOTHERM_KERNELS_HIP_STEPS_STAGED_LIST_H
 #define ISOTHERM_KERNELS_HIP_STEPS_STAGED_LIST_H
 
-#include "kernels/hip/steps.h"
+#include "kernels/hip/kind/uniform.h"
 
 #if ARCH_HAS_TILE_COPY
 

@@ -16,7 +16,7 @@
 #ifndef ISOTHERM_KERNELS_HIP_STEPS_SUMS_H
 #define ISOTHERM_KERNELS_HIP_STEPS_SUMS_H
 
-#include "kernels/hip/steps.h"
+#include "kernels/hip/kind/uniform.h"
 
 /* Strips as long as leave this many, about as many waves as take them; but not shorter. */
 enum { STRIPS_WANTED = 2000, ROWS_LEAST = 8, ROWS_MOST = 512 };
@@ -51,7 +51,7 @@ static __host__ __device__ int divide_up(int cells, int by)
 
 /* Whether cell `i` of an axis lies on that closed face. */
 template <typename REAL, int T>
-static __device__ __forceinline__ bool is_on(const grid_view<REAL> &view, const pass<REAL, T> &p,
+static __device__ __forceinline__ bool is_on(const grid_view<REAL> &view, const uniform<REAL, T> &p,
                                              int face, int i)
 {
     return p.closed[face] && i == (face % 2 == 0 ? 0 : (int)view.cells[face / 2] - 1);
@@ -128,7 +128,7 @@ template <int N, typename REAL, int T, typename MEMORY> struct face_strip {
     typedef REAL levels[T][T]; /* level l, layer d from the face inwards */
 
     const grid_view<REAL> &view;
-    const pass<REAL, T> &p;
+    const uniform<REAL, T> &p;
     MEMORY &memory;
     int face, v_begin, v_end;
     const REAL *first = nullptr; /* of this lane, in row 0 */
@@ -258,7 +258,7 @@ template <int N, typename REAL, int T, typename MEMORY> struct face_strip {
 /* The sums of strip `number` of a rectangle, on a face of axis N. */
 template <int N, typename REAL, int T, typename MEMORY>
 static __device__ __forceinline__ void sum_strip(const grid_view<REAL> &view,
-                                                 const pass<REAL, T> &p, const rectangle &r,
+                                                 const uniform<REAL, T> &p, const rectangle &r,
                                                  int number, int v_begin, int v_end, MEMORY &memory)
 {
     typedef face_strip<N, REAL, T, MEMORY> strip;
@@ -319,7 +319,7 @@ static __device__ __forceinline__ void add_strip(const LIST &list, int face,
  * normalised afterwards. All threads of all blocks call. */
 template <typename REAL, int T, typename LIST, int THREADS>
 static __device__ __forceinline__ void sum_strips(const grid_view<REAL> &view,
-                                                  const pass<REAL, T> &p, const LIST &list,
+                                                  const uniform<REAL, T> &p, const LIST &list,
                                                   struct hip_scratch *scratch,
                                                   sums_memory<T, THREADS> &memory)
 {

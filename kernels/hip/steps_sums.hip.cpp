@@ -9,7 +9,7 @@ template <int T> using sums_list = rectangle_list<T, BOXES_PER_LAUNCH * FACE_COU
 /* At least 3 waves a SIMD (gfx90a), of which the shared memory of 4 steps leaves 1. */
 template <typename REAL, int T>
 static __global__ __launch_bounds__(THREADS, 2) void steps_sums(const grid_view<REAL> view,
-                                                                const pass<REAL, T> p,
+                                                                const uniform<REAL, T> p,
                                                                 struct hip_scratch *scratch,
                                                                 const sums_list<T> list)
 {
@@ -34,7 +34,7 @@ static hipError_t launch(hipStream_t stream, struct hip_scratch *d_scratch,
             list_strips(list, T);
             const unsigned blocks = (list.strips + WAVES - 1) / WAVES;
             steps_sums<REAL, T><<<blocks, THREADS, 0, stream>>>(
-                view_of<REAL>(layout, nullptr, d_in), pass_of<REAL, T>(args), d_scratch, list);
+                view_of<REAL>(layout, nullptr, d_in), uniform_of<REAL, T>(args), d_scratch, list);
             const hipError_t error = hipGetLastError();
             if (error != hipSuccess) {
                 return error;

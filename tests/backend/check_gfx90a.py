@@ -26,7 +26,7 @@ LEAST_WAVES = {"step_march": 8, "laplacian_baseline": 8, "laplacian_tiled": 7,
                "xcorr_sw_elementwise": 8, "xcorr_sw_pointwise": 8, "xcorr_vectors": 5,
                "xcorr_window": 5, "diffusion_hw": 8, "diffusion_hw_bounded": 8,
                "diffusion_sw": 8, "diffusion_sw_bounded": 8, "diffusion_march": 6,
-               "mhd_cached": 1, "mhd_shared": 1, "steps_tile": 5, "steps_sums": 3,
+               "mhd_cached": 1, "mhd_shared": 1, "steps_tile": 2, "steps_sums": 3,
                "step_radius_march": 3,
                "jacobi_laplacian": 8, "jacobi_boundary": 8, "jacobi_update_all": 8,
                "jacobi_norm_of": 8}
@@ -38,8 +38,8 @@ OFFLOAD_SCRATCH = "norm_of"
 # Scalar registers that move to lanes of a vector register, not to memory: of step_march only in the
 # variant that sums up closed faces, outside of its loop; of mhd_* the 75 coefficients; of
 # steps_tile and steps_sums those of all levels.
-SCALAR_SPILLS = {"steps_tile": 60, "steps_sums": 300, "step_march": 40, "mhd_cached": 160,
-                 "mhd_shared": 220}
+SCALAR_SPILLS = {"steps_tile": 300, "steps_sums": 300, "step_cell": 4, "step_march": 40,
+                 "mhd_cached": 160, "mhd_shared": 220}
 # Vector registers that move to accumulation registers, not to memory: there is no scratch.
 VECTOR_SPILLS = {"mhd_shared": 6}
 WIDE_LOADS = {"step_march": 4}

@@ -1,8 +1,8 @@
-/* A medium whose properties depend on temperature on the device: see kernels/nonlinear_cell.h. */
-#ifndef ISOTHERM_KERNELS_HIP_NONLINEAR_H
-#define ISOTHERM_KERNELS_HIP_NONLINEAR_H
+/* The kind of a medium whose properties depend on temperature: see kernels/nonlinear_cell.h. */
+#ifndef ISOTHERM_KERNELS_HIP_KIND_ENTHALPY_H
+#define ISOTHERM_KERNELS_HIP_KIND_ENTHALPY_H
 
-#include "kernels/hip/medium.h"
+#include "kernels/hip/kind/classes.h"
 
 #include "kernels/nonlinear_cell.h"
 
@@ -146,57 +146,45 @@ static __device__ __forceinline__ REAL nonlinear_couple(
                              difference);
 }
 
-/* A cell, which is returned, with g and the differences across its faces. closed:
- * bit f for face f; at_closed(face, g, difference) is called for those that the cell lies on. The
- * segments of all seven cells are searched together, which hides the time of each look. */
-template <typename REAL, typename VISIT>
+/* A cell of enthalpy c, whose values are returned, with g and the differences across its faces to
+ * neighbours of enthalpy n. For closed faces that it lies on term(face, x) is called with x of the
+ * face's sum. The segments of all seven cells are searched together, which hides the time of each
+ * look. */
+template <typename REAL, typename TERM>
 static __device__ __forceinline__ nonlinear_value<REAL> nonlinear_around(
-    const grid_view<REAL> &view, unsigned closed, const nonlinear<REAL> &m,
-    const int64_t (&cell)[AXIS_COUNT], REAL (&g)[FACE_COUNT], REAL (&d)[FACE_COUNT],
-    VISIT at_closed)
+    const nonlinear<REAL> &m, const class_place &place, const bool (&on)[FACE_COUNT], REAL c,
+    const REAL (&n)[FACE_COUNT], REAL (&g)[FACE_COUNT], REAL (&d)[FACE_COUNT], const TERM &term)
 {
-    const int64_t at = view.at(cell[0], cell[1], cell[2]);
-    const int64_t stride[AXIS_COUNT] = {1, view.pitch_y, view.pitch_z};
-    const uint8_t *classes =
-        m.of.classes + cell[0] + cell[1] * m.of.pitch_y + cell[2] * m.of.pitch_z;
-    const int64_t class_stride[AXIS_COUNT] = {1, m.of.pitch_y, m.of.pitch_z};
-    const int own_class = *classes & m.of.mask;
+    const int64_t stride[AXIS_COUNT] = {1, m.of.pitch_y, m.of.pitch_z};
+    const int own_class = *place.byte & m.of.mask;
     REAL u[FACE_COUNT + 1]; /* of the neighbours; then of the cell */
     int of_class[FACE_COUNT + 1];
     const REAL *segments[FACE_COUNT + 1];
     int segment[FACE_COUNT + 1];
-    bool closes[FACE_COUNT];
 #pragma unroll
-    for (int n = 0; n <= FACE_COUNT; n++) {
-        const int axis = n < FACE_COUNT ? n / 2 : 0;
-        int sign = n % 2 == 0 ? -1 : 1;
-        if (n == FACE_COUNT) {
-            sign = 0;
-        } else {
-            closes[n] =
-                (closed >> n & 1) != 0 && cell[axis] == (sign < 0 ? 0 : view.cells[axis] - 1);
-            sign = closes[n] ? 0 : sign;
-        }
-        u[n] = view.in[at + sign * stride[axis]];
-        of_class[n] = m.one_curve ? own_class : classes[sign * class_stride[axis]] & m.of.mask;
-        segments[n] = m.segments() + nonlinear_pitch(m.count) * of_class[n];
-        segment[n] = 0;
+    for (int s = 0; s <= FACE_COUNT; s++) {
+        const bool is_cell = s == FACE_COUNT || on[s < FACE_COUNT ? s : 0];
+        const int64_t step = (s % 2 == 0 ? -1 : 1) * stride[s < FACE_COUNT ? s / 2 : 0];
+        u[s] = is_cell ? c : n[s < FACE_COUNT ? s : 0];
+        of_class[s] = m.one_curve ? own_class : place.byte[is_cell ? 0 : step] & m.of.mask;
+        segments[s] = m.segments() + nonlinear_pitch(m.count) * of_class[s];
+        segment[s] = 0;
     }
     for (int half = m.count / 2; half > 0; half /= 2) {
 #pragma unroll
-        for (int n = 0; n <= FACE_COUNT; n++) {
-            segment[n] += u[n] >= segments[n][segment[n] + half] ? half : 0;
+        for (int s = 0; s <= FACE_COUNT; s++) {
+            segment[s] += u[s] >= segments[s][segment[s] + half] ? half : 0;
         }
     }
     const nonlinear_value<REAL> own =
-        nonlinear_in(segments[FACE_COUNT], m.count, segment[FACE_COUNT], u[FACE_COUNT]);
+        nonlinear_in(segments[FACE_COUNT], m.count, segment[FACE_COUNT], c);
 #pragma unroll
     for (int face = 0; face < FACE_COUNT; face++) {
         REAL of_face = 0; /* not g[face] in both branches: the compiler would keep g in memory */
         REAL difference = 0;
-        if (closes[face]) {
-            difference = nonlinear_close(m, face, cell, own_class, own, of_face);
-            at_closed(face, of_face, difference);
+        if (on[face]) {
+            difference = nonlinear_close(m, face, place.cell, own_class, own, of_face);
+            term(face, (double)of_face * (double)difference);
         } else {
             of_face = nonlinear_couple(
                 m, face / 2, own_class, own, of_class[face],
@@ -206,6 +194,105 @@ static __device__ __forceinline__ nonlinear_value<REAL> nonlinear_around(
         d[face] = difference;
     }
     return own;
+}
+
+/* SHARES_THETA: neighbours see theta of a cell, so that each cell is looked up once; in a medium of
+ * one curve. Else they see its enthalpy. */
+template <typename REAL, int T, bool SHARES_THETA> struct enthalpy {
+    typedef class_place place;
+    static constexpr bool IS_EVERYWHERE = false;
+    static constexpr bool SEES_FIELD = !SHARES_THETA;
+
+    nonlinear<REAL> of; /* with the table of level 0 */
+    const REAL *table[T];
+    bool closed[FACE_COUNT];
+
+    __device__ __forceinline__ nonlinear<REAL> level(int l) const
+    {
+        nonlinear<REAL> m = of;
+        m.of.table = table[l];
+        return m;
+    }
+    __device__ __forceinline__ place at(int64_t i, int64_t j, int64_t k) const
+    {
+        return place_in(of.of, i, j, k);
+    }
+    __device__ __forceinline__ place moved(const place &p, int64_t x, int64_t z) const
+    {
+        return place_beside(of.of, p, x, z);
+    }
+    __device__ __forceinline__ const REAL *segments_at(const nonlinear<REAL> &m,
+                                                       const place &p) const
+    {
+        return m.segments() + nonlinear_pitch(m.count) * (*p.byte & m.of.mask);
+    }
+    __device__ __forceinline__ REAL seen(const place &p, REAL u) const
+    {
+        return SHARES_THETA ? nonlinear_theta(segments_at(of, p), of.count, u) : u;
+    }
+
+    template <typename TERM>
+    __device__ __forceinline__ REAL advance(int l, const place &p, const bool (&on)[FACE_COUNT],
+                                            REAL u, REAL own_theta, REAL (&n)[FACE_COUNT],
+                                            const TERM &term) const
+    {
+        const nonlinear<REAL> m = level(l);
+        const int own = *p.byte & m.of.mask;
+        const REAL *numbers = m.numbers() + NONLINEAR_NUMBERS * own;
+        const REAL q = m.of.table[medium_cell_at(own) + 1];
+        REAL g[FACE_COUNT];
+        REAL d[FACE_COUNT];
+        nonlinear_value<REAL> value = {};
+        if (SHARES_THETA) {
+            share_theta(m, p, on, u, own_theta, n, g, d, value, term);
+        } else {
+            value = nonlinear_around(m, p, on, u, n, g, d, term);
+        }
+        return nonlinear_cell(numbers, q, u, value.temperature, g, d);
+    }
+
+    /* g and the differences; and the values of the cell where they are needed. */
+    template <typename TERM>
+    __device__ __forceinline__ void share_theta(const nonlinear<REAL> &m, const place &p,
+                                                const bool (&on)[FACE_COUNT], REAL u,
+                                                REAL own_theta, const REAL (&n)[FACE_COUNT],
+                                                REAL (&g)[FACE_COUNT], REAL (&d)[FACE_COUNT],
+                                                nonlinear_value<REAL> &value,
+                                                const TERM &term) const
+    {
+        const int own = *p.byte & m.of.mask;
+        const REAL *numbers = m.numbers() + NONLINEAR_NUMBERS * own;
+        if (on[0] || on[1] || on[2] || on[3] || on[4] || on[5] ||
+            numbers[NONLINEAR_PERFUSION] != 0) {
+            value = nonlinear_at(segments_at(m, p), m.count, u);
+        }
+#pragma unroll
+        for (int face = 0; face < FACE_COUNT; face++) {
+            if (on[face]) {
+                REAL of_face = 0;
+                d[face] = nonlinear_close(m, face, p.cell, own, value, of_face);
+                g[face] = of_face;
+                term(face, (double)of_face * (double)d[face]);
+            } else {
+                d[face] = n[face] - own_theta;
+                g[face] = numbers[NONLINEAR_R + face / 2];
+            }
+        }
+    }
+};
+
+template <typename REAL, int T, bool SHARES_THETA>
+static enthalpy<REAL, T, SHARES_THETA> enthalpy_of(const struct coefficients *args)
+{
+    enthalpy<REAL, T, SHARES_THETA> kind = {};
+    kind.of = nonlinear_of<REAL>(&args->medium);
+    for (int l = 0; l < T; l++) {
+        kind.table[l] = static_cast<const REAL *>(args[l].medium.d_table);
+    }
+    for (int face = 0; face < FACE_COUNT; face++) {
+        kind.closed[face] = args->closed[face];
+    }
+    return kind;
 }
 
 #endif

@@ -1,0 +1,193 @@
+/* The kind of a medium of classes: see struct device_medium and kernels/medium_cell.h. */
+#ifndef ISOTHERM_KERNELS_HIP_KIND_CLASSES_H
+#define ISOTHERM_KERNELS_HIP_KIND_CLASSES_H
+
+#include "kernels/hip/kind/uniform.h"
+
+/* By value to the kernels. */
+template <typename REAL> struct medium {
+    const uint8_t *classes; /* of cell (0, 0, 0) */
+    int64_t pitch_y, pitch_z;
+    int mask; /* for the classes */
+    int n, nclosures;
+    bool same_axes;
+    const REAL *table;
+    const uint8_t *patch[FACE_COUNT];
+    int64_t patch_pitch[FACE_COUNT];
+    int64_t cells[AXIS_COUNT]; /* of the field */
+};
+
+template <typename REAL> static medium<REAL> medium_of(const struct device_medium *args)
+{
+    medium<REAL> m = {};
+    m.classes = args->d_class + args->layout.origin;
+    m.pitch_y = args->layout.pitch_y;
+    m.pitch_z = args->layout.pitch_z;
+    m.mask = args->mask;
+    m.n = args->nclasses;
+    m.same_axes = args->same_axes;
+    m.nclosures = args->nclosures;
+    m.table = static_cast<const REAL *>(args->d_table);
+    for (int face = 0; face < FACE_COUNT; face++) {
+        m.patch[face] = args->d_patch[face];
+        m.patch_pitch[face] = args->patch_pitch[face];
+    }
+    for (int axis = 0; axis < AXIS_COUNT; axis++) {
+        m.cells[axis] = args->layout.cells[axis];
+    }
+    return m;
+}
+
+static __device__ __forceinline__ double medium_cell(double c, const double (&n)[FACE_COUNT],
+                                                     const double (&g)[FACE_COUNT], double sigma,
+                                                     double q)
+{
+    return medium_cell_float64(c, n[0], n[1], n[2], n[3], n[4], n[5], g[0], g[1], g[2], g[3], g[4],
+                               g[5], sigma, q);
+}
+
+static __device__ __forceinline__ float medium_cell(float c, const float (&n)[FACE_COUNT],
+                                                    const float (&g)[FACE_COUNT], float sigma,
+                                                    float q)
+{
+    return medium_cell_float32(c, n[0], n[1], n[2], n[3], n[4], n[5], g[0], g[1], g[2], g[3], g[4],
+                               g[5], sigma, q);
+}
+
+static __device__ __forceinline__ double medium_outside(double inside, double a, double b, double e)
+{
+    return medium_outside_float64(inside, a, b, e);
+}
+
+static __device__ __forceinline__ float medium_outside(float inside, float a, float b, float e)
+{
+    return medium_outside_float32(inside, a, b, e);
+}
+
+/* The value beyond a closed face of a cell of the field. */
+template <typename REAL>
+static __device__ __forceinline__ REAL medium_beyond(const medium<REAL> &m, int face,
+                                                     const int64_t (&cell)[AXIS_COUNT],
+                                                     int of_class, REAL inside)
+{
+    const int closure =
+        medium_closure(m.patch[face], m.patch_pitch[face], m.n, face, cell, of_class);
+    const REAL *abe = m.table + medium_closure_at(m.n, m.nclosures, face, closure);
+    return medium_outside(inside, abe[0], abe[1], abe[2]);
+}
+
+/* The term of a cell in the sum over a closed face. */
+template <typename REAL>
+static __device__ __forceinline__ double medium_face_term(const medium<REAL> &m, int face,
+                                                          int of_class, REAL outside, REAL inside)
+{
+    const REAL g = m.table[medium_g_at(m.n, face / 2, of_class, of_class)];
+    return (double)g * (double)(REAL)(outside - inside);
+}
+
+/* A cell and its byte in the map of the classes. */
+struct class_place {
+    int64_t cell[AXIS_COUNT];
+    const uint8_t *byte;
+};
+
+template <typename REAL>
+static __device__ __forceinline__ class_place place_in(const medium<REAL> &m, int64_t i, int64_t j,
+                                                       int64_t k)
+{
+    return {{i, j, k}, m.classes + i + j * m.pitch_y + k * m.pitch_z};
+}
+
+template <typename REAL>
+static __device__ __forceinline__ class_place place_beside(const medium<REAL> &m,
+                                                           const class_place &p, int64_t x,
+                                                           int64_t z)
+{
+    return {{p.cell[0] + x, p.cell[1], p.cell[2] + z}, p.byte + x + z * m.pitch_z};
+}
+
+/* The conductances between a cell and its neighbours. A cell with a flag has those of its class. */
+template <typename REAL>
+static __device__ __forceinline__ void conduct_around(const medium<REAL> &m, const class_place &p,
+                                                      REAL (&g)[FACE_COUNT])
+{
+    const int64_t stride[AXIS_COUNT] = {1, m.pitch_y, m.pitch_z};
+    const int own = *p.byte & m.mask;
+    const bool alike = (*p.byte & ~m.mask) != 0;
+#pragma unroll
+    for (int face = 0; face < FACE_COUNT; face++) {
+        const int64_t step = (face % 2 == 0 ? -1 : 1) * stride[face / 2];
+        const int other = alike ? own : p.byte[step] & m.mask;
+        g[face] = m.table[medium_g_at(m.n, face / 2, own, other)];
+    }
+}
+
+template <typename REAL, int T> struct classes {
+    typedef class_place place;
+    static constexpr bool IS_EVERYWHERE = false;
+    static constexpr bool SEES_FIELD = true;
+
+    medium<REAL> of; /* with the table of level 0 */
+    const REAL *table[T];
+    bool closed[FACE_COUNT];
+
+    __device__ __forceinline__ medium<REAL> level(int l) const
+    {
+        medium<REAL> m = of;
+        m.table = table[l];
+        return m;
+    }
+    __device__ __forceinline__ place at(int64_t i, int64_t j, int64_t k) const
+    {
+        return place_in(of, i, j, k);
+    }
+    __device__ __forceinline__ place moved(const place &p, int64_t x, int64_t z) const
+    {
+        return place_beside(of, p, x, z);
+    }
+    __device__ __forceinline__ REAL seen(const place &, REAL value) const
+    {
+        return value;
+    }
+
+    __device__ __forceinline__ REAL beyond(int l, const place &p, int face, REAL c) const
+    {
+        return medium_beyond(level(l), face, p.cell, *p.byte & of.mask, c);
+    }
+    __device__ __forceinline__ double term(int l, const place &p, int face, REAL c,
+                                           REAL outside) const
+    {
+        return medium_face_term(level(l), face, *p.byte & of.mask, outside, c);
+    }
+    __device__ __forceinline__ REAL update(int l, const place &p, REAL c,
+                                           const REAL (&n)[FACE_COUNT]) const
+    {
+        const medium<REAL> m = level(l);
+        const int own = *p.byte & m.mask;
+        REAL g[FACE_COUNT];
+        conduct_around(m, p, g);
+        return medium_cell(c, n, g, m.table[medium_cell_at(own)], m.table[medium_cell_at(own) + 1]);
+    }
+    template <typename TERM>
+    __device__ __forceinline__ REAL advance(int l, const place &p, const bool (&on)[FACE_COUNT],
+                                            REAL c, REAL, REAL (&n)[FACE_COUNT],
+                                            const TERM &add) const
+    {
+        return advance_by_values(*this, l, p, on, c, n, add);
+    }
+};
+
+template <typename REAL, int T> static classes<REAL, T> classes_of(const struct coefficients *args)
+{
+    classes<REAL, T> kind = {};
+    kind.of = medium_of<REAL>(&args->medium);
+    for (int l = 0; l < T; l++) {
+        kind.table[l] = static_cast<const REAL *>(args[l].medium.d_table);
+    }
+    for (int face = 0; face < FACE_COUNT; face++) {
+        kind.closed[face] = args->closed[face];
+    }
+    return kind;
+}
+
+#endif

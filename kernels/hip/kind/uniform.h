@@ -1,0 +1,144 @@
+/* The kind of a uniform medium: see kernels/heat_cell.h. And what a kind is.
+ *
+ * A kind says what a cell's update needs of space, for T levels: level l of a pass is the field
+ * after l of its steps; a kernel of one step has level 0 alone. Schedules (../schedule) say where
+ * values live. A kind K has
+ *   K::place             what a cell brings beside its temperature; of cell (i, j, k): K::at
+ *   K::moved             the place x cells and z planes from there
+ *   K::seen              the value that neighbours see of a cell
+ *   K::advance           the new value of a cell of level l
+ *   K::closed            faces beyond which nothing is read
+ * and where neighbours see values of the same unit
+ *   K::beyond, K::term   the value beyond a closed face; the cell's term in the sum of the face
+ *   K::update            the new value of a cell of level l, from all its neighbours
+ * advance takes the cell's value and what is seen of it, `on`: the closed faces that it lies on,
+ * and what is seen of its neighbours, n, in the order of the faces; of those on closed faces any
+ * value. For each closed face it calls term(face, x), with the cell's term in the sum of the face.
+ */
+#ifndef ISOTHERM_KERNELS_HIP_KIND_UNIFORM_H
+#define ISOTHERM_KERNELS_HIP_KIND_UNIFORM_H
+
+#include <type_traits>
+
+#include "kernels/hip/cells.h"
+
+template <typename KIND, typename REAL, typename TERM>
+static __device__ __forceinline__ REAL advance_by_values(const KIND &kind, int l,
+                                                         const typename KIND::place &p,
+                                                         const bool (&on)[FACE_COUNT], REAL c,
+                                                         REAL (&n)[FACE_COUNT], const TERM &add)
+{
+#pragma unroll
+    for (int face = 0; face < FACE_COUNT; face++) {
+        if (on[face]) {
+            n[face] = kind.beyond(l, p, face, c);
+            add(face, kind.term(l, p, face, c, n[face]));
+        }
+    }
+    return kind.update(l, p, c, n);
+}
+
+/* By value to the kernels. */
+template <typename REAL, int T> struct uniform {
+    struct place {
+    };
+    /* Every place has memory of its kind, so that no cell needs a test. */
+    static constexpr bool IS_EVERYWHERE = true;
+    static constexpr bool SEES_FIELD = true;
+
+    REAL r[AXIS_COUNT];
+    REAL a[FACE_COUNT];
+    REAL b[T][FACE_COUNT]; /* of the step from level l to l + 1 */
+    bool closed[FACE_COUNT];
+
+    __device__ __forceinline__ place at(int64_t, int64_t, int64_t) const
+    {
+        return {};
+    }
+    __device__ __forceinline__ place moved(const place &, int64_t, int64_t) const
+    {
+        return {};
+    }
+    __device__ __forceinline__ REAL seen(const place &, REAL value) const
+    {
+        return value;
+    }
+
+    /* Beyond a closed face; and the cell's term in the sum of the face. */
+    __device__ __forceinline__ REAL beyond(int l, const place &, int face, REAL c) const
+    {
+        return outside(c, a[face], b[l][face]);
+    }
+    __device__ __forceinline__ double term(int, const place &, int, REAL c, REAL) const
+    {
+        return (double)c;
+    }
+    __device__ __forceinline__ REAL update(int, const place &, REAL c,
+                                           const REAL (&n)[FACE_COUNT]) const
+    {
+        return heat_cell(c, n[0], n[1], n[2], n[3], n[4], n[5], r);
+    }
+    template <typename TERM>
+    __device__ __forceinline__ REAL advance(int l, const place &p, const bool (&on)[FACE_COUNT],
+                                            REAL c, REAL, REAL (&n)[FACE_COUNT],
+                                            const TERM &add) const
+    {
+        return advance_by_values(*this, l, p, on, c, n, add);
+    }
+};
+
+template <typename REAL, int T> static uniform<REAL, T> uniform_of(const struct coefficients *args)
+{
+    uniform<REAL, T> p = {};
+    for (int axis = 0; axis < AXIS_COUNT; axis++) {
+        p.r[axis] = (REAL)args->r[axis];
+    }
+    for (int face = 0; face < FACE_COUNT; face++) {
+        p.a[face] = (REAL)args->a[face];
+        p.closed[face] = args->closed[face];
+        for (int l = 0; l < T; l++) {
+            p.b[l][face] = (REAL)args[l].b[face];
+        }
+    }
+    return p;
+}
+
+/* One step of one cell, whose neighbours see the field itself. */
+template <typename REAL, typename KIND, typename TERM>
+static __device__ __forceinline__ void advance_in(const grid_view<REAL> &view, const KIND &kind,
+                                                  const int64_t (&cell)[AXIS_COUNT],
+                                                  const TERM &term)
+{
+    const int64_t at = view.at(cell[0], cell[1], cell[2]);
+    const REAL c = view.in[at];
+    bool on[FACE_COUNT];
+    REAL n[FACE_COUNT];
+    read_around(view, kind.closed, cell, on, n);
+    view.out[at] = kind.advance(0, kind.at(cell[0], cell[1], cell[2]), on, c, c, n, term);
+}
+
+/* launch(a cell, the steps): the launch of a kernel for a precision and a number of steps, both
+ * known by their types. */
+template <typename REAL, typename LAUNCH>
+static hipError_t launch_steps(int nsteps, const LAUNCH &launch)
+{
+    switch (nsteps) {
+    case 2:
+        return launch(REAL(), std::integral_constant<int, 2>());
+    case 3:
+        return launch(REAL(), std::integral_constant<int, 3>());
+    case 4:
+        return launch(REAL(), std::integral_constant<int, 4>());
+    default:
+        return hipErrorInvalidValue;
+    }
+}
+
+template <typename LAUNCH>
+static hipError_t launch_steps_of(const struct layout *layout, int nsteps, const LAUNCH &launch)
+{
+    return layout->precision == PRECISION_FLOAT64 ? launch_steps<double>(nsteps, launch)
+                                                  : launch_steps<float>(nsteps, launch);
+}
+
+#endif

@@ -1,0 +1,268 @@
+/* The step kernel that marches in z, of uniform media and of classes: a thread keeps 16 bytes of
+ * cells of a row and their neighbours in z in registers, so that every plane is loaded once;
+ * neighbours in x and y come from the caches. The plane after the next one is loaded during the
+ * computation. */
+#include "kernels/hip/kind/classes.h"
+
+/* A block: 2^wide_bits vectors of a row by THREADS >> wide_bits rows, marching through `depth`
+ * planes. */
+enum { THREADS = 256 };
+
+struct march {
+    struct box box;
+    int64_t x_begin; /* box.lo[0] rounded down to a whole vector */
+    int64_t depth;
+    unsigned wide_bits;
+    unsigned tiles_x, tiles_y;
+};
+
+template <typename REAL, typename KIND> struct column {
+    int64_t i, j;               /* the first cell of the vector, and its row */
+    int begin, end;             /* the cells of the vector that lie in the box */
+    int x_min, x_max;           /* the cell on a closed x face; -1: none */
+    bool y_min, y_max;          /* on closed y faces */
+    typename KIND::place place; /* of the first cell, in plane 0 */
+
+    __device__ __forceinline__ bool has(int n) const
+    {
+        return n >= begin && n < end;
+    }
+};
+
+template <typename REAL, typename KIND>
+static __device__ __forceinline__ column<REAL, KIND> column_of(const grid_view<REAL> &view,
+                                                               const KIND &kind, const march &m)
+{
+    constexpr int N = vec16<REAL>::N;
+    const unsigned tile = blockIdx.x % (m.tiles_x * m.tiles_y);
+    column<REAL, KIND> c;
+    c.i = m.x_begin + ((int64_t)((tile % m.tiles_x) << m.wide_bits) +
+                       (threadIdx.x & ((1U << m.wide_bits) - 1))) *
+                          N;
+    c.j = m.box.lo[1] + (int64_t)(tile / m.tiles_x) * (THREADS >> m.wide_bits) +
+          (threadIdx.x >> m.wide_bits);
+    const int64_t before = m.box.lo[0] - c.i;
+    const int64_t after = m.box.hi[0] - c.i;
+    c.begin = before > 0 ? (int)before : 0;
+    c.end = after < N ? (int)after : N;
+    c.end = c.j < m.box.hi[1] && c.end > c.begin ? c.end : c.begin;
+    const int64_t last = view.cells[0] - 1 - c.i;
+    c.x_min = kind.closed[FACE_X_MIN] && c.i == 0 ? 0 : -1;
+    c.x_max = kind.closed[FACE_X_MAX] && last >= 0 && last < N ? (int)last : -1;
+    c.y_min = kind.closed[FACE_Y_MIN] && c.j == 0;
+    c.y_max = kind.closed[FACE_Y_MAX] && c.j == view.cells[1] - 1;
+    c.place = kind.at(c.i, c.j, 0);
+    return c;
+}
+
+/* What lies beyond a face of plane k. */
+template <typename REAL, typename KIND>
+static __device__ __forceinline__ vec16<REAL> beyond_vector(const KIND &kind,
+                                                            const column<REAL, KIND> &c, int face,
+                                                            int64_t k, const vec16<REAL> &inside)
+{
+    vec16<REAL> cells = inside;
+#pragma unroll
+    for (int i = 0; i < vec16<REAL>::N; i++) {
+        if (KIND::IS_EVERYWHERE || c.has(i)) {
+            cells.v[i] = kind.beyond(0, kind.moved(c.place, i, k), face, inside.v[i]);
+        }
+    }
+    return cells;
+}
+
+/* The term of cell i of a column in the sum of a face. */
+template <typename REAL, typename KIND>
+static __device__ __forceinline__ double term_of(const KIND &kind, const column<REAL, KIND> &c,
+                                                 int face, int i, int64_t k, REAL cell)
+{
+    const typename KIND::place place = kind.moved(c.place, i, k);
+    return kind.term(0, place, face, cell, kind.beyond(0, place, face, cell));
+}
+
+/* The sides of the march: at most one face in x and one in y (hip_step_march_takes), so two
+ * tallies are enough, which saves registers. */
+template <typename REAL, typename KIND>
+static __device__ __forceinline__ void add_sides(tally &x, tally &y, const KIND &kind,
+                                                 const column<REAL, KIND> &c, int64_t k,
+                                                 const vec16<REAL> &cells)
+{
+#pragma unroll /* no indexing of registers by a variable */
+    for (int i = 0; i < vec16<REAL>::N; i++) {
+        if (c.has(i)) {
+            if (i == c.x_min || i == c.x_max) {
+                x.add(term_of(kind, c, i == c.x_min ? FACE_X_MIN : FACE_X_MAX, i, k, cells.v[i]));
+            }
+            if (c.y_min || c.y_max) {
+                y.add(term_of(kind, c, c.y_min ? FACE_Y_MIN : FACE_Y_MAX, i, k, cells.v[i]));
+            }
+        }
+    }
+}
+
+/* A face in z: the cells of plane k of the march. All threads call. */
+template <typename REAL, typename KIND>
+static __device__ __forceinline__ void add_plane(const KIND &kind, struct exact_sum *sum, int face,
+                                                 const column<REAL, KIND> &c, int64_t k,
+                                                 const REAL *cells)
+{
+    if (sum != nullptr) {
+        tally z = {};
+        for (int i = c.begin; i < c.end; i++) {
+            z.add(term_of(kind, c, face, i, k, cells[i]));
+        }
+        face_sum_add(sum, z);
+    }
+}
+
+template <typename REAL, typename KIND>
+static __device__ __forceinline__ void step_vector(const grid_view<REAL> &view, const KIND &kind,
+                                                   const column<REAL, KIND> &c, int64_t k,
+                                                   int64_t at, const vec16<REAL> &below,
+                                                   const vec16<REAL> &here,
+                                                   const vec16<REAL> &above)
+{
+    constexpr int N = vec16<REAL>::N;
+    const REAL *in = view.in + at;
+    const vec16<REAL> ym =
+        c.y_min ? beyond_vector(kind, c, FACE_Y_MIN, k, here) : vector_at(in - view.pitch_y);
+    const vec16<REAL> yp =
+        c.y_max ? beyond_vector(kind, c, FACE_Y_MAX, k, here) : vector_at(in + view.pitch_y);
+    /* padding on both sides of a row makes these loads safe; closed faces replace them */
+    REAL row[N + 2];
+    row[0] =
+        c.x_min == 0 ? kind.beyond(0, kind.moved(c.place, 0, k), FACE_X_MIN, here.v[0]) : in[-1];
+#pragma unroll
+    for (int i = 0; i < N; i++) {
+        row[i + 1] = here.v[i];
+    }
+    row[N + 1] = here.v[N - 1];
+    if (c.end == N) { /* else the cell may lie outside the allocation */
+        row[N + 1] = in[N];
+    }
+    vec16<REAL> out = here;
+#pragma unroll
+    for (int i = 0; i < N; i++) {
+        if (KIND::IS_EVERYWHERE || c.has(i)) {
+            const typename KIND::place place = kind.moved(c.place, i, k);
+            const REAL right =
+                i == c.x_max ? kind.beyond(0, place, FACE_X_MAX, here.v[i]) : row[i + 2];
+            const REAL n[FACE_COUNT] = {row[i], right, ym.v[i], yp.v[i], below.v[i], above.v[i]};
+            out.v[i] = kind.update(0, place, here.v[i], n);
+        }
+    }
+    if (c.begin == 0 && c.end == N) {
+        arch_store_stream(view.out + at, out);
+    } else {
+#pragma unroll
+        for (int i = 0; i < N; i++) {
+            if (c.has(i)) {
+                view.out[at + i] = out.v[i];
+            }
+        }
+    }
+}
+
+/* SUMS: over closed faces; separate, since they need more registers. In a uniform medium at least 8
+ * waves a SIMD (gfx90a). */
+template <typename REAL, bool SUMS, typename KIND>
+static __global__ __launch_bounds__(THREADS) void step_march(const grid_view<REAL> view,
+                                                             const KIND kind, const face_sums sums,
+                                                             const march m)
+{
+    const column<REAL, KIND> c = column_of(view, kind, m);
+    const int64_t chunk = blockIdx.x / (m.tiles_x * m.tiles_y);
+    const int64_t k_begin = m.box.lo[2] + chunk * m.depth;
+    const int64_t k_end = k_begin + m.depth < m.box.hi[2] ? k_begin + m.depth : m.box.hi[2];
+    int64_t at = view.at(c.i, c.j, k_begin);
+    tally x = {};
+    tally y = {};
+    if (c.end > c.begin) {
+        vec16<REAL> here = vector_at(view.in + at);
+        vec16<REAL> below = kind.closed[FACE_Z_MIN] && k_begin == 0
+                                ? beyond_vector(kind, c, FACE_Z_MIN, 0, here)
+                                : vector_at(view.in + at - view.pitch_z);
+        for (int64_t k = k_begin; k < k_end; k++, at += view.pitch_z) {
+            const vec16<REAL> above = kind.closed[FACE_Z_MAX] && k == view.cells[2] - 1
+                                          ? beyond_vector(kind, c, FACE_Z_MAX, k, here)
+                                          : vector_at(view.in + at + view.pitch_z);
+            step_vector(view, kind, c, k, at, below, here, above);
+            if (SUMS) {
+                add_sides(x, y, kind, c, k, here);
+            }
+            below = here;
+            here = above;
+        }
+    }
+    if (SUMS) {
+        face_sum_add(sums.sum[FACE_X_MIN], c.x_min >= 0 ? x : tally{});
+        face_sum_add(sums.sum[FACE_X_MAX], c.x_max >= 0 ? x : tally{});
+        face_sum_add(sums.sum[FACE_Y_MIN], c.y_min ? y : tally{});
+        face_sum_add(sums.sum[FACE_Y_MAX], c.y_max ? y : tally{});
+        if (k_begin == 0) {
+            add_plane(kind, sums.sum[FACE_Z_MIN], FACE_Z_MIN, c, 0, view.in + view.at(c.i, c.j, 0));
+        }
+        if (k_end == view.cells[2]) {
+            add_plane(kind, sums.sum[FACE_Z_MAX], FACE_Z_MAX, c, k_end - 1,
+                      view.in + view.at(c.i, c.j, k_end - 1));
+        }
+        finish_face_sums(sums);
+    }
+}
+
+template <typename REAL, typename KIND>
+static hipError_t launch(const KIND &kind, hipStream_t stream, const face_sums &sums,
+                         const grid_view<REAL> &view, const struct box *box,
+                         const struct hip_launch_shape *shape)
+{
+    constexpr int64_t N = vec16<REAL>::N;
+    const int wide = shape->wide > 0 ? shape->wide : 64;
+    const int high = THREADS / wide;
+    struct march m = {};
+    m.box = *box;
+    m.x_begin = box->lo[0] / N * N;
+    m.depth = shape->depth > 0 ? shape->depth : 64;
+    while (1 << m.wide_bits < wide) {
+        m.wide_bits++;
+    }
+    const int64_t vectors = (box->hi[0] - m.x_begin + N - 1) / N;
+    m.tiles_x = (unsigned)((vectors + wide - 1) / wide);
+    m.tiles_y = (unsigned)((box->hi[1] - box->lo[1] + high - 1) / high);
+    const int64_t chunks = (box->hi[2] - box->lo[2] + m.depth - 1) / m.depth;
+    const unsigned nblocks = (unsigned)(chunks * m.tiles_x * m.tiles_y);
+    if (sums.sums) {
+        step_march<REAL, true><<<nblocks, THREADS, 0, stream>>>(view, kind, sums, m);
+    } else {
+        step_march<REAL, false><<<nblocks, THREADS, 0, stream>>>(view, kind, sums, m);
+    }
+    return hipGetLastError();
+}
+
+template <typename REAL>
+static hipError_t launch_kind(hipStream_t stream, struct hip_scratch *d_scratch,
+                              const struct layout *layout, const struct coefficients *args,
+                              void *d_out, const void *d_in, const struct box *box,
+                              const struct hip_launch_shape *shape)
+{
+    const grid_view<REAL> view = view_of<REAL>(layout, d_out, d_in);
+    const face_sums sums = face_sums_of(args, d_scratch);
+    return args->kind == KIND_CLASSES
+               ? launch<REAL>(classes_of<REAL, 1>(args), stream, sums, view, box, shape)
+               : launch<REAL>(uniform_of<REAL, 1>(args), stream, sums, view, box, shape);
+}
+
+bool hip_step_march_takes(const struct layout *layout)
+{
+    const int64_t vector = 16 / (int64_t)precision_bytes(layout->precision);
+    return layout->cells[AXIS_X] > vector && layout->cells[AXIS_Y] > 1;
+}
+
+hipError_t hip_launch_step_march(hipStream_t stream, struct hip_scratch *d_scratch,
+                                 const struct layout *layout, const struct coefficients *args,
+                                 void *d_out, const void *d_in, const struct box *box,
+                                 const struct hip_launch_shape *shape)
+{
+    return layout->precision == PRECISION_FLOAT64
+               ? launch_kind<double>(stream, d_scratch, layout, args, d_out, d_in, box, shape)
+               : launch_kind<float>(stream, d_scratch, layout, args, d_out, d_in, box, shape);
+}
