@@ -90,11 +90,14 @@ static __device__ __forceinline__ void add_sides(tally &x, tally &y, const KIND 
 #pragma unroll /* no indexing of registers by a variable */
     for (int i = 0; i < vec16<REAL>::N; i++) {
         if (c.has(i)) {
+            /* each face by its number: a number that differs between lanes would need memory */
             if (i == c.x_min || i == c.x_max) {
-                x.add(term_of(kind, c, i == c.x_min ? FACE_X_MIN : FACE_X_MAX, i, k, cells.v[i]));
+                x.add(i == c.x_min ? term_of(kind, c, FACE_X_MIN, i, k, cells.v[i])
+                                   : term_of(kind, c, FACE_X_MAX, i, k, cells.v[i]));
             }
             if (c.y_min || c.y_max) {
-                y.add(term_of(kind, c, c.y_min ? FACE_Y_MIN : FACE_Y_MAX, i, k, cells.v[i]));
+                y.add(c.y_min ? term_of(kind, c, FACE_Y_MIN, i, k, cells.v[i])
+                              : term_of(kind, c, FACE_Y_MAX, i, k, cells.v[i]));
             }
         }
     }
