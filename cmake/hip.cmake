@@ -75,11 +75,11 @@ function(isotherm_add_hip library)
     $<$<COMPILE_LANGUAGE:HIP>:-ffp-contract=off -Wall -Wextra>
     $<$<COMPILE_LANGUAGE:CUDA>:-fmad=false -Xcompiler=-Wall,-Wextra,-ffp-contract=off>)
 
-  file(GLOB sources CONFIGURE_DEPENDS ${folder}/*.c ${study}/*_hip.c)
+  file(GLOB sources CONFIGURE_DEPENDS ${folder}/host/*.c ${study}/*_hip.c)
   target_sources(${library} PRIVATE ${sources})
   target_compile_definitions(${library} PRIVATE ISOTHERM_WITH_HIP)
   target_link_libraries(${library} PRIVATE isotherm_hip_kernels)
-  set_property(SOURCE ${folder}/backend_hip.c PROPERTY
+  set_property(SOURCE ${folder}/host/backend_hip.c PROPERTY
     COMPILE_OPTIONS -DISOTHERM_HIP_FOR_TESTS=$<STREQUAL:${ISOTHERM_HIP},host>)
   if(ISOTHERM_HIP STREQUAL "host")
     isotherm_hip_on_host(isotherm_hip_kernels)
@@ -96,7 +96,7 @@ function(isotherm_add_hip library)
     target_link_libraries(${library} PRIVATE CUDA::cudart_static)
     # waves that hand registers to others need code for exactly this chip
     if("90" IN_LIST CMAKE_CUDA_ARCHITECTURES)
-      set_source_files_properties(${folder}/step_radius_staged.hip.cpp PROPERTIES
+      set_source_files_properties(${folder}/schedule/ring/step_radius_staged.hip.cpp PROPERTIES
         COMPILE_OPTIONS "--generate-code=arch=compute_90a,code=sm_90a")
     endif()
   else()

@@ -6,7 +6,7 @@
 #include "kernels/cpu/backend_cpu.h"
 #include "kernels/guard/backend_guard.h"
 #ifdef ISOTHERM_WITH_HIP
-#include "kernels/hip/backend_hip.h"
+#include "kernels/hip/host/backend_hip.h"
 #endif
 
 static const struct backend *const backends[] = {

@@ -1,5 +1,5 @@
 /* Functions that must be inlined, because their arguments are constants in the caller or their
- * results are vectors. HIP sources include kernels/hip/arch.h first, which defines it for devices.
+ * results are vectors. HIP sources include kernels/hip/device/arch.h first, which defines it for devices.
  */
 #ifndef ISOTHERM_KERNELS_INLINE_H
 #define ISOTHERM_KERNELS_INLINE_H

@@ -7,7 +7,7 @@
 #include "kernels/guard/backend_guard.h"
 #include "kernels/guard/guard_device.h"
 #ifdef ISOTHERM_WITH_HIP
-#include "kernels/hip/backend_hip.h"
+#include "kernels/hip/host/backend_hip.h"
 #define HIP(study, kernels) {study, &backend_hip, kernels, NULL, NULL},
 #else
 #define HIP(study, kernels)

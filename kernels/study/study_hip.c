@@ -1,7 +1,7 @@
 /* The kernels of studies for GPUs as queued operations. */
 #include <inttypes.h>
 
-#include "kernels/hip/device_hip.h"
+#include "kernels/hip/host/device_hip.h"
 #include "kernels/study/study.h"
 
 enum status study_run_hip(struct queue *queue, const struct study_call *call)

@@ -1,8 +1,8 @@
-/* What the sources with kernels for GPUs share; they include kernels/hip/arch.h before. */
+/* What the sources with kernels for GPUs share; they include kernels/hip/device/arch.h before. */
 #ifndef ISOTHERM_KERNELS_STUDY_STUDY_HIP_H
 #define ISOTHERM_KERNELS_STUDY_STUDY_HIP_H
 
-#include "kernels/hip/launch.h"
+#include "kernels/hip/host/launch.h"
 #include "kernels/study/study.h"
 
 static inline unsigned parts(int64_t n, int64_t size)

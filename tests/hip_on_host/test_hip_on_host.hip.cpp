@@ -12,7 +12,7 @@ extern "C" {
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "kernels/hip/arch.h"
+#include "kernels/hip/device/arch.h"
 
 enum { THREADS = 130 }; /* whole waves and two lanes */
 

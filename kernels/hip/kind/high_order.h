@@ -3,7 +3,7 @@
 #ifndef ISOTHERM_KERNELS_HIP_RADIUS_H
 #define ISOTHERM_KERNELS_HIP_RADIUS_H
 
-#include "kernels/hip/cells.h"
+#include "kernels/hip/device/cells.h"
 #include "kernels/wide_cell.h"
 
 /* The coefficients of one step, by value to the kernel. */

@@ -20,7 +20,7 @@
 
 #include <type_traits>
 
-#include "kernels/hip/cells.h"
+#include "kernels/hip/device/cells.h"
 
 template <typename KIND, typename REAL, typename TERM>
 static __device__ __forceinline__ REAL advance_by_values(const KIND &kind, int l,

@@ -325,7 +325,7 @@ struct tile_call {
     void *d_out;
     const void *d_in;
     const struct box *box;
-    struct hip_steps_besides *besides;
+    struct hip_pass_extras *extras;
 };
 
 template <typename REAL, int T, typename KIND>
@@ -348,19 +348,19 @@ static hipError_t launch(const tile_call &call, const KIND &kind)
     if (nblocks > INT32_MAX) {
         return hipErrorInvalidValue;
     }
-    call.besides->summed = !KIND::IS_EVERYWHERE;
+    call.extras->summed = !KIND::IS_EVERYWHERE;
     steps_tile<REAL, T, KIND><<<(unsigned)nblocks, THREADS, bytes, call.stream>>>(
         view_of<REAL>(call.layout, call.d_out, call.d_in), kind, t,
-        sinks_of<T>(call.args, call.besides->d_scratch));
+        sinks_of<T>(call.args, call.extras->d_scratch));
     return hipGetLastError();
 }
 
 hipError_t hip_launch_steps_tile(hipStream_t stream, const struct layout *layout,
                                  const struct coefficients *args, int nsteps, void *d_out,
                                  const void *d_in, const struct box *box,
-                                 struct hip_steps_besides *besides)
+                                 struct hip_pass_extras *extras)
 {
-    const tile_call call = {stream, layout, args, d_out, d_in, box, besides};
+    const tile_call call = {stream, layout, args, d_out, d_in, box, extras};
     return launch_steps_of(layout, nsteps, [&](auto cell, auto steps) -> hipError_t {
         typedef decltype(cell) REAL;
         constexpr int T = decltype(steps)::value;

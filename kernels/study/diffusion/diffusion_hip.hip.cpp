@@ -1,6 +1,6 @@
 /* The diffusion kernels of the study in docs/studies.md, for `bench diffusion` only. */
 /* first: it defines KERNEL_INLINE */
-#include "kernels/hip/arch.h"
+#include "kernels/hip/device/arch.h"
 
 #include "kernels/study/diffusion/diffusion.h"
 #include "kernels/study/study_hip.h"

@@ -1,5 +1,5 @@
 /* The Jacobi iteration: a node per thread, the norm in strides, blocks of 256 threads. */
-#include "kernels/hip/cells.h"
+#include "kernels/hip/device/cells.h"
 
 #include "kernels/study/jacobi/jacobi.h"
 #include "kernels/study/study_hip.h"

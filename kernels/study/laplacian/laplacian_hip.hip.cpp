@@ -1,6 +1,6 @@
 /* The Laplacian kernels of the study in docs/laplacian_study.md, for `bench kernels` only. */
 /* first: it defines KERNEL_INLINE */
-#include "kernels/hip/arch.h"
+#include "kernels/hip/device/arch.h"
 
 #include "kernels/study/study_hip.h"
 

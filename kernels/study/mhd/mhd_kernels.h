@@ -3,7 +3,7 @@
 #define ISOTHERM_KERNELS_STUDY_MHD_KERNELS_H
 
 /* first: it defines KERNEL_INLINE */
-#include "kernels/hip/arch.h"
+#include "kernels/hip/device/arch.h"
 
 #include "kernels/study/mhd/mhd_point.h"
 

@@ -1,7 +1,7 @@
 /* The cross-correlation kernels of the study in docs/studies.md, for `bench xcorr` only. All add
  * the 2 r + 1 inputs of a cell in the order of their addresses. */
 /* first: it defines KERNEL_INLINE */
-#include "kernels/hip/arch.h"
+#include "kernels/hip/device/arch.h"
 
 #include "kernels/study/study_hip.h"
 

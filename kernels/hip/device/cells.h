@@ -1,0 +1,272 @@
+/* What the step kernels share on the device: coefficients in the field's precision, closed faces,
+ * the update of a cell, and exact sums over the cells of closed faces. */
+#ifndef ISOTHERM_KERNELS_HIP_CELLS_H
+#define ISOTHERM_KERNELS_HIP_CELLS_H
+
+/* first: it defines __device__ and KERNEL_INLINE */
+#include "kernels/hip/device/arch.h"
+
+#include "kernels/heat_cell.h"
+#include "kernels/hip/host/launch.h"
+
+/* The sums over closed faces before one step. */
+struct face_sums {
+    bool sums;                         /* any of these: */
+    struct exact_sum *sum[FACE_COUNT]; /* not NULL: closed, and its inside cells are summed */
+    struct hip_scratch *scratch;
+};
+
+/* The coefficients of one step, by value to the kernel. */
+template <typename REAL> struct rules : face_sums {
+    REAL r[AXIS_COUNT];
+    REAL a[FACE_COUNT];
+    REAL b[FACE_COUNT];
+    bool closed[FACE_COUNT];
+};
+
+/* A field by its cell (0, 0, 0). */
+template <typename REAL> struct grid_view {
+    REAL *out;
+    const REAL *in;
+    int64_t pitch_y, pitch_z;
+    int64_t cells[AXIS_COUNT];
+
+    __device__ int64_t at(int64_t i, int64_t j, int64_t k) const
+    {
+        return i + j * pitch_y + k * pitch_z;
+    }
+};
+
+static inline face_sums face_sums_of(const struct coefficients *args, struct hip_scratch *d_scratch)
+{
+    face_sums sums = {};
+    for (int face = 0; face < FACE_COUNT; face++) {
+        sums.sum[face] = args->closed[face] ? args->d_face_sum[face] : nullptr;
+        sums.sums = sums.sums || sums.sum[face] != nullptr;
+    }
+    sums.scratch = d_scratch;
+    return sums;
+}
+
+template <typename REAL>
+static rules<REAL> rules_of(const struct coefficients *args, struct hip_scratch *d_scratch)
+{
+    rules<REAL> rules = {};
+    static_cast<face_sums &>(rules) = face_sums_of(args, d_scratch);
+    for (int axis = 0; axis < AXIS_COUNT; axis++) {
+        rules.r[axis] = (REAL)args->r[axis];
+    }
+    for (int face = 0; face < FACE_COUNT; face++) {
+        rules.a[face] = (REAL)args->a[face];
+        rules.b[face] = (REAL)args->b[face];
+        rules.closed[face] = args->closed[face];
+    }
+    return rules;
+}
+
+template <typename REAL>
+static grid_view<REAL> view_of(const struct layout *layout, void *d_out, const void *d_in)
+{
+    grid_view<REAL> view = {};
+    view.out = static_cast<REAL *>(d_out) + layout->origin;
+    view.in = static_cast<const REAL *>(d_in) + layout->origin;
+    view.pitch_y = layout->pitch_y;
+    view.pitch_z = layout->pitch_z;
+    for (int axis = 0; axis < AXIS_COUNT; axis++) {
+        view.cells[axis] = layout->cells[axis];
+    }
+    return view;
+}
+
+/* The neighbours of a cell of the field; `closed` faces that it lies on: set `on`, and the cell
+ * itself stands for its neighbour. */
+template <typename REAL>
+static __device__ __forceinline__ void read_around(const grid_view<REAL> &view,
+                                                   const bool (&closed)[FACE_COUNT],
+                                                   const int64_t (&cell)[AXIS_COUNT],
+                                                   bool (&on)[FACE_COUNT], REAL (&n)[FACE_COUNT])
+{
+    const int64_t stride[AXIS_COUNT] = {1, view.pitch_y, view.pitch_z};
+    const REAL *const c = view.in + view.at(cell[0], cell[1], cell[2]);
+#pragma unroll
+    for (int face = 0; face < FACE_COUNT; face++) {
+        const int axis = face / 2;
+        const bool min = face % 2 == 0;
+        on[face] = closed[face] && cell[axis] == (min ? 0 : view.cells[axis] - 1);
+        n[face] = c[on[face] ? 0 : min ? -stride[axis] : stride[axis]];
+    }
+}
+
+static __device__ __forceinline__ double heat_cell(double c, double xm, double xp, double ym,
+                                                   double yp, double zm, double zp,
+                                                   const double (&r)[AXIS_COUNT])
+{
+    return heat_cell_float64(c, xm, xp, ym, yp, zm, zp, r[AXIS_X], r[AXIS_Y], r[AXIS_Z]);
+}
+
+static __device__ __forceinline__ float heat_cell(float c, float xm, float xp, float ym, float yp,
+                                                  float zm, float zp, const float (&r)[AXIS_COUNT])
+{
+    return heat_cell_float32(c, xm, xp, ym, yp, zm, zp, r[AXIS_X], r[AXIS_Y], r[AXIS_Z]);
+}
+
+static __device__ __forceinline__ double outside(double inside, double a, double b)
+{
+    return heat_outside_float64(inside, a, b);
+}
+
+static __device__ __forceinline__ float outside(float inside, float a, float b)
+{
+    return heat_outside_float32(inside, a, b);
+}
+
+template <typename REAL>
+static __device__ __forceinline__ REAL beyond(const rules<REAL> &rules, int face, REAL inside)
+{
+    return outside(inside, rules.a[face], rules.b[face]);
+}
+
+template <typename REAL> static __device__ __forceinline__ vec16<REAL> vector_at(const REAL *cells)
+{
+    return *reinterpret_cast<const vec16<REAL> *>(cells);
+}
+
+template <typename REAL>
+static __device__ __forceinline__ vec16<REAL> beyond_vector(const rules<REAL> &rules, int face,
+                                                            const vec16<REAL> &inside)
+{
+    vec16<REAL> cells;
+#pragma unroll
+    for (int i = 0; i < vec16<REAL>::N; i++) {
+        cells.v[i] = beyond(rules, face, inside.v[i]);
+    }
+    return cells;
+}
+
+/* One thread's counters of an exact sum; see exact_parts in base/exact_sum.h. At most
+ * EXACT_PARTS_MAX_TERMS cells. */
+struct tally {
+    long long part[3];
+
+    __device__ void add(double x)
+    {
+        const double magic0 = 0x1.8p52;
+        const double magic1 = 0x1.8p12;
+        const double magic2 = 0x1.8p-28;
+        const double good =
+            fabs(x) < EXACT_SUM_LIMIT ? x : 0.0; /* summarise reports invalid cells */
+        const double s0 = good + magic0;
+        const double r0 = good - (s0 - magic0);
+        const double s1 = r0 + magic1;
+        const double r1 = r0 - (s1 - magic1);
+        const double s2 = r1 + magic2;
+        part[2] += __double_as_longlong(s0) - __double_as_longlong(magic0);
+        part[1] += __double_as_longlong(s1) - __double_as_longlong(magic1);
+        part[0] += __double_as_longlong(s2) - __double_as_longlong(magic2);
+    }
+};
+
+/* The digits of a tally, not normalised. */
+static __device__ __forceinline__ void digits_of(const struct tally &tally, long long (&digit)[4])
+{
+    const long long mask = (1LL << 40) - 1;
+    const long long p1 = tally.part[1] + (tally.part[0] >> 40);
+    const long long p2 = tally.part[2] + (p1 >> 40);
+    digit[0] = tally.part[0] & mask;
+    digit[1] = p1 & mask;
+    digit[2] = p2 & mask;
+    digit[3] = p2 >> 40;
+}
+
+/* Add a wave's tallies to four digits in memory, without normalising them. Integers: the order does
+ * not matter. All lanes call. */
+static __device__ __forceinline__ void digits_add(unsigned long long *digits,
+                                                  const struct tally &tally)
+{
+    long long digit[4];
+    digits_of(tally, digit);
+    for (int d = 0; d < 4; d++) {
+        const long long sum = arch_wave_sum(digit[d]);
+        if (arch_is_first_lane() && sum != 0) {
+            atomicAdd(&digits[d], (unsigned long long)sum);
+        }
+    }
+}
+
+/* The same for a face sum; waves without a cell of the face return early. */
+static __device__ __forceinline__ void face_sum_add(struct exact_sum *sum,
+                                                    const struct tally &tally)
+{
+    if (sum != nullptr && arch_any((tally.part[0] | tally.part[1] | tally.part[2]) != 0)) {
+        digits_add(reinterpret_cast<unsigned long long *>(sum->digit), tally);
+    }
+}
+
+/* True in one thread of the last block to call, which then sees what all blocks have added. Resets
+ * the counter for the next kernel. All threads of all blocks call. */
+static __device__ __forceinline__ bool is_last_block(struct hip_scratch *scratch)
+{
+    __threadfence();
+    __syncthreads();
+    if (threadIdx.x != 0) {
+        return false;
+    }
+    const unsigned int nblocks = gridDim.x;
+    const bool last = atomicInc(&scratch->blocks_done, nblocks - 1) == nblocks - 1;
+    __threadfence();
+    return last;
+}
+
+/* The same, known to all threads of that block. flag: in shared memory. */
+static __device__ __forceinline__ bool is_last_block_of_all(struct hip_scratch *scratch, bool *flag)
+{
+    const bool last = is_last_block(scratch);
+    if (threadIdx.x == 0) {
+        *flag = last;
+    }
+    __syncthreads();
+    return *flag;
+}
+
+/* Carry, to normalise the sum. With atomics, since a step on the other queue may be adding; it then
+ * carries again, and the value is correct at any time. All digits are read first: each read takes
+ * most of a microsecond, in which a device does nothing else. */
+static __device__ __forceinline__ void face_sum_normalise(struct exact_sum *sum)
+{
+    unsigned long long *digits = reinterpret_cast<unsigned long long *>(sum->digit);
+    long long digit[3], carry = 0;
+    for (int d = 0; d < 3; d++) {
+        digit[d] = (long long)atomicAdd(&digits[d], 0ULL);
+    }
+    for (int d = 0; d < 3; d++) {
+        const long long next = (digit[d] + carry) >> 40;
+        const unsigned long long change =
+            (unsigned long long)carry - ((unsigned long long)next << 40);
+        if (change != 0) {
+            atomicAdd(&digits[d], change);
+        }
+        carry = next;
+    }
+    if (carry != 0) {
+        atomicAdd(&digits[3], (unsigned long long)carry);
+    }
+}
+
+static __device__ __forceinline__ void normalise_face_sums(const face_sums &sums)
+{
+    for (int face = 0; face < FACE_COUNT; face++) {
+        if (sums.sum[face] != nullptr) {
+            face_sum_normalise(sums.sum[face]);
+        }
+    }
+}
+
+/* The end of a step kernel. All threads of all blocks call. */
+static __device__ __forceinline__ void finish_face_sums(const face_sums &sums)
+{
+    if (sums.sums && is_last_block(sums.scratch)) {
+        normalise_face_sums(sums);
+    }
+}
+
+#endif

@@ -1,0 +1,252 @@
+/* Reductions of a field: extremes, exact sum, invalid cells, hash. Blocks add integers and take
+ * extremes with atomics, so the result does not depend on the order; the last block writes it to
+ * pinned host memory and resets the scratch memory. */
+#include "kernels/hip/field/summary.h"
+
+/* AHEAD: vectors of a row that a thread loads before it looks at them. Blocks per multiprocessor:
+ * of summaries as many as run at a time, since those that begin later leave most of the chip idle.
+ */
+enum {
+    THREADS = 256,
+    AHEAD = 4,
+    BLOCKS_MOST = 2048,
+    BLOCKS_PER_PROCESSOR = ARCH_WAVE == 32 ? 3 : 4
+};
+
+/* The owned cells by rows: `lanes` threads per row, THREADS / lanes rows per block. */
+template <typename REAL> struct sweep {
+    const REAL *in; /* cell (0, 0, 0) */
+    int64_t cells[AXIS_COUNT];
+    int64_t pitch_y, pitch_z;
+    int64_t nx_global, ny_global;
+    int64_t offset[AXIS_COUNT];
+    unsigned lanes;
+    /* of a medium; NULL: uniform */
+    const uint8_t *classes; /* of cell (0, 0, 0) */
+    int64_t class_pitch_y, class_pitch_z;
+    int class_mask;
+    const double *weight;
+};
+
+/* A thread's cells: all(vectors) of the CHUNK cells of complete vectors of a row, and where there
+ * are fewer or it returns false, one(cell, its global index) after another. */
+template <typename REAL, typename ALL, typename ONE>
+static __device__ __forceinline__ void for_cells(const sweep<REAL> &s, ALL all, ONE one)
+{
+    constexpr int N = vec16<REAL>::N;
+    const int lanes = (int)s.lanes; /* numbers of cells on an axis are int on devices */
+    const int cells_x = (int)s.cells[AXIS_X];
+    const int cells_y = (int)s.cells[AXIS_Y];
+    const int rows_per_block = THREADS / lanes;
+    const int64_t first = (int64_t)blockIdx.x * rows_per_block + threadIdx.x / s.lanes;
+    const int stride = (int)gridDim.x * rows_per_block;
+    /* a division per row would cost more than its cells */
+    const int next_k = stride / cells_y;
+    const int next_j = stride % cells_y;
+    int k = (int)(first / cells_y);
+    for (int j = (int)(first % cells_y); k < (int)s.cells[AXIS_Z]; j += next_j, k += next_k) {
+        if (j >= cells_y) {
+            j -= cells_y;
+            k++;
+            if (k >= (int)s.cells[AXIS_Z]) {
+                break;
+            }
+        }
+        const REAL *cells = s.in + j * s.pitch_y + k * s.pitch_z;
+        for (int i = (int)(threadIdx.x % s.lanes) * N; i < cells_x; i += AHEAD * lanes * N) {
+            vec16<REAL> vectors[AHEAD]; /* rows are padded to whole vectors */
+#pragma unroll
+            for (int v = 0; v < AHEAD; v++) {
+                const int at = i + v * lanes * N;
+                vectors[v] = vector_at(cells + (at < cells_x ? at : i));
+            }
+#pragma unroll
+            for (int v = 0; v < AHEAD; v += CHUNK / N) {
+                if (i + (v + CHUNK / N - 1) * lanes * N + N <= cells_x && all(&vectors[v])) {
+                    continue;
+                }
+                const int64_t index =
+                    ((s.offset[AXIS_Z] + k) * s.ny_global + s.offset[AXIS_Y] + j) * s.nx_global +
+                    s.offset[AXIS_X];
+#pragma unroll
+                for (int c = 0; c < CHUNK; c++) {
+                    const int at = i + (v + c / N) * lanes * N + c % N;
+                    if (at < cells_x) {
+                        one(vectors[v + c / N].v[c % N], index + at);
+                    }
+                }
+            }
+        }
+    }
+}
+
+/* A thread's cells, times the weights of their classes; a second pass over the field, which keeps
+ * that of a uniform medium as it is. */
+template <typename REAL>
+static __device__ __forceinline__ void add_heat(const sweep<REAL> &s, struct tally &heat)
+{
+    const int64_t rows = s.cells[AXIS_Y] * s.cells[AXIS_Z];
+    for (int64_t row = blockIdx.x; row < rows; row += gridDim.x) {
+        const int64_t k = row / s.cells[AXIS_Y];
+        const int64_t j = row - k * s.cells[AXIS_Y];
+        const REAL *cells = s.in + j * s.pitch_y + k * s.pitch_z;
+        const uint8_t *classes = s.classes + j * s.class_pitch_y + k * s.class_pitch_z;
+        for (int64_t i = threadIdx.x; i < s.cells[AXIS_X]; i += THREADS) {
+            const double cell = (double)cells[i];
+            const double good = fabs(cell) < EXACT_SUM_LIMIT ? cell : 0.0;
+            heat.add(good * s.weight[classes[i] & s.class_mask]);
+        }
+    }
+}
+
+template <typename REAL>
+static __global__ __launch_bounds__(THREADS, BLOCKS_PER_PROCESSOR) void summarise(
+    const sweep<REAL> s, struct hip_scratch *scratch, struct hip_result *result)
+{
+    findings f = {HUGE_VAL, -HUGE_VAL, {}, 0, 0, ~0ULL, {}};
+    for_cells(
+        s, [&f](const vec16<REAL> *vectors) { return f.see_all(vectors); },
+        [&f](REAL cell, int64_t index) { f.see((double)cell, index); });
+    if (s.classes != nullptr) {
+        add_heat(s, f.heat);
+    }
+    __shared__ merged waves[THREADS / ARCH_WAVE];
+    finish_summary<THREADS / ARCH_WAVE>(scratch, f, waves, result);
+}
+
+static __device__ __forceinline__ uint64_t bits_of(double cell)
+{
+    return (uint64_t)__double_as_longlong(cell);
+}
+
+static __device__ __forceinline__ uint64_t bits_of(float cell)
+{
+    return (uint32_t)__float_as_int(cell);
+}
+
+template <typename REAL>
+static __global__ __launch_bounds__(THREADS) void hash(const sweep<REAL> s,
+                                                       struct hip_scratch *scratch,
+                                                       struct hip_result *result)
+{
+    uint64_t sum = 0;
+    for_cells(
+        s, [](const vec16<REAL> *) { return false; },
+        [&sum](REAL cell, int64_t index) {
+            sum += heat_cell_hash((uint64_t)index, bits_of(cell));
+        });
+    const long long all = arch_wave_sum((long long)sum);
+    if (arch_is_first_lane()) {
+        atomicAdd(&scratch->hash, (unsigned long long)all);
+    }
+    if (is_last_block(scratch)) {
+        result->hash = seen(&scratch->hash);
+        reset(scratch);
+        __threadfence_system();
+    }
+}
+
+static __global__ __launch_bounds__(THREADS) void reset_all(struct hip_scratch *scratch)
+{
+    for (int at = (int)threadIdx.x; at < HIP_PACE_COUNTERS; at += THREADS) {
+        scratch->pace[at] = 0;
+    }
+    if (threadIdx.x == 0) {
+        reset(scratch);
+        scratch->blocks_done = 0;
+        scratch->strips_taken = 0;
+    }
+}
+
+template <typename REAL>
+static sweep<REAL> sweep_of(const struct layout *layout, const struct placement *placement,
+                            const struct device_medium *medium, const void *d_field)
+{
+    sweep<REAL> s = {};
+    s.in = static_cast<const REAL *>(d_field) + layout->origin;
+    for (int axis = 0; axis < AXIS_COUNT; axis++) {
+        s.cells[axis] = layout->cells[axis];
+        s.offset[axis] = placement->offset[axis];
+    }
+    s.pitch_y = layout->pitch_y;
+    s.pitch_z = layout->pitch_z;
+    s.nx_global = placement->global_cells[AXIS_X];
+    s.ny_global = placement->global_cells[AXIS_Y];
+    if (medium != nullptr) {
+        s.classes = medium->d_class + medium->layout.origin;
+        s.class_pitch_y = medium->layout.pitch_y;
+        s.class_pitch_z = medium->layout.pitch_z;
+        s.class_mask = medium->mask;
+        s.weight = medium->d_weight;
+    }
+    s.lanes = 1;
+    while (s.lanes < THREADS &&
+           AHEAD * s.lanes * vec16<REAL>::N < (uint64_t)layout->cells[AXIS_X]) {
+        s.lanes *= 2;
+    }
+    return s;
+}
+
+template <typename REAL> static unsigned blocks_of(const sweep<REAL> &s, int64_t most)
+{
+    const int64_t rows_per_block = THREADS / s.lanes;
+    const int64_t rows = s.cells[AXIS_Y] * s.cells[AXIS_Z];
+    const int64_t nblocks = (rows + rows_per_block - 1) / rows_per_block;
+    return (unsigned)(nblocks < most ? nblocks : most);
+}
+
+template <typename REAL>
+static hipError_t launch_summarise(hipStream_t stream, struct hip_scratch *d_scratch,
+                                   const sweep<REAL> &s, struct hip_result *result)
+{
+    static int processors = 0; /* a process has one device */
+    int device = 0;
+    hipError_t error = processors > 0 ? hipSuccess : hipGetDevice(&device);
+    if (processors == 0 && error == hipSuccess) {
+        error = hipDeviceGetAttribute(&processors, hipDeviceAttributeMultiprocessorCount, device);
+    }
+    if (error != hipSuccess) {
+        return error;
+    }
+    summarise<REAL>
+        <<<blocks_of(s, (int64_t)processors * BLOCKS_PER_PROCESSOR), THREADS, 0, stream>>>(
+            s, d_scratch, result);
+    return hipGetLastError();
+}
+
+template <typename REAL>
+static hipError_t launch_hash(hipStream_t stream, struct hip_scratch *d_scratch,
+                              const sweep<REAL> &s, struct hip_result *result)
+{
+    hash<REAL><<<blocks_of(s, BLOCKS_MOST), THREADS, 0, stream>>>(s, d_scratch, result);
+    return hipGetLastError();
+}
+
+hipError_t hip_launch_scratch_reset(hipStream_t stream, struct hip_scratch *d_scratch)
+{
+    reset_all<<<1, THREADS, 0, stream>>>(d_scratch);
+    return hipGetLastError();
+}
+
+hipError_t hip_launch_summarise(hipStream_t stream, struct hip_scratch *d_scratch,
+                                const struct layout *layout, const struct placement *placement,
+                                const struct device_medium *medium, const void *d_field,
+                                struct hip_result *result)
+{
+    return layout->precision == PRECISION_FLOAT64
+               ? launch_summarise(stream, d_scratch,
+                                  sweep_of<double>(layout, placement, medium, d_field), result)
+               : launch_summarise(stream, d_scratch,
+                                  sweep_of<float>(layout, placement, medium, d_field), result);
+}
+
+hipError_t hip_launch_hash(hipStream_t stream, struct hip_scratch *d_scratch,
+                           const struct layout *layout, const struct placement *placement,
+                           const void *d_field, struct hip_result *result)
+{
+    return layout->precision == PRECISION_FLOAT64
+               ? launch_hash(stream, d_scratch,
+                             sweep_of<double>(layout, placement, nullptr, d_field), result)
+               : launch_hash(stream, d_scratch,
+                             sweep_of<float>(layout, placement, nullptr, d_field), result);
+}

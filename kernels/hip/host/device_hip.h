@@ -1,0 +1,146 @@
+/* What the C files of the backend `hip` share. */
+#ifndef ISOTHERM_KERNELS_HIP_DEVICE_HIP_H
+#define ISOTHERM_KERNELS_HIP_DEVICE_HIP_H
+
+#include "kernels/hip/host/launch.h"
+
+/* Reductions that may be queued at once. */
+enum { RESULTS_PER_QUEUE = 16 };
+
+/* The launch shape for boxes of one size; number 0: the backend's own rule. */
+struct shape_choice {
+    int64_t extent[AXIS_COUNT];
+    int number;
+};
+
+struct device {
+    int index;
+    struct shape_choice shape[PRECISION_FLOAT32 + 1];
+};
+
+/* A reduction's result stays in pinned memory until queue_wait copies it to the caller's memory,
+ * which the device cannot access. */
+struct delivery {
+    struct field_summary *h_summary; /* one of the two */
+    uint64_t *h_hash;
+};
+
+struct queue {
+    struct device *device;
+    hipStream_t stream;
+    bool has_priority; /* its work runs concurrently with the step kernels of another queue */
+    struct hip_scratch *d_scratch;
+    struct hip_result *results; /* pinned, RESULTS_PER_QUEUE */
+    struct delivery deliveries[RESULTS_PER_QUEUE];
+    int ndeliveries;
+    uint32_t *late; /* pinned: not 0 when a wait for flags has timed out */
+    double limit_s; /* of the last such wait */
+};
+
+struct event {
+    hipEvent_t event;
+};
+
+struct stopwatch {
+    hipEvent_t start, stop;
+};
+
+enum status hip_check(hipError_t error, const char *what);
+enum status hip_out_of_host_memory(void);
+
+/* Errors name the HIP function. */
+#define TRY_HIP(function, ...) TRY(hip_check(function(__VA_ARGS__), #function))
+
+/* The functions of runtime.h and operations.h by the same names: device_hip.c, step_hip.c. */
+enum status hip_probe(void);
+enum status hip_open(int node_rank, int node_size, struct device **device);
+void hip_close(struct device *device);
+enum status hip_info(struct device *device, struct device_info *info);
+enum status hip_memory_alloc(struct device *device, size_t bytes, void **d_memory);
+void hip_memory_free(struct device *device, void *d_memory);
+enum status hip_pinned_alloc(struct device *device, size_t bytes, void **h_memory);
+void hip_pinned_free(struct device *device, void *h_memory);
+/* derive_hip.c */
+enum status hip_gather(struct queue *queue, enum precision precision, const void *d_field,
+                       const int64_t *d_elements, int64_t count, void *d_values);
+enum status hip_track(struct queue *queue, const struct layout *layout, const struct layout *kept,
+                      const struct track_args *args, const void *d_field);
+enum status hip_flux_squared(struct queue *queue, const struct layout *layout,
+                             const struct layout *kept, const struct flux_args *args,
+                             const void *d_field, double *d_flux);
+enum status hip_summarise_classes(struct queue *queue, const struct layout *layout,
+                                  const struct device_medium *medium, const uint8_t *d_groups,
+                                  const void *d_field, struct class_summary *d_summaries);
+enum status hip_number_classes(struct queue *queue, const struct layout *kept,
+                               const struct device_medium *medium, const uint8_t *d_numbers,
+                               double *d_values);
+enum status hip_change_classes(struct queue *queue, const struct layout *layout,
+                               const struct class_changes *change, const void *d_field,
+                               const struct box *box);
+enum status hip_plane_maxima(struct queue *queue, const struct layout *layout, const void *d_field,
+                             double limit, uint64_t *d_planes);
+enum status hip_add_source(struct queue *queue, const struct layout *layout,
+                           const struct source_args *args, void *d_field, const struct box *box);
+enum status hip_sum_perfusion(struct queue *queue, const struct layout *layout,
+                              const struct device_medium *medium, const void *d_field,
+                              const struct box *box, struct exact_sum *d_sum);
+enum status hip_extract(struct queue *queue, const struct layout *layout,
+                        const struct extract_args *args, const void *d_field, void *d_values);
+
+enum status hip_convert(struct queue *queue, const struct layout *layout,
+                        const struct device_medium *medium, enum enthalpy_conversion conversion,
+                        const void *d_in, void *d_out);
+
+enum status hip_liquid_fraction(struct queue *queue, const struct layout *layout,
+                                const struct layout *kept, const struct device_medium *medium,
+                                const void *d_field, double *d_fraction);
+
+/* steps_hip.c */
+enum status hip_steps(struct queue *queue, const struct layout *layout,
+                      const struct coefficients *args, int nsteps, void *d_out, const void *d_in,
+                      const struct box *boxes, int nboxes);
+/* All owned cells, with the summary of the result where a kernel has it. */
+enum status hip_steps_summarised(struct queue *queue, const struct layout *layout,
+                                 const struct coefficients *args, int nsteps, void *d_out,
+                                 const void *d_in, struct hip_result *result, bool *summarised);
+
+/* radius_hip.c */
+enum status hip_step_radius(struct queue *queue, const struct layout *layout,
+                            const struct coefficients *args, void *d_out, const void *d_in,
+                            const struct box *boxes, int nboxes);
+
+/* peer_hip.c */
+enum status hip_shared_alloc(struct device *device, size_t bytes, void **d_memory,
+                             struct shared_handle *handle);
+enum status hip_shared_open(struct device *device, const struct shared_handle *handle,
+                            void **d_memory);
+void hip_shared_close(struct device *device, void *d_memory);
+enum status hip_pack_boxes(struct queue *queue, const struct layout *layout, const void *d_field,
+                           const struct box *boxes, void *const *d_buffers, int nboxes);
+enum status hip_flags_write(struct queue *queue, uint32_t *const *d_flags, int nflags,
+                            uint32_t value);
+enum status hip_flags_wait(struct queue *queue, uint32_t *const *d_flags, int nflags,
+                           uint32_t value, double limit_s);
+/* After the queue has been waited for: STATUS_DEVICE when a wait for flags has timed out. */
+enum status hip_flags_check(struct queue *queue);
+
+/* X(name, description for `bench kernels`): hip_step_NAME of step_hip.c; the last is the production
+ * kernel. */
+#define HIP_STEP_VARIANTS(X)                                                                       \
+    X(cell, "one thread per cell")                                                                 \
+    X(march, "16-byte loads, marching in z in registers")                                          \
+    X(staged_free, "tiles staged in shared memory by bulk copies, no pacing")                      \
+    X(staged_pair, "with pacing, two blocks per multiprocessor")                                   \
+    X(staged_deep, "with pacing, one block, more planes in flight")                                \
+    X(staged_wide, "with pacing, one block, rows twice as long")                                   \
+    X(production, "the best of these for the size")
+
+int hip_step_shapes(const char *const **names);
+enum status hip_step_shape(struct device *device, enum precision precision,
+                           const int64_t extent[AXIS_COUNT], int shape);
+
+#define HIP_DECLARE_STEP(name, about) step_function hip_step_##name;
+HIP_STEP_VARIANTS(HIP_DECLARE_STEP)
+#undef HIP_DECLARE_STEP
+
+#endif

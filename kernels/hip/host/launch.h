@@ -1,0 +1,209 @@
+/* The launchers, for both the C host code and the kernel sources.
+ *
+ * A launcher puts kernels on a stream and returns the first error. Layouts, boxes and arguments are
+ * copied; device memory must live until the kernels have run. */
+#ifndef ISOTHERM_KERNELS_HIP_LAUNCH_H
+#define ISOTHERM_KERNELS_HIP_LAUNCH_H
+
+#include <hip/hip_runtime_api.h>
+
+#include "kernels/backend.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+enum { HIP_PACE_COUNTERS = 1 << 15 };
+
+/* Device memory of one queue, whose kernels run one after another. Each kernel leaves it as
+ * hip_launch_scratch_reset does. */
+struct hip_scratch {
+    /* of the running reduction; min and max as keys in the order of the values */
+    unsigned long long min_key;
+    unsigned long long max_key;
+    unsigned long long digit[4];
+    unsigned long long heat[4];
+    unsigned long long bad_cells;
+    unsigned long long first_bad;
+    unsigned long long hash;
+    unsigned int blocks_done;  /* of the running kernel */
+    unsigned int strips_taken; /* of faces that are summed */
+    /* progress of the blocks of a step kernel, see step_staged.hip.cpp */
+    unsigned int pace[HIP_PACE_COUNTERS];
+};
+
+/* The result of a reduction, in pinned host memory. */
+struct hip_result {
+    struct field_summary summary;
+    uint64_t hash;
+};
+
+/* The launch of a step kernel; 0: the kernel's default. */
+struct hip_launch_shape {
+    int window_mib; /* staged: how far all blocks together may be ahead of the slowest */
+    int wide;       /* march: threads of a block along x, 16, 32, 64 or 128 of 256 */
+    int depth;      /* march: planes of a column */
+};
+
+/* A step kernel on one box that is not empty. */
+typedef hipError_t hip_step_launcher(hipStream_t stream, struct hip_scratch *d_scratch,
+                                     const struct layout *layout, const struct coefficients *args,
+                                     void *d_out, const void *d_in, const struct box *box,
+                                     const struct hip_launch_shape *shape);
+
+/* One thread per cell: any number of boxes, best for thin ones. */
+hipError_t hip_launch_step_cell(hipStream_t stream, struct hip_scratch *d_scratch,
+                                const struct layout *layout, const struct coefficients *args,
+                                void *d_out, const void *d_in, const struct box *boxes, int nboxes);
+
+/* Marching in z with the neighbours in z in registers: any box of a field with several cells in x
+ * and y. */
+hip_step_launcher hip_launch_step_march;
+bool hip_step_march_takes(const struct layout *layout);
+
+/* Planes of tiles staged in shared memory, several in flight: boxes that hip_step_staged_takes. In
+ * several shapes. */
+hip_step_launcher hip_launch_step_staged_free; /* no pacing: boxes that fit the L2 cache */
+hip_step_launcher hip_launch_step_staged_pair; /* two blocks per multiprocessor */
+hip_step_launcher hip_launch_step_staged_deep; /* one, more planes in flight */
+hip_step_launcher hip_launch_step_staged_wide; /* one, rows twice as long */
+/* In a medium of classes that hip_step_medium_takes. */
+hip_step_launcher hip_launch_step_medium_free; /* no pacing */
+hip_step_launcher hip_launch_step_medium_deep;
+/* Where properties depend on temperature. */
+hip_step_launcher hip_launch_step_nonlinear;
+bool hip_step_nonlinear_takes(const struct device_medium *medium, const struct box *box);
+/* After it, which calls this: the cells beside those of other curves, in a box without cells on
+ * closed faces. */
+hipError_t hip_launch_step_odd(hipStream_t stream, const struct layout *layout,
+                               const struct coefficients *args, void *d_out, const void *d_in,
+                               const struct box *box);
+bool hip_step_staged_is_built(void);
+bool hip_step_staged_takes(const struct layout *layout, const struct box *box);
+bool hip_step_medium_takes(const struct device_medium *medium);
+
+/* With a wider stencil, one box that is not empty, of three used axes and without the cells next to
+ * closed faces of y and z. */
+hipError_t hip_launch_radius_march(hipStream_t stream, const struct layout *layout,
+                                   const struct coefficients *args, void *d_out, const void *d_in,
+                                   const struct box *box);
+/* The same with planes of tiles staged in shared memory, and with the cells next to closed faces,
+ * where hip_step_staged_takes the box without those next to faces of z. */
+hipError_t hip_launch_radius_staged(hipStream_t stream, struct hip_scratch *d_scratch,
+                                    const struct layout *layout, const struct coefficients *args,
+                                    void *d_out, const void *d_in, const struct box *box);
+/* The rest of `box`: any boxes in it; and the sums of its closed faces. */
+hipError_t hip_launch_radius_rest(hipStream_t stream, struct hip_scratch *d_scratch,
+                                  const struct layout *layout, const struct coefficients *args,
+                                  void *d_out, const void *d_in, const struct box *box,
+                                  const struct box *rim, int nrim);
+
+/* Several steps in a pass. */
+enum {
+    HIP_STEPS_MOST = 4,    /* in a uniform medium */
+    HIP_STEPS_OF_MEDIA = 3 /* of classes and enthalpies: the memory of a block on gfx90a */
+};
+/* Optional results of a pass, for kernels that support them. */
+struct hip_pass_extras {
+    struct hip_scratch *d_scratch;
+    /* the summary of the box, if not NULL: where cells are invalid or not below 2^18 K, only
+     * bad_cells > 0 */
+    struct hip_result *result;
+    bool summarised;
+    bool summed; /* the sums over closed faces before each step */
+};
+/* One box that is not empty, 2 or more steps. */
+typedef hipError_t hip_steps_launcher(hipStream_t stream, const struct layout *layout,
+                                      const struct coefficients *args, int nsteps, void *d_out,
+                                      const void *d_in, const struct box *box,
+                                      struct hip_pass_extras *extras);
+hip_steps_launcher hip_launch_steps_tile; /* any box, and any kind but high order */
+/* In a uniform medium with planes of tiles staged in shared memory, of 2, 3 and 4 steps; where
+ * hip_step_staged_is_built. */
+hip_steps_launcher hip_launch_steps_staged_2;
+hip_steps_launcher hip_launch_steps_staged_3;
+hip_steps_launcher hip_launch_steps_staged_4;
+/* Add the sums over closed faces before each step, for boxes whose kernels did not. */
+hipError_t hip_launch_steps_sums(hipStream_t stream, struct hip_scratch *d_scratch,
+                                 const struct layout *layout, const struct coefficients *args,
+                                 int nsteps, const void *d_in, const struct box *boxes, int nboxes);
+
+hipError_t hip_launch_copy(hipStream_t stream, void *d_to, const void *d_from, size_t bytes);
+hipError_t hip_launch_pack(hipStream_t stream, const struct layout *layout, const void *d_field,
+                           const struct box *box, void *d_buffer);
+hipError_t hip_launch_unpack(hipStream_t stream, const struct layout *layout, const void *d_buffer,
+                             const struct box *box, void *d_field);
+
+/* Several boxes in one launch, at most HIP_BOXES_PER_MOVE of them; buffers may be another device's
+ * memory. */
+enum { HIP_BOXES_PER_MOVE = 26 };
+/* Does the copy engine pack long rows? */
+bool hip_packs_by_copy(void);
+hipError_t hip_launch_pack_boxes(hipStream_t stream, const struct layout *layout,
+                                 const void *d_field, const struct box *boxes,
+                                 void *const *d_buffers, int nboxes);
+hipError_t hip_launch_unpack_boxes(hipStream_t stream, const struct layout *layout,
+                                   void *const *d_buffers, const struct box *boxes, int nboxes,
+                                   void *d_field);
+
+/* At most HIP_BOXES_PER_MOVE flags. The wait ends after limit_s; then *late, in pinned host memory,
+ * becomes 1. */
+hipError_t hip_launch_flags_write(hipStream_t stream, uint32_t *const *d_flags, int nflags,
+                                  uint32_t value);
+hipError_t hip_launch_flags_wait(hipStream_t stream, uint32_t *const *d_flags, int nflags,
+                                 uint32_t value, double limit_s, uint32_t *late);
+
+/* A box that is not empty. */
+hipError_t hip_launch_add_source(hipStream_t stream, struct hip_scratch *d_scratch,
+                                 const struct layout *layout, const struct source_args *args,
+                                 void *d_field, const struct box *box);
+hipError_t hip_launch_sum_perfusion(hipStream_t stream, struct hip_scratch *d_scratch,
+                                    const struct layout *layout, const struct device_medium *medium,
+                                    const void *d_field, const struct box *box,
+                                    struct exact_sum *d_sum);
+hipError_t hip_launch_gather(hipStream_t stream, enum precision precision, const void *d_field,
+                             const int64_t *d_elements, int64_t count, void *d_values);
+hipError_t hip_launch_track(hipStream_t stream, const struct layout *layout,
+                            const struct layout *kept, const struct track_args *args,
+                            const void *d_field);
+hipError_t hip_launch_flux_squared(hipStream_t stream, const struct layout *layout,
+                                   const struct layout *kept, const struct flux_args *args,
+                                   const void *d_field, double *d_flux);
+hipError_t hip_launch_extract(hipStream_t stream, const struct layout *layout,
+                              const struct extract_args *args, const void *d_field, void *d_values);
+
+hipError_t hip_launch_convert(hipStream_t stream, const struct layout *layout,
+                              const struct device_medium *medium,
+                              enum enthalpy_conversion conversion, const void *d_in, void *d_out);
+
+hipError_t hip_launch_liquid_fraction(hipStream_t stream, const struct layout *layout,
+                                      const struct layout *kept, const struct device_medium *medium,
+                                      const void *d_field, double *d_fraction);
+
+hipError_t hip_launch_scratch_reset(hipStream_t stream, struct hip_scratch *d_scratch);
+/* `result`: pinned host memory, valid when the stream has been waited for. */
+hipError_t hip_launch_summarise(hipStream_t stream, struct hip_scratch *d_scratch,
+                                const struct layout *layout, const struct placement *placement,
+                                const struct device_medium *medium, const void *d_field,
+                                struct hip_result *result);
+hipError_t hip_launch_summarise_classes(hipStream_t stream, const struct layout *layout,
+                                        const struct device_medium *medium, const uint8_t *d_groups,
+                                        const void *d_field, struct class_summary *d_summaries);
+hipError_t hip_launch_number_classes(hipStream_t stream, const struct layout *kept,
+                                     const struct device_medium *medium, const uint8_t *d_numbers,
+                                     double *d_values);
+/* A box that is not empty. */
+hipError_t hip_launch_change_classes(hipStream_t stream, const struct layout *layout,
+                                     const struct class_changes *change, const void *d_field,
+                                     const struct box *box);
+hipError_t hip_launch_plane_maxima(hipStream_t stream, const struct layout *layout,
+                                   const void *d_field, double limit, uint64_t *d_planes);
+hipError_t hip_launch_hash(hipStream_t stream, struct hip_scratch *d_scratch,
+                           const struct layout *layout, const struct placement *placement,
+                           const void *d_field, struct hip_result *result);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,60 @@
+/* The backend `hip`: the step with a wider stencil. */
+#include "kernels/hip/host/device_hip.h"
+
+/* The part of `box` that is not next to closed faces from `first` on. */
+static struct box inner_of(const struct layout *layout, const struct coefficients *args,
+                           const struct box *box, enum face first)
+{
+    struct box inner = *box;
+    for (int f = first; f < FACE_COUNT; f++) {
+        const enum face face = (enum face)f;
+        const enum axis axis = face_axis(face);
+        const int64_t radius =
+            args->high_order.used[axis] && args->closed[f] ? args->high_order.radius : 0;
+        const int64_t edge = layout->cells[axis] - radius;
+        if (face_side(face) == SIDE_MIN && inner.lo[axis] < radius) {
+            inner.lo[axis] = radius;
+        } else if (face_side(face) == SIDE_MAX && inner.hi[axis] > edge) {
+            inner.hi[axis] = edge;
+        }
+    }
+    return inner;
+}
+
+/* Whole waves along x, and enough planes to march through. */
+static bool march_takes(const struct coefficients *args, const struct box *inner)
+{
+    enum { LEAST_X = 32, LEAST_Y = 8, LEAST_Z = 8 };
+    return args->high_order.used[AXIS_X] && args->high_order.used[AXIS_Y] &&
+           args->high_order.used[AXIS_Z] && !box_is_empty(inner) &&
+           box_extent(inner, AXIS_X) >= LEAST_X && box_extent(inner, AXIS_Y) >= LEAST_Y &&
+           box_extent(inner, AXIS_Z) >= LEAST_Z;
+}
+
+enum status hip_step_radius(struct queue *queue, const struct layout *layout,
+                            const struct coefficients *args, void *d_out, const void *d_in,
+                            const struct box *boxes, int nboxes)
+{
+    for (int b = 0; b < nboxes; b++) {
+        const struct box *box = &boxes[b];
+        struct box done = {{0, 0, 0}, {0, 0, 0}};
+        struct box rim[FACE_COUNT];
+        if (box_is_empty(box)) {
+            continue;
+        }
+        const struct box planes = inner_of(layout, args, box, FACE_Z_MIN);
+        const struct box inner = inner_of(layout, args, box, FACE_Y_MIN);
+        if (march_takes(args, &planes) && hip_step_staged_takes(layout, &planes)) {
+            done = *box;
+            TRY_HIP(hip_launch_radius_staged, queue->stream, queue->d_scratch, layout, args, d_out,
+                    d_in, box);
+        } else if (march_takes(args, &inner)) {
+            done = inner;
+            TRY_HIP(hip_launch_radius_march, queue->stream, layout, args, d_out, d_in, &inner);
+        }
+        const int nrim = box_shell(box, &done, rim);
+        TRY_HIP(hip_launch_radius_rest, queue->stream, queue->d_scratch, layout, args, d_out, d_in,
+                box, rim, nrim);
+    }
+    return STATUS_OK;
+}

@@ -1,0 +1,245 @@
+/* The backend `hip`: the choice of step kernel and launch shape. */
+#include "kernels/hip/host/device_hip.h"
+
+/* One call of a step function. */
+struct step_call {
+    struct queue *queue;
+    const struct layout *layout;
+    const struct coefficients *args;
+    void *d_out;
+    const void *d_in;
+};
+
+/* A kernel, and how it is launched. */
+struct step_choice {
+    hip_step_launcher *launch; /* NULL: one thread per cell, several boxes per launch */
+    struct hip_launch_shape shape;
+};
+
+static enum status run_step(const struct step_call *call, const struct step_choice *choice,
+                            const struct box *box)
+{
+    return hip_check(choice->launch(call->queue->stream, call->queue->d_scratch, call->layout,
+                                    call->args, call->d_out, call->d_in, box, &choice->shape),
+                     "step kernel");
+}
+
+static enum status run_cells(const struct step_call *call, const struct box *boxes, int nboxes)
+{
+    TRY_HIP(hip_launch_step_cell, call->queue->stream, call->queue->d_scratch, call->layout,
+            call->args, call->d_out, call->d_in, boxes, nboxes);
+    return STATUS_OK;
+}
+
+typedef struct step_choice choose_function(const struct device *device, const struct layout *layout,
+                                           const struct box *box);
+static struct step_choice choose_kind(const struct step_call *call, choose_function *choose,
+                                      const struct box *box);
+
+enum { BOXES_AT_ONCE = 16 };
+
+static enum status step_with(const struct step_call *call, choose_function *choose,
+                             const struct box *boxes, int nboxes)
+{
+    struct box left[BOXES_AT_ONCE];
+    int nleft = 0;
+    for (int b = 0; b < nboxes; b++) {
+        const struct step_choice choice = choose_kind(call, choose, &boxes[b]);
+        if (choice.launch != NULL) {
+            TRY(run_step(call, &choice, &boxes[b]));
+            continue;
+        }
+        left[nleft++] = boxes[b];
+        if (nleft == BOXES_AT_ONCE) {
+            TRY(run_cells(call, left, nleft));
+            nleft = 0;
+        }
+    }
+    return nleft > 0 ? run_cells(call, left, nleft) : STATUS_OK;
+}
+
+/* --- the variants ---------------------------------------------------------------------------- */
+
+static struct step_choice choose_cell(const struct device *device, const struct layout *layout,
+                                      const struct box *box)
+{
+    (void)device;
+    (void)layout;
+    (void)box;
+    return (struct step_choice){.launch = NULL};
+}
+
+static struct step_choice choose_march(const struct device *device, const struct layout *layout,
+                                       const struct box *box)
+{
+    (void)device;
+    const bool takes = hip_step_march_takes(layout) && !box_is_empty(box);
+    return (struct step_choice){.launch = takes ? hip_launch_step_march : NULL};
+}
+
+/* Without the copy engine. Thin boxes share a launch. */
+static struct step_choice choose_plain(const struct device *device, const struct layout *layout,
+                                       const struct box *box)
+{
+    const int64_t march_cells = (int64_t)1 << 20;
+    return box_cells(box) >= march_cells && box_extent(box, AXIS_X) >= 64 &&
+                   box_extent(box, AXIS_Z) >= 8
+               ? choose_march(device, layout, box)
+               : choose_cell(device, layout, box);
+}
+
+#define DEFINE_CHOOSE(name)                                                                        \
+    static struct step_choice choose_##name(const struct device *device,                           \
+                                            const struct layout *layout, const struct box *box)    \
+    {                                                                                              \
+        return hip_step_staged_takes(layout, box)                                                  \
+                   ? (struct step_choice){.launch = hip_launch_step_##name}                        \
+                   : choose_plain(device, layout, box);                                            \
+    }
+DEFINE_CHOOSE(staged_free)
+DEFINE_CHOOSE(staged_pair)
+DEFINE_CHOOSE(staged_deep)
+DEFINE_CHOOSE(staged_wide)
+
+/* --- the production kernel ------------------------------------------------------------------- */
+
+/* Measured (docs/hip.md). Boxes that fit the L2 cache need no pacing; with small planes, more of
+ * them are in flight. */
+static hip_step_launcher *staged_by_rule(const struct layout *layout, const struct box *box)
+{
+    const int64_t cache_bytes = (int64_t)40 << 20;
+    const int64_t small_plane_bytes = (int64_t)5 << 19;
+    const int64_t bytes = box_cells(box) * (int64_t)precision_bytes(layout->precision);
+    if (bytes < cache_bytes) {
+        return hip_launch_step_staged_free;
+    }
+    if (bytes / box_extent(box, AXIS_Z) < small_plane_bytes) {
+        return hip_launch_step_staged_deep;
+    }
+    return layout->precision == PRECISION_FLOAT64 ? hip_launch_step_staged_wide
+                                                  : hip_launch_step_staged_pair;
+}
+
+/* X(name, kernel, MiB of pacing window (0: its own), threads in x and planes of the march). The
+ * rule first; few, since a run tries all. */
+#define STAGED_SHAPES(X)                                                                           \
+    X("rule", staged_free, 0, 0, 0)                                                                \
+    X("free", staged_free, 0, 0, 0)                                                                \
+    X("pair", staged_pair, 13, 0, 0)                                                               \
+    X("pair, window 9 MiB", staged_pair, 9, 0, 0)                                                  \
+    X("pair, window 18 MiB", staged_pair, 18, 0, 0)                                                \
+    X("deep", staged_deep, 13, 0, 0)                                                               \
+    X("deep, window 9 MiB", staged_deep, 9, 0, 0)                                                  \
+    X("deep, window 18 MiB", staged_deep, 18, 0, 0)                                                \
+    X("wide", staged_wide, 13, 0, 0)                                                               \
+    X("wide, window 9 MiB", staged_wide, 9, 0, 0)                                                  \
+    X("wide, window 18 MiB", staged_wide, 18, 0, 0)                                                \
+    X("march", march, 0, 64, 64)
+
+#define MARCH_SHAPES(X)                                                                            \
+    X("rule", march, 0, 64, 64)                                                                    \
+    X("march 64 x 4, 16 planes", march, 0, 64, 16)                                                 \
+    X("march 64 x 4, 32 planes", march, 0, 64, 32)                                                 \
+    X("march 64 x 4, 128 planes", march, 0, 64, 128)                                               \
+    X("march 64 x 4, 256 planes", march, 0, 64, 256)                                               \
+    X("march 32 x 8, 32 planes", march, 0, 32, 32)                                                 \
+    X("march 32 x 8, 64 planes", march, 0, 32, 64)                                                 \
+    X("march 32 x 8, 128 planes", march, 0, 32, 128)                                               \
+    X("march 16 x 16, 64 planes", march, 0, 16, 64)                                                \
+    X("march 128 x 2, 64 planes", march, 0, 128, 64)
+
+#define SHAPE_NAME(name, kernel, window, wide, depth) name,
+#define SHAPE_CHOICE(name, kernel, window, wide, depth)                                            \
+    {hip_launch_step_##kernel, {window, wide, depth}},
+static const char *const staged_names[] = {STAGED_SHAPES(SHAPE_NAME)};
+static const struct step_choice staged_shapes[] = {STAGED_SHAPES(SHAPE_CHOICE)};
+static const char *const march_names[] = {MARCH_SHAPES(SHAPE_NAME)};
+static const struct step_choice march_shapes[] = {MARCH_SHAPES(SHAPE_CHOICE)};
+
+int hip_step_shapes(const char *const **names)
+{
+    const bool staged = hip_step_staged_is_built();
+    *names = staged ? staged_names : march_names;
+    return (int)(staged ? sizeof staged_names / sizeof staged_names[0]
+                        : sizeof march_names / sizeof march_names[0]);
+}
+
+enum status hip_step_shape(struct device *device, enum precision precision,
+                           const int64_t extent[AXIS_COUNT], int shape)
+{
+    struct shape_choice *choice = &device->shape[precision];
+    *choice = (struct shape_choice){.number = shape};
+    for (int axis = 0; axis < AXIS_COUNT; axis++) {
+        choice->extent[axis] = extent[axis];
+    }
+    return STATUS_OK;
+}
+
+/* NULL where no shape was chosen for boxes of this size. */
+static const struct step_choice *tuned(const struct device *device, const struct layout *layout,
+                                       const struct box *box)
+{
+    const struct shape_choice *choice = &device->shape[layout->precision];
+    for (int axis = 0; axis < AXIS_COUNT; axis++) {
+        if (choice->number == 0 || choice->extent[axis] != box_extent(box, (enum axis)axis)) {
+            return NULL;
+        }
+    }
+    return hip_step_staged_is_built() ? &staged_shapes[choice->number]
+                                      : &march_shapes[choice->number];
+}
+
+static struct step_choice choose_production(const struct device *device,
+                                            const struct layout *layout, const struct box *box)
+{
+    const struct step_choice *shape = tuned(device, layout, box);
+    if (hip_step_staged_takes(layout, box)) {
+        return shape != NULL ? *shape : (struct step_choice){.launch = staged_by_rule(layout, box)};
+    }
+    struct step_choice choice = choose_plain(device, layout, box);
+    if (choice.launch == hip_launch_step_march && shape != NULL && shape->shape.wide > 0) {
+        choice = *shape;
+    }
+    return choice;
+}
+
+/* In a medium of classes; as staged_by_rule. */
+static struct step_choice choose_classes(const struct step_call *call, choose_function *choose,
+                                         const struct box *box)
+{
+    const int64_t cache_bytes = (int64_t)40 << 20;
+    const int64_t bytes = box_cells(box) * (int64_t)precision_bytes(call->layout->precision);
+    if (choose == choose_cell || choose == choose_march) {
+        return choose(call->queue->device, call->layout, box);
+    }
+    if (!hip_step_staged_takes(call->layout, box) || !hip_step_medium_takes(&call->args->medium)) {
+        return choose_plain(call->queue->device, call->layout, box);
+    }
+    return (struct step_choice){.launch = bytes < cache_bytes ? hip_launch_step_medium_free
+                                                              : hip_launch_step_medium_deep};
+}
+
+/* In a medium of any kind; that of an enthalpy has the same kernels in every variant. */
+static struct step_choice choose_kind(const struct step_call *call, choose_function *choose,
+                                      const struct box *box)
+{
+    if (call->args->kind == KIND_ENTHALPY) {
+        const bool takes = hip_step_nonlinear_takes(&call->args->medium, box);
+        return (struct step_choice){.launch = takes ? hip_launch_step_nonlinear : NULL};
+    }
+    return call->args->kind == KIND_CLASSES ? choose_classes(call, choose, box)
+                                            : choose(call->queue->device, call->layout, box);
+}
+
+#define DEFINE_STEP(name, about)                                                                   \
+    enum status hip_step_##name(struct queue *queue, const struct layout *layout,                  \
+                                const struct coefficients *args, void *d_out, const void *d_in,    \
+                                const struct box *boxes, int nboxes)                               \
+    {                                                                                              \
+        const struct step_call call = {queue, layout, args, d_out, d_in};                          \
+        if (args->kind == KIND_HIGH_ORDER) {                                                       \
+            return hip_step_radius(queue, layout, args, d_out, d_in, boxes, nboxes);               \
+        }                                                                                          \
+        return step_with(&call, choose_##name, boxes, nboxes);                                     \
+    }
+HIP_STEP_VARIANTS(DEFINE_STEP)

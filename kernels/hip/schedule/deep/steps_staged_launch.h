@@ -1,0 +1,189 @@
+/* Part of steps_staged_*.hip.cpp: the launch. */
+#ifndef ISOTHERM_KERNELS_HIP_STEPS_STAGED_LAUNCH_H
+#define ISOTHERM_KERNELS_HIP_STEPS_STAGED_LAUNCH_H
+
+#include <cstring>
+
+#include "kernels/hip/schedule/deep/steps_staged_kernel.h"
+
+#if ARCH_HAS_TILE_COPY
+
+/* A work list takes about 0.1 ms of the host, so the last ones are kept. */
+struct known_list {
+    struct box box;
+    int64_t cells[AXIS_COUNT];
+    bool closed[FACE_COUNT];
+    work_list list;
+    bool fits;
+};
+
+/* Fill in the list of what is wanted. */
+template <typename S> static void make_list(known_list &one, int units)
+{
+    constexpr int T = S::T;
+    const struct box &box = one.box;
+    const int nx = (int)one.cells[AXIS_X], ny = (int)one.cells[AXIS_Y], nz = (int)one.cells[AXIS_Z];
+    const bool near_top = one.closed[FACE_Z_MAX] && box.hi[AXIS_Z] + T > nz;
+    work_list &w = one.list;
+    w.units = units;
+    w.x = tile_axis_of(&box, AXIS_X, one.closed, nx, S::TX, S::HALO_X, T, S::V);
+    w.y = tile_axis_of(&box, AXIS_Y, one.closed, ny, S::TY, S::HALO_Y, T, 1);
+    w.z_lo = (int)box.lo[AXIS_Z];
+    w.z_hi = (int)box.hi[AXIS_Z];
+    w.z_end = near_top ? nz : w.z_hi;
+    one.fits = choose_list<S>(w, near_top);
+}
+
+template <typename S>
+static const known_list &recall_list(const struct layout *layout, const struct coefficients *args,
+                                     const struct box *box, int units)
+{
+    enum { KNOWN = 16 };            /* interior and shells, odd and even passes */
+    static known_list known[KNOWN]; /* calls to a device come from one thread */
+    static int next = 0;
+    known_list wanted = {};
+    wanted.box = *box;
+    memcpy(wanted.cells, layout->cells, sizeof wanted.cells);
+    memcpy(wanted.closed, args->closed, sizeof wanted.closed);
+    for (const known_list &one : known) {
+        if (memcmp(&one.box, &wanted.box, sizeof one.box) == 0 &&
+            memcmp(one.cells, wanted.cells, sizeof one.cells) == 0 &&
+            memcmp(one.closed, wanted.closed, sizeof one.closed) == 0) {
+            return one;
+        }
+    }
+    make_list<S>(wanted, units);
+    known_list &place = known[next++ % KNOWN];
+    place = wanted;
+    return place;
+}
+
+/* The cells that may be read: owned ones, and T layers beyond open faces; in x whole vectors, in
+ * the padding, since the engine needs 16-byte alignment. */
+template <typename S>
+static arch_region<typename S::REAL> region_of(const struct layout *layout,
+                                               const struct coefficients *args, const void *d_in,
+                                               int (&begin)[AXIS_COUNT])
+{
+    arch_region<typename S::REAL> region = {};
+    const int64_t stride[AXIS_COUNT] = {1, layout->pitch_y, layout->pitch_z};
+    int64_t at = layout->origin;
+    for (int axis = 0; axis < AXIS_COUNT; axis++) {
+        begin[axis] = args->closed[2 * axis] ? 0 : -(axis == AXIS_X ? S::HALO_X : S::T);
+        region.cells[axis] =
+            layout->cells[axis] + (args->closed[2 * axis + 1] ? 0 : S::T) - begin[axis];
+        at += begin[axis] * stride[axis];
+    }
+    region.first = static_cast<const typename S::REAL *>(d_in) + at;
+    region.pitch_y = layout->pitch_y;
+    region.pitch_z = layout->pitch_z;
+    return region;
+}
+
+template <typename S> static hipError_t units_of_device(int *units)
+{
+    static int known = 0; /* a process has one device */
+    int device = 0;
+    hipError_t error = hipSuccess;
+    if (known == 0) {
+        error = hipGetDevice(&device);
+        if (error == hipSuccess) {
+            error = hipDeviceGetAttribute(&known, hipDeviceAttributeMultiprocessorCount, device);
+        }
+        if (error == hipSuccess) {
+            error =
+                hipFuncSetAttribute(reinterpret_cast<const void *>(steps_staged<S>),
+                                    hipFuncAttributeMaxDynamicSharedMemorySize, S::SHARED_BYTES);
+        }
+        known = known < work_list::MOST_UNITS ? known : (int)work_list::MOST_UNITS;
+    }
+    *units = known;
+    return error;
+}
+
+/* Whether no thread writes more cells than this, with a factor 2 for blocks that are not alike. */
+template <typename S> static bool is_exact(const work_list &list)
+{
+    const double planes = (double)list.x.count * list.y.count * (list.z_end - list.z_lo);
+    return 2 * planes / list.units * S::ROWS * S::V < WRITTEN_MOST;
+}
+
+template <typename S>
+static hipError_t launch_list(hipStream_t stream, const struct layout *layout,
+                              const struct coefficients *args, void *d_out, const void *d_in,
+                              const struct box *box, const work_list &list,
+                              struct hip_pass_extras *extras)
+{
+    typedef typename S::REAL REAL;
+    static_assert(sizeof(arch_tile_map) + sizeof(deep_work<S>) <= 4096, "parameters");
+    int units = 0;
+    hipError_t error = units_of_device<S>(&units);
+    if (error != hipSuccess) {
+        return error;
+    }
+    deep_work<S> w = {};
+    w.list = list;
+    w.scratch = extras->d_scratch;
+    w.result = extras->result;
+    extras->summarised = S::SUMMARY;
+    list_sums(w.sums, args, S::T);
+    list_box(w.sums, layout, box);
+    list_strips(w.sums, S::T);
+    extras->summed = true;
+    w.p = uniform_of<REAL, S::T>(args);
+    w.pitch_y = (int)layout->pitch_y;
+    w.pitch_z = layout->pitch_z;
+    w.out = static_cast<REAL *>(d_out) + layout->origin + w.list.y.first * layout->pitch_y +
+            w.list.x.first;
+    w.in = static_cast<const REAL *>(d_in) + layout->origin;
+    w.bottom = args->closed[FACE_Z_MIN] ? S::T : 0;
+    w.top = args->closed[FACE_Z_MAX];
+    for (int axis = 0; axis < AXIS_COUNT; axis++) {
+        w.cells[axis] = (int)layout->cells[axis];
+    }
+    arch_tile_map map;
+    error = arch_tile_map_make(&map, region_of<S>(layout, args, d_in, w.region), S::TX, S::TY + 2);
+    if (error != hipSuccess) {
+        return error;
+    }
+    steps_staged<S><<<(unsigned)units, S::THREADS, S::SHARED_BYTES, stream>>>(map, w);
+    return hipGetLastError();
+}
+
+template <typename S>
+static hipError_t launch(hipStream_t stream, const struct layout *layout,
+                         const struct coefficients *args, void *d_out, const void *d_in,
+                         const struct box *box, struct hip_pass_extras *extras)
+{
+    int units = 0;
+    const hipError_t error = units_of_device<S>(&units);
+    if (error != hipSuccess) {
+        return error;
+    }
+    const known_list &known = recall_list<S>(layout, args, box, units);
+    if (!known.fits) {
+        return hip_launch_steps_tile(stream, layout, args, S::T, d_out, d_in, box, extras);
+    }
+    /* in float64 with 4 steps registers would be in local memory */
+    if constexpr (S::T < 4 || sizeof(typename S::REAL) == 4) {
+        if (extras->result != nullptr && is_exact<S>(known.list)) {
+            return launch_list<summarised<S>>(stream, layout, args, d_out, d_in, box, known.list,
+                                              extras);
+        }
+    }
+    return launch_list<S>(stream, layout, args, d_out, d_in, box, known.list, extras);
+}
+
+template <typename FLOAT64, typename FLOAT32>
+static hipError_t launch_either(hipStream_t stream, const struct layout *layout,
+                                const struct coefficients *args, void *d_out, const void *d_in,
+                                const struct box *box, struct hip_pass_extras *extras)
+{
+    return layout->precision == PRECISION_FLOAT64
+               ? launch<FLOAT64>(stream, layout, args, d_out, d_in, box, extras)
+               : launch<FLOAT32>(stream, layout, args, d_out, d_in, box, extras);
+}
+
+#endif
+
+#endif

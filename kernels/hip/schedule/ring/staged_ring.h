@@ -1,0 +1,176 @@
+/* Part of step_staged.hip.cpp and step_staged_medium.hip.cpp: shapes, the division of a box into
+ * columns of tiles, and the ring of stages that the copy engine fills, at the common pace of all
+ * blocks. */
+#ifndef ISOTHERM_KERNELS_HIP_STAGED_RING_H
+#define ISOTHERM_KERNELS_HIP_STAGED_RING_H
+
+#include "kernels/hip/device/cells.h"
+
+#if ARCH_HAS_TILE_COPY
+
+/* A shape: up to TY rows of SUBTILES * SUB_X cells, ROWS per thread, and BLOCKS blocks per
+ * multiprocessor. Each subtile has its own halo columns, since the copy engine takes at most 256
+ * cells of a row. */
+template <typename REAL_, int SUBTILES_, int SUB_X_, int TY_, int ROWS_, int BLOCKS_> struct shape {
+    typedef REAL_ REAL;
+    static constexpr int N = vec16<REAL>::N;
+    static constexpr int SUBTILES = SUBTILES_;
+    static constexpr int SUB_X = SUB_X_;
+    static constexpr int TX = SUBTILES * SUB_X;
+    static constexpr int TY = TY_;
+    static constexpr int ROWS = ROWS_;
+    static constexpr int BLOCKS = BLOCKS_;
+    static constexpr int WIDE = TX / N; /* threads per row */
+    static constexpr int WORKERS = WIDE * (TY / ROWS);
+    /* one more wave that fetches, and one that sums over closed faces */
+    static constexpr int THREADS = WORKERS + 2 * ARCH_WAVE;
+    /* 32 bytes of halo at either end: the engine splits rows with other alignments */
+    static constexpr int PAD = 32 / (int)sizeof(REAL);
+    static constexpr int PITCH = SUB_X + 2 * PAD;
+    static constexpr int SHARED_BYTES = (BLOCKS == 1 ? 225 : 111) * 1024; /* of 228 KiB */
+    static constexpr int CLASS_PITCH = 0;                                 /* no classes */
+};
+
+/* The same with a medium: the classes of a subtile follow its cells, one byte per cell, with 16
+ * bytes of halo at either end. */
+template <typename REAL, int SUBTILES, int SUB_X, int TY, int ROWS, int BLOCKS>
+struct medium_shape : shape<REAL, SUBTILES, SUB_X, TY, ROWS, BLOCKS> {
+    typedef shape<REAL, SUBTILES, SUB_X, TY, ROWS, BLOCKS> plain;
+    static constexpr int CLOSERS = 2; /* waves that write beyond closed faces */
+    static constexpr int THREADS = plain::THREADS + CLOSERS * ARCH_WAVE;
+    static constexpr int CLASS_PAD = 16;
+    static constexpr int CLASS_PITCH = SUB_X + 2 * CLASS_PAD;
+};
+
+enum { MOST_STAGES = 24 };
+/* Looks at the counter until a block stops waiting for the others, for good; about a millisecond.
+ * Happens only when the device has not started all blocks. */
+enum { PATIENCE = 2000 };
+
+/* The work of one launch. Indices are of cells; those of tile copies count from the region. */
+struct work {
+    int lo[AXIS_COUNT], hi[AXIS_COUNT]; /* the box */
+    int x_begin;                        /* lo[0] rounded down to a cache line */
+    int region_x;                       /* cell index where the region begins: */
+    int region_y, region_z;             /* in the halo where a face is open */
+    int height;                         /* rows of a tile, at most TY */
+    int waves;                          /* of workers for these rows */
+    int depth;                          /* planes of a column */
+    int tiles_x, tiles, items;          /* items: tiles * columns in z */
+    int ring_bytes;                     /* of shared memory, at most */
+    int stages, stage_cells, sub_cells; /* the ring: stages, cells per stage and per subtile */
+    int class_cells, class_sub;         /* cells of a stage before its classes, bytes per subtile */
+    /* blocks count their progress in groups of planes, and a block may begin a group when all have
+     * requested the one `lead` before it; groups: per patch, 0: no pacing */
+    int group, groups, lead;
+};
+
+/* A column of tiles. Blocks take them in turn; those taken at the same time are a patch. */
+struct column {
+    int i, j, k_begin, k_end;
+};
+
+static __device__ __forceinline__ column column_of(const work &w, int item, int wide)
+{
+    const int tile = item % w.tiles;
+    column c;
+    c.i = w.x_begin + tile % w.tiles_x * wide;
+    c.j = w.lo[1] + tile / w.tiles_x * w.height;
+    c.k_begin = w.lo[2] + item / w.tiles * w.depth;
+    c.k_end = min(c.k_begin + w.depth, w.hi[2]);
+    return c;
+}
+
+/* In shared memory, as each wave goes round it. */
+template <typename S> struct stage_ring {
+    typename S::REAL *cells;
+    arch_arrivals *filled;  /* of a stage: all its bytes have arrived */
+    arch_arrivals *emptied; /* of a stage: all waves have finished reading it */
+    int stages, stage_cells;
+    int slot;
+    unsigned round; /* only its lowest bit is used */
+
+    __device__ typename S::REAL *stage() const
+    {
+        return cells + slot * stage_cells;
+    }
+    __device__ void next()
+    {
+        if (++slot == stages) {
+            slot = 0;
+            round++;
+        }
+    }
+    __device__ void wait() const
+    {
+        arch_arrivals_wait(&filled[slot], round & 1);
+    }
+    __device__ void release() const
+    {
+        arch_reads_before_tile_copy();
+        __syncwarp();
+        if (arch_is_first_lane()) {
+            arch_arrive(&emptied[slot]);
+        }
+    }
+};
+
+/* Wait until all `nblocks` blocks have counted; false when it takes too long. */
+static __device__ __forceinline__ bool pace(const unsigned int *count, unsigned nblocks)
+{
+    for (int look = 0; look < PATIENCE; look++) {
+        if (arch_read_counter(count) >= nblocks) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Start the copies of one plane of a column, from the one before the column on. */
+template <typename S>
+static __device__ __forceinline__ void fetch_cells(const stage_ring<S> &ring,
+                                                   const arch_tile_map &map, const work &w,
+                                                   const column &c, int plane)
+{
+    for (int sub = 0; sub < S::SUBTILES; sub++) {
+        arch_tile_copy(ring.stage() + sub * w.sub_cells, map, &ring.filled[ring.slot],
+                       c.i + sub * S::SUB_X - S::PAD - w.region_x, c.j - 1 - w.region_y,
+                       c.k_begin - 1 + plane - w.region_z);
+    }
+}
+
+/* One thread: keep the ring full. fetch(ring, column, plane) starts the copies of a plane, of
+ * `bytes` bytes. */
+template <typename S, typename FETCH>
+static __device__ __forceinline__ void fetch_all(stage_ring<S> ring, const work &w,
+                                                 unsigned int *counters, uint32_t bytes,
+                                                 FETCH fetch)
+{
+    bool patient = true;
+    const int group = w.groups > 0 ? w.group : INT32_MAX;
+    for (int item = blockIdx.x; item < w.items; item += (int)gridDim.x) {
+        const column c = column_of(w, item, S::TX);
+        const int patch = item / (int)gridDim.x;
+        const unsigned nblocks = min((int)gridDim.x, w.items - patch * (int)gridDim.x);
+        unsigned int *count = counters + (int64_t)patch * w.groups;
+        int before = 0;   /* groups before this one */
+        int in_group = 0; /* planes of the group before this one */
+        for (int plane = 0; plane < c.k_end - c.k_begin + 2; plane++, ring.next()) {
+            arch_arrivals_wait(&ring.emptied[ring.slot], (ring.round & 1) ^ 1);
+            if (patient && before >= w.lead && in_group == 0) {
+                patient = pace(count + before - w.lead, nblocks);
+            }
+            arch_arrive_with_bytes(&ring.filled[ring.slot], bytes);
+            fetch(ring, c, plane);
+            if (++in_group == group) {
+                atomicAdd(count + before, 1U);
+                in_group = 0;
+                before++;
+            }
+        }
+    }
+}
+
+#endif
+
+#endif

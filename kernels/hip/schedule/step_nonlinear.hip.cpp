@@ -1,0 +1,391 @@
+/* The step kernel for large boxes where properties depend on temperature: tiles that march in z.
+ *
+ * The workers of a block evaluate theta of their cells once, for the plane above the one that they
+ * advance; neighbours in x and y share it, those in z stay in registers. Waves of their own
+ * evaluate the cells around the tile. Cells that need more than theta have launches of their own:
+ * those on closed faces, which the box leaves out, and, where there are several curves, odd ones,
+ * beside cells of another class, which write over what is written here. */
+#include "kernels/hip/schedule/nonlinear_tile.h"
+
+/* One place in the source, where all threads of a block meet. */
+static __device__ __forceinline__ void meet()
+{
+    __syncthreads();
+}
+
+/* --- workers --------------------------------------------------------------------------------- */
+
+/* A worker's cells in the box: bit row * N + i. */
+template <typename F>
+static __device__ __forceinline__ int cells_in_box(const struct box &box, int64_t i, int64_t j)
+{
+    int bits = 0;
+    for (int c = 0; c < F::ROWS * F::N; c++) {
+        const int64_t x = i + c % F::N;
+        const bool in_box = x >= box.lo[0] && x < box.hi[0] && j + c / F::N < box.hi[1];
+        bits |= in_box ? 1 << c : 0;
+    }
+    arch_keep(bits);
+    return bits;
+}
+
+/* The class of cells 2 n and 2 n + 1 of each row that have the flag: it is the same. */
+template <typename F>
+static __device__ __forceinline__ int flagged_class(const lookup<F> &lookup,
+                                                    const cells_of<F, F::ROWS> &cells, int n)
+{
+    uint32_t most = 0;
+#pragma unroll
+    for (int r = 0; r < F::ROWS; r++) {
+        most = max(most, max(cells.in(r) >> (16 * n) & 0xFF, cells.in(r) >> (16 * n + 8) & 0xFF));
+    }
+    return lookup.class_in(most, 0);
+}
+
+template <typename F>
+static __device__ __forceinline__ void store(typename F::REAL *to, const column<F, F::ROWS> &column,
+                                             int bits,
+                                             const vec16<typename F::REAL> (&values)[F::ROWS])
+{
+    constexpr int full = (1 << F::N) - 1;
+#pragma unroll
+    for (int r = 0; r < F::ROWS; r++) {
+        const int of_row = bits >> (r * F::N) & full;
+        if (of_row == full) {
+            arch_store_stream(to + column.row[r], values[r]);
+        } else if (of_row != 0) {
+#pragma unroll
+            for (int i = 0; i < F::N; i++) {
+                if ((of_row >> i & 1) != 0) {
+                    to[column.row[r] + i] = values[r].v[i];
+                }
+            }
+        }
+    }
+}
+
+/* The r and q of cells 2 n and 2 n + 1 of each row. */
+template <typename F> struct regions {
+    four<typename F::REAL> of[F::KIND < CURVES ? 1 : F::N / 2];
+
+    __device__ __forceinline__ const four<typename F::REAL> &at(int i) const
+    {
+        return of[F::KIND < CURVES ? 0 : i / 2];
+    }
+};
+
+/* What S begins with, of a cell of the plane. */
+template <typename F>
+static __device__ __forceinline__ typename F::REAL source_of(const lookup<F> &lookup,
+                                                             const regions<F> &regions,
+                                                             uint32_t word, int i,
+                                                             typename F::REAL u)
+{
+    typedef typename F::REAL REAL;
+    if (F::KIND == ONE_CLASS) {
+        return lookup.only_q;
+    }
+    const nonlinear<REAL> &m = lookup.m;
+    const int of_class = lookup.class_in(word, i);
+    const REAL q = F::KIND == ONE_CURVE ? lookup.q[of_class] : regions.at(i).v[3];
+    if (!F::PERFUSED) {
+        return q;
+    }
+    const REAL *numbers = m.numbers() + NONLINEAR_NUMBERS * of_class;
+    const REAL t =
+        nonlinear_at(m.segments() + nonlinear_pitch(m.count) * of_class, m.count, u).temperature;
+    return nonlinear_source(numbers, q, t);
+}
+
+/* One plane of a worker. theta: of its cells, and of those around vector x in the tile, from the
+ * row before its first; dz: across the faces below and above. */
+template <typename F>
+static __device__ __forceinline__ void advance(const lookup<F> &lookup, const regions<F> &regions,
+                                               const cells_of<F, F::ROWS> &cells,
+                                               const vec16<typename F::REAL> (&theta)[F::ROWS],
+                                               const theta_row<typename F::REAL> *around, int x,
+                                               const vec16<typename F::REAL> (&below)[F::ROWS],
+                                               const vec16<typename F::REAL> (&above)[F::ROWS],
+                                               vec16<typename F::REAL> (&out)[F::ROWS])
+{
+    typedef typename F::REAL REAL;
+    constexpr int N = F::N;
+    constexpr int ROWS = F::ROWS;
+    const vec16<REAL> first = around[0].get(x);
+    const vec16<REAL> last = around[ROWS + 1].get(x);
+    vec16<REAL> dy; /* across the faces before the row */
+#pragma unroll
+    for (int i = 0; i < N; i++) {
+        dy.v[i] = theta[0].v[i] - first.v[i];
+    }
+#pragma unroll
+    for (int r = 0; r < ROWS; r++) {
+        const vec16<REAL> &own = theta[r];
+        REAL dx = own.v[0] - around[r + 1].cell[N - 1][x - 1];
+#pragma unroll
+        for (int i = 0; i < N; i++) {
+            const REAL right =
+                i + 1 < N ? own.v[i + 1 < N ? i + 1 : i] : around[r + 1].cell[0][x + 1];
+            const REAL next = r + 1 < ROWS ? theta[r + 1 < ROWS ? r + 1 : r].v[i] : last.v[i];
+            const REAL dx_after = right - own.v[i];
+            const REAL dy_after = next - own.v[i];
+            const REAL u = cells.row[r].v[i];
+            const four<REAL> &region = regions.at(i);
+            const REAL g[FACE_COUNT] = {region.v[0], region.v[0], region.v[1],
+                                        region.v[1], region.v[2], region.v[2]};
+            const REAL d[FACE_COUNT] = {-dx,      dx_after,       -dy.v[i],
+                                        dy_after, -below[r].v[i], above[r].v[i]};
+            out[r].v[i] = u + nonlinear_sum(g, d, source_of(lookup, regions, cells.in(r), i, u));
+            dx = dx_after;
+            dy.v[i] = dy_after;
+        }
+    }
+}
+
+template <typename REAL, int ROWS>
+static __device__ __forceinline__ void differ(const vec16<REAL> (&to)[ROWS],
+                                              const vec16<REAL> (&from)[ROWS],
+                                              vec16<REAL> (&d)[ROWS])
+{
+#pragma unroll
+    for (int c = 0; c < ROWS * vec16<REAL>::N; c++) {
+        const int r = c / vec16<REAL>::N;
+        const int i = c % vec16<REAL>::N;
+        d[r].v[i] = to[r].v[i] - from[r].v[i];
+    }
+}
+
+template <typename F>
+static __device__ __forceinline__ void work(const grid_view<typename F::REAL> &view,
+                                            const lookup<F> &lookup, const march &at,
+                                            shared_tile<F> &tile)
+{
+    typedef typename F::REAL REAL;
+    constexpr int ROWS = F::ROWS;
+    const medium<REAL> &m = lookup.m.of;
+    const int x = threadIdx.x % WIDE;
+    const int y = (int)threadIdx.x / WIDE * ROWS;
+    const int mine = cells_in_box<F>(at.plan.box, at.i0 + x * F::N, at.j0 + y);
+    column<F, ROWS> column;
+    column.begin(view, m, at.plan, at.i0 + x * F::N, at.j0 + y, at.k_lo - 1);
+    REAL *to = view.out + (column.in - view.in);
+    regions<F> regions = {{{{lookup.r[0], lookup.r[1], lookup.r[2], 0}}}};
+
+    cells_of<F, ROWS> here;
+    cells_of<F, ROWS> next;
+    vec16<REAL> theta[ROWS];
+    vec16<REAL> theta_above[ROWS];
+    vec16<REAL> below[ROWS]; /* across the faces there */
+    column.read(next);
+    lookup.theta(next, theta_above);
+    column.step(view, m, true);
+    column.read(here);
+    lookup.theta(here, theta);
+    differ(theta, theta_above, below);
+#pragma unroll
+    for (int r = 0; r < ROWS; r++) {
+        tile.theta[0][y + 1 + r].set(x + 1, theta[r]);
+    }
+    column.step(view, m, true);
+    column.read(next);
+    meet();
+    int plane = 0;
+    for (int k = 0; k < at.planes; k++) {
+        const int plane_above = plane + 1 < PLANES ? plane + 1 : 0;
+        cells_of<F, ROWS> after;
+        column.step(view, m, k + 1 < at.planes);
+        column.read(after);
+        if (k + 1 + F::AHEAD < at.planes) {
+            column.prefetch(view);
+        }
+        lookup.theta(next, theta_above);
+#pragma unroll
+        for (int r = 0; r < ROWS; r++) {
+            tile.theta[plane_above][y + 1 + r].set(x + 1, theta_above[r]);
+        }
+        arch_meeting_arrive(&tile.meeting);
+        vec16<REAL> above[ROWS];
+        differ(theta_above, theta, above);
+        if (F::KIND >= CURVES) {
+#pragma unroll
+            for (int n = 0; n < F::N / 2; n++) {
+                regions.of[n] = lookup.numbers[flagged_class(lookup, here, n)];
+            }
+        }
+        vec16<REAL> out[ROWS];
+        advance<F>(lookup, regions, here, theta, &tile.theta[plane][y], x + 1, below, above, out);
+        to += view.pitch_z;
+        store<F>(to, column, mine, out);
+        arch_meeting_wait(&tile.meeting, (unsigned)k);
+        plane = plane_above;
+        here = next;
+        next = after;
+#pragma unroll
+        for (int r = 0; r < ROWS; r++) {
+            theta[r] = theta_above[r];
+            below[r] = above[r];
+        }
+    }
+}
+
+/* --- beside the tile ------------------------------------------------------------------------- */
+
+/* The waves beside the workers. */
+template <typename F>
+static __device__ __forceinline__ void attend(const grid_view<typename F::REAL> &view,
+                                              const lookup<F> &lookup, const march &at,
+                                              shared_tile<F> &tile)
+{
+    typedef typename F::REAL REAL;
+    const medium<REAL> &m = lookup.m.of;
+    const int side = (int)threadIdx.x - F::WORKERS;
+    const int of_x = side - 2 * WIDE;
+    const bool beside = side < 2 * (WIDE + F::TY); /* else nothing to do */
+    const int x = side < 2 * WIDE ? side % WIDE : of_x < F::TY ? -1 : WIDE;
+    const int y = side < WIDE ? -1 : side < 2 * WIDE ? F::TY : beside ? of_x % F::TY : 0;
+    column<F, 1> column;
+    column.begin(view, m, at.plan, at.i0 + x * F::N, at.j0 + y, at.k_lo);
+    cells_of<F, 1> next;
+    column.read(next);
+    vec16<REAL> theta[1];
+    lookup.theta(next, theta);
+    if (beside) {
+        tile.theta[0][y + 1].set(x + 1, theta[0]);
+    }
+    column.step(view, m, true);
+    column.read(next);
+    meet();
+    int plane = 0;
+    for (int k = 0; k < at.planes; k++) {
+        plane = plane + 1 < PLANES ? plane + 1 : 0;
+        cells_of<F, 1> after;
+        column.step(view, m, k + 1 < at.planes);
+        column.read(after);
+        if (k + 1 + F::AHEAD < at.planes) {
+            column.prefetch(view);
+        }
+        lookup.theta(next, theta);
+        if (beside) {
+            tile.theta[plane][y + 1].set(x + 1, theta[0]);
+        }
+        arch_meeting_arrive(&tile.meeting);
+        arch_meeting_wait(&tile.meeting, (unsigned)k);
+        next = after;
+    }
+}
+
+template <typename F>
+static __global__ __launch_bounds__(F::THREADS, F::BLOCKS) void step_nonlinear(
+    const grid_view<typename F::REAL> view, const nonlinear<typename F::REAL> m,
+    const struct plan plan)
+{
+    __shared__ shared_tile<F> tile;
+    const int64_t k_lo = plan.box.lo[2] + (int64_t)blockIdx.z * plan.depth;
+    const int64_t left = plan.box.hi[2] - k_lo;
+    const march at = {plan, plan.x_begin + (int64_t)blockIdx.x * F::TX,
+                      plan.box.lo[1] + (int64_t)blockIdx.y * F::TY, k_lo,
+                      (int)(left < plan.depth ? left : plan.depth)};
+    const lookup<F> lookup = lookup_of<F>(m, tile);
+    if (threadIdx.x == 0) {
+        arch_meeting_init(&tile.meeting, F::THREADS);
+    }
+    meet();
+    if (threadIdx.x < F::WORKERS) {
+        work<F>(view, lookup, at, tile);
+    } else {
+        attend<F>(view, lookup, at, tile);
+    }
+}
+
+/* --- the launch ------------------------------------------------------------------------------ */
+
+template <typename F>
+static hipError_t launch_as(hipStream_t stream, const grid_view<typename F::REAL> &view,
+                            const nonlinear<typename F::REAL> &m, struct plan plan)
+{
+    const int64_t n[AXIS_COUNT] = {plan.box.hi[0] - plan.x_begin, plan.box.hi[1] - plan.box.lo[1],
+                                   plan.box.hi[2] - plan.box.lo[2]};
+    const int64_t tiles[] = {(n[0] + F::TX - 1) / F::TX, (n[1] + F::TY - 1) / F::TY};
+    if (plan.depth == 0) { /* many, since each block reads two more, but blocks enough */
+        plan.depth = tiles[0] * tiles[1] * n[2] / 64 < 1024 ? 16 : 64;
+    }
+    const dim3 grid((unsigned)tiles[0], (unsigned)tiles[1],
+                    (unsigned)((n[2] + plan.depth - 1) / plan.depth));
+    step_nonlinear<F><<<grid, F::THREADS, 0, stream>>>(view, m, plan);
+    return hipGetLastError();
+}
+
+/* Divide the box into its inner part, which is returned, and what lies on closed faces: at most a
+ * slab per face. */
+static struct box inner_box(const struct layout *layout, const struct coefficients *args,
+                            const struct box *box, struct box (&slabs)[FACE_COUNT], int *nslabs)
+{
+    struct box inner = *box;
+    *nslabs = 0;
+    for (int axis = AXIS_COUNT - 1; axis >= 0; axis--) {
+        if (args->closed[2 * axis] && inner.lo[axis] == 0) {
+            slabs[*nslabs] = inner;
+            slabs[(*nslabs)++].hi[axis] = ++inner.lo[axis];
+        }
+        if (args->closed[2 * axis + 1] && inner.hi[axis] == layout->cells[axis]) {
+            slabs[*nslabs] = inner;
+            slabs[(*nslabs)++].lo[axis] = --inner.hi[axis];
+        }
+    }
+    return inner;
+}
+
+template <typename REAL>
+static hipError_t launch(hipStream_t stream, const struct layout *layout,
+                         const struct coefficients *args, void *d_out, const void *d_in,
+                         const struct box *box, const struct hip_launch_shape *shape)
+{
+    const struct device_medium *medium = &args->medium;
+    const int64_t n = vec16<REAL>::N;
+    const struct plan plan = {*box, box->lo[0] / n * n, shape->depth};
+    const grid_view<REAL> view = view_of<REAL>(layout, d_out, d_in);
+    const nonlinear<REAL> m = nonlinear_of<REAL>(medium);
+#define LAUNCH_KIND(kind, perfused) launch_as<form<REAL, kind, perfused>>(stream, view, m, plan)
+    if (medium->one_curve && medium->nclasses == 1 && !medium->perfused) {
+        return LAUNCH_KIND(ONE_CLASS, false);
+    }
+    if (medium->one_curve) {
+        return medium->perfused ? LAUNCH_KIND(ONE_CURVE, true) : LAUNCH_KIND(ONE_CURVE, false);
+    }
+    const bool fits = medium->nclasses * (5 * medium->nsegments + 4) <= CURVES_POOL;
+    const hipError_t error =
+        fits ? medium->perfused ? LAUNCH_KIND(CURVES, true) : LAUNCH_KIND(CURVES, false)
+        : medium->perfused ? LAUNCH_KIND(FAR_CURVES, true)
+                           : LAUNCH_KIND(FAR_CURVES, false);
+#undef LAUNCH_KIND
+    return error == hipSuccess ? hip_launch_step_odd(stream, layout, args, d_out, d_in, box)
+                               : error;
+}
+
+bool hip_step_nonlinear_takes(const struct device_medium *medium, const struct box *box)
+{
+    const int64_t most = 65535; /* blocks in y and z */
+    int64_t n[AXIS_COUNT];
+    for (int a = 0; a < AXIS_COUNT; a++) {
+        n[a] = box->hi[a] - box->lo[a];
+    }
+    return (medium->one_curve || medium->mask < 0xFF) && n[0] >= 24 && n[1] >= 8 && n[2] >= 4 &&
+           n[1] / 8 < most && n[2] / 16 < most &&
+           n[0] * n[1] * n[2] / 6 < INT32_MAX; /* pieces of rows of step_odd */
+}
+
+hipError_t hip_launch_step_nonlinear(hipStream_t stream, struct hip_scratch *d_scratch,
+                                     const struct layout *layout, const struct coefficients *args,
+                                     void *d_out, const void *d_in, const struct box *box,
+                                     const struct hip_launch_shape *shape)
+{
+    struct box slabs[FACE_COUNT];
+    int nslabs;
+    const struct box inner = inner_box(layout, args, box, slabs, &nslabs);
+    const hipError_t error = layout->precision == PRECISION_FLOAT64
+                                 ? launch<double>(stream, layout, args, d_out, d_in, &inner, shape)
+                                 : launch<float>(stream, layout, args, d_out, d_in, &inner, shape);
+    return error != hipSuccess || nslabs == 0
+               ? error
+               : hip_launch_step_cell(stream, d_scratch, layout, args, d_out, d_in, slabs, nslabs);
+}
