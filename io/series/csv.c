@@ -2,10 +2,11 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+
+#include "base/log.h"
 
 static int count(const char *from, const char *to, char what)
 {
@@ -49,6 +50,24 @@ enum status csv_has_columns(const char *path, const char *columns, bool *has)
     TRY(open_stream(path, &stream));
     *has = are_next(stream, columns, strlen(columns));
     fclose(stream);
+    return STATUS_OK;
+}
+
+enum status csv_select_columns(const char *path, char *columns, bool *has)
+{
+    const bool exists = path != NULL && file_exists(path);
+    char *end = columns; /* of the selected ones */
+    for (char *group = columns, *next; *group != '\0'; group = next, has++) {
+        const size_t length = strcspn(group, "\n");
+        next = group + length + 1;
+        memmove(end, group, length);
+        end[length] = '\0';
+        if (exists) {
+            TRY(csv_has_columns(path, columns, has));
+        }
+        end += *has || end == columns ? length : 0;
+    }
+    memcpy(end, "\n", 2);
     return STATUS_OK;
 }
 
@@ -242,9 +261,9 @@ int csv_column(const struct csv_table *table, const char *name)
 enum status csv_open(const char *directory, const char *name, const struct csv_format *format,
                      int64_t restart_step, struct csv *csv)
 {
-    csv->fd = -1;
-    csv->last_step = -1;
-    csv->bytes = 0;
+    *csv = (struct csv){.fd = -1, .last_step = -1};
+    csv->rows = open_memstream(&csv->text, &csv->nbytes);
+    TRY(CHECK_MEMORY(csv->rows != NULL, "no memory for the rows of %s", name));
     TRY(path_join(directory, name, csv->path));
     if (restart_step >= 0 && file_exists(csv->path)) {
         TRY(csv_check(csv->path, format));
@@ -257,13 +276,21 @@ enum status csv_open(const char *directory, const char *name, const struct csv_f
                         : fail(STATUS_FILE, "cannot open %s: %s", csv->path, strerror(errno));
 }
 
-enum status csv_append(struct csv *csv, int64_t step, const char *rows, size_t nbytes)
+FILE *csv_rows(struct csv *csv)
 {
+    rewind(csv->rows);
+    return csv->rows;
+}
+
+enum status csv_append(struct csv *csv, int64_t step)
+{
+    const bool complete = fflush(csv->rows) == 0 && ferror(csv->rows) == 0;
+    TRY(CHECK_MEMORY(complete, "no memory for the rows of %s", csv->path));
     if (step > csv->last_step) {
         /* unbuffered: for viewers, and so that a kill loses no row */
-        TRY(file_write(csv->fd, csv->path, rows, nbytes));
+        TRY(file_write(csv->fd, csv->path, csv->text, csv->nbytes));
         csv->last_step = step;
-        csv->bytes += nbytes;
+        csv->bytes += csv->nbytes;
     }
     return STATUS_OK;
 }
@@ -273,11 +300,15 @@ enum status csv_flush(const struct csv *csv)
     return file_sync(csv->fd, csv->path);
 }
 
-enum status csv_close(struct csv *csv)
+void csv_close(struct csv *csv)
 {
-    const int fd = csv->fd;
-    csv->fd = -1;
-    return fd < 0 || close(fd) == 0
-               ? STATUS_OK
-               : fail(STATUS_FILE, "cannot close %s: %s", csv->path, strerror(errno));
+    if (csv->rows == NULL) {
+        return;
+    }
+    fclose(csv->rows);
+    free(csv->text);
+    if (csv->fd >= 0 && close(csv->fd) != 0) {
+        log_warn("cannot close %s: %s", csv->path, strerror(errno));
+    }
+    *csv = (struct csv){0};
 }

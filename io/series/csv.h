@@ -5,6 +5,7 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <stdio.h>
 
 #include "base/file.h"
 #include "base/status.h"
@@ -18,23 +19,29 @@ struct csv_format {
 
 #define CSV_MOST_BYTES ((size_t)1 << 40)
 
+/* Zeroed: not open. */
 struct csv {
     char path[PATH_BYTES];
     int fd;
+    FILE *rows; /* of the next step, in memory: `text`, `nbytes` */
+    char *text;
+    size_t nbytes;
     int64_t last_step; /* in the file; -1: none */
     uint64_t bytes;    /* appended since csv_open */
 };
 
 /* restart_step < 0: start a new file. Else check the file as csv_check does, and replace it without
  * the rows past `restart_step` and without incomplete steps, which a kill may leave; it then has
- * the notes. */
+ * the notes. Close it after a failure too. */
 enum status csv_open(const char *directory, const char *name, const struct csv_format *format,
                      int64_t restart_step, struct csv *csv) MUST_CHECK;
-/* All rows of one step, with line ends; a step that the file has is skipped. */
-enum status csv_append(struct csv *csv, int64_t step, const char *rows, size_t nbytes) MUST_CHECK;
+/* The empty stream for all rows of the next step, with line ends. */
+FILE *csv_rows(struct csv *csv);
+/* Append them; a step that the file has is skipped. */
+enum status csv_append(struct csv *csv, int64_t step) MUST_CHECK;
 /* Flush to disk: before a checkpoint, whose restart does not write these rows again. */
 enum status csv_flush(const struct csv *csv) MUST_CHECK;
-enum status csv_close(struct csv *csv) MUST_CHECK; /* takes one that is not open */
+void csv_close(struct csv *csv); /* takes one that is not open; a failure is a warning */
 
 /* Changes nothing. STATUS_INPUT when the file exists and its columns or notes differ. */
 enum status csv_check(const char *path, const struct csv_format *format) MUST_CHECK;
@@ -42,6 +49,10 @@ enum status csv_check(const char *path, const struct csv_format *format) MUST_CH
 enum status csv_differs(const char *path, const char *what) MUST_CHECK;
 /* Does the existing file begin with this line? */
 enum status csv_has_columns(const char *path, const char *columns, bool *has) MUST_CHECK;
+/* Select the line of columns from `columns`, a group per line, in place: the first group and those
+ * of the existing file, which sets has[group]; or, without a file or path, those with has[group].
+ */
+enum status csv_select_columns(const char *path, char *columns, bool *has) MUST_CHECK;
 /* Drop the rows past `step`, for any columns. A file that does not exist is fine. */
 enum status csv_cut(const char *path, int64_t step) MUST_CHECK;
 

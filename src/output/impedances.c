@@ -7,8 +7,6 @@
 
 #include "base/comm.h"
 
-enum { COLUMN_BYTES = 128 };
-
 /* Names may have any characters, and a note is one line. */
 static void print_name(FILE *out, const char *name)
 {
@@ -30,46 +28,36 @@ static void print_note(FILE *out, const struct probe_setting *probe)
     fputc('\n', out);
 }
 
-static enum status make_notes(const struct output_setting *requests, char **notes)
+static enum status make_texts(struct impedances *impedances)
 {
-    size_t bytes = 0;
-    FILE *out = open_memstream(notes, &bytes);
-    TRY(CHECK_MEMORY(out != NULL, "no memory for the notes of probes.csv"));
-    for (int p = 0; p < requests->probes.npoints; p++) {
-        if (requests->probes.points[p].has_impedance) {
-            print_note(out, &requests->probes.points[p]);
+    size_t bytes[2];
+    FILE *columns = open_memstream(&impedances->columns, &bytes[0]);
+    FILE *notes = open_memstream(&impedances->notes, &bytes[1]);
+    bool complete = columns != NULL && notes != NULL;
+    for (int p = 0; complete && p < impedances->requests->probes.npoints; p++) {
+        const struct probe_setting *probe = &impedances->requests->probes.points[p];
+        if (probe->has_impedance) {
+            impedances->count++;
+            fprintf(columns, ",Zth_%s_K_per_W", probe->name);
+            print_note(notes, probe);
         }
     }
-    return CHECK_MEMORY(fclose(out) == 0, "no memory for the notes of probes.csv");
+    complete = (columns == NULL || fclose(columns) == 0) && complete;
+    complete = (notes == NULL || fclose(notes) == 0) && complete;
+    return CHECK_MEMORY(complete, "no memory for the columns of probes.csv");
 }
 
 enum status impedances_create(const struct output_setting *requests, struct impedances *impedances)
 {
-    const int n = requests->probes.npoints;
-    *impedances = (struct impedances){
-        .requests = requests,
-        .columns = calloc((size_t)n, sizeof *impedances->columns),
-        .row = calloc(2 * (size_t)n, sizeof *impedances->row),
-    };
-    bool enough = impedances->columns != NULL && impedances->row != NULL;
-    for (int p = 0; enough && p < n; p++) {
-        const struct probe_setting *probe = &requests->probes.points[p];
-        if (probe->has_impedance) {
-            char *column = malloc(COLUMN_BYTES);
-            impedances->columns[impedances->count++] = column;
-            enough = column != NULL &&
-                     snprintf(column, COLUMN_BYTES, "Zth_%s_K_per_W", probe->name) < COLUMN_BYTES;
-        }
-    }
-    TRY(CHECK_MEMORY(enough, "no memory for the columns of probes.csv"));
-    return make_notes(requests, &impedances->notes);
+    const size_t n = (size_t)requests->probes.npoints;
+    *impedances =
+        (struct impedances){.requests = requests, .row = calloc(2 * n, sizeof *impedances->row)};
+    TRY(CHECK_MEMORY(impedances->row != NULL, "no memory for the columns of probes.csv"));
+    return make_texts(impedances);
 }
 
 void impedances_destroy(struct impedances *impedances)
 {
-    for (int i = 0; i < impedances->count; i++) {
-        free(impedances->columns[i]);
-    }
     free(impedances->columns);
     free(impedances->notes);
     free(impedances->row);

@@ -8,9 +8,9 @@
 struct impedances {
     const struct output_setting *requests; /* borrowed */
     int count;
-    char **columns; /* their names */
-    char *notes;    /* lines that say what they are relative to */
-    double *row;    /* the temperatures of all probes, then the impedances */
+    char *columns; /* ",NAME,NAME" */
+    char *notes;   /* lines that say what they are relative to */
+    double *row;   /* the temperatures of all probes, then the impedances */
 };
 
 /* STATUS_MEMORY. Destroy it also after a failure. */

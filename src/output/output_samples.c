@@ -13,12 +13,25 @@
 #include "output/output.h"
 #include "solve/faces.h"
 
+enum { NAME_BYTES = 128 };
+
+/* A series in the configuration: the probes, or a line. */
+struct sampled {
+    const struct line_setting *line; /* NULL: the probes */
+    const struct cadence *cadence;
+    const char *name;
+    int64_t points;
+};
+
 struct sample_output {
-    const struct cadence *cadence; /* borrowed, as is the name */
-    const char *name;              /* NULL: the probes */
+    struct sampled sampled;
+    char csv_name[NAME_BYTES];
+    double *points;     /* x, y, z each; on unused axes the centre of the cell */
+    const char **names; /* of probes */
+    struct impedances impedances;
+    struct series series; /* of all these */
     struct sampler *sampler;
-    struct series *series;        /* rank 0 */
-    struct impedances impedances; /* of the probes */
+    struct csv csv; /* rank 0 */
 };
 
 struct sample_outputs {
@@ -26,28 +39,22 @@ struct sample_outputs {
     struct sample_output output[];
 };
 
-/* `count` points, x, y, z each; on unused axes the centre of the cell. */
-struct points {
-    double *at;
-    const char **names; /* NULL for a line */
-    int64_t count;
-};
-
-static void points_free(struct points *points)
+/* The next series that is on, from number *index, the probes before the lines; false after the
+ * last. */
+static bool next_series(const struct output_setting *requests, int *index, struct sampled *sampled)
 {
-    free(points->at);
-    free(points->names);
-}
-
-static enum status points_alloc(int64_t count, bool named, struct points *points)
-{
-    points->count = count;
-    points->at = calloc((size_t)count * AXIS_COUNT, sizeof *points->at);
-    points->names = named ? calloc((size_t)count, sizeof *points->names) : NULL;
-    if (points->at == NULL || (named && points->names == NULL)) {
-        return fail(STATUS_MEMORY, "no memory for the points of probes and lines");
+    while (*index <= requests->nlines) {
+        const struct line_setting *line = *index > 0 ? &requests->lines[*index - 1] : NULL;
+        *sampled = line != NULL ? (struct sampled){line, &line->cadence, line->name, line->points}
+                                : (struct sampled){.cadence = &requests->probes.cadence,
+                                                   .name = "probes",
+                                                   .points = requests->probes.npoints};
+        (*index)++;
+        if (cadence_is_on(sampled->cadence)) {
+            return true;
+        }
     }
-    return STATUS_OK;
+    return false;
 }
 
 static void put(const struct grid *grid, const double at[AXIS_COUNT], double *point)
@@ -57,46 +64,18 @@ static void put(const struct grid *grid, const double at[AXIS_COUNT], double *po
     }
 }
 
-static enum status probe_points(const struct output_setting *requests, const struct grid *grid,
-                                struct points *points)
+static void line_points(const struct line_setting *line, const struct grid *grid, double *points)
 {
-    TRY(points_alloc(requests->probes.npoints, true, points));
-    for (int64_t p = 0; p < points->count; p++) {
-        const struct probe_setting *probe = &requests->probes.points[p];
-        points->names[p] = probe->name;
-        put(grid, probe->at, points->at + p * AXIS_COUNT);
-    }
-    return STATUS_OK;
-}
-
-static enum status line_points(const struct line_setting *line, const struct grid *grid,
-                               struct points *points)
-{
-    TRY(points_alloc(line->points, false, points));
-    const double last = (double)(points->count - 1);
-    for (int64_t p = 0; p < points->count; p++) {
+    const int64_t last = line->points - 1;
+    for (int64_t p = 0; p <= last; p++) {
+        const double part = (double)p / (double)last;
         double at[AXIS_COUNT];
         for (int a = 0; a < AXIS_COUNT; a++) {
             /* exact at both ends */
-            const double part = (double)p / last;
-            at[a] = p == points->count - 1 ? line->to[a]
-                                           : line->from[a] + part * (line->to[a] - line->from[a]);
+            at[a] = p == last ? line->to[a] : line->from[a] + part * (line->to[a] - line->from[a]);
         }
-        put(grid, at, points->at + p * AXIS_COUNT);
+        put(grid, at, points + p * AXIS_COUNT);
     }
-    return STATUS_OK;
-}
-
-/* Series number `index`, the probes (*line NULL) before the lines; false after the last. */
-static bool find_series(const struct output_setting *requests, int index,
-                        const struct line_setting **line, const struct cadence **cadence)
-{
-    *line = index > 0 ? &requests->lines[index - 1] : NULL;
-    if (index > requests->nlines) {
-        return false;
-    }
-    *cadence = *line != NULL ? &(*line)->cadence : &requests->probes.cadence;
-    return true;
 }
 
 /* True when a restart has other points than the run before. */
@@ -111,79 +90,81 @@ static bool has_other_points(const struct settings_changes *changes)
     return false;
 }
 
-enum { NAME_BYTES = 128 };
+static enum status probe_points(const struct output_setting *requests, const struct grid *grid,
+                                struct sample_output *output)
+{
+    output->names = calloc((size_t)output->sampled.points, sizeof *output->names);
+    TRY(CHECK_MEMORY(output->names != NULL, "no memory for the points of probes and lines"));
+    for (int64_t p = 0; p < output->sampled.points; p++) {
+        output->names[p] = requests->probes.points[p].name;
+        put(grid, requests->probes.points[p].at, output->points + p * AXIS_COUNT);
+    }
+    return impedances_create(requests, &output->impedances);
+}
 
-/* `csv_name`: storage for the name. Free `points` and `impedances` also after a failure. */
-static enum status make_setup(const struct output_context *in, const struct line_setting *line,
-                              struct points *points, struct impedances *impedances,
-                              char csv_name[NAME_BYTES], struct series_setup *setup)
+/* All of the output but what a run holds open. End it also after a failure. */
+static enum status output_begin(const struct output_context *in, const struct sampled *sampled,
+                                struct sample_output *output)
 {
     const struct problem *problem = in->problem;
-    if (line == NULL) {
-        TRY(impedances_create(&problem->output, impedances));
+    *output = (struct sample_output){.sampled = *sampled};
+    output->points = calloc((size_t)sampled->points * AXIS_COUNT, sizeof *output->points);
+    TRY(CHECK_MEMORY(output->points != NULL, "no memory for the points of probes and lines"));
+    if (sampled->line != NULL) {
+        line_points(sampled->line, &problem->grid, output->points);
+    } else {
+        TRY(probe_points(&problem->output, &problem->grid, output));
     }
-    TRY(line != NULL ? line_points(line, &problem->grid, points)
-                     : probe_points(&problem->output, &problem->grid, points));
-    snprintf(csv_name, NAME_BYTES, "%s.csv", line != NULL ? line->name : "probes");
-    *setup = (struct series_setup){.directory = problem->output.directory,
-                                   .csv_name = csv_name,
-                                   .names = points->names,
-                                   .points = points->at,
-                                   .npoints = points->count,
-                                   .more = (const char *const *)impedances->columns,
-                                   .nmore = impedances->count,
-                                   .notes = impedances->notes,
-                                   .other_points = has_other_points(&in->state->changes)};
+    snprintf(output->csv_name, sizeof output->csv_name, "%s.csv", sampled->name);
+    output->series = (struct series){.directory = problem->output.directory,
+                                     .csv_name = output->csv_name,
+                                     .names = output->names,
+                                     .points = output->points,
+                                     .npoints = sampled->points,
+                                     .more = output->impedances.columns,
+                                     .notes = output->impedances.notes,
+                                     .other_points = has_other_points(&in->state->changes)};
     return STATUS_OK;
+}
+
+static void output_end(struct sample_output *output)
+{
+    csv_close(&output->csv);
+    sampler_destroy(output->sampler);
+    impedances_destroy(&output->impedances);
+    free(output->names);
+    free(output->points);
 }
 
 static enum status check(const struct output_context *in)
 {
-    const struct line_setting *line = NULL;
-    const struct cadence *cadence = NULL;
+    struct sampled sampled;
     enum status status = STATUS_OK;
-    for (int i = 0; find_series(&in->problem->output, i, &line, &cadence); i++) {
-        struct points points = {0};
-        struct impedances impedances = {0};
-        struct series_setup setup;
-        char name[NAME_BYTES];
-        if (status == STATUS_OK && cadence_is_on(cadence)) {
-            status = make_setup(in, line, &points, &impedances, name, &setup);
-            status = status == STATUS_OK ? series_check(&setup) : status;
-        }
-        points_free(&points);
-        impedances_destroy(&impedances);
+    for (int i = 0; status == STATUS_OK && next_series(&in->problem->output, &i, &sampled);) {
+        struct sample_output output;
+        status = output_begin(in, &sampled, &output);
+        status = status == STATUS_OK ? series_check(&output.series) : status;
+        output_end(&output);
     }
     return status;
 }
 
-static enum status open_series(const struct output_context *in, const struct line_setting *line,
+static enum status open_series(const struct output_context *in, const struct sampled *sampled,
                                struct sample_output *output)
 {
     const struct problem *problem = in->problem;
-    struct points points = {0};
-    struct series_setup setup;
-    char name[NAME_BYTES];
-    enum status status = STATUS_OK;
-    output->name = line != NULL ? line->name : NULL;
-    TRY_GOTO(make_setup(in, line, &points, &output->impedances, name, &setup));
-    TRY_GOTO(sampler_create(in->stepper->level->field, &problem->grid, problem->boundary.periodic,
-                            points.at, points.count, &output->sampler));
-    if (in->team->rank == 0) {
-        TRY_GOTO(series_open(&setup, in->restart_step, &output->series));
-    }
-done:
-    points_free(&points);
-    return status_agree(in->team->comm, status);
+    TRY(output_begin(in, sampled, output));
+    TRY(sampler_create(in->stepper->level->field, &problem->grid, problem->boundary.periodic,
+                       output->points, sampled->points, &output->sampler));
+    return in->team->rank == 0 ? series_open(&output->series, in->restart_step, &output->csv)
+                               : STATUS_OK;
 }
 
 static void close_outputs(void *object)
 {
     struct sample_outputs *outputs = object;
     for (int i = 0; i < outputs->count; i++) {
-        sampler_destroy(outputs->output[i].sampler);
-        series_close(outputs->output[i].series);
-        impedances_destroy(&outputs->output[i].impedances);
+        output_end(&outputs->output[i]);
     }
     free(outputs);
 }
@@ -194,31 +175,29 @@ static enum status open_outputs(const struct output_context *in, void **object)
     const size_t most = (size_t)requests->nlines + 1;
     struct sample_outputs *outputs =
         calloc(1, sizeof *outputs + most * sizeof(struct sample_output));
-    const struct line_setting *line = NULL;
-    const struct cadence *cadence = NULL;
-    TRY(status_agree(in->team->comm, outputs == NULL
-                                         ? fail(STATUS_MEMORY, "no memory for the list of outputs")
-                                         : STATUS_OK));
+    struct sampled sampled;
+    TRY(status_agree(in->team->comm,
+                     CHECK_MEMORY(outputs != NULL, "no memory for the list of outputs")));
     *object = outputs;
-    for (int i = 0; find_series(requests, i, &line, &cadence); i++) {
-        if (cadence_is_on(cadence)) {
-            outputs->output[outputs->count].cadence = cadence;
-            TRY(open_series(in, line, &outputs->output[outputs->count++]));
-        }
+    for (int i = 0; next_series(requests, &i, &sampled);) {
+        TRY(status_agree(in->team->comm,
+                         open_series(in, &sampled, &outputs->output[outputs->count++])));
     }
     return STATUS_OK;
 }
 
 /* Rank 0. Write one row, or (values NULL) flush all rows. */
-static enum status write_series(struct series *series, const struct output_context *in,
+static enum status write_series(struct sample_output *output, const struct output_context *in,
                                 const double *values)
 {
     const double since = MPI_Wtime();
     const double disk_since = file_disk_seconds();
-    const uint64_t bytes = series_bytes(series);
-    TRY(values != NULL ? series_write(series, in->state->step, in->state->time, values)
-                       : series_flush(series));
-    writer_count(in->writer, in->kind, values != NULL ? 1 : 0, series_bytes(series) - bytes, since,
+    const uint64_t bytes = output->csv.bytes;
+    TRY(values != NULL
+            ? series_write(&output->series, &output->csv, in->state->step, in->state->time, values,
+                           output->sampled.points + output->impedances.count)
+            : csv_flush(&output->csv));
+    writer_count(in->writer, in->kind, values != NULL ? 1 : 0, output->csv.bytes - bytes, since,
                  disk_since);
     return STATUS_OK;
 }
@@ -230,7 +209,7 @@ static enum status write_values(struct sample_outputs *outputs, const struct out
     for (int i = 0; i < outputs->count; i++) {
         struct sample_output *output = &outputs->output[i];
         const double *values = NULL;
-        if (!timeline_is_due(&in->problem->timeline, output->cadence, in->state->step)) {
+        if (!timeline_is_due(&in->problem->timeline, output->sampled.cadence, in->state->step)) {
             continue;
         }
         TRY(status_agree(comm, engine_settle(in->engine)));
@@ -238,8 +217,7 @@ static enum status write_values(struct sample_outputs *outputs, const struct out
                          closures, &values));
         TRY(impedances_take(&output->impedances, in->stepper, values));
         values = output->impedances.count > 0 ? output->impedances.row : values;
-        TRY(status_agree(comm, output->series != NULL ? write_series(output->series, in, values)
-                                                      : STATUS_OK));
+        TRY(status_agree(comm, in->team->rank == 0 ? write_series(output, in, values) : STATUS_OK));
     }
     return STATUS_OK;
 }
@@ -255,12 +233,10 @@ static enum status write_due(void *object, const struct output_context *in)
 
 static enum status flush(void *object, const struct output_context *in)
 {
-    const struct sample_outputs *outputs = object;
+    struct sample_outputs *outputs = object;
     enum status status = STATUS_OK;
-    for (int i = 0; status == STATUS_OK && i < outputs->count; i++) {
-        if (outputs->output[i].series != NULL) {
-            status = write_series(outputs->output[i].series, in, NULL);
-        }
+    for (int i = 0; in->team->rank == 0 && status == STATUS_OK && i < outputs->count; i++) {
+        status = write_series(&outputs->output[i], in, NULL);
     }
     return status_agree(in->team->comm, status);
 }
@@ -269,9 +245,9 @@ static void list(const void *object, const struct output_context *in)
 {
     const struct sample_outputs *outputs = object;
     for (int i = 0; i < outputs->count; i++) {
-        const char *name = outputs->output[i].name;
-        log_info("  %-11s  %s/%s.csv", name != NULL ? "line" : "probes",
-                 in->problem->output.directory, name != NULL ? name : "probes");
+        const struct sample_output *output = &outputs->output[i];
+        log_info("  %-11s  %s/%s", output->sampled.line != NULL ? "line" : "probes",
+                 in->problem->output.directory, output->csv_name);
     }
 }
 
@@ -279,35 +255,29 @@ static void list(const void *object, const struct output_context *in)
 static uint64_t kept_bytes(const struct problem *problem, const struct box *owned)
 {
     const struct output_setting *requests = &problem->output;
-    const struct line_setting *line = NULL;
-    const struct cadence *cadence = NULL;
+    struct sampled sampled;
     uint64_t bytes = 0;
     (void)owned;
-    for (int i = 0; find_series(requests, i, &line, &cadence); i++) {
-        const int64_t points = line != NULL ? line->points : requests->probes.npoints;
-        bytes += cadence_is_on(cadence) ? sampler_bytes(points, problem->precision) : 0;
+    for (int i = 0; next_series(requests, &i, &sampled);) {
+        bytes += sampler_bytes(sampled.points, problem->precision);
     }
     return bytes;
 }
 
 static double plan(const struct problem *problem)
 {
-    const struct line_setting *line = NULL;
-    const struct cadence *cadence = NULL;
+    struct sampled sampled;
     double total = 0;
-    for (int i = 0; find_series(&problem->output, i, &line, &cadence); i++) {
-        const int64_t steps = timeline_count_due(&problem->timeline, cadence);
-        const int64_t points = line != NULL ? line->points : problem->output.probes.npoints;
-        if (cadence_is_on(cadence)) {
-            printf("%-14s %lld time%s %lld point%s\n", line != NULL ? line->name : "probes",
-                   (long long)steps, steps == 1 ? "" : "s", (long long)points,
-                   points == 1 ? "" : "s");
-            for (int64_t p = 0; p < points && line == NULL; p++) {
-                total += problem->output.probes.points[p].has_impedance ? 25.0 * (double)steps : 0;
-            }
-            /* the rows of a line also have the position */
-            total += (double)(steps * points) * (line != NULL ? 110.0 : 25.0);
+    for (int i = 0; next_series(&problem->output, &i, &sampled);) {
+        const int64_t steps = timeline_count_due(&problem->timeline, sampled.cadence);
+        printf("%-14s %lld time%s %lld point%s\n", sampled.name, (long long)steps,
+               steps == 1 ? "" : "s", (long long)sampled.points, sampled.points == 1 ? "" : "s");
+        for (int64_t p = 0; p < sampled.points && sampled.line == NULL; p++) {
+            const bool has = problem->output.probes.points[p].has_impedance;
+            total += has ? 25.0 * (double)steps : 0;
         }
+        /* the rows of a line also have the position */
+        total += (double)(steps * sampled.points) * (sampled.line != NULL ? 110.0 : 25.0);
     }
     return total;
 }
@@ -345,7 +315,7 @@ static void csv_name(const struct line_setting *line, char name[PATH_BYTES])
     snprintf(name, PATH_BYTES, "%.200s.csv", line->name);
 }
 
-/* Includes the files of these outputs, even if incomplete. probes.h5: from version 0.1.0. */
+/* Includes the files of these requests, even if incomplete. probes.h5: from version 0.1.0. */
 static enum status visit(const struct output_setting *requests, output_visitor *visitor,
                          void *context)
 {
