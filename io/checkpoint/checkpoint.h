@@ -51,14 +51,17 @@ struct checkpoint_terms {
     bool may_change;
 };
 
-/* This rank's share of a state in host memory. */
+/* This rank's share of a state in host memory: the temperature, where it is not the field also the
+ * enthalpy, and the derived fields that depend on the past. */
 struct checkpoint_part {
-    struct box cells;                     /* global indices; not empty */
-    enum precision precision;             /* the run's */
-    const void *values;                   /* [z][y][x]; borrowed */
-    const void *enthalpy;                 /* the same cells; NULL: the field is the temperature */
-    unsigned kept;                        /* mask of the derived fields in the checkpoint */
-    const double *derived[DERIVED_COUNT]; /* the same cells of them; borrowed */
+    struct box cells;         /* global indices; not empty */
+    enum precision precision; /* the run's */
+    int nstate, nfields;      /* of `field`: temperature and enthalpy; all */
+    struct checkpoint_field {
+        const struct derived_label *label; /* of its dataset */
+        enum precision precision;
+        const void *values; /* [z][y][x]; borrowed */
+    } field[2 + DERIVED_COUNT];
 };
 
 /* The capture half; not collective. Copy the owned cells of the present state to h_memory, of

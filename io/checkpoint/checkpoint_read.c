@@ -284,6 +284,24 @@ enum status checkpoint_read(MPI_Comm comm, const char *path, struct field *field
     return fail_prefix(read_checked(&r, state), "the checkpoint %s cannot be used: ", path);
 }
 
+enum status checkpoint_read_derived(MPI_Comm comm, const char *path, enum derived_kind kind,
+                                    const struct box *box, double *values, bool *found)
+{
+    const char *name = derived_label(kind)->name;
+    hid_t file = H5I_INVALID_HID;
+    hid_t dataset = H5I_INVALID_HID;
+    TRY(h5_open_parallel(comm, path, false, &file));
+    enum status status = STATUS_OK;
+    *found = H5Lexists(file, name, H5P_DEFAULT) > 0; /* the same on all ranks */
+    if (*found) {
+        TRY_GOTO(status_agree(comm, h5_dataset_open(file, name, &dataset)));
+        TRY_GOTO(h5_part_read(comm, dataset, box, PRECISION_FLOAT64, values, H5_FIELD_PIECE_BYTES));
+    }
+done:
+    h5_close(file);
+    return fail_prefix(status, "%s of the checkpoint %s: ", name, path);
+}
+
 /* Collective, agreed: rank 0's list for all. Caller frees. */
 static enum status list_for_all(MPI_Comm comm, const char *folder, int64_t **steps, int *count)
 {

@@ -10,9 +10,10 @@
 #include "base/comm.h"
 #include "base/log.h"
 #include "base/version.h"
-#include "io/checkpoint/checkpoint_derived.h"
 #include "io/checkpoint/checkpoint_internal.h"
 #include "io/hdf5/step_files.h"
+#include "io/raw/h5_raw.h"
+#include "model/view.h"
 
 /* What all steps of one write need. */
 struct job {
@@ -39,9 +40,9 @@ uint64_t checkpoint_file_bytes(const struct grid *grid, enum precision precision
 
 static uint64_t file_bytes(const struct job *job)
 {
-    const uint64_t kept = (uint64_t)derived_count(job->part->kept);
-    const uint64_t fields = job->part->enthalpy != NULL ? 2 : 1;
-    return fields * checkpoint_file_bytes(job->grid, job->part->precision) +
+    const struct checkpoint_part *part = job->part;
+    const uint64_t kept = (uint64_t)(part->nfields - part->nstate);
+    return (uint64_t)part->nstate * checkpoint_file_bytes(job->grid, part->precision) +
            kept * ((uint64_t)grid_total_cells(job->grid) * sizeof(double) +
                    h5_raw_bytes(job->grid->cells, PRECISION_FLOAT64));
 }
@@ -49,10 +50,12 @@ static uint64_t file_bytes(const struct job *job)
 /* The cells alone. */
 static uint64_t value_bytes(const struct job *job)
 {
-    const uint64_t fields = job->part->enthalpy != NULL ? 2 : 1;
-    return (uint64_t)grid_total_cells(job->grid) *
-           (fields * precision_bytes(job->part->precision) +
-            (uint64_t)derived_count(job->part->kept) * sizeof(double));
+    uint64_t bytes = 0;
+    for (int f = 0; f < job->part->nfields; f++) {
+        bytes +=
+            (uint64_t)grid_total_cells(job->grid) * precision_bytes(job->part->field[f].precision);
+    }
+    return bytes;
 }
 
 /* Rank 0. Overwriting an obsolete file takes less time than allocating another and
@@ -100,7 +103,6 @@ static enum status write_attributes(const struct job *job, hid_t dataset)
 {
     const struct grid *grid = job->grid;
     const struct medium *material = job->material;
-    TRY(h5_attribute_label(dataset, "K", "temperature"));
     TRY(h5_attribute_string(dataset, "isotherm_version", ISOTHERM_VERSION));
     TRY(h5_attribute_string(dataset, "precision", precision_name(job->part->precision)));
     TRY(h5_attribute_int(dataset, "cells", grid->cells, AXIS_COUNT, H5T_STD_I64LE));
@@ -119,31 +121,29 @@ static enum status write_attributes(const struct job *job, hid_t dataset)
     return write_state(dataset, job->state);
 }
 
-static enum status make_enthalpy(const struct job *job, hid_t file, struct raw_place *place)
+/* One dataset, complete except for its values. */
+static enum status make_dataset(const struct job *job, hid_t file, int number,
+                                struct raw_place *place)
 {
+    const struct checkpoint_field *field = &job->part->field[number];
+    const struct derived_label *label = field->label;
     hid_t dataset = H5I_INVALID_HID;
-    TRY(h5_raw_make(file, "H", job->grid->cells, job->part->precision, place));
-    TRY(h5_dataset_open(file, "/H", &dataset));
-    enum status status =
-        h5_attribute_label(dataset, "K", "enthalpy per volume over the heat_capacity_volume of T");
+    TRY(h5_raw_make(file, label->name, job->grid->cells, field->precision, place));
+    TRY(h5_dataset_open(file, label->name, &dataset));
+    enum status status = h5_attribute_label(dataset, label->units, label->long_name);
+    if (status == STATUS_OK && number == 0) {
+        status = write_attributes(job, dataset);
+    }
     H5Dclose(dataset);
     return status;
 }
 
-/* The datasets, complete except for their values. */
 static enum status make_datasets(const struct job *job, hid_t file, struct raw_place *places)
 {
-    TRY(h5_raw_make(file, "T", job->grid->cells, job->part->precision, &places[0]));
-    hid_t dataset = H5I_INVALID_HID;
-    TRY(h5_dataset_open(file, "/T", &dataset));
-    const enum status status = write_attributes(job, dataset);
-    H5Dclose(dataset);
-    TRY(status);
-    places++;
-    if (job->part->enthalpy != NULL) {
-        TRY(make_enthalpy(job, file, places++));
+    for (int f = 0; f < job->part->nfields; f++) {
+        TRY(make_dataset(job, file, f, &places[f]));
     }
-    return checkpoint_make_derived(file, job->grid, job->part->kept, places);
+    return STATUS_OK;
 }
 
 static enum status lay_out(const struct job *job, struct raw_place *places)
@@ -169,26 +169,19 @@ static enum status make_file(const struct job *job, struct raw_place *places)
 /* Collective, agreed: write all fields, read them back and compare with the device's hash. */
 static enum status write_values(const struct job *job)
 {
+    const struct checkpoint_part *part = job->part;
     struct raw_place places[2 + DERIVED_COUNT];
     struct raw_part parts[2 + DERIVED_COUNT];
     uint64_t hash = 0;
-    int nparts = 1;
     const bool first = comm_rank(job->comm) == 0;
     memset(places, 0, sizeof places);
-    uint64_t *const found = job->reason == NULL ? &hash : NULL;
-    const bool enthalpy = job->part->enthalpy != NULL;
-    parts[0] = (struct raw_part){"T", job->part->values, enthalpy ? NULL : found};
-    if (enthalpy) {
-        parts[nparts++] = (struct raw_part){"H", job->part->enthalpy, found};
-    }
-    for (int kind = 0; kind < DERIVED_COUNT; kind++) {
-        if (derived_wants(job->part->kept, kind)) {
-            parts[nparts++] = (struct raw_part){derived_label((enum derived_kind)kind)->name,
-                                                job->part->derived[kind], NULL};
-        }
+    for (int f = 0; f < part->nfields; f++) {
+        const bool hashed = f == part->nstate - 1 && job->reason == NULL;
+        parts[f] = (struct raw_part){part->field[f].label->name, part->field[f].values,
+                                     hashed ? &hash : NULL};
     }
     TRY(status_agree(job->comm, first ? make_file(job, places) : STATUS_OK));
-    TRY(raw_fill(job->comm, job->temporary, places, parts, nparts, &job->part->cells,
+    TRY(raw_fill(job->comm, job->temporary, places, parts, part->nfields, &part->cells,
                  RAW_READ_BACK));
     enum status status = STATUS_OK;
     if (job->reason == NULL && hash != job->state->field_hash) {
@@ -288,21 +281,57 @@ size_t checkpoint_part_bytes(const struct box *owned, enum precision precision, 
            (uint64_t)derived_count(derived) * copy_out_bytes(cells * sizeof(double));
 }
 
+static unsigned kept_of(const struct field *field)
+{
+    return field->derived != NULL ? derived_kept(field->derived->mask) : 0;
+}
+
 size_t checkpoint_capture_bytes(const struct field *field)
 {
     const struct box owned = layout_owned(&field->layout);
     return checkpoint_part_bytes(&owned, field->layout.precision, field->d_shown != NULL,
-                                 checkpoint_kept(field->derived));
+                                 kept_of(field));
+}
+
+/* One field, bit for bit, in whole cache lines of *h_memory. */
+static enum status add_field(struct field *field, struct copy_out *copy_out,
+                             const struct derived_label *label, const struct layout *layout,
+                             const void *d_memory, char **h_memory, struct checkpoint_part *part)
+{
+    struct view whole = {.stride = {1, 1, 1}};
+    const size_t bytes = (size_t)box_cells(&part->cells) * precision_bytes(layout->precision);
+    memcpy(whole.grid.cells, field->placement.global_cells, sizeof whole.grid.cells);
+    part->field[part->nfields++] = (struct checkpoint_field){label, layout->precision, *h_memory};
+    TRY(view_take(&whole, copy_out, field, layout, d_memory, VIEW_AS_IT_IS, layout->precision,
+                  *h_memory));
+    *h_memory += copy_out_bytes(bytes);
+    return STATUS_OK;
 }
 
 enum status checkpoint_capture(struct field *field, struct copy_out *copy_out, void *h_memory,
                                struct checkpoint_part *part)
 {
+    static const struct derived_label temperature = {"T", "K", "temperature"};
+    static const struct derived_label enthalpy = {
+        "H", "K", "enthalpy per volume over the heat_capacity_volume of T"};
     const struct box owned = layout_owned(&field->layout);
+    const struct derived *derived = field->derived;
+    char *next = h_memory;
     *part = (struct checkpoint_part){.cells = box_shift(&owned, field->placement.offset),
                                      .precision = field->layout.precision,
-                                     .kept = checkpoint_kept(field->derived)};
-    return checkpoint_capture_fields(field, copy_out, h_memory, part);
+                                     .nstate = field->d_shown != NULL ? 2 : 1};
+    TRY(add_field(field, copy_out, &temperature, &field->layout, field_temperature(field), &next,
+                  part));
+    if (field->d_shown != NULL) {
+        TRY(add_field(field, copy_out, &enthalpy, &field->layout, field->d_now, &next, part));
+    }
+    for (int kind = 0; kind < DERIVED_COUNT; kind++) {
+        if (derived_wants(kept_of(field), kind)) {
+            TRY(add_field(field, copy_out, derived_label((enum derived_kind)kind), &derived->layout,
+                          derived->d_values[kind], &next, part));
+        }
+    }
+    return STATUS_OK;
 }
 
 /* Collective, agreed: allocate and capture. The caller frees the memory, on failure too. */

@@ -43,20 +43,42 @@ struct box pieces_box(const struct pieces *pieces, int64_t index)
     return box;
 }
 
+/* Collective. Cut the part `box` of a dataset. */
+static enum status cut_part(MPI_Comm comm, const struct box *box, enum precision precision,
+                            size_t piece_bytes, struct pieces *pieces)
+{
+    int64_t cells[AXIS_COUNT];
+    for (int a = 0; a < AXIS_COUNT; a++) {
+        cells[a] = box_is_empty(box) ? 0 : box_extent(box, (enum axis)a);
+    }
+    return pieces_create(comm, cells, (int64_t)(piece_bytes / precision_bytes(precision)), pieces);
+}
+
 enum status h5_part_write(MPI_Comm comm, hid_t dataset, const struct box *box,
                           enum precision precision, const void *values, size_t piece_bytes)
 {
     struct pieces pieces;
-    int64_t cells[AXIS_COUNT];
     const char *next = values; /* the pieces are contiguous */
-    for (int a = 0; a < AXIS_COUNT; a++) {
-        cells[a] = box_is_empty(box) ? 0 : box_extent(box, (enum axis)a);
-    }
-    TRY(pieces_create(comm, cells, (int64_t)(piece_bytes / precision_bytes(precision)), &pieces));
+    TRY(cut_part(comm, box, precision, piece_bytes, &pieces));
     for (int64_t p = 0; p < pieces.count; p++) {
         const struct box local = pieces_box(&pieces, p);
         const struct box piece = box_shift(&local, box->lo);
         TRY(status_agree(comm, h5_write_box(dataset, &piece, precision, next)));
+        next += (size_t)box_cells(&local) * precision_bytes(precision);
+    }
+    return STATUS_OK;
+}
+
+enum status h5_part_read(MPI_Comm comm, hid_t dataset, const struct box *box,
+                         enum precision precision, void *values, size_t piece_bytes)
+{
+    struct pieces pieces;
+    char *next = values;
+    TRY(cut_part(comm, box, precision, piece_bytes, &pieces));
+    for (int64_t p = 0; p < pieces.count; p++) {
+        const struct box local = pieces_box(&pieces, p);
+        const struct box piece = box_shift(&local, box->lo);
+        TRY(status_agree(comm, h5_read_box(dataset, &piece, precision, true, next)));
         next += (size_t)box_cells(&local) * precision_bytes(precision);
     }
     return STATUS_OK;
@@ -139,11 +161,7 @@ enum status h5_part_hash(MPI_Comm comm, hid_t dataset, const struct box *box,
 {
     struct pieces pieces;
     uint64_t mine = 0;
-    int64_t cells[AXIS_COUNT];
-    for (int a = 0; a < AXIS_COUNT; a++) {
-        cells[a] = box_extent(box, (enum axis)a);
-    }
-    TRY(pieces_create(comm, cells, (int64_t)(piece_bytes / precision_bytes(precision)), &pieces));
+    TRY(cut_part(comm, box, precision, piece_bytes, &pieces));
     void *values = malloc((size_t)pieces.piece_cells * precision_bytes(precision));
     enum status status = STATUS_OK;
     TRY_GOTO(status_agree(comm, CHECK_MEMORY(values != NULL, "no memory to read a file back")));

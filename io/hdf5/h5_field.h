@@ -16,6 +16,10 @@ enum status h5_part_write(MPI_Comm comm, hid_t dataset, const struct box *box,
                           enum precision precision, const void *values,
                           size_t piece_bytes) MUST_CHECK;
 
+/* Read it in the same way, all values exact. */
+enum status h5_part_read(MPI_Comm comm, hid_t dataset, const struct box *box,
+                         enum precision precision, void *values, size_t piece_bytes) MUST_CHECK;
+
 /* The field hash of what lies in a dataset of shape `global_cells` and of `precision`; each rank
  * reads its part `box`. */
 enum status h5_part_hash(MPI_Comm comm, hid_t dataset, const struct box *box,

@@ -329,41 +329,30 @@ size_t snapshots_capture_bytes(const struct snapshots *s, const struct field *fi
     return snapshot_capture_bytes(&s->view, &s->setting, &owned);
 }
 
-/* One field of the view; blocks without `copy_out`. */
-static enum status take(const struct snapshots *s, struct field *field, struct copy_out *copy_out,
-                        const struct layout *layout, const void *d_memory, enum view_values which,
-                        void *h_values)
-{
-    const enum precision precision = s->setting.precision;
-    if (copy_out != NULL) {
-        return view_send(&s->view, copy_out, field, layout, d_memory, which, precision, h_values);
-    }
-    const struct box part = part_of(s, field);
-    return view_read(&s->view, field, layout, d_memory, &part, which, precision, h_values);
-}
-
 enum status snapshots_capture(struct snapshots *s, struct field *field, struct copy_out *copy_out,
                               int64_t step, double time, void *h_memory,
                               struct snapshot_capture *capture)
 {
     const struct box part = part_of(s, field);
     const struct derived *derived = field->derived;
+    const enum precision precision = s->setting.precision;
     const size_t bytes = values_bytes(&s->setting, &part);
     const int fields = 1 + derived_count(s->setting.derived);
     *capture = (struct snapshot_capture){.step = step, .time = time, .part = part};
     s->captured_step = step;
     for (int n = 0; n < fields; n++) {
-        capture->values[n] = raw_align((char *)h_memory + (size_t)n * bytes, s->view.grid.cells,
-                                       s->setting.precision, &part);
+        capture->values[n] =
+            raw_align((char *)h_memory + (size_t)n * bytes, s->view.grid.cells, precision, &part);
     }
-    TRY(take(s, field, copy_out, &field->layout, field_temperature(field), VIEW_AS_IT_IS,
-             capture->values[0]));
+    TRY(view_take(&s->view, copy_out, field, &field->layout, field_temperature(field),
+                  VIEW_AS_IT_IS, precision, capture->values[0]));
     int n = 1;
     for (int kind = 0; kind < DERIVED_COUNT; kind++) {
         if (derived_wants(s->setting.derived, kind)) {
             /* the device has the square of the heat flux */
-            TRY(take(s, field, copy_out, &derived->layout, derived->d_values[kind],
-                     kind == DERIVED_FLUX ? VIEW_ROOT : VIEW_AS_IT_IS, capture->values[n++]));
+            TRY(view_take(&s->view, copy_out, field, &derived->layout, derived->d_values[kind],
+                          kind == DERIVED_FLUX ? VIEW_ROOT : VIEW_AS_IT_IS, precision,
+                          capture->values[n++]));
         }
     }
     return STATUS_OK;

@@ -176,13 +176,16 @@ enum status view_read(const struct view *view, struct field *field, const struct
     return field->backend->runtime->queue_wait(field->queue);
 }
 
-enum status view_send(const struct view *view, struct copy_out *copy_out, const struct field *field,
+enum status view_take(const struct view *view, struct copy_out *copy_out, struct field *field,
                       const struct layout *layout, const void *d_memory, enum view_values which,
                       enum precision precision, void *h_values)
 {
     const struct box cells = layout_owned(&field->layout);
     const struct box owned = box_shift(&cells, field->placement.offset);
     const struct box part = view_part(view, &owned);
+    if (copy_out == NULL) {
+        return view_read(view, field, layout, d_memory, &part, which, precision, h_values);
+    }
     if (box_is_empty(&part)) {
         return STATUS_OK;
     }

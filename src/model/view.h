@@ -41,9 +41,10 @@ enum status view_read(const struct view *view, struct field *field, const struct
                       const void *d_memory, const struct box *part, enum view_values which,
                       enum precision precision, void *h_values) MUST_CHECK;
 
-/* Queued. The same for the cells that `field` owns, through `copy_out` (which has begun), from what
- * the queue of the steps sees now. h_values is pinned and complete when copy_out_done says so. */
-enum status view_send(const struct view *view, struct copy_out *copy_out, const struct field *field,
+/* The same for the cells that `field` owns. With `copy_out`, which has begun: queued, from what the
+ * queue of the steps sees now; h_values is pinned and complete when copy_out_done says so. NULL:
+ * blocks. */
+enum status view_take(const struct view *view, struct copy_out *copy_out, struct field *field,
                       const struct layout *layout, const void *d_memory, enum view_values which,
                       enum precision precision, void *h_values) MUST_CHECK;
 
