@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "base/log.h"
+#include "base/rows.h"
 
 static int count(const char *from, const char *to, char what)
 {
@@ -184,44 +185,39 @@ enum status csv_cut(const char *path, int64_t step)
 
 /* ---- reading --------------------------------------------------------------------------------- */
 
-static enum status read_rows(const char *path, char *rows, int number, struct csv_table *table)
+static enum status read_rows(struct rows *rows, struct csv_table *table)
 {
-    long long step = 0;
-    char *end = NULL;
-    for (char *line = rows;; line = end + 1) {
-        TRY(next_row(path, ++number, table->ncolumns - 1, line, &end, &step));
-        if (end == NULL) {
-            return STATUS_OK;
-        }
-        double *values = table->values + table->nrows++ * table->ncolumns;
-        for (int c = 0; c < table->ncolumns; c++) {
-            char *after = NULL;
-            values[c] = strtod(line, &after);
-            if (after == line || (*after != ',' && *after != '\n')) {
-                return fail(STATUS_FILE, "%s:%d: column %d is not a number", path, number, c + 1);
-            }
-            line = after + 1;
+    char *last = strrchr(rows->text, '\n');
+    if (last == NULL || !rows_next(rows)) {
+        return fail(STATUS_FILE, "%s has no line of columns yet", rows->name);
+    }
+    last[1] = '\0'; /* a run may be writing the row after it */
+    const char *end = rows->line + strlen(rows->line);
+    table->ncolumns = count(rows->line, end, ',') + 1;
+    table->text = strdup(rows->line);
+    const size_t cells = (size_t)count(rows->next, last + 1, '\n') * (size_t)table->ncolumns;
+    table->values = malloc((cells + 1) * sizeof *table->values);
+    TRY(CHECK_MEMORY(table->text != NULL && table->values != NULL, "no memory for the rows of %s",
+                     rows->name));
+    while (rows_next(rows)) {
+        double *row = table->values + table->nrows++ * table->ncolumns;
+        if (!rows_numbers(rows, table->ncolumns, row)) {
+            return fail(STATUS_FILE, "%s:%d is not a valid row", rows->name, rows->number);
         }
     }
+    return STATUS_OK;
 }
 
 enum status csv_read(const char *path, struct csv_table *table)
 {
-    size_t nbytes = 0;
+    struct rows rows;
     *table = (struct csv_table){.nrows = 0};
-    TRY(file_read_all(path, CSV_MOST_BYTES, &table->text, &nbytes));
-    char *rows = table->text + (end_of_head(table->text) - table->text);
-    char *end = strchr(table->text, '\n');
-    if (rows == table->text) {
-        return fail(STATUS_FILE, "%s has no line of columns yet", path);
+    enum status status = rows_open(path, CSV_MOST_BYTES, &rows);
+    if (status == STATUS_OK) {
+        status = read_rows(&rows, table);
     }
-    table->ncolumns = count(table->text, end, ',') + 1;
-    const size_t cells = (size_t)count(rows, table->text + nbytes, '\n') * (size_t)table->ncolumns;
-    table->values = malloc((cells + 1) * sizeof *table->values);
-    TRY(CHECK_MEMORY(table->values != NULL, "no memory for the rows of %s", path));
-    TRY(read_rows(path, rows, count(table->text, rows, '\n'), table));
-    *end = '\0'; /* the names of the columns */
-    return STATUS_OK;
+    rows_close(&rows);
+    return status;
 }
 
 void csv_table_free(struct csv_table *table)

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/file.h"
+#include "base/rows.h"
 
 /* --- properties ------------------------------------------------------------------------------ */
 
@@ -49,16 +49,13 @@ static bool is_polynomial(const struct property *p, double low, double high)
            low >= p->table->from && high <= p->table->to;
 }
 
-/* Of a CSV file as spreadsheets write it. */
-static const char byte_order_mark[] = "\xEF\xBB\xBF";
-
-static enum status check_names(const char *name, int number, const char *line)
+static enum status check_names(const struct rows *rows)
 {
     static const char *const others[] = {"degC", "deg C", "\u00b0C", "elsius", "degF"};
     for (size_t i = 0; i < sizeof others / sizeof others[0]; i++) {
-        if (strstr(line, others[i]) != NULL) {
-            return fail(STATUS_INPUT, "%.400s, line %d: '%.60s' names %s; give temperatures in K",
-                        name, number, line,
+        if (strstr(rows->line, others[i]) != NULL) {
+            return fail(STATUS_INPUT, "%.400s:%d: '%.60s' names %s; give temperatures in K",
+                        rows->name, rows->number, rows->line,
                         i < 3    ? "degC"
                         : i == 3 ? "Celsius"
                                  : "degF");
@@ -67,53 +64,36 @@ static enum status check_names(const char *name, int number, const char *line)
     return STATUS_OK;
 }
 
+static enum status read_row(const struct rows *rows, struct table_setting *table)
+{
+    double row[2];
+    if (table->nrows == 0 && !rows_has_number(rows)) {
+        return check_names(rows);
+    }
+    if (!rows_numbers(rows, 2, row) || !(row[0] >= 0 && row[0] < 1e12) ||
+        !(row[1] > 0 && row[1] <= 1e30) ||
+        (table->nrows > 0 && !(row[0] > table->row[table->nrows - 1][0]))) {
+        return rows_fail(rows, "a temperature, in K and increasing, and a value above 0");
+    }
+    if (table->nrows == MOST_TABLE_ROWS) {
+        return fail(STATUS_INPUT, "%.400s: more than %d rows", rows->name, MOST_TABLE_ROWS);
+    }
+    memcpy(table->row[table->nrows++], row, sizeof row);
+    return STATUS_OK;
+}
+
 static enum status read_rows(const char *name, struct table_setting *table)
 {
     enum { LIMIT_BYTES = 1 << 20 };
-    char *text = NULL;
-    size_t nbytes = 0;
-    enum status status = STATUS_OK;
+    struct rows rows;
+    enum status status = rows_open(name, LIMIT_BYTES, &rows);
     table->nrows = 0;
-    TRY(file_read_all(name, LIMIT_BYTES, &text, &nbytes));
-    char *next = text + (strncmp(text, byte_order_mark, strlen(byte_order_mark)) == 0
-                             ? strlen(byte_order_mark)
-                             : 0);
-    for (int number = 1; next != NULL; number++) {
-        double t = 0;
-        double value = 0;
-        char more = '\0';
-        char *line = strsep(&next, "\n");
-        char *end = line;
-        line += strspn(line, " \t");
-        line[strcspn(line, "\r")] = '\0';
-        strtod(line, &end);
-        if (*line == '#' || *line == '\0') {
-            continue;
-        }
-        if (table->nrows == 0 && end == line) { /* the names of the columns */
-            TRY_GOTO(check_names(name, number, line));
-            continue;
-        }
-        const bool numbers = sscanf(line, "%lf%*[, \t]%lf %c", &t, &value, &more) == 2;
-        if (!numbers || !(t >= 0 && t < 1e12 && value > 0 && value <= 1e30) ||
-            (table->nrows > 0 && !(t > table->row[table->nrows - 1][0]))) {
-            TRY_GOTO(fail(STATUS_INPUT,
-                          "%.400s, line %d: '%.60s' is not a row of a temperature, in K and "
-                          "increasing, and a value above 0",
-                          name, number, line));
-        }
-        if (table->nrows == MOST_TABLE_ROWS) {
-            TRY_GOTO(fail(STATUS_INPUT, "%.400s: more than %d rows", name, MOST_TABLE_ROWS));
-        }
-        table->row[table->nrows][0] = t;
-        table->row[table->nrows++][1] = value;
+    while (status == STATUS_OK && rows_next(&rows)) {
+        status = read_row(&rows, table);
     }
-    if (table->nrows == 0) {
-        status = fail(STATUS_INPUT, "%.400s: no rows", name);
-    }
-done:
-    free(text);
-    return status;
+    rows_close(&rows);
+    return status == STATUS_OK && table->nrows == 0 ? fail(STATUS_INPUT, "%.400s: no rows", name)
+                                                    : status;
 }
 
 static enum status property_create(double number, const struct table_setting *table,

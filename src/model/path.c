@@ -1,88 +1,61 @@
 #include "model/path.h"
 
-#include <ctype.h>
 #include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
-#include "base/file.h"
+#include "base/rows.h"
 
-enum { PATH_LIMIT_BYTES = 1 << 28 };
+enum { PATH_LIMIT_BYTES = 1 << 28, PATH_COLUMNS = 5 };
 
-/* `count` numbers, separated by commas or blanks, and nothing else. */
-static bool parse_line(const char *line, double *numbers, int count)
-{
-    for (int n = 0; n < count; n++) {
-        char *end = NULL;
-        line += strspn(line, n > 0 ? ", \t" : " \t");
-        numbers[n] = strtod(line, &end);
-        if (end == line || !(fabs(numbers[n]) <= 1e30)) {
-            return false;
-        }
-        line = end;
-    }
-    return line[strspn(line, " \t\r")] == '\0';
-}
-
-static enum status add_row(const char *name, int line, const double numbers[5], struct path *path)
+static enum status add_row(const struct rows *rows, const double numbers[PATH_COLUMNS],
+                           struct path *path)
 {
     const struct path_row *last = path->count > 0 ? &path->rows[path->count - 1] : NULL;
     if (last != NULL && !(numbers[0] > last->t)) {
         return fail(STATUS_INPUT, "%.400s:%d: t = %g s does not exceed that of the row before (%g)",
-                    name, line, numbers[0], last->t);
+                    rows->name, rows->number, numbers[0], last->t);
     }
     if ((path->count & (path->count + 1)) == 0) { /* 0, 1, 3, 7, ... */
         const size_t room = 2 * (size_t)path->count + 1;
-        struct path_row *rows = realloc(path->rows, room * sizeof *rows);
-        TRY(CHECK_MEMORY(rows != NULL, "no memory for a path"));
-        path->rows = rows;
+        struct path_row *more = realloc(path->rows, room * sizeof *more);
+        TRY(CHECK_MEMORY(more != NULL, "no memory for a path"));
+        path->rows = more;
     }
     path->rows[path->count++] = (struct path_row){
         .t = numbers[0], .at = {numbers[1], numbers[2], numbers[3]}, .power = numbers[4]};
     return STATUS_OK;
 }
 
-static enum status parse(const char *name, bool power, char *text, struct path *path)
+static enum status read_rows(struct rows *rows, bool power, struct path *path)
 {
-    int line = 1;
-    bool first = true;
-    for (char *next = NULL; text != NULL; text = next, line++) {
-        double numbers[5] = {0};
-        next = strchr(text, '\n');
-        if (next != NULL) {
-            *next++ = '\0';
+    while (rows_next(rows)) {
+        double numbers[PATH_COLUMNS] = {0};
+        if (path->count == 0 && !rows_has_number(rows)) {
+            continue; /* the names of the columns */
         }
-        const char *begin = text + strspn(text, " \t\r");
-        if (*begin == '\0' || *begin == '#') {
-            continue;
+        bool valid = rows_numbers(rows, power ? PATH_COLUMNS : PATH_COLUMNS - 1, numbers);
+        for (int n = 0; n < PATH_COLUMNS; n++) {
+            valid = valid && fabs(numbers[n]) <= 1e30;
         }
-        const bool names = first && isalpha((unsigned char)*begin) != 0;
-        first = false;
-        if (names) {
-            continue;
-        }
-        if (!parse_line(begin, numbers, power ? 5 : 4)) {
-            return fail(STATUS_INPUT,
-                        "%.400s:%d: not a row of %s numbers (%.60s); give t, x, y, z%s", name, line,
-                        power ? "5" : "4", begin,
-                        power ? ", power" : ": the configuration has the power");
-        }
-        TRY(add_row(name, line, numbers, path));
+        TRY(valid ? add_row(rows, numbers, path)
+                  : rows_fail(rows, power ? "5 numbers: t, x, y, z, power"
+                                          : "4 numbers: t, x, y, z (the configuration has the "
+                                            "power)"));
     }
     return path->count >= 2
                ? STATUS_OK
-               : fail(STATUS_INPUT, "%.400s: %d rows; give at least 2", name, path->count);
+               : fail(STATUS_INPUT, "%.400s: %d rows; give at least 2", rows->name, path->count);
 }
 
 enum status path_read(const char *name, bool power, struct path *path)
 {
-    char *text = NULL;
-    size_t nbytes = 0;
+    struct rows rows;
     *path = (struct path){0};
-    TRY(file_read_all(name, PATH_LIMIT_BYTES, &text, &nbytes));
-    const enum status status = parse(name, power, text, path);
-    free(text);
+    enum status status = rows_open(name, PATH_LIMIT_BYTES, &rows);
+    if (status == STATUS_OK) {
+        status = read_rows(&rows, power, path);
+    }
+    rows_close(&rows);
     if (status != STATUS_OK) {
         path_free(path);
     }

@@ -163,7 +163,7 @@ class Properties(Case):
             self.assert_one_error(result)
 
     def test_a_file_is_named_with_its_line_and_key(self):
-        where = "materials[0].conductivity: k.csv, line "
+        where = "materials[0].conductivity: k.csv:"
         for text, line, row in (
                 ("300,1\n400,nan\n", 2, "400,nan"), ("nan,1\n400,2\n", 1, "nan,1"),
                 ("T,k\n\n# a\n300,1\n\n290,2\n", 6, "290,2"), ("300,-1\r\n", 1, "300,-1"),

@@ -104,7 +104,7 @@ class Moving(Sources):
 
     def track(self, rows, name="track.csv", head="t,x,y,z,power\n"):
         text = head + "".join(",".join(repr(x) for x in row) + "\n" for row in rows)
-        (self.folder / name).write_text(text)
+        (self.folder / name).write_text(text, newline="")
         return name
 
     def test_a_path_heats_between_its_rows(self):
@@ -125,6 +125,10 @@ class Moving(Sources):
         rest = self.run_config(config, "rest", "--restart", middle, ranks=3)
         for key in ("field_hash", "heat_drift_J", "source_heat_J"):
             self.assertEqual(rest.report[key], run.report[key], key)
+        # as a spreadsheet saves it
+        self.track(lines, head="\ufefft,x,y,z,power\r\n\r\n# a comment\r\n")
+        same = self.run_config(config, "spreadsheet")
+        self.assertEqual(same.report["field_hash"], run.report["field_hash"])
         # the same without powers in the file
         config["sources"] = [{"gaussian": {**self.BEAM, "power": 100.0, "path": self.track(
             [row[:4] for row in lines[:2]], "two.csv", "# a comment\n")}}]

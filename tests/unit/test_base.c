@@ -12,6 +12,7 @@
 
 #include "base/file.h"
 #include "base/log.h"
+#include "base/rows.h"
 #include "base/status.h"
 #include "base/table.h"
 #include "base/thread.h"
@@ -416,6 +417,45 @@ TEST(a_row_is_a_line_and_an_object)
                                    "    \"cells\": [4, 5, 6],\n    \"ms\": 1.25,\n"
                                    "    \"joules\": null\n  }\n]");
     json_discard(&json);
+}
+
+TEST(rows_are_found_in_files_of_spreadsheets)
+{
+    static const char *const texts[] = {"T,k\n1,2\n3,4\n5,6,7\n8;9\n",
+                                        "\xEF\xBB\xBFT,k\r\n1, 2\r\n3\t4\r\n5,6,7\r\n8;9\r\n",
+                                        "T,k\n  1,2 \n3 ,4\r\n5,6,7\n8;9"};
+    static const bool valid[] = {true, true, false, false};
+    char path[PATH_BYTES];
+    in_folder("rows.csv", path);
+    for (size_t t = 0; t < sizeof texts / sizeof texts[0]; t++) {
+        struct rows rows;
+        double row[2];
+        assert_int_equal(file_replace(path, texts[t], strlen(texts[t])), STATUS_OK);
+        assert_int_equal(rows_open(path, 1000, &rows), STATUS_OK);
+        assert_true(rows_next(&rows) && !rows_has_number(&rows));
+        assert_string_equal(rows.line, "T,k");
+        for (int r = 0; r < 4; r++) {
+            assert_true(rows_next(&rows) && rows_has_number(&rows));
+            assert_int_equal(rows.number, r + 2);
+            assert_int_equal(rows_numbers(&rows, 2, row), valid[r]);
+            assert_true(!valid[r] || (row[0] == 2 * r + 1 && row[1] == 2 * r + 2));
+        }
+        assert_int_equal(rows_fail(&rows, "two"), STATUS_INPUT);
+        assert_non_null(strstr(fail_message(), "rows.csv:5: '8;9' is not a row of two"));
+        assert_false(rows_next(&rows));
+        rows_close(&rows);
+    }
+    assert_int_equal(file_replace(path, "\n # none\n1 2,,3-4", 18), STATUS_OK);
+    struct rows rows;
+    double row[4];
+    assert_int_equal(rows_open(path, 1000, &rows), STATUS_OK);
+    assert_true(rows_next(&rows));
+    assert_int_equal(rows.number, 3);
+    assert_false(rows_numbers(&rows, 4, row));
+    assert_false(rows_next(&rows));
+    rows_close(&rows);
+    assert_int_equal(rows_open(path, 3, &rows), STATUS_FILE);
+    rows_close(&rows);
 }
 
 TEST_MAIN(make_folder, remove_folder)

@@ -1,0 +1,33 @@
+/* Rows of numbers in a text file, as programs and spreadsheets write them: separated by commas or
+ * blanks, with a byte order mark or without, lines that end in LF or CR LF. Lines that begin with
+ * '#' and empty ones are skipped. Not collective. */
+#ifndef ISOTHERM_BASE_ROWS_H
+#define ISOTHERM_BASE_ROWS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "base/status.h"
+
+struct rows {
+    const char *name; /* of the file; borrowed */
+    char *text;
+    char *next; /* in `text`; NULL: none */
+    char *line; /* the current one, without the blanks before it */
+    int number; /* of that line in the file */
+};
+
+/* Read a file of at most `limit` bytes. Close it, after a failure too. */
+enum status rows_open(const char *name, size_t limit, struct rows *rows) MUST_CHECK;
+void rows_close(struct rows *rows);
+
+/* Go to the next line; false after the last one. */
+bool rows_next(struct rows *rows);
+/* Whether the current line begins with a number: a line of names does not. */
+bool rows_has_number(const struct rows *rows);
+/* Whether the current line is `count` numbers and nothing else, and these. */
+bool rows_numbers(const struct rows *rows, int count, double *numbers);
+/* STATUS_INPUT: the current line is not a row of `what`. */
+enum status rows_fail(const struct rows *rows, const char *what);
+
+#endif
