@@ -172,3 +172,48 @@ int box_pieces(const struct box *wide, const int64_t n[AXIS_COUNT], const bool a
     }
     return total;
 }
+
+int64_t box_place(const struct box *box, int64_t i, int64_t j, int64_t k)
+{
+    const int64_t row = (k - box->lo[AXIS_Z]) * box_extent(box, AXIS_Y) + j - box->lo[AXIS_Y];
+    return row * box_extent(box, AXIS_X) + i - box->lo[AXIS_X];
+}
+
+void box_cell(const struct box *box, int64_t place, int64_t cell[AXIS_COUNT])
+{
+    for (int axis = 0; axis < AXIS_COUNT; axis++) {
+        const int64_t n = box_extent(box, (enum axis)axis);
+        cell[axis] = box->lo[axis] + place % n;
+        place /= n;
+    }
+}
+
+struct box box_before(const struct box *box)
+{
+    struct box piece = *box;
+    piece.hi[AXIS_Y] = box->lo[AXIS_Y];
+    piece.hi[AXIS_Z] = box->lo[AXIS_Z];
+    return piece;
+}
+
+bool box_next(const struct box *box, int64_t most_cells, struct box *piece)
+{
+    int64_t j = piece->hi[AXIS_Y];
+    int64_t k = piece->lo[AXIS_Z];
+    if (j >= box->hi[AXIS_Y]) {
+        j = box->lo[AXIS_Y];
+        k = piece->hi[AXIS_Z];
+    }
+    if (box_is_empty(box) || k >= box->hi[AXIS_Z]) {
+        return false;
+    }
+    const int64_t rows = most_cells / box_extent(box, AXIS_X);
+    const int64_t planes = rows / box_extent(box, AXIS_Y);
+    *piece = *box;
+    piece->lo[AXIS_Y] = j;
+    piece->lo[AXIS_Z] = k;
+    piece->hi[AXIS_Z] = k + (planes > 1 ? planes : 1);
+    piece->hi[AXIS_Y] = planes > 0 ? box->hi[AXIS_Y] : j + (rows > 1 ? rows : 1);
+    *piece = box_intersect(piece, box);
+    return true;
+}

@@ -61,6 +61,17 @@ struct box box_inside(const struct box *box, enum face face, int64_t width);
 /* The `width` layers of cells just outside `face`. */
 struct box box_outside(const struct box *box, enum face face, int64_t width);
 
+/* The place of a cell in a contiguous array [z][y][x] of all cells of the box, and the cell at one.
+ */
+int64_t box_place(const struct box *box, int64_t i, int64_t j, int64_t k);
+void box_cell(const struct box *box, int64_t place, int64_t cell[AXIS_COUNT]);
+
+/* The next piece of at most `most_cells` cells: whole planes, else whole rows of one plane, at
+ * least one row. `piece` starts as box_before(box); false after the last. Successive pieces are
+ * contiguous in [z][y][x] order. */
+struct box box_before(const struct box *box);
+bool box_next(const struct box *box, int64_t most_cells, struct box *piece);
+
 /* Cut `outer` less `inner` (which must lie inside it) into at most 6 disjoint boxes, z slabs
  * first so that the largest pieces are contiguous. Returns their number. */
 int box_shell(const struct box *outer, const struct box *inner, struct box pieces[FACE_COUNT]);

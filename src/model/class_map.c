@@ -6,13 +6,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include <omp.h>
-
 #include "kernels/heat_cell.h"
 #include "model/paint.h"
 #include "model/paint_sources.h"
 
-/* Cells that are painted at once, as floats. */
 enum { PIECE_CELLS = 4 << 20 };
 
 static void lay_out(const struct grid *grid, const struct box *owned, int depth,
@@ -37,8 +34,8 @@ uint64_t class_map_bytes(const struct grid *grid, const struct box *owned, int d
 struct painting {
     const struct problem *problem;
     class_reader *read;
-    struct brush **brushes;         /* one per part, NULL for a file */
-    struct source_painter *sources; /* NULL: none */
+    struct brush *brushes; /* one per part; of a file none */
+    struct source_painter sources;
     float *numbers;
 };
 
@@ -65,13 +62,13 @@ static enum status translate(const struct shape_setting *part, const struct box 
     for (int64_t c = 0; c < cells; c++) {
         const int number = numbers[c] >= 0 && numbers[c] < (float)count ? (int)numbers[c] : -1;
         if (number < 0 || (float)number != numbers[c]) {
-            const int64_t nx = box_extent(box, AXIS_X);
-            const int64_t ny = box_extent(box, AXIS_Y);
+            int64_t cell[AXIS_COUNT];
+            box_cell(box, c, cell);
             return fail(STATUS_INPUT,
                         "%.200s holds %g at [z][y][x] = [%" PRId64 "][%" PRId64 "][%" PRId64
                         "]; the list has names for the numbers 0 to %d",
-                        part->path, (double)numbers[c], box->lo[AXIS_Z] + c / (nx * ny),
-                        box->lo[AXIS_Y] + c / nx % ny, box->lo[AXIS_X] + c % nx, count - 1);
+                        part->path, (double)numbers[c], cell[AXIS_Z], cell[AXIS_Y], cell[AXIS_X],
+                        count - 1);
         }
         numbers[c] = (float)part->numbers[number];
     }
@@ -89,36 +86,27 @@ static enum status paint_part(const struct painting *painting, int entry, const 
         return with_place(settings, entry, "file.materials",
                           translate(part, box, painting->numbers));
     }
-    const struct box bounds = brush_bounds(painting->brushes[entry], box);
-    if (box_is_empty(&bounds)) {
-        return STATUS_OK;
-    }
     return with_place(
         settings, entry, "expression.where",
-        brush_paint(painting->brushes[entry], &bounds, box, PRECISION_FLOAT32, painting->numbers));
+        brush_paint(&painting->brushes[entry], box, PRECISION_FLOAT32, painting->numbers));
 }
 
 /* The cells of `box`, which lie in the grid, to their places in the map: shifted by `shift`. */
-static enum status paint_piece(const struct painting *painting, const struct box *box,
+static enum status paint_piece(struct painting *painting, const struct box *box,
                                const int64_t shift[AXIS_COUNT], struct class_map *map)
 {
     const struct settings *settings = painting->problem->settings;
     const int64_t cells = box_cells(box);
-    const int64_t nx = box_extent(box, AXIS_X);
-    const int64_t ny = box_extent(box, AXIS_Y);
     for (int64_t c = 0; c < cells; c++) {
         painting->numbers[c] = settings->nparts > 0 ? -1 : 0;
     }
     for (int entry = 0; entry < settings->nparts; entry++) {
         TRY(paint_part(painting, entry, box));
     }
-    if (painting->sources != NULL) {
-        TRY(source_painter_paint(painting->sources, box, painting->numbers, map->keys,
-                                 &map->nkeys));
-    }
+    TRY(source_painter_paint(&painting->sources, box, painting->numbers, map->keys, &map->nkeys));
     for (int64_t c = 0; c < cells; c++) {
-        const int64_t cell[AXIS_COUNT] = {box->lo[AXIS_X] + c % nx, box->lo[AXIS_Y] + c / nx % ny,
-                                          box->lo[AXIS_Z] + c / (nx * ny)};
+        int64_t cell[AXIS_COUNT];
+        box_cell(box, c, cell);
         if (painting->numbers[c] < 0) {
             return settings_fail(settings, "parts",
                                  "cell (%" PRId64 ", %" PRId64 ", %" PRId64
@@ -134,24 +122,12 @@ static enum status paint_piece(const struct painting *painting, const struct box
     return STATUS_OK;
 }
 
-/* In pieces of whole rows. */
-static enum status paint_box(const struct painting *painting, const struct box *box,
+static enum status paint_box(struct painting *painting, const struct box *box,
                              const int64_t shift[AXIS_COUNT], struct class_map *map)
 {
-    const int64_t nx = box_extent(box, AXIS_X);
-    const int64_t ny = box_extent(box, AXIS_Y);
-    const int64_t planes = PIECE_CELLS / (nx * ny) > 0 ? PIECE_CELLS / (nx * ny) : 1;
-    const int64_t rows = PIECE_CELLS / nx > 0 ? PIECE_CELLS / nx : 1;
-    for (int64_t k = box->lo[AXIS_Z]; k < box->hi[AXIS_Z]; k += planes) {
-        for (int64_t j = box->lo[AXIS_Y]; j < box->hi[AXIS_Y]; j += rows) {
-            struct box piece = *box;
-            piece.lo[AXIS_Z] = k;
-            piece.hi[AXIS_Z] = k + planes;
-            piece.lo[AXIS_Y] = j;
-            piece.hi[AXIS_Y] = j + rows;
-            piece = box_intersect(&piece, box);
-            TRY(paint_piece(painting, &piece, shift, map));
-        }
+    struct box piece = box_before(box);
+    while (box_next(box, PIECE_CELLS, &piece)) {
+        TRY(paint_piece(painting, &piece, shift, map));
     }
     return STATUS_OK;
 }
@@ -170,7 +146,7 @@ static struct box with_halo(const struct class_map *map, const int64_t cells[AXI
     return wide;
 }
 
-static enum status paint_all(const struct painting *painting, struct class_map *map)
+static enum status paint_all(struct painting *painting, struct class_map *map)
 {
     const struct problem *problem = painting->problem;
     const struct box wide = with_halo(map, problem->grid.cells);
@@ -186,10 +162,10 @@ static void painting_end(struct painting *painting)
 {
     const int nparts = painting->problem->settings->nparts;
     for (int entry = 0; painting->brushes != NULL && entry < nparts; entry++) {
-        brush_destroy(painting->brushes[entry]);
+        brush_end(&painting->brushes[entry]);
     }
     free(painting->brushes);
-    source_painter_destroy(painting->sources);
+    source_painter_end(&painting->sources);
     free(painting->numbers);
 }
 
@@ -197,21 +173,19 @@ static enum status painting_begin(struct painting *painting, const struct box *o
                                   int64_t longest_row)
 {
     const struct settings *settings = painting->problem->settings;
-    const size_t nparts = (size_t)settings->nparts;
     const int64_t cells = longest_row > PIECE_CELLS ? longest_row : PIECE_CELLS;
-    painting->brushes = calloc(nparts + 1, sizeof(struct brush *));
+    painting->brushes = calloc((size_t)settings->nparts + 1, sizeof *painting->brushes);
     painting->numbers = malloc((size_t)cells * sizeof *painting->numbers);
-    if (painting->brushes == NULL || painting->numbers == NULL) {
-        return fail(STATUS_MEMORY, "no memory to paint the materials");
-    }
+    TRY(CHECK_MEMORY(painting->brushes != NULL && painting->numbers != NULL,
+                     "no memory to paint the materials"));
     for (int entry = 0; entry < settings->nparts; entry++) {
         const struct shape_setting *part = &settings->parts[entry];
         if (part->kind != INITIAL_FILE) {
-            TRY(brush_create(&painting->problem->grid, part, box_cells(owned),
-                             &painting->brushes[entry]));
+            TRY(brush_begin(&painting->brushes[entry], &painting->problem->grid, part,
+                            box_cells(owned), 1));
         }
     }
-    return source_painter_create(painting->problem, box_cells(owned), cells, &painting->sources);
+    return source_painter_begin(&painting->sources, painting->problem, box_cells(owned), cells);
 }
 
 enum status class_map_create(const struct problem *problem, const struct box *owned, int depth,
@@ -227,7 +201,7 @@ enum status class_map_create(const struct problem *problem, const struct box *ow
                     box_cells(owned));
     }
     TRY_GOTO(painting_begin(&painting, owned, box_extent(owned, AXIS_X) + 2 * depth));
-    for (int m = 0; painting.sources == NULL && m < problem->medium.nmaterials; m++) {
+    for (int m = 0; painting.sources.marks == NULL && m < problem->medium.nmaterials; m++) {
         map->keys[map->nkeys++] = (struct class_key){.material = m};
     }
     status = paint_all(&painting, map);
@@ -281,43 +255,31 @@ static double rate_of_cell(const uint8_t *at, const struct layout *layout, const
     return sum + rates[(int64_t)n * n * AXIS_COUNT + at[0]];
 }
 
-/* The counts are of the map's keys, as they are there. */
-static void survey_row(const struct class_map *map, const struct problem *problem,
-                       const double *rates, int64_t j, int64_t k, struct class_survey *survey)
+/* The fastest rate of its cells; adds to their hash and to their counts per key of the map. */
+static double survey_row(const struct class_map *map, const struct problem *problem,
+                         const double *rates, int64_t j, int64_t k, uint64_t *hash, int64_t *counts)
 {
     const struct grid *grid = &problem->grid;
     const uint8_t *row = &map->h_class[layout_index(&map->layout, 0, j, k)];
     const int64_t global_row =
         (map->owned.lo[AXIS_Z] + k) * grid->cells[AXIS_Y] + map->owned.lo[AXIS_Y] + j;
     const int64_t index = global_row * grid->cells[AXIS_X] + map->owned.lo[AXIS_X];
+    double fastest = 0;
     for (int64_t i = 0; i < map->layout.cells[AXIS_X]; i++) {
-        const double rate = rate_of_cell(&row[i], &map->layout, rates, map->nkeys);
-        survey->fastest_rate = fmax(survey->fastest_rate, rate);
-        survey->cells[row[i]]++;
-        survey->hash += heat_cell_hash((uint64_t)(index + i), (uint64_t)map->keys[row[i]].material);
+        fastest = fmax(fastest, rate_of_cell(&row[i], &map->layout, rates, map->nkeys));
+        counts[row[i]]++;
+        *hash += heat_cell_hash((uint64_t)(index + i), (uint64_t)map->keys[row[i]].material);
     }
-}
-
-static int compare_keys(const struct class_key *a, const struct class_key *b)
-{
-    if (a->material != b->material) {
-        return a->material < b->material ? -1 : 1;
-    }
-    for (int w = 0; w < SOURCE_WORDS; w++) {
-        if (a->sources[w] != b->sources[w]) {
-            return a->sources[w] < b->sources[w] ? -1 : 1;
-        }
-    }
-    return 0;
+    return fastest;
 }
 
 static void add_key(struct class_survey *survey, const struct class_key *key, int64_t cells)
 {
     int at = 0;
-    while (at < survey->nkeys && compare_keys(&survey->keys[at], key) < 0) {
+    while (at < survey->nkeys && class_key_compare(&survey->keys[at], key) < 0) {
         at++;
     }
-    if (at == survey->nkeys || compare_keys(&survey->keys[at], key) != 0) {
+    if (at == survey->nkeys || class_key_compare(&survey->keys[at], key) != 0) {
         if (survey->nkeys >= MEDIUM_CLASSES) {
             survey->nkeys = MEDIUM_CLASSES + 1;
             return;
@@ -351,30 +313,20 @@ enum status class_map_survey(const struct class_map *map, const struct problem *
     const int64_t *cells = map->layout.cells;
     double *rates = rates_of(problem, map);
     TRY(CHECK_MEMORY(rates != NULL, "no memory for the rates of materials"));
-    struct class_survey all = {0};
-#pragma omp parallel
-    {
-        struct class_survey mine = {0};
-#pragma omp for collapse(2)
-        for (int64_t k = 0; k < cells[AXIS_Z]; k++) {
-            for (int64_t j = 0; j < cells[AXIS_Y]; j++) {
-                survey_row(map, problem, rates, j, k, &mine);
-            }
-        }
-#pragma omp critical(class_survey)
-        {
-            all.fastest_rate = fmax(all.fastest_rate, mine.fastest_rate);
-            all.hash += mine.hash;
-            for (int c = 0; c < map->nkeys; c++) {
-                all.cells[c] += mine.cells[c];
-            }
+    double fastest_rate = survey->fastest_rate;
+    uint64_t hash = 0;
+    int64_t counts[MEDIUM_CLASSES] = {0}; /* of the map's keys */
+#pragma omp parallel for collapse(2) reduction(max : fastest_rate) reduction(+ : hash, counts)
+    for (int64_t k = 0; k < cells[AXIS_Z]; k++) {
+        for (int64_t j = 0; j < cells[AXIS_Y]; j++) {
+            fastest_rate = fmax(fastest_rate, survey_row(map, problem, rates, j, k, &hash, counts));
         }
     }
     free(rates);
-    survey->fastest_rate = fmax(survey->fastest_rate, all.fastest_rate);
-    survey->hash += all.hash;
+    survey->fastest_rate = fastest_rate;
+    survey->hash += hash;
     for (int c = 0; c < map->nkeys && survey->nkeys <= MEDIUM_CLASSES; c++) {
-        add_key(survey, &map->keys[c], all.cells[c]);
+        add_key(survey, &map->keys[c], counts[c]);
     }
     return STATUS_OK;
 }
@@ -408,7 +360,7 @@ void class_map_renumber(struct class_map *map, const struct medium *medium)
 {
     uint8_t number[256] = {0};
     for (int key = 0; key < map->nkeys; key++) {
-        while (compare_keys(&medium->classes[number[key]].key, &map->keys[key]) != 0) {
+        while (class_key_compare(&medium->classes[number[key]].key, &map->keys[key]) != 0) {
             number[key]++;
         }
     }

@@ -94,46 +94,11 @@ void field_destroy(struct field *field)
     free(field);
 }
 
-/* The next piece of `box` that fits the stage, in the precision of a layout: whole planes, else
- * whole rows of one plane. `piece` starts as box_before(box); false after the last. Successive
- * pieces are contiguous in [z][y][x] order. */
-static bool next_piece_of(const struct field *field, const struct layout *layout,
-                          const struct box *box, struct box *piece)
+/* The next piece of `box` that fits the stage, in the precision of a layout (box_next). */
+static bool next_piece(const struct field *field, const struct layout *layout,
+                       const struct box *box, struct box *piece)
 {
-    const int64_t capacity = (int64_t)(field->stage_bytes / precision_bytes(layout->precision));
-    const int64_t row = box_extent(box, AXIS_X);
-    const int64_t plane = row * box_extent(box, AXIS_Y);
-    int64_t j = piece->hi[AXIS_Y];
-    int64_t k = piece->lo[AXIS_Z];
-    if (j >= box->hi[AXIS_Y]) {
-        j = box->lo[AXIS_Y];
-        k = piece->hi[AXIS_Z];
-    }
-    if (box_is_empty(box) || k >= box->hi[AXIS_Z]) {
-        return false;
-    }
-    const int64_t planes = capacity / plane;
-    const int64_t rows = capacity / row;
-    *piece = *box;
-    piece->lo[AXIS_Y] = j;
-    piece->lo[AXIS_Z] = k;
-    piece->hi[AXIS_Z] = k + (planes > 1 ? planes : 1);
-    piece->hi[AXIS_Y] = planes > 0 ? box->hi[AXIS_Y] : j + rows;
-    *piece = box_intersect(piece, box);
-    return true;
-}
-
-static bool next_piece(const struct field *field, const struct box *box, struct box *piece)
-{
-    return next_piece_of(field, &field->layout, box, piece);
-}
-
-static struct box box_before(const struct box *box)
-{
-    struct box piece = *box;
-    piece.hi[AXIS_Y] = box->lo[AXIS_Y];
-    piece.hi[AXIS_Z] = box->lo[AXIS_Z];
-    return piece;
+    return box_next(box, (int64_t)(field->stage_bytes / precision_bytes(layout->precision)), piece);
 }
 
 static size_t piece_bytes(const struct field *field, const struct box *piece)
@@ -173,7 +138,7 @@ static enum status read_from(struct field *field, const void *d_from, const stru
         TRY(field->backend->operations->pack(field->queue, &field->layout, d_from, box, h_values));
         return field->backend->runtime->queue_wait(field->queue);
     }
-    while (next_piece(field, box, &piece)) {
+    while (next_piece(field, &field->layout, box, &piece)) {
         TRY(stage_in(field, d_from, &piece));
         memcpy(to, field->h_stage, piece_bytes(field, &piece));
         to += piece_bytes(field, &piece);
@@ -196,7 +161,7 @@ static enum status write_to(struct field *field, const struct layout *layout, co
 {
     const char *from = h_values;
     struct box piece = box_before(box);
-    while (next_piece_of(field, layout, box, &piece)) {
+    while (next_piece(field, layout, box, &piece)) {
         const size_t bytes = (size_t)box_cells(&piece) * precision_bytes(layout->precision);
         memcpy(field->h_stage, from, bytes);
         TRY(stage_out(field, layout, &piece, d_to));
@@ -291,40 +256,35 @@ enum status field_sums(struct field *field, const struct box *boxes, int nboxes,
     for (int b = 0; b < nboxes; b++) {
         struct box piece = box_before(&boxes[b]);
         sums[b] = (struct exact_sum){{0}};
-        while (next_piece(field, &boxes[b], &piece)) {
+        while (next_piece(field, &field->layout, &boxes[b], &piece)) {
             TRY(queue_sum(field, &piece, &sums[b], &pending));
         }
     }
     return finish_sums(field, &pending);
 }
 
-static enum status paint_pieces(struct field *field, struct brush *brush, const struct box *local)
-{
-    struct box piece = box_before(local);
-    while (next_piece(field, local, &piece)) {
-        const struct box global = box_shift(&piece, field->placement.offset);
-        if (brush_is_partial(brush)) {
-            TRY(stage_in(field, field->d_now, &piece));
-        }
-        TRY(brush_paint(brush, &global, &global, field->layout.precision, field->h_stage));
-        TRY(stage_out(field, &field->layout, &piece, field->d_now));
-    }
-    return STATUS_OK;
-}
-
 enum status field_paint(struct field *field, const struct grid *grid,
                         const struct shape_setting *shape, int points)
 {
-    struct brush *brush = NULL;
     const int64_t *offset = field->placement.offset;
     const struct box owned = layout_owned(&field->layout);
-    TRY(brush_create(grid, shape, box_cells(&owned), &brush));
-    brush_use_means(brush, points);
     const struct box global = box_shift(&owned, offset);
-    const struct box bounds = brush_bounds(brush, &global);
+    struct brush brush;
+    enum status status = STATUS_OK;
+    TRY_GOTO(brush_begin(&brush, grid, shape, box_cells(&owned), points));
+    const struct box bounds = brush_bounds(&brush, &global);
     const struct box local =
         box_shift(&bounds, (const int64_t[]){-offset[AXIS_X], -offset[AXIS_Y], -offset[AXIS_Z]});
-    const enum status status = paint_pieces(field, brush, &local);
-    brush_destroy(brush);
+    struct box piece = box_before(&local);
+    while (next_piece(field, &field->layout, &local, &piece)) {
+        const struct box cells = box_shift(&piece, offset);
+        if (shape_is_partial(shape)) {
+            TRY_GOTO(stage_in(field, field->d_now, &piece));
+        }
+        TRY_GOTO(brush_paint(&brush, &cells, field->layout.precision, field->h_stage));
+        TRY_GOTO(stage_out(field, &field->layout, &piece, field->d_now));
+    }
+done:
+    brush_end(&brush);
     return status;
 }

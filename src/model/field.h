@@ -72,7 +72,7 @@ struct grid;
 struct shape_setting;
 
 /* Set the cells of an initial shape (all kinds but INITIAL_FILE) in the current step, with all
- * OpenMP threads; the same bits for any number. `points`: see brush_use_means. STATUS_INPUT, naming
+ * OpenMP threads; the same bits for any number. `points`: see brush_begin. STATUS_INPUT, naming
  * the first cell in [z][y][x] order, when a formula gives no valid temperature. */
 enum status field_paint(struct field *field, const struct grid *grid,
                         const struct shape_setting *shape, int points) MUST_CHECK;

@@ -8,6 +8,19 @@
 #include "kernels/heat_cell.h"
 #include "model/curve.h"
 
+int class_key_compare(const struct class_key *a, const struct class_key *b)
+{
+    if (a->material != b->material) {
+        return a->material < b->material ? -1 : 1;
+    }
+    for (int w = 0; w < SOURCE_WORDS; w++) {
+        if (a->sources[w] != b->sources[w]) {
+            return a->sources[w] < b->sources[w] ? -1 : 1;
+        }
+    }
+    return 0;
+}
+
 /* What needs classes, or NULL. A closure that is affine with a constant `a` does not, and a wider
  * stencil needs only the affine one. */
 static const char *class_need(const struct settings *settings, const struct boundary_setting *face)

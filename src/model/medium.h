@@ -21,6 +21,9 @@ static inline bool class_key_has(const struct class_key *key, int source)
     return (key->sources[source / 64] >> (source % 64) & 1U) != 0;
 }
 
+/* In the order of the classes' numbers: below 0, 0 or above. */
+int class_key_compare(const struct class_key *a, const struct class_key *b);
+
 struct medium_class {
     struct class_key key;
     int64_t cells;    /* of the grid: after the survey; not those that change later */

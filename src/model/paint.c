@@ -5,45 +5,26 @@
 
 #include <omp.h>
 
-#include "config/expression.h"
-#include "model/shape.h"
+#include "base/thread.h"
 
-/* The minimum per thread: a thread costs a parser (30 us, or the formula of 700 cells) and a
- * wake-up. */
-enum { CELLS_WORTH_A_PAINTER = 8192 };
-
-/* A thread paints a part of each piece, with its own formula: a parser is not thread-safe. */
-struct painter {
-    struct expression *expression; /* NULL: the shape has none */
-    enum status status;
-    struct failure failure; /* if status is not STATUS_OK */
-};
-
-struct brush {
-    const struct grid *grid;
-    const struct shape_setting *shape;
-    struct painter *painters;
-    int npainters;
-    int points; /* of a cell on each used axis */
-};
+/* The minimum per part: a part costs a parser (30 us, or the formula of 700 cells) and may wake a
+ * thread. */
+enum { CELLS_WORTH_A_PART = 8192 };
 
 /* What one call paints. */
 struct canvas {
-    const struct box *box;
-    const struct box *extent; /* of values */
+    const struct brush *brush;
+    const struct box *box; /* of the values */
+    struct box bounds;     /* of the shape in it */
     enum precision precision;
     void *values;
 };
 
-/* The centre of a cell, from its global index alone: the same bits in every decomposition. */
-static double center(const struct brush *brush, int axis, int64_t index)
-{
-    return grid_center(brush->grid, (enum axis)axis, index);
-}
-
 static bool index_inside(const struct brush *brush, int axis, int64_t index)
 {
-    return shape_reaches(brush->grid, brush->shape, (enum axis)axis, center(brush, axis, index));
+    /* of the global index alone: the same bits in every decomposition */
+    return shape_reaches(brush->grid, brush->shape, (enum axis)axis,
+                         grid_center(brush->grid, (enum axis)axis, index));
 }
 
 struct box brush_bounds(const struct brush *brush, const struct box *box)
@@ -61,11 +42,6 @@ struct box brush_bounds(const struct brush *brush, const struct box *box)
     return bounds;
 }
 
-bool brush_is_partial(const struct brush *brush)
-{
-    return shape_is_partial(brush->shape);
-}
-
 /* Gauss-Legendre points in [-1/2, 1/2] and their weights. */
 enum { POINTS_MOST = 4 };
 static const struct {
@@ -77,11 +53,6 @@ static const struct {
     [4] = {{-0.43056815579702629, -0.16999052179242813, 0.16999052179242813, 0.43056815579702629},
            {0.17392742256872693, 0.32607257743127307, 0.32607257743127307, 0.17392742256872693}},
 };
-
-void brush_use_means(struct brush *brush, int points)
-{
-    brush->points = points;
-}
 
 /* The mean of the formula over the cell around `center`. */
 static enum status mean_of_cell(const struct brush *brush, struct expression *expression,
@@ -118,26 +89,22 @@ static enum status evaluate(const struct brush *brush, struct expression *expres
                : shape_evaluate(brush->shape, expression, center, value);
 }
 
-/* Paint the cells `from` to before `to` of the canvas, in [z][y][x] order, which lie in one row. */
-static enum status paint_row(const struct brush *brush, struct expression *expression,
-                             const struct canvas *canvas, int64_t from, int64_t to)
+/* Paint the cells of one row from place `from` to before `to` of the bounds. */
+static enum status paint_row(const struct canvas *canvas, struct expression *expression,
+                             int64_t from, int64_t to)
 {
+    const struct brush *brush = canvas->brush;
     const struct shape_setting *shape = brush->shape;
-    const struct box *box = canvas->box;
-    const int64_t nx = box_extent(box, AXIS_X);
-    const int64_t ny = box_extent(box, AXIS_Y);
-    const int64_t j = box->lo[AXIS_Y] + from / nx % ny;
-    const int64_t k = box->lo[AXIS_Z] + from / nx / ny;
-    const struct box *extent = canvas->extent;
-    const int64_t rows =
-        (k - extent->lo[AXIS_Z]) * box_extent(extent, AXIS_Y) + j - extent->lo[AXIS_Y];
-    const int64_t first = rows * box_extent(extent, AXIS_X) - extent->lo[AXIS_X]; /* of cell 0 */
-    const int64_t begin = box->lo[AXIS_X] + from % nx;
-    double at[AXIS_COUNT] = {0, center(brush, AXIS_Y, j), center(brush, AXIS_Z, k)};
+    int64_t cell[AXIS_COUNT];
+    double at[AXIS_COUNT];
     double value = shape->value;
-    for (int64_t i = begin; i < begin + to - from; i++) {
-        const int64_t element = first + i;
-        at[AXIS_X] = center(brush, AXIS_X, i);
+    box_cell(&canvas->bounds, from, cell);
+    for (int axis = 0; axis < AXIS_COUNT; axis++) {
+        at[axis] = grid_center(brush->grid, (enum axis)axis, cell[axis]);
+    }
+    const int64_t first = box_place(canvas->box, cell[AXIS_X], cell[AXIS_Y], cell[AXIS_Z]);
+    for (int64_t i = 0; i < to - from; i++) {
+        at[AXIS_X] = grid_center(brush->grid, AXIS_X, cell[AXIS_X] + i);
         if (!shape_holds(brush->grid, shape, at)) {
             continue;
         }
@@ -148,96 +115,59 @@ static enum status paint_row(const struct brush *brush, struct expression *expre
             }
             value = shape->is_condition ? shape->value : value;
         }
-        precision_set(canvas->precision, canvas->values, element, value);
+        precision_set(canvas->precision, canvas->values, first + i, value);
     }
     return STATUS_OK;
 }
 
-/* Paint the contiguous share of one painter, up to its first failure. */
-static enum status paint_share(const struct brush *brush, int part, const struct canvas *canvas)
+/* Paint a contiguous part, up to its first failure. Parts are in the order of the cells, so the
+ * first one that fails has the first cell that does. */
+static enum status paint_part(void *context, int64_t part)
 {
-    const int64_t nx = box_extent(canvas->box, AXIS_X);
-    const int64_t ncells = box_cells(canvas->box);
-    const int64_t last = ncells * (part + 1) / brush->npainters;
-    for (int64_t from = ncells * part / brush->npainters, to; from < last; from = to) {
+    const struct canvas *canvas = context;
+    const struct brush *brush = canvas->brush;
+    const int64_t nx = box_extent(&canvas->bounds, AXIS_X);
+    const int64_t ncells = box_cells(&canvas->bounds);
+    const int64_t last = ncells * (part + 1) / brush->nparts;
+    for (int64_t from = ncells * part / brush->nparts, to; from < last; from = to) {
         to = (from / nx + 1) * nx;
         to = to < last ? to : last;
-        TRY(paint_row(brush, brush->painters[part].expression, canvas, from, to));
+        TRY(paint_row(canvas, brush->formulas != NULL ? brush->formulas[part] : NULL, from, to));
     }
     return STATUS_OK;
 }
 
-/* Shares are in the order of the cells, so the first failed share has the first failed cell. */
-enum status brush_paint(struct brush *brush, const struct box *box, const struct box *extent,
-                        enum precision precision, void *values)
+enum status brush_paint(const struct brush *brush, const struct box *box, enum precision precision,
+                        void *values)
 {
-    const struct canvas canvas = {box, extent, precision, values};
-#pragma omp parallel for schedule(static, 1) num_threads(brush->npainters)
-    for (int part = 0; part < brush->npainters; part++) {
-        struct painter *painter = &brush->painters[part];
-        painter->status = paint_share(brush, part, &canvas);
-        if (painter->status != STATUS_OK) {
-            fail_keep(&painter->failure);
-        }
-    }
-    for (int part = 0; part < brush->npainters; part++) {
-        if (brush->painters[part].status != STATUS_OK) {
-            fail_restore(&brush->painters[part].failure);
-            return brush->painters[part].status;
-        }
-    }
-    return STATUS_OK;
+    struct canvas canvas = {brush, box, brush_bounds(brush, box), precision, values};
+    return thread_divide(brush->nparts, paint_part, &canvas);
 }
 
-void brush_destroy(struct brush *brush)
+enum status brush_begin(struct brush *brush, const struct grid *grid,
+                        const struct shape_setting *shape, int64_t ncells, int points)
 {
-    if (brush == NULL) {
-        return;
-    }
-    for (int part = 0; part < brush->npainters; part++) {
-        expression_destroy(brush->painters[part].expression);
-    }
-    free(brush->painters);
-    free(brush);
-}
-
-/* One painter per thread, fewer when there is little work. */
-static enum status painters_create(struct brush *brush, int64_t ncells)
-{
-    const int64_t worth = ncells / CELLS_WORTH_A_PAINTER;
+    const int64_t worth = ncells / CELLS_WORTH_A_PART;
     const int threads = omp_get_max_threads();
     const int most = worth < threads ? (int)worth : threads;
-    const int npainters = most > 1 ? most : 1;
-    brush->painters = calloc((size_t)npainters, sizeof *brush->painters);
-    if (brush->painters == NULL) {
-        return fail(STATUS_MEMORY, "no memory to paint with %d threads", npainters);
+    *brush = (struct brush){
+        .grid = grid, .shape = shape, .points = points, .nparts = most > 1 ? most : 1};
+    if (shape->kind != INITIAL_EXPRESSION) {
+        return STATUS_OK;
     }
-    brush->npainters = npainters;
-    if (brush->shape->kind == INITIAL_EXPRESSION) {
-        /* serial: expression_create is not thread-safe */
-        for (int part = 0; part < npainters; part++) {
-            TRY(shape_formula(brush->shape, &brush->painters[part].expression));
-        }
+    brush->formulas = calloc((size_t)brush->nparts, sizeof(struct expression *));
+    TRY(CHECK_MEMORY(brush->formulas != NULL, "no memory to paint with %d threads", threads));
+    /* serial: expression_create is not thread-safe */
+    for (int part = 0; part < brush->nparts; part++) {
+        TRY(shape_formula(shape, &brush->formulas[part]));
     }
     return STATUS_OK;
 }
 
-enum status brush_create(const struct grid *grid, const struct shape_setting *shape, int64_t ncells,
-                         struct brush **brush)
+void brush_end(struct brush *brush)
 {
-    if (shape->kind == INITIAL_FILE) {
-        return fail(STATUS_INPUT, "an initial file is read, not painted");
+    for (int part = 0; brush->formulas != NULL && part < brush->nparts; part++) {
+        expression_destroy(brush->formulas[part]);
     }
-    struct brush *built = calloc(1, sizeof *built);
-    enum status status = STATUS_OK;
-    TRY(CHECK_MEMORY(built != NULL, "no memory to paint a shape"));
-    built->grid = grid;
-    built->shape = shape;
-    built->points = 1;
-    TRY_GOTO(painters_create(built, ncells));
-    *brush = built;
-    return STATUS_OK;
-done:
-    brush_destroy(built);
-    return status;
+    free(brush->formulas);
 }

@@ -37,16 +37,13 @@ static enum status paint_patch(const struct problem *problem, enum face face, in
 {
     const struct settings *settings = problem->settings;
     struct shape_setting shape;
-    struct brush *brush = NULL;
+    struct brush brush;
     patch_shape(&settings->boundary[face].patches[number - 1], face_axis(face), number, &shape);
-    enum status status = brush_create(&problem->grid, &shape, box_cells(layer), &brush);
+    enum status status = brush_begin(&brush, &problem->grid, &shape, box_cells(layer), 1);
     if (status == STATUS_OK) {
-        const struct box bounds = brush_bounds(brush, layer);
-        status = box_is_empty(&bounds)
-                     ? STATUS_OK
-                     : brush_paint(brush, &bounds, layer, PRECISION_FLOAT32, numbers);
+        status = brush_paint(&brush, layer, PRECISION_FLOAT32, numbers);
     }
-    brush_destroy(brush);
+    brush_end(&brush);
     if (status == STATUS_INPUT) {
         char key[BOUNDARY_KEY_BYTES];
         return settings_fail(settings, boundary_key(face, number, "where", key), "%s",

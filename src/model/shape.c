@@ -3,37 +3,52 @@
 #include <math.h>
 #include <stdio.h>
 
+/* Along one axis: from `lower` to before `upper`, or within the radius of the centre. */
+struct extent {
+    bool is_round;
+    double lower, upper;
+};
+
+static struct extent extent_of(const struct shape_setting *shape, int axis)
+{
+    const bool along = axis == (int)shape->axis;
+    switch (shape->kind) {
+    case INITIAL_SPHERE:
+        return (struct extent){.is_round = true};
+    case INITIAL_BOX:
+        return (struct extent){false, shape->lower[axis], shape->upper[axis]};
+    case INITIAL_CYLINDER:
+    case INITIAL_LAYER:
+        return along ? (struct extent){false, shape->from, shape->to}
+                     : (struct extent){shape->kind == INITIAL_CYLINDER, -INFINITY, INFINITY};
+    default:
+        return (struct extent){false, -INFINITY, INFINITY};
+    }
+}
+
 bool shape_reaches(const struct grid *grid, const struct shape_setting *shape, enum axis axis,
                    double center)
 {
+    const struct extent extent = extent_of(shape, axis);
     if (!grid->used[axis]) {
         return true;
     }
-    const bool along = axis == shape->axis;
-    if (shape->kind == INITIAL_SPHERE || (shape->kind == INITIAL_CYLINDER && !along)) {
+    if (extent.is_round) {
         return fabs(center - shape->center[axis]) <= shape->radius;
     }
-    if ((shape->kind == INITIAL_LAYER || shape->kind == INITIAL_CYLINDER) && along) {
-        const bool to_the_end = shape->to >= grid->upper[axis];
-        return center >= shape->from && (center < shape->to || to_the_end);
-    }
-    if (shape->kind == INITIAL_BOX) {
-        const bool to_the_end = shape->upper[axis] >= grid->upper[axis];
-        return center >= shape->lower[axis] && (center < shape->upper[axis] || to_the_end);
-    }
-    return true;
+    const bool to_the_end = extent.upper >= grid->upper[axis];
+    return center >= extent.lower && (center < extent.upper || to_the_end);
 }
 
 bool shape_holds(const struct grid *grid, const struct shape_setting *shape,
                  const double center[AXIS_COUNT])
 {
-    const bool cylinder = shape->kind == INITIAL_CYLINDER;
-    if (shape->kind != INITIAL_SPHERE && !cylinder) {
+    if (shape->kind != INITIAL_SPHERE && shape->kind != INITIAL_CYLINDER) {
         return true;
     }
     double square = 0;
     for (int axis = 0; axis < AXIS_COUNT; axis++) {
-        const bool counts = grid->used[axis] && !(cylinder && axis == (int)shape->axis);
+        const bool counts = grid->used[axis] && extent_of(shape, axis).is_round;
         const double distance = counts ? center[axis] - shape->center[axis] : 0.0;
         square += distance * distance;
     }
@@ -46,32 +61,26 @@ bool shape_is_partial(const struct shape_setting *shape)
            (shape->kind == INITIAL_EXPRESSION && shape->is_condition);
 }
 
-/* The centre of the cell that is inside on this axis if any is: the first one in a box or layer,
- * the nearest to the centre of a sphere. */
+/* The centre of the cell that is inside on this axis if any is: the nearest to the centre of a
+ * round shape, else the first one. */
 static double best_center(const struct grid *grid, const struct shape_setting *shape,
                           enum axis axis)
 {
-    const bool ends =
-        (shape->kind == INITIAL_CYLINDER || shape->kind == INITIAL_LAYER) && axis == shape->axis;
-    const bool box = shape->kind == INITIAL_BOX || ends;
-    const double position = ends  ? fmax(shape->from, grid->lower[axis])
-                            : box ? shape->lower[axis]
-                                  : shape->center[axis];
+    const struct extent extent = extent_of(shape, axis);
+    const double position =
+        extent.is_round ? shape->center[axis] : fmax(extent.lower, grid->lower[axis]);
     const int64_t last = grid->cells[axis] - 1;
     const int64_t from = grid_first_from(grid, axis, position);
     const double after = grid_center(grid, axis, from < last ? from : last);
     const double before = grid_center(grid, axis, from > 0 ? from - 1 : 0);
-    return box || fabs(after - position) < fabs(before - position) ? after : before;
+    const bool is_after = fabs(after - position) < fabs(before - position);
+    return is_after || !extent.is_round ? after : before;
 }
 
 /* Rounding is monotonic: a shape that contains any cell contains the best one on every axis. */
 bool shape_has_cells(const struct grid *grid, const struct shape_setting *shape)
 {
     double center[AXIS_COUNT];
-    if (shape->kind == INITIAL_UNIFORM || shape->kind == INITIAL_EXPRESSION ||
-        shape->kind == INITIAL_FILE) {
-        return true;
-    }
     for (int axis = 0; axis < AXIS_COUNT; axis++) {
         center[axis] = best_center(grid, shape, (enum axis)axis);
         if (!shape_reaches(grid, shape, (enum axis)axis, center[axis])) {

@@ -125,38 +125,26 @@ static struct extract_args args_of(const struct view *view, const struct field *
     return args;
 }
 
-static int64_t least(int64_t a, int64_t b)
-{
-    return a < b ? a : b;
-}
-
-/* Through the staging buffers, in whole planes or rows of one plane. */
+/* Through the staging buffers. */
 static enum status read_staged(struct field *field, const struct layout *layout,
                                const void *d_memory, const struct extract_args *args, char *to)
 {
     const struct backend *backend = field->backend;
-    const size_t row_bytes = (size_t)args->cells[AXIS_X] * precision_bytes(args->precision);
-    const int64_t ny = args->cells[AXIS_Y];
-    const int64_t nz = args->cells[AXIS_Z];
-    const int64_t room = (int64_t)(field->stage_bytes / row_bytes);
-    const int64_t rows = least(room, ny);
-    const int64_t planes = rows < ny ? 1 : room / ny;
-    for (int64_t k = 0; k < nz; k += planes) {
-        for (int64_t j = 0; j < ny; j += rows) {
-            struct extract_args piece = *args;
-            piece.first[AXIS_Y] += j * args->stride[AXIS_Y];
-            piece.first[AXIS_Z] += k * args->stride[AXIS_Z];
-            piece.cells[AXIS_Y] = least(rows, ny - j);
-            piece.cells[AXIS_Z] = least(planes, nz - k);
-            const size_t bytes = (size_t)(piece.cells[AXIS_Y] * piece.cells[AXIS_Z]) * row_bytes;
-            TRY(backend->operations->extract(field->queue, layout, &piece, d_memory,
-                                             field->d_stage));
-            TRY(backend->runtime->copy_to_host(field->queue, field->h_stage, field->d_stage,
-                                               bytes));
-            TRY(backend->runtime->queue_wait(field->queue));
-            memcpy(to, field->h_stage, bytes);
-            to += bytes;
+    const size_t cell_bytes = precision_bytes(args->precision);
+    const struct box all = box_of_cells(args->cells);
+    struct box piece = box_before(&all);
+    while (box_next(&all, (int64_t)(field->stage_bytes / cell_bytes), &piece)) {
+        const size_t bytes = (size_t)box_cells(&piece) * cell_bytes;
+        struct extract_args part = *args;
+        for (int a = 0; a < AXIS_COUNT; a++) {
+            part.first[a] += piece.lo[a] * args->stride[a];
+            part.cells[a] = box_extent(&piece, (enum axis)a);
         }
+        TRY(backend->operations->extract(field->queue, layout, &part, d_memory, field->d_stage));
+        TRY(backend->runtime->copy_to_host(field->queue, field->h_stage, field->d_stage, bytes));
+        TRY(backend->runtime->queue_wait(field->queue));
+        memcpy(to, field->h_stage, bytes);
+        to += bytes;
     }
     return STATUS_OK;
 }

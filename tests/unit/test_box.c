@@ -127,4 +127,30 @@ TEST(names_and_opposites)
     }
 }
 
+TEST(pieces_are_contiguous_and_cover_the_box)
+{
+    const struct box box = {.lo = {2, -1, 5}, .hi = {7, 3, 8}}; /* 5 x 4 x 3 */
+    static const int64_t most[] = {1, 5, 11, 20, 39, 40, 60, 1000};
+    static const int pieces[] = {12, 12, 6, 3, 3, 2, 1, 1};
+    for (int m = 0; m < 8; m++) {
+        struct box piece = box_before(&box);
+        int64_t cells = 0;
+        int count = 0;
+        for (; box_next(&box, most[m], &piece); count++) {
+            int64_t cell[AXIS_COUNT];
+            box_cell(&box, cells, cell);
+            assert_memory_equal(cell, piece.lo, sizeof cell);
+            assert_int_equal(box_place(&box, cell[AXIS_X], cell[AXIS_Y], cell[AXIS_Z]), cells);
+            assert_true(box_contains(&box, &piece));
+            assert_true(box_cells(&piece) <= most[m] || box_cells(&piece) == 5);
+            cells += box_cells(&piece);
+        }
+        assert_int_equal(cells, box_cells(&box));
+        assert_int_equal(count, pieces[m]);
+    }
+    const struct box empty = {.lo = {0, 0, 0}, .hi = {4, 0, 4}};
+    struct box piece = box_before(&empty);
+    assert_false(box_next(&empty, 10, &piece));
+}
+
 TEST_MAIN(NULL, NULL)
