@@ -124,7 +124,8 @@ static enum status take_wanted(const struct question *question, const struct hal
         if (!question->neighbourhoods[n].exists) {
             continue;
         }
-        TRY(status_agree(question->site->comm, wanted[n]->supports(question->site->backend)));
+        TRY(status_agree(question->site->comm,
+                         transport_supports(wanted[n], question->site->backend)));
         if (wanted[n]->on_node_only && n == OFF_NODE) {
             return status_agree(
                 question->site->comm,
@@ -151,7 +152,7 @@ static bool is_candidate(const struct transport *transport, const struct backend
     if (same_as_host || (transport->on_node_only && nearness == OFF_NODE)) {
         return false;
     }
-    if (transport->supports(backend) != STATUS_OK) {
+    if (transport_supports(transport, backend) != STATUS_OK) {
         fail_clear();
         return false;
     }
@@ -261,7 +262,7 @@ enum status halo_time_pairs(MPI_Comm comm, const struct backend *backend, struct
     if (transport == NULL) {
         return fail(STATUS_INPUT, "there is no halo transport \"%s\"", name);
     }
-    TRY(transport->supports(backend));
+    TRY(transport_supports(transport, backend));
     TRY(try_transport(&question, transport, ON_NODE, &choice, &result));
     *trial = *result;
     return STATUS_OK;

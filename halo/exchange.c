@@ -67,6 +67,17 @@ done:
     return status;
 }
 
+static struct transport_channel channel_of(const struct halo *halo, int message)
+{
+    const struct halo_message *m = &halo->plan.message[message];
+    return (struct transport_channel){
+        .peer = m->peer,
+        .send_tag = m->send_tag,
+        .recv_tag = m->recv_tag,
+        .bytes = (size_t)m->cells * precision_bytes(halo->layout.precision),
+    };
+}
+
 static enum status find_neighbours(const struct halo *halo, int node_ranks,
                                    struct neighbourhood all[NEARNESS_COUNT],
                                    enum nearness of_message[HALO_MESSAGES_MAX])
@@ -77,15 +88,9 @@ static enum status find_neighbours(const struct halo *halo, int node_ranks,
     TRY_GOTO(status_agree(halo->comm, CHECK_MEMORY(near != NULL, "no memory for a list of ranks")));
     TRY_GOTO(find_near(halo->comm, node_ranks, near));
     for (int m = 0; m < halo->plan.nmessages; m++) {
-        const struct halo_message *message = &halo->plan.message[m];
-        of_message[m] = near[message->peer] ? ON_NODE : OFF_NODE;
+        of_message[m] = near[halo->plan.message[m].peer] ? ON_NODE : OFF_NODE;
         struct neighbourhood *here = &all[of_message[m]];
-        here->channels[here->nchannels++] = (struct transport_channel){
-            .peer = message->peer,
-            .send_tag = message->send_tag,
-            .recv_tag = message->recv_tag,
-            .bytes = (size_t)message->cells * precision_bytes(halo->layout.precision),
-        };
+        here->channels[here->nchannels++] = channel_of(halo, m);
         counts[of_message[m]]++;
     }
     TRY_GOTO(comm_check(
@@ -123,12 +128,7 @@ static enum status open_legs(struct halo *halo, const enum nearness of_message[]
         struct leg *leg = &halo->legs[of_message[m]];
         leg = leg->transport != NULL ? leg : &halo->legs[ON_NODE];
         leg->message[leg->nchannels] = m;
-        leg->channels[leg->nchannels++] = (struct transport_channel){
-            .peer = message->peer,
-            .send_tag = message->send_tag,
-            .recv_tag = message->recv_tag,
-            .bytes = (size_t)message->cells * precision_bytes(halo->layout.precision),
-        };
+        leg->channels[leg->nchannels++] = channel_of(halo, m);
         halo->send_box[m] = message->send;
         halo->recv_box[m] = message->recv;
     }

@@ -17,6 +17,17 @@ const struct transport *transport_find(const char *name)
     return NULL;
 }
 
+enum status transport_supports(const struct transport *transport, const struct backend *backend)
+{
+    if (!transport->needs_host_access || backend_has(backend, BACKEND_HOST_ACCESS)) {
+        return STATUS_OK;
+    }
+    return fail(STATUS_DEVICE,
+                "the halo transport \"%s\" needs memory that the host can read, unlike that of "
+                "the backend \"%s\"; \"staged\" works, and \"gpu-aware\" with a GPU-aware MPI",
+                transport->name, backend->name);
+}
+
 enum status transport_buffers_alloc(const struct transport_site *site,
                                     struct transport_channel *channels, int nchannels)
 {

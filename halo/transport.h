@@ -33,10 +33,9 @@ struct transport_state; /* private to each transport */
 struct transport {
     const char *name;
     const char *about;
-    bool on_node_only;   /* works within a node only */
-    bool gives_mpi_data; /* passes the backend's own memory to MPI */
-    /* STATUS_OK if it works with this backend's memory; else the message has the reason. */
-    enum status (*supports)(const struct backend *backend);
+    bool on_node_only;      /* works within a node only */
+    bool gives_mpi_data;    /* passes the backend's own memory to MPI */
+    bool needs_host_access; /* to that memory */
     /* Collective over site->comm, with any number of channels per rank. Site and channels are
      * borrowed until close. */
     enum status (*open)(const struct transport_site *site, struct transport_channel *channels,
@@ -61,6 +60,10 @@ extern const struct transport transport_staged;    /* through pinned host buffer
 extern const struct transport *const transports[];
 /* The transport of that name, or NULL. */
 const struct transport *transport_find(const char *name);
+
+/* STATUS_OK if it works with this backend's memory; else STATUS_DEVICE, with the reason. */
+enum status transport_supports(const struct transport *transport,
+                               const struct backend *backend) MUST_CHECK;
 
 /* Send and receive buffers in the backend's own memory, one send buffer for both slots. */
 enum status transport_buffers_alloc(const struct transport_site *site,

@@ -31,12 +31,6 @@ struct transport_state {
     struct offer offer[HALO_MESSAGES_MAX]; /* ours, and then the peer's */
 };
 
-static enum status peer_supports(const struct backend *backend)
-{
-    (void)backend;
-    return STATUS_OK;
-}
-
 /* The first channel to the same peer. */
 static int first_to(const struct transport_state *state, int n)
 {
@@ -214,7 +208,6 @@ const struct transport transport_peer = {
     .name = "peer",
     .about = "kernels store the faces into the neighbour's memory and set flags",
     .on_node_only = true,
-    .supports = peer_supports,
     .open = peer_open,
     .close = peer_close,
     .post = peer_post,

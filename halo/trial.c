@@ -1,7 +1,6 @@
 #include "halo/trial.h"
 
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/clock.h"
@@ -267,13 +266,6 @@ enum status trial_prove(const struct transport_site *site, const struct transpor
 
 /* ---- the measurement ------------------------------------------------------------------------- */
 
-static int compare(const void *a, const void *b)
-{
-    const double x = *(const double *)a;
-    const double y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-
 /* A failed rank continues as long as the others wait for it. */
 static enum status time_exchanges(struct rig *rig, bool transfer_alone, double seconds[TIMES])
 {
@@ -310,8 +302,7 @@ enum status trial_measure(const struct transport_site *site, const struct transp
     TRY(status);
     if (trial->works) {
         TRY_MPI(MPI_Allreduce(MPI_IN_PLACE, seconds, TIMES, MPI_DOUBLE, MPI_MAX, site->comm));
-        qsort(seconds, TIMES, sizeof seconds[0], compare);
-        trial->seconds = seconds[TIMES / 2];
+        trial->seconds = clock_median(seconds, TIMES);
     }
     return STATUS_OK;
 }

@@ -88,7 +88,7 @@ static enum status measure(const struct rig *rig, int a, int b, const struct tra
 
 static bool suits(const struct transport *transport, const struct backend *backend, bool same_node)
 {
-    const bool supported = transport->supports(backend) == STATUS_OK;
+    const bool supported = transport_supports(transport, backend) == STATUS_OK;
     if (!supported) {
         fail_clear();
     }
