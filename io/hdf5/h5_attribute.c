@@ -23,26 +23,32 @@ static enum status attribute_write(hid_t object, const char *name, hid_t file_ty
     return status;
 }
 
-static hid_t string_type(const char *text)
+/* `bytes` long; in ASCII or else UTF-8. */
+static hid_t string_type(const char *text, size_t bytes, H5T_str_t padding)
 {
-    const size_t length = strlen(text);
     const hid_t type = H5Tcopy(H5T_C_S1);
-    H5Tset_size(type, length > 0 ? length : 1);
-    H5Tset_strpad(type, H5T_STR_NULLPAD);
-    for (size_t i = 0; i < length; i++) {
-        if ((unsigned char)text[i] >= 128) {
+    H5Tset_size(type, bytes > 0 ? bytes : 1);
+    H5Tset_strpad(type, padding);
+    for (const char *c = text; *c != '\0'; c++) {
+        if ((unsigned char)*c >= 128) {
             H5Tset_cset(type, H5T_CSET_UTF8);
         }
     }
     return type;
 }
 
-enum status h5_attribute_string(hid_t object, const char *name, const char *value)
+static enum status string_write(hid_t object, const char *name, const char *value, size_t bytes,
+                                H5T_str_t padding)
 {
-    const hid_t type = string_type(value);
+    const hid_t type = string_type(value, bytes, padding);
     const enum status status = attribute_write(object, name, type, type, 0, value);
     H5Tclose(type);
     return status;
+}
+
+enum status h5_attribute_string(hid_t object, const char *name, const char *value)
+{
+    return string_write(object, name, value, strlen(value), H5T_STR_NULLPAD);
 }
 
 enum status h5_attribute_label(hid_t object, const char *units, const char *long_name)
@@ -62,45 +68,46 @@ enum status h5_attribute_int(hid_t object, const char *name, const int64_t *valu
     return attribute_write(object, name, file_type, H5T_NATIVE_INT64, count, values);
 }
 
-/* Terminated by zero, as the specification of dimension scales requires. */
-static enum status terminated_string(hid_t object, const char *name, const char *value)
-{
-    const hid_t type = H5Tcopy(H5T_C_S1);
-    H5Tset_size(type, strlen(value) + 1);
-    const enum status status = attribute_write(object, name, type, type, 0, value);
-    H5Tclose(type);
-    return status;
-}
-
 static enum status describe_scale(hid_t dataset, const char *name, const char *units,
                                   const char *long_name, bool is_scalar)
 {
+    static const char class[] = "DIMENSION_SCALE";
     TRY(h5_attribute_label(dataset, units, long_name));
     if (is_scalar) {
         return STATUS_OK;
     }
-    TRY(terminated_string(dataset, "CLASS", "DIMENSION_SCALE"));
-    return terminated_string(dataset, "NAME", name);
+    /* terminated by zero, as the specification of dimension scales requires */
+    TRY(string_write(dataset, "CLASS", class, sizeof class, H5T_STR_NULLTERM));
+    return string_write(dataset, "NAME", name, strlen(name) + 1, H5T_STR_NULLTERM);
 }
 
-enum status h5_scale(hid_t file, const char *name, const double *values, int64_t count,
-                     const char *units, const char *long_name)
+/* A dataset with `count` values, 0: a scalar. The caller closes it. */
+static enum status dataset_write(hid_t file, const char *name, hid_t type, int64_t count,
+                                 const void *values, hid_t *dataset)
 {
     const hsize_t length = (hsize_t)count;
     const hid_t space = count == 0 ? H5Screate(H5S_SCALAR) : H5Screate_simple(1, &length, NULL);
     const hid_t creation = H5Pcreate(H5P_DATASET_CREATE);
     H5Pset_obj_track_times(creation, false);
-    const hid_t dataset =
-        H5Dcreate2(file, name, H5T_NATIVE_DOUBLE, space, H5P_DEFAULT, creation, H5P_DEFAULT);
-    enum status status = dataset < 0 || H5Dwrite(dataset, H5T_NATIVE_DOUBLE, H5S_ALL, H5S_ALL,
-                                                 H5P_DEFAULT, values) < 0
-                             ? h5_fail("cannot write %s", name)
-                             : describe_scale(dataset, name, units, long_name, count == 0);
-    if (dataset >= 0) {
-        H5Dclose(dataset);
-    }
+    *dataset = H5Dcreate2(file, name, type, space, H5P_DEFAULT, creation, H5P_DEFAULT);
+    const enum status status =
+        *dataset < 0 || H5Dwrite(*dataset, type, H5S_ALL, H5S_ALL, H5P_DEFAULT, values) < 0
+            ? h5_fail("cannot write %s", name)
+            : STATUS_OK;
     H5Pclose(creation);
     H5Sclose(space);
+    return status;
+}
+
+enum status h5_scale(hid_t file, const char *name, const double *values, int64_t count,
+                     const char *units, const char *long_name)
+{
+    hid_t dataset = H5I_INVALID_HID;
+    enum status status = dataset_write(file, name, H5T_NATIVE_DOUBLE, count, values, &dataset);
+    if (status == STATUS_OK) {
+        status = describe_scale(dataset, name, units, long_name, count == 0);
+    }
+    H5Dclose(dataset);
     return status;
 }
 
@@ -184,20 +191,10 @@ enum status h5_get_string(hid_t object, const char *name, char *value, size_t by
 
 enum status h5_text_dataset(hid_t file, const char *name, const char *text)
 {
-    const hid_t type = string_type(text);
-    const hid_t space = H5Screate(H5S_SCALAR);
-    const hid_t creation = H5Pcreate(H5P_DATASET_CREATE);
-    H5Pset_obj_track_times(creation, false);
-    const hid_t dataset = H5Dcreate2(file, name, type, space, H5P_DEFAULT, creation, H5P_DEFAULT);
-    const enum status status =
-        dataset < 0 || H5Dwrite(dataset, type, H5S_ALL, H5S_ALL, H5P_DEFAULT, text) < 0
-            ? h5_fail("cannot write %s", name)
-            : STATUS_OK;
-    if (dataset >= 0) {
-        H5Dclose(dataset);
-    }
-    H5Pclose(creation);
-    H5Sclose(space);
+    hid_t dataset = H5I_INVALID_HID;
+    const hid_t type = string_type(text, strlen(text), H5T_STR_NULLPAD);
+    const enum status status = dataset_write(file, name, type, 0, text, &dataset);
+    H5Dclose(dataset);
     H5Tclose(type);
     return status;
 }
