@@ -310,12 +310,7 @@ static enum status visit_entry(void *context, const char *entry)
                : STATUS_OK;
 }
 
-static void csv_name(const struct line_setting *line, char name[PATH_BYTES])
-{
-    snprintf(name, PATH_BYTES, "%.200s.csv", line->name);
-}
-
-/* Includes the files of these requests, even if incomplete. probes.h5: from version 0.1.0. */
+/* Includes the files of these outputs, even if incomplete. probes.h5: from version 0.1.0. */
 static enum status visit(const struct output_setting *requests, output_visitor *visitor,
                          void *context)
 {
@@ -324,7 +319,7 @@ static enum status visit(const struct output_setting *requests, output_visitor *
     TRY(folder_scan(directory, visit_entry, &walk));
     for (int i = 0; i < requests->nlines; i++) {
         char name[PATH_BYTES];
-        csv_name(&requests->lines[i], name);
+        snprintf(name, sizeof name, "%.200s.csv", requests->lines[i].name);
         TRY(folder_visit_file(directory, name, visitor, context));
     }
     TRY(folder_visit_file(directory, "probes.csv", visitor, context));
@@ -333,11 +328,12 @@ static enum status visit(const struct output_setting *requests, output_visitor *
 
 static bool is_written(const struct output_setting *requests, const char *entry)
 {
-    for (int i = 0; i < requests->nlines; i++) {
+    struct sampled sampled;
+    for (int i = 0; next_series(requests, &i, &sampled);) {
         char name[PATH_BYTES];
-        csv_name(&requests->lines[i], name);
+        snprintf(name, sizeof name, "%.200s.csv", sampled.name);
         if (strcmp(entry, name) == 0) {
-            return cadence_is_on(&requests->lines[i].cadence);
+            return true;
         }
     }
     return false;
@@ -357,8 +353,8 @@ static enum status roll_back(const struct output_setting *requests, int64_t step
     const char *directory = requests->directory;
     struct walk walk = {.requests = requests, .step = step};
     TRY(folder_scan(directory, cut_entry, &walk));
-    return cadence_is_on(&requests->probes.cadence) ? STATUS_OK
-                                                    : folder_cut_csv(directory, "probes.csv", step);
+    return is_written(requests, "probes.csv") ? STATUS_OK
+                                              : folder_cut_csv(directory, "probes.csv", step);
 }
 
 extern const struct output_kind output_samples;

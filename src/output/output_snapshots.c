@@ -25,40 +25,37 @@ struct snapshot_outputs {
     struct series_output output[];
 };
 
-/* Series number `index`, the whole grid before the regions; false after the last. */
-static bool find_series(const struct problem *problem, int index, struct series_output *output)
+/* The next series that is on, from number *index, the whole grid before the regions; false after
+ * the last. */
+static bool next_series(const struct problem *problem, int *index, struct series_output *output)
 {
     const struct output_setting *requests = &problem->output;
-    *output = (struct series_output){0};
-    if (index == 0) {
-        output->name = "snapshots";
-        output->setting = &requests->snapshots;
-        view_whole(&problem->grid, &output->view);
+    for (; *index <= requests->nregions; (*index)++) {
+        const struct region_setting *region = *index > 0 ? &requests->regions[*index - 1] : NULL;
+        *output =
+            region != NULL
+                ? (struct series_output){.name = region->name, .setting = &region->file}
+                : (struct series_output){.name = "snapshots", .setting = &requests->snapshots};
+        if (!cadence_is_on(&output->setting->cadence)) {
+            continue;
+        }
+        if (region != NULL) {
+            view_create(&problem->grid, region, &output->view);
+        } else {
+            view_whole(&problem->grid, &output->view);
+        }
+        (*index)++;
         return true;
     }
-    if (index > requests->nregions) {
-        return false;
-    }
-    const struct region_setting *region = &requests->regions[index - 1];
-    output->name = region->name;
-    output->setting = &region->file;
-    view_create(&problem->grid, region, &output->view);
-    return true;
-}
-
-static bool is_on(const struct series_output *output)
-{
-    return cadence_is_on(&output->setting->cadence);
+    return false;
 }
 
 static enum status check(const struct output_context *in)
 {
     struct series_output output;
-    for (int i = 0; find_series(in->problem, i, &output); i++) {
-        if (is_on(&output)) {
-            TRY(snapshots_check(in->problem->output.directory, output.name, &output.view,
-                                output.setting, in->restart_step));
-        }
+    for (int i = 0; next_series(in->problem, &i, &output);) {
+        TRY(snapshots_check(in->problem->output.directory, output.name, &output.view,
+                            output.setting, in->restart_step));
     }
     return STATUS_OK;
 }
@@ -90,11 +87,9 @@ static enum status open_outputs(const struct output_context *in, void **object)
                                          ? fail(STATUS_MEMORY, "no memory for the list of outputs")
                                          : STATUS_OK));
     *object = outputs;
-    for (int i = 0; find_series(in->problem, i, &output); i++) {
-        if (is_on(&output)) {
-            outputs->output[outputs->count] = output;
-            TRY(open_series(in, &outputs->output[outputs->count++]));
-        }
+    for (int i = 0; next_series(in->problem, &i, &output);) {
+        outputs->output[outputs->count] = output;
+        TRY(open_series(in, &outputs->output[outputs->count++]));
     }
     return STATUS_OK;
 }
@@ -173,11 +168,9 @@ static enum status capture_bytes(const struct problem *problem, const struct box
 {
     struct series_output output;
     *bytes = 0;
-    for (int i = 0; find_series(problem, i, &output); i++) {
-        if (is_on(&output)) {
-            const uint64_t needed = snapshot_capture_bytes(&output.view, output.setting, owned);
-            *bytes = needed > *bytes ? needed : *bytes;
-        }
+    for (int i = 0; next_series(problem, &i, &output);) {
+        const uint64_t needed = snapshot_capture_bytes(&output.view, output.setting, owned);
+        *bytes = needed > *bytes ? needed : *bytes;
     }
     return STATUS_OK;
 }
@@ -186,10 +179,7 @@ static double plan(const struct problem *problem)
 {
     struct series_output output;
     double total = 0;
-    for (int i = 0; find_series(problem, i, &output); i++) {
-        if (!is_on(&output)) {
-            continue;
-        }
+    for (int i = 0; next_series(problem, &i, &output);) {
         char each[BYTES_TEXT];
         char all[BYTES_TEXT];
         const int64_t count = timeline_count_due(&problem->timeline, &output.setting->cadence);
