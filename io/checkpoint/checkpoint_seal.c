@@ -80,25 +80,6 @@ static enum status seal_parse(const char text[CHECKPOINT_SEAL_BYTES], struct sea
     return STATUS_OK;
 }
 
-static enum status read_at(int fd, uint64_t offset, size_t bytes, void *buffer)
-{
-    size_t done = 0;
-    while (done < bytes) {
-        const ssize_t n = pread(fd, (char *)buffer + done, bytes - done, (off_t)(offset + done));
-        if (n < 0 && errno == EINTR) {
-            continue;
-        }
-        if (n < 0) {
-            return fail(STATUS_FILE, "it cannot be read: %s", strerror(errno));
-        }
-        if (n == 0) {
-            return fail(STATUS_FILE, "it ends too early");
-        }
-        done += (size_t)n;
-    }
-    return STATUS_OK;
-}
-
 /* Each rank checks a contiguous run of blocks, so that the lowest rank with damage has the first.
  */
 static uint64_t first_block(uint64_t blocks, int rank, int nranks)
@@ -124,7 +105,7 @@ static enum status sum_piece(void *blocks, int64_t piece)
         const uint64_t begin = b * BLOCK_BYTES;
         const uint64_t left = all->body - begin;
         const size_t bytes = left < BLOCK_BYTES ? (size_t)left : BLOCK_BYTES;
-        status = read_at(all->fd, CHECKPOINT_SEAL_BYTES + begin, bytes, block);
+        status = file_read_at(all->fd, "it", block, bytes, CHECKPOINT_SEAL_BYTES + begin);
         /* the block's number as the seed: swapped blocks are found */
         all->table[b] = XXH3_64bits_withSeed(block, bytes, b);
     }
@@ -189,15 +170,9 @@ static enum status put_all(int fd, const struct seal *seal, const uint64_t *tabl
 /* Rank 0. */
 static enum status put_seal(const char *path, const struct seal *seal, const uint64_t *table)
 {
-    const int fd = open(path, O_WRONLY | O_CLOEXEC);
-    if (fd < 0) {
-        return fail(STATUS_FILE, "it cannot be opened: %s", strerror(errno));
-    }
-    const enum status status = put_all(fd, seal, table);
-    if (close(fd) != 0 && status == STATUS_OK) {
-        return fail(STATUS_FILE, "its seal cannot be written: %s", strerror(errno));
-    }
-    return status;
+    int fd = -1;
+    TRY(file_open(path, O_WRONLY, &fd));
+    return file_close(fd, "its seal", put_all(fd, seal, table));
 }
 
 /* Collective, agreed: the whole table, on all ranks. */
@@ -239,7 +214,7 @@ done:
 static enum status read_seal(int fd, uint64_t size, struct seal *seal)
 {
     char text[CHECKPOINT_SEAL_BYTES];
-    TRY(read_at(fd, 0, sizeof text, text));
+    TRY(file_read_at(fd, "it", text, sizeof text, 0));
     TRY(seal_parse(text, seal));
     if (seal->size != size) {
         return fail(STATUS_FILE, "it has %" PRIu64 " bytes instead of %" PRIu64, size, seal->size);
@@ -249,8 +224,8 @@ static enum status read_seal(int fd, uint64_t size, struct seal *seal)
 
 static enum status read_table(int fd, const struct seal *seal, uint64_t *table)
 {
-    TRY(read_at(fd, CHECKPOINT_SEAL_BYTES + body_of(seal), (size_t)seal->blocks * sizeof *table,
-                table));
+    TRY(file_read_at(fd, "it", table, (size_t)seal->blocks * sizeof *table,
+                     CHECKPOINT_SEAL_BYTES + body_of(seal)));
     return sum_table(table, seal->blocks) == seal->checksum
                ? STATUS_OK
                : fail(STATUS_FILE, "its table of checksums is damaged");

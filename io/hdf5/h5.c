@@ -120,26 +120,30 @@ enum status h5_save_temporary(hid_t file, const char *path, bool over, enum stat
     return status;
 }
 
+static enum status reserve(int fd, const char *path, uint64_t bytes)
+{
+    const off_t end = lseek(fd, 0, SEEK_END);
+    enum status status = STATUS_OK;
+    if (fallocate(fd, 0, end, (off_t)bytes) == 0) {
+        return STATUS_OK;
+    }
+    if (errno != EOPNOTSUPP && errno != ENOSYS) {
+        status = fail(STATUS_FILE, "no room for %.1f MB more in %s: %s", (double)bytes * 1e-6, path,
+                      strerror(errno));
+    }
+    /* a part may have been allocated */
+    if (ftruncate(fd, end) != 0 && status == STATUS_OK) {
+        status = fail(STATUS_FILE, "cannot truncate %s: %s", path, strerror(errno));
+    }
+    return status;
+}
+
 enum status h5_reserve(const char *path, uint64_t bytes)
 {
-    const int fd = open(path, O_RDWR | O_CLOEXEC);
-    const off_t end = fd < 0 ? -1 : lseek(fd, 0, SEEK_END);
-    enum status status = STATUS_OK;
-    if (end < 0) {
-        status = fail(STATUS_FILE, "cannot open %s: %s", path, strerror(errno));
-    } else if (fallocate(fd, 0, end, (off_t)bytes) != 0) {
-        if (errno != EOPNOTSUPP && errno != ENOSYS) {
-            status = fail(STATUS_FILE, "no room for %.1f MB more in %s: %s", (double)bytes * 1e-6,
-                          path, strerror(errno));
-        }
-        /* a part may have been allocated */
-        if (ftruncate(fd, end) != 0 && status == STATUS_OK) {
-            status = fail(STATUS_FILE, "cannot truncate %s: %s", path, strerror(errno));
-        }
-    }
-    if (fd >= 0) {
-        close(fd);
-    }
+    int fd = -1;
+    TRY(file_open(path, O_RDWR, &fd));
+    const enum status status = reserve(fd, path, bytes);
+    close(fd);
     return status;
 }
 
@@ -230,10 +234,8 @@ const char *h5_trouble(void)
  * checks that it can open the file by itself. */
 static enum status try_reaching(const char *path, int flags)
 {
-    const int fd = open(path, flags | O_CLOEXEC);
-    if (fd < 0) {
-        return fail(STATUS_FILE, "cannot open %s: %s", path, strerror(errno));
-    }
+    int fd = -1;
+    TRY(file_open(path, flags, &fd));
     close(fd);
     return STATUS_OK;
 }

@@ -119,22 +119,13 @@ done:
 static uint64_t hash_box(const struct box *box, const int64_t global_cells[AXIS_COUNT],
                          enum precision precision, const void *values)
 {
-    const unsigned char *next = values;
     uint64_t sum = 0;
+    int64_t n = 0;
     for (int64_t k = box->lo[AXIS_Z]; k < box->hi[AXIS_Z]; k++) {
         for (int64_t j = box->lo[AXIS_Y]; j < box->hi[AXIS_Y]; j++) {
             const int64_t row = (k * global_cells[AXIS_Y] + j) * global_cells[AXIS_X];
             for (int64_t i = box->lo[AXIS_X]; i < box->hi[AXIS_X]; i++) {
-                uint64_t bits = 0;
-                if (precision == PRECISION_FLOAT64) {
-                    memcpy(&bits, next, sizeof bits);
-                } else {
-                    uint32_t narrow;
-                    memcpy(&narrow, next, sizeof narrow);
-                    bits = narrow;
-                }
-                sum += heat_cell_hash((uint64_t)(row + i), bits);
-                next += precision_bytes(precision);
+                sum += heat_cell_hash((uint64_t)(row + i), precision_bits(precision, values, n++));
             }
         }
     }

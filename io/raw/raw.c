@@ -150,18 +150,9 @@ static uint64_t hash_run(const struct raw_place *place, const struct raw_run *ru
                          const char *values)
 {
     uint64_t sum = 0;
-    if (place->precision == PRECISION_FLOAT64) {
-        for (int64_t c = run->begin; c < run->end; c++, values += sizeof(uint64_t)) {
-            uint64_t bits;
-            memcpy(&bits, values, sizeof bits);
-            sum += heat_cell_hash((uint64_t)c, bits);
-        }
-        return sum;
-    }
-    for (int64_t c = run->begin; c < run->end; c++, values += sizeof(uint32_t)) {
-        uint32_t bits;
-        memcpy(&bits, values, sizeof bits);
-        sum += heat_cell_hash((uint64_t)c, bits);
+    for (int64_t c = run->begin; c < run->end; c++) {
+        sum +=
+            heat_cell_hash((uint64_t)c, precision_bits(place->precision, values, c - run->begin));
     }
     return sum;
 }
@@ -308,18 +299,20 @@ static enum status compare_sums(const char *path, const char *name, const struct
 {
     for (int64_t b = 0; b < place->blocks; b++) {
         if (found[b] != expected[b]) {
-            const int64_t nx = place->cells[AXIS_X];
-            const int64_t ny = place->cells[AXIS_Y];
+            const struct box all = box_of_cells(place->cells);
+            int64_t from[AXIS_COUNT];
+            int64_t to[AXIS_COUNT];
             const int64_t first = b * place->block_lines * place->line_cells;
             const int64_t end = first + place->block_lines * place->line_cells;
             const int64_t total = total_cells(place);
-            const int64_t last = (end < total ? end : total) - 1;
+            box_cell(&all, first, from);
+            box_cell(&all, (end < total ? end : total) - 1, to);
             return fail(STATUS_FILE,
                         "%s of %s does not match its checksums: block %" PRId64 " of %" PRId64
                         " is damaged, from [z][y][x] = [%" PRId64 "][%" PRId64 "][%" PRId64
                         "] to [%" PRId64 "][%" PRId64 "][%" PRId64 "]",
-                        name, path, b + 1, place->blocks, first / nx / ny, first / nx % ny,
-                        first % nx, last / nx / ny, last / nx % ny, last % nx);
+                        name, path, b + 1, place->blocks, from[AXIS_Z], from[AXIS_Y], from[AXIS_X],
+                        to[AXIS_Z], to[AXIS_Y], to[AXIS_X]);
         }
     }
     return STATUS_OK;
@@ -402,12 +395,6 @@ done:;
     return status_agree(comm, status == STATUS_OK ? closed : status);
 }
 
-static enum status open_to_read(const char *path, int *fd)
-{
-    *fd = open(path, O_RDONLY | O_CLOEXEC);
-    return *fd < 0 ? fail(STATUS_FILE, "cannot open %s: %s", path, strerror(errno)) : STATUS_OK;
-}
-
 /* Collective, agreed: each rank reads the same number of lines. */
 static enum status check_even(MPI_Comm comm, int fd, const char *path, const char *name,
                               const struct raw_place *place, const uint64_t *sums)
@@ -432,7 +419,7 @@ enum status raw_check(MPI_Comm comm, const char *path, const char *name,
 {
     int fd = -1;
     enum status status = STATUS_OK;
-    TRY_GOTO(status_agree(comm, open_to_read(path, &fd)));
+    TRY_GOTO(status_agree(comm, file_open(path, O_RDONLY, &fd)));
     status = check_even(comm, fd, path, name, place, sums);
 done:
     if (fd >= 0) {

@@ -267,9 +267,7 @@ enum status csv_open(const char *directory, const char *name, const struct csv_f
     } else {
         TRY(file_replace(csv->path, format->head, strlen(format->head)));
     }
-    csv->fd = open(csv->path, O_WRONLY | O_APPEND | O_CLOEXEC);
-    return csv->fd >= 0 ? STATUS_OK
-                        : fail(STATUS_FILE, "cannot open %s: %s", csv->path, strerror(errno));
+    return file_open(csv->path, O_WRONLY | O_APPEND, &csv->fd);
 }
 
 FILE *csv_rows(struct csv *csv)

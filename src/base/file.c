@@ -87,51 +87,51 @@ enum status file_publish(const char *temporary, const char *path)
     return sync_parent(path);
 }
 
-enum status file_write(int fd, const char *path, const char *bytes, size_t nbytes)
+enum status file_open(const char *path, int flags, int *fd)
+{
+    *fd = open(path, flags | O_CLOEXEC);
+    return *fd >= 0 ? STATUS_OK : fail(STATUS_FILE, "cannot open %s: %s", path, strerror(errno));
+}
+
+/* All bytes, at an offset; below 0: where the file stands. */
+static enum status write_all(int fd, const char *path, const char *bytes, size_t nbytes,
+                             off_t offset)
 {
     const double since = clock_seconds();
     enum status status = STATUS_OK;
     size_t done = 0;
     while (status == STATUS_OK && done < nbytes) {
-        const ssize_t n = write(fd, bytes + done, nbytes - done);
+        const ssize_t n = offset < 0
+                              ? write(fd, bytes + done, nbytes - done)
+                              : pwrite(fd, bytes + done, nbytes - done, offset + (off_t)done);
         if (n > 0) {
             done += (size_t)n;
         } else if (n == 0 || errno != EINTR) {
             status = fail(STATUS_FILE, "cannot write %s: %s", path, strerror(errno));
         }
     }
+    if (offset >= 0) {
+        (void)sync_file_range(fd, offset, (off_t)done, SYNC_FILE_RANGE_WRITE);
+    }
     disk_seconds += clock_seconds() - since;
     return status;
+}
+
+enum status file_write(int fd, const char *path, const char *bytes, size_t nbytes)
+{
+    return write_all(fd, path, bytes, nbytes, -1);
 }
 
 enum status file_write_at(int fd, const char *path, const void *bytes, size_t nbytes,
                           uint64_t offset)
 {
-    const double since = clock_seconds();
-    enum status status = STATUS_OK;
-    size_t done = 0;
-    while (status == STATUS_OK && done < nbytes) {
-        const ssize_t n =
-            pwrite(fd, (const char *)bytes + done, nbytes - done, (off_t)(offset + done));
-        if (n > 0) {
-            done += (size_t)n;
-        } else if (n == 0 || errno != EINTR) {
-            status = fail(STATUS_FILE, "cannot write %s: %s", path, strerror(errno));
-        }
-    }
-    (void)sync_file_range(fd, (off_t)offset, (off_t)done, SYNC_FILE_RANGE_WRITE);
-    disk_seconds += clock_seconds() - since;
-    return status;
+    return write_all(fd, path, bytes, nbytes, (off_t)offset);
 }
 
 enum status file_output_open(const char *path, bool direct, struct file_output *file)
 {
     *file = (struct file_output){.path = path, .direct_fd = -1, .direct = direct};
-    file->fd = open(path, O_RDWR | O_CLOEXEC);
-    if (file->fd < 0) {
-        return fail(STATUS_FILE, "cannot open %s: %s", path, strerror(errno));
-    }
-    return STATUS_OK;
+    return file_open(path, O_RDWR, &file->fd);
 }
 
 /* Many file systems refuse direct output, some only in the write itself; then the page cache is
@@ -259,10 +259,8 @@ void file_forget(int fd)
 
 enum status file_sync_named(const char *path)
 {
-    const int fd = open(path, O_RDWR | O_CLOEXEC);
-    if (fd < 0) {
-        return fail(STATUS_FILE, "cannot open %s: %s", path, strerror(errno));
-    }
+    int fd = -1;
+    TRY(file_open(path, O_RDWR, &fd));
     return file_close(fd, path, file_sync(fd, path));
 }
 
@@ -291,10 +289,8 @@ enum status file_create(const char *path, const char *bytes, size_t nbytes)
 enum status file_overwrite(const char *path, const char *bytes, size_t nbytes)
 {
     static const char zeros[1 << 16];
-    const int fd = open(path, O_WRONLY | O_CLOEXEC);
-    if (fd < 0) {
-        return fail(STATUS_FILE, "cannot open %s: %s", path, strerror(errno));
-    }
+    int fd = -1;
+    TRY(file_open(path, O_WRONLY, &fd));
     enum status status = file_write(fd, path, bytes, nbytes);
     if (status == STATUS_OK) {
         status = file_write(fd, path, zeros, sizeof zeros);

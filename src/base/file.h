@@ -17,6 +17,9 @@ enum status path_join(const char *directory, const char *name, char path[PATH_BY
 /* A path is longer than its ending. */
 bool path_ends_in(const char *path, const char *ending);
 
+/* Open an existing file with flags such as O_RDONLY. STATUS_FILE, and *fd < 0, when it fails. */
+enum status file_open(const char *path, int flags, int *fd) MUST_CHECK;
+
 /* Write all bytes to an open file; `path` is for the message. */
 enum status file_write(int fd, const char *path, const char *bytes, size_t nbytes) MUST_CHECK;
 

@@ -4,6 +4,7 @@
 
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 enum precision { PRECISION_FLOAT64, PRECISION_FLOAT32 };
 
@@ -29,6 +30,19 @@ static inline double precision_get(enum precision precision, const void *values,
 {
     return precision == PRECISION_FLOAT64 ? ((const double *)values)[at]
                                           : (double)((const float *)values)[at];
+}
+
+/* Its bits. */
+static inline uint64_t precision_bits(enum precision precision, const void *values, int64_t at)
+{
+    uint64_t wide;
+    uint32_t narrow;
+    if (precision == PRECISION_FLOAT64) {
+        memcpy(&wide, (const char *)values + (size_t)at * sizeof wide, sizeof wide);
+        return wide;
+    }
+    memcpy(&narrow, (const char *)values + (size_t)at * sizeof narrow, sizeof narrow);
+    return narrow;
 }
 
 static inline void precision_set(enum precision precision, void *values, int64_t at, double value)
