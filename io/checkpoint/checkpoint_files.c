@@ -45,13 +45,8 @@ int64_t checkpoint_step_here(const char *directory, const char *path)
 enum status checkpoint_newest_step(const char *directory, int64_t *step)
 {
     char folder[PATH_BYTES];
-    int64_t *steps = NULL;
-    int count = 0;
     TRY(checkpoint_folder(directory, folder));
-    TRY(step_files_list(folder, &steps, &count));
-    *step = count > 0 ? steps[0] : -1;
-    free(steps);
-    return STATUS_OK;
+    return step_files_newest(folder, step);
 }
 
 enum status checkpoint_name_latest(const char *folder, int64_t step)

@@ -52,14 +52,6 @@ static bool read_cells(hid_t dataset, int64_t cells[AXIS_COUNT], char *text, siz
     return usable;
 }
 
-static bool has_corners(hid_t object, double lower[AXIS_COUNT], double upper[AXIS_COUNT])
-{
-    const bool found = h5_get_double(object, "lower_m", lower, AXIS_COUNT) == STATUS_OK &&
-                       h5_get_double(object, "upper_m", upper, AXIS_COUNT) == STATUS_OK;
-    fail_clear();
-    return found;
-}
-
 /* Only Isotherm's own files say where they lie: checkpoints on the dataset, snapshots on the file.
  */
 static enum status check_domain(hid_t file, hid_t dataset, const struct found *found,
@@ -68,7 +60,7 @@ static enum status check_domain(hid_t file, hid_t dataset, const struct found *f
     const double tolerance = 1e-9; /* of the length: rounding errors */
     double lower[AXIS_COUNT];
     double upper[AXIS_COUNT];
-    if (!has_corners(dataset, lower, upper) && !has_corners(file, lower, upper)) {
+    if (!h5_get_corners(dataset, lower, upper) && !h5_get_corners(file, lower, upper)) {
         return STATUS_OK;
     }
     for (int a = 0; a < AXIS_COUNT; a++) {
@@ -127,17 +119,16 @@ static enum status check_type(hid_t dataset, const char *path, const char *name)
 static enum status check_values(const struct box *global, enum precision precision,
                                 const void *values, const char *path, const char *name)
 {
-    const int64_t nx = box_extent(global, AXIS_X);
-    const int64_t ny = box_extent(global, AXIS_Y);
     const int64_t cells = box_cells(global);
     for (int64_t c = 0; c < cells; c++) {
+        int64_t at[AXIS_COUNT];
         const double value = precision_get(precision, values, c);
         if (!(fabs(value) < LIMIT_K)) {
+            box_cell(global, c, at);
             return fail(STATUS_INPUT,
                         "the dataset %s of %s holds %g at [z][y][x] = [%" PRId64 "][%" PRId64
                         "][%" PRId64 "]; temperatures must be numbers below 1e12 K",
-                        name, path, value, global->lo[AXIS_Z] + c / (nx * ny),
-                        global->lo[AXIS_Y] + c / nx % ny, global->lo[AXIS_X] + c % nx);
+                        name, path, value, at[AXIS_Z], at[AXIS_Y], at[AXIS_X]);
         }
     }
     return STATUS_OK;

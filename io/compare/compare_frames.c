@@ -26,19 +26,6 @@ static bool is_named(const char *path)
     return lstat(path, &found) == 0 || errno != ENOENT;
 }
 
-/* The highest step in "step_0000000123.h5" in a folder of an output folder; -1: none. */
-static enum status newest_step(const char *directory, const char *name, int64_t *step)
-{
-    char folder[PATH_BYTES];
-    int64_t *steps = NULL;
-    int count = 0;
-    TRY(path_join(directory, name, folder));
-    TRY(step_files_list(folder, &steps, &count));
-    *step = count > 0 ? steps[0] : -1;
-    free(steps);
-    return STATUS_OK;
-}
-
 /* An output folder's series or, without one, its newest checkpoint. */
 static enum status find_in_folder(const char *directory, char path[PATH_BYTES])
 {
@@ -48,19 +35,20 @@ static enum status find_in_folder(const char *directory, char path[PATH_BYTES])
     if (is_named(path)) {
         return STATUS_OK;
     }
-    TRY(newest_step(directory, "snapshots", &newest));
+    TRY(path_join(directory, "snapshots", folder));
+    TRY(step_files_newest(folder, &newest));
     if (newest >= 0) {
         return fail(STATUS_FILE,
                     "%s/snapshots holds snapshots, but %s, which names them, is missing", directory,
                     path);
     }
-    TRY(newest_step(directory, "checkpoints", &newest));
+    TRY(checkpoint_folder(directory, folder));
+    TRY(step_files_newest(folder, &newest));
     if (newest < 0) {
         return fail(STATUS_FILE,
                     "the folder %s holds neither snapshots.vtkhdf nor checkpoints to compare",
                     directory);
     }
-    TRY(checkpoint_folder(directory, folder));
     return step_file_path(folder, newest, path);
 }
 
@@ -122,9 +110,7 @@ static void read_step(hid_t object, struct frame *frame)
 
 static void read_place(hid_t object, struct frames *frames)
 {
-    frames->has_place = h5_get_double(object, "lower_m", frames->lower, AXIS_COUNT) == STATUS_OK &&
-                        h5_get_double(object, "upper_m", frames->upper, AXIS_COUNT) == STATUS_OK;
-    fail_clear();
+    frames->has_place = h5_get_corners(object, frames->lower, frames->upper);
 }
 
 /* Snapshots and checkpoints have these attributes in different places: on the dataset, on the

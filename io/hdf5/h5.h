@@ -82,6 +82,8 @@ enum status h5_attribute_int(hid_t object, const char *name, const int64_t *valu
 enum status h5_get_double(hid_t object, const char *name, double *values, int count) MUST_CHECK;
 enum status h5_get_int(hid_t object, const char *name, int64_t *values, int count) MUST_CHECK;
 enum status h5_get_string(hid_t object, const char *name, char *value, size_t bytes) MUST_CHECK;
+/* The attributes lower_m and upper_m; false when they are not both there. */
+bool h5_get_corners(hid_t object, double lower[AXIS_COUNT], double upper[AXIS_COUNT]);
 
 /* A dataset of numbers that says what lies along a dimension of others; count 0: a scalar. Tools
  * that know netCDF use it: HDF5's "Dimension Scale Specification". */

@@ -165,6 +165,14 @@ enum status h5_get_int(hid_t object, const char *name, int64_t *values, int coun
     return attribute_read(object, name, H5T_NATIVE_INT64, H5T_INTEGER, count, values);
 }
 
+bool h5_get_corners(hid_t object, double lower[AXIS_COUNT], double upper[AXIS_COUNT])
+{
+    const bool found = h5_get_double(object, "lower_m", lower, AXIS_COUNT) == STATUS_OK &&
+                       h5_get_double(object, "upper_m", upper, AXIS_COUNT) == STATUS_OK;
+    fail_clear();
+    return found;
+}
+
 /* HDF5 does not convert character sets, not even ASCII to UTF-8. */
 static H5T_cset_t character_set(hid_t object, const char *name)
 {

@@ -91,6 +91,16 @@ enum status step_files_list(const char *folder, int64_t **steps, int *count)
     return list(folder, ".h5", steps, count);
 }
 
+enum status step_files_newest(const char *folder, int64_t *step)
+{
+    int64_t *steps = NULL;
+    int count = 0;
+    TRY(step_files_list(folder, &steps, &count));
+    *step = count > 0 ? steps[0] : -1;
+    free(steps);
+    return STATUS_OK;
+}
+
 /* Does no other process have the file open? Else a write lease is refused. Asked only where leases
  * know all processes: those of file systems over a network may know this node's alone. Until the
  * lease is given back, this process would be told of another's open by a signal, which would end

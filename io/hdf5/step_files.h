@@ -18,6 +18,9 @@ int64_t step_file_step(const char *name, const char *suffix);
 /* The steps of the files in `folder`, newest first; none when it does not exist. Caller frees. */
 enum status step_files_list(const char *folder, int64_t **steps, int *count) MUST_CHECK;
 
+/* The newest of them; -1: none. */
+enum status step_files_newest(const char *folder, int64_t *step) MUST_CHECK;
+
 /* Remove the incomplete files of killed runs, and files that are given up. */
 enum status step_files_remove_temporaries(const char *folder) MUST_CHECK;
 

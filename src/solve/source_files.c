@@ -31,13 +31,12 @@ static enum status read_values(const struct problem *problem, int s, const struc
     for (int64_t c = 0; c < box_cells(owned); c++) {
         const double value = (double)values[c];
         if (!(fabs(value) <= 1e30)) {
-            const int64_t nx = box_extent(owned, AXIS_X);
-            const int64_t ny = box_extent(owned, AXIS_Y);
+            int64_t at[AXIS_COUNT];
+            box_cell(owned, c, at);
             return fail(STATUS_INPUT,
                         "%.200s holds %g at [z][y][x] = [%" PRId64 "][%" PRId64 "][%" PRId64
                         "]; a density must be finite and at most 1e30 W/m^3",
-                        shape->path, value, owned->lo[AXIS_Z] + c / (nx * ny),
-                        owned->lo[AXIS_Y] + c / nx % ny, owned->lo[AXIS_X] + c % nx);
+                        shape->path, value, at[AXIS_Z], at[AXIS_Y], at[AXIS_X]);
         }
         file->least = fmin(file->least, value);
         file->most = fmax(file->most, value);
