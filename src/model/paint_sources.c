@@ -104,7 +104,6 @@ static enum status add_to_row(struct source_painter *painter, int s, int64_t fir
 static enum status paint_source(struct source_painter *painter, int s, const struct box *box,
                                 float *numbers)
 {
-    const struct settings *settings = painter->problem->settings;
     const struct brush *brush = &painter->brushes[s];
     const struct box bounds = brush_bounds(brush, box);
     const enum status status = brush_paint(brush, box, PRECISION_FLOAT32, painter->marks);
