@@ -16,7 +16,7 @@ struct march {
     unsigned tiles_x, tiles_y;
 };
 
-template <typename REAL, typename KIND> struct column {
+template <typename REAL, typename KIND> struct march_column {
     int64_t i, j;               /* the first cell of the vector, and its row */
     int begin, end;             /* the cells of the vector that lie in the box */
     int x_min, x_max;           /* the cell on a closed x face; -1: none */
@@ -30,12 +30,13 @@ template <typename REAL, typename KIND> struct column {
 };
 
 template <typename REAL, typename KIND>
-static __device__ __forceinline__ column<REAL, KIND> column_of(const grid_view<REAL> &view,
-                                                               const KIND &kind, const march &m)
+static __device__ __forceinline__ march_column<REAL, KIND> column_of(const grid_view<REAL> &view,
+                                                                     const KIND &kind,
+                                                                     const march &m)
 {
     constexpr int N = vec16<REAL>::N;
     const unsigned tile = blockIdx.x % (m.tiles_x * m.tiles_y);
-    column<REAL, KIND> c;
+    march_column<REAL, KIND> c;
     c.i = m.x_begin + ((int64_t)((tile % m.tiles_x) << m.wide_bits) +
                        (threadIdx.x & ((1U << m.wide_bits) - 1))) *
                           N;
@@ -58,8 +59,9 @@ static __device__ __forceinline__ column<REAL, KIND> column_of(const grid_view<R
 /* What lies beyond a face of plane k. */
 template <typename REAL, typename KIND>
 static __device__ __forceinline__ vec16<REAL> beyond_vector(const KIND &kind,
-                                                            const column<REAL, KIND> &c, int face,
-                                                            int64_t k, const vec16<REAL> &inside)
+                                                            const march_column<REAL, KIND> &c,
+                                                            int face, int64_t k,
+                                                            const vec16<REAL> &inside)
 {
     vec16<REAL> cells = inside;
 #pragma unroll
@@ -73,8 +75,9 @@ static __device__ __forceinline__ vec16<REAL> beyond_vector(const KIND &kind,
 
 /* The term of cell i of a column in the sum of a face. */
 template <typename REAL, typename KIND>
-static __device__ __forceinline__ double term_of(const KIND &kind, const column<REAL, KIND> &c,
-                                                 int face, int i, int64_t k, REAL cell)
+static __device__ __forceinline__ double term_of(const KIND &kind,
+                                                 const march_column<REAL, KIND> &c, int face, int i,
+                                                 int64_t k, REAL cell)
 {
     const typename KIND::place place = kind.moved(c.place, i, k);
     return kind.term(0, place, face, cell, kind.beyond(0, place, face, cell));
@@ -84,7 +87,7 @@ static __device__ __forceinline__ double term_of(const KIND &kind, const column<
  * tallies are enough, which saves registers. */
 template <typename REAL, typename KIND>
 static __device__ __forceinline__ void add_sides(tally &x, tally &y, const KIND &kind,
-                                                 const column<REAL, KIND> &c, int64_t k,
+                                                 const march_column<REAL, KIND> &c, int64_t k,
                                                  const vec16<REAL> &cells)
 {
 #pragma unroll /* no indexing of registers by a variable */
@@ -106,7 +109,7 @@ static __device__ __forceinline__ void add_sides(tally &x, tally &y, const KIND 
 /* A face in z: the cells of plane k of the march. All threads call. */
 template <typename REAL, typename KIND>
 static __device__ __forceinline__ void add_plane(const KIND &kind, struct exact_sum *sum, int face,
-                                                 const column<REAL, KIND> &c, int64_t k,
+                                                 const march_column<REAL, KIND> &c, int64_t k,
                                                  const REAL *cells)
 {
     if (sum != nullptr) {
@@ -120,7 +123,7 @@ static __device__ __forceinline__ void add_plane(const KIND &kind, struct exact_
 
 template <typename REAL, typename KIND>
 static __device__ __forceinline__ void step_vector(const grid_view<REAL> &view, const KIND &kind,
-                                                   const column<REAL, KIND> &c, int64_t k,
+                                                   const march_column<REAL, KIND> &c, int64_t k,
                                                    int64_t at, const vec16<REAL> &below,
                                                    const vec16<REAL> &here,
                                                    const vec16<REAL> &above)
@@ -173,7 +176,7 @@ static __global__ __launch_bounds__(THREADS) void step_march(const grid_view<REA
                                                              const KIND kind, const face_sums sums,
                                                              const march m)
 {
-    const column<REAL, KIND> c = column_of(view, kind, m);
+    const march_column<REAL, KIND> c = column_of(view, kind, m);
     const int64_t chunk = blockIdx.x / (m.tiles_x * m.tiles_y);
     const int64_t k_begin = m.box.lo[2] + chunk * m.depth;
     const int64_t k_end = k_begin + m.depth < m.box.hi[2] ? k_begin + m.depth : m.box.hi[2];

@@ -79,14 +79,14 @@ struct plan {
 };
 
 /* Of a block: `planes` planes from k_lo on of the tile that begins at (i0, j0). */
-struct march {
+struct theta_march {
     const struct plan &plan;
     int64_t i0, j0, k_lo;
     int planes;
 };
 
 /* The classes of the cells of rows, one byte per cell; nothing where they are not read. */
-template <int ROWS, bool READ> struct words_of {
+template <int ROWS, bool READ> struct class_words {
     uint32_t word[4] = {}; /* without a gap, whose copy would be one of memory */
 
     __device__ __forceinline__ uint32_t in(int row) const
@@ -94,7 +94,7 @@ template <int ROWS, bool READ> struct words_of {
         return word[row];
     }
 };
-template <int ROWS> struct words_of<ROWS, false> {
+template <int ROWS> struct class_words<ROWS, false> {
     __device__ __forceinline__ uint32_t in(int) const
     {
         return 0;
@@ -102,12 +102,12 @@ template <int ROWS> struct words_of<ROWS, false> {
 };
 
 /* The cells of a thread in a plane. */
-template <typename F, int ROWS> struct cells_of : words_of<ROWS, F::KIND != ONE_CLASS> {
+template <typename F, int ROWS> struct cells_of : class_words<ROWS, F::KIND != ONE_CLASS> {
     vec16<typename F::REAL> row[ROWS];
 };
 
 /* They, from plane to plane. Rows and vectors that do not exist are those next to them. */
-template <typename F, int ROWS> struct column {
+template <typename F, int ROWS> struct theta_column {
     typedef typename F::REAL REAL;
     const REAL *in;
     const uint8_t *classes;

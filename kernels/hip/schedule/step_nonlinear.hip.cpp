@@ -43,8 +43,8 @@ static __device__ __forceinline__ int flagged_class(const lookup<F> &lookup,
 }
 
 template <typename F>
-static __device__ __forceinline__ void store(typename F::REAL *to, const column<F, F::ROWS> &column,
-                                             int bits,
+static __device__ __forceinline__ void store(typename F::REAL *to,
+                                             const theta_column<F, F::ROWS> &column, int bits,
                                              const vec16<typename F::REAL> (&values)[F::ROWS])
 {
     constexpr int full = (1 << F::N) - 1;
@@ -157,7 +157,7 @@ static __device__ __forceinline__ void differ(const vec16<REAL> (&to)[ROWS],
 
 template <typename F>
 static __device__ __forceinline__ void work(const grid_view<typename F::REAL> &view,
-                                            const lookup<F> &lookup, const march &at,
+                                            const lookup<F> &lookup, const theta_march &at,
                                             shared_tile<F> &tile)
 {
     typedef typename F::REAL REAL;
@@ -166,7 +166,7 @@ static __device__ __forceinline__ void work(const grid_view<typename F::REAL> &v
     const int x = threadIdx.x % WIDE;
     const int y = (int)threadIdx.x / WIDE * ROWS;
     const int mine = cells_in_box<F>(at.plan.box, at.i0 + x * F::N, at.j0 + y);
-    column<F, ROWS> column;
+    theta_column<F, ROWS> column;
     column.begin(view, m, at.plan, at.i0 + x * F::N, at.j0 + y, at.k_lo - 1);
     REAL *to = view.out + (column.in - view.in);
     regions<F> regions = {{{{lookup.r[0], lookup.r[1], lookup.r[2], 0}}}};
@@ -233,7 +233,7 @@ static __device__ __forceinline__ void work(const grid_view<typename F::REAL> &v
 /* The waves beside the workers. */
 template <typename F>
 static __device__ __forceinline__ void attend(const grid_view<typename F::REAL> &view,
-                                              const lookup<F> &lookup, const march &at,
+                                              const lookup<F> &lookup, const theta_march &at,
                                               shared_tile<F> &tile)
 {
     typedef typename F::REAL REAL;
@@ -243,7 +243,7 @@ static __device__ __forceinline__ void attend(const grid_view<typename F::REAL> 
     const bool beside = side < 2 * (WIDE + F::TY); /* else nothing to do */
     const int x = side < 2 * WIDE ? side % WIDE : of_x < F::TY ? -1 : WIDE;
     const int y = side < WIDE ? -1 : side < 2 * WIDE ? F::TY : beside ? of_x % F::TY : 0;
-    column<F, 1> column;
+    theta_column<F, 1> column;
     column.begin(view, m, at.plan, at.i0 + x * F::N, at.j0 + y, at.k_lo);
     cells_of<F, 1> next;
     column.read(next);
@@ -282,9 +282,9 @@ static __global__ __launch_bounds__(F::THREADS, F::BLOCKS) void step_nonlinear(
     __shared__ shared_tile<F> tile;
     const int64_t k_lo = plan.box.lo[2] + (int64_t)blockIdx.z * plan.depth;
     const int64_t left = plan.box.hi[2] - k_lo;
-    const march at = {plan, plan.x_begin + (int64_t)blockIdx.x * F::TX,
-                      plan.box.lo[1] + (int64_t)blockIdx.y * F::TY, k_lo,
-                      (int)(left < plan.depth ? left : plan.depth)};
+    const theta_march at = {plan, plan.x_begin + (int64_t)blockIdx.x * F::TX,
+                            plan.box.lo[1] + (int64_t)blockIdx.y * F::TY, k_lo,
+                            (int)(left < plan.depth ? left : plan.depth)};
     const lookup<F> lookup = lookup_of<F>(m, tile);
     if (threadIdx.x == 0) {
         arch_meeting_init(&tile.meeting, F::THREADS);

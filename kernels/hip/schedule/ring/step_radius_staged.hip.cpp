@@ -87,7 +87,7 @@ static __device__ __forceinline__ cells_of<S> step_rows(const wide_rules<typenam
 }
 
 /* One wave's march through the planes of a column. */
-template <typename S> struct radius_march {
+template <typename S> struct wave_march {
     typedef typename S::REAL REAL;
     enum { R = S::R, KEPT = S::KEPT };
     const grid_view<REAL> &view;
@@ -256,7 +256,7 @@ static __global__ __launch_bounds__(S::THREADS, 1) void step_radius_staged(
             arch_raise_registers<208>();
         }
         if (threadIdx.x < (unsigned)w.waves * ARCH_WAVE) {
-            radius_march<S> march = {view, wide, rows, w, planes, closed, 0, {}, ring};
+            wave_march<S> march = {view, wide, rows, w, planes, closed, 0, {}, ring};
             for (march.item = blockIdx.x; march.item < w.items; march.item += (int)gridDim.x) {
                 march.all();
             }
