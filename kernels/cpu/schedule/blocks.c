@@ -12,7 +12,7 @@
 
 enum {
     BLOCK_PLANES = 8,
-    BLOCK_BYTES = 2 << 20, /* of all levels of a thread, in its caches; measured */
+    BLOCK_BYTES = 2 << 20, /* of all levels of a thread, which stay in its caches */
     BLOCK_ROW_BYTES = 8192,
     BLOCK_ROWS_LEAST = 8,
     BLOCK_TILES = 4 /* of each thread, at least, where there are planes enough */
@@ -25,7 +25,7 @@ struct blocks {
     int64_t lag; /* see lag_of */
     bool summed; /* the tile has cells at a closed face with a sum */
     struct coefficients args[STEPS_MOST];
-    struct box level[STEPS_MOST + 1]; /* the cells of the tile that are known after so many steps */
+    struct box level[STEPS_MOST + 1]; /* cells that are known after l steps */
     struct layout window;             /* of the planes of a block in `memory` */
     struct tally (*tally)[FACE_COUNT];
     char *memory;
@@ -66,14 +66,14 @@ static struct tiling blocks_tiling(const struct steps_pass *pass, const struct b
     return (struct tiling){nx, ny, columns < longest ? columns : longest};
 }
 
-/* The memory of a level of a tile, and of the planes that come before those of the first level. */
+/* The memory of a level of a tile, with the planes kept for the next block. */
 static struct layout window_of(const struct steps_pass *pass, const struct box *tile)
 {
     const int64_t lag = lag_of(pass->args);
     const int64_t line = STREAM_LINE_BYTES / (int64_t)precision_bytes(pass->layout->precision);
     const int64_t beside = 2 * lag * pass->nsteps;
     struct layout window = *pass->layout;
-    /* kernels may load a line beyond both ends of a row */
+    /* rows may be read one line beyond both ends */
     window.pitch_y = (box_extent(tile, AXIS_X) + beside + 4 * line) / line * line + line;
     window.pitch_z = window.pitch_y * (box_extent(tile, AXIS_Y) + beside + 1);
     window.elements = window.pitch_z * (BLOCK_PLANES + 2 * lag);
