@@ -18,21 +18,27 @@ enum { MAX_BACKENDS = 8 };
 static const struct backend *answering[MAX_BACKENDS];
 static int nanswering = -1;
 
-/* Where no GPU is needed a refusal is a failure, for a GPU it is the machine's. */
+/* Where no GPU is needed a refusal is a failure, for a GPU it is the machine's. With
+ * ISOTHERM_TEST_BACKEND only the backend of that name. */
 int rig_backend_count(void)
 {
+    const char *only = getenv("ISOTHERM_TEST_BACKEND");
     if (nanswering >= 0) {
         return nanswering;
     }
     nanswering = 0;
     for (int b = 0; b < backend_count(); b++) {
         const struct backend *backend = backend_at(b);
+        if (only != NULL && strcmp(only, backend->name) != 0) {
+            continue;
+        }
         if (!backend_has(backend, BACKEND_GPU) || backend->runtime->probe() == STATUS_OK) {
             answering[nanswering++] = backend;
         } else {
             print_message("backend %s left out: %s\n", backend->name, fail_message());
         }
     }
+    assert_int_not_equal(nanswering, 0);
     return nanswering;
 }
 
