@@ -161,22 +161,19 @@ static void check_shape(const int64_t cells[AXIS_COUNT], unsigned closed_faces, 
     }
 }
 
-static void shapes_of_all_kinds(void **state)
+TEST(shapes_of_all_kinds)
 {
-    (void)state;
     rig_shapes_of_all_kinds(check_shape);
 }
 
-static void faces_in_all_combinations(void **state)
+TEST(faces_in_all_combinations)
 {
-    (void)state;
     rig_faces_in_all_combinations(check_shape);
 }
 
 /* Large enough for several threads and blocks. */
-static void large_shapes(void **state)
+TEST(large_shapes)
 {
-    (void)state;
     static const int64_t shapes[][AXIS_COUNT] = {{33, 17, 40}, {20011, 1, 1}, {300, 40, 1},
                                                  {1, 95, 97},  {3, 2900, 1},  {130, 33, 9}};
     for (size_t s = 0; s < sizeof shapes / sizeof shapes[0]; s++) {
@@ -216,9 +213,8 @@ static void check_steps(const struct backend *backend, const int64_t cells[AXIS_
 }
 
 /* Large enough for the fast kernels. */
-static void steps_between_changes(void **state)
+TEST(steps_between_changes)
 {
-    (void)state;
     for (int b = 0; b < rig_backend_count(); b++) {
         for (uint64_t seed = 0; seed < 8; seed++) {
             check_steps(rig_backend_at(b), (const int64_t[]){70, 19, 13},
@@ -227,13 +223,4 @@ static void steps_between_changes(void **state)
     }
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(shapes_of_all_kinds),
-        cmocka_unit_test(faces_in_all_combinations),
-        cmocka_unit_test(large_shapes),
-        cmocka_unit_test(steps_between_changes),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TEST_MAIN(NULL, NULL)

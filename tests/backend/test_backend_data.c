@@ -18,9 +18,8 @@ static void for_each_backend(void (*check)(struct rig *rig))
     }
 }
 
-static void backends_are_complete(void **state)
+TEST(backends_are_complete)
 {
-    (void)state;
     for (int b = 0; b < rig_backend_count(); b++) {
         const struct backend *backend = rig_backend_at(b);
         assert_ptr_equal(backend_find(backend->name), backend);
@@ -43,9 +42,8 @@ static void backends_are_complete(void **state)
     }
 }
 
-static void backends_for_tests_are_not_offered(void **state)
+TEST(backends_for_tests_are_not_offered)
 {
-    (void)state;
     int offered = 0;
     for (int b = 0; b < backend_count(); b++) {
         const struct backend *backend = backend_at(b);
@@ -73,9 +71,8 @@ static void check_info(struct rig *rig)
     }
 }
 
-static void info_names_the_device(void **state)
+TEST(info_names_the_device)
 {
-    (void)state;
     for_each_backend(check_info);
 }
 
@@ -105,9 +102,8 @@ static void check_host_memory(struct rig *rig)
     runtime->memory_free(rig->device, d_values);
 }
 
-static void capabilities_are_true(void **state)
+TEST(capabilities_are_true)
 {
-    (void)state;
     for_each_backend(check_host_memory);
 }
 
@@ -135,9 +131,8 @@ static void check_fresh_memory(struct rig *rig)
     rig->backend->runtime->pinned_free(rig->device, NULL);
 }
 
-static void fresh_memory_is_nan(void **state)
+TEST(fresh_memory_is_nan)
 {
-    (void)state;
     omp_set_num_threads(2);
     for_each_backend(check_fresh_memory);
 }
@@ -155,9 +150,8 @@ static void check_too_large(struct rig *rig)
     fail_clear();
 }
 
-static void too_much_memory_is_refused_with_the_numbers(void **state)
+TEST(too_much_memory_is_refused_with_the_numbers)
 {
-    (void)state;
     for_each_backend(check_too_large);
 }
 
@@ -193,9 +187,8 @@ static void check_copies(struct rig *rig)
     free(h_bytes);
 }
 
-static void copies_move_these_bytes_and_no_others(void **state)
+TEST(copies_move_these_bytes_and_no_others)
 {
-    (void)state;
     for (int threads = 1; threads <= 3; threads++) {
         omp_set_num_threads(threads);
         for_each_backend(check_copies);
@@ -274,9 +267,8 @@ static void check_pack(struct rig *rig)
     }
 }
 
-static void pack_and_unpack_move_a_box(void **state)
+TEST(pack_and_unpack_move_a_box)
 {
-    (void)state;
     for (int threads = 1; threads <= 3; threads += 2) {
         omp_set_num_threads(threads);
         for_each_backend(check_pack);
@@ -332,9 +324,8 @@ static void check_events(struct rig *rig)
     free(h_bytes);
 }
 
-static void events_order_two_queues(void **state)
+TEST(events_order_two_queues)
 {
-    (void)state;
     for_each_backend(check_events);
 }
 
@@ -369,25 +360,9 @@ static void check_stopwatch(struct rig *rig)
     runtime->memory_free(rig->device, d_memory[1]);
 }
 
-static void the_stopwatch_measures(void **state)
+TEST(the_stopwatch_measures)
 {
-    (void)state;
     for_each_backend(check_stopwatch);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_stopwatch_measures),
-        cmocka_unit_test(backends_are_complete),
-        cmocka_unit_test(backends_for_tests_are_not_offered),
-        cmocka_unit_test(info_names_the_device),
-        cmocka_unit_test(capabilities_are_true),
-        cmocka_unit_test(fresh_memory_is_nan),
-        cmocka_unit_test(too_much_memory_is_refused_with_the_numbers),
-        cmocka_unit_test(copies_move_these_bytes_and_no_others),
-        cmocka_unit_test(pack_and_unpack_move_a_box),
-        cmocka_unit_test(events_order_two_queues),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TEST_MAIN(NULL, NULL)

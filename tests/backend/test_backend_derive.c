@@ -108,9 +108,8 @@ static void check_gather(struct scene *scene)
     backend->runtime->memory_free(scene->rig.device, d_elements);
 }
 
-static void single_cells_are_gathered(void **state)
+TEST(single_cells_are_gathered)
 {
-    (void)state;
     for_each_scene(check_gather);
 }
 
@@ -225,15 +224,13 @@ static void check_track(struct scene *scene)
     }
 }
 
-static void samples_are_kept(void **state)
+TEST(samples_are_kept)
 {
-    (void)state;
     for_each_scene(check_track);
 }
 
-static void doses_follow_sapareto_and_dewey(void **state)
+TEST(doses_follow_sapareto_and_dewey)
 {
-    (void)state;
     assert_true(derived_dose_rate(43 + 273.15) == 1);
     for (int n = -800; n <= 270; n++) {
         const double beyond = 0.37 * n;
@@ -302,16 +299,14 @@ static void check_flux(struct scene *scene)
     backend->runtime->memory_free(scene->rig.device, d_flux);
 }
 
-static void heat_flux_is_that_of_the_faces(void **state)
+TEST(heat_flux_is_that_of_the_faces)
 {
-    (void)state;
     for_each_scene(check_flux);
 }
 
 /* All backends agree to the last bit with the first of them. */
-static void backends_agree_on_the_flux(void **state)
+TEST(backends_agree_on_the_flux)
 {
-    (void)state;
     for (int s = 0; s < NSHAPES; s++) {
         double *wanted = NULL;
         for (int b = 0; b < rig_backend_count(); b++) {
@@ -452,16 +447,14 @@ static void check_extract(struct scene *scene)
     }
 }
 
-static void cells_leave_with_the_hosts_bits(void **state)
+TEST(cells_leave_with_the_hosts_bits)
 {
-    (void)state;
     for_each_scene(check_extract);
 }
 
 /* What a device that rounds roots otherwise would guess. */
-static void a_root_is_the_nearest_from_any_guess(void **state)
+TEST(a_root_is_the_nearest_from_any_guess)
 {
-    (void)state;
     uint64_t random = 5;
     for (int round = 0; round < 200000; round++) {
         const int64_t exponent = random_below(&random, 600);
@@ -480,16 +473,4 @@ static void a_root_is_the_nearest_from_any_guess(void **state)
     }
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(single_cells_are_gathered),
-        cmocka_unit_test(samples_are_kept),
-        cmocka_unit_test(doses_follow_sapareto_and_dewey),
-        cmocka_unit_test(heat_flux_is_that_of_the_faces),
-        cmocka_unit_test(backends_agree_on_the_flux),
-        cmocka_unit_test(cells_leave_with_the_hosts_bits),
-        cmocka_unit_test(a_root_is_the_nearest_from_any_guess),
-    };
-    return cmocka_run_group_tests_name("derived fields of every backend", tests, NULL, NULL);
-}
+TEST_MAIN(NULL, NULL)

@@ -41,9 +41,8 @@ static int signal_on_touch(volatile unsigned char *byte, bool write)
     return WIFSIGNALED(how) ? WTERMSIG(how) : 0;
 }
 
-static void the_host_cannot_touch_its_memory(void **state)
+TEST(the_host_cannot_touch_its_memory)
 {
-    (void)state;
     struct rig rig;
     rig_open(&rig, &backend_guard);
     unsigned char *d_bytes;
@@ -64,9 +63,8 @@ static void the_host_cannot_touch_its_memory(void **state)
 }
 
 /* Kernels that run past the end die too. */
-static void there_is_nothing_behind_an_allocation(void **state)
+TEST(there_is_nothing_behind_an_allocation)
 {
-    (void)state;
     struct rig rig;
     rig_open(&rig, &backend_guard);
     unsigned char *d_bytes;
@@ -88,9 +86,8 @@ static void there_is_nothing_behind_an_allocation(void **state)
     rig_close(&rig);
 }
 
-static void results_are_not_there_before_the_wait(void **state)
+TEST(results_are_not_there_before_the_wait)
 {
-    (void)state;
     struct rig rig;
     rig_open(&rig, &backend_guard);
     unsigned char *h_from = malloc(BYTES);
@@ -128,9 +125,8 @@ static void results_are_not_there_before_the_wait(void **state)
 }
 
 /* One buffer as the source of a copy and then the target of another: legal, and not poisoned. */
-static void a_source_that_is_still_needed_is_not_poisoned(void **state)
+TEST(a_source_that_is_still_needed_is_not_poisoned)
 {
-    (void)state;
     struct rig rig;
     rig_open(&rig, &backend_guard);
     unsigned char *h_bytes = malloc(BYTES);
@@ -152,9 +148,8 @@ static void a_source_that_is_still_needed_is_not_poisoned(void **state)
 }
 
 /* Two queues without an event: the second does not see what the first has not done. */
-static void a_forgotten_event_shows(void **state)
+TEST(a_forgotten_event_shows)
 {
-    (void)state;
     struct rig rig;
     rig_open(&rig, &backend_guard);
     struct queue *second;
@@ -198,9 +193,8 @@ static void a_forgotten_event_shows(void **state)
 }
 
 /* Work that nobody waits for comes late, and then all of it up to the mark. */
-static void an_event_comes_true_after_a_while(void **state)
+TEST(an_event_comes_true_after_a_while)
 {
-    (void)state;
     struct rig rig;
     struct event *event;
     void *d_bytes;
@@ -236,9 +230,8 @@ static void an_event_comes_true_after_a_while(void **state)
     rig_close(&rig);
 }
 
-static void freeing_and_closing_finish_the_work_first(void **state)
+TEST(freeing_and_closing_finish_the_work_first)
 {
-    (void)state;
     struct rig rig;
     rig_open(&rig, &backend_guard);
     unsigned char *h_bytes = malloc(BYTES);
@@ -258,16 +251,4 @@ static void freeing_and_closing_finish_the_work_first(void **state)
     free(h_got);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_host_cannot_touch_its_memory),
-        cmocka_unit_test(there_is_nothing_behind_an_allocation),
-        cmocka_unit_test(results_are_not_there_before_the_wait),
-        cmocka_unit_test(a_source_that_is_still_needed_is_not_poisoned),
-        cmocka_unit_test(a_forgotten_event_shows),
-        cmocka_unit_test(an_event_comes_true_after_a_while),
-        cmocka_unit_test(freeing_and_closing_finish_the_work_first),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TEST_MAIN(NULL, NULL)

@@ -205,9 +205,8 @@ static void check_sizes(struct rig *rig, const struct study_kernel *iteration)
     }
 }
 
-static void every_kernel_gives_the_bits_of_the_plain_loop(void **state)
+TEST(every_kernel_gives_the_bits_of_the_plain_loop)
 {
-    (void)state;
     assert_true(each_variant(check_sizes) >= 4);
 }
 
@@ -230,9 +229,8 @@ static void check_convergence(struct rig *rig, const struct study_kernel *iterat
     close_scene(&s);
 }
 
-static void it_converges_to_the_solution(void **state)
+TEST(it_converges_to_the_solution)
 {
-    (void)state;
     assert_true(each_variant(check_convergence) >= 4);
 }
 
@@ -242,9 +240,8 @@ static enum status setup(int64_t nx, int64_t ny, struct study_problem *problem)
 }
 
 /* Of a known eigenvector: the solution of the differential equation to second order. */
-static void the_problem_is_poissons(void **state)
+TEST(the_problem_is_poissons)
 {
-    (void)state;
     struct study_problem problem;
     double rhs[40 * 30];
     double solution[40 * 30];
@@ -264,12 +261,4 @@ static void the_problem_is_poissons(void **state)
                      (9 + 3 + 3) * 4096 * 4096);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_kernel_gives_the_bits_of_the_plain_loop),
-        cmocka_unit_test(it_converges_to_the_solution),
-        cmocka_unit_test(the_problem_is_poissons),
-    };
-    return cmocka_run_group_tests_name("backend: jacobi", tests, NULL, NULL);
-}
+TEST_MAIN(NULL, NULL)

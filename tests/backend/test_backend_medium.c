@@ -212,22 +212,19 @@ static void check_shape(const int64_t cells[AXIS_COUNT], unsigned closed_faces, 
     }
 }
 
-static void shapes_of_all_kinds(void **state)
+TEST(shapes_of_all_kinds)
 {
-    (void)state;
     rig_shapes_of_all_kinds(check_shape);
 }
 
-static void faces_in_all_combinations(void **state)
+TEST(faces_in_all_combinations)
 {
-    (void)state;
     rig_faces_in_all_combinations(check_shape);
 }
 
 /* Large enough for several threads and for the fast kernels. */
-static void large_shapes(void **state)
+TEST(large_shapes)
 {
-    (void)state;
     static const int64_t shapes[][AXIS_COUNT] = {
         {33, 17, 40}, {20011, 1, 1}, {300, 40, 1}, {64, 100, 2}, {1, 95, 97},
         {4100, 3, 1}, {100, 130, 3}, {3, 2900, 1}, {260, 33, 9}, {400, 70, 41}};
@@ -240,9 +237,8 @@ static void large_shapes(void **state)
 }
 
 /* Every pattern and number of classes, in boxes that the fast kernels take. */
-static void patterns_of_classes(void **state)
+TEST(patterns_of_classes)
 {
-    (void)state;
     static const int nclasses[] = {1, 2, 8, 64, 255};
     uint64_t random = 5;
     for (size_t n = 0; n < sizeof nclasses / sizeof nclasses[0]; n++) {
@@ -276,9 +272,8 @@ static bool have_same_classes(const struct device_medium *m, const uint8_t *a, c
     return same;
 }
 
-static void rows_of_one_number_have_the_same_classes(void **state)
+TEST(rows_of_one_number_have_the_same_classes)
 {
-    (void)state;
     uint64_t random = 29;
     for (int pattern = 0; pattern < PATTERN_COUNT; pattern++) {
         for (int closed = 0; closed < 64; closed += 21) {
@@ -300,9 +295,8 @@ static void rows_of_one_number_have_the_same_classes(void **state)
 }
 
 /* Large enough for the cpu backend to try its ways and tiles: no call may differ by a bit. */
-static void the_first_calls_and_the_later_ones_agree(void **state)
+TEST(the_first_calls_and_the_later_ones_agree)
 {
-    (void)state;
     uint64_t random = 136; /* blocks of complete lines along x */
     for (int precision = 0; precision < 2; precision++) {
         struct problem p;
@@ -323,15 +317,4 @@ static void the_first_calls_and_the_later_ones_agree(void **state)
     }
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(shapes_of_all_kinds),
-        cmocka_unit_test(faces_in_all_combinations),
-        cmocka_unit_test(large_shapes),
-        cmocka_unit_test(patterns_of_classes),
-        cmocka_unit_test(rows_of_one_number_have_the_same_classes),
-        cmocka_unit_test(the_first_calls_and_the_later_ones_agree),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TEST_MAIN(NULL, NULL)

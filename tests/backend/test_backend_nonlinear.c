@@ -148,9 +148,8 @@ static void check_shape(const int64_t cells[AXIS_COUNT], unsigned closed_faces, 
     }
 }
 
-static void shapes_of_all_kinds(void **state)
+TEST(shapes_of_all_kinds)
 {
-    (void)state;
     static const int64_t nx[] = {1, 2, 3, 7, 8, 17, 64, 125, 126, 127, 128, 513};
     static const int64_t ny[] = {1, 2, 3, 6, 7, 13};
     static const int64_t nz[] = {1, 2, 3, 7};
@@ -164,9 +163,8 @@ static void shapes_of_all_kinds(void **state)
     }
 }
 
-static void faces_in_all_combinations(void **state)
+TEST(faces_in_all_combinations)
 {
-    (void)state;
     for (unsigned closed = 0; closed < 64; closed++) {
         check_shape((const int64_t[]){18, 5, 3}, closed, closed);
         check_shape((const int64_t[]){1 + closed % 3, 3 - closed % 2, 1}, closed, closed);
@@ -174,9 +172,8 @@ static void faces_in_all_combinations(void **state)
 }
 
 /* Large enough for several threads and for the fast kernels. */
-static void large_shapes(void **state)
+TEST(large_shapes)
 {
-    (void)state;
     static const int64_t shapes[][AXIS_COUNT] = {{33, 17, 40}, {20011, 1, 1}, {300, 40, 1},
                                                  {64, 100, 2}, {260, 33, 9},  {231, 37, 21}};
     for (size_t s = 0; s < sizeof shapes / sizeof shapes[0]; s++) {
@@ -188,9 +185,8 @@ static void large_shapes(void **state)
 }
 
 /* Enough rows and planes for threads to take them over from each other. */
-static void single_boxes_of_many_rows(void **state)
+TEST(single_boxes_of_many_rows)
 {
-    (void)state;
     for (int n = 0; n < 4; n++) {
         uint64_t random = (uint64_t)n;
         struct problem p;
@@ -232,9 +228,8 @@ static void make_odd(struct problem *p, uint64_t *random)
     }
 }
 
-static void odd_cells_in_long_rows(void **state)
+TEST(odd_cells_in_long_rows)
 {
-    (void)state;
     static const int64_t shapes[][AXIS_COUNT] = {{136, 9, 5}, {512, 7, 4}, {200, 30, 3}};
     uint64_t random = 1;
     for (int n = 0; n < 18; n++) {
@@ -248,12 +243,4 @@ static void odd_cells_in_long_rows(void **state)
     }
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(shapes_of_all_kinds),    cmocka_unit_test(faces_in_all_combinations),
-        cmocka_unit_test(large_shapes),           cmocka_unit_test(single_boxes_of_many_rows),
-        cmocka_unit_test(odd_cells_in_long_rows),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TEST_MAIN(NULL, NULL)

@@ -191,9 +191,8 @@ static void check_device(const struct backend *backend, enum precision precision
     }
 }
 
-static void overlap_changes_no_bit(void **state)
+TEST(overlap_changes_no_bit)
 {
-    (void)state;
     for (int b = 0; b < rig_backend_count(); b++) {
         const struct backend *backend = rig_backend_at(b);
         for (int precision = 0; precision < 2; precision++) {
@@ -336,9 +335,8 @@ static void companion_end(struct companion *companion)
     assert_int_equal(code, 0);
 }
 
-static void a_busy_device_is_slow_and_not_stuck(void **state)
+TEST(a_busy_device_is_slow_and_not_stuck)
 {
-    (void)state;
     for (int b = 0; b < rig_backend_count(); b++) {
         const struct backend *backend = rig_backend_at(b);
         if (backend->operations->steps == NULL || few_steps > 0) {
@@ -368,9 +366,5 @@ int main(int argc, char **argv)
         return keep_busy(argv[2]);
     }
     few_steps = argc > 1 ? (int)strtol(argv[1], NULL, 10) : 0;
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(overlap_changes_no_bit),
-        cmocka_unit_test(a_busy_device_is_slow_and_not_stuck),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return test_run(NULL, NULL);
 }

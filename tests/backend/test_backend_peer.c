@@ -91,9 +91,8 @@ static void pack_round(struct rig *rig, const struct layout *layout, uint64_t *s
     free(found);
 }
 
-static void boxes_at_once_equal_boxes_in_turn(void **state)
+TEST(boxes_at_once_equal_boxes_in_turn)
 {
-    (void)state;
     uint64_t random = 7;
     for (int b = 0; b < rig_backend_count(); b++) {
         struct rig rig;
@@ -119,9 +118,8 @@ static enum status wait_for(struct rig *rig, uint32_t *const *d_flags, uint32_t 
     return status != STATUS_OK ? status : later;
 }
 
-static void flags_count_and_a_wait_ends(void **state)
+TEST(flags_count_and_a_wait_ends)
 {
-    (void)state;
     for (int b = 0; b < rig_backend_count(); b++) {
         struct rig rig;
         struct shared_handle handle;
@@ -157,9 +155,8 @@ static void flags_count_and_a_wait_ends(void **state)
 }
 
 /* Whoever waits for flags gets them even if nobody waits for the queue that writes them. */
-static void flags_come_by_themselves(void **state)
+TEST(flags_come_by_themselves)
 {
-    (void)state;
     for (int b = 0; b < rig_backend_count(); b++) {
         struct rig rig;
         struct shared_handle handle;
@@ -181,9 +178,8 @@ static void flags_come_by_themselves(void **state)
 }
 
 /* event_sync makes the host wait for the work before the mark. */
-static void a_mark_can_be_waited_for(void **state)
+TEST(a_mark_can_be_waited_for)
 {
-    (void)state;
     enum { BYTES = 1 << 16 };
     for (int b = 0; b < rig_backend_count(); b++) {
         struct rig rig;
@@ -211,13 +207,4 @@ static void a_mark_can_be_waited_for(void **state)
     }
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(boxes_at_once_equal_boxes_in_turn),
-        cmocka_unit_test(flags_count_and_a_wait_ends),
-        cmocka_unit_test(flags_come_by_themselves),
-        cmocka_unit_test(a_mark_can_be_waited_for),
-    };
-    return cmocka_run_group_tests_name("backend: peer", tests, NULL, NULL);
-}
+TEST_MAIN(NULL, NULL)

@@ -332,9 +332,8 @@ static void check(int radius, const int64_t cells[AXIS_COUNT], unsigned closed_f
     check_pass(radius, 1, cells, closed_faces, seed);
 }
 
-static void faces_in_all_combinations(void **state)
+TEST(faces_in_all_combinations)
 {
-    (void)state;
     for (unsigned closed = 0; closed < 64; closed++) {
         const int radius = 2 + (int)(closed % 3);
         check(radius,
@@ -345,9 +344,8 @@ static void faces_in_all_combinations(void **state)
 
 /* Lines of a cache, chunks of a row, tiles, several threads; axes out of use; tiles of staged
  * planes that begin next to a face, and columns of them. */
-static void shapes_of_all_kinds(void **state)
+TEST(shapes_of_all_kinds)
 {
-    (void)state;
     static const int64_t shapes[][AXIS_COUNT] = {
         {33, 17, 12}, {70, 9, 8},    {8, 8, 8},     {130, 40, 11}, {1100, 8, 9},  {31, 1, 1},
         {1, 29, 1},   {1, 1, 27},    {3000, 1, 1},  {1, 40, 33},   {70, 1, 40},   {65, 30, 1},
@@ -363,9 +361,8 @@ static void shapes_of_all_kinds(void **state)
 }
 
 /* Blocks as thick as the radius, between neighbours or with one closed face. */
-static void thin_blocks(void **state)
+TEST(thin_blocks)
 {
-    (void)state;
     for (int radius = 2; radius <= 4; radius++) {
         for (unsigned n = 0; n < 27; n++) {
             const unsigned closed = (n % 3) | (n / 3 % 3) << 2 | (n / 9) << 4;
@@ -374,9 +371,8 @@ static void thin_blocks(void **state)
     }
 }
 
-static void passes_of_several_steps(void **state)
+TEST(passes_of_several_steps)
 {
-    (void)state;
     static const int64_t shapes[][AXIS_COUNT] = {{33, 17, 12}, {70, 9, 8},   {130, 20, 11},
                                                  {1, 29, 1},   {1100, 8, 9}, {65, 30, 1},
                                                  {70, 1, 20},  {9, 60, 17}};
@@ -393,13 +389,4 @@ static void passes_of_several_steps(void **state)
     }
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(faces_in_all_combinations),
-        cmocka_unit_test(shapes_of_all_kinds),
-        cmocka_unit_test(thin_blocks),
-        cmocka_unit_test(passes_of_several_steps),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TEST_MAIN(NULL, NULL)

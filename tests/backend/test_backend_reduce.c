@@ -141,9 +141,8 @@ static void check_everywhere(const int64_t global[AXIS_COUNT], const double *val
     }
 }
 
-static void reductions_do_not_depend_on_the_decomposition(void **state)
+TEST(reductions_do_not_depend_on_the_decomposition)
 {
-    (void)state;
     static const int64_t grids[][AXIS_COUNT] = {{1, 1, 1},    {1500, 1, 1}, {37, 41, 1},
                                                 {19, 23, 29}, {1, 5, 7},    {40, 33, 17}};
     uint64_t random = 3;
@@ -171,9 +170,8 @@ static void reductions_do_not_depend_on_the_decomposition(void **state)
 
 /* Rows of one binade may be added otherwise: its first and last number, those beside it, and the
  * binades at the ends of what the sum holds; then with a cell that does not belong there. */
-static void binades_add_up_exactly(void **state)
+TEST(binades_add_up_exactly)
 {
-    (void)state;
     static const int exponents[] = {-1022, -60, -29, -28, -27, -10, -1, 0, 8, 11, 12, 13, 33, 39};
     static const double strangers[] = {NAN, INFINITY, -INFINITY, -1.0, 0.0, 0x1p40, 0x1p-1074};
     enum { STRANGERS = sizeof strangers / sizeof strangers[0], MOST = 700 * 3 * 2 };
@@ -201,9 +199,8 @@ static void binades_add_up_exactly(void **state)
 }
 
 /* -0 == 0, so which of them is the minimum must not depend on who came first. */
-static void zeros_of_both_signs_give_plus_zero(void **state)
+TEST(zeros_of_both_signs_give_plus_zero)
 {
-    (void)state;
     for (int b = 0; b < rig_backend_count(); b++) {
         struct rig rig;
         rig_open(&rig, rig_backend_at(b));
@@ -221,9 +218,8 @@ static void zeros_of_both_signs_give_plus_zero(void **state)
     }
 }
 
-static void any_flipped_bit_changes_the_hash(void **state)
+TEST(any_flipped_bit_changes_the_hash)
 {
-    (void)state;
     const int64_t cells[AXIS_COUNT] = {13, 7, 5};
     const struct box whole = box_of_cells(cells);
     double values[13 * 7 * 5];
@@ -277,9 +273,8 @@ static struct exact_sum sum_of(const double *values, int n)
 }
 
 /* Magnitudes from 2^-70 to 2^39, both signs, forwards, backwards and shuffled. */
-static void exact_sums_do_not_depend_on_the_order(void **state)
+TEST(exact_sums_do_not_depend_on_the_order)
 {
-    (void)state;
     enum { N = 5000 };
     static double values[N];
     uint64_t random = 33;
@@ -301,9 +296,8 @@ static void exact_sums_do_not_depend_on_the_order(void **state)
     }
 }
 
-static void exact_sums_cancel(void **state)
+TEST(exact_sums_cancel)
 {
-    (void)state;
     const double cancelling[] = {1e11, 0x1p-80, -1e11, 300.0, -0x1.8p-40, 0x1.8p-40, -300.0};
     const struct exact_sum sum = sum_of(cancelling, 7);
     assert_true(exact_sum_value(&sum) == 0x1p-80);
@@ -370,9 +364,8 @@ static void check_planes(struct rig *rig, const int64_t *cells, enum precision p
     free(wanted);
 }
 
-static void every_plane_has_its_highest_cell(void **state)
+TEST(every_plane_has_its_highest_cell)
 {
-    (void)state;
     static const int64_t shapes[][AXIS_COUNT] = {{37, 11, 29}, {1, 1, 1},   {700, 1, 1},
                                                  {5, 1300, 2}, {2, 3, 170}, {513, 33, 3}};
     for (int b = 0; b < rig_backend_count(); b++) {
@@ -386,16 +379,4 @@ static void every_plane_has_its_highest_cell(void **state)
     }
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(reductions_do_not_depend_on_the_decomposition),
-        cmocka_unit_test(binades_add_up_exactly),
-        cmocka_unit_test(every_plane_has_its_highest_cell),
-        cmocka_unit_test(zeros_of_both_signs_give_plus_zero),
-        cmocka_unit_test(any_flipped_bit_changes_the_hash),
-        cmocka_unit_test(exact_sums_do_not_depend_on_the_order),
-        cmocka_unit_test(exact_sums_cancel),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TEST_MAIN(NULL, NULL)

@@ -181,9 +181,8 @@ static void check(struct scene *scene, enum source_kind kind)
     runtime->memory_free(device, (void *)(uintptr_t)medium.d_table);
 }
 
-static void test_sources(void **state)
+TEST(test_sources)
 {
-    (void)state;
     for (int b = 0; b < rig_backend_count(); b++) {
         for (int n = 0; n < 2 * NSHAPES * KINDS; n++) {
             struct scene scene;
@@ -195,8 +194,4 @@ static void test_sources(void **state)
     }
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_sources)};
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TEST_MAIN(NULL, NULL)

@@ -269,22 +269,19 @@ static void check_shape(const int64_t cells[AXIS_COUNT], unsigned closed_faces, 
     }
 }
 
-static void shapes_of_all_kinds(void **state)
+TEST(shapes_of_all_kinds)
 {
-    (void)state;
     rig_shapes_of_all_kinds(check_shape);
 }
 
-static void faces_in_all_combinations(void **state)
+TEST(faces_in_all_combinations)
 {
-    (void)state;
     rig_faces_in_all_combinations(check_shape);
 }
 
 /* Large enough for several threads; few rows are cut along x, few planes inside a plane. */
-static void shapes_for_several_threads(void **state)
+TEST(shapes_for_several_threads)
 {
-    (void)state;
     static const int64_t shapes[][AXIS_COUNT] = {{33, 17, 40},  {20011, 1, 1}, {300, 40, 1},
                                                  {64, 100, 2},  {1, 95, 97},   {4100, 3, 1},
                                                  {100, 130, 3}, {1, 1, 9000},  {3, 2900, 1}};
@@ -297,9 +294,8 @@ static void shapes_for_several_threads(void **state)
 }
 
 /* Large enough for the cpu backend to try its ways and tiles: no call may differ by a bit. */
-static void the_first_calls_and_the_later_ones_agree(void **state)
+TEST(the_first_calls_and_the_later_ones_agree)
 {
-    (void)state;
     uint64_t random = 123;
     struct problem p;
     problem_create(&p, (const int64_t[]){500, 101, 23}, 63, PRECISION_FLOAT64, &random);
@@ -318,9 +314,8 @@ static void the_first_calls_and_the_later_ones_agree(void **state)
 }
 
 /* The same field in 1 and in 13 boxes, on 1 and 3 threads: the same face sums, by digits. */
-static void face_sums_do_not_depend_on_the_partition(void **state)
+TEST(face_sums_do_not_depend_on_the_partition)
 {
-    (void)state;
     uint64_t random = 77;
     struct problem p;
     problem_create(&p, (const int64_t[]){31, 30, 29}, 63, PRECISION_FLOAT64, &random);
@@ -335,14 +330,4 @@ static void face_sums_do_not_depend_on_the_partition(void **state)
     problem_destroy(&p);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(shapes_of_all_kinds),
-        cmocka_unit_test(faces_in_all_combinations),
-        cmocka_unit_test(shapes_for_several_threads),
-        cmocka_unit_test(the_first_calls_and_the_later_ones_agree),
-        cmocka_unit_test(face_sums_do_not_depend_on_the_partition),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TEST_MAIN(NULL, NULL)

@@ -299,9 +299,8 @@ static void check_shape(const int64_t cells[AXIS_COUNT], unsigned closed_faces, 
     }
 }
 
-static void small_shapes(void **state)
+TEST(small_shapes)
 {
-    (void)state;
     static const int64_t nx[] = {1, 2, 5, 8, 17, 33, 64, 131};
     static const int64_t ny[] = {1, 2, 3, 9, 21};
     static const int64_t nz[] = {1, 2, 7, 15};
@@ -316,18 +315,16 @@ static void small_shapes(void **state)
     }
 }
 
-static void faces_in_all_combinations(void **state)
+TEST(faces_in_all_combinations)
 {
-    (void)state;
     for (unsigned closed = 0; closed < 64; closed++) {
         check_shape((const int64_t[]){18, 9, 11}, closed, 1 + (int)closed % 4, closed);
     }
 }
 
 /* Several tiles on every axis, on the backends that divide a box into tiles. */
-static void large_shapes(void **state)
+TEST(large_shapes)
 {
-    (void)state;
     static const int64_t shapes[][AXIS_COUNT] = {
         {200, 130, 40}, {129, 97, 67}, {1000, 500, 1}, {70001, 1, 1}, {130, 3, 150}, {66, 50, 130},
     };
@@ -341,9 +338,8 @@ static void large_shapes(void **state)
 
 /* As many steps as a tile is wide; rows that are divided, and end within a line; a pass that is
  * longer than what stays in registers. */
-static void long_passes(void **state)
+TEST(long_passes)
 {
-    (void)state;
     static const int64_t shapes[][AXIS_COUNT] = {
         {1101, 40, 9}, {1300, 1, 20}, {5, 300, 12}, {1031, 90, 1}, {9001, 1, 1}, {64, 1, 90},
     };
@@ -356,9 +352,8 @@ static void long_passes(void **state)
 }
 
 /* A backend may try several divisions of a large box, one call after the other. */
-static void every_division_of_a_large_box(void **state)
+TEST(every_division_of_a_large_box)
 {
-    (void)state;
     uint64_t random = 5;
     struct problem p;
     problem_create(&p, (const int64_t[]){150, 130, 60}, 63, 3, PRECISION_FLOAT64, &random);
@@ -450,9 +445,8 @@ static void check_summary(struct rig *rig, const struct problem *p, enum content
     rig->backend->runtime->memory_free(rig->device, d_sums);
 }
 
-static void summaries_of_passes(void **state)
+TEST(summaries_of_passes)
 {
-    (void)state;
     static const int64_t shapes[][AXIS_COUNT] = {
         {130, 97, 41}, {24, 12, 12}, {66, 50, 33}, {200, 48, 14}, {151, 61, 13}, {40, 3, 5},
     };
@@ -482,15 +476,4 @@ static void summaries_of_passes(void **state)
     }
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(small_shapes),
-        cmocka_unit_test(faces_in_all_combinations),
-        cmocka_unit_test(large_shapes),
-        cmocka_unit_test(long_passes),
-        cmocka_unit_test(every_division_of_a_large_box),
-        cmocka_unit_test(summaries_of_passes),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TEST_MAIN(NULL, NULL)

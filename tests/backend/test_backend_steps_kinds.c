@@ -191,9 +191,8 @@ static void check_kinds(const int64_t cells[AXIS_COUNT], unsigned closed_faces, 
     }
 }
 
-static void small_shapes(void **state)
+TEST(small_shapes)
 {
-    (void)state;
     static const int64_t nx[] = {1, 2, 5, 8, 17, 33, 64, 131};
     static const int64_t ny[] = {1, 2, 3, 9, 21};
     static const int64_t nz[] = {1, 2, 7, 15};
@@ -208,18 +207,16 @@ static void small_shapes(void **state)
     }
 }
 
-static void faces_in_all_combinations(void **state)
+TEST(faces_in_all_combinations)
 {
-    (void)state;
     for (unsigned closed = 0; closed < 64; closed++) {
         check_kinds((const int64_t[]){18, 9, 11}, closed, 1 + (int)closed % 4, closed);
     }
 }
 
 /* Several tiles on every axis, on the backends that divide a box into tiles. */
-static void large_shapes(void **state)
+TEST(large_shapes)
 {
-    (void)state;
     static const int64_t shapes[][AXIS_COUNT] = {
         {200, 70, 40}, {1000, 60, 1}, {9001, 1, 1}, {130, 3, 90}, {66, 50, 70}, {1300, 8, 20},
     };
@@ -231,12 +228,4 @@ static void large_shapes(void **state)
     }
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(small_shapes),
-        cmocka_unit_test(faces_in_all_combinations),
-        cmocka_unit_test(large_shapes),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TEST_MAIN(NULL, NULL)

@@ -175,9 +175,8 @@ static void check_study(struct rig *rig, const struct study_sizes *sizes)
     }
 }
 
-static void every_kernel_gives_the_same_bits(void **state)
+TEST(every_kernel_gives_the_same_bits)
 {
-    (void)state;
     for (int b = 0; b < rig_backend_count(); b++) {
         struct rig rig;
         rig_open(&rig, rig_backend_at(b));
@@ -188,9 +187,8 @@ static void every_kernel_gives_the_same_bits(void **state)
     }
 }
 
-static void studies_are_listed_once(void **state)
+TEST(studies_are_listed_once)
 {
-    (void)state;
     assert_ptr_equal(study_at(0), &study_laplacian);
     int count = 1;
     for (; study_at(count) != NULL; count++) {
@@ -204,9 +202,8 @@ static void studies_are_listed_once(void **state)
 }
 
 /* A quadratic function has the same Laplacian everywhere, and small integers do not round. */
-static void the_expression_is_the_laplacian(void **state)
+TEST(the_expression_is_the_laplacian)
 {
-    (void)state;
     struct study_problem p;
     must(study_laplacian.setup(&(struct study_case){.size = {5, 6, 7}}, &p));
     p.parameter[AXIS_X] = 1.0;
@@ -235,9 +232,8 @@ static struct study_traffic traffic_of(enum precision precision, int64_t nx, int
     return study_laplacian.traffic(&p, 0);
 }
 
-static void the_traffic_is_that_of_the_study(void **state)
+TEST(the_traffic_is_that_of_the_study)
 {
-    (void)state;
     struct study_traffic traffic = traffic_of(PRECISION_FLOAT64, 3, 3, 3);
     assert_int_equal(traffic.fetch_bytes, 7 * 8); /* a point and its neighbours */
     assert_int_equal(traffic.write_bytes, 8);
@@ -251,13 +247,4 @@ static void the_traffic_is_that_of_the_study(void **state)
     assert_int_equal(traffic.write_bytes, INT64_C(1061208000));
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_kernel_gives_the_same_bits),
-        cmocka_unit_test(studies_are_listed_once),
-        cmocka_unit_test(the_expression_is_the_laplacian),
-        cmocka_unit_test(the_traffic_is_that_of_the_study),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TEST_MAIN(NULL, NULL)

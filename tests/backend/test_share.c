@@ -1,12 +1,7 @@
 /* The division of work among threads, without threads. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 
 #include "kernels/cpu/schedule/share.h"
+#include "tests/test.h"
 
 enum { PARTS = 3, PIECES = 11 };
 
@@ -34,35 +29,24 @@ static void take_all(const int order[], int norder)
     }
 }
 
-static void every_piece_is_taken_once(void **state)
+TEST(every_piece_is_taken_once)
 {
-    (void)state;
     take_all((const int[]){0, 1, 2}, 3);
     take_all((const int[]){2, 2, 0, 1, 2}, 5);
 }
 
-static void a_thread_takes_what_others_have_not_begun(void **state)
+TEST(a_thread_takes_what_others_have_not_begun)
 {
-    (void)state;
     take_all((const int[]){1}, 1);
     take_all((const int[]){2}, 1);
 }
 
-static void fewer_pieces_than_threads(void **state)
+TEST(fewer_pieces_than_threads)
 {
-    (void)state;
     struct share_taken taken[PARTS] = {{0}};
     assert_int_equal(share_take(taken, 1, 2, PARTS), 0);
     assert_int_equal(share_take(taken, 1, 0, PARTS), -1);
     assert_int_equal(share_take(taken, 0, 1, PARTS), -1);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_piece_is_taken_once),
-        cmocka_unit_test(a_thread_takes_what_others_have_not_begun),
-        cmocka_unit_test(fewer_pieces_than_threads),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TEST_MAIN(NULL, NULL)

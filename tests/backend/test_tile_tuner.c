@@ -1,12 +1,7 @@
 /* The choice of the tiles: on invented times, so that every case can be made. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 
 #include "kernels/cpu/schedule/tile_tuner.h"
+#include "tests/test.h"
 
 static const struct box large = {{0, 0, 0}, {512, 512, 512}};
 enum { FIRST_CALLS = TILE_TUNER_ROUNDS * TILE_TUNER_CHOICES };
@@ -19,9 +14,8 @@ static int step(struct tile_record *record, const double seconds[TILE_TUNER_CHOI
     return choice;
 }
 
-static void tries_every_choice_and_takes_the_fastest(void **state)
+TEST(tries_every_choice_and_takes_the_fastest)
 {
-    (void)state;
     for (int fastest = 0; fastest < TILE_TUNER_CHOICES; fastest++) {
         struct tile_tuner tuner = {0};
         struct tile_record *record = tile_tuner_find(&tuner, &large, sizeof(double));
@@ -38,9 +32,8 @@ static void tries_every_choice_and_takes_the_fastest(void **state)
     }
 }
 
-static void chance_does_not_move_it_from_the_first_choice(void **state)
+TEST(chance_does_not_move_it_from_the_first_choice)
 {
-    (void)state;
     struct tile_tuner tuner = {0};
     struct tile_record *record = tile_tuner_find(&tuner, &large, sizeof(double));
     const double seconds[TILE_TUNER_CHOICES] = {1.0, 0.98, 0.99, 1.02, 0.98, 1.0, 1.01, 0.99};
@@ -50,9 +43,8 @@ static void chance_does_not_move_it_from_the_first_choice(void **state)
     }
 }
 
-static void one_slow_first_step_decides_nothing(void **state)
+TEST(one_slow_first_step_decides_nothing)
 {
-    (void)state;
     struct tile_tuner tuner = {0};
     struct tile_record *record = tile_tuner_find(&tuner, &large, sizeof(double));
     tile_record_tell(record, tile_record_choose(record), 50.0); /* choice 0, cold */
@@ -64,9 +56,8 @@ static void one_slow_first_step_decides_nothing(void **state)
 }
 
 /* When the machine changes the choice follows, and few steps are spent on trying. */
-static void follows_the_machine(void **state)
+TEST(follows_the_machine)
 {
-    (void)state;
     struct tile_tuner tuner = {0};
     struct tile_record *record = tile_tuner_find(&tuner, &large, sizeof(double));
     const double before[TILE_TUNER_CHOICES] = {0.84, 0.88, 0.99, 0.87, 0.9, 1.3, 0.9, 0.9};
@@ -89,9 +80,8 @@ static void follows_the_machine(void **state)
 
 /* A choice that suits another chip only may take many times as long: it is tried once, and seldom
  * again, but it is taken when that changes. */
-static void spends_little_on_one_that_is_far_off(void **state)
+TEST(spends_little_on_one_that_is_far_off)
 {
-    (void)state;
     struct tile_tuner tuner = {0};
     struct tile_record *record = tile_tuner_find(&tuner, &large, sizeof(double));
     double seconds[TILE_TUNER_CHOICES] = {1.0, 1.0, 1.0, 4.0, 4.0, 4.0, 1.0, 1.0};
@@ -113,9 +103,8 @@ static void spends_little_on_one_that_is_far_off(void **state)
 }
 
 /* Flat boxes too: the height of tiles means nothing there, where to fetch ahead does. */
-static void leaves_only_small_boxes_alone(void **state)
+TEST(leaves_only_small_boxes_alone)
 {
-    (void)state;
     struct tile_tuner tuner = {0};
     assert_null(tile_tuner_find(&tuner, &(struct box){{0, 0, 0}, {64, 64, 64}}, sizeof(double)));
     assert_null(tile_tuner_find(&tuner, &(struct box){{0, 0, 0}, {512, 512, 1}}, sizeof(double)));
@@ -125,9 +114,8 @@ static void leaves_only_small_boxes_alone(void **state)
         tile_tuner_find(&tuner, &(struct box){{0, 0, 0}, {8, 8, 65536}}, sizeof(double)));
 }
 
-static void tells_shapes_and_precisions_apart(void **state)
+TEST(tells_shapes_and_precisions_apart)
 {
-    (void)state;
     struct tile_tuner tuner = {0};
     struct tile_record *float64 = tile_tuner_find(&tuner, &large, sizeof(double));
     assert_ptr_not_equal(tile_tuner_find(&tuner, &large, sizeof(float)), float64);
@@ -142,16 +130,4 @@ static void tells_shapes_and_precisions_apart(void **state)
     assert_int_equal(tile_tuner_find(&tuner, &large, sizeof(double))->calls, 0);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(tries_every_choice_and_takes_the_fastest),
-        cmocka_unit_test(chance_does_not_move_it_from_the_first_choice),
-        cmocka_unit_test(one_slow_first_step_decides_nothing),
-        cmocka_unit_test(follows_the_machine),
-        cmocka_unit_test(spends_little_on_one_that_is_far_off),
-        cmocka_unit_test(leaves_only_small_boxes_alone),
-        cmocka_unit_test(tells_shapes_and_precisions_apart),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TEST_MAIN(NULL, NULL)
