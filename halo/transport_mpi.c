@@ -11,7 +11,7 @@ struct transport_state {
     struct transport_channel *channels;
     int nchannels;
     struct requests requests;
-    /* of `staged`; else NULL */
+    /* `staged` alone has these */
     void *h_send[HALO_MESSAGES_MAX];
     void *h_recv[TRANSPORT_SLOTS][HALO_MESSAGES_MAX];
     struct event *copied[HALO_MESSAGES_MAX];

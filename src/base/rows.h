@@ -10,11 +10,11 @@
 #include "base/status.h"
 
 struct rows {
-    const char *name; /* of the file; borrowed */
+    const char *name; /* the path of the file; borrowed */
     char *text;
     char *next; /* in `text`; NULL: none */
     char *line; /* the current one, without the blanks before it */
-    int number; /* of that line in the file */
+    int number; /* the place of that line in the file */
 };
 
 /* Read a file of at most `limit` bytes. Close it, after a failure too. */
@@ -23,9 +23,9 @@ void rows_close(struct rows *rows);
 
 /* Go to the next line; false after the last one. */
 bool rows_next(struct rows *rows);
-/* Whether the current line begins with a number: a line of names does not. */
+/* True if the current line begins with a number; a line of names does not. */
 bool rows_has_number(const struct rows *rows);
-/* Whether the current line is `count` numbers and nothing else, and these. */
+/* Read the current line; false unless it is `count` numbers and nothing else. */
 bool rows_numbers(const struct rows *rows, int count, double *numbers);
 /* STATUS_INPUT: the current line is not a row of `what`. */
 enum status rows_fail(const struct rows *rows, const char *what);
