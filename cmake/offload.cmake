@@ -34,7 +34,21 @@ function(isotherm_offload_device flags_variable)
   set(${flags_variable} ${flags} PARENT_SCOPE)
 endfunction()
 
-# Add a source with target regions to a library. The device's code is linked with the program.
+include(CheckCSourceCompiles)
+set(ISOTHERM_TARGET_REGION [[
+int main(void)
+{
+    int n = 0;
+#pragma omp target teams distribute parallel for reduction(+ : n) map(tofrom : n)
+    for (int i = 0; i < 5; i++) {
+        n += i;
+    }
+    return n;
+}
+]])
+
+# Add a source with target regions to a library, and define ISOTHERM_WITH_OFFLOAD, where the compiler
+# can link them. The device's code is linked with the program.
 function(isotherm_add_offload library source)
   set(flags "")
   set(link ${OpenMP_C_FLAGS})
@@ -43,11 +57,30 @@ function(isotherm_add_offload library source)
     list(APPEND link ${flags})
   elseif(CMAKE_C_COMPILER_ID STREQUAL "GNU")
     list(APPEND link -foffload=disable) # no code for devices whose compilers happen to be installed
-    set(gxx "$<OR:$<AND:$<LINK_LANGUAGE:CXX>,$<CXX_COMPILER_ID:GNU>>,$<LINK_LANGUAGE:CUDA>>")
-    target_link_options(${library} PUBLIC "$<HOST_LINK:$<${gxx}:-foffload=disable>>") # for nvcc
+  endif()
+  set(CMAKE_REQUIRED_LIBRARIES OpenMP::OpenMP_C)
+  list(JOIN flags " " CMAKE_REQUIRED_FLAGS)
+  set(CMAKE_REQUIRED_LINK_OPTIONS ${link})
+  check_c_source_compiles("${ISOTHERM_TARGET_REGION}" ISOTHERM_TARGET_REGIONS)
+  set(works ${ISOTHERM_TARGET_REGIONS})
+  if(NOT works)
+    unset(ISOTHERM_TARGET_REGIONS CACHE) # ask again next time: what is missing may be installed
+    if(ISOTHERM_OFFLOAD_ARCH)
+      message(FATAL_ERROR "${CMAKE_C_COMPILER} does not compile and link OpenMP target regions for "
+        "${ISOTHERM_OFFLOAD_ARCH}; CMake's log in ${CMAKE_BINARY_DIR}/CMakeFiles has its message. "
+        "clang needs lld and OpenMP (libomp-dev) of its own version, gcc its offloading compiler "
+        "(gcc-offload-nvptx)")
+    endif()
+    message(STATUS "no OpenMP target regions in ${CMAKE_C_COMPILER}: bench jacobi has no offload variants")
+    return()
   endif()
   set_source_files_properties(${source} PROPERTIES COMPILE_OPTIONS "${flags}")
   target_sources(${library} PRIVATE ${source})
+  target_compile_definitions(${library} PRIVATE ISOTHERM_WITH_OFFLOAD)
   # a HIP compiler that links has no such options; there is one OpenMP runtime, that of C
   target_link_options(${library} PUBLIC "$<$<LINK_LANGUAGE:C>:${link}>")
+  if(CMAKE_C_COMPILER_ID STREQUAL "GNU" AND NOT ISOTHERM_OFFLOAD_ARCH) # g++ links for nvcc
+    set(gxx "$<OR:$<AND:$<LINK_LANGUAGE:CXX>,$<CXX_COMPILER_ID:GNU>>,$<LINK_LANGUAGE:CUDA>>")
+    target_link_options(${library} PUBLIC "$<HOST_LINK:$<${gxx}:-foffload=disable>>")
+  endif()
 endfunction()

@@ -32,7 +32,9 @@ static const struct study_entry table[] = {
     HIP(&study_mhd, mhd_hip) HOST(study_mhd),
     GUARD(study_mhd),
     HIP(&study_jacobi, jacobi_hip) HOST(study_jacobi),
+#ifdef ISOTHERM_WITH_OFFLOAD
     {&study_jacobi, &backend_cpu, jacobi_offload, "offload", jacobi_offload_has_device},
+#endif
 };
 enum { ENTRIES = sizeof table / sizeof table[0] };
 
