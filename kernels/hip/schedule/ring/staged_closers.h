@@ -113,12 +113,14 @@ template <typename S> struct closer {
         for (int n = 0; n < CELLS; n++) {
             wanted[n] = closure[n];
             if (valid[n]) {
-                const int across = n < IN_Y ? (int)m.cells[AXIS_X] : (int)m.cells[AXIS_Y];
+                const int64_t pitch = n < IN_Y ? face_y == FACE_Y_MIN ? m.patch_pitch[FACE_Y_MIN]
+                                                                      : m.patch_pitch[FACE_Y_MAX]
+                                      : face_x == FACE_X_MIN ? m.patch_pitch[FACE_X_MIN]
+                                                             : m.patch_pitch[FACE_X_MAX];
                 const uint8_t *patch = n < IN_Y ? patch_y : patch_x;
                 wanted[n] = classes[n < IN_Y ? class_y + in_row(n, w.class_sub) : class_x] & m.mask;
                 if (patch != nullptr) {
-                    wanted[n] +=
-                        m.n * patch[(int64_t)k * across + (n < IN_Y ? i + n * ARCH_WAVE : j)];
+                    wanted[n] += m.n * patch[k * pitch + (n < IN_Y ? i + n * ARCH_WAVE : j)];
                 }
             }
             missing = missing || wanted[n] != closure[n];
