@@ -4,7 +4,7 @@
 
 #include "base/box.h"
 #include "kernels/layout.h"
-#include "model/decomp.h"
+#include "model/space/decomp.h"
 
 /* The number of axes on which the positions of sender and receiver may differ. One step of the
  * 7-point stencil needs the faces; two steps in one pass need the edges too, three or more the

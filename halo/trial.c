@@ -5,7 +5,7 @@
 
 #include "base/clock.h"
 #include "base/comm.h"
-#include "kernels/heat_cell.h"
+#include "kernels/cell/heat_cell.h"
 
 const double trial_limit_s = 20;
 

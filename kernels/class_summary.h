@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "base/exact_sum.h"
-#include "kernels/inline.h"
+#include "kernels/cell/inline.h"
 
 struct class_summary {
     uint64_t min_key, max_key; /* class_key_of the extremes */

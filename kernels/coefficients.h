@@ -1,5 +1,5 @@
 /* The coefficients of one substep on one subdomain: all that a kernel needs to know of space. Made
- * by model/operator.h, except what lies in device memory. */
+ * by model/operator/operator.h, except what lies in device memory. */
 #ifndef ISOTHERM_KERNELS_COEFFICIENTS_H
 #define ISOTHERM_KERNELS_COEFFICIENTS_H
 
@@ -8,11 +8,11 @@
 
 #include "base/box.h"
 #include "base/exact_sum.h"
+#include "kernels/cell/medium_cell.h"
+#include "kernels/cell/nonlinear_cell.h"
+#include "kernels/cell/source_cell.h"
+#include "kernels/cell/wide_cell.h"
 #include "kernels/layout.h"
-#include "kernels/medium_cell.h"
-#include "kernels/nonlinear_cell.h"
-#include "kernels/source_cell.h"
-#include "kernels/wide_cell.h"
 
 /* The expression of a cell, and with it the members of `struct coefficients` that count. */
 enum kind {

@@ -3,7 +3,7 @@
 #include <inttypes.h>
 #include <string.h>
 
-#include "kernels/medium_cell.h"
+#include "kernels/cell/medium_cell.h"
 
 static int64_t round_up(int64_t value, int64_t step)
 {

@@ -63,8 +63,8 @@ static inline int64_t classes_row_number(const uint8_t *row)
     return number;
 }
 
-/* Whether a table of coefficients (kernels/medium_cell.h) has the same g, bit for bit, on every
- * axis: then a kernel needs those of one. */
+/* Whether a table of coefficients (kernels/cell/medium_cell.h) has the same g, bit for bit, on
+ * every axis: then a kernel needs those of one. */
 bool classes_same_axes(const void *table, enum precision precision, int nclasses);
 
 /* Remove the padding from a fresh layout with short rows and without halo in x: the hardware

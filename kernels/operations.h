@@ -10,12 +10,12 @@
 
 #include "base/box.h"
 #include "base/exact_sum.h"
+#include "kernels/cell/derived_cell.h"
+#include "kernels/cell/source_cell.h"
 #include "kernels/class_summary.h"
 #include "kernels/coefficients.h"
-#include "kernels/derived_cell.h"
 #include "kernels/layout.h"
 #include "kernels/runtime.h"
-#include "kernels/source_cell.h"
 
 /* Rule for changing the class of a cell when its field value reaches a threshold. Device memory. */
 struct class_changes {
@@ -27,7 +27,7 @@ struct class_changes {
     const uint8_t *d_to;  /* [MEDIUM_CLASSES]: the class from there on */
 };
 
-/* A heat source on one subdomain; see kernels/source_cell.h. */
+/* A heat source on one subdomain; see kernels/cell/source_cell.h. */
 struct source_args {
     const struct device_medium *medium; /* NULL: uniform. Host memory, copied by the call */
     struct source_shape shape;          /* with d_values: only peak_front, K m^3/W, their factor */

@@ -16,12 +16,12 @@
 
 #include <mpi.h>
 
-#include "model/copy_out.h"
-#include "model/derived.h"
-#include "model/field.h"
-#include "model/grid.h"
-#include "model/ledger.h"
-#include "model/medium.h"
+#include "model/field/copy_out.h"
+#include "model/field/derived.h"
+#include "model/field/field.h"
+#include "model/medium/medium.h"
+#include "model/operator/ledger.h"
+#include "model/space/grid.h"
 
 /* The contents of a checkpoint besides the temperature. */
 struct checkpoint_state {
@@ -133,21 +133,5 @@ enum status checkpoint_give_up_after(const char *directory, int64_t step) MUST_C
 
 /* Without derived fields, which add 8 bytes per cell each. */
 uint64_t checkpoint_file_bytes(const struct grid *grid, enum precision precision);
-
-/* Collective. Fill the owned cells by an entry of kind INITIAL_FILE: from a dataset of shape
- * (nz, ny, nx) of any HDF5 file, in K, integer or floating point of any size, converted by HDF5.
- * For nz = 1 also (ny, nx), for ny = nz = 1 also (nx). Each rank reads the part that it needs.
- * STATUS_FILE when it cannot be read, STATUS_INPUT (message without origin) for a wrong shape,
- * domain or type, values that are not finite or beyond 1e12 K. */
-enum status field_file_read(MPI_Comm comm, const struct shape_setting *source, struct field *field,
-                            const struct grid *grid) MUST_CHECK;
-
-/* Not collective, needs no MPI. The integers of a `parts` entry, of `box` (global indices) only. */
-enum status field_file_read_box(const struct shape_setting *source, const struct grid *grid,
-                                const struct box *box, float *values) MUST_CHECK;
-
-/* Not collective, needs no MPI. The checks of field_file_read, except those of the values. */
-enum status field_file_check(const struct shape_setting *source,
-                             const struct grid *grid) MUST_CHECK;
 
 #endif

@@ -13,7 +13,7 @@
 #include "io/checkpoint/checkpoint_internal.h"
 #include "io/hdf5/step_files.h"
 #include "io/raw/h5_raw.h"
-#include "model/view.h"
+#include "model/field/view.h"
 
 /* What all steps of one write need. */
 struct job {

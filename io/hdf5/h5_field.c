@@ -5,7 +5,7 @@
 
 #include "base/comm.h"
 #include "base/log.h"
-#include "kernels/heat_cell.h"
+#include "kernels/cell/heat_cell.h"
 
 static int64_t clamp(int64_t value, int64_t low, int64_t high)
 {

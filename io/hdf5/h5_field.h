@@ -5,7 +5,7 @@
 #define ISOTHERM_IO_HDF5_H5_FIELD_H
 
 #include "io/hdf5/h5.h"
-#include "model/field.h"
+#include "model/field/field.h"
 
 /* Host memory per rank; large enough for the file system's stripes. */
 enum { H5_FIELD_PIECE_BYTES = 32 << 20 };

@@ -7,8 +7,8 @@
 
 #include "config/settings.h"
 #include "io/picture/picture_draw.h"
-#include "model/field.h"
-#include "model/grid.h"
+#include "model/field/field.h"
+#include "model/space/grid.h"
 
 /* True if this build has Cairo; without it picture_write fails. */
 bool picture_supported(void);

@@ -13,7 +13,7 @@
 #include "base/log.h"
 #include "base/thread.h"
 #include "io/raw/raw_share.h"
-#include "kernels/heat_cell.h"
+#include "kernels/cell/heat_cell.h"
 
 enum {
     LINE_CELLS = 65536,

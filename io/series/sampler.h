@@ -7,10 +7,10 @@
 
 #include <mpi.h>
 
-#include "model/boundary.h"
-#include "model/field.h"
-#include "model/grid.h"
-#include "model/operator.h"
+#include "model/field/field.h"
+#include "model/medium/boundary.h"
+#include "model/operator/operator.h"
+#include "model/space/grid.h"
 
 struct sampler;
 

@@ -14,11 +14,11 @@
 #include <mpi.h>
 
 #include "config/settings.h"
-#include "model/copy_out.h"
-#include "model/derived.h"
-#include "model/field.h"
-#include "model/grid.h"
-#include "model/view.h"
+#include "model/field/copy_out.h"
+#include "model/field/derived.h"
+#include "model/field/field.h"
+#include "model/field/view.h"
+#include "model/space/grid.h"
 
 struct snapshots;
 

@@ -28,7 +28,7 @@
 #include "io/raw/h5_raw.h"
 #include "io/snapshot/snapshot_list.h"
 #include "io/snapshot/xdmf.h"
-#include "model/derived.h"
+#include "model/field/derived.h"
 
 enum { SNAPSHOT_FORMAT = 2 };
 

@@ -7,7 +7,7 @@
 
 #include "base/file.h"
 #include "base/precision.h"
-#include "model/grid.h"
+#include "model/space/grid.h"
 
 /* Constant during a run. */
 struct snapshot_series {

@@ -7,7 +7,7 @@
 #include <unistd.h>
 
 #include "base/file.h"
-#include "model/derived.h"
+#include "model/field/derived.h"
 
 static void write_escaped(FILE *out, const char *text)
 {

@@ -15,8 +15,8 @@
 #include "machine/host.h"
 #include "machine/placement.h"
 #include "machine/step_rate.h"
-#include "model/resolution.h"
-#include "model/shape.h"
+#include "model/space/resolution.h"
+#include "model/space/shape.h"
 #include "output/output.h"
 
 static struct {

@@ -5,7 +5,7 @@
 
 #include "base/comm.h"
 #include "base/file.h"
-#include "model/view.h"
+#include "model/field/view.h"
 
 enum { CONFIGURATION_LIMIT = 1 << 20 };
 

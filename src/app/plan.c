@@ -3,11 +3,11 @@
 #include <inttypes.h>
 
 #include "base/file.h"
-#include "model/field.h"
+#include "model/field/field.h"
 #include "output/output.h"
-#include "solve/classes.h"
 #include "solve/engine.h"
-#include "solve/initial.h"
+#include "solve/medium/classes.h"
+#include "solve/start/initial.h"
 
 static enum status examine_rank(struct plan *plan, int rank)
 {

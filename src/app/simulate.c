@@ -10,11 +10,11 @@
 #include "output/output.h"
 #include "output/outputs.h"
 #include "solve/adaptive.h"
-#include "solve/derive.h"
-#include "solve/initial.h"
-#include "solve/restart.h"
+#include "solve/observe/derive.h"
 #include "solve/solver.h"
-#include "solve/tuning.h"
+#include "solve/start/initial.h"
+#include "solve/start/restart.h"
+#include "solve/start/tuning.h"
 
 struct simulation {
     struct solver solver;

@@ -1,13 +1,13 @@
 #include "bench/bench_data.h"
 
 #include <inttypes.h>
-#include <stdlib.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/clock.h"
 #include "kernels/study/study.h"
-#include "model/wide.h"
+#include "model/operator/high_order.h"
 
 /* The value of cell (i, j, k) of a field follows from its phase
  * (7 i + 3 j + 5 k + 13 field) mod 101. As 29 * 7 = 1 mod 101, a row that begins with phase p is

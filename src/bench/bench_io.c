@@ -25,7 +25,7 @@
 #include "io/checkpoint/checkpoint.h"
 #include "io/raw/raw.h"
 #include "io/snapshot/snapshot.h"
-#include "solve/diagnostics.h"
+#include "solve/observe/diagnostics.h"
 #include "solve/solver.h"
 
 enum variant { WRITE_ONE, WRITE_ALL, SNAPSHOT, CHECKPOINT };

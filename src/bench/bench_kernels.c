@@ -15,7 +15,7 @@
 #include "bench/bench_names.h"
 #include "kernels/backends.h"
 #include "kernels/study/study.h"
-#include "solve/tuning.h"
+#include "solve/start/tuning.h"
 
 enum { MAX_ROWS = 64 };
 

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "kernels/heat_cell.h"
+#include "kernels/cell/heat_cell.h"
 
 enum pattern { LAYERS, LAYERS_X, BLOCKS, RANDOM, ALLOY, PATTERN_COUNT };
 static const char *const pattern_names[PATTERN_COUNT] = {"layers", "layers_x", "blocks", "random",

@@ -9,7 +9,7 @@
 
 #include "kernels/backend.h"
 #include "machine/machine.h"
-#include "model/decomp.h"
+#include "model/space/decomp.h"
 
 /* The node and group of a rank, which determine its links. */
 struct rank_place {

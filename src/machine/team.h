@@ -6,8 +6,8 @@
 
 #include "machine/placement.h"
 #include "machine/rank_facts.h"
-#include "model/decomp.h"
 #include "model/problem.h"
+#include "model/space/decomp.h"
 
 struct team {
     MPI_Comm comm; /* ranks in the order of their blocks: borrowed, or `ordered` */

@@ -1,7 +1,7 @@
 #include "model/problem.h"
 
-#include "model/derived.h"
-#include "model/wide.h"
+#include "model/field/derived.h"
+#include "model/operator/high_order.h"
 
 enum status problem_create(const struct settings *settings, struct problem *problem)
 {

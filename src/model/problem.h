@@ -4,11 +4,11 @@
 #define ISOTHERM_MODEL_PROBLEM_H
 
 #include "config/settings.h"
-#include "model/boundary.h"
-#include "model/decomp.h"
-#include "model/grid.h"
-#include "model/medium.h"
-#include "model/source.h"
+#include "model/medium/boundary.h"
+#include "model/medium/medium.h"
+#include "model/medium/source.h"
+#include "model/space/decomp.h"
+#include "model/space/grid.h"
 #include "model/timeline.h"
 
 /* The parts of the settings that a run needs are copied here, with borrowed strings and lists. Only

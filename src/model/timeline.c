@@ -6,8 +6,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "model/derived.h"
-#include "model/wide.h"
+#include "model/field/derived.h"
+#include "model/operator/high_order.h"
 
 /* Step counts are exact in a double, so that n dt is rounded once. */
 #define MAX_STEPS 9007199254740992.0 /* 2^53 */

@@ -2,8 +2,8 @@
 #ifndef ISOTHERM_MODEL_TIMELINE_H
 #define ISOTHERM_MODEL_TIMELINE_H
 
-#include "model/grid.h"
-#include "model/medium.h"
+#include "model/medium/medium.h"
+#include "model/space/grid.h"
 
 /* The steps from one landing time to the next. */
 struct stretch {

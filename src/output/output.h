@@ -4,8 +4,8 @@
 #define ISOTHERM_OUTPUT_OUTPUT_H
 
 #include "output/writer.h"
-#include "solve/diagnostics.h"
-#include "solve/memory.h"
+#include "solve/observe/diagnostics.h"
+#include "solve/start/memory.h"
 
 /* The context of an output. Borrowed. */
 struct output_context {

@@ -8,7 +8,7 @@
 #include "base/comm.h"
 #include "base/log.h"
 #include "io/checkpoint/checkpoint.h"
-#include "model/derived.h"
+#include "model/field/derived.h"
 #include "output/folder.h"
 
 /* The data of the write half; settings, grid and medium do not change during a run. */

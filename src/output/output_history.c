@@ -10,9 +10,9 @@
 #include "io/series/csv.h"
 #include "output/folder.h"
 #include "output/output.h"
-#include "solve/faces.h"
-#include "solve/materials.h"
-#include "solve/melt_pool.h"
+#include "solve/observe/faces.h"
+#include "solve/observe/materials.h"
+#include "solve/observe/melt_pool.h"
 
 static const char file_name[] = "history.csv";
 

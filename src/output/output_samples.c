@@ -11,7 +11,7 @@
 #include "output/folder.h"
 #include "output/impedances.h"
 #include "output/output.h"
-#include "solve/faces.h"
+#include "solve/observe/faces.h"
 
 enum { NAME_BYTES = 128 };
 

@@ -8,10 +8,10 @@
 #include "base/comm.h"
 #include "base/log.h"
 #include "io/snapshot/snapshot.h"
-#include "model/derived.h"
+#include "model/field/derived.h"
 #include "output/folder.h"
 #include "output/output.h"
-#include "solve/derive.h"
+#include "solve/observe/derive.h"
 
 struct series_output {
     const char *name; /* borrowed */

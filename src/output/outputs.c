@@ -9,8 +9,8 @@
 #include "output/output_checkpoints.h"
 #include "output/progress.h"
 #include "output/run_lock.h"
-#include "solve/derive.h"
-#include "solve/numerics_check.h"
+#include "solve/observe/derive.h"
+#include "solve/observe/numerics_check.h"
 
 /* The minimum interval of summaries for the progress line: each costs about half a step. */
 enum { STEPS_BETWEEN_SUMMARIES = 50 };

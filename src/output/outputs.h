@@ -4,7 +4,7 @@
 
 #include "output/report.h"
 #include "output/run_folder.h"
-#include "solve/diagnostics.h"
+#include "solve/observe/diagnostics.h"
 
 struct outputs;
 

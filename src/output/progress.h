@@ -3,7 +3,7 @@
 #ifndef ISOTHERM_OUTPUT_PROGRESS_H
 #define ISOTHERM_OUTPUT_PROGRESS_H
 
-#include "solve/diagnostics.h"
+#include "solve/observe/diagnostics.h"
 
 struct progress {
     double started; /* wall clock, s */

@@ -4,7 +4,7 @@
 
 #include "machine/team_energy.h"
 #include "output/writer.h"
-#include "solve/diagnostics.h"
+#include "solve/observe/diagnostics.h"
 
 /* Of the time loop, output included. */
 struct run_cost {

@@ -2,16 +2,15 @@
  *
  * Every kind of output has two halves.
  *   The capture half runs on the step loop. It reserves memory (writer_reserve), copies the values
- * from the device into it, or starts a copy in the background (model/copy_out.h), and submits a job
- * (writer_submit). It makes no HDF5 call.
- *   The write half is the job: it uses host memory only, on a communicator of the writer's own, and
- * makes all HDF5 calls. It is collective: every rank submits the same jobs in the same order, and
- * the outcome of each is agreed before it returns.
- * In the background the write half runs on the writer's thread, with as many OpenMP threads as
- * cores_beside gives the caller of writer_create. HDF5 is not thread-safe; only the writer's thread
- * uses it between writer_create and the end of writer_finish. If MPI does not provide
- * MPI_THREAD_MULTIPLE, no thread can be started, or the settings say so, the same job runs inside
- * writer_submit.
+ * from the device into it, or starts a copy in the background (model/field/copy_out.h), and submits
+ * a job (writer_submit). It makes no HDF5 call. The write half is the job: it uses host memory
+ * only, on a communicator of the writer's own, and makes all HDF5 calls. It is collective: every
+ * rank submits the same jobs in the same order, and the outcome of each is agreed before it
+ * returns. In the background the write half runs on the writer's thread, with as many OpenMP
+ * threads as cores_beside gives the caller of writer_create. HDF5 is not thread-safe; only the
+ * writer's thread uses it between writer_create and the end of writer_finish. If MPI does not
+ * provide MPI_THREAD_MULTIPLE, no thread can be started, or the settings say so, the same job runs
+ * inside writer_submit.
  *
  * At most WRITER_SLOTS jobs are in flight; writer_reserve waits for a free slot.
  *
@@ -33,7 +32,7 @@
 
 #include "base/status.h"
 #include "kernels/backend.h"
-#include "model/copy_out.h"
+#include "model/field/copy_out.h"
 #include "solve/phases.h"
 
 enum { WRITER_SLOTS = 2 };

@@ -6,7 +6,7 @@
 
 #include "io/compare/compare.h"
 #include "io/picture/picture.h"
-#include "model/derived.h"
+#include "model/field/derived.h"
 #include "plot/plot.h"
 
 /* Cells read at once, where all rows are shown. */

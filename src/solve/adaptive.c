@@ -3,8 +3,8 @@
 #include <math.h>
 
 #include "base/comm.h"
-#include "model/limits.h"
-#include "solve/diagnostics.h"
+#include "model/operator/limits.h"
+#include "solve/observe/diagnostics.h"
 
 /* Of the span and of the magnitude: for roundings, and less for a restart, which must find again
  * what the run before it found. */

@@ -1,13 +1,13 @@
 /* One grid on one rank: fields, coefficients on the device, halo and queues. A pass advances a
- * level; it knows no time and no problem. */
+ * level; it has neither a time nor a problem. */
 #ifndef ISOTHERM_SOLVE_LEVEL_H
 #define ISOTHERM_SOLVE_LEVEL_H
 
 #include "halo/exchange.h"
 #include "machine/team.h"
-#include "model/field.h"
-#include "solve/classes.h"
+#include "model/field/field.h"
 #include "solve/engine.h"
+#include "solve/medium/classes.h"
 #include "solve/phases.h"
 
 /* The sums of the ledger on the device: those of the faces, then that of sources. Behind them lies

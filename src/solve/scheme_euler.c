@@ -1,6 +1,6 @@
 /* Forward Euler: passes of several steps over the field, overlapped with the halo exchange where
  * that is faster. */
-#include "solve/diagnostics.h"
+#include "solve/observe/diagnostics.h"
 #include "solve/stepper.h"
 
 /* Before a step of another length: book the ledger's sums with the old operator. */

@@ -1,8 +1,8 @@
 #include "solve/solver.h"
 
 #include "base/comm.h"
-#include "solve/initial.h"
-#include "solve/tuning.h"
+#include "solve/start/initial.h"
+#include "solve/start/tuning.h"
 
 enum status solver_open(MPI_Comm comm, const struct settings *settings, struct solver *solver)
 {

@@ -5,10 +5,10 @@
 
 #include "machine/team.h"
 #include "model/problem.h"
-#include "solve/classes.h"
 #include "solve/engine.h"
-#include "solve/memory.h"
+#include "solve/medium/classes.h"
 #include "solve/phases.h"
+#include "solve/start/memory.h"
 #include "solve/state.h"
 #include "solve/stepper.h"
 

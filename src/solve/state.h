@@ -5,8 +5,8 @@
 #include "base/file.h"
 #include "config/settings_changes.h"
 #include "kernels/operations.h"
-#include "model/ledger.h"
-#include "model/limits.h"
+#include "model/operator/ledger.h"
+#include "model/operator/limits.h"
 
 /* The state of numerics_check.h between checks, the same on all ranks. */
 struct numerics_check {

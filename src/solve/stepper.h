@@ -3,11 +3,11 @@
 #ifndef ISOTHERM_SOLVE_STEPPER_H
 #define ISOTHERM_SOLVE_STEPPER_H
 
-#include "model/moving.h"
-#include "model/operator.h"
+#include "model/medium/moving.h"
+#include "model/operator/operator.h"
+#include "solve/medium/source_files.h"
 #include "solve/pass.h"
 #include "solve/scheme.h"
-#include "solve/source_files.h"
 #include "solve/state.h"
 #include "solve/steps_per_pass.h"
 

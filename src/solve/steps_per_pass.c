@@ -3,7 +3,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 
-#include "model/operator.h"
+#include "model/operator/operator.h"
 
 static bool has_moving_sources(const struct problem *problem, bool of_files)
 {

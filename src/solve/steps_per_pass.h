@@ -4,8 +4,8 @@
 
 #include "halo/plan.h"
 #include "kernels/backend.h"
-#include "model/decomp.h"
 #include "model/problem.h"
+#include "model/space/decomp.h"
 
 struct stepper;
 

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "kernels/medium_cell.h"
+#include "kernels/cell/medium_cell.h"
 
 int problem_class(const struct problem *p, int64_t i, int64_t j, int64_t k)
 {

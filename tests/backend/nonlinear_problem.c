@@ -5,7 +5,7 @@
 
 #include "medium_problem.h"
 
-#include "kernels/derived_cell.h"
+#include "kernels/cell/derived_cell.h"
 
 /* Classes with the same number of a curve conduct as one. */
 static int curve_of(const struct problem *p, int of_class)

@@ -7,8 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "kernels/derived_cell.h"
-#include "kernels/extract_cell.h"
+#include "kernels/cell/derived_cell.h"
+#include "kernels/cell/extract_cell.h"
 
 /* One field with a full halo, and the layout of what is kept of it. */
 struct scene {

@@ -9,7 +9,7 @@
 
 #include <omp.h>
 
-#include "kernels/derived_cell.h"
+#include "kernels/cell/derived_cell.h"
 
 /* The heat: with an invalid cell too, which counts as 0. */
 static void check_heat(struct rig *rig, const struct problem *p)

@@ -7,7 +7,7 @@
 
 #include <omp.h>
 
-#include "kernels/heat_cell.h"
+#include "kernels/cell/heat_cell.h"
 
 /* A block of a global grid with its values on the host, NaN in halo and padding. */
 struct block {

@@ -9,7 +9,7 @@
 
 #include <omp.h>
 
-#include "kernels/heat_cell.h"
+#include "kernels/cell/heat_cell.h"
 
 enum { MAX_BOXES = 16 };
 

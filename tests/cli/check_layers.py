@@ -26,7 +26,7 @@ BACKENDS = {"kernels/backends"}
 EVERY_BACKEND = {"kernels/cpu", "kernels/guard", "kernels/hip"}
 HALO = MODEL | BACKENDS | {"halo"}
 FILES = MODEL | {"io/hdf5", "io/raw"}
-IO = FILES | {"io/checkpoint", "io/snapshot", "io/series", "io/picture", "io/compare"}
+IO = FILES | {"io/input", "io/checkpoint", "io/snapshot", "io/series", "io/picture", "io/compare"}
 MACHINE = HALO | {"src/machine"}
 SOLVE = MACHINE | IO | {"src/solve"}
 OUTPUT = SOLVE | {"src/output"}
@@ -46,6 +46,7 @@ MAY_INCLUDE = {
     "halo": HALO,
     "io/hdf5": MODEL,
     "io/raw": MODEL | {"io/hdf5"},
+    "io/input": FILES,
     "io/checkpoint": FILES,
     "io/snapshot": FILES,
     "io/series": FILES,

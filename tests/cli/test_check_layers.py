@@ -19,10 +19,10 @@ CLEAN = {
     "kernels/cpu/kind/uniform_rows.h": "#if STREAM_HAS_WIDE\n#endif\n",
     "kernels/hip/step.hip.cpp": '#include <hip/hip_runtime.h>\n#include "device/arch.h"\n',
     "kernels/hip/device/arch.h": "#ifdef __HIP_PLATFORM_AMD__\n#endif\n",
-    "src/model/grid.h": '#include "kernels/runtime.h"\n',
-    "halo/plan.h": '#include "model/grid.h"\n',
+    "src/model/space/grid.h": '#include "kernels/runtime.h"\n',
+    "halo/plan.h": '#include "model/space/grid.h"\n',
     "io/hdf5/h5.h": '#include <hdf5.h>\n#include <mpi.h>\n',
-    "io/snapshot/snapshot.c": '#include "io/hdf5/h5.h"\n#include "model/grid.h"\n',
+    "io/snapshot/snapshot.c": '#include "io/hdf5/h5.h"\n#include "model/space/grid.h"\n',
     "src/machine/machine.c": '#include <hwloc.h>\n',
     "src/solve/state.h": '#include "halo/plan.h"\n#include "io/hdf5/h5.h"\n',
     "src/output/output.h": '#include "solve/state.h"\n',
@@ -57,10 +57,10 @@ class CheckLayers(unittest.TestCase):
     def test_directions(self):
         for path, header, layers in (
                 ("src/base/log.c", "config/settings.h", "src/config"),
-                ("src/config/text.c", "model/grid.h", "src/model"),
+                ("src/config/text.c", "model/space/grid.h", "src/model"),
                 ("kernels/cpu/pack.c", "kernels/guard/guard.h", "kernels/guard"),
                 ("kernels/layout.c", "kernels/cpu/backend_cpu.h", "kernels/cpu"),
-                ("src/model/view.c", "kernels/cpu/backend_cpu.h", "kernels/cpu"),
+                ("src/model/field/view.c", "kernels/cpu/backend_cpu.h", "kernels/cpu"),
                 ("halo/exchange.c", "io/hdf5/h5.h", "io/hdf5"),
                 ("io/raw/raw.c", "halo/plan.h", "halo"),
                 ("io/hdf5/h5_field.c", "io/raw/raw.h", "io/raw"),
@@ -100,7 +100,8 @@ class CheckLayers(unittest.TestCase):
 
     def test_commented_out(self):
         self.assertEqual(self.complaints({
-            "src/base/box.c": '/* #include "model/grid.h"\n#if 0 */\n// #include "app/main.h"\n'}),
+            "src/base/box.c":
+                '/* #include "model/space/grid.h"\n#if 0 */\n// #include "app/main.h"\n'}),
             [])
 
     def test_foreign_headers(self):

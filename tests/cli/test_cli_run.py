@@ -39,7 +39,7 @@ def mix(x):
 
 
 def field_hash(field):
-    """DESIGN's field_hash, from its definition in kernels/heat_cell.h."""
+    """DESIGN's field_hash, from its definition in kernels/cell/heat_cell.h."""
     width = {"float64": np.uint64, "float32": np.uint32}[str(field.dtype)]
     bits = np.ascontiguousarray(field).reshape(-1).view(width).astype(np.uint64)
     index = np.arange(bits.size, dtype=np.uint64)

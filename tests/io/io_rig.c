@@ -9,9 +9,10 @@
 #include <unistd.h>
 
 #include "base/log.h"
+#include "io/input/field_file.h"
 #include "kernels/backends.h"
-#include "kernels/heat_cell.h"
-#include "model/derived.h"
+#include "kernels/cell/heat_cell.h"
+#include "model/field/derived.h"
 
 char rig_folder[PATH_BYTES];
 

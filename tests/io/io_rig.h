@@ -6,8 +6,8 @@
 #include "base/comm.h"
 #include "base/file.h"
 #include "io/checkpoint/checkpoint.h"
-#include "model/field.h"
-#include "model/grid.h"
+#include "model/field/field.h"
+#include "model/space/grid.h"
 #include "tests/test_ranks.h"
 
 /* Fails the test with the recorded message unless the call succeeds. */

@@ -6,7 +6,7 @@
 #include "base/comm.h"
 #include "halo/probe.h"
 #include "kernels/backends.h"
-#include "kernels/heat_cell.h"
+#include "kernels/cell/heat_cell.h"
 
 struct way ways[WAYS] = {
     {"cpu", {.transport = "host", .unproved = true}},

@@ -5,7 +5,7 @@
 #include "mpi_rig.h"
 
 #include "halo/exchange.h"
-#include "model/field.h"
+#include "model/field/field.h"
 
 struct way {
     const char *backend;

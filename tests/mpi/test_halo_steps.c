@@ -4,7 +4,7 @@
 #include <stdlib.h>
 
 #include "base/comm.h"
-#include "kernels/heat_cell.h"
+#include "kernels/cell/heat_cell.h"
 
 enum { STEPS = 4 };
 

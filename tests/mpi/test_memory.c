@@ -7,15 +7,15 @@
 #include <string.h>
 
 #include "base/comm.h"
-#include "model/derived.h"
+#include "model/field/derived.h"
 #include "output/output.h"
 #include "output/outputs.h"
 #include "solve/adaptive.h"
-#include "solve/derive.h"
-#include "solve/initial.h"
-#include "solve/melt_pool.h"
-#include "solve/restart.h"
+#include "solve/observe/derive.h"
+#include "solve/observe/melt_pool.h"
 #include "solve/solver.h"
+#include "solve/start/initial.h"
+#include "solve/start/restart.h"
 
 /* ---- a backend that counts ------------------------------------------------------------------- */
 

@@ -183,7 +183,8 @@ class Passes(Bitwise):
             steps = min(steps, cells // ranks)
             self.expect_same(
                 reference, config, f"seed {seed}: {steps} steps, {backend}, {ranks} ranks",
-                ranks=ranks, sets=self.settings(steps, backend, overlap, *self.along(config, ranks)))
+                ranks=ranks,
+                sets=self.settings(steps, backend, overlap, *self.along(config, ranks)))
 
     def along(self, config, ranks):
         """Cut the longest axis."""

@@ -2,7 +2,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "model/boundary.h"
+#include "model/medium/boundary.h"
 #include "tests/test.h"
 
 #define K_COPPER 400.0

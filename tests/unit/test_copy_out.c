@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "kernels/backends.h"
-#include "model/copy_out.h"
+#include "model/field/copy_out.h"
 
 enum { NX = 37, NY = 11, NZ = 9, CELLS = NX * NY * NZ, STEPS = 12 };
 

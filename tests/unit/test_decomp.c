@@ -2,7 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "model/decomp.h"
+#include "model/space/decomp.h"
 #include "tests/test.h"
 
 enum { MOST_RANKS = 64 };

@@ -9,8 +9,8 @@
 
 #include "config/settings.h"
 #include "kernels/backends.h"
-#include "model/field.h"
-#include "model/grid.h"
+#include "model/field/field.h"
+#include "model/space/grid.h"
 
 static const int64_t cells[AXIS_COUNT] = {13, 9, 7};
 static const bool open_axes[AXIS_COUNT] = {false, false, false};

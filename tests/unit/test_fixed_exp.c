@@ -2,7 +2,7 @@
 #include <math.h>
 #include <stdio.h>
 
-#include "kernels/fixed_exp.h"
+#include "kernels/cell/fixed_exp.h"
 #include "tests/test.h"
 
 static double worst_ulps(double from, double to, int samples)

@@ -2,8 +2,8 @@
 #include <math.h>
 #include <string.h>
 
-#include "kernels/heat_cell.h"
-#include "model/ledger.h"
+#include "kernels/cell/heat_cell.h"
+#include "model/operator/ledger.h"
 #include "tests/test.h"
 
 enum { NX = 10 };

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "model/regrid.h"
+#include "model/space/regrid.h"
 #include "tests/test.h"
 
 static const struct {

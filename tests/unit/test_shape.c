@@ -1,6 +1,6 @@
 /* Whether a shape holds the centre of any cell: found without looking at each, against looking. */
-#include "model/shape.h"
-#include "model/view.h"
+#include "model/field/view.h"
+#include "model/space/shape.h"
 #include "test_settings_common.h"
 
 static void make_grid(struct settings *settings, const int64_t cells[AXIS_COUNT], struct grid *grid)

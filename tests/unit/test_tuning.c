@@ -1,7 +1,7 @@
 /* The search for the fastest launch shape, on a made-up backend whose clock the test sets. */
 
 #include "kernels/backends.h"
-#include "solve/tuning.h"
+#include "solve/start/tuning.h"
 #include "tests/test.h"
 
 static void must(enum status status)

@@ -1,7 +1,7 @@
 /* The weights of wider stencils: exact for polynomials, and without loss of heat. */
 #include <math.h>
 
-#include "model/wide.h"
+#include "model/operator/high_order.h"
 #include "tests/test.h"
 
 static const double K = 2.5; /* W/(m K) */

@@ -1,7 +1,7 @@
 /* Samples of a field: single cells, derived fields, and the heat flux. */
+#include "kernels/cell/derived_cell.h"
 #include "kernels/cpu/kernels_cpu.h"
 #include "kernels/cpu/schedule/share.h"
-#include "kernels/derived_cell.h"
 
 void cpu_gather(enum precision precision, const void *field, const int64_t *elements, int64_t count,
                 void *values)

@@ -5,10 +5,10 @@
 
 #include <omp.h>
 
+#include "kernels/cell/heat_cell.h"
 #include "kernels/cpu/kernels_cpu.h"
 #include "kernels/cpu/schedule/share.h"
 #include "kernels/cpu/schedule/tally.h"
-#include "kernels/heat_cell.h"
 
 /* Cells per pass: the size of the buffer for widened float32 cells. */
 enum { CHUNK = EXACT_BINADE_MAX_TERMS };

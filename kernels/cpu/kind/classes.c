@@ -5,9 +5,9 @@
 
 #include <omp.h>
 
+#include "kernels/cell/medium_cell.h"
 #include "kernels/cpu/schedule/threads.h"
 #include "kernels/cpu/schedule/tiling.h"
-#include "kernels/medium_cell.h"
 
 /* Of each cell of a line or of half of one, in the order of medium_cell's arguments. */
 #define STEP_COEFFICIENTS(REAL) const REAL *of;

@@ -5,11 +5,11 @@
 
 #include <omp.h>
 
+#include "kernels/cell/derived_cell.h"
+#include "kernels/cell/nonlinear_cell.h"
 #include "kernels/cpu/kernels_cpu.h"
 #include "kernels/cpu/schedule/threads.h"
 #include "kernels/cpu/schedule/tiling.h"
-#include "kernels/derived_cell.h"
-#include "kernels/nonlinear_cell.h"
 
 /* The planes of a tile fit the L2 cache; longer rows have fewer ends (docs/kernels_cpu.md). */
 enum { TILE_X_BYTES = 8192, TILE_Y = 24, FETCH_ROWS = 2, FETCH_LINES = 16, LOOKUPS = 8 };

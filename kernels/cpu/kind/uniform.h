@@ -2,7 +2,7 @@
 #ifndef ISOTHERM_KERNELS_CPU_KIND_UNIFORM_H
 #define ISOTHERM_KERNELS_CPU_KIND_UNIFORM_H
 
-#include "kernels/heat_cell.h"
+#include "kernels/cell/heat_cell.h"
 
 #define STEP_COEFFICIENTS(REAL) REAL r[AXIS_COUNT];
 #define STEP_MEMBERS(REAL, NAMED)                                                                  \

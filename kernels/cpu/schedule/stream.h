@@ -10,7 +10,7 @@
 #include <immintrin.h>
 #endif
 
-#include "kernels/inline.h"
+#include "kernels/cell/inline.h"
 
 enum {
     STREAM_LINE_BYTES = 64,

@@ -7,7 +7,7 @@
 
 #include <hip/hip_runtime.h>
 
-#define KERNEL_INLINE static __device__ __forceinline__ /* in place of kernels/inline.h's */
+#define KERNEL_INLINE static __device__ __forceinline__ /* in place of kernels/cell/inline.h's */
 #define KERNEL_NO_UNROLL _Pragma("unroll 1")
 
 /* 16 bytes of cells: one load or store of a thread. */

@@ -6,7 +6,7 @@
 /* first: it defines __device__ and KERNEL_INLINE */
 #include "kernels/hip/device/arch.h"
 
-#include "kernels/heat_cell.h"
+#include "kernels/cell/heat_cell.h"
 #include "kernels/hip/host/launch.h"
 
 /* The sums over closed faces before one step. */

@@ -3,7 +3,7 @@
 /* first: it defines KERNEL_INLINE */
 #include "kernels/hip/kind/enthalpy.h"
 
-#include "kernels/derived_cell.h"
+#include "kernels/cell/derived_cell.h"
 
 enum { THREADS = 256 };
 

@@ -2,7 +2,7 @@
 /* first: it defines KERNEL_INLINE */
 #include "kernels/hip/device/arch.h"
 
-#include "kernels/extract_cell.h"
+#include "kernels/cell/extract_cell.h"
 #include "kernels/hip/host/launch.h"
 
 /* Threads of a block along a row, and its rows. */

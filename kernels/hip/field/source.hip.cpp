@@ -3,7 +3,7 @@
 /* first: it defines KERNEL_INLINE */
 #include "kernels/hip/kind/enthalpy.h"
 
-#include "kernels/source_cell.h"
+#include "kernels/cell/source_cell.h"
 
 /* Of a sum: enough blocks to fill any chip, and few enough that their atomics on one sum do not
  * matter. */

@@ -1,4 +1,4 @@
-/* The kind of a medium of classes: see struct device_medium and kernels/medium_cell.h. */
+/* The kind of a medium of classes: see struct device_medium and kernels/cell/medium_cell.h. */
 #ifndef ISOTHERM_KERNELS_HIP_KIND_CLASSES_H
 #define ISOTHERM_KERNELS_HIP_KIND_CLASSES_H
 

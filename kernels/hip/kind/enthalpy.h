@@ -1,10 +1,11 @@
-/* The kind of a medium whose properties depend on temperature: see kernels/nonlinear_cell.h. */
+/* The kind of a medium whose properties depend on temperature: see kernels/cell/nonlinear_cell.h.
+ */
 #ifndef ISOTHERM_KERNELS_HIP_KIND_ENTHALPY_H
 #define ISOTHERM_KERNELS_HIP_KIND_ENTHALPY_H
 
 #include "kernels/hip/kind/classes.h"
 
-#include "kernels/nonlinear_cell.h"
+#include "kernels/cell/nonlinear_cell.h"
 
 /* The values of a cell: struct nonlinear_float64 or nonlinear_float32. */
 template <typename REAL> struct nonlinear_value_of;

@@ -1,4 +1,4 @@
-/* The kind of a uniform medium: see kernels/heat_cell.h. And what a kind is.
+/* The kind of a uniform medium: see kernels/cell/heat_cell.h. And what a kind is.
  *
  * A kind says what a cell's update needs of space, for T levels: level l of a pass is the field
  * after l of its steps; a kernel of one step has level 0 alone. Schedules (../schedule) say where

@@ -5,7 +5,7 @@
 #ifndef ISOTHERM_KERNELS_STUDY_JACOBI_H
 #define ISOTHERM_KERNELS_STUDY_JACOBI_H
 
-#include "kernels/heat_cell.h"
+#include "kernels/cell/heat_cell.h"
 #include "kernels/study/study.h"
 
 enum { JACOBI_U, JACOBI_AU, JACOBI_RES, JACOBI_RHS, JACOBI_FIELDS };

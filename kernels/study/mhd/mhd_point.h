@@ -7,8 +7,8 @@
 
 #include <stddef.h>
 
-#include "kernels/fixed_exp.h"
-#include "kernels/heat_cell.h"
+#include "kernels/cell/fixed_exp.h"
+#include "kernels/cell/heat_cell.h"
 
 /* Logarithmic density, velocity, specific entropy, magnetic vector potential. */
 enum mhd_field { MHD_LNRHO, MHD_UX, MHD_UY, MHD_UZ, MHD_S, MHD_AX, MHD_AY, MHD_AZ, MHD_FIELDS };

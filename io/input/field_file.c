@@ -1,0 +1,389 @@
+/* `initial: file`: the temperature from any HDF5 file. Every rank opens it through the plain
+ * driver, which supports all filters. */
+#include "io/input/field_file.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/comm.h"
+#include "io/hdf5/h5_field.h"
+#include "io/hdf5/h5_link.h"
+#include "io/raw/h5_raw.h"
+#include "model/space/regrid.h"
+
+static const double LIMIT_K = 1e12; /* within the range of exact sums */
+
+/* What rank 0 finds. */
+struct found {
+    struct h5_place place;
+    int64_t cells[AXIS_COUNT];
+};
+
+static void shape_text(const hsize_t *shape, int rank, char *text, size_t bytes)
+{
+    size_t used = 0;
+    used += (size_t)snprintf(text, bytes, "(");
+    for (int d = 0; d < rank && used < bytes; d++) {
+        used += (size_t)snprintf(text + used, bytes - used, "%s%llu", d > 0 ? ", " : "",
+                                 (unsigned long long)shape[d]);
+    }
+    if (used < bytes) {
+        snprintf(text + used, bytes - used, ")");
+    }
+}
+
+/* The last axes are the grid's; axes that the dataset lacks have one cell. */
+static bool read_cells(hid_t dataset, int64_t cells[AXIS_COUNT], char *text, size_t bytes)
+{
+    hsize_t shape[H5S_MAX_RANK];
+    const hid_t space = H5Dget_space(dataset);
+    const int rank = H5Sget_simple_extent_dims(space, shape, NULL);
+    H5Sclose(space);
+    shape_text(shape, rank < 0 ? 0 : rank, text, bytes);
+    bool usable = rank >= 1 && rank <= AXIS_COUNT;
+    for (int a = 0; usable && a < AXIS_COUNT; a++) {
+        cells[a] = a < rank ? (int64_t)shape[rank - 1 - a] : 1;
+    }
+    for (int a = 0; usable && a < AXIS_COUNT; a++) {
+        usable = cells[a] > 0;
+    }
+    return usable;
+}
+
+/* Only Isotherm's own files say where they lie: checkpoints on the dataset, snapshots on the file.
+ */
+static enum status check_domain(hid_t file, hid_t dataset, const struct found *found,
+                                const struct grid *grid)
+{
+    const double tolerance = 1e-9; /* of the length: rounding errors */
+    double lower[AXIS_COUNT];
+    double upper[AXIS_COUNT];
+    if (!h5_get_corners(dataset, lower, upper) && !h5_get_corners(file, lower, upper)) {
+        return STATUS_OK;
+    }
+    for (int a = 0; a < AXIS_COUNT; a++) {
+        const double most = tolerance * (grid->upper[a] - grid->lower[a]);
+        const bool used = found->cells[a] > 1 || grid->used[a];
+        if (used && (!(fabs(lower[a] - grid->lower[a]) <= most) ||
+                     !(fabs(upper[a] - grid->upper[a]) <= most))) {
+            return fail(STATUS_INPUT,
+                        "the dataset %s of %s covers %.9g to %.9g m in %s, the grid %.9g to %.9g "
+                        "m; `interpolate` needs the same domain",
+                        found->place.name, found->place.path, lower[a], upper[a],
+                        axis_name((enum axis)a), grid->lower[a], grid->upper[a]);
+        }
+    }
+    return STATUS_OK;
+}
+
+/* Numbers of materials cannot be interpolated. */
+static bool is_numbers(const struct shape_setting *source)
+{
+    return source->names[0] != NULL;
+}
+
+static enum status check_shape(hid_t file, hid_t dataset, const struct shape_setting *source,
+                               const struct grid *grid, struct found *found)
+{
+    char text[256];
+    const bool usable = read_cells(dataset, found->cells, text, sizeof text);
+    if (usable && memcmp(found->cells, grid->cells, sizeof found->cells) == 0) {
+        return STATUS_OK;
+    }
+    if (usable && source->interpolate == TRUTH_YES) {
+        struct regrid regrid;
+        TRY(check_domain(file, dataset, found, grid));
+        return regrid_create(found->cells, grid->cells, &regrid);
+    }
+    return fail(STATUS_INPUT,
+                "the dataset %s of %s has the shape %s; the grid needs (nz, ny, nx) = (%" PRId64
+                ", %" PRId64 ", %" PRId64 ")%s",
+                found->place.name, found->place.path, text, grid->cells[AXIS_Z],
+                grid->cells[AXIS_Y], grid->cells[AXIS_X],
+                usable && !is_numbers(source) ? "; `interpolate: true` converts it" : "");
+}
+
+static enum status check_type(hid_t dataset, const char *path, const char *name)
+{
+    const hid_t type = H5Dget_type(dataset);
+    const H5T_class_t class = H5Tget_class(type);
+    H5Tclose(type);
+    if (class == H5T_FLOAT || class == H5T_INTEGER) {
+        return STATUS_OK;
+    }
+    return fail(STATUS_INPUT, "the dataset %s of %s does not hold numbers", name, path);
+}
+
+static enum status check_values(const struct box *global, enum precision precision,
+                                const void *values, const char *path, const char *name)
+{
+    const int64_t cells = box_cells(global);
+    for (int64_t c = 0; c < cells; c++) {
+        int64_t at[AXIS_COUNT];
+        const double value = precision_get(precision, values, c);
+        if (!(fabs(value) < LIMIT_K)) {
+            box_cell(global, c, at);
+            return fail(STATUS_INPUT,
+                        "the dataset %s of %s holds %g at [z][y][x] = [%" PRId64 "][%" PRId64
+                        "][%" PRId64 "]; temperatures must be numbers below 1e12 K",
+                        name, path, value, at[AXIS_Z], at[AXIS_Y], at[AXIS_X]);
+        }
+    }
+    return STATUS_OK;
+}
+
+/* What all pieces of a read need. */
+struct reading {
+    const struct found *found;
+    struct regrid regrid;
+    bool same; /* the dataset has the cells of the field */
+    struct field *field;
+    hid_t dataset;
+};
+
+static enum status read_checked(const struct reading *r, const struct box *box,
+                                enum precision precision, void *values)
+{
+    const struct h5_place *place = &r->found->place;
+    TRY(fail_prefix(h5_read_box(r->dataset, box, precision, false, values),
+                    "the dataset %s of %s: ", place->name, place->path));
+    return check_values(box, precision, values, place->path, place->name);
+}
+
+/* In place: doubles to the field's precision. */
+static void narrow(double *values, int64_t count, enum precision precision)
+{
+    for (int64_t c = 0; precision == PRECISION_FLOAT32 && c < count; c++) {
+        const float value = (float)values[c];
+        memcpy((char *)values + (size_t)c * sizeof value, &value, sizeof value);
+    }
+}
+
+/* `values` has the size of the largest piece in the field's precision. */
+static enum status read_piece(const struct reading *r, const struct box *local, void *values)
+{
+    const enum precision precision = r->field->layout.precision;
+    const struct box global = box_shift(local, r->field->placement.offset);
+    if (r->same) {
+        TRY(read_checked(r, &global, precision, values));
+        return field_write(r->field, local, values);
+    }
+    const struct box source = regrid_source(&r->regrid, &global);
+    const size_t cells = (size_t)regrid_buffer_cells(&source, &global);
+    double *old = malloc(cells * sizeof *old);
+    double *new = malloc(cells * sizeof *new);
+    enum status status = STATUS_OK;
+    TRY_GOTO(
+        CHECK_MEMORY(old != NULL && new != NULL, "no memory to read %s", r->found->place.path));
+    TRY_GOTO(read_checked(r, &source, PRECISION_FLOAT64, old));
+    regrid_fill(&r->regrid, &source, &global, old, new);
+    narrow(new, box_cells(&global), precision);
+    TRY_GOTO(field_write(r->field, local, new));
+done:
+    free(new);
+    free(old);
+    return status;
+}
+
+static enum status read_pieces(const struct reading *r, const struct pieces *pieces)
+{
+    const size_t bytes = precision_bytes(r->field->layout.precision);
+    void *values = r->same ? malloc((size_t)pieces->piece_cells * bytes) : NULL;
+    enum status status = STATUS_OK;
+    TRY(CHECK_MEMORY(!r->same || values != NULL, "no memory to read %s", r->found->place.path));
+    for (int64_t p = 0; p < pieces->count; p++) {
+        const struct box local = pieces_box(pieces, p);
+        if (!box_is_empty(&local)) {
+            TRY_GOTO(read_piece(r, &local, values));
+        }
+    }
+done:
+    free(values);
+    return status;
+}
+
+/* The attribute's string, truncated to fit; "" without one. Of fixed or of variable length. */
+static void read_units(hid_t dataset, char *units, size_t bytes)
+{
+    units[0] = '\0';
+    if (H5Aexists(dataset, "units") <= 0) {
+        return;
+    }
+    const hid_t attribute = H5Aopen(dataset, "units", H5P_DEFAULT);
+    const hid_t type = H5Aget_type(attribute);
+    const bool variable = H5Tget_class(type) == H5T_STRING && H5Tis_variable_str(type) > 0;
+    char *text = NULL;
+    if (variable && H5Aread(attribute, type, (void *)&text) >= 0 && text != NULL) {
+        snprintf(units, bytes, "%s", text);
+        H5free_memory(text);
+    }
+    H5Tclose(type);
+    H5Aclose(attribute);
+    if (!variable && h5_get_string(dataset, "units", units, bytes) != STATUS_OK) {
+        fail_clear(); /* not a string */
+        units[0] = '\0';
+    }
+}
+
+/* So that a flux, a time or degrees Celsius are not read as kelvins. The names are UDUNITS'. */
+static enum status check_units(hid_t dataset, const char *path, const char *name)
+{
+    static const char *const kelvins[] = {"",     "K",       "kelvin",   "kelvins",       "Kelvin",
+                                          "degK", "degreeK", "degree_K", "degree_Kelvin", "deg_K"};
+    char units[64];
+    read_units(dataset, units, sizeof units);
+    for (size_t i = 0; i < sizeof kelvins / sizeof kelvins[0]; i++) {
+        if (strcmp(units, kelvins[i]) == 0) {
+            return STATUS_OK;
+        }
+    }
+    return fail(STATUS_INPUT,
+                "the dataset %s of %s has the units \"%s\"; temperatures in K are needed", name,
+                path, units);
+}
+
+static enum status read_mine(struct reading *r, const struct pieces *pieces)
+{
+    struct h5_place place = r->found->place;
+    hid_t file = H5I_INVALID_HID;
+    TRY(h5_open_place(&place, &file, &r->dataset));
+    const enum status status = read_pieces(r, pieces);
+    h5_close(file);
+    return status;
+}
+
+/* The number of the state nearest to `time`, which must be the one meant. */
+static enum status choose(const char *path, const double *times, int64_t count, double time,
+                          int64_t *chosen)
+{
+    const double tolerance = 1e-6; /* a time may be typed with seven digits */
+    *chosen = 0;
+    for (int64_t n = 1; n < count; n++) {
+        *chosen = fabs(times[n] - time) < fabs(times[*chosen] - time) ? n : *chosen;
+    }
+    if (count > 0 && fabs(times[*chosen] - time) <= tolerance * time) {
+        return STATUS_OK;
+    }
+    char nearest[64] = "";
+    if (count > 0) {
+        snprintf(nearest, sizeof nearest, "; the nearest is at t = %.9g s", times[*chosen]);
+    }
+    return fail(STATUS_INPUT, "%s has no state at t = %.9g s%s", path, time, nearest);
+}
+
+static enum status find_state(hid_t file, const struct shape_setting *source, int64_t *number)
+{
+    void *times = NULL;
+    void *steps = NULL;
+    int64_t ntimes = 0;
+    int64_t nsteps = 0;
+    enum status status = STATUS_OK;
+    if (H5Lexists(file, "/snap", H5P_DEFAULT) <= 0) {
+        return fail(STATUS_INPUT, "%s is not a series of snapshots; leave out `time`",
+                    source->path);
+    }
+    TRY_GOTO(h5_get_list(file, "/steps", H5T_NATIVE_INT64, sizeof(int64_t), &steps, &nsteps));
+    TRY_GOTO(h5_get_list(file, "/VTKHDF/Steps/Values", H5T_NATIVE_DOUBLE, sizeof(double), &times,
+                         &ntimes));
+    TRY_GOTO(choose(source->path, times, nsteps < ntimes ? nsteps : ntimes, source->time, number));
+done:
+    free(times);
+    free(steps);
+    return status;
+}
+
+static enum status set_place(const struct shape_setting *source, struct h5_place *place)
+{
+    hid_t file = H5I_INVALID_HID;
+    int64_t number = 0;
+    char name[H5_NAME_BYTES];
+    if (!source->has_time) {
+        return h5_place_set(source->path, source->dataset, place);
+    }
+    TRY(h5_open_plain(source->path, false, &file));
+    const enum status status = find_state(file, source, &number);
+    h5_close(file);
+    TRY(status);
+    if (snprintf(name, sizeof name, "/snap/%" PRId64 "/%s", number, source->dataset) >=
+        (int)sizeof name) {
+        return fail(STATUS_INPUT, "the name %.60s... is too long", source->dataset);
+    }
+    return h5_place_set(source->path, name, place);
+}
+
+/* Find the dataset and check that it fits. */
+static enum status find(const struct shape_setting *source, const struct grid *grid,
+                        struct found *found)
+{
+    hid_t file = H5I_INVALID_HID;
+    hid_t dataset = H5I_INVALID_HID;
+    struct h5_place *place = &found->place;
+    memset(found, 0, sizeof *found);
+    TRY(set_place(source, place));
+    TRY(h5_open_place(place, &file, &dataset));
+    enum status status = STATUS_OK;
+    TRY_GOTO(check_type(dataset, place->path, place->name));
+    TRY_GOTO(check_shape(file, dataset, source, grid, found));
+    TRY_GOTO(check_units(dataset, place->path, place->name));
+done:
+    h5_close(file);
+    return status;
+}
+
+enum status field_file_check(const struct shape_setting *source, const struct grid *grid)
+{
+    struct found found;
+    h5_init();
+    return find(source, grid, &found);
+}
+
+/* Of a piece in new cells, such that neither they nor the old ones need more memory. */
+static int64_t piece_cells(const struct reading *r, enum precision precision)
+{
+    double ratio = (double)(r->same ? precision_bytes(precision) : sizeof(double));
+    for (int a = 0; a < AXIS_COUNT; a++) {
+        ratio *= fmax(1, (double)r->regrid.old[a] / (double)r->regrid.new[a]);
+    }
+    return (int64_t)fmax(1, H5_FIELD_PIECE_BYTES / ratio);
+}
+
+enum status field_file_read(MPI_Comm comm, const struct shape_setting *source, struct field *field,
+                            const struct grid *grid)
+{
+    struct found found;
+    struct reading r = {.found = &found, .field = field};
+    struct pieces pieces;
+    h5_init();
+    const bool first = comm_rank(comm) == 0;
+    TRY(status_agree(comm, first ? find(source, grid, &found) : STATUS_OK));
+    TRY_MPI(MPI_Bcast(&found, (int)sizeof found, MPI_BYTE, 0, comm));
+    TRY(h5_raw_check(comm, found.place.path, found.place.name));
+    r.same = memcmp(found.cells, grid->cells, sizeof found.cells) == 0;
+    TRY(regrid_create(found.cells, grid->cells, &r.regrid));
+    const int64_t limit = piece_cells(&r, field->layout.precision);
+    TRY(pieces_create(comm, field->layout.cells, limit, &pieces));
+    return status_agree(comm, read_mine(&r, &pieces));
+}
+
+enum status field_file_read_box(const struct shape_setting *source, const struct grid *grid,
+                                const struct box *box, float *values)
+{
+    struct found found = {0};
+    const struct h5_place *place = &found.place;
+    hid_t file = H5I_INVALID_HID;
+    hid_t dataset = H5I_INVALID_HID;
+    h5_init();
+    TRY(h5_place_set(source->path, source->dataset, &found.place));
+    TRY(h5_open_place(&found.place, &file, &dataset));
+    enum status status;
+    TRY_GOTO(check_type(dataset, place->path, place->name));
+    TRY_GOTO(check_shape(file, dataset, source, grid, &found));
+    status = fail_prefix(h5_read_box(dataset, box, PRECISION_FLOAT32, false, values),
+                         "the dataset %s of %s: ", place->name, place->path);
+done:
+    h5_close(file);
+    return status;
+}

@@ -1,0 +1,72 @@
+/* The update of one cell: the expression that every backend evaluates.
+ *
+ * Forward Euler on the 7-point Laplacian, T' = T + sum over axes of r (T- - 2 T + T+), with
+ * r = alpha dt / h^2. Explicit fma in a fixed order, with -ffp-contract=off, gives the same bits on
+ * any machine. The difference form keeps a uniform field exactly uniform, and its rounding does not
+ * drift the heat.
+ *
+ * Included by C and by HIP sources. */
+#ifndef ISOTHERM_KERNELS_CELL_HEAT_CELL_H
+#define ISOTHERM_KERNELS_CELL_HEAT_CELL_H
+
+#include <stdint.h>
+
+#ifdef __cplusplus
+#include <cmath>
+#else
+#include <math.h>
+#endif
+
+#include "kernels/cell/inline.h"
+
+/* c: the cell; xm..zp: its six neighbours, K; rx, ry, rz: alpha dt / h^2 per axis. */
+KERNEL_INLINE double heat_cell_float64(double c, double xm, double xp, double ym, double yp,
+                                       double zm, double zp, double rx, double ry, double rz)
+{
+    const double dx = fma(-2.0, c, xm + xp);
+    const double dy = fma(-2.0, c, ym + yp);
+    const double dz = fma(-2.0, c, zm + zp);
+    return fma(rx, dx, fma(ry, dy, fma(rz, dz, c)));
+}
+
+KERNEL_INLINE float heat_cell_float32(float c, float xm, float xp, float ym, float yp, float zm,
+                                      float zp, float rx, float ry, float rz)
+{
+    const float dx = fmaf(-2.0F, c, xm + xp);
+    const float dy = fmaf(-2.0F, c, ym + yp);
+    const float dz = fmaf(-2.0F, c, zm + zp);
+    return fmaf(rx, dx, fmaf(ry, dy, fmaf(rz, dz, c)));
+}
+
+/* The value beyond a boundary face: an affine map of the cell inside it (see
+ * model/medium/boundary.h). */
+KERNEL_INLINE double heat_outside_float64(double inside, double a, double b)
+{
+    return fma(a, inside, b);
+}
+
+KERNEL_INLINE float heat_outside_float32(float inside, float a, float b)
+{
+    return fmaf(a, inside, b);
+}
+
+/* Finaliser of splitmix64 (G. Steele, D. Lea, C. Flood, OOPSLA 2014): a bijection of 64 bits in
+ * which every input bit changes about half of the output bits. */
+KERNEL_INLINE uint64_t heat_mix64(uint64_t x)
+{
+    x ^= x >> 30;
+    x *= UINT64_C(0xbf58476d1ce4e5b9);
+    x ^= x >> 27;
+    x *= UINT64_C(0x94d049bb133111eb);
+    x ^= x >> 31;
+    return x;
+}
+
+/* One cell's term of `field_hash`: `index` is the cell's global index (k ny + j) nx + i, `bits`
+ * the bits of its temperature (float32: zero-extended). The hash is the sum modulo 2^64. */
+KERNEL_INLINE uint64_t heat_cell_hash(uint64_t index, uint64_t bits)
+{
+    return heat_mix64(bits ^ heat_mix64(index + UINT64_C(0x9e3779b97f4a7c15)));
+}
+
+#endif

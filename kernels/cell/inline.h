@@ -1,0 +1,16 @@
+/* Functions that must be inlined, because their arguments are constants in the caller or their
+ * results are vectors. HIP sources include kernels/hip/device/arch.h first, which defines it for
+ * devices. */
+#ifndef ISOTHERM_KERNELS_CELL_INLINE_H
+#define ISOTHERM_KERNELS_CELL_INLINE_H
+
+#ifndef KERNEL_INLINE
+#define KERNEL_INLINE static inline __attribute__((always_inline, unused))
+#endif
+
+/* Before a loop that runs rarely. */
+#ifndef KERNEL_NO_UNROLL
+#define KERNEL_NO_UNROLL
+#endif
+
+#endif

@@ -1,0 +1,44 @@
+/* A moving heat source in one cell: the expression that every backend evaluates. Included by C and
+ * by HIP sources.
+ *
+ * An ellipsoid of density peak exp(-e), in K of the reference heat capacity, with
+ *   e = front or rear u^2 + side v^2 + deep w^2
+ * in coordinates u (front: above 0), v, w about its centre; 0 where e exceeds SOURCE_CUT, and where
+ * `half` is set and w is below 0. */
+#ifndef ISOTHERM_KERNELS_CELL_SOURCE_CELL_H
+#define ISOTHERM_KERNELS_CELL_SOURCE_CELL_H
+
+#include <stdbool.h>
+
+#include "kernels/cell/fixed_exp.h"
+
+/* exp(-16) = 1.1e-7 of the peak; less than 1e-6 of the power lies beyond. */
+#define SOURCE_CUT 16.0
+
+struct source_shape {
+    double start[3];   /* m, per axis: the centre of global cell 0 less half a cell, seen from the
+                          centre of the source */
+    double spacing[3]; /* m */
+    double turn[3][3]; /* of (u, v, w): unit vectors */
+    double front, rear, side, deep; /* 1/m^2 */
+    double peak_front, peak_rear;   /* K */
+    bool half;
+};
+
+/* i, j, k: global indices of the cell. */
+KERNEL_INLINE double source_cell(const struct source_shape *s, double i, double j, double k)
+{
+    const double x = fma(i + 0.5, s->spacing[0], s->start[0]);
+    const double y = fma(j + 0.5, s->spacing[1], s->start[1]);
+    const double z = fma(k + 0.5, s->spacing[2], s->start[2]);
+    const double u = fma(s->turn[0][0], x, fma(s->turn[0][1], y, s->turn[0][2] * z));
+    const double v = fma(s->turn[1][0], x, fma(s->turn[1][1], y, s->turn[1][2] * z));
+    const double w = fma(s->turn[2][0], x, fma(s->turn[2][1], y, s->turn[2][2] * z));
+    const bool front = u > 0;
+    const double e = fma((front ? s->front : s->rear) * u, u, fma(s->side * v, v, s->deep * w * w));
+    const bool none = e > SOURCE_CUT || (s->half && w < 0);
+    const double heat = (front ? s->peak_front : s->peak_rear) * fixed_exp(none ? 0 : -e);
+    return none ? 0 : heat; /* no branch, so that loops vectorize */
+}
+
+#endif

@@ -1,0 +1,290 @@
+#include "model/field/field.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "model/field/derived.h"
+#include "model/space/grid.h"
+#include "model/space/paint.h"
+
+/* Large enough for copies at full speed, small compared with large fields. */
+enum { STAGE_BYTES = 32 << 20 };
+
+enum status field_layout(const struct backend *backend, const struct decomp *decomp, int rank,
+                         enum precision precision, struct layout *layout)
+{
+    const struct box owned = decomp_owned(decomp, rank);
+    int64_t cells[AXIS_COUNT];
+    int halo[AXIS_COUNT];
+    for (int axis = 0; axis < AXIS_COUNT; axis++) {
+        cells[axis] = box_extent(&owned, (enum axis)axis);
+        halo[axis] = decomp_exchanges(decomp, (enum axis)axis) ? decomp->halo_width : 0;
+    }
+    TRY(layout_create(cells, halo, precision, layout));
+    if (backend_has(backend, BACKEND_ALONG_ROWS)) {
+        layout_close_rows(layout);
+    }
+    return STATUS_OK;
+}
+
+static enum status plan_memory(const struct backend *backend, const struct decomp *decomp, int rank,
+                               enum precision precision, struct layout *layout, size_t *stage_bytes)
+{
+    TRY(field_layout(backend, decomp, rank, precision, layout));
+    const int64_t *cells = layout->cells;
+    /* a row in float64 must fit: derived fields use the stage, too */
+    const size_t row = (size_t)cells[AXIS_X] * sizeof(double);
+    const size_t all = row * (size_t)cells[AXIS_Y] * (size_t)cells[AXIS_Z];
+    const size_t most = row > STAGE_BYTES ? row : STAGE_BYTES;
+    *stage_bytes = all > most ? most : all > row ? all : row;
+    return STATUS_OK;
+}
+
+enum status field_bytes(const struct backend *backend, const struct decomp *decomp, int rank,
+                        enum precision precision, uint64_t *bytes)
+{
+    struct layout layout;
+    size_t stage_bytes = 0;
+    TRY(plan_memory(backend, decomp, rank, precision, &layout, &stage_bytes));
+    *bytes = 2 * (uint64_t)layout_bytes(&layout) + stage_bytes;
+    return STATUS_OK;
+}
+
+enum status field_create(const struct backend *backend, struct device *device, struct queue *queue,
+                         const struct decomp *decomp, int rank, enum precision precision,
+                         struct field **field)
+{
+    *field = NULL;
+    struct field *built = calloc(1, sizeof *built);
+    if (built == NULL) {
+        return fail(STATUS_MEMORY, "no memory for a field's description");
+    }
+    built->backend = backend;
+    built->device = device;
+    built->queue = queue;
+    const struct box owned = decomp_owned(decomp, rank);
+    for (int axis = 0; axis < AXIS_COUNT; axis++) {
+        built->placement.global_cells[axis] = decomp->global_cells[axis];
+        built->placement.offset[axis] = owned.lo[axis];
+    }
+    enum status status = STATUS_OK;
+    TRY_GOTO(plan_memory(backend, decomp, rank, precision, &built->layout, &built->stage_bytes));
+    const size_t bytes = layout_bytes(&built->layout);
+    TRY_GOTO(backend->runtime->memory_alloc(device, bytes, &built->d_now));
+    TRY_GOTO(backend->runtime->memory_alloc(device, bytes, &built->d_next));
+    TRY_GOTO(backend->runtime->memory_alloc(device, built->stage_bytes, &built->d_stage));
+    TRY_GOTO(backend->runtime->pinned_alloc(device, built->stage_bytes, &built->h_stage));
+    *field = built;
+    return STATUS_OK;
+done:
+    field_destroy(built);
+    return status;
+}
+
+void field_destroy(struct field *field)
+{
+    if (field == NULL) {
+        return;
+    }
+    derived_destroy(field->derived);
+    field->backend->runtime->pinned_free(field->device, field->h_stage);
+    field->backend->runtime->memory_free(field->device, field->d_stage);
+    field->backend->runtime->memory_free(field->device, field->d_next);
+    field->backend->runtime->memory_free(field->device, field->d_now);
+    free(field);
+}
+
+/* The next piece of `box` that fits the stage, in the precision of a layout (box_next). */
+static bool next_piece(const struct field *field, const struct layout *layout,
+                       const struct box *box, struct box *piece)
+{
+    return box_next(box, (int64_t)(field->stage_bytes / precision_bytes(layout->precision)), piece);
+}
+
+static size_t piece_bytes(const struct field *field, const struct box *piece)
+{
+    return (size_t)box_cells(piece) * precision_bytes(field->layout.precision);
+}
+
+/* Field to h_stage. Blocks. */
+static enum status stage_in(struct field *field, const void *d_from, const struct box *piece)
+{
+    const struct backend *backend = field->backend;
+    TRY(backend->operations->pack(field->queue, &field->layout, d_from, piece, field->d_stage));
+    TRY(backend->runtime->copy_to_host(field->queue, field->h_stage, field->d_stage,
+                                       piece_bytes(field, piece)));
+    return backend->runtime->queue_wait(field->queue);
+}
+
+/* h_stage to d_to. Blocks: h_stage may be overwritten at once. */
+static enum status stage_out(struct field *field, const struct layout *layout,
+                             const struct box *piece, void *d_to)
+{
+    const struct backend *backend = field->backend;
+    TRY(backend->runtime->copy_to_device(field->queue, field->d_stage, field->h_stage,
+                                         (size_t)box_cells(piece) *
+                                             precision_bytes(layout->precision)));
+    TRY(backend->operations->unpack(field->queue, layout, field->d_stage, piece, d_to));
+    return backend->runtime->queue_wait(field->queue);
+}
+
+static enum status read_from(struct field *field, const void *d_from, const struct box *box,
+                             void *h_values)
+{
+    char *to = h_values;
+    struct box piece = box_before(box);
+    if (backend_has(field->backend, BACKEND_HOST_POINTERS) && !box_is_empty(box)) {
+        /* one copy instead of three */
+        TRY(field->backend->operations->pack(field->queue, &field->layout, d_from, box, h_values));
+        return field->backend->runtime->queue_wait(field->queue);
+    }
+    while (next_piece(field, &field->layout, box, &piece)) {
+        TRY(stage_in(field, d_from, &piece));
+        memcpy(to, field->h_stage, piece_bytes(field, &piece));
+        to += piece_bytes(field, &piece);
+    }
+    return STATUS_OK;
+}
+
+enum status field_read(struct field *field, const struct box *box, void *h_values)
+{
+    return read_from(field, field_temperature(field), box, h_values);
+}
+
+enum status field_read_now(struct field *field, const struct box *box, void *h_values)
+{
+    return read_from(field, field->d_now, box, h_values);
+}
+
+static enum status write_to(struct field *field, const struct layout *layout, const struct box *box,
+                            const void *h_values, void *d_to)
+{
+    const char *from = h_values;
+    struct box piece = box_before(box);
+    while (next_piece(field, layout, box, &piece)) {
+        const size_t bytes = (size_t)box_cells(&piece) * precision_bytes(layout->precision);
+        memcpy(field->h_stage, from, bytes);
+        TRY(stage_out(field, layout, &piece, d_to));
+        from += bytes;
+    }
+    return STATUS_OK;
+}
+
+enum status field_write(struct field *field, const struct box *box, const void *h_values)
+{
+    return write_to(field, &field->layout, box, h_values, field->d_now);
+}
+
+enum status field_write_derived(struct field *field, enum derived_kind kind, const double *h_values)
+{
+    const struct derived *derived = field->derived;
+    const struct box owned = layout_owned(&derived->layout);
+    return write_to(field, &derived->layout, &owned, h_values, derived->d_values[kind]);
+}
+
+/* Pieces in the stage whose sums are queued. */
+struct pending {
+    size_t used; /* bytes of the stage */
+    int count;
+    struct {
+        struct exact_sum *total;
+        struct field_summary sums[2];
+    } piece[FACE_COUNT];
+};
+
+/* Queued. Sum `n` elements of d_stage from element `first` on, as rows and what is left; the sums
+ * are valid after queue_wait. */
+static enum status sum_stage(struct field *field, int64_t first, int64_t n,
+                             struct field_summary sums[2])
+{
+    enum { ROW = 512 };
+    const int64_t rest = n % ROW;
+    const struct operations *operations = field->backend->operations;
+    struct layout rows = {.precision = field->layout.precision,
+                          .cells = {ROW, n / ROW, 1},
+                          .origin = first,
+                          .pitch_y = ROW,
+                          .pitch_z = n,
+                          .elements = first + n};
+    memset(sums, 0, 2 * sizeof *sums);
+    if (n >= ROW) {
+        TRY(operations->summarise(field->queue, &rows, &field->placement, NULL, field->d_stage,
+                                  &sums[0]));
+    }
+    rows.cells[AXIS_X] = rest;
+    rows.cells[AXIS_Y] = 1;
+    rows.origin = first + n - rest;
+    return rest == 0 ? STATUS_OK
+                     : operations->summarise(field->queue, &rows, &field->placement, NULL,
+                                             field->d_stage, &sums[1]);
+}
+
+static enum status finish_sums(struct field *field, struct pending *pending)
+{
+    TRY(field->backend->runtime->queue_wait(field->queue));
+    for (int p = 0; p < pending->count; p++) {
+        exact_sum_add(pending->piece[p].total, &pending->piece[p].sums[0].sum);
+        exact_sum_add(pending->piece[p].total, &pending->piece[p].sums[1].sum);
+    }
+    *pending = (struct pending){.used = 0};
+    return STATUS_OK;
+}
+
+static enum status queue_sum(struct field *field, const struct box *piece, struct exact_sum *total,
+                             struct pending *pending)
+{
+    const size_t unit = LAYOUT_ALIGN_BYTES;
+    if (pending->count == FACE_COUNT ||
+        pending->used + piece_bytes(field, piece) > field->stage_bytes) {
+        TRY(finish_sums(field, pending));
+    }
+    char *to = (char *)field->d_stage + pending->used;
+    TRY(field->backend->operations->pack(field->queue, &field->layout, field_temperature(field),
+                                         piece, to));
+    pending->piece[pending->count].total = total;
+    TRY(sum_stage(field, (int64_t)(pending->used / precision_bytes(field->layout.precision)),
+                  box_cells(piece), pending->piece[pending->count].sums));
+    pending->used += (piece_bytes(field, piece) + unit - 1) / unit * unit;
+    pending->count++;
+    return STATUS_OK;
+}
+
+enum status field_sums(struct field *field, const struct box *boxes, int nboxes,
+                       struct exact_sum *sums)
+{
+    struct pending pending = {.used = 0};
+    for (int b = 0; b < nboxes; b++) {
+        struct box piece = box_before(&boxes[b]);
+        sums[b] = (struct exact_sum){{0}};
+        while (next_piece(field, &field->layout, &boxes[b], &piece)) {
+            TRY(queue_sum(field, &piece, &sums[b], &pending));
+        }
+    }
+    return finish_sums(field, &pending);
+}
+
+enum status field_paint(struct field *field, const struct grid *grid,
+                        const struct shape_setting *shape, int points)
+{
+    const int64_t *offset = field->placement.offset;
+    const struct box owned = layout_owned(&field->layout);
+    const struct box global = box_shift(&owned, offset);
+    struct brush brush;
+    enum status status = STATUS_OK;
+    TRY_GOTO(brush_begin(&brush, grid, shape, box_cells(&owned), points));
+    const struct box bounds = brush_bounds(&brush, &global);
+    const struct box local =
+        box_shift(&bounds, (const int64_t[]){-offset[AXIS_X], -offset[AXIS_Y], -offset[AXIS_Z]});
+    struct box piece = box_before(&local);
+    while (next_piece(field, &field->layout, &local, &piece)) {
+        const struct box cells = box_shift(&piece, offset);
+        if (shape_is_partial(shape)) {
+            TRY_GOTO(stage_in(field, field->d_now, &piece));
+        }
+        TRY_GOTO(brush_paint(&brush, &cells, field->layout.precision, field->h_stage));
+        TRY_GOTO(stage_out(field, &field->layout, &piece, field->d_now));
+    }
+done:
+    brush_end(&brush);
+    return status;
+}

@@ -1,0 +1,81 @@
+/* The temperature on one rank: two buffers in device memory that alternate. Where properties depend
+ * on temperature, the enthalpy of kernels/cell/nonlinear_cell.h; then outputs read the temperature.
+ */
+#ifndef ISOTHERM_MODEL_FIELD_FIELD_H
+#define ISOTHERM_MODEL_FIELD_FIELD_H
+
+#include "config/settings.h"
+#include "kernels/backend.h"
+#include "model/space/decomp.h"
+
+struct field {
+    const struct backend *backend; /* borrowed, as are device and queue */
+    struct device *device;
+    struct queue *queue; /* used by field_read and field_write */
+    struct layout layout;
+    struct placement placement;
+    void *d_now;   /* the complete current state */
+    void *d_next;  /* to be overwritten */
+    void *d_shown; /* of an enthalpy: its temperatures, in d_next until the next step; else NULL */
+    void *d_stage; /* staging buffer in device memory ... */
+    void *h_stage; /* ... and in pinned host memory, stage_bytes each */
+    size_t stage_bytes;
+    struct derived *derived; /* owned; NULL when no output uses any */
+};
+
+/* Allocate; all values start as NaN, halo included. Halo layers exist only on axes where they are
+ * exchanged. STATUS_MEMORY with the sizes when it does not fit. Not collective. */
+enum status field_create(const struct backend *backend, struct device *device, struct queue *queue,
+                         const struct decomp *decomp, int rank, enum precision precision,
+                         struct field **field) MUST_CHECK;
+void field_destroy(struct field *field); /* takes NULL */
+
+/* The layout of the field on this rank. STATUS_INPUT as layout_create. */
+enum status field_layout(const struct backend *backend, const struct decomp *decomp, int rank,
+                         enum precision precision, struct layout *layout) MUST_CHECK;
+
+/* Device memory in bytes that field_create needs on this rank. */
+enum status field_bytes(const struct backend *backend, const struct decomp *decomp, int rank,
+                        enum precision precision, uint64_t *bytes) MUST_CHECK;
+
+static inline void field_swap(struct field *field)
+{
+    void *now = field->d_now;
+    field->d_now = field->d_next;
+    field->d_next = now;
+    field->d_shown = NULL;
+}
+
+/* The temperatures of the current step, for outputs. */
+static inline const void *field_temperature(const struct field *field)
+{
+    return field->d_shown != NULL ? field->d_shown : field->d_now;
+}
+
+/* Copy a box of owned cells (local indices) of the current step between the device and a contiguous
+ * host buffer [z][y][x] in the precision of the field. Blocks until done. Large boxes are copied in
+ * pieces through the staging buffers. field_read gives temperatures, the others are of d_now. */
+enum status field_read(struct field *field, const struct box *box, void *h_values) MUST_CHECK;
+enum status field_read_now(struct field *field, const struct box *box, void *h_values) MUST_CHECK;
+enum status field_write(struct field *field, const struct box *box,
+                        const void *h_values) MUST_CHECK;
+/* All owned cells of a derived field, [z][y][x], likewise. */
+enum status field_write_derived(struct field *field, enum derived_kind kind,
+                                const double *h_values) MUST_CHECK;
+
+/* The exact sums of boxes of owned cells (local indices) of the current step, K, on the device.
+ * Blocks until done, where the stage has room once. For a few layers of cells: they are copied to
+ * the stage. */
+enum status field_sums(struct field *field, const struct box *boxes, int nboxes,
+                       struct exact_sum *sums) MUST_CHECK;
+
+struct grid;
+struct shape_setting;
+
+/* Set the cells of an initial shape (all kinds but INITIAL_FILE) in the current step, with all
+ * OpenMP threads; the same bits for any number. `points`: see brush_begin. STATUS_INPUT, naming
+ * the first cell in [z][y][x] order, when a formula gives no valid temperature. */
+enum status field_paint(struct field *field, const struct grid *grid,
+                        const struct shape_setting *shape, int points) MUST_CHECK;
+
+#endif

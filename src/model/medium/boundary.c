@@ -1,0 +1,336 @@
+#include "model/medium/boundary.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+/* The largest magnitude of a heat transfer coefficient, as in the schema. */
+static const double MOST_COEFFICIENT = 1e30;
+
+static const char *const number_names[BOUNDARY_NUMBERS] = {
+    [BOUNDARY_VALUE] = "value",
+    [BOUNDARY_COEFFICIENT] = "coefficient",
+    [BOUNDARY_AMBIENT] = "ambient",
+    [BOUNDARY_SURROUNDINGS] = "surroundings",
+};
+
+const char *boundary_key(enum face face, int patch, const char *name, char key[BOUNDARY_KEY_BYTES])
+{
+    char entry[32] = "";
+    if (patch > 0) {
+        snprintf(entry, sizeof entry, ".patches[%d]", patch - 1);
+    }
+    snprintf(key, BOUNDARY_KEY_BYTES, "boundary.%s%s%s%s", face_name(face), entry,
+             name[0] != '\0' ? "." : "", name);
+    return key;
+}
+
+static enum status create_condition(const struct settings *settings,
+                                    const struct boundary_setting *setting, enum face face,
+                                    int patch, struct boundary_condition *condition)
+{
+    static const char *const variables[] = {"t"};
+    condition->setting = *setting;
+    condition->name = patch > 0 ? settings->boundary[face].patches[patch - 1].name : NULL;
+    for (int n = 0; n < BOUNDARY_NUMBERS; n++) {
+        const char *formula = setting->number[n].formula;
+        const enum status status =
+            formula != NULL ? expression_create(formula, variables, 1, &condition->expression[n])
+                            : STATUS_OK;
+        if (status == STATUS_INPUT) {
+            char key[BOUNDARY_KEY_BYTES];
+            return settings_fail(settings, boundary_key(face, patch, number_names[n], key), "%s",
+                                 fail_message());
+        }
+        TRY(status);
+    }
+    return STATUS_OK;
+}
+
+static enum status create_face(const struct settings *settings, enum face face,
+                               struct boundary *boundary)
+{
+    const struct boundary_setting *setting = &settings->boundary[face];
+    const int nconditions = 1 + setting->npatches;
+    boundary->face[face] = calloc((size_t)nconditions, sizeof *boundary->face[face]);
+    TRY(CHECK_MEMORY(boundary->face[face] != NULL, "no memory for the boundary conditions"));
+    boundary->nconditions[face] = nconditions;
+    TRY(create_condition(settings, setting, face, 0, &boundary->face[face][0]));
+    for (int p = 1; p < nconditions; p++) {
+        TRY(create_condition(settings, &setting->patches[p - 1].condition, face, p,
+                             &boundary->face[face][p]));
+    }
+    return STATUS_OK;
+}
+
+enum status boundary_create(const struct settings *settings, struct boundary *boundary)
+{
+    struct boundary built = {0};
+    enum status status = STATUS_OK;
+    for (int f = 0; f < FACE_COUNT; f++) {
+        const enum face face = (enum face)f;
+        if (settings->boundary[f].kind == BOUNDARY_PERIODIC) {
+            built.periodic[face_axis(face)] = true;
+        }
+        TRY_GOTO(create_face(settings, face, &built));
+    }
+    *boundary = built;
+    return STATUS_OK;
+done:
+    boundary_destroy(&built);
+    return status;
+}
+
+void boundary_destroy(struct boundary *boundary)
+{
+    for (int f = 0; boundary != NULL && f < FACE_COUNT; f++) {
+        for (int i = 0; i < boundary->nconditions[f] * BOUNDARY_NUMBERS; i++) {
+            expression_destroy(
+                boundary->face[f][i / BOUNDARY_NUMBERS].expression[i % BOUNDARY_NUMBERS]);
+        }
+        free(boundary->face[f]);
+        boundary->face[f] = NULL;
+        boundary->nconditions[f] = 0;
+    }
+}
+
+int boundary_most_conditions(const struct boundary *boundary)
+{
+    int most = 1;
+    for (int f = 0; f < FACE_COUNT; f++) {
+        most = boundary->nconditions[f] > most ? boundary->nconditions[f] : most;
+    }
+    return most;
+}
+
+bool boundary_next_named(const struct boundary *boundary, int *face, int *patch)
+{
+    for (++*patch; *face < FACE_COUNT; ++*face, *patch = 1) {
+        for (; *patch < boundary->nconditions[*face]; ++*patch) {
+            if (boundary->face[*face][*patch].name != NULL) {
+                return true;
+            }
+        }
+    }
+    return false;
+}
+
+bool boundary_varies(const struct boundary *boundary)
+{
+    for (int f = 0; f < FACE_COUNT; f++) {
+        for (int i = 0; i < boundary->nconditions[f] * BOUNDARY_NUMBERS; i++) {
+            const struct boundary_condition *condition = &boundary->face[f][i / BOUNDARY_NUMBERS];
+            if (condition->expression[i % BOUNDARY_NUMBERS] != NULL) {
+                return true;
+            }
+        }
+    }
+    return false;
+}
+
+/* The flux that does not depend on the temperature of the face, W/m^2. */
+static double constant_flux(const struct boundary_state *now)
+{
+    return now->kind == BOUNDARY_FLUX ? now->number[BOUNDARY_VALUE] : 0;
+}
+
+/* That and the ambient's share of convection. */
+static double inward(const struct boundary_state *now, double radiated)
+{
+    const double around = now->number[BOUNDARY_SURROUNDINGS];
+    return constant_flux(now) + now->number[BOUNDARY_COEFFICIENT] * now->number[BOUNDARY_AMBIENT] +
+           radiated * (around * around) * (around * around);
+}
+
+struct face_closure boundary_close(const struct boundary_state *now, double k, double h)
+{
+    const double half = h / (2 * k);
+    const double coefficient = now->number[BOUNDARY_COEFFICIENT];
+    const double radiated = now->emissivity * STEFAN_BOLTZMANN;
+    if (now->emissivity > 0) {
+        return (struct face_closure){
+            .a = 1 + coefficient * half,
+            .b = inward(now, radiated) * half,
+            .e = radiated * half,
+        };
+    }
+    if (now->kind == BOUNDARY_TEMPERATURE) {
+        return (struct face_closure){.a = -1, .b = 2 * now->number[BOUNDARY_VALUE]};
+    }
+    const double film = coefficient * h;
+    return (struct face_closure){
+        .a = (2 * k - film) / (2 * k + film),
+        .b = 2 * (film * now->number[BOUNDARY_AMBIENT] + constant_flux(now) * h) / (2 * k + film),
+    };
+}
+
+struct face_exchange boundary_exchange(const struct boundary_state *now)
+{
+    const double radiated = now->emissivity * STEFAN_BOLTZMANN;
+    if (now->kind == BOUNDARY_TEMPERATURE) {
+        return (struct face_exchange){.s0 = now->number[BOUNDARY_VALUE], .s1 = 1, .fixed = true};
+    }
+    return (struct face_exchange){
+        .s0 = inward(now, radiated),
+        .s1 = now->number[BOUNDARY_COEFFICIENT],
+        .s4 = radiated,
+    };
+}
+
+/* --- values that are not valid --------------------------------------------------------------- */
+
+/* The value `found` of a formula at time t. */
+static enum status check_formula(const struct boundary_setting *setting,
+                                 enum boundary_number number, double t, double found)
+{
+    const char *formula = setting->number[number].formula;
+    const double shown = isnan(found) ? NAN : found; /* without its sign */
+    if (number == BOUNDARY_COEFFICIENT) {
+        return found >= 0 && found <= MOST_COEFFICIENT
+                   ? STATUS_OK
+                   : fail(STATUS_NUMERICS,
+                          "\"%.200s\" gives %g W/(m^2 K) at t = %.9g s; a heat transfer "
+                          "coefficient must be finite and not negative",
+                          formula, shown, t);
+    }
+    if (setting->kind == BOUNDARY_FLUX) {
+        return isfinite(found) ? STATUS_OK
+                               : fail(STATUS_NUMERICS,
+                                      "\"%.200s\" gives %g W/m^2 at t = %.9g s; a heat flux must "
+                                      "be finite",
+                                      formula, shown, t);
+    }
+    if (!(fabs(found) < EXACT_SUM_LIMIT / 2)) {
+        return fail(STATUS_NUMERICS,
+                    "\"%.200s\" gives %g K at t = %.9g s; a temperature must be finite and below "
+                    "%.3g K in magnitude",
+                    formula, shown, t, EXACT_SUM_LIMIT / 2);
+    }
+    if (found < BELOW_ZERO && !setting->may_be_negative) {
+        char text[BELOW_ZERO_TEXT];
+        return fail(STATUS_NUMERICS, "\"%.200s\" at t = %.9g s: %s", formula, t,
+                    settings_below_zero(found, text));
+    }
+    return STATUS_OK;
+}
+
+/* b is within the limit of the ledger's exact sums; *number: which one is to blame. */
+static enum status check_closure(const struct boundary_state *now, struct face_closure closure,
+                                 enum boundary_number *number)
+{
+    const bool ambient = now->kind == BOUNDARY_CONVECTION || now->kind == BOUNDARY_RADIATION;
+    *number = ambient ? BOUNDARY_AMBIENT : BOUNDARY_VALUE;
+    if (isfinite(closure.a) && fabs(closure.b) < EXACT_SUM_LIMIT) {
+        return STATUS_OK;
+    }
+    if (now->emissivity > 0) {
+        return fail(STATUS_NUMERICS,
+                    "a face that radiates to %g K cannot be solved for on this grid; give a lower "
+                    "temperature, or a finer grid",
+                    now->number[BOUNDARY_SURROUNDINGS]);
+    }
+    if (now->kind == BOUNDARY_FLUX) {
+        return fail(STATUS_NUMERICS,
+                    "this flux (%g W/m^2) changes the temperature by %g K within one cell; give "
+                    "one that changes it by less than %.3g K, or a finer grid",
+                    now->number[*number], closure.b, EXACT_SUM_LIMIT);
+    }
+    return fail(STATUS_NUMERICS,
+                "this temperature (%g K) is too far from 0; give one below %.3g K in magnitude",
+                now->number[*number], EXACT_SUM_LIMIT / 2);
+}
+
+static enum status evaluate(const struct boundary_condition *condition, double least_k, double h,
+                            double t, struct boundary_state *now, enum boundary_number *number)
+{
+    const struct boundary_setting *setting = &condition->setting;
+    *now = (struct boundary_state){.kind = setting->kind};
+    now->emissivity = boundary_radiates(setting) ? setting->emissivity : 0;
+    for (int n = 0; n < BOUNDARY_NUMBERS; n++) {
+        *number = (enum boundary_number)n;
+        now->number[n] = setting->number[n].value;
+        if (condition->expression[n] != NULL) {
+            now->number[n] = expression_evaluate(condition->expression[n], &t);
+            TRY(check_formula(setting, *number, t, now->number[n]));
+        }
+    }
+    if (!setting->has_surroundings) {
+        now->number[BOUNDARY_SURROUNDINGS] = now->number[BOUNDARY_AMBIENT];
+    }
+    /* the worst class: that of the smallest conductivity */
+    return check_closure(now, boundary_close(now, least_k, h), number);
+}
+
+static enum status evaluate_face(const struct boundary *boundary, const struct grid *grid,
+                                 const struct medium *medium, enum face face, int patch, double t,
+                                 struct boundary_state *now, enum boundary_number *number)
+{
+    const enum axis axis = face_axis(face);
+    if (!grid->used[axis]) {
+        *now = (struct boundary_state){.kind = BOUNDARY_UNUSED};
+        return STATUS_OK;
+    }
+    return evaluate(&boundary->face[face][patch], medium_least_conductivity(medium, axis),
+                    grid->spacing[axis], t, now, number);
+}
+
+/* --- the closures ---------------------------------------------------------------------------- */
+
+enum status boundary_evaluate(const struct boundary *boundary, const struct grid *grid,
+                              const struct medium *medium, enum face face, int patch, double t,
+                              struct boundary_state *now)
+{
+    enum boundary_number number = BOUNDARY_VALUE;
+    char key[BOUNDARY_KEY_BYTES];
+    const enum status status = evaluate_face(boundary, grid, medium, face, patch, t, now, &number);
+    return status == STATUS_OK
+               ? status
+               : fail_prefix(status, "%s: ", boundary_key(face, patch, number_names[number], key));
+}
+
+static enum status check_face(const struct settings *settings, const struct boundary *boundary,
+                              const struct grid *grid, const struct medium *medium, enum face face)
+{
+    for (int p = 0; p < boundary->nconditions[face]; p++) {
+        struct boundary_state now;
+        enum boundary_number number = BOUNDARY_VALUE;
+        char key[BOUNDARY_KEY_BYTES];
+        if (evaluate_face(boundary, grid, medium, face, p, 0, &now, &number) != STATUS_OK) {
+            return settings_fail(settings, boundary_key(face, p, number_names[number], key), "%s",
+                                 fail_message());
+        }
+    }
+    return STATUS_OK;
+}
+
+enum status boundary_check(const struct settings *settings, const struct boundary *boundary,
+                           const struct grid *grid, const struct medium *medium)
+{
+    for (int f = 0; f < FACE_COUNT; f++) {
+        TRY(check_face(settings, boundary, grid, medium, (enum face)f));
+    }
+    return STATUS_OK;
+}
+
+enum status boundary_closure(const struct boundary *boundary, const struct grid *grid,
+                             const struct medium *medium, enum precision precision, double t,
+                             struct closure *closure)
+{
+    struct closure built;
+    for (int f = 0; f < FACE_COUNT; f++) {
+        const enum face face = (enum face)f;
+        const enum axis axis = face_axis(face);
+        struct boundary_state now;
+        /* the last one is that of the face: formulas of patches fail here too */
+        for (int p = boundary->nconditions[f] - 1; p >= 0; p--) {
+            TRY(boundary_evaluate(boundary, grid, medium, face, p, t, &now));
+        }
+        const struct face_closure found =
+            boundary_close(&now, medium_conductivity(medium, axis, 0), grid->spacing[axis]);
+        built.closed[f] = now.kind != BOUNDARY_PERIODIC;
+        built.a[f] = precision_round(precision, found.a);
+        built.b[f] = precision_round(precision, found.b);
+    }
+    *closure = built;
+    return STATUS_OK;
+}

@@ -1,0 +1,116 @@
+/* Boundary conditions as closures: the value beyond a face from the one inside. */
+#ifndef ISOTHERM_MODEL_MEDIUM_BOUNDARY_H
+#define ISOTHERM_MODEL_MEDIUM_BOUNDARY_H
+
+#include <math.h>
+
+#include "base/box.h"
+#include "config/expression.h"
+#include "kernels/backend.h"
+#include "model/medium/medium.h"
+#include "model/space/grid.h"
+
+struct boundary_condition {
+    struct boundary_setting setting;                 /* borrows strings of the settings */
+    struct expression *expression[BOUNDARY_NUMBERS]; /* of t; NULL for a number */
+    const char *name;                                /* of a named patch, or NULL; borrowed */
+    int64_t cells; /* of the face that have this condition; set by patch_survey_apply */
+};
+
+struct boundary {
+    struct boundary_condition *face[FACE_COUNT]; /* of the face, then of its patches */
+    int nconditions[FACE_COUNT];                 /* at least 1 */
+    bool periodic[AXIS_COUNT];
+};
+
+/* "boundary.z_max.patches[1].NAME": a key of condition `patch` of a face; 0 is the face's own. */
+enum { BOUNDARY_KEY_BYTES = 80 };
+const char *boundary_key(enum face face, int patch, const char *name, char key[BOUNDARY_KEY_BYTES]);
+
+/* The largest number of conditions of a face. */
+int boundary_most_conditions(const struct boundary *boundary);
+
+enum status boundary_create(const struct settings *settings, struct boundary *boundary) MUST_CHECK;
+void boundary_destroy(struct boundary *boundary);
+
+/* The next named patch, in the order of faces and their patches; false after the last. Starts after
+ * face 0, patch 0. */
+bool boundary_next_named(const struct boundary *boundary, int *face, int *patch);
+
+/* Does any condition vary in time? */
+bool boundary_varies(const struct boundary *boundary);
+
+/* A condition at one time. */
+struct boundary_state {
+    enum boundary_kind kind;
+    double number[BOUNDARY_NUMBERS]; /* in the units of the settings; 0: not used */
+    double emissivity;               /* 0: does not radiate */
+};
+
+/* Condition `patch` of `face` at time t. STATUS_NUMERICS, with the key, when a formula gives no
+ * valid value. */
+enum status boundary_evaluate(const struct boundary *boundary, const struct grid *grid,
+                              const struct medium *medium, enum face face, int patch, double t,
+                              struct boundary_state *now) MUST_CHECK;
+
+/* The Stefan-Boltzmann constant, W/(m^2 K^4); CODATA 2018, exact. */
+#define STEFAN_BOLTZMANN 5.670374419e-8
+
+/* outside = a inside + b (docs/numerics.md), unrounded, where the cells inside have the
+ * conductivity k, W/(m K), and the extent h, m, across the face:
+ *   temperature Tb:            a = -1, b = 2 Tb
+ *   flux q, convection hc, Ta: a = (2k - hc h) / (2k + hc h), b = 2 (hc h Ta + q h) / (2k + hc h)
+ *   periodic, unused:          q = 0, hc = 0
+ * With radiation outside = 2 F - inside, with the temperature F of the face from
+ * a F + e F^4 = inside + b; hc = 0 without convection:
+ *   a = 1 + hc h / (2k), b = (hc Ta + eps sigma Ts^4) h / (2k), e = eps sigma h / (2k) */
+struct face_closure {
+    double a;
+    double b; /* K */
+    double e; /* 1/K^3; 0: does not radiate */
+};
+struct face_closure boundary_close(const struct boundary_state *now, double k, double h);
+
+/* The same for any conductivity: the inward flow at a face of temperature F, W/m^2, is
+ * s0 - s1 F - s4 F^4; or F is s0 / s1, where it is fixed. */
+struct face_exchange {
+    double s0, s1, s4;
+    bool fixed;
+};
+struct face_exchange boundary_exchange(const struct boundary_state *now);
+
+/* The closure of every face. Periodic faces: closed = false. Rounded to `precision`, so that the
+ * ledger uses the kernel's values. */
+struct closure {
+    bool closed[FACE_COUNT];
+    double a[FACE_COUNT];
+    double b[FACE_COUNT]; /* K */
+};
+
+/* With classes: a and b of class 0 outside patches, which alone do not close a face that radiates.
+ * Fails as
+ * boundary_evaluate. */
+enum status boundary_closure(const struct boundary *boundary, const struct grid *grid,
+                             const struct medium *medium, enum precision precision, double t,
+                             struct closure *closure) MUST_CHECK;
+
+/* The temperature at a closed face, K: the mean of inside and outside. So it is the given one,
+ * exactly, where a = -1. */
+static inline double closure_face_temperature(const struct closure *closure, enum face face,
+                                              double inside)
+{
+    return 0.5 * fma(1 + closure->a[face], inside, closure->b[face]);
+}
+
+/* Does that temperature not depend on the cell inside? */
+static inline bool closure_is_prescribed(const struct closure *closure, enum face face)
+{
+    return closure->a[face] == -1;
+}
+
+/* Evaluate the closures at t = 0 s. STATUS_INPUT, with the line of the face in the configuration,
+ * when one has no finite value. */
+enum status boundary_check(const struct settings *settings, const struct boundary *boundary,
+                           const struct grid *grid, const struct medium *medium) MUST_CHECK;
+
+#endif

@@ -1,0 +1,396 @@
+#include "model/medium/medium.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "kernels/cell/heat_cell.h"
+#include "model/medium/curve.h"
+
+int class_key_compare(const struct class_key *a, const struct class_key *b)
+{
+    if (a->material != b->material) {
+        return a->material < b->material ? -1 : 1;
+    }
+    for (int w = 0; w < SOURCE_WORDS; w++) {
+        if (a->sources[w] != b->sources[w]) {
+            return a->sources[w] < b->sources[w] ? -1 : 1;
+        }
+    }
+    return 0;
+}
+
+/* What needs classes, or NULL. A closure that is affine with a constant `a` does not, and a wider
+ * stencil needs only the affine one. */
+static const char *class_need(const struct settings *settings, const struct boundary_setting *face)
+{
+    const bool constant = settings->run.stencil_order <= 2;
+    if (face->npatches > 0) {
+        return "a face with patches";
+    }
+    if (boundary_radiates(face)) {
+        return "radiation";
+    }
+    return constant && face->number[BOUNDARY_COEFFICIENT].formula != NULL ? "a coefficient of time"
+                                                                          : NULL;
+}
+
+static bool has_one_isotropic(const struct settings *settings)
+{
+    const double *k = settings->nmaterials == 1 ? settings->materials[0].solid.conductivity : NULL;
+    return settings->nmaterials == 0 || (k != NULL && k[0] == k[1] && k[0] == k[2]);
+}
+
+static bool has_changes(const struct settings *settings)
+{
+    bool any = false;
+    for (int m = 0; m < settings->nmaterials; m++) {
+        any = any || settings->materials[m].becomes != NULL;
+    }
+    return any;
+}
+
+static bool has_perfused(const struct settings *settings)
+{
+    bool any = false;
+    for (int m = 0; m < settings->nmaterials; m++) {
+        any = any || settings->materials[m].perfusion.given;
+    }
+    return any;
+}
+
+/* Whether the kernels of nonlinear_cell.h are needed: the others have no perfusion. */
+static bool needs_curves(const struct settings *settings)
+{
+    bool any = has_perfused(settings);
+    for (int m = 0; m < settings->nmaterials; m++) {
+        any = any || material_is_nonlinear(&settings->materials[m]);
+    }
+    return any;
+}
+
+const char *medium_class_key(const struct settings *settings, char key[MEDIUM_KEY_BYTES],
+                             const char **what)
+{
+    if (!has_one_isotropic(settings) || needs_curves(settings)) {
+        snprintf(key, MEDIUM_KEY_BYTES, "materials");
+        *what = "a medium that is not uniform";
+        return key;
+    }
+    for (int s = 0; s < settings->nsources; s++) {
+        if (source_is_painted(&settings->sources[s])) {
+            snprintf(key, MEDIUM_KEY_BYTES, "sources[%d]", s);
+            *what = "a source with a fixed shape";
+            return key;
+        }
+    }
+    for (int f = 0; f < FACE_COUNT; f++) {
+        *what = class_need(settings, &settings->boundary[f]);
+        if (*what != NULL) {
+            snprintf(key, MEDIUM_KEY_BYTES, "boundary.%s", face_name((enum face)f));
+            return key;
+        }
+    }
+    return NULL;
+}
+
+static void create_uniform(const struct settings *settings, struct medium *medium)
+{
+    double conductivity = settings->material.conductivity;
+    double rho_c = settings->material.density * settings->material.heat_capacity;
+    if (settings->nmaterials == 1) {
+        conductivity = settings->materials[0].solid.conductivity[AXIS_X];
+        rho_c = settings->materials[0].density * settings->materials[0].solid.heat_capacity;
+    }
+    *medium = (struct medium){
+        .conductivity = conductivity,
+        .heat_capacity_volume = rho_c,
+        .diffusivity = conductivity / rho_c,
+    };
+}
+
+static struct medium_class material_of(const struct material_setting *material, int number)
+{
+    const double *k = material->solid.conductivity;
+    return (struct medium_class){
+        .key = {.material = number},
+        .becomes = material->becomes != NULL ? material->becomes_number : number,
+        .name = material->name,
+        .conductivity = {k[AXIS_X], k[AXIS_Y], k[AXIS_Z]},
+        .least_conductivity = {k[AXIS_X], k[AXIS_Y], k[AXIS_Z]},
+        .heat_capacity_volume = material->density * material->solid.heat_capacity,
+        .perfusion = material_perfusion(material),
+        .arterial_temperature = material->perfusion.arterial_temperature,
+        .metabolic_heat = material->perfusion.metabolic_heat,
+    };
+}
+
+/* What a linear medium with the longest stable step of this one would have. */
+static void bound(const struct curve *curve, struct medium_class *material)
+{
+    material->heat_capacity_volume = curve_least_capacity(curve, -INFINITY, INFINITY);
+    for (int axis = 0; axis < AXIS_COUNT; axis++) {
+        material->conductivity[axis] =
+            curve_most_conductivity(curve, (enum axis)axis, -INFINITY, INFINITY);
+        material->least_conductivity[axis] = curve_least_conductivity(curve, (enum axis)axis);
+    }
+}
+
+/* One curve per material, if any material needs one. */
+static enum status create_curves(const struct settings *settings, struct medium *medium)
+{
+    if (!needs_curves(settings)) {
+        return STATUS_OK;
+    }
+    medium->curves = calloc((size_t)settings->nmaterials, sizeof *medium->curves);
+    TRY(CHECK_MEMORY(medium->curves != NULL, "no memory for the tables of the materials"));
+    medium->nsegments = 1;
+    for (int m = 0; m < settings->nmaterials; m++) {
+        TRY(curve_create(settings, m, &medium->curves[m]));
+        while (medium->nsegments < medium->curves[m].count) {
+            medium->nsegments *= 2;
+        }
+    }
+    return STATUS_OK;
+}
+
+static void fill_materials(const struct settings *settings, struct medium *medium)
+{
+    const int n = medium->nmaterials;
+    static char alone[] = "material";
+    const double k = settings->material.conductivity;
+    const struct material_setting single = {.name = alone,
+                                            .solid.conductivity = {k, k, k},
+                                            .density = settings->material.density,
+                                            .solid.heat_capacity =
+                                                settings->material.heat_capacity};
+    medium->heat_capacity_volume = INFINITY;
+    for (int m = 0; m < n; m++) {
+        medium->materials[m] =
+            material_of(settings->nmaterials > 0 ? &settings->materials[m] : &single, m);
+        if (medium->curves != NULL) {
+            bound(&medium->curves[m], &medium->materials[m]);
+        }
+        medium->heat_capacity_volume =
+            fmin(medium->heat_capacity_volume, medium->materials[m].heat_capacity_volume);
+    }
+    for (int m = 0; m < n; m++) {
+        struct medium_class *material = &medium->materials[m];
+        const double sigma = medium->heat_capacity_volume / material->heat_capacity_volume;
+        material->sigma = precision_round(settings->run.precision, sigma);
+        material->weight = 1 / material->sigma;
+        if (medium->curves != NULL) {
+            material->sigma = 1;
+            material->weight =
+                curve_most_capacity(&medium->curves[m]) / medium->heat_capacity_volume;
+        }
+    }
+    for (int i = 0; i < settings->ncontacts; i++) {
+        const struct contact_setting *contact = &settings->contacts[i];
+        const int a = contact->number[0];
+        const int b = contact->number[1];
+        medium->resistance[a * n + b] = contact->resistance;
+        medium->resistance[b * n + a] = contact->resistance;
+    }
+}
+
+enum status medium_set_classes(struct medium *medium, const struct class_key *keys,
+                               const int64_t *cells, int nkeys)
+{
+    struct medium_class *classes = calloc((size_t)nkeys, sizeof *classes);
+    TRY(CHECK_MEMORY(classes != NULL, "no memory for the classes of cells"));
+    for (int c = 0; c < nkeys; c++) {
+        classes[c] = medium->materials[keys[c].material];
+        classes[c].key = keys[c];
+        classes[c].cells = cells[c];
+    }
+    free(medium->classes);
+    medium->classes = classes;
+    medium->nclasses = nkeys;
+    return STATUS_OK;
+}
+
+enum status medium_create(const struct settings *settings, struct medium *medium)
+{
+    char key[MEDIUM_KEY_BYTES];
+    const char *what = NULL;
+    create_uniform(settings, medium);
+    if (medium_class_key(settings, key, &what) == NULL) {
+        return STATUS_OK;
+    }
+    const int n = settings->nmaterials > 0 ? settings->nmaterials : 1;
+    const size_t bytes = (size_t)n * sizeof *medium->materials;
+    *medium = (struct medium){
+        .conductivity =
+            has_one_isotropic(settings) && !needs_curves(settings) ? medium->conductivity : 0,
+        .perfused = has_perfused(settings),
+        .changes = has_changes(settings),
+        .nmaterials = n,
+        .nclasses = n,
+    };
+    medium->materials = calloc(1, bytes);
+    medium->classes = calloc(1, bytes);
+    medium->resistance = calloc((size_t)n * (size_t)n, sizeof *medium->resistance);
+    if (medium->materials == NULL || medium->classes == NULL || medium->resistance == NULL) {
+        medium_destroy(medium);
+        return fail(STATUS_MEMORY, "no memory for %d materials", n);
+    }
+    const enum status status = create_curves(settings, medium);
+    if (status != STATUS_OK) {
+        medium_destroy(medium);
+        return status;
+    }
+    fill_materials(settings, medium);
+    memcpy(medium->classes, medium->materials, bytes);
+    return STATUS_OK;
+}
+
+void medium_destroy(struct medium *medium)
+{
+    free(medium->materials);
+    free(medium->classes);
+    free(medium->resistance);
+    free(medium->curves);
+    *medium = (struct medium){0};
+}
+
+double medium_conductance_between(const struct medium *medium, const struct grid *grid,
+                                  enum axis axis, int material, int neighbour)
+{
+    const double h = grid->spacing[axis];
+    const double k = medium->materials[material].conductivity[axis];
+    const double other = medium->materials[neighbour].conductivity[axis];
+    const double contact = medium->resistance[material * medium->nmaterials + neighbour];
+    /* symmetric to the last bit: the sum of the half cells first */
+    return grid->used[axis] ? 1 / (h * ((h / (2 * k) + h / (2 * other)) + contact)) : 0;
+}
+
+double medium_most_conductance(const struct medium *medium, const struct grid *grid, enum axis axis,
+                               int material, int neighbour)
+{
+    const int own[2] = {material, medium->materials[material].becomes};
+    const int other[2] = {neighbour, medium->materials[neighbour].becomes};
+    double most = 0;
+    for (int n = 0; n < 4; n++) {
+        most = fmax(most, medium_conductance_between(medium, grid, axis, own[n / 2], other[n % 2]));
+    }
+    return most;
+}
+
+int medium_next_class(const struct medium *medium, int of_class)
+{
+    const struct medium_class *own = &medium->classes[of_class];
+    int next = 0;
+    while (medium->classes[next].key.material != own->becomes ||
+           memcmp(medium->classes[next].key.sources, own->key.sources, sizeof own->key.sources) !=
+               0) {
+        next++;
+    }
+    return next;
+}
+
+double medium_changes_at(const struct medium *medium, enum precision precision, int of_class)
+{
+    const struct medium_class *own = &medium->classes[of_class];
+    return own->becomes != own->key.material
+               ? precision_round(precision, medium->curves[own->key.material].liquidus_heat /
+                                                medium->heat_capacity_volume)
+               : INFINITY;
+}
+
+double medium_conductivity(const struct medium *medium, enum axis axis, int of_class)
+{
+    return medium->nclasses > 0 ? medium->classes[of_class].conductivity[axis]
+                                : medium->conductivity;
+}
+
+double medium_least_conductivity(const struct medium *medium, enum axis axis)
+{
+    double least = medium->nclasses > 0 ? INFINITY : medium->conductivity;
+    for (int c = 0; c < medium->nclasses; c++) {
+        least = fmin(least, medium->classes[c].least_conductivity[axis]);
+    }
+    return least;
+}
+
+double medium_conductance(const struct medium *medium, const struct grid *grid, enum axis axis,
+                          int of_class, int neighbour)
+{
+    return medium_conductance_between(medium, grid, axis, medium->classes[of_class].key.material,
+                                      medium->classes[neighbour].key.material);
+}
+
+double medium_stable_dt(const struct medium *medium, const struct grid *grid)
+{
+    if (medium->nclasses > 0) {
+        return 1 / medium->fastest_rate;
+    }
+    double sum = 0;
+    for (int axis = 0; axis < AXIS_COUNT; axis++) {
+        if (grid->used[axis]) {
+            sum += 1 / (grid->spacing[axis] * grid->spacing[axis]);
+        }
+    }
+    return 1 / (2 * medium->diffusivity * sum);
+}
+
+/* With all conductivities smaller by a factor the conductances are, too; with contacts less than
+ * that. */
+double medium_rate_share(const struct medium *medium, double low, double high)
+{
+    double conductivity = 0;
+    double capacity = 0;
+    bool shrinks = !medium->perfused;
+    for (int m = 0; m < medium->nmaterials; m++) {
+        const struct medium_class *all = &medium->materials[m];
+        const struct curve *curve = &medium->curves[m];
+        const double k = curve_most_conductivity(curve, AXIS_X, low, high);
+        conductivity = fmax(conductivity, k / all->conductivity[AXIS_X]);
+        capacity =
+            fmax(capacity, all->heat_capacity_volume / curve_least_capacity(curve, low, high));
+        for (int other = 0; other < medium->nmaterials; other++) {
+            shrinks = shrinks && medium->resistance[m * medium->nmaterials + other] == 0;
+        }
+    }
+    return capacity * (shrinks ? conductivity : 1);
+}
+
+static uint64_t add_number(uint64_t hash, double number)
+{
+    uint64_t bits;
+    memcpy(&bits, &number, sizeof bits);
+    return heat_mix64(hash ^ bits);
+}
+
+uint64_t medium_hash(const struct medium *medium)
+{
+    const int n = medium->nmaterials;
+    if (medium->conductivity > 0 && medium->curves == NULL) { /* one isotropic material */
+        return 0;
+    }
+    uint64_t hash = medium->class_hash + (uint64_t)n;
+    for (int m = 0; m < n; m++) {
+        hash = add_number(hash, medium->materials[m].heat_capacity_volume);
+        for (int axis = 0; axis < AXIS_COUNT; axis++) {
+            hash = add_number(hash, medium->materials[m].conductivity[axis]);
+        }
+        for (int other = 0; other < n; other++) {
+            hash = add_number(hash, medium->resistance[m * n + other]);
+        }
+        if (medium->perfused) {
+            hash = add_number(hash, medium->materials[m].perfusion);
+            hash = add_number(hash, medium->materials[m].arterial_temperature);
+            hash = add_number(hash, medium->materials[m].metabolic_heat);
+        }
+        if (medium->changes) {
+            hash = add_number(hash, medium->materials[m].becomes);
+        }
+        for (int s = 0; medium->curves != NULL && s < medium->curves[m].count; s++) {
+            hash = add_number(hash, medium->curves[m].heat[s]);
+            hash = add_number(hash, medium->curves[m].temperature[s]);
+            hash = add_number(hash, medium->curves[m].conductivity[s]);
+        }
+    }
+    return hash;
+}

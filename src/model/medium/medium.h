@@ -1,0 +1,120 @@
+/* The material: uniform, or a class per cell.
+ *
+ * A class is a material of the configuration with a set of painted sources. The conductance between
+ * two cells is that of their half cells and of a contact in series, so steady conduction across
+ * layers is exact. */
+#ifndef ISOTHERM_MODEL_MEDIUM_MEDIUM_H
+#define ISOTHERM_MODEL_MEDIUM_MEDIUM_H
+
+#include "config/settings.h"
+#include "model/space/grid.h"
+
+/* The cells of one material that have the same painted sources. Plain data. */
+enum { SOURCE_WORDS = (MOST_SOURCES + 63) / 64 };
+struct class_key {
+    int32_t material;               /* number */
+    uint64_t sources[SOURCE_WORDS]; /* bits of the entries of `sources` */
+};
+
+static inline bool class_key_has(const struct class_key *key, int source)
+{
+    return (key->sources[source / 64] >> (source % 64) & 1U) != 0;
+}
+
+/* In the order of the classes' numbers: below 0, 0 or above. */
+int class_key_compare(const struct class_key *a, const struct class_key *b);
+
+struct medium_class {
+    struct class_key key;
+    int64_t cells;    /* of the grid: after the survey; not those that change later */
+    int becomes;      /* the number of the material that it becomes; its own: none */
+    const char *name; /* of the material, borrowed from the settings */
+    /* W/(m K), and density times heat capacity, J/(m^3 K). Where they depend on temperature: the
+     * largest and the smallest ones, for the longest stable step. */
+    double conductivity[AXIS_COUNT];
+    double least_conductivity[AXIS_COUNT];
+    double heat_capacity_volume;
+    double perfusion;            /* by blood at this temperature, W/(m^3 K) */
+    double arterial_temperature; /* K */
+    double metabolic_heat;       /* W/m^3 */
+    double sigma;  /* reference over this, rounded to the run's precision; of an enthalpy 1 */
+    double weight; /* 1 / sigma; of an enthalpy the most of it per kelvin above 0 K */
+};
+
+struct curve; /* model/medium/curve.h */
+
+struct medium {
+    /* nclasses = 0: the material of all cells. Else heat_capacity_volume is the reference of
+     * kernels/cell/medium_cell.h, the smallest of the materials; and the conductivity is that of a
+     * single isotropic material, or 0. */
+    double conductivity;         /* W/(m K) */
+    double heat_capacity_volume; /* J/(m^3 K) */
+    double diffusivity;          /* m^2/s */
+
+    /* Of each material, where one of them depends on temperature or is perfused; then the field is
+     * the enthalpy of kernels/cell/nonlinear_cell.h. Else NULL. */
+    struct curve *curves;
+    bool perfused; /* a material is */
+    bool changes;  /* a material becomes another one */
+    int nsegments; /* of a class in the table; 0: no curves */
+
+    int nmaterials; /* 0: uniform */
+    struct medium_class *materials;
+    double *resistance; /* of contacts, m^2 K/W: [nmaterials][nmaterials] */
+    int nclasses;       /* until the survey, the classes are the materials */
+    struct medium_class *classes;
+
+    /* What the survey finds on the grid (class_map.h): */
+    double fastest_rate; /* the largest sum of conductances of a cell, and of its perfusion, over
+                            its heat capacity, 1/s */
+    double total_weight; /* the sum of the cells' weights */
+    uint64_t class_hash; /* sum modulo 2^64 of heat_cell_hash(global index, material) */
+};
+
+/* The key of the settings that needs classes, and what it is; NULL: the medium is uniform. */
+enum { MEDIUM_KEY_BYTES = 32 };
+const char *medium_class_key(const struct settings *settings, char key[MEDIUM_KEY_BYTES],
+                             const char **what);
+
+/* Several materials, an anisotropic one, painted sources, or a boundary that
+ * needs them make classes. STATUS_MEMORY. */
+enum status medium_create(const struct settings *settings, struct medium *medium) MUST_CHECK;
+void medium_destroy(struct medium *medium); /* takes a zeroed one */
+
+/* Let the classes be those of `keys`, with these numbers of cells. `keys` has those of cells that
+ * have become another material, too. STATUS_MEMORY. */
+enum status medium_set_classes(struct medium *medium, const struct class_key *keys,
+                               const int64_t *cells, int nkeys) MUST_CHECK;
+
+/* Along an axis, W/(m K): of a class, and the smallest of all. */
+double medium_conductivity(const struct medium *medium, enum axis axis, int of_class);
+double medium_least_conductivity(const struct medium *medium, enum axis axis);
+
+/* The class of the cells of a class when they have become another material; itself if none. */
+int medium_next_class(const struct medium *medium, int of_class);
+/* From this value of the field on they become it; INFINITY: never. */
+double medium_changes_at(const struct medium *medium, enum precision precision, int of_class);
+
+/* Between two neighbouring cells on `axis` of these materials, per cell volume, W/(m^3 K); 0 on an
+ * unused axis. The same of classes. */
+double medium_conductance_between(const struct medium *medium, const struct grid *grid,
+                                  enum axis axis, int material, int neighbour);
+double medium_conductance(const struct medium *medium, const struct grid *grid, enum axis axis,
+                          int of_class, int neighbour);
+/* The largest one, of what these materials are or become. */
+double medium_most_conductance(const struct medium *medium, const struct grid *grid, enum axis axis,
+                               int material, int neighbour);
+
+/* With curves: fastest_rate times this bounds the rates while all temperatures lie between `low`
+ * and `high`; at most 1. */
+double medium_rate_share(const struct medium *medium, double low, double high);
+
+/* Of the materials and that of every cell; 0 for one isotropic material. Two media with the same
+ * hash have the same materials everywhere. */
+uint64_t medium_hash(const struct medium *medium);
+
+/* The largest stable step of forward Euler, s: the inverse of the largest rate. Of classes: after
+ * the survey. */
+double medium_stable_dt(const struct medium *medium, const struct grid *grid);
+
+#endif

@@ -1,0 +1,183 @@
+#include "model/medium/source.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+static const char *const kinds[] = {
+    [INITIAL_UNIFORM] = "uniform", [INITIAL_SPHERE] = "sphere",
+    [INITIAL_BOX] = "box",         [INITIAL_CYLINDER] = "cylinder",
+    [INITIAL_LAYER] = "layer",     [INITIAL_EXPRESSION] = "expression",
+    [INITIAL_FILE] = "file",       [SOURCE_GAUSSIAN] = "gaussian",
+    [SOURCE_GOLDAK] = "goldak",
+};
+
+enum { KEY_BYTES = 64 };
+
+/* "sources[2].box.factor" */
+static const char *key_of(const struct sources *sources, int s, const char *member,
+                          char key[KEY_BYTES])
+{
+    snprintf(key, KEY_BYTES, "sources[%d].%s%s%s", s, kinds[sources->source[s].setting->shape.kind],
+             member[0] != '\0' ? "." : "", member);
+    return key;
+}
+
+static enum status parse(const struct number_setting *number, struct expression **expression)
+{
+    static const char *const variables[] = {"t"};
+    *expression = NULL;
+    return number->formula != NULL ? expression_create(number->formula, variables, 1, expression)
+                                   : STATUS_OK;
+}
+
+/* Does the bounding box of the rows touch the grid? */
+static enum status check_path(const struct settings *settings, const struct grid *grid,
+                              const struct path *path, const char *key)
+{
+    for (int axis = 0; axis < AXIS_COUNT; axis++) {
+        double low = INFINITY;
+        double high = -INFINITY;
+        for (int n = 0; n < path->count; n++) {
+            low = fmin(low, path->rows[n].at[axis]);
+            high = fmax(high, path->rows[n].at[axis]);
+        }
+        if (grid->used[axis] && (high < grid->lower[axis] || low > grid->upper[axis])) {
+            return settings_fail(settings, key,
+                                 "the path lies outside the grid in %s (from %g to %g m); the grid "
+                                 "is from %g to %g m",
+                                 axis_name((enum axis)axis), low, high, grid->lower[axis],
+                                 grid->upper[axis]);
+        }
+    }
+    return STATUS_OK;
+}
+
+static enum status read_path(const struct settings *settings, const struct grid *grid,
+                             const struct sources *sources, int s)
+{
+    struct source *source = &sources->source[s];
+    char key[KEY_BYTES];
+    if (source->setting->path == NULL) {
+        return STATUS_OK;
+    }
+    key_of(sources, s, "path", key);
+    const enum status status =
+        path_read(source->setting->path, !source->setting->by_power, &source->path);
+    if (status == STATUS_INPUT || status == STATUS_FILE) {
+        settings_fail(settings, key, "%s", fail_message());
+        return status;
+    }
+    TRY(status);
+    return check_path(settings, grid, &source->path, key);
+}
+
+enum status sources_create(const struct settings *settings, const struct grid *grid,
+                           struct sources *sources)
+{
+    enum status status = STATUS_OK;
+    *sources = (struct sources){0};
+    if (settings->nsources == 0) {
+        return STATUS_OK;
+    }
+    struct sources built = {.count = settings->nsources};
+    built.source = calloc((size_t)built.count, sizeof *built.source);
+    TRY(CHECK_MEMORY(built.source != NULL, "no memory for %d sources", built.count));
+    for (int s = 0; s < built.count; s++) {
+        struct source *source = &built.source[s];
+        source->setting = &settings->sources[s];
+        source->density = source->setting->by_power ? 0 : source->setting->density;
+        TRY_GOTO(parse(&source->setting->factor, &source->factor));
+        TRY_GOTO(parse(&source->setting->power, &source->power));
+        for (int axis = 0; axis < AXIS_COUNT; axis++) {
+            TRY_GOTO(parse(&source->setting->at[axis], &source->at[axis]));
+        }
+        TRY_GOTO(read_path(settings, grid, &built, s));
+    }
+    *sources = built;
+    return STATUS_OK;
+done:
+    sources_destroy(&built);
+    return status;
+}
+
+void sources_destroy(struct sources *sources)
+{
+    for (int s = 0; s < sources->count; s++) {
+        expression_destroy(sources->source[s].factor);
+        expression_destroy(sources->source[s].power);
+        for (int axis = 0; axis < AXIS_COUNT; axis++) {
+            expression_destroy(sources->source[s].at[axis]);
+        }
+        path_free(&sources->source[s].path);
+    }
+    free(sources->source);
+    *sources = (struct sources){0};
+}
+
+enum status sources_survey(struct sources *sources, const struct settings *settings,
+                           const struct grid *grid, const struct medium *medium)
+{
+    char key[KEY_BYTES];
+    for (int s = 0; s < sources->count; s++) {
+        struct source *source = &sources->source[s];
+        int64_t cells = 0;
+        if (!source_is_painted(source->setting)) {
+            continue;
+        }
+        for (int c = 0; c < medium->nclasses; c++) {
+            cells += class_key_has(&medium->classes[c].key, s) ? medium->classes[c].cells : 0;
+        }
+        if (cells == 0) {
+            return settings_fail(settings, key_of(sources, s, "", key),
+                                 "contains no cell centre%s, so it heats nothing; the cells are "
+                                 "%.4g x %.4g x %.4g m large",
+                                 source->setting->material >= 0 ? " of that material" : "",
+                                 grid->spacing[AXIS_X], grid->spacing[AXIS_Y],
+                                 grid->spacing[AXIS_Z]);
+        }
+        source->cells = cells;
+        if (source->setting->by_power) {
+            source->density =
+                source->setting->power.value / ((double)cells * grid_cell_volume(grid));
+        }
+    }
+    return STATUS_OK;
+}
+
+enum status source_number(const struct sources *sources, int s, const char *member,
+                          const struct number_setting *number, struct expression *expression,
+                          double t, double *value)
+{
+    char key[KEY_BYTES];
+    *value = expression != NULL ? expression_evaluate(expression, &t) : number->value;
+    if (fabs(*value) <= 1e30) {
+        return STATUS_OK;
+    }
+    return fail(STATUS_NUMERICS,
+                "%s: \"%.200s\" gives %g at t = %.9g s; it must be finite and at most 1e30 in "
+                "magnitude",
+                key_of(sources, s, member, key), number->formula, isnan(*value) ? NAN : *value, t);
+}
+
+enum status sources_at(const struct sources *sources, double t, double *strength)
+{
+    for (int s = 0; s < sources->count; s++) {
+        const struct source *source = &sources->source[s];
+        TRY(source_number(sources, s, "factor", &source->setting->factor, source->factor, t,
+                          &strength[s]));
+        strength[s] *= source_is_painted(source->setting) ? source->density : 1;
+    }
+    return STATUS_OK;
+}
+
+bool sources_vary(const struct sources *sources)
+{
+    bool any = false;
+    for (int s = 0; s < sources->count; s++) {
+        any = any ||
+              (source_is_painted(sources->source[s].setting) && sources->source[s].factor != NULL);
+    }
+    return any;
+}

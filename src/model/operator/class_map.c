@@ -1,0 +1,370 @@
+#include "model/operator/class_map.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "kernels/cell/heat_cell.h"
+#include "model/medium/paint_sources.h"
+#include "model/space/paint.h"
+
+enum { PIECE_CELLS = 4 << 20 };
+
+static void lay_out(const struct grid *grid, const struct box *owned, int depth,
+                    struct layout *layout)
+{
+    int64_t cells[AXIS_COUNT];
+    for (int axis = 0; axis < AXIS_COUNT; axis++) {
+        cells[axis] = box_extent(owned, (enum axis)axis);
+    }
+    layout_of_classes(cells, grid->used, depth, layout);
+}
+
+uint64_t class_map_bytes(const struct grid *grid, const struct box *owned, int depth)
+{
+    struct layout layout;
+    lay_out(grid, owned, depth, &layout);
+    return (uint64_t)layout.elements;
+}
+
+/* --- painting -------------------------------------------------------------------------------- */
+
+struct painting {
+    const struct problem *problem;
+    class_reader *read;
+    struct brush *brushes; /* one per part; of a file none */
+    struct source_painter sources;
+    float *numbers;
+};
+
+static enum status with_place(const struct settings *settings, int entry, const char *member,
+                              enum status status)
+{
+    char key[64];
+    if (status == STATUS_INPUT || status == STATUS_FILE) {
+        snprintf(key, sizeof key, "parts[%d].%s", entry, member);
+        settings_fail(settings, key, "%s", fail_message());
+    }
+    return status;
+}
+
+/* Numbers of the file's own table to those of `materials`. */
+static enum status translate(const struct shape_setting *part, const struct box *box,
+                             float *numbers)
+{
+    const int64_t cells = box_cells(box);
+    int count = 0;
+    while (count < MOST_MATERIALS && part->names[count] != NULL) {
+        count++;
+    }
+    for (int64_t c = 0; c < cells; c++) {
+        const int number = numbers[c] >= 0 && numbers[c] < (float)count ? (int)numbers[c] : -1;
+        if (number < 0 || (float)number != numbers[c]) {
+            int64_t cell[AXIS_COUNT];
+            box_cell(box, c, cell);
+            return fail(STATUS_INPUT,
+                        "%.200s holds %g at [z][y][x] = [%" PRId64 "][%" PRId64 "][%" PRId64
+                        "]; the list has names for the numbers 0 to %d",
+                        part->path, (double)numbers[c], cell[AXIS_Z], cell[AXIS_Y], cell[AXIS_X],
+                        count - 1);
+        }
+        numbers[c] = (float)part->numbers[number];
+    }
+    return STATUS_OK;
+}
+
+static enum status paint_part(const struct painting *painting, int entry, const struct box *box)
+{
+    const struct problem *problem = painting->problem;
+    const struct settings *settings = problem->settings;
+    const struct shape_setting *part = &settings->parts[entry];
+    if (part->kind == INITIAL_FILE) {
+        TRY(with_place(settings, entry, "file",
+                       painting->read(part, &problem->grid, box, painting->numbers)));
+        return with_place(settings, entry, "file.materials",
+                          translate(part, box, painting->numbers));
+    }
+    return with_place(
+        settings, entry, "expression.where",
+        brush_paint(&painting->brushes[entry], box, PRECISION_FLOAT32, painting->numbers));
+}
+
+/* The cells of `box`, which lie in the grid, to their places in the map: shifted by `shift`. */
+static enum status paint_piece(struct painting *painting, const struct box *box,
+                               const int64_t shift[AXIS_COUNT], struct class_map *map)
+{
+    const struct settings *settings = painting->problem->settings;
+    const int64_t cells = box_cells(box);
+    for (int64_t c = 0; c < cells; c++) {
+        painting->numbers[c] = settings->nparts > 0 ? -1 : 0;
+    }
+    for (int entry = 0; entry < settings->nparts; entry++) {
+        TRY(paint_part(painting, entry, box));
+    }
+    TRY(source_painter_paint(&painting->sources, box, painting->numbers, map->keys, &map->nkeys));
+    for (int64_t c = 0; c < cells; c++) {
+        int64_t cell[AXIS_COUNT];
+        box_cell(box, c, cell);
+        if (painting->numbers[c] < 0) {
+            return settings_fail(settings, "parts",
+                                 "cell (%" PRId64 ", %" PRId64 ", %" PRId64
+                                 ") and perhaps others have no material; start the list with '- "
+                                 "uniform: {material: %s}'",
+                                 cell[0], cell[1], cell[2], settings->materials[0].name);
+        }
+        map->h_class[layout_index(&map->layout, cell[0] + shift[0] - map->owned.lo[0],
+                                  cell[1] + shift[1] - map->owned.lo[1],
+                                  cell[2] + shift[2] - map->owned.lo[2])] =
+            (uint8_t)painting->numbers[c];
+    }
+    return STATUS_OK;
+}
+
+static enum status paint_box(struct painting *painting, const struct box *box,
+                             const int64_t shift[AXIS_COUNT], struct class_map *map)
+{
+    struct box piece = box_before(box);
+    while (box_next(box, PIECE_CELLS, &piece)) {
+        TRY(paint_piece(painting, &piece, shift, map));
+    }
+    return STATUS_OK;
+}
+
+/* The cells with their halo: beyond the edge of the grid the cells around a periodic axis, or one
+ * layer that repeats the cells inside. */
+static struct box with_halo(const struct class_map *map, const int64_t cells[AXIS_COUNT])
+{
+    struct box wide = map->owned;
+    for (int axis = 0; axis < AXIS_COUNT; axis++) {
+        const int64_t halo = map->layout.halo[axis];
+        const int64_t most = halo < cells[axis] ? halo : cells[axis];
+        wide.lo[axis] -= most;
+        wide.hi[axis] += most;
+    }
+    return wide;
+}
+
+static enum status paint_all(struct painting *painting, struct class_map *map)
+{
+    const struct problem *problem = painting->problem;
+    const struct box wide = with_halo(map, problem->grid.cells);
+    struct box_piece pieces[BOX_PIECES_MOST];
+    const int npieces = box_pieces(&wide, problem->grid.cells, problem->boundary.periodic, pieces);
+    for (int p = 0; p < npieces; p++) {
+        TRY(paint_box(painting, &pieces[p].cells, pieces[p].shift, map));
+    }
+    return STATUS_OK;
+}
+
+static void painting_end(struct painting *painting)
+{
+    const int nparts = painting->problem->settings->nparts;
+    for (int entry = 0; painting->brushes != NULL && entry < nparts; entry++) {
+        brush_end(&painting->brushes[entry]);
+    }
+    free(painting->brushes);
+    source_painter_end(&painting->sources);
+    free(painting->numbers);
+}
+
+static enum status painting_begin(struct painting *painting, const struct box *owned,
+                                  int64_t longest_row)
+{
+    const struct settings *settings = painting->problem->settings;
+    const int64_t cells = longest_row > PIECE_CELLS ? longest_row : PIECE_CELLS;
+    painting->brushes = calloc((size_t)settings->nparts + 1, sizeof *painting->brushes);
+    painting->numbers = malloc((size_t)cells * sizeof *painting->numbers);
+    TRY(CHECK_MEMORY(painting->brushes != NULL && painting->numbers != NULL,
+                     "no memory to paint the materials"));
+    for (int entry = 0; entry < settings->nparts; entry++) {
+        const struct shape_setting *part = &settings->parts[entry];
+        if (part->kind != INITIAL_FILE) {
+            TRY(brush_begin(&painting->brushes[entry], &painting->problem->grid, part,
+                            box_cells(owned), 1));
+        }
+    }
+    return source_painter_begin(&painting->sources, painting->problem, box_cells(owned), cells);
+}
+
+enum status class_map_create(const struct problem *problem, const struct box *owned, int depth,
+                             class_reader *read, struct class_map *map)
+{
+    struct painting painting = {.problem = problem, .read = read};
+    *map = (struct class_map){.owned = *owned};
+    enum status status = STATUS_OK;
+    lay_out(&problem->grid, owned, depth, &map->layout);
+    map->h_class = calloc(1, (size_t)map->layout.elements);
+    if (map->h_class == NULL) {
+        return fail(STATUS_MEMORY, "no memory for the materials of %" PRId64 " cells",
+                    box_cells(owned));
+    }
+    TRY_GOTO(painting_begin(&painting, owned, box_extent(owned, AXIS_X) + 2 * depth));
+    for (int m = 0; painting.sources.marks == NULL && m < problem->medium.nmaterials; m++) {
+        map->keys[map->nkeys++] = (struct class_key){.material = m};
+    }
+    status = paint_all(&painting, map);
+done:
+    painting_end(&painting);
+    if (status != STATUS_OK) {
+        class_map_destroy(map);
+    }
+    return status;
+}
+
+void class_map_destroy(struct class_map *map)
+{
+    free(map->h_class);
+    map->h_class = NULL;
+}
+
+/* --- the survey ------------------------------------------------------------------------------ */
+
+/* The largest rates between all pairs of keys, 1/s: [axis][of key][neighbour]; and those of the
+ * blood in each key. */
+static double *rates_of(const struct problem *problem, const struct class_map *map)
+{
+    const struct medium *medium = &problem->medium;
+    const int n = map->nkeys;
+    double *rates = malloc((size_t)n * ((size_t)n * AXIS_COUNT + 1) * sizeof *rates);
+    for (int64_t i = 0; rates != NULL && i < (int64_t)n * n * AXIS_COUNT; i++) {
+        const int material = map->keys[i / n % n].material;
+        const int neighbour = map->keys[i % n].material;
+        rates[i] = medium_most_conductance(medium, &problem->grid, (enum axis)(i / n / n), material,
+                                           neighbour) /
+                   medium->materials[material].heat_capacity_volume;
+    }
+    for (int key = 0; rates != NULL && key < n; key++) {
+        const struct medium_class *material = &medium->materials[map->keys[key].material];
+        rates[(int64_t)n * n * AXIS_COUNT + key] =
+            material->perfusion / material->heat_capacity_volume;
+    }
+    return rates;
+}
+
+static double rate_of_cell(const uint8_t *at, const struct layout *layout, const double *rates,
+                           int n)
+{
+    const int64_t pitch[AXIS_COUNT] = {1, layout->pitch_y, layout->pitch_z};
+    double sum = 0;
+    for (int axis = 0; axis < AXIS_COUNT; axis++) {
+        const double *row = &rates[((int64_t)axis * n + at[0]) * n];
+        sum += row[at[-pitch[axis]]] + row[at[pitch[axis]]];
+    }
+    return sum + rates[(int64_t)n * n * AXIS_COUNT + at[0]];
+}
+
+/* The fastest rate of its cells; adds to their hash and to their counts per key of the map. */
+static double survey_row(const struct class_map *map, const struct problem *problem,
+                         const double *rates, int64_t j, int64_t k, uint64_t *hash, int64_t *counts)
+{
+    const struct grid *grid = &problem->grid;
+    const uint8_t *row = &map->h_class[layout_index(&map->layout, 0, j, k)];
+    const int64_t global_row =
+        (map->owned.lo[AXIS_Z] + k) * grid->cells[AXIS_Y] + map->owned.lo[AXIS_Y] + j;
+    const int64_t index = global_row * grid->cells[AXIS_X] + map->owned.lo[AXIS_X];
+    double fastest = 0;
+    for (int64_t i = 0; i < map->layout.cells[AXIS_X]; i++) {
+        fastest = fmax(fastest, rate_of_cell(&row[i], &map->layout, rates, map->nkeys));
+        counts[row[i]]++;
+        *hash += heat_cell_hash((uint64_t)(index + i), (uint64_t)map->keys[row[i]].material);
+    }
+    return fastest;
+}
+
+static void add_key(struct class_survey *survey, const struct class_key *key, int64_t cells)
+{
+    int at = 0;
+    while (at < survey->nkeys && class_key_compare(&survey->keys[at], key) < 0) {
+        at++;
+    }
+    if (at == survey->nkeys || class_key_compare(&survey->keys[at], key) != 0) {
+        if (survey->nkeys >= MEDIUM_CLASSES) {
+            survey->nkeys = MEDIUM_CLASSES + 1;
+            return;
+        }
+        const size_t behind = (size_t)(survey->nkeys - at);
+        memmove(&survey->keys[at + 1], &survey->keys[at], behind * sizeof *survey->keys);
+        memmove(&survey->cells[at + 1], &survey->cells[at], behind * sizeof *survey->cells);
+        survey->keys[at] = *key;
+        survey->cells[at] = 0;
+        survey->nkeys++;
+    }
+    survey->cells[at] += cells;
+}
+
+void class_survey_add(struct class_survey *survey, const struct class_survey *more)
+{
+    survey->fastest_rate = fmax(survey->fastest_rate, more->fastest_rate);
+    survey->hash += more->hash;
+    for (int c = 0; c < more->nkeys && survey->nkeys <= MEDIUM_CLASSES; c++) {
+        if (more->nkeys > MEDIUM_CLASSES) {
+            survey->nkeys = more->nkeys;
+        } else {
+            add_key(survey, &more->keys[c], more->cells[c]);
+        }
+    }
+}
+
+enum status class_map_survey(const struct class_map *map, const struct problem *problem,
+                             struct class_survey *survey)
+{
+    const int64_t *cells = map->layout.cells;
+    double *rates = rates_of(problem, map);
+    TRY(CHECK_MEMORY(rates != NULL, "no memory for the rates of materials"));
+    double fastest_rate = survey->fastest_rate;
+    uint64_t hash = 0;
+    int64_t counts[MEDIUM_CLASSES] = {0}; /* of the map's keys */
+#pragma omp parallel for collapse(2) reduction(max : fastest_rate) reduction(+ : hash, counts)
+    for (int64_t k = 0; k < cells[AXIS_Z]; k++) {
+        for (int64_t j = 0; j < cells[AXIS_Y]; j++) {
+            fastest_rate = fmax(fastest_rate, survey_row(map, problem, rates, j, k, &hash, counts));
+        }
+    }
+    free(rates);
+    survey->fastest_rate = fastest_rate;
+    survey->hash += hash;
+    for (int c = 0; c < map->nkeys && survey->nkeys <= MEDIUM_CLASSES; c++) {
+        add_key(survey, &map->keys[c], counts[c]);
+    }
+    return STATUS_OK;
+}
+
+/* Those of cells that have become another material. */
+static void add_next_keys(const struct class_survey *survey, const struct medium *medium,
+                          struct class_survey *all)
+{
+    *all = *survey;
+    for (int c = 0; c < survey->nkeys && all->nkeys <= MEDIUM_CLASSES; c++) {
+        struct class_key next = survey->keys[c];
+        next.material = medium->materials[next.material].becomes;
+        add_key(all, &next, 0);
+    }
+}
+
+enum status class_survey_apply(const struct class_survey *survey, struct problem *problem)
+{
+    struct class_survey all = {.nkeys = survey->nkeys};
+    if (survey->nkeys <= MEDIUM_CLASSES) {
+        add_next_keys(survey, &problem->medium, &all);
+    }
+    if (all.nkeys > MEDIUM_CLASSES) {
+        return fail_too_many_classes(problem->settings);
+    }
+    TRY(medium_set_classes(&problem->medium, all.keys, all.cells, all.nkeys));
+    return problem_set_survey(problem, survey->fastest_rate, survey->hash);
+}
+
+void class_map_renumber(struct class_map *map, const struct medium *medium)
+{
+    uint8_t number[256] = {0};
+    for (int key = 0; key < map->nkeys; key++) {
+        while (class_key_compare(&medium->classes[number[key]].key, &map->keys[key]) != 0) {
+            number[key]++;
+        }
+    }
+    for (int64_t i = 0; i < map->layout.elements; i++) {
+        map->h_class[i] = number[map->h_class[i]];
+    }
+}

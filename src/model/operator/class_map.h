@@ -1,0 +1,54 @@
+/* The class of each cell of a block, and what follows from all of them for the problem. */
+#ifndef ISOTHERM_MODEL_OPERATOR_CLASS_MAP_H
+#define ISOTHERM_MODEL_OPERATOR_CLASS_MAP_H
+
+#include "base/box.h"
+#include "kernels/layout.h"
+#include "model/problem.h"
+
+/* Host memory in the layout of device_medium (kernels/coefficients.h). */
+struct class_map {
+    struct layout layout;
+    struct box owned; /* global indices */
+    uint8_t *h_class; /* layout.elements bytes: numbers of `keys` */
+    int nkeys;        /* in the order in which the cells have them */
+    struct class_key keys[MEDIUM_CLASSES];
+};
+
+/* Read the values of a `parts` entry of kind file for the cells of `box` (global indices), as
+ * [z][y][x]: io, which the model does not know. */
+typedef enum status class_reader(const struct shape_setting *part, const struct grid *grid,
+                                 const struct box *box, float *numbers);
+
+/* Paint `parts` and `sources` on the cells `owned` and `depth` layers around them. STATUS_INPUT,
+ * with the line of the configuration, when a cell has no material or a shape is invalid;
+ * STATUS_MEMORY. Not collective. */
+enum status class_map_create(const struct problem *problem, const struct box *owned, int depth,
+                             class_reader *read, struct class_map *map) MUST_CHECK;
+void class_map_destroy(struct class_map *map); /* takes a zeroed one */
+
+/* The bytes of class_map_create's array, which is also needed on the device. */
+uint64_t class_map_bytes(const struct grid *grid, const struct box *owned, int depth);
+
+/* What the cells of one or more maps amount to. Integers and extremes: add over ranks in any
+ * order. Starts as zeros. */
+struct class_survey {
+    double fastest_rate; /* 1/s: maximum */
+    uint64_t hash;       /* modulo 2^64 */
+    int nkeys;           /* above MEDIUM_CLASSES: too many, and the others are not counted */
+    struct class_key keys[MEDIUM_CLASSES]; /* ascending: the same numbers on all ranks */
+    int64_t cells[MEDIUM_CLASSES];
+};
+void class_survey_add(struct class_survey *survey, const struct class_survey *more);
+enum status class_map_survey(const struct class_map *map, const struct problem *problem,
+                             struct class_survey *survey) MUST_CHECK;
+
+/* Complete the problem with the survey of all cells; see problem_set_survey. STATUS_INPUT when
+ * there are too many classes, or a source with a power has no cells. */
+enum status class_survey_apply(const struct class_survey *survey,
+                               struct problem *problem) MUST_CHECK;
+
+/* After that: let the map have the numbers of the problem's classes. */
+void class_map_renumber(struct class_map *map, const struct medium *medium);
+
+#endif

@@ -1,0 +1,146 @@
+#include "model/operator/ledger.h"
+
+#include <math.h>
+#include <string.h>
+
+/* An unevaluated sum of two doubles, about 106 bits: the heat through a face is a small difference
+ * of large sums. */
+struct wide {
+    double high;
+    double low;
+};
+
+/* D. Knuth's two-sum: high + low is exactly sum.high + x. */
+static struct wide wide_add(struct wide sum, double x)
+{
+    const double high = sum.high + x;
+    const double part = high - sum.high;
+    const double error = (sum.high - (high - part)) + (x - part);
+    return (struct wide){high, sum.low + error};
+}
+
+static struct wide wide_add_product(struct wide sum, double x, double y)
+{
+    const double high = x * y;
+    return wide_add(wide_add(sum, high), fma(x, y, -high));
+}
+
+double ledger_heat(const struct grid *grid, const struct medium *medium,
+                   const struct exact_sum *sum)
+{
+    return medium->heat_capacity_volume * grid_cell_volume(grid) * exact_sum_value(sum);
+}
+
+/* Add `count` (not negative) times x. */
+static void add_times(struct exact_sum *sum, double x, int64_t count)
+{
+    struct exact_sum product = {{0}};
+    struct exact_parts parts = {{0, 0, 0}};
+    exact_parts_add(&parts, x);
+    for (int shift = 60; shift >= 0; shift -= 20) { /* 20 bits of `count` fit beside a digit */
+        const int64_t some = count >> shift & 0xfffff;
+        for (int d = 0; d < 4; d++) {
+            product.digit[d] = product.digit[d] * (1 << 20) + (d < 3 ? parts.part[d] * some : 0);
+        }
+        exact_sum_normalise(&product);
+    }
+    exact_sum_add(sum, &product);
+}
+
+void ledger_add_sources(struct ledger *ledger, const struct problem *problem,
+                        const struct heat_operator *op)
+{
+    for (int c = 0; c < problem->medium.nclasses && problem_has_sources(problem); c++) {
+        add_times(&ledger->source_sum, operator_class_source(op, problem, c),
+                  problem->medium.classes[c].cells);
+    }
+}
+
+void ledger_add_step(struct ledger *ledger, const struct heat_operator *op)
+{
+    for (int face = 0; face < FACE_COUNT; face++) {
+        if (op->closure.closed[face]) {
+            struct exact_parts parts = {{0, 0, 0}};
+            exact_parts_add(&parts, op->closure.b[face]);
+            exact_sum_add_parts(&ledger->b_sum[face], &parts);
+        }
+    }
+}
+
+/* Sum over cells and steps of outside - inside at one face, K: a S + N B - S. */
+static double face_difference(const struct ledger *ledger, enum face face, double a, double cells)
+{
+    static const double unit[4] = {0x1p-80, 0x1p-40, 1, 0x1p40};
+    struct wide sum = {0, 0};
+    for (int d = 3; d >= 0; d--) {
+        const double inside = (double)ledger->face_sum[face].digit[d] * unit[d];
+        const double b = (double)ledger->b_sum[face].digit[d] * unit[d];
+        sum = wide_add_product(sum, a, inside);
+        sum = wide_add(sum, -inside);
+        sum = wide_add_product(sum, cells, b);
+    }
+    return sum.high + sum.low;
+}
+
+double ledger_face_heat(const struct ledger *ledger, const struct grid *grid,
+                        const struct medium *medium, const struct heat_operator *op, enum face face)
+{
+    const enum axis axis = face_axis(face);
+    if (!op->closure.closed[face] || !grid->used[axis]) {
+        return 0;
+    }
+    if (medium->nclasses > 0 || op->radius > 1) {
+        const double r = medium->nclasses > 0 ? 1 : op->r[axis];
+        return medium->heat_capacity_volume * grid_cell_volume(grid) * r *
+               exact_sum_value(&ledger->face_sum[face]);
+    }
+    const int64_t cells = grid_total_cells(grid) / grid->cells[axis];
+    return medium->heat_capacity_volume * grid_cell_volume(grid) * op->r[axis] *
+           face_difference(ledger, face, op->closure.a[face], (double)cells);
+}
+
+double ledger_boundary_heat(const struct ledger *ledger, const struct grid *grid,
+                            const struct medium *medium, const struct heat_operator *op)
+{
+    double heat = ledger->booked_J;
+    for (int face = 0; face < FACE_COUNT; face++) {
+        heat += ledger_face_heat(ledger, grid, medium, op, (enum face)face);
+    }
+    return heat;
+}
+
+double ledger_source_heat(const struct ledger *ledger, const struct grid *grid,
+                          const struct medium *medium)
+{
+    return ledger->source_booked_J + ledger_heat(grid, medium, &ledger->source_sum);
+}
+
+double ledger_turnover(const struct ledger *ledger, const struct grid *grid,
+                       const struct medium *medium, const struct heat_operator *op)
+{
+    double turnover = fabs(ledger->booked_J) + fabs(ledger_source_heat(ledger, grid, medium));
+    for (int face = 0; face < FACE_COUNT; face++) {
+        turnover += fabs(ledger_face_heat(ledger, grid, medium, op, (enum face)face));
+    }
+    return turnover;
+}
+
+void ledger_close(struct ledger *ledger, const struct grid *grid, const struct medium *medium,
+                  const struct heat_operator *op)
+{
+    ledger->booked_J = ledger_boundary_heat(ledger, grid, medium, op);
+    memset(ledger->face_sum, 0, sizeof ledger->face_sum);
+    memset(ledger->b_sum, 0, sizeof ledger->b_sum);
+}
+
+void ledger_forgive(struct ledger *ledger, const struct grid *grid, const struct medium *medium,
+                    double drift_J)
+{
+    const double kelvin = drift_J / (medium->heat_capacity_volume * grid_cell_volume(grid));
+    /* the sum over many cells may exceed the limit of one term */
+    const double high = trunc(kelvin / EXACT_SUM_LIMIT);
+    struct exact_parts parts = {{0, 0, 0}};
+    exact_parts_add(&parts, kelvin - high * EXACT_SUM_LIMIT);
+    ledger->start.digit[3] += (int64_t)high; /* counts multiples of EXACT_SUM_LIMIT */
+    exact_sum_add_parts(&ledger->start, &parts);
+}

@@ -1,0 +1,42 @@
+/* Cell averages of one uniform grid from those of another one of the same domain.
+ *
+ * In each old cell the temperature is a straight line per axis, through the cell's average with van
+ * Leer's limited slope (monotonized central differences: B. van Leer, J. Comput. Phys. 23 (1977)
+ * 276); a new cell has the mean of these lines over its volume. So the sum of temperature times
+ * volume is kept, no value lies outside those of the old cells around it, and the error is of
+ * second order in the old spacing; in the outermost cells, where a neighbour is missing, the slope
+ * is 0 and the error of first order. The axes are treated in turn, which keeps these properties.
+ *
+ * A value depends only on old cells near it, so the parts of a grid have the same bits as the
+ * whole. Where both grids have the same cells, nothing changes. */
+#ifndef ISOTHERM_MODEL_SPACE_REGRID_H
+#define ISOTHERM_MODEL_SPACE_REGRID_H
+
+#include <stddef.h>
+
+#include "base/box.h"
+#include "base/status.h"
+
+struct regrid {
+    int64_t cells[AXIS_COUNT]; /* of the old grid */
+    /* the shortest stretch after which the cells' walls coincide again: this many cells of each */
+    int64_t old[AXIS_COUNT];
+    int64_t new[AXIS_COUNT];
+};
+
+/* STATUS_INPUT when the numbers of cells are so large that their product overflows. */
+enum status regrid_create(const int64_t old_cells[AXIS_COUNT], const int64_t new_cells[AXIS_COUNT],
+                          struct regrid *regrid) MUST_CHECK;
+
+/* The old cells that new ones are computed from, in global indices. */
+struct box regrid_source(const struct regrid *regrid, const struct box *target);
+
+/* The size of each buffer of regrid_fill, in values. */
+int64_t regrid_buffer_cells(const struct box *source, const struct box *target);
+
+/* Replace `source` in old[z][y][x] by `target` in values[z][y][x], with all OpenMP threads.
+ * Overwrites both buffers. */
+void regrid_fill(const struct regrid *regrid, const struct box *source, const struct box *target,
+                 double *old, double *values);
+
+#endif

@@ -1,0 +1,47 @@
+/* The shapes of `initial`, `parts` and `sources` as sets of cells: those whose centre they contain.
+ */
+#ifndef ISOTHERM_MODEL_SPACE_SHAPE_H
+#define ISOTHERM_MODEL_SPACE_SHAPE_H
+
+#include "config/expression.h"
+#include "model/space/grid.h"
+
+/* Whether a cell with this coordinate of the centre (m) may be inside. Exact for boxes, the
+ * bounding box for spheres, true for all other kinds. */
+bool shape_reaches(const struct grid *grid, const struct shape_setting *shape, enum axis axis,
+                   double center);
+
+/* Whether a cell with this centre (m), which the shape reaches on all axes, is inside. */
+bool shape_holds(const struct grid *grid, const struct shape_setting *shape,
+                 const double center[AXIS_COUNT]);
+
+/* Whether it leaves some cells of its bounding box unchanged. */
+bool shape_is_partial(const struct shape_setting *shape);
+
+/* Its key in the configuration; NULL for kinds without a size: formulas, files and everything. */
+const char *shape_name(const struct shape_setting *shape);
+
+/* Whether a shape contains a cell centre; true for formulas and files. Exact, without a loop over
+ * all cells. */
+bool shape_has_cells(const struct grid *grid, const struct shape_setting *shape);
+/* STATUS_INPUT, with the line in the configuration, when a shape, entry `entry` of `list`
+ * ("initial", "parts"), has none. */
+enum status shape_check_cells(struct settings_origin *origin, const struct grid *grid,
+                              const char *list, const struct shape_setting *shape,
+                              int entry) MUST_CHECK;
+
+/* Parse the formula of an INITIAL_EXPRESSION. Caller destroys. */
+enum status shape_formula(const struct shape_setting *shape,
+                          struct expression **expression) MUST_CHECK;
+
+/* Its value (K; of a condition: 0 outside) at a cell centre (m). STATUS_INPUT, with the position,
+ * when that is not valid. */
+enum status shape_evaluate(const struct shape_setting *shape, struct expression *expression,
+                           const double center[AXIS_COUNT], double *value) MUST_CHECK;
+
+/* Evaluate a formula in the first, middle and last cells along each axis. Fails as
+ * shape_evaluate. */
+enum status shape_try_formula(const struct shape_setting *shape,
+                              const struct grid *grid) MUST_CHECK;
+
+#endif

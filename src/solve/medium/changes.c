@@ -1,0 +1,110 @@
+#include "solve/medium/changes.h"
+
+#include <math.h>
+
+uint64_t changes_bytes(const struct problem *problem)
+{
+    return problem->medium.changes ? MEDIUM_CLASSES * (sizeof(double) + 1) : 0;
+}
+
+/* The cells of `box` that may change. */
+static struct box find_box(const struct class_map *map, const bool *may_change,
+                           const struct box *box)
+{
+    struct box found = {{INT64_MAX, INT64_MAX, INT64_MAX}, {INT64_MIN, INT64_MIN, INT64_MIN}};
+    const int64_t nx = box_extent(box, AXIS_X);
+    const int64_t ny = box_extent(box, AXIS_Y);
+    bool any = false;
+    for (int64_t c = 0; c < box_cells(box); c++) {
+        const int64_t cell[AXIS_COUNT] = {box->lo[AXIS_X] + c % nx, box->lo[AXIS_Y] + c / nx % ny,
+                                          box->lo[AXIS_Z] + c / (nx * ny)};
+        if (!may_change[map->h_class[layout_index(&map->layout, cell[0], cell[1], cell[2])]]) {
+            continue;
+        }
+        any = true;
+        for (int a = 0; a < AXIS_COUNT; a++) {
+            found.lo[a] = cell[a] < found.lo[a] ? cell[a] : found.lo[a];
+            found.hi[a] = cell[a] >= found.hi[a] ? cell[a] + 1 : found.hi[a];
+        }
+    }
+    return any ? found : (struct box){{0, 0, 0}, {0, 0, 0}};
+}
+
+static enum status send(struct engine *engine, const void *h_from, size_t bytes, void **d_to)
+{
+    TRY(engine->runtime->memory_alloc(engine->device, bytes, d_to));
+    TRY(engine->runtime->copy_to_device(engine->bulk_queue, *d_to, h_from, bytes));
+    return engine->runtime->queue_wait(engine->bulk_queue);
+}
+
+enum status changes_allocate(struct changes *changes, const struct problem *problem,
+                             const struct team *team, const struct class_map *map,
+                             struct engine *engine)
+{
+    const struct medium *medium = &problem->medium;
+    const struct box owned = box_of_cells(map->layout.cells);
+    double at[MEDIUM_CLASSES];
+    uint8_t to[MEDIUM_CLASSES] = {0};
+    bool may_change[MEDIUM_CLASSES] = {false};
+    if (!medium->changes) {
+        return STATUS_OK;
+    }
+    for (int c = 0; c < MEDIUM_CLASSES; c++) {
+        at[c] = INFINITY;
+        if (c < medium->nclasses) {
+            at[c] = medium_changes_at(medium, problem->precision, c);
+            to[c] = (uint8_t)medium_next_class(medium, c);
+            may_change[c] = to[c] != c;
+        }
+    }
+    changes->owned = find_box(map, may_change, &owned);
+    for (int f = 0; f < FACE_COUNT; f++) {
+        const struct box layer = box_outside(&owned, (enum face)f, 1);
+        if (decomp_neighbour(&team->decomp, team->rank, (enum face)f) >= 0) {
+            changes->halo[f] = find_box(map, may_change, &layer);
+        }
+    }
+    TRY(send(engine, at, sizeof at, &changes->d_at));
+    TRY(send(engine, to, sizeof to, &changes->d_to));
+    TRY(engine->runtime->event_create(engine->device, &changes->done));
+    changes->args =
+        (struct class_changes){.layout = map->layout, .d_at = changes->d_at, .d_to = changes->d_to};
+    return STATUS_OK;
+}
+
+void changes_destroy(struct changes *changes, struct engine *engine)
+{
+    engine->runtime->memory_free(engine->device, changes->d_at);
+    engine->runtime->memory_free(engine->device, changes->d_to);
+    engine->runtime->event_destroy(changes->done);
+}
+
+static enum status follow(const struct changes *changes, struct engine *engine,
+                          const struct field *field, struct queue *queue, const struct box *box)
+{
+    return box_is_empty(box) ? STATUS_OK
+                             : engine->operations->change_classes(
+                                   queue, &field->layout, &changes->args, field->d_now, box);
+}
+
+enum status changes_of_owned(const struct changes *changes, struct engine *engine,
+                             const struct field *field, struct queue *queue)
+{
+    if (changes->done == NULL) {
+        return STATUS_OK;
+    }
+    TRY(follow(changes, engine, field, queue, &changes->owned));
+    return engine->runtime->event_record(queue, changes->done);
+}
+
+enum status changes_of_halo(const struct changes *changes, struct engine *engine,
+                            const struct field *field, struct queue *queue)
+{
+    if (changes->done == NULL) {
+        return STATUS_OK;
+    }
+    for (int f = 0; f < FACE_COUNT; f++) {
+        TRY(follow(changes, engine, field, queue, &changes->halo[f]));
+    }
+    return engine->runtime->event_wait(queue, changes->done);
+}

@@ -1,0 +1,379 @@
+#include "solve/medium/classes.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/comm.h"
+#include "io/input/field_file.h"
+#include "model/field/derived.h"
+#include "model/field/view.h"
+#include "model/operator/enthalpy.h"
+#include "model/space/resolution.h"
+
+/* Cells that classes_survey_alone holds at once. */
+enum { SURVEY_CELLS = 64 << 20 };
+
+static enum status survey_block(const struct problem *problem, const struct box *owned, int depth,
+                                struct class_map *map, struct class_survey *survey,
+                                struct contact_survey *contacts)
+{
+    TRY(resolution_check(problem));
+    TRY(class_map_create(problem, owned, depth, field_file_read_box, map));
+    contact_survey_add(problem, map, contacts);
+    return class_map_survey(map, problem, survey);
+}
+
+static enum status survey_patches(const struct problem *problem, const struct box *owned,
+                                  struct patch_map *map, struct patch_survey *survey)
+{
+    TRY(patch_map_create(problem, owned, map));
+    patch_map_survey(map, survey);
+    return STATUS_OK;
+}
+
+static void add_survey(void *from, void *to, int *count, MPI_Datatype *type)
+{
+    (void)type;
+    for (int i = 0; i < *count; i++) {
+        class_survey_add((struct class_survey *)to + i, (const struct class_survey *)from + i);
+    }
+}
+
+/* The same on all ranks in any order: integers, maxima and a sorted union. */
+static enum status add_surveys(MPI_Comm comm, struct class_survey *survey)
+{
+    MPI_Op add = MPI_OP_NULL;
+    MPI_Datatype type = MPI_DATATYPE_NULL;
+    TRY_MPI(MPI_Type_contiguous((int)sizeof *survey, MPI_BYTE, &type));
+    TRY_MPI(MPI_Type_commit(&type));
+    TRY_MPI(MPI_Op_create(add_survey, 1, &add));
+    TRY_MPI(MPI_Allreduce(MPI_IN_PLACE, survey, 1, type, add, comm));
+    TRY_MPI(MPI_Op_free(&add));
+    TRY_MPI(MPI_Type_free(&type));
+    return STATUS_OK;
+}
+
+static enum status open_patches(struct problem *problem, const struct team *team,
+                                const struct box *owned, struct patch_map *map)
+{
+    struct patch_survey survey = {0};
+    TRY(status_agree(team->comm, survey_patches(problem, owned, map, &survey)));
+    TRY_MPI(MPI_Allreduce(MPI_IN_PLACE, survey.cells, FACE_COUNT * (MOST_PATCHES + 1), MPI_INT64_T,
+                          MPI_SUM, team->comm));
+    return patch_survey_apply(&survey, problem);
+}
+
+static enum status apply_survey(struct problem *problem, const struct class_survey *survey,
+                                const struct contact_survey *contacts)
+{
+    TRY(class_survey_apply(survey, problem));
+    TRY(resolution_check_cells(problem));
+    return contact_survey_check(problem, contacts);
+}
+
+enum status classes_open(struct problem *problem, const struct team *team, int depth,
+                         struct classes *classes)
+{
+    const struct box owned = decomp_owned(&team->decomp, team->rank);
+    struct class_survey survey = {0};
+    struct contact_survey contacts = {0};
+    *classes = (struct classes){.depth = depth};
+    if (problem->medium.nclasses == 0) {
+        return STATUS_OK;
+    }
+    TRY(status_agree(team->comm,
+                     survey_block(problem, &owned, depth, &classes->map, &survey, &contacts)));
+    TRY(add_surveys(team->comm, &survey));
+    TRY_MPI(MPI_Allreduce(MPI_IN_PLACE, contacts.meets, sizeof contacts.meets, MPI_UINT8_T, MPI_MAX,
+                          team->comm));
+    TRY(status_agree(team->comm, apply_survey(problem, &survey, &contacts)));
+    TRY(open_patches(problem, team, &owned, &classes->patches));
+    class_map_renumber(&classes->map, &problem->medium);
+    resolution_warn(problem);
+    return STATUS_OK;
+}
+
+enum status classes_survey_alone(struct problem *problem)
+{
+    const int64_t *n = problem->grid.cells;
+    const int64_t fit = SURVEY_CELLS / (n[AXIS_X] * n[AXIS_Y]);
+    const int64_t planes = fit > 0 ? fit : 1;
+    struct class_survey survey = {0};
+    struct contact_survey contacts = {0};
+    struct patch_survey patches = {0};
+    for (int64_t k = 0; k < n[AXIS_Z] && problem->medium.nclasses > 0; k += planes) {
+        struct class_map map = {0};
+        struct patch_map patch_map = {0};
+        struct box part = box_of_cells(n);
+        part.lo[AXIS_Z] = k;
+        part.hi[AXIS_Z] = k + planes < n[AXIS_Z] ? k + planes : n[AXIS_Z];
+        enum status status = survey_block(problem, &part, 1, &map, &survey, &contacts);
+        if (status == STATUS_OK) {
+            status = survey_patches(problem, &part, &patch_map, &patches);
+        }
+        class_map_destroy(&map);
+        patch_map_destroy(&patch_map);
+        TRY(status);
+    }
+    if (problem->medium.nclasses == 0) {
+        return STATUS_OK;
+    }
+    TRY(patch_survey_apply(&patches, problem));
+    return apply_survey(problem, &survey, &contacts);
+}
+
+static size_t bytes_of_table(const struct problem *problem)
+{
+    return (size_t)operator_table_length(problem) * precision_bytes(problem->precision);
+}
+
+static int tables_of(int depth)
+{
+    return (PASSES_AHEAD + 1) * depth + 1;
+}
+
+uint64_t classes_bytes(const struct problem *problem, const struct box *owned, int depth)
+{
+    if (problem->medium.nclasses == 0) {
+        return 0;
+    }
+    uint64_t patches = 0;
+    for (int f = 0; f < FACE_COUNT; f++) {
+        struct box layer = box_inside(owned, (enum face)f, 1);
+        for (int axis = 0; axis < AXIS_COUNT; axis++) {
+            layer.hi[axis] += axis != (int)face_axis((enum face)f) ? 2 * (int64_t)depth : 0;
+        }
+        patches += problem->boundary.nconditions[f] > 1 ? (uint64_t)box_cells(&layer) : 0;
+    }
+    return class_map_bytes(&problem->grid, owned, depth) +
+           (uint64_t)tables_of(depth) * bytes_of_table(problem) +
+           MEDIUM_CLASSES * (sizeof(double) + 1 + sizeof(struct class_summary)) + patches +
+           changes_bytes(problem);
+}
+
+static enum status send(struct engine *engine, const void *h_from, size_t bytes, void **d_to)
+{
+    TRY(engine->runtime->memory_alloc(engine->device, bytes, d_to));
+    TRY(engine->runtime->copy_to_device(engine->bulk_queue, *d_to, h_from, bytes));
+    return engine->runtime->queue_wait(engine->bulk_queue);
+}
+
+static enum status keep_face(struct classes *classes, enum face face)
+{
+    const struct class_map *map = &classes->map;
+    const struct box owned = box_of_cells(map->layout.cells);
+    const struct box layer = box_inside(&owned, face, 1);
+    const int64_t nx = box_extent(&layer, AXIS_X);
+    const int64_t ny = box_extent(&layer, AXIS_Y);
+    uint8_t *kept = malloc((size_t)box_cells(&layer));
+    TRY(CHECK_MEMORY(kept != NULL, "no memory for the materials of a face"));
+    for (int64_t c = 0; c < box_cells(&layer); c++) {
+        kept[c] = map->h_class[layout_index(&map->layout, layer.lo[AXIS_X] + c % nx,
+                                            layer.lo[AXIS_Y] + c / nx % ny,
+                                            layer.lo[AXIS_Z] + c / (nx * ny))];
+    }
+    classes->h_face_class[face] = kept;
+    return STATUS_OK;
+}
+
+/* Of the closed faces of this rank. */
+static enum status keep_faces(struct classes *classes, const struct problem *problem,
+                              const struct team *team)
+{
+    for (int f = 0; f < FACE_COUNT; f++) {
+        const enum axis axis = face_axis((enum face)f);
+        if (problem->grid.used[axis] && !problem->boundary.periodic[axis] &&
+            decomp_neighbour(&team->decomp, team->rank, (enum face)f) < 0) {
+            TRY(keep_face(classes, (enum face)f));
+        }
+    }
+    return STATUS_OK;
+}
+
+static enum status send_patches(struct classes *classes, const struct problem *problem,
+                                const struct box *owned, struct engine *engine)
+{
+    for (int f = 0; f < FACE_COUNT; f++) {
+        struct patch_plane plane;
+        enum status status = patch_plane_create(problem, owned, &classes->patches, (enum face)f,
+                                                classes->depth, &plane);
+        if (status == STATUS_OK && plane.bytes != NULL) {
+            status = send(engine, plane.bytes, (size_t)plane.count, &classes->d_patch[f]);
+            classes->args.d_patch[f] = (const uint8_t *)classes->d_patch[f] + plane.origin;
+            classes->args.patch_pitch[f] = plane.pitch;
+        }
+        free(plane.bytes);
+        TRY(status);
+    }
+    return STATUS_OK;
+}
+
+enum status classes_allocate(struct classes *classes, const struct problem *problem,
+                             const struct team *team, struct engine *engine)
+{
+    const struct box map_owned = classes->map.owned;
+    const struct medium *medium = &problem->medium;
+    static const struct class_summary none[MEDIUM_CLASSES];
+    double weights[MEDIUM_CLASSES] = {0};
+    uint8_t materials[MEDIUM_CLASSES] = {0};
+    if (medium->nclasses == 0) {
+        return STATUS_OK;
+    }
+    for (int c = 0; c < medium->nclasses; c++) {
+        weights[c] = medium->classes[c].weight;
+        materials[c] = (uint8_t)medium->classes[c].key.material;
+    }
+    classes->table_bytes = bytes_of_table(problem);
+    TRY(keep_faces(classes, problem, team));
+    /* before the flags */
+    TRY(changes_allocate(&classes->changes, problem, team, &classes->map, engine));
+    const uint8_t mask = classes_flag(&classes->map.layout, medium->nclasses, classes->map.h_class);
+    TRY(send(engine, classes->map.h_class, (size_t)classes->map.layout.elements,
+             &classes->d_class));
+    classes->changes.args.d_class = classes->d_class;
+    classes->changes.args.mask = mask;
+    TRY(send(engine, weights, sizeof weights, &classes->d_weight));
+    TRY(send(engine, materials, sizeof materials, &classes->d_material));
+    TRY(send(engine, none, sizeof none, &classes->d_summaries));
+    classes->ntables = tables_of(classes->depth);
+    for (int slot = 0; slot < classes->ntables; slot++) {
+        TRY(engine->runtime->memory_alloc(engine->device, classes->table_bytes,
+                                          &classes->d_table[slot]));
+        TRY(engine->runtime->pinned_alloc(engine->device, classes->table_bytes,
+                                          &classes->h_table[slot]));
+    }
+    classes->h_values = calloc(1, classes->table_bytes);
+    TRY(CHECK_MEMORY(classes->h_values != NULL, "no memory for a table of materials"));
+    TRY(engine->runtime->event_create(engine->device, &classes->ready));
+    class_map_destroy(&classes->map);
+    classes->args = (struct device_medium){
+        .layout = classes->map.layout,
+        .d_class = classes->d_class,
+        .mask = mask,
+        .numbered = true,
+        .nclasses = medium->nclasses,
+        .nclosures = operator_closure_count(problem),
+        .d_weight = classes->d_weight,
+        .nsegments = medium->nsegments,
+        .one_curve = medium->curves != NULL && enthalpy_has_one_curve(medium),
+        .perfused = medium->perfused,
+    };
+    return send_patches(classes, problem, &map_owned, engine);
+}
+
+void classes_destroy(struct classes *classes, struct engine *engine)
+{
+    class_map_destroy(&classes->map);
+    for (int f = 0; f < FACE_COUNT; f++) {
+        free(classes->h_face_class[f]);
+    }
+    patch_map_destroy(&classes->patches);
+    if (engine->device == NULL) {
+        return;
+    }
+    for (int slot = 0; slot < classes->ntables; slot++) {
+        engine->runtime->memory_free(engine->device, classes->d_table[slot]);
+        engine->runtime->pinned_free(engine->device, classes->h_table[slot]);
+    }
+    for (int f = 0; f < FACE_COUNT; f++) {
+        engine->runtime->memory_free(engine->device, classes->d_patch[f]);
+    }
+    changes_destroy(&classes->changes, engine);
+    engine->runtime->memory_free(engine->device, classes->d_summaries);
+    engine->runtime->memory_free(engine->device, classes->d_material);
+    engine->runtime->memory_free(engine->device, classes->d_weight);
+    engine->runtime->memory_free(engine->device, classes->d_class);
+    engine->runtime->event_destroy(classes->ready);
+    free(classes->h_values);
+}
+
+/* The table to the next slot; the one before may still be read by steps in flight. */
+static enum status send_table(struct classes *classes, struct engine *engine)
+{
+    const int slot = (classes->slot + 1) % classes->ntables;
+    memcpy(classes->h_table[slot], classes->h_values, classes->table_bytes);
+    TRY(engine->runtime->copy_to_device(engine->bulk_queue, classes->d_table[slot],
+                                        classes->h_table[slot], classes->table_bytes));
+    TRY(engine->runtime->event_record(engine->bulk_queue, classes->ready));
+    TRY(engine->runtime->event_wait(engine->halo_queue, classes->ready));
+    classes->slot = slot;
+    classes->args.d_table = classes->d_table[slot];
+    return STATUS_OK;
+}
+
+enum status classes_update(struct classes *classes, const struct problem *problem,
+                           struct engine *engine, const struct heat_operator *op,
+                           const struct device_medium **args)
+{
+    *args = NULL;
+    if (problem->medium.nclasses == 0) {
+        return STATUS_OK;
+    }
+    const bool same_dt = classes->dt == op->dt;
+    const bool varies = boundary_varies(&problem->boundary) || sources_vary(&problem->sources);
+    if (!same_dt || (varies && classes->time != op->time)) {
+        TRY(operator_table(op, problem, same_dt, classes->h_values));
+        if (!same_dt) { /* else the g are those of before */
+            classes->args.same_axes =
+                problem->medium.curves == NULL &&
+                classes_same_axes(classes->h_values, problem->precision, problem->medium.nclasses);
+        }
+        classes->time = op->time;
+        classes->dt = op->dt;
+        TRY(send_table(classes, engine));
+    }
+    *args = &classes->args;
+    return STATUS_OK;
+}
+
+/* --- outputs --------------------------------------------------------------------------------- */
+
+enum status classes_read_numbers(const struct problem *problem, struct field *field,
+                                 const struct box *box, enum precision precision, void *values)
+{
+    const struct box part = box_shift(box, field->placement.offset);
+    struct view whole;
+    view_whole(&problem->grid, &whole);
+    return view_read(&whole, field, &field->derived->layout,
+                     field->derived->d_values[DERIVED_MATERIAL], &part, VIEW_AS_IT_IS, precision,
+                     values);
+}
+
+static enum status show_face(struct classes *classes, const struct problem *problem,
+                             struct field *field, enum face face)
+{
+    const struct medium *medium = &problem->medium;
+    uint8_t *of_face = classes->h_face_class[face];
+    const struct box owned = layout_owned(&field->layout);
+    const struct box layer = box_inside(&owned, face, 1);
+    double *numbers = malloc((size_t)box_cells(&layer) * sizeof *numbers);
+    TRY(CHECK_MEMORY(numbers != NULL, "no memory for the materials of a face"));
+    const enum status status =
+        classes_read_numbers(problem, field, &layer, PRECISION_FLOAT64, numbers);
+    for (int64_t c = 0; c < box_cells(&layer) && status == STATUS_OK; c++) {
+        const bool same = numbers[c] == medium->classes[of_face[c]].key.material;
+        of_face[c] = same ? of_face[c] : (uint8_t)medium_next_class(medium, of_face[c]);
+    }
+    free(numbers);
+    return status;
+}
+
+enum status classes_show(struct classes *classes, const struct problem *problem,
+                         struct engine *engine, struct field *field)
+{
+    const struct derived *derived = field->derived;
+    TRY(changes_of_owned(&classes->changes, engine, field, engine->bulk_queue));
+    if (derived == NULL || !derived_wants(derived->mask, DERIVED_MATERIAL)) {
+        return STATUS_OK;
+    }
+    TRY(engine->operations->number_classes(engine->bulk_queue, &derived->layout, &classes->args,
+                                           classes->d_material,
+                                           derived->d_values[DERIVED_MATERIAL]));
+    TRY(engine_wait(engine));
+    for (int f = 0; f < FACE_COUNT && problem->medium.changes; f++) {
+        if (classes->h_face_class[f] != NULL) {
+            TRY(show_face(classes, problem, field, (enum face)f));
+        }
+    }
+    return STATUS_OK;
+}

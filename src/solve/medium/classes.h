@@ -1,0 +1,71 @@
+/* The classes of a medium on one rank: painted and surveyed on the host, then kept on the device
+ * with the coefficients of the current step. */
+#ifndef ISOTHERM_SOLVE_MEDIUM_CLASSES_H
+#define ISOTHERM_SOLVE_MEDIUM_CLASSES_H
+
+#include "machine/team.h"
+#include "model/operator/class_map.h"
+#include "model/operator/operator.h"
+#include "model/operator/patch_map.h"
+#include "solve/engine.h"
+#include "solve/medium/changes.h"
+
+/* Tables in flight: those of the steps of passes that may run, of the next pass, and one for the
+ * outputs. */
+enum { CLASS_TABLES_MOST = (PASSES_AHEAD + 1) * STEPS_MOST + 1 };
+
+struct classes {
+    struct class_map map;      /* until classes_allocate */
+    struct device_medium args; /* of the last table */
+    void *d_class, *d_weight;
+    void *d_material;  /* [MEDIUM_CLASSES]: the number of the material of each class */
+    void *d_summaries; /* [MEDIUM_CLASSES]: for summarise_classes */
+    int depth;         /* layers of halo: steps of a pass at most */
+    int ntables;       /* CLASS_TABLES_MOST at most */
+    void *d_table[CLASS_TABLES_MOST];
+    void *h_table[CLASS_TABLES_MOST]; /* pinned */
+    void *h_values;                   /* of the last table */
+    size_t table_bytes;
+    struct changes changes;
+    struct patch_map patches;
+    void *d_patch[FACE_COUNT];
+    uint8_t *h_face_class[FACE_COUNT]; /* of the cells inside this rank's closed faces, or NULL;
+                                          as of the last classes_show */
+    int slot;                          /* of the last table */
+    double time, dt;                   /* of the last table; dt 0: none yet */
+    struct event *ready;
+};
+
+/* Collective, agreed. Paint this rank's cells, for passes of at most `depth` steps, and complete
+ * the problem by the survey of all. With a uniform medium nothing. */
+enum status classes_open(struct problem *problem, const struct team *team, int depth,
+                         struct classes *classes) MUST_CHECK;
+
+/* Device memory that classes_allocate needs. */
+uint64_t classes_bytes(const struct problem *problem, const struct box *owned, int depth);
+
+/* Not collective. Copy the map to the device and free the host's. */
+enum status classes_allocate(struct classes *classes, const struct problem *problem,
+                             const struct team *team, struct engine *engine) MUST_CHECK;
+void classes_destroy(struct classes *classes, struct engine *engine); /* takes a zeroed one */
+
+/* Not collective; formulas of time fail on all ranks alike. Let classes->args hold the coefficients
+ * of `op`, for work that is then queued on the bulk and the halo queue. NULL: uniform. */
+enum status classes_update(struct classes *classes, const struct problem *problem,
+                           struct engine *engine, const struct heat_operator *op,
+                           const struct device_medium **args) MUST_CHECK;
+
+/* Not collective; blocks. Let outputs see the materials of the current step: in the derived field
+ * of their numbers, if there is one, and on this rank's closed faces. */
+enum status classes_show(struct classes *classes, const struct problem *problem,
+                         struct engine *engine, struct field *field) MUST_CHECK;
+/* Those numbers, of owned cells (local indices). Blocks. */
+enum status classes_read_numbers(const struct problem *problem, struct field *field,
+                                 const struct box *box, enum precision precision,
+                                 void *values) MUST_CHECK;
+
+/* Not collective, needs no MPI. The survey of the whole grid, in parts that fit into memory: for
+ * `plan`. */
+enum status classes_survey_alone(struct problem *problem) MUST_CHECK;
+
+#endif

@@ -1,0 +1,195 @@
+#include "solve/observe/diagnostics.h"
+
+#include <inttypes.h>
+
+#include "base/comm.h"
+
+/* Queued. */
+static enum status read_sums(const struct level *level, struct exact_sum sums[LEDGER_SUMS])
+{
+    return level->engine->runtime->copy_to_host(level->engine->bulk_queue, sums, level->d_sums,
+                                                LEDGER_SUMS * sizeof *sums);
+}
+
+/* Collective. Add what was read to the ledger, and reset the device's sums before the next pass. */
+static enum status book_sums(struct stepper *stepper, struct exact_sum sums[LEDGER_SUMS])
+{
+    static const struct exact_sum zeros[LEDGER_SUMS];
+    const struct engine *engine = stepper->level->engine;
+    struct state *state = stepper->state;
+    TRY(engine->runtime->copy_to_device(engine->bulk_queue, stepper->level->d_sums, zeros,
+                                        sizeof zeros));
+    TRY(exact_sums_reduce(stepper->team->comm, sums, LEDGER_SUMS));
+    exact_sum_add(&state->ledger.source_sum, &sums[SOURCE_SUM]);
+    for (int f = 0; f < FACE_COUNT; f++) {
+        exact_sum_add(&state->ledger.face_sum[f], &sums[f]);
+    }
+    return STATUS_OK;
+}
+
+static enum status gather_rank(struct stepper *stepper, struct exact_sum sums[LEDGER_SUMS])
+{
+    struct engine *engine = stepper->level->engine;
+    TRY(engine_settle(engine));
+    TRY(read_sums(stepper->level, sums));
+    return engine->runtime->queue_wait(engine->bulk_queue);
+}
+
+enum status diagnostics_gather_ledger(struct stepper *stepper)
+{
+    struct exact_sum sums[LEDGER_SUMS];
+    TRY(status_agree(stepper->team->comm, gather_rank(stepper, sums)));
+    return book_sums(stepper, sums);
+}
+
+/* One wait for all: a device idles meanwhile. Of an enthalpy, its sum is the heat. */
+static enum status summarise_rank(struct stepper *stepper, struct field_summary *mine,
+                                  struct exact_sum sums[LEDGER_SUMS])
+{
+    struct engine *engine = stepper->level->engine;
+    const struct field *field = stepper->level->field;
+    const bool weighted = stepper->problem->medium.nclasses > 0 && field->d_shown == NULL;
+    struct field_summary enthalpy;
+    struct state *state = stepper->state;
+    const bool taken = state->summary_step == state->step && state->step > 0;
+    TRY(engine_settle(engine));
+    if (!taken) {
+        TRY(engine->operations->summarise(engine->bulk_queue, &field->layout, &field->placement,
+                                          weighted ? &stepper->level->classes->args : NULL,
+                                          field_temperature(field), mine));
+    }
+    if (field->d_shown != NULL) {
+        TRY(engine->operations->summarise(engine->bulk_queue, &field->layout, &field->placement,
+                                          NULL, field->d_now, &enthalpy));
+    }
+    TRY(read_sums(stepper->level, sums));
+    TRY(engine->runtime->queue_wait(engine->bulk_queue));
+    if (taken) {
+        *mine = state->summary;
+        state->summary_step = 0;
+        return mine->bad_cells == 0 ? STATUS_OK : summarise_rank(stepper, mine, sums);
+    }
+    if (field->d_shown != NULL) {
+        mine->heat = enthalpy.sum;
+    }
+    return STATUS_OK;
+}
+
+/* `ledger_sums`: of this rank, to be booked. */
+static enum status summarise(struct stepper *stepper, struct field_summary *all,
+                             struct exact_sum ledger_sums[LEDGER_SUMS])
+{
+    MPI_Comm comm = stepper->team->comm;
+    struct field_summary mine;
+    TRY(status_agree(comm, summarise_rank(stepper, &mine, ledger_sums)));
+
+    double extremes[2] = {-mine.min, mine.max};
+    TRY_MPI(MPI_Allreduce(MPI_IN_PLACE, extremes, 2, MPI_DOUBLE, MPI_MAX, comm));
+    int64_t first_bad = mine.first_bad < 0 ? INT64_MAX : mine.first_bad;
+    TRY_MPI(MPI_Allreduce(MPI_IN_PLACE, &first_bad, 1, MPI_INT64_T, MPI_MIN, comm));
+    enum { SUM, BAD, HEAT, SUMS };
+    struct exact_sum sums[SUMS] = {
+        [SUM] = mine.sum, [BAD] = {.digit = {mine.bad_cells, 0, 0, 0}}, [HEAT] = mine.heat};
+    TRY_MPI(MPI_Allreduce(MPI_IN_PLACE, sums, 4 * SUMS, MPI_INT64_T, MPI_SUM, comm));
+    exact_sum_normalise(&sums[SUM]);
+    exact_sum_normalise(&sums[HEAT]);
+    *all = (struct field_summary){
+        .min = -extremes[0],
+        .max = extremes[1],
+        .sum = sums[SUM],
+        .heat = stepper->problem->medium.nclasses > 0 ? sums[HEAT] : sums[SUM],
+        .bad_cells = sums[BAD].digit[0],
+        .first_bad = first_bad,
+    };
+    return STATUS_OK;
+}
+
+static int owner_of(const struct decomp *decomp, const int64_t cell[AXIS_COUNT])
+{
+    for (int rank = 0; rank < decomp->nranks; rank++) {
+        const struct box owned = decomp_owned(decomp, rank);
+        const struct box one = {.lo = {cell[0], cell[1], cell[2]},
+                                .hi = {cell[0] + 1, cell[1] + 1, cell[2] + 1}};
+        if (box_contains(&owned, &one)) {
+            return rank;
+        }
+    }
+    return -1;
+}
+
+/* All ranks have the same summary and fail alike. */
+static enum status fail_invalid(const struct stepper *stepper, const struct field_summary *all)
+{
+    const int64_t *n = stepper->problem->grid.cells;
+    const int64_t cell[AXIS_COUNT] = {all->first_bad % n[0], all->first_bad / n[0] % n[1],
+                                      all->first_bad / n[0] / n[1]};
+    const enum status status =
+        fail(STATUS_NUMERICS,
+             "invalid values in the solution: at step %" PRId64 " (t = %g s) %" PRId64
+             " cells are NaN, infinite or beyond 1.1e12 K; the first is cell (%" PRId64 ", %" PRId64
+             ", %" PRId64 ") on rank %d. Check the boundary values and time.dt",
+             stepper->state->step, stepper->state->time, all->bad_cells, cell[0], cell[1], cell[2],
+             owner_of(&stepper->team->decomp, cell));
+    return status_agree(stepper->team->comm, status);
+}
+
+static enum status take(struct stepper *stepper, struct diagnostics *diagnostics)
+{
+    const struct problem *problem = stepper->problem;
+    const struct grid *grid = &problem->grid;
+    struct state *state = stepper->state;
+    struct field_summary all;
+    struct heat_operator op;
+    struct exact_sum sums[LEDGER_SUMS];
+    TRY(summarise(stepper, &all, sums));
+    if (all.bad_cells > 0) {
+        return fail_invalid(stepper, &all);
+    }
+    if (state->step == 0) {
+        state->ledger.start = all.heat;
+    }
+    TRY(book_sums(stepper, sums));
+    TRY(stepper_operator_before(stepper, &op));
+    const double heat = ledger_heat(grid, &problem->medium, &all.heat);
+    const double start = ledger_heat(grid, &problem->medium, &state->ledger.start);
+    const double through = ledger_boundary_heat(&state->ledger, grid, &problem->medium, &op);
+    const double sources = ledger_source_heat(&state->ledger, grid, &problem->medium);
+    *diagnostics = (struct diagnostics){
+        .step = state->step,
+        .time = state->time,
+        .min = all.min,
+        .max = all.max,
+        .mean = exact_sum_value(&all.sum) / (double)grid_total_cells(grid),
+        .heat = heat,
+        .boundary_heat = through,
+        .source_heat = sources,
+        .heat_drift = heat - start - through - sources,
+    };
+    return STATUS_OK;
+}
+
+enum status diagnostics_take(struct stepper *stepper, struct diagnostics *diagnostics)
+{
+    const int before = phases_enter(stepper->level->phases, PHASE_DIAGNOSTICS);
+    const enum status status = take(stepper, diagnostics);
+    phases_enter(stepper->level->phases, before);
+    return status;
+}
+
+static enum status hash_rank(struct stepper *stepper, uint64_t *mine)
+{
+    struct engine *engine = stepper->level->engine;
+    const struct field *field = stepper->level->field;
+    TRY(engine_wait(engine));
+    TRY(engine->operations->hash(engine->bulk_queue, &field->layout, &field->placement,
+                                 field->d_now, mine));
+    return engine->runtime->queue_wait(engine->bulk_queue);
+}
+
+enum status diagnostics_field_hash(struct stepper *stepper, uint64_t *hash)
+{
+    uint64_t mine = 0;
+    TRY(status_agree(stepper->team->comm, hash_rank(stepper, &mine)));
+    TRY_MPI(MPI_Allreduce(&mine, hash, 1, MPI_UINT64_T, MPI_SUM, stepper->team->comm));
+    return STATUS_OK;
+}

@@ -1,0 +1,99 @@
+#include "solve/observe/materials.h"
+
+#include <math.h>
+
+#include "base/comm.h"
+#include "solve/observe/diagnostics.h"
+
+/* This rank's cells, of the temperatures or of an enthalpy. */
+static enum status find_mine(struct stepper *stepper, const void *d_field,
+                             struct class_summary *summaries)
+{
+    struct engine *engine = stepper->level->engine;
+    const struct classes *classes = stepper->level->classes;
+    const struct field *field = stepper->level->field;
+    const size_t bytes = MEDIUM_CLASSES * sizeof *summaries;
+    for (int m = 0; m < MEDIUM_CLASSES; m++) {
+        summaries[m] = (struct class_summary)CLASS_SUMMARY_NONE;
+    }
+    TRY(engine_wait(engine));
+    TRY(engine->runtime->copy_to_device(engine->bulk_queue, classes->d_summaries, summaries,
+                                        bytes));
+    TRY(engine->operations->summarise_classes(engine->bulk_queue, &field->layout, &classes->args,
+                                              classes->d_material, d_field, classes->d_summaries));
+    TRY(engine->runtime->copy_to_host(engine->bulk_queue, summaries, classes->d_summaries, bytes));
+    return engine->runtime->queue_wait(engine->bulk_queue);
+}
+
+/* Over all ranks. */
+static enum status add_summaries(MPI_Comm comm, struct class_summary *summaries, int n)
+{
+    uint64_t keys[2 * MOST_MATERIALS];
+    int64_t cells[MOST_MATERIALS];
+    struct exact_sum sums[MOST_MATERIALS];
+    for (int m = 0; m < n; m++) {
+        keys[2 * m] = ~summaries[m].min_key;
+        keys[2 * m + 1] = summaries[m].max_key;
+        cells[m] = summaries[m].cells;
+        sums[m] = summaries[m].sum;
+        exact_sum_normalise(&sums[m]);
+    }
+    TRY_MPI(MPI_Allreduce(MPI_IN_PLACE, keys, 2 * n, MPI_UINT64_T, MPI_MAX, comm));
+    TRY_MPI(MPI_Allreduce(MPI_IN_PLACE, cells, n, MPI_INT64_T, MPI_SUM, comm));
+    TRY(exact_sums_reduce(comm, sums, n));
+    for (int m = 0; m < n; m++) {
+        summaries[m] = (struct class_summary){~keys[2 * m], keys[2 * m + 1], sums[m], cells[m]};
+    }
+    return STATUS_OK;
+}
+
+static enum status find_all(struct stepper *stepper, const void *d_field,
+                            struct class_summary *summaries)
+{
+    MPI_Comm comm = stepper->team->comm;
+    TRY(status_agree(comm, find_mine(stepper, d_field, summaries)));
+    return add_summaries(comm, summaries, stepper->problem->medium.nmaterials);
+}
+
+/* An enthalpy is in K of the reference heat capacity. */
+static enum status take_heat_of_enthalpy(struct stepper *stepper,
+                                         struct material_diagnostics *materials)
+{
+    const struct medium *medium = &stepper->problem->medium;
+    const double volume = grid_cell_volume(&stepper->problem->grid);
+    struct class_summary summaries[MEDIUM_CLASSES];
+    TRY(find_all(stepper, stepper->level->field->d_now, summaries));
+    for (int m = 0; m < medium->nmaterials; m++) {
+        materials[m].heat =
+            medium->heat_capacity_volume * volume * exact_sum_value(&summaries[m].sum);
+    }
+    return STATUS_OK;
+}
+
+static enum status take(struct stepper *stepper, struct material_diagnostics *materials)
+{
+    const struct medium *medium = &stepper->problem->medium;
+    const double volume = grid_cell_volume(&stepper->problem->grid);
+    struct class_summary summaries[MEDIUM_CLASSES];
+    TRY(find_all(stepper, field_temperature(stepper->level->field), summaries));
+    for (int m = 0; m < medium->nmaterials; m++) {
+        const struct class_summary *found = &summaries[m];
+        const double sum = exact_sum_value(&found->sum);
+        const bool any = found->cells > 0;
+        materials[m] = (struct material_diagnostics){
+            .min = any ? class_value_of(found->min_key) : NAN,
+            .max = any ? class_value_of(found->max_key) : NAN,
+            .mean = any ? sum / (double)found->cells : NAN,
+            .heat = medium->materials[m].heat_capacity_volume * volume * sum,
+        };
+    }
+    return medium->curves != NULL ? take_heat_of_enthalpy(stepper, materials) : STATUS_OK;
+}
+
+enum status materials_take(struct stepper *stepper, struct material_diagnostics *materials)
+{
+    const int before = phases_enter(stepper->level->phases, PHASE_DIAGNOSTICS);
+    const enum status status = take(stepper, materials);
+    phases_enter(stepper->level->phases, before);
+    return status;
+}
