@@ -328,9 +328,8 @@ static const struct schema_key table[] = {
     KEY("run.steps_per_pass", INT, FREE, AT(run.steps_per_pass),
         "The most time steps that one pass over the field advances; halos are that many layers "
         "deep and are exchanged once per pass. `auto`: the fastest, by a short measurement at the "
-        "start. Always 1 with several materials, properties that depend on temperature, perfusion, "
-        "sources, radiation, patches, a heat transfer coefficient that is a formula, or a stencil "
-        "of an order above 2.",
+        "start. Always 1 between several ranks where a material becomes another one, or with a "
+        "source from a file.",
         .flags = SCHEMA_OR_AUTO, .alternative = AT(run.steps_per_pass_auto), .limit = &pass_steps,
         .fallback = "auto"),
     SECTION("run.halo", "The halo exchange between ranks."),

@@ -74,34 +74,7 @@ static void set_class(const struct writing *w, const struct problem *problem, do
     set(w, at + NONLINEAR_MELTING, curve->melts ? reference / melting : 0);
 }
 
-static enum status set_closures(const struct writing *w, const struct problem *problem, double time,
-                                double dt)
-{
-    const struct medium *medium = &problem->medium;
-    const int n = medium->nclasses;
-    const int m = n * boundary_most_conditions(&problem->boundary);
-    for (int f = 0; f < FACE_COUNT; f++) {
-        const double h = problem->grid.spacing[f / 2];
-        for (int p = 0; p < problem->boundary.nconditions[f]; p++) {
-            struct boundary_state now;
-            TRY(boundary_evaluate(&problem->boundary, &problem->grid, medium, (enum face)f, p, time,
-                                  &now));
-            const struct face_exchange x = boundary_exchange(&now);
-            const double scale = x.fixed ? 1 : dt / (medium->heat_capacity_volume * h);
-            for (int c = 0; c < n; c++) {
-                const int64_t at = medium_closure_at(n, m, f, p * n + c);
-                set(w, at, x.s0 * scale);
-                set(w, at + 1, x.s1 * scale);
-                set(w, at + 2, x.s4 * scale);
-                set(w, at + 3, x.fixed ? 1 : 0);
-            }
-        }
-    }
-    return STATUS_OK;
-}
-
-enum status enthalpy_table(const struct problem *problem, double time, double dt, const double *q,
-                           void *table)
+void enthalpy_table(const struct problem *problem, double dt, const double *q, void *table)
 {
     const struct medium *medium = &problem->medium;
     const struct writing w = {
@@ -124,7 +97,6 @@ enum status enthalpy_table(const struct problem *problem, double time, double dt
                     : contact * medium->heat_capacity_volume * h / dt);
         }
     }
-    return set_closures(&w, problem, time, dt);
 }
 
 double enthalpy_conductivity(const struct medium *medium, int of_class, double u)

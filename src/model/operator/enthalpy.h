@@ -5,10 +5,9 @@
 
 #include "model/problem.h"
 
-/* operator_table of such a medium, for a step of length dt from `time`, but q, which is that of
- * each class in the step. */
-enum status enthalpy_table(const struct problem *problem, double time, double dt, const double *q,
-                           void *table) MUST_CHECK;
+/* The operator_table of such a medium without its closures, for a step of length dt. q: of each
+ * class in the step. */
+void enthalpy_table(const struct problem *problem, double dt, const double *q, void *table);
 
 /* The conductivity along x, W/(m K), of a cell of a class with the value u of the field. */
 double enthalpy_conductivity(const struct medium *medium, int of_class, double u);

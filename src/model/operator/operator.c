@@ -136,11 +136,17 @@ static enum status set_closures(const struct heat_operator *op, const struct pro
     for (int f = 0; f < FACE_COUNT; f++) {
         TRY_GOTO(operator_closures(op, problem, (enum face)f, closures));
         for (int c = 0; c < problem->boundary.nconditions[f] * n; c++) {
-            const int64_t at = medium_closure_at(n, m, f, c);
-            precision_set(precision, table, at, closures[c].a);
-            precision_set(precision, table, at + 1, closures[c].b);
-            precision_set(precision, table, at + 2, closures[c].e);
-            precision_set(precision, table, at + 3, 0);
+            const struct face_exchange *x = &closures[c].exchange;
+            const double h = problem->grid.spacing[f / 2];
+            const double inflow =
+                x->fixed ? 1 : op->dt / (problem->medium.heat_capacity_volume * h);
+            const double of_classes[] = {closures[c].a, closures[c].b, closures[c].e, 0};
+            const double of_enthalpy[] = {x->s0 * inflow, x->s1 * inflow, x->s4 * inflow,
+                                          x->fixed ? 1 : 0};
+            const double *values = problem->medium.curves != NULL ? of_enthalpy : of_classes;
+            for (int v = 0; v < 4; v++) {
+                precision_set(precision, table, medium_closure_at(n, m, f, c) + v, values[v]);
+            }
         }
     }
 done:
@@ -172,7 +178,8 @@ enum status operator_table(const struct heat_operator *op, const struct problem 
         for (int c = 0; c < n; c++) {
             q[c] = operator_class_source(op, problem, c);
         }
-        return enthalpy_table(problem, op->time, op->dt, q, table);
+        enthalpy_table(problem, op->dt, q, table);
+        return set_closures(op, problem, table);
     }
     for (int c = 0; c < n; c++) {
         precision_set(precision, table, medium_cell_at(c), medium->classes[c].sigma);
