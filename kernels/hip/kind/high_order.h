@@ -3,8 +3,10 @@
 #ifndef ISOTHERM_KERNELS_HIP_RADIUS_H
 #define ISOTHERM_KERNELS_HIP_RADIUS_H
 
-#include "kernels/cell/wide_cell.h"
+/* first: see cells.h */
 #include "kernels/hip/device/cells.h"
+
+#include "kernels/cell/wide_cell.h"
 
 /* The coefficients of one step, by value to the kernel. */
 template <typename REAL> struct wide_rules {
