@@ -39,8 +39,8 @@ OFFLOAD_WAVES = {"laplacian": 8, "boundary": 8, "update": 8, "norm_of": 4}
 OFFLOAD_SCRATCH = "norm_of"
 # Scalar registers that move to lanes of a vector register, not to memory: of step_march only in the
 # variant that sums up closed faces, outside of its loop; of mhd_* the 75 coefficients; of
-# steps_tile and steps_sums those of all levels.
-SCALAR_SPILLS = {"steps_tile": 64, "steps_tile of media": 300, "steps_sums": 300,
+# steps_tile and steps_sums those of all levels; of step_odd the numbers of the medium.
+SCALAR_SPILLS = {"steps_tile": 64, "steps_tile of media": 300, "steps_sums": 300, "step_odd": 100,
                  "step_cell of media": 4, "step_march": 40, "step_march of media": 100,
                  "mhd_cached": 160, "mhd_shared": 220}
 # Vector registers that move to accumulation registers, not to memory: there is no scratch.
