@@ -68,8 +68,8 @@ static inline int64_t classes_row_number(const uint8_t *row)
 bool classes_same_axes(const void *table, enum precision precision, int nclasses);
 
 /* Remove the padding from a fresh layout with short rows and without halo in x: the hardware
- * prefetcher then continues from row to row (docs/kernels_cpu.md). Planes are padded instead. One
- * cache line before the first row and after the last remains allocated. */
+ * prefetcher then continues from row to row (docs/records/kernels_cpu.md). Planes are padded
+ * instead. One cache line before the first row and after the last remains allocated. */
 void layout_close_rows(struct layout *layout);
 
 static inline size_t layout_bytes(const struct layout *layout)

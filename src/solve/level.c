@@ -50,7 +50,8 @@ void level_divide(struct level *level, bool thick)
 }
 
 /* Overlap needs an interior larger than the shell. For kernels along rows, the shell of an axis
- * divided in x is strided in memory and costs more than overlap can hide (docs/kernels_cpu.md). */
+ * divided in x is strided in memory and costs more than overlap can hide
+ * (docs/records/kernels_cpu.md). */
 bool level_may_overlap(const struct level *level, enum overlap setting)
 {
     if (level->halo == NULL || setting != OVERLAP_AUTO) {

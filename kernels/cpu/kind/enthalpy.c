@@ -11,7 +11,8 @@
 #include "kernels/cpu/schedule/threads.h"
 #include "kernels/cpu/schedule/tiling.h"
 
-/* The planes of a tile fit the L2 cache; longer rows have fewer ends (docs/kernels_cpu.md). */
+/* The planes of a tile fit the L2 cache; longer rows have fewer ends (docs/records/kernels_cpu.md).
+ */
 enum { TILE_X_BYTES = 8192, TILE_Y = 24, FETCH_ROWS = 2, FETCH_LINES = 16, LOOKUPS = 8 };
 
 /* The planes of a unit of work: two more are evaluated; and how many units a thread should have, so

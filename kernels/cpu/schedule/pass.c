@@ -10,7 +10,7 @@
 #include "kernels/cpu/host/memory.h"
 #include "kernels/cpu/schedule/share.h"
 
-/* For the tuner (tile_tuner.h); measured, see docs/kernels_cpu.md. */
+/* For the tuner (tile_tuner.h); measured, see docs/records/kernels_cpu.md. */
 static const struct steps_choice steps_choice[TILE_TUNER_CHOICES] = {
     {512 * 1024, 1024}, {640 * 1024, 1024},  {384 * 1024, 1024}, {768 * 1024, 1024},
     {512 * 1024, 2048}, {1024 * 1024, 1024}, {640 * 1024, 2048}, {1024 * 1024, 4096},

@@ -15,7 +15,7 @@
 enum {
     STREAM_LINE_BYTES = 64,
     /* Vectors of half a line: with full ones the loop overtakes its prefetches
-     * (docs/kernels_cpu.md). */
+     * (docs/records/kernels_cpu.md). */
     STREAM_PART_BYTES = 32
 };
 

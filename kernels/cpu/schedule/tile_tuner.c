@@ -3,8 +3,8 @@
 #include <stdbool.h>
 #include <string.h>
 
-/* Measured, see docs/kernels_cpu.md: the first three for chips like Zen 5, the next three for Zen
- * 4, the last two for Granite Rapids. */
+/* Measured, see docs/records/kernels_cpu.md: the first three for chips like Zen 5, the next three
+ * for Zen 4, the last two for Granite Rapids. */
 const struct tile_choice tile_tuner_choice[TILE_TUNER_CHOICES] = {
     {192 * 1024, TILE_AHEAD},  {256 * 1024, TILE_AHEAD},  {384 * 1024, TILE_AHEAD},
     {96 * 1024, TILE_WIDE},    {128 * 1024, TILE_WIDE},   {192 * 1024, TILE_WIDE},

@@ -1,8 +1,8 @@
 /* The choice of tile height and prefetch level, by timing the steps of the run.
  *
  * The best height depends on what limits the machine at the moment, memory or caches, and the best
- * level on the chip (docs/kernels_cpu.md). So the choice is made while the steps run, and revised
- * now and then. It changes the order of the rows and never a bit of the result. */
+ * level on the chip (docs/records/kernels_cpu.md). So the choice is made while the steps run, and
+ * revised now and then. It changes the order of the rows and never a bit of the result. */
 #ifndef ISOTHERM_KERNELS_CPU_SCHEDULE_TILE_TUNER_H
 #define ISOTHERM_KERNELS_CPU_SCHEDULE_TILE_TUNER_H
 

@@ -72,8 +72,8 @@ static inline struct box tile_at(const struct box *box, const struct tiling *til
     return tile;
 }
 
-/* Measured, see docs/kernels_cpu.md. The neighbours of a tile are still in the L3 cache when the
- * next tile reads them. */
+/* Measured, see docs/records/kernels_cpu.md. The neighbours of a tile are still in the L3 cache
+ * when the next tile reads them. */
 enum { TILE_ROW_BYTES = 8192, COLUMN_PLANES = 64, AHEAD_BYTES = 8192 };
 #define TILED                                                                                      \
     .tile_row_bytes = TILE_ROW_BYTES, .tile_bytes = tile_bytes,                                    \

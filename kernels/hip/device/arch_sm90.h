@@ -260,7 +260,7 @@ static __device__ __forceinline__ bool arch_arrivals_ended(arch_arrivals *arriva
 }
 
 /* Orders this thread's reads of shared memory before the engine's next write there, which an
- * arrival alone does not (docs/hip.md). */
+ * arrival alone does not (docs/records/hip.md). */
 static __device__ __forceinline__ void arch_reads_before_tile_copy(void)
 {
     asm volatile("fence.proxy.async.shared::cta;" ::: "memory");

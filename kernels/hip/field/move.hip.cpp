@@ -5,7 +5,8 @@
 enum { THREADS = 256 };
 
 /* One vector per thread: blocks run in order, so that the memory sees one stream of reads and one
- * of writes. More vectors per thread, streaming hints and bulk copies were slower (docs/hip.md). */
+ * of writes. More vectors per thread, streaming hints and bulk copies were slower
+ * (docs/records/hip.md). */
 static __global__ __launch_bounds__(THREADS) void copy_vectors(vec16<double> *to,
                                                                const vec16<double> *from,
                                                                int64_t nvectors)

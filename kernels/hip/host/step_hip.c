@@ -103,8 +103,8 @@ DEFINE_CHOOSE(staged_wide)
 
 /* --- the production kernel ------------------------------------------------------------------- */
 
-/* Measured (docs/hip.md). Boxes that fit the L2 cache need no pacing; with small planes, more of
- * them are in flight. */
+/* Measured (docs/records/hip.md). Boxes that fit the L2 cache need no pacing; with small planes,
+ * more of them are in flight. */
 static hip_step_launcher *staged_by_rule(const struct layout *layout, const struct box *box)
 {
     const int64_t cache_bytes = (int64_t)40 << 20;

@@ -12,7 +12,7 @@ enum pairs { ONE_CLASS, ONE_CURVE, CURVES, FAR_CURVES };
 enum { WIDE = 32, CURVES_POOL = 1344 }; /* workers of a block along x; numbers, see form */
 
 /* WIDE x TALL workers of a block have a vector of cells in each of ROWS rows. Other sizes were
- * slower on an H200: docs/hip.md. */
+ * slower on an H200: docs/records/hip.md. */
 template <typename REAL_, int KIND_, bool PERFUSED_> struct form {
     typedef REAL_ REAL;
     static constexpr int N = vec16<REAL>::N;

@@ -17,7 +17,8 @@
  * (steps_staged_march.h). Only the first and last row of a wave go through shared memory, in two
  * parities, so a plane needs one barrier, at which waves arrive after these rows and for which they
  * wait before the next plane. Blocks do not wait for each other: a device that runs few of them at
- * a time is only slow. The host divides the work (steps_staged_list.h). Figures: docs/hip.md. */
+ * a time is only slow. The host divides the work (steps_staged_list.h). Figures:
+ * docs/records/hip.md. */
 #ifndef ISOTHERM_KERNELS_HIP_STEPS_STAGED_KERNEL_H
 #define ISOTHERM_KERNELS_HIP_STEPS_STAGED_KERNEL_H
 

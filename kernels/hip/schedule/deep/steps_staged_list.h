@@ -131,7 +131,7 @@ static tile_axis tile_axis_of(const struct box *box, int axis, const bool (&clos
     return t;
 }
 
-/* What was measured on one H200 (docs/hip.md). How much longer planes of pieces take: their
+/* What was measured on one H200 (docs/records/hip.md). How much longer planes of pieces take: their
  * neighbours are at other planes, so that the edges of tiles leave the L2 cache. How many planes
  * the ends of a column take longer, at the field's first plane, and at a closed face z_max, whose
  * code runs seldom and comes from memory. */

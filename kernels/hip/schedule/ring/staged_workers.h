@@ -107,7 +107,7 @@ static __device__ __forceinline__ vec16<typename S::REAL> step_row(
     return out;
 }
 
-/* Ordinary stores: streaming ones were slower (docs/hip.md). */
+/* Ordinary stores: streaming ones were slower (docs/records/hip.md). */
 template <typename S>
 static __device__ __forceinline__ void store_plane(typename S::REAL *to, int64_t pitch_y,
                                                    const place<S> &p, const cells_of<S> &out)

@@ -47,7 +47,8 @@ static __device__ __forceinline__ cells_of<S> differences_in_y(
 
 /* NEAR: the tile is next to a closed face of x or y.
  * stage: of the plane of `here`; difference_z(row): D along z. In this order, in which y, where
- * waves differ, is last, the code waits less for what it has read than in others (docs/hip.md). */
+ * waves differ, is last, the code waits less for what it has read than in others
+ * (docs/records/hip.md). */
 template <typename S, bool NEAR, typename DIFFERENCE>
 static __device__ __forceinline__ cells_of<S> step_rows(const wide_rules<typename S::REAL> &rules,
                                                         const near_cells<S> &near,

@@ -7,8 +7,8 @@
  *
  * Pacing: no block fetches a plane before all have requested the planes up to a few before it. Else
  * the blocks drift apart, the edges of tiles leave the L2 cache before their neighbours read them,
- * and the memory sees scattered short rows (figures: docs/hip.md). A block that has waited too long
- * continues without pacing. */
+ * and the memory sees scattered short rows (figures: docs/records/hip.md). A block that has waited
+ * too long continues without pacing. */
 #include "kernels/hip/device/cells.h"
 #include "kernels/hip/schedule/ring/staged_launch.h"
 #include "kernels/hip/schedule/ring/staged_sums.h"
