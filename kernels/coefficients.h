@@ -66,6 +66,7 @@ struct heat_source {
 
 struct coefficients {
     enum kind kind;
+    int nsources;            /* in `sources` */
     double r[AXIS_COUNT];    /* alpha dt / h^2; 0 on an unused axis. For a float32 field r, a and b
                                 are rounded once to float. */
     bool closed[FACE_COUNT]; /* a uniform medium: outside = a inside + b; else the neighbour is read
@@ -81,7 +82,6 @@ struct coefficients {
     struct device_medium medium;
     struct high_order high_order;
     const struct heat_source *sources; /* host memory, until the step is queued */
-    int nsources;
     /* Device memory: where the exact sum of the heat of sources and of perfusion is added, K. */
     struct exact_sum *d_source_sum;
 };

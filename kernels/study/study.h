@@ -71,9 +71,9 @@ struct study_kernel {
     study_launch *launch[2]; /* for the backend hip */
     /* Target regions of OpenMP, run at once. */
     void (*regions)(const struct study_call *call);
-    int follows;                   /* call this many kernels above it in the table, then wait */
     study_shapes_function *shapes; /* NULL: one shape, its own */
     const char *variant;           /* of kernels that are measured together; NULL: alone */
+    int follows;                   /* call this many kernels above it in the table, then wait */
     int part;                      /* of the study: kernels of the same part have the same result */
     /* Call `body` while the arrays are mapped to a device; afterwards host memory has the results.
      * NULL: just call it. */

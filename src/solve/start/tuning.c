@@ -387,6 +387,8 @@ enum status tuning_of_passes(struct stepper *stepper)
     enum status status;
     TRY_GOTO(status_agree(stepper->team->comm, pass_search_open(&search, stepper)));
     TRY_GOTO(search_passes(&search));
+    /* the passes have overwritten the temperatures of an enthalpy */
+    TRY_GOTO(stepper_show(stepper, false));
 done:
     phases_enter(stepper->level->phases, before);
     stepper->level->engine->runtime->memory_free(stepper->level->engine->device, search.d_sums);
