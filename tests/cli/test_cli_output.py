@@ -161,16 +161,17 @@ class Viewers(Case):
         self.addCleanup(os.chdir, "/")
         last = run.temperature().astype(np.float32)
         names = {}
-        exec(self.lines_of("The last state:"), names)
+        exec(self.lines_of("This reads the last state:"), names)
         np.testing.assert_array_equal(names["T"], last)
         self.assertEqual(names["t"], config["time"]["end"])
-        exec(self.lines_of("One snapshot at a time, with its step:"), {"print": lambda *_: None})
+        exec(self.lines_of("This reads one snapshot at a time, with its step:"),
+             {"print": lambda *_: None})
         try:
             import xarray  # pylint: disable=unused-import
         except ImportError:
             self.skipTest("xarray is not installed")
         names = {}
-        exec(self.lines_of("All states with their times, as an xarray, by h5py alone:"), names)
+        exec(self.lines_of("h5py alone reads all states with their times, as an xarray:"), names)
         T = names["T"]
         np.testing.assert_array_equal(T.sel(t=config["time"]["end"]), last)
         self.assertEqual(T.dims, ("t", "z", "y", "x"))
