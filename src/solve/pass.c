@@ -186,7 +186,8 @@ enum status advance_box(const struct level *level, struct queue *queue,
 /* Does the ledger need sums over owned cells? */
 static bool has_sums(const struct coefficients *c)
 {
-    bool any = c->nsources > 0;
+    const struct device_medium *medium = coefficients_medium(c);
+    bool any = c->nsources > 0 || (medium != NULL && medium->perfused);
     for (int face = 0; face < FACE_COUNT; face++) {
         any = any || c->d_face_sum[face] != NULL;
     }
