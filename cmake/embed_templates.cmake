@@ -12,4 +12,4 @@ foreach(file IN LISTS files)
   string(APPEND rows "    {\"${name}\", ${name}},\n")
 endforeach()
 file(WRITE ${OUTPUT}
-  "#include \"app/templates.h\"\n\n${arrays}\nconst struct config_template config_templates[] = {\n${rows}    {0, 0},\n};\n")
+  "#include \"app/command/templates.h\"\n\n${arrays}\nconst struct config_template config_templates[] = {\n${rows}    {0, 0},\n};\n")

@@ -7,7 +7,7 @@
 #include <unistd.h>
 
 #include "base/log.h"
-#include "base/rows.h"
+#include "base/text/rows.h"
 
 static int count(const char *from, const char *to, char what)
 {

@@ -2,7 +2,7 @@
 #include <string.h>
 
 #include "app/completion.h"
-#include "config/schema.h"
+#include "config/schema/schema.h"
 
 /* A list of names for a reader: "auto, cpu". */
 static void print_names(FILE *stream, const char *names)

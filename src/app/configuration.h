@@ -4,7 +4,7 @@
 
 #include <mpi.h>
 
-#include "base/options.h"
+#include "base/text/options.h"
 #include "config/settings.h"
 
 /* Collective over `comm`: rank 0 reads the file, all ranks check the same text. MPI_COMM_NULL: this

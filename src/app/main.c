@@ -6,7 +6,7 @@
 #include <time.h>
 
 #include "app/about.h"
-#include "app/commands.h"
+#include "app/command/commands.h"
 #include "app/completion.h"
 #include "app/exit_note.h"
 #include "app/stop.h"

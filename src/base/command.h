@@ -4,8 +4,8 @@
 
 #include <stdbool.h>
 
-#include "base/options.h"
 #include "base/status.h"
+#include "base/text/options.h"
 
 /* A first operand with its own help page. */
 struct command_word {

@@ -7,8 +7,8 @@
 
 #include "base/box.h"
 #include "base/command.h"
-#include "base/options.h"
 #include "base/status.h"
+#include "base/text/options.h"
 
 /* The command line of `isotherm bench`. */
 struct bench_request {

@@ -2,7 +2,7 @@
 #ifndef ISOTHERM_BENCH_BENCH_COPY_OUT_H
 #define ISOTHERM_BENCH_BENCH_COPY_OUT_H
 
-#include "base/table.h"
+#include "base/text/table.h"
 #include "kernels/backend.h"
 
 struct bench_copy_out {

@@ -4,9 +4,9 @@
 #define ISOTHERM_BENCH_BENCH_ENERGY_H
 
 #include "base/clock.h"
-#include "base/json.h"
 #include "base/status.h"
-#include "base/table.h"
+#include "base/text/json.h"
+#include "base/text/table.h"
 #include "bench/bench.h"
 #include "kernels/backend.h"
 #include "machine/team_energy.h"

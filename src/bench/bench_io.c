@@ -17,8 +17,8 @@
 
 #include "base/clock.h"
 #include "base/comm.h"
-#include "base/json.h"
 #include "base/log.h"
+#include "base/text/json.h"
 #include "bench/bench.h"
 #include "bench/bench_data.h"
 #include "bench/bench_energy.h"

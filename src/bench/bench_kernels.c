@@ -5,8 +5,8 @@
 #include <string.h>
 
 #include "base/clock.h"
-#include "base/json.h"
 #include "base/log.h"
+#include "base/text/json.h"
 #include "bench/bench.h"
 #include "bench/bench_copy_out.h"
 #include "bench/bench_data.h"

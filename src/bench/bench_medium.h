@@ -3,7 +3,7 @@
 #ifndef ISOTHERM_BENCH_BENCH_MEDIUM_H
 #define ISOTHERM_BENCH_BENCH_MEDIUM_H
 
-#include "base/options.h"
+#include "base/text/options.h"
 #include "kernels/backend.h"
 
 /* The media that the words name, PATTERN:CLASSES, in device memory, for a field of this layout with

@@ -6,8 +6,8 @@
 #include <string.h>
 
 #include "base/clock.h"
-#include "base/json.h"
 #include "base/log.h"
+#include "base/text/json.h"
 #include "bench/bench.h"
 #include "bench/bench_data.h"
 #include "bench/bench_energy.h"

@@ -5,8 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "config/schema.h"
-#include "config/settings_tree.h"
+#include "config/read/settings_tree.h"
+#include "config/schema/schema.h"
 
 void settings_destroy(struct settings *settings)
 {

@@ -4,8 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "config/read/settings_value.h"
 #include "config/settings_table.h"
-#include "config/settings_value.h"
 
 static bool same_text(const char *a, const char *b)
 {

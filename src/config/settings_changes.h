@@ -3,9 +3,9 @@
 #ifndef ISOTHERM_CONFIG_SETTINGS_CHANGES_H
 #define ISOTHERM_CONFIG_SETTINGS_CHANGES_H
 
-#include "config/schema.h"
+#include "config/read/settings_tree.h"
+#include "config/schema/schema.h"
 #include "config/settings.h"
-#include "config/settings_tree.h"
 
 struct settings_change {
     char key[TREE_KEY_BYTES];

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "config/settings_value.h"
+#include "config/read/settings_value.h"
 
 struct item item_top(const struct settings *settings)
 {

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "config/expression.h"
-#include "config/schema.h"
+#include "config/schema/schema.h"
 #include "config/settings.h"
 
 static void write_cell(FILE *out, const char *text)
@@ -187,7 +187,7 @@ static void write_reference(FILE *out)
           ".\nlog is the natural logarithm, as is ln.\n\n"
           "`required`: if its section is given. Keys without a default that are not required may "
           "be left out.\n\n"
-          "<!-- Written from src/config/schema_table.c: cmake --build build/cpu --target "
+          "<!-- Written from src/config/schema/schema_table.c: cmake --build build/cpu --target "
           "configuration_page -->\n\n"
           "| key | value | default | unit | meaning |\n|---|---|---|---|---|\n",
           out);

@@ -2,8 +2,8 @@
 #ifndef ISOTHERM_CONFIG_SETTINGS_TABLE_H
 #define ISOTHERM_CONFIG_SETTINGS_TABLE_H
 
+#include "config/read/settings_value.h"
 #include "config/settings.h"
-#include "config/settings_value.h"
 
 /* Whether a node is meant as a table: a mapping, or a list of lists. */
 bool table_is_given(const struct tree *node);

@@ -5,7 +5,7 @@
 #include <stdbool.h>
 
 #include "base/status.h"
-#include "config/schema.h"
+#include "config/schema/schema.h"
 
 struct units; /* the database of units */
 

@@ -10,7 +10,7 @@
 
 #include "base/comm.h"
 #include "base/log.h"
-#include "base/table.h"
+#include "base/text/table.h"
 #include "base/version.h"
 #include "doctor/doctor.h"
 #include "io/hdf5/h5_about.h"

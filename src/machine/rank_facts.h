@@ -4,7 +4,7 @@
 
 #include <mpi.h>
 
-#include "base/json.h"
+#include "base/text/json.h"
 #include "kernels/backend.h"
 #include "machine/machine.h"
 

@@ -6,7 +6,7 @@
 #include "base/comm.h"
 #include "base/log.h"
 #include "io/checkpoint/checkpoint.h"
-#include "output/output_checkpoints.h"
+#include "output/kind/output_checkpoints.h"
 #include "output/progress.h"
 #include "output/run_lock.h"
 #include "solve/observe/derive.h"

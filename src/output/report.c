@@ -3,7 +3,7 @@
 #include <inttypes.h>
 #include <math.h>
 
-#include "base/json.h"
+#include "base/text/json.h"
 #include "base/version.h"
 #include "output/output.h"
 

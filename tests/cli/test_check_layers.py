@@ -68,7 +68,7 @@ class CheckLayers(unittest.TestCase):
                 ("src/solve/engine.c", "output/output.h", "src/output"),
                 ("src/machine/team.c", "solve/state.h", "src/solve"),
                 ("src/output/writer.c", "app/stop.h", "src/app"),
-                ("src/app/command_run.c", "bench/bench.h", "src/bench"),
+                ("src/app/command/command_run.c", "bench/bench.h", "src/bench"),
                 ("src/bench/bench_io.c", "output/output.h", "src/output"),
                 ("src/doctor/pairs.c", "solve/state.h", "src/solve")):
             with self.subTest(path):

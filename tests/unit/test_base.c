@@ -12,9 +12,9 @@
 
 #include "base/file.h"
 #include "base/log.h"
-#include "base/rows.h"
 #include "base/status.h"
-#include "base/table.h"
+#include "base/text/rows.h"
+#include "base/text/table.h"
 #include "base/thread.h"
 #include "tests/test.h"
 

@@ -2,7 +2,7 @@
  * schema in turn, and what is said. */
 #include "test_settings_common.h"
 
-#include "config/schema.h"
+#include "config/schema/schema.h"
 #include "config/settings_changes.h"
 
 /* Every key applies somewhere: the faces have all types, `initial` all kinds, and there is one

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/rows.h"
+#include "base/text/rows.h"
 
 /* --- properties ------------------------------------------------------------------------------ */
 

@@ -3,7 +3,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "base/rows.h"
+#include "base/text/rows.h"
 
 enum { PATH_LIMIT_BYTES = 1 << 28, PATH_COLUMNS = 5 };
 

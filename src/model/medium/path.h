@@ -18,9 +18,9 @@ struct path {
     struct path_row *rows; /* t increases */
 };
 
-/* Read the rows t, x, y, z and, with `power`, power (base/rows.h); lines of names before the first
- * row are skipped. STATUS_FILE when it cannot be read; STATUS_INPUT, with the line, when a row
- * is invalid, t does not increase, or there are fewer than two rows. */
+/* Read the rows t, x, y, z and, with `power`, power (base/text/rows.h); lines of names before the
+ * first row are skipped. STATUS_FILE when it cannot be read; STATUS_INPUT, with the line, when a
+ * row is invalid, t does not increase, or there are fewer than two rows. */
 enum status path_read(const char *name, bool power, struct path *path) MUST_CHECK;
 void path_free(struct path *path); /* takes a zeroed one */
 

@@ -1,0 +1,437 @@
+/* isotherm compare: the differences between two files or series. */
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "app/command/commands.h"
+#include "base/comm.h"
+#include "base/log.h"
+#include "base/text/json.h"
+#include "io/compare/compare.h"
+
+static struct {
+    const char *file[2];
+    double rtol, atol;
+    const char *name;
+    const char *json;
+} options = {.name = "T"};
+
+static const struct option option_table[] = {
+    {OPTION_REAL, "--rtol", "X", "relative tolerance (default 0)", &options.rtol},
+    {OPTION_REAL, "--atol", "X", "absolute tolerance, K (default 0)", &options.atol},
+    {OPTION_STRING, "--dataset", "NAME", "the dataset to compare (default T)", &options.name},
+    {OPTION_STRING, "--json", "FILE", "also write the result as JSON", &options.json},
+    {OPTION_END, NULL, NULL, NULL, NULL},
+};
+
+static const struct command_line line = {
+    .usage = "isotherm compare A B [--rtol X] [--atol X]",
+    .about = "Compare two checkpoints, snapshot files or output folders cell by cell: the\n"
+             "largest absolute, relative and ULP difference, with its cell and step. A\n"
+             "folder stands for its snapshots.vtkhdf, or else its newest checkpoint. States\n"
+             "are matched by step. Differences of float32 and float64 count ULP of float32.\n"
+             "NaN equals NaN only.\n"
+             "Exit code: 0 when |a - b| <= atol + rtol max(|a|, |b|) in every cell, 1 when\n"
+             "not, 2 when the two cannot be compared (grids or steps differ), 3 when a file\n"
+             "cannot be read or is damaged.",
+    .example = "  $ isotherm compare out/a out/b\n"
+               "  $ mpirun -n 4 isotherm compare a.vtkhdf b.vtkhdf --rtol 1e-6",
+    .options = option_table,
+    .operand = "A or B (two files or folders)",
+    .min_operands = 2,
+    .max_operands = 2,
+    .operands = options.file,
+};
+
+struct pairing {
+    struct frames side[2];
+    int64_t count;
+    int64_t *match[2]; /* [count] */
+};
+
+static void pairing_free(struct pairing *pairing)
+{
+    for (int s = 0; s < 2; s++) {
+        frames_free(&pairing->side[s]);
+        free(pairing->match[s]);
+    }
+}
+
+/* Corners written by this program match bitwise; those of others may differ by rounding. */
+static bool same_corners(const struct frames *a, const struct frames *b, int axis)
+{
+    static const double rounding = 1e-6; /* of a cell */
+    const double limit = rounding * fabs(a->upper[axis] - a->lower[axis]) / (double)a->cells[axis];
+    return !a->has_place || !b->has_place ||
+           (fabs(a->lower[axis] - b->lower[axis]) <= limit &&
+            fabs(a->upper[axis] - b->upper[axis]) <= limit);
+}
+
+static void grid_text(const struct frames *frames, char *text, size_t bytes)
+{
+    const int64_t *n = frames->cells;
+    const double *low = frames->lower;
+    const double *high = frames->upper;
+    const int used = snprintf(text, bytes, "%" PRId64 " x %" PRId64 " x %" PRId64 " cells",
+                              n[AXIS_X], n[AXIS_Y], n[AXIS_Z]);
+    if (frames->has_place && used > 0 && (size_t)used < bytes) {
+        snprintf(text + used, bytes - (size_t)used,
+                 " from (%.12g, %.12g, %.12g) to (%.12g, %.12g, %.12g) m", low[AXIS_X], low[AXIS_Y],
+                 low[AXIS_Z], high[AXIS_X], high[AXIS_Y], high[AXIS_Z]);
+    }
+}
+
+static enum status check_grids(const struct frames *a, const struct frames *b)
+{
+    for (int axis = 0; axis < AXIS_COUNT; axis++) {
+        if (a->cells[axis] != b->cells[axis] || !same_corners(a, b, axis)) {
+            char first[256];
+            char second[256];
+            grid_text(a, first, sizeof first);
+            grid_text(b, second, sizeof second);
+            return fail(STATUS_INPUT, "the grids differ: %s in %s, %s in %s", first, a->path,
+                        second, b->path);
+        }
+    }
+    return STATUS_OK;
+}
+
+/* The index of a step in a series; -1 when it has none. */
+static int64_t find_step(const struct frames *series, int64_t step)
+{
+    for (int64_t n = 0; n < series->count; n++) {
+        if (series->frame[n].step == step) {
+            return n;
+        }
+    }
+    return -1;
+}
+
+static enum status match_single(struct pairing *pairing, int single)
+{
+    const struct frames *one = &pairing->side[single];
+    const struct frames *many = &pairing->side[1 - single];
+    const bool known = one->frame[0].step >= 0;
+    if (!known && many->count > 1) {
+        return fail(STATUS_INPUT, "%s has no step number, and %s has %" PRId64, one->path,
+                    many->path, many->count);
+    }
+    const int64_t n = known ? find_step(many, one->frame[0].step) : 0;
+    if (n < 0) {
+        return fail(STATUS_INPUT, "%s is of step %" PRId64 ", which %s does not have", one->path,
+                    one->frame[0].step, many->path);
+    }
+    pairing->count = 1;
+    pairing->match[single][0] = 0;
+    pairing->match[1 - single][0] = n;
+    return STATUS_OK;
+}
+
+static enum status match_series(struct pairing *pairing)
+{
+    const struct frames *a = &pairing->side[0];
+    const struct frames *b = &pairing->side[1];
+    if (a->count != b->count) {
+        return fail(STATUS_INPUT,
+                    "the series differ in length: %" PRId64 " state%s in %s, %" PRId64 " in %s",
+                    a->count, a->count == 1 ? "" : "s", a->path, b->count, b->path);
+    }
+    for (int64_t n = 0; n < a->count; n++) {
+        if (a->frame[n].step != b->frame[n].step) {
+            return fail(STATUS_INPUT,
+                        "state %" PRId64 " is of step %" PRId64 " in %s and of step %" PRId64
+                        " in %s",
+                        n, a->frame[n].step, a->path, b->frame[n].step, b->path);
+        }
+        pairing->match[0][n] = n;
+        pairing->match[1][n] = n;
+    }
+    pairing->count = a->count;
+    return STATUS_OK;
+}
+
+/* Two files named by the user are compared whatever their steps, but not the newest states of
+ * folders. */
+static enum status check_newest(const struct frames *a, const struct frames *b)
+{
+    const int64_t steps[2] = {a->frame[0].step, b->frame[0].step};
+    if ((a->from_folder || b->from_folder) && steps[0] != steps[1] && steps[0] >= 0 &&
+        steps[1] >= 0) {
+        return fail(STATUS_INPUT,
+                    "%s is of step %" PRId64 " and %s of step %" PRId64
+                    "; name two files to compare them anyway",
+                    a->path, steps[0], b->path, steps[1]);
+    }
+    return STATUS_OK;
+}
+
+static enum status match(struct pairing *pairing)
+{
+    const struct frames *a = &pairing->side[0];
+    const struct frames *b = &pairing->side[1];
+    const int64_t most = a->count > b->count ? a->count : b->count;
+    TRY(check_grids(a, b));
+    for (int s = 0; s < 2; s++) {
+        pairing->match[s] = calloc((size_t)most, sizeof *pairing->match[s]);
+        if (pairing->match[s] == NULL) {
+            return fail(STATUS_MEMORY, "no memory for the list of states");
+        }
+    }
+    if (!a->is_series && !b->is_series) {
+        pairing->count = 1;
+        return check_newest(a, b);
+    }
+    if (!a->is_series || !b->is_series) {
+        return match_single(pairing, b->is_series ? 0 : 1);
+    }
+    return match_series(pairing);
+}
+
+/* ---- the report ---- */
+
+enum { SHOWN_STATES = 40 };
+
+static void describe(const char *letter, const struct frames *frames)
+{
+    log_info("%s  %s: %" PRId64 " state%s of %" PRId64 " x %" PRId64 " x %" PRId64 " cells, %s",
+             letter, frames->path, frames->count, frames->count == 1 ? "" : "s", frames->cells[0],
+             frames->cells[1], frames->cells[2], precision_name(frames->frame[0].precision));
+}
+
+static void describe_places(const struct pairing *pairing)
+{
+    const struct frames *side = pairing->side;
+    if (side[0].has_place != side[1].has_place) {
+        log_info("only %s has coordinates", side[side[0].has_place ? 0 : 1].path);
+    }
+}
+
+static void print_state(const struct frame *frame, const struct difference *d)
+{
+    log_info("%10" PRId64 "  %-12.6g  %-12.5g  %-12.5g  %-12.6g  %" PRId64, frame->step,
+             frame->time, fmax(d->absolute.value, 0), fmax(d->relative.value, 0),
+             fmax(d->ulp.value, 0), d->beyond);
+}
+
+static void cell_of(const struct frames *frames, int64_t index, int64_t cell[AXIS_COUNT])
+{
+    const int64_t *n = frames->cells;
+    cell[AXIS_X] = index % n[AXIS_X];
+    cell[AXIS_Y] = index / n[AXIS_X] % n[AXIS_Y];
+    cell[AXIS_Z] = index / n[AXIS_X] / n[AXIS_Y];
+}
+
+static void place_text(const struct frames *frames, int64_t index, char *text, size_t bytes)
+{
+    int64_t cell[AXIS_COUNT];
+    double at[AXIS_COUNT];
+    cell_of(frames, index, cell);
+    frames_center(frames, cell, at);
+    const int used = snprintf(text, bytes, "cell (%" PRId64 ", %" PRId64 ", %" PRId64 ")", cell[0],
+                              cell[1], cell[2]);
+    if (frames->has_place && used > 0 && (size_t)used < bytes) {
+        snprintf(text + used, bytes - (size_t)used, " at (%.6g, %.6g, %.6g) m", at[0], at[1],
+                 at[2]);
+    }
+}
+
+struct worst {
+    struct extreme extreme;
+    int64_t state;
+};
+
+static void print_worst(const char *kind, const char *unit, const struct pairing *pairing,
+                        const struct worst *worst)
+{
+    if (worst->extreme.value <= 0) {
+        log_info("largest %s difference: 0", kind);
+        return;
+    }
+    char place[256];
+    const struct frame *frame = &pairing->side[0].frame[pairing->match[0][worst->state]];
+    place_text(&pairing->side[0], worst->extreme.index, place, sizeof place);
+    log_info("largest %s difference: %.6g%s at step %" PRId64 ", t = %.6g s, %s: %.17g and %.17g K",
+             kind, worst->extreme.value, unit, frame->step, frame->time, place, worst->extreme.a,
+             worst->extreme.b);
+}
+
+static void json_worst(struct json *json, const char *key, const struct pairing *pairing,
+                       const struct worst *worst)
+{
+    int64_t cell[AXIS_COUNT];
+    double at[AXIS_COUNT];
+    json_begin(json, key, '{');
+    json_real(json, "value", fmax(worst->extreme.value, 0));
+    if (worst->extreme.value > 0) {
+        const struct frame *frame = &pairing->side[0].frame[pairing->match[0][worst->state]];
+        cell_of(&pairing->side[0], worst->extreme.index, cell);
+        frames_center(&pairing->side[0], cell, at);
+        json_int(json, "step", frame->step);
+        json_real(json, "time_s", frame->time);
+        json_int3(json, "cell", cell);
+        json_begin(json, "at_m", '[');
+        for (int a = 0; a < AXIS_COUNT; a++) {
+            json_real(json, NULL, at[a]);
+        }
+        json_end(json, ']');
+        json_real(json, "a_K", worst->extreme.a);
+        json_real(json, "b_K", worst->extreme.b);
+    }
+    json_end(json, '}');
+}
+
+/* ---- the comparison ---- */
+
+struct result {
+    struct worst absolute, relative, ulp;
+    int64_t unequal, beyond, one_nan, both_nan;
+    int64_t nan_state, first_one_nan;
+    double time_apart; /* s */
+};
+
+static void keep_worst(struct worst *worst, const struct extreme *extreme, int64_t state)
+{
+    if (extreme->value > worst->extreme.value) {
+        *worst = (struct worst){*extreme, state};
+    }
+}
+
+static void add_difference(struct result *result, const struct difference *d, int64_t state)
+{
+    keep_worst(&result->absolute, &d->absolute, state);
+    keep_worst(&result->relative, &d->relative, state);
+    keep_worst(&result->ulp, &d->ulp, state);
+    result->unequal += d->unequal;
+    result->beyond += d->beyond;
+    result->one_nan += d->one_nan;
+    result->both_nan += d->both_nan;
+    if (d->first_one_nan >= 0 && result->first_one_nan < 0) {
+        result->first_one_nan = d->first_one_nan;
+        result->nan_state = state;
+    }
+}
+
+static enum status compare_all(const struct pairing *pairing, struct result *result)
+{
+    static const struct worst none = {.extreme = {.value = 0}, .state = 0};
+    *result = (struct result){.absolute = none, .relative = none, .ulp = none, .first_one_nan = -1};
+    log_info("%10s  %-12s  %-12s  %-12s  %-12s  %s", "step", "t, s", "|a-b|, K", "relative", "ULP",
+             "cells beyond");
+    for (int64_t n = 0; n < pairing->count; n++) {
+        const struct frames *a = &pairing->side[0];
+        const struct frames *b = &pairing->side[1];
+        const int64_t na = pairing->match[0][n];
+        const int64_t nb = pairing->match[1][n];
+        struct difference d;
+        TRY(frames_compare(MPI_COMM_WORLD, a, na, b, nb, options.rtol, options.atol, &d));
+        add_difference(result, &d, n);
+        result->time_apart = fmax(result->time_apart, fabs(a->frame[na].time - b->frame[nb].time));
+        if (n < SHOWN_STATES) {
+            print_state(&a->frame[na], &d);
+        } else if (n == SHOWN_STATES) {
+            log_info("%10s", "...");
+        }
+    }
+    return STATUS_OK;
+}
+
+static void print_result(const struct pairing *pairing, const struct result *result)
+{
+    const double cells = (double)(pairing->side[0].cells[0] * pairing->side[0].cells[1] *
+                                  pairing->side[0].cells[2]) *
+                         (double)pairing->count;
+    print_worst("absolute", " K", pairing, &result->absolute);
+    print_worst("relative", "", pairing, &result->relative);
+    print_worst("ULP", "", pairing, &result->ulp);
+    if (result->one_nan > 0) {
+        char place[256];
+        place_text(&pairing->side[0], result->first_one_nan, place, sizeof place);
+        log_info("NaN in one of them only: %" PRId64 " cell%s, the first at step %" PRId64 ", %s",
+                 result->one_nan, result->one_nan == 1 ? "" : "s",
+                 pairing->side[0].frame[pairing->match[0][result->nan_state]].step, place);
+    }
+    if (result->both_nan > 0) {
+        log_info("NaN in both: %" PRId64 " cell%s as equal", result->both_nan,
+                 result->both_nan == 1 ? ", which counts" : "s, which count");
+    }
+    if (result->time_apart > 0) {
+        log_info("times of matching states differ by up to %.6g s", result->time_apart);
+    }
+    if (result->beyond > 0) {
+        log_info("different: %" PRId64 " of %.0f cells %s more than %g K + %g max(|a|, |b|) apart",
+                 result->beyond, cells, result->beyond == 1 ? "is" : "are", options.atol,
+                 options.rtol);
+    } else if (result->unequal > 0) {
+        log_info("equal within %g K + %g max(|a|, |b|); %" PRId64 " of %.0f cells differ%s",
+                 options.atol, options.rtol, result->unequal, cells,
+                 result->unequal == 1 ? "s" : "");
+    } else {
+        log_info("equal in all %.0f cells", cells);
+    }
+}
+
+static enum status save_json(const struct pairing *pairing, const struct result *result)
+{
+    struct json json;
+    TRY(json_open(&json));
+    json_begin(&json, NULL, '{');
+    json_string(&json, "a", pairing->side[0].path);
+    json_string(&json, "b", pairing->side[1].path);
+    json_int3(&json, "cells", pairing->side[0].cells);
+    json_int(&json, "states", pairing->count);
+    json_real(&json, "rtol", options.rtol);
+    json_real(&json, "atol", options.atol);
+    json_bool(&json, "equal", result->beyond == 0);
+    json_int(&json, "unequal_cells", result->unequal);
+    json_int(&json, "cells_beyond", result->beyond);
+    json_int(&json, "nan_in_one", result->one_nan);
+    json_int(&json, "nan_in_both", result->both_nan);
+    json_real(&json, "time_apart_s", result->time_apart);
+    json_worst(&json, "absolute_K", pairing, &result->absolute);
+    json_worst(&json, "relative", pairing, &result->relative);
+    json_worst(&json, "ulp", pairing, &result->ulp);
+    json_end(&json, '}');
+    return json_save(&json, options.json);
+}
+
+static enum status compare_pairing(struct pairing *pairing)
+{
+    const bool first = comm_rank(MPI_COMM_WORLD) == 0;
+    TRY(status_agree(MPI_COMM_WORLD, first ? json_check_place(options.json) : STATUS_OK));
+    for (int s = 0; s < 2; s++) {
+        TRY(frames_read(MPI_COMM_WORLD, options.file[s], options.name, &pairing->side[s]));
+    }
+    TRY(status_agree(MPI_COMM_WORLD, match(pairing)));
+    describe("a", &pairing->side[0]);
+    describe("b", &pairing->side[1]);
+    describe_places(pairing);
+    struct result result;
+    TRY(compare_all(pairing, &result));
+    print_result(pairing, &result);
+    if (options.json != NULL) {
+        TRY(status_agree(MPI_COMM_WORLD, first ? save_json(pairing, &result) : STATUS_OK));
+    }
+    if (result.beyond > 0) {
+        fail_set_agreed("the files differ");
+        return STATUS_DIFFERENT;
+    }
+    return STATUS_OK;
+}
+
+static enum status execute(void)
+{
+    struct pairing pairing = {.count = 0};
+    const enum status status = compare_pairing(&pairing);
+    pairing_free(&pairing);
+    return status;
+}
+
+const struct command command_compare = {
+    .name = "compare",
+    .summary = "compare two files or series; exit code 1 when they differ",
+    .uses_mpi = true,
+    .line = &line,
+    .execute = execute,
+};

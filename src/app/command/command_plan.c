@@ -1,0 +1,480 @@
+/* isotherm plan: the needs of a run. Runs nothing, needs no MPI. */
+#include <inttypes.h>
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "app/command/commands.h"
+#include "app/command/plan.h"
+#include "app/configuration.h"
+#include "base/file.h"
+#include "base/log.h"
+#include "machine/cores.h"
+#include "machine/host.h"
+#include "machine/placement.h"
+#include "machine/step_rate.h"
+#include "model/space/resolution.h"
+#include "model/space/shape.h"
+#include "output/output.h"
+
+static struct {
+    const char *config;
+    struct option_list sets;
+    int64_t ranks;
+    int64_t ranks_per_node;
+    int64_t ranks_per_module;
+} options = {.ranks = 1, .ranks_per_node = INT32_MAX, .ranks_per_module = 1};
+
+static const struct option option_table[] = {
+    {OPTION_COUNT, "--ranks", "N", "number of MPI ranks (default 1)", &options.ranks},
+    {OPTION_COUNT, "--ranks-per-node", "N", "ranks per node (default all)",
+     &options.ranks_per_node},
+    {OPTION_COUNT, "--ranks-per-module", "N", "ranks per GPU module (MI250X: 2; default 1)",
+     &options.ranks_per_module},
+    {OPTION_LIST, "--set", "KEY=VALUE", "override a key, as for run (repeatable)", &options.sets},
+    {OPTION_END, NULL, NULL, NULL, NULL},
+};
+
+static const struct command_line line = {
+    .usage = "isotherm plan CONFIG [options]",
+    .about = "Show what `isotherm run` would do: decomposition, memory per rank, halo traffic,\n"
+             "time step and its limit, wall time, file sizes, and warnings about performance\n"
+             "problems. Measures the step for half a second on this machine; writes nothing.",
+    .example = "  $ isotherm plan configs/weak_scaling.yaml --ranks 64",
+    .options = option_table,
+    .operand = "CONFIG",
+    .min_operands = 1,
+    .max_operands = 1,
+    .operands = &options.config,
+};
+
+static void warn(struct plan *plan, const char *format, ...) PRINTF_LIKE(2, 3);
+static void warn(struct plan *plan, const char *format, ...)
+{
+    char text[512];
+    va_list args;
+    va_start(args, format);
+    vsnprintf(text, sizeof text, format, args);
+    va_end(args);
+    plan->warnings++;
+    printf("  warning: %s\n", log_clean(text));
+}
+
+/* Of this machine, or, as --ranks-per-module says, of another. */
+static bool is_for_gpus(const struct plan *plan)
+{
+    return backend_has(plan->backend, BACKEND_FREE_COPIES) || options.ranks_per_module > 1;
+}
+
+static void print_blocks(const struct plan *plan)
+{
+    const int64_t *n = plan->problem.grid.cells;
+    const int *p = plan->decomp.ranks;
+    printf("grid           %" PRId64 " x %" PRId64 " x %" PRId64 " = %" PRId64
+           " cells, %dD, %s, spacing %.4g x %.4g x %.4g m\n",
+           n[0], n[1], n[2], grid_total_cells(&plan->problem.grid), plan->problem.grid.dimensions,
+           precision_name(plan->problem.precision), plan->problem.grid.spacing[0],
+           plan->problem.grid.spacing[1], plan->problem.grid.spacing[2]);
+    if (plan->problem.radius > 1) {
+        printf("stencil        order %d, %d cells on either side; it has no maximum principle, so "
+               "that "
+               "run.watch checks the heat only\n",
+               plan->problem.run.stencil_order, plan->problem.radius);
+    }
+    printf("decomposition  %d rank%s as %d x %d x %d (%s)\n", plan->decomp.nranks,
+           plan->decomp.nranks == 1 ? "" : "s", p[0], p[1], p[2],
+           plan->problem.run.decomposition_auto ? "auto: minimal halo traffic, x faces weighted"
+                                                : "as configured");
+    printf("cells/rank     %" PRId64 " .. %" PRId64 " (the largest is %.1f %% above the mean)\n",
+           plan->min_cells, plan->max_cells,
+           100.0 * ((double)plan->max_cells * plan->decomp.nranks /
+                        (double)grid_total_cells(&plan->problem.grid) -
+                    1.0));
+    printf("memory/rank    %s on the device, %s on the host for outputs in flight\n",
+           SIZE_TEXT(plan->max_bytes), SIZE_TEXT(plan->max_output_bytes));
+    if (plan->max_copy_bytes > 0 && is_for_gpus(plan)) {
+        printf("on a GPU       another %s on the device for outputs in flight\n",
+               SIZE_TEXT(plan->max_copy_bytes));
+    }
+    const bool auto_steps = plan->problem.run.steps_per_pass_auto && plan->passes.most > 1;
+    printf("steps/pass     %s%d (%s)\n", auto_steps ? "1 to " : "", plan->passes.most,
+           plan->passes.reason);
+    printf("halo/%s      %s .. %s sent by each rank, at most %d message%s\n",
+           plan->passes.most > 1 ? "pass" : "step", SIZE_TEXT((double)plan->min_halo),
+           SIZE_TEXT((double)plan->max_halo), plan->max_messages,
+           plan->max_messages == 1 ? "" : "s");
+}
+
+/* The order of the ranks if nodes and modules are filled in turn. */
+static enum status print_placement(const struct plan *plan)
+{
+    const struct decomp *decomp = &plan->decomp;
+    const int nranks = decomp->nranks;
+    const double width = (double)precision_bytes(plan->problem.precision);
+    char reason[256];
+    struct placement_order order;
+    struct rank_place *places = malloc((size_t)nranks * sizeof *places);
+    if (places == NULL) {
+        return fail(STATUS_MEMORY, "no memory to place %d ranks", nranks);
+    }
+    placement_assume(nranks, (int)options.ranks_per_node, (int)options.ranks_per_module, places);
+    const enum status status = placement_choose(decomp, places, &order);
+    free(places);
+    TRY(status);
+    placement_reason(&order, reason, sizeof reason);
+    printf("placement      %s\n", reason);
+    printf("links/step     ");
+    if (is_for_gpus(plan)) {
+        printf("%s inside modules, ", SIZE_TEXT((double)order.link_cells[LINK_GROUP] * width));
+    }
+    printf("%s inside nodes, %s between nodes, all ranks\n",
+           SIZE_TEXT((double)order.link_cells[LINK_NODE] * width),
+           SIZE_TEXT((double)order.link_cells[LINK_NETWORK] * width));
+    placement_free(&order);
+    return STATUS_OK;
+}
+
+static void print_time(const struct plan *plan)
+{
+    const struct time_setting *time = &plan->problem.time;
+    const struct timeline *timeline = &plan->problem.timeline;
+    printf("time step      %s%.6g s", timeline->nstretches > 1 ? "at most " : "", timeline->dt);
+    if (time->dt_auto) {
+        printf(" = safety %g x the largest stable step %.6g s\n", time->safety,
+               timeline->dt_stable);
+    } else {
+        printf(" as configured; the largest stable step is %.6g s\n", timeline->dt_stable);
+    }
+    if (time->adapt_every > 0) {
+        printf("               adapted every %" PRId64
+               " step%s and lengthened where temperatures allow; the step count below is an "
+               "upper bound\n",
+               time->adapt_every, time->adapt_every == 1 ? "" : "s");
+    }
+    printf("steps          %" PRId64 " to t = %.6g s", timeline->steps, timeline->end);
+    if (timeline->nstretches > 1) {
+        printf(", landing on %" PRId64 " intermediate time%s: %.6g s per step on average",
+               timeline->nstretches - 1, timeline->nstretches == 2 ? "" : "s",
+               timeline->end / (double)timeline->steps);
+    }
+    if (timeline->dt_last != timeline->dt) {
+        printf(", the last one shortened to %.6g s", timeline->dt_last);
+    }
+    printf("\n");
+}
+
+/* On nodes like this one, with a rank per core unless --ranks-per-node is given. */
+static void print_wall_time(const struct plan *plan)
+{
+    const struct timeline *timeline = &plan->problem.timeline;
+    const struct box block = decomp_owned(&plan->decomp, 0); /* none is larger */
+    const int64_t cells[AXIS_COUNT] = {box_extent(&block, AXIS_X), box_extent(&block, AXIS_Y),
+                                       box_extent(&block, AXIS_Z)};
+    const int nranks = plan->decomp.nranks;
+    const int most =
+        options.ranks_per_node < INT32_MAX ? (int)options.ranks_per_node : cores_count();
+    const int together = nranks < most ? nranks : most;
+    const int nodes = (nranks + together - 1) / together;
+    struct step_rate rate;
+    char whole[DURATION_TEXT];
+    char each[DURATION_TEXT];
+    char where[64] = "";
+    if (step_rate_measure(plan->backend, cells, plan->problem.precision, plan->problem.radius,
+                          together, &rate) != STATUS_OK) {
+        printf("wall time      unknown: %s\n", fail_message());
+        fail_clear();
+        return;
+    }
+    const double step =
+        (double)plan->max_cells * (rate.threads > 0 ? together : 1) / rate.cells_per_s;
+    if (rate.threads > 0 && nodes > 1) {
+        snprintf(where, sizeof where, ", for %d nodes like this one", nodes);
+    }
+    printf("wall time      about %s without output%s: %" PRId64
+           " step%s of %s, measured here on %s, "
+           "with %.2g million cells%s%s%s\n",
+           duration_text(step * (double)timeline->steps, whole),
+           nranks > 1 ? " and halo exchange" : "", timeline->steps, timeline->steps == 1 ? "" : "s",
+           duration_text(step, each), rate.device, 1e-6 * (double)rate.cells, where,
+           rate.is_busy ? " (it is busy with other programs: perhaps too long)" : "",
+           plan->problem.medium.curves != NULL
+               ? "; with constant properties: melting, tables and perfusion take several times as "
+                 "long"
+               : "");
+}
+
+static void print_launch(const struct plan *plan)
+{
+    char settings[LAUNCH_BYTES];
+    host_launch_settings(plan->decomp.nranks, cores_count(), settings);
+    if (settings[0] != '\0') {
+        printf("launch         mpirun -n %d on this machine needs %s\n", plan->decomp.nranks,
+               settings);
+    }
+}
+
+static double print_files(const struct plan *plan)
+{
+    double total = 0;
+    for (int k = 0; k < OUTPUT_KINDS; k++) {
+        total += output_kinds[k]->plan(&plan->problem);
+    }
+    return total;
+}
+
+static void warn_of_blocks(struct plan *plan)
+{
+    const int64_t thin = 8;
+    if (plan->thinnest > 0 && plan->thinnest < thin) {
+        warn(plan,
+             "some blocks are only %" PRId64
+             " cells thick in %s: mostly halo; use fewer ranks or another run.decomposition",
+             plan->thinnest, axis_name(plan->thinnest_axis));
+    }
+    const double cell_bytes = (double)precision_bytes(plan->problem.precision);
+    const double share = (double)plan->max_halo / ((double)plan->min_cells * cell_bytes);
+    if (share > 0.2 * plan->passes.most) {
+        warn(plan, "a rank sends up to %.0f %% of its cells per step: the exchange will dominate",
+             100.0 * share / plan->passes.most);
+    }
+    const double imbalance = (double)plan->max_cells / (double)plan->min_cells;
+    if (imbalance > 1.2) {
+        warn(plan, "the largest block has %.1f times the cells of the smallest: ranks will wait",
+             imbalance);
+    }
+}
+
+static void warn_of_cadence(struct plan *plan, const char *key, const struct cadence *cadence)
+{
+    const struct timeline *timeline = &plan->problem.timeline;
+    const struct output_kind *kind = NULL;
+    const struct output_section *section = output_section_of(key, &kind);
+    const char *unit = cadence->every > 0 ? "every" : "interval";
+    const int64_t count = timeline_count_due(timeline, cadence) - (kind->not_at_start ? 1 : 0);
+    const int64_t between = timeline_next_due(timeline, cadence, 0);
+    const char *ends = kind->not_at_start ? "last state is" : "first and last state are";
+    if (cadence->every > timeline->steps) {
+        warn(plan, "%s.every is %" PRId64 ", more than the %" PRId64 " step%s: only the %s written",
+             key, cadence->every, timeline->steps, timeline->steps == 1 ? "" : "s", ends);
+    } else if (cadence->interval > timeline->end) {
+        warn(plan, "%s.interval is %g s, more than the %g s of the run: only the %s written", key,
+             cadence->interval, timeline->end, ends);
+    } else if (between >= 100000) {
+        warn(plan,
+             "dt is far below the interval of %s: %" PRId64
+             " steps between two outputs; a coarser grid would allow longer steps",
+             key, between);
+    } else if (count > section->many + 1) {
+        warn(plan, "%" PRId64 " %s will be written: raise %s.%s", count, section->pieces, key,
+             unit);
+    }
+}
+
+static void warn_of_landings(struct plan *plan)
+{
+    const struct timeline *timeline = &plan->problem.timeline;
+    const double needed = ceil(timeline->end / timeline->dt * (1 - 1e-12));
+    char key[CADENCE_KEY_BYTES];
+    char shortest[CADENCE_KEY_BYTES] = "";
+    double interval = INFINITY;
+    const struct cadence *cadence = NULL;
+    for (int i = 0; (cadence = settings_cadence(&plan->problem.output, i, key)) != NULL; i++) {
+        if (cadence->interval > 0 && cadence->interval < interval) {
+            interval = cadence->interval;
+            memcpy(shortest, key, sizeof shortest);
+        }
+    }
+    if (isfinite(interval) && (double)timeline->steps > 1.2 * needed) {
+        warn(plan,
+             "landing on the times of outputs takes %" PRId64 " steps instead of %.15g of %.4g s: "
+             "raise %s.interval (%g s), or give every instead",
+             timeline->steps, needed, timeline->dt, shortest, interval);
+    }
+}
+
+static void warn_of_initial(struct plan *plan)
+{
+    for (int entry = 0; entry < plan->problem.ninitial; entry++) {
+        if (shape_check_cells(plan->problem.origin, &plan->problem.grid, "initial",
+                              &plan->problem.initial[entry], entry) != STATUS_OK) {
+            warn(plan, "%s", fail_message());
+            fail_clear();
+        }
+        if (plan_is_missing(&plan->problem.initial[entry])) {
+            warn(plan, "initial[%d].file: %.200s does not exist yet; a run will need it", entry,
+                 plan->problem.initial[entry].path);
+        }
+    }
+}
+
+static void warn_of_shapes(struct plan *plan)
+{
+    char text[RESOLUTION_TEXT];
+    for (int index = 0; resolution_warning(&plan->problem, index, text); index++) {
+        if (text[0] != '\0') {
+            warn(plan, "%s", text);
+        }
+    }
+}
+
+static void warn_of_time(struct plan *plan)
+{
+    const struct time_setting *time = &plan->problem.time;
+    const struct timeline *timeline = &plan->problem.timeline;
+    const double best = time->safety * timeline->dt_stable;
+    if (timeline->dt < 0.1 * best) {
+        warn(plan, "dt is %.3g times smaller than necessary: %.4g s is stable and takes %.3g steps",
+             best / timeline->dt, best, ceil(timeline->end / best));
+    }
+    warn_of_landings(plan);
+    char key[CADENCE_KEY_BYTES];
+    const struct cadence *cadence = NULL;
+    for (int i = 0; (cadence = settings_cadence(&plan->problem.output, i, key)) != NULL; i++) {
+        if (cadence_is_on(cadence)) {
+            warn_of_cadence(plan, key, cadence);
+        }
+    }
+}
+
+static enum status warn_of_memory(struct plan *plan)
+{
+    const struct backend *backend = plan->backend;
+    struct device *device = NULL;
+    struct device_info info;
+    TRY(backend->runtime->open(0, 1, &device));
+    const enum status status = backend->runtime->info(device, &info);
+    backend->runtime->close(device);
+    TRY(status);
+    printf("local device   %s, %s\n", info.name, SIZE_TEXT(info.memory_bytes));
+    const double all = ((double)plan->max_bytes + (double)plan->max_output_bytes) *
+                       plan->decomp.nranks; /* if the device is the host */
+    const bool copies = backend_has(backend, BACKEND_FREE_COPIES) && plan->max_copy_bytes > 0;
+    if (plan->max_bytes > info.memory_bytes) {
+        warn(plan, "a rank needs %s, more than the %s that this device has: use more ranks",
+             SIZE_TEXT(plan->max_bytes), SIZE_TEXT(info.memory_bytes));
+    } else if (copies && plan->max_bytes + plan->max_copy_bytes > info.memory_bytes) {
+        warn(plan,
+             "no device memory for outputs in flight (%s): the steps will wait while they are "
+             "copied",
+             SIZE_TEXT(plan->max_copy_bytes));
+    } else if (backend_has(backend, BACKEND_NODE_MEMORY) && all > (double)info.memory_bytes) {
+        warn(plan, "all %d ranks on this machine need %s, more than its %s", plan->decomp.nranks,
+             SIZE_TEXT(all), SIZE_TEXT(info.memory_bytes));
+    }
+    return STATUS_OK;
+}
+
+static void warn_of_disk(struct plan *plan, double bytes)
+{
+    char path[PATH_BYTES];
+    snprintf(path, sizeof path, "%s", plan->problem.output.directory);
+    while (!file_exists(path)) {
+        char *slash = strrchr(path, '/');
+        if (slash == NULL || slash == path) {
+            snprintf(path, sizeof path, "%s", slash == NULL ? "." : "/");
+            break;
+        }
+        *slash = '\0';
+    }
+    if (directory_check_room(path, (uint64_t)bytes) != STATUS_OK) {
+        warn(plan, "%s", fail_message());
+        fail_clear();
+    }
+}
+
+static enum status show(struct plan *plan)
+{
+    log_info("plan for %s", plan->problem.title);
+    print_blocks(plan);
+    TRY(print_placement(plan));
+    print_time(plan);
+    print_wall_time(plan);
+    print_launch(plan);
+    const double bytes = print_files(plan);
+    TRY(warn_of_memory(plan));
+    warn_of_blocks(plan);
+    warn_of_initial(plan);
+    warn_of_shapes(plan);
+    warn_of_time(plan);
+    warn_of_disk(plan, bytes);
+    if (plan->warnings == 0) {
+        printf("no warnings\n");
+    }
+    return STATUS_OK;
+}
+
+static enum status execute(void)
+{
+    struct settings *settings = NULL;
+    struct plan plan = {0};
+    if (options.ranks_per_node > INT32_MAX || options.ranks_per_module > INT32_MAX) {
+        return fail(STATUS_INPUT, "--ranks-per-node and --ranks-per-module: at most %d", INT32_MAX);
+    }
+    enum status status;
+    TRY_GOTO(
+        configuration_read(MPI_COMM_NULL, options.config, &options.sets, NULL, NULL, &settings));
+    TRY_GOTO(plan_create(settings, options.ranks, &plan));
+    TRY_GOTO(show(&plan));
+done:
+    plan_destroy(&plan);
+    settings_destroy(settings);
+    return status;
+}
+
+const struct command command_plan = {
+    .name = "plan",
+    .summary = "show the needs of a run without running it",
+    .uses_mpi = false,
+    .line = &line,
+    .execute = execute,
+};
+
+/* ---- check: the same without the numbers ---- */
+
+static const struct option check_options[] = {
+    {OPTION_COUNT, "--ranks", "N", "number of MPI ranks (default 1)", &options.ranks},
+    {OPTION_LIST, "--set", "KEY=VALUE", "override a key, as for run (repeatable)", &options.sets},
+    {OPTION_END, NULL, NULL, NULL, NULL},
+};
+
+static const struct command_line check_line = {
+    .usage = "isotherm check CONFIG [options]",
+    .about = "Check a configuration: one line and exit code 0 if it is valid, else all errors\n"
+             "with their lines, and exit code 2. `isotherm plan` makes the same checks and\n"
+             "shows what the run needs, with warnings.",
+    .example = "  $ isotherm check configs/quickstart.yaml --ranks 4 --set time.end=60",
+    .options = check_options,
+    .operand = "CONFIG",
+    .min_operands = 1,
+    .max_operands = 1,
+    .operands = &options.config,
+};
+
+static enum status check(void)
+{
+    struct settings *settings = NULL;
+    struct plan plan = {0};
+    enum status status;
+    TRY_GOTO(
+        configuration_read(MPI_COMM_NULL, options.config, &options.sets, NULL, NULL, &settings));
+    TRY_GOTO(plan_create(settings, options.ranks, &plan));
+    log_info("%s is valid: %" PRId64 " cells, %" PRId64 " step%s, %d rank%s", options.config,
+             grid_total_cells(&plan.problem.grid), plan.problem.timeline.steps,
+             plan.problem.timeline.steps == 1 ? "" : "s", plan.decomp.nranks,
+             plan.decomp.nranks == 1 ? "" : "s");
+    resolution_warn(&plan.problem);
+done:
+    plan_destroy(&plan);
+    settings_destroy(settings);
+    return status;
+}
+
+const struct command command_check = {
+    .name = "check",
+    .summary = "check a configuration",
+    .uses_mpi = false,
+    .line = &check_line,
+    .execute = check,
+};

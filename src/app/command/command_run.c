@@ -1,0 +1,102 @@
+/* isotherm run: solve the problem of a configuration. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "app/command/commands.h"
+#include "app/configuration.h"
+#include "app/simulate.h"
+#include "app/stop.h"
+#include "base/comm.h"
+#include "kernels/backends.h"
+
+static struct {
+    const char *config;
+    struct option_list sets;
+    const char *output;
+    const char *restart;
+    struct option_name backend;
+    bool restart_changed;
+    bool overwrite;
+} options = {.backend.known = backend_names};
+
+static const struct option option_table[] = {
+    {OPTION_LIST, "--set", "KEY=VALUE", "override a key (repeatable): --set time.steps=9",
+     &options.sets},
+    {OPTION_STRING, "--output", "DIR", "the folder of all files (output.directory)",
+     &options.output},
+    {OPTION_FLAG, "--overwrite", "", "replace the run in the output folder", &options.overwrite},
+    {OPTION_STRING, "--restart", "auto|FILE", "resume from the newest valid checkpoint, or FILE",
+     &options.restart},
+    {OPTION_FLAG, "--restart-changed", "", "allow another material, precision or grid corners",
+     &options.restart_changed},
+    {OPTION_NAME, "--backend", "NAME", " (run.backend)", &options.backend},
+    {OPTION_END, NULL, NULL, NULL, NULL},
+};
+
+static const struct command_line line = {
+    .usage = "isotherm run CONFIG [options]",
+    .about = "Solve the heat equation defined in CONFIG (YAML) on all ranks of the launcher,\n"
+             "and write report.json, history.csv, snapshots, checkpoints and pictures.\n"
+             "docs/configuration.md lists all keys; `isotherm plan` shows the needs of a run.",
+    .example = "  $ mpirun -n 2 isotherm run rod.yaml --output out/a\n"
+               "  $ mpirun -n 3 isotherm run rod.yaml --output out/a --restart auto",
+    .options = option_table,
+    .operand = "CONFIG",
+    .min_operands = 1,
+    .max_operands = 1,
+    .operands = &options.config,
+};
+
+static enum status check_options(void)
+{
+    if (options.restart != NULL && options.overwrite && strcmp(options.restart, "auto") == 0) {
+        return fail(STATUS_INPUT, "--restart auto continues the run in the output folder and "
+                                  "--overwrite replaces it: give one of them");
+    }
+    if (options.restart_changed && options.restart == NULL) {
+        return fail(
+            STATUS_INPUT,
+            "--restart-changed modifies --restart: also give --restart auto or --restart FILE");
+    }
+    return STATUS_OK;
+}
+
+static enum output_mode folder_mode(void)
+{
+    if (options.overwrite) {
+        return OUTPUT_REPLACE;
+    }
+    return options.restart != NULL && strcmp(options.restart, "auto") == 0 ? OUTPUT_RETRY
+                                                                           : OUTPUT_FRESH;
+}
+
+static enum status solve(void)
+{
+    struct settings *settings = NULL;
+    const struct simulate_options simulation = {.restart = options.restart,
+                                                .restart_changed = options.restart_changed,
+                                                .folder = folder_mode()};
+    TRY(configuration_read(MPI_COMM_WORLD, options.config, &options.sets, options.output,
+                           options.backend.name, &settings));
+    const enum status status = simulate(MPI_COMM_WORLD, settings, &simulation);
+    /* the writer's thread may still use them if MPI is broken: main aborts the program */
+    if (!comm_is_broken()) {
+        settings_destroy(settings);
+    }
+    return status;
+}
+
+static enum status execute(void)
+{
+    stop_listen();
+    TRY(status_agree(MPI_COMM_WORLD, check_options()));
+    return solve();
+}
+
+const struct command command_run = {
+    .name = "run",
+    .summary = "solve the problem that a configuration describes",
+    .uses_mpi = true,
+    .line = &line,
+    .execute = execute,
+};

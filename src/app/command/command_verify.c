@@ -1,0 +1,268 @@
+/* isotherm verify: measured orders of accuracy, for every boundary type, against exact solutions.
+ *
+ * Every case is a product of one-dimensional modes f(x) on a steady profile. In space, the error
+ * against the solution of the heat equation falls as h^2 when dt ~ h^2. In time, the error against
+ * the exact solution of the semi-discrete equations falls as dt. That solution has the same modes,
+ * with the decay rate alpha sum 4/h^2 sin^2(beta h / 2) and beta from the closure
+ * (docs/numerics.md). */
+#include <math.h>
+#include <mpi.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "app/command/commands.h"
+#include "app/command/verify_case.h"
+#include "base/comm.h"
+#include "base/log.h"
+#include "base/text/table.h"
+#include "kernels/backends.h"
+#include "solve/solver.h"
+
+static const char *order_names(void)
+{
+    return "2, 4, 6, 8";
+}
+
+static struct {
+    struct option_name backend;
+    struct option_name order;
+    const char *json;
+} options = {.backend = {"auto", backend_names}, .order = {"2", order_names}};
+
+static const struct option option_table[] = {
+    {OPTION_NAME, "--backend", "NAME", " (default auto)", &options.backend},
+    {OPTION_NAME, "--order", "N", " (default 2)", &options.order},
+    {OPTION_STRING, "--json", "FILE", "also write the table as JSON", &options.json},
+    {OPTION_END, NULL, NULL, NULL, NULL},
+};
+
+static const struct command_line line = {
+    .usage = "isotherm verify [options]",
+    .about = "Measure the orders of accuracy for every boundary type in 1, 2 and 3 dimensions:\n"
+             "solve problems with known solutions on successively finer grids and with\n"
+             "successively shorter steps. Expected: 2.00 in space and 1.00 in time, each\n"
+             "within 0.05; otherwise the exit code is 5. --order 4, 6 or 8 measures that order\n"
+             "of run.stencil.order instead, apart from the error of the time steps.",
+    .example = "  $ isotherm verify\n  $ mpirun -n 3 isotherm verify --json orders.json",
+    .options = option_table,
+    .min_operands = 0,
+    .max_operands = 0,
+    .operands = NULL,
+};
+
+enum { LEVELS = 3 };
+static const double ORDER_TOLERANCE = 0.05;
+/* Orders above 2 may be exceeded: the error at a face is of a higher order where the solution is
+ * odd about it. */
+static const double WIDE_TOLERANCE = 0.6;
+
+/* The sum of (T - exact)^2 over the cells of this rank, K^2. */
+static enum status local_square_error(const struct solver *solver, struct expression *exact,
+                                      double *sum)
+{
+    struct field *field = solver->level.field;
+    const struct grid *grid = &solver->problem.grid;
+    const double time = solver->state.time;
+    const int64_t *n = field->layout.cells;
+    double *plane = malloc((size_t)(n[AXIS_X] * n[AXIS_Y]) * sizeof *plane);
+    if (plane == NULL) {
+        return fail(STATUS_MEMORY, "no memory for a plane of cells");
+    }
+    enum status status = STATUS_OK;
+    *sum = 0;
+    for (int64_t k = 0; k < n[AXIS_Z] && status == STATUS_OK; k++) {
+        const struct box box = {.lo = {0, 0, k}, .hi = {n[AXIS_X], n[AXIS_Y], k + 1}};
+        status = field_read(field, &box, plane);
+        for (int64_t cell = 0; cell < n[AXIS_X] * n[AXIS_Y] && status == STATUS_OK; cell++) {
+            const int64_t *offset = field->placement.offset;
+            const double at[] = {grid_center(grid, AXIS_X, offset[AXIS_X] + cell % n[AXIS_X]),
+                                 grid_center(grid, AXIS_Y, offset[AXIS_Y] + cell / n[AXIS_X]),
+                                 grid_center(grid, AXIS_Z, offset[AXIS_Z] + k), time};
+            const double error = plane[cell] - expression_evaluate(exact, at);
+            *sum += error * error;
+        }
+    }
+    free(plane);
+    return status;
+}
+
+static enum status measure_error(const struct solver *solver, const char *exact_text, double *error)
+{
+    static const char *const variables[] = {"x", "y", "z", "t"};
+    struct expression *exact = NULL;
+    double sum = 0;
+    enum status status;
+    TRY_GOTO(expression_create(exact_text, variables, 4, &exact));
+    TRY_GOTO(local_square_error(solver, exact, &sum));
+done:
+    expression_destroy(exact);
+    TRY(status_agree(solver->team.comm, status));
+    TRY_MPI(MPI_Allreduce(MPI_IN_PLACE, &sum, 1, MPI_DOUBLE, MPI_SUM, solver->team.comm));
+    *error = sqrt(sum / (double)grid_total_cells(&solver->problem.grid));
+    return STATUS_OK;
+}
+
+static enum status solve(const struct verify_problem *problem, double *error)
+{
+    char backend[64];
+    struct settings *settings = NULL;
+    struct solver solver;
+    enum status status = STATUS_OK;
+    snprintf(backend, sizeof backend, "run.backend=%s", options.backend.name);
+    const char *const sets[] = {backend};
+    TRY(settings_read_text("verify", problem->config, sets, 1, &settings));
+    TRY_GOTO(solver_create(MPI_COMM_WORLD, settings, &solver));
+    TRY_GOTO(stepper_advance(&solver.stepper, solver.problem.timeline.steps));
+    TRY_GOTO(measure_error(&solver, problem->exact, error));
+done:
+    solver_destroy(&solver);
+    settings_destroy(settings);
+    return status;
+}
+
+struct orders {
+    int wanted; /* in space */
+    double space_error[LEVELS];
+    double time_error[LEVELS]; /* of order 2 only */
+    double space, time;        /* from the two finest levels */
+};
+
+static enum status measure_wide(enum verify_kind kind, int dimensions, struct orders *orders)
+{
+    struct verify_problem problem;
+    for (int level = 0; level < LEVELS; level++) {
+        log_transient("verify: %s, %dD, level %d of %d", verify_kind_name(kind), dimensions,
+                      level + 1, LEVELS);
+        TRY(verify_problem_of_order(kind, orders->wanted, dimensions, level, &problem));
+        TRY(solve(&problem, &orders->space_error[level]));
+    }
+    orders->space =
+        log(orders->space_error[LEVELS - 2] / orders->space_error[LEVELS - 1]) / log(1.5);
+    return STATUS_OK;
+}
+
+static enum status measure_orders(enum verify_kind kind, int dimensions, struct orders *orders)
+{
+    struct verify_problem problem;
+    if (orders->wanted > 2) {
+        return measure_wide(kind, dimensions, orders);
+    }
+    for (int level = 0; level < LEVELS; level++) {
+        log_transient("verify: %s, %dD, level %d of %d", verify_kind_name(kind), dimensions,
+                      level + 1, LEVELS);
+        TRY(verify_problem_in_space(kind, dimensions, level, &problem));
+        TRY(solve(&problem, &orders->space_error[level]));
+        TRY(verify_problem_in_time(kind, dimensions, level, &problem));
+        TRY(solve(&problem, &orders->time_error[level]));
+    }
+    orders->space = log2(orders->space_error[LEVELS - 2] / orders->space_error[LEVELS - 1]);
+    orders->time = log2(orders->time_error[LEVELS - 2] / orders->time_error[LEVELS - 1]);
+    return STATUS_OK;
+}
+
+static bool is_correct(const struct orders *orders)
+{
+    /* NaN is not */
+    if (orders->wanted > 2) {
+        return orders->space >= orders->wanted - WIDE_TOLERANCE;
+    }
+    return fabs(orders->space - 2.0) <= ORDER_TOLERANCE &&
+           fabs(orders->time - 1.0) <= ORDER_TOLERANCE;
+}
+
+static void report_case(enum verify_kind kind, int dimensions, const struct orders *orders,
+                        struct table *table, struct json *json)
+{
+    const double *space = orders->space_error;
+    const double *time = orders->time_error;
+    table_row_begin(table, json);
+    table_text(table, "boundary", "boundary", -22, verify_kind_name(kind));
+    table_int(table, "dimensions", NULL, 0, dimensions);
+    table_text(table, NULL, "", -2, (const char[]){(char)('0' + dimensions), 'D', '\0'});
+    table_real(table, NULL, "space: coarse", 13, -3, space[0]);
+    table_real(table, "finest_space_error_K", "fine", 10, -3, space[LEVELS - 1]);
+    table_real(table, "order_in_space", "order", 7, 3, orders->space);
+    if (orders->wanted == 2) {
+        table_real(table, NULL, "time: coarse", 13, -3, time[0]);
+        table_real(table, "finest_time_error_K", "fine", 10, -3, time[LEVELS - 1]);
+        table_real(table, "order_in_time", "order", 7, 3, orders->time);
+    }
+    json_bool(json, "ok", is_correct(orders));
+    table_text(table, NULL, "", -6, is_correct(orders) ? " ok" : " WRONG");
+    table_row_end(table);
+}
+
+static enum status verify_all(int order, struct json *json, int *wrong)
+{
+    struct table table = {.has_heading = false};
+    if (order == 2) {
+        log_info("forward Euler, 7-point Laplacian, float64; errors are root mean squares in K");
+    } else {
+        log_info("forward Euler, stencil of order %d, float64; errors of means over cells, root "
+                 "mean squares in K",
+                 order);
+    }
+    json_begin(json, NULL, '{');
+    json_begin(json, "rows", '[');
+    for (int kind = 0; kind < VERIFY_KINDS; kind++) {
+        for (int dimensions = 1; dimensions <= AXIS_COUNT; dimensions++) {
+            struct orders orders = {.wanted = order};
+            TRY(measure_orders((enum verify_kind)kind, dimensions, &orders));
+            report_case((enum verify_kind)kind, dimensions, &orders, &table, json);
+            *wrong += is_correct(&orders) ? 0 : 1;
+        }
+    }
+    json_end(json, ']');
+    json_end(json, '}');
+    return STATUS_OK;
+}
+
+static enum status order_of_option(int *order)
+{
+    for (*order = 2; *order <= 8; *order += 2) {
+        const char name[] = {(char)('0' + *order), '\0'};
+        if (strcmp(options.order.name, name) == 0) {
+            return STATUS_OK;
+        }
+    }
+    return fail(STATUS_INPUT,
+                "--order: '%.40s' is not an order of run.stencil.order; give one of %s",
+                options.order.name, order_names());
+}
+
+static enum status execute(void)
+{
+    const bool first = comm_rank(MPI_COMM_WORLD) == 0;
+    struct json json;
+    int wrong = 0;
+    int order = 0;
+    TRY(status_agree(MPI_COMM_WORLD, order_of_option(&order)));
+    TRY(status_agree(MPI_COMM_WORLD, first ? json_check_place(options.json) : STATUS_OK));
+    TRY(status_agree(MPI_COMM_WORLD, json_open(&json)));
+    const enum status status = verify_all(order, &json, &wrong);
+    log_transient("%s", "");
+    TRY(status_agree(MPI_COMM_WORLD, json_finish(&json, status, first ? options.json : NULL)));
+    if (wrong > 0) {
+        return status_agree(
+            MPI_COMM_WORLD,
+            fail(STATUS_NUMERICS,
+                 "%d of the orders above are wrong: this build does not solve the equation",
+                 wrong));
+    }
+    if (order == 2) {
+        log_info("all orders are correct: 2 in space, 1 in time, within %g", ORDER_TOLERANCE);
+    } else {
+        log_info("all orders are correct: at least %g in space", order - WIDE_TOLERANCE);
+    }
+    return STATUS_OK;
+}
+
+const struct command command_verify = {
+    .name = "verify",
+    .summary = "measure orders of accuracy against exact solutions",
+    .uses_mpi = true,
+    .line = &line,
+    .execute = execute,
+};

@@ -1,0 +1,85 @@
+#include "app/command/plan.h"
+
+#include <inttypes.h>
+
+#include "base/file.h"
+#include "model/field/field.h"
+#include "output/output.h"
+#include "solve/engine.h"
+#include "solve/medium/classes.h"
+#include "solve/start/initial.h"
+
+static enum status examine_rank(struct plan *plan, int rank)
+{
+    const struct box owned = decomp_owned(&plan->decomp, rank);
+    const int64_t cells = box_cells(&owned);
+    struct layout layout;
+    struct halo_plan exchange;
+    TRY(field_layout(plan->backend, &plan->decomp, rank, plan->problem.precision, &layout));
+    TRY(steps_per_pass_halo(&plan->decomp, rank, &layout, plan->passes.most, plan->passes.radius,
+                            &exchange));
+    const int64_t halo = (int64_t)halo_plan_bytes(&exchange, plan->problem.precision);
+    const int messages = exchange.nmessages;
+    plan->min_cells = rank == 0 || cells < plan->min_cells ? cells : plan->min_cells;
+    plan->max_cells = cells > plan->max_cells ? cells : plan->max_cells;
+    plan->min_halo = rank == 0 || halo < plan->min_halo ? halo : plan->min_halo;
+    plan->max_halo = halo > plan->max_halo ? halo : plan->max_halo;
+    plan->max_messages = messages > plan->max_messages ? messages : plan->max_messages;
+    for (int a = 0; a < AXIS_COUNT; a++) {
+        const int64_t extent = box_extent(&owned, (enum axis)a);
+        if (plan->decomp.ranks[a] > 1 && (plan->thinnest == 0 || extent < plan->thinnest)) {
+            plan->thinnest = extent;
+            plan->thinnest_axis = (enum axis)a;
+        }
+    }
+    uint64_t bytes = 0;
+    struct output_memory need = {0};
+    TRY(output_memory_need(&plan->problem, &owned, &need));
+    TRY(memory_of_rank(&plan->problem, plan->backend, &plan->decomp, rank, &need, &bytes));
+    plan->max_bytes = bytes > plan->max_bytes ? bytes : plan->max_bytes;
+    plan->max_copy_bytes =
+        need.device_bytes > plan->max_copy_bytes ? need.device_bytes : plan->max_copy_bytes;
+    plan->max_output_bytes =
+        need.host_bytes > plan->max_output_bytes ? need.host_bytes : plan->max_output_bytes;
+    return STATUS_OK;
+}
+
+bool plan_is_missing(const struct shape_setting *shape)
+{
+    return shape->kind == INITIAL_FILE && !file_exists(shape->path);
+}
+
+static enum status check_initial(const struct plan *plan)
+{
+    for (int entry = 0; entry < plan->problem.ninitial; entry++) {
+        if (!plan_is_missing(&plan->problem.initial[entry])) {
+            TRY(initial_check(&plan->problem, entry));
+        }
+    }
+    return STATUS_OK;
+}
+
+enum status plan_create(const struct settings *settings, int64_t nranks, struct plan *plan)
+{
+    char why[256];
+    *plan = (struct plan){0};
+    TRY(problem_create(settings, &plan->problem));
+    TRY(classes_survey_alone(&plan->problem));
+    TRY(check_initial(plan));
+    if (nranks > INT32_MAX) {
+        return fail(STATUS_INPUT, "--ranks %" PRId64 " is more than MPI supports", nranks);
+    }
+    TRY(problem_decompose(&plan->problem, (int)nranks, &plan->decomp));
+    TRY(engine_choose(&plan->problem, &plan->backend, why, sizeof why));
+    TRY(steps_per_pass_plan(&plan->problem, plan->backend, &plan->decomp, &plan->passes));
+    plan->decomp.halo_width = pass_layers(&plan->passes);
+    for (int rank = 0; rank < plan->decomp.nranks; rank++) {
+        TRY(examine_rank(plan, rank));
+    }
+    return STATUS_OK;
+}
+
+void plan_destroy(struct plan *plan)
+{
+    problem_destroy(&plan->problem);
+}

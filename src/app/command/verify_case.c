@@ -1,0 +1,336 @@
+/* The solutions. On an axis of length L:
+ *   temperature: 0 at both ends        f = sin(beta x),            beta L = pi
+ *   flux:        insulated, plus a     f = cos(beta x),            beta L = pi
+ *                steady slope -q/k
+ *   convection:  both ends             f = cos(beta (x - L/2)),    beta tan(beta L/2) = hc/k
+ *   periodic:                          f = cos(beta x + 0.3),      beta L = 2 pi
+ *   mixed: insulated at x = 0,         f = cos(beta x),            beta tan(beta L) = hc/k
+ *          convection at x = L
+ * and T = base + slope x + prod f exp(-alpha t sum beta^2). In the semi-discrete solution beta^2
+ * becomes (4/h^2) sin^2(beta h/2) and, for convection, hc/k = (2/h) tan(beta h/2) tan(beta ..).
+ * Temperature as f(t): only the last axis varies, T = base + cos(beta x + 0.4) exp(-alpha beta^2
+ * t), and its ends follow the solution; the semi-discrete value at a face has the factor cos(beta
+ * h/2).
+ * For orders above 2 the time steps must not show: n steps of forward Euler, exact in space,
+ * multiply the mode by (1 - rate dt)^n, which is exp(-rate' t) at the times of the steps. The
+ * solution is compared as means over cells: each mode has the factor sin(beta h/2) / (beta h/2). */
+#include "app/command/verify_case.h"
+
+#include <math.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/box.h"
+
+static const double PI = 3.14159265358979323846;
+static const double CONDUCTIVITY = 2.5;                /* W/(m K) */
+static const double HEAT_CAPACITY_VOLUME = 4.0 * 1.25; /* J/(m^3 K) */
+static const double LENGTH[AXIS_COUNT] = {1.0, 0.8, 1.25};
+static const double BASE = 2.0;        /* K */
+static const double COEFFICIENT = 3.0; /* W/(m^2 K) */
+static const double FLUX = 1.5;        /* W/m^2, in at the lower end, out at the upper end */
+static const double PHASE = 0.4;
+static const double FOURIER = 0.4; /* alpha dt sum 1/h^2: 1/6 would cancel two errors */
+static const double DECAY = 0.7;   /* the mode decays to exp(-DECAY) */
+
+struct mode {
+    double beta;  /* 1/m */
+    double decay; /* beta^2, or its discrete counterpart */
+    double h;
+};
+
+struct scene {
+    enum verify_kind kind;
+    int dimensions;
+    int moving_axis; /* of VERIFY_TEMPERATURE_OF_TIME; otherwise -1 */
+    int cells;
+    bool discrete;
+    struct mode mode[AXIS_COUNT];
+    double rate; /* 1/s */
+    int order;   /* of the stencil */
+};
+
+const char *verify_kind_name(enum verify_kind kind)
+{
+    static const char *const names[VERIFY_KINDS] = {
+#define VERIFY_NAME(name, text) text,
+        VERIFY_KIND_LIST(VERIFY_NAME)
+#undef VERIFY_NAME
+    };
+    return names[kind];
+}
+
+/* Left-hand sides of the convection conditions, rising from 0 to infinity in (0, limit). */
+static double robin_balance(double beta, double reach, double h)
+{
+    /* h = 0: the limit of (2/h) tan(beta h/2) */
+    const double slope = h > 0 ? 2.0 / h * tan(beta * h / 2.0) : beta;
+    return slope * tan(beta * reach);
+}
+
+static double solve_robin(double reach, double h)
+{
+    double low = 0;
+    double high = PI / (2.0 * reach);
+    for (int i = 0; i < 200; i++) {
+        const double middle = 0.5 * (low + high);
+        if (robin_balance(middle, reach, h) < COEFFICIENT / CONDUCTIVITY) {
+            low = middle;
+        } else {
+            high = middle;
+        }
+    }
+    return 0.5 * (low + high);
+}
+
+static void make_mode(struct scene *scene, int axis)
+{
+    struct mode *mode = &scene->mode[axis];
+    const double length = LENGTH[axis];
+    mode->h = length / scene->cells;
+    const double h = scene->discrete ? mode->h : 0;
+    switch (scene->kind) {
+    case VERIFY_CONVECTION:
+        mode->beta = solve_robin(length / 2.0, h);
+        break;
+    case VERIFY_MIXED:
+        mode->beta = solve_robin(length, h);
+        break;
+    case VERIFY_PERIODIC:
+        mode->beta = 2.0 * PI / length;
+        break;
+    default:
+        mode->beta = PI / length;
+        break;
+    }
+    const double s = 2.0 / mode->h * sin(mode->beta * mode->h / 2.0);
+    mode->decay = scene->discrete ? s * s : mode->beta * mode->beta;
+}
+
+static bool moves(const struct scene *scene, int axis)
+{
+    return axis < scene->dimensions && (scene->moving_axis < 0 || scene->moving_axis == axis);
+}
+
+static void make_scene(enum verify_kind kind, int dimensions, int cells, bool discrete,
+                       struct scene *scene)
+{
+    *scene = (struct scene){
+        .kind = kind,
+        .dimensions = dimensions,
+        .moving_axis = kind == VERIFY_TEMPERATURE_OF_TIME ? dimensions - 1 : -1,
+        .cells = cells,
+        .discrete = discrete,
+        .order = 2,
+    };
+    for (int axis = 0; axis < dimensions; axis++) {
+        make_mode(scene, axis);
+        if (moves(scene, axis)) {
+            scene->rate += CONDUCTIVITY / HEAT_CAPACITY_VOLUME * scene->mode[axis].decay;
+        }
+    }
+}
+
+/* A growing string; used >= size: it did not fit. */
+struct text {
+    char *bytes;
+    size_t size;
+    size_t used;
+};
+
+static void add(struct text *text, const char *format, ...) PRINTF_LIKE(2, 3);
+static void add(struct text *text, const char *format, ...)
+{
+    if (text->used >= text->size) {
+        return;
+    }
+    va_list args;
+    va_start(args, format);
+    const int n = vsnprintf(text->bytes + text->used, text->size - text->used, format, args);
+    va_end(args);
+    text->used += n > 0 ? (size_t)n : 0;
+}
+
+static void add_mode(struct text *text, const struct scene *scene, int axis)
+{
+    const double beta = scene->mode[axis].beta;
+    const char *name = axis_name((enum axis)axis);
+    switch (scene->kind) {
+    case VERIFY_TEMPERATURE:
+        add(text, "*sin(%.17g*%s)", beta, name);
+        break;
+    case VERIFY_CONVECTION:
+        add(text, "*cos(%.17g*(%s-%.17g))", beta, name, LENGTH[axis] / 2.0);
+        break;
+    case VERIFY_PERIODIC:
+        add(text, "*cos(%.17g*%s+0.3)", beta, name);
+        break;
+    case VERIFY_TEMPERATURE_OF_TIME:
+        add(text, "*cos(%.17g*%s+%.17g)", beta, name, PHASE);
+        break;
+    default:
+        add(text, "*cos(%.17g*%s)", beta, name);
+        break;
+    }
+}
+
+/* The mean of the modes over a cell, over their value at its centre; 1 for order 2. */
+static double share_of_mean(const struct scene *scene)
+{
+    double share = 1;
+    for (int axis = 0; axis < scene->dimensions && scene->order > 2; axis++) {
+        const double half = scene->mode[axis].beta * scene->mode[axis].h / 2;
+        share *= moves(scene, axis) ? sin(half) / half : 1;
+    }
+    return share;
+}
+
+/* T(x, y, z, t), or T(x, y, z) at t = 0. */
+static void add_solution(struct text *text, const struct scene *scene, bool with_time)
+{
+    add(text, "%.17g", BASE);
+    if (scene->kind == VERIFY_FLUX) {
+        for (int axis = 0; axis < scene->dimensions; axis++) {
+            add(text, "-%.17g*%s", FLUX / CONDUCTIVITY, axis_name((enum axis)axis));
+        }
+    }
+    add(text, "+%.17g", with_time ? share_of_mean(scene) : 1.0);
+    for (int axis = 0; axis < scene->dimensions; axis++) {
+        if (moves(scene, axis)) {
+            add_mode(text, scene, axis);
+        }
+    }
+    if (with_time) {
+        add(text, "*exp(-%.17g*t)", scene->rate);
+    }
+}
+
+static void add_face(struct text *text, const struct scene *scene, int axis, enum side side)
+{
+    const struct mode *mode = &scene->mode[axis];
+    add(text, "  %s: ", face_name(face_of((enum axis)axis, side)));
+    switch (scene->kind) {
+    case VERIFY_TEMPERATURE:
+        add(text, "{type: temperature, value: %.17g}\n", BASE);
+        break;
+    case VERIFY_TEMPERATURE_OF_TIME: {
+        if (!moves(scene, axis)) {
+            add(text, "{type: flux, value: 0}\n");
+            break;
+        }
+        const double shift = scene->discrete ? cos(mode->beta * mode->h / 2.0) : 1.0;
+        const double at = side == SIDE_MIN ? 0 : LENGTH[axis];
+        add(text, "{type: temperature, value: \"%.17g+(%.17g)*exp(-%.17g*t)\"}\n", BASE,
+            shift * cos(mode->beta * at + PHASE), scene->rate);
+        break;
+    }
+    case VERIFY_FLUX:
+        add(text, "{type: flux, value: %.17g}\n", side == SIDE_MIN ? FLUX : -FLUX);
+        break;
+    case VERIFY_MIXED:
+        if (side == SIDE_MIN) {
+            add(text, "{type: flux, value: 0}\n");
+            break;
+        } /* fall through */
+    case VERIFY_CONVECTION:
+        add(text, "{type: convection, coefficient: %.17g, ambient: %.17g}\n", COEFFICIENT, BASE);
+        break;
+    default:
+        add(text, "{type: periodic}\n");
+        break;
+    }
+}
+
+static void add_config(struct text *text, const struct scene *scene, double dt, int steps)
+{
+    int n[AXIS_COUNT];
+    for (int axis = 0; axis < AXIS_COUNT; axis++) {
+        n[axis] = axis < scene->dimensions ? scene->cells : 1;
+    }
+    add(text, "title: verify\n");
+    add(text, "grid: {cells: [%d, %d, %d], lower: [0, 0, 0], upper: [%.17g, %.17g, %.17g]}\n", n[0],
+        n[1], n[2], LENGTH[0], LENGTH[1], LENGTH[2]);
+    add(text, "material: {conductivity: %.17g, density: 4.0, heat_capacity: %.17g}\n", CONDUCTIVITY,
+        HEAT_CAPACITY_VOLUME / 4.0);
+    add(text, "initial:\n  - expression: {value: \"");
+    add_solution(text, scene, false);
+    add(text, "\"}\nboundary:\n");
+    for (int axis = 0; axis < scene->dimensions; axis++) {
+        add_face(text, scene, axis, SIDE_MIN);
+        add_face(text, scene, axis, SIDE_MAX);
+    }
+    add(text, "time: {steps: %d, dt: %.17g}\n", steps, dt);
+    add(text, "run: {watch: {temperature: difference}, stencil: {order: %d}}\n", scene->order);
+}
+
+static enum status write_problem(const struct scene *scene, double dt, int steps,
+                                 struct verify_problem *problem)
+{
+    struct text config = {.bytes = problem->config, .size = sizeof problem->config};
+    struct text exact = {.bytes = problem->exact, .size = sizeof problem->exact};
+    add_config(&config, scene, dt, steps);
+    add_solution(&exact, scene, true);
+    if (config.used >= config.size || exact.used >= exact.size) {
+        return fail(STATUS_MEMORY, "a verification problem is too long");
+    }
+    return STATUS_OK;
+}
+
+/* dt with alpha dt sum 1/h^2 = fourier. */
+static double step_of(const struct scene *scene, double fourier)
+{
+    double inverse = 0;
+    for (int axis = 0; axis < scene->dimensions; axis++) {
+        inverse += 1.0 / (scene->mode[axis].h * scene->mode[axis].h);
+    }
+    return fourier * HEAT_CAPACITY_VOLUME / CONDUCTIVITY / inverse;
+}
+
+static void choose_steps(const struct scene *scene, double *dt, int *steps)
+{
+    *dt = step_of(scene, FOURIER);
+    *steps = (int)ceil(DECAY / scene->rate / *dt);
+}
+
+enum status verify_problem_in_space(enum verify_kind kind, int dimensions, int level,
+                                    struct verify_problem *problem)
+{
+    struct scene scene;
+    double dt = 0;
+    int steps = 0;
+    make_scene(kind, dimensions, 12, false, &scene);
+    choose_steps(&scene, &dt, &steps);
+    make_scene(kind, dimensions, 12 << level, false, &scene);
+    const int factor = 1 << (2 * level); /* the same end time for all levels */
+    return write_problem(&scene, dt / factor, steps * factor, problem);
+}
+
+enum status verify_problem_of_order(enum verify_kind kind, int order, int dimensions, int level,
+                                    struct verify_problem *problem)
+{
+    /* of the higher orders, rounding would show on finer grids */
+    static const int coarsest[] = {[4] = 16, [6] = 12, [8] = 8};
+    const int cells = coarsest[order] * (level == 0 ? 4 : level == 1 ? 6 : 9) / 4;
+    static const double fourier = 0.15; /* of the stiffest closure at most 2 / 12.3 */
+    struct scene scene;
+    make_scene(kind, dimensions, cells, false, &scene);
+    const double end = DECAY / 4 / scene.rate; /* the same for all levels */
+    const int steps = (int)ceil(end / step_of(&scene, fourier));
+    const double dt = end / steps;
+    scene.order = order;
+    scene.rate = -log1p(-scene.rate * dt) / dt;
+    return write_problem(&scene, dt, steps, problem);
+}
+
+enum status verify_problem_in_time(enum verify_kind kind, int dimensions, int level,
+                                   struct verify_problem *problem)
+{
+    struct scene scene;
+    double dt = 0;
+    int steps = 0;
+    make_scene(kind, dimensions, 24, true, &scene);
+    choose_steps(&scene, &dt, &steps);
+    return write_problem(&scene, dt / (1 << level), steps << level, problem);
+}

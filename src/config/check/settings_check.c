@@ -1,0 +1,331 @@
+#include "config/check/settings_check.h"
+
+#include <float.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "config/expression.h"
+
+/* The rounding error by which a box may exceed the grid, relative to its length. */
+static const double OUTSIDE_TOLERANCE = 1e-9;
+
+/* Up to this number coordinates and sizes in bytes fit 64 bits. */
+static const double MOST_CELLS = 5e17;
+
+/* ---- conditions that the rows of the schema state ---- */
+
+/* `rival` and `needs`. A list has them as a whole, its first entry is blamed. */
+static enum status check_others(const struct item *item)
+{
+    const struct schema_key *row = item->row;
+    if (item->node == NULL || item->index > 0) {
+        return STATUS_OK;
+    }
+    /* of two keys that exclude each other the second is blamed */
+    if (row->rival != NULL && tree_child(item->beside, row->rival) != NULL &&
+        schema_beside(row, row->rival) < row) {
+        return item_fail(item, NULL, "given together with %s; give one of them", row->rival);
+    }
+    char other[64];
+    snprintf(other, sizeof other, "%.*s", row->needs != NULL ? (int)strcspn(row->needs, ",") : 0,
+             row->needs);
+    return row->needs == NULL || tree_child(item->beside, other) != NULL
+               ? STATUS_OK
+               : item_fail(item, NULL, "needs %s", row->needs);
+}
+
+/* `one_of` */
+static enum status check_members(const struct item *section)
+{
+    char words[SCHEMA_TEXT_BYTES] = "";
+    if (section->node == NULL || section->row->one_of == NULL) {
+        return STATUS_OK;
+    }
+    for (const char *word = section->row->one_of; *word != '\0';) {
+        const int length = (int)strcspn(word, ",");
+        char name[64];
+        const size_t used = strlen(words);
+        snprintf(name, sizeof name, "%.*s", length, word);
+        if (tree_child(section->node, name) != NULL) {
+            return STATUS_OK;
+        }
+        snprintf(words + used, sizeof words - used, "%s%s", used > 0 ? " nor " : "", name);
+        word += length + (word[length] == ',' ? 2 : 0);
+    }
+    return item_fail(section, NULL, "neither %s; give one of them", words);
+}
+
+static enum status check_formula(const struct item *item)
+{
+    static const char *const position[] = {"x", "y", "z"};
+    static const char *const time[] = {"t"};
+    const struct schema_key *row = item->row;
+    if (row->variables == NULL) {
+        return STATUS_OK;
+    }
+    const bool of_time = strcmp(row->variables, "t") == 0;
+    const size_t offset = row->type == SCHEMA_FORMULA ? row->offset : row->alternative;
+    const char *text = *(char *const *)(item->base + offset);
+    struct expression *expression = NULL;
+    if (text == NULL) {
+        return STATUS_OK;
+    }
+    const enum status status =
+        expression_create(text, of_time ? time : position, of_time ? 1 : 3, &expression);
+    expression_destroy(expression);
+    return status != STATUS_INPUT
+               ? status
+               : item_fail(item, NULL, "not a formula: %s; give a number or a formula in %s",
+                           fail_message(), row->variables);
+}
+
+/* 20 degC is 293.15 K, and as a difference 20 K: neither is assumed. */
+static enum status check_zero(const struct settings *settings, const struct item *item)
+{
+    const struct tree *node = item->node;
+    const bool list = node != NULL && node->kind == TREE_LIST;
+    for (const struct tree *value = list ? node->first : node; value != NULL;
+         value = list ? value->next : NULL) {
+        if (value->has_zero && settings->run.temperature == TEMPERATURE_DIFFERENCE) {
+            return item_fail(item, NULL,
+                             "%s is not a difference of temperatures, which run.watch.temperature "
+                             "asks for: its scale has a zero point of its own; give a difference "
+                             "in K",
+                             value->text);
+        }
+    }
+    return STATUS_OK;
+}
+
+/* Keys with SCHEMA_POINT. The points of a face have no coordinate across it. */
+static enum status check_point(const struct item *item, int axes)
+{
+    const int most = item->row->max_count;
+    const int wanted = axes - (AXIS_COUNT - most);
+    const int count = item->node != NULL ? tree_count(item->node) : wanted;
+    if (wanted < 1 || count == wanted || count == most) {
+        return STATUS_OK;
+    }
+    char shown[TREE_SHOW_BYTES];
+    return item_fail(item, NULL, "%d entr%s (%s); give %d, %s%s", count, count == 1 ? "y" : "ies",
+                     tree_show(item->node, shown), wanted,
+                     most == AXIS_COUNT ? "as many as grid.cells" : "one per axis along the face",
+                     most == AXIS_COUNT && wanted < most ? ", or 3" : "");
+}
+
+/* Before the section's own check, which uses them. */
+static enum status check_points(const struct settings *settings, const struct item *section)
+{
+    const struct tree *grid = tree_child(settings->origin->root, "grid");
+    const int axes = tree_count(tree_child(grid, "cells"));
+    struct item item;
+    if (section->row->type != SCHEMA_SECTION && section->row->type != SCHEMA_LIST) {
+        return STATUS_OK;
+    }
+    for (int row = 0; item_next(section, &row, &item);) {
+        TRY((item.row->flags & SCHEMA_POINT) != 0 ? check_point(&item, axes) : STATUS_OK);
+    }
+    return STATUS_OK;
+}
+
+/* ---- the grid, and what lies in it ---- */
+
+static enum status check_cells(const struct settings *settings)
+{
+    double total = 1;
+    bool any_used = false;
+    for (int axis = 0; axis < AXIS_COUNT; axis++) {
+        total *= (double)settings->grid.cells[axis];
+        any_used = any_used || settings_axis_used(settings, axis);
+    }
+    if (!any_used) {
+        return settings_fail(settings, "grid.cells",
+                             "one cell in total; give at least one axis more than one cell");
+    }
+    if (total > MOST_CELLS) {
+        return settings_fail(settings, "grid.cells",
+                             "%.3g cells in total; give at most %.0e, so that sizes fit 64 bits",
+                             total, MOST_CELLS);
+    }
+    return STATUS_OK;
+}
+
+static enum status check_grid(const struct settings *settings)
+{
+    const struct item top = item_top(settings);
+    const struct item grid = item_below(&top, schema_child("", "grid", 0), "grid");
+    TRY(check_cells(settings));
+    TRY(check_points(settings, &grid));
+    for (int axis = 0; axis < AXIS_COUNT; axis++) {
+        const double lower = settings->grid.lower[axis];
+        const double upper = settings->grid.upper[axis];
+        const char *key = tree_child(grid.node, "upper") != NULL ? "upper" : "lower";
+        if (!(upper > lower)) {
+            return item_fail(&grid, key,
+                             "the %s axis has no length (from %g to %g); give an upper corner "
+                             "above the lower one",
+                             axis_name((enum axis)axis), lower, upper);
+        }
+        const double spacing = (upper - lower) / (double)settings->grid.cells[axis];
+        if (spacing < 16 * DBL_EPSILON * fmax(fabs(lower), fabs(upper)) || spacing < 1e-30) {
+            return item_fail(&grid, key,
+                             "the cells on the %s axis would be %g m thin, too thin for distinct "
+                             "positions; give fewer cells or a longer axis",
+                             axis_name((enum axis)axis), spacing);
+        }
+    }
+    return STATUS_OK;
+}
+
+enum status settings_check_within(const struct item *item, const char *below, const char *what,
+                                  int axis, double at, double low, double high)
+{
+    return at >= low && at <= high
+               ? STATUS_OK
+               : item_fail(item, below, "%s in %s (%g); give a value from %g to %g", what,
+                           axis_name((enum axis)axis), at, low, high);
+}
+
+SETTINGS_CHECK(inside)
+{
+    const double *at = (const double *)(item->base + item->row->offset);
+    for (int a = 0; a < tree_count(item->node); a++) {
+        if (settings_axis_used(settings, a)) {
+            TRY(settings_check_within(item, NULL, "the point lies outside the grid", a, at[a],
+                                      settings->grid.lower[a], settings->grid.upper[a]));
+        }
+    }
+    return STATUS_OK;
+}
+
+/* The ends of a cylinder or layer along its axis. */
+SETTINGS_CHECK(layer)
+{
+    const struct shape_setting *shape = (const struct shape_setting *)item->base;
+    const double lower = settings->grid.lower[shape->axis];
+    const double upper = settings->grid.upper[shape->axis];
+    const char *name = axis_name(shape->axis);
+    if (!settings_axis_used(settings, (int)shape->axis)) {
+        return STATUS_OK;
+    }
+    if (!(shape->from < shape->to)) {
+        return item_fail(item, "to", "no length in %s (from %g to %g); give a `to` above `from`",
+                         name, shape->from, shape->to);
+    }
+    if (shape->from >= upper || shape->to <= lower) {
+        return item_fail(item, "to",
+                         "outside the grid in %s (from %g to %g); the grid is from %g to %g", name,
+                         shape->from, shape->to, lower, upper);
+    }
+    return STATUS_OK;
+}
+
+SETTINGS_CHECK(sphere)
+{
+    const struct shape_setting *sphere = (const struct shape_setting *)item->base;
+    double distance2 = 0;
+    const bool cylinder = sphere->kind == INITIAL_CYLINDER;
+    for (int axis = 0; axis < AXIS_COUNT; axis++) {
+        if (settings_axis_used(settings, axis) && !(cylinder && axis == (int)sphere->axis)) {
+            const double below = settings->grid.lower[axis] - sphere->center[axis];
+            const double above = sphere->center[axis] - settings->grid.upper[axis];
+            const double gap = fmax(fmax(below, above), 0);
+            distance2 += gap * gap;
+        }
+    }
+    if (sqrt(distance2) >= sphere->radius) {
+        return item_fail(item, "center",
+                         "the %s lies outside the grid (it is %g m away, the radius is %g m); give "
+                         "a centre nearer to the grid or a larger radius",
+                         cylinder ? "cylinder" : "sphere", sqrt(distance2), sphere->radius);
+    }
+    return cylinder ? settings_check_layer(settings, item) : STATUS_OK;
+}
+
+SETTINGS_CHECK(box)
+{
+    const char *members = item_members(item);
+    const double *from = (double *)(item->base + schema_child(members, "lower", 0)->offset);
+    const double *to = (double *)(item->base + schema_child(members, "upper", 0)->offset);
+    static const char outside[] = "the box lies outside the grid";
+    for (int axis = 0; item->node != NULL && axis < AXIS_COUNT; axis++) {
+        const double lower = settings->grid.lower[axis];
+        const double upper = settings->grid.upper[axis];
+        const double tolerance = OUTSIDE_TOLERANCE * (upper - lower);
+        if (!settings_axis_used(settings, axis)) {
+            continue;
+        }
+        if (!(from[axis] < to[axis])) {
+            return item_fail(item, "upper",
+                             "the box has no length in %s (from %g to %g); give an upper corner "
+                             "above the lower one",
+                             axis_name((enum axis)axis), from[axis], to[axis]);
+        }
+        const bool low_out = from[axis] < lower - tolerance || from[axis] >= upper;
+        const bool high_out = to[axis] > upper + tolerance || to[axis] <= lower;
+        if (low_out || high_out) {
+            return item_fail(
+                item, low_out ? "lower" : "upper", "%s in %s (%g); give a value from %g to %g",
+                outside, axis_name((enum axis)axis), low_out ? from[axis] : to[axis], lower, upper);
+        }
+    }
+    return STATUS_OK;
+}
+
+/* ---- single keys ---- */
+
+SETTINGS_CHECK(kelvins)
+{
+    const struct schema_key *row = item->row;
+    const double value = *(const double *)(item->base + row->offset);
+    const bool formula = (row->flags & SCHEMA_OR_FORMULA) != 0 &&
+                         *(char *const *)(item->base + row->alternative) != NULL;
+    char text[BELOW_ZERO_TEXT];
+    if (formula || value >= 0 || settings->run.temperature == TEMPERATURE_DIFFERENCE) {
+        return STATUS_OK;
+    }
+    return item->node != NULL && item->node->has_zero
+               ? item_fail(item, NULL, "%s is %.9g K, below absolute zero; give 0 K or more",
+                           item->node->text, value)
+               : item_fail(item, NULL, "%s", settings_below_zero(value, text));
+}
+
+SETTINGS_CHECK(adaptation)
+{
+    return settings->time.adapt_every == 0 || settings->time.dt_auto
+               ? STATUS_OK
+               : item_fail(item, NULL, "needs dt: auto");
+}
+
+/* ---- all of them ---- */
+
+static enum status check_item(const struct settings *settings, const struct item *item)
+{
+    TRY(check_others(item));
+    TRY(check_members(item));
+    TRY(check_formula(item));
+    TRY(check_zero(settings, item));
+    TRY(check_points(settings, item));
+    return item->row->check != NULL ? item->row->check(settings, item) : STATUS_OK;
+}
+
+enum status settings_check(struct settings *settings)
+{
+    struct item_list list;
+    enum status status = STATUS_OK;
+    TRY(check_grid(settings)); /* the other checks use it */
+    TRY(item_list_all(settings, &list));
+    for (int i = 0; i < list.count; i++) {
+        const struct item *item = &list.item[i];
+        TRY_GOTO(origin_collect(settings->origin, check_item(settings, item)));
+    }
+    status = origin_report(settings->origin);
+    for (int i = 0; i < settings->ninitial; i++) {
+        settings->initial[i].may_be_negative = settings->run.temperature == TEMPERATURE_DIFFERENCE;
+    }
+done:
+    free(list.item);
+    return status;
+}

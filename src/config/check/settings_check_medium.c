@@ -1,0 +1,267 @@
+/* The checks of materials and sources, and the numbers of materials that are given by name. */
+#include <math.h>
+#include <string.h>
+
+#include "config/check/settings_check.h"
+
+int settings_heat_of(const struct settings *settings, int number)
+{
+    const struct material_setting *material = &settings->materials[number];
+    return material->becomes != NULL ? material->becomes_number : number;
+}
+
+bool material_is_nonlinear(const struct material_setting *material)
+{
+    return material->melts || material->becomes != NULL ||
+           material->solid.conductivity_table != NULL ||
+           material->solid.heat_capacity_table != NULL;
+}
+
+double material_perfusion(const struct material_setting *material)
+{
+    const struct perfusion_setting *p = &material->perfusion;
+    return p->given ? p->rate * p->blood_density * p->blood_heat_capacity : 0;
+}
+
+double settings_melting(const struct settings *settings)
+{
+    for (int m = 0; settings->output.melting_auto && m < settings->nmaterials; m++) {
+        if (settings->materials[m].melts) {
+            return settings->materials[m].solidus;
+        }
+    }
+    return settings->output.melting_auto ? NAN : settings->output.melting;
+}
+
+/* The number of the material with this name. */
+static enum status look_up(const struct settings *settings, const struct item *item,
+                           const char *below, const char *name, int *number)
+{
+    const struct material_setting *materials = settings->materials;
+    const struct names names = {.first = materials != NULL ? &materials[0].name : NULL,
+                                .bytes = sizeof *materials,
+                                .count = settings->nmaterials,
+                                .noun = "material"};
+    return settings_look_up(item, below, name, &names, number);
+}
+
+/* ---- materials ---- */
+
+static enum status check_diffusivity(const struct item *item, double conductivity, double density,
+                                     double heat_capacity)
+{
+    const double volumetric = density * heat_capacity;
+    const double diffusivity = conductivity / volumetric;
+    return isnormal(volumetric) && isnormal(diffusivity)
+               ? STATUS_OK
+               : item_fail(item, NULL,
+                           "the diffusivity k / (rho c) is not a usable number (%g m^2/s); give "
+                           "values in SI units",
+                           diffusivity);
+}
+
+SETTINGS_CHECK(material)
+{
+    return item->node == NULL
+               ? STATUS_OK
+               : check_diffusivity(item, settings->material.conductivity,
+                                   settings->material.density, settings->material.heat_capacity);
+}
+
+static enum status check_perfusion(const struct item *item, const struct material_setting *material)
+{
+    const double heat = material_perfusion(material);
+    return !material->perfusion.given || material->perfusion.rate == 0 ||
+                   (heat > 1e-30 && heat < 1e30)
+               ? STATUS_OK
+               : item_fail(item, "perfusion.rate",
+                           "the blood then brings %g W/(m^3 K), which is not a usable number; give "
+                           "values in SI units",
+                           heat);
+}
+
+static enum status check_phases(const struct item *item, const struct material_setting *material)
+{
+    if (material->has_liquidus && !(material->liquidus >= material->solidus)) {
+        return item_fail(item, "liquidus", "%g K is below the solidus, %g K", material->liquidus,
+                         material->solidus);
+    }
+    if (material->melts && material->has_solidus && !(material->solidus > 0)) {
+        return item_fail(item, "solidus", "%g K; give a temperature above 0 K", material->solidus);
+    }
+    return STATUS_OK;
+}
+
+/* Missing values are 0, and all are where a table is given. */
+static enum status check_axes(const struct item *item, const char *below,
+                              const struct phase_setting *phase)
+{
+    const double *k = phase->conductivity;
+    return phase->conductivity_table != NULL || !(k[AXIS_X] > 0) || k[AXIS_Z] > 0
+               ? STATUS_OK
+               : item_fail(item, below,
+                           "two numbers; give one, or three for x, y and z; a table over "
+                           "temperature is [[T, value], ...]");
+}
+
+/* Its heat capacity and its melting are those of the material that it becomes. */
+static enum status check_becomes(const struct settings *settings, const struct item *item,
+                                 struct material_setting *material)
+{
+    static const char key[] = "becomes";
+    TRY(look_up(settings, item, key, material->becomes, &material->becomes_number));
+    const struct material_setting *next = &settings->materials[material->becomes_number];
+    if (next == material) {
+        return item_fail(item, key, "the material itself; give another one");
+    }
+    if (next->becomes != NULL) {
+        return item_fail(item, key, "'%.100s' becomes another material, too; give one that stays",
+                         next->name);
+    }
+    if (!next->melts || next->perfusion.given) {
+        return item_fail(item, key, "'%.100s' has %s; give a material that melts%s", next->name,
+                         next->melts ? "a perfusion" : "no latent_heat",
+                         next->melts ? ", without perfusion" : " (latent_heat may be 0)");
+    }
+    return STATUS_OK;
+}
+
+SETTINGS_CHECK(materials)
+{
+    struct material_setting *material = (struct material_setting *)item->base;
+    TRY(settings_check_is_new(item, strcmp));
+    if (item->index == 1 && settings->nparts == 0) {
+        return settings_fail(settings, "parts",
+                             "missing: it says which cells are of which material; start the list "
+                             "with '- uniform: {material: %s}'",
+                             settings->materials[0].name);
+    }
+    if (material->becomes != NULL) {
+        return check_becomes(settings, item, material);
+    }
+    TRY(check_perfusion(item, material));
+    TRY(check_axes(item, "conductivity", &material->solid));
+    TRY(check_axes(item, "liquid.conductivity", &material->liquid));
+    if (material_is_nonlinear(material)) {
+        return check_phases(item, material); /* the values: when the tables are read */
+    }
+    for (int axis = 0; axis < AXIS_COUNT; axis++) {
+        TRY(check_diffusivity(item, material->solid.conductivity[axis], material->density,
+                              material->solid.heat_capacity));
+    }
+    return STATUS_OK;
+}
+
+SETTINGS_CHECK(part)
+{
+    struct shape_setting *part = (struct shape_setting *)item->base;
+    part->is_condition = true;
+    for (int n = 0; n < MOST_MATERIALS && part->names[n] != NULL; n++) {
+        int number = 0;
+        TRY(look_up(settings, item, "file.materials", part->names[n], &number));
+        part->numbers[n] = (unsigned char)number;
+    }
+    return STATUS_OK;
+}
+
+SETTINGS_CHECK(part_material)
+{
+    struct shape_setting *part = (struct shape_setting *)item->base;
+    int number = 0;
+    TRY(look_up(settings, item, NULL, part->material, &number));
+    part->value = number;
+    return STATUS_OK;
+}
+
+SETTINGS_CHECK(contact)
+{
+    struct contact_setting *contact = (struct contact_setting *)item->base;
+    const int *number = contact->number;
+    static const char key[] = "between";
+    for (int side = 0; side < 2; side++) {
+        TRY(look_up(settings, item, key, contact->between[side], &contact->number[side]));
+    }
+    if (number[0] == number[1]) {
+        return item_fail(item, key, "between a material and itself; give two materials");
+    }
+    for (const struct contact_setting *other = settings->contacts; other < contact; other++) {
+        if ((other->number[0] == number[0] && other->number[1] == number[1]) ||
+            (other->number[0] == number[1] && other->number[1] == number[0])) {
+            return item_fail(item, key, "a second contact between '%.60s' and '%.60s'",
+                             contact->between[0], contact->between[1]);
+        }
+    }
+    return STATUS_OK;
+}
+
+/* ---- sources ---- */
+
+SETTINGS_CHECK(source)
+{
+    struct source_setting *source = (struct source_setting *)item->base;
+    (void)settings;
+    source->shape.is_condition = true;
+    source->shape.value = 1;
+    source->material = -1;
+    if (source->shape.kind >= SOURCE_GAUSSIAN) {
+        source->by_power = tree_child(item->node->first, "power") != NULL;
+    }
+    return STATUS_OK;
+}
+
+SETTINGS_CHECK(source_material)
+{
+    struct source_setting *source = (struct source_setting *)item->base;
+    return source->shape.material == NULL
+               ? STATUS_OK
+               : look_up(settings, item, NULL, source->shape.material, &source->material);
+}
+
+static bool is_at_surface(const struct source_setting *source, int axis)
+{
+    return source->surface != NO_SURFACE && (int)face_axis((enum face)source->surface) == axis;
+}
+
+SETTINGS_CHECK(source_surface)
+{
+    const struct source_setting *source = (const struct source_setting *)item->base;
+    const bool deep = source->shape.kind == SOURCE_GOLDAK;
+    for (int axis = 0; axis < AXIS_COUNT; axis++) {
+        if (!settings_axis_used(settings, axis) && (deep || is_at_surface(source, axis))) {
+            return item_fail(item, NULL, "the %s axis has one cell; %s", axis_name((enum axis)axis),
+                             deep ? "this source needs a 3D grid" : "give another face");
+        }
+    }
+    return STATUS_OK;
+}
+
+SETTINGS_CHECK(source_radius)
+{
+    const struct source_setting *source = (const struct source_setting *)item->base;
+    for (int axis = 0; axis < AXIS_COUNT; axis++) {
+        if (settings_axis_used(settings, axis) && !is_at_surface(source, axis) &&
+            !(source->radius[axis] > 0)) {
+            return item_fail(item, NULL, "no radius along %s; give one value, or one per axis",
+                             axis_name((enum axis)axis));
+        }
+    }
+    return STATUS_OK;
+}
+
+/* A position at rest, of the axis that ends the key. */
+SETTINGS_CHECK(source_position)
+{
+    const struct source_setting *source = (const struct source_setting *)item->base;
+    const int axis = item->key[strlen(item->key) - 1] - 'x';
+    const bool matters = settings_axis_used(settings, axis) &&
+                         !(source->shape.kind == SOURCE_GAUSSIAN && is_at_surface(source, axis));
+    if (source->path != NULL || !matters || source->at[axis].formula != NULL) {
+        return STATUS_OK;
+    }
+    return item->node == NULL
+               ? item_fail(item, NULL,
+                           "missing; give the position as a number or a formula of t, or a path")
+               : settings_check_within(item, NULL, "the source lies outside the grid", axis,
+                                       source->at[axis].value, settings->grid.lower[axis],
+                                       settings->grid.upper[axis]);
+}

@@ -1,0 +1,239 @@
+/* The checks of the outputs. */
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+#include <strings.h>
+
+#include "config/check/settings_check.h"
+
+enum { NAME_BYTES = 48, NAMES_BYTES = 300 };
+
+/* The run's own files and folders, run.lock among them; a folder `stop` would end the run. In
+ * capitals they are the same on some file systems. */
+#define RESERVED "checkpoints, history, pictures, postmortem, probes, report, run, snapshots, stop"
+
+static bool is_reserved(const char *name)
+{
+    const size_t length = strlen(name);
+    for (const char *word = RESERVED; word != NULL; word = strchr(word, ' ')) {
+        word += word[0] == ' ';
+        if (strncasecmp(word, name, length) == 0 && strcspn(word, ",") == length) {
+            return true;
+        }
+    }
+    return strcasecmp(name, "report") == 0;
+}
+
+static enum status check_letters(const struct item *entry, const char *name)
+{
+    static const char allowed[] =
+        "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-";
+    if (strspn(name, allowed) != strlen(name) || name[0] == '-') {
+        return item_fail(
+            entry, "name",
+            "not a valid file name (%.60s); use letters, digits, _ and -, and do not begin with -",
+            name);
+    }
+    return strlen(name) < NAME_BYTES
+               ? STATUS_OK
+               : item_fail(entry, "name", "too long (%zu characters); use at most %d", strlen(name),
+                           NAME_BYTES - 1);
+}
+
+enum status settings_check_is_new(const struct item *entry,
+                                  int (*compare)(const char *, const char *))
+{
+    const char *const name = *(char *const *)entry->base;
+    for (int before = entry->index - 1; before >= 0; before--) {
+        const char *other = entry->base - (size_t)(entry->index - before) * entry->row->entry_bytes;
+        if (compare(name, *(char *const *)other) == 0) {
+            return item_fail(entry, "name", "%s[%d] already has this name (%s); choose another",
+                             entry->row->path, before, name);
+        }
+    }
+    return STATUS_OK;
+}
+
+SETTINGS_CHECK(file)
+{
+    const char *const name = *(char *const *)item->base;
+    (void)settings;
+    TRY(check_letters(item, name));
+    if (is_reserved(name)) {
+        return item_fail(item, "name",
+                         "reserved for the run's own files (%s); give another name than " RESERVED,
+                         name);
+    }
+    return settings_check_is_new(item, strcasecmp);
+}
+
+SETTINGS_CHECK(probe)
+{
+    (void)settings;
+    TRY(check_letters(item, *(char *const *)item->base));
+    return settings_check_is_new(item, strcmp);
+}
+
+enum status settings_look_up(const struct item *item, const char *below, const char *name,
+                             const struct names *names, int *number)
+{
+    char list[NAMES_BYTES] = "";
+    size_t used = 0;
+    if (names->count == 0) {
+        return item_fail(item, below, "needs the list %ss", names->noun);
+    }
+    for (int i = 0; i < names->count; i++) {
+        const char *first = (const char *)names->first;
+        const char *other = *(char *const *)(const void *)(first + (size_t)i * names->bytes);
+        if (other != NULL && strcmp(name, other) == 0) {
+            *number = i;
+            return STATUS_OK;
+        }
+        if (other != NULL && used < NAMES_BYTES - 50) {
+            used += (size_t)snprintf(list + used, NAMES_BYTES - used, "%s%.40s",
+                                     used > 0 ? ", " : "", other);
+        }
+    }
+    return item_fail(item, below, "no %s has the name '%.100s'; %ss: %s%s", names->noun, name,
+                     names->noun, used > 0 ? list : "none", used < NAMES_BYTES - 50 ? "" : ", ...");
+}
+
+SETTINGS_CHECK(impedance_to)
+{
+    const struct probe_setting *probe = (const struct probe_setting *)item->base;
+    const struct probe_setting *points = settings->output.probes.points;
+    const struct names names = {.first = &points[0].name,
+                                .bytes = sizeof *points,
+                                .count = settings->output.probes.npoints,
+                                .noun = "probe"};
+    int number = 0;
+    if (probe->to != NULL && strcmp(probe->to, probe->name) == 0) {
+        return item_fail(item, NULL, "the probe itself (%.100s); give another one", probe->to);
+    }
+    return probe->to == NULL ? STATUS_OK : settings_look_up(item, NULL, probe->to, &names, &number);
+}
+
+SETTINGS_CHECK(impedance)
+{
+    return item->node == NULL || settings->nsources > 0
+               ? STATUS_OK
+               : item_fail(item, NULL,
+                           "there is no power to divide by; give the heat source in `sources`");
+}
+
+SETTINGS_CHECK(impedance_source)
+{
+    const struct probe_setting *probe = (const struct probe_setting *)item->base;
+    const struct source_setting *sources = settings->sources;
+    int number = 0;
+    if (probe->source == NULL || sources == NULL) {
+        return STATUS_OK;
+    }
+    const struct names names = {.first = &sources[0].name,
+                                .bytes = sizeof *sources,
+                                .count = settings->nsources,
+                                .noun = "source"};
+    return settings_look_up(item, NULL, probe->source, &names, &number);
+}
+
+SETTINGS_CHECK(slice)
+{
+    const struct region_setting *region = (const struct region_setting *)item->base;
+    const enum axis axis = region->slice_axis;
+    if (item->node == NULL) {
+        return STATUS_OK;
+    }
+    if (!settings_axis_used(settings, (int)axis)) {
+        return item_fail(item, "axis",
+                         "the %s axis has one cell, so the grid is already a slice; give an axis "
+                         "with more cells",
+                         axis_name(axis));
+    }
+    return settings_check_within(
+        item, "at",
+        region->has_box ? "the plane lies outside the box" : "the plane lies outside the grid",
+        (int)axis, region->slice_at,
+        region->has_box ? region->lower[axis] : settings->grid.lower[axis],
+        region->has_box ? region->upper[axis] : settings->grid.upper[axis]);
+}
+
+/* Does `what` know the temperature of melting? */
+static enum status check_melting(const struct settings *settings, const struct item *item,
+                                 const char *what)
+{
+    const double melting = settings_melting(settings);
+    for (int m = 0; settings->output.melting_auto && m < settings->nmaterials; m++) {
+        const struct material_setting *material = &settings->materials[m];
+        if (material->melts && material->solidus != melting) {
+            return item_fail(item, NULL,
+                             "%s needs output.melting: materials melt at %g and at %g K; give "
+                             "it, in K",
+                             what, melting, material->solidus);
+        }
+    }
+    return !isnan(melting) ? STATUS_OK
+                           : item_fail(item, NULL,
+                                       "%s needs output.melting, as no material has "
+                                       "latent_heat; give it, in K",
+                                       what);
+}
+
+SETTINGS_CHECK(melt_pool)
+{
+    return settings->output.history_melt_pool == TRUTH_YES
+               ? check_melting(settings, item, "melt_pool")
+               : STATUS_OK;
+}
+
+static bool wants(unsigned derived, enum derived_kind kind)
+{
+    return (derived >> (unsigned)kind & 1U) != 0;
+}
+
+SETTINGS_CHECK(derived)
+{
+    static const struct {
+        enum derived_kind kind;
+        const char *name, *key;
+    } needs[] = {{DERIVED_ARRIVAL, "arrival_time", "output.derived.isotherm"},
+                 {DERIVED_COOLING, "cooling_rate", "output.derived.isotherm"},
+                 {DERIVED_ABOVE, "time_above", "output.derived.threshold"}};
+    const unsigned derived = *(const unsigned *)(item->base + item->row->offset);
+    bool melts = false;
+    for (int m = 0; m < settings->nmaterials; m++) {
+        melts = melts || settings->materials[m].melts;
+    }
+    if (wants(derived, DERIVED_LIQUID) && !melts) {
+        return item_fail(item, NULL, "liquid_fraction needs a material with latent_heat");
+    }
+    if (wants(derived, DERIVED_MATERIAL) && settings->nmaterials < 2) {
+        return item_fail(item, NULL, "material needs two materials or more");
+    }
+    if (wants(derived, DERIVED_DOSE) && settings->run.temperature == TEMPERATURE_DIFFERENCE) {
+        return item_fail(
+            item, NULL, "CEM43 needs absolute temperatures, not run.watch.temperature: difference");
+    }
+    for (size_t i = 0; i < sizeof needs / sizeof needs[0]; i++) {
+        bool given = false;
+        (void)tree_find(settings->origin->root, needs[i].key, &given);
+        if (wants(derived, needs[i].kind) && !given) {
+            return item_fail(item, NULL, "%s needs %s, which is missing; give it, in K",
+                             needs[i].name, needs[i].key);
+        }
+    }
+    return wants(derived, DERIVED_MELTED) || wants(derived, DERIVED_FROZEN) ||
+                   wants(derived, DERIVED_MELTINGS)
+               ? check_melting(settings, item, "a time or number of meltings")
+               : STATUS_OK;
+}
+
+SETTINGS_CHECK(range)
+{
+    const double *range = settings->output.pictures.range;
+    if (!settings->output.pictures.range_auto && !(range[0] < range[1])) {
+        return item_fail(item, NULL,
+                         "not a range (from %g to %g); give the lower temperature first", range[0],
+                         range[1]);
+    }
+    return STATUS_OK;
+}

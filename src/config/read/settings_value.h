@@ -1,0 +1,56 @@
+/* The keys of a configuration: their place in the schema, in the file and in the structs. */
+#ifndef ISOTHERM_CONFIG_SETTINGS_VALUE_H
+#define ISOTHERM_CONFIG_SETTINGS_VALUE_H
+
+#include "config/read/settings_tree.h"
+#include "config/schema/schema.h"
+#include "config/settings.h"
+
+/* A key, a section, an entry of a list, or the configuration (row NULL). */
+struct item {
+    struct settings_origin *origin;
+    const struct schema_key *row;
+    char
+        *base; /* what row->offset counts from; section, entry: what its keys' offsets count from */
+    struct tree *node;         /* in the file; NULL: left out */
+    const struct tree *beside; /* the section in the file that has the key; NULL: left out */
+    char key[TREE_KEY_BYTES];  /* "initial[1].sphere.radius" */
+    int index;                 /* of an entry */
+    unsigned kinds;            /* of a section's keys those that apply: SCHEMA_KIND bits; 0: any */
+};
+
+struct item item_top(const struct settings *settings);
+/* The key `row` of a section, called `name` in the file. */
+struct item item_below(const struct item *section, const struct schema_key *row, const char *name);
+struct item item_entry(const struct item *list, int index);
+
+/* The prefix of a section's keys. */
+const char *item_members(const struct item *section);
+/* The key of the section whose value determines which others apply; NULL: none. */
+const struct schema_key *item_selector(const struct item *section, const char **name);
+/* Sets `kinds` from the selector's value, which has been read. */
+void item_select(struct item *section);
+/* The next key of the section, in the order of the schema: those that apply, and of `initial` the
+ * given kind. *row starts at 0. False after the last. */
+bool item_next(const struct item *section, int *row, struct item *item);
+
+/* Record STATUS_INPUT about the item, or about a key `below` it ("liquid.conductivity"; NULL: the
+ * item). */
+enum status item_fail(const struct item *item, const char *below, const char *format, ...)
+    PRINTF_LIKE(3, 4);
+
+/* All keys, each section and entry before its own keys; caller frees. */
+struct item_list {
+    struct item *item;
+    int count;
+};
+enum status item_list_all(const struct settings *settings, struct item_list *list) MUST_CHECK;
+
+/* Check the value against its row (any type but sections and lists of them) and store it.
+ * STATUS_INPUT with what would be right. */
+enum status value_read(const struct item *item) MUST_CHECK;
+
+/* Record STATUS_INPUT: "KEY: WHAT (the value)MORE; give what the row expects". */
+enum status value_fail(const struct item *item, const char *what, const char *more);
+
+#endif
