@@ -59,12 +59,14 @@ static bool has_seal(const char *path)
     static const char other[] = "\211HDF\r\n\032\n";
     static const char *const parts[] = {"ISOTHERM CHECKPOINT", " blocks=", " xxh3="};
     char begin[CHECKPOINT_SEAL_BYTES + 1] = "";
-    FILE *file = fopen(path, "rb");
-    const size_t bytes = file != NULL ? fread(begin, 1, CHECKPOINT_SEAL_BYTES, file) : 0;
-    if (file != NULL) {
-        fclose(file);
-    }
+    FILE *file = NULL;
     bool found = false;
+    if (file_open_stream(path, &file) != STATUS_OK) {
+        fail_clear(); /* h5_open_plain reports it */
+        return false;
+    }
+    const size_t bytes = fread(begin, 1, CHECKPOINT_SEAL_BYTES, file);
+    fclose(file);
     if (bytes >= sizeof other && memcmp(begin, other, sizeof other - 1) == 0) {
         return false;
     }

@@ -7,7 +7,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/comm.h"
@@ -147,13 +146,13 @@ enum status h5_reserve(const char *path, uint64_t bytes)
     return status;
 }
 
-/* Opening a pipe waits for a writer. A missing file and a folder are reported by HDF5. */
-static enum status check_kind(const char *path)
+/* HDF5 would wait at a pipe, and a collective open that fails on some ranks leaves the others
+ * waiting in it: so each rank first opens the file by itself. */
+static enum status try_reaching(const char *path, int flags)
 {
-    struct stat found;
-    if (stat(path, &found) == 0 && !S_ISREG(found.st_mode) && !S_ISDIR(found.st_mode)) {
-        return fail(STATUS_FILE, "%s is not a regular file", path);
-    }
+    int fd = -1;
+    TRY(file_open(path, flags, &fd));
+    close(fd);
     return STATUS_OK;
 }
 
@@ -173,7 +172,7 @@ enum status h5_open_plain(const char *path, bool writable, hid_t *file)
         ROOM_BYTES = 1 << 18, /* for the attributes and list entries added */
         LARGE_BYTES = 1 << 16
     };
-    TRY(check_kind(path));
+    TRY(try_reaching(path, O_RDONLY));
     if (writable) {
         TRY(h5_reserve(path, ROOM_BYTES));
     }
@@ -228,16 +227,6 @@ static void listen_to_mpi(const char *path)
 const char *h5_trouble(void)
 {
     return trouble.is_known ? trouble.text : NULL;
-}
-
-/* A collective open that fails on some ranks leaves the others waiting in it. So each rank first
- * checks that it can open the file by itself. */
-static enum status try_reaching(const char *path, int flags)
-{
-    int fd = -1;
-    TRY(file_open(path, flags, &fd));
-    close(fd);
-    return STATUS_OK;
 }
 
 enum status h5_open_parallel(MPI_Comm comm, const char *path, bool writable, hid_t *file)

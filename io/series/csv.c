@@ -28,13 +28,6 @@ static const char *end_of_head(const char *text)
     return rows;
 }
 
-static enum status open_stream(const char *path, FILE **stream)
-{
-    *stream = fopen(path, "re");
-    return *stream != NULL ? STATUS_OK
-                           : fail(STATUS_FILE, "cannot open %s: %s", path, strerror(errno));
-}
-
 /* Are these the next bytes of the stream? */
 static bool are_next(FILE *stream, const char *text, size_t nbytes)
 {
@@ -48,7 +41,7 @@ static bool are_next(FILE *stream, const char *text, size_t nbytes)
 enum status csv_has_columns(const char *path, const char *columns, bool *has)
 {
     FILE *stream = NULL;
-    TRY(open_stream(path, &stream));
+    TRY(file_open_stream(path, &stream));
     *has = are_next(stream, columns, strlen(columns));
     fclose(stream);
     return STATUS_OK;
@@ -87,7 +80,7 @@ enum status csv_check(const char *path, const struct csv_format *format)
     if (!file_exists(path)) {
         return STATUS_OK;
     }
-    TRY(open_stream(path, &stream));
+    TRY(file_open_stream(path, &stream));
     const bool columns = are_next(stream, format->head, (size_t)(notes - format->head));
     const bool has_notes = ungetc(fgetc(stream), stream) == '#';
     const bool same = has_notes ? are_next(stream, notes, strlen(notes)) && fgetc(stream) != '#'
@@ -267,7 +260,7 @@ enum status csv_open(const char *directory, const char *name, const struct csv_f
     } else {
         TRY(file_replace(csv->path, format->head, strlen(format->head)));
     }
-    return file_open(csv->path, O_WRONLY | O_APPEND, &csv->fd);
+    return file_open(csv->path, O_WRONLY | O_APPEND | O_NOFOLLOW, &csv->fd);
 }
 
 FILE *csv_rows(struct csv *csv)

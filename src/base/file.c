@@ -79,8 +79,20 @@ static enum status sync_parent(const char *path)
     return STATUS_OK;
 }
 
+/* Opening a pipe would wait for its other end, and renaming a file over a device would remove it
+ * for all programs. A missing file passes: the caller reports it. */
+static enum status check_regular(const char *path)
+{
+    struct stat found;
+    return stat(path, &found) != 0 || S_ISREG(found.st_mode) || S_ISDIR(found.st_mode)
+               ? STATUS_OK
+               : fail(STATUS_FILE, "%s is not a regular file but a pipe or a device; give a file",
+                      path);
+}
+
 enum status file_publish(const char *temporary, const char *path)
 {
+    TRY(check_regular(path));
     if (rename(temporary, path) != 0) {
         return fail(STATUS_FILE, "cannot rename %s to %s: %s", temporary, path, strerror(errno));
     }
@@ -89,6 +101,8 @@ enum status file_publish(const char *temporary, const char *path)
 
 enum status file_open(const char *path, int flags, int *fd)
 {
+    *fd = -1;
+    TRY(check_regular(path));
     *fd = open(path, flags | O_CLOEXEC);
     return *fd >= 0 ? STATUS_OK : fail(STATUS_FILE, "cannot open %s: %s", path, strerror(errno));
 }
@@ -131,7 +145,7 @@ enum status file_write_at(int fd, const char *path, const void *bytes, size_t nb
 enum status file_output_open(const char *path, bool direct, struct file_output *file)
 {
     *file = (struct file_output){.path = path, .direct_fd = -1, .direct = direct};
-    return file_open(path, O_RDWR, &file->fd);
+    return file_open(path, O_RDWR | O_NOFOLLOW, &file->fd);
 }
 
 /* Many file systems refuse direct output, some only in the write itself; then the page cache is
@@ -264,9 +278,14 @@ enum status file_sync_named(const char *path)
     return file_close(fd, path, file_sync(fd, path));
 }
 
+/* A new file: a link or a pipe that stands there is removed, not opened. */
 static enum status create(const char *path, const char *bytes, size_t nbytes, bool synced)
 {
-    const int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+    enum { FLAGS = O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC };
+    int fd = open(path, FLAGS, 0666);
+    if (fd < 0 && errno == EEXIST && unlink(path) == 0) {
+        fd = open(path, FLAGS, 0666);
+    }
     if (fd < 0) {
         return fail(STATUS_FILE, "cannot create %s: %s", path, strerror(errno));
     }
@@ -290,7 +309,7 @@ enum status file_overwrite(const char *path, const char *bytes, size_t nbytes)
 {
     static const char zeros[1 << 16];
     int fd = -1;
-    TRY(file_open(path, O_WRONLY, &fd));
+    TRY(file_open(path, O_WRONLY | O_NOFOLLOW, &fd));
     enum status status = file_write(fd, path, bytes, nbytes);
     if (status == STATUS_OK) {
         status = file_write(fd, path, zeros, sizeof zeros);
@@ -313,6 +332,23 @@ done:
     return status;
 }
 
+/* A link, a device or a pipe. */
+static bool is_in_place(const char *path)
+{
+    struct stat found;
+    return lstat(path, &found) == 0 && !S_ISREG(found.st_mode) && !S_ISDIR(found.st_mode);
+}
+
+enum status file_save(const char *path, const char *bytes, size_t nbytes)
+{
+    if (!is_in_place(path)) {
+        return file_replace(path, bytes, nbytes);
+    }
+    const int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_NOCTTY | O_CLOEXEC, 0666);
+    return fd >= 0 ? file_close(fd, path, file_write(fd, path, bytes, nbytes))
+                   : fail(STATUS_FILE, "cannot open %s: %s", path, strerror(errno));
+}
+
 enum status file_remove(const char *path)
 {
     if (unlink(path) != 0 && errno != ENOENT) {
@@ -330,6 +366,9 @@ enum status file_check_place(const char *path)
     }
     if (stat(path, &found) == 0 && S_ISDIR(found.st_mode)) {
         return fail(STATUS_FILE, "cannot write %s: it is a folder", path);
+    }
+    if (is_in_place(path) && (access(path, W_OK) == 0 || errno == ENOENT)) {
+        return STATUS_OK;
     }
     TRY(create(temporary, "", 0, false));
     unlink(temporary);
@@ -370,18 +409,21 @@ static enum status read_stream(FILE *stream, const char *path, size_t limit, cha
     return STATUS_OK;
 }
 
+enum status file_open_stream(const char *path, FILE **stream)
+{
+    int fd = -1;
+    TRY(file_open(path, O_RDONLY, &fd));
+    *stream = fdopen(fd, "rb");
+    if (*stream == NULL) {
+        close(fd);
+    }
+    return CHECK_MEMORY(*stream != NULL, "no memory to read %s", path);
+}
+
 enum status file_read_all(const char *path, size_t limit, char **bytes, size_t *nbytes)
 {
-    struct stat found;
-    /* opening a pipe would wait for a writer */
-    const bool pipe = stat(path, &found) == 0 && !S_ISREG(found.st_mode) && !S_ISDIR(found.st_mode);
-    FILE *stream = pipe ? NULL : fopen(path, "rbe");
-    if (pipe) {
-        return fail(STATUS_FILE, "%s is not a file but a pipe or a device; give a file", path);
-    }
-    if (stream == NULL) {
-        return fail(STATUS_FILE, "cannot open %s: %s", path, strerror(errno));
-    }
+    FILE *stream = NULL;
+    TRY(file_open_stream(path, &stream));
     const enum status status = read_stream(stream, path, limit, bytes, nbytes);
     fclose(stream);
     return status;

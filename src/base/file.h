@@ -6,6 +6,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 
 #include "base/status.h"
 
@@ -17,7 +18,8 @@ enum status path_join(const char *directory, const char *name, char path[PATH_BY
 /* A path is longer than its ending. */
 bool path_ends_in(const char *path, const char *ending);
 
-/* Open an existing file with flags such as O_RDONLY. STATUS_FILE, and *fd < 0, when it fails. */
+/* Open an existing file with flags such as O_RDONLY. STATUS_FILE, and *fd < 0, when it fails, and
+ * for a pipe or a device. */
 enum status file_open(const char *path, int flags, int *fd) MUST_CHECK;
 
 /* Write all bytes to an open file; `path` is for the message. */
@@ -67,8 +69,8 @@ void file_forget(int fd);
 double file_disk_seconds(void);
 void file_disk_reset(double seconds);
 
-/* Create a file, or replace the content of one that no process reads before it is flushed and
- * renamed. */
+/* Create a file that no process reads before it is flushed and renamed. A file, link or pipe of its
+ * name is removed: a link is not followed. */
 enum status file_create(const char *path, const char *bytes, size_t nbytes) MUST_CHECK;
 
 /* Write the beginning of an existing file, and 64 KiB of zeros after it; the rest of the file
@@ -79,16 +81,23 @@ enum status file_overwrite(const char *path, const char *bytes, size_t nbytes) M
  * file or the new one, never a part. */
 enum status file_replace(const char *path, const char *bytes, size_t nbytes) MUST_CHECK;
 
+/* Write a small file that the user has named: as file_replace does, but into a device, a pipe or
+ * the target of a link. */
+enum status file_save(const char *path, const char *bytes, size_t nbytes) MUST_CHECK;
+
 /* STATUS_FILE when it cannot be removed. A file that does not exist is fine. */
 enum status file_remove(const char *path) MUST_CHECK;
 
-/* STATUS_FILE when file_replace could not create that file now. The test leaves no file. Call it
+/* STATUS_FILE when file_save could not create that file now. The test leaves no file. Call it
  * before work whose result goes there. */
 enum status file_check_place(const char *path) MUST_CHECK;
 
-/* Rename, and fsync the folder so that the new name survives a power failure. */
+/* Rename, and fsync the folder so that the new name survives a power failure. STATUS_FILE if `path`
+ * is a pipe or a device. */
 enum status file_publish(const char *temporary, const char *path) MUST_CHECK;
 
+/* Open for reading, as file_open does; the caller closes the stream. */
+enum status file_open_stream(const char *path, FILE **stream) MUST_CHECK;
 /* Read a whole file of at most `limit` bytes into a fresh buffer, zero-terminated; caller frees. */
 enum status file_read_all(const char *path, size_t limit, char **bytes, size_t *nbytes) MUST_CHECK;
 

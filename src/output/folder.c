@@ -7,6 +7,7 @@
 
 #include "base/file.h"
 #include "base/log.h"
+#include "io/hdf5/step_files.h"
 #include "io/series/csv.h"
 
 enum status folder_visit_file(const char *directory, const char *name, output_visitor *visit,
@@ -45,8 +46,11 @@ struct walk {
 static enum status visit_step(void *context, const char *name)
 {
     const struct walk *walk = context;
-    const bool own = strncmp(name, "step_", 5) == 0 || strcmp(name, "latest") == 0 ||
-                     strcmp(name, "latest.tmp") == 0;
+    static const char *const endings[] = {".h5", ".h5.tmp", ".h5.tmp.tmp", ".png", ".png.tmp"};
+    bool own = strcmp(name, "latest") == 0 || strcmp(name, "latest.tmp") == 0;
+    for (size_t i = 0; i < sizeof endings / sizeof endings[0]; i++) {
+        own = own || step_file_step(name, endings[i]) >= 0;
+    }
     return own ? folder_visit_file(walk->folder, name, walk->visit, walk->context) : STATUS_OK;
 }
 

@@ -8,7 +8,7 @@
 enum status folder_visit_file(const char *directory, const char *name, output_visitor *visit,
                               void *context) MUST_CHECK;
 
-/* Visit the files of a run in directory/name: step_*, latest, and temporary ones. */
+/* Visit the files of a run in directory/name: step_N.h5, step_N.png, latest, and temporary ones. */
 enum status folder_visit_steps(const char *directory, const char *name, output_visitor *visit,
                                void *context) MUST_CHECK;
 

@@ -384,7 +384,7 @@ class Words(Input):
             result = self.isotherm(command, "pipe.yaml", ranks=ranks)
             self.assert_code(result, 3)
             self.assert_one_error(result)
-            self.assert_says(result, "pipe.yaml is not a file but a pipe")
+            self.assert_says(result, "pipe.yaml is not a regular file but a pipe")
         (self.folder / "pipe.yaml").unlink()
         self.check_refused("run", ".", code=3, says=["cannot read .: Is a directory"])
 

@@ -3,10 +3,12 @@
 #include <ftw.h>
 #include <math.h>
 #include <omp.h>
+#include <signal.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -154,11 +156,43 @@ TEST(replace_reports_a_full_disk)
     in_folder("full", path);
     in_folder("full.tmp", temporary);
     assert_int_equal(file_replace(path, "kept", 4), STATUS_OK);
-    assert_int_equal(symlink("/dev/full", temporary), 0);
-    assert_int_equal(file_replace(path, "lost", 4), STATUS_FILE);
-    assert_non_null(strstr(fail_message(), "No space left"));
+    struct rlimit limit;
+    assert_int_equal(getrlimit(RLIMIT_FSIZE, &limit), 0);
+    const struct rlimit none = {.rlim_cur = 0, .rlim_max = limit.rlim_max};
+    (void)signal(SIGXFSZ, SIG_IGN);
+    assert_int_equal(setrlimit(RLIMIT_FSIZE, &none), 0);
+    const enum status status = file_replace(path, "lost", 4);
+    assert_int_equal(setrlimit(RLIMIT_FSIZE, &limit), 0);
+    assert_int_equal(status, STATUS_FILE);
+    assert_non_null(strstr(fail_message(), "File too large"));
     expect_content(path, "kept");
     assert_false(file_exists(temporary));
+}
+
+TEST(links_are_followed_only_where_the_user_names_them)
+{
+    char path[PATH_BYTES];
+    char temporary[PATH_BYTES];
+    char target[PATH_BYTES];
+    in_folder("linked", path);
+    in_folder("linked.tmp", temporary);
+    in_folder("target", target);
+    assert_int_equal(file_replace(target, "target", 6), STATUS_OK);
+    assert_int_equal(symlink("target", temporary), 0);
+    assert_int_equal(file_replace(path, "new", 3), STATUS_OK);
+    expect_content(target, "target");
+    assert_int_equal(symlink("target", temporary), 0);
+    assert_int_equal(rename(temporary, path), 0);
+    assert_int_equal(file_check_place(path), STATUS_OK);
+    assert_int_equal(file_save(path, "saved", 5), STATUS_OK);
+    expect_content(target, "saved");
+    assert_int_equal(file_replace(path, "new", 3), STATUS_OK);
+    expect_content(target, "saved");
+    assert_int_equal(symlink("/dev/full", temporary), 0);
+    assert_int_equal(file_save(temporary, "lost", 4), STATUS_FILE);
+    assert_non_null(strstr(fail_message(), "No space left"));
+    assert_int_equal(file_publish(path, temporary), STATUS_FILE);
+    assert_non_null(strstr(fail_message(), "a pipe or a device"));
 }
 
 TEST(read_all_knows_its_limit)

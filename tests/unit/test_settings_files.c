@@ -83,14 +83,16 @@ TEST(test_unreadable_files)
 {
     expect_unreadable("/nowhere/c.yaml", "cannot open /nowhere/c.yaml: No such file or directory");
     expect_unreadable("/tmp", "cannot read /tmp: Is a directory");
-    expect_unreadable("/dev/zero", "/dev/zero is not a file but a pipe or a device; give a file");
+    expect_unreadable("/dev/zero",
+                      "/dev/zero is not a regular file but a pipe or a device; give a file");
     char folder[] = "/tmp/isotherm_pipe_XXXXXX";
     char pipe[64];
     char message[128];
     assert_non_null(mkdtemp(folder));
     snprintf(pipe, sizeof pipe, "%s/c.yaml", folder);
     assert_int_equal(mkfifo(pipe, 0600), 0);
-    snprintf(message, sizeof message, "%s is not a file but a pipe or a device; give a file", pipe);
+    snprintf(message, sizeof message,
+             "%s is not a regular file but a pipe or a device; give a file", pipe);
     expect_unreadable(pipe, message); /* and nobody waits for a writer */
     unlink(pipe);
     rmdir(folder);

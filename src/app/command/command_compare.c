@@ -393,7 +393,7 @@ static enum status save_json(const struct pairing *pairing, const struct result 
     json_worst(&json, "relative", pairing, &result->relative);
     json_worst(&json, "ulp", pairing, &result->ulp);
     json_end(&json, '}');
-    return json_save(&json, options.json);
+    return json_finish(&json, STATUS_OK, options.json);
 }
 
 static enum status compare_pairing(struct pairing *pairing)

@@ -102,16 +102,22 @@ enum status json_check_place(const char *path)
     return path != NULL ? file_check_place(path) : STATUS_OK;
 }
 
-enum status json_save(struct json *json, const char *path)
+static enum status save(struct json *json, const char *path,
+                        enum status (*write)(const char *path, const char *bytes, size_t nbytes))
 {
     fputc('\n', json->stream);
     const bool complete = ferror(json->stream) == 0;
     const bool closed = fclose(json->stream) == 0;
-    const enum status status = complete && closed ? file_replace(path, json->text, json->length)
+    const enum status status = complete && closed ? write(path, json->text, json->length)
                                                   : fail(STATUS_MEMORY, "no memory for %s", path);
     free(json->text);
     *json = (struct json){0};
     return status;
+}
+
+enum status json_save(struct json *json, const char *path)
+{
+    return save(json, path, file_replace);
 }
 
 void json_discard(struct json *json)
@@ -124,7 +130,7 @@ void json_discard(struct json *json)
 enum status json_finish(struct json *json, enum status status, const char *path)
 {
     if (status == STATUS_OK && path != NULL) {
-        return json_save(json, path);
+        return save(json, path, file_save);
     }
     json_discard(json);
     return status;

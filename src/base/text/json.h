@@ -32,7 +32,8 @@ enum status json_check_place(const char *path) MUST_CHECK;
 /* Finish, replace the file at `path`, and free, also on failure. */
 enum status json_save(struct json *json, const char *path) MUST_CHECK;
 void json_discard(struct json *json);
-/* json_save if `status` is STATUS_OK and `path` is not NULL, else json_discard. */
+/* If `status` is STATUS_OK and `path`, which the user has named, is not NULL: json_save, but with
+ * file_save. Else json_discard. */
 enum status json_finish(struct json *json, enum status status, const char *path) MUST_CHECK;
 
 #endif
