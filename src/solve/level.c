@@ -38,8 +38,14 @@ void level_divide(struct level *level, bool thick)
     level->interior = owned;
     for (int f = 0; f < FACE_COUNT; f++) {
         const enum face face = (enum face)f;
-        const int64_t quarter = box_extent(&owned, face_axis(face)) / 4;
-        const int64_t width = thick && quarter > level->plan.width ? quarter : level->plan.width;
+        const int64_t extent = box_extent(&owned, face_axis(face));
+        const int64_t least = level->plan.width;
+        int64_t width = thick && extent / 4 > least ? extent / 4 : least;
+        /* the cells next to a closed face read 2 radius cells, of a thin block those of the halo */
+        if (extent < least + level->radius &&
+            decomp_neighbour(level->decomp, level->rank, face_opposite(face)) < 0) {
+            width = extent;
+        }
         if (decomp_neighbour(level->decomp, level->rank, face) >= 0) {
             level->interior = box_shrink_face(&level->interior, face, width);
         }

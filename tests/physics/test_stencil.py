@@ -52,6 +52,14 @@ class Same(Bitwise):
             self.expect_same(reference, quiet(config), f"{blocks}", ranks=4,
                              sets=[f"run.decomposition={blocks}"])
 
+    def test_thin_blocks_beside_a_closed_face(self):
+        """Their cells read 2 radius cells of the block and its halo, which may be in flight."""
+        for order, cells in some(((6, 9), (4, 6), (8, 14)), 1):
+            config = problem([cells, 8, 8], order)
+            reference = self.compare(config, [])
+            self.expect_same(reference, quiet(config), f"{order}", ranks=2,
+                             sets=["run.decomposition=[2, 1, 1]", "run.halo.overlap=on"])
+
     def test_fewer_dimensions_and_a_film_of_time(self):
         self.compare(problem([41, 30], 4, closures=[FILM, problems.HEATED, problems.AROUND,
                                                     problems.AROUND]), [(3, "guard", "on")])
