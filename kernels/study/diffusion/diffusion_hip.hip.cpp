@@ -62,22 +62,9 @@ static __device__ __forceinline__ spot first_of_block(void)
             (int)(blockIdx.z * blockDim.z)};
 }
 
-template <typename REAL, int DIMS, int RADIUS>
-static __device__ __forceinline__ void hardware_cached(const block_of_cells<REAL> &b)
-{
-    const spot first = first_of_block();
-    const int i = first.i + (int)threadIdx.x;
-    const int j = first.j + (int)threadIdx.y;
-    const int k = first.k + (int)threadIdx.z;
-    if (i < b.n[AXIS_X] && j < b.n[AXIS_Y] && k < b.n[AXIS_Z]) {
-        const int64_t at = i + (int64_t)j * b.pitch_y + k * b.pitch_z;
-        b.out[at] = new_cell<REAL, DIMS, RADIUS>(b.in + at, b.pitch_y, b.pitch_z, b);
-    }
-}
-
-/* The cells of the block and their halo, then the sums from shared memory. */
-template <typename REAL, int DIMS, int RADIUS>
-static __device__ __forceinline__ void software_cached(const block_of_cells<REAL> &b)
+/* Inputs from the L1 cache; SHARED: from shared memory, the cells of the block and their halo. */
+template <typename REAL, int DIMS, int RADIUS, bool SHARED>
+static __device__ __forceinline__ void cached(const block_of_cells<REAL> &b)
 {
     extern __shared__ float4 diffusion_tile[];
     REAL *tile = reinterpret_cast<REAL *>(diffusion_tile);
@@ -89,51 +76,45 @@ static __device__ __forceinline__ void software_cached(const block_of_cells<REAL
     const int nz = (int)blockDim.z + 2 * RZ;
     const REAL *from = b.in + (first.i - RADIUS) + (int64_t)(first.j - RY) * b.pitch_y +
                        (first.k - RZ) * b.pitch_z;
-    for (int z = (int)threadIdx.z; z < nz && first.k + z < b.n[AXIS_Z] + 2 * RZ;
-         z += (int)blockDim.z) {
-        for (int y = (int)threadIdx.y; y < ny && first.j + y < b.n[AXIS_Y] + 2 * RY;
-             y += (int)blockDim.y) {
-            for (int x = (int)threadIdx.x; x < nx && first.i + x < b.n[AXIS_X] + 2 * RADIUS;
-                 x += (int)blockDim.x) {
-                tile[x + nx * (y + ny * z)] = from[x + (int64_t)y * b.pitch_y + z * b.pitch_z];
+    if (SHARED) {
+        for (int z = (int)threadIdx.z; z < nz && first.k + z < b.n[AXIS_Z] + 2 * RZ;
+             z += (int)blockDim.z) {
+            for (int y = (int)threadIdx.y; y < ny && first.j + y < b.n[AXIS_Y] + 2 * RY;
+                 y += (int)blockDim.y) {
+                for (int x = (int)threadIdx.x; x < nx && first.i + x < b.n[AXIS_X] + 2 * RADIUS;
+                     x += (int)blockDim.x) {
+                    tile[x + nx * (y + ny * z)] = from[x + (int64_t)y * b.pitch_y + z * b.pitch_z];
+                }
             }
         }
+        __syncthreads();
     }
-    __syncthreads();
     const int i = first.i + (int)threadIdx.x;
     const int j = first.j + (int)threadIdx.y;
     const int k = first.k + (int)threadIdx.z;
     if (i < b.n[AXIS_X] && j < b.n[AXIS_Y] && k < b.n[AXIS_Z]) {
-        const REAL *at = tile + (int)threadIdx.x + RADIUS +
-                         nx * ((int)threadIdx.y + RY + ny * ((int)threadIdx.z + RZ));
-        b.out[i + (int64_t)j * b.pitch_y + k * b.pitch_z] =
-            new_cell<REAL, DIMS, RADIUS>(at, nx, (int64_t)nx * ny, b);
+        const int64_t at = i + (int64_t)j * b.pitch_y + k * b.pitch_z;
+        const REAL *staged = tile + (int)threadIdx.x + RADIUS +
+                             nx * ((int)threadIdx.y + RY + ny * ((int)threadIdx.z + RZ));
+        b.out[at] = SHARED ? new_cell<REAL, DIMS, RADIUS>(staged, nx, (int64_t)nx * ny, b)
+                           : new_cell<REAL, DIMS, RADIUS>(b.in + at, b.pitch_y, b.pitch_z, b);
     }
 }
 
-template <typename REAL, int DIMS, int RADIUS>
-static __global__ void diffusion_hw(const block_of_cells<REAL> b)
-{
-    hardware_cached<REAL, DIMS, RADIUS>(b);
-}
-
-template <typename REAL, int DIMS, int RADIUS, int BOUNDS>
-static __global__ __launch_bounds__(BOUNDS) void diffusion_hw_bounded(const block_of_cells<REAL> b)
-{
-    hardware_cached<REAL, DIMS, RADIUS>(b);
-}
-
-template <typename REAL, int DIMS, int RADIUS>
-static __global__ void diffusion_sw(const block_of_cells<REAL> b)
-{
-    software_cached<REAL, DIMS, RADIUS>(b);
-}
-
-template <typename REAL, int DIMS, int RADIUS, int BOUNDS>
-static __global__ __launch_bounds__(BOUNDS) void diffusion_sw_bounded(const block_of_cells<REAL> b)
-{
-    software_cached<REAL, DIMS, RADIUS>(b);
-}
+#define DEFINE_KERNELS(name, shared)                                                               \
+    template <typename REAL, int DIMS, int RADIUS>                                                 \
+    static __global__ void diffusion_##name(const block_of_cells<REAL> b)                          \
+    {                                                                                              \
+        cached<REAL, DIMS, RADIUS, shared>(b);                                                     \
+    }                                                                                              \
+    template <typename REAL, int DIMS, int RADIUS, int BOUNDS>                                     \
+    static __global__ __launch_bounds__(BOUNDS) void diffusion_##name##_bounded(                   \
+        const block_of_cells<REAL> b)                                                              \
+    {                                                                                              \
+        cached<REAL, DIMS, RADIUS, shared>(b);                                                     \
+    }
+DEFINE_KERNELS(hw, false)
+DEFINE_KERNELS(sw, true)
 
 /* ---- production ---- */
 
@@ -274,48 +255,41 @@ static block_of_cells<REAL> cells_of(const struct study_problem *problem, void *
     return b;
 }
 
-template <typename REAL, int DIMS, int RADIUS>
-static void launch_march(hipStream_t stream, const block_of_cells<REAL> &b,
-                         const struct study_shape *shape)
+static size_t shared_bytes(const struct study_problem *problem, const int block[AXIS_COUNT])
 {
-    const unsigned wide = parts(b.n[AXIS_X], (int64_t)shape->block[AXIS_X] * vec16<REAL>::N);
-    const unsigned deep = parts(b.n[DIMS == 3 ? AXIS_Z : AXIS_Y], shape->items);
-    const unsigned rows = parts(b.n[AXIS_Y], shape->block[AXIS_Y]);
-    const dim3 threads((unsigned)shape->block[AXIS_X], (unsigned)shape->block[AXIS_Y]);
-    const dim3 blocks(wide, DIMS == 3 ? rows : deep, DIMS == 3 ? deep : 1);
-    diffusion_march<REAL, DIMS, RADIUS><<<blocks, threads, 0, stream>>>(b, shape->items);
+    size_t bytes = precision_bytes(problem->layout.precision);
+    for (int axis = 0; axis < AXIS_COUNT; axis++) {
+        bytes *= (size_t)(block[axis] + 2 * problem->layout.halo[axis]);
+    }
+    return bytes;
 }
 
 /* Hardware- or software-managed caching, and the march. */
 enum variant { HW, SW, MARCH };
 
 template <typename REAL, int VARIANT, int DIMS, int RADIUS>
-static void launch_radius(hipStream_t stream, const block_of_cells<REAL> &b,
-                          const struct study_shape &shape)
+static void launch_radius(hipStream_t stream, const block_of_cells<REAL> &b, const study_call *call)
 {
+    const study_shape &shape = call->shape;
     const int *block = shape.block;
-    const dim3 threads = threads_of(shape);
-    const dim3 blocks(parts(b.n[0], block[0]), parts(b.n[1], block[1]), parts(b.n[2], block[2]));
-    size_t bytes = sizeof(REAL);
-    for (int axis = 0; axis < AXIS_COUNT; axis++) {
-        bytes *= (size_t)(block[axis] + 2 * radius_of(DIMS, RADIUS, axis));
-    }
+    const unsigned wide =
+        parts(b.n[AXIS_X], block[AXIS_X] * (VARIANT == MARCH ? vec16<REAL>::N : 1));
+    const unsigned rows = parts(b.n[AXIS_Y], block[AXIS_Y]);
     if constexpr (VARIANT == MARCH) {
-        launch_march<REAL, DIMS, RADIUS>(stream, b, &shape);
-    } else if constexpr (VARIANT == HW) {
-        if (shape.bounds == 0) {
-            diffusion_hw<REAL, DIMS, RADIUS><<<blocks, threads, 0, stream>>>(b);
-        } else if (shape.bounds == 256) {
-            diffusion_hw_bounded<REAL, DIMS, RADIUS, 256><<<blocks, threads, 0, stream>>>(b);
-        } else {
-            diffusion_hw_bounded<REAL, DIMS, RADIUS, 512><<<blocks, threads, 0, stream>>>(b);
-        }
-    } else if (shape.bounds == 0) {
-        diffusion_sw<REAL, DIMS, RADIUS><<<blocks, threads, bytes, stream>>>(b);
-    } else if (shape.bounds == 256) {
-        diffusion_sw_bounded<REAL, DIMS, RADIUS, 256><<<blocks, threads, bytes, stream>>>(b);
+        const unsigned deep = parts(b.n[DIMS == 3 ? AXIS_Z : AXIS_Y], shape.items);
+        const dim3 blocks(wide, DIMS == 3 ? rows : deep, DIMS == 3 ? deep : 1);
+        diffusion_march<REAL, DIMS, RADIUS>
+            <<<blocks, threads_of(shape), 0, stream>>>(b, shape.items);
     } else {
-        diffusion_sw_bounded<REAL, DIMS, RADIUS, 512><<<blocks, threads, bytes, stream>>>(b);
+        static void (*const kernels[2][3])(block_of_cells<REAL>) = {
+            {diffusion_hw<REAL, DIMS, RADIUS>, diffusion_hw_bounded<REAL, DIMS, RADIUS, 256>,
+             diffusion_hw_bounded<REAL, DIMS, RADIUS, 512>},
+            {diffusion_sw<REAL, DIMS, RADIUS>, diffusion_sw_bounded<REAL, DIMS, RADIUS, 256>,
+             diffusion_sw_bounded<REAL, DIMS, RADIUS, 512>}};
+        const size_t bytes = VARIANT == SW ? shared_bytes(call->problem, block) : 0;
+        const auto kernel = kernels[VARIANT == SW][shape.bounds / 256];
+        const dim3 blocks(wide, rows, parts(b.n[AXIS_Z], block[AXIS_Z]));
+        kernel<<<blocks, threads_of(shape), bytes, stream>>>(b);
     }
 }
 
@@ -333,7 +307,7 @@ static int launch(void *to, void *scratch, const study_call *call)
         }
     }
     const block_of_cells<REAL> b = cells_of<REAL>(call->problem, call->d_out, call->d_in);
-    launch_radius<REAL, VARIANT, DIMS, RADIUS>(static_cast<hipStream_t>(to), b, call->shape);
+    launch_radius<REAL, VARIANT, DIMS, RADIUS>(static_cast<hipStream_t>(to), b, call);
     return hipGetLastError();
 }
 
@@ -353,15 +327,6 @@ static const int blocks_3d[][AXIS_COUNT] = {
     {64, 2, 1}, {64, 2, 2}, {64, 4, 1},  {64, 4, 2},  {64, 4, 4}, {64, 1, 4}, {16, 4, 4},
     {16, 8, 2}, {8, 8, 8},  {128, 2, 1}, {128, 1, 2}, {0, 0, 0}};
 static const int (*const all_blocks[])[AXIS_COUNT] = {blocks_1d, blocks_2d, blocks_3d};
-
-static size_t shared_bytes(const struct study_problem *problem, const int block[AXIS_COUNT])
-{
-    size_t bytes = precision_bytes(problem->layout.precision);
-    for (int axis = 0; axis < AXIS_COUNT; axis++) {
-        bytes *= (size_t)(block[axis] + 2 * problem->layout.halo[axis]);
-    }
-    return bytes;
-}
 
 template <bool SHARED>
 static int shapes_of(const struct study_problem *problem, struct study_shape *shapes)

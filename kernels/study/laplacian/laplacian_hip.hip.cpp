@@ -22,10 +22,17 @@ struct spot {
     int i, j, k;
 };
 
-template <int M> static __device__ __forceinline__ spot spot_xyz(int j_begin)
+/* The axes of a launch: blocks of WIDE x 1 x 1 threads in the order x, y, z or y, z, x; and blocks
+ * of 128 x 1 x 8 threads, for planes larger than the cache. */
+enum order { XYZ, YZX, DEEP };
+
+template <int ORDER, int M> static __device__ __forceinline__ spot spot_of(int j_begin)
 {
-    return {(int)(blockIdx.x * WIDE + threadIdx.x), j_begin + (int)blockIdx.y * M,
-            1 + (int)blockIdx.z};
+    const int x = (int)(ORDER == YZX ? blockIdx.z : blockIdx.x);
+    const int y = (int)(ORDER == YZX ? blockIdx.x : blockIdx.y);
+    const int z = (int)(ORDER == YZX ? blockIdx.y : blockIdx.z);
+    return {x * (ORDER == DEEP ? 128 : (int)WIDE) + (int)threadIdx.x, j_begin + y * M,
+            1 + (ORDER == DEEP ? z * 8 + (int)threadIdx.z : z)};
 }
 
 template <typename REAL>
@@ -115,10 +122,11 @@ static __device__ __forceinline__ void ascending(REAL *__restrict__ f, const REA
 }
 
 /* M rows at once, or the rest at the end; all threads of a block take the same branch. */
-template <typename REAL, int M, bool ASCENDING, bool STREAM>
+template <int M, bool ASCENDING, bool STREAM, int ORDER, typename REAL>
 static __device__ __forceinline__ void compute(REAL *__restrict__ f, const REAL *__restrict__ u,
-                                               const grid_points<REAL> &g, const spot &s)
+                                               const grid_points<REAL> &g)
 {
+    const spot s = spot_of<ORDER, M>(g.j_begin);
     if (!is_inside(g, s)) {
         return;
     }
@@ -136,70 +144,25 @@ static __device__ __forceinline__ void compute(REAL *__restrict__ f, const REAL 
     }
 }
 
-/* 1: one point per thread. At least 8 waves a SIMD (gfx90a). */
-template <typename REAL>
-static __global__ void laplacian_baseline(REAL *__restrict__ f, const REAL *__restrict__ u,
-                                          const grid_points<REAL> g)
-{
-    compute<REAL, 1, false, false>(f, u, g, spot_xyz<1>(g.j_begin));
-}
-
-/* 2: M rows per thread. At least 7 waves a SIMD. Without launch bounds the compiler leaves room for
- * blocks of 1024 threads. */
-template <typename REAL, int M>
-static __global__ void laplacian_tiled(REAL *__restrict__ f, const REAL *__restrict__ u,
-                                       const grid_points<REAL> g)
-{
-    compute<REAL, M, false, false>(f, u, g, spot_xyz<M>(g.j_begin));
-}
-
-/* 3: and loads in ascending order. At least 6 waves a SIMD. */
-template <typename REAL, int M>
-static __global__ void laplacian_reordered(REAL *__restrict__ f, const REAL *__restrict__ u,
-                                           const grid_points<REAL> g)
-{
-    compute<REAL, M, true, false>(f, u, g, spot_xyz<M>(g.j_begin));
-}
-
-/* 4: and the compiler is given the block size. At least 5 waves a SIMD. */
-template <typename REAL, int M>
-static __global__ __launch_bounds__(WIDE) void laplacian_bounded(REAL *__restrict__ f,
-                                                                 const REAL *__restrict__ u,
-                                                                 const grid_points<REAL> g)
-{
-    compute<REAL, M, true, false>(f, u, g, spot_xyz<M>(g.j_begin));
-}
-
-/* 5 and, by launches over subdomains, 7: and nontemporal stores. At least 8 waves a SIMD. */
-template <typename REAL>
-static __global__ __launch_bounds__(WIDE) void laplacian_streaming(REAL *__restrict__ f,
-                                                                   const REAL *__restrict__ u,
-                                                                   const grid_points<REAL> g)
-{
-    compute<REAL, BEST_ROWS, true, true>(f, u, g, spot_xyz<BEST_ROWS>(g.j_begin));
-}
-
-/* 5 in blocks of 128 x 1 x 8 threads, for planes larger than the cache. At least 8 waves a SIMD. */
-template <typename REAL>
-static __global__ __launch_bounds__(1024) void laplacian_deep_blocks(REAL *__restrict__ f,
-                                                                     const REAL *__restrict__ u,
-                                                                     const grid_points<REAL> g)
-{
-    const spot s = {(int)(blockIdx.x * 128 + threadIdx.x), g.j_begin + (int)blockIdx.y * BEST_ROWS,
-                    1 + (int)(blockIdx.z * 8 + threadIdx.z)};
-    compute<REAL, BEST_ROWS, true, true>(f, u, g, s);
-}
-
-/* 6: 5 with blocks in the order y, z, x. At least 8 waves a SIMD. */
-template <typename REAL>
-static __global__ __launch_bounds__(WIDE) void laplacian_yzx(REAL *__restrict__ f,
-                                                             const REAL *__restrict__ u,
-                                                             const grid_points<REAL> g)
-{
-    const spot s = {(int)(blockIdx.z * WIDE + threadIdx.x), g.j_begin + (int)blockIdx.x * BEST_ROWS,
-                    1 + (int)blockIdx.y};
-    compute<REAL, BEST_ROWS, true, true>(f, u, g, s);
-}
+/* Without launch bounds the compiler leaves room for blocks of 1024 threads. */
+#define DEFINE_KERNEL(name, bounds, ...)                                                           \
+    template <typename REAL, int M>                                                                \
+    static __global__ bounds void laplacian_##name(                                                \
+        REAL *__restrict__ f, const REAL *__restrict__ u, const grid_points<REAL> g)               \
+    {                                                                                              \
+        compute<M, __VA_ARGS__>(f, u, g);                                                          \
+    }
+/* 1: one point per thread. 2: M rows per thread. 3: and loads in ascending order. 4: and the
+ * compiler is given the block size. 5 and, by launches over subdomains, 7: and nontemporal stores.
+ * 6: 5 with blocks in the order y, z, x. With at least 8, 7, 6, 5, and for 5 to 7 8 waves a SIMD
+ * (gfx90a). */
+DEFINE_KERNEL(baseline, , false, false, XYZ)
+DEFINE_KERNEL(tiled, , false, false, XYZ)
+DEFINE_KERNEL(reordered, , true, false, XYZ)
+DEFINE_KERNEL(bounded, __launch_bounds__(WIDE), true, false, XYZ)
+DEFINE_KERNEL(streaming, __launch_bounds__(WIDE), true, true, XYZ)
+DEFINE_KERNEL(yzx, __launch_bounds__(WIDE), true, true, YZX)
+DEFINE_KERNEL(deep_blocks, __launch_bounds__(1024), true, true, DEEP)
 
 /* --- launches -------------------------------------------------------------------------------- */
 
@@ -220,69 +183,50 @@ template <typename REAL> static grid_points<REAL> points_of(const struct study_p
     return g;
 }
 
-/* Blocks in the order x, y, z over the rows of g. The first thread of a row is idle, which aligns
- * the others. */
-template <typename REAL> static dim3 blocks_xyz(const grid_points<REAL> &g, int rows)
-{
-    return dim3(parts(g.nx - 1, WIDE), parts(g.j_end - g.j_begin, rows), (unsigned)(g.k_end - 1));
-}
-
-enum variant { BASELINE, TILED, REORDERED, BOUNDED, STREAMING, DEEP_BLOCKS, YZX };
-
-/* M: rows per thread. SUBDOMAINS: launches over the rows, one after another. */
-template <typename REAL, int VARIANT, int M, int SUBDOMAINS = 1>
+/* M: rows per thread. SUBDOMAINS: launches over the rows, one after another. The first thread of a
+ * row is idle, which aligns the others. */
+template <typename REAL, void (*KERNEL)(REAL *, const REAL *, grid_points<REAL>), int M, int ORDER,
+          int SUBDOMAINS = 1>
 static int launch(void *to, void *, const study_call *call)
 {
-    hipStream_t stream = static_cast<hipStream_t>(to);
     const grid_points<REAL> all = points_of<REAL>(call->problem);
-    REAL *f = static_cast<REAL *>(call->d_out);
-    const REAL *u = static_cast<const REAL *>(call->d_in);
     const unsigned planes = (unsigned)(all.k_end - 1);
-    const unsigned tiles = parts(all.j_end - 1, M);
     const int rows = (int)parts(all.j_end - 1, SUBDOMAINS);
     grid_points<REAL> g = all;
     for (; g.j_begin < all.j_end; g.j_begin += rows) {
         g.j_end = g.j_begin + rows < all.j_end ? g.j_begin + rows : all.j_end;
-        const dim3 blocks = blocks_xyz(g, M);
-        if constexpr (VARIANT == BASELINE) {
-            laplacian_baseline<REAL><<<blocks, WIDE, 0, stream>>>(f, u, g);
-        } else if constexpr (VARIANT == TILED) {
-            laplacian_tiled<REAL, M><<<blocks, WIDE, 0, stream>>>(f, u, g);
-        } else if constexpr (VARIANT == REORDERED) {
-            laplacian_reordered<REAL, M><<<blocks, WIDE, 0, stream>>>(f, u, g);
-        } else if constexpr (VARIANT == BOUNDED) {
-            laplacian_bounded<REAL, M><<<blocks, WIDE, 0, stream>>>(f, u, g);
-        } else if constexpr (VARIANT == STREAMING) {
-            laplacian_streaming<REAL><<<blocks, WIDE, 0, stream>>>(f, u, g);
-        } else if constexpr (VARIANT == DEEP_BLOCKS) {
-            const dim3 deep(parts(g.nx - 1, 128), tiles, parts(planes, 8));
-            laplacian_deep_blocks<REAL><<<deep, dim3(128, 1, 8), 0, stream>>>(f, u, g);
-        } else {
-            const dim3 order(tiles, planes, parts(g.nx - 1, WIDE));
-            laplacian_yzx<REAL><<<order, WIDE, 0, stream>>>(f, u, g);
-        }
+        const unsigned wide = parts(g.nx - 1, ORDER == DEEP ? 128 : (int)WIDE);
+        const unsigned tiles = parts(g.j_end - g.j_begin, M);
+        const dim3 blocks = ORDER == YZX    ? dim3(tiles, planes, wide)
+                            : ORDER == DEEP ? dim3(wide, tiles, parts(planes, 8))
+                                            : dim3(wide, tiles, planes);
+        KERNEL<<<blocks, ORDER == DEEP ? dim3(128, 1, 8) : dim3(WIDE), 0,
+                 static_cast<hipStream_t>(to)>>>(static_cast<REAL *>(call->d_out),
+                                                 static_cast<const REAL *>(call->d_in), g);
     }
     return hipGetLastError();
 }
 
-#define LAPLACIAN(number, about, ...)                                                              \
-    study_hip("laplacian_" number, about, STUDY_BOTH(launch, __VA_ARGS__), nullptr)
+#define LAPLACIAN(number, about, kernel, m, ...)                                                   \
+    study_hip("laplacian_" number, about,                                                          \
+              launch<double, laplacian_##kernel<double, m>, m, __VA_ARGS__>,                       \
+              launch<float, laplacian_##kernel<float, m>, m, __VA_ARGS__>, nullptr)
 const struct study_kernel laplacian_hip[] = {
-    LAPLACIAN("1", "one point per thread, blocks of 256 x 1 x 1", BASELINE, 1),
-    LAPLACIAN("2_m1", "loop tiling in y: m = 1 points per thread", TILED, 1),
-    LAPLACIAN("2_m2", "m = 2", TILED, 2),
-    LAPLACIAN("2_m4", "m = 4", TILED, 4),
-    LAPLACIAN("2_m8", "m = 8", TILED, 8),
-    LAPLACIAN("2_m16", "m = 16", TILED, 16),
-    LAPLACIAN("3_m1", "and loads in the order of addresses: m = 1", REORDERED, 1),
-    LAPLACIAN("3_m2", "m = 2", REORDERED, 2),
-    LAPLACIAN("3_m4", "m = 4", REORDERED, 4),
-    LAPLACIAN("3_m8", "m = 8", REORDERED, 8),
-    LAPLACIAN("3_m16", "m = 16", REORDERED, 16),
-    LAPLACIAN("4_m8", "and launch bounds of 256: m = 8", BOUNDED, 8),
-    LAPLACIAN("4_m16", "m = 16", BOUNDED, 16),
-    LAPLACIAN("5", "and nontemporal stores, m = 8", STREAMING, BEST_ROWS),
-    LAPLACIAN("5_128x1x8", "the same in blocks of 128 x 1 x 8", DEEP_BLOCKS, BEST_ROWS),
-    LAPLACIAN("6", "5 with blocks in the order y, z, x", YZX, BEST_ROWS),
-    LAPLACIAN("7", "5 in four launches, a quarter of y each", STREAMING, BEST_ROWS, 4),
+    LAPLACIAN("1", "one point per thread, blocks of 256 x 1 x 1", baseline, 1, XYZ),
+    LAPLACIAN("2_m1", "loop tiling in y: m = 1 points per thread", tiled, 1, XYZ),
+    LAPLACIAN("2_m2", "m = 2", tiled, 2, XYZ),
+    LAPLACIAN("2_m4", "m = 4", tiled, 4, XYZ),
+    LAPLACIAN("2_m8", "m = 8", tiled, 8, XYZ),
+    LAPLACIAN("2_m16", "m = 16", tiled, 16, XYZ),
+    LAPLACIAN("3_m1", "and loads in the order of addresses: m = 1", reordered, 1, XYZ),
+    LAPLACIAN("3_m2", "m = 2", reordered, 2, XYZ),
+    LAPLACIAN("3_m4", "m = 4", reordered, 4, XYZ),
+    LAPLACIAN("3_m8", "m = 8", reordered, 8, XYZ),
+    LAPLACIAN("3_m16", "m = 16", reordered, 16, XYZ),
+    LAPLACIAN("4_m8", "and launch bounds of 256: m = 8", bounded, 8, XYZ),
+    LAPLACIAN("4_m16", "m = 16", bounded, 16, XYZ),
+    LAPLACIAN("5", "and nontemporal stores, m = 8", streaming, BEST_ROWS, XYZ),
+    LAPLACIAN("5_128x1x8", "the same in blocks of 128 x 1 x 8", deep_blocks, BEST_ROWS, DEEP),
+    LAPLACIAN("6", "5 with blocks in the order y, z, x", yzx, BEST_ROWS, YZX),
+    LAPLACIAN("7", "5 in four launches, a quarter of y each", streaming, BEST_ROWS, XYZ, 4),
     {}};

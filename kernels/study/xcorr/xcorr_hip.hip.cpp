@@ -35,26 +35,23 @@ static __device__ __forceinline__ const REAL *stage(const row<REAL> &r, int begi
     return tile;
 }
 
-template <typename REAL> static __device__ __forceinline__ REAL sum_of(const REAL *in, int taps)
-{
-    REAL sum = in[0];
-    for (int tap = 1; tap < taps; tap++) {
-        sum += in[tap];
-    }
-    return sum;
-}
-
-/* The bounds known to the compiler; longer loops are unrolled in part, or the code would not fit
- * the instruction cache. */
-template <typename REAL, int RADIUS>
-static __device__ __forceinline__ REAL unrolled_sum_of(const REAL *in)
+/* RADIUS > 0: the bounds known to the compiler; longer loops are unrolled in part, or the code
+ * would not fit the instruction cache. */
+template <typename REAL, int RADIUS = 0>
+static __device__ __forceinline__ REAL sum_of(const REAL *in, int taps)
 {
     constexpr int TAPS = 2 * RADIUS + 1;
     constexpr int UNROLLED = TAPS < 128 ? TAPS : 128;
     REAL sum = in[0];
+    if constexpr (RADIUS > 0) {
 #pragma unroll UNROLLED
-    for (int tap = 1; tap < TAPS; tap++) {
-        sum += in[tap];
+        for (int tap = 1; tap < TAPS; tap++) {
+            sum += in[tap];
+        }
+    } else {
+        for (int tap = 1; tap < taps; tap++) {
+            sum += in[tap];
+        }
     }
     return sum;
 }
@@ -88,59 +85,39 @@ static __device__ __forceinline__ void four_sums(REAL *out, const REAL *in, int 
     }
 }
 
-template <typename REAL> static __global__ void xcorr_hw_baseline(const row<REAL> r)
+/* CELLS cells per thread, with inputs from the L1 cache or from SHARED memory. */
+template <int CELLS, bool SHARED, int RADIUS = 0, typename REAL>
+static __device__ __forceinline__ void cached(const row<REAL> &r)
 {
-    const int i = (int)(blockIdx.x * blockDim.x + threadIdx.x);
+    const int begin = (int)(blockIdx.x * blockDim.x) * CELLS;
+    const int at = (int)threadIdx.x * CELLS;
+    const int i = SHARED ? begin + at : (int)(blockIdx.x * blockDim.x + threadIdx.x) * CELLS;
+    const REAL *in = SHARED ? stage(r, begin, (int)blockDim.x * CELLS) + at : r.in + i;
     if (i < r.n) {
-        r.out[i] = sum_of(r.in + i, r.taps);
+        if (CELLS == ELEMENTS) {
+            four_sums(r.out + i, in, r.taps, r.n - i);
+        } else {
+            r.out[i] = sum_of<REAL, RADIUS>(in, r.taps);
+        }
     }
 }
 
-template <typename REAL> static __global__ void xcorr_hw_elementwise(const row<REAL> r)
-{
-    const int i = (int)(blockIdx.x * blockDim.x + threadIdx.x) * ELEMENTS;
-    if (i < r.n) {
-        four_sums(r.out + i, r.in + i, r.taps, r.n - i);
+#define DEFINE_KERNELS(name, shared)                                                               \
+    template <typename REAL> static __global__ void xcorr_##name##_baseline(const row<REAL> r)     \
+    {                                                                                              \
+        cached<1, shared>(r);                                                                      \
+    }                                                                                              \
+    template <typename REAL> static __global__ void xcorr_##name##_elementwise(const row<REAL> r)  \
+    {                                                                                              \
+        cached<ELEMENTS, shared>(r);                                                               \
+    }                                                                                              \
+    template <typename REAL, int RADIUS>                                                           \
+    static __global__ void xcorr_##name##_pointwise(const row<REAL> r)                             \
+    {                                                                                              \
+        cached<1, shared, RADIUS>(r);                                                              \
     }
-}
-
-template <typename REAL, int RADIUS> static __global__ void xcorr_hw_pointwise(const row<REAL> r)
-{
-    const int i = (int)(blockIdx.x * blockDim.x + threadIdx.x);
-    if (i < r.n) {
-        r.out[i] = unrolled_sum_of<REAL, RADIUS>(r.in + i);
-    }
-}
-
-template <typename REAL> static __global__ void xcorr_sw_baseline(const row<REAL> r)
-{
-    const int begin = (int)(blockIdx.x * blockDim.x);
-    const int at = (int)threadIdx.x;
-    const REAL *tile = stage(r, begin, (int)blockDim.x);
-    if (begin + at < r.n) {
-        r.out[begin + at] = sum_of(tile + at, r.taps);
-    }
-}
-
-template <typename REAL> static __global__ void xcorr_sw_elementwise(const row<REAL> r)
-{
-    const int begin = (int)(blockIdx.x * blockDim.x) * ELEMENTS;
-    const int at = (int)threadIdx.x * ELEMENTS;
-    const REAL *tile = stage(r, begin, (int)blockDim.x * ELEMENTS);
-    if (begin + at < r.n) {
-        four_sums(r.out + begin + at, tile + at, r.taps, r.n - begin - at);
-    }
-}
-
-template <typename REAL, int RADIUS> static __global__ void xcorr_sw_pointwise(const row<REAL> r)
-{
-    const int begin = (int)(blockIdx.x * blockDim.x);
-    const int at = (int)threadIdx.x;
-    const REAL *tile = stage(r, begin, (int)blockDim.x);
-    if (begin + at < r.n) {
-        r.out[begin + at] = unrolled_sum_of<REAL, RADIUS>(tile + at);
-    }
-}
+DEFINE_KERNELS(hw, false)
+DEFINE_KERNELS(sw, true)
 
 /* ---- production ---- */
 
@@ -278,9 +255,6 @@ static __global__ __launch_bounds__(512) void xcorr_window(const row<REAL> r)
 
 /* --- launches -------------------------------------------------------------------------------- */
 
-/* Hardware- or software-managed caching: inputs from the L1 cache, or from shared memory. */
-enum variant { HW, HW_UNROLLED, SW, SW_UNROLLED, VECTORS };
-
 template <typename REAL> static row<REAL> row_of(const study_call *call)
 {
     const struct study_problem *problem = call->problem;
@@ -290,69 +264,61 @@ template <typename REAL> static row<REAL> row_of(const study_call *call)
 }
 
 /* CELLS per thread. */
-template <typename REAL, int VARIANT, int CELLS>
-static int launch_any(void *to, void *, const study_call *call)
+template <typename REAL, void (*KERNEL)(row<REAL>), int CELLS, bool SHARED>
+static int launch(void *to, void *, const study_call *call)
 {
-    hipStream_t stream = static_cast<hipStream_t>(to);
     const row<REAL> r = row_of<REAL>(call);
     const int threads = call->shape.block[AXIS_X];
     const unsigned blocks = parts(r.n, (int64_t)threads * CELLS);
-    const size_t bytes = sizeof(REAL) * (size_t)(threads * CELLS + r.taps - 1);
-    if constexpr (VARIANT == HW && CELLS == 1) {
-        xcorr_hw_baseline<REAL><<<blocks, threads, 0, stream>>>(r);
-    } else if constexpr (VARIANT == HW) {
-        xcorr_hw_elementwise<REAL><<<blocks, threads, 0, stream>>>(r);
-    } else if constexpr (CELLS == 1) {
-        xcorr_sw_baseline<REAL><<<blocks, threads, bytes, stream>>>(r);
-    } else {
-        xcorr_sw_elementwise<REAL><<<blocks, threads, bytes, stream>>>(r);
-    }
+    const size_t bytes = SHARED ? sizeof(REAL) * (size_t)(threads * CELLS + r.taps - 1) : 0;
+    KERNEL<<<blocks, threads, bytes, static_cast<hipStream_t>(to)>>>(r);
     return hipGetLastError();
 }
 
-template <typename REAL, int RADIUS>
-static void launch_vectors(hipStream_t stream, row<REAL> r, int threads, int vectors)
+template <typename REAL, int RADIUS> static int launch_vectors(void *to, const study_call *call)
 {
-    const unsigned blocks = parts(r.n, (int64_t)threads * vectors * vec16<REAL>::N);
+    const int vectors = call->shape.items;
+    const int threads = call->shape.block[AXIS_X];
+    const auto kernel = vectors == 1   ? xcorr_vectors<REAL, RADIUS, 1>
+                        : vectors == 2 ? xcorr_vectors<REAL, RADIUS, 2>
+                                       : xcorr_vectors<REAL, RADIUS, 4>;
+    row<REAL> r = row_of<REAL>(call);
     r.in += RADIUS;
-    if (vectors == 1) {
-        xcorr_vectors<REAL, RADIUS, 1><<<blocks, threads, 0, stream>>>(r);
-    } else if (vectors == 2) {
-        xcorr_vectors<REAL, RADIUS, 2><<<blocks, threads, 0, stream>>>(r);
-    } else {
-        xcorr_vectors<REAL, RADIUS, 4><<<blocks, threads, 0, stream>>>(r);
-    }
+    kernel<<<parts(r.n, (int64_t)threads * vectors * vec16<REAL>::N), threads, 0,
+             static_cast<hipStream_t>(to)>>>(r);
+    return hipGetLastError();
 }
 
-template <typename REAL, int CELLS>
-static void launch_window(hipStream_t stream, const row<REAL> &r, int threads)
+template <typename REAL, int CELLS> static int launch_window(void *to, const study_call *call)
 {
+    const row<REAL> r = row_of<REAL>(call);
+    const int threads = call->shape.block[AXIS_X];
     const size_t bytes = sizeof(REAL) * ((size_t)(threads + 3) * CELLS + (size_t)r.taps);
-    xcorr_window<REAL, CELLS><<<parts(r.n, threads * CELLS), threads, bytes, stream>>>(r);
+    xcorr_window<REAL, CELLS>
+        <<<parts(r.n, threads * CELLS), threads, bytes, static_cast<hipStream_t>(to)>>>(r);
+    return hipGetLastError();
 }
 
 /* Kernels that are compiled for a radius. */
+enum variant { HW, SW, VECTORS };
+
 template <typename REAL, int VARIANT, int RADIUS = 1>
 static int launch_radius(void *to, void *scratch, const study_call *call)
 {
-    hipStream_t stream = static_cast<hipStream_t>(to);
-    const row<REAL> r = row_of<REAL>(call);
-    const int threads = call->shape.block[AXIS_X];
-    if (2 * RADIUS + 1 != r.taps) {
+    if (RADIUS != call->problem->radius) {
         if constexpr (RADIUS < 1024) {
             return launch_radius<REAL, VARIANT, 2 * RADIUS>(to, scratch, call);
         }
         return hipErrorInvalidValue;
     }
-    if constexpr (VARIANT == HW_UNROLLED) {
-        xcorr_hw_pointwise<REAL, RADIUS><<<parts(r.n, threads), threads, 0, stream>>>(r);
-    } else if constexpr (VARIANT == SW_UNROLLED) {
-        const size_t bytes = sizeof(REAL) * (size_t)(threads + r.taps);
-        xcorr_sw_pointwise<REAL, RADIUS><<<parts(r.n, threads), threads, bytes, stream>>>(r);
+    if constexpr (VARIANT == HW) {
+        return launch<REAL, xcorr_hw_pointwise<REAL, RADIUS>, 1, false>(to, scratch, call);
+    } else if constexpr (VARIANT == SW) {
+        return launch<REAL, xcorr_sw_pointwise<REAL, RADIUS>, 1, true>(to, scratch, call);
     } else if constexpr (RADIUS <= VECTORS_MOST_RADIUS) {
-        launch_vectors<REAL, RADIUS>(stream, r, threads, call->shape.items);
+        return launch_vectors<REAL, RADIUS>(to, call);
     }
-    return hipGetLastError();
+    return hipErrorInvalidValue;
 }
 
 /* Vectors have launch bounds, and the window none; see shapes_production. */
@@ -360,20 +326,11 @@ template <typename REAL>
 static int launch_production(void *to, void *scratch, const study_call *call)
 {
     constexpr int N = vec16<REAL>::N;
-    hipStream_t stream = static_cast<hipStream_t>(to);
-    const row<REAL> r = row_of<REAL>(call);
-    const int threads = call->shape.block[AXIS_X];
-    if (call->shape.bounds > 0) {
-        return launch_radius<REAL, VECTORS>(to, scratch, call);
-    }
-    if (call->shape.items == 3 * N) {
-        launch_window<REAL, 3 * N>(stream, r, threads);
-    } else if (call->shape.items == 5 * N) {
-        launch_window<REAL, 5 * N>(stream, r, threads);
-    } else {
-        launch_window<REAL, 7 * N>(stream, r, threads);
-    }
-    return hipGetLastError();
+    const int cells = call->shape.items;
+    return call->shape.bounds > 0 ? launch_radius<REAL, VECTORS>(to, scratch, call)
+           : cells == 3 * N       ? launch_window<REAL, 3 * N>(to, call)
+           : cells == 5 * N       ? launch_window<REAL, 5 * N>(to, call)
+                                  : launch_window<REAL, 7 * N>(to, call);
 }
 
 /* --- shapes ---------------------------------------------------------------------------------- */
@@ -422,18 +379,17 @@ static int shapes_production(const struct study_problem *problem, struct study_s
     return count;
 }
 
+#define XCORR(name, about, cells, shared)                                                          \
+    study_hip(#name, about, launch<double, xcorr_##name<double>, cells, shared>,                   \
+              launch<float, xcorr_##name<float>, cells, shared>, shapes_of<cells>)
 const struct study_kernel xcorr_hip[] = {
-    study_hip("hw_baseline", "one cell per thread", STUDY_BOTH(launch_any, HW, 1), shapes_of<1>),
-    study_hip("hw_elementwise", "four neighbouring cells per thread",
-              STUDY_BOTH(launch_any, HW, ELEMENTS), shapes_of<ELEMENTS>),
-    study_hip("hw_pointwise", "loop over the stencil unrolled",
-              STUDY_BOTH(launch_radius, HW_UNROLLED), shapes_of<1>),
-    study_hip("sw_baseline", "inputs in shared memory", STUDY_BOTH(launch_any, SW, 1),
+    XCORR(hw_baseline, "one cell per thread", 1, false),
+    XCORR(hw_elementwise, "four neighbouring cells per thread", ELEMENTS, false),
+    study_hip("hw_pointwise", "loop over the stencil unrolled", STUDY_BOTH(launch_radius, HW),
               shapes_of<1>),
-    study_hip("sw_elementwise", "and four neighbouring cells", STUDY_BOTH(launch_any, SW, ELEMENTS),
-              shapes_of<ELEMENTS>),
-    study_hip("sw_pointwise", "and the loop unrolled", STUDY_BOTH(launch_radius, SW_UNROLLED),
-              shapes_of<1>),
+    XCORR(sw_baseline, "inputs in shared memory", 1, true),
+    XCORR(sw_elementwise, "and four neighbouring cells", ELEMENTS, true),
+    study_hip("sw_pointwise", "and the loop unrolled", STUDY_BOTH(launch_radius, SW), shapes_of<1>),
     study_hip("production", "16-byte accesses, the window of the stencil in registers",
               launch_production<double>, launch_production<float>, shapes_production),
     {}};
