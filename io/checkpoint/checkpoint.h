@@ -83,12 +83,6 @@ enum status checkpoint_put(MPI_Comm comm, const char *directory, const struct ch
                            const struct checkpoint_state *state, const char *config_text,
                            int keep) MUST_CHECK;
 
-/* Collective. Both halves at once. */
-enum status checkpoint_write(MPI_Comm comm, const char *directory, struct field *field,
-                             const struct grid *grid, const struct medium *material,
-                             const struct checkpoint_state *state, const char *config_text,
-                             int keep) MUST_CHECK;
-
 /* Collective, agreed. Write the same contents to `path`, without a seal, so that no restart uses
  * it, and with the attribute `reason` on /T: the state of a run with invalid values. Replaces an
  * older one; on failure that is kept. */

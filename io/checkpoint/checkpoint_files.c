@@ -1,11 +1,11 @@
-/* Names of checkpoints, and finding them. */
+/* Names of checkpoints, and finding them; the attributes of a state. */
 #include <inttypes.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 
-#include "io/checkpoint/checkpoint.h"
 #include "io/checkpoint/checkpoint_internal.h"
 #include "io/hdf5/step_files.h"
 
@@ -77,4 +77,40 @@ enum status checkpoint_give_up_after(const char *directory, int64_t step)
 done:
     free(steps);
     return status;
+}
+
+enum { DIGITS = 4 };
+#define MEMBER(name, kind, count, member)                                                          \
+    {                                                                                              \
+        name, kind, count, offsetof(struct checkpoint_state, member)                               \
+    }
+static const struct h5_member always[] = {
+    MEMBER("step", H5_INT, 0, step),
+    MEMBER("time_s", H5_DOUBLE, 0, time),
+    MEMBER("field_hash", H5_HASH, 0, field_hash),
+    MEMBER("ledger_start", H5_INT, DIGITS, ledger.start),
+    MEMBER("ledger_face_sum", H5_INT, FACE_COUNT *DIGITS, ledger.face_sum),
+    MEMBER("ledger_b_sum", H5_INT, FACE_COUNT *DIGITS, ledger.b_sum),
+    MEMBER("ledger_booked_J", H5_DOUBLE, 0, ledger.booked_J),
+    MEMBER("boundary_heat_J", H5_DOUBLE, 0, boundary_heat)};
+static const struct h5_member adapted[] = {MEMBER("adapted_step", H5_INT, 0, adapted_step),
+                                           MEMBER("adapted_time_s", H5_DOUBLE, 0, adapted_time),
+                                           MEMBER("adapted_dt_s", H5_DOUBLE, 0, adapted_dt)};
+static const struct h5_member sources[] = {
+    MEMBER("ledger_source_sum", H5_INT, DIGITS, ledger.source_sum),
+    MEMBER("ledger_source_booked_J", H5_DOUBLE, 0, ledger.source_booked_J),
+    MEMBER("source_heat_J", H5_DOUBLE, 0, source_heat)};
+
+enum status checkpoint_state(hid_t dataset, struct checkpoint_state *state,
+                             enum h5_direction direction)
+{
+    const bool writes = direction == H5_WRITE;
+    TRY(h5_members(dataset, always, sizeof always / sizeof always[0], state, direction));
+    if (writes ? state->adapted_dt > 0 : H5Aexists(dataset, "adapted_dt_s") > 0) {
+        TRY(h5_members(dataset, adapted, 3, state, direction));
+    }
+    if (writes ? state->source_heat != 0 : H5Aexists(dataset, "source_heat_J") > 0) {
+        TRY(h5_members(dataset, sources, 3, state, direction));
+    }
+    return STATUS_OK;
 }

@@ -5,7 +5,8 @@
 #include <mpi.h>
 
 #include "base/file.h"
-#include "base/status.h"
+#include "io/checkpoint/checkpoint.h"
+#include "io/hdf5/h5.h"
 
 enum { CHECKPOINT_SEAL_BYTES = 512, CHECKPOINT_FORMAT = 2 };
 
@@ -20,6 +21,9 @@ enum status checkpoint_seal_check(MPI_Comm comm, const char *path) MUST_CHECK;
 
 /* The folder `directory`/checkpoints. */
 enum status checkpoint_folder(const char *directory, char folder[PATH_BYTES]) MUST_CHECK;
+/* The attributes of a state. Those of adapted steps and of sources are kept if there are such. */
+enum status checkpoint_state(hid_t dataset, struct checkpoint_state *state,
+                             enum h5_direction direction) MUST_CHECK;
 /* Not collective. Let `folder`/latest name the checkpoint of that step. */
 enum status checkpoint_name_latest(const char *folder, int64_t step) MUST_CHECK;
 

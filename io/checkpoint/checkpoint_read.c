@@ -11,64 +11,27 @@
 #include "io/hdf5/h5_field.h"
 #include "io/hdf5/step_files.h"
 
-static enum status read_state(hid_t dataset, struct checkpoint_state *state)
+static enum status check_cells(const struct grid *there, const struct grid *grid)
 {
-    enum { DIGITS = 4 };
-    struct ledger *ledger = &state->ledger;
-    char hash[32] = "";
-    TRY(h5_get_int(dataset, "step", &state->step, 0));
-    TRY(h5_get_double(dataset, "time_s", &state->time, 0));
-    TRY(h5_get_string(dataset, "field_hash", hash, sizeof hash));
-    if (sscanf(hash, "%" SCNx64, &state->field_hash) != 1) {
-        return fail(STATUS_FILE, "its field hash \"%s\" is not a hexadecimal number", hash);
-    }
-    TRY(h5_get_int(dataset, "ledger_start", ledger->start.digit, DIGITS));
-    TRY(h5_get_int(dataset, "ledger_face_sum", ledger->face_sum[0].digit, FACE_COUNT * DIGITS));
-    TRY(h5_get_int(dataset, "ledger_b_sum", ledger->b_sum[0].digit, FACE_COUNT * DIGITS));
-    TRY(h5_get_double(dataset, "ledger_booked_J", &ledger->booked_J, 0));
-    TRY(h5_get_double(dataset, "boundary_heat_J", &state->boundary_heat, 0));
-    if (H5Aexists(dataset, "adapted_dt_s") > 0) {
-        TRY(h5_get_int(dataset, "adapted_step", &state->adapted_step, 0));
-        TRY(h5_get_double(dataset, "adapted_time_s", &state->adapted_time, 0));
-        TRY(h5_get_double(dataset, "adapted_dt_s", &state->adapted_dt, 0));
-    }
-    if (H5Aexists(dataset, "source_heat_J") <= 0) {
+    const int64_t *cells = there->cells;
+    if (memcmp(cells, grid->cells, sizeof grid->cells) == 0) {
         return STATUS_OK;
     }
-    TRY(h5_get_int(dataset, "ledger_source_sum", ledger->source_sum.digit, DIGITS));
-    TRY(h5_get_double(dataset, "ledger_source_booked_J", &ledger->source_booked_J, 0));
-    return h5_get_double(dataset, "source_heat_J", &state->source_heat, 0);
+    return fail(STATUS_INPUT,
+                "it is of another grid: [%" PRId64 ", %" PRId64 ", %" PRId64
+                "] cells there, [%" PRId64 ", %" PRId64 ", %" PRId64 "] in the configuration",
+                cells[AXIS_X], cells[AXIS_Y], cells[AXIS_Z], grid->cells[AXIS_X],
+                grid->cells[AXIS_Y], grid->cells[AXIS_Z]);
 }
 
-static enum status check_cells(hid_t dataset, const struct grid *grid)
+static enum status check_corners(const struct grid *there, const struct grid *grid)
 {
-    int64_t cells[AXIS_COUNT];
-    TRY(h5_get_int(dataset, "cells", cells, AXIS_COUNT));
     for (int a = 0; a < AXIS_COUNT; a++) {
-        if (cells[a] != grid->cells[a]) {
-            return fail(STATUS_INPUT,
-                        "it is of another grid: [%" PRId64 ", %" PRId64 ", %" PRId64
-                        "] cells there, [%" PRId64 ", %" PRId64 ", %" PRId64
-                        "] in the configuration",
-                        cells[AXIS_X], cells[AXIS_Y], cells[AXIS_Z], grid->cells[AXIS_X],
-                        grid->cells[AXIS_Y], grid->cells[AXIS_Z]);
-        }
-    }
-    return STATUS_OK;
-}
-
-static enum status check_corners(hid_t dataset, const struct grid *grid)
-{
-    double lower[AXIS_COUNT];
-    double upper[AXIS_COUNT];
-    TRY(h5_get_double(dataset, "lower_m", lower, AXIS_COUNT));
-    TRY(h5_get_double(dataset, "upper_m", upper, AXIS_COUNT));
-    for (int a = 0; a < AXIS_COUNT; a++) {
-        if (lower[a] != grid->lower[a] || upper[a] != grid->upper[a]) {
+        if (there->lower[a] != grid->lower[a] || there->upper[a] != grid->upper[a]) {
             return fail(STATUS_INPUT,
                         "it is of another grid: %s from %.17g to %.17g m there, from %.17g to "
                         "%.17g m in the configuration",
-                        axis_name((enum axis)a), lower[a], upper[a], grid->lower[a],
+                        axis_name((enum axis)a), there->lower[a], there->upper[a], grid->lower[a],
                         grid->upper[a]);
         }
     }
@@ -163,8 +126,10 @@ static enum status check_fit(const struct reading *r, hid_t dataset, struct cont
 {
     bool *changed = &contents->state.changed;
     bool other = false;
-    TRY(check_cells(dataset, r->grid));
-    TRY(allow(r, check_corners(dataset, r->grid), changed));
+    struct grid there;
+    TRY(h5_grid(dataset, &there, H5_READ));
+    TRY(check_cells(&there, r->grid));
+    TRY(allow(r, check_corners(&there, r->grid), changed));
     TRY(get_precision(dataset, &contents->precision));
     TRY(allow(r, check_precision(contents->precision, r->field->layout.precision), changed));
     TRY(allow(r, check_material(dataset, r->material), &other));
@@ -196,7 +161,7 @@ static enum status read_metadata(const struct reading *r, struct contents *conte
     TRY_GOTO(h5_dataset_open(file, "/T", &dataset));
     TRY_GOTO(judge(r, file));
     TRY_GOTO(check_fit(r, dataset, contents));
-    TRY_GOTO(read_state(dataset, &contents->state));
+    TRY_GOTO(checkpoint_state(dataset, &contents->state, H5_READ));
 done:
     h5_close(file);
     return status;

@@ -69,45 +69,14 @@ static enum status prepare(struct job *job)
                        : directory_check_room(job->folder, bytes + strlen(job->config_text));
 }
 
-static enum status write_state(hid_t dataset, const struct checkpoint_state *state)
-{
-    enum { DIGITS = 4 };
-    const struct ledger *ledger = &state->ledger;
-    char hash[32];
-    snprintf(hash, sizeof hash, "%016" PRIx64, state->field_hash);
-    TRY(h5_attribute_int(dataset, "step", &state->step, 0, H5T_STD_I64LE));
-    TRY(h5_attribute_double(dataset, "time_s", &state->time, 0));
-    TRY(h5_attribute_string(dataset, "field_hash", hash));
-    TRY(h5_attribute_int(dataset, "ledger_start", ledger->start.digit, DIGITS, H5T_STD_I64LE));
-    TRY(h5_attribute_int(dataset, "ledger_face_sum", ledger->face_sum[0].digit, FACE_COUNT * DIGITS,
-                         H5T_STD_I64LE));
-    TRY(h5_attribute_int(dataset, "ledger_b_sum", ledger->b_sum[0].digit, FACE_COUNT * DIGITS,
-                         H5T_STD_I64LE));
-    TRY(h5_attribute_double(dataset, "ledger_booked_J", &ledger->booked_J, 0));
-    TRY(h5_attribute_double(dataset, "boundary_heat_J", &state->boundary_heat, 0));
-    if (state->adapted_dt > 0) {
-        TRY(h5_attribute_int(dataset, "adapted_step", &state->adapted_step, 0, H5T_STD_I64LE));
-        TRY(h5_attribute_double(dataset, "adapted_time_s", &state->adapted_time, 0));
-        TRY(h5_attribute_double(dataset, "adapted_dt_s", &state->adapted_dt, 0));
-    }
-    if (state->source_heat == 0) {
-        return STATUS_OK;
-    }
-    TRY(h5_attribute_int(dataset, "ledger_source_sum", ledger->source_sum.digit, DIGITS,
-                         H5T_STD_I64LE));
-    TRY(h5_attribute_double(dataset, "ledger_source_booked_J", &ledger->source_booked_J, 0));
-    return h5_attribute_double(dataset, "source_heat_J", &state->source_heat, 0);
-}
-
 static enum status write_attributes(const struct job *job, hid_t dataset)
 {
-    const struct grid *grid = job->grid;
     const struct medium *material = job->material;
+    struct grid grid = *job->grid;
+    struct checkpoint_state state = *job->state;
     TRY(h5_attribute_string(dataset, "isotherm_version", ISOTHERM_VERSION));
     TRY(h5_attribute_string(dataset, "precision", precision_name(job->part->precision)));
-    TRY(h5_attribute_int(dataset, "cells", grid->cells, AXIS_COUNT, H5T_STD_I64LE));
-    TRY(h5_attribute_double(dataset, "lower_m", grid->lower, AXIS_COUNT));
-    TRY(h5_attribute_double(dataset, "upper_m", grid->upper, AXIS_COUNT));
+    TRY(h5_grid(dataset, &grid, H5_WRITE));
     TRY(h5_attribute_double(dataset, "conductivity", &material->conductivity, 0));
     TRY(h5_attribute_double(dataset, "heat_capacity_volume", &material->heat_capacity_volume, 0));
     if (medium_hash(material) != 0) {
@@ -118,7 +87,7 @@ static enum status write_attributes(const struct job *job, hid_t dataset)
     if (job->reason != NULL) {
         TRY(h5_attribute_string(dataset, "reason", job->reason));
     }
-    return write_state(dataset, job->state);
+    return checkpoint_state(dataset, &state, H5_WRITE);
 }
 
 /* One dataset, complete except for its values. */
@@ -334,33 +303,6 @@ enum status checkpoint_capture(struct field *field, struct copy_out *copy_out, v
     return STATUS_OK;
 }
 
-/* Collective, agreed: allocate and capture. The caller frees the memory, on failure too. */
-static enum status capture_fresh(MPI_Comm comm, struct field *field, void **memory,
-                                 struct checkpoint_part *part)
-{
-    const size_t bytes = checkpoint_capture_bytes(field);
-    *memory = malloc(bytes);
-    return status_agree(
-        comm, *memory == NULL
-                  ? fail(STATUS_MEMORY, "no memory for %s of a checkpoint", SIZE_TEXT(bytes))
-                  : checkpoint_capture(field, NULL, *memory, part));
-}
-
-enum status checkpoint_write(MPI_Comm comm, const char *directory, struct field *field,
-                             const struct grid *grid, const struct medium *material,
-                             const struct checkpoint_state *state, const char *config_text,
-                             int keep)
-{
-    void *memory = NULL;
-    struct checkpoint_part part;
-    enum status status = capture_fresh(comm, field, &memory, &part);
-    if (status == STATUS_OK) {
-        status = checkpoint_put(comm, directory, &part, grid, material, state, config_text, keep);
-    }
-    free(memory);
-    return status;
-}
-
 static enum status put_postmortem(struct job *job)
 {
     const bool first = comm_rank(job->comm) == 0;
@@ -380,7 +322,8 @@ enum status checkpoint_write_postmortem(MPI_Comm comm, const char *path, struct 
                                         const struct checkpoint_state *state,
                                         const char *config_text, const char *reason)
 {
-    void *memory = NULL;
+    const size_t bytes = checkpoint_capture_bytes(field);
+    void *memory = malloc(bytes);
     struct checkpoint_part part;
     struct job job = {.comm = comm,
                       .part = &part,
@@ -392,7 +335,10 @@ enum status checkpoint_write_postmortem(MPI_Comm comm, const char *path, struct 
     h5_init();
     snprintf(job.path, sizeof job.path, "%s", path);
     snprintf(job.temporary, sizeof job.temporary, "%.4000s.tmp", path);
-    enum status status = capture_fresh(comm, field, &memory, &part);
+    enum status status =
+        status_agree(comm, memory == NULL ? fail(STATUS_MEMORY, "no memory for %s of a checkpoint",
+                                                 SIZE_TEXT(bytes))
+                                          : checkpoint_capture(field, NULL, memory, &part));
     if (status == STATUS_OK) {
         status = put_postmortem(&job);
     }

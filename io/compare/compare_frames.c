@@ -10,7 +10,7 @@
 #include "base/comm.h"
 #include "io/checkpoint/checkpoint_internal.h"
 #include "io/compare/compare.h"
-#include "io/hdf5/h5_link.h"
+#include "io/hdf5/h5.h"
 #include "io/hdf5/step_files.h"
 
 static bool is_folder(const char *path)

@@ -12,6 +12,7 @@
 #include <stdint.h>
 
 #include "base/box.h"
+#include "base/file.h"
 #include "base/precision.h"
 #include "base/status.h"
 
@@ -76,14 +77,29 @@ enum status h5_attribute_string(hid_t object, const char *name, const char *valu
 enum status h5_attribute_label(hid_t object, const char *units, const char *long_name) MUST_CHECK;
 enum status h5_attribute_double(hid_t object, const char *name, const double *values,
                                 int count) MUST_CHECK; /* count 0: scalar */
-enum status h5_attribute_int(hid_t object, const char *name, const int64_t *values, int count,
-                             hid_t file_type) MUST_CHECK;
+enum status h5_attribute_int(hid_t object, const char *name, const int64_t *values,
+                             int count) MUST_CHECK;
 /* STATUS_FILE when the attribute is missing or has another length. */
 enum status h5_get_double(hid_t object, const char *name, double *values, int count) MUST_CHECK;
 enum status h5_get_int(hid_t object, const char *name, int64_t *values, int count) MUST_CHECK;
 enum status h5_get_string(hid_t object, const char *name, char *value, size_t bytes) MUST_CHECK;
 /* The attributes lower_m and upper_m; false when they are not both there. */
 bool h5_get_corners(hid_t object, double lower[AXIS_COUNT], double upper[AXIS_COUNT]);
+
+/* A member of a struct that is kept in an attribute: doubles, int64_t, or a uint64_t that is kept
+ * as the hexadecimal digits of a string. `count` 0: scalar. */
+struct h5_member {
+    const char *name;
+    enum { H5_DOUBLE, H5_INT, H5_HASH } kind;
+    int count;
+    size_t offset; /* in the struct */
+};
+enum h5_direction { H5_READ, H5_WRITE };
+enum status h5_members(hid_t object, const struct h5_member *members, int nmembers, void *all,
+                       enum h5_direction direction) MUST_CHECK;
+/* The attributes cells, lower_m and upper_m of a grid. */
+struct grid;
+enum status h5_grid(hid_t object, struct grid *grid, enum h5_direction direction) MUST_CHECK;
 
 /* A dataset of numbers that says what lies along a dimension of others; count 0: a scalar. Tools
  * that know netCDF use it: HDF5's "Dimension Scale Specification". */
@@ -100,5 +116,35 @@ enum status h5_get_text(hid_t file, const char *name, size_t most, char **text) 
 /* All elements of a dataset, of `bytes` each, and their number. Caller frees. */
 enum status h5_get_list(hid_t file, const char *name, hid_t type, size_t bytes, void **values,
                         int64_t *count) MUST_CHECK;
+
+/* Finding a dataset that a user names.
+ *
+ * HDF5 searches the target of a link in the folders of HDF5_EXT_PREFIX, next to the file, and in
+ * the working directory, where the same name may belong to another run; a virtual dataset returns
+ * constants where its sources are missing. So both are refused, and the message names the file to
+ * use. Only the snapshots of a series are followed: next to its list, and nowhere else. */
+
+enum { H5_NAME_BYTES = 512 };
+
+/* An object in a file. */
+struct h5_place {
+    char path[PATH_BYTES];
+    char name[H5_NAME_BYTES];
+};
+
+/* STATUS_INPUT when the path or the name is too long. */
+enum status h5_place_set(const char *path, const char *name, struct h5_place *place) MUST_CHECK;
+
+/* Not collective. Replace "/snap/<i>/..." of a series, open as `file`, by the place in the
+ * snapshot's own file; any other place is left unchanged. STATUS_FILE when the link cannot be read.
+ */
+enum status h5_find_snapshot(hid_t file, struct h5_place *place) MUST_CHECK;
+
+/* Not collective. Open the dataset for reading, through links within the file only. STATUS_INPUT,
+ * naming the other file, where the values lie elsewhere, and for an object that is not a dataset;
+ * STATUS_FILE when it cannot be opened. Closing the file closes it. */
+enum status h5_open_dataset(hid_t file, const struct h5_place *place, hid_t *dataset) MUST_CHECK;
+/* Open the file as well; for a place in a series, the snapshot's. */
+enum status h5_open_place(struct h5_place *place, hid_t *file, hid_t *dataset) MUST_CHECK;
 
 #endif

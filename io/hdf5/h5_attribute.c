@@ -1,8 +1,11 @@
+#include <inttypes.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "io/hdf5/h5.h"
+#include "model/space/grid.h"
 
 static enum status attribute_write(hid_t object, const char *name, hid_t file_type,
                                    hid_t memory_type, int count, const void *values)
@@ -62,10 +65,9 @@ enum status h5_attribute_double(hid_t object, const char *name, const double *va
     return attribute_write(object, name, H5T_NATIVE_DOUBLE, H5T_NATIVE_DOUBLE, count, values);
 }
 
-enum status h5_attribute_int(hid_t object, const char *name, const int64_t *values, int count,
-                             hid_t file_type)
+enum status h5_attribute_int(hid_t object, const char *name, const int64_t *values, int count)
 {
-    return attribute_write(object, name, file_type, H5T_NATIVE_INT64, count, values);
+    return attribute_write(object, name, H5T_STD_I64LE, H5T_NATIVE_INT64, count, values);
 }
 
 static enum status describe_scale(hid_t dataset, const char *name, const char *units,
@@ -195,6 +197,48 @@ enum status h5_get_string(hid_t object, const char *name, char *value, size_t by
     const enum status status = attribute_read(object, name, type, H5T_STRING, 0, value);
     H5Tclose(type);
     return status;
+}
+
+static enum status hash(hid_t object, const char *name, uint64_t *hash, enum h5_direction direction)
+{
+    char digits[32] = "";
+    if (direction == H5_WRITE) {
+        snprintf(digits, sizeof digits, "%016" PRIx64, *hash);
+        return h5_attribute_string(object, name, digits);
+    }
+    TRY(h5_get_string(object, name, digits, sizeof digits));
+    return sscanf(digits, "%" SCNx64, hash) == 1
+               ? STATUS_OK
+               : fail(STATUS_FILE, "its attribute %s \"%s\" is not a hexadecimal number", name,
+                      digits);
+}
+
+enum status h5_members(hid_t object, const struct h5_member *members, int nmembers, void *all,
+                       enum h5_direction direction)
+{
+    enum status status = STATUS_OK;
+    for (int n = 0; n < nmembers && status == STATUS_OK; n++) {
+        const struct h5_member *m = &members[n];
+        const bool real = m->kind == H5_DOUBLE;
+        const hid_t type = real ? H5T_NATIVE_DOUBLE : H5T_NATIVE_INT64;
+        void *values = (char *)all + m->offset;
+        status = m->kind == H5_HASH ? hash(object, m->name, values, direction)
+                 : direction == H5_READ
+                     ? attribute_read(object, m->name, type, real ? H5T_FLOAT : H5T_INTEGER,
+                                      m->count, values)
+                     : attribute_write(object, m->name, real ? type : H5T_STD_I64LE, type, m->count,
+                                       values);
+    }
+    return status;
+}
+
+enum status h5_grid(hid_t object, struct grid *grid, enum h5_direction direction)
+{
+    static const struct h5_member members[] = {
+        {"cells", H5_INT, AXIS_COUNT, offsetof(struct grid, cells)},
+        {"lower_m", H5_DOUBLE, AXIS_COUNT, offsetof(struct grid, lower)},
+        {"upper_m", H5_DOUBLE, AXIS_COUNT, offsetof(struct grid, upper)}};
+    return h5_members(object, members, 3, grid, direction);
 }
 
 enum status h5_text_dataset(hid_t file, const char *name, const char *text)

@@ -1,4 +1,4 @@
-#include "io/hdf5/h5_link.h"
+#include "io/hdf5/h5.h"
 
 #include <inttypes.h>
 #include <stdio.h>

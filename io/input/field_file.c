@@ -9,8 +9,8 @@
 #include <string.h>
 
 #include "base/comm.h"
+#include "io/hdf5/h5.h"
 #include "io/hdf5/h5_field.h"
-#include "io/hdf5/h5_link.h"
 #include "io/raw/h5_raw.h"
 #include "model/space/regrid.h"
 

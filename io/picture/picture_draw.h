@@ -70,4 +70,10 @@ struct picture_chart {
 /* Fails as picture_draw. */
 enum status picture_draw_chart(const struct picture_chart *chart, const char *path) MUST_CHECK;
 
+/* For values that are not finite; no map contains this grey. */
+enum { COLORMAP_GREY = 0x808080 };
+
+/* 0xRRGGBB: the colour of `value`, clamped to [low, high], when the map spans that, low < high. */
+uint32_t colormap_of(enum colormap map, double value, double low, double high);
+
 #endif

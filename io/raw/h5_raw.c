@@ -46,8 +46,8 @@ static enum status describe_sums(hid_t dataset, const struct raw_place *place)
     TRY(h5_attribute_string(dataset, "long_name",
                             "for each block of lines the sum modulo 2^64 of XXH3 (64 bits) of "
                             "each line's bytes, with the line's number as the seed"));
-    TRY(h5_attribute_int(dataset, "line_cells", &place->line_cells, 0, H5T_STD_I64LE));
-    return h5_attribute_int(dataset, "block_lines", &place->block_lines, 0, H5T_STD_I64LE);
+    TRY(h5_attribute_int(dataset, "line_cells", &place->line_cells, 0));
+    return h5_attribute_int(dataset, "block_lines", &place->block_lines, 0);
 }
 
 static enum status make_sums(hid_t file, const char *name, struct raw_place *place)

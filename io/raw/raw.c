@@ -12,7 +12,6 @@
 #include "base/file.h"
 #include "base/log.h"
 #include "base/thread.h"
-#include "io/raw/raw_share.h"
 #include "kernels/cell/heat_cell.h"
 
 enum {

@@ -1,4 +1,4 @@
-#include "io/raw/raw_share.h"
+#include "io/raw/raw.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -375,25 +375,6 @@ uint64_t snapshots_size(const struct snapshots *s, int64_t step)
     return file_size(path);
 }
 
-enum status snapshots_write(struct snapshots *s, struct field *field, int64_t step, double time)
-{
-    if (!snapshots_wants(s, step)) {
-        return STATUS_OK;
-    }
-    struct snapshot_capture capture = {0};
-    const size_t bytes = snapshots_capture_bytes(s, field);
-    void *memory = malloc(bytes + 1);
-    enum status status =
-        memory == NULL ? fail(STATUS_MEMORY, "no memory for %s of a snapshot", SIZE_TEXT(bytes))
-                       : snapshots_capture(s, field, NULL, step, time, memory, &capture);
-    TRY_GOTO(status_agree(s->comm, status));
-    TRY_GOTO(snapshots_put(s, &capture));
-done:
-    free(memory);
-    s->captured_step = last_step(s);
-    return status;
-}
-
 void snapshots_close(struct snapshots *snapshots)
 {
     if (snapshots != NULL) {

@@ -70,10 +70,6 @@ enum status snapshots_put(struct snapshots *snapshots,
 /* Not collective. Size of the file of a step, bytes; 0 when it does not exist. */
 uint64_t snapshots_size(const struct snapshots *snapshots, int64_t step);
 
-/* Collective. Both halves; a step that was written before is skipped. */
-enum status snapshots_write(struct snapshots *snapshots, struct field *field, int64_t step,
-                            double time) MUST_CHECK;
-
 /* The memory that a capture needs on a rank that owns these cells (global indices). */
 size_t snapshot_capture_bytes(const struct view *view, const struct snapshot_setting *setting,
                               const struct box *owned);

@@ -81,7 +81,7 @@ static enum status describe_dataset(hid_t file, const struct derived_label *labe
     TRY_GOTO(h5_attribute_string(dataset, "coordinates", "time"));
     TRY_GOTO(h5_attach_scales(file, dataset, axes, AXIS_COUNT));
     TRY_GOTO(h5_attribute_double(dataset, "time_s", &time, 0));
-    TRY_GOTO(h5_attribute_int(dataset, "step", &step, 0, H5T_STD_I64LE));
+    TRY_GOTO(h5_attribute_int(dataset, "step", &step, 0));
 done:
     H5Dclose(dataset);
     return status;

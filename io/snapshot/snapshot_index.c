@@ -60,9 +60,9 @@ static enum status write_geometry(hid_t group, const struct grid *grid)
                                0, grid->cells[AXIS_Z]};
     double spacing[AXIS_COUNT];
     grid_shown_spacing(grid, spacing);
-    TRY(h5_attribute_int(group, "Version", version, 2, H5T_STD_I64LE));
+    TRY(h5_attribute_int(group, "Version", version, 2));
     TRY(h5_attribute_string(group, "Type", "ImageData"));
-    TRY(h5_attribute_int(group, "WholeExtent", extent, 6, H5T_STD_I64LE));
+    TRY(h5_attribute_int(group, "WholeExtent", extent, 6));
     TRY(h5_attribute_double(group, "Origin", grid->lower, AXIS_COUNT));
     TRY(h5_attribute_double(group, "Spacing", spacing, AXIS_COUNT));
     return h5_attribute_double(group, "Direction", direction, 9);
@@ -201,13 +201,11 @@ static enum status make_fields(hid_t file, const struct snapshot_series *series,
 enum status snapshot_write_root(hid_t file, const struct snapshot_series *series)
 {
     static const int64_t format = SNAPSHOT_FORMAT;
-    const struct grid *grid = &series->grid;
+    struct grid grid = series->grid;
     TRY(h5_attribute_string(file, "title", series->title));
     TRY(h5_attribute_string(file, "isotherm_version", ISOTHERM_VERSION));
-    TRY(h5_attribute_int(file, "format", &format, 0, H5T_STD_I64LE));
-    TRY(h5_attribute_int(file, "cells", grid->cells, AXIS_COUNT, H5T_STD_I64LE));
-    TRY(h5_attribute_double(file, "lower_m", grid->lower, AXIS_COUNT));
-    TRY(h5_attribute_double(file, "upper_m", grid->upper, AXIS_COUNT));
+    TRY(h5_attribute_int(file, "format", &format, 0));
+    TRY(h5_grid(file, &grid, H5_WRITE));
     return h5_text_dataset(file, "/configuration", series->config_text);
 }
 
@@ -276,7 +274,7 @@ static enum status set_step_count(hid_t file, int64_t count)
     if (group < 0) {
         return h5_fail("cannot open /VTKHDF/Steps");
     }
-    const enum status status = h5_attribute_int(group, "NSteps", &count, 0, H5T_STD_I64LE);
+    const enum status status = h5_attribute_int(group, "NSteps", &count, 0);
     H5Gclose(group);
     return status;
 }

@@ -20,17 +20,49 @@
  * Derived fields are stored in the same way as T.
  *
  * A copy of NAME.vtkhdf is kept in memory and extended, and NAME.xdmf is extended in place
- * (xdmf.h), so that the cost of a snapshot does not grow with their number. */
+ * (below), so that the cost of a snapshot does not grow with their number. */
 #ifndef ISOTHERM_IO_SNAPSHOT_SNAPSHOT_INDEX_H
 #define ISOTHERM_IO_SNAPSHOT_SNAPSHOT_INDEX_H
 
 #include "base/file.h"
+#include "base/precision.h"
+#include "base/status.h"
 #include "io/raw/h5_raw.h"
-#include "io/snapshot/snapshot_list.h"
-#include "io/snapshot/xdmf.h"
 #include "model/field/derived.h"
+#include "model/space/grid.h"
+#include <inttypes.h>
+#include <stdio.h>
 
 enum { SNAPSHOT_FORMAT = 2 };
+
+/* Constant during a run. */
+struct snapshot_series {
+    char name[128];
+    char path[PATH_BYTES];      /* path of NAME.vtkhdf */
+    char xdmf_path[PATH_BYTES]; /* path of NAME.xdmf */
+    char folder[PATH_BYTES];    /* path of NAME */
+    struct grid grid;
+    unsigned derived; /* mask of the fields in addition to T */
+    char *title;
+    char *config_text;
+};
+
+/* The snapshots in order of their steps. Zeroed memory is an empty list. */
+struct snapshot_list {
+    int64_t count, capacity;
+    int64_t *steps;
+    double *times; /* s */
+    enum precision precision;
+};
+
+enum { SNAPSHOT_NAME_BYTES = 192 };
+
+/* The path of a snapshot relative to NAME.vtkhdf. */
+static inline void snapshot_relative_path(const struct snapshot_series *series, int64_t step,
+                                          char path[SNAPSHOT_NAME_BYTES])
+{
+    snprintf(path, SNAPSHOT_NAME_BYTES, "%s/step_%010" PRId64 ".h5", series->name, step);
+}
 
 enum status snapshot_list_add(struct snapshot_list *list, int64_t step, double time) MUST_CHECK;
 void snapshot_list_free(struct snapshot_list *list);
@@ -51,6 +83,25 @@ enum status snapshot_index_write(const struct snapshot_series *series,
                                  const struct snapshot_list *list,
                                  struct snapshot_index *index) MUST_CHECK;
 void snapshot_index_close(struct snapshot_index *index);
+
+/* NAME.xdmf describes the data to readers without VTKHDF support.
+ *
+ * It grows in place. After the last step there is reserved room in a processing instruction, which
+ * readers skip: "<?more      ?>", and then the closing tags. A step is written there between "? "
+ * and "<?more ", still inside the instruction. When it is on disk the blank after "?" is replaced
+ * by
+ * ">", which ends the instruction before the step. So the file is well formed at any time. */
+
+/* The state of the file. Zeroed: not written yet. */
+struct xdmf {
+    int64_t count;        /* number of steps in it */
+    uint64_t bytes;       /* length of the file */
+    uint64_t room, limit; /* offsets of the reserved room */
+};
+
+/* Not collective. Write the list, of which `xdmf` has the first steps. */
+enum status xdmf_write(const char *path, const struct snapshot_series *series,
+                       const struct snapshot_list *list, struct xdmf *xdmf) MUST_CHECK;
 
 /* The state of both files. Zeroed: unknown, so they are rewritten. */
 struct snapshot_lists {

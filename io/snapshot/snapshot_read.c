@@ -12,22 +12,18 @@
 
 static enum status check_grid(hid_t file, const struct grid *grid)
 {
-    int64_t cells[AXIS_COUNT];
-    double lower[AXIS_COUNT];
-    double upper[AXIS_COUNT];
-    TRY(h5_get_int(file, "cells", cells, AXIS_COUNT));
-    TRY(h5_get_double(file, "lower_m", lower, AXIS_COUNT));
-    TRY(h5_get_double(file, "upper_m", upper, AXIS_COUNT));
+    struct grid there;
+    TRY(h5_grid(file, &there, H5_READ));
     for (int a = 0; a < AXIS_COUNT; a++) {
-        if (cells[a] != grid->cells[a] || lower[a] != grid->lower[a] ||
-            upper[a] != grid->upper[a]) {
+        if (there.cells[a] != grid->cells[a] || there.lower[a] != grid->lower[a] ||
+            there.upper[a] != grid->upper[a]) {
             return fail(STATUS_INPUT,
                         "it holds snapshots of another grid: on the %s axis %" PRId64
                         " cells from %.17g to %.17g m, and %" PRId64
                         " from %.17g to %.17g m in the configuration; choose another output "
                         "folder",
-                        axis_name((enum axis)a), cells[a], lower[a], upper[a], grid->cells[a],
-                        grid->lower[a], grid->upper[a]);
+                        axis_name((enum axis)a), there.cells[a], there.lower[a], there.upper[a],
+                        grid->cells[a], grid->lower[a], grid->upper[a]);
         }
     }
     return STATUS_OK;
@@ -225,9 +221,7 @@ static enum status read_grid(hid_t file, struct grid *grid)
     enum status status = h5_get_double(group, "Spacing", grid->spacing, AXIS_COUNT);
     H5Gclose(group);
     TRY(status);
-    TRY(h5_get_int(file, "cells", grid->cells, AXIS_COUNT));
-    TRY(h5_get_double(file, "lower_m", grid->lower, AXIS_COUNT));
-    return h5_get_double(file, "upper_m", grid->upper, AXIS_COUNT);
+    return h5_grid(file, grid, H5_READ);
 }
 
 static enum status read_series(hid_t file, struct snapshot_series *series)

@@ -1,4 +1,4 @@
-#include "io/snapshot/xdmf.h"
+#include "io/snapshot/snapshot_index.h"
 
 #include <fcntl.h>
 #include <inttypes.h>

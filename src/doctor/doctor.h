@@ -7,7 +7,7 @@
 #include "base/command.h"
 #include "halo/transport_hints.h"
 #include "kernels/backend.h"
-#include "machine/rank_facts.h"
+#include "machine/host.h"
 
 /* The ability of MPI to send device memory. */
 enum device_send { DEVICE_SEND_NOT_NEEDED, DEVICE_SEND_YES, DEVICE_SEND_NO };

@@ -4,8 +4,8 @@
 
 #include <mpi.h>
 
+#include "machine/host.h"
 #include "machine/placement.h"
-#include "machine/rank_facts.h"
 #include "model/problem.h"
 #include "model/space/decomp.h"
 

@@ -20,10 +20,10 @@
 #include "base/comm.h"
 #include "base/file.h"
 #include "base/log.h"
-#include "io/checkpoint/checkpoint.h"
 #include "io/checkpoint/checkpoint_internal.h"
 #include "io/hdf5/h5.h"
 #include "kernels/backends.h"
+#include "tests/io/checkpoint_both.h"
 
 enum { LINE_BYTES = 256, MOST_NUMBERS = 32 };
 
@@ -211,7 +211,7 @@ static void replace_attribute(hid_t dataset, char kind, const char *name, const 
     H5Adelete(dataset, name);
     enum status status = STATUS_OK;
     if (kind == 'i' && count > 0) {
-        status = h5_attribute_int(dataset, name, integers, count > 1 ? count : 0, H5T_STD_I64LE);
+        status = h5_attribute_int(dataset, name, integers, count > 1 ? count : 0);
     } else if (kind == 'd' && count > 0) {
         status = h5_attribute_double(dataset, name, reals, count > 1 ? count : 0);
     } else if (kind == 's') {

@@ -13,6 +13,7 @@
 #include "kernels/backends.h"
 #include "kernels/cell/heat_cell.h"
 #include "model/field/derived.h"
+#include "tests/io/checkpoint_both.h"
 
 char rig_folder[PATH_BYTES];
 

@@ -1,5 +1,6 @@
 /* Checkpoints: exact on any other rank count, and never worse than the one before. */
 #include "io_rig.h"
+#include "tests/io/checkpoint_both.h"
 
 #include <fcntl.h>
 #include <inttypes.h>

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "io/picture/colormap.h"
+#include "io/picture/picture_draw.h"
 #include "io/picture/picture.h"
 
 static const double LOW = 250;

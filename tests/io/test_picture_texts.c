@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "io/picture/colormap.h"
+#include "io/picture/picture_draw.h"
 
 /* Entries 0, 37, 128, 200 and 255 of the published tables of 256. */
 TEST(test_colormaps)
