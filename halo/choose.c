@@ -24,44 +24,19 @@ static void add(char *text, size_t text_bytes, const char *more)
     snprintf(text + used, text_bytes - used, "%s", more);
 }
 
-/* On one rank per node, before any rank passes device memory to MPI. */
-static enum status probe_once_per_node(const struct transport_site *site, bool trusted)
-{
-    int node_rank = 0;
-    int node_size = 1;
-    TRY(comm_node_rank(site->comm, &node_rank, &node_size));
-    return status_agree(
-        site->comm, node_rank == 0 ? halo_probe(site->backend, 0, node_size, trusted) : STATUS_OK);
-}
-
-static bool is_fatal(enum status status)
-{
-    return status == STATUS_MPI && !fail_is_agreed();
-}
-
 /* Probe, verify and time one transport, for the neighbours of one nearness. */
 static enum status try_on(const struct question *question, const struct transport_site *site,
                           const struct transport *transport, enum nearness nearness,
                           struct halo_trial *trial)
 {
     const struct neighbourhood *all = &question->neighbourhoods[nearness];
-    if (transport->gives_mpi_data && !backend_has(site->backend, BACKEND_HOST_ACCESS)) {
-        const enum status status = probe_once_per_node(site, question->trusted);
-        if (is_fatal(status)) {
-            return status;
-        }
-        if (status != STATUS_OK) {
-            snprintf(trial->why, sizeof trial->why, "%s", fail_message());
-            fail_clear();
-            return STATUS_OK;
-        }
+    if (transport->gives_mpi_data) { /* before any rank passes device memory to MPI */
+        TRY(halo_probe(site->comm, site->backend, question->trusted, trial->why,
+                       sizeof trial->why));
     }
-    TRY(trial_prove(site, transport, all->channels, all->nchannels, question->precision, trial));
-    if (trial->works) {
-        TRY(trial_measure(site, transport, all->channels, all->nchannels, question->precision,
-                          question->transfer_alone, trial));
-    }
-    return STATUS_OK;
+    return trial->why[0] != '\0' ? STATUS_OK
+                                 : trial_run(site, transport, all->channels, all->nchannels,
+                                             question->precision, question->transfer_alone, trial);
 }
 
 static enum status try_transport(const struct question *question, const struct transport *transport,
@@ -247,7 +222,7 @@ const char *halo_transport_at(int index)
 }
 
 enum status halo_time_pairs(MPI_Comm comm, const struct backend *backend, struct device *device,
-                            const char *name, size_t bytes, struct halo_trial *trial)
+                            const char *name, size_t bytes, bool trusted, struct halo_trial *trial)
 {
     const struct transport_site site = {.comm = comm, .backend = backend, .device = device};
     const struct transport *transport = transport_find(name);
@@ -256,7 +231,7 @@ enum status halo_time_pairs(MPI_Comm comm, const struct backend *backend, struct
     const struct transport_channel channel = {.peer = partner, .bytes = bytes};
     const struct neighbourhood pair = {.channels = {channel}, .nchannels = 1, .exists = true};
     const struct neighbourhood all[NEARNESS_COUNT] = {pair};
-    const struct question question = {&site, all, PRECISION_FLOAT64, true, true};
+    const struct question question = {&site, all, PRECISION_FLOAT64, trusted, true};
     struct choice choice = {.ntrials = 0};
     const struct halo_trial *result;
     if (transport == NULL) {

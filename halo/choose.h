@@ -43,9 +43,11 @@ enum status choose_transports(const struct transport_site *site,
 const char *halo_transport_at(int index);
 /* Collective. Verify and time one transport: ranks 0 and 1, 2 and 3, ... exchange `bytes` bytes (a
  * multiple of 8); a single last rank sends to itself. Without packing where that is a separate
- * kernel. STATUS_DEVICE when the transport does not support the backend; one that does not work
- * sets trial->works and trial->why. STATUS_MPI may occur on one rank only. */
+ * kernel. `trusted`: see halo_probe. STATUS_DEVICE when the transport does not support the backend;
+ * one that does not work sets trial->works and trial->why. STATUS_MPI may occur on one rank only.
+ */
 enum status halo_time_pairs(MPI_Comm comm, const struct backend *backend, struct device *device,
-                            const char *name, size_t bytes, struct halo_trial *trial) MUST_CHECK;
+                            const char *name, size_t bytes, bool trusted,
+                            struct halo_trial *trial) MUST_CHECK;
 
 #endif

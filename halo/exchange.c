@@ -37,36 +37,6 @@ struct halo {
 
 /* ---- creation -------------------------------------------------------------------------------- */
 
-/* near[rank]: is this rank of `comm` on the same node? `node_ranks`: see halo_options. */
-static enum status find_near(MPI_Comm comm, int node_ranks, bool near[])
-{
-    const int nranks = comm_size(comm);
-    const int rank = comm_rank(comm);
-    int *node_of = calloc((size_t)nranks, sizeof *node_of);
-    MPI_Comm node = MPI_COMM_NULL;
-    int mine = rank;
-    enum status status = STATUS_OK;
-    TRY_GOTO(status_agree(comm, CHECK_MEMORY(node_of != NULL, "no memory for a list of ranks")));
-    if (node_ranks > 0) {
-        mine = rank / node_ranks;
-    } else {
-        TRY_GOTO(
-            comm_check(MPI_Comm_split_type(comm, MPI_COMM_TYPE_SHARED, rank, MPI_INFO_NULL, &node),
-                       "MPI_Comm_split_type"));
-        /* a node is identified by its first rank */
-        TRY_GOTO(comm_check(MPI_Bcast(&mine, 1, MPI_INT, 0, node), "MPI_Bcast"));
-        comm_free(&node);
-    }
-    TRY_GOTO(
-        comm_check(MPI_Allgather(&mine, 1, MPI_INT, node_of, 1, MPI_INT, comm), "MPI_Allgather"));
-    for (int other = 0; other < nranks; other++) {
-        near[other] = node_of[other] == node_of[rank];
-    }
-done:
-    free(node_of);
-    return status;
-}
-
 static struct transport_channel channel_of(const struct halo *halo, int message)
 {
     const struct halo_message *m = &halo->plan.message[message];
@@ -78,17 +48,23 @@ static struct transport_channel channel_of(const struct halo *halo, int message)
     };
 }
 
+/* `node_ranks`: see halo_options. */
 static enum status find_neighbours(const struct halo *halo, int node_ranks,
                                    struct neighbourhood all[NEARNESS_COUNT],
                                    enum nearness of_message[HALO_MESSAGES_MAX])
 {
-    bool *near = calloc((size_t)comm_size(halo->comm), sizeof *near);
+    const int rank = comm_rank(halo->comm);
+    int *node_of = calloc((size_t)comm_size(halo->comm), sizeof *node_of);
+    int node = node_ranks > 0 ? rank / node_ranks : rank;
     int counts[NEARNESS_COUNT] = {0, 0};
     enum status status = STATUS_OK;
-    TRY_GOTO(status_agree(halo->comm, CHECK_MEMORY(near != NULL, "no memory for a list of ranks")));
-    TRY_GOTO(find_near(halo->comm, node_ranks, near));
+    TRY_GOTO(
+        status_agree(halo->comm, CHECK_MEMORY(node_of != NULL, "no memory for a list of ranks")));
+    TRY_GOTO(node_ranks > 0 ? STATUS_OK : comm_node(halo->comm, &node));
+    TRY_GOTO(comm_check(MPI_Allgather(&node, 1, MPI_INT, node_of, 1, MPI_INT, halo->comm),
+                        "MPI_Allgather"));
     for (int m = 0; m < halo->plan.nmessages; m++) {
-        of_message[m] = near[halo->plan.message[m].peer] ? ON_NODE : OFF_NODE;
+        of_message[m] = node_of[halo->plan.message[m].peer] == node_of[rank] ? ON_NODE : OFF_NODE;
         struct neighbourhood *here = &all[of_message[m]];
         here->channels[here->nchannels++] = channel_of(halo, m);
         counts[of_message[m]]++;
@@ -100,7 +76,7 @@ static enum status find_neighbours(const struct halo *halo, int node_ranks,
         all[n].exists = counts[n] > 0;
     }
 done:
-    free(near);
+    free(node_of);
     return status;
 }
 

@@ -271,22 +271,59 @@ static bool site_enables_gpus(void)
     return setting != NULL && strcmp(setting, "1") == 0;
 }
 
-enum status halo_probe(const struct backend *backend, int node_rank, int node_size, bool trusted)
+/* Run once per process and backend; the outcome is kept. */
+static struct {
+    const char *backend;
+    bool known;
+    enum status verdict;
+    char why[256];
+} kept = {.backend = ""};
+
+static void keep(const struct backend *backend, enum status verdict, bool known)
 {
-    static const char *tried = "";
-    static bool known;
-    static enum status verdict;
-    static char why[256];
-    if (strcmp(tried, backend->name) != 0) {
-        verdict = run_probe(backend, node_rank, node_size, &known);
-        snprintf(why, sizeof why, "%s", verdict == STATUS_OK ? "" : fail_message());
-        tried = backend->name;
+    kept.backend = backend->name;
+    kept.known = known;
+    kept.verdict = verdict;
+    snprintf(kept.why, sizeof kept.why, "%s", verdict == STATUS_OK ? "" : fail_message());
+}
+
+static enum status probe(const struct backend *backend, int node_size, bool trusted)
+{
+    if (strcmp(kept.backend, backend->name) != 0) {
+        bool known = false;
+        const enum status verdict = run_probe(backend, 0, node_size, &known);
+        keep(backend, verdict, known);
     }
-    if (verdict == STATUS_OK && !known && !trusted && !site_enables_gpus()) {
+    if (kept.verdict == STATUS_OK && !kept.known && !trusted && !site_enables_gpus()) {
         return fail(STATUS_DEVICE,
                     "device memory could not be tested in a separate process, since MPI does not "
                     "start without a launcher here; run.halo.transport: gpu-aware skips that "
                     "test");
     }
-    return verdict == STATUS_OK ? STATUS_OK : fail(verdict, "%s", why);
+    return kept.verdict == STATUS_OK ? STATUS_OK : fail(kept.verdict, "%s", kept.why);
+}
+
+enum status halo_probe(MPI_Comm comm, const struct backend *backend, bool trusted, char *why,
+                       size_t why_bytes)
+{
+    int node_rank = 0;
+    int node_size = 1;
+    why[0] = '\0';
+    if (backend_has(backend, BACKEND_HOST_ACCESS)) {
+        return STATUS_OK;
+    }
+    TRY(comm_node_rank(comm, &node_rank, &node_size));
+    const enum status status =
+        status_agree(comm, node_rank == 0 ? probe(backend, node_size, trusted) : STATUS_OK);
+    if (status == STATUS_MPI && !fail_is_agreed()) {
+        return status;
+    }
+    if (strcmp(kept.backend, backend->name) != 0) {
+        keep(backend, status, true);
+    }
+    if (status != STATUS_OK) {
+        snprintf(why, why_bytes, "%s", fail_message());
+        fail_clear();
+    }
+    return STATUS_OK;
 }

@@ -3,6 +3,7 @@
 #ifndef ISOTHERM_HALO_PROBE_H
 #define ISOTHERM_HALO_PROBE_H
 
+#include <mpi.h>
 #include <stdbool.h>
 
 #include "base/status.h"
@@ -14,11 +15,13 @@
 bool halo_probe_is_asked(int argc, char **argv);
 int halo_probe_main(int argc, char **argv);
 
-/* Not collective. Start this program as the probe, on the device of that rank, and wait for it.
- * STATUS_DEVICE, with the reason, when it crashed, hung, or received wrong bytes. If MPI does not
- * start without a launcher the result is unknown: STATUS_OK when `trusted`, or when the site has
- * enabled GPU support in MPICH. Runs once per process and backend; the result is kept. */
-enum status halo_probe(const struct backend *backend, int node_rank, int node_size,
-                       bool trusted) MUST_CHECK;
+/* Collective. On one rank per node, start this program as the probe and wait for it. `why`: the
+ * reason why MPI cannot be given device memory: the probe crashed, hung, or received wrong bytes;
+ * "": it can, or the host can access that memory. If MPI does not start without a launcher the
+ * result is unknown: "" when `trusted`, or when the site has enabled GPU support in MPICH. The
+ * probe runs once per process and backend. Fails with STATUS_MPI, not agreed, when MPI itself
+ * fails. */
+enum status halo_probe(MPI_Comm comm, const struct backend *backend, bool trusted, char *why,
+                       size_t why_bytes) MUST_CHECK;
 
 #endif

@@ -7,14 +7,22 @@
 #include "base/comm.h"
 #include "kernels/cell/heat_cell.h"
 
-const double trial_limit_s = 20;
-
 enum {
+    LIMIT_S = 20,                 /* limit of a message, s */
     SMALL_BYTES = 64,             /* eager with every library */
     LARGE_BYTES = 256 * 1024,     /* beyond the rendezvous limits of Open MPI, UCX and MPICH */
     PROOFS = TRANSPORT_SLOTS + 1, /* each slot once, and one of them again */
     WARM_UPS = 2,
     TIMES = 5,
+};
+
+/* A transport on trial, with its messages. */
+struct subject {
+    const struct transport_site *site;
+    const struct transport *transport;
+    const struct transport_channel *channels;
+    int nchannels;
+    enum precision precision;
 };
 
 /* A transport opened for a trial. The messages are contiguous in a field of one row, from which
@@ -82,17 +90,18 @@ static enum status allocate(struct rig *rig, size_t bytes, enum precision precis
     return STATUS_OK;
 }
 
-static enum status rig_open(const struct transport_site *site, const struct transport *transport,
-                            const struct transport_channel *channels, int nchannels, size_t bytes,
-                            enum precision precision, struct rig *rig)
+static enum status rig_open(const struct subject *subject, size_t bytes, struct rig *rig)
 {
-    *rig = (struct rig){.site = *site, .transport = transport, .nchannels = nchannels};
-    rig->site.limit_s = trial_limit_s;
-    const size_t used = divide(rig, channels, bytes, precision_bytes(precision));
+    const struct transport *transport = subject->transport;
+    const enum precision precision = subject->precision;
+    *rig = (struct rig){
+        .site = *subject->site, .transport = transport, .nchannels = subject->nchannels};
+    rig->site.limit_s = LIMIT_S;
+    const size_t used = divide(rig, subject->channels, bytes, precision_bytes(precision));
     const enum status status = allocate(rig, used, precision);
-    TRY(status_agree(site->comm, status));
-    return status_agree(site->comm,
-                        transport->open(&rig->site, rig->channels, nchannels, &rig->state));
+    TRY(status_agree(rig->site.comm, status));
+    return status_agree(rig->site.comm,
+                        transport->open(&rig->site, rig->channels, rig->nchannels, &rig->state));
 }
 
 static enum status exchange(struct rig *rig, int slot)
@@ -228,40 +237,33 @@ static enum status prove_round(struct rig *rig, int round, struct halo_trial *tr
     return settle(rig->site.comm, status, trial);
 }
 
-static enum status prove_size(const struct transport_site *site, const struct transport *transport,
-                              const struct transport_channel *channels, int nchannels, size_t bytes,
-                              enum precision precision, struct halo_trial *trial)
+static enum status prove_size(const struct subject *subject, size_t bytes, struct halo_trial *trial)
 {
     struct rig rig;
-    enum status status = settle(
-        site->comm, rig_open(site, transport, channels, nchannels, bytes, precision, &rig), trial);
+    enum status status = settle(subject->site->comm, rig_open(subject, bytes, &rig), trial);
     for (int round = 0; status == STATUS_OK && trial->works && round < PROOFS; round++) {
         status = prove_round(&rig, round, trial);
     }
     if (!trial->works && rig.state != NULL) {
-        transport->cancel(rig.state);
+        rig.transport->cancel(rig.state);
     }
     rig_close(&rig);
     return status;
 }
 
-enum status trial_prove(const struct transport_site *site, const struct transport *transport,
-                        const struct transport_channel *channels, int nchannels,
-                        enum precision precision, struct halo_trial *trial)
+static enum status prove(const struct subject *subject, struct halo_trial *trial)
 {
     int64_t largest = 0;
-    for (int n = 0; n < nchannels; n++) {
-        largest = (int64_t)channels[n].bytes > largest ? (int64_t)channels[n].bytes : largest;
+    for (int n = 0; n < subject->nchannels; n++) {
+        const int64_t bytes = (int64_t)subject->channels[n].bytes;
+        largest = bytes > largest ? bytes : largest;
     }
-    TRY_MPI(MPI_Allreduce(MPI_IN_PLACE, &largest, 1, MPI_INT64_T, MPI_MAX, site->comm));
-    TRY(prove_size(site, transport, channels, nchannels, SMALL_BYTES, precision, trial));
+    TRY_MPI(MPI_Allreduce(MPI_IN_PLACE, &largest, 1, MPI_INT64_T, MPI_MAX, subject->site->comm));
+    TRY(prove_size(subject, SMALL_BYTES, trial));
     if (trial->works && largest < LARGE_BYTES) {
-        TRY(prove_size(site, transport, channels, nchannels, LARGE_BYTES, precision, trial));
+        TRY(prove_size(subject, LARGE_BYTES, trial));
     }
-    if (trial->works) {
-        TRY(prove_size(site, transport, channels, nchannels, 0, precision, trial));
-    }
-    return STATUS_OK;
+    return trial->works ? prove_size(subject, 0, trial) : STATUS_OK;
 }
 
 /* ---- the measurement ------------------------------------------------------------------------- */
@@ -287,22 +289,28 @@ static enum status time_exchanges(struct rig *rig, bool transfer_alone, double s
     return status;
 }
 
-enum status trial_measure(const struct transport_site *site, const struct transport *transport,
-                          const struct transport_channel *channels, int nchannels,
-                          enum precision precision, bool transfer_alone, struct halo_trial *trial)
+static enum status measure(const struct subject *subject, bool transfer_alone,
+                           struct halo_trial *trial)
 {
     struct rig rig;
+    MPI_Comm comm = subject->site->comm;
     double seconds[TIMES] = {0};
-    enum status status = settle(
-        site->comm, rig_open(site, transport, channels, nchannels, 0, precision, &rig), trial);
+    enum status status = settle(comm, rig_open(subject, 0, &rig), trial);
     if (status == STATUS_OK && trial->works) {
-        status = settle(site->comm, time_exchanges(&rig, transfer_alone, seconds), trial);
+        status = settle(comm, time_exchanges(&rig, transfer_alone, seconds), trial);
     }
     rig_close(&rig);
     TRY(status);
-    if (trial->works) {
-        TRY_MPI(MPI_Allreduce(MPI_IN_PLACE, seconds, TIMES, MPI_DOUBLE, MPI_MAX, site->comm));
-        trial->seconds = clock_median(seconds, TIMES);
-    }
+    TRY_MPI(MPI_Allreduce(MPI_IN_PLACE, seconds, TIMES, MPI_DOUBLE, MPI_MAX, comm));
+    trial->seconds = trial->works ? clock_median(seconds, TIMES) : 0;
     return STATUS_OK;
+}
+
+enum status trial_run(const struct transport_site *site, const struct transport *transport,
+                      const struct transport_channel *channels, int nchannels,
+                      enum precision precision, bool transfer_alone, struct halo_trial *trial)
+{
+    const struct subject subject = {site, transport, channels, nchannels, precision};
+    TRY(prove(&subject, trial));
+    return trial->works ? measure(&subject, transfer_alone, trial) : STATUS_OK;
 }

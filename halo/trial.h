@@ -13,23 +13,15 @@ struct halo_trial {
     char why[384];  /* why it does not work */
 };
 
-/* Time limit of a message, s. */
-extern const double trial_limit_s;
-
 /* Collective over site->comm. Send patterned messages through the channels: of a few bytes, and of
  * the real size but at least beyond the eager limits of MPI libraries. The receive buffers are
  * poisoned before, and every byte is compared. Sets trial->works, and trial->why if not, the same
- * on all ranks. Fails only with STATUS_MPI, not agreed, when MPI itself fails. */
-enum status trial_prove(const struct transport_site *site, const struct transport *transport,
-                        const struct transport_channel *channels, int nchannels,
-                        enum precision precision, struct halo_trial *trial) MUST_CHECK;
-
-/* Collective; fails like trial_prove. Set trial->seconds, the median over a few exchanges of the
- * slowest rank's time from packing to the end of the queue. `transfer_alone`: without packing,
- * where that is a separate kernel. */
-enum status trial_measure(const struct transport_site *site, const struct transport *transport,
-                          const struct transport_channel *channels, int nchannels,
-                          enum precision precision, bool transfer_alone,
-                          struct halo_trial *trial) MUST_CHECK;
+ * on all ranks. If it works, sets trial->seconds: the median over a few exchanges of the slowest
+ * rank's time from packing to the end of the queue. `transfer_alone`: without packing, where that
+ * is a separate kernel. Fails only with STATUS_MPI, not agreed, when MPI itself fails. */
+enum status trial_run(const struct transport_site *site, const struct transport *transport,
+                      const struct transport_channel *channels, int nchannels,
+                      enum precision precision, bool transfer_alone,
+                      struct halo_trial *trial) MUST_CHECK;
 
 #endif

@@ -192,6 +192,16 @@ enum status comm_node_rank(MPI_Comm comm, int *node_rank, int *node_size)
     return STATUS_OK;
 }
 
+enum status comm_node(MPI_Comm comm, int *node)
+{
+    MPI_Comm ranks = MPI_COMM_NULL;
+    *node = comm_rank(comm);
+    TRY_MPI(MPI_Comm_split_type(comm, MPI_COMM_TYPE_SHARED, *node, MPI_INFO_NULL, &ranks));
+    const enum status status = comm_check(MPI_Bcast(node, 1, MPI_INT, 0, ranks), "MPI_Bcast");
+    comm_free(&ranks);
+    return status;
+}
+
 enum status exact_sums_reduce(MPI_Comm comm, struct exact_sum *sums, int count)
 {
     TRY_MPI(MPI_Allreduce(MPI_IN_PLACE, sums, 4 * count, MPI_INT64_T, MPI_SUM, comm));

@@ -41,6 +41,8 @@ void comm_wait_asleep(void);
 
 /* The number of ranks on this node and the rank among them. Collective over `comm`. */
 enum status comm_node_rank(MPI_Comm comm, int *node_rank, int *node_size) MUST_CHECK;
+/* Collective. The lowest rank of `comm` on this rank's node, as the name of the node. */
+enum status comm_node(MPI_Comm comm, int *node) MUST_CHECK;
 
 /* Collective. Add sums over all ranks: one integer reduction, whose order does not matter. */
 enum status exact_sums_reduce(MPI_Comm comm, struct exact_sum *sums, int count) MUST_CHECK;

@@ -34,7 +34,7 @@ static enum status time_message(struct halo_bench *bench, struct device *device,
                                 size_t bytes)
 {
     struct halo_trial trial;
-    TRY(halo_time_pairs(MPI_COMM_WORLD, bench->backend, device, name, bytes, &trial));
+    TRY(halo_time_pairs(MPI_COMM_WORLD, bench->backend, device, name, bytes, true, &trial));
     const double seconds = trial.works ? trial.seconds : NAN;
     struct table *table = &bench->table;
     table_row_begin(table, &bench->json);

@@ -311,13 +311,8 @@ int placement_group(const struct machine *machine, const struct backend *backend
 
 enum status placement_gather(MPI_Comm comm, int group, struct rank_place *places)
 {
-    MPI_Comm node;
-    int first = comm_rank(comm);
-    TRY_MPI(MPI_Comm_split_type(comm, MPI_COMM_TYPE_SHARED, first, MPI_INFO_NULL, &node));
-    const enum status status = comm_check(MPI_Bcast(&first, 1, MPI_INT, 0, node), "MPI_Bcast");
-    comm_free(&node);
-    TRY(status);
-    const struct rank_place mine = {.node = first, .group = group};
+    struct rank_place mine = {.group = group};
+    TRY(comm_node(comm, &mine.node));
     return comm_check(MPI_Allgather(&mine, 2, MPI_INT, places, 2, MPI_INT, comm), "MPI_Allgather");
 }
 

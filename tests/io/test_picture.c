@@ -7,8 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "io/picture/picture_draw.h"
 #include "io/picture/picture.h"
+#include "io/picture/picture_draw.h"
 
 static const double LOW = 250;
 static const double HIGH = 750; /* what rig_rough gives lies between these */
