@@ -96,8 +96,8 @@ static void put_plane(const struct pattern *p, int64_t k, char *to)
 
 void bench_wide_args(int radius, const struct layout *layout, struct coefficients *args)
 {
-    const struct boundary_state now = {.kind = BOUNDARY_TEMPERATURE,
-                                       .number = {[BOUNDARY_VALUE] = 300}};
+    const struct boundary_state now = {
+        .closed = true, .fixed = true, .number = {[BOUNDARY_VALUE] = 300}};
     struct high_order *high = &args->high_order;
     *args = (struct coefficients){.kind = KIND_HIGH_ORDER, .high_order.radius = radius};
     wide_weights(radius, layout->precision, high->weight);

@@ -40,6 +40,12 @@ static inline bool problem_has_sources(const struct problem *problem)
     return problem->sources.count > 0 || problem->medium.perfused;
 }
 
+/* The heat of 1 K in one cell with the reference heat capacity, J. */
+static inline double problem_joule_per_kelvin(const struct problem *problem)
+{
+    return problem->medium.heat_capacity_volume * grid_cell_volume(&problem->grid);
+}
+
 /* STATUS_INPUT, with the line of the configuration, when the time step is above the stable limit or
  * a boundary has no finite value. `settings` must outlive the problem; on failure there is nothing
  * to destroy. Not collective. */

@@ -15,7 +15,7 @@ static enum status book_if_dt_changes(struct stepper *stepper)
     struct heat_operator op;
     TRY(diagnostics_gather_ledger(stepper));
     TRY(stepper_operator_before(stepper, &op));
-    ledger_close(&stepper->state->ledger, &problem->grid, &problem->medium, &op);
+    ledger_close(&stepper->state->ledger, problem, &op);
     return STATUS_OK;
 }
 

@@ -111,7 +111,7 @@ enum status stepper_show(struct stepper *stepper, bool from_temperature)
     }
     if (medium->d_table == NULL) { /* no step yet; the curves do not depend on it */
         TRY(stepper_operator(stepper, &op));
-        TRY(stepper_medium(stepper, &op, &medium));
+        TRY(classes_update(stepper->level->classes, stepper->problem, engine, &op));
     }
     TRY(engine_wait(engine));
     if (from_temperature) {
@@ -143,11 +143,16 @@ enum status stepper_operator_before(const struct stepper *stepper, struct heat_o
     return stepper_agree(stepper, operator_before(stepper->problem, stepper->state->step, op));
 }
 
-enum status stepper_medium(const struct stepper *stepper, const struct heat_operator *op,
-                           const struct device_medium **args)
+enum status stepper_coefficients(const struct stepper *stepper, const struct heat_operator *op,
+                                 struct exact_sum *d_sums, struct coefficients *coefficients)
 {
-    return stepper_agree(stepper, classes_update(stepper->level->classes, stepper->problem,
-                                                 stepper->level->engine, op, args));
+    struct level *level = stepper->level;
+    operator_coefficients(op, stepper->problem, level->decomp, level->rank, d_sums, coefficients);
+    TRY(classes_update(level->classes, stepper->problem, level->engine, op));
+    if (stepper->problem->medium.nclasses > 0) {
+        coefficients->medium = level->classes->args;
+    }
+    return STATUS_OK;
 }
 
 enum status stepper_operator_per_second(const struct stepper *stepper, struct heat_operator *op)
@@ -238,32 +243,13 @@ enum status stepper_find_operators(const struct stepper *stepper, int nsteps,
     return STATUS_OK;
 }
 
-static void widen_limits(struct stepper *stepper, const struct heat_operator *op)
-{
-    const struct problem *problem = stepper->problem;
-    struct limits *limits = &stepper->state->check.limits;
-    if (problem->medium.nclasses > 0) {
-        limits_step_classes(limits, problem, op);
-    } else {
-        limits_step(limits, &problem->grid, op);
-    }
-    limits_add_sources(limits, problem, op);
-}
-
 static enum status set_step(struct stepper *stepper, struct stepper_pass *pass, int step)
 {
-    const struct team *team = stepper->team;
     const struct heat_operator *op = &pass->op[step];
     struct coefficients *coefficients = &pass->pass.levels[step];
-    const struct device_medium *medium = NULL;
-    widen_limits(stepper, op);
-    TRY(stepper_agree(stepper,
-                      operator_coefficients(op, stepper->problem, &team->decomp, team->rank,
-                                            stepper->level->d_sums, coefficients)));
-    TRY(find_sources(stepper, op, step, coefficients));
-    TRY(stepper_medium(stepper, op, &medium));
-    coefficients_set_medium(coefficients, medium);
-    return STATUS_OK;
+    limits_step(&stepper->state->check.limits, stepper->problem, op);
+    TRY(stepper_coefficients(stepper, op, stepper->level->d_sums, coefficients));
+    return find_sources(stepper, op, step, coefficients);
 }
 
 /* Record the end of this pass, and wait for that of the pass PASSES_AHEAD before. */

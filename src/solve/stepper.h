@@ -64,10 +64,11 @@ enum status stepper_operator_before(const struct stepper *stepper,
 enum status stepper_operator_per_second(const struct stepper *stepper,
                                         struct heat_operator *op) MUST_CHECK;
 
-/* The coefficients of `op` on the device, for work that is then queued; NULL: uniform. Fails alike
- * on all ranks, agreed. */
-enum status stepper_medium(const struct stepper *stepper, const struct heat_operator *op,
-                           const struct device_medium **args) MUST_CHECK;
+/* The coefficients of `op` on this rank, for work that is then queued, without moving sources.
+ * d_sums: as for operator_coefficients. Not collective. */
+enum status stepper_coefficients(const struct stepper *stepper, const struct heat_operator *op,
+                                 struct exact_sum *d_sums,
+                                 struct coefficients *coefficients) MUST_CHECK;
 
 /* --- for time schemes ------------------------------------------------------------------------ */
 

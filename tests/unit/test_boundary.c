@@ -2,7 +2,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "model/medium/boundary.h"
+#include "model/operator/operator.h"
 #include "tests/test.h"
 
 #define K_COPPER 400.0
@@ -42,11 +42,17 @@ static void make_scene(struct scene *scene)
 }
 
 static enum status close_at(struct scene *scene, enum precision precision, double t,
-                            struct closure *closure)
+                            struct coefficients *closure)
 {
+    struct heat_operator op = {.all = *closure};
     assert_int_equal(boundary_create(&scene->settings, &scene->boundary), STATUS_OK);
-    const enum status status =
-        boundary_closure(&scene->boundary, &scene->grid, &scene->medium, precision, t, closure);
+    const struct problem problem = {.grid = scene->grid,
+                                    .medium = scene->medium,
+                                    .boundary = scene->boundary,
+                                    .radius = 1,
+                                    .precision = precision};
+    const enum status status = operator_create(&problem, t, 1, &op);
+    *closure = op.all;
     boundary_destroy(&scene->boundary);
     return status;
 }
@@ -59,7 +65,7 @@ static void near(double found, double expected)
 TEST(closures_follow_the_formulas)
 {
     struct scene scene;
-    struct closure closure;
+    struct coefficients closure = {.nsources = 0};
     make_scene(&scene);
     assert_int_equal(close_at(&scene, PRECISION_FLOAT64, 0.5, &closure), STATUS_OK);
     for (int face = 0; face < FACE_COUNT; face++) {
@@ -81,21 +87,23 @@ TEST(formulas_of_fluxes_and_convection)
 {
     struct scene scene;
     struct scene numbers;
-    struct closure found;
-    struct closure expected;
+    struct coefficients found = {.nsources = 0};
+    struct coefficients expected = {.nsources = 0};
     make_scene(&scene);
     make_scene(&numbers);
     scene.settings.boundary[FACE_X_MAX].number[BOUNDARY_VALUE].formula = "-2000 - 1000*t";
     scene.settings.boundary[FACE_Y_MIN].number[BOUNDARY_AMBIENT].formula = "270 + 6*t";
     assert_int_equal(close_at(&scene, PRECISION_FLOAT64, 0.5, &found), STATUS_OK);
     assert_int_equal(close_at(&numbers, PRECISION_FLOAT64, 0.5, &expected), STATUS_OK);
-    assert_memory_equal(&found, &expected, sizeof found);
+    assert_memory_equal(found.a, expected.a, sizeof found.a);
+    assert_memory_equal(found.b, expected.b, sizeof found.b);
     assert_int_equal(scene.medium.nclasses, 0);
     scene.settings.boundary[FACE_Y_MIN].number[BOUNDARY_COEFFICIENT].formula = "700 + 100*t";
     assert_int_equal(medium_create(&scene.settings, &scene.medium), STATUS_OK);
     assert_int_equal(scene.medium.nclasses, 1); /* a varies */
     assert_int_equal(close_at(&scene, PRECISION_FLOAT64, 0.5, &found), STATUS_OK);
-    assert_memory_equal(&found, &expected, sizeof found);
+    assert_memory_equal(found.a, expected.a, sizeof found.a);
+    assert_memory_equal(found.b, expected.b, sizeof found.b);
     medium_destroy(&scene.medium);
 }
 
@@ -119,15 +127,15 @@ TEST(faces_radiate)
     const double h = 0.1;
     for (int n = 0; n < 4 * 100; n++) {
         struct scene scene;
-        struct boundary_state now;
         make_scene(&scene);
         scene.settings.boundary[FACE_X_MIN] = settings[n % 4];
         assert_int_equal(medium_create(&scene.settings, &scene.medium), STATUS_OK);
         assert_int_equal(scene.medium.nclasses, 1);
         assert_int_equal(boundary_create(&scene.settings, &scene.boundary), STATUS_OK);
-        assert_int_equal(
-            boundary_evaluate(&scene.boundary, &scene.grid, &scene.medium, FACE_X_MIN, 0, 0, &now),
-            STATUS_OK);
+        assert_int_equal(boundary_check_at(&scene.boundary, &scene.grid, &scene.medium, 0),
+                         STATUS_OK);
+        const struct boundary_state now =
+            boundary_at(&scene.boundary, &scene.grid, FACE_X_MIN, 0, 0);
         const int cell = n / 4;
         const double inside = 30.0 * cell;
         const double k = pow(10, n % 7 - 3);
@@ -158,7 +166,7 @@ TEST(faces_radiate)
 TEST(closures_give_the_flux_asked_for)
 {
     struct scene scene;
-    struct closure closure;
+    struct coefficients closure = {.nsources = 0};
     make_scene(&scene);
     assert_int_equal(close_at(&scene, PRECISION_FLOAT64, 0, &closure), STATUS_OK);
     for (int trial = 0; trial < 25; trial++) {
@@ -175,28 +183,31 @@ TEST(closures_give_the_flux_asked_for)
 
 /* Exactly the given temperature; otherwise what the flux through half a cell makes of the cell's.
  */
+static double face_temperature(const struct coefficients *closure, enum face face, double inside)
+{
+    const struct class_closure of_face = {.a = closure->a[face], .b = closure->b[face]};
+    return class_closure_face(&of_face, inside);
+}
+
 TEST(faces_have_a_temperature)
 {
     struct scene scene;
-    struct closure closure;
+    struct coefficients closure = {.nsources = 0};
     make_scene(&scene);
     assert_int_equal(close_at(&scene, PRECISION_FLOAT64, 0.5, &closure), STATUS_OK);
     const double inside = 650.3;
-    assert_true(closure_face_temperature(&closure, FACE_X_MIN, inside) == 300);
-    assert_true(closure_face_temperature(&closure, FACE_Y_MAX, inside) == 323);
-    near(closure_face_temperature(&closure, FACE_X_MAX, inside),
-         inside - 2500 * 0.1 / (2 * K_COPPER));
-    const double cooled = closure_face_temperature(&closure, FACE_Y_MIN, inside);
+    assert_true(face_temperature(&closure, FACE_X_MIN, inside) == 300);
+    assert_true(face_temperature(&closure, FACE_Y_MAX, inside) == 323);
+    near(face_temperature(&closure, FACE_X_MAX, inside), inside - 2500 * 0.1 / (2 * K_COPPER));
+    const double cooled = face_temperature(&closure, FACE_Y_MIN, inside);
     assert_true(fabs(2 * K_COPPER / 0.05 * (cooled - inside) / (750 * (273 - cooled)) - 1) < 1e-11);
-    assert_true(closure_is_prescribed(&closure, FACE_X_MIN));
-    assert_false(closure_is_prescribed(&closure, FACE_Y_MIN));
 }
 
 TEST(float32_closures_are_floats)
 {
     struct scene scene;
-    struct closure exact;
-    struct closure rounded;
+    struct coefficients exact = {.nsources = 0};
+    struct coefficients rounded = {.nsources = 0};
     make_scene(&scene);
     assert_int_equal(close_at(&scene, PRECISION_FLOAT64, 0.123, &exact), STATUS_OK);
     assert_int_equal(close_at(&scene, PRECISION_FLOAT32, 0.123, &rounded), STATUS_OK);
@@ -210,7 +221,7 @@ TEST(float32_closures_are_floats)
 TEST(periodic_faces_stay_open)
 {
     struct scene scene;
-    struct closure closure;
+    struct coefficients closure = {.nsources = 0};
     make_scene(&scene);
     scene.settings.boundary[FACE_X_MIN].kind = BOUNDARY_PERIODIC;
     scene.settings.boundary[FACE_X_MAX].kind = BOUNDARY_PERIODIC;
@@ -231,7 +242,7 @@ TEST(periodic_faces_stay_open)
 TEST(bad_values_are_caught)
 {
     struct scene scene;
-    struct closure closure = {.a = {[FACE_X_MIN] = 77}};
+    struct coefficients closure = {.a = {[FACE_X_MIN] = 77}};
     make_scene(&scene);
     scene.settings.boundary[FACE_Y_MAX].number[BOUNDARY_VALUE].formula = "sqrt(1 - t)";
     assert_int_equal(close_at(&scene, PRECISION_FLOAT64, 1, &closure), STATUS_OK);

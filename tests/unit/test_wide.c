@@ -21,12 +21,12 @@ static double power_slope(int degree, int face)
 /* The condition that (x/8)^degree meets at x = 0. */
 static struct boundary_state condition_for(enum boundary_kind kind, double biot, int degree)
 {
-    struct boundary_state now = {.kind = kind};
+    struct boundary_state now = {.closed = true, .fixed = kind == BOUNDARY_TEMPERATURE};
     const double value = degree == 0 ? 1 : 0;
     const double slope = power_slope(degree, 0);
     now.number[BOUNDARY_COEFFICIENT] = kind == BOUNDARY_CONVECTION ? biot * K / H : 0;
     now.number[BOUNDARY_AMBIENT] = value - slope / biot;
-    now.number[BOUNDARY_VALUE] = kind == BOUNDARY_FLUX ? -slope * K / H : value;
+    now.number[BOUNDARY_VALUE] = now.fixed ? value : kind == BOUNDARY_FLUX ? -slope * K / H : 0;
     return now;
 }
 
@@ -81,6 +81,17 @@ TEST(rows_at_faces_are_exact_for_polynomials)
             }
         }
     }
+}
+
+/* A coefficient of time may be 0 at times: then nothing passes the face. */
+TEST(no_convection_is_no_flux)
+{
+    double weight[WIDE_RADIUS_MOST];
+    struct wide_closure closure;
+    const struct boundary_state now = {.closed = true, .number = {[BOUNDARY_AMBIENT] = 300}};
+    wide_weights(2, PRECISION_FLOAT64, weight);
+    wide_close(2, weight, &now, K, H, &closure);
+    assert_true(closure.slope == 0 && closure.value == 0);
 }
 
 TEST(inner_weights_are_exact_for_polynomials)

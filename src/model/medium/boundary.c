@@ -131,7 +131,7 @@ bool boundary_varies(const struct boundary *boundary)
 /* The flux that does not depend on the temperature of the face, W/m^2. */
 static double constant_flux(const struct boundary_state *now)
 {
-    return now->kind == BOUNDARY_FLUX ? now->number[BOUNDARY_VALUE] : 0;
+    return now->fixed ? 0 : now->number[BOUNDARY_VALUE];
 }
 
 /* That and the ambient's share of convection. */
@@ -154,7 +154,7 @@ struct face_closure boundary_close(const struct boundary_state *now, double k, d
             .e = radiated * half,
         };
     }
-    if (now->kind == BOUNDARY_TEMPERATURE) {
+    if (now->fixed) {
         return (struct face_closure){.a = -1, .b = 2 * now->number[BOUNDARY_VALUE]};
     }
     const double film = coefficient * h;
@@ -167,7 +167,7 @@ struct face_closure boundary_close(const struct boundary_state *now, double k, d
 struct face_exchange boundary_exchange(const struct boundary_state *now)
 {
     const double radiated = now->emissivity * STEFAN_BOLTZMANN;
-    if (now->kind == BOUNDARY_TEMPERATURE) {
+    if (now->fixed) {
         return (struct face_exchange){.s0 = now->number[BOUNDARY_VALUE], .s1 = 1, .fixed = true};
     }
     return (struct face_exchange){
@@ -215,10 +215,12 @@ static enum status check_formula(const struct boundary_setting *setting,
 }
 
 /* b is within the limit of the ledger's exact sums; *number: which one is to blame. */
-static enum status check_closure(const struct boundary_state *now, struct face_closure closure,
+static enum status check_closure(const struct boundary_setting *setting,
+                                 const struct boundary_state *now, struct face_closure closure,
                                  enum boundary_number *number)
 {
-    const bool ambient = now->kind == BOUNDARY_CONVECTION || now->kind == BOUNDARY_RADIATION;
+    const bool ambient =
+        setting->kind == BOUNDARY_CONVECTION || setting->kind == BOUNDARY_RADIATION;
     *number = ambient ? BOUNDARY_AMBIENT : BOUNDARY_VALUE;
     if (isfinite(closure.a) && fabs(closure.b) < EXACT_SUM_LIMIT) {
         return STATUS_OK;
@@ -229,7 +231,7 @@ static enum status check_closure(const struct boundary_state *now, struct face_c
                     "temperature, or a finer grid",
                     now->number[BOUNDARY_SURROUNDINGS]);
     }
-    if (now->kind == BOUNDARY_FLUX) {
+    if (setting->kind == BOUNDARY_FLUX) {
         return fail(STATUS_NUMERICS,
                     "this flux (%g W/m^2) changes the temperature by %g K within one cell; give "
                     "one that changes it by less than %.3g K, or a finer grid",
@@ -240,97 +242,79 @@ static enum status check_closure(const struct boundary_state *now, struct face_c
                 now->number[*number], EXACT_SUM_LIMIT / 2);
 }
 
-static enum status evaluate(const struct boundary_condition *condition, double least_k, double h,
-                            double t, struct boundary_state *now, enum boundary_number *number)
+struct boundary_state boundary_at(const struct boundary *boundary, const struct grid *grid,
+                                  enum face face, int patch, double t)
 {
+    const struct boundary_condition *condition = &boundary->face[face][patch];
     const struct boundary_setting *setting = &condition->setting;
-    *now = (struct boundary_state){.kind = setting->kind};
-    now->emissivity = boundary_radiates(setting) ? setting->emissivity : 0;
+    struct boundary_state now = {.closed = true};
+    if (!grid->used[face_axis(face)]) {
+        return now;
+    }
+    now.closed = setting->kind != BOUNDARY_PERIODIC;
+    now.fixed = setting->kind == BOUNDARY_TEMPERATURE;
+    now.emissivity = boundary_radiates(setting) ? setting->emissivity : 0;
     for (int n = 0; n < BOUNDARY_NUMBERS; n++) {
-        *number = (enum boundary_number)n;
-        now->number[n] = setting->number[n].value;
-        if (condition->expression[n] != NULL) {
-            now->number[n] = expression_evaluate(condition->expression[n], &t);
-            TRY(check_formula(setting, *number, t, now->number[n]));
-        }
+        struct expression *formula = condition->expression[n];
+        now.number[n] =
+            formula != NULL ? expression_evaluate(formula, &t) : setting->number[n].value;
     }
     if (!setting->has_surroundings) {
-        now->number[BOUNDARY_SURROUNDINGS] = now->number[BOUNDARY_AMBIENT];
+        now.number[BOUNDARY_SURROUNDINGS] = now.number[BOUNDARY_AMBIENT];
     }
-    /* the worst class: that of the smallest conductivity */
-    return check_closure(now, boundary_close(now, least_k, h), number);
+    return now;
 }
 
-static enum status evaluate_face(const struct boundary *boundary, const struct grid *grid,
-                                 const struct medium *medium, enum face face, int patch, double t,
-                                 struct boundary_state *now, enum boundary_number *number)
+/* *number: which one is to blame. */
+static enum status check_condition(const struct boundary *boundary, const struct grid *grid,
+                                   const struct medium *medium, enum face face, int patch, double t,
+                                   enum boundary_number *number)
 {
     const enum axis axis = face_axis(face);
-    if (!grid->used[axis]) {
-        *now = (struct boundary_state){.kind = BOUNDARY_UNUSED};
-        return STATUS_OK;
+    const struct boundary_condition *condition = &boundary->face[face][patch];
+    const struct boundary_state now = boundary_at(boundary, grid, face, patch, t);
+    for (int n = 0; n < BOUNDARY_NUMBERS && grid->used[axis]; n++) {
+        *number = (enum boundary_number)n;
+        if (condition->expression[n] != NULL) {
+            TRY(check_formula(&condition->setting, *number, t, now.number[n]));
+        }
     }
-    return evaluate(&boundary->face[face][patch], medium_least_conductivity(medium, axis),
-                    grid->spacing[axis], t, now, number);
+    /* the worst class: that of the smallest conductivity */
+    const struct face_closure closure =
+        boundary_close(&now, medium_least_conductivity(medium, axis), grid->spacing[axis]);
+    return check_closure(&condition->setting, &now, closure, number);
 }
 
-/* --- the closures ---------------------------------------------------------------------------- */
-
-enum status boundary_evaluate(const struct boundary *boundary, const struct grid *grid,
-                              const struct medium *medium, enum face face, int patch, double t,
-                              struct boundary_state *now)
+/* `key`: what is to blame. */
+static enum status check_all(const struct boundary *boundary, const struct grid *grid,
+                             const struct medium *medium, double t, char key[BOUNDARY_KEY_BYTES])
 {
-    enum boundary_number number = BOUNDARY_VALUE;
-    char key[BOUNDARY_KEY_BYTES];
-    const enum status status = evaluate_face(boundary, grid, medium, face, patch, t, now, &number);
-    return status == STATUS_OK
-               ? status
-               : fail_prefix(status, "%s: ", boundary_key(face, patch, number_names[number], key));
-}
-
-static enum status check_face(const struct settings *settings, const struct boundary *boundary,
-                              const struct grid *grid, const struct medium *medium, enum face face)
-{
-    for (int p = 0; p < boundary->nconditions[face]; p++) {
-        struct boundary_state now;
-        enum boundary_number number = BOUNDARY_VALUE;
-        char key[BOUNDARY_KEY_BYTES];
-        if (evaluate_face(boundary, grid, medium, face, p, 0, &now, &number) != STATUS_OK) {
-            return settings_fail(settings, boundary_key(face, p, number_names[number], key), "%s",
-                                 fail_message());
+    for (int f = 0; f < FACE_COUNT; f++) {
+        /* the condition of the face last */
+        for (int p = boundary->nconditions[f] - 1; p >= 0; p--) {
+            enum boundary_number number = BOUNDARY_VALUE;
+            const enum status status =
+                check_condition(boundary, grid, medium, (enum face)f, p, t, &number);
+            boundary_key((enum face)f, p, number_names[number], key);
+            TRY(status);
         }
     }
     return STATUS_OK;
+}
+
+enum status boundary_check_at(const struct boundary *boundary, const struct grid *grid,
+                              const struct medium *medium, double t)
+{
+    char key[BOUNDARY_KEY_BYTES];
+    const enum status status = check_all(boundary, grid, medium, t, key);
+    return status == STATUS_OK ? status : fail_prefix(status, "%s: ", key);
 }
 
 enum status boundary_check(const struct settings *settings, const struct boundary *boundary,
                            const struct grid *grid, const struct medium *medium)
 {
-    for (int f = 0; f < FACE_COUNT; f++) {
-        TRY(check_face(settings, boundary, grid, medium, (enum face)f));
-    }
-    return STATUS_OK;
-}
-
-enum status boundary_closure(const struct boundary *boundary, const struct grid *grid,
-                             const struct medium *medium, enum precision precision, double t,
-                             struct closure *closure)
-{
-    struct closure built;
-    for (int f = 0; f < FACE_COUNT; f++) {
-        const enum face face = (enum face)f;
-        const enum axis axis = face_axis(face);
-        struct boundary_state now;
-        /* the last one is that of the face: formulas of patches fail here too */
-        for (int p = boundary->nconditions[f] - 1; p >= 0; p--) {
-            TRY(boundary_evaluate(boundary, grid, medium, face, p, t, &now));
-        }
-        const struct face_closure found =
-            boundary_close(&now, medium_conductivity(medium, axis, 0), grid->spacing[axis]);
-        built.closed[f] = now.kind != BOUNDARY_PERIODIC;
-        built.a[f] = precision_round(precision, found.a);
-        built.b[f] = precision_round(precision, found.b);
-    }
-    *closure = built;
-    return STATUS_OK;
+    char key[BOUNDARY_KEY_BYTES];
+    return check_all(boundary, grid, medium, 0, key) == STATUS_OK
+               ? STATUS_OK
+               : settings_fail(settings, key, "%s", fail_message());
 }

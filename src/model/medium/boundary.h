@@ -40,18 +40,26 @@ bool boundary_next_named(const struct boundary *boundary, int *face, int *patch)
 /* Does any condition vary in time? */
 bool boundary_varies(const struct boundary *boundary);
 
-/* A condition at one time. */
+/* A condition at one time, as all other code knows it: a given temperature; or a flux, convection
+ * and radiation together. */
 struct boundary_state {
-    enum boundary_kind kind;
+    bool closed;                     /* false: periodic */
+    bool fixed;                      /* BOUNDARY_VALUE is the temperature of the face, not a flux */
     double number[BOUNDARY_NUMBERS]; /* in the units of the settings; 0: not used */
     double emissivity;               /* 0: does not radiate */
 };
 
-/* Condition `patch` of `face` at time t. STATUS_NUMERICS, with the key, when a formula gives no
- * valid value. */
-enum status boundary_evaluate(const struct boundary *boundary, const struct grid *grid,
-                              const struct medium *medium, enum face face, int patch, double t,
-                              struct boundary_state *now) MUST_CHECK;
+/* Condition `patch` of `face` at time t, where boundary_check_at finds no error. */
+struct boundary_state boundary_at(const struct boundary *boundary, const struct grid *grid,
+                                  enum face face, int patch, double t);
+
+/* STATUS_NUMERICS, with the key, when a formula gives no valid value at time t. */
+enum status boundary_check_at(const struct boundary *boundary, const struct grid *grid,
+                              const struct medium *medium, double t) MUST_CHECK;
+
+/* The same at t = 0 s, as STATUS_INPUT with the line of the face in the configuration. */
+enum status boundary_check(const struct settings *settings, const struct boundary *boundary,
+                           const struct grid *grid, const struct medium *medium) MUST_CHECK;
 
 /* The Stefan-Boltzmann constant, W/(m^2 K^4); CODATA 2018, exact. */
 #define STEFAN_BOLTZMANN 5.670374419e-8
@@ -78,39 +86,5 @@ struct face_exchange {
     bool fixed;
 };
 struct face_exchange boundary_exchange(const struct boundary_state *now);
-
-/* The closure of every face. Periodic faces: closed = false. Rounded to `precision`, so that the
- * ledger uses the kernel's values. */
-struct closure {
-    bool closed[FACE_COUNT];
-    double a[FACE_COUNT];
-    double b[FACE_COUNT]; /* K */
-};
-
-/* With classes: a and b of class 0 outside patches, which alone do not close a face that radiates.
- * Fails as
- * boundary_evaluate. */
-enum status boundary_closure(const struct boundary *boundary, const struct grid *grid,
-                             const struct medium *medium, enum precision precision, double t,
-                             struct closure *closure) MUST_CHECK;
-
-/* The temperature at a closed face, K: the mean of inside and outside. So it is the given one,
- * exactly, where a = -1. */
-static inline double closure_face_temperature(const struct closure *closure, enum face face,
-                                              double inside)
-{
-    return 0.5 * fma(1 + closure->a[face], inside, closure->b[face]);
-}
-
-/* Does that temperature not depend on the cell inside? */
-static inline bool closure_is_prescribed(const struct closure *closure, enum face face)
-{
-    return closure->a[face] == -1;
-}
-
-/* Evaluate the closures at t = 0 s. STATUS_INPUT, with the line of the face in the configuration,
- * when one has no finite value. */
-enum status boundary_check(const struct settings *settings, const struct boundary *boundary,
-                           const struct grid *grid, const struct medium *medium) MUST_CHECK;
 
 #endif

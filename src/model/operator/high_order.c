@@ -118,20 +118,20 @@ struct condition {
 static struct condition condition_of(const struct boundary_state *now, double k, double h,
                                      struct wide_closure *closure)
 {
-    const double biot = now->number[BOUNDARY_COEFFICIENT] * h / k;
+    const double coefficient = now->number[BOUNDARY_COEFFICIENT];
+    const double biot = coefficient * h / k;
     closure->slope = 1;
-    switch (now->kind) {
-    case BOUNDARY_TEMPERATURE:
-        closure->value = now->number[BOUNDARY_VALUE];
+    closure->value = now->number[BOUNDARY_VALUE];
+    if (now->fixed) {
         return (struct condition){.p = 1, .q = 0, .given = 1};
-    case BOUNDARY_CONVECTION:
-        closure->value = now->number[BOUNDARY_AMBIENT];
-        return (struct condition){.p = -biot, .q = 1, .given = -biot};
-    default:
-        closure->slope = 0;
-        closure->value = now->kind == BOUNDARY_FLUX ? now->number[BOUNDARY_VALUE] * h / k : 0;
-        return (struct condition){.p = 0, .q = 1, .given = -1};
     }
+    if (coefficient > 0) {
+        closure->value = now->number[BOUNDARY_AMBIENT] + closure->value / coefficient;
+        return (struct condition){.p = -biot, .q = 1, .given = -biot};
+    }
+    closure->slope = 0;
+    closure->value = closure->value * h / k;
+    return (struct condition){.p = 0, .q = 1, .given = -1};
 }
 
 /* The flux at each of the faces 0 to radius, away from the boundary. */

@@ -25,10 +25,9 @@ static struct wide wide_add_product(struct wide sum, double x, double y)
     return wide_add(wide_add(sum, high), fma(x, y, -high));
 }
 
-double ledger_heat(const struct grid *grid, const struct medium *medium,
-                   const struct exact_sum *sum)
+double ledger_heat(const struct problem *problem, const struct exact_sum *sum)
 {
-    return medium->heat_capacity_volume * grid_cell_volume(grid) * exact_sum_value(sum);
+    return problem_joule_per_kelvin(problem) * exact_sum_value(sum);
 }
 
 /* Add `count` (not negative) times x. */
@@ -59,9 +58,9 @@ void ledger_add_sources(struct ledger *ledger, const struct problem *problem,
 void ledger_add_step(struct ledger *ledger, const struct heat_operator *op)
 {
     for (int face = 0; face < FACE_COUNT; face++) {
-        if (op->closure.closed[face]) {
+        if (op->all.closed[face]) {
             struct exact_parts parts = {{0, 0, 0}};
-            exact_parts_add(&parts, op->closure.b[face]);
+            exact_parts_add(&parts, op->all.b[face]);
             exact_sum_add_parts(&ledger->b_sum[face], &parts);
         }
     }
@@ -82,61 +81,59 @@ static double face_difference(const struct ledger *ledger, enum face face, doubl
     return sum.high + sum.low;
 }
 
-double ledger_face_heat(const struct ledger *ledger, const struct grid *grid,
-                        const struct medium *medium, const struct heat_operator *op, enum face face)
+double ledger_face_heat(const struct ledger *ledger, const struct problem *problem,
+                        const struct heat_operator *op, enum face face)
 {
+    const struct grid *grid = &problem->grid;
     const enum axis axis = face_axis(face);
-    if (!op->closure.closed[face] || !grid->used[axis]) {
+    if (!op->all.closed[face] || !grid->used[axis]) {
         return 0;
     }
-    if (medium->nclasses > 0 || op->radius > 1) {
-        const double r = medium->nclasses > 0 ? 1 : op->r[axis];
-        return medium->heat_capacity_volume * grid_cell_volume(grid) * r *
-               exact_sum_value(&ledger->face_sum[face]);
+    if (op->all.kind != KIND_UNIFORM) {
+        const double r = op->all.kind == KIND_HIGH_ORDER ? op->all.r[axis] : 1;
+        return problem_joule_per_kelvin(problem) * r * exact_sum_value(&ledger->face_sum[face]);
     }
     const int64_t cells = grid_total_cells(grid) / grid->cells[axis];
-    return medium->heat_capacity_volume * grid_cell_volume(grid) * op->r[axis] *
-           face_difference(ledger, face, op->closure.a[face], (double)cells);
+    return problem_joule_per_kelvin(problem) * op->all.r[axis] *
+           face_difference(ledger, face, op->all.a[face], (double)cells);
 }
 
-double ledger_boundary_heat(const struct ledger *ledger, const struct grid *grid,
-                            const struct medium *medium, const struct heat_operator *op)
+double ledger_boundary_heat(const struct ledger *ledger, const struct problem *problem,
+                            const struct heat_operator *op)
 {
     double heat = ledger->booked_J;
     for (int face = 0; face < FACE_COUNT; face++) {
-        heat += ledger_face_heat(ledger, grid, medium, op, (enum face)face);
+        heat += ledger_face_heat(ledger, problem, op, (enum face)face);
     }
     return heat;
 }
 
-double ledger_source_heat(const struct ledger *ledger, const struct grid *grid,
-                          const struct medium *medium)
+double ledger_source_heat(const struct ledger *ledger, const struct problem *problem)
 {
-    return ledger->source_booked_J + ledger_heat(grid, medium, &ledger->source_sum);
+    return ledger->source_booked_J + ledger_heat(problem, &ledger->source_sum);
 }
 
-double ledger_turnover(const struct ledger *ledger, const struct grid *grid,
-                       const struct medium *medium, const struct heat_operator *op)
+double ledger_turnover(const struct ledger *ledger, const struct problem *problem,
+                       const struct heat_operator *op)
 {
-    double turnover = fabs(ledger->booked_J) + fabs(ledger_source_heat(ledger, grid, medium));
+    double turnover = fabs(ledger->booked_J) + fabs(ledger_source_heat(ledger, problem));
     for (int face = 0; face < FACE_COUNT; face++) {
-        turnover += fabs(ledger_face_heat(ledger, grid, medium, op, (enum face)face));
+        turnover += fabs(ledger_face_heat(ledger, problem, op, (enum face)face));
     }
     return turnover;
 }
 
-void ledger_close(struct ledger *ledger, const struct grid *grid, const struct medium *medium,
+void ledger_close(struct ledger *ledger, const struct problem *problem,
                   const struct heat_operator *op)
 {
-    ledger->booked_J = ledger_boundary_heat(ledger, grid, medium, op);
+    ledger->booked_J = ledger_boundary_heat(ledger, problem, op);
     memset(ledger->face_sum, 0, sizeof ledger->face_sum);
     memset(ledger->b_sum, 0, sizeof ledger->b_sum);
 }
 
-void ledger_forgive(struct ledger *ledger, const struct grid *grid, const struct medium *medium,
-                    double drift_J)
+void ledger_forgive(struct ledger *ledger, const struct problem *problem, double drift_J)
 {
-    const double kelvin = drift_J / (medium->heat_capacity_volume * grid_cell_volume(grid));
+    const double kelvin = drift_J / problem_joule_per_kelvin(problem);
     /* the sum over many cells may exceed the limit of one term */
     const double high = trunc(kelvin / EXACT_SUM_LIMIT);
     struct exact_parts parts = {{0, 0, 0}};

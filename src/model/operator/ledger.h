@@ -28,8 +28,7 @@ struct ledger {
 };
 
 /* J, given the sum of T over all cells. */
-double ledger_heat(const struct grid *grid, const struct medium *medium,
-                   const struct exact_sum *sum);
+double ledger_heat(const struct problem *problem, const struct exact_sum *sum);
 
 /* Add the b of one step. */
 void ledger_add_step(struct ledger *ledger, const struct heat_operator *op);
@@ -39,30 +38,27 @@ void ledger_add_sources(struct ledger *ledger, const struct problem *problem,
                         const struct heat_operator *op);
 
 /* The heat in J that sources have added since step 0. */
-double ledger_source_heat(const struct ledger *ledger, const struct grid *grid,
-                          const struct medium *medium);
+double ledger_source_heat(const struct ledger *ledger, const struct problem *problem);
 
 /* The heat in J that entered through the boundary since step 0. `op`: of any step since the last
  * ledger_close. */
-double ledger_boundary_heat(const struct ledger *ledger, const struct grid *grid,
-                            const struct medium *medium, const struct heat_operator *op);
+double ledger_boundary_heat(const struct ledger *ledger, const struct problem *problem,
+                            const struct heat_operator *op);
 
 /* The part of one face since the last ledger_close; 0 for one that is not closed. */
-double ledger_face_heat(const struct ledger *ledger, const struct grid *grid,
-                        const struct medium *medium, const struct heat_operator *op,
-                        enum face face);
+double ledger_face_heat(const struct ledger *ledger, const struct problem *problem,
+                        const struct heat_operator *op, enum face face);
 
 /* The sum of the magnitudes: the scale of the rounding error. */
-double ledger_turnover(const struct ledger *ledger, const struct grid *grid,
-                       const struct medium *medium, const struct heat_operator *op);
+double ledger_turnover(const struct ledger *ledger, const struct problem *problem,
+                       const struct heat_operator *op);
 
 /* Add the sums to booked_J and restart them: before a step of another length. */
-void ledger_close(struct ledger *ledger, const struct grid *grid, const struct medium *medium,
+void ledger_close(struct ledger *ledger, const struct problem *problem,
                   const struct heat_operator *op);
 
 /* Shift the start so that a drift of `drift_J` becomes 0. For a state whose heat is redefined by
  * another material or grid. */
-void ledger_forgive(struct ledger *ledger, const struct grid *grid, const struct medium *medium,
-                    double drift_J);
+void ledger_forgive(struct ledger *ledger, const struct problem *problem, double drift_J);
 
 #endif

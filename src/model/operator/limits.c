@@ -51,7 +51,7 @@ static double overshoot_of(const struct grid *grid, const double a[AXIS_COUNT],
     return rest > 0 ? fmax(1, boundary / rest) : INFINITY;
 }
 
-double limits_overshoot(const struct grid *grid, const struct heat_operator *op)
+static double overshoot_of_uniform(const struct grid *grid, const struct heat_operator *op)
 {
     double a[AXIS_COUNT];
     unsigned open = 0; /* axes without closed faces */
@@ -59,13 +59,13 @@ double limits_overshoot(const struct grid *grid, const struct heat_operator *op)
         const enum face low = face_of((enum axis)axis, SIDE_MIN);
         const enum face high = face_of((enum axis)axis, SIDE_MAX);
         /* the smaller a gives the cell itself less weight */
-        a[axis] = fmin(op->closure.a[low], op->closure.a[high]);
-        open |= grid->used[axis] && op->closure.closed[low] ? 0U : 1U << axis;
+        a[axis] = fmin(op->all.a[low], op->all.a[high]);
+        open |= grid->used[axis] && op->all.closed[low] ? 0U : 1U << axis;
     }
     double most = 1;
     for (unsigned touched = 1; touched < 1U << AXIS_COUNT; touched++) {
         if ((touched & open) == 0) {
-            most = fmax(most, overshoot_of(grid, a, op->r, touched));
+            most = fmax(most, overshoot_of(grid, a, op->all.r, touched));
         }
     }
     return most;
@@ -86,95 +86,50 @@ static void widen_by_face(struct reach *reach, double a, double b)
     }
 }
 
-static void count_step(struct reach *reach, const struct grid *grid, const struct heat_operator *op,
-                       double overshoot)
-{
-    for (int f = 0; f < FACE_COUNT; f++) {
-        if (grid->used[face_axis((enum face)f)] && op->closure.closed[f]) {
-            widen_by_face(reach, op->closure.a[f], op->closure.b[f]);
-        }
-    }
-    reach->overshoot = fmax(reach->overshoot, overshoot);
-    reach->steps++;
-}
-
-/* The worst case of the rounding errors in heat_cell.h that the ledger does not include. A is the
- * largest magnitude, D the range, S the sum of r. Everywhere: the sum of two neighbours up to 2A
- * and the difference up to 2D, both times r on each axis; three partial results, means, up to A. At
- * a closed face the value beyond differs from the inside one by J = (1 - a) D or |b|: it is rounded
+/* The worst case of the rounding errors that the ledger does not include. A is the largest
+ * magnitude, D the range. heat_cell.h, everywhere: the sum of two neighbours up to 2A and the
+ * difference up to 2D, both times r on each axis; three partial results, means, up to A. At a
+ * closed face the value beyond differs from the inside one by J = (1 - a) D or |b|: it is rounded
  * itself, at up to A + J, and makes the sum, the difference and the three partial results larger by
- * up to J, J and r J: r (A + 6 J) in total. */
-static void count_roundings(struct roundings *n, const struct grid *grid,
+ * up to J, J and r J: r (A + 6 J) in total.
+ *
+ * wide_cell.h, generously: the magnitudes of w sum to at most 3.3, so those of the weights of
+ * neighbours to 7: on each axis sums of two up to 2A, differences of up to 2D, and `radius` partial
+ * sums. Next to a closed face the weights of a row sum to at most 27, and that of the given value,
+ * of magnitude |b| or less, is at most 6; the row of the ledger is as long. */
+static void count_roundings(struct roundings *n, const struct problem *problem,
                             const struct heat_operator *op)
 {
+    const struct grid *grid = &problem->grid;
     const double cells = (double)grid_total_cells(grid);
-    double sum_of_r = 0;
-    for (int axis = 0; axis < AXIS_COUNT; axis++) {
-        sum_of_r += grid->used[axis] ? op->r[axis] : 0;
-    }
-    n->of_magnitude += cells * (2 * sum_of_r + 3);
-    n->of_range += cells * 2 * sum_of_r;
-    for (int f = 0; f < FACE_COUNT; f++) {
-        const enum axis axis = face_axis((enum face)f);
-        if (!grid->used[axis] || !op->closure.closed[f]) {
-            continue;
-        }
-        const double at_face = cells / (double)grid->cells[axis];
-        const bool is_flux = op->closure.a[f] == 1;
-        n->face_terms += at_face;
-        n->of_magnitude += at_face * op->r[axis];
-        n->of_range += is_flux ? 0 : at_face * op->r[axis] * 6 * (1 - op->closure.a[f]);
-        n->fixed_K += is_flux ? at_face * op->r[axis] * 6 * fabs(op->closure.b[f]) : 0;
-    }
-}
-
-/* The same for kernels/cell/wide_cell.h, generously. The magnitudes of w sum to at most 3.3, so
- * those of the weights of neighbours to 7: on each axis sums of two up to 2A, differences of up to
- * 2D, and `radius` partial sums. Next to a closed face the weights of a row sum to at most 27, and
- * that of the given value, of magnitude |b| or less, is at most 6; the row of the ledger is as
- * long. */
-static void count_roundings_wide(struct roundings *n, const struct grid *grid,
-                                 const struct heat_operator *op)
-{
-    const double cells = (double)grid_total_cells(grid);
-    for (int axis = 0; axis < AXIS_COUNT; axis++) {
-        n->of_magnitude += grid->used[axis] ? cells * 7 * op->r[axis] : 0;
-        n->of_range += grid->used[axis] ? cells * 7 * (op->radius + 2) * op->r[axis] : 0;
-    }
+    const bool wide = problem->radius > 1;
+    const double longest = wide ? 2 * problem->radius + 2 : 1;
     n->of_magnitude += 3 * cells;
+    for (int axis = 0; axis < AXIS_COUNT; axis++) {
+        const double r = grid->used[axis] ? op->all.r[axis] : 0;
+        n->of_magnitude += cells * (wide ? 7 : 2) * r;
+        n->of_range += cells * (wide ? 7 * (problem->radius + 2) : 2) * r;
+    }
     for (int f = 0; f < FACE_COUNT; f++) {
         const enum axis axis = face_axis((enum face)f);
-        if (!grid->used[axis] || !op->closure.closed[f]) {
+        if (!grid->used[axis] || !op->all.closed[f]) {
             continue;
         }
-        const double at_face = cells / (double)grid->cells[axis] * (op->radius + 1);
-        const double longest = 2 * op->radius + 2;
+        const double at_face = cells / (double)grid->cells[axis] * (wide ? problem->radius + 1 : 1);
+        const double terms = at_face * op->all.r[axis] * longest;
+        const bool given = wide || op->all.a[f] == 1;
         n->face_terms += at_face;
-        n->of_magnitude += at_face * op->r[axis] * 6 * longest;
-        n->of_range += at_face * op->r[axis] * 27 * longest;
-        n->fixed_K += at_face * op->r[axis] * 6 * longest * fabs(op->closure.b[f]);
+        n->of_magnitude += terms * (wide ? 6 : 1);
+        n->of_range += terms * (wide ? 27 : 6 * (1 - op->all.a[f]));
+        n->fixed_K += given ? terms * 6 * fabs(op->all.b[f]) : 0;
     }
 }
 
-void limits_step(struct limits *limits, const struct grid *grid, const struct heat_operator *op)
-{
-    if (op->radius > 1) { /* its range is not checked */
-        count_step(&limits->ever, grid, op, 1);
-        count_step(&limits->last, grid, op, 1);
-        count_roundings_wide(&limits->roundings, grid, op);
-        return;
-    }
-    const double overshoot = limits_overshoot(grid, op);
-    count_step(&limits->ever, grid, op, overshoot);
-    count_step(&limits->last, grid, op, overshoot);
-    count_roundings(&limits->roundings, grid, op);
-}
-
-/* What the closed faces of a medium of classes add in one step. */
+/* What the closed faces add in one step. */
 struct outside_reach {
     struct reach reach;
     double least_a;
-    double flux_K; /* the sum of the magnitudes of what fluxes add to the cells */
+    double flux_K; /* of classes: the sum of the magnitudes of what fluxes add to the cells */
 };
 
 /* The smallest conductivity has the smallest a and the largest b of a flux; the temperatures do not
@@ -185,14 +140,12 @@ static void add_condition(const struct problem *problem, const struct heat_opera
     const struct grid *grid = &problem->grid;
     const enum axis axis = face_axis(face);
     const double h = grid->spacing[axis];
-    struct boundary_state now;
-    if (boundary_evaluate(&problem->boundary, grid, &problem->medium, face, patch, op->time,
-                          &now) != STATUS_OK) {
-        fail_clear(); /* operator_table reports it */
-        return;
-    }
-    const struct face_closure closure =
+    const struct boundary_state now = boundary_at(&problem->boundary, grid, face, patch, op->time);
+    struct face_closure closure =
         boundary_close(&now, medium_least_conductivity(&problem->medium, axis), h);
+    if (problem->medium.nclasses == 0) { /* as the kernel has them */
+        closure = (struct face_closure){.a = op->all.a[face], .b = op->all.b[face]};
+    }
     if (closure.e > 0) {
         /* the face is between the cell and a temperature between these two */
         const double around = now.number[BOUNDARY_SURROUNDINGS];
@@ -205,7 +158,7 @@ static void add_condition(const struct problem *problem, const struct heat_opera
     }
     widen_by_face(&outside->reach, closure.a, closure.b);
     outside->least_a = fmin(outside->least_a, closure.a);
-    if (now.kind == BOUNDARY_FLUX) {
+    if (!now.fixed) {
         const int64_t cells = grid_total_cells(grid) / grid->cells[axis];
         outside->flux_K += fabs(now.number[BOUNDARY_VALUE]) * op->dt /
                            (problem->medium.heat_capacity_volume * h) * (double)cells;
@@ -239,7 +192,7 @@ static struct outside_reach outside_of(const struct problem *problem,
     const struct medium *medium = &problem->medium;
     struct outside_reach outside = {.reach = {.low = INFINITY, .high = -INFINITY}, .least_a = 1};
     for (int f = 0; f < FACE_COUNT; f++) {
-        if (!problem->grid.used[face_axis((enum face)f)] || !op->closure.closed[f]) {
+        if (!problem->grid.used[face_axis((enum face)f)] || !op->all.closed[f]) {
             continue;
         }
         for (int p = 0; p < problem->boundary.nconditions[f]; p++) {
@@ -258,19 +211,13 @@ static struct outside_reach outside_of(const struct problem *problem,
 /* Per cell, in units of T / sigma: the new temperature itself, and the temperatures in the two sums
  * of the heat; and in S, 6 differences, 7 sums and the product, each at most the row sum times the
  * range, twice that at faces; with perfusion one difference and one product more. */
-void limits_step_classes(struct limits *limits, const struct problem *problem,
-                         const struct heat_operator *op)
+static void count_roundings_of_classes(struct roundings *n, const struct problem *problem, double s,
+                                       double flux_K)
 {
     const struct medium *medium = &problem->medium;
-    const double s = op->dt * medium->fastest_rate * problem->timeline.share;
-    struct roundings *n = &limits->roundings;
-    struct outside_reach outside = outside_of(problem, op);
-    outside.reach.overshoot = overshoot_of_classes(s, outside.least_a);
-    join_reach(&limits->ever, &outside.reach);
-    join_reach(&limits->last, &outside.reach);
     n->of_magnitude += 3 * medium->total_weight;
     n->of_range += 2 * (medium->perfused ? 16 : 14) * s * medium->total_weight;
-    n->fixed_K += 6 * outside.flux_K;
+    n->fixed_K += 6 * flux_K;
     n->face_terms += 6 * (double)grid_total_cells(&problem->grid);
 }
 
@@ -296,7 +243,7 @@ void limits_outside(const struct problem *problem, const struct heat_operator *o
 }
 
 /* In S of a cell the source takes part in each of 7 sums, and in the product. */
-void limits_add_sources(struct limits *limits, const struct problem *problem,
+static void add_sources(struct limits *limits, const struct problem *problem,
                         const struct heat_operator *op)
 {
     const struct medium *medium = &problem->medium;
@@ -310,6 +257,25 @@ void limits_add_sources(struct limits *limits, const struct problem *problem,
     }
     widen_by_source(&limits->ever, least, most);
     widen_by_source(&limits->last, least, most);
+}
+
+void limits_step(struct limits *limits, const struct problem *problem,
+                 const struct heat_operator *op)
+{
+    struct outside_reach outside = outside_of(problem, op);
+    if (problem->medium.nclasses > 0) {
+        const double s = op->dt * problem->medium.fastest_rate * problem->timeline.share;
+        outside.reach.overshoot = overshoot_of_classes(s, outside.least_a);
+        count_roundings_of_classes(&limits->roundings, problem, s, outside.flux_K);
+    } else {
+        /* of a wider stencil the range is not checked */
+        outside.reach.overshoot =
+            problem->radius > 1 ? 1 : overshoot_of_uniform(&problem->grid, op);
+        count_roundings(&limits->roundings, problem, op);
+    }
+    join_reach(&limits->ever, &outside.reach);
+    join_reach(&limits->last, &outside.reach);
+    add_sources(limits, problem, op);
 }
 
 /* Each cell: the heat is rounded once, which the ledger includes, then the new temperature; its

@@ -31,8 +31,9 @@ struct limits {
 /* Start from the minimum and maximum of a state, K. */
 void limits_begin(struct limits *limits, double min, double max);
 
-/* Add one step with this operator. */
-void limits_step(struct limits *limits, const struct grid *grid, const struct heat_operator *op);
+/* Add one step with this operator, and its painted sources. */
+void limits_step(struct limits *limits, const struct problem *problem,
+                 const struct heat_operator *op);
 
 /* In a medium of classes: as long as the operator is this one, cells stay between these and their
  * own extremes, where no step overshoots. Infinite where a flux, a source or a formula sets no
@@ -40,14 +41,6 @@ void limits_step(struct limits *limits, const struct grid *grid, const struct he
  */
 void limits_outside(const struct problem *problem, const struct heat_operator *op, double *low,
                     double *high);
-
-/* The same as limits_step for a medium of classes. */
-void limits_step_classes(struct limits *limits, const struct problem *problem,
-                         const struct heat_operator *op);
-
-/* Add the sources of that step, after it. */
-void limits_add_sources(struct limits *limits, const struct problem *problem,
-                        const struct heat_operator *op);
 
 /* The same for a moving source, which adds between `least` and `most` K of the reference to each of
  * at most `cells` cells. */
@@ -64,8 +57,5 @@ double limits_rounding(const struct limits *limits, const struct grid *grid,
 
 /* After a check that passed: restart from these extremes. */
 void limits_renew(struct limits *limits, double min, double max);
-
-/* The factor of one step: 1 while every new value is a mean of old and boundary values. */
-double limits_overshoot(const struct grid *grid, const struct heat_operator *op);
 
 #endif

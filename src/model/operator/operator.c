@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "model/operator/enthalpy.h"
+#include "model/medium/curve.h"
 #include "model/operator/high_order.h"
 
 enum kind operator_kind(const struct problem *problem)
@@ -16,22 +16,48 @@ enum kind operator_kind(const struct problem *problem)
     return problem->radius > 1 ? KIND_HIGH_ORDER : KIND_UNIFORM;
 }
 
+/* Rounded to the precision of the run, so that the ledger uses the kernel's values. */
+static void close_face(const struct problem *problem, enum face face, double time,
+                       struct coefficients *all)
+{
+    const struct grid *grid = &problem->grid;
+    const double h = grid->spacing[face_axis(face)];
+    const double k = medium_conductivity(&problem->medium, face_axis(face), 0);
+    const struct boundary_state now = boundary_at(&problem->boundary, grid, face, 0, time);
+    const struct face_closure closure = boundary_close(&now, k, h);
+    all->closed[face] = now.closed;
+    all->a[face] = precision_round(problem->precision, closure.a);
+    all->b[face] = precision_round(problem->precision, closure.b);
+    if (all->kind == KIND_HIGH_ORDER && now.closed && grid->used[face_axis(face)]) {
+        wide_close(problem->radius, all->high_order.weight, &now, k, h,
+                   &all->high_order.closure[face]);
+    }
+}
+
 enum status operator_create(const struct problem *problem, double time, double dt,
                             struct heat_operator *op)
 {
     const struct grid *grid = &problem->grid;
-    const enum precision precision = problem->precision;
+    struct coefficients *all = &op->all;
+    TRY(boundary_check_at(&problem->boundary, grid, &problem->medium, time));
     op->time = time;
     op->dt = dt;
-    op->radius = problem->radius;
+    memset(op->source, 0, (size_t)problem->sources.count * sizeof *op->source);
+    *all = (struct coefficients){.kind = operator_kind(problem)};
+    if (all->kind == KIND_HIGH_ORDER) {
+        all->high_order.radius = problem->radius;
+        wide_weights(problem->radius, problem->precision, all->high_order.weight);
+        memcpy(all->high_order.used, grid->used, sizeof grid->used);
+    }
     for (int axis = 0; axis < AXIS_COUNT; axis++) {
         const double h = grid->spacing[axis];
         const double r = grid->used[axis] ? problem->medium.diffusivity * dt / (h * h) : 0;
-        op->r[axis] = precision_round(precision, r);
+        all->r[axis] = precision_round(problem->precision, r);
     }
-    memset(op->source, 0, (size_t)problem->sources.count * sizeof *op->source);
-    return boundary_closure(&problem->boundary, grid, &problem->medium, precision, time,
-                            &op->closure);
+    for (int f = 0; f < FACE_COUNT; f++) {
+        close_face(problem, (enum face)f, time, all);
+    }
+    return STATUS_OK;
 }
 
 /* Below the limit of exact sums. */
@@ -71,37 +97,62 @@ int operator_closure_count(const struct problem *problem)
     return boundary_most_conditions(&problem->boundary) * problem->medium.nclasses;
 }
 
-enum status operator_closures(const struct heat_operator *op, const struct problem *problem,
-                              enum face face, struct class_closure *closures)
+static struct class_closure close_class(const struct problem *problem, enum face face,
+                                        const struct boundary_state *now, int of_class)
 {
     const struct medium *medium = &problem->medium;
+    const struct grid *grid = &problem->grid;
     const enum axis axis = face_axis(face);
+    const struct face_closure closure =
+        boundary_close(now, medium_conductivity(medium, axis, of_class), grid->spacing[axis]);
+    return (struct class_closure){.a = closure.a,
+                                  .b = closure.b,
+                                  .e = closure.e,
+                                  .exchange = boundary_exchange(now),
+                                  .conductance =
+                                      grid_cell_volume(grid) *
+                                      medium_conductance(medium, grid, axis, of_class, of_class)};
+}
+
+enum status operator_closures(const struct heat_operator *op, const struct problem *problem,
+                              enum face face, struct class_closure **closures)
+{
+    const int n = problem->medium.nclasses;
+    *closures = calloc((size_t)operator_closure_count(problem), sizeof **closures);
+    TRY(CHECK_MEMORY(*closures != NULL, "no memory for the closures of a face"));
     for (int p = 0; p < problem->boundary.nconditions[face]; p++) {
-        struct boundary_state now;
-        TRY(boundary_evaluate(&problem->boundary, &problem->grid, medium, face, p, op->time, &now));
-        for (int c = 0; c < medium->nclasses; c++) {
-            const struct face_closure closure = boundary_close(
-                &now, medium_conductivity(medium, axis, c), problem->grid.spacing[axis]);
-            closures[p * medium->nclasses + c] = (struct class_closure){
-                .a = closure.a,
-                .b = closure.b,
-                .e = closure.e,
-                .exchange = boundary_exchange(&now),
-                .conductance = grid_cell_volume(&problem->grid) *
-                               medium_conductance(medium, &problem->grid, axis, c, c)};
+        const struct boundary_state now =
+            boundary_at(&problem->boundary, &problem->grid, face, p, op->time);
+        for (int c = 0; c < n; c++) {
+            (*closures)[p * n + c] = close_class(problem, face, &now, c);
         }
     }
     return STATUS_OK;
 }
 
-struct class_closure class_closure_with(const struct class_closure *closure,
-                                        const struct grid *grid, enum axis axis, double k)
+/* The conductivity along x, W/(m K), of a cell of a class with the value u of the field. */
+static double conductivity_at(const struct medium *medium, const struct curve *curve, double u)
 {
+    const double heat = u * medium->heat_capacity_volume;
+    int s = 0;
+    while (s + 1 < curve->count && heat >= curve->heat[s + 1]) {
+        s++;
+    }
+    return curve->conductivity[s] + curve_conductivity_slope(curve, s) * (heat - curve->heat[s]);
+}
+
+struct class_closure operator_close_enthalpy(const struct problem *problem, enum axis axis,
+                                             const struct class_closure *closure, int of_class,
+                                             double u)
+{
+    const struct medium *medium = &problem->medium;
+    const struct curve *curve = &medium->curves[medium->classes[of_class].key.material];
     const struct face_exchange *x = &closure->exchange;
-    const double h = grid->spacing[axis];
+    const double h = problem->grid.spacing[axis];
+    const double k = conductivity_at(medium, curve, u) * curve->factor[axis];
     const double half = h / (2 * k);
     struct class_closure built = {.exchange = *x,
-                                  .conductance = grid_cell_volume(grid) * k / (h * h)};
+                                  .conductance = grid_cell_volume(&problem->grid) * k / (h * h)};
     if (x->fixed) {
         built.a = -1;
         built.b = 2 * x->s0;
@@ -124,36 +175,6 @@ int64_t operator_table_length(const struct problem *problem)
                                   : medium_table_length(medium->nclasses, m);
 }
 
-static enum status set_closures(const struct heat_operator *op, const struct problem *problem,
-                                void *table)
-{
-    const enum precision precision = problem->precision;
-    const int n = problem->medium.nclasses;
-    const int m = operator_closure_count(problem);
-    struct class_closure *closures = calloc((size_t)m, sizeof *closures);
-    enum status status = STATUS_OK;
-    TRY(CHECK_MEMORY(closures != NULL, "no memory for the closures of a face"));
-    for (int f = 0; f < FACE_COUNT; f++) {
-        TRY_GOTO(operator_closures(op, problem, (enum face)f, closures));
-        for (int c = 0; c < problem->boundary.nconditions[f] * n; c++) {
-            const struct face_exchange *x = &closures[c].exchange;
-            const double h = problem->grid.spacing[f / 2];
-            const double inflow =
-                x->fixed ? 1 : op->dt / (problem->medium.heat_capacity_volume * h);
-            const double of_classes[] = {closures[c].a, closures[c].b, closures[c].e, 0};
-            const double of_enthalpy[] = {x->s0 * inflow, x->s1 * inflow, x->s4 * inflow,
-                                          x->fixed ? 1 : 0};
-            const double *values = problem->medium.curves != NULL ? of_enthalpy : of_classes;
-            for (int v = 0; v < 4; v++) {
-                precision_set(precision, table, medium_closure_at(n, m, f, c) + v, values[v]);
-            }
-        }
-    }
-done:
-    free(closures);
-    return status;
-}
-
 double operator_class_source(const struct heat_operator *op, const struct problem *problem,
                              int of_class)
 {
@@ -166,95 +187,187 @@ double operator_class_source(const struct heat_operator *op, const struct proble
     return precision_round(problem->precision, q);
 }
 
-enum status operator_table(const struct heat_operator *op, const struct problem *problem,
-                           bool same_dt, void *table)
+/* --- the table of classes --------------------------------------------------------------------- */
+
+static void set_closure(const struct heat_operator *op, const struct problem *problem,
+                        enum face face, const struct class_closure *closure, int index, void *table)
+{
+    const struct face_exchange *x = &closure->exchange;
+    const double h = problem->grid.spacing[face_axis(face)];
+    const double inflow = x->fixed ? 1 : op->dt / (problem->medium.heat_capacity_volume * h);
+    const double of_classes[] = {closure->a, closure->b, closure->e, 0};
+    const double of_enthalpy[] = {x->s0 * inflow, x->s1 * inflow, x->s4 * inflow, x->fixed ? 1 : 0};
+    const double *values = op->all.kind == KIND_ENTHALPY ? of_enthalpy : of_classes;
+    const int64_t at = medium_closure_at(problem->medium.nclasses, operator_closure_count(problem),
+                                         (int)face, index);
+    for (int v = 0; v < 4; v++) {
+        precision_set(problem->precision, table, at + v, values[v]);
+    }
+}
+
+static void set_closures(const struct heat_operator *op, const struct problem *problem, void *table)
+{
+    const int n = problem->medium.nclasses;
+    for (int f = 0; f < FACE_COUNT; f++) {
+        for (int p = 0; p < problem->boundary.nconditions[f]; p++) {
+            const struct boundary_state now =
+                boundary_at(&problem->boundary, &problem->grid, (enum face)f, p, op->time);
+            for (int c = 0; c < n; c++) {
+                const struct class_closure closure = close_class(problem, (enum face)f, &now, c);
+                set_closure(op, problem, (enum face)f, &closure, p * n + c, table);
+            }
+        }
+    }
+}
+
+/* Conductivities in the table are multiples of this, so that products stay far from overflow in
+ * float32. */
+static double scale_of(const struct medium *medium)
+{
+    double most = 0;
+    for (int m = 0; m < medium->nmaterials; m++) {
+        most = fmax(most, curve_most_conductivity(&medium->curves[m], AXIS_X, -INFINITY, INFINITY));
+    }
+    return most;
+}
+
+struct writing {
+    enum precision precision;
+    void *table;
+    double scale; /* scale_of the medium */
+};
+
+static void set(const struct writing *w, int64_t at, double value)
+{
+    precision_set(w->precision, w->table, at, value);
+}
+
+/* Segments beyond the last one begin at infinity. */
+static void set_segments(const struct writing *w, const struct medium *medium, int of_class,
+                         int64_t at)
+{
+    const struct curve *curve = &medium->curves[medium->classes[of_class].key.material];
+    const double reference = medium->heat_capacity_volume;
+    for (int s = 0; s < medium->nsegments; s++) {
+        const bool used = s < curve->count;
+        const int64_t numbers = at + medium->nsegments + (int64_t)NONLINEAR_SEGMENT * s;
+        const double t_slope = used ? curve_slope(curve, s) * reference : 0;
+        const double k = used ? curve->conductivity[s] / w->scale : 0;
+        const double k_slope = used ? curve_conductivity_slope(curve, s) * reference / w->scale : 0;
+        const double values[NONLINEAR_SEGMENT] = {used ? curve->temperature[s] : INFINITY,
+                                                  t_slope,
+                                                  k,
+                                                  k_slope,
+                                                  used ? curve->integral[s] / w->scale : 0,
+                                                  t_slope * k,
+                                                  t_slope * k_slope / 2,
+                                                  0};
+        set(w, at + s, used ? curve->heat[s] / reference : INFINITY);
+        for (int n = 0; n < NONLINEAR_SEGMENT; n++) {
+            set(w, numbers + n, values[n]);
+        }
+    }
+}
+
+static void set_class(const struct writing *w, const struct problem *problem, double dt,
+                      int of_class, int64_t at)
+{
+    const struct medium *medium = &problem->medium;
+    const struct curve *curve = &medium->curves[medium->classes[of_class].key.material];
+    const double reference = medium->heat_capacity_volume;
+    for (int axis = 0; axis < AXIS_COUNT; axis++) {
+        const double h = problem->grid.spacing[axis];
+        const double k = w->scale * curve->factor[axis];
+        const double half = problem->grid.used[axis] ? reference * h * h / (2 * dt * k) : 1;
+        set(w, at + NONLINEAR_W + axis, half);
+        set(w, at + NONLINEAR_R + axis, 1 / (2 * half));
+    }
+    const double melting = curve->liquidus_heat - curve->solidus_heat;
+    set(w, at + NONLINEAR_PERFUSION, medium->classes[of_class].perfusion * dt / reference);
+    set(w, at + NONLINEAR_BLOOD, medium->classes[of_class].arterial_temperature);
+    set(w, at + NONLINEAR_SOLIDUS, curve->melts ? curve->solidus_heat / reference : 0);
+    set(w, at + NONLINEAR_MELTING, curve->melts ? reference / melting : 0);
+}
+
+static void set_enthalpy(const struct heat_operator *op, const struct problem *problem, void *table)
+{
+    const struct medium *medium = &problem->medium;
+    const double dt = op->dt;
+    const struct writing w = {
+        .precision = problem->precision, .table = table, .scale = scale_of(medium)};
+    const int n = medium->nclasses;
+    const int m = operator_closure_count(problem);
+    for (int c = 0; c < n; c++) {
+        set(&w, medium_cell_at(c), medium->classes[c].sigma);
+        set(&w, medium_cell_at(c) + 1, operator_class_source(op, problem, c));
+        set_class(&w, problem, dt, c, nonlinear_class_at(n, m, c));
+        set_segments(&w, medium, c, nonlinear_segments_at(n, m, medium->nsegments, c));
+        for (int i = 0; i < AXIS_COUNT * n; i++) {
+            const double h = problem->grid.spacing[i / n];
+            const int material = medium->classes[c].key.material;
+            const int other = medium->classes[i % n].key.material;
+            const double contact = medium->resistance[material * medium->nmaterials + other];
+            set(&w, medium_g_at(n, i / n, c, i % n),
+                material == other && contact == 0
+                    ? NONLINEAR_ONE_CURVE
+                    : contact * medium->heat_capacity_volume * h / dt);
+        }
+    }
+}
+
+void operator_table(const struct heat_operator *op, const struct problem *problem, bool same_dt,
+                    void *table)
 {
     const struct medium *medium = &problem->medium;
     const enum precision precision = problem->precision;
     const int n = medium->nclasses;
     const double scale = op->dt / medium->heat_capacity_volume;
-    if (medium->curves != NULL) {
-        double q[MEDIUM_CLASSES];
-        for (int c = 0; c < n; c++) {
-            q[c] = operator_class_source(op, problem, c);
-        }
-        enthalpy_table(problem, op->dt, q, table);
-        return set_closures(op, problem, table);
+    set_closures(op, problem, table);
+    if (op->all.kind == KIND_ENTHALPY) {
+        set_enthalpy(op, problem, table);
+        return;
     }
     for (int c = 0; c < n; c++) {
         precision_set(precision, table, medium_cell_at(c), medium->classes[c].sigma);
         precision_set(precision, table, medium_cell_at(c) + 1,
                       operator_class_source(op, problem, c));
     }
-    for (int c = 0; c < n && !same_dt; c++) {
-        for (int axis = 0; axis < AXIS_COUNT; axis++) {
-            for (int other = 0; other < n; other++) {
-                const double conductance =
-                    medium_conductance(medium, &problem->grid, (enum axis)axis, c, other);
-                precision_set(precision, table, medium_g_at(n, axis, c, other),
-                              conductance * scale);
-            }
-        }
+    for (int i = 0; i < AXIS_COUNT * n * n && !same_dt; i++) {
+        const int axis = i / (n * n);
+        const double conductance =
+            medium_conductance(medium, &problem->grid, (enum axis)axis, i / n % n, i % n);
+        precision_set(precision, table, medium_g_at(n, axis, i / n % n, i % n),
+                      conductance * scale);
     }
-    return set_closures(op, problem, table);
 }
 
-static enum status set_high_order(const struct heat_operator *op, const struct problem *problem,
-                                  struct coefficients *c)
+void operator_coefficients(const struct heat_operator *op, const struct problem *problem,
+                           const struct decomp *decomp, int rank, struct exact_sum *d_face_sum,
+                           struct coefficients *c)
 {
-    const struct grid *grid = &problem->grid;
-    struct high_order *high = &c->high_order;
-    high->radius = op->radius;
-    wide_weights(op->radius, problem->precision, high->weight);
-    memcpy(high->used, grid->used, sizeof high->used);
-    for (int f = 0; f < FACE_COUNT; f++) {
-        const enum axis axis = face_axis((enum face)f);
-        struct boundary_state now;
-        if (c->closed[f] && grid->used[axis]) {
-            TRY(boundary_evaluate(&problem->boundary, grid, &problem->medium, (enum face)f, 0,
-                                  op->time, &now));
-            wide_close(op->radius, high->weight, &now, problem->medium.conductivity,
-                       grid->spacing[axis], &high->closure[f]);
-        }
-    }
-    return STATUS_OK;
-}
-
-enum status operator_coefficients(const struct heat_operator *op, const struct problem *problem,
-                                  const struct decomp *decomp, int rank,
-                                  struct exact_sum *d_face_sum, struct coefficients *coefficients)
-{
-    struct coefficients *c = coefficients;
-    *c = (struct coefficients){.kind = operator_kind(problem), .r = {op->r[0], op->r[1], op->r[2]}};
+    *c = op->all;
     for (int f = 0; f < FACE_COUNT; f++) {
         const enum face face = (enum face)f;
         c->closed[f] = decomp_neighbour(decomp, rank, face) < 0;
         if (!c->closed[f]) {
-            continue;
-        }
-        c->a[f] = op->closure.a[f];
-        c->b[f] = op->closure.b[f];
-        /* a = 1: the heat does not depend on the cell, so the ledger needs no sum */
-        const bool always = problem->medium.nclasses > 0 || op->radius > 1;
-        if (problem->grid.used[face_axis(face)] && d_face_sum != NULL &&
-            (always || op->closure.a[f] != 1.0)) {
+            c->a[f] = c->b[f] = 0;
+        } else if (problem->grid.used[face_axis(face)] && d_face_sum != NULL &&
+                   (c->kind != KIND_UNIFORM || c->a[f] != 1)) {
+            /* a = 1: the heat does not depend on the cell, so the ledger needs no sum */
             c->d_face_sum[f] = &d_face_sum[f];
         }
     }
-    return op->radius > 1 ? set_high_order(op, problem, c) : STATUS_OK;
 }
 
 void operator_flux_args(const struct heat_operator *op, const struct problem *problem,
-                        const struct decomp *decomp, int rank, struct flux_args *args)
+                        const struct coefficients *coefficients, struct flux_args *args)
 {
     const struct grid *grid = &problem->grid;
-    for (int f = 0; f < FACE_COUNT; f++) {
-        args->closed[f] = decomp_neighbour(decomp, rank, (enum face)f) < 0;
-        args->a[f] = op->closure.a[f];
-        args->b[f] = op->closure.b[f];
-    }
     const struct medium *medium = &problem->medium;
-    args->medium = NULL;
+    args->medium = coefficients_medium(coefficients);
+    memcpy(args->closed, coefficients->closed, sizeof args->closed);
+    memcpy(args->a, coefficients->a, sizeof args->a);
+    memcpy(args->b, coefficients->b, sizeof args->b);
     for (int a = 0; a < AXIS_COUNT; a++) {
         const double h = grid->spacing[a];
         const double scale = medium->nclasses > 0 ? medium->heat_capacity_volume * h / (2 * op->dt)

@@ -12,20 +12,19 @@
 #include "model/space/decomp.h"
 
 struct heat_operator {
-    double time, dt; /* s: the start and the length of the step */
-    int radius; /* of the stencil; above 1 the closures are those of model/operator/high_order.h */
-    double r[AXIS_COUNT]; /* alpha dt / h^2 as in the kernel; 0 on an unused axis, and of classes */
+    double time, dt;             /* s: the start and the length of the step */
     double source[MOST_SOURCES]; /* of a step: of each entry of `sources` its factor at mid-step, in
                                     W/m^3 where it is painted; else 0. Those after are not set */
-    struct closure closure;      /* of the faces of the domain; of classes: `closed` only */
+    struct coefficients all;     /* of the whole domain, without device memory. Of classes: a and b
+                                    are those of class 0 outside patches */
 };
 
 /* The kind of a problem's coefficients. */
 enum kind operator_kind(const struct problem *problem);
 
-/* For a step of length `dt` from `time`, s. Values are rounded to the precision of the run, so that
- * the ledger uses the kernel's. STATUS_NUMERICS when a formula is not finite at that time;
- * the same on all ranks. Not collective. */
+/* For a step of length `dt` from `time`, s. STATUS_NUMERICS when a formula is not finite at that
+ * time; the same on all ranks. Nothing else that follows from an operator fails for that reason.
+ * Not collective. */
 enum status operator_create(const struct problem *problem, double time, double dt,
                             struct heat_operator *op) MUST_CHECK;
 
@@ -50,9 +49,10 @@ struct class_closure {
     struct face_exchange exchange;
 };
 
-/* The same where the cells inside have the conductivity k, not that of their class. */
-struct class_closure class_closure_with(const struct class_closure *closure,
-                                        const struct grid *grid, enum axis axis, double k);
+/* The same of a cell of an enthalpy with the value u, which has its own conductivity. */
+struct class_closure operator_close_enthalpy(const struct problem *problem, enum axis axis,
+                                             const struct class_closure *closure, int of_class,
+                                             double u);
 
 /* The temperature of the face, K. */
 static inline double class_closure_face(const struct class_closure *closure, double inside)
@@ -67,28 +67,27 @@ static inline double class_closure_face(const struct class_closure *closure, dou
 int operator_closure_count(const struct problem *problem);
 
 /* Of all classes for each condition of the face: [condition][class], operator_closure_count of them
- * at most. Fails as operator_create. */
+ * at most; the caller frees. STATUS_MEMORY. */
 enum status operator_closures(const struct heat_operator *op, const struct problem *problem,
-                              enum face face, struct class_closure *closures) MUST_CHECK;
+                              enum face face, struct class_closure **closures) MUST_CHECK;
 
 int64_t operator_table_length(const struct problem *problem);
 
 /* The table of coefficients of a medium of classes (kernels/cell/medium_cell.h), in the precision
  * of the run; operator_table_length values. `same_dt`: the table is that of another time with the
- * same dt. Fails as operator_create. */
-enum status operator_table(const struct heat_operator *op, const struct problem *problem,
-                           bool same_dt, void *table) MUST_CHECK;
+ * same dt. */
+void operator_table(const struct heat_operator *op, const struct problem *problem, bool same_dt,
+                    void *table);
 
 /* The coefficients of the step on one rank; those of a medium are set by solve/medium/classes.h.
  * Closed faces are those at the edge of the domain. d_face_sum: FACE_COUNT sums in device memory,
- * for faces where the heat depends on the cells; NULL: none. Fails as operator_create. */
-enum status operator_coefficients(const struct heat_operator *op, const struct problem *problem,
-                                  const struct decomp *decomp, int rank,
-                                  struct exact_sum *d_face_sum,
-                                  struct coefficients *coefficients) MUST_CHECK;
+ * for faces where the heat depends on the cells; NULL: none. */
+void operator_coefficients(const struct heat_operator *op, const struct problem *problem,
+                           const struct decomp *decomp, int rank, struct exact_sum *d_face_sum,
+                           struct coefficients *coefficients);
 
-/* The same for the heat flux kernel. */
+/* The same for the heat flux kernel, from these. */
 void operator_flux_args(const struct heat_operator *op, const struct problem *problem,
-                        const struct decomp *decomp, int rank, struct flux_args *args);
+                        const struct coefficients *coefficients, struct flux_args *args);
 
 #endif

@@ -7,7 +7,6 @@
 #include "io/input/field_file.h"
 #include "model/field/derived.h"
 #include "model/field/view.h"
-#include "model/operator/enthalpy.h"
 #include "model/space/resolution.h"
 
 /* Cells that classes_survey_alone holds at once. */
@@ -255,7 +254,8 @@ enum status classes_allocate(struct classes *classes, const struct problem *prob
         .nclosures = operator_closure_count(problem),
         .d_weight = classes->d_weight,
         .nsegments = medium->nsegments,
-        .one_curve = medium->curves != NULL && enthalpy_has_one_curve(medium),
+        .one_curve =
+            medium->curves != NULL && medium->nmaterials == 1 && medium->resistance[0] == 0,
         .perfused = medium->perfused,
     };
     return send_patches(classes, problem, &map_owned, engine);
@@ -302,17 +302,15 @@ static enum status send_table(struct classes *classes, struct engine *engine)
 }
 
 enum status classes_update(struct classes *classes, const struct problem *problem,
-                           struct engine *engine, const struct heat_operator *op,
-                           const struct device_medium **args)
+                           struct engine *engine, const struct heat_operator *op)
 {
-    *args = NULL;
     if (problem->medium.nclasses == 0) {
         return STATUS_OK;
     }
     const bool same_dt = classes->dt == op->dt;
     const bool varies = boundary_varies(&problem->boundary) || sources_vary(&problem->sources);
     if (!same_dt || (varies && classes->time != op->time)) {
-        TRY(operator_table(op, problem, same_dt, classes->h_values));
+        operator_table(op, problem, same_dt, classes->h_values);
         if (!same_dt) { /* else the g are those of before */
             classes->args.same_axes =
                 problem->medium.curves == NULL &&
@@ -322,7 +320,6 @@ enum status classes_update(struct classes *classes, const struct problem *proble
         classes->dt = op->dt;
         TRY(send_table(classes, engine));
     }
-    *args = &classes->args;
     return STATUS_OK;
 }
 

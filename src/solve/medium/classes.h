@@ -49,11 +49,10 @@ enum status classes_allocate(struct classes *classes, const struct problem *prob
                              const struct team *team, struct engine *engine) MUST_CHECK;
 void classes_destroy(struct classes *classes, struct engine *engine); /* takes a zeroed one */
 
-/* Not collective; formulas of time fail on all ranks alike. Let classes->args hold the coefficients
- * of `op`, for work that is then queued on the bulk and the halo queue. NULL: uniform. */
+/* Not collective. Let classes->args hold the coefficients of `op`, for work that is then queued on
+ * the bulk and the halo queue. With a uniform medium nothing. */
 enum status classes_update(struct classes *classes, const struct problem *problem,
-                           struct engine *engine, const struct heat_operator *op,
-                           const struct device_medium **args) MUST_CHECK;
+                           struct engine *engine, const struct heat_operator *op) MUST_CHECK;
 
 /* Not collective; blocks. Let outputs see the materials of the current step: in the derived field
  * of their numbers, if there is one, and on this rank's closed faces. */

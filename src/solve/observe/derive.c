@@ -227,14 +227,14 @@ static enum status complete_halo(struct stepper *stepper)
 
 static enum status derive_flux(struct stepper *stepper)
 {
-    const struct team *team = stepper->team;
     struct engine *engine = stepper->level->engine;
     struct field *field = stepper->level->field;
     struct heat_operator op;
+    struct coefficients coefficients;
     struct flux_args args;
     TRY(stepper_operator(stepper, &op));
-    operator_flux_args(&op, stepper->problem, &team->decomp, team->rank, &args);
-    TRY(stepper_medium(stepper, &op, &args.medium));
+    TRY(stepper_coefficients(stepper, &op, NULL, &coefficients));
+    operator_flux_args(&op, stepper->problem, &coefficients, &args);
     TRY(complete_halo(stepper));
     TRY(engine_settle(engine));
     TRY(changes_of_halo(&stepper->level->classes->changes, engine, field, engine->bulk_queue));

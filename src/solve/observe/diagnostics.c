@@ -150,10 +150,10 @@ static enum status take(struct stepper *stepper, struct diagnostics *diagnostics
     }
     TRY(book_sums(stepper, sums));
     TRY(stepper_operator_before(stepper, &op));
-    const double heat = ledger_heat(grid, &problem->medium, &all.heat);
-    const double start = ledger_heat(grid, &problem->medium, &state->ledger.start);
-    const double through = ledger_boundary_heat(&state->ledger, grid, &problem->medium, &op);
-    const double sources = ledger_source_heat(&state->ledger, grid, &problem->medium);
+    const double heat = ledger_heat(problem, &all.heat);
+    const double start = ledger_heat(problem, &state->ledger.start);
+    const double through = ledger_boundary_heat(&state->ledger, problem, &op);
+    const double sources = ledger_source_heat(&state->ledger, problem);
     *diagnostics = (struct diagnostics){
         .step = state->step,
         .time = state->time,

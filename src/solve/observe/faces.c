@@ -4,44 +4,24 @@
 #include <stdlib.h>
 
 #include "base/comm.h"
-#include "model/medium/curve.h"
-#include "model/operator/enthalpy.h"
 #include "solve/observe/diagnostics.h"
 
-/* The sums of this rank's cells inside each closed face, K. */
-static enum status sum_faces(struct stepper *stepper, const struct heat_operator *op,
-                             struct exact_sum sums[FACE_COUNT])
+/* The sums of this rank's cells in the layer `depth` cells inside each closed face, K. */
+static enum status sum_layers(struct stepper *stepper, const struct heat_operator *op, int depth,
+                              struct exact_sum sums[FACE_COUNT])
 {
-    const struct team *team = stepper->team;
-    const struct box owned = layout_owned(&stepper->level->field->layout);
+    const struct grid *grid = &stepper->problem->grid;
+    const struct field *field = stepper->level->field;
+    const int64_t *offset = field->placement.offset;
+    const struct box owned = layout_owned(&field->layout);
+    const struct box all = box_of_cells(grid->cells);
+    const struct box domain =
+        box_shift(&all, (const int64_t[]){-offset[AXIS_X], -offset[AXIS_Y], -offset[AXIS_Z]});
     struct box layers[FACE_COUNT]; /* empty: none */
     TRY(engine_settle(stepper->level->engine));
     for (int f = 0; f < FACE_COUNT; f++) {
         const enum face face = (enum face)f;
-        const bool has = stepper->problem->grid.used[face_axis(face)] && op->closure.closed[f] &&
-                         decomp_neighbour(&team->decomp, team->rank, face) < 0;
-        layers[f] = box_inside(&owned, face, has ? 1 : 0);
-    }
-    return field_sums(stepper->level->field, layers, FACE_COUNT, sums);
-}
-
-/* The sums of this rank's cells in the layer `depth` cells inside each closed face, K. */
-static enum status sum_layers(struct stepper *stepper, const struct coefficients *wide, int depth,
-                              struct exact_sum sums[FACE_COUNT])
-{
-    const struct problem *problem = stepper->problem;
-    const struct field *field = stepper->level->field;
-    const int64_t *offset = field->placement.offset;
-    const struct box owned = layout_owned(&field->layout);
-    const struct box domain =
-        box_shift(&(struct box){.hi = {problem->grid.cells[AXIS_X], problem->grid.cells[AXIS_Y],
-                                       problem->grid.cells[AXIS_Z]}},
-                  (const int64_t[]){-offset[AXIS_X], -offset[AXIS_Y], -offset[AXIS_Z]});
-    struct box layers[FACE_COUNT];
-    TRY(engine_settle(stepper->level->engine));
-    for (int f = 0; f < FACE_COUNT; f++) {
-        const enum face face = (enum face)f;
-        const bool has = problem->grid.used[face_axis(face)] && wide->closed[f];
+        const bool has = grid->used[face_axis(face)] && op->all.closed[f];
         const struct box rest = box_shrink_face(&domain, face, depth);
         const struct box layer = box_inside(&rest, face, has ? 1 : 0);
         layers[f] = box_intersect(&layer, &owned);
@@ -56,26 +36,17 @@ static enum status flows_of_radius(struct stepper *stepper, const struct heat_op
 {
     const struct problem *problem = stepper->problem;
     const struct grid *grid = &problem->grid;
-    const struct decomp whole = {
-        .nranks = 1,
-        .ranks = {1, 1, 1},
-        .periodic = {problem->boundary.periodic[AXIS_X], problem->boundary.periodic[AXIS_Y],
-                     problem->boundary.periodic[AXIS_Z]},
-        .used = {grid->used[AXIS_X], grid->used[AXIS_Y], grid->used[AXIS_Z]}};
     MPI_Comm comm = stepper->team->comm;
-    struct coefficients wide;
     double own[FACE_COUNT];
-    TRY(status_agree(comm, operator_coefficients(op, problem, &whole, 0, NULL, &wide)));
-    for (int depth = 0; depth < 2 * op->radius - 1; depth++) {
+    for (int depth = 0; depth < 2 * problem->radius - 1; depth++) {
         struct exact_sum sums[FACE_COUNT];
-        TRY(status_agree(comm, sum_layers(stepper, &wide, depth, sums)));
+        TRY(status_agree(comm, sum_layers(stepper, op, depth, sums)));
         TRY(exact_sums_reduce(comm, sums, FACE_COUNT));
         for (int f = 0; f < FACE_COUNT; f++) {
-            const struct wide_closure *c = &wide.high_order.closure[f];
+            const struct wide_closure *c = &op->all.high_order.closure[f];
             const enum axis axis = face_axis((enum face)f);
             const int64_t cells = grid_total_cells(grid) / grid->cells[axis];
-            const double unit =
-                problem->medium.heat_capacity_volume * grid_cell_volume(grid) * op->r[axis];
+            const double unit = problem_joule_per_kelvin(problem) * op->all.r[axis];
             const double sum = exact_sum_value(&sums[f]);
             if (depth == 0) {
                 own[f] = sum;
@@ -90,28 +61,29 @@ static enum status flows_of_radius(struct stepper *stepper, const struct heat_op
 
 static enum status take_uniform(struct stepper *stepper, struct face_diagnostics *faces)
 {
-    const struct grid *grid = &stepper->problem->grid;
+    const struct problem *problem = stepper->problem;
+    const struct grid *grid = &problem->grid;
     struct heat_operator op;
     struct ledger second = {0}; /* of a step of 1 s */
+    double wide_flow[FACE_COUNT] = {0};
     TRY(stepper_operator_per_second(stepper, &op));
-    TRY(status_agree(stepper->team->comm, sum_faces(stepper, &op, second.face_sum)));
+    TRY(status_agree(stepper->team->comm, sum_layers(stepper, &op, 0, second.face_sum)));
     TRY(exact_sums_reduce(stepper->team->comm, second.face_sum, FACE_COUNT));
     ledger_add_step(&second, &op);
-    double wide_flow[FACE_COUNT] = {0};
-    if (op.radius > 1) {
+    if (problem->radius > 1) {
         TRY(flows_of_radius(stepper, &op, wide_flow));
     }
     for (int f = 0; f < FACE_COUNT; f++) {
         const enum face face = (enum face)f;
         const enum axis axis = face_axis(face);
-        const bool has = grid->used[axis] && op.closure.closed[f];
+        const bool has = grid->used[axis] && op.all.closed[f];
         const int64_t cells = grid_total_cells(grid) / grid->cells[axis];
+        const struct class_closure closure = {.a = op.all.a[f], .b = op.all.b[f]};
         const double inside = exact_sum_value(&second.face_sum[f]) / (double)cells;
         const double flow =
-            op.radius > 1 ? wide_flow[f]
-                          : ledger_face_heat(&second, grid, &stepper->problem->medium, &op, face);
+            problem->radius > 1 ? wide_flow[f] : ledger_face_heat(&second, problem, &op, face);
         faces->flow[f] = has ? flow : NAN;
-        faces->mean[f] = has ? closure_face_temperature(&op.closure, face, inside) : NAN;
+        faces->mean[f] = has ? class_closure_face(&closure, inside) : NAN;
     }
     return STATUS_OK;
 }
@@ -120,36 +92,12 @@ static enum status take_uniform(struct stepper *stepper, struct face_diagnostics
 
 enum { FLOW, TEMPERATURE, FACE_SUMS };
 
-/* The cells of this rank inside one face. */
-struct face_layer {
-    int64_t cells;
-    const uint8_t *classes, *patches; /* NULL: no patches */
-    int nclasses, nconditions;
-    const void *values;   /* temperatures */
-    const void *enthalpy; /* NULL: the conductivity is that of the class */
-    enum precision precision;
-    const struct problem *problem;
-    enum axis axis;
-};
-
-/* The closure of a cell whose conductivity depends on its enthalpy. */
-static struct class_closure close_enthalpy(const struct problem *problem, enum axis axis,
-                                           const struct class_closure *closure, int of_class,
-                                           double enthalpy)
-{
-    const struct medium *medium = &problem->medium;
-    const struct curve *curve = &medium->curves[medium->classes[of_class].key.material];
-    const double k = enthalpy_conductivity(medium, of_class, enthalpy);
-    return class_closure_with(closure, &problem->grid, axis, k * curve->factor[axis]);
-}
-
-/* The cells inside `face`, if the field is an enthalpy; the caller frees. */
+/* Those of this rank's cells inside `face`, if the field is an enthalpy. */
 static enum status read_enthalpy(const struct stepper *stepper, enum face face, void **values)
 {
     struct field *field = stepper->level->field;
     const struct box owned = layout_owned(&field->layout);
     const struct box box = box_inside(&owned, face, 1);
-    *values = NULL;
     if (field->d_shown == NULL || stepper->level->classes->h_face_class[face] == NULL) {
         return STATUS_OK;
     }
@@ -158,70 +106,106 @@ static enum status read_enthalpy(const struct stepper *stepper, enum face face, 
     return field_read_now(field, &box, *values);
 }
 
-/* W and K, from the closures of each condition and class; for each condition. */
-static void sum_layer(const struct face_layer *layer, const struct class_closure *closures,
-                      struct exact_sum (*sums)[FACE_SUMS])
+enum status faces_closures(const struct stepper *stepper, struct face_closures *closures)
 {
-    for (int64_t begin = 0; begin < layer->cells; begin += EXACT_PARTS_MAX_TERMS) {
+    enum status status = STATUS_OK;
+    *closures = (struct face_closures){.stepper = stepper};
+    TRY(stepper_operator_per_second(stepper, &closures->op));
+    for (int f = 0; f < FACE_COUNT && stepper->problem->medium.nclasses > 0; f++) {
+        TRY_GOTO(operator_closures(&closures->op, stepper->problem, (enum face)f,
+                                   &closures->classes[f]));
+        TRY_GOTO(read_enthalpy(stepper, (enum face)f, &closures->enthalpy[f]));
+    }
+done:
+    status = status_agree(stepper->team->comm, status);
+    if (status != STATUS_OK) {
+        faces_closures_free(closures);
+    }
+    return status;
+}
+
+void faces_closures_free(struct face_closures *closures)
+{
+    for (int f = 0; f < FACE_COUNT; f++) {
+        free(closures->classes[f]);
+        free(closures->enthalpy[f]);
+        closures->classes[f] = NULL;
+        closures->enthalpy[f] = NULL;
+    }
+}
+
+static int patch_at(const struct stepper *stepper, enum face face, int64_t cell)
+{
+    const uint8_t *patches = stepper->level->classes->patches.h_patch[face];
+    return patches != NULL ? patches[cell] : 0;
+}
+
+/* That of a cell of the layer inside a face. */
+static struct class_closure closure_of(const struct face_closures *closures, enum face face,
+                                       int64_t cell)
+{
+    const struct stepper *stepper = closures->stepper;
+    const int of_class = stepper->level->classes->h_face_class[face][cell];
+    const struct class_closure *closure =
+        &closures->classes[face][patch_at(stepper, face, cell) * stepper->problem->medium.nclasses +
+                                 of_class];
+    return closures->enthalpy[face] == NULL
+               ? *closure
+               : operator_close_enthalpy(
+                     stepper->problem, face_axis(face), closure, of_class,
+                     precision_get(stepper->problem->precision, closures->enthalpy[face], cell));
+}
+
+struct class_closure faces_closure_at(const void *context, enum face face,
+                                      const int64_t cell[AXIS_COUNT])
+{
+    const struct face_closures *closures = context;
+    const struct box owned = layout_owned(&closures->stepper->level->field->layout);
+    const struct box layer = box_inside(&owned, face, 1);
+    const struct coefficients *all = &closures->op.all;
+    if (closures->classes[face] == NULL) {
+        return (struct class_closure){.a = all->a[face], .b = all->b[face]};
+    }
+    return closure_of(closures, face, box_place(&layer, cell[AXIS_X], cell[AXIS_Y], cell[AXIS_Z]));
+}
+
+/* W and K, of each condition of a face with `cells` cells here. */
+static void sum_layer(const struct face_closures *closures, enum face face, const void *values,
+                      int64_t cells, struct exact_sum (*sums)[FACE_SUMS])
+{
+    const struct problem *problem = closures->stepper->problem;
+    for (int64_t begin = 0; begin < cells; begin += EXACT_PARTS_MAX_TERMS) {
         struct exact_parts parts[MOST_PATCHES + 1][FACE_SUMS] = {{{{0}}}};
-        const int64_t left = layer->cells - begin;
+        const int64_t left = cells - begin;
         const int64_t end = begin + (left < EXACT_PARTS_MAX_TERMS ? left : EXACT_PARTS_MAX_TERMS);
         for (int64_t c = begin; c < end; c++) {
-            const int patch = layer->patches != NULL ? layer->patches[c] : 0;
-            const struct class_closure *closure =
-                &closures[patch * layer->nclasses + layer->classes[c]];
-            const double inside = precision_get(layer->precision, layer->values, c);
-            struct class_closure own;
-            if (layer->enthalpy != NULL) {
-                own = close_enthalpy(layer->problem, layer->axis, closure, layer->classes[c],
-                                     precision_get(layer->precision, layer->enthalpy, c));
-                closure = &own;
-            }
-            const double outside =
-                medium_outside_float64(inside, closure->a, closure->b, closure->e);
-            exact_parts_add(&parts[patch][FLOW], closure->conductance * (outside - inside));
-            exact_parts_add(&parts[patch][TEMPERATURE], class_closure_face(closure, inside));
+            struct exact_parts *part = parts[patch_at(closures->stepper, face, c)];
+            const struct class_closure closure = closure_of(closures, face, c);
+            const double inside = precision_get(problem->precision, values, c);
+            const double outside = medium_outside_float64(inside, closure.a, closure.b, closure.e);
+            exact_parts_add(&part[FLOW], closure.conductance * (outside - inside));
+            exact_parts_add(&part[TEMPERATURE], class_closure_face(&closure, inside));
         }
-        for (int i = 0; i < layer->nconditions * FACE_SUMS; i++) {
+        for (int i = 0; i < problem->boundary.nconditions[face] * FACE_SUMS; i++) {
             exact_sum_add_parts(&sums[i / FACE_SUMS][i % FACE_SUMS],
                                 &parts[i / FACE_SUMS][i % FACE_SUMS]);
         }
     }
 }
 
-static enum status sum_face(struct stepper *stepper, const struct heat_operator *op, enum face face,
+static enum status sum_face(const struct face_closures *closures, enum face face,
                             struct exact_sum (*sums)[FACE_SUMS])
 {
-    struct field *field = stepper->level->field;
+    struct field *field = closures->stepper->level->field;
     const struct box owned = layout_owned(&field->layout);
     const struct box box = box_inside(&owned, face, 1);
-    const enum precision precision = field->layout.precision;
-    struct class_closure *closures =
-        calloc((size_t)operator_closure_count(stepper->problem), sizeof *closures);
-    void *values = malloc((size_t)box_cells(&box) * precision_bytes(precision));
-    void *enthalpy = NULL;
-    enum status status = STATUS_OK;
-    TRY_GOTO(CHECK_MEMORY(closures != NULL && values != NULL, "no memory for the cells of a face"));
-    TRY_GOTO(operator_closures(op, stepper->problem, face, closures));
-    TRY_GOTO(field_read(field, &box, values));
-    TRY_GOTO(read_enthalpy(stepper, face, &enthalpy));
-    const struct face_layer layer = {
-        .cells = box_cells(&box),
-        .classes = stepper->level->classes->h_face_class[face],
-        .patches = stepper->level->classes->patches.h_patch[face],
-        .nclasses = stepper->problem->medium.nclasses,
-        .nconditions = stepper->problem->boundary.nconditions[face],
-        .values = values,
-        .enthalpy = enthalpy,
-        .precision = precision,
-        .problem = stepper->problem,
-        .axis = face_axis(face),
-    };
-    sum_layer(&layer, closures, sums);
-done:
-    free(enthalpy);
+    void *values = malloc((size_t)box_cells(&box) * precision_bytes(field->layout.precision));
+    TRY(CHECK_MEMORY(values != NULL, "no memory for the cells of a face"));
+    const enum status status = field_read(field, &box, values);
+    if (status == STATUS_OK) {
+        sum_layer(closures, face, values, box_cells(&box), sums);
+    }
     free(values);
-    free(closures);
     return status;
 }
 
@@ -235,14 +219,13 @@ static int first_of(const struct boundary *boundary, int face)
     return first;
 }
 
-static enum status sum_mine(struct stepper *stepper, const struct heat_operator *op,
+static enum status sum_mine(const struct face_closures *closures,
                             struct exact_sum (*sums)[FACE_SUMS])
 {
-    TRY(engine_wait(stepper->level->engine));
+    const struct stepper *stepper = closures->stepper;
     for (int f = 0; f < FACE_COUNT; f++) {
         if (stepper->level->classes->h_face_class[f] != NULL) {
-            TRY(sum_face(stepper, op, (enum face)f,
-                         sums + first_of(&stepper->problem->boundary, f)));
+            TRY(sum_face(closures, (enum face)f, sums + first_of(&stepper->problem->boundary, f)));
         }
     }
     return STATUS_OK;
@@ -269,7 +252,7 @@ static void report_faces(const struct problem *problem, const struct heat_operat
     const struct grid *grid = &problem->grid;
     for (int f = 0; f < FACE_COUNT; f++) {
         const enum axis axis = face_axis((enum face)f);
-        const bool has = grid->used[axis] && op->closure.closed[f];
+        const bool has = grid->used[axis] && op->all.closed[f];
         const int64_t cells = grid_total_cells(grid) / grid->cells[axis];
         const int first = first_of(&problem->boundary, f);
         struct exact_sum whole[FACE_SUMS] = {{{0}}};
@@ -287,77 +270,19 @@ static enum status take_classes(struct stepper *stepper, struct face_diagnostics
     const struct problem *problem = stepper->problem;
     const int n = first_of(&problem->boundary, FACE_COUNT);
     struct exact_sum(*sums)[FACE_SUMS] = calloc((size_t)n, sizeof *sums);
-    struct heat_operator op;
+    struct face_closures closures = {.stepper = stepper};
     enum status status = CHECK_MEMORY(sums != NULL, "no memory for the sums of the faces");
     TRY_GOTO(status_agree(comm, status));
-    TRY_GOTO(stepper_operator_per_second(stepper, &op));
-    TRY_GOTO(status_agree(comm, sum_mine(stepper, &op, sums)));
+    TRY_GOTO(status_agree(comm, engine_wait(stepper->level->engine)));
+    TRY_GOTO(faces_closures(stepper, &closures));
+    TRY_GOTO(status_agree(comm, sum_mine(&closures, sums)));
     TRY_GOTO(exact_sums_reduce(comm, sums[0], n * FACE_SUMS));
-    report_faces(problem, &op, sums, faces);
+    report_faces(problem, &closures.op, sums, faces);
     report_patches(&problem->boundary, sums, faces);
 done:
+    faces_closures_free(&closures);
     free(sums);
     return status;
-}
-
-enum status faces_closures(const struct stepper *stepper, struct face_closures *closures)
-{
-    struct heat_operator op;
-    enum status status = STATUS_OK;
-    *closures = (struct face_closures){.stepper = stepper};
-    TRY(stepper_operator_per_second(stepper, &op));
-    closures->uniform = op.closure;
-    for (int f = 0; f < FACE_COUNT && stepper->problem->medium.nclasses > 0; f++) {
-        closures->classes[f] =
-            calloc((size_t)operator_closure_count(stepper->problem), sizeof *closures->classes[f]);
-        TRY_GOTO(
-            CHECK_MEMORY(closures->classes[f] != NULL, "no memory for the closures of a face"));
-        TRY_GOTO(operator_closures(&op, stepper->problem, (enum face)f, closures->classes[f]));
-        TRY_GOTO(read_enthalpy(stepper, (enum face)f, &closures->enthalpy[f]));
-    }
-done:
-    status = status_agree(stepper->team->comm, status);
-    if (status != STATUS_OK) {
-        faces_closures_free(closures);
-    }
-    return status;
-}
-
-void faces_closures_free(struct face_closures *closures)
-{
-    for (int f = 0; f < FACE_COUNT; f++) {
-        free(closures->classes[f]);
-        free(closures->enthalpy[f]);
-        closures->classes[f] = NULL;
-        closures->enthalpy[f] = NULL;
-    }
-}
-
-struct class_closure faces_closure_at(const void *context, enum face face,
-                                      const int64_t cell[AXIS_COUNT])
-{
-    const struct face_closures *closures = context;
-    const struct stepper *stepper = closures->stepper;
-    if (stepper->problem->medium.nclasses == 0) {
-        return (struct class_closure){.a = closures->uniform.a[face],
-                                      .b = closures->uniform.b[face]};
-    }
-    const enum axis axis = face_axis(face);
-    const enum axis u = axis == AXIS_X ? AXIS_Y : AXIS_X;
-    const enum axis v = axis == AXIS_Z ? AXIS_Y : AXIS_Z;
-    const int64_t *cells = stepper->level->field->layout.cells;
-    const struct classes *classes = stepper->level->classes;
-    const int64_t at = cell[v] * cells[u] + cell[u];
-    const uint8_t *patches = classes->patches.h_patch[face];
-    const int patch = patches != NULL ? patches[at] : 0;
-    const int of_class = classes->h_face_class[face][at];
-    const struct class_closure *closure =
-        &closures->classes[face][patch * stepper->problem->medium.nclasses + of_class];
-    return closures->enthalpy[face] == NULL
-               ? *closure
-               : close_enthalpy(stepper->problem, axis, closure, of_class,
-                                precision_get(stepper->level->field->layout.precision,
-                                              closures->enthalpy[face], at));
 }
 
 enum status faces_take(struct stepper *stepper, struct face_diagnostics *faces)

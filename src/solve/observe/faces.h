@@ -7,7 +7,7 @@
 /* The closures of all faces at the time of the state. */
 struct face_closures {
     const struct stepper *stepper;
-    struct closure uniform;
+    struct heat_operator op;                   /* for a step of 1 s */
     struct class_closure *classes[FACE_COUNT]; /* as operator_closures has them, or NULL */
     void *enthalpy[FACE_COUNT]; /* of this rank's cells inside a closed face, or NULL */
 };

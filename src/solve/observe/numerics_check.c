@@ -178,8 +178,7 @@ static double arithmetic_slack(const struct stepper *stepper, const struct diagn
                                const struct heat_operator *op)
 {
     const double start = d->heat - d->boundary_heat - d->source_heat - d->heat_drift;
-    const double turnover = ledger_turnover(&stepper->state->ledger, &stepper->problem->grid,
-                                            &stepper->problem->medium, op);
+    const double turnover = ledger_turnover(&stepper->state->ledger, stepper->problem, op);
     return 16 * 0x1p-53 * (fabs(d->heat) + fabs(start) + turnover);
 }
 

@@ -98,7 +98,7 @@ static enum status continue_ledger(struct stepper *stepper, const struct checkpo
     struct heat_operator op;
     *ledger = saved->ledger;
     TRY(stepper_operator_before(stepper, &op));
-    const double heat = ledger_boundary_heat(ledger, &problem->grid, &problem->medium, &op);
+    const double heat = ledger_boundary_heat(ledger, problem, &op);
     if (saved->changed) {
         ledger->source_booked_J = saved->source_heat;
         ledger->source_sum = (struct exact_sum){{0}};
@@ -114,10 +114,9 @@ static enum status continue_ledger(struct stepper *stepper, const struct checkpo
 /* The same temperatures now mean another heat: the difference did not pass a boundary. */
 static enum status balance_ledger(struct stepper *stepper)
 {
-    const struct problem *problem = stepper->problem;
     struct diagnostics now;
     TRY(diagnostics_take(stepper, &now));
-    ledger_forgive(&stepper->state->ledger, &problem->grid, &problem->medium, now.heat_drift);
+    ledger_forgive(&stepper->state->ledger, stepper->problem, now.heat_drift);
     return STATUS_OK;
 }
 

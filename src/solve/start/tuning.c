@@ -139,7 +139,6 @@ done:
 static enum status tune_rank(struct stepper *stepper, struct tuning_result *result)
 {
     const struct field *field = stepper->level->field;
-    const struct team *team = stepper->team;
     struct tuning_target target = {
         .backend = stepper->level->engine->backend,
         .device = stepper->level->engine->device,
@@ -152,8 +151,7 @@ static enum status tune_rank(struct stepper *stepper, struct tuning_result *resu
     struct heat_operator op;
     /* the length of the step does not matter here */
     TRY(operator_of_step(stepper->problem, stepper->state->step, &op));
-    TRY(operator_coefficients(&op, stepper->problem, &team->decomp, team->rank,
-                              stepper->level->d_sums, &target.args));
+    TRY(stepper_coefficients(stepper, &op, stepper->level->d_sums, &target.args));
     return tuning_choose(&target, result);
 }
 
@@ -161,7 +159,7 @@ enum status tuning_of_stepper(struct stepper *stepper)
 {
     /* shapes are those of the kernel of a uniform medium, with the 7-point stencil */
     if (stepper->level->engine->operations->step_shape == NULL ||
-        stepper->problem->medium.nclasses > 0 || stepper->problem->radius > 1) {
+        operator_kind(stepper->problem) != KIND_UNIFORM) {
         return STATUS_OK; /* on all ranks */
     }
     struct tuning_result result;
@@ -330,18 +328,14 @@ static enum status pass_search_open(struct pass_search *search, struct stepper *
 {
     static const struct exact_sum zeros[LEDGER_SUMS];
     const struct engine *engine = stepper->level->engine;
-    const struct team *team = stepper->team;
     struct heat_operator op;
     *search = (struct pass_search){.stepper = stepper, .limit_s = least_search};
-    const struct device_medium *medium = NULL;
     TRY(operator_of_step(stepper->problem, stepper->state->step, &op));
-    TRY(stepper_medium(stepper, &op, &medium));
     TRY(engine->runtime->memory_alloc(engine->device, sizeof zeros, &search->d_sums));
     TRY(engine->runtime->copy_to_device(engine->bulk_queue, search->d_sums, zeros, sizeof zeros));
     for (int s = 0; s < STEPS_MOST; s++) {
-        TRY(operator_coefficients(&op, stepper->problem, &team->decomp, team->rank,
-                                  (struct exact_sum *)search->d_sums, &search->pass.levels[s]));
-        coefficients_set_medium(&search->pass.levels[s], medium);
+        TRY(stepper_coefficients(stepper, &op, (struct exact_sum *)search->d_sums,
+                                 &search->pass.levels[s]));
     }
     return engine->runtime->queue_wait(engine->bulk_queue);
 }
