@@ -66,6 +66,13 @@ void engine_close(struct engine *engine)
     *engine = (struct engine){0};
 }
 
+enum status engine_send(struct engine *engine, const void *h_from, size_t bytes, void **d_to)
+{
+    TRY(engine->runtime->memory_alloc(engine->device, bytes, d_to));
+    TRY(engine->runtime->copy_to_device(engine->bulk_queue, *d_to, h_from, bytes));
+    return engine->runtime->queue_wait(engine->bulk_queue);
+}
+
 enum status engine_settle(struct engine *engine)
 {
     const struct runtime *runtime = engine->runtime;

@@ -37,6 +37,10 @@ void engine_close(struct engine *engine); /* takes a zeroed or half-opened one *
 enum status engine_choose(const struct problem *problem, const struct backend **backend, char *why,
                           size_t why_bytes) MUST_CHECK;
 
+/* Allocate device memory and copy `bytes` there. Blocks. Not collective. */
+enum status engine_send(struct engine *engine, const void *h_from, size_t bytes,
+                        void **d_to) MUST_CHECK;
+
 /* Queued: later work on bulk_queue or output_queue sees all that was queued on halo_queue and
  * bulk_queue. */
 enum status engine_settle(struct engine *engine) MUST_CHECK;

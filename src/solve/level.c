@@ -17,10 +17,9 @@ enum status level_create(struct engine *engine, struct classes *classes, struct 
                             .fused = fused};
     TRY(field_create(engine->backend, engine->device, engine->output_queue, &team->decomp,
                      team->rank, precision, &level->field));
-    TRY(engine->runtime->memory_alloc(engine->device, sizeof zeros, &d_sums));
+    const enum status status = engine_send(engine, zeros, sizeof zeros, &d_sums);
     level->d_sums = (struct exact_sum *)d_sums;
-    TRY(engine->runtime->copy_to_device(engine->bulk_queue, d_sums, zeros, sizeof zeros));
-    return engine->runtime->queue_wait(engine->bulk_queue);
+    return status;
 }
 
 void level_destroy(struct level *level)

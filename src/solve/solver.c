@@ -12,15 +12,12 @@ enum status solver_open(MPI_Comm comm, const struct settings *settings, struct s
     TRY(team_create(comm, &solver->problem, &solver->team));
     TRY(engine_open(comm, &solver->problem, &solver->engine));
     TRY(team_place(&solver->team, solver->engine.backend, &solver->engine.info));
-    TRY(classes_open(
-        &solver->problem, &solver->team,
-        steps_per_pass_depth(&solver->problem, solver->engine.backend, &solver->team.decomp),
-        &solver->classes));
-    struct pass_plan passes;
     TRY(status_agree(solver->team.comm,
                      steps_per_pass_plan(&solver->problem, solver->engine.backend,
-                                         &solver->team.decomp, &passes)));
-    solver->team.decomp.halo_width = pass_layers(&passes);
+                                         &solver->team.decomp, &solver->passes)));
+    TRY(classes_open(&solver->problem, &solver->team, solver->passes.most, &solver->classes));
+    steps_per_pass_settle(&solver->problem, &solver->passes);
+    solver->team.decomp.halo_width = pass_layers(&solver->passes);
     return STATUS_OK;
 }
 
@@ -35,7 +32,8 @@ enum status solver_allocate(struct solver *solver, const struct output_memory *o
                                   problem->precision, problem->radius,
                                   steps_fused(problem, engine->backend), &solver->level)));
     TRY(status_agree(team->comm, classes_allocate(&solver->classes, problem, team, engine)));
-    return stepper_create(problem, team, &solver->level, &solver->state, &solver->stepper);
+    return stepper_create(problem, team, &solver->level, &solver->state, &solver->passes,
+                          &solver->stepper);
 }
 
 enum status solver_create(MPI_Comm comm, const struct settings *settings, struct solver *solver)

@@ -17,6 +17,7 @@ struct solver {
     struct team team;
     struct engine engine;
     struct classes classes;
+    struct pass_plan passes; /* as planned; those in use are the stepper's */
     struct level level;
     struct state state;
     struct stepper stepper;

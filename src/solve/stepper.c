@@ -68,14 +68,17 @@ static enum status sources_allocate(struct stepper *stepper)
 }
 
 enum status stepper_create(const struct problem *problem, const struct team *team,
-                           struct level *level, struct state *state, struct stepper *stepper)
+                           struct level *level, struct state *state, const struct pass_plan *passes,
+                           struct stepper *stepper)
 {
-    *stepper = (struct stepper){
-        .problem = problem, .team = team, .level = level, .state = state, .scheme = &scheme_euler};
+    *stepper = (struct stepper){.problem = problem,
+                                .team = team,
+                                .level = level,
+                                .state = state,
+                                .scheme = &scheme_euler,
+                                .passes = *passes};
     TRY(status_agree(team->comm, sources_allocate(stepper)));
     TRY(source_files_open(problem, team, level->engine, &stepper->source_files));
-    TRY(status_agree(team->comm, steps_per_pass_plan(problem, level->engine->backend, &team->decomp,
-                                                     &stepper->passes)));
     const int wanted = problem->run.steps_per_pass;
     if (!problem->run.steps_per_pass_auto && wanted != stepper->passes.steps) {
         log_warn("run.steps_per_pass: 1 is used, not %d: %s", wanted, stepper->passes.reason);

@@ -33,7 +33,7 @@ struct stepper_pass {
 
 /* Collective. Open the halo's transport and choose the overlap. The outcome is agreed. */
 enum status stepper_create(const struct problem *problem, const struct team *team,
-                           struct level *level, struct state *state,
+                           struct level *level, struct state *state, const struct pass_plan *passes,
                            struct stepper *stepper) MUST_CHECK;
 void stepper_destroy(struct stepper *stepper); /* takes a zeroed one */
 

@@ -56,17 +56,16 @@ static int64_t thinnest_block(const struct decomp *decomp, enum axis *axis)
 
 /* auto: the layers within which the fastest is looked for. */
 static int most_to_try(const struct problem *problem, const struct backend *backend,
-                       const struct decomp *decomp, int64_t steps, int64_t thinnest)
+                       const struct decomp *decomp, int64_t thinnest)
 {
     enum {
         IN_CACHE = 1 << 18, /* cells per rank: caches hold them; memory is not read */
-        FEW_STEPS = 32,     /* a search takes longer than it gains */
         DEEPEST = 4,        /* more layers cost memory before anything is measured */
         SHARE = 8           /* of the thinnest block: beyond that too many cells are redundant */
     };
     const int64_t cells = decomp->global_cells[0] * decomp->global_cells[1] *
                           decomp->global_cells[2] / decomp->nranks;
-    if (steps < FEW_STEPS || (!backend_has(backend, BACKEND_GPU) && cells < IN_CACHE)) {
+    if (!backend_has(backend, BACKEND_GPU) && cells < IN_CACHE) {
         return 1;
     }
     int64_t most = steps_fused(problem, backend);
@@ -82,21 +81,16 @@ enum status steps_per_pass_plan(const struct problem *problem, const struct back
     const char *single = why_single(problem, decomp);
     enum axis axis = AXIS_X;
     const int64_t thinnest = thinnest_block(decomp, &axis);
-    *plan = (struct pass_plan){.most = 1, .steps = 1, .radius = problem->radius};
+    *plan = (struct pass_plan){.most = 1, .radius = problem->radius};
     if (single != NULL) {
         snprintf(plan->reason, sizeof plan->reason, "%s", single);
         return STATUS_OK;
     }
     if (run->steps_per_pass_auto) {
-        plan->most = most_to_try(problem, backend, decomp, problem->timeline.steps, thinnest);
-        plan->steps = plan->most;
-        snprintf(plan->reason, sizeof plan->reason, "%s",
-                 plan->most > 1 ? "auto: the fastest is measured at the start"
-                                : "auto: few steps, few cells or thin blocks");
+        plan->most = most_to_try(problem, backend, decomp, thinnest);
         return STATUS_OK;
     }
     plan->most = run->steps_per_pass;
-    plan->steps = plan->most;
     snprintf(plan->reason, sizeof plan->reason, "as configured");
     if (thinnest >= pass_layers(plan)) {
         return STATUS_OK;
@@ -109,14 +103,14 @@ enum status steps_per_pass_plan(const struct problem *problem, const struct back
         plan->most, pass_layers(plan), axis_name(axis), thinnest, possible > 0 ? possible : 1);
 }
 
-int steps_per_pass_depth(const struct problem *problem, const struct backend *backend,
-                         const struct decomp *decomp)
+void steps_per_pass_settle(const struct problem *problem, struct pass_plan *plan)
 {
-    enum axis axis = AXIS_X;
-    if (why_single(problem, decomp) != NULL) {
-        return 1;
+    enum { FEW_STEPS = 32 }; /* a search takes longer than it gains */
+    if (plan->reason[0] == '\0') {
+        plan->most = problem->timeline.steps < FEW_STEPS ? 1 : plan->most;
+        snprintf(plan->reason, sizeof plan->reason, "%s",
+                 plan->most > 1 ? "auto: the fastest is measured at the start"
+                                : "auto: few steps, few cells or thin blocks");
     }
-    return problem->run.steps_per_pass_auto
-               ? most_to_try(problem, backend, decomp, INT64_MAX, thinnest_block(decomp, &axis))
-               : problem->run.steps_per_pass;
+    plan->steps = plan->most;
 }

@@ -7,8 +7,6 @@
 #include "model/problem.h"
 #include "model/space/decomp.h"
 
-struct stepper;
-
 /* One way to advance, measured. */
 struct pass_trial {
     int steps;
@@ -43,16 +41,16 @@ static inline int pass_layers(const struct pass_plan *plan)
  * several kernels with one exchange. */
 int steps_fused(const struct problem *problem, const struct backend *backend);
 
-/* The most steps that a pass may have, before the length of a step is known. */
-int steps_per_pass_depth(const struct problem *problem, const struct backend *backend,
-                         const struct decomp *decomp);
-
-/* Not collective; the same on all ranks, and in `plan`. The layers of the halo that the field
- * needs, and the steps of a pass, until others are measured to be faster (tuning_of_passes).
- * STATUS_INPUT, with the line of run.steps_per_pass, when a block is thinner than the halo would
- * be, or with that of run.stencil.order, when the backend has no such stencil. */
+/* Not collective; the same on all ranks, and in `plan`. The most steps that a pass may have, before
+ * the timeline is known. STATUS_INPUT, with the line of run.steps_per_pass, when a block is thinner
+ * than the halo would be, or with that of run.stencil.order, when the backend has no such stencil.
+ */
 enum status steps_per_pass_plan(const struct problem *problem, const struct backend *backend,
                                 const struct decomp *decomp, struct pass_plan *plan) MUST_CHECK;
+
+/* With the timeline: what the field needs layers of halo for, and the steps of a pass until others
+ * are measured to be faster (tuning_of_passes). */
+void steps_per_pass_settle(const struct problem *problem, struct pass_plan *plan);
 
 /* Not collective. The exchange before a pass of `steps` steps with a stencil of this radius. Fails
  * as halo_plan_create. */

@@ -72,6 +72,7 @@ enum status plan_create(const struct settings *settings, int64_t nranks, struct 
     TRY(problem_decompose(&plan->problem, (int)nranks, &plan->decomp));
     TRY(engine_choose(&plan->problem, &plan->backend, why, sizeof why));
     TRY(steps_per_pass_plan(&plan->problem, plan->backend, &plan->decomp, &plan->passes));
+    steps_per_pass_settle(&plan->problem, &plan->passes);
     plan->decomp.halo_width = pass_layers(&plan->passes);
     for (int rank = 0; rank < plan->decomp.nranks; rank++) {
         TRY(examine_rank(plan, rank));

@@ -30,13 +30,6 @@ static struct box find_box(const struct class_map *map, const bool *may_change,
     return any ? found : (struct box){{0, 0, 0}, {0, 0, 0}};
 }
 
-static enum status send(struct engine *engine, const void *h_from, size_t bytes, void **d_to)
-{
-    TRY(engine->runtime->memory_alloc(engine->device, bytes, d_to));
-    TRY(engine->runtime->copy_to_device(engine->bulk_queue, *d_to, h_from, bytes));
-    return engine->runtime->queue_wait(engine->bulk_queue);
-}
-
 enum status changes_allocate(struct changes *changes, const struct problem *problem,
                              const struct team *team, const struct class_map *map,
                              struct engine *engine)
@@ -64,8 +57,8 @@ enum status changes_allocate(struct changes *changes, const struct problem *prob
             changes->halo[f] = find_box(map, may_change, &layer);
         }
     }
-    TRY(send(engine, at, sizeof at, &changes->d_at));
-    TRY(send(engine, to, sizeof to, &changes->d_to));
+    TRY(engine_send(engine, at, sizeof at, &changes->d_at));
+    TRY(engine_send(engine, to, sizeof to, &changes->d_to));
     TRY(engine->runtime->event_create(engine->device, &changes->done));
     changes->args =
         (struct class_changes){.layout = map->layout, .d_at = changes->d_at, .d_to = changes->d_to};

@@ -150,13 +150,6 @@ uint64_t classes_bytes(const struct problem *problem, const struct box *owned, i
            changes_bytes(problem);
 }
 
-static enum status send(struct engine *engine, const void *h_from, size_t bytes, void **d_to)
-{
-    TRY(engine->runtime->memory_alloc(engine->device, bytes, d_to));
-    TRY(engine->runtime->copy_to_device(engine->bulk_queue, *d_to, h_from, bytes));
-    return engine->runtime->queue_wait(engine->bulk_queue);
-}
-
 static enum status keep_face(struct classes *classes, enum face face)
 {
     const struct class_map *map = &classes->map;
@@ -197,7 +190,7 @@ static enum status send_patches(struct classes *classes, const struct problem *p
         enum status status = patch_plane_create(problem, owned, &classes->patches, (enum face)f,
                                                 classes->depth, &plane);
         if (status == STATUS_OK && plane.bytes != NULL) {
-            status = send(engine, plane.bytes, (size_t)plane.count, &classes->d_patch[f]);
+            status = engine_send(engine, plane.bytes, (size_t)plane.count, &classes->d_patch[f]);
             classes->args.d_patch[f] = (const uint8_t *)classes->d_patch[f] + plane.origin;
             classes->args.patch_pitch[f] = plane.pitch;
         }
@@ -227,13 +220,13 @@ enum status classes_allocate(struct classes *classes, const struct problem *prob
     /* before the flags */
     TRY(changes_allocate(&classes->changes, problem, team, &classes->map, engine));
     const uint8_t mask = classes_flag(&classes->map.layout, medium->nclasses, classes->map.h_class);
-    TRY(send(engine, classes->map.h_class, (size_t)classes->map.layout.elements,
-             &classes->d_class));
+    TRY(engine_send(engine, classes->map.h_class, (size_t)classes->map.layout.elements,
+                    &classes->d_class));
     classes->changes.args.d_class = classes->d_class;
     classes->changes.args.mask = mask;
-    TRY(send(engine, weights, sizeof weights, &classes->d_weight));
-    TRY(send(engine, materials, sizeof materials, &classes->d_material));
-    TRY(send(engine, none, sizeof none, &classes->d_summaries));
+    TRY(engine_send(engine, weights, sizeof weights, &classes->d_weight));
+    TRY(engine_send(engine, materials, sizeof materials, &classes->d_material));
+    TRY(engine_send(engine, none, sizeof none, &classes->d_summaries));
     classes->ntables = tables_of(classes->depth);
     for (int slot = 0; slot < classes->ntables; slot++) {
         TRY(engine->runtime->memory_alloc(engine->device, classes->table_bytes,

@@ -57,10 +57,9 @@ static enum status load(const struct problem *problem, int s, const struct box *
         settings_fail_at(problem->origin, key, "%s", fail_message());
     }
     TRY(status);
-    TRY(engine->runtime->memory_alloc(engine->device, bytes, &d_values));
+    const enum status sent = engine_send(engine, values, bytes, &d_values);
     file->d_values = (float *)d_values;
-    TRY(engine->runtime->copy_to_device(engine->bulk_queue, d_values, values, bytes));
-    return engine->runtime->queue_wait(engine->bulk_queue);
+    return sent;
 }
 
 /* Collective. Over all ranks: the extremes, and the exact sum in units of a power of two that no

@@ -21,9 +21,7 @@ static const double min_gain = 0.01;
 
 struct search {
     const struct tuning_target *target;
-    struct coefficients args;
     struct stopwatch *stopwatch;
-    void *d_sums;
     int calls; /* per measurement */
     double seconds[TUNING_MAX_SHAPES][ROUNDS];
 };
@@ -43,39 +41,14 @@ static enum status time_shape(struct search *search, int shape, double *seconds)
     TRY(use_shape(t, shape));
     TRY(t->backend->runtime->stopwatch_start(t->queue, search->stopwatch));
     for (int call = 0; call < search->calls; call++) {
-        TRY(t->backend->operations->step(t->queue, t->layout, &search->args, t->d_out, t->d_in,
-                                         &t->box, 1));
+        TRY(t->backend->operations->step(t->queue, t->layout, &t->args, t->d_out, t->d_in, &t->box,
+                                         1));
     }
     TRY(t->backend->runtime->stopwatch_stop(t->queue, search->stopwatch));
     TRY(t->backend->runtime->queue_wait(t->queue));
     TRY(t->backend->runtime->stopwatch_seconds(search->stopwatch, seconds));
     *seconds /= search->calls;
     return STATUS_OK;
-}
-
-/* The sums of closed faces cost time and are computed, too, but into other memory: those of the run
- * are its heat ledger. */
-static enum status search_open(struct search *search, const struct tuning_target *target)
-{
-    static const struct exact_sum zeros[FACE_COUNT];
-    const struct runtime *runtime = target->backend->runtime;
-    *search = (struct search){.target = target, .args = target->args, .calls = 1};
-    TRY(runtime->stopwatch_create(target->device, &search->stopwatch));
-    TRY(runtime->memory_alloc(target->device, sizeof zeros, &search->d_sums));
-    TRY(runtime->copy_to_device(target->queue, search->d_sums, zeros, sizeof zeros));
-    for (int face = 0; face < FACE_COUNT; face++) {
-        if (search->args.d_face_sum[face] != NULL) {
-            search->args.d_face_sum[face] = (struct exact_sum *)search->d_sums + face;
-        }
-    }
-    return runtime->queue_wait(target->queue);
-}
-
-static void search_close(struct search *search)
-{
-    const struct tuning_target *t = search->target;
-    t->backend->runtime->memory_free(t->device, search->d_sums);
-    t->backend->runtime->stopwatch_destroy(search->stopwatch);
 }
 
 /* Several rounds over all shapes, so that a disturbance affects all of them. */
@@ -120,13 +93,11 @@ enum status tuning_choose(const struct tuning_target *target, struct tuning_resu
     if (nshapes < 2 || box_cells(&target->box) < MIN_CELLS) {
         return STATUS_OK;
     }
-    struct search search;
+    struct search search = {.target = target, .calls = 1};
     const double start = clock_seconds();
-    enum status status;
-    TRY_GOTO(search_open(&search, target));
-    TRY_GOTO(time_all(&search, nshapes, result->seconds));
-done:
-    search_close(&search);
+    TRY(target->backend->runtime->stopwatch_create(target->device, &search.stopwatch));
+    const enum status status = time_all(&search, nshapes, result->seconds);
+    target->backend->runtime->stopwatch_destroy(search.stopwatch);
     TRY(status);
     const int best = fastest(result->seconds, nshapes);
     result->shape = names[best];
@@ -134,6 +105,20 @@ done:
     memcpy(result->names, names, (size_t)nshapes * sizeof *names);
     result->search_s = clock_seconds() - start;
     return use_shape(target, best);
+}
+
+/* The next step's; its length does not matter here. Sums cost time and are computed, too, but where
+ * nobody reads them: those of the run are its heat ledger. */
+static enum status trial_coefficients(struct stepper *stepper, struct coefficients *c)
+{
+    struct exact_sum *d_sums = stepper->level->d_sums;
+    struct heat_operator op;
+    TRY(operator_of_step(stepper->problem, stepper->state->step, &op));
+    TRY(stepper_coefficients(stepper, &op, d_sums, c));
+    for (int face = 0; face < FACE_COUNT; face++) {
+        c->d_face_sum[face] = c->d_face_sum[face] != NULL ? &d_sums[UNCOUNTED_SUM] : NULL;
+    }
+    return STATUS_OK;
 }
 
 static enum status tune_rank(struct stepper *stepper, struct tuning_result *result)
@@ -148,10 +133,7 @@ static enum status tune_rank(struct stepper *stepper, struct tuning_result *resu
         .d_in = field->d_now,
         .box = stepper->level->overlap ? stepper->level->interior : layout_owned(&field->layout),
     };
-    struct heat_operator op;
-    /* the length of the step does not matter here */
-    TRY(operator_of_step(stepper->problem, stepper->state->step, &op));
-    TRY(stepper_coefficients(stepper, &op, stepper->level->d_sums, &target.args));
+    TRY(trial_coefficients(stepper, &target.args));
     return tuning_choose(&target, result);
 }
 
@@ -185,7 +167,6 @@ enum {
 struct pass_search {
     struct stepper *stepper;
     struct pass pass;
-    void *d_sums;   /* in place of the ledger's */
     double spent_s; /* the same on all ranks, as all times below */
     double limit_s;
 };
@@ -218,11 +199,15 @@ static void use_overlap(struct stepper *stepper, const struct pass_trial *trial)
     level_divide(stepper->level, trial->thick);
 }
 
-static double fastest_so_far(const struct pass_plan *passes)
+/* Of several steps, or of any number. */
+static const struct pass_trial *fastest_trial(const struct pass_plan *passes, bool several)
 {
-    double best = INFINITY;
+    const struct pass_trial *best = NULL;
     for (int t = 0; t < passes->ntrials; t++) {
-        best = fmin(best, passes->trials[t].seconds);
+        const struct pass_trial *trial = &passes->trials[t];
+        if ((trial->steps > 1 || !several) && (best == NULL || trial->seconds < best->seconds)) {
+            best = trial;
+        }
     }
     return best;
 }
@@ -232,7 +217,8 @@ static double fastest_so_far(const struct pass_plan *passes)
  * code then, which can take a tenth of a second, and the host divides the box into tiles. */
 static enum status time_trial(struct pass_search *search, struct pass_trial *trial)
 {
-    const double bar = HOPELESS * fastest_so_far(&search->stepper->passes) * trial->steps;
+    const struct pass_trial *fastest = fastest_trial(&search->stepper->passes, false);
+    const double bar = fastest != NULL ? HOPELESS * fastest->seconds * trial->steps : INFINITY;
     double seconds = 0;
     use_overlap(search->stepper, trial);
     search->pass.nsteps = trial->steps;
@@ -288,19 +274,6 @@ static enum status try_all(struct pass_search *search)
     return STATUS_OK;
 }
 
-/* Of several steps, or of any number. */
-static const struct pass_trial *fastest_trial(const struct pass_plan *passes, bool several)
-{
-    const struct pass_trial *best = NULL;
-    for (int t = 0; t < passes->ntrials; t++) {
-        const struct pass_trial *trial = &passes->trials[t];
-        if ((trial->steps > 1 || !several) && (best == NULL || trial->seconds < best->seconds)) {
-            best = trial;
-        }
-    }
-    return best;
-}
-
 /* The fastest of several steps with overlap, the same way on all ranks. */
 static enum status try_overlap(struct pass_search *search)
 {
@@ -323,21 +296,13 @@ static enum status try_overlap(struct pass_search *search)
                : STATUS_OK;
 }
 
-/* On the host: the arguments of the steps, all alike. */
-static enum status pass_search_open(struct pass_search *search, struct stepper *stepper)
+/* The steps are all alike. */
+static enum status pass_search_open(struct pass_search *search)
 {
-    static const struct exact_sum zeros[LEDGER_SUMS];
-    const struct engine *engine = stepper->level->engine;
-    struct heat_operator op;
-    *search = (struct pass_search){.stepper = stepper, .limit_s = least_search};
-    TRY(operator_of_step(stepper->problem, stepper->state->step, &op));
-    TRY(engine->runtime->memory_alloc(engine->device, sizeof zeros, &search->d_sums));
-    TRY(engine->runtime->copy_to_device(engine->bulk_queue, search->d_sums, zeros, sizeof zeros));
     for (int s = 0; s < STEPS_MOST; s++) {
-        TRY(stepper_coefficients(stepper, &op, (struct exact_sum *)search->d_sums,
-                                 &search->pass.levels[s]));
+        TRY(trial_coefficients(search->stepper, &search->pass.levels[s]));
     }
-    return engine->runtime->queue_wait(engine->bulk_queue);
+    return STATUS_OK;
 }
 
 static enum status search_passes(struct pass_search *search)
@@ -373,18 +338,17 @@ static bool is_to_be_searched(const struct stepper *stepper)
 
 enum status tuning_of_passes(struct stepper *stepper)
 {
-    struct pass_search search;
+    struct pass_search search = {.stepper = stepper, .limit_s = least_search};
     if (!is_to_be_searched(stepper)) {
         return STATUS_OK;
     }
     const int before = phases_enter(stepper->level->phases, PHASE_START);
     enum status status;
-    TRY_GOTO(status_agree(stepper->team->comm, pass_search_open(&search, stepper)));
+    TRY_GOTO(status_agree(stepper->team->comm, pass_search_open(&search)));
     TRY_GOTO(search_passes(&search));
     /* the passes have overwritten the temperatures of an enthalpy */
     TRY_GOTO(stepper_show(stepper, false));
 done:
     phases_enter(stepper->level->phases, before);
-    stepper->level->engine->runtime->memory_free(stepper->level->engine->device, search.d_sums);
     return status;
 }

@@ -12,7 +12,7 @@ struct tuning_target {
     struct device *device;
     struct queue *queue;
     const struct layout *layout;
-    struct coefficients args; /* its face sums are redirected */
+    struct coefficients args;
     void *d_out;
     const void *d_in;
     struct box box;
