@@ -112,8 +112,8 @@ static enum status refuse_landings(const struct timeline *timeline)
         (int)MAX_STRETCHES);
 }
 
-/* The multiples of an interval must be distinct times up to the end; else lay_stretches would not
- * advance. */
+/* The multiples of an interval, if there is one, must be distinct times up to the end; else
+ * lay_stretches would not advance. */
 static enum status check_intervals(const struct timeline *timeline)
 {
     char key[CADENCE_KEY_BYTES + 16];
@@ -159,6 +159,7 @@ static enum status lay_stretches(struct timeline *timeline)
     double step = (double)timeline->start_step;
     double time = timeline->start_time;
     int64_t capacity = 0;
+    timeline->dt_last = timeline->dt;
     timeline->end = time;
     timeline->steps = timeline->start_step;
     while (time < final && step < last_step) {
@@ -191,45 +192,15 @@ static enum status lay_stretches(struct timeline *timeline)
     return STATUS_OK;
 }
 
-static void count_by_steps(struct timeline *timeline)
-{
-    const int64_t steps = timeline->setting.steps;
-    const int64_t left = steps > timeline->start_step ? steps - timeline->start_step : 0;
-    timeline->steps = timeline->start_step + left;
-    timeline->end = timeline->start_time + (double)left * timeline->dt;
-}
-
-static enum status count_to_end(struct timeline *timeline)
-{
-    const double quotient = fmax(timeline->setting.end - timeline->start_time, 0) / timeline->dt;
-    if (!(quotient <= MAX_STEPS - (double)timeline->start_step)) {
-        return refuse_steps(timeline);
-    }
-    timeline->end = fmax(timeline->setting.end, timeline->start_time);
-    timeline->steps =
-        timeline->start_step +
-        (int64_t)count_between(timeline, timeline->start_time, timeline->end, &timeline->dt_last);
-    return STATUS_OK;
-}
-
 static enum status count_steps(struct timeline *timeline)
 {
-    char key[CADENCE_KEY_BYTES + 16];
     if (timeline->setting.by_steps && (double)timeline->setting.steps > MAX_STEPS) {
         return settings_fail_at(timeline->origin, "time.steps",
                                 "%" PRId64 " steps; at most 2^53 = %.0f", timeline->setting.steps,
                                 MAX_STEPS);
     }
-    timeline->dt_last = timeline->dt;
-    if (isfinite(shortest_interval(timeline, key))) {
-        TRY(check_intervals(timeline));
-        return lay_stretches(timeline);
-    }
-    if (!timeline->setting.by_steps) {
-        return count_to_end(timeline);
-    }
-    count_by_steps(timeline);
-    return STATUS_OK;
+    TRY(check_intervals(timeline));
+    return lay_stretches(timeline);
 }
 
 /* A restart looks up the time of the last sample, which must not be before the adaptation. */
@@ -349,20 +320,17 @@ static int64_t find_stretch(const struct timeline *timeline, int64_t step, doubl
 
 double timeline_time(const struct timeline *timeline, int64_t step)
 {
-    int64_t first = timeline->start_step;
-    double start = timeline->start_time;
     if (is_before(timeline, step)) {
         return timeline->before_time;
     }
     if (step >= timeline->steps) {
         return timeline->end;
     }
-    if (timeline->stretch != NULL) {
-        const struct stretch *stretch = &timeline->stretch[find_stretch(timeline, step, INFINITY)];
-        first = stretch->first;
-        start = stretch->start;
-    }
-    return start + (double)(step - first) * timeline->dt;
+    const struct stretch none = {.first = timeline->start_step, .start = timeline->start_time};
+    const struct stretch *stretch = timeline->stretch != NULL
+                                        ? &timeline->stretch[find_stretch(timeline, step, INFINITY)]
+                                        : &none;
+    return stretch->start + (double)(step - stretch->first) * timeline->dt;
 }
 
 double timeline_dt(const struct timeline *timeline, int64_t step)
@@ -373,13 +341,9 @@ double timeline_dt(const struct timeline *timeline, int64_t step)
     if (step >= timeline->steps - 1) {
         return timeline->dt_last;
     }
-    if (timeline->stretch != NULL) {
-        const int64_t at = find_stretch(timeline, step, INFINITY);
-        const bool lands =
-            at + 1 < timeline->nstretches && timeline->stretch[at + 1].first == step + 1;
-        return lands ? timeline->stretch[at].dt_last : timeline->dt;
-    }
-    return timeline->dt;
+    const int64_t at = find_stretch(timeline, step, INFINITY);
+    const bool lands = at + 1 < timeline->nstretches && timeline->stretch[at + 1].first == step + 1;
+    return lands ? timeline->stretch[at].dt_last : timeline->dt;
 }
 
 double timeline_dt_before(const struct timeline *timeline, int64_t step)

@@ -29,7 +29,7 @@ struct timeline {
     int64_t steps;           /* total number, from step 0 */
     double end;              /* s, the time after the last step */
     double dt_last;          /* s, length of the last step */
-    struct stretch *stretch; /* in order; NULL: one, from start_step to steps */
+    struct stretch *stretch; /* in order; NULL: no steps after start_step */
     int64_t nstretches;
 };
 
