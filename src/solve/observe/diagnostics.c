@@ -120,9 +120,9 @@ static int owner_of(const struct decomp *decomp, const int64_t cell[AXIS_COUNT])
 /* All ranks have the same summary and fail alike. */
 static enum status fail_invalid(const struct stepper *stepper, const struct field_summary *all)
 {
-    const int64_t *n = stepper->problem->grid.cells;
-    const int64_t cell[AXIS_COUNT] = {all->first_bad % n[0], all->first_bad / n[0] % n[1],
-                                      all->first_bad / n[0] / n[1]};
+    const struct box domain = box_of_cells(stepper->problem->grid.cells);
+    int64_t cell[AXIS_COUNT];
+    box_cell(&domain, all->first_bad, cell);
     const enum status status =
         fail(STATUS_NUMERICS,
              "invalid values in the solution: at step %" PRId64 " (t = %g s) %" PRId64

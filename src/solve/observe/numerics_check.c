@@ -14,107 +14,78 @@ struct suspect {
     int rank;
 };
 
-/* The state of a search: a window of three planes of this rank's cells. */
+/* The state of a search, which reads one plane after the other with its neighbours. */
 struct search {
     struct stepper *stepper;
-    void *values;  /* one plane in the precision of the field */
-    double *plane; /* three planes, k mod 3 */
-    bool by_range; /* false: by roughness */
+    void *values;   /* of `box`, in the precision of the field */
+    struct box box; /* local indices */
+    bool by_range;  /* false: by roughness */
     double low, high;
 };
 
-static const double *plane_at(const struct search *search, int64_t k)
+static double value_at(const struct search *search, int64_t i, int64_t j, int64_t k)
 {
-    const int64_t *n = search->stepper->level->field->layout.cells;
-    return search->plane + (k % 3) * n[AXIS_X] * n[AXIS_Y];
-}
-
-static enum status load_plane(const struct search *search, int64_t k)
-{
-    struct field *field = search->stepper->level->field;
-    const int64_t cells = field->layout.cells[AXIS_X] * field->layout.cells[AXIS_Y];
-    struct box box = layout_owned(&field->layout);
-    box.lo[AXIS_Z] = k;
-    box.hi[AXIS_Z] = k + 1;
-    TRY(field_read(field, &box, search->values));
-    double *to = search->plane + (k % 3) * cells;
-    for (int64_t c = 0; c < cells; c++) {
-        to[c] = precision_get(field->layout.precision, search->values, c);
-    }
-    return STATUS_OK;
+    return precision_get(search->stepper->problem->precision, search->values,
+                         box_place(&search->box, i, j, k));
 }
 
 /* |T - mean of the neighbours on this rank|: a flipped bit leaves a peak, which spreads but remains
  * the roughest place for long. */
-static double roughness(const struct search *search, int64_t i, int64_t j, int64_t k)
+static double roughness(const struct search *search, const int64_t cell[AXIS_COUNT])
 {
-    const int64_t *n = search->stepper->level->field->layout.cells;
-    const double *plane = plane_at(search, k);
-    const int64_t at = j * n[AXIS_X] + i;
     double sum = 0;
     int count = 0;
-    const struct {
-        bool owned;
-        const double *plane;
-        int64_t shift;
-    } neighbours[2 * AXIS_COUNT] = {
-        {i > 0, plane, -1},
-        {i + 1 < n[AXIS_X], plane, 1},
-        {j > 0, plane, -n[AXIS_X]},
-        {j + 1 < n[AXIS_Y], plane, n[AXIS_X]},
-        {k > 0, plane_at(search, k + 2), 0}, /* k - 1, modulo 3 */
-        {k + 1 < n[AXIS_Z], plane_at(search, k + 1), 0},
-    };
-    for (int f = 0; f < 2 * AXIS_COUNT; f++) {
-        if (neighbours[f].owned) {
-            sum += neighbours[f].plane[at + neighbours[f].shift];
+    for (int f = 0; f < FACE_COUNT; f++) {
+        const int axis = (int)face_axis((enum face)f);
+        int64_t at[AXIS_COUNT] = {cell[0], cell[1], cell[2]};
+        at[axis] += face_side((enum face)f) == SIDE_MIN ? -1 : 1;
+        if (at[axis] >= search->box.lo[axis] && at[axis] < search->box.hi[axis]) {
+            sum += value_at(search, at[0], at[1], at[2]);
             count++;
         }
     }
-    return count > 0 ? fabs(plane[at] - sum / count) : 0;
+    return count > 0 ? fabs(value_at(search, cell[0], cell[1], cell[2]) - sum / count) : 0;
 }
 
 static void search_plane(const struct search *search, int64_t k, struct suspect *worst)
 {
-    const struct field *field = search->stepper->level->field;
-    const int64_t *n = field->layout.cells;
-    const int64_t *all = field->placement.global_cells;
-    const int64_t *offset = field->placement.offset;
-    const double *plane = plane_at(search, k);
-    for (int64_t j = 0; j < n[AXIS_Y]; j++) {
-        for (int64_t i = 0; i < n[AXIS_X]; i++) {
-            const double value = plane[j * n[AXIS_X] + i];
-            const double badness = search->by_range
-                                       ? fmax(search->low - value, value - search->high)
-                                       : roughness(search, i, j, k);
-            if (badness > worst->badness) {
-                const int64_t row = (k + offset[AXIS_Z]) * all[AXIS_Y] + j + offset[AXIS_Y];
-                *worst = (struct suspect){badness, value, row * all[AXIS_X] + i + offset[AXIS_X],
-                                          search->stepper->team->rank};
-            }
+    const struct placement *placement = &search->stepper->level->field->placement;
+    const struct box all = box_of_cells(placement->global_cells);
+    const int64_t *offset = placement->offset;
+    struct box plane = search->box;
+    plane.lo[AXIS_Z] = k;
+    plane.hi[AXIS_Z] = k + 1;
+    for (int64_t c = 0; c < box_cells(&plane); c++) {
+        int64_t cell[AXIS_COUNT];
+        box_cell(&plane, c, cell);
+        const double value = value_at(search, cell[0], cell[1], cell[2]);
+        const double badness = search->by_range ? fmax(search->low - value, value - search->high)
+                                                : roughness(search, cell);
+        if (badness > worst->badness) {
+            *worst = (struct suspect){
+                badness, value,
+                box_place(&all, cell[0] + offset[0], cell[1] + offset[1], cell[2] + offset[2]),
+                search->stepper->team->rank};
         }
     }
 }
 
 static enum status search_planes(struct search *search, struct suspect *worst)
 {
-    const int64_t *n = search->stepper->level->field->layout.cells;
-    const size_t cells = (size_t)(n[AXIS_X] * n[AXIS_Y]);
-    search->values = malloc(cells * sizeof(double));
-    search->plane = malloc(3 * cells * sizeof(double));
+    struct field *field = search->stepper->level->field;
+    const struct box owned = layout_owned(&field->layout);
+    const struct box plane = box_inside(&owned, FACE_Z_MIN, 1);
     enum status status = STATUS_OK;
-    if (search->values == NULL || search->plane == NULL) {
-        TRY_GOTO(fail(STATUS_MEMORY, "no memory for a few planes of cells"));
-    }
-    TRY_GOTO(load_plane(search, 0));
-    for (int64_t k = 0; k < n[AXIS_Z]; k++) {
-        if (k + 1 < n[AXIS_Z]) {
-            TRY_GOTO(load_plane(search, k + 1));
-        }
+    search->values = malloc(3 * (size_t)box_cells(&plane) * sizeof(double));
+    TRY(CHECK_MEMORY(search->values != NULL, "no memory for a few planes of cells"));
+    for (int64_t k = 0; k < owned.hi[AXIS_Z]; k++) {
+        const struct box around = {.lo = {0, 0, k - 1},
+                                   .hi = {owned.hi[AXIS_X], owned.hi[AXIS_Y], k + 2}};
+        search->box = box_intersect(&around, &owned);
+        TRY_GOTO(field_read(field, &search->box, search->values));
         search_plane(search, k, worst);
     }
 done:
-    free(search->plane);
     free(search->values);
     return status;
 }
@@ -138,10 +109,9 @@ static enum status find_suspect(struct search *search, struct suspect *worst)
 static void describe(const struct grid *grid, const struct suspect *suspect, char *text,
                      size_t bytes)
 {
-    const int64_t *n = grid->cells;
-    const int64_t cell[AXIS_COUNT] = {suspect->index % n[AXIS_X],
-                                      suspect->index / n[AXIS_X] % n[AXIS_Y],
-                                      suspect->index / n[AXIS_X] / n[AXIS_Y]};
+    const struct box all = box_of_cells(grid->cells);
+    int64_t cell[AXIS_COUNT];
+    box_cell(&all, suspect->index, cell);
     snprintf(text, bytes,
              "cell (%" PRId64 ", %" PRId64 ", %" PRId64 ") at (%.6g, %.6g, %.6g) m on rank %d, "
              "with %.9g K",
