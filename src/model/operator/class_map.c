@@ -298,11 +298,34 @@ void class_survey_add(struct class_survey *survey, const struct class_survey *mo
 {
     survey->fastest_rate = fmax(survey->fastest_rate, more->fastest_rate);
     survey->hash += more->hash;
+    for (int i = 0; i < MOST_MATERIALS * MOST_MATERIALS; i++) {
+        survey->meets[i / MOST_MATERIALS][i % MOST_MATERIALS] |=
+            more->meets[i / MOST_MATERIALS][i % MOST_MATERIALS];
+    }
+    for (int i = 0; i < FACE_COUNT * (MOST_PATCHES + 1); i++) {
+        survey->patches[i / (MOST_PATCHES + 1)][i % (MOST_PATCHES + 1)] +=
+            more->patches[i / (MOST_PATCHES + 1)][i % (MOST_PATCHES + 1)];
+    }
     for (int c = 0; c < more->nkeys && survey->nkeys <= MEDIUM_CLASSES; c++) {
         if (more->nkeys > MEDIUM_CLASSES) {
             survey->nkeys = more->nkeys;
         } else {
             add_key(survey, &more->keys[c], more->cells[c]);
+        }
+    }
+}
+
+/* Which materials have cells in row (j, k) beside cells above them on an axis. */
+static void survey_contacts(const struct class_map *map, const struct grid *grid, int64_t j,
+                            int64_t k, struct class_survey *survey)
+{
+    const struct layout *layout = &map->layout;
+    const int64_t pitch[AXIS_COUNT] = {1, layout->pitch_y, layout->pitch_z};
+    const uint8_t *row = &map->h_class[layout_index(layout, 0, j, k)];
+    for (int axis = 0; axis < AXIS_COUNT; axis++) {
+        for (int64_t i = 0; grid->used[axis] && i < layout->cells[AXIS_X]; i++) {
+            const uint8_t next = row[i + pitch[axis]];
+            survey->meets[map->keys[row[i]].material][map->keys[next].material] = 1;
         }
     }
 }
@@ -327,6 +350,10 @@ enum status class_map_survey(const struct class_map *map, const struct problem *
     survey->hash += hash;
     for (int c = 0; c < map->nkeys && survey->nkeys <= MEDIUM_CLASSES; c++) {
         add_key(survey, &map->keys[c], counts[c]);
+    }
+    for (int64_t row = 0; problem->settings->ncontacts > 0 && row < cells[AXIS_Y] * cells[AXIS_Z];
+         row++) {
+        survey_contacts(map, &problem->grid, row % cells[AXIS_Y], row / cells[AXIS_Y], survey);
     }
     return STATUS_OK;
 }

@@ -30,7 +30,7 @@ void class_map_destroy(struct class_map *map); /* takes a zeroed one */
 /* The bytes of class_map_create's array, which is also needed on the device. */
 uint64_t class_map_bytes(const struct grid *grid, const struct box *owned, int depth);
 
-/* What the cells of one or more maps amount to. Integers and extremes: add over ranks in any
+/* What the cells of one or more blocks amount to. Integers and extremes: add over ranks in any
  * order. Starts as zeros. */
 struct class_survey {
     double fastest_rate; /* 1/s: maximum */
@@ -38,6 +38,8 @@ struct class_survey {
     int nkeys;           /* above MEDIUM_CLASSES: too many, and the others are not counted */
     struct class_key keys[MEDIUM_CLASSES]; /* ascending: the same numbers on all ranks */
     int64_t cells[MEDIUM_CLASSES];
+    uint8_t meets[MOST_MATERIALS][MOST_MATERIALS]; /* pairs with a common face: maximum */
+    int64_t patches[FACE_COUNT][MOST_PATCHES + 1]; /* cells of each condition of a face */
 };
 void class_survey_add(struct class_survey *survey, const struct class_survey *more);
 enum status class_map_survey(const struct class_map *map, const struct problem *problem,

@@ -66,73 +66,49 @@ static enum status paint_layer(const struct problem *problem, enum face face,
 }
 
 static enum status paint_face(const struct problem *problem, enum face face,
-                              const struct box *owned, struct patch_map *map)
-{
-    const struct box layer = box_inside(owned, face, 1);
-    const int64_t cells = box_cells(&layer);
-    float *numbers = malloc((size_t)cells * sizeof *numbers);
-    enum status status = STATUS_OK;
-    map->h_patch[face] = malloc((size_t)cells);
-    map->cells[face] = cells;
-    TRY_GOTO(CHECK_MEMORY(numbers != NULL && map->h_patch[face] != NULL,
-                          "no memory for the patches of a face"));
-    TRY_GOTO(paint_layer(problem, face, &layer, numbers));
-    for (int64_t c = 0; c < cells; c++) {
-        map->h_patch[face][c] = (uint8_t)numbers[c];
-    }
-done:
-    free(numbers);
-    return status;
-}
-
-enum status patch_plane_create(const struct problem *problem, const struct box *owned,
-                               const struct patch_map *map, enum face face, int depth,
-                               struct patch_plane *plane)
+                              const struct box *owned, int depth, struct patch_plane *plane)
 {
     const enum axis normal = face_axis(face);
     const enum axis across = normal == AXIS_X ? AXIS_Y : AXIS_X;
     const enum axis up = normal == AXIS_Z ? AXIS_Y : AXIS_Z;
+    const struct box layer = box_inside(owned, face, 1);
     struct box_piece pieces[BOX_PIECES_MOST];
-    enum status status = STATUS_OK;
-    *plane = (struct patch_plane){.bytes = NULL};
-    if (map->h_patch[face] == NULL) {
-        return STATUS_OK;
-    }
-    struct box wide = box_inside(owned, face, 1);
+    struct box wide = layer;
     for (int axis = 0; axis < AXIS_COUNT; axis++) {
         const int halo = axis != (int)normal && problem->grid.used[axis] ? depth : 0;
         wide.lo[axis] -= halo;
         wide.hi[axis] += halo;
     }
+    plane->cells = box_cells(&layer);
+    plane->columns = box_extent(&layer, across);
     plane->pitch = box_extent(&wide, across);
-    plane->count = box_cells(&wide);
+    plane->bytes = box_cells(&wide);
     plane->origin =
-        (owned->lo[up] - wide.lo[up]) * plane->pitch + owned->lo[across] - wide.lo[across];
-    plane->bytes = calloc(1, (size_t)plane->count);
-    float *numbers = malloc((size_t)plane->count * sizeof *numbers);
-    TRY_GOTO(CHECK_MEMORY(numbers != NULL && plane->bytes != NULL,
-                          "no memory for the patches of a face"));
+        (layer.lo[up] - wide.lo[up]) * plane->pitch + layer.lo[across] - wide.lo[across];
+    plane->h_patch = calloc(1, (size_t)plane->bytes);
+    float *numbers = malloc((size_t)plane->bytes * sizeof *numbers);
+    enum status status = CHECK_MEMORY(numbers != NULL && plane->h_patch != NULL,
+                                      "no memory for the patches of a face");
     const int npieces = box_pieces(&wide, problem->grid.cells, problem->boundary.periodic, pieces);
-    for (int p = 0; p < npieces; p++) {
+    for (int p = 0; p < npieces && status == STATUS_OK; p++) {
         const struct box *cells = &pieces[p].cells;
         const int64_t n = box_extent(cells, across);
         const int64_t row = cells->lo[up] + pieces[p].shift[up] - wide.lo[up];
         const int64_t column = cells->lo[across] + pieces[p].shift[across] - wide.lo[across];
-        TRY_GOTO(paint_layer(problem, face, cells, numbers));
-        for (int64_t c = 0; c < box_cells(cells); c++) {
-            plane->bytes[(row + c / n) * plane->pitch + column + c % n] = (uint8_t)numbers[c];
+        status = paint_layer(problem, face, cells, numbers);
+        for (int64_t c = 0; c < box_cells(cells) && status == STATUS_OK; c++) {
+            plane->h_patch[(row + c / n) * plane->pitch + column + c % n] = (uint8_t)numbers[c];
         }
     }
-done:
     free(numbers);
     return status;
 }
 
-enum status patch_map_create(const struct problem *problem, const struct box *owned,
+enum status patch_map_create(const struct problem *problem, const struct box *owned, int depth,
                              struct patch_map *map)
 {
     enum status status = STATUS_OK;
-    *map = (struct patch_map){0};
+    *map = (struct patch_map){.face = {{0}}};
     for (int f = 0; f < FACE_COUNT; f++) {
         const enum face face = (enum face)f;
         const enum axis axis = face_axis(face);
@@ -140,7 +116,7 @@ enum status patch_map_create(const struct problem *problem, const struct box *ow
                                  ? owned->lo[axis] == 0
                                  : owned->hi[axis] == problem->grid.cells[axis];
         if (problem->boundary.nconditions[f] > 1 && at_edge) {
-            TRY_GOTO(paint_face(problem, face, owned, map));
+            TRY_GOTO(paint_face(problem, face, owned, depth, &map->face[f]));
         }
     }
     return STATUS_OK;
@@ -152,31 +128,31 @@ done:
 void patch_map_destroy(struct patch_map *map)
 {
     for (int f = 0; f < FACE_COUNT; f++) {
-        free(map->h_patch[f]);
-        map->h_patch[f] = NULL;
+        free(map->face[f].h_patch);
+        map->face[f].h_patch = NULL;
     }
 }
 
-void patch_map_survey(const struct patch_map *map, struct patch_survey *survey)
+void patch_map_survey(const struct patch_map *map, struct class_survey *survey)
 {
     for (int f = 0; f < FACE_COUNT; f++) {
-        for (int64_t c = 0; map->h_patch[f] != NULL && c < map->cells[f]; c++) {
-            survey->cells[f][map->h_patch[f][c]]++;
+        for (int64_t c = 0; map->face[f].h_patch != NULL && c < map->face[f].cells; c++) {
+            survey->patches[f][patch_map_at(map, (enum face)f, c)]++;
         }
     }
 }
 
-enum status patch_survey_apply(const struct patch_survey *survey, struct problem *problem)
+enum status patch_survey_apply(const struct class_survey *survey, struct problem *problem)
 {
     struct boundary *boundary = &problem->boundary;
     for (int f = 0; f < FACE_COUNT; f++) {
         const int64_t cells =
             grid_total_cells(&problem->grid) / problem->grid.cells[face_axis((enum face)f)];
-        boundary->face[f][0].cells = boundary->nconditions[f] > 1 ? survey->cells[f][0] : cells;
+        boundary->face[f][0].cells = boundary->nconditions[f] > 1 ? survey->patches[f][0] : cells;
         for (int p = 1; p < boundary->nconditions[f]; p++) {
             char key[BOUNDARY_KEY_BYTES];
-            boundary->face[f][p].cells = survey->cells[f][p];
-            if (survey->cells[f][p] == 0) {
+            boundary->face[f][p].cells = survey->patches[f][p];
+            if (survey->patches[f][p] == 0) {
                 return settings_fail(problem->settings, boundary_key((enum face)f, p, "", key),
                                      "contains no cell of the face, or later patches cover them "
                                      "all, so that it has no effect; remove it, or use a finer "

@@ -65,13 +65,11 @@ static double count_round(const struct grid *grid, const struct shape_setting *s
         return NAN;
     }
     for (int64_t c = 0; c < box_cells(&box); c++) {
-        const int64_t nx = box_extent(&box, AXIS_X);
-        const int64_t ny = box_extent(&box, AXIS_Y);
-        const double at[AXIS_COUNT] = {
-            grid_center(grid, AXIS_X, box.lo[AXIS_X] + c % nx),
-            grid_center(grid, AXIS_Y, box.lo[AXIS_Y] + c / nx % ny),
-            grid_center(grid, AXIS_Z, box.lo[AXIS_Z] + c / (nx * ny)),
-        };
+        int64_t cell[AXIS_COUNT];
+        box_cell(&box, c, cell);
+        const double at[AXIS_COUNT] = {grid_center(grid, AXIS_X, cell[AXIS_X]),
+                                       grid_center(grid, AXIS_Y, cell[AXIS_Y]),
+                                       grid_center(grid, AXIS_Z, cell[AXIS_Z])};
         count += shape_holds(grid, shape, at) ? 1 : 0;
     }
     return count;
@@ -279,32 +277,8 @@ enum status resolution_check_cells(const struct problem *problem)
 
 /* --- contacts -------------------------------------------------------------------------------- */
 
-static void survey_row(const struct grid *grid, const struct class_map *map, int64_t j, int64_t k,
-                       struct contact_survey *survey)
-{
-    const struct layout *layout = &map->layout;
-    const int64_t pitch[AXIS_COUNT] = {1, layout->pitch_y, layout->pitch_z};
-    const uint8_t *row = &map->h_class[layout_index(layout, 0, j, k)];
-    for (int axis = 0; axis < AXIS_COUNT; axis++) {
-        for (int64_t i = 0; grid->used[axis] && i < layout->cells[AXIS_X]; i++) {
-            const uint8_t next = row[i + pitch[axis]];
-            survey->meets[map->keys[row[i]].material][map->keys[next].material] = 1;
-        }
-    }
-}
-
-void contact_survey_add(const struct problem *problem, const struct class_map *map,
-                        struct contact_survey *survey)
-{
-    const int64_t *cells = map->layout.cells;
-    for (int64_t row = 0; problem->settings->ncontacts > 0 && row < cells[AXIS_Y] * cells[AXIS_Z];
-         row++) {
-        survey_row(&problem->grid, map, row % cells[AXIS_Y], row / cells[AXIS_Y], survey);
-    }
-}
-
 /* Whether cells of these materials meet at the start, or when cells of others have become them. */
-static bool meet(const struct medium *medium, const struct contact_survey *survey, int a, int b)
+static bool meet(const struct medium *medium, const struct class_survey *survey, int a, int b)
 {
     for (int pair = 0; pair < medium->nmaterials * medium->nmaterials; pair++) {
         const int one = pair / medium->nmaterials;
@@ -318,7 +292,8 @@ static bool meet(const struct medium *medium, const struct contact_survey *surve
     return false;
 }
 
-enum status contact_survey_check(const struct problem *problem, const struct contact_survey *survey)
+enum status resolution_check_contacts(const struct problem *problem,
+                                      const struct class_survey *survey)
 {
     const struct settings *settings = problem->settings;
     for (int c = 0; c < settings->ncontacts; c++) {

@@ -18,16 +18,9 @@ enum { RESOLUTION_TEXT = 512 };
 bool resolution_warning(const struct problem *problem, int index, char text[RESOLUTION_TEXT]);
 void resolution_warn(const struct problem *problem); /* all of them, to the log */
 
-/* The pairs of materials that have a common face. Add by maximum, in any order. Starts as zeros. */
-struct contact_survey {
-    uint8_t meets[MOST_MATERIALS][MOST_MATERIALS];
-};
-void contact_survey_add(const struct problem *problem, const struct class_map *map,
-                        struct contact_survey *survey);
-
 /* With the survey of all cells: STATUS_INPUT when the materials of a contact never meet, not even
  * after cells have become another material. */
-enum status contact_survey_check(const struct problem *problem,
-                                 const struct contact_survey *survey) MUST_CHECK;
+enum status resolution_check_contacts(const struct problem *problem,
+                                      const struct class_survey *survey) MUST_CHECK;
 
 #endif

@@ -12,12 +12,10 @@ static struct box find_box(const struct class_map *map, const bool *may_change,
                            const struct box *box)
 {
     struct box found = {{INT64_MAX, INT64_MAX, INT64_MAX}, {INT64_MIN, INT64_MIN, INT64_MIN}};
-    const int64_t nx = box_extent(box, AXIS_X);
-    const int64_t ny = box_extent(box, AXIS_Y);
     bool any = false;
     for (int64_t c = 0; c < box_cells(box); c++) {
-        const int64_t cell[AXIS_COUNT] = {box->lo[AXIS_X] + c % nx, box->lo[AXIS_Y] + c / nx % ny,
-                                          box->lo[AXIS_Z] + c / (nx * ny)};
+        int64_t cell[AXIS_COUNT];
+        box_cell(box, c, cell);
         if (!may_change[map->h_class[layout_index(&map->layout, cell[0], cell[1], cell[2])]]) {
             continue;
         }

@@ -12,22 +12,16 @@
 /* Cells that classes_survey_alone holds at once. */
 enum { SURVEY_CELLS = 64 << 20 };
 
+/* Paint a block, and add its cells to the survey. Destroy both maps after a failure too. */
 static enum status survey_block(const struct problem *problem, const struct box *owned, int depth,
-                                struct class_map *map, struct class_survey *survey,
-                                struct contact_survey *contacts)
+                                struct class_map *map, struct patch_map *patches,
+                                struct class_survey *survey)
 {
     TRY(resolution_check(problem));
     TRY(class_map_create(problem, owned, depth, field_file_read_box, map));
-    contact_survey_add(problem, map, contacts);
+    TRY(patch_map_create(problem, owned, depth, patches));
+    patch_map_survey(patches, survey);
     return class_map_survey(map, problem, survey);
-}
-
-static enum status survey_patches(const struct problem *problem, const struct box *owned,
-                                  struct patch_map *map, struct patch_survey *survey)
-{
-    TRY(patch_map_create(problem, owned, map));
-    patch_map_survey(map, survey);
-    return STATUS_OK;
 }
 
 static void add_survey(void *from, void *to, int *count, MPI_Datatype *type)
@@ -52,22 +46,12 @@ static enum status add_surveys(MPI_Comm comm, struct class_survey *survey)
     return STATUS_OK;
 }
 
-static enum status open_patches(struct problem *problem, const struct team *team,
-                                const struct box *owned, struct patch_map *map)
-{
-    struct patch_survey survey = {0};
-    TRY(status_agree(team->comm, survey_patches(problem, owned, map, &survey)));
-    TRY_MPI(MPI_Allreduce(MPI_IN_PLACE, survey.cells, FACE_COUNT * (MOST_PATCHES + 1), MPI_INT64_T,
-                          MPI_SUM, team->comm));
-    return patch_survey_apply(&survey, problem);
-}
-
-static enum status apply_survey(struct problem *problem, const struct class_survey *survey,
-                                const struct contact_survey *contacts)
+static enum status apply_survey(struct problem *problem, const struct class_survey *survey)
 {
     TRY(class_survey_apply(survey, problem));
     TRY(resolution_check_cells(problem));
-    return contact_survey_check(problem, contacts);
+    TRY(resolution_check_contacts(problem, survey));
+    return patch_survey_apply(survey, problem);
 }
 
 enum status classes_open(struct problem *problem, const struct team *team, int depth,
@@ -75,18 +59,14 @@ enum status classes_open(struct problem *problem, const struct team *team, int d
 {
     const struct box owned = decomp_owned(&team->decomp, team->rank);
     struct class_survey survey = {0};
-    struct contact_survey contacts = {0};
     *classes = (struct classes){.depth = depth};
     if (problem->medium.nclasses == 0) {
         return STATUS_OK;
     }
-    TRY(status_agree(team->comm,
-                     survey_block(problem, &owned, depth, &classes->map, &survey, &contacts)));
+    TRY(status_agree(team->comm, survey_block(problem, &owned, depth, &classes->map,
+                                              &classes->patches, &survey)));
     TRY(add_surveys(team->comm, &survey));
-    TRY_MPI(MPI_Allreduce(MPI_IN_PLACE, contacts.meets, sizeof contacts.meets, MPI_UINT8_T, MPI_MAX,
-                          team->comm));
-    TRY(status_agree(team->comm, apply_survey(problem, &survey, &contacts)));
-    TRY(open_patches(problem, team, &owned, &classes->patches));
+    TRY(status_agree(team->comm, apply_survey(problem, &survey)));
     class_map_renumber(&classes->map, &problem->medium);
     resolution_warn(problem);
     return STATUS_OK;
@@ -98,27 +78,21 @@ enum status classes_survey_alone(struct problem *problem)
     const int64_t fit = SURVEY_CELLS / (n[AXIS_X] * n[AXIS_Y]);
     const int64_t planes = fit > 0 ? fit : 1;
     struct class_survey survey = {0};
-    struct contact_survey contacts = {0};
-    struct patch_survey patches = {0};
-    for (int64_t k = 0; k < n[AXIS_Z] && problem->medium.nclasses > 0; k += planes) {
-        struct class_map map = {0};
-        struct patch_map patch_map = {0};
-        struct box part = box_of_cells(n);
-        part.lo[AXIS_Z] = k;
-        part.hi[AXIS_Z] = k + planes < n[AXIS_Z] ? k + planes : n[AXIS_Z];
-        enum status status = survey_block(problem, &part, 1, &map, &survey, &contacts);
-        if (status == STATUS_OK) {
-            status = survey_patches(problem, &part, &patch_map, &patches);
-        }
-        class_map_destroy(&map);
-        patch_map_destroy(&patch_map);
-        TRY(status);
-    }
     if (problem->medium.nclasses == 0) {
         return STATUS_OK;
     }
-    TRY(patch_survey_apply(&patches, problem));
-    return apply_survey(problem, &survey, &contacts);
+    for (int64_t k = 0; k < n[AXIS_Z]; k += planes) {
+        struct class_map map = {0};
+        struct patch_map patches = {.face = {{0}}};
+        struct box part = box_of_cells(n);
+        part.lo[AXIS_Z] = k;
+        part.hi[AXIS_Z] = k + planes < n[AXIS_Z] ? k + planes : n[AXIS_Z];
+        const enum status status = survey_block(problem, &part, 1, &map, &patches, &survey);
+        class_map_destroy(&map);
+        patch_map_destroy(&patches);
+        TRY(status);
+    }
+    return apply_survey(problem, &survey);
 }
 
 static size_t bytes_of_table(const struct problem *problem)
@@ -155,14 +129,12 @@ static enum status keep_face(struct classes *classes, enum face face)
     const struct class_map *map = &classes->map;
     const struct box owned = box_of_cells(map->layout.cells);
     const struct box layer = box_inside(&owned, face, 1);
-    const int64_t nx = box_extent(&layer, AXIS_X);
-    const int64_t ny = box_extent(&layer, AXIS_Y);
     uint8_t *kept = malloc((size_t)box_cells(&layer));
     TRY(CHECK_MEMORY(kept != NULL, "no memory for the materials of a face"));
     for (int64_t c = 0; c < box_cells(&layer); c++) {
-        kept[c] = map->h_class[layout_index(&map->layout, layer.lo[AXIS_X] + c % nx,
-                                            layer.lo[AXIS_Y] + c / nx % ny,
-                                            layer.lo[AXIS_Z] + c / (nx * ny))];
+        int64_t cell[AXIS_COUNT];
+        box_cell(&layer, c, cell);
+        kept[c] = map->h_class[layout_index(&map->layout, cell[0], cell[1], cell[2])];
     }
     classes->h_face_class[face] = kept;
     return STATUS_OK;
@@ -182,20 +154,15 @@ static enum status keep_faces(struct classes *classes, const struct problem *pro
     return STATUS_OK;
 }
 
-static enum status send_patches(struct classes *classes, const struct problem *problem,
-                                const struct box *owned, struct engine *engine)
+static enum status send_patches(struct classes *classes, struct engine *engine)
 {
     for (int f = 0; f < FACE_COUNT; f++) {
-        struct patch_plane plane;
-        enum status status = patch_plane_create(problem, owned, &classes->patches, (enum face)f,
-                                                classes->depth, &plane);
-        if (status == STATUS_OK && plane.bytes != NULL) {
-            status = engine_send(engine, plane.bytes, (size_t)plane.count, &classes->d_patch[f]);
-            classes->args.d_patch[f] = (const uint8_t *)classes->d_patch[f] + plane.origin;
-            classes->args.patch_pitch[f] = plane.pitch;
+        const struct patch_plane *plane = &classes->patches.face[f];
+        if (plane->h_patch != NULL) {
+            TRY(engine_send(engine, plane->h_patch, (size_t)plane->bytes, &classes->d_patch[f]));
+            classes->args.d_patch[f] = (const uint8_t *)classes->d_patch[f] + plane->origin;
+            classes->args.patch_pitch[f] = plane->pitch;
         }
-        free(plane.bytes);
-        TRY(status);
     }
     return STATUS_OK;
 }
@@ -203,7 +170,6 @@ static enum status send_patches(struct classes *classes, const struct problem *p
 enum status classes_allocate(struct classes *classes, const struct problem *problem,
                              const struct team *team, struct engine *engine)
 {
-    const struct box map_owned = classes->map.owned;
     const struct medium *medium = &problem->medium;
     static const struct class_summary none[MEDIUM_CLASSES];
     double weights[MEDIUM_CLASSES] = {0};
@@ -251,7 +217,7 @@ enum status classes_allocate(struct classes *classes, const struct problem *prob
             medium->curves != NULL && medium->nmaterials == 1 && medium->resistance[0] == 0,
         .perfused = medium->perfused,
     };
-    return send_patches(classes, problem, &map_owned, engine);
+    return send_patches(classes, engine);
 }
 
 void classes_destroy(struct classes *classes, struct engine *engine)

@@ -134,20 +134,16 @@ void faces_closures_free(struct face_closures *closures)
     }
 }
 
-static int patch_at(const struct stepper *stepper, enum face face, int64_t cell)
-{
-    const uint8_t *patches = stepper->level->classes->patches.h_patch[face];
-    return patches != NULL ? patches[cell] : 0;
-}
-
 /* That of a cell of the layer inside a face. */
 static struct class_closure closure_of(const struct face_closures *closures, enum face face,
                                        int64_t cell)
 {
     const struct stepper *stepper = closures->stepper;
-    const int of_class = stepper->level->classes->h_face_class[face][cell];
+    const struct classes *classes = stepper->level->classes;
+    const int of_class = classes->h_face_class[face][cell];
     const struct class_closure *closure =
-        &closures->classes[face][patch_at(stepper, face, cell) * stepper->problem->medium.nclasses +
+        &closures->classes[face][patch_map_at(&classes->patches, face, cell) *
+                                     stepper->problem->medium.nclasses +
                                  of_class];
     return closures->enthalpy[face] == NULL
                ? *closure
@@ -174,12 +170,13 @@ static void sum_layer(const struct face_closures *closures, enum face face, cons
                       int64_t cells, struct exact_sum (*sums)[FACE_SUMS])
 {
     const struct problem *problem = closures->stepper->problem;
+    const struct patch_map *patches = &closures->stepper->level->classes->patches;
     for (int64_t begin = 0; begin < cells; begin += EXACT_PARTS_MAX_TERMS) {
         struct exact_parts parts[MOST_PATCHES + 1][FACE_SUMS] = {{{{0}}}};
         const int64_t left = cells - begin;
         const int64_t end = begin + (left < EXACT_PARTS_MAX_TERMS ? left : EXACT_PARTS_MAX_TERMS);
         for (int64_t c = begin; c < end; c++) {
-            struct exact_parts *part = parts[patch_at(closures->stepper, face, c)];
+            struct exact_parts *part = parts[patch_map_at(patches, face, c)];
             const struct class_closure closure = closure_of(closures, face, c);
             const double inside = precision_get(problem->precision, values, c);
             const double outside = medium_outside_float64(inside, closure.a, closure.b, closure.e);
