@@ -77,11 +77,33 @@ struct placement {
 /* The most steps of one pass, of any backend. */
 enum { STEPS_MOST = 8 };
 
-typedef enum status step_function(struct queue *queue, const struct layout *layout,
-                                  const struct coefficients *args, void *d_out, const void *d_in,
-                                  const struct box *boxes, int nboxes);
+/* Queued. Advance the cells of `boxes` (disjoint, inside the owned cells) by `nsteps` forward-Euler
+ * steps in one pass, with the expression of the coefficients' kind, bit for bit: several steps give
+ * the bits and the face sums of as many calls.
+ * The halo of d_in must be complete around the boxes, except beyond closed faces, where it is never
+ * read: one layer, of high order `radius` layers, faces only; for several steps that many times
+ * nsteps, with edges and corners, and so must the classes. The cells around a box are then advanced
+ * as far as it needs them, and are not written.
+ * Of high order, a used axis has at least 2 radius cells within reach of a closed face, owned or in
+ * the halo, and that many owned ones between two. */
+struct step_args {
+    struct layout layout;
+    const struct coefficients *levels; /* [nsteps]: of one kind, with the same r, a, closed and
+                                          classes in each */
+    int nsteps;                        /* 1 to steps_most of their kind */
+    void *d_out;                       /* fields of `layout`, distinct */
+    const void *d_in;
+    const struct box *boxes;
+    int nboxes;
+    /* NULL, or of a uniform medium and all owned cells: the summary of the result, as `summarise`
+     * has it; where bad_cells is not 0, nothing else in it is valid, and cells may be valid and
+     * above 2^18 K. */
+    struct field_summary *h_summary;
+    struct placement placement; /* for h_summary */
+};
+typedef enum status step_function(struct queue *queue, const struct step_args *args);
 
-/* A step kernel that `bench kernels` can name: same contract and same bits as `step`. */
+/* A step kernel that `bench kernels` can name: one step per call, with the bits of `step`. */
 struct kernel_variant {
     const char *name;
     const char *about;
@@ -89,33 +111,32 @@ struct kernel_variant {
     int settling_calls; /* calls for a new size during which it tries its variants */
 };
 
-struct operations {
-    /* Queued. Advance the cells of `boxes` (disjoint, inside the owned cells) by one
-     * forward-Euler step with the expression of the coefficients' kind, bit for bit.
-     * d_out and d_in: fields of `layout`, distinct. The halo of d_in must be complete around
-     * the boxes, except beyond closed faces, where it is never read; of high order to `radius`
-     * layers, faces only. Then a used axis has at least 2 radius cells within reach of a closed
-     * face, owned or in the halo, and that many owned ones between two. */
-    step_function *step;
+/* Host memory that a member of the arguments points to. */
+struct host_memory {
+    size_t pointer; /* offset of the member */
+    size_t bytes;   /* per element; 0 ends a list of these */
+    size_t count;   /* offset of the number of elements, an int; 0: one element */
+    bool is_result; /* valid after queue_wait; else the call copies it */
+};
+#define HOST_MEMORY(name, member, count, is_result)                                                \
+    {offsetof(struct name##_args, member), sizeof *((struct name##_args *)NULL)->member, count,    \
+     is_result},
+#define HOST_ARRAY(name, member, number)                                                           \
+    HOST_MEMORY(name, member, offsetof(struct name##_args, number), false)
+#define HOST_ONE(name, member) HOST_MEMORY(name, member, 0, false)
+#define HOST_RESULT(name, member) HOST_MEMORY(name, member, 0, true)
 
-    /* Queued. Advance the cells of `boxes` (as for step) by `nsteps` (1 to steps_most of their
-     * kind) steps in one pass, with the bits and the face sums of that many calls of `step`.
-     * args[l]: coefficients of step l; of one kind, with the same r, a, closed and classes in each.
-     * d_in, and the classes, must be complete within nsteps times the radius cells of each box,
-     * edges and corners included, except beyond closed faces; the cells around a box are advanced
-     * as far as it needs them, and are not written. */
-    enum status (*steps)(struct queue *queue, const struct layout *layout,
-                         const struct coefficients *args, int nsteps, void *d_out, const void *d_in,
-                         const struct box *boxes, int nboxes);
-    int steps_most[KIND_COUNT]; /* 0: none of this kind */
-    /* Queued. As `steps` of all owned cells and then `summarise` of the result, uniform, perhaps
-     * with one read of the field less. *h_summary: as that of `summarise`; but where bad_cells is
-     * not 0, call that instead: cells may be invalid, or are valid and above 2^18 K. NULL: use the
-     * two. */
-    enum status (*steps_summarised)(struct queue *queue, const struct layout *layout,
-                                    const struct placement *placement,
-                                    const struct coefficients *args, int nsteps, void *d_out,
-                                    const void *d_in, struct field_summary *h_summary);
+/* X(name, host memory): every operation, each with its struct name_args. */
+#define OPERATIONS(X)                                                                              \
+    X(step, HOST_ARRAY(step, levels, nsteps) HOST_ARRAY(step, boxes, nboxes)                       \
+                HOST_RESULT(step, h_summary))
+
+#define OPERATION_MEMBER(name, host)                                                               \
+    enum status (*name)(struct queue * queue, const struct name##_args *args);
+
+struct operations {
+    OPERATIONS(OPERATION_MEMBER)
+    int steps_most[KIND_COUNT]; /* per call of `step` */
 
     /* Queued. Add a source to the cells of `box` (inside the owned cells): T = fma(sigma, heat, T)
      * with the heat of source_cell, rounded to the field's precision; sigma of the cell's class, or

@@ -7,16 +7,11 @@
 #include "kernels/cpu/host/memory.h"
 #include "kernels/cpu/host/runtime.h"
 #include "kernels/cpu/kernels_cpu.h"
-#include "kernels/cpu/schedule/tile_tuner.h"
+#include "kernels/cpu/schedule/pass.h"
 
 struct device {
     char unused;
 };
-struct queue {
-    struct tile_tuner tuner;
-    struct steps_scratch scratch;
-};
-
 static enum status allocate(size_t bytes, void **object)
 {
     *object = calloc(1, bytes);
@@ -58,7 +53,7 @@ static enum status queue_create(struct device *device, enum queue_priority prior
 static void queue_destroy(struct queue *queue)
 {
     if (queue != NULL) {
-        cpu_steps_free(&queue->scratch);
+        free(queue->memory);
     }
     free(queue);
 }
@@ -234,39 +229,12 @@ static enum status liquid_fraction(struct queue *queue, const struct layout *lay
     return STATUS_OK;
 }
 
-/* Each kernel as a queued operation, and the table of them. */
-#define DEFINE_STEP(variant, about)                                                                \
-    static enum status step_##variant(struct queue *queue, const struct layout *layout,            \
-                                      const struct coefficients *args, void *d_out,                \
-                                      const void *d_in, const struct box *boxes, int nboxes)       \
-    {                                                                                              \
-        (void)queue;                                                                               \
-        cpu_step_##variant(layout, args, d_out, d_in, boxes, nboxes);                              \
-        return STATUS_OK;                                                                          \
-    }
-CPU_STEP_VARIANTS(DEFINE_STEP)
-
-static enum status step_production(struct queue *queue, const struct layout *layout,
-                                   const struct coefficients *args, void *d_out, const void *d_in,
-                                   const struct box *boxes, int nboxes)
-{
-    cpu_step_tuned(&queue->tuner, layout, args, d_out, d_in, boxes, nboxes);
-    return STATUS_OK;
-}
-
-static enum status steps(struct queue *queue, const struct layout *layout,
-                         const struct coefficients *args, int nsteps, void *d_out, const void *d_in,
-                         const struct box *boxes, int nboxes)
-{
-    return cpu_steps(&queue->scratch, layout, args, nsteps, d_out, d_in, boxes, nboxes);
-}
-
-#define VARIANT(variant, text) {.name = #variant, .about = text, .step = step_##variant},
+#define VARIANT(variant, text) {.name = #variant, .about = text, .step = cpu_step_##variant},
 static const struct kernel_variant variants[] = {
     CPU_STEP_VARIANTS(VARIANT){
         .name = "production",
         .about = "the fastest of `ahead`, `wide` and `planes` with several tile heights",
-        .step = step_production,
+        .step = cpu_step,
         .settling_calls = TILE_TUNER_ROUNDS * TILE_TUNER_CHOICES,
     },
 };
@@ -305,13 +273,12 @@ static const struct runtime runtime = {
     .flags_wait = host_flags_wait,
 };
 
+#define ROW(name, host) .name = cpu_##name,
 static const struct operations operations = {
-    .step = step_production,
-    .steps = steps,
-    .steps_most = {[KIND_UNIFORM] = STEPS_MOST,
-                   [KIND_CLASSES] = STEPS_MOST,
-                   [KIND_ENTHALPY] = STEPS_MOST,
-                   [KIND_HIGH_ORDER] = STEPS_MOST},
+    OPERATIONS(ROW).steps_most = {[KIND_UNIFORM] = STEPS_MOST,
+                                  [KIND_CLASSES] = STEPS_MOST,
+                                  [KIND_ENTHALPY] = STEPS_MOST,
+                                  [KIND_HIGH_ORDER] = STEPS_MOST},
     .pack = pack,
     .unpack = unpack,
     .pack_boxes = pack_boxes,

@@ -6,9 +6,6 @@
 #include "kernels/backend.h"
 #include "kernels/cpu/schedule/tile_tuner.h"
 
-typedef void cpu_step_function(const struct layout *layout, const struct coefficients *args,
-                               void *out, const void *in, const struct box *boxes, int nboxes);
-
 /* The step kernels: X(name, description for `bench kernels`). Each adds one idea to the previous
  * one; the production kernel is one of the last, with tiles of a suitable height. */
 #define CPU_STEP_VARIANTS(X)                                                                       \
@@ -20,15 +17,14 @@ typedef void cpu_step_function(const struct layout *layout, const struct coeffic
     X(wide, "and in vectors of 64 bytes, where available")                                         \
     X(planes, "`ahead` in vectors of 64 bytes and three planes at once, where available")
 
-#define CPU_DECLARE_STEP(name, about) cpu_step_function cpu_step_##name;
+#define CPU_DECLARE_STEP(name, about) step_function cpu_step_##name;
 CPU_STEP_VARIANTS(CPU_DECLARE_STEP)
 #undef CPU_DECLARE_STEP
 
-/* cpu_step_ahead, cpu_step_wide or cpu_step_planes, and the tile height, as `tuner` chooses
- * (tile_tuner.h). */
-void cpu_step_tuned(struct tile_tuner *tuner, const struct layout *layout,
-                    const struct coefficients *args, void *out, const void *in,
-                    const struct box *boxes, int nboxes);
+#define CPU_DECLARE(name, host)                                                                    \
+    enum status cpu_##name(struct queue *queue, const struct name##_args *args);
+OPERATIONS(CPU_DECLARE)
+#undef CPU_DECLARE
 
 /* Of enthalpy. */
 void cpu_convert(const struct layout *layout, const struct device_medium *medium,
@@ -38,18 +34,6 @@ void cpu_liquid_fraction(const struct layout *layout, const struct layout *kept,
                          const struct device_medium *medium, const void *field, double *fraction);
 void cpu_nonlinear_flux_row(const struct layout *layout, const struct flux_args *args,
                             const void *field, int64_t j, int64_t k, double *flux);
-
-/* What the passes of a queue need; initially zeros. */
-struct steps_scratch {
-    void *memory;
-    size_t bytes;
-    struct tile_tuner tuner[STEPS_MOST + 1]; /* of passes of that many steps */
-};
-/* STATUS_MEMORY when there is no room for a pass. */
-enum status cpu_steps(struct steps_scratch *scratch, const struct layout *layout,
-                      const struct coefficients *args, int nsteps, void *out, const void *in,
-                      const struct box *boxes, int nboxes);
-void cpu_steps_free(struct steps_scratch *scratch);
 
 void cpu_pack(const struct layout *layout, const void *field, const struct box *box, void *buffer);
 void cpu_unpack(const struct layout *layout, const void *buffer, const struct box *box,

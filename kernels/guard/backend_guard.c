@@ -234,60 +234,6 @@ static enum status hash(struct queue *queue, const struct layout *layout,
     return guard_add(queue, &op, NULL);
 }
 
-static enum status run_step(struct queue *queue, const struct operation *op)
-{
-    (void)queue;
-    op->step(&op->layout, &op->args, op->to, op->from, op->boxes, op->nboxes);
-    return STATUS_OK;
-}
-
-static enum status run_steps(struct queue *queue, const struct operation *op)
-{
-    return cpu_steps(&queue->scratch, &op->layout, op->pass, op->nsteps, op->to, op->from,
-                     op->boxes, op->nboxes);
-}
-
-static enum status steps(struct queue *queue, const struct layout *layout,
-                         const struct coefficients *args, int nsteps, void *d_out, const void *d_in,
-                         const struct box *boxes, int nboxes)
-{
-    struct operation op = {.run = run_steps,
-                           .layout = *layout,
-                           .to = d_out,
-                           .from = d_in,
-                           .nsteps = nsteps,
-                           .nboxes = nboxes};
-    memcpy(op.pass, args, (size_t)nsteps * sizeof *args);
-    return guard_add(queue, &op, boxes);
-}
-
-/* As kernels that do not know where invalid cells are. */
-static enum status run_summarise_written(struct queue *queue, const struct operation *op)
-{
-    struct field_summary *h_summary = op->to;
-    TRY(run_summarise(queue, op));
-    if (h_summary->bad_cells > 0) {
-        *h_summary = (struct field_summary){.bad_cells = 1, .first_bad = -1};
-    }
-    return STATUS_OK;
-}
-
-static enum status steps_summarised(struct queue *queue, const struct layout *layout,
-                                    const struct placement *placement,
-                                    const struct coefficients *args, int nsteps, void *d_out,
-                                    const void *d_in, struct field_summary *h_summary)
-{
-    const struct box owned = layout_owned(layout);
-    const struct operation op = {.run = run_summarise_written,
-                                 .layout = *layout,
-                                 .placement = *placement,
-                                 .from = d_out,
-                                 .to = h_summary};
-    TRY(steps(queue, layout, args, nsteps, d_out, d_in, &owned, 1));
-    poison(queue, h_summary, sizeof *h_summary);
-    return guard_add(queue, &op, NULL);
-}
-
 static enum status run_call(struct queue *queue, const struct operation *op)
 {
     (void)queue;
@@ -307,28 +253,77 @@ enum status guard_call(struct queue *queue,
     return guard_add(queue, &op, NULL);
 }
 
-#define DEFINE_STEP(variant, about)                                                                \
-    static enum status step_##variant(struct queue *queue, const struct layout *layout,            \
-                                      const struct coefficients *args, void *d_out,                \
-                                      const void *d_in, const struct box *boxes, int nboxes)       \
-    {                                                                                              \
-        const struct operation op = {.run = run_step,                                              \
-                                     .layout = *layout,                                            \
-                                     .to = d_out,                                                  \
-                                     .from = d_in,                                                 \
-                                     .step = cpu_step_##variant,                                   \
-                                     .args = *args,                                                \
-                                     .nboxes = nboxes};                                            \
-        return guard_add(queue, &op, boxes);                                                       \
+/* --- operations of the cpu, recorded --------------------------------------------------------- */
+
+static size_t aligned(size_t bytes)
+{
+    const size_t unit = 16;
+    return (bytes + unit - 1) / unit * unit;
+}
+
+static size_t host_bytes(const struct host_memory *host, const char *args)
+{
+    int count = 1;
+    if (host->count > 0) {
+        memcpy(&count, args + host->count, sizeof count);
     }
+    return host->bytes * (size_t)count;
+}
+
+/* Queue a function with a copy of its arguments and of the host memory that they point to. */
+static enum status record(struct queue *queue,
+                          enum status (*run)(struct queue *queue, const struct operation *op),
+                          const void *args, size_t nbytes, const struct host_memory *host)
+{
+    size_t total = aligned(sizeof(struct operation)) + aligned(nbytes);
+    for (const struct host_memory *h = host; h->bytes > 0; h++) {
+        total += h->is_result ? 0 : aligned(host_bytes(h, args));
+    }
+    struct operation *op = calloc(1, total);
+    TRY(CHECK_MEMORY(op != NULL, "out of memory"));
+    char *at = (char *)op + aligned(sizeof *op);
+    op->run = run;
+    op->recorded = memcpy(at, args, nbytes);
+    at += aligned(nbytes);
+    for (const struct host_memory *h = host; h->bytes > 0; h++) {
+        const size_t size = host_bytes(h, args);
+        void *given;
+        memcpy(&given, (const char *)args + h->pointer, sizeof given);
+        if (given != NULL && h->is_result) {
+            poison(queue, given, size);
+        } else if (given != NULL) {
+            memcpy(at, given, size);
+            memcpy((char *)op->recorded + h->pointer, &(void *){at}, sizeof given);
+            at += aligned(size);
+        }
+    }
+    guard_append(queue, op);
+    return STATUS_OK;
+}
+
+#define DEFINE(name, function, type, ...)                                                          \
+    static enum status run_##name(struct queue *queue, const struct operation *op)                 \
+    {                                                                                              \
+        return function(queue->cpu, op->recorded);                                                 \
+    }                                                                                              \
+    static enum status record_##name(struct queue *queue, const struct type *args)                 \
+    {                                                                                              \
+        static const struct host_memory memory[] = {__VA_ARGS__{.bytes = 0}};                      \
+        return record(queue, run_##name, args, sizeof *args, memory);                              \
+    }
+#define DEFINE_OPERATION(name, host) DEFINE(name, cpu_##name, name##_args, host)
+#define DEFINE_STEP(variant, about)                                                                \
+    DEFINE(step_##variant, cpu_step_##variant, step_args,                                          \
+           HOST_ARRAY(step, levels, nsteps) HOST_ARRAY(step, boxes, nboxes))
+OPERATIONS(DEFINE_OPERATION)
 CPU_STEP_VARIANTS(DEFINE_STEP)
 
-#define VARIANT(variant, text) {.name = #variant, .about = text, .step = step_##variant},
+#define VARIANT(variant, text) {.name = #variant, .about = text, .step = record_step_##variant},
 static const struct kernel_variant variants[] = {
     CPU_STEP_VARIANTS(VARIANT){
         .name = "production",
-        .about = "the last one",
-        .step = step_ahead,
+        .about = "as of cpu",
+        .step = record_step,
     },
 };
 
@@ -366,14 +361,12 @@ static const struct runtime runtime = {
     .flags_wait = flags_wait,
 };
 
+#define ROW(name, host) .name = record_##name,
 static const struct operations operations = {
-    .step = step_ahead,
-    .steps = steps,
-    .steps_most = {[KIND_UNIFORM] = 3, /* so that longer passes are divided */
-                   [KIND_CLASSES] = 3,
-                   [KIND_ENTHALPY] = 3,
-                   [KIND_HIGH_ORDER] = 3},
-    .steps_summarised = steps_summarised,
+    OPERATIONS(ROW).steps_most = {[KIND_UNIFORM] = 3, /* so that longer passes are divided */
+                                  [KIND_CLASSES] = 3,
+                                  [KIND_ENTHALPY] = 3,
+                                  [KIND_HIGH_ORDER] = 3},
     .pack = pack,
     .unpack = unpack,
     .pack_boxes = pack_boxes,

@@ -5,6 +5,7 @@
 
 #include <unistd.h>
 
+#include "kernels/cpu/backend_cpu.h"
 #include "kernels/cpu/host/memory.h"
 
 /* --- memory ---------------------------------------------------------------------------------- */
@@ -76,14 +77,15 @@ enum status guard_info(struct device *device, struct device_info *info)
 enum status guard_queue_create(struct device *device, enum queue_priority priority,
                                struct queue **queue)
 {
-    (void)priority;
+    struct queue *cpu = NULL;
+    TRY(backend_cpu.runtime->queue_create(NULL, priority, &cpu));
     *queue = calloc(1, sizeof **queue);
     if (*queue == NULL) {
+        backend_cpu.runtime->queue_destroy(cpu);
         return fail(STATUS_MEMORY, "out of memory");
     }
-    (*queue)->device = device;
-    (*queue)->id = ++device->last_queue_id;
-    (*queue)->next = device->queues;
+    **queue = (struct queue){
+        .next = device->queues, .device = device, .id = ++device->last_queue_id, .cpu = cpu};
     device->queues = *queue;
     return STATUS_OK;
 }
@@ -141,7 +143,7 @@ void guard_queue_destroy(struct queue *queue)
         link = &(*link)->next;
     }
     *link = queue->next;
-    cpu_steps_free(&queue->scratch);
+    backend_cpu.runtime->queue_destroy(queue->cpu);
     free(queue);
 }
 
@@ -168,14 +170,19 @@ enum status guard_add(struct queue *queue, const struct operation *op, const str
     for (int b = 0; b < op->nboxes; b++) {
         copy->boxes[b] = boxes[b];
     }
-    if (queue->last == NULL) {
-        queue->first = copy;
-    } else {
-        queue->last->next = copy;
-    }
-    queue->last = copy;
-    queue->nadded++;
+    guard_append(queue, copy);
     return STATUS_OK;
+}
+
+void guard_append(struct queue *queue, struct operation *op)
+{
+    if (queue->last == NULL) {
+        queue->first = op;
+    } else {
+        queue->last->next = op;
+    }
+    queue->last = op;
+    queue->nadded++;
 }
 
 enum status guard_event_create(struct device *device, struct event **event)

@@ -27,7 +27,7 @@ struct queue {
     uint64_t id; /* for events; a queue that is destroyed, and has run, is not found */
     struct operation *first, *last;
     uint64_t nadded, nrun;
-    struct steps_scratch scratch;
+    struct queue *cpu; /* a queue of backend_cpu, on which the operations run */
 };
 
 struct event {
@@ -64,10 +64,7 @@ struct operation {
     int nflags;
     uint32_t value; /* of flags */
     double limit_s;
-    cpu_step_function *step;
-    struct coefficients args;
-    struct coefficients pass[STEPS_MOST];
-    int nsteps;
+    void *recorded;                    /* a struct name_args, with its host memory */
     const struct device_medium *given; /* NULL, or: */
     struct device_medium medium;       /* what given, flux and source refer to */
     struct layout kept;
@@ -150,6 +147,7 @@ enum status guard_liquid_fraction(struct queue *queue, const struct layout *layo
 
 /* Append `op`, whose arguments are copied, with the boxes and the medium. */
 enum status guard_add(struct queue *queue, const struct operation *op, const struct box *boxes);
+void guard_append(struct queue *queue, struct operation *op);
 /* Queue a function of the host, with a copy of its arguments. */
 enum status guard_call(struct queue *queue,
                        void (*call)(const void *arguments, void *to, const void *from),

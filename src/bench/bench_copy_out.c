@@ -21,8 +21,13 @@ static enum status queue_steps(const struct scene *s, int steps)
 {
     const struct box owned = layout_owned(s->layout);
     for (int step = 0; step < steps; step++) {
-        TRY(s->backend->operations->step(s->steps_queue, s->layout, s->args, s->d_out, s->d_in,
-                                         &owned, 1));
+        TRY(s->backend->operations->step(s->steps_queue, &(struct step_args){.layout = *s->layout,
+                                                                             .levels = s->args,
+                                                                             .nsteps = 1,
+                                                                             .d_out = s->d_out,
+                                                                             .d_in = s->d_in,
+                                                                             .boxes = &owned,
+                                                                             .nboxes = 1}));
     }
     return STATUS_OK;
 }

@@ -193,24 +193,26 @@ static enum status queue_one(struct bench *bench, const struct row *row)
 {
     const struct runtime *runtime = bench->backend->runtime;
     const struct box owned = layout_owned(&bench->layout);
+    struct coefficients levels[STEPS_MOST];
+    const struct step_args args = {.layout = bench->layout,
+                                   .levels = levels,
+                                   .nsteps = row->nsteps > 0 ? row->nsteps : 1,
+                                   .d_out = bench->d_out,
+                                   .d_in = bench->d_in,
+                                   .boxes = &owned,
+                                   .nboxes = 1};
+    for (int s = 0; s < args.nsteps; s++) {
+        levels[s] = bench->args;
+    }
     if (row->step != NULL) {
-        struct coefficients args = bench->args;
-        coefficients_set_medium(&args, row->medium);
-        return row->step(bench->queue, &bench->layout, &args, bench->d_out, bench->d_in, &owned, 1);
+        coefficients_set_medium(levels, row->medium);
+        return row->step(bench->queue, &args);
     }
     if (row->radius > 1) {
-        struct coefficients args;
-        bench_wide_args(row->radius, &bench->layout, &args);
-        return bench->backend->operations->step(bench->queue, &bench->layout, &args, bench->d_out,
-                                                bench->d_in, &owned, 1);
+        bench_wide_args(row->radius, &bench->layout, levels);
     }
     if (row->nsteps > 0) {
-        struct coefficients args[STEPS_MOST];
-        for (int s = 0; s < row->nsteps; s++) {
-            args[s] = bench->args;
-        }
-        return bench->backend->operations->steps(bench->queue, &bench->layout, args, row->nsteps,
-                                                 bench->d_out, bench->d_in, &owned, 1);
+        return bench->backend->operations->step(bench->queue, &args);
     }
     if (row->study != NULL) {
         const struct study_call call = study_call_of(bench, row);

@@ -161,10 +161,13 @@ static enum status launch(const struct level *level, struct queue *queue,
     for (int s = 0; s < nsteps; s++) {
         levels[s] = coefficients_in(region, &coefficients[s], silent);
     }
-    TRY(nsteps == 1 ? operations->step(queue, &region->layout, levels, field->d_next, field->d_now,
-                                       moved, nboxes)
-                    : operations->steps(queue, &region->layout, levels, nsteps, field->d_next,
-                                        field->d_now, moved, nboxes));
+    TRY(operations->step(queue, &(struct step_args){.layout = region->layout,
+                                                    .levels = levels,
+                                                    .nsteps = nsteps,
+                                                    .d_out = field->d_next,
+                                                    .d_in = field->d_now,
+                                                    .boxes = moved,
+                                                    .nboxes = nboxes}));
     const struct heated heated = {.region = region,
                                   .coefficients = &levels[0],
                                   .d_sum = silent ? &level->d_sums[UNCOUNTED_SUM]
@@ -247,8 +250,7 @@ static enum status stage_overlapped(struct level *level, const struct pass *pass
 
 bool pass_may_summarise(const struct level *level, enum kind kind, int nsteps)
 {
-    return level->engine->operations->steps_summarised != NULL && !level->overlap &&
-           kind == KIND_UNIFORM && nsteps > 1 && nsteps <= level->fused;
+    return !level->overlap && kind == KIND_UNIFORM && nsteps > 1 && nsteps <= level->fused;
 }
 
 static enum status stage_plain(struct level *level, const struct pass *pass,
@@ -258,9 +260,17 @@ static enum status stage_plain(struct level *level, const struct pass *pass,
     const struct field *field = level->field;
     phases_enter(level->phases, PHASE_INTERIOR);
     if (pass->h_summary != NULL) {
-        return engine->operations->steps_summarised(engine->bulk_queue, &field->layout,
-                                                    &field->placement, pass->levels, pass->nsteps,
-                                                    field->d_next, field->d_now, pass->h_summary);
+        const struct box owned = layout_owned(&field->layout);
+        const struct step_args args = {.layout = field->layout,
+                                       .levels = pass->levels,
+                                       .nsteps = pass->nsteps,
+                                       .d_out = field->d_next,
+                                       .d_in = field->d_now,
+                                       .boxes = &owned,
+                                       .nboxes = 1,
+                                       .h_summary = pass->h_summary,
+                                       .placement = field->placement};
+        return engine->operations->step(engine->bulk_queue, &args);
     }
     return advance_around(level, engine->bulk_queue, pass, stage, &nothing);
 }

@@ -364,7 +364,13 @@ void problem_check_step(struct rig *rig, step_function *step, const char *name,
     for (int face = 0; face < FACE_COUNT; face++) {
         args.d_face_sum[face] = sums && face != FACE_Y_MAX ? d_sums + face : NULL;
     }
-    must(step(rig->queue, &p->layout, &args, d_out, d_in, p->boxes, p->nboxes));
+    must(step(rig->queue, &(struct step_args){.layout = p->layout,
+                                              .levels = &args,
+                                              .nsteps = 1,
+                                              .d_out = d_out,
+                                              .d_in = d_in,
+                                              .boxes = p->boxes,
+                                              .nboxes = p->nboxes}));
     memset(&args.medium, 0xFF, sizeof args.medium);
     must(rig->backend->runtime->queue_wait(rig->queue));
 

@@ -178,7 +178,13 @@ static void check_step(struct rig *rig, step_function *step, const char *name,
         args.d_face_sum[face] = d_sums + face;
     }
     args.d_face_sum[FACE_Y_MAX] = NULL;
-    must(step(rig->queue, &p->layout, &args, d_out, d_in, p->boxes, p->nboxes));
+    must(step(rig->queue, &(struct step_args){.layout = p->layout,
+                                              .levels = &args,
+                                              .nsteps = 1,
+                                              .d_out = d_out,
+                                              .d_in = d_in,
+                                              .boxes = p->boxes,
+                                              .nboxes = p->nboxes}));
     must(rig->backend->runtime->queue_wait(rig->queue));
 
     char who[64];

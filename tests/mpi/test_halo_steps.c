@@ -86,19 +86,22 @@ static void step_once(struct scene *scene, const struct coefficients *args, bool
     struct field *field = scene->field;
     const struct halo_plan *plan = &scene->plan;
     struct halo_flight flight;
+    const struct box all = layout_owned(&field->layout);
+    struct step_args step = {.layout = field->layout,
+                             .levels = args,
+                             .nsteps = 1,
+                             .d_out = field->d_next,
+                             .d_in = field->d_now,
+                             .boxes = &plan->interior,
+                             .nboxes = 1};
     demand(halo_begin(scene->halo, queue, field->d_now, &flight));
     if (overlap && !box_is_empty(&plan->interior)) {
-        demand(operations->step(queue, &field->layout, args, field->d_next, field->d_now,
-                                &plan->interior, 1));
+        demand(operations->step(queue, &step));
     }
     demand(halo_end(&flight));
-    if (overlap) {
-        demand(operations->step(queue, &field->layout, args, field->d_next, field->d_now,
-                                plan->shell, plan->nshell));
-    } else {
-        const struct box all = layout_owned(&field->layout);
-        demand(operations->step(queue, &field->layout, args, field->d_next, field->d_now, &all, 1));
-    }
+    step.boxes = overlap ? plan->shell : &all;
+    step.nboxes = overlap ? plan->nshell : 1;
+    demand(operations->step(queue, &step));
     field_swap(field);
 }
 

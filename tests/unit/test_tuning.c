@@ -32,17 +32,10 @@ static enum status fake_shape(struct device *device, enum precision precision,
     return STATUS_OK;
 }
 
-static enum status fake_step(struct queue *queue, const struct layout *layout,
-                             const struct coefficients *args, void *d_out, const void *d_in,
-                             const struct box *boxes, int nboxes)
+static enum status fake_step(struct queue *queue, const struct step_args *args)
 {
     (void)queue;
-    (void)layout;
     (void)args;
-    (void)d_out;
-    (void)d_in;
-    (void)boxes;
-    (void)nboxes;
     nsteps++;
     return STATUS_OK;
 }

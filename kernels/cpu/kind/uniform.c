@@ -25,21 +25,16 @@ struct step_scratch {
         (void)tile_bytes;                                                                          \
         step_thread(c, schedule, tally);                                                           \
     }                                                                                              \
-    void cpu_step_##name(const struct layout *layout, const struct coefficients *args, void *out,  \
-                         const void *in, const struct box *boxes, int nboxes)                      \
+    enum status cpu_step_##name(struct queue *queue, const struct step_args *args)                 \
     {                                                                                              \
-        struct step_call call = {.layout = layout,                                                 \
-                                 .args = args,                                                     \
-                                 .out = out,                                                       \
-                                 .in = in,                                                         \
-                                 .boxes = boxes,                                                   \
-                                 .nboxes = nboxes,                                                 \
-                                 .tile_bytes = tile_tuner_choice[0].bytes};                        \
-        if (args->kind == KIND_UNIFORM) {                                                          \
+        struct step_call call = step_call_of(args);                                                \
+        (void)queue;                                                                               \
+        if (args->levels->kind == KIND_UNIFORM) {                                                  \
             step_parallel(thread_##name, &call);                                                   \
         } else {                                                                                   \
-            step_kinds[args->kind]->step(NULL, &call);                                             \
+            step_kinds[args->levels->kind]->step(NULL, &call);                                     \
         }                                                                                          \
+        return STATUS_OK;                                                                          \
     }
 DEFINE_STEP(plain, .stream = false)
 DEFINE_STEP(streaming, .stream = true)
@@ -64,12 +59,3 @@ static void step(struct tile_tuner *tuner, struct step_call *call)
 }
 
 const struct step_kind step_uniform = {step, step_part};
-
-void cpu_step_tuned(struct tile_tuner *tuner, const struct layout *layout,
-                    const struct coefficients *args, void *out, const void *in,
-                    const struct box *boxes, int nboxes)
-{
-    struct step_call call = {
-        .layout = layout, .args = args, .out = out, .in = in, .boxes = boxes, .nboxes = nboxes};
-    step_kinds[args->kind]->step(tuner, &call);
-}

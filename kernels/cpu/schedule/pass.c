@@ -9,6 +9,7 @@
 #include "base/clock.h"
 #include "kernels/cpu/host/memory.h"
 #include "kernels/cpu/schedule/share.h"
+#include "kernels/cpu/schedule/threads.h"
 
 /* For the tuner (tile_tuner.h); measured, see docs/records/kernels_cpu.md. */
 static const struct steps_choice steps_choice[TILE_TUNER_CHOICES] = {
@@ -54,59 +55,76 @@ static void steps_thread(const struct steps_pass *pass, const struct steps_sched
 }
 
 /* Room for the levels of each thread. */
-static enum status scratch_reserve(struct steps_scratch *scratch, size_t bytes)
+static enum status reserve(struct queue *queue, size_t bytes)
 {
-    if (bytes > scratch->bytes) {
-        cpu_steps_free(scratch);
-        TRY(host_memory_alloc(bytes, &scratch->memory));
-        scratch->bytes = bytes;
+    if (bytes > queue->bytes) {
+        free(queue->memory);
+        queue->memory = NULL;
+        queue->bytes = 0;
+        TRY(host_memory_alloc(bytes, &queue->memory));
+        queue->bytes = bytes;
     }
     return STATUS_OK;
 }
 
-void cpu_steps_free(struct steps_scratch *scratch)
+static enum status several_steps(struct queue *queue, const struct step_args *args)
 {
-    free(scratch->memory);
-    scratch->memory = NULL;
-    scratch->bytes = 0;
-}
-
-enum status cpu_steps(struct steps_scratch *scratch, const struct layout *layout,
-                      const struct coefficients *args, int nsteps, void *out, const void *in,
-                      const struct box *boxes, int nboxes)
-{
-    const struct steps_pass pass = {layout, args, nsteps, out, in, boxes, nboxes};
-    const struct steps_schedule *schedule =
-        args->kind == KIND_UNIFORM ? &steps_chain : &steps_blocks;
-    const int nthreads = share_is_worthwhile(boxes, nboxes) ? omp_get_max_threads() : 1;
-    struct tile_record *record =
-        nboxes == 1 && args->kind == KIND_UNIFORM
-            ? tile_tuner_find(&scratch->tuner[nsteps], boxes, precision_bytes(layout->precision))
-            : NULL;
+    const struct steps_pass pass = {.layout = &args->layout,
+                                    .args = args->levels,
+                                    .nsteps = args->nsteps,
+                                    .out = args->d_out,
+                                    .in = args->d_in,
+                                    .boxes = args->boxes,
+                                    .nboxes = args->nboxes};
+    const bool is_uniform = args->levels->kind == KIND_UNIFORM;
+    const struct steps_schedule *schedule = is_uniform ? &steps_chain : &steps_blocks;
+    const int nthreads = share_is_worthwhile(pass.boxes, pass.nboxes) ? omp_get_max_threads() : 1;
+    struct tile_record *record = pass.nboxes == 1 && is_uniform
+                                     ? tile_tuner_find(&queue->tuner[pass.nsteps], pass.boxes,
+                                                       precision_bytes(pass.layout->precision))
+                                     : NULL;
     const int which = record != NULL ? tile_record_choose(record) : 0;
     const struct steps_choice *choice = &steps_choice[which];
     const size_t bytes = schedule->memory(&pass, choice, nthreads);
-    const size_t ntaken = (size_t)nthreads * (size_t)nboxes;
-    TRY(scratch_reserve(scratch, bytes * (size_t)nthreads + ntaken * sizeof(struct share_taken)));
+    const size_t ntaken = (size_t)nthreads * (size_t)pass.nboxes;
+    TRY(reserve(queue, bytes * (size_t)nthreads + ntaken * sizeof(struct share_taken)));
     struct share_taken *taken =
-        (struct share_taken *)((char *)scratch->memory + bytes * (size_t)nthreads);
+        (struct share_taken *)((char *)queue->memory + bytes * (size_t)nthreads);
     memset(taken, 0, ntaken * sizeof *taken);
     const double start = clock_seconds();
 #pragma omp parallel num_threads(nthreads)
     {
         struct tally tally[STEPS_MOST][FACE_COUNT];
-        for (int s = 0; s < nsteps; s++) {
-            tally_begin(tally[s], &args[s]);
+        for (int s = 0; s < pass.nsteps; s++) {
+            tally_begin(tally[s], &pass.args[s]);
         }
         steps_thread(&pass, schedule, choice,
-                     (char *)scratch->memory + bytes * (size_t)omp_get_thread_num(), taken, tally);
+                     (char *)queue->memory + bytes * (size_t)omp_get_thread_num(), taken, tally);
 #pragma omp critical(steps_tally)
-        for (int s = 0; s < nsteps; s++) {
+        for (int s = 0; s < pass.nsteps; s++) {
             tally_end(tally[s]);
         }
     }
     if (record != NULL) {
         tile_record_tell(record, which, clock_seconds() - start);
+    }
+    return STATUS_OK;
+}
+
+enum status cpu_step(struct queue *queue, const struct step_args *args)
+{
+    struct field_summary *summary = args->h_summary;
+    if (args->nsteps == 1) {
+        struct step_call call = step_call_of(args);
+        step_kinds[args->levels->kind]->step(&queue->tuner[1], &call);
+    } else {
+        TRY(several_steps(queue, args));
+    }
+    if (summary != NULL) {
+        cpu_summarise(&args->layout, &args->placement, NULL, args->d_out, summary);
+        if (summary->bad_cells > 0) { /* no more than the contract has */
+            *summary = (struct field_summary){.bad_cells = 1, .first_bad = -1};
+        }
     }
     return STATUS_OK;
 }

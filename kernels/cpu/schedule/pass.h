@@ -4,9 +4,17 @@
 
 #include "kernels/cpu/kernels_cpu.h"
 #include "kernels/cpu/schedule/tally.h"
+#include "kernels/cpu/schedule/tile_tuner.h"
 #include "kernels/cpu/schedule/tiling.h"
 
-/* The arguments of cpu_steps. */
+/* A queue of the backend `cpu`: what its passes need; initially zeros. */
+struct queue {
+    struct tile_tuner tuner[STEPS_MOST + 1]; /* of passes of that many steps */
+    void *memory;
+    size_t bytes;
+};
+
+/* The arguments of a pass of several steps. */
 struct steps_pass {
     const struct layout *layout;
     const struct coefficients *args; /* of each step */

@@ -5,6 +5,7 @@
 #include "kernels/cpu/kernels_cpu.h"
 #include "kernels/cpu/schedule/share.h"
 #include "kernels/cpu/schedule/tally.h"
+#include "kernels/cpu/schedule/tile_tuner.h"
 
 /* One step. */
 struct step_call {
@@ -17,6 +18,18 @@ struct step_call {
     int64_t tile_bytes;        /* of input in a plane of a tile */
     struct share_taken *taken; /* of each thread; NULL: shares are fixed */
 };
+
+/* With the tiles that the tuner tries first. */
+static inline struct step_call step_call_of(const struct step_args *args)
+{
+    return (struct step_call){.layout = &args->layout,
+                              .args = args->levels,
+                              .out = args->d_out,
+                              .in = args->d_in,
+                              .boxes = args->boxes,
+                              .nboxes = args->nboxes,
+                              .tile_bytes = tile_tuner_choice[0].bytes};
+}
 
 /* The part of a thread; `tally`: its own, one per face. */
 typedef void thread_function(const struct step_call *call, struct tally *tally);

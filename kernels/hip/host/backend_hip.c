@@ -2,6 +2,7 @@
 #include "kernels/hip/host/backend_hip.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "kernels/hip/host/device_hip.h"
 
@@ -12,11 +13,7 @@ static void deliver(struct queue *queue)
 {
     for (int d = 0; d < queue->ndeliveries; d++) {
         const struct delivery *delivery = &queue->deliveries[d];
-        if (delivery->h_summary != NULL) {
-            *delivery->h_summary = queue->results[d].summary;
-        } else {
-            *delivery->h_hash = queue->results[d].hash;
-        }
+        memcpy(delivery->h_to, delivery->from, delivery->bytes);
     }
     queue->ndeliveries = 0;
 }
@@ -232,49 +229,48 @@ static enum status unpack_boxes(struct queue *queue, const struct layout *layout
 
 /* --- reductions ------------------------------------------------------------------------------ */
 
-static enum status make_room(struct queue *queue)
+enum status hip_result_begin(struct queue *queue, struct hip_result **result)
 {
-    return queue->ndeliveries < RESULTS_PER_QUEUE ? STATUS_OK : queue_wait(queue);
-}
-
-static enum status summarise(struct queue *queue, const struct layout *layout,
-                             const struct placement *placement, const struct device_medium *medium,
-                             const void *d_field, struct field_summary *h_summary)
-{
-    TRY(make_room(queue));
-    TRY_HIP(hip_launch_summarise, queue->stream, queue->d_scratch, layout, placement, medium,
-            d_field, &queue->results[queue->ndeliveries]);
-    queue->deliveries[queue->ndeliveries++] = (struct delivery){.h_summary = h_summary};
+    TRY(queue->ndeliveries < RESULTS_PER_QUEUE ? STATUS_OK : queue_wait(queue));
+    *result = &queue->results[queue->ndeliveries];
     return STATUS_OK;
 }
 
-static enum status steps_summarised(struct queue *queue, const struct layout *layout,
-                                    const struct placement *placement,
-                                    const struct coefficients *args, int nsteps, void *d_out,
-                                    const void *d_in, struct field_summary *h_summary)
+void hip_result_deliver(struct queue *queue, void *h_to, const void *from, size_t bytes)
 {
-    bool summarised = false;
-    TRY(make_room(queue));
-    TRY(hip_steps_summarised(queue, layout, args, nsteps, d_out, d_in,
-                             &queue->results[queue->ndeliveries], &summarised));
-    if (!summarised) {
-        return summarise(queue, layout, placement, NULL, d_out, h_summary);
-    }
-    queue->deliveries[queue->ndeliveries++] = (struct delivery){.h_summary = h_summary};
+    queue->deliveries[queue->ndeliveries++] = (struct delivery){h_to, from, bytes};
+}
+
+enum status hip_summarise(struct queue *queue, const struct layout *layout,
+                          const struct placement *placement, const struct device_medium *medium,
+                          const void *d_field, struct field_summary *h_summary)
+{
+    struct hip_result *result = NULL;
+    TRY(hip_result_begin(queue, &result));
+    TRY_HIP(hip_launch_summarise, queue->stream, queue->d_scratch, layout, placement, medium,
+            d_field, result);
+    hip_result_deliver(queue, h_summary, &result->summary, sizeof result->summary);
     return STATUS_OK;
 }
 
 static enum status hash(struct queue *queue, const struct layout *layout,
                         const struct placement *placement, const void *d_field, uint64_t *h_hash)
 {
-    TRY(make_room(queue));
-    TRY_HIP(hip_launch_hash, queue->stream, queue->d_scratch, layout, placement, d_field,
-            &queue->results[queue->ndeliveries]);
-    queue->deliveries[queue->ndeliveries++] = (struct delivery){.h_hash = h_hash};
+    struct hip_result *result = NULL;
+    TRY(hip_result_begin(queue, &result));
+    TRY_HIP(hip_launch_hash, queue->stream, queue->d_scratch, layout, placement, d_field, result);
+    hip_result_deliver(queue, h_hash, &result->hash, sizeof result->hash);
     return STATUS_OK;
 }
+
 #define VARIANT(variant, text) {.name = #variant, .about = text, .step = hip_step_##variant},
-static const struct kernel_variant variants[] = {HIP_STEP_VARIANTS(VARIANT)};
+static const struct kernel_variant variants[] = {
+    HIP_STEP_VARIANTS(VARIANT){
+        .name = "production",
+        .about = "the best of these for the size",
+        .step = hip_step,
+    },
+};
 
 static const struct runtime runtime = {
     .probe = hip_probe,
@@ -310,20 +306,19 @@ static const struct runtime runtime = {
     .flags_wait = hip_flags_wait,
 };
 
+#define ROW(name, host) .name = hip_##name,
 static const struct operations operations = {
-    .step = hip_step_production,
-    .steps = hip_steps,
-    .steps_summarised = steps_summarised,
-    .steps_most = {[KIND_UNIFORM] = HIP_STEPS_MOST,
-                   [KIND_CLASSES] = HIP_STEPS_OF_MEDIA,
-                   [KIND_ENTHALPY] = HIP_STEPS_OF_MEDIA},
+    OPERATIONS(ROW).steps_most = {[KIND_UNIFORM] = HIP_STEPS_MOST,
+                                  [KIND_CLASSES] = HIP_STEPS_OF_MEDIA,
+                                  [KIND_ENTHALPY] = HIP_STEPS_OF_MEDIA,
+                                  [KIND_HIGH_ORDER] = 1},
     .step_shapes = hip_step_shapes,
     .step_shape = hip_step_shape,
     .pack = pack,
     .unpack = unpack,
     .pack_boxes = hip_pack_boxes,
     .unpack_boxes = unpack_boxes,
-    .summarise = summarise,
+    .summarise = hip_summarise,
     .summarise_classes = hip_summarise_classes,
     .number_classes = hip_number_classes,
     .change_classes = hip_change_classes,

@@ -21,8 +21,9 @@ struct device {
 /* A reduction's result stays in pinned memory until queue_wait copies it to the caller's memory,
  * which the device cannot access. */
 struct delivery {
-    struct field_summary *h_summary; /* one of the two */
-    uint64_t *h_hash;
+    void *h_to;
+    const void *from;
+    size_t bytes;
 };
 
 struct queue {
@@ -95,19 +96,17 @@ enum status hip_liquid_fraction(struct queue *queue, const struct layout *layout
                                 const struct layout *kept, const struct device_medium *medium,
                                 const void *d_field, double *d_fraction);
 
-/* steps_hip.c */
-enum status hip_steps(struct queue *queue, const struct layout *layout,
-                      const struct coefficients *args, int nsteps, void *d_out, const void *d_in,
-                      const struct box *boxes, int nboxes);
-/* All owned cells, with the summary of the result where a kernel has it. */
-enum status hip_steps_summarised(struct queue *queue, const struct layout *layout,
-                                 const struct coefficients *args, int nsteps, void *d_out,
-                                 const void *d_in, struct hip_result *result, bool *summarised);
+/* backend_hip.c */
+/* Memory for the result of the next reduction, which waits for the queue where there is none; then
+ * have it delivered: `bytes` bytes of it, at `from`. */
+enum status hip_result_begin(struct queue *queue, struct hip_result **result);
+void hip_result_deliver(struct queue *queue, void *h_to, const void *from, size_t bytes);
+enum status hip_summarise(struct queue *queue, const struct layout *layout,
+                          const struct placement *placement, const struct device_medium *medium,
+                          const void *d_field, struct field_summary *h_summary);
 
 /* radius_hip.c */
-enum status hip_step_radius(struct queue *queue, const struct layout *layout,
-                            const struct coefficients *args, void *d_out, const void *d_in,
-                            const struct box *boxes, int nboxes);
+step_function hip_step_radius;
 
 /* peer_hip.c */
 enum status hip_shared_alloc(struct device *device, size_t bytes, void **d_memory,
@@ -124,16 +123,14 @@ enum status hip_flags_wait(struct queue *queue, uint32_t *const *d_flags, int nf
 /* After the queue has been waited for: STATUS_DEVICE when a wait for flags has timed out. */
 enum status hip_flags_check(struct queue *queue);
 
-/* X(name, description for `bench kernels`): hip_step_NAME of step_hip.c; the last is the production
- * kernel. */
+/* X(name, description for `bench kernels`): hip_step_NAME of step_hip.c. */
 #define HIP_STEP_VARIANTS(X)                                                                       \
     X(cell, "one thread per cell")                                                                 \
     X(march, "16-byte loads, marching in z in registers")                                          \
     X(staged_free, "tiles staged in shared memory by bulk copies, no pacing")                      \
     X(staged_pair, "with pacing, two blocks per multiprocessor")                                   \
     X(staged_deep, "with pacing, one block, more planes in flight")                                \
-    X(staged_wide, "with pacing, one block, rows twice as long")                                   \
-    X(production, "the best of these for the size")
+    X(staged_wide, "with pacing, one block, rows twice as long")
 
 int hip_step_shapes(const char *const **names);
 enum status hip_step_shape(struct device *device, enum precision precision,
@@ -142,5 +139,11 @@ enum status hip_step_shape(struct device *device, enum precision precision,
 #define HIP_DECLARE_STEP(name, about) step_function hip_step_##name;
 HIP_STEP_VARIANTS(HIP_DECLARE_STEP)
 #undef HIP_DECLARE_STEP
+step_function hip_step_production; /* of one step, with aligned rows */
+
+#define HIP_DECLARE(name, host)                                                                    \
+    enum status hip_##name(struct queue *queue, const struct name##_args *args);
+OPERATIONS(HIP_DECLARE)
+#undef HIP_DECLARE
 
 #endif

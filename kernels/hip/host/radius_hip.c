@@ -31,30 +31,31 @@ static bool march_takes(const struct coefficients *args, const struct box *inner
            box_extent(inner, AXIS_Z) >= LEAST_Z;
 }
 
-enum status hip_step_radius(struct queue *queue, const struct layout *layout,
-                            const struct coefficients *args, void *d_out, const void *d_in,
-                            const struct box *boxes, int nboxes)
+enum status hip_step_radius(struct queue *queue, const struct step_args *args)
 {
-    for (int b = 0; b < nboxes; b++) {
-        const struct box *box = &boxes[b];
+    const struct layout *layout = &args->layout;
+    const struct coefficients *c = args->levels;
+    for (int b = 0; b < args->nboxes; b++) {
+        const struct box *box = &args->boxes[b];
         struct box done = {{0, 0, 0}, {0, 0, 0}};
         struct box rim[FACE_COUNT];
         if (box_is_empty(box)) {
             continue;
         }
-        const struct box planes = inner_of(layout, args, box, FACE_Z_MIN);
-        const struct box inner = inner_of(layout, args, box, FACE_Y_MIN);
-        if (march_takes(args, &planes) && hip_step_staged_takes(layout, &planes)) {
+        const struct box planes = inner_of(layout, c, box, FACE_Z_MIN);
+        const struct box inner = inner_of(layout, c, box, FACE_Y_MIN);
+        if (march_takes(c, &planes) && hip_step_staged_takes(layout, &planes)) {
             done = *box;
-            TRY_HIP(hip_launch_radius_staged, queue->stream, queue->d_scratch, layout, args, d_out,
-                    d_in, box);
-        } else if (march_takes(args, &inner)) {
+            TRY_HIP(hip_launch_radius_staged, queue->stream, queue->d_scratch, layout, c,
+                    args->d_out, args->d_in, box);
+        } else if (march_takes(c, &inner)) {
             done = inner;
-            TRY_HIP(hip_launch_radius_march, queue->stream, layout, args, d_out, d_in, &inner);
+            TRY_HIP(hip_launch_radius_march, queue->stream, layout, c, args->d_out, args->d_in,
+                    &inner);
         }
         const int nrim = box_shell(box, &done, rim);
-        TRY_HIP(hip_launch_radius_rest, queue->stream, queue->d_scratch, layout, args, d_out, d_in,
-                box, rim, nrim);
+        TRY_HIP(hip_launch_radius_rest, queue->stream, queue->d_scratch, layout, c, args->d_out,
+                args->d_in, box, rim, nrim);
     }
     return STATUS_OK;
 }

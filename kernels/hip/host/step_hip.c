@@ -1,61 +1,57 @@
 /* The backend `hip`: the choice of step kernel and launch shape. */
 #include "kernels/hip/host/device_hip.h"
 
-/* One call of a step function. */
-struct step_call {
-    struct queue *queue;
-    const struct layout *layout;
-    const struct coefficients *args;
-    void *d_out;
-    const void *d_in;
-};
-
 /* A kernel, and how it is launched. */
 struct step_choice {
     hip_step_launcher *launch; /* NULL: one thread per cell, several boxes per launch */
     struct hip_launch_shape shape;
 };
 
-static enum status run_step(const struct step_call *call, const struct step_choice *choice,
-                            const struct box *box)
+static enum status run_step(struct queue *queue, const struct step_args *args,
+                            const struct step_choice *choice, const struct box *box)
 {
-    return hip_check(choice->launch(call->queue->stream, call->queue->d_scratch, call->layout,
-                                    call->args, call->d_out, call->d_in, box, &choice->shape),
+    return hip_check(choice->launch(queue->stream, queue->d_scratch, &args->layout, args->levels,
+                                    args->d_out, args->d_in, box, &choice->shape),
                      "step kernel");
 }
 
-static enum status run_cells(const struct step_call *call, const struct box *boxes, int nboxes)
+static enum status run_cells(struct queue *queue, const struct step_args *args,
+                             const struct box *boxes, int nboxes)
 {
-    TRY_HIP(hip_launch_step_cell, call->queue->stream, call->queue->d_scratch, call->layout,
-            call->args, call->d_out, call->d_in, boxes, nboxes);
+    TRY_HIP(hip_launch_step_cell, queue->stream, queue->d_scratch, &args->layout, args->levels,
+            args->d_out, args->d_in, boxes, nboxes);
     return STATUS_OK;
 }
 
 typedef struct step_choice choose_function(const struct device *device, const struct layout *layout,
                                            const struct box *box);
-static struct step_choice choose_kind(const struct step_call *call, choose_function *choose,
-                                      const struct box *box);
+static struct step_choice choose_kind(const struct device *device, const struct step_args *args,
+                                      choose_function *choose, const struct box *box);
 
 enum { BOXES_AT_ONCE = 16 };
 
-static enum status step_with(const struct step_call *call, choose_function *choose,
-                             const struct box *boxes, int nboxes)
+static enum status step_with(struct queue *queue, const struct step_args *args,
+                             choose_function *choose)
 {
     struct box left[BOXES_AT_ONCE];
     int nleft = 0;
-    for (int b = 0; b < nboxes; b++) {
-        const struct step_choice choice = choose_kind(call, choose, &boxes[b]);
+    if (args->levels->kind == KIND_HIGH_ORDER) {
+        return hip_step_radius(queue, args);
+    }
+    for (int b = 0; b < args->nboxes; b++) {
+        const struct box *box = &args->boxes[b];
+        const struct step_choice choice = choose_kind(queue->device, args, choose, box);
         if (choice.launch != NULL) {
-            TRY(run_step(call, &choice, &boxes[b]));
+            TRY(run_step(queue, args, &choice, box));
             continue;
         }
-        left[nleft++] = boxes[b];
+        left[nleft++] = *box;
         if (nleft == BOXES_AT_ONCE) {
-            TRY(run_cells(call, left, nleft));
+            TRY(run_cells(queue, args, left, nleft));
             nleft = 0;
         }
     }
-    return nleft > 0 ? run_cells(call, left, nleft) : STATUS_OK;
+    return nleft > 0 ? run_cells(queue, args, left, nleft) : STATUS_OK;
 }
 
 /* --- the variants ---------------------------------------------------------------------------- */
@@ -204,42 +200,38 @@ static struct step_choice choose_production(const struct device *device,
 }
 
 /* In a medium of classes; as staged_by_rule. */
-static struct step_choice choose_classes(const struct step_call *call, choose_function *choose,
-                                         const struct box *box)
+static struct step_choice choose_classes(const struct device *device, const struct step_args *args,
+                                         choose_function *choose, const struct box *box)
 {
+    const struct layout *layout = &args->layout;
     const int64_t cache_bytes = (int64_t)40 << 20;
-    const int64_t bytes = box_cells(box) * (int64_t)precision_bytes(call->layout->precision);
+    const int64_t bytes = box_cells(box) * (int64_t)precision_bytes(layout->precision);
     if (choose == choose_cell || choose == choose_march) {
-        return choose(call->queue->device, call->layout, box);
+        return choose(device, layout, box);
     }
-    if (!hip_step_staged_takes(call->layout, box) || !hip_step_medium_takes(&call->args->medium)) {
-        return choose_plain(call->queue->device, call->layout, box);
+    if (!hip_step_staged_takes(layout, box) || !hip_step_medium_takes(&args->levels->medium)) {
+        return choose_plain(device, layout, box);
     }
     return (struct step_choice){.launch = bytes < cache_bytes ? hip_launch_step_medium_free
                                                               : hip_launch_step_medium_deep};
 }
 
 /* In a medium of any kind; that of an enthalpy has the same kernels in every variant. */
-static struct step_choice choose_kind(const struct step_call *call, choose_function *choose,
-                                      const struct box *box)
+static struct step_choice choose_kind(const struct device *device, const struct step_args *args,
+                                      choose_function *choose, const struct box *box)
 {
-    if (call->args->kind == KIND_ENTHALPY) {
-        const bool takes = hip_step_nonlinear_takes(&call->args->medium, box);
+    if (args->levels->kind == KIND_ENTHALPY) {
+        const bool takes = hip_step_nonlinear_takes(&args->levels->medium, box);
         return (struct step_choice){.launch = takes ? hip_launch_step_nonlinear : NULL};
     }
-    return call->args->kind == KIND_CLASSES ? choose_classes(call, choose, box)
-                                            : choose(call->queue->device, call->layout, box);
+    return args->levels->kind == KIND_CLASSES ? choose_classes(device, args, choose, box)
+                                              : choose(device, &args->layout, box);
 }
 
 #define DEFINE_STEP(name, about)                                                                   \
-    enum status hip_step_##name(struct queue *queue, const struct layout *layout,                  \
-                                const struct coefficients *args, void *d_out, const void *d_in,    \
-                                const struct box *boxes, int nboxes)                               \
+    enum status hip_step_##name(struct queue *queue, const struct step_args *args)                 \
     {                                                                                              \
-        const struct step_call call = {queue, layout, args, d_out, d_in};                          \
-        if (args->kind == KIND_HIGH_ORDER) {                                                       \
-            return hip_step_radius(queue, layout, args, d_out, d_in, boxes, nboxes);               \
-        }                                                                                          \
-        return step_with(&call, choose_##name, boxes, nboxes);                                     \
+        return step_with(queue, args, choose_##name);                                              \
     }
 HIP_STEP_VARIANTS(DEFINE_STEP)
+DEFINE_STEP(production, )
