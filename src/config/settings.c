@@ -35,6 +35,20 @@ enum status settings_fail_at(struct settings_origin *origin, const char *key, co
     return origin_fail(origin, node, key, "%s", message);
 }
 
+enum status settings_place(struct settings_origin *origin, enum status status, const char *format,
+                           ...)
+{
+    char key[128];
+    va_list args;
+    va_start(args, format);
+    vsnprintf(key, sizeof key, format, args);
+    va_end(args);
+    if (status == STATUS_INPUT || status == STATUS_FILE) {
+        settings_fail_at(origin, key, "%s", fail_message());
+    }
+    return status;
+}
+
 const char *settings_below_zero(double kelvins, char text[BELOW_ZERO_TEXT])
 {
     char celsius[64] = "; ";

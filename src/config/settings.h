@@ -427,6 +427,11 @@ enum status settings_fail_at(struct settings_origin *origin, const char *key, co
                              ...) PRINTF_LIKE(3, 4);
 #define settings_fail(settings, ...) settings_fail_at((settings)->origin, __VA_ARGS__)
 
+/* The same for the message of a failure that has just been recorded (STATUS_INPUT or STATUS_FILE)
+ * and a key made from a format. Other codes are left alone; returns `status`. */
+enum status settings_place(struct settings_origin *origin, enum status status, const char *format,
+                           ...) PRINTF_LIKE(3, 4);
+
 /* The message for a value below 0 K: "kelvins? -20 K is below absolute zero; did you mean ...". */
 enum { BELOW_ZERO_TEXT = 200 };
 #define BELOW_ZERO (-1e-9) /* K: larger than the rounding error of a formula */

@@ -64,9 +64,6 @@ enum status problem_decompose(const struct problem *problem, int nranks, struct 
     const int *wanted = settings->run.decomposition_auto ? NULL : settings->run.decomposition;
     const enum status status = decomp_create(problem->grid.cells, problem->boundary.periodic,
                                              nranks, problem->radius, wanted, decomp);
-    if (status == STATUS_INPUT) {
-        return settings_fail(settings, wanted != NULL ? "run.decomposition" : "grid.cells", "%s",
-                             fail_message());
-    }
-    return status;
+    return settings_place(settings->origin, status, "%s",
+                          wanted != NULL ? "run.decomposition" : "grid.cells");
 }

@@ -7,11 +7,9 @@
 enum status engine_choose(const struct problem *problem, const struct backend **backend, char *why,
                           size_t why_bytes)
 {
-    const enum status status = backend_choose(problem->run.backend, backend, why, why_bytes);
-    if (status == STATUS_INPUT) {
-        return settings_fail_at(problem->origin, "run.backend", "%s", fail_message());
-    }
-    return status;
+    return settings_place(problem->origin,
+                          backend_choose(problem->run.backend, backend, why, why_bytes),
+                          "run.backend");
 }
 
 static enum status create_queues(struct engine *engine)

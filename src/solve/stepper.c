@@ -36,11 +36,9 @@ static enum status create_halo(struct stepper *stepper)
     const enum status status =
         halo_create(comm, level->engine->backend, level->engine->device, &level->plan,
                     &level->field->layout, &options, &level->halo);
-    if (status == STATUS_INPUT) {
-        return status_agree(
-            comm, settings_fail_at(problem->origin, "run.halo.transport", "%s", fail_message()));
-    }
-    return status;
+    return status == STATUS_INPUT
+               ? status_agree(comm, settings_place(problem->origin, status, "run.halo.transport"))
+               : status;
 }
 
 enum status stepper_use_passes(struct stepper *stepper, int steps)

@@ -37,12 +37,9 @@ static enum status create_condition(const struct settings *settings,
         const enum status status =
             formula != NULL ? expression_create(formula, variables, 1, &condition->expression[n])
                             : STATUS_OK;
-        if (status == STATUS_INPUT) {
-            char key[BOUNDARY_KEY_BYTES];
-            return settings_fail(settings, boundary_key(face, patch, number_names[n], key), "%s",
-                                 fail_message());
-        }
-        TRY(status);
+        char key[BOUNDARY_KEY_BYTES];
+        TRY(settings_place(settings->origin, status, "%s",
+                           boundary_key(face, patch, number_names[n], key)));
     }
     return STATUS_OK;
 }

@@ -96,12 +96,15 @@ static enum status read_rows(const char *name, struct table_setting *table)
                                                     : status;
 }
 
-static enum status property_create(double number, const struct table_setting *table,
+/* `key`: of the table, in entry `number` of the materials. */
+static enum status property_create(const struct settings *settings, int number, const char *key,
+                                   double value, const struct table_setting *table,
                                    struct property *p)
 {
-    *p = (struct property){.number = number, .table = table};
+    *p = (struct property){.number = value, .table = table};
     if (table != NULL && table->file != NULL) {
-        TRY(read_rows(table->file, &p->from_file));
+        TRY(settings_place(settings->origin, read_rows(table->file, &p->from_file),
+                           "materials[%d].%s", number, key));
         p->table = &p->from_file;
     }
     return STATUS_OK;
@@ -273,17 +276,18 @@ static enum status join_nodes(const struct settings *settings, int number, struc
     for (int other = 0; other < settings->nmaterials; other++) {
         const struct phase_setting *solid = &settings->materials[other].solid;
         if (other != number && settings_heat_of(settings, other) == heat) {
-            TRY(property_create(solid->conductivity[AXIS_X], solid->conductivity_table,
-                                &m->also[m->solid.nalso++]));
+            TRY(property_create(settings, other, "conductivity", solid->conductivity[AXIS_X],
+                                solid->conductivity_table, &m->also[m->solid.nalso++]));
         }
     }
     return STATUS_OK;
 }
 
-/* `own`: the conductivity of the solid; all else is that of `material`. */
-static enum status prepare(const struct material_setting *material, const struct phase_setting *own,
-                           struct making *m)
+/* The conductivity of the solid is that of entry `number`, all else that of `heat`. */
+static enum status prepare(const struct settings *settings, int number, int heat, struct making *m)
 {
+    const struct material_setting *material = &settings->materials[heat];
+    const struct phase_setting *own = &settings->materials[number].solid;
     const struct phase_setting *solid = &material->solid;
     const struct phase_setting *liquid = &material->liquid;
     const bool has_k = liquid->conductivity[AXIS_X] > 0 || liquid->conductivity_table != NULL;
@@ -295,12 +299,15 @@ static enum status prepare(const struct material_setting *material, const struct
     m->solidus = material->solidus;
     m->liquidus = material->has_liquidus ? material->liquidus : material->solidus;
     m->latent = material->latent_heat;
-    TRY(property_create(own->conductivity[AXIS_X], own->conductivity_table,
-                        &m->solid.conductivity));
-    TRY(property_create(solid->heat_capacity, solid->heat_capacity_table, &m->solid.capacity));
-    TRY(property_create(of_k->conductivity[AXIS_X], of_k->conductivity_table,
+    TRY(property_create(settings, number, "conductivity", own->conductivity[AXIS_X],
+                        own->conductivity_table, &m->solid.conductivity));
+    TRY(property_create(settings, heat, "heat_capacity", solid->heat_capacity,
+                        solid->heat_capacity_table, &m->solid.capacity));
+    TRY(property_create(settings, heat, has_k ? "liquid.conductivity" : "conductivity",
+                        of_k->conductivity[AXIS_X], of_k->conductivity_table,
                         &m->liquid.conductivity));
-    return property_create(of_c->heat_capacity, of_c->heat_capacity_table, &m->liquid.capacity);
+    return property_create(settings, heat, has_c ? "liquid.heat_capacity" : "heat_capacity",
+                           of_c->heat_capacity, of_c->heat_capacity_table, &m->liquid.capacity);
 }
 
 /* Of both phases along the axes: k / k_x; a table is that of all axes. */
@@ -330,61 +337,31 @@ static enum status find_factors(const struct material_setting *material,
     return STATUS_OK;
 }
 
-static enum status create(const struct settings *settings, int number, struct curve *curve)
+static enum status build(const struct settings *settings, int number, int heat, struct making *m,
+                         struct curve *curve)
 {
-    const struct phase_setting *own = &settings->materials[number].solid;
-    const struct material_setting *material =
-        &settings->materials[settings_heat_of(settings, number)];
-    struct making *m = calloc(1, sizeof *m);
-    enum status status = STATUS_OK;
-    TRY(CHECK_MEMORY(m != NULL, "no memory for a material"));
-    TRY_GOTO(find_factors(material, own, curve));
-    TRY_GOTO(prepare(material, own, m));
-    TRY_GOTO(join_nodes(settings, number, m));
-    TRY_GOTO(make(m, 1, curve));
+    TRY(find_factors(&settings->materials[heat], &settings->materials[number].solid, curve));
+    TRY(make(m, 1, curve));
     /* with n intervals, of which c are curved, n + 1 segments; c (parts - 1) more fit */
-    if (m->curved > 0) {
-        const int parts = 1 + (NONLINEAR_SEGMENTS - curve->count) / m->curved;
-        TRY_GOTO(make(m, parts, curve));
-    }
-done:
-    free(m->also);
-    free(m);
-    return status;
-}
-
-/* The files are read again below; here a failure is one of the key that names the file. */
-static enum status check_files(const struct settings *settings, int number)
-{
-    const struct material_setting *material = &settings->materials[number];
-    const struct {
-        const char *key;
-        const struct table_setting *table;
-    } given[] = {{"conductivity", material->solid.conductivity_table},
-                 {"heat_capacity", material->solid.heat_capacity_table},
-                 {"liquid.conductivity", material->liquid.conductivity_table},
-                 {"liquid.heat_capacity", material->liquid.heat_capacity_table}};
-    for (size_t i = 0; i < sizeof given / sizeof given[0]; i++) {
-        struct property p;
-        char key[64];
-        const enum status status = property_create(0, given[i].table, &p);
-        snprintf(key, sizeof key, "materials[%d].%s", number, given[i].key);
-        if (status != STATUS_OK) {
-            settings_fail(settings, key, "%s", fail_message());
-            return status;
-        }
-    }
-    return STATUS_OK;
+    return m->curved > 0 ? make(m, 1 + (NONLINEAR_SEGMENTS - curve->count) / m->curved, curve)
+                         : STATUS_OK;
 }
 
 enum status curve_create(const struct settings *settings, int number, struct curve *curve)
 {
-    char key[64];
-    TRY(check_files(settings, number));
+    const int heat = settings_heat_of(settings, number);
+    struct making *m = calloc(1, sizeof *m);
+    enum status status = STATUS_OK;
+    TRY(CHECK_MEMORY(m != NULL, "no memory for a material"));
     *curve = (struct curve){.count = 0};
-    const enum status status = create(settings, number, curve);
-    snprintf(key, sizeof key, "materials[%d]", number);
-    return status == STATUS_INPUT ? settings_fail(settings, key, "%s", fail_message()) : status;
+    TRY_GOTO(prepare(settings, number, heat, m));
+    TRY_GOTO(join_nodes(settings, number, m));
+    status = settings_place(settings->origin, build(settings, number, heat, m, curve),
+                            "materials[%d]", number);
+done:
+    free(m->also);
+    free(m);
+    return status;
 }
 
 double curve_slope(const struct curve *curve, int segment)

@@ -42,30 +42,13 @@ static bool has_one_isotropic(const struct settings *settings)
     return settings->nmaterials == 0 || (k != NULL && k[0] == k[1] && k[0] == k[2]);
 }
 
-static bool has_changes(const struct settings *settings)
-{
-    bool any = false;
-    for (int m = 0; m < settings->nmaterials; m++) {
-        any = any || settings->materials[m].becomes != NULL;
-    }
-    return any;
-}
-
-static bool has_perfused(const struct settings *settings)
-{
-    bool any = false;
-    for (int m = 0; m < settings->nmaterials; m++) {
-        any = any || settings->materials[m].perfusion.given;
-    }
-    return any;
-}
-
 /* Whether the kernels of nonlinear_cell.h are needed: the others have no perfusion. */
 static bool needs_curves(const struct settings *settings)
 {
-    bool any = has_perfused(settings);
+    bool any = false;
     for (int m = 0; m < settings->nmaterials; m++) {
-        any = any || material_is_nonlinear(&settings->materials[m]);
+        const struct material_setting *material = &settings->materials[m];
+        any = any || material->perfusion.given || material_is_nonlinear(material);
     }
     return any;
 }
@@ -167,8 +150,11 @@ static void fill_materials(const struct settings *settings, struct medium *mediu
                                                 settings->material.heat_capacity};
     medium->heat_capacity_volume = INFINITY;
     for (int m = 0; m < n; m++) {
-        medium->materials[m] =
-            material_of(settings->nmaterials > 0 ? &settings->materials[m] : &single, m);
+        const struct material_setting *setting =
+            settings->nmaterials > 0 ? &settings->materials[m] : &single;
+        medium->materials[m] = material_of(setting, m);
+        medium->perfused = medium->perfused || setting->perfusion.given;
+        medium->changes = medium->changes || setting->becomes != NULL;
         if (medium->curves != NULL) {
             bound(&medium->curves[m], &medium->materials[m]);
         }
@@ -224,8 +210,6 @@ enum status medium_create(const struct settings *settings, struct medium *medium
     *medium = (struct medium){
         .conductivity =
             has_one_isotropic(settings) && !needs_curves(settings) ? medium->conductivity : 0,
-        .perfused = has_perfused(settings),
-        .changes = has_changes(settings),
         .nmaterials = n,
         .nclasses = n,
     };

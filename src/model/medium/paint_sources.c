@@ -107,12 +107,7 @@ static enum status paint_source(struct source_painter *painter, int s, const str
     const struct brush *brush = &painter->brushes[s];
     const struct box bounds = brush_bounds(brush, box);
     const enum status status = brush_paint(brush, box, PRECISION_FLOAT32, painter->marks);
-    if (status == STATUS_INPUT) {
-        char key[64];
-        snprintf(key, sizeof key, "sources[%d].expression.where", s);
-        return settings_fail_at(painter->problem->origin, key, "%s", fail_message());
-    }
-    TRY(status);
+    TRY(settings_place(painter->problem->origin, status, "sources[%d].expression.where", s));
     for (int32_t key = 0; key < painter->nkeys; key++) {
         painter->keys[key].with = -1;
     }

@@ -62,14 +62,9 @@ static enum status read_path(const struct settings *settings, const struct grid 
     if (source->setting->path == NULL) {
         return STATUS_OK;
     }
-    key_of(sources, s, "path", key);
     const enum status status =
         path_read(source->setting->path, !source->setting->by_power, &source->path);
-    if (status == STATUS_INPUT || status == STATUS_FILE) {
-        settings_fail(settings, key, "%s", fail_message());
-        return status;
-    }
-    TRY(status);
+    TRY(settings_place(settings->origin, status, "%s", key_of(sources, s, "path", key)));
     return check_path(settings, grid, &source->path, key);
 }
 

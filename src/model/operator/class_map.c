@@ -39,17 +39,6 @@ struct painting {
     float *numbers;
 };
 
-static enum status with_place(const struct settings *settings, int entry, const char *member,
-                              enum status status)
-{
-    char key[64];
-    if (status == STATUS_INPUT || status == STATUS_FILE) {
-        snprintf(key, sizeof key, "parts[%d].%s", entry, member);
-        settings_fail(settings, key, "%s", fail_message());
-    }
-    return status;
-}
-
 /* Numbers of the file's own table to those of `materials`. */
 static enum status translate(const struct shape_setting *part, const struct box *box,
                              float *numbers)
@@ -81,14 +70,16 @@ static enum status paint_part(const struct painting *painting, int entry, const 
     const struct settings *settings = problem->settings;
     const struct shape_setting *part = &settings->parts[entry];
     if (part->kind == INITIAL_FILE) {
-        TRY(with_place(settings, entry, "file",
-                       painting->read(part, &problem->grid, box, painting->numbers)));
-        return with_place(settings, entry, "file.materials",
-                          translate(part, box, painting->numbers));
+        TRY(settings_place(settings->origin,
+                           painting->read(part, &problem->grid, box, painting->numbers),
+                           "parts[%d].file", entry));
+        return settings_place(settings->origin, translate(part, box, painting->numbers),
+                              "parts[%d].file.materials", entry);
     }
-    return with_place(
-        settings, entry, "expression.where",
-        brush_paint(&painting->brushes[entry], box, PRECISION_FLOAT32, painting->numbers));
+    return settings_place(
+        settings->origin,
+        brush_paint(&painting->brushes[entry], box, PRECISION_FLOAT32, painting->numbers),
+        "parts[%d].expression.where", entry);
 }
 
 /* The cells of `box`, which lie in the grid, to their places in the map: shifted by `shift`. */

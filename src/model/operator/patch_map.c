@@ -38,18 +38,14 @@ static enum status paint_patch(const struct problem *problem, enum face face, in
     const struct settings *settings = problem->settings;
     struct shape_setting shape;
     struct brush brush;
+    char key[BOUNDARY_KEY_BYTES];
     patch_shape(&settings->boundary[face].patches[number - 1], face_axis(face), number, &shape);
     enum status status = brush_begin(&brush, &problem->grid, &shape, box_cells(layer), 1);
     if (status == STATUS_OK) {
         status = brush_paint(&brush, layer, PRECISION_FLOAT32, numbers);
     }
     brush_end(&brush);
-    if (status == STATUS_INPUT) {
-        char key[BOUNDARY_KEY_BYTES];
-        return settings_fail(settings, boundary_key(face, number, "where", key), "%s",
-                             fail_message());
-    }
-    return status;
+    return settings_place(settings->origin, status, "%s", boundary_key(face, number, "where", key));
 }
 
 /* The patches of the cells of one layer, inside the grid, to numbers[box_cells(layer)]. */

@@ -48,15 +48,10 @@ static enum status load(const struct problem *problem, int s, const struct box *
                         struct engine *engine, float *values, struct source_file *file)
 {
     const size_t bytes = (size_t)box_cells(owned) * sizeof(float);
-    char key[64];
     void *d_values = NULL;
     TRY(CHECK_MEMORY(values != NULL, "no memory to read a source"));
-    const enum status status = read_values(problem, s, owned, values, file);
-    if (status == STATUS_INPUT || status == STATUS_FILE) {
-        snprintf(key, sizeof key, "sources[%d].file", s);
-        settings_fail_at(problem->origin, key, "%s", fail_message());
-    }
-    TRY(status);
+    TRY(settings_place(problem->origin, read_values(problem, s, owned, values, file),
+                       "sources[%d].file", s));
     const enum status sent = engine_send(engine, values, bytes, &d_values);
     file->d_values = (float *)d_values;
     return sent;

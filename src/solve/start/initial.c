@@ -23,13 +23,9 @@ static enum status with_place(const struct problem *problem, int entry, enum sta
 {
     static const char *const parts[] = {
         [INITIAL_EXPRESSION] = ".expression.value", [INITIAL_FILE] = ".file"};
-    if (status == STATUS_INPUT || status == STATUS_FILE) {
-        const char *part = parts[problem->initial[entry].kind];
-        char key[48];
-        snprintf(key, sizeof key, "initial[%d]%s", entry, part != NULL ? part : "");
-        settings_fail_at(problem->origin, key, "%s", fail_message());
-    }
-    return status;
+    const char *part = status != STATUS_OK ? parts[problem->initial[entry].kind] : NULL;
+    return settings_place(problem->origin, status, "initial[%d]%s", entry,
+                          part != NULL ? part : "");
 }
 
 enum status initial_check(const struct problem *problem, int entry)
