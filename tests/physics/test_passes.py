@@ -209,6 +209,19 @@ class Passes(Bitwise):
             config["time"] = {"steps": 12}
             self.compare_media(seed, config, ((4, "cpu", "on", 2), (3, "guard", "off", 3)))
 
+    def test_perfusion_between_periodic_faces(self):
+        """No face needs sums then: cells of the halo are advanced in the launch of the owned ones,
+        and their heat is not counted."""
+        config = problems.mixed([23, 12, 7], closures=[problems.AROUND] * 6)
+        del config["material"]
+        config["materials"] = [
+            {"name": "tissue", "conductivity": 30.0, "density": 1000.0, "heat_capacity": 900.0,
+             "perfusion": {"rate": 2.0, "blood_density": 1050.0, "blood_heat_capacity": 3617.0,
+                           "arterial_temperature": 310.15}}]
+        config["parts"] = [{"uniform": {"material": "tissue"}}]
+        config["time"] = {"steps": 12}
+        self.compare_media("periodic", config, ((3, "cpu", "off", 2), (3, "guard", "on", 2)))
+
     def test_high_order(self):
         for order, cells, steps in ((4, [37, 29, 23], 3), (8, [41, 33], 2), (6, [64], 4)):
             config = problems.mixed(cells)
