@@ -2,24 +2,33 @@
 
 #include <stdlib.h>
 
-static const struct derived_label labels[DERIVED_COUNT] = {
-    [DERIVED_T_MAX] = {"T_max", "K", "highest temperature so far"},
-    [DERIVED_ARRIVAL] = {"arrival_time", "s", "time of arrival of the isotherm"},
-    [DERIVED_ABOVE] = {"time_above", "s", "time above the threshold"},
-    [DERIVED_FLUX] = {"heat_flux", "W m-2", "magnitude of the heat flux"},
-    [DERIVED_LIQUID] = {"liquid_fraction", "1", "part that is liquid"},
-    [DERIVED_MATERIAL] = {"material", "1", "number of the material"},
-    [DERIVED_COOLING] = {"cooling_rate", "K s-1", "rate of cooling through the isotherm"},
-    [DERIVED_MELTED] = {"melt_time", "s", "time of the first melting"},
-    [DERIVED_FROZEN] = {"freeze_time", "s", "time of the last freezing"},
-    [DERIVED_MELTINGS] = {"meltings", "1", "number of meltings"},
-    [DERIVED_DOSE] = {"CEM43", "min", "thermal dose, equivalent minutes at 43 degC"},
-    [DERIVED_PREVIOUS] = {"T_sampled", "K", "temperature of the previous sample"},
+static const struct {
+    struct derived_label label;
+    int tracked;
+} kinds[DERIVED_COUNT] = {
+    [DERIVED_T_MAX] = {{"T_max", "K", "highest temperature so far"}, TRACK_HIGHEST},
+    [DERIVED_ARRIVAL] = {{"arrival_time", "s", "time of arrival of the isotherm"}, TRACK_ARRIVAL},
+    [DERIVED_ABOVE] = {{"time_above", "s", "time above the threshold"}, TRACK_ABOVE},
+    [DERIVED_FLUX] = {{"heat_flux", "W m-2", "magnitude of the heat flux"}, -1},
+    [DERIVED_LIQUID] = {{"liquid_fraction", "1", "part that is liquid"}, -1},
+    [DERIVED_MATERIAL] = {{"material", "1", "number of the material"}, -1},
+    [DERIVED_COOLING] = {{"cooling_rate", "K s-1", "rate of cooling through the isotherm"},
+                         TRACK_COOLING},
+    [DERIVED_MELTED] = {{"melt_time", "s", "time of the first melting"}, TRACK_MELTED},
+    [DERIVED_FROZEN] = {{"freeze_time", "s", "time of the last freezing"}, TRACK_FROZEN},
+    [DERIVED_MELTINGS] = {{"meltings", "1", "number of meltings"}, TRACK_MELTINGS},
+    [DERIVED_DOSE] = {{"CEM43", "min", "thermal dose, equivalent minutes at 43 degC"}, TRACK_DOSE},
+    [DERIVED_PREVIOUS] = {{"T_sampled", "K", "temperature of the previous sample"}, TRACK_PREVIOUS},
 };
 
 const struct derived_label *derived_label(enum derived_kind kind)
 {
-    return &labels[kind];
+    return &kinds[kind].label;
+}
+
+int derived_tracked(enum derived_kind kind)
+{
+    return kinds[kind].tracked;
 }
 
 int derived_count(unsigned mask)

@@ -14,6 +14,9 @@ struct derived_label {
 };
 const struct derived_label *derived_label(enum derived_kind kind);
 
+/* What a kind is to the kernel `track`; -1: nothing. */
+int derived_tracked(enum derived_kind kind);
+
 static inline bool derived_wants(unsigned mask, int kind)
 {
     return (mask >> (unsigned)kind & 1U) != 0;

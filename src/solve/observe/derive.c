@@ -6,53 +6,24 @@
 #include "base/log.h"
 #include "io/checkpoint/checkpoint.h"
 
-/* Restore one derived field: from the checkpoint into h_values, then to the device. Collective. */
-static enum status restore_into(struct stepper *stepper, enum derived_kind kind, double *h_values,
-                                bool *found)
-{
-    struct field *field = stepper->level->field;
-    const struct derived *derived = field->derived;
-    const struct box owned = layout_owned(&derived->layout);
-    const struct box global = box_shift(&owned, field->placement.offset);
-    TRY(checkpoint_read_derived(stepper->team->comm, stepper->state->restarted_from, kind, &global,
-                                h_values, found));
-    return *found ? field_write_derived(field, kind, h_values) : STATUS_OK;
-}
-
+/* Restore one derived field from the checkpoint. Collective. */
 static enum status restore(struct stepper *stepper, enum derived_kind kind, bool *found)
 {
-    const struct box owned = layout_owned(&stepper->level->field->derived->layout);
+    struct field *field = stepper->level->field;
+    const struct box owned = layout_owned(&field->derived->layout);
+    const struct box global = box_shift(&owned, field->placement.offset);
     const size_t bytes = (size_t)box_cells(&owned) * sizeof(double);
     MPI_Comm comm = stepper->team->comm;
     double *h_values = malloc(bytes);
-    enum status status;
-    TRY_GOTO(
-        status_agree(comm, CHECK_MEMORY(h_values != NULL, "no memory for %s of a derived field",
-                                        SIZE_TEXT(bytes))));
-    TRY_GOTO(status_agree(comm, restore_into(stepper, kind, h_values, found)));
+    enum status status =
+        CHECK_MEMORY(h_values != NULL, "no memory for %s of a derived field", SIZE_TEXT(bytes));
+    TRY_GOTO(status_agree(comm, status));
+    TRY_GOTO(checkpoint_read_derived(comm, stepper->state->restarted_from, kind, &global, h_values,
+                                     found));
+    status = status_agree(comm, *found ? field_write_derived(field, kind, h_values) : STATUS_OK);
 done:
     free(h_values);
     return status;
-}
-
-/* What a kind is to the kernels; -1: of the present alone. */
-static int tracked_of(int kind)
-{
-    static const int tracked[DERIVED_COUNT] = {
-        [DERIVED_T_MAX] = TRACK_HIGHEST,
-        [DERIVED_ARRIVAL] = TRACK_ARRIVAL,
-        [DERIVED_ABOVE] = TRACK_ABOVE,
-        [DERIVED_FLUX] = -1,
-        [DERIVED_LIQUID] = -1,
-        [DERIVED_MATERIAL] = -1,
-        [DERIVED_COOLING] = TRACK_COOLING,
-        [DERIVED_MELTED] = TRACK_MELTED,
-        [DERIVED_FROZEN] = TRACK_FROZEN,
-        [DERIVED_MELTINGS] = TRACK_MELTINGS,
-        [DERIVED_DOSE] = TRACK_DOSE,
-        [DERIVED_PREVIOUS] = TRACK_PREVIOUS,
-    };
-    return tracked[kind];
 }
 
 static enum status take_sample(struct stepper *stepper, unsigned mask, bool first)
@@ -72,8 +43,9 @@ static enum status take_sample(struct stepper *stepper, unsigned mask, bool firs
         .melting = precision_round(problem->precision, problem->melting),
     };
     for (int kind = 0; kind < DERIVED_COUNT; kind++) {
-        if (tracked_of(kind) >= 0 && derived_wants(mask, kind)) {
-            args.d_kept[tracked_of(kind)] = derived->d_values[kind];
+        const int tracked = derived_tracked((enum derived_kind)kind);
+        if (tracked >= 0 && derived_wants(mask, kind)) {
+            args.d_kept[tracked] = derived->d_values[kind];
         }
     }
     TRY(engine_settle(engine));
