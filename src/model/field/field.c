@@ -182,9 +182,8 @@ enum status field_write_derived(struct field *field, enum derived_kind kind, con
     return write_to(field, &derived->layout, &owned, h_values, derived->d_values[kind]);
 }
 
-/* Pieces in the stage whose sums are queued. */
+/* Pieces whose sums are queued. */
 struct pending {
-    size_t used; /* bytes of the stage */
     int count;
     struct {
         struct exact_sum *total;
@@ -192,20 +191,18 @@ struct pending {
     } piece[FACE_COUNT];
 };
 
-/* Queued. Sum `n` elements of d_stage from element `first` on, as rows and what is left; the sums
- * are valid after queue_wait. */
-static enum status sum_stage(struct field *field, int64_t first, int64_t n,
-                             struct field_summary sums[2])
+/* Queued. Sum the `n` elements of d_stage, as rows and what is left; the sums are valid after
+ * queue_wait. */
+static enum status sum_stage(struct field *field, int64_t n, struct field_summary sums[2])
 {
     enum { ROW = 512 };
     const int64_t rest = n % ROW;
     const struct operations *operations = field->backend->operations;
     struct layout rows = {.precision = field->layout.precision,
                           .cells = {ROW, n / ROW, 1},
-                          .origin = first,
                           .pitch_y = ROW,
                           .pitch_z = n,
-                          .elements = first + n};
+                          .elements = n};
     memset(sums, 0, 2 * sizeof *sums);
     if (n >= ROW) {
         TRY(operations->summarise(field->queue, &rows, &field->placement, NULL, field->d_stage,
@@ -213,7 +210,7 @@ static enum status sum_stage(struct field *field, int64_t first, int64_t n,
     }
     rows.cells[AXIS_X] = rest;
     rows.cells[AXIS_Y] = 1;
-    rows.origin = first + n - rest;
+    rows.origin = n - rest;
     return rest == 0 ? STATUS_OK
                      : operations->summarise(field->queue, &rows, &field->placement, NULL,
                                              field->d_stage, &sums[1]);
@@ -226,38 +223,26 @@ static enum status finish_sums(struct field *field, struct pending *pending)
         exact_sum_add(pending->piece[p].total, &pending->piece[p].sums[0].sum);
         exact_sum_add(pending->piece[p].total, &pending->piece[p].sums[1].sum);
     }
-    *pending = (struct pending){.used = 0};
-    return STATUS_OK;
-}
-
-static enum status queue_sum(struct field *field, const struct box *piece, struct exact_sum *total,
-                             struct pending *pending)
-{
-    const size_t unit = LAYOUT_ALIGN_BYTES;
-    if (pending->count == FACE_COUNT ||
-        pending->used + piece_bytes(field, piece) > field->stage_bytes) {
-        TRY(finish_sums(field, pending));
-    }
-    char *to = (char *)field->d_stage + pending->used;
-    TRY(field->backend->operations->pack(field->queue, &field->layout, field_temperature(field),
-                                         piece, to));
-    pending->piece[pending->count].total = total;
-    TRY(sum_stage(field, (int64_t)(pending->used / precision_bytes(field->layout.precision)),
-                  box_cells(piece), pending->piece[pending->count].sums));
-    pending->used += (piece_bytes(field, piece) + unit - 1) / unit * unit;
-    pending->count++;
+    pending->count = 0;
     return STATUS_OK;
 }
 
 enum status field_sums(struct field *field, const struct box *boxes, int nboxes,
                        struct exact_sum *sums)
 {
-    struct pending pending = {.used = 0};
+    struct pending pending = {.count = 0};
     for (int b = 0; b < nboxes; b++) {
         struct box piece = box_before(&boxes[b]);
         sums[b] = (struct exact_sum){{0}};
         while (next_piece(field, &field->layout, &boxes[b], &piece)) {
-            TRY(queue_sum(field, &piece, &sums[b], &pending));
+            if (pending.count == FACE_COUNT) {
+                TRY(finish_sums(field, &pending));
+            }
+            /* in the order of the queue, so that all use the same stage */
+            TRY(field->backend->operations->pack(field->queue, &field->layout,
+                                                 field_temperature(field), &piece, field->d_stage));
+            pending.piece[pending.count].total = &sums[b];
+            TRY(sum_stage(field, box_cells(&piece), pending.piece[pending.count++].sums));
         }
     }
     return finish_sums(field, &pending);
