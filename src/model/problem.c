@@ -29,7 +29,7 @@ enum status problem_create(const struct settings *settings, struct problem *prob
     }
     TRY_GOTO(sources_create(settings, &built.grid, &built.sources));
     TRY_GOTO(boundary_create(settings, &built.boundary));
-    TRY_GOTO(boundary_check(settings, &built.boundary, &built.grid, &built.medium));
+    TRY_GOTO(boundary_check(settings, &built.boundary, &built.grid, &built.medium, 0));
     *problem = built;
     return STATUS_OK;
 done:

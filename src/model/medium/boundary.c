@@ -282,36 +282,22 @@ static enum status check_condition(const struct boundary *boundary, const struct
     return check_closure(&condition->setting, &now, closure, number);
 }
 
-/* `key`: what is to blame. */
-static enum status check_all(const struct boundary *boundary, const struct grid *grid,
-                             const struct medium *medium, double t, char key[BOUNDARY_KEY_BYTES])
+enum status boundary_check(const struct settings *settings, const struct boundary *boundary,
+                           const struct grid *grid, const struct medium *medium, double t)
 {
     for (int f = 0; f < FACE_COUNT; f++) {
         /* the condition of the face last */
         for (int p = boundary->nconditions[f] - 1; p >= 0; p--) {
             enum boundary_number number = BOUNDARY_VALUE;
+            char key[BOUNDARY_KEY_BYTES];
             const enum status status =
                 check_condition(boundary, grid, medium, (enum face)f, p, t, &number);
             boundary_key((enum face)f, p, number_names[number], key);
-            TRY(status);
+            if (status != STATUS_OK) {
+                return settings != NULL ? settings_fail(settings, key, "%s", fail_message())
+                                        : fail_prefix(status, "%s: ", key);
+            }
         }
     }
     return STATUS_OK;
-}
-
-enum status boundary_check_at(const struct boundary *boundary, const struct grid *grid,
-                              const struct medium *medium, double t)
-{
-    char key[BOUNDARY_KEY_BYTES];
-    const enum status status = check_all(boundary, grid, medium, t, key);
-    return status == STATUS_OK ? status : fail_prefix(status, "%s: ", key);
-}
-
-enum status boundary_check(const struct settings *settings, const struct boundary *boundary,
-                           const struct grid *grid, const struct medium *medium)
-{
-    char key[BOUNDARY_KEY_BYTES];
-    return check_all(boundary, grid, medium, 0, key) == STATUS_OK
-               ? STATUS_OK
-               : settings_fail(settings, key, "%s", fail_message());
 }

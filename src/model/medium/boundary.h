@@ -49,17 +49,15 @@ struct boundary_state {
     double emissivity;               /* 0: does not radiate */
 };
 
-/* Condition `patch` of `face` at time t, where boundary_check_at finds no error. */
+/* Condition `patch` of `face` at time t, where boundary_check finds no error. */
 struct boundary_state boundary_at(const struct boundary *boundary, const struct grid *grid,
                                   enum face face, int patch, double t);
 
-/* STATUS_NUMERICS, with the key, when a formula gives no valid value at time t. */
-enum status boundary_check_at(const struct boundary *boundary, const struct grid *grid,
-                              const struct medium *medium, double t) MUST_CHECK;
-
-/* The same at t = 0 s, as STATUS_INPUT with the line of the face in the configuration. */
+/* STATUS_NUMERICS, with the key, when a formula gives no valid value at time t; with `settings`
+ * STATUS_INPUT, with the line of the face in the configuration. */
 enum status boundary_check(const struct settings *settings, const struct boundary *boundary,
-                           const struct grid *grid, const struct medium *medium) MUST_CHECK;
+                           const struct grid *grid, const struct medium *medium,
+                           double t) MUST_CHECK;
 
 /* The Stefan-Boltzmann constant, W/(m^2 K^4); CODATA 2018, exact. */
 #define STEFAN_BOLTZMANN 5.670374419e-8

@@ -39,7 +39,7 @@ enum status operator_create(const struct problem *problem, double time, double d
 {
     const struct grid *grid = &problem->grid;
     struct coefficients *all = &op->all;
-    TRY(boundary_check_at(&problem->boundary, grid, &problem->medium, time));
+    TRY(boundary_check(NULL, &problem->boundary, grid, &problem->medium, time));
     op->time = time;
     op->dt = dt;
     memset(op->source, 0, (size_t)problem->sources.count * sizeof *op->source);

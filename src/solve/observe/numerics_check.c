@@ -106,18 +106,23 @@ static enum status find_suspect(struct search *search, struct suspect *worst)
     return STATUS_OK;
 }
 
-static void describe(const struct grid *grid, const struct suspect *suspect, char *text,
-                     size_t bytes)
+/* Collective, agreed. The worst cell of all ranks, as a text for messages. */
+enum { PLACE_BYTES = 256 };
+static enum status find_place(struct search *search, char place[PLACE_BYTES])
 {
+    const struct grid *grid = &search->stepper->problem->grid;
     const struct box all = box_of_cells(grid->cells);
+    struct suspect worst;
     int64_t cell[AXIS_COUNT];
-    box_cell(&all, suspect->index, cell);
-    snprintf(text, bytes,
+    TRY(find_suspect(search, &worst));
+    box_cell(&all, worst.index, cell);
+    snprintf(place, PLACE_BYTES,
              "cell (%" PRId64 ", %" PRId64 ", %" PRId64 ") at (%.6g, %.6g, %.6g) m on rank %d, "
              "with %.9g K",
              cell[AXIS_X], cell[AXIS_Y], cell[AXIS_Z], grid_center(grid, AXIS_X, cell[AXIS_X]),
              grid_center(grid, AXIS_Y, cell[AXIS_Y]), grid_center(grid, AXIS_Z, cell[AXIS_Z]),
-             suspect->rank, suspect->value);
+             worst.rank, worst.value);
+    return STATUS_OK;
 }
 
 static enum status check_range(struct stepper *stepper, const struct diagnostics *d)
@@ -128,11 +133,9 @@ static enum status check_range(struct stepper *stepper, const struct diagnostics
     if (d->min >= low && d->max <= high) {
         return STATUS_OK;
     }
-    char place[256];
-    struct suspect worst;
+    char place[PLACE_BYTES];
     struct search search = {.stepper = stepper, .by_range = true, .low = low, .high = high};
-    TRY(find_suspect(&search, &worst));
-    describe(&stepper->problem->grid, &worst, place, sizeof place);
+    TRY(find_place(&search, place));
     const enum status status =
         fail(STATUS_NUMERICS,
              "invalid values in the solution: at step %" PRId64 " (t = %g s) temperatures reach "
@@ -164,11 +167,9 @@ static enum status check_ledger(struct stepper *stepper, const struct diagnostic
     if (fabs(change) <= allowed) {
         return STATUS_OK;
     }
-    char place[256];
-    struct suspect worst;
+    char place[PLACE_BYTES];
     struct search search = {.stepper = stepper, .by_range = false};
-    TRY(find_suspect(&search, &worst));
-    describe(&stepper->problem->grid, &worst, place, sizeof place);
+    TRY(find_place(&search, place));
     const enum status status =
         fail(STATUS_NUMERICS,
              "invalid values in the solution: from step %" PRId64 " to step %" PRId64
