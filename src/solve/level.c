@@ -31,7 +31,7 @@ void level_destroy(struct level *level)
     }
 }
 
-void level_divide(struct level *level, bool thick)
+static void divide(struct level *level, bool thick)
 {
     const struct box owned = layout_owned(&level->field->layout);
     level->interior = owned;
@@ -69,6 +69,13 @@ bool level_may_overlap(const struct level *level, enum overlap setting)
            (!backend_has(level->engine->backend, BACKEND_ALONG_ROWS) || whole_rows);
 }
 
+void level_choose_overlap(struct level *level, enum overlap setting, bool thick)
+{
+    divide(level, false);
+    level->overlap = level_may_overlap(level, setting);
+    divide(level, thick);
+}
+
 enum status level_use_plan(struct level *level, const struct halo_plan *plan)
 {
     if (level->halo != NULL && plan->width != level->plan.width) {
@@ -78,7 +85,6 @@ enum status level_use_plan(struct level *level, const struct halo_plan *plan)
         level->halo = halo;
     }
     level->plan = *plan;
-    level_divide(level, false);
     return STATUS_OK;
 }
 

@@ -39,8 +39,10 @@ enum status level_create(struct engine *engine, struct classes *classes, struct 
 void level_destroy(struct level *level); /* takes a zeroed or half-built one */
 
 /* Divide the owned cells into those that are computed during the exchange and the others, at least
- * as thick as the halo; `thick`: about a quarter of the block. */
-void level_divide(struct level *level, bool thick);
+ * as thick as the halo; `thick`: about a quarter of the block. The overlap is that of
+ * level_may_overlap.
+ */
+void level_choose_overlap(struct level *level, enum overlap setting, bool thick);
 
 /* Not collective. Whether `setting` (run.halo.overlap) lets the interior be computed during the
  * exchange; with auto, whether it pays by rule. */

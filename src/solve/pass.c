@@ -81,49 +81,33 @@ struct heated {
     int nboxes;
 };
 
-/* One source in boxes of cells whose global indices are those of the region and `offset`. */
-static enum status heat_boxes(const struct level *level, struct queue *queue,
-                              const struct heated *heated, const struct heat_source *source,
-                              const int64_t offset[AXIS_COUNT])
-{
-    const int64_t to_local[AXIS_COUNT] = {-offset[AXIS_X], -offset[AXIS_Y], -offset[AXIS_Z]};
-    const struct source_args args = {
-        .medium = coefficients_medium(heated->coefficients),
-        .shape = source->shape,
-        .offset = {offset[AXIS_X], offset[AXIS_Y], offset[AXIS_Z]},
-        .d_values = source->d_values,
-        .d_sum = heated->d_sum,
-    };
-    const struct box local = box_shift(&source->box, to_local);
-    for (int b = 0; b < heated->nboxes; b++) {
-        const struct box part = box_intersect(&local, &heated->boxes[b]);
-        if (!box_is_empty(&part)) {
-            TRY(level->engine->operations->add_source(queue, &heated->region->layout, &args,
-                                                      level->field->d_next, &part));
-        }
-    }
-    return STATUS_OK;
-}
-
 /* Each box was computed on this queue, and the next step waits for it there. Cells of the halo
- * beyond the end of a periodic axis are those of the other end. */
+ * beyond the end of a periodic axis are those of the other end: only there an image of the source
+ * meets a box. */
 static enum status add_sources(const struct level *level, struct queue *queue,
                                const struct heated *heated)
 {
     const struct placement *placement = &level->field->placement;
-    const bool has_halo = heated->region->beyond > 0;
     for (int n = 0; n < 27 * heated->coefficients->nsources; n++) {
+        const struct heat_source *source = &heated->coefficients->sources[n / 27];
         const int image[AXIS_COUNT] = {n % 3 - 1, n / 3 % 3 - 1, n / 9 % 3 - 1};
-        int64_t offset[AXIS_COUNT];
-        bool is_there = true;
+        struct source_args args = {.medium = coefficients_medium(heated->coefficients),
+                                   .shape = source->shape,
+                                   .d_values = source->d_values,
+                                   .d_sum = heated->d_sum};
+        int64_t to_local[AXIS_COUNT];
         for (int axis = 0; axis < AXIS_COUNT; axis++) {
-            is_there =
-                is_there && (image[axis] == 0 || (has_halo && level->decomp->periodic[axis]));
-            offset[axis] = placement->offset[axis] - heated->region->shift[axis] +
-                           image[axis] * placement->global_cells[axis];
+            args.offset[axis] = placement->offset[axis] - heated->region->shift[axis] +
+                                image[axis] * placement->global_cells[axis];
+            to_local[axis] = -args.offset[axis];
         }
-        if (is_there) {
-            TRY(heat_boxes(level, queue, heated, &heated->coefficients->sources[n / 27], offset));
+        const struct box local = box_shift(&source->box, to_local);
+        for (int b = 0; b < heated->nboxes; b++) {
+            const struct box part = box_intersect(&local, &heated->boxes[b]);
+            TRY(box_is_empty(&part)
+                    ? STATUS_OK
+                    : level->engine->operations->add_source(queue, &heated->region->layout, &args,
+                                                            level->field->d_next, &part));
         }
     }
     return STATUS_OK;

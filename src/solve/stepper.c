@@ -16,13 +16,6 @@ static enum status find_plan(const struct stepper *stepper, struct halo_plan *pl
                                         stepper->passes.steps, stepper->passes.radius, plan));
 }
 
-static void choose_overlap(struct stepper *stepper)
-{
-    struct level *level = stepper->level;
-    level_divide(level, false);
-    level->overlap = level_may_overlap(level, stepper->problem->run.overlap);
-}
-
 static enum status create_halo(struct stepper *stepper)
 {
     const struct problem *problem = stepper->problem;
@@ -47,7 +40,7 @@ enum status stepper_use_passes(struct stepper *stepper, int steps)
     stepper->passes.steps = steps;
     TRY(find_plan(stepper, &plan));
     TRY(level_use_plan(stepper->level, &plan));
-    choose_overlap(stepper);
+    level_choose_overlap(stepper->level, stepper->problem->run.overlap, false);
     return STATUS_OK;
 }
 
@@ -82,7 +75,7 @@ enum status stepper_create(const struct problem *problem, const struct team *tea
         log_warn("run.steps_per_pass: 1 is used, not %d: %s", wanted, stepper->passes.reason);
     }
     TRY(create_halo(stepper));
-    choose_overlap(stepper);
+    level_choose_overlap(level, problem->run.overlap, false);
     return STATUS_OK;
 }
 

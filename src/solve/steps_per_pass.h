@@ -11,7 +11,7 @@
 struct pass_trial {
     int steps;
     bool overlap;
-    bool thick;     /* shell: see level_divide */
+    bool thick;     /* shell: see level_choose_overlap */
     double seconds; /* per step, of the slowest rank */
 };
 enum { PASS_TRIALS_MAX = STEPS_MOST + 2 };

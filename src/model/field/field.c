@@ -128,22 +128,44 @@ static enum status stage_out(struct field *field, const struct layout *layout,
     return backend->runtime->queue_wait(field->queue);
 }
 
+enum status field_extract(struct field *field, const struct layout *layout, const void *d_from,
+                          const struct extract_args *args, void *h_values)
+{
+    const struct backend *backend = field->backend;
+    const size_t cell_bytes = precision_bytes(args->precision);
+    const struct box all = box_of_cells(args->cells);
+    struct box piece = box_before(&all);
+    char *to = h_values;
+    if (backend_has(backend, BACKEND_HOST_POINTERS) && !box_is_empty(&all)) {
+        /* one copy instead of three */
+        TRY(backend->operations->extract(field->queue, layout, args, d_from, h_values));
+        return backend->runtime->queue_wait(field->queue);
+    }
+    while (box_next(&all, (int64_t)(field->stage_bytes / cell_bytes), &piece)) {
+        const size_t bytes = (size_t)box_cells(&piece) * cell_bytes;
+        struct extract_args part = *args;
+        for (int a = 0; a < AXIS_COUNT; a++) {
+            part.first[a] += piece.lo[a] * args->stride[a];
+            part.cells[a] = box_extent(&piece, (enum axis)a);
+        }
+        TRY(backend->operations->extract(field->queue, layout, &part, d_from, field->d_stage));
+        TRY(backend->runtime->copy_to_host(field->queue, field->h_stage, field->d_stage, bytes));
+        TRY(backend->runtime->queue_wait(field->queue));
+        memcpy(to, field->h_stage, bytes);
+        to += bytes;
+    }
+    return STATUS_OK;
+}
+
 static enum status read_from(struct field *field, const void *d_from, const struct box *box,
                              void *h_values)
 {
-    char *to = h_values;
-    struct box piece = box_before(box);
-    if (backend_has(field->backend, BACKEND_HOST_POINTERS) && !box_is_empty(box)) {
-        /* one copy instead of three */
-        TRY(field->backend->operations->pack(field->queue, &field->layout, d_from, box, h_values));
-        return field->backend->runtime->queue_wait(field->queue);
+    struct extract_args args = {.stride = {1, 1, 1}, .precision = field->layout.precision};
+    for (int a = 0; a < AXIS_COUNT; a++) {
+        args.first[a] = box->lo[a];
+        args.cells[a] = box_extent(box, (enum axis)a);
     }
-    while (next_piece(field, &field->layout, box, &piece)) {
-        TRY(stage_in(field, d_from, &piece));
-        memcpy(to, field->h_stage, piece_bytes(field, &piece));
-        to += piece_bytes(field, &piece);
-    }
-    return STATUS_OK;
+    return field_extract(field, &field->layout, d_from, &args, h_values);
 }
 
 enum status field_read(struct field *field, const struct box *box, void *h_values)

@@ -59,6 +59,9 @@ enum status field_read(struct field *field, const struct box *box, void *h_value
 enum status field_read_now(struct field *field, const struct box *box, void *h_values) MUST_CHECK;
 enum status field_write(struct field *field, const struct box *box,
                         const void *h_values) MUST_CHECK;
+/* Likewise the cells of `args` from d_from, in its precision; `layout`: of d_from. */
+enum status field_extract(struct field *field, const struct layout *layout, const void *d_from,
+                          const struct extract_args *args, void *h_values) MUST_CHECK;
 /* All owned cells of a derived field, [z][y][x], likewise. */
 enum status field_write_derived(struct field *field, enum derived_kind kind,
                                 const double *h_values) MUST_CHECK;

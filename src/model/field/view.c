@@ -125,30 +125,6 @@ static struct extract_args args_of(const struct view *view, const struct field *
     return args;
 }
 
-/* Through the staging buffers. */
-static enum status read_staged(struct field *field, const struct layout *layout,
-                               const void *d_memory, const struct extract_args *args, char *to)
-{
-    const struct backend *backend = field->backend;
-    const size_t cell_bytes = precision_bytes(args->precision);
-    const struct box all = box_of_cells(args->cells);
-    struct box piece = box_before(&all);
-    while (box_next(&all, (int64_t)(field->stage_bytes / cell_bytes), &piece)) {
-        const size_t bytes = (size_t)box_cells(&piece) * cell_bytes;
-        struct extract_args part = *args;
-        for (int a = 0; a < AXIS_COUNT; a++) {
-            part.first[a] += piece.lo[a] * args->stride[a];
-            part.cells[a] = box_extent(&piece, (enum axis)a);
-        }
-        TRY(backend->operations->extract(field->queue, layout, &part, d_memory, field->d_stage));
-        TRY(backend->runtime->copy_to_host(field->queue, field->h_stage, field->d_stage, bytes));
-        TRY(backend->runtime->queue_wait(field->queue));
-        memcpy(to, field->h_stage, bytes);
-        to += bytes;
-    }
-    return STATUS_OK;
-}
-
 enum status view_read(const struct view *view, struct field *field, const struct layout *layout,
                       const void *d_memory, const struct box *part, enum view_values which,
                       enum precision precision, void *h_values)
@@ -157,11 +133,7 @@ enum status view_read(const struct view *view, struct field *field, const struct
         return STATUS_OK;
     }
     const struct extract_args args = args_of(view, field, part, which, precision);
-    if (!backend_has(field->backend, BACKEND_HOST_POINTERS)) {
-        return read_staged(field, layout, d_memory, &args, h_values);
-    }
-    TRY(field->backend->operations->extract(field->queue, layout, &args, d_memory, h_values));
-    return field->backend->runtime->queue_wait(field->queue);
+    return field_extract(field, layout, d_memory, &args, h_values);
 }
 
 enum status view_take(const struct view *view, struct copy_out *copy_out, struct field *field,

@@ -1,13 +1,8 @@
 #include "model/operator/class_map.h"
 
 #include <inttypes.h>
-#include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
-#include "kernels/cell/heat_cell.h"
-#include "model/medium/paint_sources.h"
 #include "model/space/paint.h"
 
 enum { PIECE_CELLS = 4 << 20 };
@@ -29,14 +24,21 @@ uint64_t class_map_bytes(const struct grid *grid, const struct box *owned, int d
     return (uint64_t)layout.elements;
 }
 
-/* --- painting -------------------------------------------------------------------------------- */
+/* What cells have: a material, and a set of painted sources. */
+struct painted_key {
+    struct class_key key;
+    int32_t with; /* the number of the key with the source that is being painted; -1: not met */
+    int number;   /* in the map: of those that cells have in the end; -1: not in it */
+};
 
 struct painting {
     const struct problem *problem;
     class_reader *read;
-    struct brush *brushes; /* one per part; of a file none */
-    struct source_painter sources;
-    float *numbers;
+    struct brush *brushes; /* one per part, then one per source; of files and moving sources none */
+    float *numbers;        /* of the cells of a piece: materials, then of `keys`; below 0: none */
+    float *marks;          /* the same: of one source; else 0. NULL: no painted sources */
+    struct painted_key *keys; /* first the materials */
+    int32_t nkeys, room;
 };
 
 /* Numbers of the file's own table to those of `materials`. */
@@ -82,6 +84,112 @@ static enum status paint_part(const struct painting *painting, int entry, const 
         "parts[%d].expression.where", entry);
 }
 
+/* The number of a key, which is appended when it is new. */
+static enum status find_key(struct painting *painting, const struct class_key *wanted,
+                            int32_t *number)
+{
+    *number = 0;
+    while (*number < painting->nkeys &&
+           class_key_compare(&painting->keys[*number].key, wanted) != 0) {
+        (*number)++;
+    }
+    if (*number < painting->nkeys) {
+        return STATUS_OK;
+    }
+    if (painting->nkeys == painting->room) {
+        const int32_t room = painting->room > 0 ? 2 * painting->room : 64;
+        struct painted_key *keys = realloc(painting->keys, (size_t)room * sizeof *keys);
+        TRY(CHECK_MEMORY(keys != NULL, "no memory for %d sets of sources", room));
+        painting->keys = keys;
+        painting->room = room;
+    }
+    painting->keys[painting->nkeys++] = (struct painted_key){*wanted, -1, -1};
+    return STATUS_OK;
+}
+
+/* Add source s to the cells of one row that are marked, and clear the marks. */
+static enum status add_to_row(struct painting *painting, int s, int64_t first, int64_t cells)
+{
+    const int material = painting->problem->sources.source[s].setting->material;
+    for (int64_t c = first; c < first + cells; c++) {
+        const bool marked = painting->marks[c] != 0;
+        painting->marks[c] = 0;
+        if (!marked || painting->numbers[c] < 0) {
+            continue;
+        }
+        const int32_t number = (int32_t)painting->numbers[c];
+        struct class_key key = painting->keys[number].key;
+        if (material >= 0 && key.material != material) {
+            continue;
+        }
+        if (painting->keys[number].with < 0) {
+            int32_t with;
+            key.sources[s / 64] |= UINT64_C(1) << (s % 64);
+            TRY(find_key(painting, &key, &with));
+            painting->keys[number].with = with;
+        }
+        painting->numbers[c] = (float)painting->keys[number].with;
+    }
+    return STATUS_OK;
+}
+
+static enum status paint_source(struct painting *painting, int s, const struct box *box)
+{
+    const struct brush *brush = &painting->brushes[painting->problem->settings->nparts + s];
+    if (brush->shape == NULL) {
+        return STATUS_OK;
+    }
+    const struct box bounds = brush_bounds(brush, box);
+    TRY(settings_place(painting->problem->origin,
+                       brush_paint(brush, box, PRECISION_FLOAT32, painting->marks),
+                       "sources[%d].expression.where", s));
+    for (int32_t key = 0; key < painting->nkeys; key++) {
+        painting->keys[key].with = -1;
+    }
+    for (int64_t k = bounds.lo[AXIS_Z]; k < bounds.hi[AXIS_Z]; k++) {
+        for (int64_t j = bounds.lo[AXIS_Y]; j < bounds.hi[AXIS_Y]; j++) {
+            TRY(add_to_row(painting, s, box_place(box, bounds.lo[AXIS_X], j, k),
+                           box_extent(&bounds, AXIS_X)));
+        }
+    }
+    return STATUS_OK;
+}
+
+enum status class_map_fail_too_many(const struct settings *settings)
+{
+    return settings_fail(settings, "sources",
+                         "more than %d combinations of a material with a set of sources; let fewer "
+                         "shapes overlap, give sources of the same density and factor as one "
+                         "expression, or use fewer materials",
+                         MEDIUM_CLASSES);
+}
+
+/* The class of cell `c` of the piece, which is the cell `cell` of the grid. Of the painted keys
+ * only those that a cell has in the end count. */
+static enum status number_cell(const struct painting *painting, int64_t c,
+                               const int64_t cell[AXIS_COUNT], struct class_map *map,
+                               uint8_t *number)
+{
+    const struct settings *settings = painting->problem->settings;
+    if (painting->numbers[c] < 0) {
+        return settings_fail(settings, "parts",
+                             "cell (%" PRId64 ", %" PRId64 ", %" PRId64
+                             ") and perhaps others have no material; start the list with '- "
+                             "uniform: {material: %s}'",
+                             cell[0], cell[1], cell[2], settings->materials[0].name);
+    }
+    struct painted_key *of = &painting->keys[(int32_t)painting->numbers[c]];
+    if (of->number < 0 && map->nkeys == MEDIUM_CLASSES) {
+        return class_map_fail_too_many(settings);
+    }
+    if (of->number < 0) {
+        of->number = map->nkeys;
+        map->keys[map->nkeys++] = of->key;
+    }
+    *number = (uint8_t)of->number;
+    return STATUS_OK;
+}
+
 /* The cells of `box`, which lie in the grid, to their places in the map: shifted by `shift`. */
 static enum status paint_piece(struct painting *painting, const struct box *box,
                                const int64_t shift[AXIS_COUNT], struct class_map *map)
@@ -94,21 +202,17 @@ static enum status paint_piece(struct painting *painting, const struct box *box,
     for (int entry = 0; entry < settings->nparts; entry++) {
         TRY(paint_part(painting, entry, box));
     }
-    TRY(source_painter_paint(&painting->sources, box, painting->numbers, map->keys, &map->nkeys));
+    for (int s = 0; s < settings->nsources; s++) {
+        TRY(paint_source(painting, s, box));
+    }
     for (int64_t c = 0; c < cells; c++) {
         int64_t cell[AXIS_COUNT];
         box_cell(box, c, cell);
-        if (painting->numbers[c] < 0) {
-            return settings_fail(settings, "parts",
-                                 "cell (%" PRId64 ", %" PRId64 ", %" PRId64
-                                 ") and perhaps others have no material; start the list with '- "
-                                 "uniform: {material: %s}'",
-                                 cell[0], cell[1], cell[2], settings->materials[0].name);
-        }
-        map->h_class[layout_index(&map->layout, cell[0] + shift[0] - map->owned.lo[0],
-                                  cell[1] + shift[1] - map->owned.lo[1],
-                                  cell[2] + shift[2] - map->owned.lo[2])] =
-            (uint8_t)painting->numbers[c];
+        TRY(number_cell(
+            painting, c, cell, map,
+            &map->h_class[layout_index(&map->layout, cell[0] + shift[0] - map->owned.lo[0],
+                                       cell[1] + shift[1] - map->owned.lo[1],
+                                       cell[2] + shift[2] - map->owned.lo[2])]));
     }
     return STATUS_OK;
 }
@@ -151,32 +255,54 @@ static enum status paint_all(struct painting *painting, struct class_map *map)
 
 static void painting_end(struct painting *painting)
 {
-    const int nparts = painting->problem->settings->nparts;
-    for (int entry = 0; painting->brushes != NULL && entry < nparts; entry++) {
-        brush_end(&painting->brushes[entry]);
+    const struct settings *settings = painting->problem->settings;
+    for (int b = 0; painting->brushes != NULL && b < settings->nparts + settings->nsources; b++) {
+        brush_end(&painting->brushes[b]);
     }
     free(painting->brushes);
-    source_painter_end(&painting->sources);
     free(painting->numbers);
+    free(painting->marks);
+    free(painting->keys);
 }
 
-static enum status painting_begin(struct painting *painting, const struct box *owned,
-                                  int64_t longest_row)
+/* In pieces of at most `cells` cells. */
+static enum status painting_begin(struct painting *painting, const struct box *owned, int64_t cells)
 {
     const struct settings *settings = painting->problem->settings;
-    const int64_t cells = longest_row > PIECE_CELLS ? longest_row : PIECE_CELLS;
-    painting->brushes = calloc((size_t)settings->nparts + 1, sizeof *painting->brushes);
+    const int nbrushes = settings->nparts + settings->nsources;
+    painting->brushes = calloc((size_t)nbrushes + 1, sizeof *painting->brushes);
     painting->numbers = malloc((size_t)cells * sizeof *painting->numbers);
     TRY(CHECK_MEMORY(painting->brushes != NULL && painting->numbers != NULL,
                      "no memory to paint the materials"));
-    for (int entry = 0; entry < settings->nparts; entry++) {
-        const struct shape_setting *part = &settings->parts[entry];
-        if (part->kind != INITIAL_FILE) {
-            TRY(brush_begin(&painting->brushes[entry], &painting->problem->grid, part,
+    for (int b = 0; b < nbrushes; b++) {
+        const int s = b - settings->nparts;
+        const bool painted = s < 0 ? settings->parts[b].kind != INITIAL_FILE
+                                   : source_is_painted(&settings->sources[s]);
+        if (painted && s >= 0 && painting->marks == NULL) {
+            painting->marks = calloc((size_t)cells, sizeof *painting->marks);
+            TRY(CHECK_MEMORY(painting->marks != NULL, "no memory to paint sources"));
+        }
+        if (painted) {
+            TRY(brush_begin(&painting->brushes[b], &painting->problem->grid,
+                            s < 0 ? &settings->parts[b] : &settings->sources[s].shape,
                             box_cells(owned), 1));
         }
     }
-    return source_painter_begin(&painting->sources, painting->problem, box_cells(owned), cells);
+    return STATUS_OK;
+}
+
+/* Without painted sources the materials are the keys of the map. */
+static enum status add_materials(struct painting *painting, struct class_map *map)
+{
+    for (int m = 0; m < painting->problem->medium.nmaterials; m++) {
+        int32_t number;
+        TRY(find_key(painting, &(struct class_key){.material = m}, &number));
+        if (painting->marks == NULL) {
+            painting->keys[m].number = m;
+            map->keys[map->nkeys++] = painting->keys[m].key;
+        }
+    }
+    return STATUS_OK;
 }
 
 enum status class_map_create(const struct problem *problem, const struct box *owned, int depth,
@@ -191,10 +317,9 @@ enum status class_map_create(const struct problem *problem, const struct box *ow
         return fail(STATUS_MEMORY, "no memory for the materials of %" PRId64 " cells",
                     box_cells(owned));
     }
-    TRY_GOTO(painting_begin(&painting, owned, box_extent(owned, AXIS_X) + 2 * depth));
-    for (int m = 0; painting.sources.marks == NULL && m < problem->medium.nmaterials; m++) {
-        map->keys[map->nkeys++] = (struct class_key){.material = m};
-    }
+    const int64_t row = box_extent(owned, AXIS_X) + 2 * (int64_t)depth;
+    TRY_GOTO(painting_begin(&painting, owned, row > PIECE_CELLS ? row : PIECE_CELLS));
+    TRY_GOTO(add_materials(&painting, map));
     status = paint_all(&painting, map);
 done:
     painting_end(&painting);
@@ -208,181 +333,4 @@ void class_map_destroy(struct class_map *map)
 {
     free(map->h_class);
     map->h_class = NULL;
-}
-
-/* --- the survey ------------------------------------------------------------------------------ */
-
-/* The largest rates between all pairs of keys, 1/s: [axis][of key][neighbour]; and those of the
- * blood in each key. */
-static double *rates_of(const struct problem *problem, const struct class_map *map)
-{
-    const struct medium *medium = &problem->medium;
-    const int n = map->nkeys;
-    double *rates = malloc((size_t)n * ((size_t)n * AXIS_COUNT + 1) * sizeof *rates);
-    for (int64_t i = 0; rates != NULL && i < (int64_t)n * n * AXIS_COUNT; i++) {
-        const int material = map->keys[i / n % n].material;
-        const int neighbour = map->keys[i % n].material;
-        rates[i] = medium_most_conductance(medium, &problem->grid, (enum axis)(i / n / n), material,
-                                           neighbour) /
-                   medium->materials[material].heat_capacity_volume;
-    }
-    for (int key = 0; rates != NULL && key < n; key++) {
-        const struct medium_class *material = &medium->materials[map->keys[key].material];
-        rates[(int64_t)n * n * AXIS_COUNT + key] =
-            material->perfusion / material->heat_capacity_volume;
-    }
-    return rates;
-}
-
-static double rate_of_cell(const uint8_t *at, const struct layout *layout, const double *rates,
-                           int n)
-{
-    const int64_t pitch[AXIS_COUNT] = {1, layout->pitch_y, layout->pitch_z};
-    double sum = 0;
-    for (int axis = 0; axis < AXIS_COUNT; axis++) {
-        const double *row = &rates[((int64_t)axis * n + at[0]) * n];
-        sum += row[at[-pitch[axis]]] + row[at[pitch[axis]]];
-    }
-    return sum + rates[(int64_t)n * n * AXIS_COUNT + at[0]];
-}
-
-/* The fastest rate of its cells; adds to their hash and to their counts per key of the map. */
-static double survey_row(const struct class_map *map, const struct problem *problem,
-                         const double *rates, int64_t j, int64_t k, uint64_t *hash, int64_t *counts)
-{
-    const struct grid *grid = &problem->grid;
-    const uint8_t *row = &map->h_class[layout_index(&map->layout, 0, j, k)];
-    const int64_t global_row =
-        (map->owned.lo[AXIS_Z] + k) * grid->cells[AXIS_Y] + map->owned.lo[AXIS_Y] + j;
-    const int64_t index = global_row * grid->cells[AXIS_X] + map->owned.lo[AXIS_X];
-    double fastest = 0;
-    for (int64_t i = 0; i < map->layout.cells[AXIS_X]; i++) {
-        fastest = fmax(fastest, rate_of_cell(&row[i], &map->layout, rates, map->nkeys));
-        counts[row[i]]++;
-        *hash += heat_cell_hash((uint64_t)(index + i), (uint64_t)map->keys[row[i]].material);
-    }
-    return fastest;
-}
-
-static void add_key(struct class_survey *survey, const struct class_key *key, int64_t cells)
-{
-    int at = 0;
-    while (at < survey->nkeys && class_key_compare(&survey->keys[at], key) < 0) {
-        at++;
-    }
-    if (at == survey->nkeys || class_key_compare(&survey->keys[at], key) != 0) {
-        if (survey->nkeys >= MEDIUM_CLASSES) {
-            survey->nkeys = MEDIUM_CLASSES + 1;
-            return;
-        }
-        const size_t behind = (size_t)(survey->nkeys - at);
-        memmove(&survey->keys[at + 1], &survey->keys[at], behind * sizeof *survey->keys);
-        memmove(&survey->cells[at + 1], &survey->cells[at], behind * sizeof *survey->cells);
-        survey->keys[at] = *key;
-        survey->cells[at] = 0;
-        survey->nkeys++;
-    }
-    survey->cells[at] += cells;
-}
-
-void class_survey_add(struct class_survey *survey, const struct class_survey *more)
-{
-    survey->fastest_rate = fmax(survey->fastest_rate, more->fastest_rate);
-    survey->hash += more->hash;
-    for (int i = 0; i < MOST_MATERIALS * MOST_MATERIALS; i++) {
-        survey->meets[i / MOST_MATERIALS][i % MOST_MATERIALS] |=
-            more->meets[i / MOST_MATERIALS][i % MOST_MATERIALS];
-    }
-    for (int i = 0; i < FACE_COUNT * (MOST_PATCHES + 1); i++) {
-        survey->patches[i / (MOST_PATCHES + 1)][i % (MOST_PATCHES + 1)] +=
-            more->patches[i / (MOST_PATCHES + 1)][i % (MOST_PATCHES + 1)];
-    }
-    for (int c = 0; c < more->nkeys && survey->nkeys <= MEDIUM_CLASSES; c++) {
-        if (more->nkeys > MEDIUM_CLASSES) {
-            survey->nkeys = more->nkeys;
-        } else {
-            add_key(survey, &more->keys[c], more->cells[c]);
-        }
-    }
-}
-
-/* Which materials have cells in row (j, k) beside cells above them on an axis. */
-static void survey_contacts(const struct class_map *map, const struct grid *grid, int64_t j,
-                            int64_t k, struct class_survey *survey)
-{
-    const struct layout *layout = &map->layout;
-    const int64_t pitch[AXIS_COUNT] = {1, layout->pitch_y, layout->pitch_z};
-    const uint8_t *row = &map->h_class[layout_index(layout, 0, j, k)];
-    for (int axis = 0; axis < AXIS_COUNT; axis++) {
-        for (int64_t i = 0; grid->used[axis] && i < layout->cells[AXIS_X]; i++) {
-            const uint8_t next = row[i + pitch[axis]];
-            survey->meets[map->keys[row[i]].material][map->keys[next].material] = 1;
-        }
-    }
-}
-
-enum status class_map_survey(const struct class_map *map, const struct problem *problem,
-                             struct class_survey *survey)
-{
-    const int64_t *cells = map->layout.cells;
-    double *rates = rates_of(problem, map);
-    TRY(CHECK_MEMORY(rates != NULL, "no memory for the rates of materials"));
-    double fastest_rate = survey->fastest_rate;
-    uint64_t hash = 0;
-    int64_t counts[MEDIUM_CLASSES] = {0}; /* of the map's keys */
-#pragma omp parallel for collapse(2) reduction(max : fastest_rate) reduction(+ : hash, counts)
-    for (int64_t k = 0; k < cells[AXIS_Z]; k++) {
-        for (int64_t j = 0; j < cells[AXIS_Y]; j++) {
-            fastest_rate = fmax(fastest_rate, survey_row(map, problem, rates, j, k, &hash, counts));
-        }
-    }
-    free(rates);
-    survey->fastest_rate = fastest_rate;
-    survey->hash += hash;
-    for (int c = 0; c < map->nkeys && survey->nkeys <= MEDIUM_CLASSES; c++) {
-        add_key(survey, &map->keys[c], counts[c]);
-    }
-    for (int64_t row = 0; problem->settings->ncontacts > 0 && row < cells[AXIS_Y] * cells[AXIS_Z];
-         row++) {
-        survey_contacts(map, &problem->grid, row % cells[AXIS_Y], row / cells[AXIS_Y], survey);
-    }
-    return STATUS_OK;
-}
-
-/* Those of cells that have become another material. */
-static void add_next_keys(const struct class_survey *survey, const struct medium *medium,
-                          struct class_survey *all)
-{
-    *all = *survey;
-    for (int c = 0; c < survey->nkeys && all->nkeys <= MEDIUM_CLASSES; c++) {
-        struct class_key next = survey->keys[c];
-        next.material = medium->materials[next.material].becomes;
-        add_key(all, &next, 0);
-    }
-}
-
-enum status class_survey_apply(const struct class_survey *survey, struct problem *problem)
-{
-    struct class_survey all = {.nkeys = survey->nkeys};
-    if (survey->nkeys <= MEDIUM_CLASSES) {
-        add_next_keys(survey, &problem->medium, &all);
-    }
-    if (all.nkeys > MEDIUM_CLASSES) {
-        return fail_too_many_classes(problem->settings);
-    }
-    TRY(medium_set_classes(&problem->medium, all.keys, all.cells, all.nkeys));
-    return problem_set_survey(problem, survey->fastest_rate, survey->hash);
-}
-
-void class_map_renumber(struct class_map *map, const struct medium *medium)
-{
-    uint8_t number[256] = {0};
-    for (int key = 0; key < map->nkeys; key++) {
-        while (class_key_compare(&medium->classes[number[key]].key, &map->keys[key]) != 0) {
-            number[key]++;
-        }
-    }
-    for (int64_t i = 0; i < map->layout.elements; i++) {
-        map->h_class[i] = number[map->h_class[i]];
-    }
 }

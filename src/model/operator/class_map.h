@@ -45,6 +45,8 @@ void class_survey_add(struct class_survey *survey, const struct class_survey *mo
 enum status class_map_survey(const struct class_map *map, const struct problem *problem,
                              struct class_survey *survey) MUST_CHECK;
 
+enum status class_map_fail_too_many(const struct settings *settings); /* more than MEDIUM_CLASSES */
+
 /* Complete the problem with the survey of all cells; see problem_set_survey. STATUS_INPUT when
  * there are too many classes, or a source with a power has no cells. */
 enum status class_survey_apply(const struct class_survey *survey,

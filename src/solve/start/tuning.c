@@ -198,10 +198,8 @@ static enum status time_passes(struct pass_search *search, int passes, double *s
 
 static void use_overlap(struct stepper *stepper, const struct pass_trial *trial)
 {
-    level_divide(stepper->level, false);
-    stepper->level->overlap =
-        trial->overlap && level_may_overlap(stepper->level, stepper->problem->run.overlap);
-    level_divide(stepper->level, trial->thick);
+    level_choose_overlap(
+        stepper->level, trial->overlap ? stepper->problem->run.overlap : OVERLAP_OFF, trial->thick);
 }
 
 /* Of several steps, or of any number. */

@@ -1,0 +1,182 @@
+#include "model/operator/class_map.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "kernels/cell/heat_cell.h"
+
+/* The largest rates between all pairs of keys, 1/s: [axis][of key][neighbour]; and those of the
+ * blood in each key. */
+static double *rates_of(const struct problem *problem, const struct class_map *map)
+{
+    const struct medium *medium = &problem->medium;
+    const int n = map->nkeys;
+    double *rates = malloc((size_t)n * ((size_t)n * AXIS_COUNT + 1) * sizeof *rates);
+    for (int64_t i = 0; rates != NULL && i < (int64_t)n * n * AXIS_COUNT; i++) {
+        const int material = map->keys[i / n % n].material;
+        const int neighbour = map->keys[i % n].material;
+        rates[i] = medium_most_conductance(medium, &problem->grid, (enum axis)(i / n / n), material,
+                                           neighbour) /
+                   medium->materials[material].heat_capacity_volume;
+    }
+    for (int key = 0; rates != NULL && key < n; key++) {
+        const struct medium_class *material = &medium->materials[map->keys[key].material];
+        rates[(int64_t)n * n * AXIS_COUNT + key] =
+            material->perfusion / material->heat_capacity_volume;
+    }
+    return rates;
+}
+
+static double rate_of_cell(const uint8_t *at, const struct layout *layout, const double *rates,
+                           int n)
+{
+    const int64_t pitch[AXIS_COUNT] = {1, layout->pitch_y, layout->pitch_z};
+    double sum = 0;
+    for (int axis = 0; axis < AXIS_COUNT; axis++) {
+        const double *row = &rates[((int64_t)axis * n + at[0]) * n];
+        sum += row[at[-pitch[axis]]] + row[at[pitch[axis]]];
+    }
+    return sum + rates[(int64_t)n * n * AXIS_COUNT + at[0]];
+}
+
+/* The fastest rate of its cells; adds to their hash and to their counts per key of the map. */
+static double survey_row(const struct class_map *map, const struct problem *problem,
+                         const double *rates, int64_t j, int64_t k, uint64_t *hash, int64_t *counts)
+{
+    const struct grid *grid = &problem->grid;
+    const uint8_t *row = &map->h_class[layout_index(&map->layout, 0, j, k)];
+    const int64_t global_row =
+        (map->owned.lo[AXIS_Z] + k) * grid->cells[AXIS_Y] + map->owned.lo[AXIS_Y] + j;
+    const int64_t index = global_row * grid->cells[AXIS_X] + map->owned.lo[AXIS_X];
+    double fastest = 0;
+    for (int64_t i = 0; i < map->layout.cells[AXIS_X]; i++) {
+        fastest = fmax(fastest, rate_of_cell(&row[i], &map->layout, rates, map->nkeys));
+        counts[row[i]]++;
+        *hash += heat_cell_hash((uint64_t)(index + i), (uint64_t)map->keys[row[i]].material);
+    }
+    return fastest;
+}
+
+static void add_key(struct class_survey *survey, const struct class_key *key, int64_t cells)
+{
+    int at = 0;
+    while (at < survey->nkeys && class_key_compare(&survey->keys[at], key) < 0) {
+        at++;
+    }
+    if (at == survey->nkeys || class_key_compare(&survey->keys[at], key) != 0) {
+        if (survey->nkeys >= MEDIUM_CLASSES) {
+            survey->nkeys = MEDIUM_CLASSES + 1;
+            return;
+        }
+        const size_t behind = (size_t)(survey->nkeys - at);
+        memmove(&survey->keys[at + 1], &survey->keys[at], behind * sizeof *survey->keys);
+        memmove(&survey->cells[at + 1], &survey->cells[at], behind * sizeof *survey->cells);
+        survey->keys[at] = *key;
+        survey->cells[at] = 0;
+        survey->nkeys++;
+    }
+    survey->cells[at] += cells;
+}
+
+void class_survey_add(struct class_survey *survey, const struct class_survey *more)
+{
+    survey->fastest_rate = fmax(survey->fastest_rate, more->fastest_rate);
+    survey->hash += more->hash;
+    for (int i = 0; i < MOST_MATERIALS * MOST_MATERIALS; i++) {
+        survey->meets[i / MOST_MATERIALS][i % MOST_MATERIALS] |=
+            more->meets[i / MOST_MATERIALS][i % MOST_MATERIALS];
+    }
+    for (int i = 0; i < FACE_COUNT * (MOST_PATCHES + 1); i++) {
+        survey->patches[i / (MOST_PATCHES + 1)][i % (MOST_PATCHES + 1)] +=
+            more->patches[i / (MOST_PATCHES + 1)][i % (MOST_PATCHES + 1)];
+    }
+    for (int c = 0; c < more->nkeys && survey->nkeys <= MEDIUM_CLASSES; c++) {
+        if (more->nkeys > MEDIUM_CLASSES) {
+            survey->nkeys = more->nkeys;
+        } else {
+            add_key(survey, &more->keys[c], more->cells[c]);
+        }
+    }
+}
+
+/* Which materials have cells in row (j, k) beside cells above them on an axis. */
+static void survey_contacts(const struct class_map *map, const struct grid *grid, int64_t j,
+                            int64_t k, struct class_survey *survey)
+{
+    const struct layout *layout = &map->layout;
+    const int64_t pitch[AXIS_COUNT] = {1, layout->pitch_y, layout->pitch_z};
+    const uint8_t *row = &map->h_class[layout_index(layout, 0, j, k)];
+    for (int axis = 0; axis < AXIS_COUNT; axis++) {
+        for (int64_t i = 0; grid->used[axis] && i < layout->cells[AXIS_X]; i++) {
+            const uint8_t next = row[i + pitch[axis]];
+            survey->meets[map->keys[row[i]].material][map->keys[next].material] = 1;
+        }
+    }
+}
+
+enum status class_map_survey(const struct class_map *map, const struct problem *problem,
+                             struct class_survey *survey)
+{
+    const int64_t *cells = map->layout.cells;
+    double *rates = rates_of(problem, map);
+    TRY(CHECK_MEMORY(rates != NULL, "no memory for the rates of materials"));
+    double fastest_rate = survey->fastest_rate;
+    uint64_t hash = 0;
+    int64_t counts[MEDIUM_CLASSES] = {0}; /* of the map's keys */
+#pragma omp parallel for collapse(2) reduction(max : fastest_rate) reduction(+ : hash, counts)
+    for (int64_t k = 0; k < cells[AXIS_Z]; k++) {
+        for (int64_t j = 0; j < cells[AXIS_Y]; j++) {
+            fastest_rate = fmax(fastest_rate, survey_row(map, problem, rates, j, k, &hash, counts));
+        }
+    }
+    free(rates);
+    survey->fastest_rate = fastest_rate;
+    survey->hash += hash;
+    for (int c = 0; c < map->nkeys && survey->nkeys <= MEDIUM_CLASSES; c++) {
+        add_key(survey, &map->keys[c], counts[c]);
+    }
+    for (int64_t row = 0; problem->settings->ncontacts > 0 && row < cells[AXIS_Y] * cells[AXIS_Z];
+         row++) {
+        survey_contacts(map, &problem->grid, row % cells[AXIS_Y], row / cells[AXIS_Y], survey);
+    }
+    return STATUS_OK;
+}
+
+/* Those of cells that have become another material. */
+static void add_next_keys(const struct class_survey *survey, const struct medium *medium,
+                          struct class_survey *all)
+{
+    *all = *survey;
+    for (int c = 0; c < survey->nkeys && all->nkeys <= MEDIUM_CLASSES; c++) {
+        struct class_key next = survey->keys[c];
+        next.material = medium->materials[next.material].becomes;
+        add_key(all, &next, 0);
+    }
+}
+
+enum status class_survey_apply(const struct class_survey *survey, struct problem *problem)
+{
+    struct class_survey all = {.nkeys = survey->nkeys};
+    if (survey->nkeys <= MEDIUM_CLASSES) {
+        add_next_keys(survey, &problem->medium, &all);
+    }
+    if (all.nkeys > MEDIUM_CLASSES) {
+        return class_map_fail_too_many(problem->settings);
+    }
+    TRY(medium_set_classes(&problem->medium, all.keys, all.cells, all.nkeys));
+    return problem_set_survey(problem, survey->fastest_rate, survey->hash);
+}
+
+void class_map_renumber(struct class_map *map, const struct medium *medium)
+{
+    uint8_t number[256] = {0};
+    for (int key = 0; key < map->nkeys; key++) {
+        while (class_key_compare(&medium->classes[number[key]].key, &map->keys[key]) != 0) {
+            number[key]++;
+        }
+    }
+    for (int64_t i = 0; i < map->layout.elements; i++) {
+        map->h_class[i] = number[map->h_class[i]];
+    }
+}
