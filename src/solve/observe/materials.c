@@ -55,27 +55,17 @@ static enum status find_all(struct stepper *stepper, const void *d_field,
     return add_summaries(comm, summaries, stepper->problem->medium.nmaterials);
 }
 
-/* An enthalpy is in K of the reference heat capacity. */
-static enum status take_heat_of_enthalpy(struct stepper *stepper,
-                                         struct material_diagnostics *materials)
-{
-    const struct medium *medium = &stepper->problem->medium;
-    const double volume = grid_cell_volume(&stepper->problem->grid);
-    struct class_summary summaries[MEDIUM_CLASSES];
-    TRY(find_all(stepper, stepper->level->field->d_now, summaries));
-    for (int m = 0; m < medium->nmaterials; m++) {
-        materials[m].heat =
-            medium->heat_capacity_volume * volume * exact_sum_value(&summaries[m].sum);
-    }
-    return STATUS_OK;
-}
-
 static enum status take(struct stepper *stepper, struct material_diagnostics *materials)
 {
     const struct medium *medium = &stepper->problem->medium;
+    const struct field *field = stepper->level->field;
     const double volume = grid_cell_volume(&stepper->problem->grid);
     struct class_summary summaries[MEDIUM_CLASSES];
-    TRY(find_all(stepper, field_temperature(stepper->level->field), summaries));
+    struct class_summary enthalpies[MEDIUM_CLASSES];
+    TRY(find_all(stepper, field_temperature(field), summaries));
+    if (medium->curves != NULL) { /* in K of the reference heat capacity */
+        TRY(find_all(stepper, field->d_now, enthalpies));
+    }
     for (int m = 0; m < medium->nmaterials; m++) {
         const struct class_summary *found = &summaries[m];
         const double sum = exact_sum_value(&found->sum);
@@ -84,10 +74,13 @@ static enum status take(struct stepper *stepper, struct material_diagnostics *ma
             .min = any ? class_value_of(found->min_key) : NAN,
             .max = any ? class_value_of(found->max_key) : NAN,
             .mean = any ? sum / (double)found->cells : NAN,
-            .heat = medium->materials[m].heat_capacity_volume * volume * sum,
+            .heat =
+                medium->curves != NULL
+                    ? medium->heat_capacity_volume * volume * exact_sum_value(&enthalpies[m].sum)
+                    : medium->materials[m].heat_capacity_volume * volume * sum,
         };
     }
-    return medium->curves != NULL ? take_heat_of_enthalpy(stepper, materials) : STATUS_OK;
+    return STATUS_OK;
 }
 
 enum status materials_take(struct stepper *stepper, struct material_diagnostics *materials)
