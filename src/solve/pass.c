@@ -216,7 +216,7 @@ static enum status stage_overlapped(struct level *level, const struct pass *pass
     phases_enter(level->phases, PHASE_INTERIOR);
     /* the interior reads cells that the previous shell wrote */
     TRY(runtime->event_wait(engine->bulk_queue, engine->halo_done));
-    TRY(changes_of_owned(&level->classes->changes, engine, field, engine->bulk_queue));
+    TRY(classes_follow_owned(level->classes, engine, field, engine->bulk_queue));
     if (!box_is_empty(&level->interior)) {
         TRY(advance_box(level, engine->bulk_queue, &pass->levels[stage->first], stage->nsteps,
                         &level->interior, 1));
@@ -228,7 +228,7 @@ static enum status stage_overlapped(struct level *level, const struct pass *pass
     phases_enter(level->phases, PHASE_SHELL);
     /* and the shell reads cells that the previous interior wrote */
     TRY(runtime->event_wait(engine->halo_queue, engine->bulk_done));
-    TRY(changes_of_halo(&level->classes->changes, engine, field, engine->halo_queue));
+    TRY(classes_follow_halo(level->classes, engine, field, engine->halo_queue));
     return advance_around(level, engine->halo_queue, pass, stage, &level->interior);
 }
 
@@ -272,7 +272,6 @@ static enum status first_stage(struct level *level, const struct pass *pass,
 {
     struct engine *engine = level->engine;
     const struct field *field = level->field;
-    const struct changes *changes = &level->classes->changes;
     if (level->overlap) {
         return stage_overlapped(level, pass, stage);
     }
@@ -280,8 +279,8 @@ static enum status first_stage(struct level *level, const struct pass *pass,
         TRY(level_exchange(level));
         TRY(join(engine, engine->halo_queue, engine->halo_done, engine->bulk_queue));
     }
-    TRY(changes_of_owned(changes, engine, field, engine->bulk_queue));
-    TRY(changes_of_halo(changes, engine, field, engine->bulk_queue));
+    TRY(classes_follow_owned(level->classes, engine, field, engine->bulk_queue));
+    TRY(classes_follow_halo(level->classes, engine, field, engine->bulk_queue));
     return stage_plain(level, pass, stage);
 }
 
@@ -303,7 +302,7 @@ enum status pass_queue(struct level *level, const struct pass *pass)
         stage.first += stage.nsteps;
         stage.nsteps = pass_share(pass->nsteps - stage.first, most);
         stage.beyond = radius * (pass->nsteps - stage.first - stage.nsteps);
-        TRY(changes_of_owned(&level->classes->changes, engine, level->field, engine->bulk_queue));
+        TRY(classes_follow_owned(level->classes, engine, level->field, engine->bulk_queue));
         TRY(stage_plain(level, pass, &stage));
         field_swap(level->field);
     }

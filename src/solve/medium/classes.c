@@ -1,5 +1,6 @@
 #include "solve/medium/classes.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -121,7 +122,7 @@ uint64_t classes_bytes(const struct problem *problem, const struct box *owned, i
     return class_map_bytes(&problem->grid, owned, depth) +
            (uint64_t)tables_of(depth) * bytes_of_table(problem) +
            MEDIUM_CLASSES * (sizeof(double) + 1 + sizeof(struct class_summary)) + patches +
-           changes_bytes(problem);
+           (problem->medium.changes ? MEDIUM_CLASSES * (sizeof(double) + 1) : 0);
 }
 
 static enum status keep_face(struct classes *classes, enum face face)
@@ -167,6 +168,64 @@ static enum status send_patches(struct classes *classes, struct engine *engine)
     return STATUS_OK;
 }
 
+/* The cells of `box` that may change. */
+static struct box find_box(const struct class_map *map, const bool *may_change,
+                           const struct box *box)
+{
+    struct box found = {{INT64_MAX, INT64_MAX, INT64_MAX}, {INT64_MIN, INT64_MIN, INT64_MIN}};
+    bool any = false;
+    for (int64_t c = 0; c < box_cells(box); c++) {
+        int64_t cell[AXIS_COUNT];
+        box_cell(box, c, cell);
+        if (!may_change[map->h_class[layout_index(&map->layout, cell[0], cell[1], cell[2])]]) {
+            continue;
+        }
+        any = true;
+        for (int a = 0; a < AXIS_COUNT; a++) {
+            found.lo[a] = cell[a] < found.lo[a] ? cell[a] : found.lo[a];
+            found.hi[a] = cell[a] >= found.hi[a] ? cell[a] + 1 : found.hi[a];
+        }
+    }
+    return any ? found : (struct box){{0, 0, 0}, {0, 0, 0}};
+}
+
+/* Before the map has flags; nothing where no material changes. */
+static enum status allocate_changes(struct classes *classes, const struct problem *problem,
+                                    const struct team *team, struct engine *engine)
+{
+    const struct medium *medium = &problem->medium;
+    const struct class_map *map = &classes->map;
+    struct changes *changes = &classes->changes;
+    const struct box owned = box_of_cells(map->layout.cells);
+    double at[MEDIUM_CLASSES];
+    uint8_t to[MEDIUM_CLASSES] = {0};
+    bool may_change[MEDIUM_CLASSES] = {false};
+    if (!medium->changes) {
+        return STATUS_OK;
+    }
+    for (int c = 0; c < MEDIUM_CLASSES; c++) {
+        at[c] = INFINITY;
+        if (c < medium->nclasses) {
+            at[c] = medium_changes_at(medium, problem->precision, c);
+            to[c] = (uint8_t)medium_next_class(medium, c);
+            may_change[c] = to[c] != c;
+        }
+    }
+    changes->owned = find_box(map, may_change, &owned);
+    for (int f = 0; f < FACE_COUNT; f++) {
+        const struct box layer = box_outside(&owned, (enum face)f, 1);
+        if (decomp_neighbour(&team->decomp, team->rank, (enum face)f) >= 0) {
+            changes->halo[f] = find_box(map, may_change, &layer);
+        }
+    }
+    TRY(engine_send(engine, at, sizeof at, &changes->d_at));
+    TRY(engine_send(engine, to, sizeof to, &changes->d_to));
+    TRY(engine->runtime->event_create(engine->device, &changes->done));
+    changes->args =
+        (struct class_changes){.layout = map->layout, .d_at = changes->d_at, .d_to = changes->d_to};
+    return STATUS_OK;
+}
+
 enum status classes_allocate(struct classes *classes, const struct problem *problem,
                              const struct team *team, struct engine *engine)
 {
@@ -183,8 +242,7 @@ enum status classes_allocate(struct classes *classes, const struct problem *prob
     }
     classes->table_bytes = bytes_of_table(problem);
     TRY(keep_faces(classes, problem, team));
-    /* before the flags */
-    TRY(changes_allocate(&classes->changes, problem, team, &classes->map, engine));
+    TRY(allocate_changes(classes, problem, team, engine));
     const uint8_t mask = classes_flag(&classes->map.layout, medium->nclasses, classes->map.h_class);
     TRY(engine_send(engine, classes->map.h_class, (size_t)classes->map.layout.elements,
                     &classes->d_class));
@@ -237,7 +295,9 @@ void classes_destroy(struct classes *classes, struct engine *engine)
     for (int f = 0; f < FACE_COUNT; f++) {
         engine->runtime->memory_free(engine->device, classes->d_patch[f]);
     }
-    changes_destroy(&classes->changes, engine);
+    engine->runtime->memory_free(engine->device, classes->changes.d_at);
+    engine->runtime->memory_free(engine->device, classes->changes.d_to);
+    engine->runtime->event_destroy(classes->changes.done);
     engine->runtime->memory_free(engine->device, classes->d_summaries);
     engine->runtime->memory_free(engine->device, classes->d_material);
     engine->runtime->memory_free(engine->device, classes->d_weight);
@@ -282,6 +342,38 @@ enum status classes_update(struct classes *classes, const struct problem *proble
     return STATUS_OK;
 }
 
+static enum status follow(const struct changes *changes, struct engine *engine,
+                          const struct field *field, struct queue *queue, const struct box *box)
+{
+    return box_is_empty(box) ? STATUS_OK
+                             : engine->operations->change_classes(
+                                   queue, &field->layout, &changes->args, field->d_now, box);
+}
+
+enum status classes_follow_owned(const struct classes *classes, struct engine *engine,
+                                 const struct field *field, struct queue *queue)
+{
+    const struct changes *changes = &classes->changes;
+    if (changes->done == NULL) {
+        return STATUS_OK;
+    }
+    TRY(follow(changes, engine, field, queue, &changes->owned));
+    return engine->runtime->event_record(queue, changes->done);
+}
+
+enum status classes_follow_halo(const struct classes *classes, struct engine *engine,
+                                const struct field *field, struct queue *queue)
+{
+    const struct changes *changes = &classes->changes;
+    if (changes->done == NULL) {
+        return STATUS_OK;
+    }
+    for (int f = 0; f < FACE_COUNT; f++) {
+        TRY(follow(changes, engine, field, queue, &changes->halo[f]));
+    }
+    return engine->runtime->event_wait(queue, changes->done);
+}
+
 /* --- outputs --------------------------------------------------------------------------------- */
 
 enum status classes_read_numbers(const struct problem *problem, struct field *field,
@@ -318,7 +410,7 @@ enum status classes_show(struct classes *classes, const struct problem *problem,
                          struct engine *engine, struct field *field)
 {
     const struct derived *derived = field->derived;
-    TRY(changes_of_owned(&classes->changes, engine, field, engine->bulk_queue));
+    TRY(classes_follow_owned(classes, engine, field, engine->bulk_queue));
     if (derived == NULL || !derived_wants(derived->mask, DERIVED_MATERIAL)) {
         return STATUS_OK;
     }

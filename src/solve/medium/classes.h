@@ -4,15 +4,25 @@
 #define ISOTHERM_SOLVE_MEDIUM_CLASSES_H
 
 #include "machine/team.h"
+#include "model/field/field.h"
 #include "model/operator/class_map.h"
 #include "model/operator/operator.h"
 #include "model/operator/patch_map.h"
 #include "solve/engine.h"
-#include "solve/medium/changes.h"
 
 /* Tables in flight: those of the steps of passes that may run, of the next pass, and one for the
  * outputs. */
 enum { CLASS_TABLES_MOST = (PASSES_AHEAD + 1) * STEPS_MOST + 1 };
+
+/* Permanent changes of materials: before each step the classes of cells follow the field. Every
+ * rank finds those of its halo from the same field, so that they are not exchanged. */
+struct changes {
+    struct class_changes args;
+    struct box owned;            /* that may change, local indices */
+    struct box halo[FACE_COUNT]; /* the same of the neighbours' cells beyond each face */
+    void *d_at, *d_to;
+    struct event *done; /* on the queue of classes_follow_owned; NULL: nothing changes */
+};
 
 struct classes {
     struct class_map map;      /* until classes_allocate */
@@ -53,6 +63,13 @@ void classes_destroy(struct classes *classes, struct engine *engine); /* takes a
  * the bulk and the halo queue. With a uniform medium nothing. */
 enum status classes_update(struct classes *classes, const struct problem *problem,
                            struct engine *engine, const struct heat_operator *op) MUST_CHECK;
+
+/* Queued, without effect where nothing changes. The classes of the owned cells follow the current
+ * field; and those of the halo, once it is complete, on a queue that then waits for both. */
+enum status classes_follow_owned(const struct classes *classes, struct engine *engine,
+                                 const struct field *field, struct queue *queue) MUST_CHECK;
+enum status classes_follow_halo(const struct classes *classes, struct engine *engine,
+                                const struct field *field, struct queue *queue) MUST_CHECK;
 
 /* Not collective; blocks. Let outputs see the materials of the current step: in the derived field
  * of their numbers, if there is one, and on this rank's closed faces. */

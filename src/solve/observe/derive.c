@@ -85,10 +85,9 @@ static enum status follow_marks(struct stepper *stepper)
 {
     struct engine *engine = stepper->level->engine;
     const struct field *field = stepper->level->field;
-    const struct changes *changes = &stepper->level->classes->changes;
     TRY(level_exchange(stepper->level));
-    TRY(changes_of_owned(changes, engine, field, engine->bulk_queue));
-    TRY(changes_of_halo(changes, engine, field, engine->halo_queue));
+    TRY(classes_follow_owned(stepper->level->classes, engine, field, engine->bulk_queue));
+    TRY(classes_follow_halo(stepper->level->classes, engine, field, engine->halo_queue));
     return engine_wait(engine);
 }
 
@@ -209,7 +208,7 @@ static enum status derive_flux(struct stepper *stepper)
     operator_flux_args(&op, stepper->problem, &coefficients, &args);
     TRY(complete_halo(stepper));
     TRY(engine_settle(engine));
-    TRY(changes_of_halo(&stepper->level->classes->changes, engine, field, engine->bulk_queue));
+    TRY(classes_follow_halo(stepper->level->classes, engine, field, engine->bulk_queue));
     TRY(engine->operations->flux_squared(engine->bulk_queue, &field->layout,
                                          &field->derived->layout, &args, field->d_now,
                                          field->derived->d_values[DERIVED_FLUX]));
