@@ -108,6 +108,17 @@ static inline void exact_sum_add(struct exact_sum *sum, const struct exact_sum *
     exact_sum_normalise(sum);
 }
 
+/* Multiply by 2^bits, bits >= 0. */
+static inline void exact_sum_scale(struct exact_sum *sum, int bits)
+{
+    for (; bits > 0; bits -= bits < 20 ? bits : 20) { /* 20 bits fit beside a digit */
+        for (int d = 0; d < 4; d++) {
+            sum->digit[d] *= INT64_C(1) << (bits < 20 ? bits : 20);
+        }
+        exact_sum_normalise(sum);
+    }
+}
+
 /* The sum as a double, K; within 2 ulp, and a function of the digits alone. The sign is split off
  * first: -50 K is -2^40 + (2^40 - 50), which would round at 2^40. */
 static inline double exact_sum_value(const struct exact_sum *sum)

@@ -181,6 +181,17 @@ static void fill_materials(const struct settings *settings, struct medium *mediu
     }
 }
 
+int medium_heat_bits(const struct medium *medium)
+{
+    enum { COMMON_BITS = 12 }; /* of ordinary materials, whose temperatures are below 2^28 K */
+    int bits = 0;
+    for (int m = 0; m < medium->nmaterials; m++) {
+        const int of_material = ilogb(medium->materials[m].weight) + 1;
+        bits = of_material > COMMON_BITS && of_material > bits ? of_material : bits;
+    }
+    return bits;
+}
+
 enum status medium_set_classes(struct medium *medium, const struct class_key *keys,
                                const int64_t *cells, int nkeys)
 {

@@ -109,6 +109,9 @@ double medium_most_conductance(const struct medium *medium, const struct grid *g
  * and `high`; at most 1. */
 double medium_rate_share(const struct medium *medium, double low, double high);
 
+/* Heat is summed as T weight 2^-bits, which stays below the limit of exact sums. */
+int medium_heat_bits(const struct medium *medium);
+
 /* Of the materials and that of every cell; 0 for one isotropic material. Two media with the same
  * hash have the same materials everywhere. */
 uint64_t medium_hash(const struct medium *medium);

@@ -233,11 +233,12 @@ enum status classes_allocate(struct classes *classes, const struct problem *prob
     static const struct class_summary none[MEDIUM_CLASSES];
     double weights[MEDIUM_CLASSES] = {0};
     uint8_t materials[MEDIUM_CLASSES] = {0};
+    const int heat_bits = medium_heat_bits(medium);
     if (medium->nclasses == 0) {
         return STATUS_OK;
     }
     for (int c = 0; c < medium->nclasses; c++) {
-        weights[c] = medium->classes[c].weight;
+        weights[c] = ldexp(medium->classes[c].weight, -heat_bits);
         materials[c] = (uint8_t)medium->classes[c].key.material;
     }
     classes->table_bytes = bytes_of_table(problem);

@@ -71,6 +71,8 @@ static enum status summarise_rank(struct stepper *stepper, struct field_summary 
     }
     if (field->d_shown != NULL) {
         mine->heat = enthalpy.sum;
+    } else if (weighted) {
+        exact_sum_scale(&mine->heat, medium_heat_bits(&stepper->problem->medium));
     }
     return STATUS_OK;
 }
