@@ -123,6 +123,47 @@ class BadNumbers(Case):
             said.append(result.err.split("invalid values")[1].split("Check")[0])
         self.assertEqual(said[0], said[1])
 
+    def test_below_zero(self):
+        """One hot layer between a held face and cold cells: a step of 0.9 takes it to -120 K."""
+        config = {"grid": {"cells": [10], "upper": [0.1]},
+                  "material": {"conductivity": 1, "density": 1000, "heat_capacity": 1000},
+                  "initial": [{"uniform": {"value": 300}},
+                              {"box": {"lower": [0.0], "upper": [0.01], "value": 1500}}],
+                  "boundary": {"x_min": {"type": "temperature", "value": 300},
+                               "x_max": {"type": "temperature", "value": 300}},
+                  "time": {"steps": 9}, "output": {"history": {"every": 1}}}
+        result, _ = self.start(config)
+        self.assert_code(result, 5)
+        self.assert_says(result, "at step 1 ", "below 0 K", "cell (0, 0, 0)", "-120 K")
+        name = self.write(config)
+        for share, says in ((0.9, "may overshoot"), (1, "are not damped"), (0.6, None)):
+            plan = self.isotherm("plan", name, "--set", f"time.safety={share}")
+            self.assertEqual(says is None or says in plan.out, True, plan)
+            self.assertEqual("may overshoot" in plan.out, share > 0.6, plan)
+        self.solve(config, sets=["time.safety=0.6"])
+        self.solve(config, sets=["run.watch.temperature=difference"])
+
+    def test_heat_of_a_bath(self):
+        """A material with 5e9 times the heat capacity, which nearly holds its temperature."""
+        for precision, ratio in (("float64", 5e9), ("float64", 5e20), ("float32", 5e9)):
+            config = {"grid": {"cells": [10], "upper": [0.1, 1, 1]},
+                      "materials": [{"name": name, "conductivity": 1, "density": density,
+                                     "heat_capacity": 1}
+                                    for name, density in (("gas", 1), ("bath", ratio))],
+                      "parts": [{"uniform": {"material": "gas"}},
+                                {"box": {"lower": [0.05], "upper": [0.1], "material": "bath"}}],
+                      "initial": [{"uniform": {"value": 300}},
+                                  {"box": {"lower": [0.0], "upper": [0.05], "value": 400}}],
+                      "boundary": {face: {"type": "flux", "value": 0}
+                                   for face in ("x_min", "x_max")},
+                      "run": {"precision": precision},
+                      "time": {"steps": 300}, "output": {"history": {"every": 10}}}
+            for ranks in (1, 2):
+                run = self.solve(config, ranks=ranks)
+                heat = 300 * ratio * 0.05
+                self.assert_below(abs(run.report["heat_J"] / heat - 1), 1e-7, "heat")
+                self.assert_below(abs(run.report["heat_drift_J"] / heat), 1e-7, "drift")
+
 
 if __name__ == "__main__":
     unittest.main()

@@ -136,6 +136,25 @@ static enum status print_placement(const struct plan *plan)
     return STATUS_OK;
 }
 
+/* Above these shares of the longest step a new value beside such a face is not a mean of old ones.
+ */
+static void print_overshoot(const struct problem *problem)
+{
+    const double share = problem->timeline.dt / problem->timeline.dt_stable;
+    const double most = problem->medium.nclasses > 0 ? 0.5 : 2.0 / 3;
+    bool held = false;
+    for (int f = 0; f < FACE_COUNT; f++) {
+        held = held || problem->boundary.face[f]->setting.kind == BOUNDARY_TEMPERATURE;
+    }
+    if (held && problem->radius == 1 && share > most) {
+        printf("               above %.2f of it, cells at given temperatures may overshoot\n",
+               most);
+    }
+    if (share > 1 - 1e-9) {
+        printf("               changes that alternate from cell to cell are not damped\n");
+    }
+}
+
 static void print_time(const struct plan *plan)
 {
     const struct time_setting *time = &plan->problem.time;
@@ -147,6 +166,7 @@ static void print_time(const struct plan *plan)
     } else {
         printf(" as configured; the largest stable step is %.6g s\n", timeline->dt_stable);
     }
+    print_overshoot(&plan->problem);
     if (time->adapt_every > 0) {
         printf("               adapted every %" PRId64
                " step%s and lengthened where temperatures allow; the step count below is an "

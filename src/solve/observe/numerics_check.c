@@ -146,6 +146,28 @@ static enum status check_range(struct stepper *stepper, const struct diagnostics
     return status_agree(stepper->team->comm, status);
 }
 
+/* Rounding may take a cell at 0 K a little below it. */
+static enum status check_zero(struct stepper *stepper, const struct diagnostics *d)
+{
+    const double share =
+        stepper->problem->precision == PRECISION_FLOAT64 ? 1e-9 : 1e-3; /* of the highest */
+    if (stepper->problem->run.temperature == TEMPERATURE_DIFFERENCE ||
+        d->min >= -share * fabs(d->max)) {
+        return STATUS_OK;
+    }
+    char place[PLACE_BYTES];
+    struct search search = {.stepper = stepper, .by_range = true, .low = 0, .high = INFINITY};
+    TRY(find_place(&search, place));
+    const enum status status =
+        fail(STATUS_NUMERICS,
+             "invalid values in the solution: at step %" PRId64 " (t = %g s) temperatures are "
+             "below 0 K; the lowest is %s. Give a smaller time.dt or time.safety, check fluxes "
+             "and sources, or declare the field a difference of temperatures "
+             "(run.watch.temperature: difference)",
+             stepper->state->step, d->time, place);
+    return status_agree(stepper->team->comm, status);
+}
+
 /* The rounding error of the ledger's own arithmetic in doubles: a few roundings of its terms. */
 static double arithmetic_slack(const struct stepper *stepper, const struct diagnostics *d,
                                const struct heat_operator *op)
@@ -200,6 +222,7 @@ enum status numerics_check(struct stepper *stepper, const struct diagnostics *d)
         (check->begun && check->step == stepper->state->step)) {
         return STATUS_OK;
     }
+    TRY(check_zero(stepper, d));
     TRY(stepper_operator_before(stepper, &op));
     const double slack = arithmetic_slack(stepper, d, &op);
     if (check->begun) {
