@@ -76,17 +76,25 @@ enum status csv_differs(const char *path, const char *what)
 enum status csv_check(const char *path, const struct csv_format *format)
 {
     const char *notes = strchr(format->head, '\n') + 1;
-    FILE *stream = NULL;
+    const size_t columns = (size_t)(notes - format->head);
+    char *text = NULL;
+    size_t nbytes = 0;
     if (!file_exists(path)) {
         return STATUS_OK;
     }
-    TRY(file_open_stream(path, &stream));
-    const bool columns = are_next(stream, format->head, (size_t)(notes - format->head));
-    const bool has_notes = ungetc(fgetc(stream), stream) == '#';
-    const bool same = has_notes ? are_next(stream, notes, strlen(notes)) && fgetc(stream) != '#'
-                                : !format->needs_notes;
-    fclose(stream);
-    return columns && same ? STATUS_OK : csv_differs(path, columns ? "points" : "columns");
+    TRY(file_read_all(path, CSV_MOST_BYTES, &text, &nbytes));
+    enum status status = rows_check(path, text, nbytes);
+    if (status == STATUS_OK && strncmp(text, format->head, columns) != 0) {
+        status = csv_differs(path, "columns");
+    } else if (status == STATUS_OK) {
+        const char *found = text + columns;
+        const size_t length = strlen(notes);
+        const bool same = *found == '#' ? strncmp(found, notes, length) == 0 && found[length] != '#'
+                                        : !format->needs_notes;
+        status = same ? STATUS_OK : csv_differs(path, "points");
+    }
+    free(text);
+    return status;
 }
 
 /* The end of the row that begins at `line`, and its step; NULL after the last complete row.
@@ -153,9 +161,10 @@ static enum status cut(const char *path, const char *head, int64_t rows, int64_t
     char *whole = NULL;
     size_t nbytes = 0;
     TRY(file_read_all(path, CSV_MOST_BYTES, &text, &nbytes));
+    enum status status = STATUS_OK;
     const size_t old_bytes = (size_t)(end_of_head(text) - text);
     const size_t head_bytes = head != NULL ? strlen(head) : old_bytes;
-    enum status status = STATUS_OK;
+    TRY_GOTO(rows_check(path, text, nbytes));
     if (old_bytes > 0) { /* else not even the line of columns is complete */
         TRY_GOTO(cut_rows(path, text, text + old_bytes, rows, restart_step, &nbytes, last_step));
         whole = malloc(head_bytes + nbytes);

@@ -71,6 +71,24 @@ uint64_t snapshot_file_bytes(const struct grid *grid, const struct snapshot_sett
                                            : plain + h5_raw_bytes(grid->cells, setting->precision));
 }
 
+/* HDF5 compares the size of a file with what its header says. */
+static enum status report_damage(const struct snapshots *s)
+{
+    for (int64_t i = 0; i < s->list.count; i++) {
+        char path[PATH_BYTES];
+        hid_t file = H5I_INVALID_HID;
+        TRY(snapshot_file_path(&s->series, s->list.steps[i], "", path));
+        if (h5_open_plain(path, false, &file) != STATUS_OK) {
+            log_warn("an earlier snapshot is damaged; the run continues, and programs that read "
+                     "the snapshots will fail there: %s",
+                     fail_message());
+            fail_clear();
+        }
+        h5_close(file);
+    }
+    return STATUS_OK;
+}
+
 /* Rank 0. */
 static enum status find_earlier(struct snapshots *s, int64_t restart_step)
 {
@@ -84,7 +102,7 @@ static enum status find_earlier(struct snapshots *s, int64_t restart_step)
         log_warn("snapshots remain %s, the precision of %s; use a new file for another precision",
                  precision_name(s->list.precision), s->series.path);
     }
-    return STATUS_OK;
+    return report_damage(s);
 }
 
 /* Rank 0. A file is complete before the list names it, and removed only after the list drops it. */

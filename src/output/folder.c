@@ -8,7 +8,6 @@
 #include "base/file.h"
 #include "base/log.h"
 #include "io/hdf5/step_files.h"
-#include "io/series/csv.h"
 
 enum status folder_visit_file(const char *directory, const char *name, output_visitor *visit,
                               void *context)
@@ -70,6 +69,18 @@ enum status folder_report_uncut(const char *name, enum status status)
         fail_clear();
     }
     return STATUS_OK;
+}
+
+void folder_report_gap(const struct output_context *in, const struct cadence *cadence,
+                       const struct csv *csv)
+{
+    const int64_t every = cadence->every;
+    const int64_t next = every > 0 ? (csv->last_step / every + 1) * every : INT64_MAX;
+    if (csv->last_step >= 0 && next < in->restart_step) {
+        log_warn("%s ends at step %lld, and the restart is at step %lld: the rows between them are "
+                 "missing. To have them, restart from an earlier checkpoint",
+                 csv->path, (long long)csv->last_step, (long long)in->restart_step);
+    }
 }
 
 enum status folder_cut_csv(const char *directory, const char *file, int64_t step)

@@ -2,6 +2,7 @@
 #ifndef ISOTHERM_OUTPUT_FOLDER_H
 #define ISOTHERM_OUTPUT_FOLDER_H
 
+#include "io/series/csv.h"
 #include "output/output.h"
 
 /* Visit directory/name, if it exists. */
@@ -20,6 +21,10 @@ enum status folder_scan(const char *directory,
 /* Reports that an output which this run does not continue could not be truncated: not a reason to
  * end the run. Returns STATUS_OK. */
 enum status folder_report_uncut(const char *name, enum status status);
+
+/* Warns if a CSV file that this run continues lacks rows before the restart. */
+void folder_report_gap(const struct output_context *in, const struct cadence *cadence,
+                       const struct csv *csv);
 
 /* Remove the rows after `step` from a CSV file that this run does not write. */
 enum status folder_cut_csv(const char *directory, const char *file, int64_t step);

@@ -262,6 +262,28 @@ class Restart(Case):
                          "step_0000000004.h5 is missing")
         self.assertEqual(tree(folder), before)
 
+    def test_damaged_files(self):
+        """A zero byte is refused; rows that are missing, and a snapshot cut short, are named."""
+        for name in ("history.csv", "probes.csv", "cut.csv"):
+            folder = self.go_back(8, 16)
+            text = (folder / name).read_bytes()
+            at = text.index(b"\n4,") + 9
+            (folder / name).write_bytes(text[:at] + b"\0" + text[at + 1:])
+            line = text[:at].count(b"\n") + 1
+            self.check_refused(folder, self.config, f"{name}:{line}: a zero byte", "move it")
+        folder = self.go_back(16)
+        for name in ("history.csv", "probes.csv"):
+            text = (folder / name).read_bytes()
+            (folder / name).write_bytes(text[:text.index(b"\n8,") + 4])
+        snapshot = folder / "snapshots/step_0000000004.h5"
+        snapshot.write_bytes(snapshot.read_bytes()[:5000])
+        run = self.solve(self.config, "--restart", "auto", output=folder.name, ranks=2)
+        for name in ("history.csv", "probes.csv"):
+            self.assertIn(f"{name} ends at step 4, and the restart is at step 16", run.result.err)
+        self.assertIn("an earlier snapshot is damaged", run.result.err)
+        self.assertIn("step_0000000004.h5", run.result.err)
+        self.assertEqual(run.result.err.count("warning:"), 3, run.result)
+
     @thorough
     def test_auto_in_a_finished_folder_without_checkpoints(self):
         run = self.solve(self.config, sets=["output.checkpoints.every=0"])

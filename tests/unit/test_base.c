@@ -455,9 +455,9 @@ TEST(a_row_is_a_line_and_an_object)
 
 TEST(rows_are_found_in_files_of_spreadsheets)
 {
-    static const char *const texts[] = {"T,k\n1,2\n3,4\n5,6,7\n8;9\n",
-                                        "\xEF\xBB\xBFT,k\r\n1, 2\r\n3\t4\r\n5,6,7\r\n8;9\r\n",
-                                        "T,k\n  1,2 \n3 ,4\r\n5,6,7\n8;9"};
+    static const char *const texts[] = {
+        "T,k\n1,2\n3,4\n5,6,7\n8;9\n", "T,k\r1,2\r3,4\r5,6,7\r8;9\r",
+        "\xEF\xBB\xBFT,k\r\n1, 2\r\n3\t4\r\n5,6,7\r\n8;9\r\n", "T,k\n  1,2 \n3 ,4\r\n5,6,7\n8;9"};
     static const bool valid[] = {true, true, false, false};
     char path[PATH_BYTES];
     in_folder("rows.csv", path);
@@ -479,7 +479,7 @@ TEST(rows_are_found_in_files_of_spreadsheets)
         assert_false(rows_next(&rows));
         rows_close(&rows);
     }
-    assert_int_equal(file_replace(path, "\n # none\n1 2,,3-4", 18), STATUS_OK);
+    assert_int_equal(file_replace(path, "\n # none\n1 2,,3-4", 17), STATUS_OK);
     struct rows rows;
     double row[4];
     assert_int_equal(rows_open(path, 1000, &rows), STATUS_OK);
@@ -488,8 +488,45 @@ TEST(rows_are_found_in_files_of_spreadsheets)
     assert_false(rows_numbers(&rows, 4, row));
     assert_false(rows_next(&rows));
     rows_close(&rows);
+    assert_int_equal(file_replace(path, "1,2\n3,\0004\n", 9), STATUS_OK);
+    assert_int_equal(rows_open(path, 1000, &rows), STATUS_INPUT);
+    assert_non_null(strstr(fail_message(), "rows.csv:2: a zero byte"));
+    rows_close(&rows);
     assert_int_equal(rows_open(path, 3, &rows), STATUS_FILE);
     rows_close(&rows);
+}
+
+/* "O300,10" is no heading, and "300,,10" no row of two. */
+TEST(a_mistyped_row_is_not_a_heading)
+{
+    static const struct {
+        const char *line;
+        bool has_number, is_row;
+    } cases[] = {{"T [K], k at 300 K", false, false},
+                 {"T k300", false, false},
+                 {"O300,10", true, false},
+                 {"O300 10", true, false},
+                 {"300,10", true, true},
+                 {"300 , 10", true, true},
+                 {"300,,10", true, false},
+                 {"2e,10", true, false},
+                 {"300,2e", true, false},
+                 {"300,10,", true, false},
+                 {"300\t10", true, true},
+                 {",300,10", true, false}};
+    char path[PATH_BYTES];
+    in_folder("cases.csv", path);
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        struct rows rows;
+        double row[2];
+        const char *line = cases[i].line;
+        assert_int_equal(file_replace(path, line, strlen(line)), STATUS_OK);
+        assert_int_equal(rows_open(path, 1000, &rows), STATUS_OK);
+        assert_true(rows_next(&rows));
+        assert_int_equal(rows_has_number(&rows), cases[i].has_number);
+        assert_int_equal(rows_numbers(&rows, 2, row), cases[i].is_row);
+        rows_close(&rows);
+    }
 }
 
 TEST_MAIN(make_folder, remove_folder)

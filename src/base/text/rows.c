@@ -5,6 +5,31 @@
 
 #include "base/file.h"
 
+enum status rows_check(const char *name, const char *text, size_t nbytes)
+{
+    int line = 1;
+    for (const char *c = text; c < text + nbytes; c++) {
+        if (*c == '\0') {
+            return fail(STATUS_INPUT,
+                        "%.400s:%d: a zero byte: repair the file or move it elsewhere", name, line);
+        }
+        line += *c == '\n';
+    }
+    return STATUS_OK;
+}
+
+/* CR LF, and CR alone, become LF. */
+static void end_lines(char *text)
+{
+    char *to = text;
+    for (const char *c = text; *c != '\0'; c++) {
+        if (*c != '\r' || c[1] != '\n') {
+            *to++ = (char)(*c == '\r' ? '\n' : *c);
+        }
+    }
+    *to = '\0';
+}
+
 enum status rows_open(const char *name, size_t limit, struct rows *rows)
 {
     static const char byte_order_mark[] = "\xEF\xBB\xBF";
@@ -12,6 +37,8 @@ enum status rows_open(const char *name, size_t limit, struct rows *rows)
     size_t nbytes = 0;
     *rows = (struct rows){.name = name};
     TRY(file_read_all(name, limit, &rows->text, &nbytes));
+    TRY(rows_check(name, rows->text, nbytes));
+    end_lines(rows->text);
     const bool marked = strncmp(rows->text, byte_order_mark, length) == 0;
     rows->next = rows->text + (marked ? length : 0);
     return STATUS_OK;
@@ -27,8 +54,7 @@ bool rows_next(struct rows *rows)
 {
     while (rows->next != NULL) {
         rows->line = strsep(&rows->next, "\n");
-        rows->line += strspn(rows->line, " \t\r");
-        rows->line[strcspn(rows->line, "\r")] = '\0';
+        rows->line += strspn(rows->line, " \t");
         rows->number++;
         if (*rows->line != '\0' && *rows->line != '#') {
             return true;
@@ -39,9 +65,17 @@ bool rows_next(struct rows *rows)
 
 bool rows_has_number(const struct rows *rows)
 {
+    const char *separators = strchr(rows->line, ',') != NULL ? "," : " \t";
+    const char *at = rows->line;
     char *end = NULL;
-    strtod(rows->line, &end);
-    return end != rows->line;
+    strtod(at, &end);
+    bool has = end != at;
+    for (size_t length; !has && *at != '\0'; at += length + (at[length] != '\0')) {
+        length = strcspn(at, separators);
+        strtod(at, &end);
+        has = end > at && end + strspn(end, " \t") >= at + length;
+    }
+    return has;
 }
 
 bool rows_numbers(const struct rows *rows, int count, double *numbers)
@@ -49,9 +83,10 @@ bool rows_numbers(const struct rows *rows, int count, double *numbers)
     const char *at = rows->line;
     for (int n = 0; n < count; n++) {
         char *end = NULL;
-        const size_t separators = strspn(at, ", \t");
-        numbers[n] = strtod(at + separators, &end);
-        if (end == at + separators || (separators > 0) != (n > 0)) {
+        const char *from = at + strspn(at, " \t");
+        from += n > 0 && *from == ','; /* one at most: a field is not left out */
+        numbers[n] = strtod(from, &end);
+        if (end == from || (from > at) != (n > 0)) {
             return false;
         }
         at = end;

@@ -1,5 +1,6 @@
 /* Rows of numbers in a text file, as programs and spreadsheets write them: separated by commas or
- * blanks, with a byte order mark or without, lines that end in LF or CR LF. Lines that begin with
+ * blanks, with a byte order mark or without, lines that end in LF, CR LF or CR. Lines that begin
+ * with
  * '#' and empty ones are skipped. Not collective. */
 #ifndef ISOTHERM_BASE_ROWS_H
 #define ISOTHERM_BASE_ROWS_H
@@ -17,13 +18,17 @@ struct rows {
     int number; /* the place of that line in the file */
 };
 
+/* STATUS_INPUT, with the line, if the text of a file holds a zero byte, where its rows would end.
+ */
+enum status rows_check(const char *name, const char *text, size_t nbytes) MUST_CHECK;
 /* Read a file of at most `limit` bytes. Close it, after a failure too. */
 enum status rows_open(const char *name, size_t limit, struct rows *rows) MUST_CHECK;
 void rows_close(struct rows *rows);
 
 /* Go to the next line; false after the last one. */
 bool rows_next(struct rows *rows);
-/* True if the current line begins with a number; a line of names does not. */
+/* True if the current line begins with a number or has one between its separators; a line of names
+ * does not. */
 bool rows_has_number(const struct rows *rows);
 /* Read the current line; false unless it is `count` numbers and nothing else. */
 bool rows_numbers(const struct rows *rows, int count, double *numbers);

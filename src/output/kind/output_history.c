@@ -238,6 +238,7 @@ static enum status open_file(const struct output_context *in, struct history_out
     TRY_GOTO(find_columns(in->problem, in->restart_step >= 0 ? path : NULL, output->has, &columns));
     TRY_GOTO(csv_open(directory, file_name, &(struct csv_format){.head = columns, .rows = 1},
                       in->restart_step, &output->csv));
+    folder_report_gap(in, &in->problem->output.history, &output->csv);
     find_wanted(in->problem, wanted);
     for (int g = 0; g < GROUPS; g++) {
         all = all && (output->has[g] || !wanted[g]);

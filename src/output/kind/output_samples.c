@@ -156,8 +156,11 @@ static enum status open_series(const struct output_context *in, const struct sam
     TRY(output_begin(in, sampled, output));
     TRY(sampler_create(in->stepper->level->field, &problem->grid, problem->boundary.periodic,
                        output->points, sampled->points, &output->sampler));
-    return in->team->rank == 0 ? series_open(&output->series, in->restart_step, &output->csv)
-                               : STATUS_OK;
+    if (in->team->rank == 0) {
+        TRY(series_open(&output->series, in->restart_step, &output->csv));
+        folder_report_gap(in, sampled->cadence, &output->csv);
+    }
+    return STATUS_OK;
 }
 
 static void close_outputs(void *object)
