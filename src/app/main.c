@@ -232,6 +232,9 @@ static bool needs_mpi(const struct command *command, int argc, char **argv)
 
 static enum status run(const struct command *command, bool uses_mpi, int argc, char **argv)
 {
+    if (command == &command_run) {
+        stop_listen(); /* MPI takes seconds to start on many nodes */
+    }
     TRY(uses_mpi ? start_mpi(&argc, &argv) : STATUS_OK);
     const enum status status = parse_arguments(command, argc, argv);
     TRY(uses_mpi ? status_agree(MPI_COMM_WORLD, status) : status);

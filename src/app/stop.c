@@ -86,18 +86,29 @@ static void on_signal(int number, siginfo_t *info, void *context)
     }
 }
 
+static const struct {
+    int number;
+    const char *name;
+} signals[] = {{SIGUSR1, "USR1"}, {SIGUSR2, "USR2"}, {SIGTERM, "TERM"},
+               {SIGINT, "INT"},   {SIGXCPU, "XCPU"}, {SIGHUP, "HUP"}};
+enum { SIGNAL_COUNT = sizeof signals / sizeof signals[0] };
+
 void stop_listen(void)
 {
-    static const int signals[] = {SIGUSR1, SIGUSR2, SIGTERM, SIGINT};
-    for (size_t i = 0; i < sizeof signals / sizeof signals[0]; i++) {
+    for (int i = 0; i < SIGNAL_COUNT; i++) {
+        const int number = signals[i].number;
+        struct sigaction before;
         struct sigaction action = {.sa_sigaction = on_signal};
         sigemptyset(&action.sa_mask);
         /* a signal must not interrupt a write */
         action.sa_flags = SA_RESTART | SA_SIGINFO;
-        if (signals[i] == SIGINT) {
+        if (number == SIGINT) {
             action.sa_flags |= (int)SA_RESETHAND; /* the second one ends the program */
         }
-        sigaction(signals[i], &action, NULL);
+        sigaction(number, &action, &before);
+        if (number == SIGHUP && before.sa_handler == SIG_IGN) {
+            sigaction(number, &before, NULL); /* as nohup wants it */
+        }
     }
 }
 
@@ -175,6 +186,21 @@ static enum status prepare(const struct problem *problem, struct stop *stop)
     return path_join(problem->output.directory, "stop", stop->file);
 }
 
+/* A limit that ends the run before its first step would do so after each restart. */
+static enum status check_walltime(const struct stop *stop, const struct problem *problem)
+{
+    const struct run_setting *run = &problem->run;
+    const double least = stop_reserve(0, stop->checkpoint, stop->margin);
+    return run->walltime_auto || run->walltime > least
+               ? STATUS_OK
+               : settings_fail_at(problem->origin, "run.walltime",
+                                  "%g s leave no time for a step; give more than %.3g s: the "
+                                  "first checkpoint may take %.3g s, and run.walltime_margin is "
+                                  "%g s",
+                                  run->walltime, least, stop_reserve(0, stop->checkpoint, 0),
+                                  stop->margin);
+}
+
 enum status stop_create(const struct team *team, const struct problem *problem, struct stop **stop)
 {
     *stop = NULL;
@@ -187,6 +213,7 @@ enum status stop_create(const struct team *team, const struct problem *problem, 
     const uint64_t bytes = checkpoint_file_bytes(&problem->grid, problem->precision);
     built->checkpoint = stop_guess_checkpoint((double)bytes, nodes);
     built->margin = problem->run.walltime_margin;
+    TRY_GOTO(status_agree(team->comm, check_walltime(built, problem)));
     built->walltime = problem->output.checkpoints.walltime;
     built->checkpoint_step = -1;
     built->checkpoint_at = MPI_Wtime();
@@ -284,11 +311,11 @@ static void describe_reason(const struct stop *stop, const struct outputs *outpu
                             const int64_t request[REQUEST_COUNT], char *text, size_t bytes)
 {
     if (request[REQUEST_SIGNAL]) {
-        const int64_t number = request[REQUEST_SIGNAL];
-        snprintf(text, bytes, "signal %s",
-                 number == SIGTERM  ? "TERM"
-                 : number == SIGINT ? "INT"
-                                    : "USR2");
+        const char *name = "";
+        for (int i = 0; i < SIGNAL_COUNT; i++) {
+            name = signals[i].number == request[REQUEST_SIGNAL] ? signals[i].name : name;
+        }
+        snprintf(text, bytes, "signal %s", name);
     } else if (request[REQUEST_FILE]) {
         snprintf(text, bytes, "the file %.4000s requests it; remove it before you continue",
                  stop->file);

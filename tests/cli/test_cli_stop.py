@@ -45,7 +45,8 @@ class StopCase(Case):
 class Stop(StopCase):
     def test_signals(self):
         """To one rank only, and no checkpoints are configured."""
-        for number in some((signal.SIGINT, signal.SIGUSR2, signal.SIGTERM), 1):
+        for number in some((signal.SIGINT, signal.SIGUSR2, signal.SIGTERM, signal.SIGXCPU,
+                            signal.SIGHUP), 1):
             with self.subTest(number.name):
                 output = f"live_{number.name}"
                 live = Live(self, problem(ENDLESS), output=output)
@@ -55,6 +56,22 @@ class Stop(StopCase):
                 step = self.check_stopped(result, live.folder)
                 self.assert_says(result, number.name[3:], stream="out")
         self.check_goes_on(step, output)
+
+    def test_while_mpi_starts(self):
+        """The handlers are there before MPI has threads. Nothing is saved yet: 75; USR1 continues."""
+        for number, code in ((signal.SIGTERM, 75), (signal.SIGXCPU, 75), (signal.SIGUSR1, 0)):
+            live = Live(self, problem(ENDLESS if code else 10), ranks=1, output=f"live_{number}")
+            status = {"Threads": "1"}
+            while status["Threads"] == "1":
+                with open(f"/proc/{live.process.pid}/status", encoding="utf-8") as file:
+                    status = dict(line.split(":\t", 1) for line in file.read().splitlines())
+            caught = int(status["SigCgt"], 16)
+            for name in ("TERM", "INT", "HUP", "XCPU", "USR1", "USR2"):
+                self.assertTrue(caught >> (signal.Signals[f"SIG{name}"] - 1) & 1, name)
+            os.kill(live.process.pid, number)
+            result = live.end()
+            self.assert_code(result, code)
+            self.assertIn("nothing to save" if code else "done: step 10", result.out)
 
     @thorough
     def test_alone_without_a_launcher(self):
@@ -154,6 +171,15 @@ class Walltime(StopCase):
         self.assert_says(result, "s are left of run.walltime", "(estimated)", stream="out")
         if not SMALL:
             self.check_goes_on(step, folder.name)
+
+    def test_too_short_for_a_step(self):
+        """It would end at once, and so would each restart."""
+        for sets in (["run.walltime=7", "run.walltime_margin=0"], ["run.walltime=30"]):
+            result, folder = self.start(problem(ENDLESS), ranks=2, sets=sets)
+            self.assert_code(result, 2)
+            self.assert_one_error(result)
+            self.assert_says(result, "run.walltime", "no time for a step", "run.walltime_margin")
+            self.assertFalse((folder / "history.csv").exists(), "nothing may be written")
 
     @thorough
     def test_a_measured_checkpoint_counts(self):

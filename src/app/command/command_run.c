@@ -5,7 +5,6 @@
 #include "app/command/commands.h"
 #include "app/configuration.h"
 #include "app/simulate.h"
-#include "app/stop.h"
 #include "base/comm.h"
 #include "kernels/backends.h"
 
@@ -88,7 +87,6 @@ static enum status solve(void)
 
 static enum status execute(void)
 {
-    stop_listen();
     TRY(status_agree(MPI_COMM_WORLD, check_options()));
     return solve();
 }
