@@ -22,6 +22,7 @@ struct holder {
     long process;
     unsigned long long start; /* of the process, in ticks of its machine's clock */
     time_t touched;
+    char text[LOCK_BYTES]; /* of the file */
 };
 
 static void short_pause(void)
@@ -91,11 +92,12 @@ static void this_process(struct holder *own)
 /* False when there is no lock, or one that was cut short when its run was killed. */
 static bool read_holder(const char *path, struct holder *holder)
 {
-    char text[LOCK_BYTES];
     for (int attempt = 0; attempt < 2; attempt++) {
-        *holder = (struct holder){.touched = read_text(path, text)};
-        if (sscanf(text, "host %255s process %ld start %llu job %63s since %31s", holder->host,
-                   &holder->process, &holder->start, holder->job, holder->since) == 5) {
+        *holder = (struct holder){.process = 0};
+        holder->touched = read_text(path, holder->text);
+        if (sscanf(holder->text, "host %255s process %ld start %llu job %63s since %31s",
+                   holder->host, &holder->process, &holder->start, holder->job,
+                   holder->since) == 5) {
             return true;
         }
         if (!file_exists(path)) {
@@ -117,10 +119,12 @@ static bool is_at_work(const struct holder *holder)
     return !same_job && own.touched - holder->touched < 60 * DEAD_AFTER_MINUTES;
 }
 
-static enum status check(const char *directory, const char *path)
+static enum status check(const char *directory, const char *path, char text[LOCK_BYTES])
 {
     struct holder holder;
-    if (!read_holder(path, &holder) || !is_at_work(&holder)) {
+    const bool is_lock = read_holder(path, &holder);
+    memcpy(text, holder.text, LOCK_BYTES);
+    if (!is_lock || !is_at_work(&holder)) {
         return STATUS_OK;
     }
     return fail(STATUS_INPUT,
@@ -135,8 +139,28 @@ static enum status check(const char *directory, const char *path)
 enum status run_lock_check(const char *directory)
 {
     char path[PATH_BYTES];
+    char text[LOCK_BYTES];
     TRY(path_join(directory, "run.lock", path));
-    return check(directory, path);
+    return check(directory, path, text);
+}
+
+/* Remove a lock with this text. Between the look at it and here another run may have replaced it:
+ * what is renamed is looked at again, and put back unless it is that one. */
+static enum status remove_stale(const char *path, const char *stale)
+{
+    char aside[PATH_BYTES + 32];
+    char text[LOCK_BYTES];
+    snprintf(aside, sizeof aside, "%s.%ld", path, (long)getpid());
+    if (rename(path, aside) != 0) {
+        return errno == ENOENT ? STATUS_OK
+                               : fail(STATUS_FILE, "cannot remove %s: %s", path, strerror(errno));
+    }
+    read_text(aside, text);
+    if (strcmp(text, stale) != 0 && link(aside, path) != 0 && errno != EEXIST &&
+        rename(aside, path) != 0) { /* a file system without links */
+        return fail(STATUS_FILE, "cannot restore %s from %s: %s", path, aside, strerror(errno));
+    }
+    return file_remove(aside);
 }
 
 /* *made false when there is one already. */
@@ -169,6 +193,7 @@ static bool is_lost(const char *path, const char *own)
 enum status run_lock_take(const char *directory, struct run_lock *lock)
 {
     char text[LOCK_BYTES];
+    char stale[LOCK_BYTES];
     struct holder own;
     bool made = false;
     bool replaced = false;
@@ -179,10 +204,8 @@ enum status run_lock_take(const char *directory, struct run_lock *lock)
              own.process, own.start, own.job, own.since);
     TRY(make_file(lock->path, text, &made));
     while (!made) {
-        TRY(check(directory, lock->path));
-        if (unlink(lock->path) != 0 && errno != ENOENT) {
-            return fail(STATUS_FILE, "cannot remove %s: %s", lock->path, strerror(errno));
-        }
+        TRY(check(directory, lock->path, stale));
+        TRY(remove_stale(lock->path, stale));
         replaced = true;
         TRY(make_file(lock->path, text, &made));
     }

@@ -103,6 +103,46 @@ IN_FOLDER(a_live_process_holds_it_until_it_is_dead)
     check_taken();
 }
 
+/* A slow machine, between its look at a stale lock and the removal. */
+static bool is_slow;
+
+int rename(const char *from, const char *to)
+{
+    if (is_slow) {
+        sleep(2);
+    }
+    return renameat(AT_FDCWD, from, AT_FDCWD, to);
+}
+
+int unlink(const char *name)
+{
+    if (is_slow) {
+        sleep(2);
+    }
+    return unlinkat(AT_FDCWD, name, 0);
+}
+
+IN_FOLDER(of_two_that_find_a_stale_lock_one_takes_it)
+{
+    struct run_lock lock;
+    int code = 0;
+    write_lock("elsewhere", 1, "1", "none");
+    set_age(1000);
+    const pid_t child = fork();
+    if (child == 0) {
+        is_slow = true;
+        _exit((int)run_lock_take(folder, &lock));
+    }
+    sleep(1); /* until it sleeps */
+    assert_int_equal(run_lock_take(folder, &lock), STATUS_OK);
+    waitpid(child, &code, 0);
+    assert_true(WIFEXITED(code) && WEXITSTATUS(code) == (int)STATUS_INPUT);
+    lock.touched_at -= 31;
+    assert_int_equal(run_lock_touch(&lock), STATUS_OK);
+    assert_true(file_exists(path));
+    run_lock_release(&lock);
+}
+
 IN_FOLDER(a_process_that_got_its_number_later_is_another)
 {
     char host[256] = "";
