@@ -9,6 +9,9 @@
 #include "base/file.h"
 #include "base/status.h"
 
+/* The MPI-IO of Open MPI 4 overruns a buffer, and ends the program, with longer paths. */
+enum { MPI_PATH_MOST = 244 };
+
 /* `folder`/step_<step>.h5 */
 enum status step_file_path(const char *folder, int64_t step, char path[PATH_BYTES]) MUST_CHECK;
 

@@ -284,6 +284,31 @@ class Regions(Case):
                          stream="out")
 
 
+class LongPaths(Case):
+    def test_the_longest(self):
+        """MPI-IO opens checkpoints and compressed snapshots; one byte more is refused at once."""
+        for length in (211, 212):
+            config = with_outputs(snapshots={"every": 4, "compress": 1})
+            del config["output"]["regions"]
+            config["time"] = {"steps": 8, "dt": config["time"]["dt"]}
+            output = "o" * length
+            result, folder = self.start(config, output=output, ranks=2)
+            if length == 212:
+                self.assert_code(result, 2)
+                self.assert_says(result, "output folder has 212 bytes", "at most 211")
+                self.assertFalse(folder.exists())
+                continue
+            self.assert_code(result, 0)
+            config["time"]["steps"] = 12
+            self.solve(config, "--restart", "auto", output=output, ranks=2)
+        deep = self.folder / ("d" * 100) / ("e" * 150) / "old.h5"
+        deep.parent.mkdir(parents=True)
+        deep.write_bytes(checkpoints(self.folder / ("o" * 211))[0].read_bytes())
+        result, _ = self.start(config, "--restart", str(deep), output="new")
+        self.assertIn(result.code, (2, 3), result)
+        self.assert_says(result, "too long for MPI-IO")
+
+
 class Room(Case):
     """On file systems of their own, as far as they can be mounted."""
 
