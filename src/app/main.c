@@ -221,7 +221,10 @@ static enum status parse_arguments(const struct command *command, int argc, char
         return fail(STATUS_INPUT, "unknown command '%s'; isotherm --help lists the commands",
                     argv[1]);
     }
-    return options_parse(command->line, argc - 2, argv + 2);
+    const struct command_word *word = find_word(command, argc, argv);
+    struct command_line line = *command->line;
+    line.only = word != NULL ? word->page->only : line.only;
+    return options_parse(&line, argc - 2, argv + 2);
 }
 
 static bool needs_mpi(const struct command *command, int argc, char **argv)

@@ -144,7 +144,7 @@ static const struct command_line diffusion_page = {
              "figures.",
     .example = "  $ isotherm bench diffusion --radius 1 --precision float32",
     .options = option_table,
-    .only = "--backend --size --precision --kernel --radius --repeats --json",
+    .only = "--backend --size --precision --kernel --tune --radius --repeats --json",
 };
 
 static const struct command_line xcorr_page = {
@@ -155,7 +155,7 @@ static const struct command_line xcorr_page = {
              "docs/studies.md has published figures.",
     .example = "  $ isotherm bench xcorr --radius 1 --radius 16 --precision float32",
     .options = option_table,
-    .only = "--backend --size --precision --kernel --radius --repeats --json",
+    .only = "--backend --size --precision --kernel --tune --radius --repeats --json",
 };
 
 static const struct command_line jacobi_page = {
@@ -178,7 +178,7 @@ static const struct command_line mhd_page = {
              "docs/studies_mhd.md has published figures.",
     .example = "  $ isotherm bench mhd --size 128 128 128 --precision float64",
     .options = option_table,
-    .only = "--backend --size --precision --kernel --repeats --json",
+    .only = "--backend --size --precision --kernel --tune --repeats --json",
 };
 
 static const struct command_word words[] = {

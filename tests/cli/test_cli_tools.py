@@ -47,9 +47,9 @@ class Help(Case):
 
     def test_each_benchmark_has_its_page(self):
         pages = {"kernels": ("--tune", "--kernel", "--repeats"), "io": ("--directory", "--repeats"),
-                 "halo": ("--precision",), "xcorr": ("--radius", "--kernel", "--repeats"),
-                 "diffusion": ("--radius", "--kernel", "--repeats"),
-                 "mhd": ("--kernel", "--repeats"), "jacobi": ("--repeats",)}
+                 "halo": ("--precision",), "xcorr": ("--radius", "--kernel", "--tune", "--repeats"),
+                 "diffusion": ("--radius", "--kernel", "--tune", "--repeats"),
+                 "mhd": ("--kernel", "--tune", "--repeats"), "jacobi": ("--repeats",)}
         options = {option for own in pages.values() for option in own}
         for name, own in pages.items():
             result = self.isotherm("bench", name, "--help")
@@ -60,6 +60,9 @@ class Help(Case):
                 self.assertIn(option, result.out)
             for option in options.difference(own, {"--precision"}):
                 self.assertNotIn(f"  {option} ", result.out)
+                result = self.isotherm("bench", name, option, 1)
+                self.assert_code(result, 2)
+                self.assert_says(result, f"unknown option '{option}'; valid options: --help,")
 
     def test_help_wins_over_what_else_is_said(self):
         result = self.isotherm("run", "none.yaml", "--frobnicate", "--help")
@@ -331,7 +334,7 @@ class Results(Case):
         self.solve(config)
         size = ("--backend", "cpu", "--size", 8, 8, 8, "--repeats", 1)
         for words in (["--help"], ["--version"], ["plan", "--help"], ["plan", name],
-                      ["run", name], ["bench", "kernels", *size], ["bench", "halo", *size],
+                      ["run", name], ["bench", "kernels", *size], ["bench", "halo", *size[:-2]],
                       ["compare", "out_1", "out_1"], ["doctor"]):
             with self.subTest(" ".join(map(str, words))), \
                     open("/dev/full", "w", encoding="utf-8") as full:

@@ -96,7 +96,9 @@ static enum status unknown_option(const struct command_line *line, const char *w
     char known[512] = "--help";
     for (const struct option *o = line->options; o->kind != OPTION_END; o++) {
         const size_t used = strlen(known);
-        snprintf(known + used, sizeof known - used, ", %s", o->name);
+        if (options_shown(line, o)) {
+            snprintf(known + used, sizeof known - used, ", %s", o->name);
+        }
     }
     return fail(STATUS_INPUT, "unknown option '%s'; valid options: %s", word, known);
 }
@@ -107,7 +109,8 @@ static enum status parse_option(const struct command_line *line, struct cursor *
     const char *equals = strchr(word, '=');
     const size_t length = equals != NULL ? (size_t)(equals - word) : strlen(word);
     for (const struct option *o = line->options; o->kind != OPTION_END; o++) {
-        if (strlen(o->name) == length && strncmp(o->name, word, length) == 0) {
+        if (options_shown(line, o) && strlen(o->name) == length &&
+            strncmp(o->name, word, length) == 0) {
             cursor->attached = equals != NULL ? equals + 1 : NULL;
             cursor->option = o->name;
             return take_value(cursor, o);

@@ -45,7 +45,7 @@ struct command_line {
     const char *about;            /* a description of a few lines */
     const char *example;          /* a line or two to copy */
     const struct option *options; /* ends with OPTION_END */
-    const char *only;             /* names of the options that --help shows; NULL: all */
+    const char *only;             /* names of the options that it has; NULL: all */
     const char *operand;          /* name of the operands, for messages; NULL when there are none */
     int min_operands;
     int max_operands;
@@ -56,7 +56,7 @@ struct command_line {
  * STATUS_INPUT names the wrong argument and the valid ones. */
 enum status options_parse(const struct command_line *line, int argc, char **argv) MUST_CHECK;
 
-/* Is the option on the help page of this table? */
+/* Does the table have this option, by `only`? */
 bool options_shown(const struct command_line *line, const struct option *option);
 
 /* The text of --help: fits a screen of 80 x 24. */
