@@ -1,5 +1,6 @@
 #include "output/outputs.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -441,6 +442,24 @@ static enum status write_report(const struct outputs *o, uint64_t hash, const st
     return report_write(path, o->in.stepper, o->writer, &o->latest, hash, cost);
 }
 
+/* Small steps in float32 round away what they add. */
+static enum status warn_of_drift(const struct outputs *o)
+{
+    const struct problem *problem = o->in.problem;
+    const double drift = fabs(o->latest.heat_drift);
+    struct heat_operator op;
+    TRY(stepper_operator_before(o->in.stepper, &op));
+    const double through = ledger_turnover(&o->in.state->ledger, problem, &op);
+    if (through > 0 && drift > 0.01 * through) {
+        log_warn("rounding changed the heat by %.3g J, %.3g %% of the %.3g J that passed the "
+                 "boundary or came from sources; %s",
+                 drift, 100 * drift / through, through,
+                 problem->precision == PRECISION_FLOAT32 ? "use run.precision: float64"
+                                                         : "the steps are very small");
+    }
+    return STATUS_OK;
+}
+
 static void print_result(struct outputs *o, uint64_t hash, double wall)
 {
     const struct problem *problem = o->in.problem;
@@ -473,5 +492,6 @@ enum status outputs_finish(struct outputs *o, const struct run_cost *cost)
     TRY(diagnostics_field_hash(o->in.stepper, &hash));
     TRY(status_agree(team->comm, team->rank == 0 ? write_report(o, hash, cost) : STATUS_OK));
     print_result(o, hash, cost->wall_s);
+    TRY(warn_of_drift(o));
     return STATUS_OK;
 }

@@ -143,6 +143,19 @@ class BadNumbers(Case):
         self.solve(config, sets=["time.safety=0.6"])
         self.solve(config, sets=["run.watch.temperature=difference"])
 
+    def test_heat_that_is_rounded_away(self):
+        """Each step adds less than half an ulp to a cell of float32."""
+        config = {"grid": {"cells": [20], "upper": [0.2, 0.01, 0.01]},
+                  "material": {"conductivity": 1, "density": 1000, "heat_capacity": 1000},
+                  "initial": [{"uniform": {"value": 1000}}],
+                  "boundary": {"x_min": {"type": "flux", "value": 20000},
+                               "x_max": {"type": "flux", "value": 0}},
+                  "time": {"steps": 2000, "dt": 1e-5}, "output": {"history": {"every": 1000}}}
+        run = self.solve(config, sets=["run.precision=float32"])
+        self.assert_says(run.result, "rounding changed the heat by 0.04 J, 100 % of the 0.04 J",
+                         "use run.precision: float64")
+        self.assertEqual(self.solve(config).result.err, "")
+
     def test_heat_of_a_bath(self):
         """A material with 5e9 times the heat capacity, which nearly holds its temperature."""
         for precision, ratio in (("float64", 5e9), ("float64", 5e20), ("float32", 5e9)):
