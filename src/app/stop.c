@@ -107,7 +107,7 @@ void stop_listen(void)
         }
         sigaction(number, &action, &before);
         if (number == SIGHUP && before.sa_handler == SIG_IGN) {
-            sigaction(number, &before, NULL); /* as nohup wants it */
+            sigaction(number, &before, NULL); /* nohup has set it */
         }
     }
 }

@@ -103,8 +103,9 @@ static const struct schema_choice boundary_types[] = {
         KEY("boundary.*.patches[].disc.radius", REAL, WARN, IN_PATCH(radius), "The radius.",       \
             .flags = SCHEMA_REQUIRED, .limit = &positive, .unit = &metre),                         \
         KEY("boundary.*.patches[].where", FORMULA, WARN, IN_PATCH(where),                          \
-            "The cells of the face at whose centre (x, y, z), in m, a condition holds; a number "  \
-            "other than 0 also holds.",                                                            \
+            "The cells at the face whose own centre (x, y, z), in m, half a cell inside the "      \
+            "face, "                                                                               \
+            "meets a condition; a number other than 0 also holds.",                                \
             .variables = "x, y, z", .example = "\"x + y < 0.1\""),                                 \
         KEY("boundary.*.patches[].type", CHOICE, WARN, IN_FACE(kind),                              \
             "The boundary condition of the patch.", .flags = SCHEMA_REQUIRED | SCHEMA_SELECTOR,    \

@@ -118,7 +118,7 @@ static const struct schema_choice transports[] = {{"auto", 0},      {"host", 0},
             .flags = SCHEMA_REQUIRED, .limit = &positive, .unit = &metre),                         \
         VALUE(list_ "[].sphere"),                                                                  \
         SHAPE(list_, restart_, "box", INITIAL_BOX,                                                 \
-              "The cells whose centre lies in a box inside the grid.",                             \
+              "The cells whose centre lies in a box inside the grid, its upper planes excluded.",  \
               .check = settings_check_box, __VA_ARGS__),                                           \
         POINT(list_ "[].box.lower", restart_, IN_ENTRY(lower), "The lower corner."),               \
         POINT(list_ "[].box.upper", restart_, IN_ENTRY(upper), "The upper corner."),               \
