@@ -1,4 +1,4 @@
-/* Time schemes. A scheme knows stencils and stages; the time loop knows events and schemes. */
+/* Time schemes. A scheme knows stages and passes; the time loop knows events and schemes. */
 #ifndef ISOTHERM_SOLVE_SCHEME_H
 #define ISOTHERM_SOLVE_SCHEME_H
 

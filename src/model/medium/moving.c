@@ -161,7 +161,7 @@ enum status moving_at(const struct problem *problem, const struct heat_operator 
 {
     const struct grid *grid = &problem->grid;
     const struct source_setting *setting = problem->sources.source[s].setting;
-    const double t = op->time + op->dt / 2;
+    const double t = op->middle;
     struct source_shape *shape = &source->shape;
     struct path_row row;
     bool on;
@@ -198,7 +198,7 @@ enum status moving_power(const struct problem *problem, const struct heat_operat
     const struct source_setting *setting = problem->sources.source[s].setting;
     struct path_row row;
     bool on;
-    TRY(locate(&problem->sources, s, op->time + op->dt / 2, &row, &on));
+    TRY(locate(&problem->sources, s, op->middle, &row, &on));
     *watts = on ? row.power * setting->absorptivity * op->source[s] : 0;
     return STATUS_OK;
 }

@@ -42,6 +42,7 @@ enum status operator_create(const struct problem *problem, double time, double d
     TRY(boundary_check(NULL, &problem->boundary, grid, &problem->medium, time));
     op->time = time;
     op->dt = dt;
+    op->middle = time + dt / 2;
     memset(op->source, 0, (size_t)problem->sources.count * sizeof *op->source);
     *all = (struct coefficients){.kind = operator_kind(problem)};
     if (all->kind == KIND_HIGH_ORDER) {
@@ -60,10 +61,9 @@ enum status operator_create(const struct problem *problem, double time, double d
     return STATUS_OK;
 }
 
-/* Below the limit of exact sums. */
-static enum status add_sources(const struct problem *problem, struct heat_operator *op)
+enum status operator_add_sources(const struct problem *problem, struct heat_operator *op)
 {
-    TRY(sources_at(&problem->sources, op->time + op->dt / 2, op->source));
+    TRY(sources_at(&problem->sources, op->middle, op->source));
     for (int c = 0; c < problem->medium.nclasses && problem_has_sources(problem); c++) {
         const double q = operator_class_source(op, problem, c);
         if (!(fabs(q) < EXACT_SUM_LIMIT)) {
@@ -82,7 +82,7 @@ enum status operator_of_step(const struct problem *problem, int64_t step, struct
     enum status status =
         operator_create(problem, timeline_time(timeline, step), timeline_dt(timeline, step), op);
     if (status == STATUS_OK) {
-        status = add_sources(problem, op);
+        status = operator_add_sources(problem, op);
     }
     return status == STATUS_OK ? status : fail_prefix(status, "after step %" PRId64 ": ", step);
 }

@@ -12,7 +12,9 @@
 #include "model/space/decomp.h"
 
 struct heat_operator {
-    double time, dt;             /* s: the start and the length of the step */
+    double time;                 /* s: of the conditions, the start of a step */
+    double dt;                   /* s: its length, times the weight of a substep */
+    double middle;               /* s: of sources */
     double source[MOST_SOURCES]; /* of a step: of each entry of `sources` its factor at mid-step, in
                                     W/m^3 where it is painted; else 0. Those after are not set */
     struct coefficients all;     /* of the whole domain, without device memory. Of classes: a and b
@@ -22,11 +24,17 @@ struct heat_operator {
 /* The kind of a problem's coefficients. */
 enum kind operator_kind(const struct problem *problem);
 
-/* For a step of length `dt` from `time`, s. STATUS_NUMERICS when a formula is not finite at that
- * time; the same on all ranks. Nothing else that follows from an operator fails for that reason.
- * Not collective. */
+/* For a step of length `dt` from `time`, s, without sources. STATUS_NUMERICS when a formula is not
+ * finite at that time; the same on all ranks. Nothing else that follows from an operator fails for
+ * that reason. Not collective. */
 enum status operator_create(const struct problem *problem, double time, double dt,
                             struct heat_operator *op) MUST_CHECK;
+
+/* Add the sources at op->middle. STATUS_NUMERICS, too, when they are beyond the limit of exact
+ * sums.
+ */
+enum status operator_add_sources(const struct problem *problem,
+                                 struct heat_operator *op) MUST_CHECK;
 
 /* For the step that starts at `step`, with its sources. */
 enum status operator_of_step(const struct problem *problem, int64_t step,
