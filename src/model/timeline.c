@@ -78,14 +78,6 @@ static double next_landing(const struct timeline *timeline, double time)
     return next;
 }
 
-static enum status refuse_steps(const struct timeline *timeline)
-{
-    const double left = timeline->setting.end - timeline->start_time;
-    return settings_fail_at(timeline->origin, "time.end",
-                            "reaching %g s in steps of %g s takes %g of them; at most 2^53 = %.0f",
-                            timeline->setting.end, timeline->dt, left / timeline->dt, MAX_STEPS);
-}
-
 /* The shortest interval of all outputs, and its key; infinite without intervals. */
 static double shortest_interval(const struct timeline *timeline,
                                 char shortest_key[CADENCE_KEY_BYTES + 16])
@@ -100,36 +92,6 @@ static double shortest_interval(const struct timeline *timeline,
         }
     }
     return shortest;
-}
-
-static enum status refuse_landings(const struct timeline *timeline)
-{
-    char key[CADENCE_KEY_BYTES + 16];
-    const double shortest = shortest_interval(timeline, key);
-    return settings_fail_at(
-        timeline->origin, key,
-        "an output every %g s is written more than %d times; give a longer interval", shortest,
-        (int)MAX_STRETCHES);
-}
-
-/* The multiples of an interval, if there is one, must be distinct times up to the end; else
- * lay_stretches would not advance. */
-static enum status check_intervals(const struct timeline *timeline)
-{
-    char key[CADENCE_KEY_BYTES + 16];
-    const double shortest = shortest_interval(timeline, key);
-    const double steps = (double)(timeline->setting.steps - timeline->start_step);
-    const double end = timeline->setting.by_steps
-                           ? timeline->start_time + fmax(steps, 0) * timeline->dt
-                           : fmax(timeline->setting.end, timeline->start_time);
-    if (shortest > tolerance(timeline, end)) {
-        return STATUS_OK;
-    }
-    return settings_fail_at(
-        timeline->origin, key,
-        "an output every %g s is far too often for steps of %g s up to t = %g s; "
-        "give a longer interval",
-        shortest, timeline->dt, end);
 }
 
 static enum status add_stretch(struct timeline *timeline, int64_t *capacity, int64_t first,
@@ -150,8 +112,17 @@ static enum status add_stretch(struct timeline *timeline, int64_t *capacity, int
     return STATUS_OK;
 }
 
-/* From start_step and start_time, landing by landing, to the end or the last step. */
-static enum status lay_stretches(struct timeline *timeline)
+static enum status refuse_steps(const struct timeline *timeline)
+{
+    const double left = timeline->setting.end - timeline->start_time;
+    return settings_fail_at(timeline->origin, "time.end",
+                            "reaching %g s in steps of %g s takes %g of them; at most 2^53 = %.0f",
+                            timeline->setting.end, timeline->dt, left / timeline->dt, MAX_STEPS);
+}
+
+/* From start_step and start_time, landing by landing, to the end or the last step. `shortest`: the
+ * interval of the output `key`. */
+static enum status lay_stretches(struct timeline *timeline, double shortest, const char *key)
 {
     const bool by_steps = timeline->setting.by_steps;
     const double final = by_steps ? INFINITY : fmax(timeline->setting.end, timeline->start_time);
@@ -164,7 +135,10 @@ static enum status lay_stretches(struct timeline *timeline)
     timeline->steps = timeline->start_step;
     while (time < final && step < last_step) {
         if (timeline->nstretches == MAX_STRETCHES) {
-            return refuse_landings(timeline);
+            return settings_fail_at(
+                timeline->origin, key,
+                "an output every %g s is written more than %d times; give a longer interval",
+                shortest, (int)MAX_STRETCHES);
         }
         TRY(add_stretch(timeline, &capacity, (int64_t)step, time));
         double landing = next_landing(timeline, time);
@@ -194,13 +168,26 @@ static enum status lay_stretches(struct timeline *timeline)
 
 static enum status count_steps(struct timeline *timeline)
 {
-    if (timeline->setting.by_steps && (double)timeline->setting.steps > MAX_STEPS) {
+    const struct time_setting *setting = &timeline->setting;
+    char key[CADENCE_KEY_BYTES + 16] = "";
+    const double shortest = shortest_interval(timeline, key);
+    const double steps = (double)(setting->steps - timeline->start_step);
+    const double end = setting->by_steps ? timeline->start_time + fmax(steps, 0) * timeline->dt
+                                         : fmax(setting->end, timeline->start_time);
+    if (setting->by_steps && (double)setting->steps > MAX_STEPS) {
         return settings_fail_at(timeline->origin, "time.steps",
-                                "%" PRId64 " steps; at most 2^53 = %.0f", timeline->setting.steps,
+                                "%" PRId64 " steps; at most 2^53 = %.0f", setting->steps,
                                 MAX_STEPS);
     }
-    TRY(check_intervals(timeline));
-    return lay_stretches(timeline);
+    /* the multiples must be distinct times up to the end; else lay_stretches would not advance */
+    if (!(shortest > tolerance(timeline, end))) {
+        return settings_fail_at(
+            timeline->origin, key,
+            "an output every %g s is far too often for steps of %g s up to t = %g s; "
+            "give a longer interval",
+            shortest, timeline->dt, end);
+    }
+    return lay_stretches(timeline, shortest, key);
 }
 
 /* A restart looks up the time of the last sample, which must not be before the adaptation. */

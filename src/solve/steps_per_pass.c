@@ -26,12 +26,8 @@ int steps_fused(const struct problem *problem, const struct backend *backend)
 
 /* NULL: several steps can be one pass. The cells of other ranks are then advanced from the same
  * values, but what a cell of the halo was between two exchanges is not known. */
-static const char *why_single(const struct problem *problem, const struct decomp *decomp)
+static const char *why_single(const struct problem *problem, bool exchanges)
 {
-    bool exchanges = false;
-    for (int axis = 0; axis < AXIS_COUNT; axis++) {
-        exchanges = exchanges || decomp_exchanges(decomp, (enum axis)axis);
-    }
     if (exchanges && problem->medium.changes) {
         return "where a material becomes another one the ranks exchange after each step";
     }
@@ -78,9 +74,9 @@ enum status steps_per_pass_plan(const struct problem *problem, const struct back
                                 const struct decomp *decomp, struct pass_plan *plan)
 {
     const struct run_setting *run = &problem->run;
-    const char *single = why_single(problem, decomp);
     enum axis axis = AXIS_X;
     const int64_t thinnest = thinnest_block(decomp, &axis);
+    const char *single = why_single(problem, thinnest < INT64_MAX);
     *plan = (struct pass_plan){.most = 1, .radius = problem->radius};
     if (single != NULL) {
         snprintf(plan->reason, sizeof plan->reason, "%s", single);

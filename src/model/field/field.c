@@ -157,25 +157,33 @@ enum status field_extract(struct field *field, const struct layout *layout, cons
     return STATUS_OK;
 }
 
-static enum status read_from(struct field *field, const void *d_from, const struct box *box,
-                             void *h_values)
+static enum status read_from(struct field *field, const struct layout *layout, const void *d_from,
+                             const struct box *box, enum precision precision, void *h_values)
 {
-    struct extract_args args = {.stride = {1, 1, 1}, .precision = field->layout.precision};
+    struct extract_args args = {.stride = {1, 1, 1}, .precision = precision};
     for (int a = 0; a < AXIS_COUNT; a++) {
         args.first[a] = box->lo[a];
         args.cells[a] = box_extent(box, (enum axis)a);
     }
-    return field_extract(field, &field->layout, d_from, &args, h_values);
+    return field_extract(field, layout, d_from, &args, h_values);
 }
 
 enum status field_read(struct field *field, const struct box *box, void *h_values)
 {
-    return read_from(field, field_temperature(field), box, h_values);
+    return read_from(field, &field->layout, field_temperature(field), box, field->layout.precision,
+                     h_values);
 }
 
 enum status field_read_now(struct field *field, const struct box *box, void *h_values)
 {
-    return read_from(field, field->d_now, box, h_values);
+    return read_from(field, &field->layout, field->d_now, box, field->layout.precision, h_values);
+}
+
+enum status field_read_derived(struct field *field, enum derived_kind kind, const struct box *box,
+                               enum precision precision, void *h_values)
+{
+    return read_from(field, &field->derived->layout, field->derived->d_values[kind], box, precision,
+                     h_values);
 }
 
 static enum status write_to(struct field *field, const struct layout *layout, const struct box *box,

@@ -62,7 +62,9 @@ enum status field_write(struct field *field, const struct box *box,
 /* Likewise the cells of `args` from d_from, in its precision; `layout`: of d_from. */
 enum status field_extract(struct field *field, const struct layout *layout, const void *d_from,
                           const struct extract_args *args, void *h_values) MUST_CHECK;
-/* All owned cells of a derived field, [z][y][x], likewise. */
+/* Of a derived field, in any precision; and all its owned cells, [z][y][x]. */
+enum status field_read_derived(struct field *field, enum derived_kind kind, const struct box *box,
+                               enum precision precision, void *h_values) MUST_CHECK;
 enum status field_write_derived(struct field *field, enum derived_kind kind,
                                 const double *h_values) MUST_CHECK;
 

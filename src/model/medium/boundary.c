@@ -52,10 +52,9 @@ static enum status create_face(const struct settings *settings, enum face face,
     boundary->face[face] = calloc((size_t)nconditions, sizeof *boundary->face[face]);
     TRY(CHECK_MEMORY(boundary->face[face] != NULL, "no memory for the boundary conditions"));
     boundary->nconditions[face] = nconditions;
-    TRY(create_condition(settings, setting, face, 0, &boundary->face[face][0]));
-    for (int p = 1; p < nconditions; p++) {
-        TRY(create_condition(settings, &setting->patches[p - 1].condition, face, p,
-                             &boundary->face[face][p]));
+    for (int p = 0; p < nconditions; p++) {
+        TRY(create_condition(settings, p > 0 ? &setting->patches[p - 1].condition : setting, face,
+                             p, &boundary->face[face][p]));
     }
     return STATUS_OK;
 }

@@ -36,29 +36,25 @@ static enum status heading(const struct problem *problem, const struct heat_oper
     const struct sources *sources = &problem->sources;
     const struct source *source = &sources->source[s];
     const enum axis normal = face_axis((enum face)source->setting->surface);
-    struct path_row from;
-    struct path_row to;
+    const struct path_row *rows = source->path.rows;
+    struct path_row ends[2];
     double length = 0;
     int segment = 0;
     bool on;
     if (source->setting->path != NULL) {
-        (void)path_at(&source->path, t, &from, &segment);
+        (void)path_at(&source->path, t, &ends[0], &segment);
     } else {
-        TRY(locate(sources, s, op->time, &from, &on));
-        TRY(locate(sources, s, op->time + op->dt, &to, &on));
+        TRY(locate(sources, s, op->time, &ends[0], &on));
+        TRY(locate(sources, s, op->time + op->dt, &ends[1], &on));
+        rows = ends;
     }
-    do {
-        if (source->setting->path != NULL) {
-            from = source->path.rows[segment];
-            to = source->path.rows[segment + 1];
-        }
-        length = 0;
+    for (; length == 0 && segment >= 0; segment--) {
         for (int axis = 0; axis < AXIS_COUNT; axis++) {
-            ahead[axis] = axis == (int)normal ? 0 : to.at[axis] - from.at[axis];
+            ahead[axis] =
+                axis == (int)normal ? 0 : rows[segment + 1].at[axis] - rows[segment].at[axis];
             length += ahead[axis] * ahead[axis];
         }
-        segment--;
-    } while (length == 0 && segment >= 0 && source->setting->path != NULL);
+    }
     for (int axis = 0; axis < AXIS_COUNT; axis++) {
         const bool next = axis == ((int)normal + 1) % AXIS_COUNT;
         ahead[axis] = length > 0 ? ahead[axis] / sqrt(length) : next ? 1 : 0;

@@ -40,32 +40,26 @@ static int64_t busiest_cost(const struct decomp *decomp)
 /* Set the factorization of `nranks` with the lowest cost; false when none fits. */
 static bool choose(struct decomp *decomp, int nranks)
 {
-    int best[AXIS_COUNT] = {0, 0, 0};
+    struct decomp trial = *decomp;
     int64_t best_cost = -1;
     decomp->nranks = nranks;
+    trial.nranks = nranks;
     for (int px = 1; px <= nranks && fits(decomp, AXIS_X, px); px++) {
-        if (nranks % px != 0) {
-            continue;
-        }
-        const int rest = nranks / px;
+        const int rest = nranks % px == 0 ? nranks / px : 0;
         for (int py = 1; py <= rest && fits(decomp, AXIS_Y, py); py++) {
-            if (rest % py != 0 || !fits(decomp, AXIS_Z, rest / py)) {
+            const int pz = rest / py;
+            if (py * pz != rest || !fits(decomp, AXIS_Z, pz)) {
                 continue;
             }
-            decomp->ranks[AXIS_X] = px;
-            decomp->ranks[AXIS_Y] = py;
-            decomp->ranks[AXIS_Z] = rest / py;
-            const int64_t cost = busiest_cost(decomp);
+            trial.ranks[AXIS_X] = px;
+            trial.ranks[AXIS_Y] = py;
+            trial.ranks[AXIS_Z] = pz;
+            const int64_t cost = busiest_cost(&trial);
             if (best_cost < 0 || cost < best_cost) {
                 best_cost = cost;
-                best[AXIS_X] = px;
-                best[AXIS_Y] = py;
-                best[AXIS_Z] = rest / py;
+                *decomp = trial;
             }
         }
-    }
-    for (int axis = 0; axis < AXIS_COUNT; axis++) {
-        decomp->ranks[axis] = best[axis];
     }
     return best_cost >= 0;
 }

@@ -7,7 +7,6 @@
 #include "base/comm.h"
 #include "io/input/field_file.h"
 #include "model/field/derived.h"
-#include "model/field/view.h"
 #include "model/space/resolution.h"
 
 /* Cells that classes_survey_alone holds at once. */
@@ -377,17 +376,6 @@ enum status classes_follow_halo(const struct classes *classes, struct engine *en
 
 /* --- outputs --------------------------------------------------------------------------------- */
 
-enum status classes_read_numbers(const struct problem *problem, struct field *field,
-                                 const struct box *box, enum precision precision, void *values)
-{
-    const struct box part = box_shift(box, field->placement.offset);
-    struct view whole;
-    view_whole(&problem->grid, &whole);
-    return view_read(&whole, field, &field->derived->layout,
-                     field->derived->d_values[DERIVED_MATERIAL], &part, VIEW_AS_IT_IS, precision,
-                     values);
-}
-
 static enum status show_face(struct classes *classes, const struct problem *problem,
                              struct field *field, enum face face)
 {
@@ -398,7 +386,7 @@ static enum status show_face(struct classes *classes, const struct problem *prob
     double *numbers = malloc((size_t)box_cells(&layer) * sizeof *numbers);
     TRY(CHECK_MEMORY(numbers != NULL, "no memory for the materials of a face"));
     const enum status status =
-        classes_read_numbers(problem, field, &layer, PRECISION_FLOAT64, numbers);
+        field_read_derived(field, DERIVED_MATERIAL, &layer, PRECISION_FLOAT64, numbers);
     for (int64_t c = 0; c < box_cells(&layer) && status == STATUS_OK; c++) {
         const bool same = numbers[c] == medium->classes[of_face[c]].key.material;
         of_face[c] = same ? of_face[c] : (uint8_t)medium_next_class(medium, of_face[c]);

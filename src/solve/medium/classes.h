@@ -75,10 +75,6 @@ enum status classes_follow_halo(const struct classes *classes, struct engine *en
  * of their numbers, if there is one, and on this rank's closed faces. */
 enum status classes_show(struct classes *classes, const struct problem *problem,
                          struct engine *engine, struct field *field) MUST_CHECK;
-/* Those numbers, of owned cells (local indices). Blocks. */
-enum status classes_read_numbers(const struct problem *problem, struct field *field,
-                                 const struct box *box, enum precision precision,
-                                 void *values) MUST_CHECK;
 
 /* Not collective, needs no MPI. The survey of the whole grid, in parts that fit into memory: for
  * `plan`. */

@@ -68,7 +68,7 @@ static enum status write_marks(struct stepper *stepper)
     for (int m = 0; m < medium->nmaterials; m++) {
         is_next[medium->materials[m].becomes] |= medium->materials[m].becomes != m;
     }
-    TRY_GOTO(classes_read_numbers(stepper->problem, field, &owned, precision, values));
+    TRY_GOTO(field_read_derived(field, DERIVED_MATERIAL, &owned, precision, values));
     for (int64_t c = 0; c < box_cells(&owned); c++) {
         const double number = precision_get(precision, values, c);
         const bool known = number >= 0 && number < medium->nmaterials;

@@ -218,32 +218,26 @@ static const struct pass_trial *fastest_trial(const struct pass_plan *passes, bo
 /* The fastest of several batches: the others were disturbed, or the backend tried a tile. The first
  * pass of a kind says nothing by itself, so at least one batch follows: a GPU loads the kernel's
  * code then, which can take a tenth of a second, and the host divides the box into tiles. */
-static enum status time_trial(struct pass_search *search, struct pass_trial *trial)
+static enum status add_trial(struct pass_search *search, struct pass_trial trial)
 {
-    const struct pass_trial *fastest = fastest_trial(&search->stepper->passes, false);
-    const double bar = fastest != NULL ? HOPELESS * fastest->seconds * trial->steps : INFINITY;
+    struct pass_plan *passes = &search->stepper->passes;
+    const struct pass_trial *fastest = fastest_trial(passes, false);
+    const double bar = fastest != NULL ? HOPELESS * fastest->seconds * trial.steps : INFINITY;
     double seconds = 0;
-    use_overlap(search->stepper, trial);
-    search->pass.nsteps = trial->steps;
+    use_overlap(search->stepper, &trial);
+    search->pass.nsteps = trial.steps;
     TRY(time_passes(search, 1, &seconds));
     double best = seconds;
     for (int batch = 0; batch < PASS_BATCHES && (batch == 0 || search->spent_s <= search->limit_s);
          batch++) {
-        const double passes = fmin(fmax(batch_s / best, 1), MOST_PASSES_OF_A_BATCH);
-        TRY(time_passes(search, (int)passes, &seconds));
+        const double npasses = fmin(fmax(batch_s / best, 1), MOST_PASSES_OF_A_BATCH);
+        TRY(time_passes(search, (int)npasses, &seconds));
         best = fmin(best, seconds);
         if (best > bar) {
             break;
         }
     }
-    trial->seconds = best / trial->steps;
-    return STATUS_OK;
-}
-
-static enum status add_trial(struct pass_search *search, struct pass_trial trial)
-{
-    struct pass_plan *passes = &search->stepper->passes;
-    TRY(time_trial(search, &trial));
+    trial.seconds = best / trial.steps;
     passes->trials[passes->ntrials++] = trial;
     return STATUS_OK;
 }
