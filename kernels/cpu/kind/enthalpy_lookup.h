@@ -86,45 +86,27 @@ KERNEL_INLINE void NAMED(line_set)(REAL *line, int at, REAL cell)
 #endif
 }
 
-#if STREAM_HAS_WIDE
-/* The same, of segments that stream_line_find has found. */
-KERNEL_INLINE void NAMED(window_choose)(const struct NAMED(window) * window, struct stream_line u,
-                                        struct stream_line at, int first, int n, REAL *beyond,
-                                        REAL of[][NAMED(LINE)])
-{
-    REAL cells[NAMED(LINE)];
-    REAL begin[NAMED(LINE)];
-    stream_line_store(u, cells);
-    stream_line_store(NAMED(stream_line_choose)(at, window->begin), begin);
-    for (int i = 0; i < n; i++) {
-        stream_line_store(NAMED(stream_line_choose)(at, window->of[first + i]), of[i]);
-    }
-#pragma omp simd
-    for (int c = 0; c < NAMED(LINE); c++) {
-        beyond[c] = cells[c] - begin[c];
-    }
-}
-#endif
-
 /* How far each cell of a line is beyond the beginning of its segment, and numbers of that. */
 KERNEL_INLINE void NAMED(window_pick)(const struct NAMED(window) * window, const REAL *u, int first,
                                       int n, REAL *beyond, REAL of[][NAMED(LINE)])
 {
-#if STREAM_HAS_WIDE
-    const struct stream_line cells = stream_line_load(u);
-    NAMED(window_choose)
-    (window, cells, NAMED(stream_line_find)(cells, window->begin), first, n, beyond, of);
-#else
     REAL begin[NAMED(LINE)];
+#if STREAM_HAS_WIDE
+    const struct stream_line at = NAMED(stream_line_find)(stream_line_load(u), window->begin);
+    stream_line_store(NAMED(stream_line_choose)(at, window->begin), begin);
+    for (int i = 0; i < n; i++) {
+        stream_line_store(NAMED(stream_line_choose)(at, window->of[first + i]), of[i]);
+    }
+#else
     NAMED(window_select)(window->begin, window->begin, u, begin);
     for (int i = 0; i < n; i++) {
         NAMED(window_select)(window->begin, window->of[first + i], u, of[i]);
     }
+#endif
 #pragma omp simd
     for (int c = 0; c < NAMED(LINE); c++) {
         beyond[c] = u[c] - begin[c];
     }
-#endif
 }
 
 /* theta of a line that the window covers. */

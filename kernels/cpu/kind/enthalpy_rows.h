@@ -80,6 +80,7 @@ KERNEL_INLINE int64_t NAMED(advance)(const struct NAMED(row) * row, const struct
             break;
         }
         stream_fetch(STREAM_SECOND_LEVEL, fetched + i);
+        stream_fetch(STREAM_FIRST_LEVEL, above + i + FETCH_LINES * LINE);
         NAMED(window_theta)(&window, above + i, next);
         if (perfused) {
             NAMED(window_temperature)(&window, above + i, warm);
@@ -113,106 +114,7 @@ KERNEL_INLINE int64_t NAMED(advance)(const struct NAMED(row) * row, const struct
     return i;
 }
 
-#if STREAM_HAS_WIDE
-/* What advance_ahead knows of the lines to come, and does not change for a line. */
-struct NAMED(ahead) {
-    const REAL *theta, *ym, *yp, *field, *above, *fetched;
-    REAL *z, *out;
-    REAL rx[NAMED(LINE)], ry[NAMED(LINE)], rz[NAMED(LINE)], q[NAMED(LINE)];
-    struct NAMED(window) window;
-    struct stream_line next;      /* theta above this line */
-    struct stream_line cells, at; /* u above the next one, and its segments */
-};
-
-/* Line i of those that end at `end`. */
-KERNEL_INLINE void NAMED(line_ahead)(struct NAMED(ahead) * a, int64_t i, int64_t end,
-                                     const struct NAMED(ends) * ends)
-{
-    enum { LINE = NAMED(LINE) };
-    const int64_t ahead = i + 2 * LINE < end ? i + 2 * LINE : end - LINE;
-    REAL zp[LINE];
-    REAL u[LINE];
-    REAL beyond[LINE];
-    REAL of[3][LINE];
-    REAL after[LINE];
-    REAL g[SIDE_COUNT][LINE];
-    REAL d[SIDE_COUNT][LINE];
-    stream_fetch(STREAM_SECOND_LEVEL, a->fetched + i);
-    stream_fetch(STREAM_FIRST_LEVEL, a->above + i + FETCH_LINES * LINE);
-    stream_line_store(a->next, zp);
-    if (ends != NULL) {
-        NAMED(cross_ends)(ends, a->theta + i, a->rx[0], g, d);
-    }
-#pragma omp simd
-    for (int c = 0; c < LINE; c++) {
-        const int64_t x = i + c;
-        const REAL own = a->theta[x];
-        u[c] = a->field[x] +
-               NAMED(nonlinear_sum)(
-                   ends != NULL ? g[SIDE_MIN][c] : a->rx[c],
-                   ends != NULL ? g[SIDE_MAX][c] : a->rx[c], a->ry[c], a->ry[c], a->rz[c], a->rz[c],
-                   ends != NULL ? d[SIDE_MIN][c] : a->theta[x - 1] - own,
-                   ends != NULL ? d[SIDE_MAX][c] : a->theta[x + 1] - own, a->ym[x] - own,
-                   a->yp[x] - own, a->z[x] - own, zp[c] - own, a->q[c]);
-    }
-    stream_line_store(a->next, a->z + i);
-    NAMED(window_choose)(&a->window, a->cells, a->at, NAMED(THETA_AT), 3, beyond, of);
-#pragma omp simd
-    for (int c = 0; c < LINE; c++) {
-        after[c] = NAMED(nonlinear_theta_of)(beyond[c], of[0][c], of[1][c], of[2][c]);
-    }
-    a->next = stream_line_load(after);
-    a->cells = stream_line_load(a->above + ahead);
-    a->at = NAMED(stream_line_find)(a->cells, a->window.begin);
-    stream_whole(a->out + i, u);
-}
-
-/* The same lines where the output is streamed; there is one at least. The segments of the line
- * above are sought two lines ahead, and theta is evaluated one line ahead: the work of a line is a
- * long chain, and by itself the processor overlaps too few of them. What was found ahead outside
- * the window is not used. `ends`: those of the first and the last line. */
-KERNEL_INLINE int64_t NAMED(advance_ahead)(const struct NAMED(row) * row,
-                                           const struct NAMED(alike) * alike, int64_t i,
-                                           int64_t end, const struct NAMED(ends) * ends)
-{
-    enum { LINE = NAMED(LINE) };
-    const int64_t last = ends->is[SIDE_MAX] ? end - LINE : end;
-    struct NAMED(ahead) a = {.theta = row->theta,
-                             .ym = row->ym,
-                             .yp = row->yp,
-                             .field = row->u,
-                             .above = row->u + row->step[FACE_Z_MAX],
-                             .z = row->z,
-                             .out = row->out};
-    REAL first[LINE];
-    a.fetched = a.above + row->fetch;
-    stream_line_store(NAMED(stream_line_of)(alike->numbers[NONLINEAR_R]), a.rx);
-    stream_line_store(NAMED(stream_line_of)(alike->numbers[NONLINEAR_R + 1]), a.ry);
-    stream_line_store(NAMED(stream_line_of)(alike->numbers[NONLINEAR_R + 2]), a.rz);
-    stream_line_store(NAMED(stream_line_of)(alike->q), a.q);
-    NAMED(window_load)(&alike->lookup->window, NAMED(THETA_AT), 3, &a.window);
-    NAMED(window_theta)(&a.window, a.above + i, first);
-    a.next = stream_line_load(first);
-    a.cells = stream_line_load(a.above + (i + LINE < end ? i + LINE : i));
-    a.at = NAMED(stream_line_find)(a.cells, a.window.begin);
-    if (ends->is[SIDE_MIN] && NAMED(line_within)(a.above + i, a.window.from, a.window.to)) {
-        const struct NAMED(ends) of_line = NAMED(ends_of)(ends, true, i == last);
-        NAMED(line_ahead)(&a, i, end, &of_line);
-        i += LINE;
-    }
-    for (; i < last && NAMED(line_within)(a.above + i, a.window.from, a.window.to); i += LINE) {
-        NAMED(line_ahead)(&a, i, end, NULL);
-    }
-    if (i == last && i < end && NAMED(line_within)(a.above + i, a.window.from, a.window.to)) {
-        const struct NAMED(ends) of_line = NAMED(ends_of)(ends, false, true);
-        NAMED(line_ahead)(&a, i, end, &of_line);
-        i += LINE;
-    }
-    return i;
-}
-#endif
-
-/* The same lines, without looking ahead. */
+/* The same lines, of which the first and the last one may have `ends`. */
 KERNEL_INLINE int64_t NAMED(advance_each)(const struct NAMED(row) * row,
                                           const struct NAMED(alike) * alike, int64_t i, int64_t end,
                                           const struct NAMED(ends) * ends, bool perfused)
@@ -239,19 +141,8 @@ static STREAM_WIDE __attribute__((noinline)) int64_t NAMED(advance_alike)(
     const struct NAMED(row) * row, const struct NAMED(alike) * alike, int64_t i, int64_t end,
     const struct NAMED(ends) * ends)
 {
-#if STREAM_HAS_WIDE
-    if (row->streamed) {
-        return NAMED(advance_ahead)(row, alike, i, end, ends);
-    }
-#endif
-    return NAMED(advance_each)(row, alike, i, end, ends, false);
-}
-
-static STREAM_WIDE __attribute__((noinline)) int64_t NAMED(advance_perfused)(
-    const struct NAMED(row) * row, const struct NAMED(alike) * alike, int64_t i, int64_t end,
-    const struct NAMED(ends) * ends)
-{
-    return NAMED(advance_each)(row, alike, i, end, ends, true);
+    return row->temperature != NULL ? NAMED(advance_each)(row, alike, i, end, ends, true)
+                                    : NAMED(advance_each)(row, alike, i, end, ends, false);
 }
 
 /* How a face between cells of two classes is. */
@@ -348,9 +239,7 @@ static int64_t NAMED(advance_open)(const struct NAMED(stencil) * s, const struct
     if (last_has_end || first_has_ends) {
         NAMED(find_end)(s, row, SIDE_MAX, until - 1, alike.of_class, &ends);
     }
-    const int64_t next = row->temperature != NULL
-                             ? NAMED(advance_perfused)(row, &alike, i, until, &ends)
-                             : NAMED(advance_alike)(row, &alike, i, until, &ends);
+    const int64_t next = NAMED(advance_alike)(row, &alike, i, until, &ends);
     if (next > i) {
         NAMED(tally_end)(s, row, SIDE_MIN, i, &ends);
     }
