@@ -19,9 +19,6 @@ enum { TILE_X_BYTES = 8192, TILE_Y = 24, FETCH_ROWS = 2, FETCH_LINES = 16, LOOKU
  * that the last one is short, and at least. */
 enum { UNIT_Z_LEAST = 16, UNIT_Z_MOST = 64, UNITS_WANTED = 16, UNITS_LEAST = 8 };
 
-/* Of a line: within its curve, closed, or to another curve or a contact. */
-enum nonlinear_face { FACE_OPEN, FACE_CLOSED, FACE_COUPLED };
-
 #define PRECISION_TEMPLATE "kernels/cpu/kind/enthalpy_tiles.h"
 #include "kernels/cpu/schedule/precisions.h"
 

@@ -1,219 +1,297 @@
-/* Lines with faces in y and z, and rows, of enthalpy.c, in one precision (precisions.h). */
+/* Cells with faces of enthalpy.c, and rows, in one precision (precisions.h). */
 
 /* The most cells that are advanced face by face at once: they stay in the L1 cache. */
 enum { NAMED(RUN) = 16 * NAMED(LINE) };
 
-/* A face in y or z of lines of one class each. */
-struct NAMED(face) {
-    enum nonlinear_face is;
-    int of_class; /* beyond it */
-    const REAL *closure;
-    REAL w, other_w, contact;
-};
+/* Cells that are advanced face by face: what S begins with, to which their flows are added in the
+ * order of nonlinear_sum. */
+struct NAMED(run) {
+    REAL sum[NAMED(RUN)], temperature[NAMED(RUN)], conductivity[NAMED(RUN)];
+    REAL next[NAMED(RUN)];           /* theta of the cells above */
+    REAL r[AXIS_COUNT][NAMED(LINE)]; /* within a curve, of each cell of a line */
+    int64_t i, n;
+    /* Lines of one class each, beside which are lines of one class each, without patches and
+     * radiation; else at most one line. */
+    bool alike;
+    bool conducts;                /* T and k are known */
+    int of_class[FACE_COUNT + 1]; /* of the cells beyond each face, and of the cells */
+} __attribute__((aligned(STREAM_LINE_BYTES)));
 
-struct NAMED(faces) {
-    int of_class;   /* of the line */
-    bool evaluates; /* T and k are needed */
-    struct NAMED(face) of[FACE_COUNT];
-};
-
-/* Whether a line has the classes of `faces`, and so have those beside it. */
-KERNEL_INLINE bool NAMED(has_faces)(const struct NAMED(stencil) * s, const struct NAMED(row) * row,
-                                    int64_t i, const struct NAMED(faces) * faces)
+/* Whether a line has the classes of a run, and so have those beside it. */
+KERNEL_INLINE bool NAMED(has_classes)(const struct NAMED(stencil) * s,
+                                      const struct NAMED(row) * row, int64_t i,
+                                      const struct NAMED(run) * run)
 {
     const uint8_t *classes = row->classes + i;
-    bool is = s->medium->nclasses == 1 || NAMED(is_class)(s, classes, faces->of_class);
+    bool is = s->medium->nclasses == 1 || NAMED(is_class)(s, classes, run->of_class[FACE_COUNT]);
     for (int face = FACE_Y_MIN; face < FACE_COUNT && !s->medium->one_curve; face++) {
-        is = is && (faces->of[face].is == FACE_CLOSED ||
-                    NAMED(is_class)(s, classes + row->to_class[face], faces->of[face].of_class));
+        is = is && (row->on[face] ||
+                    NAMED(is_class)(s, classes + row->to_class[face], run->of_class[face]));
     }
     return is;
 }
 
-/* The faces of the line from cell i on. Returns whether it is of one class, and those beside it are
- * too; else it must be advanced cell by cell. */
-static bool NAMED(find_faces)(const struct NAMED(stencil) * s, const struct NAMED(row) * row,
-                              int64_t i, struct NAMED(faces) * faces)
+/* The closure of the cells of a class on a face. */
+KERNEL_INLINE const REAL *NAMED(closure_of)(const struct NAMED(stencil) * s, int face, int own)
 {
+    const struct device_medium *m = s->medium;
+    return s->table + medium_closure_at(m->nclasses, m->nclosures, face, own);
+}
+
+/* Begin a run at cell i, of cells before `end`: what S begins with, and theta of the cells above.
+ */
+static void NAMED(begin_run)(const struct NAMED(stencil) * s, const struct NAMED(row) * row,
+                             int64_t i, int64_t end, struct NAMED(run) * run)
+{
+    enum { LINE = NAMED(LINE), RUN = NAMED(RUN) };
     const struct device_medium *m = s->medium;
     const uint8_t *classes = row->classes + i;
     const int own = m->nclasses == 1 ? 0 : *classes & m->mask;
-    const REAL *numbers = s->numbers + (int64_t)NONLINEAR_NUMBERS * own;
-    bool evaluates = false;
-    faces->of_class = own;
+    run->i = i;
+    run->n = end - i < LINE ? end - i : LINE;
+    run->conducts = false;
+    run->of_class[FACE_COUNT] = own;
+    run->alike = run->n == LINE && (m->one_curve || NAMED(contact_of)(s, AXIS_X, own, own) < 0);
     for (int face = FACE_Y_MIN; face < FACE_COUNT; face++) {
-        struct NAMED(face) *f = &faces->of[face];
-        const bool closed = row->on[face];
-        f->is = closed ? FACE_CLOSED : FACE_OPEN;
-        f->of_class = m->one_curve || closed ? own : classes[row->to_class[face]] & m->mask;
-        f->w = numbers[NONLINEAR_W + face / 2];
-        if (closed) {
-            f->closure = s->table + medium_closure_at(m->nclasses, m->nclosures, face, own);
-            if (m->d_patch[face] != NULL || f->closure[2] != 0) {
-                return false;
-            }
-        } else if (!m->one_curve) {
-            f->contact = NAMED(contact_of)(s, face / 2, own, f->of_class);
-            f->is = f->contact >= 0 ? FACE_COUPLED : FACE_OPEN;
-            f->other_w = s->numbers[NONLINEAR_NUMBERS * f->of_class + NONLINEAR_W + face / 2];
+        const bool other = !m->one_curve && !row->on[face];
+        run->of_class[face] = other ? classes[row->to_class[face]] & m->mask : own;
+        run->alike = run->alike && !(row->on[face] && (m->d_patch[face] != NULL ||
+                                                       NAMED(closure_of)(s, face, own)[2] != 0));
+    }
+    run->alike = run->alike && NAMED(has_classes)(s, row, i, run);
+    while (run->alike && run->n < RUN && i + run->n + LINE <= end &&
+           NAMED(has_classes)(s, row, i + run->n, run)) {
+        run->n += LINE;
+    }
+    REAL q[LINE];
+    for (int c = 0; c < LINE; c++) { /* beyond n as the last cell */
+        const int of = run->alike ? own : classes[c < run->n ? c : run->n - 1] & m->mask;
+        for (int axis = 0; axis < AXIS_COUNT; axis++) {
+            run->r[axis][c] = s->numbers[NONLINEAR_NUMBERS * of + NONLINEAR_R + axis];
         }
-        evaluates = evaluates || f->is != FACE_OPEN;
+        q[c] = s->table[medium_cell_at(of) + 1];
     }
-    faces->evaluates = evaluates;
-    return NAMED(has_faces)(s, row, i, faces) &&
-           (m->one_curve || NAMED(contact_of)(s, AXIS_X, own, own) < 0);
+    for (int64_t at = 0; at < run->n; at += LINE) {
+        memcpy(run->sum + at, q, sizeof q);
+    }
+    for (int64_t c = 0; c < run->n && row->temperature != NULL; c++) {
+        const int of = run->alike ? own : classes[c] & m->mask;
+        run->sum[c] = NAMED(nonlinear_source)(s->numbers + (int64_t)NONLINEAR_NUMBERS * of,
+                                              run->sum[c], row->temperature[i + c]);
+    }
 }
 
-/* Cells that are advanced face by face: what S begins with, to which their flows are added in the
- * order of nonlinear_sum. */
-struct NAMED(run) {
-    int64_t i, n;
-    REAL sum[NAMED(RUN)], temperature[NAMED(RUN)], conductivity[NAMED(RUN)];
-    REAL next[NAMED(RUN)];                         /* theta of the cells above */
-    REAL other_t[NAMED(RUN)], other_k[NAMED(RUN)]; /* of those across a face */
-} __attribute__((aligned(STREAM_LINE_BYTES)));
-
-static STREAM_WIDE void NAMED(add_open)(REAL r, const REAL *theta, const REAL *other,
-                                        struct NAMED(run) * run)
+/* Evaluate the cells above those of a run. */
+static void NAMED(evaluate_above)(const struct NAMED(stencil) * s, const struct NAMED(row) * row,
+                                  struct NAMED(run) * run)
 {
+    const REAL *above = row->u + row->step[FACE_Z_MAX] + run->i;
+    for (int64_t c = 0; c < run->n; c += NAMED(LINE)) {
+        stream_fetch(STREAM_SECOND_LEVEL, above + row->fetch + c);
+    }
+    if (run->alike && row->temperature == NULL) {
+        NAMED(lookup_theta)
+        (NAMED(lookup_of)(s, run->of_class[FACE_Z_MAX]), above, run->n, run->next);
+        return;
+    }
+    for (int64_t c = 0; c < run->n; c += NAMED(LINE)) {
+        struct NAMED(values) values;
+        NAMED(evaluate_line)
+        (s, row->classes + row->to_class[FACE_Z_MAX] + run->i + c, above + c,
+         run->n < NAMED(LINE) ? run->n : NAMED(LINE), &values);
+        memcpy(run->next + c, values.theta, sizeof values.theta);
+        if (row->temperature != NULL) {
+            memcpy(row->temperature + run->i + c, values.temperature, sizeof values.temperature);
+        }
+    }
+}
+
+/* The cells of a line of a run at a closed face or at a contact, as bits. */
+static uint32_t NAMED(other_cells)(const struct NAMED(stencil) * s, const struct NAMED(row) * row,
+                                   const struct NAMED(run) * run, int face)
+{
+    const int nclasses = s->medium->nclasses;
+    const int n = run->n < NAMED(LINE) ? (int)run->n : NAMED(LINE);
+    const uint8_t *own = row->classes + run->i;
+    const REAL *contacts = s->table + medium_g_at(nclasses, face / 2, 0, 0);
+    uint32_t other = 0;
+    if (face / 2 != AXIS_X && row->on[face]) {
+        return (UINT32_C(1) << n) - 1;
+    }
+    if (run->alike) {
+        const int of_class = run->of_class[FACE_COUNT];
+        return !s->medium->one_curve && contacts[nclasses * of_class + run->of_class[face]] >= 0
+                   ? (UINT32_C(1) << n) - 1
+                   : 0;
+    }
+    for (int c = 0; c < n && !s->medium->one_curve; c++) {
+        const REAL contact = contacts[nclasses * (own[c] & s->medium->mask) +
+                                      (own[c + row->to_class[face]] & s->medium->mask)];
+        other |= (uint32_t)(contact >= 0) << c;
+    }
+    if (face == FACE_X_MIN && row->on[face] && run->i == 0) {
+        other |= 1;
+    } else if (face == FACE_X_MAX && row->on[face] && run->i + run->n == row->n) {
+        other |= UINT32_C(1) << (n - 1);
+    }
+    return other;
+}
+
+/* Add the flows through a face in y or z that all cells of alike lines have closed, or coupled with
+ * cells of one class. */
+static STREAM_WIDE void NAMED(add_alike)(const struct NAMED(stencil) * s,
+                                         const struct NAMED(row) * row, struct NAMED(run) * run,
+                                         int face)
+{
+    const int own = run->of_class[FACE_COUNT];
+    const int beyond = run->of_class[face];
+    const REAL w = s->numbers[NONLINEAR_NUMBERS * own + NONLINEAR_W + face / 2];
+    const REAL *u = row->u + run->i;
+    if (!run->conducts) {
+        NAMED(lookup_conduct)
+        (NAMED(lookup_of)(s, own), u, run->n, run->temperature, run->conductivity);
+        run->conducts = true;
+    }
+    if (row->on[face]) {
+        const REAL *of = NAMED(closure_of)(s, face, own);
+        const REAL closure[4] = {of[0], of[1], 0, of[3]};
+        double flow[NAMED(RUN)];
 #pragma omp simd
-    for (int64_t c = 0; c < run->n; c++) {
-        run->sum[c] = FMA(r, other[c] - theta[c], run->sum[c]);
+        for (int64_t c = 0; c < run->n; c++) {
+            const REAL g = run->conductivity[c] / w;
+            const REAL d = NAMED(nonlinear_face)(closure, g, run->temperature[c]);
+            run->sum[c] = FMA(g, d, run->sum[c]);
+            flow[c] = (double)g * (double)d;
+        }
+        if (s->tally[face].target != NULL) {
+            tally_add_float64(&s->tally[face], flow, run->n);
+        }
+        return;
     }
-}
-
-static STREAM_WIDE void NAMED(add_closed)(const struct NAMED(face) * f, struct tally *tally,
-                                          struct NAMED(run) * run)
-{
-    const REAL closure[4] = {f->closure[0], f->closure[1], 0, f->closure[3]};
-    const REAL w = f->w;
-    double flow[NAMED(RUN)];
-#pragma omp simd
-    for (int64_t c = 0; c < run->n; c++) {
-        const REAL g = run->conductivity[c] / w;
-        const REAL d = NAMED(nonlinear_face)(closure, g, run->temperature[c]);
-        run->sum[c] = FMA(g, d, run->sum[c]);
-        flow[c] = (double)g * (double)d;
-    }
-    if (tally->target != NULL) {
-        tally_add_float64(tally, flow, run->n);
-    }
-}
-
-static STREAM_WIDE void NAMED(add_coupled)(const struct NAMED(face) * f, struct NAMED(run) * run)
-{
-    const REAL w = f->w;
-    const REAL other_w = f->other_w;
-    const REAL contact = f->contact;
+    const REAL other_w = s->numbers[NONLINEAR_NUMBERS * beyond + NONLINEAR_W + face / 2];
+    const REAL contact = NAMED(contact_of)(s, face / 2, own, beyond);
+    REAL temperature[NAMED(RUN)];
+    REAL conductivity[NAMED(RUN)];
+    NAMED(lookup_conduct)
+    (NAMED(lookup_of)(s, beyond), u + row->step[face], run->n, temperature, conductivity);
 #pragma omp simd
     for (int64_t c = 0; c < run->n; c++) {
         const REAL g =
-            NAMED(nonlinear_g)(run->conductivity[c], w, run->other_k[c], other_w, contact);
-        run->sum[c] = FMA(g, run->other_t[c] - run->temperature[c], run->sum[c]);
+            NAMED(nonlinear_g)(run->conductivity[c], w, conductivity[c], other_w, contact);
+        run->sum[c] = FMA(g, temperature[c] - run->temperature[c], run->sum[c]);
     }
 }
 
-/* Add the flows through a face in y or z. */
-static void NAMED(add_face)(const struct NAMED(stencil) * s, const struct NAMED(row) * row,
-                            const struct NAMED(faces) * faces, int face, struct NAMED(run) * run)
+/* Add the flows through a face: within a curve, but in the cells `other` of a line that is not
+ * alike. beyond: theta there. */
+static STREAM_WIDE void NAMED(add_face)(const struct NAMED(stencil) * s,
+                                        const struct NAMED(row) * row, struct NAMED(run) * run,
+                                        int face, const REAL *beyond, uint32_t other)
 {
-    const struct NAMED(face) *f = &faces->of[face];
-    const REAL *u = row->u + row->step[face] + run->i;
-    const REAL *const others[FACE_COUNT] = {[FACE_Y_MIN] = row->ym + run->i,
-                                            [FACE_Y_MAX] = row->yp + run->i,
-                                            [FACE_Z_MIN] = row->z + run->i,
-                                            [FACE_Z_MAX] = run->next};
-    const REAL *numbers = s->numbers + (int64_t)NONLINEAR_NUMBERS * faces->of_class;
-    if (f->is == FACE_CLOSED) {
-        NAMED(add_closed)(f, &s->tally[face], run);
-    } else if (f->is == FACE_COUPLED) {
-        NAMED(lookup_conduct)
-        (NAMED(lookup_of)(s, f->of_class), u, run->n, run->other_t, run->other_k);
-        NAMED(add_coupled)(f, run);
-    } else {
-        NAMED(add_open)(numbers[NONLINEAR_R + face / 2], row->theta + run->i, others[face], run);
+    enum { LINE = NAMED(LINE) };
+    const REAL *theta = row->theta + run->i;
+    const REAL *r = run->r[face / 2];
+    REAL g[LINE];
+    REAL d[LINE];
+    for (int64_t at = 0; at < run->n && other == 0; at += LINE) {
+#pragma omp simd
+        for (int c = 0; c < LINE; c++) {
+            run->sum[at + c] = FMA(r[c], beyond[at + c] - theta[at + c], run->sum[at + c]);
+        }
+    }
+    if (other == 0) {
+        return;
+    }
+    for (int c = 0; c < LINE; c++) {
+        g[c] = r[c];
+        d[c] = beyond[c] - theta[c];
+    }
+    for (int c = 0; other >> c != 0; c++) {
+        if ((other >> c & 1) != 0) {
+            const struct NAMED(cell) cell = NAMED(cell_at)(s, row->first[AXIS_X] + run->i + c,
+                                                           row->first[AXIS_Y], row->first[AXIS_Z]);
+            g[c] = NAMED(cross)(s, &cell, face, &d[c]);
+            if (NAMED(is_closed)(s, &cell, face)) {
+                NAMED(tally_face)(s, face, g[c], d[c]);
+            }
+        }
+    }
+    for (int c = 0; c < LINE; c++) {
+        run->sum[c] = FMA(g[c], d[c], run->sum[c]);
     }
 }
 
 /* Add the flows in x, and write the cells. */
-static STREAM_WIDE void NAMED(end_run)(const struct NAMED(row) * row,
-                                       const struct NAMED(ends) * ends, REAL r,
-                                       const struct NAMED(run) * run)
+static STREAM_WIDE void NAMED(end_run)(const struct NAMED(stencil) * s,
+                                       const struct NAMED(row) * row, struct NAMED(run) * run)
 {
     enum { LINE = NAMED(LINE) };
+    const int own = run->of_class[FACE_COUNT];
+    const REAL *theta = row->theta + run->i;
+    struct NAMED(ends) ends = {{false, false}, {0, 0}, {0, 0}};
+    if (run->alike) {
+        NAMED(find_end)(s, row, SIDE_MIN, run->i, own, &ends);
+        NAMED(find_end)(s, row, SIDE_MAX, run->i + run->n - 1, own, &ends);
+        NAMED(tally_end)(s, row, SIDE_MIN, run->i, &ends);
+        NAMED(tally_end)(s, row, SIDE_MAX, run->i + run->n - 1, &ends);
+    } else {
+        for (int face = FACE_X_MAX; face >= FACE_X_MIN; face--) {
+            NAMED(add_face)
+            (s, row, run, face, theta + (face == FACE_X_MIN ? -1 : 1),
+             NAMED(other_cells)(s, row, run, face));
+        }
+    }
     for (int64_t at = 0; at < run->n; at += LINE) {
-        const int64_t i = run->i + at;
         const REAL *sum = run->sum + at;
-        const struct NAMED(ends) of_line = NAMED(ends_of)(ends, at == 0, at + LINE == run->n);
-        REAL g[SIDE_COUNT][LINE];
-        REAL d[SIDE_COUNT][LINE];
-        REAL u[LINE];
-        NAMED(cross_ends)(&of_line, row->theta + i, r, g, d);
+        const int64_t n = run->n < LINE ? run->n : LINE;
+        REAL u[LINE] = {0};
+        memcpy(u, row->u + run->i + at, (size_t)n * sizeof(REAL));
+        if (run->alike) {
+            const struct NAMED(ends) of_line = NAMED(ends_of)(&ends, at == 0, at + LINE == run->n);
+            REAL g[SIDE_COUNT][LINE];
+            REAL d[SIDE_COUNT][LINE];
+            NAMED(cross_ends)(&of_line, theta + at, run->r[AXIS_X][0], g, d);
 #pragma omp simd
-        for (int c = 0; c < LINE; c++) {
-            u[c] = row->u[i + c] +
-                   FMA(g[SIDE_MIN][c], d[SIDE_MIN][c], FMA(g[SIDE_MAX][c], d[SIDE_MAX][c], sum[c]));
+            for (int c = 0; c < LINE; c++) {
+                u[c] = u[c] + FMA(g[SIDE_MIN][c], d[SIDE_MIN][c],
+                                  FMA(g[SIDE_MAX][c], d[SIDE_MAX][c], sum[c]));
+            }
+        } else {
+#pragma omp simd
+            for (int c = 0; c < LINE; c++) {
+                u[c] = u[c] + sum[c];
+            }
         }
-        NAMED(write_line)(row, i, LINE, u);
+        NAMED(write_line)(row, run->i + at, n, u);
     }
 }
 
-/* What S begins with; and the cells above. */
-static void NAMED(begin_run)(const struct NAMED(stencil) * s, const struct NAMED(row) * row,
-                             const struct NAMED(faces) * faces, struct NAMED(run) * run)
+/* Advance cells from i on, before `end`, which may lie on closed faces and have any classes.
+ * Returns the first that is not advanced. */
+static int64_t NAMED(advance_run)(const struct NAMED(stencil) * s, const struct NAMED(row) * row,
+                                  int64_t i, int64_t end)
 {
-    const struct NAMED(face) *f = &faces->of[FACE_Z_MAX];
-    const REAL *numbers = s->numbers + (int64_t)NONLINEAR_NUMBERS * faces->of_class;
-    const REAL q = s->table[medium_cell_at(faces->of_class) + 1];
-    const REAL *above = row->u + row->step[FACE_Z_MAX] + run->i;
-    for (int64_t c = 0; c < run->n; c++) {
-        run->sum[c] = row->temperature == NULL
-                          ? q
-                          : NAMED(nonlinear_source)(numbers, q, row->temperature[run->i + c]);
-    }
-    if (f->is != FACE_CLOSED) {
-        struct NAMED(lookup) *lookup = NAMED(lookup_of)(s, f->of_class);
-        for (int64_t c = 0; c < run->n; c += NAMED(LINE)) {
-            stream_fetch(STREAM_SECOND_LEVEL, above + row->fetch + c);
-        }
-        NAMED(lookup_theta)(lookup, above, run->n, run->next);
-        if (row->temperature != NULL) {
-            NAMED(lookup_conduct)
-            (lookup, above, run->n, row->temperature + run->i, run->other_k);
-        }
-    }
-}
-
-/* The line from cell i on, for which find_faces has found these, and those up to `end` that are
- * like it. Returns the first that is not. */
-static int64_t NAMED(advance_faces)(const struct NAMED(stencil) * s, const struct NAMED(row) * row,
-                                    int64_t i, int64_t end, const struct NAMED(faces) * faces)
-{
-    enum { LINE = NAMED(LINE), RUN = NAMED(RUN) };
-    const REAL *numbers = s->numbers + (int64_t)NONLINEAR_NUMBERS * faces->of_class;
     struct NAMED(run) run;
-    struct NAMED(ends) ends;
-    run.i = i;
-    run.n = LINE;
-    while (run.n < RUN && i + run.n < end && NAMED(has_faces)(s, row, i + run.n, faces)) {
-        run.n += LINE;
+    NAMED(begin_run)(s, row, i, end, &run);
+    if (!row->on[FACE_Z_MAX]) {
+        NAMED(evaluate_above)(s, row, &run);
     }
-    NAMED(find_end)(s, row, SIDE_MIN, i, faces->of_class, &ends);
-    NAMED(find_end)(s, row, SIDE_MAX, i + run.n - 1, faces->of_class, &ends);
-    NAMED(tally_end)(s, row, SIDE_MIN, i, &ends);
-    NAMED(tally_end)(s, row, SIDE_MAX, i + run.n - 1, &ends);
-    NAMED(begin_run)(s, row, faces, &run);
-    if (faces->evaluates) {
-        NAMED(lookup_conduct)
-        (NAMED(lookup_of)(s, faces->of_class), row->u + i, run.n, run.temperature,
-         run.conductivity);
-    }
+    const REAL *const beyond[FACE_COUNT] = {[FACE_Y_MIN] = row->ym + i,
+                                            [FACE_Y_MAX] = row->yp + i,
+                                            [FACE_Z_MIN] = row->z + i,
+                                            [FACE_Z_MAX] = run.next};
     for (int face = FACE_Z_MAX; face >= FACE_Y_MIN; face--) {
-        NAMED(add_face)(s, row, faces, face, &run);
+        const uint32_t other = NAMED(other_cells)(s, row, &run, face);
+        if (run.alike && other != 0) {
+            NAMED(add_alike)(s, row, &run, face);
+        } else {
+            NAMED(add_face)(s, row, &run, face, beyond[face], other);
+        }
     }
-    NAMED(end_run)(row, &ends, numbers[NONLINEAR_R], &run);
-    if (faces->of[FACE_Z_MAX].is != FACE_CLOSED) {
-        memcpy(row->z + i, run.next, (size_t)run.n * sizeof(REAL));
+    NAMED(end_run)(s, row, &run);
+    if (!row->on[FACE_Z_MAX]) {
+        memcpy(row->z + i, run.next,
+               (size_t)(run.n < NAMED(LINE) ? NAMED(LINE) : run.n) * sizeof(REAL));
     }
     return i + run.n;
 }
@@ -221,20 +299,13 @@ static int64_t NAMED(advance_faces)(const struct NAMED(stencil) * s, const struc
 /* Advance a row, and evaluate the one above. */
 static void NAMED(step_lines)(const struct NAMED(stencil) * s, const struct NAMED(row) * row)
 {
-    enum { LINE = NAMED(LINE) };
-    const int64_t whole = row->n / LINE * LINE;
     for (int64_t i = 0; i < row->n;) {
         const int64_t begin = i;
-        struct NAMED(faces) faces;
         if (!row->on_any) {
             i = NAMED(advance_open)(s, row, i);
         }
-        if (i == begin && i < whole && NAMED(find_faces)(s, row, i, &faces)) {
-            i = NAMED(advance_faces)(s, row, i, whole, &faces);
-        }
         if (i == begin) {
-            NAMED(step_line)(s, row, i, row->n - i < LINE ? row->n - i : LINE);
-            i += LINE;
+            i = NAMED(advance_run)(s, row, i, row->n);
         }
     }
 }
