@@ -29,6 +29,16 @@ struct step_scratch {
     } of;
 };
 
+static struct tiling tiling_of_rows(const struct box *box, size_t cell_bytes,
+                                    struct schedule schedule)
+{
+    const int64_t row_bytes = box_extent(box, AXIS_X) * (int64_t)cell_bytes;
+    (void)schedule;
+    return (struct tiling){(row_bytes + TILE_X_BYTES - 1) / TILE_X_BYTES,
+                           (box_extent(box, AXIS_Y) + TILE_Y - 1) / TILE_Y, 1};
+}
+
+#define TILING tiling_of_rows
 #include "kernels/cpu/schedule/pieces.h"
 
 /* The parts of y and z that divide a box into units of work. Those of a thread are about the cells

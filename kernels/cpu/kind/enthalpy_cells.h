@@ -4,7 +4,6 @@ struct NAMED(stencil) {
     const struct layout *layout;
     const struct device_medium *medium;
     const bool *closed;                     /* by face */
-    bool stream;                            /* non-temporal stores */
     bool alone[AXIS_COUNT];                 /* y and z without neighbours: cells are their own */
     bool reads_classes;                     /* cells of one curve differ in q or perfusion */
     const REAL *table, *numbers, *segments; /* the table, and parts of it */
@@ -14,26 +13,6 @@ struct NAMED(stencil) {
     struct NAMED(scratch) * scratch; /* of this thread */
     struct NAMED(lookup) * lookup;   /* of class modulo LOOKUPS; NULL: none */
 };
-
-/* Without tallies and scratch memory it serves single cells. */
-static struct NAMED(stencil)
-    NAMED(stencil_of)(const struct step_call *c, struct tally *tally, void *scratch)
-{
-    const struct device_medium *m = &c->args->medium;
-    const REAL *table = m->d_table;
-    return (struct NAMED(stencil)){
-        .layout = c->layout,
-        .medium = m,
-        .closed = c->args->closed,
-        .alone = {false, m->layout.pitch_y == 0, m->layout.pitch_z == 0},
-        .table = table,
-        .numbers = table + nonlinear_class_at(m->nclasses, m->nclosures, 0),
-        .segments = table + nonlinear_segments_at(m->nclasses, m->nclosures, m->nsegments, 0),
-        .out = c->out,
-        .in = c->in,
-        .tally = tally,
-        .scratch = scratch};
-}
 
 static struct NAMED(lookup) * NAMED(lookup_of)(const struct NAMED(stencil) * s, int of_class)
 {

@@ -5,7 +5,7 @@
 enum {
     NAMED(PAD) = NAMED(LINE),
     NAMED(TILE_X) = TILE_X_BYTES / sizeof(REAL),
-    NAMED(ROW) = NAMED(TILE_X) + 2 * NAMED(PAD)
+    NAMED(ROW) = NAMED(TILE_X) + TILE_UNIT + 2 * NAMED(PAD)
 };
 
 /* Of one thread. */

@@ -120,7 +120,7 @@ static STREAM_WIDE void NAMED(close_rows)(const struct NAMED(stencil) * s, const
 }
 
 static void NAMED(step_row)(const struct NAMED(stencil) * s, const struct box *tile, int64_t j,
-                            int64_t k)
+                            int64_t k, bool stream)
 {
     const struct layout *l = s->layout;
     const struct layout *of_class = &s->medium->layout;
@@ -144,7 +144,7 @@ static void NAMED(step_row)(const struct NAMED(stencil) * s, const struct box *t
                .fetch = l->pitch_y * (j + FETCH_ROWS <= tile->hi[AXIS_Y]
                                           ? FETCH_ROWS
                                           : tile->lo[AXIS_Y] - 1 - j)}; /* evaluated after all */
-    row.streamed = s->stream && stream_cells_to_line(row.out, sizeof(REAL)) == 0;
+    row.streamed = stream && stream_cells_to_line(row.out, sizeof(REAL)) == 0;
     for (int face = 0; face < FACE_COUNT; face++) {
         const int axis = face / 2;
         const int sign = s->alone[axis] ? 0 : face % 2 == 0 ? -1 : 1;
@@ -171,7 +171,8 @@ static void NAMED(step_row)(const struct NAMED(stencil) * s, const struct box *t
     NAMED(step_lines)(s, &row);
 }
 
-static void NAMED(step_tile)(const struct NAMED(stencil) * s, const struct box *tile)
+static void NAMED(step_tile)(const struct NAMED(stencil) * s, const struct box *tile,
+                             struct schedule schedule)
 {
     const int64_t *lo = tile->lo;
     const int64_t *hi = tile->hi;
@@ -187,7 +188,7 @@ static void NAMED(step_tile)(const struct NAMED(stencil) * s, const struct box *
             NAMED(close_rows)(s, tile, side, k);
         }
         for (int64_t j = lo[AXIS_Y]; j < hi[AXIS_Y]; j++) {
-            NAMED(step_row)(s, tile, j, k);
+            NAMED(step_row)(s, tile, j, k, schedule.stream);
             if (k + 1 < hi[AXIS_Z]) {
                 NAMED(evaluate_ends)(s, tile, j, k + 1);
             }
@@ -203,30 +204,34 @@ static void NAMED(step_tile)(const struct NAMED(stencil) * s, const struct box *
     }
 }
 
-static void NAMED(step_piece)(const struct NAMED(stencil) * given, const struct box *piece,
-                              struct schedule schedule)
+/* Without tallies and scratch memory it serves single cells. */
+static struct NAMED(stencil)
+    NAMED(stencil_of)(const struct step_call *c, struct tally *tally, void *scratch)
 {
-    struct NAMED(stencil) s = *given;
-    s.stream = schedule.stream;
-    const REAL q = s.table[medium_cell_at(0) + 1];
-    s.reads_classes = !s.medium->one_curve || s.medium->perfused;
-    for (int c = 1; c < s.medium->nclasses; c++) {
-        s.reads_classes = s.reads_classes || s.table[medium_cell_at(c) + 1] != q;
+    const struct device_medium *m = &c->args->medium;
+    const REAL *table = m->d_table;
+    struct NAMED(stencil)
+        s = {.layout = c->layout,
+             .medium = m,
+             .closed = c->args->closed,
+             .alone = {false, m->layout.pitch_y == 0, m->layout.pitch_z == 0},
+             .reads_classes = !m->one_curve || m->perfused,
+             .table = table,
+             .numbers = table + nonlinear_class_at(m->nclasses, m->nclosures, 0),
+             .segments = table + nonlinear_segments_at(m->nclasses, m->nclosures, m->nsegments, 0),
+             .out = c->out,
+             .in = c->in,
+             .tally = tally,
+             .scratch = scratch};
+    for (int of = 1; of < m->nclasses; of++) {
+        s.reads_classes =
+            s.reads_classes || table[medium_cell_at(of) + 1] != table[medium_cell_at(0) + 1];
     }
-    s.lookup = s.scratch->lookup;
-    for (int n = 0; n < LOOKUPS; n++) {
-        s.lookup[n].segments = NULL;
-    }
-    const int64_t x0 = piece->lo[AXIS_X] & -(int64_t)NAMED(LINE);
-    for (int64_t j = piece->lo[AXIS_Y]; j < piece->hi[AXIS_Y]; j += TILE_Y) {
-        for (int64_t i = x0; i < piece->hi[AXIS_X]; i += NAMED(TILE_X)) {
-            struct box tile = *piece;
-            tile.lo[AXIS_X] = i;
-            tile.hi[AXIS_X] = i + NAMED(TILE_X);
-            tile.lo[AXIS_Y] = j;
-            tile.hi[AXIS_Y] = j + TILE_Y;
-            tile = box_intersect(&tile, piece);
-            NAMED(step_tile)(&s, &tile);
+    if (scratch != NULL) {
+        s.lookup = s.scratch->lookup;
+        for (int n = 0; n < LOOKUPS; n++) {
+            s.lookup[n].segments = NULL;
         }
     }
+    return s;
 }

@@ -385,8 +385,8 @@ KERNEL_INLINE void NAMED(step_rows)(const struct NAMED(stencil) * s, const struc
 }
 
 /* March a tile through z. */
-KERNEL_INLINE void NAMED(step_tile)(const struct NAMED(stencil) * s, const struct box *tile,
-                                    int radius)
+KERNEL_INLINE void NAMED(march_tile)(const struct NAMED(stencil) * s, const struct box *tile,
+                                     int radius)
 {
     struct NAMED(near) near;
     for (int64_t k = tile->lo[AXIS_Z]; k < tile->hi[AXIS_Z]; k++) {
@@ -402,40 +402,24 @@ KERNEL_INLINE void NAMED(step_tile)(const struct NAMED(stencil) * s, const struc
     }
 }
 
-static __attribute__((noinline)) void NAMED(step_tile_2)(const struct NAMED(stencil) * s,
-                                                         const struct box *tile)
-{
-    NAMED(step_tile)(s, tile, 2);
-}
+#define TILE_OF(radius)                                                                            \
+    static __attribute__((noinline)) void NAMED(tile_of_##radius)(const struct NAMED(stencil) * s, \
+                                                                  const struct box *tile)          \
+    {                                                                                              \
+        NAMED(march_tile)(s, tile, radius);                                                        \
+    }
+TILE_OF(2)
+TILE_OF(3)
+TILE_OF(4)
+#undef TILE_OF
 
-static __attribute__((noinline)) void NAMED(step_tile_3)(const struct NAMED(stencil) * s,
-                                                         const struct box *tile)
-{
-    NAMED(step_tile)(s, tile, 3);
-}
-
-static __attribute__((noinline)) void NAMED(step_tile_4)(const struct NAMED(stencil) * s,
-                                                         const struct box *tile)
-{
-    NAMED(step_tile)(s, tile, 4);
-}
-
-/* A thread's piece of a box, tile by tile. */
-static void NAMED(step_piece)(const struct NAMED(stencil) * given, const struct box *piece,
-                              struct schedule schedule)
+static void NAMED(step_tile)(const struct NAMED(stencil) * given, const struct box *tile,
+                             struct schedule schedule)
 {
     typedef void tile_function(const struct NAMED(stencil) * s, const struct box *tile);
-    static tile_function *const step[WIDE_RADIUS_MOST + 1] = {
-        [2] = NAMED(step_tile_2), [3] = NAMED(step_tile_3), [4] = NAMED(step_tile_4)};
-    const struct tiling tiling = tiling_of(piece, sizeof(REAL), schedule);
+    static tile_function *const tile_of[WIDE_RADIUS_MOST + 1] = {
+        [2] = NAMED(tile_of_2), [3] = NAMED(tile_of_3), [4] = NAMED(tile_of_4)};
     struct NAMED(stencil) s = *given;
     s.stream = schedule.stream;
-    for (int64_t z = 0; z < tiling.nz; z++) {
-        for (int64_t y = 0; y < tiling.ny; y++) {
-            for (int64_t x = 0; x < tiling.nx; x++) {
-                const struct box tile = tile_at(piece, &tiling, x, y, z);
-                step[s.args->high_order.radius](&s, &tile);
-            }
-        }
-    }
+    tile_of[s.args->high_order.radius](&s, tile);
 }

@@ -1,20 +1,37 @@
-/* The part of a thread of a step kernel. Included by each kind after both precisions of
- * stencil_of and step_piece, and struct step_scratch, a thread's memory. */
+/* The part of a thread of a step kernel, tile by tile. Included by each kind after both precisions
+ * of stencil_of and step_tile, and struct step_scratch, a thread's memory. A kind may define
+ *   TILING(box, cell_bytes, schedule)  how a box is divided into tiles */
+#ifndef TILING
+#define TILING tiling_of
+#endif
+
+#define DEFINE_PIECES(name, cell_bytes)                                                            \
+    KERNEL_INLINE void step_pieces_##name(const struct step_call *c, const struct box *pieces,     \
+                                          int npieces, struct schedule schedule,                   \
+                                          struct tally *tally, struct step_scratch *scratch)       \
+    {                                                                                              \
+        const struct stencil_##name s = stencil_of_##name(c, tally, scratch);                      \
+        for (int p = 0; p < npieces; p++) {                                                        \
+            const struct tiling t = TILING(&pieces[p], cell_bytes, schedule);                      \
+            for (int64_t n = 0; n < t.nx * t.ny * t.nz; n++) {                                     \
+                const struct box tile =                                                            \
+                    tile_at(&pieces[p], &t, n % t.nx, n / t.nx % t.ny, n / (t.nx * t.ny));         \
+                step_tile_##name(&s, &tile, schedule);                                             \
+            }                                                                                      \
+        }                                                                                          \
+    }
+DEFINE_PIECES(float64, sizeof(double))
+DEFINE_PIECES(float32, sizeof(float))
+#undef DEFINE_PIECES
 
 KERNEL_INLINE void step_pieces(const struct step_call *c, const struct box *pieces, int npieces,
                                struct schedule schedule, struct tally *tally)
 {
     struct step_scratch scratch;
     if (c->layout->precision == PRECISION_FLOAT64) {
-        const struct stencil_float64 s = stencil_of_float64(c, tally, &scratch);
-        for (int p = 0; p < npieces; p++) {
-            step_piece_float64(&s, &pieces[p], schedule);
-        }
+        step_pieces_float64(c, pieces, npieces, schedule, tally, &scratch);
     } else {
-        const struct stencil_float32 s = stencil_of_float32(c, tally, &scratch);
-        for (int p = 0; p < npieces; p++) {
-            step_piece_float32(&s, &pieces[p], schedule);
-        }
+        step_pieces_float32(c, pieces, npieces, schedule, tally, &scratch);
     }
 }
 

@@ -48,11 +48,12 @@ static inline struct tiling tiling_of(const struct box *box, size_t cell_bytes,
     return (struct tiling){nx, ny, at_least_one(bytes / (nx * ny) / schedule.column_bytes)};
 }
 
+enum { TILE_UNIT = 64 }; /* cells of a row, at whose multiples it is divided */
+
 /* Tile (x, y, z) of the box; divided in x at cache lines, in z between blocks of planes. */
 static inline struct box tile_at(const struct box *box, const struct tiling *tiling, int64_t x,
                                  int64_t y, int64_t z)
 {
-    const int64_t unit = 64;
     const int64_t nx = box_extent(box, AXIS_X);
     const int64_t ny = box_extent(box, AXIS_Y);
     const int64_t nz = box_extent(box, AXIS_Z);
@@ -64,10 +65,10 @@ static inline struct box tile_at(const struct box *box, const struct tiling *til
         tile.hi[AXIS_Z] = box->lo[AXIS_Z] + nz * (z + 1) / tiling->nz / STEP_PLANES * STEP_PLANES;
     }
     if (x > 0) {
-        tile.lo[AXIS_X] = (box->lo[AXIS_X] + nx * x / tiling->nx) / unit * unit;
+        tile.lo[AXIS_X] = (box->lo[AXIS_X] + nx * x / tiling->nx) / TILE_UNIT * TILE_UNIT;
     }
     if (x + 1 < tiling->nx) {
-        tile.hi[AXIS_X] = (box->lo[AXIS_X] + nx * (x + 1) / tiling->nx) / unit * unit;
+        tile.hi[AXIS_X] = (box->lo[AXIS_X] + nx * (x + 1) / tiling->nx) / TILE_UNIT * TILE_UNIT;
     }
     return tile;
 }
