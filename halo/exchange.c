@@ -237,8 +237,9 @@ static enum status post_and_send(struct halo *halo, struct queue *queue, const v
             TRY(halo->legs[n].transport->post(halo->legs[n].state, slot));
         }
     }
-    TRY(halo->site.backend->operations->pack_boxes(queue, &halo->layout, d_field, halo->send_box,
-                                                   halo->d_send[slot], halo->plan.nmessages));
+    TRY(ENQUEUE(halo->site.backend->operations, pack, queue, .layout = halo->layout,
+                .d_field = d_field, .boxes = halo->send_box, .d_buffers = halo->d_send[slot],
+                .nboxes = halo->plan.nmessages));
     /* neighbours on the node first: MPI may wait for the queue */
     for (int n = 0; n < NEARNESS_COUNT; n++) {
         if (is_used(&halo->legs[n])) {
@@ -287,7 +288,7 @@ enum status halo_end(struct halo_flight *flight)
             TRY(halo->legs[n].transport->finish(halo->legs[n].state, queue, halo->slot));
         }
     }
-    return halo->site.backend->operations->unpack_boxes(queue, &halo->layout,
-                                                        halo->d_recv[halo->slot], halo->recv_box,
-                                                        halo->plan.nmessages, d_field);
+    return ENQUEUE(halo->site.backend->operations, unpack, queue, .layout = halo->layout,
+                   .d_field = d_field, .boxes = halo->recv_box,
+                   .d_buffers = halo->d_recv[halo->slot], .nboxes = halo->plan.nmessages);
 }

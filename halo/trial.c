@@ -113,8 +113,9 @@ static enum status exchange(struct rig *rig, int slot)
     }
     TRY(rig->transport->post(rig->state, slot));
     if (!rig->is_packed) {
-        TRY(backend->operations->pack_boxes(rig->queue, &rig->layout, rig->d_field, rig->box,
-                                            d_send, rig->nchannels));
+        TRY(ENQUEUE(backend->operations, pack, rig->queue, .layout = rig->layout,
+                    .d_field = rig->d_field, .boxes = rig->box, .d_buffers = d_send,
+                    .nboxes = rig->nchannels));
     }
     TRY(rig->transport->send(rig->state, rig->queue, slot));
     TRY(rig->transport->finish(rig->state, rig->queue, slot));

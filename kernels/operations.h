@@ -1,11 +1,14 @@
-/* Operations on fields: a table of kernels that take boxes, strides, pointers and coefficients.
+/* Operations on fields: each is a struct of arguments, with its contract, and a row of OPERATIONS.
+ * They take boxes, strides, pointers and coefficients.
  *
- * All functions put their work on a queue; see runtime.h for the order of work. Members that may be
- * NULL say so. */
+ * All functions put their work on a queue; see runtime.h for the order of work. Arguments, and the
+ * host memory that they point to (h_*, boxes, coefficients, a medium), are copied by the call;
+ * results in host memory are valid after queue_wait. Members that may be NULL say so. */
 #ifndef ISOTHERM_KERNELS_OPERATIONS_H
 #define ISOTHERM_KERNELS_OPERATIONS_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include "base/box.h"
@@ -17,44 +20,6 @@
 #include "kernels/layout.h"
 #include "kernels/runtime.h"
 
-/* Rule for changing the class of a cell when its field value reaches a threshold. Device memory. */
-struct class_changes {
-    struct layout layout; /* as in medium_args */
-    uint8_t *d_class;     /* the same; afterwards for steps with segments only: CLASS_FLAG is kept
-                             right, and no row's number is */
-    uint8_t mask;         /* the same */
-    const double *d_at;   /* [MEDIUM_CLASSES]: of each class; INFINITY: never */
-    const uint8_t *d_to;  /* [MEDIUM_CLASSES]: the class from there on */
-};
-
-/* A heat source on one subdomain; see kernels/cell/source_cell.h. */
-struct source_args {
-    const struct device_medium *medium; /* NULL: uniform. Host memory, copied by the call */
-    struct source_shape shape;          /* with d_values: only peak_front, K m^3/W, their factor */
-    int64_t offset[AXIS_COUNT];         /* global index of the local cell (0, 0, 0) */
-    const float *d_values;              /* NULL: the shape. W/m^3 of the owned cells, [z][y][x] */
-    struct exact_sum *d_sum;            /* device memory: add the exact sum of the heat, K */
-};
-
-/* Coefficients of the heat flux on one subdomain; medium, closed, a and b as in step_args. */
-struct flux_args {
-    const struct device_medium *medium;
-    bool closed[FACE_COUNT];
-    double a[FACE_COUNT];
-    double b[FACE_COUNT];     /* K */
-    double scale[AXIS_COUNT]; /* k / (2 h), W/(m^2 K); 0 on an unused axis. With a medium: C h /
-                                 (2 dt), the factor of the two g (difference) */
-};
-
-/* Cells of a field for a file: every stride-th cell of a box. */
-struct extract_args {
-    int64_t first[AXIS_COUNT]; /* local index */
-    int64_t stride[AXIS_COUNT];
-    int64_t cells[AXIS_COUNT]; /* at least 1 */
-    bool root;                 /* take square roots; of a float64 field without negative values */
-    enum precision precision;  /* of the output */
-};
-
 /* The result of a reduction. */
 struct field_summary {
     double min;            /* K, of the valid cells; +inf when there are none */
@@ -65,9 +30,6 @@ struct field_summary {
     int64_t first_bad;     /* lowest global index of these; -1: none */
 };
 
-/* What `convert` computes, cell by cell, in a medium with segments. */
-enum enthalpy_conversion { CONVERT_TO_ENTHALPY, CONVERT_TO_TEMPERATURE };
-
 /* The position of a subdomain in the global grid. */
 struct placement {
     int64_t global_cells[AXIS_COUNT];
@@ -77,7 +39,7 @@ struct placement {
 /* The most steps of one pass, of any backend. */
 enum { STEPS_MOST = 8 };
 
-/* Queued. Advance the cells of `boxes` (disjoint, inside the owned cells) by `nsteps` forward-Euler
+/* Advance the cells of `boxes` (disjoint, inside the owned cells) by `nsteps` forward-Euler
  * steps in one pass, with the expression of the coefficients' kind, bit for bit: several steps give
  * the bits and the face sums of as many calls.
  * The halo of d_in must be complete around the boxes, except beyond closed faces, where it is never
@@ -103,20 +65,177 @@ struct step_args {
 };
 typedef enum status step_function(struct queue *queue, const struct step_args *args);
 
-/* A step kernel that `bench kernels` can name: one step per call, with the bits of `step`. */
-struct kernel_variant {
-    const char *name;
-    const char *about;
-    step_function *step;
-    int settling_calls; /* calls for a new size during which it tries its variants */
+/* Add a source to the cells of `box` (inside the owned cells): T = fma(sigma, heat, T) with the
+ * heat of source_cell, rounded to the field's precision; sigma of the cell's class, or 1. */
+struct add_source_args {
+    struct layout layout;
+    const struct device_medium *medium; /* NULL: uniform */
+    void *d_field;
+    struct box box;
+    struct source_shape shape;  /* with d_values: only peak_front, K m^3/W, their factor */
+    int64_t offset[AXIS_COUNT]; /* global index of the local cell (0, 0, 0) */
+    const float *d_values;      /* NULL: the shape. W/m^3 of the owned cells, [z][y][x] */
+    struct exact_sum *d_sum;    /* device memory: add the exact sum of the heat, K */
 };
 
-/* Host memory that a member of the arguments points to. */
+/* Add to *d_sum the exact sum, K, of p (Ta - T) over the cells of `box` (inside the owned cells):
+ * the heat of perfusion in a step from d_field, with the medium's table. In double, the difference
+ * rounded as in the update. */
+struct sum_perfusion_args {
+    struct layout layout;
+    const struct device_medium *medium;
+    const void *d_field;
+    struct box box;
+    struct exact_sum *d_sum;
+};
+
+/* Copy boxes (local indices, halo allowed) into contiguous buffers, one per box, of box_cells(box)
+ * elements, x fastest; or out of them. */
+struct pack_args {
+    struct layout layout;
+    const void *d_field;
+    const struct box *boxes;
+    void *const *d_buffers;
+    int nboxes;
+};
+struct unpack_args {
+    struct layout layout;
+    void *d_field;
+    const struct box *boxes;
+    void *const *d_buffers;
+    int nboxes;
+};
+
+/* Minimum, maximum, exact sums and bad cells of the owned cells. The result does not depend on
+ * order, threads or decomposition. */
+struct summarise_args {
+    struct layout layout;
+    struct placement placement;
+    const struct device_medium *medium; /* NULL: uniform */
+    const void *d_field;
+    struct field_summary *h_summary;
+};
+
+/* Extremes, exact sum and number of the owned cells of each group of classes, added to d_summaries.
+ * All in device memory. The cells must be valid. */
+struct summarise_classes_args {
+    struct layout layout;
+    const struct device_medium *medium;
+    const uint8_t *d_groups; /* [MEDIUM_CLASSES]: the group of each class */
+    const void *d_field;
+    struct class_summary *d_summaries; /* [MEDIUM_CLASSES] */
+};
+
+/* The number of the class of each owned cell. */
+struct number_classes_args {
+    struct layout kept; /* as for track */
+    const struct device_medium *medium;
+    const uint8_t *d_numbers; /* [MEDIUM_CLASSES] */
+    double *d_values;
+};
+
+/* Let the cells of `box`, which may lie in the first layer of the halo, have the class that follows
+ * from d_field: cells whose value has reached a threshold change it. Device memory. */
+struct change_classes_args {
+    struct layout layout;
+    const void *d_field;
+    struct box box;
+    struct layout of_class; /* as in device_medium */
+    uint8_t *d_class;       /* the same; afterwards for steps with segments only: CLASS_FLAG is kept
+                               right, and no row's number is */
+    uint8_t mask;           /* the same */
+    const double *d_at;     /* [MEDIUM_CLASSES]: of each class; INFINITY: never */
+    const uint8_t *d_to;    /* [MEDIUM_CLASSES]: the class from there on */
+};
+
+/* Add the number of the owned cells above `limit` to d_planes[0]. Then follows each plane of cells
+ * across x, then y, then z: raise it to the class_key_of of its highest cell. In device memory. The
+ * cells must be valid. */
+struct plane_maxima_args {
+    struct layout layout;
+    const void *d_field;
+    double limit;
+    uint64_t *d_planes;
+};
+
+/* Sum modulo 2^64 of heat_cell_hash over the owned cells; add over ranks for `field_hash`. */
+struct hash_args {
+    struct layout layout;
+    struct placement placement;
+    const void *d_field;
+    uint64_t *h_hash;
+};
+
+/* Copy elements of a field, given by their indices in its allocation, to a contiguous buffer; all
+ * in device memory. */
+struct gather_args {
+    enum precision precision;
+    const void *d_field;
+    const int64_t *d_elements;
+    int64_t count;
+    void *d_values;
+};
+
+/* Update the fields of a sample (float64) with the owned cells: derived_track. They hold NaN before
+ * the first sample. */
+struct track_args {
+    struct layout layout;
+    struct layout kept; /* of the fields of the sample: the same cells, no halo */
+    struct track_sample sample;
+    const void *d_field;
+};
+
+/* The square of the heat flux at the centres of the owned cells, W^2/m^4. The halo of d_field must
+ * be complete, except beyond closed faces. */
+struct flux_squared_args {
+    struct layout layout;
+    struct layout kept;                /* as for track */
+    const struct coefficients *around; /* kind, medium, closed, a and b; of high order as uniform */
+    double scale[AXIS_COUNT];          /* k / (2 h), W/(m^2 K); 0 on an unused axis. With a medium:
+                                          C h / (2 dt), the factor of the two g (difference) */
+    const void *d_field;
+    double *d_flux;
+};
+
+/* Copy every stride-th cell of a box to a contiguous buffer, x fastest, with the bits of the host's
+ * conversions (extract_cell.h). */
+struct extract_args {
+    struct layout layout;
+    int64_t first[AXIS_COUNT]; /* local index */
+    int64_t stride[AXIS_COUNT];
+    int64_t cells[AXIS_COUNT]; /* at least 1 */
+    bool root;                 /* take square roots; of a float64 field without negative values */
+    enum precision precision;  /* of the output */
+    const void *d_field;
+    void *d_values;
+};
+
+/* Convert the owned cells of an enthalpy to temperatures or back. d_out and d_in may be the same.
+ */
+enum enthalpy_conversion { CONVERT_TO_ENTHALPY, CONVERT_TO_TEMPERATURE };
+struct convert_args {
+    struct layout layout;
+    const struct device_medium *medium; /* with segments */
+    enum enthalpy_conversion conversion;
+    const void *d_in;
+    void *d_out;
+};
+
+/* The liquid fraction of the owned cells. */
+struct liquid_fraction_args {
+    struct layout layout;
+    struct layout kept; /* as for track */
+    const struct device_medium *medium;
+    const void *d_field;
+    double *d_fraction;
+};
+
+/* Host memory that a member of the arguments points to, for a backend that keeps them. */
 struct host_memory {
     size_t pointer; /* offset of the member */
     size_t bytes;   /* per element; 0 ends a list of these */
     size_t count;   /* offset of the number of elements, an int; 0: one element */
-    bool is_result; /* valid after queue_wait; else the call copies it */
+    bool is_result;
 };
 #define HOST_MEMORY(name, member, count, is_result)                                                \
     {offsetof(struct name##_args, member), sizeof *((struct name##_args *)NULL)->member, count,    \
@@ -129,114 +248,54 @@ struct host_memory {
 /* X(name, host memory): every operation, each with its struct name_args. */
 #define OPERATIONS(X)                                                                              \
     X(step, HOST_ARRAY(step, levels, nsteps) HOST_ARRAY(step, boxes, nboxes)                       \
-                HOST_RESULT(step, h_summary))
+                HOST_RESULT(step, h_summary))                                                      \
+    X(add_source, HOST_ONE(add_source, medium))                                                    \
+    X(sum_perfusion, HOST_ONE(sum_perfusion, medium))                                              \
+    X(pack, HOST_ARRAY(pack, boxes, nboxes) HOST_ARRAY(pack, d_buffers, nboxes))                   \
+    X(unpack, HOST_ARRAY(unpack, boxes, nboxes) HOST_ARRAY(unpack, d_buffers, nboxes))             \
+    X(summarise, HOST_ONE(summarise, medium) HOST_RESULT(summarise, h_summary))                    \
+    X(summarise_classes, HOST_ONE(summarise_classes, medium))                                      \
+    X(number_classes, HOST_ONE(number_classes, medium))                                            \
+    X(change_classes, )                                                                            \
+    X(plane_maxima, )                                                                              \
+    X(hash, HOST_RESULT(hash, h_hash))                                                             \
+    X(gather, )                                                                                    \
+    X(track, )                                                                                     \
+    X(flux_squared, HOST_ONE(flux_squared, around))                                                \
+    X(extract, )                                                                                   \
+    X(convert, HOST_ONE(convert, medium))                                                          \
+    X(liquid_fraction, HOST_ONE(liquid_fraction, medium))
 
 #define OPERATION_MEMBER(name, host)                                                               \
     enum status (*name)(struct queue * queue, const struct name##_args *args);
+
+/* A step kernel that `bench kernels` can name: one step per call, with the bits of `step`. */
+struct kernel_variant {
+    const char *name;
+    const char *about;
+    step_function *step;
+    int settling_calls; /* calls for a new size during which it tries its variants */
+};
 
 struct operations {
     OPERATIONS(OPERATION_MEMBER)
     int steps_most[KIND_COUNT]; /* per call of `step` */
 
-    /* Queued. Add a source to the cells of `box` (inside the owned cells): T = fma(sigma, heat, T)
-     * with the heat of source_cell, rounded to the field's precision; sigma of the cell's class, or
-     * 1. */
-    enum status (*add_source)(struct queue *queue, const struct layout *layout,
-                              const struct source_args *args, void *d_field, const struct box *box);
-
-    /* Queued. Add to *d_sum the exact sum, K, of p (Ta - T) over the cells of `box` (inside the
-     * owned cells): the heat of perfusion in a step from d_field, a field of `layout`, with the
-     * medium's table. In double, the difference rounded as in the update. */
-    enum status (*sum_perfusion)(struct queue *queue, const struct layout *layout,
-                                 const struct device_medium *medium, const void *d_field,
-                                 const struct box *box, struct exact_sum *d_sum);
-
     /* The launch shapes of `step`, by name; returns their number. The first is the backend's own
-     * rule. A shape changes the speed and never a bit. Both this and step_shape may be NULL. */
+     * rule. A shape changes the speed and never a bit. Both this and step_shape may be NULL: the
+     * rule is all there is. */
     int (*step_shapes)(const char *const **names);
     /* Let `step` use this shape for boxes of these extents in fields of this precision, and its
      * own rule for all others. */
     enum status (*step_shape)(struct device *device, enum precision precision,
                               const int64_t extent[AXIS_COUNT], int shape);
 
-    /* Queued. Copy a box (local indices, halo allowed) into / out of a contiguous buffer of
-     * box_cells(box) elements, x fastest. */
-    enum status (*pack)(struct queue *queue, const struct layout *layout, const void *d_field,
-                        const struct box *box, void *d_buffer);
-    enum status (*unpack)(struct queue *queue, const struct layout *layout, const void *d_buffer,
-                          const struct box *box, void *d_field);
-
-    /* The same for several boxes, each with its own buffer. */
-    enum status (*pack_boxes)(struct queue *queue, const struct layout *layout, const void *d_field,
-                              const struct box *boxes, void *const *d_buffers, int nboxes);
-    enum status (*unpack_boxes)(struct queue *queue, const struct layout *layout,
-                                void *const *d_buffers, const struct box *boxes, int nboxes,
-                                void *d_field);
-
-    /* Queued. Minimum, maximum, exact sums and bad cells of the owned cells; *h_summary is valid
-     * after queue_wait. The result does not depend on order, threads or decomposition. `medium`:
-     * NULL when uniform. */
-    enum status (*summarise)(struct queue *queue, const struct layout *layout,
-                             const struct placement *placement, const struct device_medium *medium,
-                             const void *d_field, struct field_summary *h_summary);
-    /* Queued. Extremes, exact sum and number of the owned cells of each group of classes, added to
-     * d_summaries[MEDIUM_CLASSES]. d_groups[MEDIUM_CLASSES]: the group of each class. All in
-     * device memory. The cells must be valid. */
-    enum status (*summarise_classes)(struct queue *queue, const struct layout *layout,
-                                     const struct device_medium *medium, const uint8_t *d_groups,
-                                     const void *d_field, struct class_summary *d_summaries);
-    /* Queued. The number in d_numbers[MEDIUM_CLASSES] of the class of each owned cell, in a field
-     * of layout `kept` as for `track`. */
-    enum status (*number_classes)(struct queue *queue, const struct layout *kept,
-                                  const struct device_medium *medium, const uint8_t *d_numbers,
-                                  double *d_values);
-    /* Queued. Let the cells of `box`, which may lie in the first layer of the halo, have the class
-     * that follows from d_field, a field of `layout`. */
-    enum status (*change_classes)(struct queue *queue, const struct layout *layout,
-                                  const struct class_changes *change, const void *d_field,
-                                  const struct box *box);
-    /* Queued. Add the number of the owned cells above `limit` to d_planes[0]. Then follows each
-     * plane of cells across x, then y, then z: raise it to the class_key_of of its highest cell. In
-     * device memory. The cells must be valid. */
-    enum status (*plane_maxima)(struct queue *queue, const struct layout *layout,
-                                const void *d_field, double limit, uint64_t *d_planes);
-    /* Queued. Sum modulo 2^64 of heat_cell_hash over the owned cells; add over ranks for
-     * `field_hash`. *h_hash is valid after queue_wait. */
-    enum status (*hash)(struct queue *queue, const struct layout *layout,
-                        const struct placement *placement, const void *d_field, uint64_t *h_hash);
-
-    /* Queued. Copy elements of a field, given by their indices in its allocation, to a contiguous
-     * buffer; all in device memory. */
-    enum status (*gather)(struct queue *queue, enum precision precision, const void *d_field,
-                          const int64_t *d_elements, int64_t count, void *d_values);
-    /* Queued. Update the fields of `args`, of layout `kept` (float64, the same cells, no halo),
-     * with the owned cells: derived_track. They hold NaN before the first sample. */
-    enum status (*track)(struct queue *queue, const struct layout *layout,
-                         const struct layout *kept, const struct track_args *args,
-                         const void *d_field);
-    /* Queued. The square of the heat flux at the centres of the owned cells, W^2/m^4. The halo of
-     * d_field must be complete, except beyond closed faces. */
-    enum status (*flux_squared)(struct queue *queue, const struct layout *layout,
-                                const struct layout *kept, const struct flux_args *args,
-                                const void *d_field, double *d_flux);
-
-    /* Queued. Copy the cells of `args`, in its precision, to a contiguous buffer, x fastest, with
-     * the bits of the host's conversions (extract_cell.h). */
-    enum status (*extract)(struct queue *queue, const struct layout *layout,
-                           const struct extract_args *args, const void *d_field, void *d_values);
-
-    /* Queued. Convert the owned cells from the enthalpy to the temperature or back. d_out and d_in:
-     * fields of `layout`, which may be the same one. */
-    enum status (*convert)(struct queue *queue, const struct layout *layout,
-                           const struct device_medium *medium, enum enthalpy_conversion conversion,
-                           const void *d_in, void *d_out);
-    /* Queued. The liquid fraction of the owned cells, of layout `kept` as for `track`. */
-    enum status (*liquid_fraction)(struct queue *queue, const struct layout *layout,
-                                   const struct layout *kept, const struct device_medium *medium,
-                                   const void *d_field, double *d_fraction);
-
     const struct kernel_variant *variants; /* for `bench kernels`; the production one is last */
     int nvariants;
 };
+
+/* Queue an operation: ENQUEUE(operations, hash, queue, .layout = ..., .d_field = ...). */
+#define ENQUEUE(operations, name, queue, ...)                                                      \
+    ((operations)->name((queue), &(struct name##_args){__VA_ARGS__}))
 
 #endif

@@ -172,8 +172,9 @@ static enum status device_hash(const struct reading *r, uint64_t *hash)
 {
     struct field *field = r->field;
     uint64_t mine = 0;
-    enum status status = field->backend->operations->hash(field->queue, &field->layout,
-                                                          &field->placement, field->d_now, &mine);
+    enum status status =
+        ENQUEUE(field->backend->operations, hash, field->queue, .layout = field->layout,
+                .placement = field->placement, .d_field = field->d_now, .h_hash = &mine);
     if (status == STATUS_OK) {
         status = field->backend->runtime->queue_wait(field->queue);
     }

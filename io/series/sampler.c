@@ -223,8 +223,9 @@ static enum status take_mine(struct sampler *s, const struct field *field,
     if (s->nmine == 0) {
         return STATUS_OK;
     }
-    TRY(s->backend->operations->gather(field->queue, precision, field_temperature(field),
-                                       s->d_elements, s->nmine, s->d_taken));
+    TRY(ENQUEUE(s->backend->operations, gather, field->queue, .precision = precision,
+                .d_field = field_temperature(field), .d_elements = s->d_elements, .count = s->nmine,
+                .d_values = s->d_taken));
     TRY(s->backend->runtime->copy_to_host(field->queue, s->h_taken, s->d_taken,
                                           (size_t)s->nmine * precision_bytes(precision)));
     TRY(s->backend->runtime->queue_wait(field->queue));

@@ -27,7 +27,7 @@ enum tracked {
 
 /* One sample. The fields are float64 in device memory, with one layout without halo; NULL if not
  * kept. */
-struct track_args {
+struct track_sample {
     bool first;       /* the first sample of these fields */
     double time;      /* s, of this sample */
     double weight;    /* s, since the previous sample; 0 for the first */
@@ -48,50 +48,50 @@ KERNEL_INLINE double derived_dose_rate(double temperature)
 }
 
 /* Add a sample to what is kept at element `at`. */
-KERNEL_INLINE void derived_track(const struct track_args *args, int64_t at, double temperature)
+KERNEL_INLINE void derived_track(const struct track_sample *sample, int64_t at, double temperature)
 {
-    double *const *kept = args->d_kept;
-    const bool first = args->first;
-    const bool melted = temperature > args->melting;
+    double *const *kept = sample->d_kept;
+    const bool first = sample->first;
+    const bool melted = temperature > sample->melting;
     double before = temperature;
     if (kept[TRACK_HIGHEST] != NULL) {
         const double highest = kept[TRACK_HIGHEST][at];
         kept[TRACK_HIGHEST][at] = highest >= temperature ? highest : temperature;
     }
     if (kept[TRACK_ARRIVAL] != NULL) {
-        const bool there = kept[TRACK_ARRIVAL][at] <= args->time; /* false for NaN */
-        if (!there && temperature >= args->isotherm) {
-            kept[TRACK_ARRIVAL][at] = args->time;
+        const bool there = kept[TRACK_ARRIVAL][at] <= sample->time; /* false for NaN */
+        if (!there && temperature >= sample->isotherm) {
+            kept[TRACK_ARRIVAL][at] = sample->time;
         }
     }
     if (kept[TRACK_ABOVE] != NULL) {
         const double above = first ? 0.0 : kept[TRACK_ABOVE][at];
-        kept[TRACK_ABOVE][at] = temperature > args->threshold ? above + args->weight : above;
+        kept[TRACK_ABOVE][at] = temperature > sample->threshold ? above + sample->weight : above;
     }
     if (kept[TRACK_MELTED] != NULL) {
-        const bool there = kept[TRACK_MELTED][at] <= args->time;
+        const bool there = kept[TRACK_MELTED][at] <= sample->time;
         if (!there && melted) {
-            kept[TRACK_MELTED][at] = args->time;
+            kept[TRACK_MELTED][at] = sample->time;
         }
     }
     if (kept[TRACK_DOSE] != NULL) {
         const double dose = first ? 0.0 : kept[TRACK_DOSE][at];
-        kept[TRACK_DOSE][at] = fma(args->weight / 60, derived_dose_rate(temperature), dose);
+        kept[TRACK_DOSE][at] = fma(sample->weight / 60, derived_dose_rate(temperature), dose);
     }
     if (kept[TRACK_PREVIOUS] != NULL) {
         before = kept[TRACK_PREVIOUS][at];
         kept[TRACK_PREVIOUS][at] = temperature;
     }
-    if (kept[TRACK_COOLING] != NULL && !first && before >= args->isotherm &&
-        temperature < args->isotherm) {
-        kept[TRACK_COOLING][at] = (before - temperature) / args->weight;
+    if (kept[TRACK_COOLING] != NULL && !first && before >= sample->isotherm &&
+        temperature < sample->isotherm) {
+        kept[TRACK_COOLING][at] = (before - temperature) / sample->weight;
     }
-    if (kept[TRACK_FROZEN] != NULL && !first && before > args->melting && !melted) {
-        kept[TRACK_FROZEN][at] = args->time;
+    if (kept[TRACK_FROZEN] != NULL && !first && before > sample->melting && !melted) {
+        kept[TRACK_FROZEN][at] = sample->time;
     }
     if (kept[TRACK_MELTINGS] != NULL) {
         const double meltings = first ? 0.0 : kept[TRACK_MELTINGS][at];
-        const bool was = !first && before > args->melting;
+        const bool was = !first && before > sample->melting;
         kept[TRACK_MELTINGS][at] = melted && !was ? meltings + 1 : meltings;
     }
 }

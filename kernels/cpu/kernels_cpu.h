@@ -4,7 +4,6 @@
 #define ISOTHERM_KERNELS_CPU_KERNELS_CPU_H
 
 #include "kernels/backend.h"
-#include "kernels/cpu/schedule/tile_tuner.h"
 
 /* The step kernels: X(name, description for `bench kernels`). Each adds one idea to the previous
  * one; the production kernel is one of the last, with tiles of a suitable height. */
@@ -26,45 +25,11 @@ CPU_STEP_VARIANTS(CPU_DECLARE_STEP)
 OPERATIONS(CPU_DECLARE)
 #undef CPU_DECLARE
 
-/* Of enthalpy. */
-void cpu_convert(const struct layout *layout, const struct device_medium *medium,
-                 enum enthalpy_conversion conversion, const void *in, void *out);
+/* The flux of one row of an enthalpy. */
+void cpu_nonlinear_flux_row(const struct flux_squared_args *args, int64_t j, int64_t k,
+                            double *flux);
 
-void cpu_liquid_fraction(const struct layout *layout, const struct layout *kept,
-                         const struct device_medium *medium, const void *field, double *fraction);
-void cpu_nonlinear_flux_row(const struct layout *layout, const struct flux_args *args,
-                            const void *field, int64_t j, int64_t k, double *flux);
-
-void cpu_pack(const struct layout *layout, const void *field, const struct box *box, void *buffer);
-void cpu_unpack(const struct layout *layout, const void *buffer, const struct box *box,
-                void *field);
 void cpu_copy(void *to, const void *from, size_t bytes); /* all threads, streaming stores */
 void cpu_fill_nan(void *memory, size_t bytes);           /* all threads: first touch */
-void cpu_summarise(const struct layout *layout, const struct placement *placement,
-                   const struct device_medium *medium, const void *field,
-                   struct field_summary *summary);
-void cpu_summarise_classes(const struct layout *layout, const struct device_medium *medium,
-                           const uint8_t *groups, const void *field,
-                           struct class_summary *summaries);
-void cpu_number_classes(const struct layout *kept, const struct device_medium *medium,
-                        const uint8_t *numbers, double *values);
-void cpu_change_classes(const struct layout *layout, const struct class_changes *change,
-                        const void *field, const struct box *box);
-void cpu_plane_maxima(const struct layout *layout, const void *field, double limit,
-                      uint64_t *planes);
-void cpu_hash(const struct layout *layout, const struct placement *placement, const void *field,
-              uint64_t *hash);
-void cpu_add_source(const struct layout *layout, const struct source_args *args, void *field,
-                    const struct box *box);
-void cpu_sum_perfusion(const struct layout *layout, const struct device_medium *medium,
-                       const void *field, const struct box *box, struct exact_sum *sum);
-void cpu_gather(enum precision precision, const void *field, const int64_t *elements, int64_t count,
-                void *values);
-void cpu_track(const struct layout *layout, const struct layout *kept,
-               const struct track_args *args, const void *field);
-void cpu_flux_squared(const struct layout *layout, const struct layout *kept,
-                      const struct flux_args *args, const void *field, double *flux);
-void cpu_extract(const struct layout *layout, const struct extract_args *args, const void *field,
-                 void *values);
 
 #endif

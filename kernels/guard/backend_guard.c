@@ -11,71 +11,20 @@
 #include "kernels/cpu/host/shared_memory.h"
 #include "kernels/guard/guard_device.h"
 
-/* --- operations ------------------------------------------------------------------------------ */
+/* --- recording ------------------------------------------------------------------------------- */
 
-/* No cycles: an event names operations that were queued before the wait for it. */
-static enum status run_event_wait(struct queue *queue, const struct operation *op)
-{
-    for (struct queue *other = queue->device->queues; other != NULL; other = other->next) {
-        if (other->id == op->event.queue_id && other != queue) {
-            return guard_run_until(other, op->event.position);
-        }
-    }
-    return STATUS_OK;
-}
+struct copy_args {
+    void *to;
+    const void *from;
+    size_t bytes;
+};
 
-static enum status event_wait(struct queue *queue, struct event *event)
+static enum status run_copy(struct queue *queue, const void *args)
 {
-    return guard_add(queue, &(struct operation){.run = run_event_wait, .event = *event}, NULL);
-}
-
-static enum status stopwatch_create(struct device *device, struct stopwatch **stopwatch)
-{
-    (void)device;
-    *stopwatch = calloc(1, sizeof **stopwatch);
-    return *stopwatch != NULL ? STATUS_OK : fail(STATUS_MEMORY, "out of memory");
-}
-
-static void stopwatch_destroy(struct stopwatch *stopwatch)
-{
-    free(stopwatch);
-}
-
-static enum status run_mark(struct queue *queue, const struct operation *op)
-{
+    const struct copy_args *copy = args;
     (void)queue;
-    *(double *)op->to = clock_seconds();
+    cpu_copy(copy->to, copy->from, copy->bytes);
     return STATUS_OK;
-}
-
-static enum status stopwatch_start(struct queue *queue, struct stopwatch *stopwatch)
-{
-    return guard_add(queue, &(struct operation){.run = run_mark, .to = &stopwatch->start}, NULL);
-}
-
-static enum status stopwatch_stop(struct queue *queue, struct stopwatch *stopwatch)
-{
-    stopwatch->stop = NAN; /* until the queue has been waited for */
-    return guard_add(queue, &(struct operation){.run = run_mark, .to = &stopwatch->stop}, NULL);
-}
-
-static enum status stopwatch_seconds(struct stopwatch *stopwatch, double *seconds)
-{
-    *seconds = stopwatch->stop - stopwatch->start;
-    return STATUS_OK;
-}
-
-static enum status run_copy(struct queue *queue, const struct operation *op)
-{
-    (void)queue;
-    cpu_copy(op->to, op->from, op->bytes);
-    return STATUS_OK;
-}
-
-static enum status copy(struct queue *queue, void *to, const void *from, size_t bytes)
-{
-    return guard_add(
-        queue, &(struct operation){.run = run_copy, .to = to, .from = from, .bytes = bytes}, NULL);
 }
 
 /* Whether a queued copy still has to read some of these bytes. */
@@ -83,8 +32,9 @@ static bool is_awaited(const struct device *device, const char *h_bytes, size_t 
 {
     for (const struct queue *queue = device->queues; queue != NULL; queue = queue->next) {
         for (const struct operation *op = queue->first; op != NULL; op = op->next) {
-            const char *from = op->from;
-            if (op->run == run_copy && from < h_bytes + nbytes && h_bytes < from + op->bytes) {
+            const struct copy_args *copy = (const struct copy_args *)op->args;
+            if (op->run == run_copy && (const char *)copy->from < h_bytes + nbytes &&
+                h_bytes < (const char *)copy->from + copy->bytes) {
                 return true;
             }
         }
@@ -100,92 +50,152 @@ static void poison(const struct queue *queue, void *h_result, size_t nbytes)
     }
 }
 
+static size_t aligned(size_t bytes)
+{
+    return (bytes + 15) / 16 * 16;
+}
+
+static void *pointer_at(const void *args, const struct host_memory *host)
+{
+    void *pointer;
+    memcpy(&pointer, (const char *)args + host->pointer, sizeof pointer);
+    return pointer;
+}
+
+static size_t bytes_of(const void *args, const struct host_memory *host)
+{
+    int count = 1;
+    if (host->count > 0) {
+        memcpy(&count, (const char *)args + host->count, sizeof count);
+    }
+    return pointer_at(args, host) != NULL ? host->bytes * (size_t)count : 0;
+}
+
+enum status guard_add(struct queue *queue, guard_function *run, const void *args, size_t nbytes,
+                      const struct host_memory *host)
+{
+    size_t total = aligned(nbytes);
+    for (const struct host_memory *h = host; h != NULL && h->bytes > 0; h++) {
+        total += h->is_result ? 0 : aligned(bytes_of(args, h));
+    }
+    struct operation *op = malloc(sizeof *op + total);
+    TRY(CHECK_MEMORY(op != NULL, "out of memory"));
+    op->next = NULL;
+    op->run = run;
+    memcpy(op->args, args, nbytes);
+    unsigned char *to = op->args + aligned(nbytes);
+    for (const struct host_memory *h = host; h != NULL && h->bytes > 0; h++) {
+        void *given = pointer_at(args, h);
+        if (given != NULL && h->is_result) {
+            poison(queue, given, h->bytes);
+        } else if (given != NULL) {
+            memcpy(op->args + h->pointer, &to, sizeof to);
+            memcpy(to, given, bytes_of(args, h));
+            to += aligned(bytes_of(args, h));
+        }
+    }
+    *(queue->last == NULL ? &queue->first : &queue->last->next) = op;
+    queue->last = op;
+    queue->nadded++;
+    return STATUS_OK;
+}
+
+/* --- copies, events and flags ---------------------------------------------------------------- */
+
+static enum status copy(struct queue *queue, void *to, const void *from, size_t bytes)
+{
+    const struct copy_args args = {to, from, bytes};
+    return guard_add(queue, run_copy, &args, sizeof args, NULL);
+}
+
 static enum status copy_to_host(struct queue *queue, void *h_to, const void *d_from, size_t bytes)
 {
     poison(queue, h_to, bytes);
     return copy(queue, h_to, d_from, bytes);
 }
 
-static enum status run_pack(struct queue *queue, const struct operation *op)
+/* No cycles: an event names operations that were queued before the wait for it. */
+static enum status run_event_wait(struct queue *queue, const void *args)
 {
-    (void)queue;
-    cpu_pack(&op->layout, op->from, &op->boxes[0], op->to);
-    return STATUS_OK;
-}
-
-static enum status pack(struct queue *queue, const struct layout *layout, const void *d_field,
-                        const struct box *box, void *d_buffer)
-{
-    const struct operation op = {
-        .run = run_pack, .layout = *layout, .from = d_field, .to = d_buffer, .nboxes = 1};
-    return guard_add(queue, &op, box);
-}
-
-static enum status run_unpack(struct queue *queue, const struct operation *op)
-{
-    (void)queue;
-    cpu_unpack(&op->layout, op->from, &op->boxes[0], op->to);
-    return STATUS_OK;
-}
-
-static enum status unpack(struct queue *queue, const struct layout *layout, const void *d_buffer,
-                          const struct box *box, void *d_field)
-{
-    const struct operation op = {
-        .run = run_unpack, .layout = *layout, .from = d_buffer, .to = d_field, .nboxes = 1};
-    return guard_add(queue, &op, box);
-}
-
-static enum status pack_boxes(struct queue *queue, const struct layout *layout, const void *d_field,
-                              const struct box *boxes, void *const *d_buffers, int nboxes)
-{
-    for (int b = 0; b < nboxes; b++) {
-        TRY(pack(queue, layout, d_field, &boxes[b], d_buffers[b]));
-    }
-    return STATUS_OK;
-}
-
-static enum status unpack_boxes(struct queue *queue, const struct layout *layout,
-                                void *const *d_buffers, const struct box *boxes, int nboxes,
-                                void *d_field)
-{
-    for (int b = 0; b < nboxes; b++) {
-        TRY(unpack(queue, layout, d_buffers[b], &boxes[b], d_field));
-    }
-    return STATUS_OK;
-}
-
-static enum status run_flags_write(struct queue *queue, const struct operation *op)
-{
-    (void)queue;
-    shared_flags_write(op->flags, op->nflags, op->value);
-    return STATUS_OK;
-}
-
-static enum status run_flags_wait(struct queue *queue, const struct operation *op)
-{
-    (void)queue;
-    return shared_flags_wait(op->flags, op->nflags, op->value, op->limit_s);
-}
-
-static enum status add_flags(struct queue *queue, struct operation *op, uint32_t *const *d_flags,
-                             int nflags)
-{
-    for (int n = 0; n < nflags; n++) {
-        op->flags[op->nflags++] = d_flags[n];
-        if (op->nflags == GUARD_FLAGS || n == nflags - 1) {
-            TRY(guard_add(queue, op, NULL));
-            op->nflags = 0;
+    const struct event *event = args;
+    for (struct queue *other = queue->device->queues; other != NULL; other = other->next) {
+        if (other->id == event->queue_id && other != queue) {
+            return guard_run_until(other, event->position);
         }
     }
     return STATUS_OK;
 }
 
+static enum status event_wait(struct queue *queue, struct event *event)
+{
+    return guard_add(queue, run_event_wait, event, sizeof *event, NULL);
+}
+
+static enum status stopwatch_create(struct device *device, struct stopwatch **stopwatch)
+{
+    (void)device;
+    *stopwatch = calloc(1, sizeof **stopwatch);
+    return *stopwatch != NULL ? STATUS_OK : fail(STATUS_MEMORY, "out of memory");
+}
+
+static void stopwatch_destroy(struct stopwatch *stopwatch)
+{
+    free(stopwatch);
+}
+
+static enum status run_mark(struct queue *queue, const void *args)
+{
+    double *const *mark = args;
+    (void)queue;
+    **mark = clock_seconds();
+    return STATUS_OK;
+}
+
+static enum status stopwatch_start(struct queue *queue, struct stopwatch *stopwatch)
+{
+    return guard_add(queue, run_mark, &(double *){&stopwatch->start}, sizeof(double *), NULL);
+}
+
+static enum status stopwatch_stop(struct queue *queue, struct stopwatch *stopwatch)
+{
+    stopwatch->stop = NAN; /* until the queue has been waited for */
+    return guard_add(queue, run_mark, &(double *){&stopwatch->stop}, sizeof(double *), NULL);
+}
+
+static enum status stopwatch_seconds(struct stopwatch *stopwatch, double *seconds)
+{
+    *seconds = stopwatch->stop - stopwatch->start;
+    return STATUS_OK;
+}
+
+struct flags_args {
+    uint32_t *const *d_flags;
+    int nflags;
+    uint32_t value;
+    double limit_s;
+};
+static const struct host_memory memory_of_flags[] = {HOST_ARRAY(flags, d_flags, nflags){0}};
+
+static enum status run_flags_write(struct queue *queue, const void *args)
+{
+    const struct flags_args *flags = args;
+    (void)queue;
+    shared_flags_write(flags->d_flags, flags->nflags, flags->value);
+    return STATUS_OK;
+}
+
+static enum status run_flags_wait(struct queue *queue, const void *args)
+{
+    const struct flags_args *flags = args;
+    (void)queue;
+    return shared_flags_wait(flags->d_flags, flags->nflags, flags->value, flags->limit_s);
+}
+
 static enum status flags_write(struct queue *queue, uint32_t *const *d_flags, int nflags,
                                uint32_t value)
 {
-    struct operation op = {.run = run_flags_write, .value = value};
-    TRY(add_flags(queue, &op, d_flags, nflags));
+    const struct flags_args args = {d_flags, nflags, value, 0};
+    TRY(guard_add(queue, run_flags_write, &args, sizeof args, memory_of_flags));
     /* runtime.h: the flags need no further call; the other rank may be waiting for them */
     return guard_queue_wait(queue);
 }
@@ -193,123 +203,21 @@ static enum status flags_write(struct queue *queue, uint32_t *const *d_flags, in
 static enum status flags_wait(struct queue *queue, uint32_t *const *d_flags, int nflags,
                               uint32_t value, double limit_s)
 {
-    struct operation op = {.run = run_flags_wait, .value = value, .limit_s = limit_s};
-    return add_flags(queue, &op, d_flags, nflags);
+    const struct flags_args args = {d_flags, nflags, value, limit_s};
+    return guard_add(queue, run_flags_wait, &args, sizeof args, memory_of_flags);
 }
 
-static enum status run_summarise(struct queue *queue, const struct operation *op)
-{
-    (void)queue;
-    cpu_summarise(&op->layout, &op->placement, op->given, op->from, op->to);
-    return STATUS_OK;
-}
-
-static enum status summarise(struct queue *queue, const struct layout *layout,
-                             const struct placement *placement, const struct device_medium *medium,
-                             const void *d_field, struct field_summary *h_summary)
-{
-    const struct operation op = {.run = run_summarise,
-                                 .layout = *layout,
-                                 .placement = *placement,
-                                 .given = medium,
-                                 .from = d_field,
-                                 .to = h_summary};
-    poison(queue, h_summary, sizeof *h_summary);
-    return guard_add(queue, &op, NULL);
-}
-
-static enum status run_hash(struct queue *queue, const struct operation *op)
-{
-    (void)queue;
-    cpu_hash(&op->layout, &op->placement, op->from, op->to);
-    return STATUS_OK;
-}
-
-static enum status hash(struct queue *queue, const struct layout *layout,
-                        const struct placement *placement, const void *d_field, uint64_t *h_hash)
-{
-    const struct operation op = {
-        .run = run_hash, .layout = *layout, .placement = *placement, .from = d_field, .to = h_hash};
-    poison(queue, h_hash, sizeof *h_hash);
-    return guard_add(queue, &op, NULL);
-}
-
-static enum status run_call(struct queue *queue, const struct operation *op)
-{
-    (void)queue;
-    op->call(op->arguments, op->to, op->from);
-    return STATUS_OK;
-}
-
-enum status guard_call(struct queue *queue,
-                       void (*call)(const void *arguments, void *to, const void *from),
-                       const void *arguments, size_t nbytes, void *d_to, const void *d_from)
-{
-    struct operation op = {.run = run_call, .call = call, .to = d_to, .from = d_from};
-    if (nbytes > sizeof op.arguments) {
-        return fail(STATUS_DEVICE, "guard: %zu bytes of arguments are too many", nbytes);
-    }
-    memcpy(op.arguments, arguments, nbytes);
-    return guard_add(queue, &op, NULL);
-}
-
-/* --- operations of the cpu, recorded --------------------------------------------------------- */
-
-static size_t aligned(size_t bytes)
-{
-    const size_t unit = 16;
-    return (bytes + unit - 1) / unit * unit;
-}
-
-static size_t host_bytes(const struct host_memory *host, const char *args)
-{
-    int count = 1;
-    if (host->count > 0) {
-        memcpy(&count, args + host->count, sizeof count);
-    }
-    return host->bytes * (size_t)count;
-}
-
-/* Queue a function with a copy of its arguments and of the host memory that they point to. */
-static enum status record(struct queue *queue,
-                          enum status (*run)(struct queue *queue, const struct operation *op),
-                          const void *args, size_t nbytes, const struct host_memory *host)
-{
-    size_t total = aligned(sizeof(struct operation)) + aligned(nbytes);
-    for (const struct host_memory *h = host; h->bytes > 0; h++) {
-        total += h->is_result ? 0 : aligned(host_bytes(h, args));
-    }
-    struct operation *op = calloc(1, total);
-    TRY(CHECK_MEMORY(op != NULL, "out of memory"));
-    char *at = (char *)op + aligned(sizeof *op);
-    op->run = run;
-    op->recorded = memcpy(at, args, nbytes);
-    at += aligned(nbytes);
-    for (const struct host_memory *h = host; h->bytes > 0; h++) {
-        const size_t size = host_bytes(h, args);
-        void *given;
-        memcpy(&given, (const char *)args + h->pointer, sizeof given);
-        if (given != NULL && h->is_result) {
-            poison(queue, given, size);
-        } else if (given != NULL) {
-            memcpy(at, given, size);
-            memcpy((char *)op->recorded + h->pointer, &(void *){at}, sizeof given);
-            at += aligned(size);
-        }
-    }
-    guard_append(queue, op);
-    return STATUS_OK;
-}
+/* --- operations: those of the cpu, recorded --------------------------------------------------- */
 
 #define DEFINE(name, function, type, ...)                                                          \
-    static enum status run_##name(struct queue *queue, const struct operation *op)                 \
+    static enum status run_##name(struct queue *queue, const void *args)                           \
     {                                                                                              \
-        return function(queue->cpu, op->recorded);                                                 \
+        return function(queue->cpu, args);                                                         \
     }                                                                                              \
     static enum status record_##name(struct queue *queue, const struct type *args)                 \
     {                                                                                              \
-        static const struct host_memory memory[] = {__VA_ARGS__{.bytes = 0}};                      \
-        return record(queue, run_##name, args, sizeof *args, memory);                              \
+        static const struct host_memory memory[] = {__VA_ARGS__{0}};                               \
+        return guard_add(queue, run_##name, args, sizeof *args, memory);                           \
     }
 #define DEFINE_OPERATION(name, host) DEFINE(name, cpu_##name, name##_args, host)
 #define DEFINE_STEP(variant, about)                                                                \
@@ -367,24 +275,6 @@ static const struct operations operations = {
                                   [KIND_CLASSES] = 3,
                                   [KIND_ENTHALPY] = 3,
                                   [KIND_HIGH_ORDER] = 3},
-    .pack = pack,
-    .unpack = unpack,
-    .pack_boxes = pack_boxes,
-    .unpack_boxes = unpack_boxes,
-    .summarise = summarise,
-    .summarise_classes = guard_summarise_classes,
-    .number_classes = guard_number_classes,
-    .change_classes = guard_change_classes,
-    .plane_maxima = guard_plane_maxima,
-    .hash = hash,
-    .add_source = guard_add_source,
-    .sum_perfusion = guard_sum_perfusion,
-    .gather = guard_gather,
-    .track = guard_track,
-    .flux_squared = guard_flux_squared,
-    .extract = guard_extract,
-    .convert = guard_convert,
-    .liquid_fraction = guard_liquid_fraction,
     .variants = variants,
     .nvariants = (int)(sizeof variants / sizeof variants[0]),
 };

@@ -95,7 +95,7 @@ enum status guard_run_until(struct queue *queue, uint64_t position)
     enum status status = STATUS_OK;
     while (status == STATUS_OK && queue->nrun < position && queue->first != NULL) {
         struct operation *op = queue->first;
-        status = op->run(queue, op);
+        status = op->run(queue, op->args);
         queue->first = op->next;
         queue->nrun++;
         free(op);
@@ -145,44 +145,6 @@ void guard_queue_destroy(struct queue *queue)
     *link = queue->next;
     backend_cpu.runtime->queue_destroy(queue->cpu);
     free(queue);
-}
-
-enum status guard_add(struct queue *queue, const struct operation *op, const struct box *boxes)
-{
-    struct operation *copy = malloc(sizeof *copy + (size_t)op->nboxes * sizeof boxes[0]);
-    if (copy == NULL) {
-        return fail(STATUS_MEMORY, "out of memory");
-    }
-    *copy = *op;
-    copy->next = NULL;
-    if (op->given != NULL) {
-        copy->medium = *op->given;
-        copy->given = &copy->medium;
-    }
-    if (op->flux.medium != NULL) {
-        copy->medium = *op->flux.medium;
-        copy->flux.medium = &copy->medium;
-    }
-    if (op->source.medium != NULL) {
-        copy->medium = *op->source.medium;
-        copy->source.medium = &copy->medium;
-    }
-    for (int b = 0; b < op->nboxes; b++) {
-        copy->boxes[b] = boxes[b];
-    }
-    guard_append(queue, copy);
-    return STATUS_OK;
-}
-
-void guard_append(struct queue *queue, struct operation *op)
-{
-    if (queue->last == NULL) {
-        queue->first = op;
-    } else {
-        queue->last->next = op;
-    }
-    queue->last = op;
-    queue->nadded++;
 }
 
 enum status guard_event_create(struct device *device, struct event **event)

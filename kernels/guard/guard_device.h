@@ -46,41 +46,16 @@ struct stopwatch {
     double start, stop; /* s */
 };
 
-enum { GUARD_FLAGS = 26 }; /* per operation */
+typedef enum status guard_function(struct queue *queue, const void *args);
 
-enum { GUARD_ARGUMENT_BYTES = 384 }; /* of guard_call, at most */
-
-/* One queued call: which function it is, and its arguments by value. */
+/* One queued call. */
 struct operation {
     struct operation *next;
-    enum status (*run)(struct queue *queue, const struct operation *op);
-    struct layout layout;
-    struct placement placement;
-    void *to;
-    const void *from;
-    size_t bytes;
-    struct event event;
-    uint32_t *flags[GUARD_FLAGS];
-    int nflags;
-    uint32_t value; /* of flags */
-    double limit_s;
-    void *recorded;                    /* a struct name_args, with its host memory */
-    const struct device_medium *given; /* NULL, or: */
-    struct device_medium medium;       /* what given, flux and source refer to */
-    struct layout kept;
-    struct track_args track;
-    struct flux_args flux;
-    struct extract_args extract;
-    enum enthalpy_conversion conversion;
-    struct source_args source;
-    const int64_t *elements;
-    void (*call)(const void *arguments, void *to, const void *from);
-    _Alignas(16) unsigned char arguments[GUARD_ARGUMENT_BYTES];
-    int nboxes;
-    struct box boxes[];
+    guard_function *run;
+    _Alignas(16) unsigned char args[]; /* with copies of the host memory that they point to */
 };
 
-/* The functions of runtime.h and operations.h by the same names. */
+/* The functions of runtime.h by the same names. */
 enum status guard_probe(void);
 enum status guard_open(int node_rank, int node_size, struct device **device);
 void guard_close(struct device *device);
@@ -110,48 +85,10 @@ enum status guard_access_end(struct device *device);
 void guard_forget(struct device *device, void *d_memory);
 void guard_forget_all(struct device *device);
 
-/* guard_derive.c */
-enum status guard_gather(struct queue *queue, enum precision precision, const void *d_field,
-                         const int64_t *d_elements, int64_t count, void *d_values);
-enum status guard_track(struct queue *queue, const struct layout *layout, const struct layout *kept,
-                        const struct track_args *args, const void *d_field);
-enum status guard_flux_squared(struct queue *queue, const struct layout *layout,
-                               const struct layout *kept, const struct flux_args *args,
-                               const void *d_field, double *d_flux);
-enum status guard_extract(struct queue *queue, const struct layout *layout,
-                          const struct extract_args *args, const void *d_field, void *d_values);
-enum status guard_add_source(struct queue *queue, const struct layout *layout,
-                             const struct source_args *args, void *d_field, const struct box *box);
-enum status guard_sum_perfusion(struct queue *queue, const struct layout *layout,
-                                const struct device_medium *medium, const void *d_field,
-                                const struct box *box, struct exact_sum *d_sum);
-enum status guard_number_classes(struct queue *queue, const struct layout *kept,
-                                 const struct device_medium *medium, const uint8_t *d_numbers,
-                                 double *d_values);
-enum status guard_change_classes(struct queue *queue, const struct layout *layout,
-                                 const struct class_changes *change, const void *d_field,
-                                 const struct box *box);
-enum status guard_plane_maxima(struct queue *queue, const struct layout *layout,
-                               const void *d_field, double limit, uint64_t *d_planes);
-enum status guard_summarise_classes(struct queue *queue, const struct layout *layout,
-                                    const struct device_medium *medium, const uint8_t *d_groups,
-                                    const void *d_field, struct class_summary *d_summaries);
-
-enum status guard_convert(struct queue *queue, const struct layout *layout,
-                          const struct device_medium *medium, enum enthalpy_conversion conversion,
-                          const void *d_in, void *d_out);
-
-enum status guard_liquid_fraction(struct queue *queue, const struct layout *layout,
-                                  const struct layout *kept, const struct device_medium *medium,
-                                  const void *d_field, double *d_fraction);
-
-/* Append `op`, whose arguments are copied, with the boxes and the medium. */
-enum status guard_add(struct queue *queue, const struct operation *op, const struct box *boxes);
-void guard_append(struct queue *queue, struct operation *op);
-/* Queue a function of the host, with a copy of its arguments. */
-enum status guard_call(struct queue *queue,
-                       void (*call)(const void *arguments, void *to, const void *from),
-                       const void *arguments, size_t nbytes, void *d_to, const void *d_from);
+/* Queue `run` with a copy of `nbytes` bytes of arguments and of their host memory; NULL: they point
+ * to none. */
+enum status guard_add(struct queue *queue, guard_function *run, const void *args, size_t nbytes,
+                      const struct host_memory *host);
 /* Run the queue's operations up to and including number `position`. */
 enum status guard_run_until(struct queue *queue, uint64_t position);
 

@@ -120,17 +120,11 @@ void study_run_on_host(const struct study_call *call)
     }
 }
 
-/* What the backend guard keeps of a call. */
-struct kept {
-    struct study_problem problem;
-    const struct study_kernel *kernel;
-};
-
-static void run_kept(const void *arguments, void *d_out, const void *d_in)
+static enum status run_call(struct queue *queue, const void *call)
 {
-    const struct kept *kept = arguments;
-    study_run_on_host(&(struct study_call){
-        .kernel = kept->kernel, .problem = &kept->problem, .d_out = d_out, .d_in = d_in});
+    (void)queue;
+    study_run_on_host(call);
+    return STATUS_OK;
 }
 
 enum status study_run(const struct backend *backend, struct queue *queue,
@@ -150,8 +144,9 @@ enum status study_run(const struct backend *backend, struct queue *queue,
     }
 #endif
     if (backend == &backend_guard) {
-        const struct kept kept = {*call->problem, call->kernel};
-        return guard_call(queue, run_kept, &kept, sizeof kept, call->d_out, call->d_in);
+        static const struct host_memory problem[] = {
+            {.pointer = offsetof(struct study_call, problem), .bytes = sizeof *call->problem}, {0}};
+        return guard_add(queue, run_call, call, sizeof *call, problem);
     }
     study_run_on_host(call);
     return STATUS_OK;

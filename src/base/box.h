@@ -6,6 +6,10 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 enum axis { AXIS_X, AXIS_Y, AXIS_Z, AXIS_COUNT };
 enum side { SIDE_MIN, SIDE_MAX, SIDE_COUNT };
 enum face { FACE_X_MIN, FACE_X_MAX, FACE_Y_MIN, FACE_Y_MAX, FACE_Z_MIN, FACE_Z_MAX, FACE_COUNT };
@@ -87,5 +91,9 @@ enum { BOX_PIECES_MOST = 27 };
  * layer of the cells inside. */
 int box_pieces(const struct box *wide, const int64_t n[AXIS_COUNT], const bool around[AXIS_COUNT],
                struct box_piece pieces[BOX_PIECES_MOST]);
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif

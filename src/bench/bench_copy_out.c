@@ -21,20 +21,17 @@ static enum status queue_steps(const struct scene *s, int steps)
 {
     const struct box owned = layout_owned(s->layout);
     for (int step = 0; step < steps; step++) {
-        TRY(s->backend->operations->step(s->steps_queue, &(struct step_args){.layout = *s->layout,
-                                                                             .levels = s->args,
-                                                                             .nsteps = 1,
-                                                                             .d_out = s->d_out,
-                                                                             .d_in = s->d_in,
-                                                                             .boxes = &owned,
-                                                                             .nboxes = 1}));
+        TRY(ENQUEUE(s->backend->operations, step, s->steps_queue, .layout = *s->layout,
+                    .levels = s->args, .nsteps = 1, .d_out = s->d_out, .d_in = s->d_in,
+                    .boxes = &owned, .nboxes = 1));
     }
     return STATUS_OK;
 }
 
 static enum status queue_copy(const struct scene *s)
 {
-    TRY(s->backend->operations->pack(s->copy_queue, s->layout, s->d_in, &s->box, s->d_stage));
+    TRY(ENQUEUE(s->backend->operations, pack, s->copy_queue, .layout = *s->layout,
+                .d_field = s->d_in, .boxes = &s->box, .d_buffers = &s->d_stage, .nboxes = 1));
     return s->backend->runtime->copy_to_host(s->copy_queue, s->h_stage, s->d_stage, s->bytes);
 }
 

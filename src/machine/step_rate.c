@@ -62,13 +62,9 @@ static enum status time_steps(struct trial *trial, int64_t steps, double *second
     const struct operations *operations = trial->backend->operations;
     const double since = clock_seconds();
     for (int64_t step = 0; step < steps; step++) {
-        TRY(operations->step(trial->queue, &(struct step_args){.layout = trial->layout,
-                                                               .levels = &trial->coefficients,
-                                                               .nsteps = 1,
-                                                               .d_out = trial->d_out,
-                                                               .d_in = trial->d_in,
-                                                               .boxes = &owned,
-                                                               .nboxes = 1}));
+        TRY(ENQUEUE(operations, step, trial->queue, .layout = trial->layout,
+                    .levels = &trial->coefficients, .nsteps = 1, .d_out = trial->d_out,
+                    .d_in = trial->d_in, .boxes = &owned, .nboxes = 1));
     }
     TRY(trial->backend->runtime->queue_wait(trial->queue));
     *seconds = (clock_seconds() - since) / (double)steps;

@@ -91,10 +91,12 @@ static enum status add_sources(const struct level *level, struct queue *queue,
     for (int n = 0; n < 27 * heated->coefficients->nsources; n++) {
         const struct heat_source *source = &heated->coefficients->sources[n / 27];
         const int image[AXIS_COUNT] = {n % 3 - 1, n / 3 % 3 - 1, n / 9 % 3 - 1};
-        struct source_args args = {.medium = coefficients_medium(heated->coefficients),
-                                   .shape = source->shape,
-                                   .d_values = source->d_values,
-                                   .d_sum = heated->d_sum};
+        struct add_source_args args = {.layout = heated->region->layout,
+                                       .medium = coefficients_medium(heated->coefficients),
+                                       .d_field = level->field->d_next,
+                                       .shape = source->shape,
+                                       .d_values = source->d_values,
+                                       .d_sum = heated->d_sum};
         int64_t to_local[AXIS_COUNT];
         for (int axis = 0; axis < AXIS_COUNT; axis++) {
             args.offset[axis] = placement->offset[axis] - heated->region->shift[axis] +
@@ -103,11 +105,9 @@ static enum status add_sources(const struct level *level, struct queue *queue,
         }
         const struct box local = box_shift(&source->box, to_local);
         for (int b = 0; b < heated->nboxes; b++) {
-            const struct box part = box_intersect(&local, &heated->boxes[b]);
-            TRY(box_is_empty(&part)
-                    ? STATUS_OK
-                    : level->engine->operations->add_source(queue, &heated->region->layout, &args,
-                                                            level->field->d_next, &part));
+            args.box = box_intersect(&local, &heated->boxes[b]);
+            TRY(box_is_empty(&args.box) ? STATUS_OK
+                                        : level->engine->operations->add_source(queue, &args));
         }
     }
     return STATUS_OK;
@@ -119,9 +119,10 @@ static enum status sum_perfusion(const struct level *level, struct queue *queue,
 {
     const struct device_medium *medium = coefficients_medium(heated->coefficients);
     for (int b = 0; b < heated->nboxes && medium != NULL && medium->perfused; b++) {
-        TRY(level->engine->operations->sum_perfusion(queue, &heated->region->layout, medium,
-                                                     level->field->d_now, &heated->boxes[b],
-                                                     heated->d_sum));
+        TRY(ENQUEUE(level->engine->operations, sum_perfusion, queue,
+                    .layout = heated->region->layout, .medium = medium,
+                    .d_field = level->field->d_now, .box = heated->boxes[b],
+                    .d_sum = heated->d_sum));
     }
     return STATUS_OK;
 }
@@ -132,7 +133,6 @@ static enum status launch(const struct level *level, struct queue *queue,
                           const struct coefficients *coefficients, int nsteps,
                           const struct box *boxes, int nboxes)
 {
-    const struct operations *operations = level->engine->operations;
     const struct field *field = level->field;
     struct coefficients levels[STEPS_MOST];
     struct box moved[FACE_COUNT];
@@ -145,13 +145,9 @@ static enum status launch(const struct level *level, struct queue *queue,
     for (int s = 0; s < nsteps; s++) {
         levels[s] = coefficients_in(region, &coefficients[s], silent);
     }
-    TRY(operations->step(queue, &(struct step_args){.layout = region->layout,
-                                                    .levels = levels,
-                                                    .nsteps = nsteps,
-                                                    .d_out = field->d_next,
-                                                    .d_in = field->d_now,
-                                                    .boxes = moved,
-                                                    .nboxes = nboxes}));
+    TRY(ENQUEUE(level->engine->operations, step, queue, .layout = region->layout, .levels = levels,
+                .nsteps = nsteps, .d_out = field->d_next, .d_in = field->d_now, .boxes = moved,
+                .nboxes = nboxes));
     const struct heated heated = {.region = region,
                                   .coefficients = &levels[0],
                                   .d_sum = silent ? &level->d_sums[UNCOUNTED_SUM]
@@ -245,16 +241,10 @@ static enum status stage_plain(struct level *level, const struct pass *pass,
     phases_enter(level->phases, PHASE_INTERIOR);
     if (pass->h_summary != NULL) {
         const struct box owned = layout_owned(&field->layout);
-        const struct step_args args = {.layout = field->layout,
-                                       .levels = pass->levels,
-                                       .nsteps = pass->nsteps,
-                                       .d_out = field->d_next,
-                                       .d_in = field->d_now,
-                                       .boxes = &owned,
-                                       .nboxes = 1,
-                                       .h_summary = pass->h_summary,
-                                       .placement = field->placement};
-        return engine->operations->step(engine->bulk_queue, &args);
+        return ENQUEUE(engine->operations, step, engine->bulk_queue, .layout = field->layout,
+                       .levels = pass->levels, .nsteps = pass->nsteps, .d_out = field->d_next,
+                       .d_in = field->d_now, .boxes = &owned, .nboxes = 1,
+                       .h_summary = pass->h_summary, .placement = field->placement);
     }
     return advance_around(level, engine->bulk_queue, pass, stage, &nothing);
 }

@@ -109,11 +109,13 @@ enum status stepper_show(struct stepper *stepper, bool from_temperature)
     }
     TRY(engine_wait(engine));
     if (from_temperature) {
-        TRY(engine->operations->convert(engine->bulk_queue, &field->layout, medium,
-                                        CONVERT_TO_ENTHALPY, field->d_now, field->d_now));
+        TRY(ENQUEUE(engine->operations, convert, engine->bulk_queue, .layout = field->layout,
+                    .medium = medium, .conversion = CONVERT_TO_ENTHALPY, .d_in = field->d_now,
+                    .d_out = field->d_now));
     }
-    TRY(engine->operations->convert(engine->bulk_queue, &field->layout, medium,
-                                    CONVERT_TO_TEMPERATURE, field->d_now, field->d_next));
+    TRY(ENQUEUE(engine->operations, convert, engine->bulk_queue, .layout = field->layout,
+                .medium = medium, .conversion = CONVERT_TO_TEMPERATURE, .d_in = field->d_now,
+                .d_out = field->d_next));
     field->d_shown = field->d_next;
     if (stepper->problem->medium.changes) {
         TRY(classes_show(stepper->level->classes, stepper->problem, engine, field));

@@ -27,7 +27,8 @@ static void check_numbers(struct rig *rig, const struct problem *p, uint64_t ran
     void *d_numbers = rig_upload(rig, numbers, sizeof numbers);
     const struct device_medium medium = problem_upload(rig, p);
     struct device_medium given = medium;
-    must(rig->backend->operations->number_classes(rig->queue, &kept, &given, d_numbers, d_values));
+    must(ENQUEUE(rig->backend->operations, number_classes, rig->queue, .kept = kept,
+                 .medium = &given, .d_numbers = d_numbers, .d_values = d_values));
     memset(&given, 0xFF, sizeof given);
     must(rig->backend->runtime->queue_wait(rig->queue));
     double *h_got = rig_download(rig, d_values, layout_bytes(&kept));
@@ -84,15 +85,18 @@ static uint8_t *check_changes(struct rig *rig, const struct problem *p, const st
     uint8_t *h_classes = malloc(bytes);
     assert_non_null(h_classes);
     memcpy(h_classes, p->medium.d_class, bytes);
-    struct class_changes change = {
-        .layout = *l,
+    struct change_classes_args change = {
+        .layout = p->layout,
+        .d_field = rig_upload(rig, p->h_in, layout_bytes(&p->layout)),
+        .box = *box,
+        .of_class = *l,
         .mask = p->medium.mask,
         .d_class = rig_upload(rig, h_classes, bytes),
         .d_at = rig_upload(rig, at, sizeof at),
         .d_to = rig_upload(rig, to, sizeof to),
     };
     uint8_t *const d_class = change.d_class;
-    struct class_changes given = change;
+    struct change_classes_args given = change;
     for (int64_t c = 0; c < box_cells(box); c++) {
         const int64_t nx = box_extent(box, AXIS_X);
         const int64_t ny = box_extent(box, AXIS_Y);
@@ -104,8 +108,7 @@ static uint8_t *check_changes(struct rig *rig, const struct problem *p, const st
         const int own = *of_class & p->medium.mask;
         *of_class = value >= at[own] ? to[own] : *of_class;
     }
-    void *d_in = rig_upload(rig, p->h_in, layout_bytes(&p->layout));
-    must(rig->backend->operations->change_classes(rig->queue, &p->layout, &given, d_in, box));
+    must(rig->backend->operations->change_classes(rig->queue, &given));
     memset(&given, 0xFF, sizeof given);
     must(rig->backend->runtime->queue_wait(rig->queue));
     uint8_t *h_got = rig_download(rig, d_class, bytes);
@@ -114,7 +117,7 @@ static uint8_t *check_changes(struct rig *rig, const struct problem *p, const st
         assert_int_equal(h_got[c] & p->medium.mask, h_classes[c] & p->medium.mask);
     }
     free(h_classes);
-    rig->backend->runtime->memory_free(rig->device, d_in);
+    rig->backend->runtime->memory_free(rig->device, (void *)(uintptr_t)change.d_field);
     rig->backend->runtime->memory_free(rig->device, d_class);
     rig->backend->runtime->memory_free(rig->device, (void *)(uintptr_t)change.d_at);
     rig->backend->runtime->memory_free(rig->device, (void *)(uintptr_t)change.d_to);

@@ -205,7 +205,8 @@ static void check_pack_of(struct rig *rig, const struct layout *layout, const st
     void *d_field = rig_upload(rig, h_field, field_bytes);
     void *d_buffer;
     must(rig->backend->runtime->memory_alloc(rig->device, buffer_bytes, &d_buffer));
-    must(rig->backend->operations->pack(rig->queue, layout, d_field, box, d_buffer));
+    must(ENQUEUE(rig->backend->operations, pack, rig->queue, .layout = *layout, .d_field = d_field,
+                 .boxes = box, .d_buffers = &d_buffer, .nboxes = 1));
     char *h_buffer = rig_download(rig, d_buffer, buffer_bytes);
 
     /* into a field of NaN: the box arrives, the rest stays */
@@ -223,7 +224,8 @@ static void check_pack_of(struct rig *rig, const struct layout *layout, const st
     }
     void *d_other;
     must(rig->backend->runtime->memory_alloc(rig->device, field_bytes, &d_other));
-    must(rig->backend->operations->unpack(rig->queue, layout, d_buffer, box, d_other));
+    must(ENQUEUE(rig->backend->operations, unpack, rig->queue, .layout = *layout,
+                 .d_buffers = &d_buffer, .boxes = box, .d_field = d_other, .nboxes = 1));
     void *h_other = rig_download(rig, d_other, field_bytes);
     assert_memory_equal(h_other, h_expected, field_bytes);
     free(h_other);

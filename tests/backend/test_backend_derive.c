@@ -94,10 +94,12 @@ static void check_gather(struct scene *scene)
     int64_t *d_elements = rig_upload(&scene->rig, elements, sizeof elements);
     void *d_values = NULL;
     must(backend->runtime->memory_alloc(scene->rig.device, COUNT * bytes, &d_values));
-    must(backend->operations->gather(scene->rig.queue, layout->precision, scene->d_field,
-                                     d_elements, COUNT, d_values));
-    must(backend->operations->gather(scene->rig.queue, layout->precision, scene->d_field,
-                                     d_elements, 0, d_values));
+    must(ENQUEUE(backend->operations, gather, scene->rig.queue, .precision = layout->precision,
+                 .d_field = scene->d_field, .d_elements = d_elements, .count = COUNT,
+                 .d_values = d_values));
+    must(ENQUEUE(backend->operations, gather, scene->rig.queue, .precision = layout->precision,
+                 .d_field = scene->d_field, .d_elements = d_elements, .count = 0,
+                 .d_values = d_values));
     char *values = rig_download(&scene->rig, d_values, COUNT * bytes);
     for (size_t c = 0; c < COUNT; c++) {
         assert_memory_equal(values + c * bytes,
@@ -113,7 +115,7 @@ TEST(single_cells_are_gathered)
     for_each_scene(check_gather);
 }
 
-static void sample_plainly(const struct scene *scene, const struct track_args *args,
+static void sample_plainly(const struct scene *scene, const struct track_sample *args,
                            double *kept[TRACK_COUNT])
 {
     const int64_t *n = scene->layout.cells;
@@ -169,18 +171,17 @@ static double *device_field(struct scene *scene)
 }
 
 /* A sample of all fields, and one of each of some: what is not wanted is left alone. */
-static void track(struct scene *scene, const struct track_args *all, double *const d_alone[],
+static void track(struct scene *scene, const struct track_sample *all, double *const d_alone[],
                   const int *some, int nsome)
 {
     const struct backend *backend = scene->rig.backend;
-    must(backend->operations->track(scene->rig.queue, &scene->layout, &scene->kept, all,
-                                    scene->d_field));
+    struct track_args args = {
+        .layout = scene->layout, .kept = scene->kept, .sample = *all, .d_field = scene->d_field};
+    must(backend->operations->track(scene->rig.queue, &args));
     for (int s = 0; s < nsome; s++) {
-        struct track_args args = *all;
-        memset((void *)args.d_kept, 0, sizeof args.d_kept);
-        args.d_kept[some[s]] = d_alone[s];
-        must(backend->operations->track(scene->rig.queue, &scene->layout, &scene->kept, &args,
-                                        scene->d_field));
+        memset((void *)args.sample.d_kept, 0, sizeof args.sample.d_kept);
+        args.sample.d_kept[some[s]] = d_alone[s];
+        must(backend->operations->track(scene->rig.queue, &args));
     }
     must(backend->runtime->queue_wait(scene->rig.queue));
 }
@@ -190,7 +191,7 @@ static void check_track(struct scene *scene)
     enum { SAMPLES = 6, SOME = 3 };
     static const int some[SOME] = {TRACK_HIGHEST, TRACK_MELTED, TRACK_DOSE};
     const struct runtime *runtime = scene->rig.backend->runtime;
-    struct track_args args = {.isotherm = 700, .threshold = 650, .melting = 600};
+    struct track_sample args = {.isotherm = 700, .threshold = 650, .melting = 600};
     double *kept[TRACK_COUNT];
     double *d_alone[SOME];
     for (int f = 0; f < TRACK_COUNT; f++) {
@@ -242,8 +243,8 @@ TEST(doses_follow_sapareto_and_dewey)
 }
 
 /* Values that every precision holds: then the plain formula has no rounding of its own. */
-static double plain_flux_squared(const struct scene *scene, const struct flux_args *args, int64_t i,
-                                 int64_t j, int64_t k)
+static double plain_flux_squared(const struct scene *scene, const struct flux_squared_args *args,
+                                 int64_t i, int64_t j, int64_t k)
 {
     const int64_t at[AXIS_COUNT] = {i, j, k};
     double squared = 0;
@@ -254,11 +255,11 @@ static double plain_flux_squared(const struct scene *scene, const struct flux_ar
             const int64_t edge = s == SIDE_MIN ? 0 : scene->layout.cells[a] - 1;
             int64_t next[AXIS_COUNT] = {i, j, k};
             next[a] += s == SIDE_MIN ? -1 : 1;
-            const bool closed = at[a] == edge && args->closed[face];
+            const bool closed = at[a] == edge && args->around->closed[face];
             const int64_t *from = closed ? at : next;
             side[s] = host_get(&scene->layout, scene->h_field,
                                layout_index(&scene->layout, from[0], from[1], from[2]));
-            side[s] = closed ? args->a[face] * side[s] + args->b[face] : side[s];
+            side[s] = closed ? args->around->a[face] * side[s] + args->around->b[face] : side[s];
         }
         const double q = args->scale[a] * (side[SIDE_MIN] - side[SIDE_MAX]);
         squared += q * q;
@@ -270,22 +271,25 @@ static void check_flux(struct scene *scene)
 {
     const struct backend *backend = scene->rig.backend;
     const int64_t *n = scene->layout.cells;
-    struct flux_args args = {.a = {-1, 0.5, 1, -1, 0.25, 1}, .b = {600, 300, 0, 800, 100, 32}};
+    struct coefficients around = {.a = {-1, 0.5, 1, -1, 0.25, 1}, .b = {600, 300, 0, 800, 100, 32}};
+    struct flux_squared_args args = {.layout = scene->layout,
+                                     .kept = scene->kept,
+                                     .around = &around,
+                                     .d_field = scene->d_field,
+                                     .d_flux = device_field(scene)};
     for (int a = 0; a < AXIS_COUNT; a++) {
         const bool used = n[a] > 1;
         args.scale[a] = used ? 3.25 / (a + 1) : 0;
         /* the upper face of y open where there is a halo */
-        args.closed[2 * a] = true;
-        args.closed[2 * a + 1] = !used || a != AXIS_Y;
+        around.closed[2 * a] = true;
+        around.closed[2 * a + 1] = !used || a != AXIS_Y;
         if (!used) {
-            args.a[2 * a] = args.a[2 * a + 1] = 1;
-            args.b[2 * a] = args.b[2 * a + 1] = 0;
+            around.a[2 * a] = around.a[2 * a + 1] = 1;
+            around.b[2 * a] = around.b[2 * a + 1] = 0;
         }
     }
-    double *d_flux = device_field(scene);
-    must(backend->operations->flux_squared(scene->rig.queue, &scene->layout, &scene->kept, &args,
-                                           scene->d_field, d_flux));
-    double *flux = rig_download(&scene->rig, d_flux, layout_bytes(&scene->kept));
+    must(backend->operations->flux_squared(scene->rig.queue, &args));
+    double *flux = rig_download(&scene->rig, args.d_flux, layout_bytes(&scene->kept));
     for (int64_t k = 0; k < n[2]; k++) {
         for (int64_t j = 0; j < n[1]; j++) {
             for (int64_t i = 0; i < n[0]; i++) {
@@ -296,7 +300,7 @@ static void check_flux(struct scene *scene)
         }
     }
     free(flux);
-    backend->runtime->memory_free(scene->rig.device, d_flux);
+    backend->runtime->memory_free(scene->rig.device, args.d_flux);
 }
 
 TEST(heat_flux_is_that_of_the_faces)
@@ -312,17 +316,21 @@ TEST(backends_agree_on_the_flux)
         for (int b = 0; b < rig_backend_count(); b++) {
             struct scene scene;
             scene_open(&scene, rig_backend_at(b), shapes[s], PRECISION_FLOAT64);
-            struct flux_args args = {.scale = {1.1, 0.7, 1.3}};
+            struct coefficients around = {.kind = KIND_UNIFORM};
+            const struct flux_squared_args args = {.layout = scene.layout,
+                                                   .kept = scene.kept,
+                                                   .around = &around,
+                                                   .scale = {1.1, 0.7, 1.3},
+                                                   .d_field = scene.d_field,
+                                                   .d_flux = device_field(&scene)};
             for (int f = 0; f < FACE_COUNT; f++) {
-                args.closed[f] = true;
-                args.a[f] = 0.3 * f - 1;
-                args.b[f] = 100.1 * f;
+                around.closed[f] = true;
+                around.a[f] = 0.3 * f - 1;
+                around.b[f] = 100.1 * f;
             }
-            double *d_flux = device_field(&scene);
-            must(scene.rig.backend->operations->flux_squared(
-                scene.rig.queue, &scene.layout, &scene.kept, &args, scene.d_field, d_flux));
-            double *flux = rig_download(&scene.rig, d_flux, layout_bytes(&scene.kept));
-            scene.rig.backend->runtime->memory_free(scene.rig.device, d_flux);
+            must(scene.rig.backend->operations->flux_squared(scene.rig.queue, &args));
+            double *flux = rig_download(&scene.rig, args.d_flux, layout_bytes(&scene.kept));
+            scene.rig.backend->runtime->memory_free(scene.rig.device, args.d_flux);
             if (b == 0) {
                 wanted = flux;
             } else {
@@ -408,7 +416,7 @@ static size_t extract_plainly(const struct scene *scene, const struct extract_ar
     return at * precision_bytes(args->precision);
 }
 
-static void check_one_extract(struct scene *scene, const struct extract_args *args)
+static void check_one_extract(struct scene *scene, struct extract_args *args)
 {
     const struct backend *backend = scene->rig.backend;
     const size_t most = (size_t)(args->cells[0] * args->cells[1] * args->cells[2] + 1) * 8;
@@ -416,13 +424,11 @@ static void check_one_extract(struct scene *scene, const struct extract_args *ar
     assert_non_null(wanted);
     memset(wanted, 0xFF, most); /* what lies behind stays as it is */
     (void)extract_plainly(scene, args, wanted);
-    void *d_values = NULL;
-    must(backend->runtime->memory_alloc(scene->rig.device, most, &d_values));
-    must(backend->operations->extract(scene->rig.queue, &scene->layout, args, scene->d_field,
-                                      d_values));
-    char *found = rig_download(&scene->rig, d_values, most);
+    must(backend->runtime->memory_alloc(scene->rig.device, most, &args->d_values));
+    must(backend->operations->extract(scene->rig.queue, args));
+    char *found = rig_download(&scene->rig, args->d_values, most);
     assert_memory_equal(found, wanted, most);
-    backend->runtime->memory_free(scene->rig.device, d_values);
+    backend->runtime->memory_free(scene->rig.device, args->d_values);
     free(found);
     free(wanted);
 }
@@ -432,6 +438,8 @@ static void check_extract(struct scene *scene)
     const int64_t *n = scene->layout.cells;
     for (int form = 0; form < 16; form++) {
         struct extract_args args = {
+            .layout = scene->layout,
+            .d_field = scene->d_field,
             .root = form % 4 == 3 && scene->layout.precision == PRECISION_FLOAT64,
             .precision = form % 2 == 0 ? PRECISION_FLOAT64 : PRECISION_FLOAT32};
         if (form % 8 == 2 && scene->layout.precision == PRECISION_FLOAT64) {

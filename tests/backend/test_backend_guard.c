@@ -110,9 +110,10 @@ TEST(results_are_not_there_before_the_wait)
                        &layout));
     struct field_summary summary = {.bad_cells = 0};
     uint64_t hash = 0;
-    must(backend_guard.operations->summarise(rig.queue, &layout, &placement, NULL, d_bytes,
-                                             &summary));
-    must(backend_guard.operations->hash(rig.queue, &layout, &placement, d_bytes, &hash));
+    must(ENQUEUE(backend_guard.operations, summarise, rig.queue, .layout = layout,
+                 .placement = placement, .d_field = d_bytes, .h_summary = &summary));
+    must(ENQUEUE(backend_guard.operations, hash, rig.queue, .layout = layout,
+                 .placement = placement, .d_field = d_bytes, .h_hash = &hash));
     assert_int_equal(summary.bad_cells, -1);
     assert_true(hash == UINT64_MAX);
     must(backend_guard.runtime->queue_wait(rig.queue));

@@ -39,9 +39,11 @@ static void check_heat(struct rig *rig, const struct problem *p)
     struct field_summary summary;
     struct field_summary plain;
     const struct operations *operations = rig->backend->operations;
-    must(operations->summarise(rig->queue, l, &placement, &given, d_in, &summary));
+    must(ENQUEUE(operations, summarise, rig->queue, .layout = *l, .placement = placement,
+                 .medium = &given, .d_field = d_in, .h_summary = &summary));
     memset(&given, 0xFF, sizeof given);
-    must(operations->summarise(rig->queue, l, &placement, NULL, d_in, &plain));
+    must(ENQUEUE(operations, summarise, rig->queue, .layout = *l, .placement = placement,
+                 .d_field = d_in, .h_summary = &plain));
     must(rig->backend->runtime->queue_wait(rig->queue));
     assert_memory_equal(&summary.heat, &expected, sizeof expected);
     const struct exact_sum zero = {{0}};
@@ -84,7 +86,8 @@ static void check_groups(struct rig *rig, const struct problem *p)
     const struct device_medium medium = problem_upload(rig, p);
     for (int call = 0; call < 2; call++) {
         struct device_medium given = medium;
-        must(operations->summarise_classes(rig->queue, l, &given, d_groups, d_in, d_summaries));
+        must(ENQUEUE(operations, summarise_classes, rig->queue, .layout = *l, .medium = &given,
+                     .d_groups = d_groups, .d_field = d_in, .d_summaries = d_summaries));
         memset(&given, 0xFF, sizeof given);
     }
     struct class_summary *got = rig_download(rig, d_summaries, sizeof expected);
@@ -111,19 +114,21 @@ static void check_flux(struct rig *rig, const struct problem *p)
     const int64_t *n = l->cells;
     struct layout kept;
     must(layout_create(n, (const int[]){0, 0, 0}, PRECISION_FLOAT64, &kept));
-    struct flux_args args = {.medium = NULL};
+    struct coefficients around = {.kind = KIND_CLASSES};
+    struct flux_squared_args args = {.layout = *l, .kept = kept, .around = &around};
     for (int face = 0; face < FACE_COUNT; face++) {
-        args.closed[face] = p->args.closed[face];
+        around.closed[face] = p->args.closed[face];
         args.scale[face / 2] = p->args.r[face / 2] > 0.0 ? 7.5 + 0.5 * (double)face : 0.0;
     }
     const struct device_medium medium = problem_upload(rig, p);
-    struct device_medium given = medium;
-    args.medium = &given;
+    coefficients_set_medium(&around, &medium);
     void *d_in = rig_upload(rig, p->h_in, layout_bytes(l));
     double *h_flux = host_field(&kept);
     double *d_flux = rig_upload(rig, h_flux, layout_bytes(&kept));
-    must(rig->backend->operations->flux_squared(rig->queue, l, &kept, &args, d_in, d_flux));
-    memset(&given, 0xFF, sizeof given);
+    args.d_field = d_in;
+    args.d_flux = d_flux;
+    must(rig->backend->operations->flux_squared(rig->queue, &args));
+    memset(&around, 0xFF, sizeof around);
     must(rig->backend->runtime->queue_wait(rig->queue));
     free(h_flux);
     h_flux = rig_download(rig, d_flux, layout_bytes(&kept));

@@ -19,8 +19,9 @@ static void check_convert(struct rig *rig, const struct problem *p)
         void *d_out = rig_upload(rig, p->h_out, bytes);
         const struct device_medium medium = problem_upload(rig, p);
         struct device_medium given = medium;
-        must(rig->backend->operations->convert(rig->queue, &p->layout, &given,
-                                               (enum enthalpy_conversion)c, d_in, d_out));
+        must(ENQUEUE(rig->backend->operations, convert, rig->queue, .layout = p->layout,
+                     .medium = &given, .conversion = (enum enthalpy_conversion)c, .d_in = d_in,
+                     .d_out = d_out));
         memset(&given, 0xFF, sizeof given);
         must(rig->backend->runtime->queue_wait(rig->queue));
         void *h_got = rig_download(rig, d_out, bytes);
@@ -42,9 +43,11 @@ static void check_derived(struct rig *rig, const struct problem *p, bool flux)
     must(layout_create(n, (const int[]){0, 0, 0}, PRECISION_FLOAT64, &kept));
     const struct device_medium medium = problem_upload(rig, p);
     struct device_medium given = medium;
-    struct flux_args args = {.medium = &given};
+    struct coefficients around = {.kind = KIND_ENTHALPY};
+    struct flux_squared_args args = {.layout = *l, .kept = kept, .around = &around};
+    coefficients_set_medium(&around, &medium);
     for (int face = 0; face < FACE_COUNT; face++) {
-        args.closed[face] = p->args.closed[face];
+        around.closed[face] = p->args.closed[face];
         args.scale[face / 2] = p->args.r[face / 2] > 0.0 ? 7.5 + 0.5 * (double)face : 0.0;
     }
     const struct operations *operations = rig->backend->operations;
@@ -52,10 +55,14 @@ static void check_derived(struct rig *rig, const struct problem *p, bool flux)
     double *h_values = host_field(&kept);
     double *d_values = rig_upload(rig, h_values, layout_bytes(&kept));
     if (flux) {
-        must(operations->flux_squared(rig->queue, l, &kept, &args, d_in, d_values));
+        args.d_field = d_in;
+        args.d_flux = d_values;
+        must(operations->flux_squared(rig->queue, &args));
     } else {
-        must(operations->liquid_fraction(rig->queue, l, &kept, &given, d_in, d_values));
+        must(ENQUEUE(operations, liquid_fraction, rig->queue, .layout = *l, .kept = kept,
+                     .medium = &given, .d_field = d_in, .d_fraction = d_values));
     }
+    memset(&around, 0xFF, sizeof around);
     memset(&given, 0xFF, sizeof given);
     must(rig->backend->runtime->queue_wait(rig->queue));
     free(h_values);
@@ -93,8 +100,8 @@ static void check_perfusion(struct rig *rig, const struct problem *p)
             exact_parts_add(&parts, nonlinear_perfusion(p, cell));
             exact_sum_add_parts(&wanted, &parts);
         }
-        must(rig->backend->operations->sum_perfusion(rig->queue, &p->layout, &given, d_in, box,
-                                                     d_sum));
+        must(ENQUEUE(rig->backend->operations, sum_perfusion, rig->queue, .layout = p->layout,
+                     .medium = &given, .d_field = d_in, .box = *box, .d_sum = d_sum));
     }
     memset(&given, 0xFF, sizeof given);
     struct exact_sum *sum = rig_download(rig, d_sum, sizeof zero);

@@ -103,10 +103,12 @@ static void exchange(struct scene *s, struct queue *queue, void *d_now)
 {
     const struct operations *operations = s->rig.backend->operations;
     for (int face = 0; face < FACES; face++) {
-        must(operations->pack(queue, &s->layout, d_now, &s->from[face], s->d_face[face]));
+        must(ENQUEUE(operations, pack, queue, .layout = s->layout, .d_field = d_now,
+                     .boxes = &s->from[face], .d_buffers = &s->d_face[face], .nboxes = 1));
     }
     for (int face = 0; face < FACES; face++) {
-        must(operations->unpack(queue, &s->layout, s->d_face[face], &s->to[face], d_now));
+        must(ENQUEUE(operations, unpack, queue, .layout = s->layout, .d_buffers = &s->d_face[face],
+                     .boxes = &s->to[face], .d_field = d_now, .nboxes = 1));
     }
 }
 
@@ -161,8 +163,8 @@ static uint64_t run(struct scene *s, step_function *step, bool overlap, int step
     uint64_t hash = 0;
     must(backend->runtime->queue_wait(s->halo_queue));
     must(backend->runtime->queue_wait(s->rig.queue));
-    must(
-        backend->operations->hash(s->rig.queue, &s->layout, &placement, d_field[steps % 2], &hash));
+    must(ENQUEUE(backend->operations, hash, s->rig.queue, .layout = s->layout,
+                 .placement = placement, .d_field = d_field[steps % 2], .h_hash = &hash));
     must(backend->runtime->queue_wait(s->rig.queue));
     for (int f = 0; f < 2; f++) {
         backend->runtime->memory_free(s->rig.device, d_field[f]);
@@ -278,7 +280,8 @@ static void run_passes(struct scene *s, uint64_t hash[2])
     must(runtime->queue_wait(s->rig.queue));
     const void *d_end[2] = {d_field[PASSES % 2], d_other[2]};
     for (int f = 0; f < 2; f++) {
-        must(operations->hash(s->rig.queue, &s->layout, &placement, d_end[f], &hash[f]));
+        must(ENQUEUE(operations, hash, s->rig.queue, .layout = s->layout, .placement = placement,
+                     .d_field = d_end[f], .h_hash = &hash[f]));
         must(runtime->queue_wait(s->rig.queue));
     }
     for (int f = 0; f < 3; f++) {

@@ -52,12 +52,14 @@ static void pack_round(struct rig *rig, const struct layout *layout, uint64_t *s
         must(backend->runtime->memory_alloc(rig->device, bytes_of(&boxes[b], layout->precision),
                                             &d_buffers[b]));
     }
-    must(backend->operations->pack_boxes(rig->queue, layout, d_field, boxes, d_buffers, BOXES));
+    must(ENQUEUE(backend->operations, pack, rig->queue, .layout = *layout, .d_field = d_field,
+                 .boxes = boxes, .d_buffers = d_buffers, .nboxes = BOXES));
     for (int b = 0; b < BOXES; b++) {
         const size_t bytes = bytes_of(&boxes[b], layout->precision);
         void *d_alone;
         must(backend->runtime->memory_alloc(rig->device, bytes, &d_alone));
-        must(backend->operations->pack(rig->queue, layout, d_field, &boxes[b], d_alone));
+        must(ENQUEUE(backend->operations, pack, rig->queue, .layout = *layout, .d_field = d_field,
+                     .boxes = &boxes[b], .d_buffers = &d_alone, .nboxes = 1));
         void *found = rig_download(rig, d_buffers[b], bytes);
         void *expected = rig_download(rig, d_alone, bytes);
         assert_memory_equal(found, expected, bytes);
@@ -68,7 +70,8 @@ static void pack_round(struct rig *rig, const struct layout *layout, uint64_t *s
     /* and back into an empty field: what lies in the boxes, and nothing else */
     void *h_empty = host_field(layout);
     void *d_empty = rig_upload(rig, h_empty, layout_bytes(layout));
-    must(backend->operations->unpack_boxes(rig->queue, layout, d_buffers, boxes, BOXES, d_empty));
+    must(ENQUEUE(backend->operations, unpack, rig->queue, .layout = *layout, .d_buffers = d_buffers,
+                 .boxes = boxes, .nboxes = BOXES, .d_field = d_empty));
     void *found = rig_download(rig, d_empty, layout_bytes(layout));
     for (int b = 0; b < BOXES; b++) {
         for (int64_t k = boxes[b].lo[2]; k < boxes[b].hi[2]; k++) {

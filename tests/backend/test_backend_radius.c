@@ -265,13 +265,9 @@ static void check_backend(struct rig *rig, const struct problem *p)
         args[n / FACE_COUNT].d_face_sum[face] =
             face == FACE_Y_MAX ? NULL : &d_sums[n / FACE_COUNT][face];
     }
-    must(operations->step(rig->queue, &(struct step_args){.layout = p->layout,
-                                                          .levels = args,
-                                                          .nsteps = p->nsteps,
-                                                          .d_out = d_out,
-                                                          .d_in = d_in,
-                                                          .boxes = p->boxes,
-                                                          .nboxes = p->nboxes}));
+    must(ENQUEUE(operations, step, rig->queue, .layout = p->layout, .levels = args,
+                 .nsteps = p->nsteps, .d_out = d_out, .d_in = d_in, .boxes = p->boxes,
+                 .nboxes = p->nboxes));
     must(rig->backend->runtime->queue_wait(rig->queue));
     void *h_got = rig_download(rig, d_out, bytes);
     assert_same_field(&p->layout, h_got, p->h_expected, rig->backend->name);

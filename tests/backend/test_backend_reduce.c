@@ -45,8 +45,8 @@ static struct field_summary summary_of(struct rig *rig, const struct block *bloc
 {
     struct field_summary summary;
     void *d_field = rig_upload(rig, block->h_field, layout_bytes(&block->layout));
-    must(rig->backend->operations->summarise(rig->queue, &block->layout, &block->placement, NULL,
-                                             d_field, &summary));
+    must(ENQUEUE(rig->backend->operations, summarise, rig->queue, .layout = block->layout,
+                 .placement = block->placement, .d_field = d_field, .h_summary = &summary));
     must(rig->backend->runtime->queue_wait(rig->queue));
     rig->backend->runtime->memory_free(rig->device, d_field);
     return summary;
@@ -56,8 +56,8 @@ static uint64_t hash_of(struct rig *rig, const struct block *block)
 {
     uint64_t hash;
     void *d_field = rig_upload(rig, block->h_field, layout_bytes(&block->layout));
-    must(rig->backend->operations->hash(rig->queue, &block->layout, &block->placement, d_field,
-                                        &hash));
+    must(ENQUEUE(rig->backend->operations, hash, rig->queue, .layout = block->layout,
+                 .placement = block->placement, .d_field = d_field, .h_hash = &hash));
     must(rig->backend->runtime->queue_wait(rig->queue));
     rig->backend->runtime->memory_free(rig->device, d_field);
     return hash;
@@ -353,8 +353,10 @@ static void check_planes(struct rig *rig, const int64_t *cells, enum precision p
         }
     }
     void *d_field = rig_upload(rig, h_field, layout_bytes(&layout));
-    must(operations->plane_maxima(rig->queue, &layout, d_field, limit, d_planes));
-    must(operations->plane_maxima(rig->queue, &layout, d_field, limit, d_planes));
+    must(ENQUEUE(operations, plane_maxima, rig->queue, .layout = layout, .d_field = d_field,
+                 .limit = limit, .d_planes = d_planes));
+    must(ENQUEUE(operations, plane_maxima, rig->queue, .layout = layout, .d_field = d_field,
+                 .limit = limit, .d_planes = d_planes));
     uint64_t *found = rig_download(rig, d_planes, count * sizeof *found);
     assert_memory_equal(found, wanted, count * sizeof *found);
     rig->backend->runtime->memory_free(rig->device, d_planes);

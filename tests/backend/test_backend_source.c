@@ -67,10 +67,10 @@ static void scene_close(struct scene *scene)
 }
 
 /* An ellipsoid askew, about the middle of the field, partly beyond the cut. */
-static struct source_args some_source(struct scene *scene, bool half)
+static struct add_source_args some_source(struct scene *scene, bool half)
 {
     const double angle = random_between(&scene->random, 0, 6);
-    struct source_args args = {.offset = {1000, 20, 3}};
+    struct add_source_args args = {.offset = {1000, 20, 3}};
     struct source_shape *shape = &args.shape;
     *shape = (struct source_shape){.front = 0.3,
                                    .rear = 0.05,
@@ -93,7 +93,7 @@ static struct source_args some_source(struct scene *scene, bool half)
 }
 
 /* On the host; returns the exact sum. */
-static struct exact_sum add_plainly(struct scene *scene, const struct source_args *args,
+static struct exact_sum add_plainly(struct scene *scene, const struct add_source_args *args,
                                     const struct box *box)
 {
     const int64_t *n = scene->layout.cells;
@@ -151,7 +151,7 @@ static void check(struct scene *scene, enum source_kind kind)
     struct device_medium medium = {0};
     struct box pieces[4];
     const int npieces = random_partition(&scene->random, &owned, 4, pieces);
-    struct source_args args = some_source(scene, kind == HALF);
+    struct add_source_args args = some_source(scene, kind == HALF);
     if (kind == OF_CLASSES) {
         upload_medium(scene, &medium);
         args.medium = &medium;
@@ -161,12 +161,14 @@ static void check(struct scene *scene, enum source_kind kind)
                                    (size_t)box_cells(&owned) * sizeof *scene->h_values);
     }
     void *d_field = rig_upload(&scene->rig, scene->h_field, bytes);
+    args.layout = scene->layout;
+    args.d_field = d_field;
     args.d_sum = rig_upload(&scene->rig, &zero, sizeof zero);
     for (int p = 0; p + 1 < npieces; p++) { /* the last piece is left as it is */
         const struct exact_sum sum = add_plainly(scene, &args, &pieces[p]);
         exact_sum_add(&wanted, &sum);
-        must(scene->rig.backend->operations->add_source(scene->rig.queue, &scene->layout, &args,
-                                                        d_field, &pieces[p]));
+        args.box = pieces[p];
+        must(scene->rig.backend->operations->add_source(scene->rig.queue, &args));
     }
     void *found = rig_download(&scene->rig, d_field, bytes);
     struct exact_sum *sum = rig_download(&scene->rig, args.d_sum, sizeof zero);

@@ -228,13 +228,9 @@ static void check_steps(struct rig *rig, const struct problem *p)
             args[s].d_face_sum[face] = face == FACE_Y_MAX ? NULL : &d_sums[s][face];
         }
     }
-    must(rig->backend->operations->step(rig->queue, &(struct step_args){.layout = p->layout,
-                                                                        .levels = args,
-                                                                        .nsteps = p->nsteps,
-                                                                        .d_out = d_out,
-                                                                        .d_in = d_in,
-                                                                        .boxes = p->boxes,
-                                                                        .nboxes = p->nboxes}));
+    must(ENQUEUE(rig->backend->operations, step, rig->queue, .layout = p->layout, .levels = args,
+                 .nsteps = p->nsteps, .d_out = d_out, .d_in = d_in, .boxes = p->boxes,
+                 .nboxes = p->nboxes));
     must(rig->backend->runtime->queue_wait(rig->queue));
     void *h_got = rig_download(rig, d_out, bytes);
     char who[64];
@@ -432,7 +428,8 @@ static void check_summary(struct rig *rig, const struct problem *p, enum content
                              .nboxes = 1,
                              .placement = placement};
     must(operations->step(rig->queue, &step));
-    must(operations->summarise(rig->queue, &p->layout, &placement, NULL, d_plain, &plain));
+    must(ENQUEUE(operations, summarise, rig->queue, .layout = p->layout, .placement = placement,
+                 .d_field = d_plain, .h_summary = &plain));
     step.d_out = d_out;
     for (int call = 0; call < 2; call++) {
         step.levels = call == 0 ? p->args : args[1];

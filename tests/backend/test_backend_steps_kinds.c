@@ -102,13 +102,9 @@ static void check_pass(struct rig *rig, const struct pass *s)
             args[step].d_face_sum[face] = face == FACE_Y_MAX ? NULL : &d_sums[step][face];
         }
     }
-    must(rig->backend->operations->step(rig->queue, &(struct step_args){.layout = p->layout,
-                                                                        .levels = args,
-                                                                        .nsteps = s->nsteps,
-                                                                        .d_out = d_out,
-                                                                        .d_in = d_in,
-                                                                        .boxes = p->boxes,
-                                                                        .nboxes = p->nboxes}));
+    must(ENQUEUE(rig->backend->operations, step, rig->queue, .layout = p->layout, .levels = args,
+                 .nsteps = s->nsteps, .d_out = d_out, .d_in = d_in, .boxes = p->boxes,
+                 .nboxes = p->nboxes));
     memset(args, 0xFF, sizeof args);
     must(rig->backend->runtime->queue_wait(rig->queue));
     char who[64];

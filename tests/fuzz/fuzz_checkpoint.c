@@ -70,8 +70,9 @@ static void write_good_checkpoint(void)
     const struct box owned = layout_owned(&rig.field->layout);
     must(field_write(rig.field, &owned, values));
     rig.state = (struct checkpoint_state){.step = 7, .time = 0.5};
-    must(rig.backend->operations->hash(rig.queue, &rig.field->layout, &rig.field->placement,
-                                       rig.field->d_now, &rig.state.field_hash));
+    must(ENQUEUE(rig.backend->operations, hash, rig.queue, .layout = rig.field->layout,
+                 .placement = rig.field->placement, .d_field = rig.field->d_now,
+                 .h_hash = &rig.state.field_hash));
     must(rig.backend->runtime->queue_wait(rig.queue));
     must(checkpoint_write(MPI_COMM_SELF, rig.folder, rig.field, &rig.grid, &rig.material,
                           &rig.state, "title: fuzz\n", 1));

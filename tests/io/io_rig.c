@@ -200,8 +200,8 @@ uint64_t rig_hash(struct rig *rig)
     struct field *field = rig->field;
     uint64_t mine = 0;
     uint64_t all = 0;
-    must(field->backend->operations->hash(field->queue, &field->layout, &field->placement,
-                                          field->d_now, &mine));
+    must(ENQUEUE(field->backend->operations, hash, field->queue, .layout = field->layout,
+                 .placement = field->placement, .d_field = field->d_now, .h_hash = &mine));
     must(field->backend->runtime->queue_wait(field->queue));
     MPI_Allreduce(&mine, &all, 1, MPI_UINT64_T, MPI_SUM, rig->comm);
     return all;

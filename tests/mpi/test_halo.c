@@ -185,13 +185,12 @@ static enum status count_sync(struct event *event)
     return counted->runtime->event_sync(event);
 }
 
-static enum status fail_pack(struct queue *queue, const struct layout *layout, const void *d_field,
-                             const struct box *boxes, void *const *d_buffers, int nboxes)
+static enum status fail_pack(struct queue *queue, const struct pack_args *args)
 {
     if (pack_fails) {
         return fail(STATUS_DEVICE, "the packing kernel is out of order");
     }
-    return counted->operations->pack_boxes(queue, layout, d_field, boxes, d_buffers, nboxes);
+    return counted->operations->pack(queue, args);
 }
 
 static void counting_scene(struct scene *scene, const struct way *way)
@@ -208,7 +207,7 @@ static void counting_scene(struct scene *scene, const struct way *way)
     counting_runtime.event_sync = count_sync;
     counting.runtime = &counting_runtime;
     counting_operations = *counted->operations;
-    counting_operations.pack_boxes = fail_pack;
+    counting_operations.pack = fail_pack;
     counting.operations = &counting_operations;
     pack_fails = false;
     scene_open_on(scene, &counting, &decomp, 1, HALO_FACES, &way->wishes, PRECISION_FLOAT64);

@@ -315,13 +315,14 @@ static void put_on_device(int number)
 /* All words as float64 of one row: their bits travel as they are. */
 static void send(struct copy_out *copy_out, void *h_memory)
 {
-    struct layout layout;
     const int64_t cells[AXIS_COUNT] = {WORDS, 1, 1};
-    const struct extract_args args = {
-        .stride = {1, 1, 1}, .cells = {WORDS, 1, 1}, .precision = PRECISION_FLOAT64};
-    demand(layout_create(cells, (const int[]){0, 0, 0}, PRECISION_FLOAT64, &layout));
-    layout.origin = 0;
-    demand(copy_out_add(copy_out, &layout, &args, far.d_words, h_memory));
+    struct extract_args args = {.stride = {1, 1, 1},
+                                .cells = {WORDS, 1, 1},
+                                .precision = PRECISION_FLOAT64,
+                                .d_field = far.d_words};
+    demand(layout_create(cells, (const int[]){0, 0, 0}, PRECISION_FLOAT64, &args.layout));
+    args.layout.origin = 0;
+    demand(copy_out_add(copy_out, &args, h_memory));
 }
 
 static enum status hand_in_far(struct writer *writer, int number, bool is_sent)

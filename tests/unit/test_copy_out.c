@@ -63,6 +63,14 @@ static void step_to(struct scene *s, int step)
 static const struct extract_args everything = {
     .stride = {1, 1, 1}, .cells = {NX, NY, NZ}, .precision = PRECISION_FLOAT64};
 
+static enum status add(struct scene *s, const struct extract_args *of, void *h_values)
+{
+    struct extract_args args = *of;
+    args.layout = s->layout;
+    args.d_field = s->d_field;
+    return copy_out_add(s->copy_out, &args, h_values);
+}
+
 static void expect_step(const double *values, int step)
 {
     for (int n = 0; n < CELLS; n++) {
@@ -90,7 +98,7 @@ static void check_later_steps(struct scene *s)
     bool done = false;
     must(copy_out_begin(s->copy_out));
     assert_false(copy_out_is_under_way(s->copy_out));
-    must(copy_out_add(s->copy_out, &s->layout, &everything, s->d_field, s->h_values));
+    must(add(s, &everything, s->h_values));
     assert_true(copy_out_is_under_way(s->copy_out));
     for (int step = 1; step < STEPS; step++) {
         step_to(s, step);
@@ -114,7 +122,7 @@ static void check_asking(struct scene *s)
 {
     bool done = false;
     must(copy_out_begin(s->copy_out));
-    must(copy_out_add(s->copy_out, &s->layout, &everything, s->d_field, s->h_values));
+    must(add(s, &everything, s->h_values));
     while (!done) {
         must(copy_out_done(s->copy_out, &done));
     }
@@ -137,7 +145,7 @@ static void check_again(struct scene *s)
         if (step > 0) {
             expect_step(s->h_values + (size_t)CELLS * ((step - 1) % 2), step - 1);
         }
-        must(copy_out_add(s->copy_out, &s->layout, &everything, s->d_field, h_values));
+        must(add(s, &everything, h_values));
     }
     must(copy_out_wait(s->copy_out));
     expect_step(s->h_values + (size_t)CELLS * ((STEPS - 1) % 2), STEPS - 1);
@@ -157,13 +165,12 @@ static void check_parts(struct scene *s)
                                       .precision = PRECISION_FLOAT32};
     float *h_part = (float *)(void *)(s->h_values + CELLS);
     must(copy_out_begin(s->copy_out));
-    must(copy_out_add(s->copy_out, &s->layout, &everything, s->d_field, s->h_values));
-    must(copy_out_add(s->copy_out, &s->layout, &part, s->d_field, h_part));
+    must(add(s, &everything, s->h_values));
+    must(add(s, &part, h_part));
     step_to(s, 1);
     must(s->rig.backend->runtime->queue_wait(s->rig.queue));
     /* no room for a third */
-    assert_int_equal(copy_out_add(s->copy_out, &s->layout, &part, s->d_field, s->h_values),
-                     STATUS_MEMORY);
+    assert_int_equal(add(s, &part, s->h_values), STATUS_MEMORY);
     must(copy_out_wait(s->copy_out));
     expect_step(s->h_values, 0);
     int at = 0;

@@ -17,14 +17,6 @@ struct count {
     int64_t cells;
 };
 
-/* What is counted. */
-struct counting {
-    const struct layout *layout;
-    const struct device_medium *medium;
-    const uint8_t *groups;
-    const void *field;
-};
-
 static void count_cells(struct count *count, const double *cells, int64_t n)
 {
     double min = INFINITY;
@@ -40,34 +32,35 @@ static void count_cells(struct count *count, const double *cells, int64_t n)
     tally_add_float64(&count->tally, cells, n);
 }
 
-static void count_row(const struct counting *c, const struct box *piece, int64_t j, int64_t k,
-                      struct count *counts)
+static void count_row(const struct summarise_classes_args *c, const struct box *piece, int64_t j,
+                      int64_t k, struct count *counts)
 {
     double wide[CHUNK];
     const int64_t first = piece->lo[AXIS_X];
-    const int64_t at = layout_index(c->layout, first, j, k);
+    const int64_t at = layout_index(&c->layout, first, j, k);
     const int64_t n = box_extent(piece, AXIS_X);
     const uint8_t *classes = c->medium->d_class + layout_index(&c->medium->layout, first, j, k);
     const uint8_t mask = c->medium->mask;
     for (int64_t begin = 0, end; begin < n; begin = end) {
-        const uint8_t group = c->groups[classes[begin] & mask];
+        const uint8_t group = c->d_groups[classes[begin] & mask];
         const int64_t most = n - begin < CHUNK ? n : begin + CHUNK;
         end = begin + 1;
-        while (end < most && c->groups[classes[end] & mask] == group) {
+        while (end < most && c->d_groups[classes[end] & mask] == group) {
             end++;
         }
-        if (c->layout->precision == PRECISION_FLOAT64) {
-            count_cells(&counts[group], (const double *)c->field + at + begin, end - begin);
+        if (c->layout.precision == PRECISION_FLOAT64) {
+            count_cells(&counts[group], (const double *)c->d_field + at + begin, end - begin);
         } else {
             for (int64_t i = begin; i < end; i++) {
-                wide[i - begin] = (double)((const float *)c->field)[at + i];
+                wide[i - begin] = (double)((const float *)c->d_field)[at + i];
             }
             count_cells(&counts[group], wide, end - begin);
         }
     }
 }
 
-static void count_piece(const struct counting *c, const struct box *piece, struct count *counts)
+static void count_piece(const struct summarise_classes_args *c, const struct box *piece,
+                        struct count *counts)
 {
     for (int64_t k = piece->lo[AXIS_Z]; k < piece->hi[AXIS_Z]; k++) {
         for (int64_t j = piece->lo[AXIS_Y]; j < piece->hi[AXIS_Y]; j++) {
@@ -90,12 +83,10 @@ static void merge_count(struct class_summary *summary, struct count *count)
     }
 }
 
-void cpu_summarise_classes(const struct layout *layout, const struct device_medium *medium,
-                           const uint8_t *groups, const void *field,
-                           struct class_summary *summaries)
+enum status cpu_summarise_classes(struct queue *queue, const struct summarise_classes_args *args)
 {
-    const struct box owned = layout_owned(layout);
-    const struct counting counting = {layout, medium, groups, field};
+    (void)queue;
+    const struct box owned = layout_owned(&args->layout);
 #pragma omp parallel if (share_is_worthwhile(&owned, 1))
     {
         struct count counts[MEDIUM_CLASSES];
@@ -105,29 +96,33 @@ void cpu_summarise_classes(const struct layout *layout, const struct device_medi
             counts[g] = (struct count){.min = INFINITY, .max = -INFINITY};
         }
         for (int p = 0; p < npieces; p++) {
-            count_piece(&counting, &pieces[p], counts);
+            count_piece(args, &pieces[p], counts);
         }
 #pragma omp critical(summarise_classes)
         for (int g = 0; g < MEDIUM_CLASSES; g++) {
-            merge_count(&summaries[g], &counts[g]);
+            merge_count(&args->d_summaries[g], &counts[g]);
         }
     }
+    return STATUS_OK;
 }
 
-void cpu_number_classes(const struct layout *kept, const struct device_medium *medium,
-                        const uint8_t *numbers, double *values)
+enum status cpu_number_classes(struct queue *queue, const struct number_classes_args *args)
 {
+    const struct layout *kept = &args->kept;
+    const struct device_medium *medium = args->medium;
     const struct box owned = layout_owned(kept);
     const int64_t ny = kept->cells[AXIS_Y];
+    (void)queue;
 #pragma omp parallel for schedule(static) if (share_is_worthwhile(&owned, 1))
     for (int64_t row = 0; row < ny * kept->cells[AXIS_Z]; row++) {
         const uint8_t *classes =
             medium->d_class + layout_index(&medium->layout, 0, row % ny, row / ny);
-        double *to = values + layout_index(kept, 0, row % ny, row / ny);
+        double *to = args->d_values + layout_index(kept, 0, row % ny, row / ny);
         for (int64_t i = 0; i < kept->cells[AXIS_X]; i++) {
-            to[i] = numbers[classes[i] & medium->mask];
+            to[i] = args->d_numbers[classes[i] & medium->mask];
         }
     }
+    return STATUS_OK;
 }
 
 /* --- classes that change --------------------------------------------------------------------- */
@@ -137,7 +132,7 @@ enum { ALIKE = 64 };
 
 /* DEFINE_CHANGE(precision, type of a cell); change_row returns whether a cell has changed. */
 #define DEFINE_CHANGE(name, REAL)                                                                  \
-    static bool stay_##name(const struct class_changes *c, const REAL *cells,                      \
+    static bool stay_##name(const struct change_classes_args *c, const REAL *cells,                \
                             const uint8_t *classes, int64_t n)                                     \
     {                                                                                              \
         const int first = classes[0];                                                              \
@@ -160,7 +155,7 @@ enum { ALIKE = 64 };
         }                                                                                          \
         return reached == 0;                                                                       \
     }                                                                                              \
-    static bool change_row_##name(const struct class_changes *c, const REAL *cells,                \
+    static bool change_row_##name(const struct change_classes_args *c, const REAL *cells,          \
                                   uint8_t *classes, int64_t n)                                     \
     {                                                                                              \
         bool changed = false;                                                                      \
@@ -181,32 +176,35 @@ DEFINE_CHANGE(float64, double)
 DEFINE_CHANGE(float32, float)
 #undef DEFINE_CHANGE
 
-void cpu_change_classes(const struct layout *layout, const struct class_changes *change,
-                        const void *field, const struct box *box)
+enum status cpu_change_classes(struct queue *queue, const struct change_classes_args *args)
 {
+    const struct layout *layout = &args->layout;
+    const struct layout *of_class = &args->of_class;
+    const struct box *box = &args->box;
     const int64_t nx = box_extent(box, AXIS_X);
     const int64_t ny = box_extent(box, AXIS_Y);
     const int64_t nrows = ny * box_extent(box, AXIS_Z);
     int64_t lo[2] = {INT64_MAX, INT64_MAX}; /* rows with changes, in y and z */
     int64_t hi[2] = {INT64_MIN, INT64_MIN};
     const bool several = share_is_worthwhile(box, 1);
+    (void)queue;
 #pragma omp parallel for schedule(static) reduction(min : lo) reduction(max : hi) if (several)
     for (int64_t row = 0; row < nrows; row++) {
         const int64_t j = box->lo[AXIS_Y] + row % ny;
         const int64_t k = box->lo[AXIS_Z] + row / ny;
         const int64_t at = layout_index(layout, box->lo[AXIS_X], j, k);
-        uint8_t *classes = change->d_class + layout_index(&change->layout, box->lo[AXIS_X], j, k);
+        uint8_t *classes = args->d_class + layout_index(of_class, box->lo[AXIS_X], j, k);
         const bool changed =
             layout->precision == PRECISION_FLOAT64
-                ? change_row_float64(change, (const double *)field + at, classes, nx)
-                : change_row_float32(change, (const float *)field + at, classes, nx);
+                ? change_row_float64(args, (const double *)args->d_field + at, classes, nx)
+                : change_row_float32(args, (const float *)args->d_field + at, classes, nx);
         lo[0] = changed && j < lo[0] ? j : lo[0];
         lo[1] = changed && k < lo[1] ? k : lo[1];
         hi[0] = changed && j > hi[0] ? j : hi[0];
         hi[1] = changed && k > hi[1] ? k : hi[1];
     }
-    if (lo[0] <= hi[0] && change->mask != UINT8_MAX) {
-        classes_flag_rows(&change->layout, lo[0] - 1, hi[0] + 2, lo[1] - 1, hi[1] + 2,
-                          change->d_class);
+    if (lo[0] <= hi[0] && args->mask != UINT8_MAX) {
+        classes_flag_rows(of_class, lo[0] - 1, hi[0] + 2, lo[1] - 1, hi[1] + 2, args->d_class);
     }
+    return STATUS_OK;
 }

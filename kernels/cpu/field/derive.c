@@ -3,14 +3,15 @@
 #include "kernels/cpu/kernels_cpu.h"
 #include "kernels/cpu/schedule/share.h"
 
-void cpu_gather(enum precision precision, const void *field, const int64_t *elements, int64_t count,
-                void *values)
+enum status cpu_gather(struct queue *queue, const struct gather_args *args)
 {
-    const size_t bytes = precision_bytes(precision);
-    for (int64_t c = 0; c < count; c++) {
-        memcpy((char *)values + (size_t)c * bytes,
-               (const char *)field + (size_t)elements[c] * bytes, bytes);
+    const size_t bytes = precision_bytes(args->precision);
+    (void)queue;
+    for (int64_t c = 0; c < args->count; c++) {
+        memcpy((char *)args->d_values + (size_t)c * bytes,
+               (const char *)args->d_field + (size_t)args->d_elements[c] * bytes, bytes);
     }
+    return STATUS_OK;
 }
 
 KERNEL_INLINE double cell(const void *field, enum precision precision, int64_t at)
@@ -19,60 +20,65 @@ KERNEL_INLINE double cell(const void *field, enum precision precision, int64_t a
                                           : (double)((const float *)field)[at];
 }
 
-KERNEL_INLINE void track_row(const struct track_args *args, const void *field,
+KERNEL_INLINE void track_row(const struct track_sample *sample, const void *field,
                              enum precision precision, int64_t first, int64_t kept_first, int64_t n)
 {
     for (int64_t i = 0; i < n; i++) {
-        derived_track(args, kept_first + i, cell(field, precision, first + i));
+        derived_track(sample, kept_first + i, cell(field, precision, first + i));
     }
 }
 
-void cpu_track(const struct layout *layout, const struct layout *kept,
-               const struct track_args *args, const void *field)
+enum status cpu_track(struct queue *queue, const struct track_args *args)
 {
+    const struct layout *layout = &args->layout;
     const struct box owned = layout_owned(layout);
     const int64_t ny = layout->cells[AXIS_Y];
     const int64_t nrows = ny * layout->cells[AXIS_Z];
+    (void)queue;
 #pragma omp parallel for schedule(static) if (share_is_worthwhile(&owned, 1))
     for (int64_t row = 0; row < nrows; row++) {
         const int64_t first = layout_index(layout, 0, row % ny, row / ny);
-        const int64_t kept_first = layout_index(kept, 0, row % ny, row / ny);
+        const int64_t kept_first = layout_index(&args->kept, 0, row % ny, row / ny);
         if (layout->precision == PRECISION_FLOAT64) {
-            track_row(args, field, PRECISION_FLOAT64, first, kept_first, layout->cells[AXIS_X]);
+            track_row(&args->sample, args->d_field, PRECISION_FLOAT64, first, kept_first,
+                      layout->cells[AXIS_X]);
         } else {
-            track_row(args, field, PRECISION_FLOAT32, first, kept_first, layout->cells[AXIS_X]);
+            track_row(&args->sample, args->d_field, PRECISION_FLOAT32, first, kept_first,
+                      layout->cells[AXIS_X]);
         }
     }
+    return STATUS_OK;
 }
 
 /* The neighbour of element `at` across a face; the outside value if the face is closed. */
-KERNEL_INLINE double neighbour(const struct flux_args *args, const void *field,
-                               enum precision precision, int64_t at, int64_t step, enum face face,
-                               bool at_face)
+KERNEL_INLINE double neighbour(const struct flux_squared_args *args, enum precision precision,
+                               int64_t at, int64_t step, enum face face, bool at_face)
 {
-    if (at_face && args->closed[face]) {
-        return heat_outside_float64(cell(field, precision, at), args->a[face], args->b[face]);
+    const void *field = args->d_field;
+    const struct coefficients *c = args->around;
+    if (at_face && c->closed[face]) {
+        return heat_outside_float64(cell(field, precision, at), c->a[face], c->b[face]);
     }
     return cell(field, precision, at + step);
 }
 
-KERNEL_INLINE void flux_row(const struct layout *layout, const struct flux_args *args,
-                            const void *field, enum precision precision, int64_t j, int64_t k,
-                            double *flux)
+KERNEL_INLINE void flux_row(const struct flux_squared_args *args, enum precision precision,
+                            int64_t j, int64_t k, double *flux)
 {
+    const struct layout *layout = &args->layout;
     const int64_t *n = layout->cells;
     const int64_t sy = layout->pitch_y;
     const int64_t sz = layout->pitch_z;
     for (int64_t i = 0; i < n[AXIS_X]; i++) {
         const int64_t at = layout_index(layout, i, j, k);
-        flux[i] = derived_flux_squared(
-            neighbour(args, field, precision, at, -1, FACE_X_MIN, i == 0),
-            neighbour(args, field, precision, at, 1, FACE_X_MAX, i == n[AXIS_X] - 1),
-            neighbour(args, field, precision, at, -sy, FACE_Y_MIN, j == 0),
-            neighbour(args, field, precision, at, sy, FACE_Y_MAX, j == n[AXIS_Y] - 1),
-            neighbour(args, field, precision, at, -sz, FACE_Z_MIN, k == 0),
-            neighbour(args, field, precision, at, sz, FACE_Z_MAX, k == n[AXIS_Z] - 1),
-            args->scale[AXIS_X], args->scale[AXIS_Y], args->scale[AXIS_Z]);
+        flux[i] =
+            derived_flux_squared(neighbour(args, precision, at, -1, FACE_X_MIN, i == 0),
+                                 neighbour(args, precision, at, 1, FACE_X_MAX, i == n[AXIS_X] - 1),
+                                 neighbour(args, precision, at, -sy, FACE_Y_MIN, j == 0),
+                                 neighbour(args, precision, at, sy, FACE_Y_MAX, j == n[AXIS_Y] - 1),
+                                 neighbour(args, precision, at, -sz, FACE_Z_MIN, k == 0),
+                                 neighbour(args, precision, at, sz, FACE_Z_MAX, k == n[AXIS_Z] - 1),
+                                 args->scale[AXIS_X], args->scale[AXIS_Y], args->scale[AXIS_Z]);
     }
 }
 
@@ -100,10 +106,11 @@ KERNEL_INLINE double beyond(const struct medium_cell *cell, enum precision preci
     return (double)medium_outside_float32((float)inside, abe[0], abe[1], abe[2]);
 }
 
-KERNEL_INLINE double flux_along(const struct flux_args *args, const struct medium_cell *at,
-                                const void *field, enum precision precision, int64_t element,
-                                int64_t step, int64_t class_step, enum axis axis)
+KERNEL_INLINE double flux_along(const struct flux_squared_args *args, const struct medium_cell *at,
+                                int64_t element, int64_t step, int64_t class_step, enum axis axis)
 {
+    const void *field = args->d_field;
+    const enum precision precision = args->layout.precision;
     const struct device_medium *m = at->medium;
     const double c = cell(field, precision, element);
     double value[SIDE_COUNT];
@@ -112,7 +119,7 @@ KERNEL_INLINE double flux_along(const struct flux_args *args, const struct mediu
         const enum face face = face_of(axis, (enum side)side);
         const int64_t sign = side == SIDE_MIN ? -1 : 1;
         const int64_t last = side == SIDE_MIN ? 0 : at->cells[axis] - 1;
-        value[side] = args->closed[face] && at->index[axis] == last
+        value[side] = args->around->closed[face] && at->index[axis] == last
                           ? beyond(at, precision, face, c)
                           : cell(field, precision, element + sign * step);
         g[side] = cell(m->d_table, precision,
@@ -123,44 +130,47 @@ KERNEL_INLINE double flux_along(const struct flux_args *args, const struct mediu
                                 args->scale[axis]);
 }
 
-static void medium_flux_row(const struct layout *layout, const struct flux_args *args,
-                            const void *field, int64_t j, int64_t k, double *flux)
+static void medium_flux_row(const struct flux_squared_args *args, int64_t j, int64_t k,
+                            double *flux)
 {
-    const struct layout *l = &args->medium->layout;
-    const enum precision p = layout->precision;
-    struct medium_cell at = {.medium = args->medium, .cells = layout->cells};
+    const struct layout *layout = &args->layout;
+    const struct device_medium *medium = &args->around->medium;
+    const struct layout *l = &medium->layout;
+    struct medium_cell at = {.medium = medium, .cells = layout->cells};
     for (int64_t i = 0; i < layout->cells[AXIS_X]; i++) {
         const int64_t element = layout_index(layout, i, j, k);
-        at.of_class = args->medium->d_class + layout_index(l, i, j, k);
+        at.of_class = medium->d_class + layout_index(l, i, j, k);
         at.index[AXIS_X] = i;
         at.index[AXIS_Y] = j;
         at.index[AXIS_Z] = k;
-        flux[i] = derived_square(
-            flux_along(args, &at, field, p, element, 1, 1, AXIS_X),
-            flux_along(args, &at, field, p, element, layout->pitch_y, l->pitch_y, AXIS_Y),
-            flux_along(args, &at, field, p, element, layout->pitch_z, l->pitch_z, AXIS_Z));
+        flux[i] =
+            derived_square(flux_along(args, &at, element, 1, 1, AXIS_X),
+                           flux_along(args, &at, element, layout->pitch_y, l->pitch_y, AXIS_Y),
+                           flux_along(args, &at, element, layout->pitch_z, l->pitch_z, AXIS_Z));
     }
 }
 
-void cpu_flux_squared(const struct layout *layout, const struct layout *kept,
-                      const struct flux_args *args, const void *field, double *flux)
+enum status cpu_flux_squared(struct queue *queue, const struct flux_squared_args *args)
 {
+    const struct layout *layout = &args->layout;
     const struct box owned = layout_owned(layout);
     const int64_t ny = layout->cells[AXIS_Y];
     const int64_t nrows = ny * layout->cells[AXIS_Z];
+    (void)queue;
 #pragma omp parallel for schedule(static) if (share_is_worthwhile(&owned, 1))
     for (int64_t row = 0; row < nrows; row++) {
         const int64_t j = row % ny;
         const int64_t k = row / ny;
-        double *out = flux + layout_index(kept, 0, j, k);
-        if (args->medium != NULL && args->medium->nsegments > 0) {
-            cpu_nonlinear_flux_row(layout, args, field, j, k, out);
-        } else if (args->medium != NULL) {
-            medium_flux_row(layout, args, field, j, k, out);
+        double *out = args->d_flux + layout_index(&args->kept, 0, j, k);
+        if (args->around->kind == KIND_ENTHALPY) {
+            cpu_nonlinear_flux_row(args, j, k, out);
+        } else if (args->around->kind == KIND_CLASSES) {
+            medium_flux_row(args, j, k, out);
         } else if (layout->precision == PRECISION_FLOAT64) {
-            flux_row(layout, args, field, PRECISION_FLOAT64, j, k, out);
+            flux_row(args, PRECISION_FLOAT64, j, k, out);
         } else {
-            flux_row(layout, args, field, PRECISION_FLOAT32, j, k, out);
+            flux_row(args, PRECISION_FLOAT32, j, k, out);
         }
     }
+    return STATUS_OK;
 }

@@ -73,8 +73,7 @@ static void extract_row(const struct extract_args *args, enum precision from, co
     }
 }
 
-void cpu_extract(const struct layout *layout, const struct extract_args *args, const void *field,
-                 void *values)
+enum status cpu_extract(struct queue *queue, const struct extract_args *args)
 {
     const int64_t *first = args->first;
     const int64_t *stride = args->stride;
@@ -82,6 +81,8 @@ void cpu_extract(const struct layout *layout, const struct extract_args *args, c
     const int64_t nrows = ny * args->cells[AXIS_Z];
     const size_t row_bytes = (size_t)args->cells[AXIS_X] * precision_bytes(args->precision);
     const struct box all = box_of_cells(args->cells);
+    const struct layout *layout = &args->layout;
+    (void)queue;
 #pragma omp parallel if (share_is_worthwhile(&all, 1))
     {
 #pragma omp for schedule(static)
@@ -90,9 +91,11 @@ void cpu_extract(const struct layout *layout, const struct extract_args *args, c
                 layout_index(layout, first[AXIS_X], first[AXIS_Y] + row % ny * stride[AXIS_Y],
                              first[AXIS_Z] + row / ny * stride[AXIS_Z]);
             extract_row(args, layout->precision,
-                        (const char *)field + (size_t)at * precision_bytes(layout->precision),
-                        (char *)values + (size_t)row * row_bytes);
+                        (const char *)args->d_field +
+                            (size_t)at * precision_bytes(layout->precision),
+                        (char *)args->d_values + (size_t)row * row_bytes);
         }
         stream_fence();
     }
+    return STATUS_OK;
 }

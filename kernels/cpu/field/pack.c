@@ -48,15 +48,23 @@ KERNEL_INLINE void move_box(const struct layout *layout, char *field, const stru
     }
 }
 
-void cpu_pack(const struct layout *layout, const void *field, const struct box *box, void *buffer)
+enum status cpu_pack(struct queue *queue, const struct pack_args *args)
 {
-    /* with PACK the field is only read */
-    move_box(layout, (char *)field, box, buffer, PACK);
+    (void)queue;
+    for (int b = 0; b < args->nboxes; b++) {
+        /* with PACK the field is only read */
+        move_box(&args->layout, (char *)args->d_field, &args->boxes[b], args->d_buffers[b], PACK);
+    }
+    return STATUS_OK;
 }
 
-void cpu_unpack(const struct layout *layout, const void *buffer, const struct box *box, void *field)
+enum status cpu_unpack(struct queue *queue, const struct unpack_args *args)
 {
-    move_box(layout, field, box, (char *)buffer, UNPACK);
+    (void)queue;
+    for (int b = 0; b < args->nboxes; b++) {
+        move_box(&args->layout, args->d_field, &args->boxes[b], args->d_buffers[b], UNPACK);
+    }
+    return STATUS_OK;
 }
 
 /* The bytes [*begin, *end) of this thread, cut at pages. */

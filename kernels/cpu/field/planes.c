@@ -10,9 +10,7 @@
 enum { TILE = 512 };
 
 struct planes {
-    const struct layout *layout;
-    const void *field;
-    double limit;
+    const struct plane_maxima_args *args;
     uint64_t *of_axis[AXIS_COUNT];
     int64_t above;
 };
@@ -42,7 +40,9 @@ static void raise_planes(uint64_t *planes, const double *highest, int64_t n)
 
 static void sweep_tile(struct planes *p, const struct box *tile)
 {
-    const struct layout *layout = p->layout;
+    const struct layout *layout = &p->args->layout;
+    const void *field = p->args->d_field;
+    const double limit = p->args->limit;
     const int64_t *lo = tile->lo;
     const int64_t nx = box_extent(tile, AXIS_X);
     const int64_t ny = box_extent(tile, AXIS_Y);
@@ -57,8 +57,8 @@ static void sweep_tile(struct planes *p, const struct box *tile)
             const int64_t first = layout_index(layout, lo[AXIS_X], lo[AXIS_Y] + j, k);
             const double most =
                 layout->precision == PRECISION_FLOAT64
-                    ? sweep_row(x, p->field, PRECISION_FLOAT64, first, nx, p->limit, &above)
-                    : sweep_row(x, p->field, PRECISION_FLOAT32, first, nx, p->limit, &above);
+                    ? sweep_row(x, field, PRECISION_FLOAT64, first, nx, limit, &above)
+                    : sweep_row(x, field, PRECISION_FLOAT32, first, nx, limit, &above);
             y[j] = most > y[j] ? most : y[j];
             z = most > z ? most : z;
         }
@@ -87,12 +87,13 @@ static void sweep_piece(struct planes *p, const struct box *piece)
     }
 }
 
-void cpu_plane_maxima(const struct layout *layout, const void *field, double limit,
-                      uint64_t *planes)
+enum status cpu_plane_maxima(struct queue *queue, const struct plane_maxima_args *args)
 {
+    const struct layout *layout = &args->layout;
     const struct box owned = layout_owned(layout);
-    struct planes p = {.layout = layout, .field = field, .limit = limit};
-    p.of_axis[AXIS_X] = planes + 1;
+    struct planes p = {.args = args};
+    (void)queue;
+    p.of_axis[AXIS_X] = args->d_planes + 1;
     p.of_axis[AXIS_Y] = p.of_axis[AXIS_X] + layout->cells[AXIS_X];
     p.of_axis[AXIS_Z] = p.of_axis[AXIS_Y] + layout->cells[AXIS_Y];
 #pragma omp parallel if (share_is_worthwhile(&owned, 1))
@@ -103,5 +104,6 @@ void cpu_plane_maxima(const struct layout *layout, const void *field, double lim
             sweep_piece(&p, &pieces[n]);
         }
     }
-    planes[0] += (uint64_t)p.above;
+    args->d_planes[0] += (uint64_t)p.above;
+    return STATUS_OK;
 }

@@ -106,10 +106,11 @@ static void find_heat(struct findings *f, const double *cells, const uint8_t *of
     tally_add_float64(&f->heat, term, n);
 }
 
-static void find_in_piece(struct findings *f, const struct layout *layout,
-                          const struct placement *placement, const struct device_medium *medium,
-                          const void *field, const struct box *piece)
+static void find_in_piece(struct findings *f, const struct summarise_args *args,
+                          const struct box *piece)
 {
+    const struct layout *layout = &args->layout;
+    const struct device_medium *medium = args->medium;
     double wide[CHUNK];
     for (int64_t k = piece->lo[AXIS_Z]; k < piece->hi[AXIS_Z]; k++) {
         for (int64_t j = piece->lo[AXIS_Y]; j < piece->hi[AXIS_Y]; j++) {
@@ -119,13 +120,13 @@ static void find_in_piece(struct findings *f, const struct layout *layout,
                 const int64_t at = layout_index(layout, i, j, k);
                 const double *cells = wide;
                 if (layout->precision == PRECISION_FLOAT64) {
-                    cells = (const double *)field + at;
+                    cells = (const double *)args->d_field + at;
                 } else {
                     for (int64_t c = 0; c < n; c++) {
-                        wide[c] = (double)((const float *)field)[at + c];
+                        wide[c] = (double)((const float *)args->d_field)[at + c];
                     }
                 }
-                find_in_chunk(f, cells, n, global_index(placement, i, j, k));
+                find_in_chunk(f, cells, n, global_index(&args->placement, i, j, k));
                 if (medium != NULL) {
                     find_heat(f, cells, medium->d_class + layout_index(&medium->layout, i, j, k),
                               medium, n);
@@ -151,11 +152,10 @@ static void merge_findings(struct field_summary *summary, struct findings *f)
     }
 }
 
-void cpu_summarise(const struct layout *layout, const struct placement *placement,
-                   const struct device_medium *medium, const void *field,
-                   struct field_summary *summary)
+enum status cpu_summarise(struct queue *queue, const struct summarise_args *args)
 {
-    const struct box owned = layout_owned(layout);
+    (void)queue;
+    const struct box owned = layout_owned(&args->layout);
     struct field_summary found = {.min = INFINITY, .max = -INFINITY, .first_bad = -1};
 #pragma omp parallel if (share_is_worthwhile(&owned, 1))
     {
@@ -163,12 +163,13 @@ void cpu_summarise(const struct layout *layout, const struct placement *placemen
         struct box pieces[SHARE_PIECES];
         const int npieces = share_box(&owned, omp_get_thread_num(), omp_get_num_threads(), pieces);
         for (int p = 0; p < npieces; p++) {
-            find_in_piece(&mine, layout, placement, medium, field, &pieces[p]);
+            find_in_piece(&mine, args, &pieces[p]);
         }
 #pragma omp critical(summarise)
         merge_findings(&found, &mine);
     }
-    *summary = found;
+    *args->h_summary = found;
+    return STATUS_OK;
 }
 
 static uint64_t hash_float64(const double *cells, int64_t n, uint64_t index)
@@ -193,35 +194,37 @@ static uint64_t hash_float32(const float *cells, int64_t n, uint64_t index)
     return sum;
 }
 
-static uint64_t hash_piece(const struct layout *layout, const struct placement *placement,
-                           const void *field, const struct box *piece)
+static uint64_t hash_piece(const struct hash_args *args, const struct box *piece)
 {
+    const struct layout *layout = &args->layout;
     uint64_t sum = 0;
     const int64_t nx = box_extent(piece, AXIS_X);
     for (int64_t k = piece->lo[AXIS_Z]; k < piece->hi[AXIS_Z]; k++) {
         for (int64_t j = piece->lo[AXIS_Y]; j < piece->hi[AXIS_Y]; j++) {
             const int64_t at = layout_index(layout, piece->lo[AXIS_X], j, k);
-            const uint64_t index = (uint64_t)global_index(placement, piece->lo[AXIS_X], j, k);
+            const uint64_t index =
+                (uint64_t)global_index(&args->placement, piece->lo[AXIS_X], j, k);
             sum += layout->precision == PRECISION_FLOAT64
-                       ? hash_float64((const double *)field + at, nx, index)
-                       : hash_float32((const float *)field + at, nx, index);
+                       ? hash_float64((const double *)args->d_field + at, nx, index)
+                       : hash_float32((const float *)args->d_field + at, nx, index);
         }
     }
     return sum;
 }
 
-void cpu_hash(const struct layout *layout, const struct placement *placement, const void *field,
-              uint64_t *hash)
+enum status cpu_hash(struct queue *queue, const struct hash_args *args)
 {
-    const struct box owned = layout_owned(layout);
+    (void)queue;
+    const struct box owned = layout_owned(&args->layout);
     uint64_t sum = 0;
 #pragma omp parallel reduction(+ : sum) if (share_is_worthwhile(&owned, 1))
     {
         struct box pieces[SHARE_PIECES];
         const int npieces = share_box(&owned, omp_get_thread_num(), omp_get_num_threads(), pieces);
         for (int p = 0; p < npieces; p++) {
-            sum += hash_piece(layout, placement, field, &pieces[p]);
+            sum += hash_piece(args, &pieces[p]);
         }
     }
-    *hash = sum;
+    *args->h_hash = sum;
+    return STATUS_OK;
 }

@@ -5,7 +5,7 @@
 
 /* What one row needs besides the arguments. */
 struct source_row {
-    const struct source_args *args;
+    const struct add_source_args *args;
     const uint8_t *classes; /* of cell i = 0; NULL: uniform */
     const float *values;    /* of cell i = 0; NULL: the shape */
     double j, k;            /* global */
@@ -55,9 +55,10 @@ enum { PART_CELLS = 256 };
 DEFINE_ROW(float64, double, fma)
 DEFINE_ROW(float32, float, fmaf)
 
-static void add_row(const struct layout *layout, const struct source_args *args, void *field,
-                    const struct box *box, int64_t j, int64_t k, struct tally *tally)
+static void add_row(const struct add_source_args *args, int64_t j, int64_t k, struct tally *tally)
 {
+    const struct layout *layout = &args->layout;
+    const struct box *box = &args->box;
     const struct device_medium *medium = args->medium;
     const int64_t *n = layout->cells;
     const struct source_row row = {
@@ -69,15 +70,16 @@ static void add_row(const struct layout *layout, const struct source_args *args,
     };
     const int64_t at = layout_index(layout, 0, j, k);
     if (layout->precision == PRECISION_FLOAT64) {
-        add_float64(&row, (double *)field + at, box->lo[AXIS_X], box->hi[AXIS_X], tally);
+        add_float64(&row, (double *)args->d_field + at, box->lo[AXIS_X], box->hi[AXIS_X], tally);
     } else {
-        add_float32(&row, (float *)field + at, box->lo[AXIS_X], box->hi[AXIS_X], tally);
+        add_float32(&row, (float *)args->d_field + at, box->lo[AXIS_X], box->hi[AXIS_X], tally);
     }
 }
 
-void cpu_add_source(const struct layout *layout, const struct source_args *args, void *field,
-                    const struct box *box)
+enum status cpu_add_source(struct queue *queue, const struct add_source_args *args)
 {
+    (void)queue;
+    const struct box *box = &args->box;
     const int64_t ny = box_extent(box, AXIS_Y);
     const int64_t nrows = ny * box_extent(box, AXIS_Z);
 #pragma omp parallel if (share_is_worthwhile(box, 1))
@@ -85,13 +87,13 @@ void cpu_add_source(const struct layout *layout, const struct source_args *args,
         struct tally tally = {.target = args->d_sum};
 #pragma omp for schedule(static)
         for (int64_t row = 0; row < nrows; row++) {
-            add_row(layout, args, field, box, box->lo[AXIS_Y] + row % ny,
-                    box->lo[AXIS_Z] + row / ny, &tally);
+            add_row(args, box->lo[AXIS_Y] + row % ny, box->lo[AXIS_Z] + row / ny, &tally);
         }
         tally_flush(&tally);
 #pragma omp critical(cpu_add_source)
         exact_sum_add(args->d_sum, &tally.sum);
     }
+    return STATUS_OK;
 }
 
 /* The heat of perfusion of cells of one class, K. Mostly their enthalpies are in one segment. */
@@ -135,15 +137,18 @@ void cpu_add_source(const struct layout *layout, const struct source_args *args,
 DEFINE_PERFUSION(float64, double)
 DEFINE_PERFUSION(float32, float)
 
-void cpu_sum_perfusion(const struct layout *layout, const struct device_medium *medium,
-                       const void *field, const struct box *box, struct exact_sum *sum)
+enum status cpu_sum_perfusion(struct queue *queue, const struct sum_perfusion_args *args)
 {
+    const struct layout *layout = &args->layout;
+    const struct device_medium *medium = args->medium;
+    const struct box *box = &args->box;
     const int64_t n = box_extent(box, AXIS_X);
     const int64_t ny = box_extent(box, AXIS_Y);
     const int64_t nrows = ny * box_extent(box, AXIS_Z);
+    (void)queue;
 #pragma omp parallel if (share_is_worthwhile(box, 1))
     {
-        struct tally tally = {.target = sum};
+        struct tally tally = {.target = args->d_sum};
 #pragma omp for schedule(static)
         for (int64_t row = 0; row < nrows; row++) {
             const int64_t j = box->lo[AXIS_Y] + row % ny;
@@ -152,13 +157,14 @@ void cpu_sum_perfusion(const struct layout *layout, const struct device_medium *
             const uint8_t *classes =
                 &medium->d_class[layout_index(&medium->layout, box->lo[AXIS_X], j, k)];
             if (layout->precision == PRECISION_FLOAT64) {
-                perfusion_float64(medium, classes, (const double *)field + at, n, &tally);
+                perfusion_float64(medium, classes, (const double *)args->d_field + at, n, &tally);
             } else {
-                perfusion_float32(medium, classes, (const float *)field + at, n, &tally);
+                perfusion_float32(medium, classes, (const float *)args->d_field + at, n, &tally);
             }
         }
         tally_flush(&tally);
 #pragma omp critical(cpu_sum_perfusion)
-        exact_sum_add(sum, &tally.sum);
+        exact_sum_add(args->d_sum, &tally.sum);
     }
+    return STATUS_OK;
 }

@@ -103,37 +103,41 @@ const struct step_kind step_enthalpy = {step, step_part};
         }                                                                                          \
     } while (0)
 
-void cpu_convert(const struct layout *layout, const struct device_medium *medium,
-                 enum enthalpy_conversion conversion, const void *in, void *out)
+enum status cpu_convert(struct queue *queue, const struct convert_args *args)
 {
-    const struct coefficients args = {.kind = KIND_ENTHALPY, .medium = *medium};
+    const struct layout *layout = &args->layout;
+    const struct coefficients c = {.kind = KIND_ENTHALPY, .medium = *args->medium};
     const struct box owned = layout_owned(layout);
     const int64_t ny = layout->cells[AXIS_Y];
     const int64_t nrows = ny * layout->cells[AXIS_Z];
+    (void)queue;
 #pragma omp parallel for schedule(static) if (share_is_worthwhile(&owned, 1))
     for (int64_t row = 0; row < nrows; row++) {
-        OF_PRECISION(layout, &args, out, in, convert_row, conversion, row % ny, row / ny);
+        OF_PRECISION(layout, &c, args->d_out, args->d_in, convert_row, args->conversion, row % ny,
+                     row / ny);
     }
+    return STATUS_OK;
 }
 
-void cpu_liquid_fraction(const struct layout *layout, const struct layout *kept,
-                         const struct device_medium *medium, const void *field, double *fraction)
+enum status cpu_liquid_fraction(struct queue *queue, const struct liquid_fraction_args *args)
 {
-    const struct coefficients args = {.kind = KIND_ENTHALPY, .medium = *medium};
+    const struct layout *layout = &args->layout;
+    const struct coefficients c = {.kind = KIND_ENTHALPY, .medium = *args->medium};
     const struct box owned = layout_owned(layout);
     const int64_t ny = layout->cells[AXIS_Y];
     const int64_t nrows = ny * layout->cells[AXIS_Z];
+    (void)queue;
 #pragma omp parallel for schedule(static) if (share_is_worthwhile(&owned, 1))
     for (int64_t row = 0; row < nrows; row++) {
-        OF_PRECISION(layout, &args, NULL, field, liquid_row, row % ny, row / ny,
-                     fraction + layout_index(kept, 0, row % ny, row / ny));
+        OF_PRECISION(layout, &c, NULL, args->d_field, liquid_row, row % ny, row / ny,
+                     args->d_fraction + layout_index(&args->kept, 0, row % ny, row / ny));
     }
+    return STATUS_OK;
 }
 
-void cpu_nonlinear_flux_row(const struct layout *layout, const struct flux_args *args,
-                            const void *field, int64_t j, int64_t k, double *flux)
+void cpu_nonlinear_flux_row(const struct flux_squared_args *args, int64_t j, int64_t k,
+                            double *flux)
 {
-    struct coefficients step = {.kind = KIND_ENTHALPY, .medium = *args->medium};
-    memcpy(step.closed, args->closed, sizeof step.closed);
-    OF_PRECISION(layout, &step, NULL, field, flux_row, args->scale, j, k, flux);
+    OF_PRECISION(&args->layout, args->around, NULL, args->d_field, flux_row, args->scale, j, k,
+                 flux);
 }

@@ -4,6 +4,7 @@
 #include "kernels/hip/device/cells.h"
 
 #include "kernels/class_summary.h"
+#include "kernels/hip/host/device_hip.h"
 
 enum {
     THREADS = 256,
@@ -122,12 +123,12 @@ static __global__ __launch_bounds__(THREADS) void summarise_classes(const class_
 }
 
 template <typename REAL>
-static void launch(hipStream_t stream, const struct layout *layout,
-                   const struct device_medium *medium, const uint8_t *d_groups, const void *d_field,
-                   struct class_summary *d_summaries)
+static void launch(struct queue *queue, const struct summarise_classes_args *args)
 {
+    const struct layout *layout = &args->layout;
+    const struct device_medium *medium = args->medium;
     class_sweep<REAL> s = {};
-    s.in = static_cast<const REAL *>(d_field) + layout->origin;
+    s.in = static_cast<const REAL *>(args->d_field) + layout->origin;
     s.classes = medium->d_class + medium->layout.origin;
     for (int axis = 0; axis < AXIS_COUNT; axis++) {
         s.cells[axis] = layout->cells[axis];
@@ -137,7 +138,7 @@ static void launch(hipStream_t stream, const struct layout *layout,
     s.class_pitch_y = medium->layout.pitch_y;
     s.class_pitch_z = medium->layout.pitch_z;
     s.mask = medium->mask;
-    s.groups = d_groups;
+    s.groups = args->d_groups;
     s.lanes = 1;
     while (s.lanes < THREADS && (int64_t)s.lanes < s.cells[AXIS_X]) {
         s.lanes *= 2;
@@ -148,19 +149,18 @@ static void launch(hipStream_t stream, const struct layout *layout,
     const int64_t most = least > BLOCKS_MAX ? least : (int64_t)BLOCKS_MAX;
     const int64_t nblocks = (rows + rows_per_block - 1) / rows_per_block;
     summarise_classes<REAL>
-        <<<(unsigned)(nblocks < most ? nblocks : most), THREADS, 0, stream>>>(s, d_summaries);
+        <<<(unsigned)(nblocks < most ? nblocks : most), THREADS, 0, queue->stream>>>(
+            s, args->d_summaries);
 }
 
-hipError_t hip_launch_summarise_classes(hipStream_t stream, const struct layout *layout,
-                                        const struct device_medium *medium, const uint8_t *d_groups,
-                                        const void *d_field, struct class_summary *d_summaries)
+enum status hip_summarise_classes(struct queue *queue, const struct summarise_classes_args *args)
 {
-    if (layout->precision == PRECISION_FLOAT64) {
-        launch<double>(stream, layout, medium, d_groups, d_field, d_summaries);
+    if (args->layout.precision == PRECISION_FLOAT64) {
+        launch<double>(queue, args);
     } else {
-        launch<float>(stream, layout, medium, d_groups, d_field, d_summaries);
+        launch<float>(queue, args);
     }
-    return hipGetLastError();
+    return hip_check(hipGetLastError(), "summarise_classes");
 }
 
 /* --- one thread per cell ---------------------------------------------------------------------- */
@@ -211,17 +211,16 @@ static __global__ __launch_bounds__(THREADS) void number_classes(
     });
 }
 
-hipError_t hip_launch_number_classes(hipStream_t stream, const struct layout *kept,
-                                     const struct device_medium *medium, const uint8_t *d_numbers,
-                                     double *d_values)
+enum status hip_number_classes(struct queue *queue, const struct number_classes_args *args)
 {
     unsigned nblocks = 0;
-    const struct box owned = {{0, 0, 0},
-                              {kept->cells[AXIS_X], kept->cells[AXIS_Y], kept->cells[AXIS_Z]}};
+    const struct device_medium *medium = args->medium;
+    const struct box owned = layout_owned(&args->kept);
     const box_sweep s = sweep_of(&owned, &nblocks);
-    number_classes<<<nblocks, THREADS, 0, stream>>>(s, *kept, medium->layout, medium->d_class,
-                                                    medium->mask, d_numbers, d_values);
-    return hipGetLastError();
+    number_classes<<<nblocks, THREADS, 0, queue->stream>>>(s, args->kept, medium->layout,
+                                                           medium->d_class, medium->mask,
+                                                           args->d_numbers, args->d_values);
+    return hip_check(hipGetLastError(), "number_classes");
 }
 
 /* Bits of a byte that others of its word may change at the same time. */
@@ -258,13 +257,13 @@ static __device__ __forceinline__ void visit_neighbours(const struct layout &c, 
 /* The field is read only where a class can change. The flags of owned cells beside a change are
  * cleared, also of those that have one class again: see find_flags. */
 template <typename REAL>
-static __global__ __launch_bounds__(THREADS) void change_classes(const box_sweep s,
-                                                                 const struct layout layout,
-                                                                 const struct class_changes change,
-                                                                 const REAL *field)
+static __global__ __launch_bounds__(THREADS) void change_classes(
+    const box_sweep s, const struct change_classes_args change)
 {
+    const struct layout &layout = change.layout;
+    const REAL *field = static_cast<const REAL *>(change.d_field);
     visit_cells(s, [&](int64_t i, int64_t j, int64_t k) {
-        const struct layout &c = change.layout;
+        const struct layout &c = change.of_class;
         uint8_t *of_class = &change.d_class[c.origin + i + j * c.pitch_y + k * c.pitch_z];
         const int own = *of_class & change.mask;
         const int to = change.d_to[own];
@@ -284,11 +283,11 @@ static __global__ __launch_bounds__(THREADS) void change_classes(const box_sweep
 }
 
 /* The flags of owned cells whose neighbours have their class, where they are missing. */
-static __global__ __launch_bounds__(THREADS) void find_flags(const box_sweep s,
-                                                             const struct class_changes change)
+static __global__ __launch_bounds__(THREADS) void find_flags(
+    const box_sweep s, const struct change_classes_args change)
 {
     visit_cells(s, [&](int64_t i, int64_t j, int64_t k) {
-        const struct layout &c = change.layout;
+        const struct layout &c = change.of_class;
         uint8_t *of_class = &change.d_class[c.origin + i + j * c.pitch_y + k * c.pitch_z];
         const int own = *of_class;
         if (own <= change.mask) {
@@ -314,23 +313,22 @@ static struct box owned_around(const struct layout *layout, const struct box *bo
     return around;
 }
 
-hipError_t hip_launch_change_classes(hipStream_t stream, const struct layout *layout,
-                                     const struct class_changes *change, const void *d_field,
-                                     const struct box *box)
+enum status hip_change_classes(struct queue *queue, const struct change_classes_args *args)
 {
     unsigned nblocks = 0;
-    box_sweep s = sweep_of(box, &nblocks);
-    if (layout->precision == PRECISION_FLOAT64) {
-        change_classes<double><<<nblocks, THREADS, 0, stream>>>(
-            s, *layout, *change, static_cast<const double *>(d_field));
+    box_sweep s = sweep_of(&args->box, &nblocks);
+    if (box_is_empty(&args->box)) {
+        return STATUS_OK;
+    }
+    if (args->layout.precision == PRECISION_FLOAT64) {
+        change_classes<double><<<nblocks, THREADS, 0, queue->stream>>>(s, *args);
     } else {
-        change_classes<float><<<nblocks, THREADS, 0, stream>>>(s, *layout, *change,
-                                                               static_cast<const float *>(d_field));
+        change_classes<float><<<nblocks, THREADS, 0, queue->stream>>>(s, *args);
     }
-    if (change->mask != 0xFF) {
-        const struct box around = owned_around(layout, box);
+    if (args->mask != 0xFF) {
+        const struct box around = owned_around(&args->layout, &args->box);
         s = sweep_of(&around, &nblocks);
-        find_flags<<<nblocks, THREADS, 0, stream>>>(s, *change);
+        find_flags<<<nblocks, THREADS, 0, queue->stream>>>(s, *args);
     }
-    return hipGetLastError();
+    return hip_check(hipGetLastError(), "change_classes");
 }

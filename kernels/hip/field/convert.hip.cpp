@@ -2,6 +2,8 @@
  * liquid fraction. */
 #include "kernels/hip/kind/enthalpy.h"
 
+#include "kernels/hip/host/device_hip.h"
+
 enum { CONVERT_THREADS = 256, MOST_BLOCKS = 1 << 20 };
 
 template <typename REAL, typename VISIT>
@@ -38,22 +40,21 @@ static __global__ __launch_bounds__(CONVERT_THREADS) void convert(
 }
 
 template <typename REAL>
-static hipError_t launch_convert(hipStream_t stream, const struct layout *layout,
-                                 const struct device_medium *medium,
-                                 enum enthalpy_conversion conversion, const void *d_in, void *d_out)
+static void launch_convert(struct queue *queue, const struct convert_args *args)
 {
-    convert<REAL><<<blocks_of(layout), CONVERT_THREADS, 0, stream>>>(
-        view_of<REAL>(layout, d_out, d_in), nonlinear_of<REAL>(medium), conversion);
-    return hipGetLastError();
+    convert<REAL><<<blocks_of(&args->layout), CONVERT_THREADS, 0, queue->stream>>>(
+        view_of<REAL>(&args->layout, args->d_out, args->d_in), nonlinear_of<REAL>(args->medium),
+        args->conversion);
 }
 
-hipError_t hip_launch_convert(hipStream_t stream, const struct layout *layout,
-                              const struct device_medium *medium,
-                              enum enthalpy_conversion conversion, const void *d_in, void *d_out)
+enum status hip_convert(struct queue *queue, const struct convert_args *args)
 {
-    return layout->precision == PRECISION_FLOAT64
-               ? launch_convert<double>(stream, layout, medium, conversion, d_in, d_out)
-               : launch_convert<float>(stream, layout, medium, conversion, d_in, d_out);
+    if (args->layout.precision == PRECISION_FLOAT64) {
+        launch_convert<double>(queue, args);
+    } else {
+        launch_convert<float>(queue, args);
+    }
+    return hip_check(hipGetLastError(), "convert");
 }
 
 /* `fraction` points to cell (0, 0, 0). */
@@ -70,21 +71,19 @@ static __global__ __launch_bounds__(CONVERT_THREADS) void liquid(const grid_view
 }
 
 template <typename REAL>
-static hipError_t launch_liquid(hipStream_t stream, const struct layout *layout,
-                                const struct layout *kept, const struct device_medium *medium,
-                                const void *d_field, double *d_fraction)
+static void launch_liquid(struct queue *queue, const struct liquid_fraction_args *args)
 {
-    liquid<REAL><<<blocks_of(layout), CONVERT_THREADS, 0, stream>>>(
-        view_of<REAL>(layout, nullptr, d_field), nonlinear_of<REAL>(medium),
-        d_fraction + kept->origin, kept->pitch_y, kept->pitch_z);
-    return hipGetLastError();
+    liquid<REAL><<<blocks_of(&args->layout), CONVERT_THREADS, 0, queue->stream>>>(
+        view_of<REAL>(&args->layout, nullptr, args->d_field), nonlinear_of<REAL>(args->medium),
+        args->d_fraction + args->kept.origin, args->kept.pitch_y, args->kept.pitch_z);
 }
 
-hipError_t hip_launch_liquid_fraction(hipStream_t stream, const struct layout *layout,
-                                      const struct layout *kept, const struct device_medium *medium,
-                                      const void *d_field, double *d_fraction)
+enum status hip_liquid_fraction(struct queue *queue, const struct liquid_fraction_args *args)
 {
-    return layout->precision == PRECISION_FLOAT64
-               ? launch_liquid<double>(stream, layout, kept, medium, d_field, d_fraction)
-               : launch_liquid<float>(stream, layout, kept, medium, d_field, d_fraction);
+    if (args->layout.precision == PRECISION_FLOAT64) {
+        launch_liquid<double>(queue, args);
+    } else {
+        launch_liquid<float>(queue, args);
+    }
+    return hip_check(hipGetLastError(), "liquid_fraction");
 }

@@ -4,6 +4,7 @@
 #include "kernels/hip/kind/enthalpy.h"
 
 #include "kernels/cell/derived_cell.h"
+#include "kernels/hip/host/device_hip.h"
 
 enum { THREADS = 256 };
 
@@ -18,23 +19,22 @@ static __global__ __launch_bounds__(THREADS) void gather_cells(const CELL *field
     }
 }
 
-hipError_t hip_launch_gather(hipStream_t stream, enum precision precision, const void *d_field,
-                             const int64_t *d_elements, int64_t count, void *d_values)
+enum status hip_gather(struct queue *queue, const struct gather_args *args)
 {
-    const unsigned nblocks = (unsigned)((count + THREADS - 1) / THREADS);
-    if (count == 0) {
-        return hipSuccess;
+    const unsigned nblocks = (unsigned)((args->count + THREADS - 1) / THREADS);
+    if (args->count == 0) {
+        return STATUS_OK;
     }
-    if (precision == PRECISION_FLOAT64) {
-        gather_cells<<<nblocks, THREADS, 0, stream>>>(static_cast<const uint64_t *>(d_field),
-                                                      d_elements, count,
-                                                      static_cast<uint64_t *>(d_values));
+    if (args->precision == PRECISION_FLOAT64) {
+        gather_cells<<<nblocks, THREADS, 0, queue->stream>>>(
+            static_cast<const uint64_t *>(args->d_field), args->d_elements, args->count,
+            static_cast<uint64_t *>(args->d_values));
     } else {
-        gather_cells<<<nblocks, THREADS, 0, stream>>>(static_cast<const uint32_t *>(d_field),
-                                                      d_elements, count,
-                                                      static_cast<uint32_t *>(d_values));
+        gather_cells<<<nblocks, THREADS, 0, queue->stream>>>(
+            static_cast<const uint32_t *>(args->d_field), args->d_elements, args->count,
+            static_cast<uint32_t *>(args->d_values));
     }
-    return hipGetLastError();
+    return hip_check(hipGetLastError(), "gather");
 }
 
 /* A block of threads covers part of a row; blockIdx.y strides over the rows. */
@@ -48,11 +48,11 @@ static dim3 row_grid(const struct layout *layout)
 }
 
 template <typename REAL>
-static __global__ __launch_bounds__(THREADS) void track_cells(const struct layout layout,
-                                                              const struct layout kept,
-                                                              const struct track_args args,
-                                                              const REAL *field)
+static __global__ __launch_bounds__(THREADS) void track_cells(const struct track_args args)
 {
+    const struct layout &layout = args.layout;
+    const struct layout &kept = args.kept;
+    const REAL *field = static_cast<const REAL *>(args.d_field);
     const int64_t i = (int64_t)blockIdx.x * THREADS + threadIdx.x;
     const int64_t ny = layout.cells[AXIS_Y];
     const int64_t nrows = ny * layout.cells[AXIS_Z];
@@ -63,41 +63,40 @@ static __global__ __launch_bounds__(THREADS) void track_cells(const struct layou
         const int64_t k = row / ny;
         const int64_t j = row - k * ny;
         const int64_t at = kept.origin + i + j * kept.pitch_y + k * kept.pitch_z;
-        derived_track(&args, at,
+        derived_track(&args.sample, at,
                       (double)field[layout.origin + i + j * layout.pitch_y + k * layout.pitch_z]);
     }
 }
 
-hipError_t hip_launch_track(hipStream_t stream, const struct layout *layout,
-                            const struct layout *kept, const struct track_args *args,
-                            const void *d_field)
+enum status hip_track(struct queue *queue, const struct track_args *args)
 {
-    if (layout->precision == PRECISION_FLOAT64) {
-        track_cells<<<row_grid(layout), THREADS, 0, stream>>>(*layout, *kept, *args,
-                                                              static_cast<const double *>(d_field));
+    const dim3 grid = row_grid(&args->layout);
+    if (args->layout.precision == PRECISION_FLOAT64) {
+        track_cells<double><<<grid, THREADS, 0, queue->stream>>>(*args);
     } else {
-        track_cells<<<row_grid(layout), THREADS, 0, stream>>>(*layout, *kept, *args,
-                                                              static_cast<const float *>(d_field));
+        track_cells<float><<<grid, THREADS, 0, queue->stream>>>(*args);
     }
-    return hipGetLastError();
+    return hip_check(hipGetLastError(), "track");
 }
 
 /* The neighbour across a face; the outside value if the face is closed. */
 template <typename REAL>
-static __device__ __forceinline__ double neighbour(const struct flux_args &args, const REAL *cell,
-                                                   int64_t step, int face, bool at_face)
+static __device__ __forceinline__ double neighbour(const struct coefficients &around,
+                                                   const REAL *cell, int64_t step, int face,
+                                                   bool at_face)
 {
-    return at_face && args.closed[face]
-               ? heat_outside_float64((double)*cell, args.a[face], args.b[face])
+    return at_face && around.closed[face]
+               ? heat_outside_float64((double)*cell, around.a[face], around.b[face])
                : (double)cell[step];
 }
 
 template <typename REAL>
-static __global__ __launch_bounds__(THREADS) void flux_cells(const struct layout layout,
-                                                             const struct layout kept,
-                                                             const struct flux_args args,
-                                                             const REAL *field, double *flux)
+static __global__ __launch_bounds__(THREADS) void flux_cells(const struct flux_squared_args args,
+                                                             const struct coefficients around)
 {
+    const struct layout &layout = args.layout;
+    const struct layout &kept = args.kept;
+    const REAL *field = static_cast<const REAL *>(args.d_field);
     const int64_t i = (int64_t)blockIdx.x * THREADS + threadIdx.x;
     const int64_t nx = layout.cells[AXIS_X];
     const int64_t ny = layout.cells[AXIS_Y];
@@ -111,13 +110,13 @@ static __global__ __launch_bounds__(THREADS) void flux_cells(const struct layout
         const int64_t k = row / ny;
         const int64_t j = row - k * ny;
         const REAL *cell = field + layout.origin + i + j * sy + k * sz;
-        flux[kept.origin + i + j * kept.pitch_y + k * kept.pitch_z] =
-            derived_flux_squared(neighbour(args, cell, -1, FACE_X_MIN, i == 0),
-                                 neighbour(args, cell, 1, FACE_X_MAX, i == nx - 1),
-                                 neighbour(args, cell, -sy, FACE_Y_MIN, j == 0),
-                                 neighbour(args, cell, sy, FACE_Y_MAX, j == ny - 1),
-                                 neighbour(args, cell, -sz, FACE_Z_MIN, k == 0),
-                                 neighbour(args, cell, sz, FACE_Z_MAX, k == nz - 1),
+        args.d_flux[kept.origin + i + j * kept.pitch_y + k * kept.pitch_z] =
+            derived_flux_squared(neighbour(around, cell, -1, FACE_X_MIN, i == 0),
+                                 neighbour(around, cell, 1, FACE_X_MAX, i == nx - 1),
+                                 neighbour(around, cell, -sy, FACE_Y_MIN, j == 0),
+                                 neighbour(around, cell, sy, FACE_Y_MAX, j == ny - 1),
+                                 neighbour(around, cell, -sz, FACE_Z_MIN, k == 0),
+                                 neighbour(around, cell, sz, FACE_Z_MAX, k == nz - 1),
                                  args.scale[AXIS_X], args.scale[AXIS_Y], args.scale[AXIS_Z]);
     }
 }
@@ -173,44 +172,36 @@ static __global__ __launch_bounds__(THREADS) void flux_medium(const grid_view<RE
 }
 
 template <typename REAL, typename KIND>
-static void launch_medium(hipStream_t stream, const struct layout *layout,
-                          const struct layout *kept, const struct flux_args *args, const KIND &kind,
-                          const void *d_field, double *d_flux)
+static void launch_medium(struct queue *queue, const struct flux_squared_args *args,
+                          const KIND &kind)
 {
-    const int64_t cells = layout->cells[AXIS_X] * layout->cells[AXIS_Y] * layout->cells[AXIS_Z];
-    flux_medium<<<(unsigned)((cells + THREADS - 1) / THREADS), THREADS, 0, stream>>>(
-        view_of<REAL>(layout, nullptr, d_field), kind, args->scale[AXIS_X], args->scale[AXIS_Y],
-        args->scale[AXIS_Z], d_flux + kept->origin, kept->pitch_y, kept->pitch_z);
+    const int64_t *n = args->layout.cells;
+    const int64_t cells = n[AXIS_X] * n[AXIS_Y] * n[AXIS_Z];
+    flux_medium<<<(unsigned)((cells + THREADS - 1) / THREADS), THREADS, 0, queue->stream>>>(
+        view_of<REAL>(&args->layout, nullptr, args->d_field), kind, args->scale[AXIS_X],
+        args->scale[AXIS_Y], args->scale[AXIS_Z], args->d_flux + args->kept.origin,
+        args->kept.pitch_y, args->kept.pitch_z);
 }
 
 template <typename REAL>
-static hipError_t launch_flux(hipStream_t stream, const struct layout *layout,
-                              const struct layout *kept, const struct flux_args *args,
-                              const void *d_field, double *d_flux)
+static void launch_flux(struct queue *queue, const struct flux_squared_args *args)
 {
-    struct coefficients around = {};
-    for (int face = 0; face < FACE_COUNT; face++) {
-        around.closed[face] = args->closed[face];
-    }
-    coefficients_set_medium(&around, args->medium);
-    if (around.kind == KIND_ENTHALPY) {
-        launch_medium<REAL>(stream, layout, kept, args, enthalpy_of<REAL, 1, false>(&around),
-                            d_field, d_flux);
-    } else if (around.kind == KIND_CLASSES) {
-        launch_medium<REAL>(stream, layout, kept, args, classes_of<REAL, 1>(&around), d_field,
-                            d_flux);
+    const struct coefficients *around = args->around;
+    if (around->kind == KIND_ENTHALPY) {
+        launch_medium<REAL>(queue, args, enthalpy_of<REAL, 1, false>(around));
+    } else if (around->kind == KIND_CLASSES) {
+        launch_medium<REAL>(queue, args, classes_of<REAL, 1>(around));
     } else {
-        flux_cells<<<row_grid(layout), THREADS, 0, stream>>>(
-            *layout, *kept, *args, static_cast<const REAL *>(d_field), d_flux);
+        flux_cells<REAL><<<row_grid(&args->layout), THREADS, 0, queue->stream>>>(*args, *around);
     }
-    return hipGetLastError();
 }
 
-hipError_t hip_launch_flux_squared(hipStream_t stream, const struct layout *layout,
-                                   const struct layout *kept, const struct flux_args *args,
-                                   const void *d_field, double *d_flux)
+enum status hip_flux_squared(struct queue *queue, const struct flux_squared_args *args)
 {
-    return layout->precision == PRECISION_FLOAT64
-               ? launch_flux<double>(stream, layout, kept, args, d_field, d_flux)
-               : launch_flux<float>(stream, layout, kept, args, d_field, d_flux);
+    if (args->layout.precision == PRECISION_FLOAT64) {
+        launch_flux<double>(queue, args);
+    } else {
+        launch_flux<float>(queue, args);
+    }
+    return hip_check(hipGetLastError(), "flux_squared");
 }

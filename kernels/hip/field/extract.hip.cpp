@@ -3,7 +3,7 @@
 #include "kernels/hip/device/arch.h"
 
 #include "kernels/cell/extract_cell.h"
-#include "kernels/hip/host/launch.h"
+#include "kernels/hip/host/device_hip.h"
 
 /* Threads of a block along a row, and its rows. */
 enum { WIDE = 64, HIGH = 4, MOST_BLOCKS = 65535 };
@@ -39,10 +39,11 @@ template <bool ROOT, typename REAL> static __device__ __forceinline__ REAL root_
 
 /* A block is part of a plane, which avoids divisions. */
 template <typename FROM, typename TO, bool ROOT>
-static __global__ __launch_bounds__(WIDE *HIGH) void extract_cells(const struct layout layout,
-                                                                   const struct extract_args args,
-                                                                   const FROM *field, TO *values)
+static __global__ __launch_bounds__(WIDE *HIGH) void extract_cells(const struct extract_args args)
 {
+    const struct layout &layout = args.layout;
+    const FROM *field = static_cast<const FROM *>(args.d_field);
+    TO *values = static_cast<TO *>(args.d_values);
     const int64_t nx = args.cells[AXIS_X];
     const int64_t ny = args.cells[AXIS_Y];
     const int64_t i = (int64_t)blockIdx.x * WIDE + threadIdx.x;
@@ -67,37 +68,34 @@ static unsigned at_most(int64_t blocks)
 }
 
 template <typename FROM, typename TO, bool ROOT>
-static void launch(hipStream_t stream, const struct layout *layout, const struct extract_args *args,
-                   const void *d_field, void *d_values)
+static void launch(struct queue *queue, const struct extract_args *args)
 {
     const dim3 grid((unsigned)((args->cells[AXIS_X] + WIDE - 1) / WIDE),
                     at_most((args->cells[AXIS_Y] + HIGH - 1) / HIGH), at_most(args->cells[AXIS_Z]));
-    extract_cells<FROM, TO, ROOT><<<grid, dim3(WIDE, HIGH), 0, stream>>>(
-        *layout, *args, static_cast<const FROM *>(d_field), static_cast<TO *>(d_values));
+    extract_cells<FROM, TO, ROOT><<<grid, dim3(WIDE, HIGH), 0, queue->stream>>>(*args);
 }
 
-hipError_t hip_launch_extract(hipStream_t stream, const struct layout *layout,
-                              const struct extract_args *args, const void *d_field, void *d_values)
+enum status hip_extract(struct queue *queue, const struct extract_args *args)
 {
     const bool to_float64 = args->precision == PRECISION_FLOAT64;
-    if (layout->precision == PRECISION_FLOAT32) {
+    if (args->layout.precision == PRECISION_FLOAT32) {
         if (to_float64) {
-            launch<float, double, false>(stream, layout, args, d_field, d_values);
+            launch<float, double, false>(queue, args);
         } else {
-            launch<float, float, false>(stream, layout, args, d_field, d_values);
+            launch<float, float, false>(queue, args);
         }
     } else if (args->root) {
         if (to_float64) {
-            launch<double, double, true>(stream, layout, args, d_field, d_values);
+            launch<double, double, true>(queue, args);
         } else {
-            launch<double, float, true>(stream, layout, args, d_field, d_values);
+            launch<double, float, true>(queue, args);
         }
     } else {
         if (to_float64) {
-            launch<double, double, false>(stream, layout, args, d_field, d_values);
+            launch<double, double, false>(queue, args);
         } else {
-            launch<double, float, false>(stream, layout, args, d_field, d_values);
+            launch<double, float, false>(queue, args);
         }
     }
-    return hipGetLastError();
+    return hip_check(hipGetLastError(), "extract");
 }

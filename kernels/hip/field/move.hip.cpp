@@ -1,6 +1,6 @@
 /* Copies on the device: memory at full bandwidth, and boxes to and from contiguous buffers. */
 #include "kernels/hip/device/arch.h"
-#include "kernels/hip/host/launch.h"
+#include "kernels/hip/host/device_hip.h"
 
 enum { THREADS = 256 };
 
@@ -102,22 +102,13 @@ static hipError_t launch_move(hipStream_t stream, const struct layout *layout, v
 }
 
 /* As integers, so that NaNs keep their bits. */
-hipError_t hip_launch_pack(hipStream_t stream, const struct layout *layout, const void *d_field,
+template <bool PACK>
+static hipError_t move_one(hipStream_t stream, const struct layout *layout, void *d_field,
                            const struct box *box, void *d_buffer)
 {
-    void *field = const_cast<void *>(d_field); /* only read: PACK */
     return layout->precision == PRECISION_FLOAT64
-               ? launch_move<uint64_t, true>(stream, layout, field, box, d_buffer)
-               : launch_move<uint32_t, true>(stream, layout, field, box, d_buffer);
-}
-
-hipError_t hip_launch_unpack(hipStream_t stream, const struct layout *layout, const void *d_buffer,
-                             const struct box *box, void *d_field)
-{
-    void *buffer = const_cast<void *>(d_buffer);
-    return layout->precision == PRECISION_FLOAT64
-               ? launch_move<uint64_t, false>(stream, layout, d_field, box, buffer)
-               : launch_move<uint32_t, false>(stream, layout, d_field, box, buffer);
+               ? launch_move<uint64_t, PACK>(stream, layout, d_field, box, d_buffer)
+               : launch_move<uint32_t, PACK>(stream, layout, d_field, box, d_buffer);
 }
 
 /* --- several boxes in one launch ------------------------------------------------------------- */
@@ -193,8 +184,7 @@ static hipError_t move_all(hipStream_t stream, const struct layout *layout, void
         const int64_t cells = nx * ny * box_extent(&box, AXIS_Z);
         hipError_t error = hipSuccess;
         if (cells > most) {
-            error = PACK ? hip_launch_pack(stream, layout, d_field, &box, d_buffers[b])
-                         : hip_launch_unpack(stream, layout, d_buffers[b], &box, d_field);
+            error = move_one<PACK>(stream, layout, d_field, &box, d_buffers[b]);
         } else if (cells > 0) {
             if (list.count == HIP_BOXES_PER_MOVE || list.begin[list.count] > most - cells) {
                 error = launch_list<PACK>(stream, layout, d_field, list);
@@ -219,16 +209,15 @@ bool hip_packs_by_copy(void)
     return ARCH_PACKS_BY_COPY;
 }
 
-hipError_t hip_launch_pack_boxes(hipStream_t stream, const struct layout *layout,
-                                 const void *d_field, const struct box *boxes,
-                                 void *const *d_buffers, int nboxes)
+hipError_t hip_launch_pack(hipStream_t stream, const struct layout *layout, const void *d_field,
+                           const struct box *boxes, void *const *d_buffers, int nboxes)
 {
     return move_all<true>(stream, layout, const_cast<void *>(d_field), boxes, d_buffers, nboxes);
 }
 
-hipError_t hip_launch_unpack_boxes(hipStream_t stream, const struct layout *layout,
-                                   void *const *d_buffers, const struct box *boxes, int nboxes,
-                                   void *d_field)
+enum status hip_unpack(struct queue *queue, const struct unpack_args *args)
 {
-    return move_all<false>(stream, layout, d_field, boxes, d_buffers, nboxes);
+    return hip_check(move_all<false>(queue->stream, &args->layout, args->d_field, args->boxes,
+                                     args->d_buffers, args->nboxes),
+                     "unpack");
 }

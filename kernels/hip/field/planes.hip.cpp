@@ -3,7 +3,7 @@
 #include "kernels/hip/device/arch.h"
 
 #include "kernels/class_summary.h"
-#include "kernels/hip/host/launch.h"
+#include "kernels/hip/host/device_hip.h"
 
 enum { THREADS = 256, ROWS = 32, MOST_BLOCKS = 65535 };
 
@@ -64,24 +64,24 @@ static __global__ __launch_bounds__(THREADS) void plane_maxima(const struct layo
 }
 
 template <typename REAL>
-static void launch(hipStream_t stream, const struct layout *layout, const void *d_field,
-                   double limit, uint64_t *d_planes)
+static void launch(struct queue *queue, const struct plane_maxima_args *args)
 {
-    const int64_t across = (layout->cells[AXIS_X] + THREADS - 1) / THREADS;
-    const int64_t nblocks = (layout->cells[AXIS_Y] * layout->cells[AXIS_Z] + ROWS - 1) / ROWS;
+    const int64_t *n = args->layout.cells;
+    const int64_t across = (n[AXIS_X] + THREADS - 1) / THREADS;
+    const int64_t nblocks = (n[AXIS_Y] * n[AXIS_Z] + ROWS - 1) / ROWS;
     const dim3 grid((unsigned)across,
                     (unsigned)(nblocks < MOST_BLOCKS ? nblocks : (int64_t)MOST_BLOCKS));
-    plane_maxima<<<grid, THREADS, 0, stream>>>(*layout, static_cast<const REAL *>(d_field), limit,
-                                               reinterpret_cast<key_type *>(d_planes));
+    plane_maxima<<<grid, THREADS, 0, queue->stream>>>(
+        args->layout, static_cast<const REAL *>(args->d_field), args->limit,
+        reinterpret_cast<key_type *>(args->d_planes));
 }
 
-hipError_t hip_launch_plane_maxima(hipStream_t stream, const struct layout *layout,
-                                   const void *d_field, double limit, uint64_t *d_planes)
+enum status hip_plane_maxima(struct queue *queue, const struct plane_maxima_args *args)
 {
-    if (layout->precision == PRECISION_FLOAT64) {
-        launch<double>(stream, layout, d_field, limit, d_planes);
+    if (args->layout.precision == PRECISION_FLOAT64) {
+        launch<double>(queue, args);
     } else {
-        launch<float>(stream, layout, d_field, limit, d_planes);
+        launch<float>(queue, args);
     }
-    return hipGetLastError();
+    return hip_check(hipGetLastError(), "plane_maxima");
 }

@@ -3,6 +3,8 @@
  * pinned host memory and resets the scratch memory. */
 #include "kernels/hip/field/summary.h"
 
+#include "kernels/hip/host/device_hip.h"
+
 /* AHEAD: vectors of a row that a thread loads before it looks at them. Blocks per multiprocessor:
  * of summaries as many as run at a time, since those that begin later leave most of the chip idle.
  */
@@ -195,31 +197,39 @@ template <typename REAL> static unsigned blocks_of(const sweep<REAL> &s, int64_t
     return (unsigned)(nblocks < most ? nblocks : most);
 }
 
-template <typename REAL>
-static hipError_t launch_summarise(hipStream_t stream, struct hip_scratch *d_scratch,
-                                   const sweep<REAL> &s, struct hip_result *result)
+static enum status count_processors(int *count)
 {
     static int processors = 0; /* a process has one device */
     int device = 0;
-    hipError_t error = processors > 0 ? hipSuccess : hipGetDevice(&device);
-    if (processors == 0 && error == hipSuccess) {
-        error = hipDeviceGetAttribute(&processors, hipDeviceAttributeMultiprocessorCount, device);
+    if (processors == 0) {
+        TRY_HIP(hipGetDevice, &device);
+        TRY_HIP(hipDeviceGetAttribute, &processors, hipDeviceAttributeMultiprocessorCount, device);
     }
-    if (error != hipSuccess) {
-        return error;
-    }
-    summarise<REAL>
-        <<<blocks_of(s, (int64_t)processors * BLOCKS_PER_PROCESSOR), THREADS, 0, stream>>>(
-            s, d_scratch, result);
-    return hipGetLastError();
+    *count = processors;
+    return STATUS_OK;
 }
 
 template <typename REAL>
-static hipError_t launch_hash(hipStream_t stream, struct hip_scratch *d_scratch,
-                              const sweep<REAL> &s, struct hip_result *result)
+static enum status launch_summarise(struct queue *queue, const struct summarise_args *args,
+                                    struct hip_result *result)
 {
-    hash<REAL><<<blocks_of(s, BLOCKS_MOST), THREADS, 0, stream>>>(s, d_scratch, result);
-    return hipGetLastError();
+    int processors = 0;
+    TRY(count_processors(&processors));
+    const sweep<REAL> s =
+        sweep_of<REAL>(&args->layout, &args->placement, args->medium, args->d_field);
+    const unsigned nblocks = blocks_of(s, (int64_t)processors * BLOCKS_PER_PROCESSOR);
+    summarise<REAL><<<nblocks, THREADS, 0, queue->stream>>>(s, queue->d_scratch, result);
+    return hip_check(hipGetLastError(), "summarise");
+}
+
+template <typename REAL>
+static enum status launch_hash(struct queue *queue, const struct hash_args *args,
+                               struct hip_result *result)
+{
+    const sweep<REAL> s = sweep_of<REAL>(&args->layout, &args->placement, nullptr, args->d_field);
+    hash<REAL>
+        <<<blocks_of(s, BLOCKS_MOST), THREADS, 0, queue->stream>>>(s, queue->d_scratch, result);
+    return hip_check(hipGetLastError(), "hash");
 }
 
 hipError_t hip_launch_scratch_reset(hipStream_t stream, struct hip_scratch *d_scratch)
@@ -228,25 +238,22 @@ hipError_t hip_launch_scratch_reset(hipStream_t stream, struct hip_scratch *d_sc
     return hipGetLastError();
 }
 
-hipError_t hip_launch_summarise(hipStream_t stream, struct hip_scratch *d_scratch,
-                                const struct layout *layout, const struct placement *placement,
-                                const struct device_medium *medium, const void *d_field,
-                                struct hip_result *result)
+enum status hip_summarise(struct queue *queue, const struct summarise_args *args)
 {
-    return layout->precision == PRECISION_FLOAT64
-               ? launch_summarise(stream, d_scratch,
-                                  sweep_of<double>(layout, placement, medium, d_field), result)
-               : launch_summarise(stream, d_scratch,
-                                  sweep_of<float>(layout, placement, medium, d_field), result);
+    struct hip_result *result = nullptr;
+    TRY(hip_result_begin(queue, &result));
+    TRY(args->layout.precision == PRECISION_FLOAT64 ? launch_summarise<double>(queue, args, result)
+                                                    : launch_summarise<float>(queue, args, result));
+    hip_result_deliver(queue, args->h_summary, &result->summary, sizeof result->summary);
+    return STATUS_OK;
 }
 
-hipError_t hip_launch_hash(hipStream_t stream, struct hip_scratch *d_scratch,
-                           const struct layout *layout, const struct placement *placement,
-                           const void *d_field, struct hip_result *result)
+enum status hip_hash(struct queue *queue, const struct hash_args *args)
 {
-    return layout->precision == PRECISION_FLOAT64
-               ? launch_hash(stream, d_scratch,
-                             sweep_of<double>(layout, placement, nullptr, d_field), result)
-               : launch_hash(stream, d_scratch,
-                             sweep_of<float>(layout, placement, nullptr, d_field), result);
+    struct hip_result *result = nullptr;
+    TRY(hip_result_begin(queue, &result));
+    TRY(args->layout.precision == PRECISION_FLOAT64 ? launch_hash<double>(queue, args, result)
+                                                    : launch_hash<float>(queue, args, result));
+    hip_result_deliver(queue, args->h_hash, &result->hash, sizeof result->hash);
+    return STATUS_OK;
 }

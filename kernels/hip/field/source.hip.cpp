@@ -4,6 +4,7 @@
 #include "kernels/hip/kind/enthalpy.h"
 
 #include "kernels/cell/source_cell.h"
+#include "kernels/hip/host/device_hip.h"
 
 /* Of a sum: enough blocks to fill any chip, and few enough that their atomics on one sum do not
  * matter. */
@@ -59,15 +60,15 @@ static __device__ __forceinline__ void finish(struct exact_sum *d_sum, const tal
 }
 
 template <typename REAL, typename INDEX>
-static __global__ __launch_bounds__(THREADS) void add_source(const struct layout layout,
-                                                             const struct source_args args,
+static __global__ __launch_bounds__(THREADS) void add_source(const struct add_source_args args,
                                                              const struct source_medium medium,
-                                                             const struct box box, REAL *field,
                                                              struct hip_scratch *scratch)
 {
+    const struct layout &layout = args.layout;
+    REAL *field = static_cast<REAL *>(args.d_field);
     tally sum = {};
     int64_t cell_index[AXIS_COUNT];
-    if (cell_at(box, first_cell<INDEX>(), cell_index)) {
+    if (cell_at(args.box, first_cell<INDEX>(), cell_index)) {
         const int64_t i = cell_index[AXIS_X];
         const int64_t j = cell_index[AXIS_Y];
         const int64_t k = cell_index[AXIS_Z];
@@ -95,18 +96,10 @@ static __global__ __launch_bounds__(THREADS) void add_source(const struct layout
     finish(args.d_sum, sum, scratch);
 }
 
-static int64_t cells_of(const struct box *box)
+template <typename REAL> static void launch(struct queue *queue, const struct add_source_args *args)
 {
-    return box_extent(box, AXIS_X) * box_extent(box, AXIS_Y) * box_extent(box, AXIS_Z);
-}
-
-template <typename REAL>
-static void launch(hipStream_t stream, struct hip_scratch *d_scratch, const struct layout *layout,
-                   const struct source_args *args, void *d_field, const struct box *box)
-{
-    const int64_t cells = cells_of(box);
+    const int64_t cells = box_cells(&args->box);
     const unsigned nblocks = (unsigned)((cells + THREADS - 1) / THREADS);
-    REAL *field = static_cast<REAL *>(d_field);
     struct source_medium medium = {};
     if (args->medium != nullptr) {
         medium = {args->medium->layout, args->medium->d_class, args->medium->d_table,
@@ -114,23 +107,24 @@ static void launch(hipStream_t stream, struct hip_scratch *d_scratch, const stru
     }
     if (cells <= INT32_MAX - THREADS) {
         add_source<REAL, int32_t>
-            <<<nblocks, THREADS, 0, stream>>>(*layout, *args, medium, *box, field, d_scratch);
+            <<<nblocks, THREADS, 0, queue->stream>>>(*args, medium, queue->d_scratch);
     } else {
         add_source<REAL, int64_t>
-            <<<nblocks, THREADS, 0, stream>>>(*layout, *args, medium, *box, field, d_scratch);
+            <<<nblocks, THREADS, 0, queue->stream>>>(*args, medium, queue->d_scratch);
     }
 }
 
-hipError_t hip_launch_add_source(hipStream_t stream, struct hip_scratch *d_scratch,
-                                 const struct layout *layout, const struct source_args *args,
-                                 void *d_field, const struct box *box)
+enum status hip_add_source(struct queue *queue, const struct add_source_args *args)
 {
-    if (layout->precision == PRECISION_FLOAT64) {
-        launch<double>(stream, d_scratch, layout, args, d_field, box);
-    } else {
-        launch<float>(stream, d_scratch, layout, args, d_field, box);
+    if (box_is_empty(&args->box)) {
+        return STATUS_OK;
     }
-    return hipGetLastError();
+    if (args->layout.precision == PRECISION_FLOAT64) {
+        launch<double>(queue, args);
+    } else {
+        launch<float>(queue, args);
+    }
+    return hip_check(hipGetLastError(), "add_source");
 }
 
 template <typename REAL, typename INDEX>
@@ -156,33 +150,31 @@ static __global__ __launch_bounds__(THREADS) void sum_perfusion(const grid_view<
 }
 
 template <typename REAL>
-static void launch_perfusion(hipStream_t stream, struct hip_scratch *d_scratch,
-                             const struct layout *layout, const struct device_medium *medium,
-                             const void *d_field, const struct box *box, struct exact_sum *d_sum)
+static void launch_perfusion(struct queue *queue, const struct sum_perfusion_args *args)
 {
-    const int64_t cells = cells_of(box);
+    const int64_t cells = box_cells(&args->box);
     const int64_t wanted = (cells + SUM_BLOCK_CELLS - 1) / SUM_BLOCK_CELLS;
     const unsigned nblocks = (unsigned)(wanted < SUM_BLOCKS_MAX ? wanted : (int64_t)SUM_BLOCKS_MAX);
-    const grid_view<REAL> view = view_of<REAL>(layout, nullptr, d_field);
-    const nonlinear<REAL> m = nonlinear_of<REAL>(medium);
+    const grid_view<REAL> view = view_of<REAL>(&args->layout, nullptr, args->d_field);
+    const nonlinear<REAL> m = nonlinear_of<REAL>(args->medium);
     if (cells <= INT32_MAX - THREADS * SUM_BLOCKS_MAX) {
-        sum_perfusion<REAL, int32_t>
-            <<<nblocks, THREADS, 0, stream>>>(view, m, *box, d_sum, d_scratch);
+        sum_perfusion<REAL, int32_t><<<nblocks, THREADS, 0, queue->stream>>>(
+            view, m, args->box, args->d_sum, queue->d_scratch);
     } else {
-        sum_perfusion<REAL, int64_t>
-            <<<nblocks, THREADS, 0, stream>>>(view, m, *box, d_sum, d_scratch);
+        sum_perfusion<REAL, int64_t><<<nblocks, THREADS, 0, queue->stream>>>(
+            view, m, args->box, args->d_sum, queue->d_scratch);
     }
 }
 
-hipError_t hip_launch_sum_perfusion(hipStream_t stream, struct hip_scratch *d_scratch,
-                                    const struct layout *layout, const struct device_medium *medium,
-                                    const void *d_field, const struct box *box,
-                                    struct exact_sum *d_sum)
+enum status hip_sum_perfusion(struct queue *queue, const struct sum_perfusion_args *args)
 {
-    if (layout->precision == PRECISION_FLOAT64) {
-        launch_perfusion<double>(stream, d_scratch, layout, medium, d_field, box, d_sum);
-    } else {
-        launch_perfusion<float>(stream, d_scratch, layout, medium, d_field, box, d_sum);
+    if (box_is_empty(&args->box)) {
+        return STATUS_OK;
     }
-    return hipGetLastError();
+    if (args->layout.precision == PRECISION_FLOAT64) {
+        launch_perfusion<double>(queue, args);
+    } else {
+        launch_perfusion<float>(queue, args);
+    }
+    return hip_check(hipGetLastError(), "sum_perfusion");
 }

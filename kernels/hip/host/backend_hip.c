@@ -205,28 +205,6 @@ static enum status copy_on_device(struct queue *queue, void *d_to, const void *d
     return STATUS_OK;
 }
 
-static enum status pack(struct queue *queue, const struct layout *layout, const void *d_field,
-                        const struct box *box, void *d_buffer)
-{
-    TRY_HIP(hip_launch_pack, queue->stream, layout, d_field, box, d_buffer);
-    return STATUS_OK;
-}
-
-static enum status unpack(struct queue *queue, const struct layout *layout, const void *d_buffer,
-                          const struct box *box, void *d_field)
-{
-    TRY_HIP(hip_launch_unpack, queue->stream, layout, d_buffer, box, d_field);
-    return STATUS_OK;
-}
-
-static enum status unpack_boxes(struct queue *queue, const struct layout *layout,
-                                void *const *d_buffers, const struct box *boxes, int nboxes,
-                                void *d_field)
-{
-    TRY_HIP(hip_launch_unpack_boxes, queue->stream, layout, d_buffers, boxes, nboxes, d_field);
-    return STATUS_OK;
-}
-
 /* --- reductions ------------------------------------------------------------------------------ */
 
 enum status hip_result_begin(struct queue *queue, struct hip_result **result)
@@ -239,28 +217,6 @@ enum status hip_result_begin(struct queue *queue, struct hip_result **result)
 void hip_result_deliver(struct queue *queue, void *h_to, const void *from, size_t bytes)
 {
     queue->deliveries[queue->ndeliveries++] = (struct delivery){h_to, from, bytes};
-}
-
-enum status hip_summarise(struct queue *queue, const struct layout *layout,
-                          const struct placement *placement, const struct device_medium *medium,
-                          const void *d_field, struct field_summary *h_summary)
-{
-    struct hip_result *result = NULL;
-    TRY(hip_result_begin(queue, &result));
-    TRY_HIP(hip_launch_summarise, queue->stream, queue->d_scratch, layout, placement, medium,
-            d_field, result);
-    hip_result_deliver(queue, h_summary, &result->summary, sizeof result->summary);
-    return STATUS_OK;
-}
-
-static enum status hash(struct queue *queue, const struct layout *layout,
-                        const struct placement *placement, const void *d_field, uint64_t *h_hash)
-{
-    struct hip_result *result = NULL;
-    TRY(hip_result_begin(queue, &result));
-    TRY_HIP(hip_launch_hash, queue->stream, queue->d_scratch, layout, placement, d_field, result);
-    hip_result_deliver(queue, h_hash, &result->hash, sizeof result->hash);
-    return STATUS_OK;
 }
 
 #define VARIANT(variant, text) {.name = #variant, .about = text, .step = hip_step_##variant},
@@ -314,24 +270,6 @@ static const struct operations operations = {
                                   [KIND_HIGH_ORDER] = 1},
     .step_shapes = hip_step_shapes,
     .step_shape = hip_step_shape,
-    .pack = pack,
-    .unpack = unpack,
-    .pack_boxes = hip_pack_boxes,
-    .unpack_boxes = unpack_boxes,
-    .summarise = hip_summarise,
-    .summarise_classes = hip_summarise_classes,
-    .number_classes = hip_number_classes,
-    .change_classes = hip_change_classes,
-    .plane_maxima = hip_plane_maxima,
-    .hash = hash,
-    .gather = hip_gather,
-    .track = hip_track,
-    .flux_squared = hip_flux_squared,
-    .add_source = hip_add_source,
-    .sum_perfusion = hip_sum_perfusion,
-    .extract = hip_extract,
-    .convert = hip_convert,
-    .liquid_fraction = hip_liquid_fraction,
     .variants = variants,
     .nvariants = (int)(sizeof variants / sizeof variants[0]),
 };

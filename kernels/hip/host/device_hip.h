@@ -1,8 +1,12 @@
-/* What the C files of the backend `hip` share. */
+/* What the host code of the backend `hip` shares. */
 #ifndef ISOTHERM_KERNELS_HIP_DEVICE_HIP_H
 #define ISOTHERM_KERNELS_HIP_DEVICE_HIP_H
 
 #include "kernels/hip/host/launch.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
 
 /* Reductions that may be queued at once. */
 enum { RESULTS_PER_QUEUE = 16 };
@@ -52,7 +56,7 @@ enum status hip_out_of_host_memory(void);
 /* Errors name the HIP function. */
 #define TRY_HIP(function, ...) TRY(hip_check(function(__VA_ARGS__), #function))
 
-/* The functions of runtime.h and operations.h by the same names: device_hip.c, step_hip.c. */
+/* The functions of runtime.h by the same names. */
 enum status hip_probe(void);
 enum status hip_open(int node_rank, int node_size, struct device **device);
 void hip_close(struct device *device);
@@ -61,50 +65,11 @@ enum status hip_memory_alloc(struct device *device, size_t bytes, void **d_memor
 void hip_memory_free(struct device *device, void *d_memory);
 enum status hip_pinned_alloc(struct device *device, size_t bytes, void **h_memory);
 void hip_pinned_free(struct device *device, void *h_memory);
-/* derive_hip.c */
-enum status hip_gather(struct queue *queue, enum precision precision, const void *d_field,
-                       const int64_t *d_elements, int64_t count, void *d_values);
-enum status hip_track(struct queue *queue, const struct layout *layout, const struct layout *kept,
-                      const struct track_args *args, const void *d_field);
-enum status hip_flux_squared(struct queue *queue, const struct layout *layout,
-                             const struct layout *kept, const struct flux_args *args,
-                             const void *d_field, double *d_flux);
-enum status hip_summarise_classes(struct queue *queue, const struct layout *layout,
-                                  const struct device_medium *medium, const uint8_t *d_groups,
-                                  const void *d_field, struct class_summary *d_summaries);
-enum status hip_number_classes(struct queue *queue, const struct layout *kept,
-                               const struct device_medium *medium, const uint8_t *d_numbers,
-                               double *d_values);
-enum status hip_change_classes(struct queue *queue, const struct layout *layout,
-                               const struct class_changes *change, const void *d_field,
-                               const struct box *box);
-enum status hip_plane_maxima(struct queue *queue, const struct layout *layout, const void *d_field,
-                             double limit, uint64_t *d_planes);
-enum status hip_add_source(struct queue *queue, const struct layout *layout,
-                           const struct source_args *args, void *d_field, const struct box *box);
-enum status hip_sum_perfusion(struct queue *queue, const struct layout *layout,
-                              const struct device_medium *medium, const void *d_field,
-                              const struct box *box, struct exact_sum *d_sum);
-enum status hip_extract(struct queue *queue, const struct layout *layout,
-                        const struct extract_args *args, const void *d_field, void *d_values);
-
-enum status hip_convert(struct queue *queue, const struct layout *layout,
-                        const struct device_medium *medium, enum enthalpy_conversion conversion,
-                        const void *d_in, void *d_out);
-
-enum status hip_liquid_fraction(struct queue *queue, const struct layout *layout,
-                                const struct layout *kept, const struct device_medium *medium,
-                                const void *d_field, double *d_fraction);
-
 /* backend_hip.c */
 /* Memory for the result of the next reduction, which waits for the queue where there is none; then
  * have it delivered: `bytes` bytes of it, at `from`. */
 enum status hip_result_begin(struct queue *queue, struct hip_result **result);
 void hip_result_deliver(struct queue *queue, void *h_to, const void *from, size_t bytes);
-enum status hip_summarise(struct queue *queue, const struct layout *layout,
-                          const struct placement *placement, const struct device_medium *medium,
-                          const void *d_field, struct field_summary *h_summary);
-
 /* radius_hip.c */
 step_function hip_step_radius;
 
@@ -114,8 +79,6 @@ enum status hip_shared_alloc(struct device *device, size_t bytes, void **d_memor
 enum status hip_shared_open(struct device *device, const struct shared_handle *handle,
                             void **d_memory);
 void hip_shared_close(struct device *device, void *d_memory);
-enum status hip_pack_boxes(struct queue *queue, const struct layout *layout, const void *d_field,
-                           const struct box *boxes, void *const *d_buffers, int nboxes);
 enum status hip_flags_write(struct queue *queue, uint32_t *const *d_flags, int nflags,
                             uint32_t value);
 enum status hip_flags_wait(struct queue *queue, uint32_t *const *d_flags, int nflags,
@@ -145,5 +108,9 @@ step_function hip_step_production; /* of one step, with aligned rows */
     enum status hip_##name(struct queue *queue, const struct name##_args *args);
 OPERATIONS(HIP_DECLARE)
 #undef HIP_DECLARE
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif

@@ -129,22 +129,13 @@ hipError_t hip_launch_steps_sums(hipStream_t stream, struct hip_scratch *d_scrat
                                  int nsteps, const void *d_in, const struct box *boxes, int nboxes);
 
 hipError_t hip_launch_copy(hipStream_t stream, void *d_to, const void *d_from, size_t bytes);
-hipError_t hip_launch_pack(hipStream_t stream, const struct layout *layout, const void *d_field,
-                           const struct box *box, void *d_buffer);
-hipError_t hip_launch_unpack(hipStream_t stream, const struct layout *layout, const void *d_buffer,
-                             const struct box *box, void *d_field);
-
-/* Several boxes in one launch, at most HIP_BOXES_PER_MOVE of them; buffers may be another device's
- * memory. */
-enum { HIP_BOXES_PER_MOVE = 26 };
 /* Does the copy engine pack long rows? */
 bool hip_packs_by_copy(void);
-hipError_t hip_launch_pack_boxes(hipStream_t stream, const struct layout *layout,
-                                 const void *d_field, const struct box *boxes,
-                                 void *const *d_buffers, int nboxes);
-hipError_t hip_launch_unpack_boxes(hipStream_t stream, const struct layout *layout,
-                                   void *const *d_buffers, const struct box *boxes, int nboxes,
-                                   void *d_field);
+/* Any number of boxes; buffers may be another device's memory. */
+hipError_t hip_launch_pack(hipStream_t stream, const struct layout *layout, const void *d_field,
+                           const struct box *boxes, void *const *d_buffers, int nboxes);
+/* Boxes in one launch, and flags. */
+enum { HIP_BOXES_PER_MOVE = 26 };
 
 /* At most HIP_BOXES_PER_MOVE flags. The wait ends after limit_s; then *late, in pinned host memory,
  * becomes 1. */
@@ -153,55 +144,7 @@ hipError_t hip_launch_flags_write(hipStream_t stream, uint32_t *const *d_flags, 
 hipError_t hip_launch_flags_wait(hipStream_t stream, uint32_t *const *d_flags, int nflags,
                                  uint32_t value, double limit_s, uint32_t *late);
 
-/* A box that is not empty. */
-hipError_t hip_launch_add_source(hipStream_t stream, struct hip_scratch *d_scratch,
-                                 const struct layout *layout, const struct source_args *args,
-                                 void *d_field, const struct box *box);
-hipError_t hip_launch_sum_perfusion(hipStream_t stream, struct hip_scratch *d_scratch,
-                                    const struct layout *layout, const struct device_medium *medium,
-                                    const void *d_field, const struct box *box,
-                                    struct exact_sum *d_sum);
-hipError_t hip_launch_gather(hipStream_t stream, enum precision precision, const void *d_field,
-                             const int64_t *d_elements, int64_t count, void *d_values);
-hipError_t hip_launch_track(hipStream_t stream, const struct layout *layout,
-                            const struct layout *kept, const struct track_args *args,
-                            const void *d_field);
-hipError_t hip_launch_flux_squared(hipStream_t stream, const struct layout *layout,
-                                   const struct layout *kept, const struct flux_args *args,
-                                   const void *d_field, double *d_flux);
-hipError_t hip_launch_extract(hipStream_t stream, const struct layout *layout,
-                              const struct extract_args *args, const void *d_field, void *d_values);
-
-hipError_t hip_launch_convert(hipStream_t stream, const struct layout *layout,
-                              const struct device_medium *medium,
-                              enum enthalpy_conversion conversion, const void *d_in, void *d_out);
-
-hipError_t hip_launch_liquid_fraction(hipStream_t stream, const struct layout *layout,
-                                      const struct layout *kept, const struct device_medium *medium,
-                                      const void *d_field, double *d_fraction);
-
 hipError_t hip_launch_scratch_reset(hipStream_t stream, struct hip_scratch *d_scratch);
-/* `result`: pinned host memory, valid when the stream has been waited for. */
-hipError_t hip_launch_summarise(hipStream_t stream, struct hip_scratch *d_scratch,
-                                const struct layout *layout, const struct placement *placement,
-                                const struct device_medium *medium, const void *d_field,
-                                struct hip_result *result);
-hipError_t hip_launch_summarise_classes(hipStream_t stream, const struct layout *layout,
-                                        const struct device_medium *medium, const uint8_t *d_groups,
-                                        const void *d_field, struct class_summary *d_summaries);
-hipError_t hip_launch_number_classes(hipStream_t stream, const struct layout *kept,
-                                     const struct device_medium *medium, const uint8_t *d_numbers,
-                                     double *d_values);
-/* A box that is not empty. */
-hipError_t hip_launch_change_classes(hipStream_t stream, const struct layout *layout,
-                                     const struct class_changes *change, const void *d_field,
-                                     const struct box *box);
-hipError_t hip_launch_plane_maxima(hipStream_t stream, const struct layout *layout,
-                                   const void *d_field, double limit, uint64_t *d_planes);
-hipError_t hip_launch_hash(hipStream_t stream, struct hip_scratch *d_scratch,
-                           const struct layout *layout, const struct placement *placement,
-                           const void *d_field, struct hip_result *result);
-
 #ifdef __cplusplus
 }
 #endif

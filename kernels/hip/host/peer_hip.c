@@ -98,21 +98,22 @@ static enum status pack_by_copy(struct queue *queue, const struct layout *layout
     return STATUS_OK;
 }
 
-enum status hip_pack_boxes(struct queue *queue, const struct layout *layout, const void *d_field,
-                           const struct box *boxes, void *const *d_buffers, int nboxes)
+enum status hip_pack(struct queue *queue, const struct pack_args *args)
 {
+    const struct layout *layout = &args->layout;
     struct box left[HIP_BOXES_PER_MOVE];
     void *d_left[HIP_BOXES_PER_MOVE];
     int nleft = 0;
-    for (int b = 0; b < nboxes; b++) {
+    for (int b = 0; b < args->nboxes; b++) {
+        const struct box *box = &args->boxes[b];
         bool done = false;
-        TRY(pack_by_copy(queue, layout, d_field, &boxes[b], d_buffers[b], &done));
+        TRY(pack_by_copy(queue, layout, args->d_field, box, args->d_buffers[b], &done));
         if (!done) {
-            left[nleft] = boxes[b];
-            d_left[nleft++] = d_buffers[b];
+            left[nleft] = *box;
+            d_left[nleft++] = args->d_buffers[b];
         }
-        if (nleft == HIP_BOXES_PER_MOVE || (nleft > 0 && b == nboxes - 1)) {
-            TRY_HIP(hip_launch_pack_boxes, queue->stream, layout, d_field, left, d_left, nleft);
+        if (nleft == HIP_BOXES_PER_MOVE || (nleft > 0 && b == args->nboxes - 1)) {
+            TRY_HIP(hip_launch_pack, queue->stream, layout, args->d_field, left, d_left, nleft);
             nleft = 0;
         }
     }

@@ -92,6 +92,8 @@ enum status hip_step(struct queue *queue, const struct step_args *args)
     }
     return args->h_summary == NULL || extras.summarised
                ? STATUS_OK
-               : hip_summarise(queue, &args->layout, &args->placement, NULL, args->d_out,
-                               args->h_summary);
+               : hip_summarise(queue, &(struct summarise_args){.layout = args->layout,
+                                                               .placement = args->placement,
+                                                               .d_field = args->d_out,
+                                                               .h_summary = args->h_summary});
 }

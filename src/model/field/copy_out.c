@@ -77,8 +77,7 @@ enum status copy_out_begin(struct copy_out *c)
     return STATUS_OK;
 }
 
-enum status copy_out_add(struct copy_out *c, const struct layout *layout,
-                         const struct extract_args *args, const void *d_field, void *h_values)
+enum status copy_out_add(struct copy_out *c, const struct extract_args *args, void *h_values)
 {
     const struct box cells = box_of_cells(args->cells);
     const size_t bytes = (size_t)box_cells(&cells) * precision_bytes(args->precision);
@@ -89,7 +88,9 @@ enum status copy_out_add(struct copy_out *c, const struct layout *layout,
     }
     c->used += copy_out_bytes(bytes);
     c->is_waited_for = false;
-    TRY(c->backend->operations->extract(c->steps, layout, args, d_field, d_values));
+    struct extract_args extract = *args;
+    extract.d_values = d_values;
+    TRY(c->backend->operations->extract(c->steps, &extract));
     TRY(c->backend->runtime->event_record(c->steps, c->packed));
     TRY(c->backend->runtime->event_wait(c->copies, c->packed));
     for (size_t at = 0; at < bytes; at += PIECE_BYTES) {

@@ -28,10 +28,9 @@ size_t copy_out_room(const struct copy_out *copy_out);
 /* Wait for the copies in flight; then all the device memory is free again. */
 enum status copy_out_begin(struct copy_out *copy_out) MUST_CHECK;
 
-/* Queued. Copy the cells of `args`, as the queue of the steps sees them now, to h_values (pinned).
- * Needs copy_out_bytes of device memory per call since copy_out_begin. */
-enum status copy_out_add(struct copy_out *copy_out, const struct layout *layout,
-                         const struct extract_args *args, const void *d_field,
+/* Queued. Copy the cells of `args`, without its d_values, as the queue of the steps sees them now,
+ * to h_values (pinned). Needs copy_out_bytes of device memory per call since copy_out_begin. */
+enum status copy_out_add(struct copy_out *copy_out, const struct extract_args *args,
                          void *h_values) MUST_CHECK;
 
 /* Whether a copy was in flight at the last copy_out_done or copy_out_wait. */

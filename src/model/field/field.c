@@ -106,11 +106,18 @@ static size_t piece_bytes(const struct field *field, const struct box *piece)
     return (size_t)box_cells(piece) * precision_bytes(field->layout.precision);
 }
 
+/* Queued. Field to d_stage. */
+static enum status pack(struct field *field, const void *d_from, const struct box *piece)
+{
+    return ENQUEUE(field->backend->operations, pack, field->queue, .layout = field->layout,
+                   .d_field = d_from, .boxes = piece, .d_buffers = &field->d_stage, .nboxes = 1);
+}
+
 /* Field to h_stage. Blocks. */
 static enum status stage_in(struct field *field, const void *d_from, const struct box *piece)
 {
     const struct backend *backend = field->backend;
-    TRY(backend->operations->pack(field->queue, &field->layout, d_from, piece, field->d_stage));
+    TRY(pack(field, d_from, piece));
     TRY(backend->runtime->copy_to_host(field->queue, field->h_stage, field->d_stage,
                                        piece_bytes(field, piece)));
     return backend->runtime->queue_wait(field->queue);
@@ -124,31 +131,33 @@ static enum status stage_out(struct field *field, const struct layout *layout,
     TRY(backend->runtime->copy_to_device(field->queue, field->d_stage, field->h_stage,
                                          (size_t)box_cells(piece) *
                                              precision_bytes(layout->precision)));
-    TRY(backend->operations->unpack(field->queue, layout, field->d_stage, piece, d_to));
+    TRY(ENQUEUE(backend->operations, unpack, field->queue, .layout = *layout, .d_field = d_to,
+                .boxes = piece, .d_buffers = &field->d_stage, .nboxes = 1));
     return backend->runtime->queue_wait(field->queue);
 }
 
-enum status field_extract(struct field *field, const struct layout *layout, const void *d_from,
-                          const struct extract_args *args, void *h_values)
+enum status field_extract(struct field *field, const struct extract_args *args, void *h_values)
 {
     const struct backend *backend = field->backend;
     const size_t cell_bytes = precision_bytes(args->precision);
     const struct box all = box_of_cells(args->cells);
     struct box piece = box_before(&all);
+    struct extract_args part = *args;
     char *to = h_values;
     if (backend_has(backend, BACKEND_HOST_POINTERS) && !box_is_empty(&all)) {
         /* one copy instead of three */
-        TRY(backend->operations->extract(field->queue, layout, args, d_from, h_values));
+        part.d_values = h_values;
+        TRY(backend->operations->extract(field->queue, &part));
         return backend->runtime->queue_wait(field->queue);
     }
     while (box_next(&all, (int64_t)(field->stage_bytes / cell_bytes), &piece)) {
         const size_t bytes = (size_t)box_cells(&piece) * cell_bytes;
-        struct extract_args part = *args;
+        part.d_values = field->d_stage;
         for (int a = 0; a < AXIS_COUNT; a++) {
-            part.first[a] += piece.lo[a] * args->stride[a];
+            part.first[a] = args->first[a] + piece.lo[a] * args->stride[a];
             part.cells[a] = box_extent(&piece, (enum axis)a);
         }
-        TRY(backend->operations->extract(field->queue, layout, &part, d_from, field->d_stage));
+        TRY(backend->operations->extract(field->queue, &part));
         TRY(backend->runtime->copy_to_host(field->queue, field->h_stage, field->d_stage, bytes));
         TRY(backend->runtime->queue_wait(field->queue));
         memcpy(to, field->h_stage, bytes);
@@ -160,12 +169,13 @@ enum status field_extract(struct field *field, const struct layout *layout, cons
 static enum status read_from(struct field *field, const struct layout *layout, const void *d_from,
                              const struct box *box, enum precision precision, void *h_values)
 {
-    struct extract_args args = {.stride = {1, 1, 1}, .precision = precision};
+    struct extract_args args = {
+        .layout = *layout, .stride = {1, 1, 1}, .precision = precision, .d_field = d_from};
     for (int a = 0; a < AXIS_COUNT; a++) {
         args.first[a] = box->lo[a];
         args.cells[a] = box_extent(box, (enum axis)a);
     }
-    return field_extract(field, layout, d_from, &args, h_values);
+    return field_extract(field, &args, h_values);
 }
 
 enum status field_read(struct field *field, const struct box *box, void *h_values)
@@ -228,22 +238,23 @@ static enum status sum_stage(struct field *field, int64_t n, struct field_summar
     enum { ROW = 512 };
     const int64_t rest = n % ROW;
     const struct operations *operations = field->backend->operations;
-    struct layout rows = {.precision = field->layout.precision,
-                          .cells = {ROW, n / ROW, 1},
-                          .pitch_y = ROW,
-                          .pitch_z = n,
-                          .elements = n};
+    struct summarise_args args = {.layout = {.precision = field->layout.precision,
+                                             .cells = {ROW, n / ROW, 1},
+                                             .pitch_y = ROW,
+                                             .pitch_z = n,
+                                             .elements = n},
+                                  .placement = field->placement,
+                                  .d_field = field->d_stage,
+                                  .h_summary = &sums[0]};
     memset(sums, 0, 2 * sizeof *sums);
     if (n >= ROW) {
-        TRY(operations->summarise(field->queue, &rows, &field->placement, NULL, field->d_stage,
-                                  &sums[0]));
+        TRY(operations->summarise(field->queue, &args));
     }
-    rows.cells[AXIS_X] = rest;
-    rows.cells[AXIS_Y] = 1;
-    rows.origin = n - rest;
-    return rest == 0 ? STATUS_OK
-                     : operations->summarise(field->queue, &rows, &field->placement, NULL,
-                                             field->d_stage, &sums[1]);
+    args.layout.cells[AXIS_X] = rest;
+    args.layout.cells[AXIS_Y] = 1;
+    args.layout.origin = n - rest;
+    args.h_summary = &sums[1];
+    return rest == 0 ? STATUS_OK : operations->summarise(field->queue, &args);
 }
 
 static enum status finish_sums(struct field *field, struct pending *pending)
@@ -269,8 +280,7 @@ enum status field_sums(struct field *field, const struct box *boxes, int nboxes,
                 TRY(finish_sums(field, &pending));
             }
             /* in the order of the queue, so that all use the same stage */
-            TRY(field->backend->operations->pack(field->queue, &field->layout,
-                                                 field_temperature(field), &piece, field->d_stage));
+            TRY(pack(field, field_temperature(field), &piece));
             pending.piece[pending.count].total = &sums[b];
             TRY(sum_stage(field, box_cells(&piece), pending.piece[pending.count++].sums));
         }

@@ -59,9 +59,9 @@ enum status field_read(struct field *field, const struct box *box, void *h_value
 enum status field_read_now(struct field *field, const struct box *box, void *h_values) MUST_CHECK;
 enum status field_write(struct field *field, const struct box *box,
                         const void *h_values) MUST_CHECK;
-/* Likewise the cells of `args` from d_from, in its precision; `layout`: of d_from. */
-enum status field_extract(struct field *field, const struct layout *layout, const void *d_from,
-                          const struct extract_args *args, void *h_values) MUST_CHECK;
+/* Likewise the cells of `args`, without its d_values, in its precision. */
+enum status field_extract(struct field *field, const struct extract_args *args,
+                          void *h_values) MUST_CHECK;
 /* Of a derived field, in any precision; and all its owned cells, [z][y][x]. */
 enum status field_read_derived(struct field *field, enum derived_kind kind, const struct box *box,
                                enum precision precision, void *h_values) MUST_CHECK;

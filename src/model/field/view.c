@@ -113,10 +113,12 @@ struct box view_part(const struct view *view, const struct box *owned)
 }
 
 static struct extract_args args_of(const struct view *view, const struct field *field,
+                                   const struct layout *layout, const void *d_memory,
                                    const struct box *part, enum view_values which,
                                    enum precision precision)
 {
-    struct extract_args args = {.root = which == VIEW_ROOT, .precision = precision};
+    struct extract_args args = {
+        .layout = *layout, .root = which == VIEW_ROOT, .precision = precision, .d_field = d_memory};
     for (int a = 0; a < AXIS_COUNT; a++) {
         args.first[a] = view->first[a] + part->lo[a] * view->stride[a] - field->placement.offset[a];
         args.stride[a] = view->stride[a];
@@ -132,8 +134,8 @@ enum status view_read(const struct view *view, struct field *field, const struct
     if (box_is_empty(part)) {
         return STATUS_OK;
     }
-    const struct extract_args args = args_of(view, field, part, which, precision);
-    return field_extract(field, layout, d_memory, &args, h_values);
+    const struct extract_args args = args_of(view, field, layout, d_memory, part, which, precision);
+    return field_extract(field, &args, h_values);
 }
 
 enum status view_take(const struct view *view, struct copy_out *copy_out, struct field *field,
@@ -149,6 +151,7 @@ enum status view_take(const struct view *view, struct copy_out *copy_out, struct
     if (box_is_empty(&part)) {
         return STATUS_OK;
     }
-    const struct extract_args args = args_of(view, field, &part, which, precision);
-    return copy_out_add(copy_out, layout, &args, d_memory, h_values);
+    const struct extract_args args =
+        args_of(view, field, layout, d_memory, &part, which, precision);
+    return copy_out_add(copy_out, &args, h_values);
 }

@@ -359,19 +359,14 @@ void operator_coefficients(const struct heat_operator *op, const struct problem 
     }
 }
 
-void operator_flux_args(const struct heat_operator *op, const struct problem *problem,
-                        const struct coefficients *coefficients, struct flux_args *args)
+void operator_flux_scale(const struct heat_operator *op, const struct problem *problem,
+                         double scale[AXIS_COUNT])
 {
-    const struct grid *grid = &problem->grid;
     const struct medium *medium = &problem->medium;
-    args->medium = coefficients_medium(coefficients);
-    memcpy(args->closed, coefficients->closed, sizeof args->closed);
-    memcpy(args->a, coefficients->a, sizeof args->a);
-    memcpy(args->b, coefficients->b, sizeof args->b);
     for (int a = 0; a < AXIS_COUNT; a++) {
-        const double h = grid->spacing[a];
-        const double scale = medium->nclasses > 0 ? medium->heat_capacity_volume * h / (2 * op->dt)
-                                                  : medium->conductivity / (2 * h);
-        args->scale[a] = grid->used[a] ? scale : 0;
+        const double h = problem->grid.spacing[a];
+        const double used = medium->nclasses > 0 ? medium->heat_capacity_volume * h / (2 * op->dt)
+                                                 : medium->conductivity / (2 * h);
+        scale[a] = problem->grid.used[a] ? used : 0;
     }
 }

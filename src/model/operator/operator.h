@@ -94,8 +94,8 @@ void operator_coefficients(const struct heat_operator *op, const struct problem 
                            const struct decomp *decomp, int rank, struct exact_sum *d_face_sum,
                            struct coefficients *coefficients);
 
-/* The same for the heat flux kernel, from these. */
-void operator_flux_args(const struct heat_operator *op, const struct problem *problem,
-                        const struct coefficients *coefficients, struct flux_args *args);
+/* The scale of flux_squared. */
+void operator_flux_scale(const struct heat_operator *op, const struct problem *problem,
+                         double scale[AXIS_COUNT]);
 
 #endif

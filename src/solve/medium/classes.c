@@ -220,8 +220,8 @@ static enum status allocate_changes(struct classes *classes, const struct proble
     TRY(engine_send(engine, at, sizeof at, &changes->d_at));
     TRY(engine_send(engine, to, sizeof to, &changes->d_to));
     TRY(engine->runtime->event_create(engine->device, &changes->done));
-    changes->args =
-        (struct class_changes){.layout = map->layout, .d_at = changes->d_at, .d_to = changes->d_to};
+    changes->args = (struct change_classes_args){
+        .of_class = map->layout, .d_at = changes->d_at, .d_to = changes->d_to};
     return STATUS_OK;
 }
 
@@ -345,9 +345,11 @@ enum status classes_update(struct classes *classes, const struct problem *proble
 static enum status follow(const struct changes *changes, struct engine *engine,
                           const struct field *field, struct queue *queue, const struct box *box)
 {
-    return box_is_empty(box) ? STATUS_OK
-                             : engine->operations->change_classes(
-                                   queue, &field->layout, &changes->args, field->d_now, box);
+    struct change_classes_args args = changes->args;
+    args.layout = field->layout;
+    args.d_field = field->d_now;
+    args.box = *box;
+    return box_is_empty(box) ? STATUS_OK : engine->operations->change_classes(queue, &args);
 }
 
 enum status classes_follow_owned(const struct classes *classes, struct engine *engine,
@@ -403,9 +405,9 @@ enum status classes_show(struct classes *classes, const struct problem *problem,
     if (derived == NULL || !derived_wants(derived->mask, DERIVED_MATERIAL)) {
         return STATUS_OK;
     }
-    TRY(engine->operations->number_classes(engine->bulk_queue, &derived->layout, &classes->args,
-                                           classes->d_material,
-                                           derived->d_values[DERIVED_MATERIAL]));
+    TRY(ENQUEUE(engine->operations, number_classes, engine->bulk_queue, .kept = derived->layout,
+                .medium = &classes->args, .d_numbers = classes->d_material,
+                .d_values = derived->d_values[DERIVED_MATERIAL]));
     TRY(engine_wait(engine));
     for (int f = 0; f < FACE_COUNT && problem->medium.changes; f++) {
         if (classes->h_face_class[f] != NULL) {

@@ -17,9 +17,9 @@ enum { CLASS_TABLES_MOST = (PASSES_AHEAD + 1) * STEPS_MOST + 1 };
 /* Permanent changes of materials: before each step the classes of cells follow the field. Every
  * rank finds those of its halo from the same field, so that they are not exchanged. */
 struct changes {
-    struct class_changes args;
-    struct box owned;            /* that may change, local indices */
-    struct box halo[FACE_COUNT]; /* the same of the neighbours' cells beyond each face */
+    struct change_classes_args args; /* without the field and the box */
+    struct box owned;                /* that may change, local indices */
+    struct box halo[FACE_COUNT];     /* the same of the neighbours' cells beyond each face */
     void *d_at, *d_to;
     struct event *done; /* on the queue of classes_follow_owned; NULL: nothing changes */
 };

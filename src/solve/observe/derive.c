@@ -33,7 +33,7 @@ static enum status take_sample(struct stepper *stepper, unsigned mask, bool firs
     struct field *field = stepper->level->field;
     struct derived *derived = field->derived;
     const double time = stepper->state->time;
-    struct track_args args = {
+    struct track_sample sample = {
         .first = first,
         .time = time,
         .weight = first ? 0 : time - derived->sampled_time,
@@ -45,12 +45,12 @@ static enum status take_sample(struct stepper *stepper, unsigned mask, bool firs
     for (int kind = 0; kind < DERIVED_COUNT; kind++) {
         const int tracked = derived_tracked((enum derived_kind)kind);
         if (tracked >= 0 && derived_wants(mask, kind)) {
-            args.d_kept[tracked] = derived->d_values[kind];
+            sample.d_kept[tracked] = derived->d_values[kind];
         }
     }
     TRY(engine_settle(engine));
-    TRY(engine->operations->track(engine->bulk_queue, &field->layout, &derived->layout, &args,
-                                  field_temperature(field)));
+    TRY(ENQUEUE(engine->operations, track, engine->bulk_queue, .layout = field->layout,
+                .kept = derived->layout, .sample = sample, .d_field = field_temperature(field)));
     return engine_settle(engine);
 }
 
@@ -201,17 +201,19 @@ static enum status derive_flux(struct stepper *stepper)
     struct engine *engine = stepper->level->engine;
     struct field *field = stepper->level->field;
     struct heat_operator op;
-    struct coefficients coefficients;
-    struct flux_args args;
+    struct coefficients around;
+    struct flux_squared_args args = {.layout = field->layout,
+                                     .kept = field->derived->layout,
+                                     .around = &around,
+                                     .d_field = field->d_now,
+                                     .d_flux = field->derived->d_values[DERIVED_FLUX]};
     TRY(stepper_operator(stepper, &op));
-    TRY(stepper_coefficients(stepper, &op, NULL, &coefficients));
-    operator_flux_args(&op, stepper->problem, &coefficients, &args);
+    TRY(stepper_coefficients(stepper, &op, NULL, &around));
+    operator_flux_scale(&op, stepper->problem, args.scale);
     TRY(complete_halo(stepper));
     TRY(engine_settle(engine));
     TRY(classes_follow_halo(stepper->level->classes, engine, field, engine->bulk_queue));
-    TRY(engine->operations->flux_squared(engine->bulk_queue, &field->layout,
-                                         &field->derived->layout, &args, field->d_now,
-                                         field->derived->d_values[DERIVED_FLUX]));
+    TRY(engine->operations->flux_squared(engine->bulk_queue, &args));
     return engine_settle(engine);
 }
 
@@ -220,9 +222,9 @@ static enum status derive_liquid(struct stepper *stepper)
     struct engine *engine = stepper->level->engine;
     struct field *field = stepper->level->field;
     TRY(engine_settle(engine));
-    TRY(engine->operations->liquid_fraction(
-        engine->bulk_queue, &field->layout, &field->derived->layout, &stepper->level->classes->args,
-        field->d_now, field->derived->d_values[DERIVED_LIQUID]));
+    TRY(ENQUEUE(engine->operations, liquid_fraction, engine->bulk_queue, .layout = field->layout,
+                .kept = field->derived->layout, .medium = &stepper->level->classes->args,
+                .d_field = field->d_now, .d_fraction = field->derived->d_values[DERIVED_LIQUID]));
     return engine_settle(engine);
 }
 

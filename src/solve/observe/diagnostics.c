@@ -54,13 +54,15 @@ static enum status summarise_rank(struct stepper *stepper, struct field_summary 
     const bool taken = state->summary_step == state->step && state->step > 0;
     TRY(engine_settle(engine));
     if (!taken) {
-        TRY(engine->operations->summarise(engine->bulk_queue, &field->layout, &field->placement,
-                                          weighted ? &stepper->level->classes->args : NULL,
-                                          field_temperature(field), mine));
+        TRY(ENQUEUE(engine->operations, summarise, engine->bulk_queue, .layout = field->layout,
+                    .placement = field->placement,
+                    .medium = weighted ? &stepper->level->classes->args : NULL,
+                    .d_field = field_temperature(field), .h_summary = mine));
     }
     if (field->d_shown != NULL) {
-        TRY(engine->operations->summarise(engine->bulk_queue, &field->layout, &field->placement,
-                                          NULL, field->d_now, &enthalpy));
+        TRY(ENQUEUE(engine->operations, summarise, engine->bulk_queue, .layout = field->layout,
+                    .placement = field->placement, .d_field = field->d_now,
+                    .h_summary = &enthalpy));
     }
     TRY(read_sums(stepper->level, sums));
     TRY(engine->runtime->queue_wait(engine->bulk_queue));
@@ -183,8 +185,8 @@ static enum status hash_rank(struct stepper *stepper, uint64_t *mine)
     struct engine *engine = stepper->level->engine;
     const struct field *field = stepper->level->field;
     TRY(engine_wait(engine));
-    TRY(engine->operations->hash(engine->bulk_queue, &field->layout, &field->placement,
-                                 field->d_now, mine));
+    TRY(ENQUEUE(engine->operations, hash, engine->bulk_queue, .layout = field->layout,
+                .placement = field->placement, .d_field = field->d_now, .h_hash = mine));
     return engine->runtime->queue_wait(engine->bulk_queue);
 }
 

@@ -19,8 +19,9 @@ static enum status find_mine(struct stepper *stepper, const void *d_field,
     TRY(engine_wait(engine));
     TRY(engine->runtime->copy_to_device(engine->bulk_queue, classes->d_summaries, summaries,
                                         bytes));
-    TRY(engine->operations->summarise_classes(engine->bulk_queue, &field->layout, &classes->args,
-                                              classes->d_material, d_field, classes->d_summaries));
+    TRY(ENQUEUE(engine->operations, summarise_classes, engine->bulk_queue, .layout = field->layout,
+                .medium = &classes->args, .d_groups = classes->d_material, .d_field = d_field,
+                .d_summaries = classes->d_summaries));
     TRY(engine->runtime->copy_to_host(engine->bulk_queue, summaries, classes->d_summaries, bytes));
     return engine->runtime->queue_wait(engine->bulk_queue);
 }

@@ -66,8 +66,8 @@ static enum status find_mine(struct melt_pool *pool, struct stepper *stepper, do
     memset(pool->h_mine, 0, bytes);
     TRY(engine_wait(engine));
     TRY(engine->runtime->copy_to_device(engine->bulk_queue, pool->d_mine, pool->h_mine, bytes));
-    TRY(engine->operations->plane_maxima(engine->bulk_queue, &field->layout,
-                                         field_temperature(field), limit, pool->d_mine));
+    TRY(ENQUEUE(engine->operations, plane_maxima, engine->bulk_queue, .layout = field->layout,
+                .d_field = field_temperature(field), .limit = limit, .d_planes = pool->d_mine));
     TRY(engine->runtime->copy_to_host(engine->bulk_queue, pool->h_mine, pool->d_mine, bytes));
     return engine->runtime->queue_wait(engine->bulk_queue);
 }

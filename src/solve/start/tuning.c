@@ -41,13 +41,9 @@ static enum status time_shape(struct search *search, int shape, double *seconds)
     TRY(use_shape(t, shape));
     TRY(t->backend->runtime->stopwatch_start(t->queue, search->stopwatch));
     for (int call = 0; call < search->calls; call++) {
-        TRY(t->backend->operations->step(t->queue, &(struct step_args){.layout = *t->layout,
-                                                                       .levels = &t->args,
-                                                                       .nsteps = 1,
-                                                                       .d_out = t->d_out,
-                                                                       .d_in = t->d_in,
-                                                                       .boxes = &t->box,
-                                                                       .nboxes = 1}));
+        TRY(ENQUEUE(t->backend->operations, step, t->queue, .layout = *t->layout,
+                    .levels = &t->args, .nsteps = 1, .d_out = t->d_out, .d_in = t->d_in,
+                    .boxes = &t->box, .nboxes = 1));
     }
     TRY(t->backend->runtime->stopwatch_stop(t->queue, search->stopwatch));
     TRY(t->backend->runtime->queue_wait(t->queue));
