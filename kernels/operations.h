@@ -65,6 +65,17 @@ struct step_args {
 };
 typedef enum status step_function(struct queue *queue, const struct step_args *args);
 
+/* The memory traffic of one step of a cell at least, in bytes: its value, and its class. */
+struct step_cost {
+    int64_t fetch_bytes, write_bytes;
+};
+static inline struct step_cost step_cost_of(enum kind kind, enum precision precision)
+{
+    const int64_t value = (int64_t)precision_bytes(precision);
+    const bool has_class = kind == KIND_CLASSES || kind == KIND_ENTHALPY;
+    return (struct step_cost){.fetch_bytes = value + has_class, .write_bytes = value};
+}
+
 /* Add a source to the cells of `box` (inside the owned cells): T = fma(sigma, heat, T) with the
  * heat of source_cell, rounded to the field's precision; sigma of the cell's class, or 1. */
 struct add_source_args {

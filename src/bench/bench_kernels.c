@@ -372,9 +372,12 @@ static struct bench_figures figures_of(const struct bench *bench, const struct r
         f.updates = (double)traffic.points;
         return f;
     }
-    f.write_bytes = (double)cells_bytes(bench) * (row->nsteps > 0 ? row->nsteps : 1);
-    f.updates = f.write_bytes / (double)precision_bytes(bench->layout.precision);
-    f.fetch_bytes = f.write_bytes + (row->medium != NULL ? f.updates : 0.0);
+    const struct step_cost cost =
+        step_cost_of(row->medium != NULL ? KIND_CLASSES : KIND_UNIFORM, bench->layout.precision);
+    f.updates =
+        (double)cells_bytes(bench) / (double)cost.write_bytes * (row->nsteps > 0 ? row->nsteps : 1);
+    f.fetch_bytes = f.updates * (double)cost.fetch_bytes;
+    f.write_bytes = f.updates * (double)cost.write_bytes;
     return f;
 }
 

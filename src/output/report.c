@@ -127,7 +127,8 @@ static void write_speed(struct json *json, const struct stepper *stepper,
     const int64_t steps = stepper->state->step - stepper->state->first_step;
     const double updates = (double)grid_total_cells(&stepper->problem->grid) * (double)steps;
     const double rate = wall > 0 ? updates / wall : 0;
-    const double bytes = 2.0 * (double)precision_bytes(stepper->problem->precision);
+    const struct step_cost step = step_cost_of(KIND_UNIFORM, stepper->problem->precision);
+    const double bytes = (double)(step.fetch_bytes + step.write_bytes);
     json_real(json, "wall_s", wall);
     json_real(json, "cell_updates_per_s", rate);
     json_real(json, "bandwidth_GBs", rate * bytes * 1e-9);
