@@ -96,7 +96,7 @@ function(isotherm_add_hip library)
     target_link_libraries(${library} PRIVATE CUDA::cudart_static)
     # waves that hand registers to others need code for exactly this chip
     if("90" IN_LIST CMAKE_CUDA_ARCHITECTURES)
-      set_source_files_properties(${folder}/schedule/ring/step_radius_staged.hip.cpp PROPERTIES
+      set_source_files_properties(${folder}/schedule/ring/high_order.hip.cpp PROPERTIES
         COMPILE_OPTIONS "--generate-code=arch=compute_90a,code=sm_90a")
     endif()
   else()

@@ -8,7 +8,7 @@ memory in the loops of tiles without and with faces of x and y: one load has cos
 compiled for sm_90 and for sm_90a, where waves hand registers to others.
 
 usage: check_sm90.py CUOBJDUMP OBJECT...
-(the objects of kernels/hip/steps_staged_*.hip.cpp and step_radius_staged.hip.cpp)
+(the objects of kernels/hip/steps_staged_*.hip.cpp and ring/high_order.hip.cpp)
 Prints the tables of docs/records/hip.md.
 """
 import re
@@ -19,7 +19,7 @@ LEAST_LOOP = 300       # instructions: waiting loops are shorter
 LEAST_ARITHMETIC = 100 # in the loop of a plane
 WRITES_R1 = re.compile(r"^(?:@!?U?P\w+ )?(?!ST|BRA|SYNCS|RED)[\w.]+ (?:P\w+, )?R1\b,")
 SHAPE = re.compile(r"deep_shapeI([df])Li(\d)E")
-WIDE = re.compile(r"radius_shapeI([df])Li(\d)E")
+WIDE = re.compile(r"of_high_orderI([df])Li(\d)E")
 
 
 def listing(cuobjdump, path):

@@ -28,7 +28,7 @@ struct hip_scratch {
     unsigned long long hash;
     unsigned int blocks_done;  /* of the running kernel */
     unsigned int strips_taken; /* of faces that are summed */
-    /* progress of the blocks of a step kernel, see step_staged.hip.cpp */
+    /* progress of the blocks of a step kernel, see ring/kernel.h */
     unsigned int pace[HIP_PACE_COUNTERS];
 };
 
@@ -89,9 +89,7 @@ hipError_t hip_launch_radius_march(hipStream_t stream, const struct layout *layo
                                    const struct box *box);
 /* The same with planes of tiles staged in shared memory, and with the cells next to closed faces,
  * where hip_step_staged_takes the box without those next to faces of z. */
-hipError_t hip_launch_radius_staged(hipStream_t stream, struct hip_scratch *d_scratch,
-                                    const struct layout *layout, const struct coefficients *args,
-                                    void *d_out, const void *d_in, const struct box *box);
+hip_step_launcher hip_launch_step_high_order;
 /* The rest of `box`: any boxes in it; and the sums of its closed faces. */
 hipError_t hip_launch_radius_rest(hipStream_t stream, struct hip_scratch *d_scratch,
                                   const struct layout *layout, const struct coefficients *args,

@@ -46,8 +46,9 @@ enum status hip_step_radius(struct queue *queue, const struct step_args *args)
         const struct box inner = inner_of(layout, c, box, FACE_Y_MIN);
         if (march_takes(c, &planes) && hip_step_staged_takes(layout, &planes)) {
             done = *box;
-            TRY_HIP(hip_launch_radius_staged, queue->stream, queue->d_scratch, layout, c,
-                    args->d_out, args->d_in, box);
+            const struct hip_launch_shape shape = {.window_mib = 0};
+            TRY_HIP(hip_launch_step_high_order, queue->stream, queue->d_scratch, layout, c,
+                    args->d_out, args->d_in, box, &shape);
         } else if (march_takes(c, &inner)) {
             done = inner;
             TRY_HIP(hip_launch_radius_march, queue->stream, layout, c, args->d_out, args->d_in,

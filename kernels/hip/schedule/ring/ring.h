@@ -1,17 +1,20 @@
-/* Part of step_staged.hip.cpp and step_staged_medium.hip.cpp: shapes, the division of a box into
- * columns of tiles, and the ring of stages that the copy engine fills, at the common pace of all
- * blocks. */
-#ifndef ISOTHERM_KERNELS_HIP_STAGED_RING_H
-#define ISOTHERM_KERNELS_HIP_STAGED_RING_H
+/* Part of kernel.h: shapes, columns of tiles, and the ring of stages that the copy engine fills, at
+ * the common pace of all blocks. */
+#ifndef ISOTHERM_KERNELS_HIP_RING_H
+#define ISOTHERM_KERNELS_HIP_RING_H
 
 #include "kernels/hip/device/cells.h"
 
 #if ARCH_HAS_TILE_COPY
 
 /* A shape: up to TY rows of SUBTILES * SUB_X cells, ROWS per thread, and BLOCKS blocks per
- * multiprocessor. Each subtile has its own halo columns, since the copy engine takes at most 256
- * cells of a row. */
-template <typename REAL_, int SUBTILES_, int SUB_X_, int TY_, int ROWS_, int BLOCKS_> struct shape {
+ * multiprocessor; a cell reads R others on every side. Each subtile has its own halo columns, since
+ * the copy engine takes at most 256 cells of a row. CLOSERS: waves that prepare what workers read
+ * at closed faces. CLASSES: those of a subtile follow its cells, one byte per cell, with 16 bytes
+ * of halo at either end. */
+template <typename REAL_, int SUBTILES_, int SUB_X_, int TY_, int ROWS_, int BLOCKS_,
+          int CLOSERS_ = 0, bool CLASSES = false, int R_ = 1>
+struct shape {
     typedef REAL_ REAL;
     static constexpr int N = vec16<REAL>::N;
     static constexpr int SUBTILES = SUBTILES_;
@@ -20,26 +23,21 @@ template <typename REAL_, int SUBTILES_, int SUB_X_, int TY_, int ROWS_, int BLO
     static constexpr int TY = TY_;
     static constexpr int ROWS = ROWS_;
     static constexpr int BLOCKS = BLOCKS_;
-    static constexpr int WIDE = TX / N; /* threads per row */
+    static constexpr int R = R_;
+    static constexpr int BESIDE = (R + N - 1) / N; /* vectors on either side in x */
+    static constexpr int WIDE = TX / N;            /* threads per row */
     static constexpr int WORKERS = WIDE * (TY / ROWS);
-    /* one more wave that fetches, and one that sums over closed faces */
-    static constexpr int THREADS = WORKERS + 2 * ARCH_WAVE;
+    static constexpr int CLOSERS = CLOSERS_;
+    static constexpr bool SUMS = R == 1; /* a wave sums over closed faces */
+    /* one more wave fetches */
+    static constexpr int THREADS = WORKERS + (1 + CLOSERS + (SUMS ? 1 : 0)) * ARCH_WAVE;
+    static constexpr bool MORE_REGISTERS = false; /* workers take some of the others' */
     /* 32 bytes of halo at either end: the engine splits rows with other alignments */
     static constexpr int PAD = 32 / (int)sizeof(REAL);
     static constexpr int PITCH = SUB_X + 2 * PAD;
-    static constexpr int SHARED_BYTES = (BLOCKS == 1 ? 225 : 111) * 1024; /* of 228 KiB */
-    static constexpr int CLASS_PITCH = 0;                                 /* no classes */
-};
-
-/* The same with a medium: the classes of a subtile follow its cells, one byte per cell, with 16
- * bytes of halo at either end. */
-template <typename REAL, int SUBTILES, int SUB_X, int TY, int ROWS, int BLOCKS>
-struct medium_shape : shape<REAL, SUBTILES, SUB_X, TY, ROWS, BLOCKS> {
-    typedef shape<REAL, SUBTILES, SUB_X, TY, ROWS, BLOCKS> plain;
-    static constexpr int CLOSERS = 2; /* waves that write beyond closed faces */
-    static constexpr int THREADS = plain::THREADS + CLOSERS * ARCH_WAVE;
     static constexpr int CLASS_PAD = 16;
-    static constexpr int CLASS_PITCH = SUB_X + 2 * CLASS_PAD;
+    static constexpr int CLASS_PITCH = CLASSES ? SUB_X + 2 * CLASS_PAD : 0;
+    static constexpr int SHARED_BYTES = (BLOCKS == 1 ? 225 : 111) * 1024; /* of 228 KiB */
 };
 
 enum { MOST_STAGES = 24 };
@@ -70,22 +68,32 @@ struct column {
     int i, j, k_begin, k_end;
 };
 
-static __device__ __forceinline__ column column_of(const work &w, int item, int wide)
+template <typename S> static __device__ __forceinline__ column column_of(const work &w, int item)
 {
     const int tile = item % w.tiles;
     column c;
-    c.i = w.x_begin + tile % w.tiles_x * wide;
+    c.i = w.x_begin + tile % w.tiles_x * S::TX;
     c.j = w.lo[1] + tile / w.tiles_x * w.height;
     c.k_begin = w.lo[2] + item / w.tiles * w.depth;
+    if (S::R > 1) { /* the last one begins earlier: all have the same depth */
+        c.k_begin = min(c.k_begin, w.hi[2] - w.depth);
+    }
     c.k_end = min(c.k_begin + w.depth, w.hi[2]);
     return c;
+}
+
+/* Where a cell of a tile lies in a stage; x and y count from the tile's first cell. */
+template <typename S> static __device__ __forceinline__ int cell_at(const work &w, int x, int y)
+{
+    return x / S::SUB_X * w.sub_cells + (y + S::R) * S::PITCH + S::PAD + x % S::SUB_X;
 }
 
 /* In shared memory, as each wave goes round it. */
 template <typename S> struct stage_ring {
     typename S::REAL *cells;
-    arch_arrivals *filled;  /* of a stage: all its bytes have arrived */
-    arch_arrivals *emptied; /* of a stage: all waves have finished reading it */
+    arch_arrivals *filled;  /* of a stage: all its bytes have arrived, */
+    arch_arrivals *closed;  /* closers have finished it, */
+    arch_arrivals *emptied; /* all waves have finished reading it */
     int stages, stage_cells;
     int slot;
     unsigned round; /* only its lowest bit is used */
@@ -104,6 +112,17 @@ template <typename S> struct stage_ring {
     __device__ void wait() const
     {
         arch_arrivals_wait(&filled[slot], round & 1);
+    }
+    __device__ void wait_for_closer() const
+    {
+        arch_arrivals_wait(&closed[slot], round & 1);
+    }
+    __device__ void close() const
+    {
+        __syncwarp();
+        if (arch_is_first_lane()) {
+            arch_arrive(&closed[slot]);
+        }
     }
     __device__ void release() const
     {
@@ -126,42 +145,51 @@ static __device__ __forceinline__ bool pace(const unsigned int *count, unsigned 
     return false;
 }
 
-/* Start the copies of one plane of a column, from the one before the column on. */
+/* What the copy engine reads: a field, and the classes where there are any. */
+struct ring_maps {
+    arch_tile_map cells, classes;
+};
+
+/* Start the copies of one plane of a column, from R planes before the column on. */
 template <typename S>
-static __device__ __forceinline__ void fetch_cells(const stage_ring<S> &ring,
-                                                   const arch_tile_map &map, const work &w,
-                                                   const column &c, int plane)
+static __device__ __forceinline__ void fetch(const stage_ring<S> &ring, const ring_maps &maps,
+                                             const work &w, const column &c, int plane)
 {
     for (int sub = 0; sub < S::SUBTILES; sub++) {
-        arch_tile_copy(ring.stage() + sub * w.sub_cells, map, &ring.filled[ring.slot],
-                       c.i + sub * S::SUB_X - S::PAD - w.region_x, c.j - 1 - w.region_y,
-                       c.k_begin - 1 + plane - w.region_z);
+        arch_tile_copy(ring.stage() + sub * w.sub_cells, maps.cells, &ring.filled[ring.slot],
+                       c.i + sub * S::SUB_X - S::PAD - w.region_x, c.j - S::R - w.region_y,
+                       c.k_begin - S::R + plane - w.region_z);
+    }
+    uint8_t *const classes = reinterpret_cast<uint8_t *>(ring.stage() + w.class_cells);
+    for (int sub = 0; sub < S::SUBTILES && S::CLASS_PITCH > 0; sub++) {
+        arch_tile_copy(classes + sub * w.class_sub, maps.classes, &ring.filled[ring.slot],
+                       c.i + sub * S::SUB_X, c.j, c.k_begin + plane);
     }
 }
 
-/* One thread: keep the ring full. fetch(ring, column, plane) starts the copies of a plane, of
- * `bytes` bytes. */
-template <typename S, typename FETCH>
-static __device__ __forceinline__ void fetch_all(stage_ring<S> ring, const work &w,
-                                                 unsigned int *counters, uint32_t bytes,
-                                                 FETCH fetch)
+/* One thread: keep the ring full. */
+template <typename S>
+static __device__ __forceinline__ void fetch_all(stage_ring<S> ring, const ring_maps &maps,
+                                                 const work &w, unsigned int *counters)
 {
+    const uint32_t bytes = S::SUBTILES * (w.height + 2 * S::R) *
+                           (S::PITCH * (int)sizeof(typename S::REAL) + S::CLASS_PITCH);
     bool patient = true;
     const int group = w.groups > 0 ? w.group : INT32_MAX;
     for (int item = blockIdx.x; item < w.items; item += (int)gridDim.x) {
-        const column c = column_of(w, item, S::TX);
+        const column c = column_of<S>(w, item);
         const int patch = item / (int)gridDim.x;
         const unsigned nblocks = min((int)gridDim.x, w.items - patch * (int)gridDim.x);
         unsigned int *count = counters + (int64_t)patch * w.groups;
         int before = 0;   /* groups before this one */
         int in_group = 0; /* planes of the group before this one */
-        for (int plane = 0; plane < c.k_end - c.k_begin + 2; plane++, ring.next()) {
+        for (int plane = 0; plane < c.k_end - c.k_begin + 2 * S::R; plane++, ring.next()) {
             arch_arrivals_wait(&ring.emptied[ring.slot], (ring.round & 1) ^ 1);
             if (patient && before >= w.lead && in_group == 0) {
                 patient = pace(count + before - w.lead, nblocks);
             }
             arch_arrive_with_bytes(&ring.filled[ring.slot], bytes);
-            fetch(ring, c, plane);
+            fetch(ring, maps, w, c, plane);
             if (++in_group == group) {
                 atomicAdd(count + before, 1U);
                 in_group = 0;

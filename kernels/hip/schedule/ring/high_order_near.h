@@ -1,58 +1,11 @@
-/* Part of step_radius_staged.hip.cpp: the shape, the cells next to closed faces, and D along x. */
-#ifndef ISOTHERM_KERNELS_HIP_STAGED_RADIUS_H
-#define ISOTHERM_KERNELS_HIP_STAGED_RADIUS_H
+/* Part of high_order.hip.cpp: the shape, the cells next to closed faces, and D along x. */
+#ifndef ISOTHERM_KERNELS_HIP_RING_HIGH_ORDER_NEAR_H
+#define ISOTHERM_KERNELS_HIP_RING_HIGH_ORDER_NEAR_H
 
 #include "kernels/hip/kind/high_order.h"
-#include "kernels/hip/schedule/ring/staged_workers.h"
+#include "kernels/hip/schedule/ring/kernel.h"
 
 #if ARCH_HAS_TILE_COPY
-
-/* Eight waves have ROWS rows each, one more fetches, and the others close. Twelve leave 168
- * registers to a thread; in float64 those that compute take some of the others'. */
-template <typename REAL, int ROWS>
-using radius_tile = shape<REAL, 1, 16 / (int)sizeof(REAL) * ARCH_WAVE, 8 * ROWS, ROWS, 1>;
-
-template <typename REAL, int R_>
-struct radius_shape : radius_tile<REAL, sizeof(REAL) == sizeof(double) ? 4 : 2> {
-    typedef radius_tile<REAL, sizeof(REAL) == sizeof(double) ? 4 : 2> plain;
-    static constexpr int R = R_;
-    static constexpr bool MORE_REGISTERS = sizeof(REAL) == sizeof(double);
-    /* planes above the one computed in registers, with no spills in the march: a spill would be a
-     * load from the L2 cache, since the stages take the L1 cache's memory */
-    static constexpr int KEPT = MORE_REGISTERS && R == 4 ? ARCH_HAS_REGISTER_MOVES : 2;
-    static constexpr int CLOSERS = 3; /* waves */
-    static constexpr int THREADS = plain::WORKERS + (1 + CLOSERS) * ARCH_WAVE;
-    static_assert(THREADS % (4 * ARCH_WAVE) == 0 && plain::WORKERS % (4 * ARCH_WAVE) == 0,
-                  "registers move by four waves");
-    static constexpr int SHARED_BYTES = 222 * 1024;              /* and the rows of weights */
-    static constexpr int BESIDE = (R + plain::N - 1) / plain::N; /* vectors on either side in x */
-    /* from a cell next to a face of x to where its D is left: in the outermost vector on that side
-     * that its worker reads */
-    static constexpr int AWAY = BESIDE * plain::N;
-    static_assert(AWAY <= plain::PAD, "the halo in x");
-    static_assert(2 * R * plain::PITCH * (plain::TY + 2 * R) * sizeof(REAL) < SHARED_BYTES,
-                  "the planes that a plane on a face in z needs, and one more");
-};
-
-/* The planes of the box. A column of tiles is `depth` of them high; it takes R more at either end,
- * so `work`, made for one, counts columns of depth + 2 (R - 1) planes, from 0 on. The last column
- * begins earlier than where the one below it ends, so that all have the same depth. */
-struct radius_planes {
-    int begin, end;   /* with R others on either side */
-    int below, above; /* planes next to closed faces of z, before and after those */
-    int depth;
-    int64_t plane_bytes; /* from a cell to the one above */
-
-    __device__ __forceinline__ int begin_of(const work &w, const column &c) const
-    {
-        return min(begin + c.k_begin / w.depth * depth, end - depth);
-    }
-};
-
-/* The planes from R below the one computed to KEPT above it, of a thread's cells. */
-template <typename S> struct planes_of {
-    cells_of<S> plane[S::R + 1 + S::KEPT];
-};
 
 /* One row of weights next to a closed face, and what it needs of the face. */
 template <int R> struct alignas(16) near_row {
@@ -85,6 +38,35 @@ template <int R> struct near_rows {
     }
 };
 
+/* Eight waves have ROWS rows each, one more fetches, and the others close. Twelve leave 168
+ * registers to a thread; in float64 those that compute take some of the others'. */
+template <typename REAL, int R, int ROWS>
+using high_order_tile =
+    shape<REAL, 1, 16 / (int)sizeof(REAL) * ARCH_WAVE, 8 * ROWS, ROWS, 1, 3, false, R>;
+
+template <typename REAL, int R>
+struct high_order_shape : high_order_tile<REAL, R, sizeof(REAL) == sizeof(double) ? 4 : 2> {
+    typedef high_order_tile<REAL, R, sizeof(REAL) == sizeof(double) ? 4 : 2> plain;
+    static constexpr bool MORE_REGISTERS = sizeof(REAL) == sizeof(double);
+    /* planes above the one computed in registers, with no spills in the march: a spill would be a
+     * load from the L2 cache, since the stages take the L1 cache's memory */
+    static constexpr int KEPT = MORE_REGISTERS && R == 4 ? ARCH_HAS_REGISTER_MOVES : 2;
+    static_assert(plain::THREADS % (4 * ARCH_WAVE) == 0 && plain::WORKERS % (4 * ARCH_WAVE) == 0,
+                  "registers move by four waves");
+    static constexpr int SHARED_BYTES = 222 * 1024 + (int)sizeof(near_rows<R>);
+    /* from a cell next to a face of x to where its D is left: in the outermost vector on that side
+     * that its worker reads */
+    static constexpr int AWAY = plain::BESIDE * plain::N;
+    static_assert(AWAY <= plain::PAD, "the halo in x");
+    static_assert(2 * R * plain::PITCH * (plain::TY + 2 * R) * sizeof(REAL) < SHARED_BYTES,
+                  "the planes that a plane on a face in z needs, and one more");
+};
+
+/* The planes from R below the one computed to KEPT above it, of a thread's cells. */
+template <typename S> struct planes_of {
+    cells_of<S> plane[S::R + 1 + S::KEPT];
+};
+
 /* The same value, of which the compiler knows nothing. */
 static __device__ __forceinline__ int again(int value)
 {
@@ -93,7 +75,7 @@ static __device__ __forceinline__ int again(int value)
 }
 
 /* The cells of a worker that are next to closed faces. D of those along x and y is in the stage,
- * beyond the face: radius_closer. */
+ * beyond the face: high_order_closer. */
 template <typename S> struct near_cells {
     typedef typename S::REAL REAL;
     enum {
@@ -202,7 +184,7 @@ template <typename S> struct near_cells {
 /* One lane of a wave that sums D of the cells next to closed faces of x and y, ahead of the
  * workers, and leaves it in the stage as far beyond the face, where the engine has left zeros: so
  * tiles next to faces, for which all others wait, are nearly as fast. */
-template <typename S> struct radius_closer {
+template <typename S> struct high_order_closer {
     typedef typename S::REAL REAL;
     enum { R = S::R, N = S::N };
     static_assert(S::WIDE == ARCH_WAVE && S::TY <= ARCH_WAVE, "a vector of a row, or a row");
@@ -290,32 +272,6 @@ template <typename S> struct radius_closer {
     }
 };
 
-/* One of S::CLOSERS waves, which take the planes in turn; all its lanes call. closed: of a stage:
- * what they leave is there. */
-template <typename S>
-static __device__ __forceinline__ void close_all(const radius_closer<S> &closer, stage_ring<S> ring,
-                                                 arch_arrivals *closed, int wave)
-{
-    const work &w = closer.w;
-    int turn = 0;
-    for (int item = blockIdx.x; item < w.items; item += (int)gridDim.x) {
-        const column c = column_of(w, item, S::TX);
-        for (int k = c.k_begin - 1; k <= c.k_end; k++, ring.next()) {
-            turn = turn + 1 < S::CLOSERS ? turn + 1 : 0;
-            if (turn != wave) {
-                continue;
-            }
-            ring.wait();
-            closer.close(ring.stage(), c);
-            __syncwarp();
-            if (arch_is_first_lane()) {
-                arch_arrive(&closed[ring.slot]);
-            }
-            ring.release();
-        }
-    }
-}
-
 /* The cells of a row of vectors around a thread's own. */
 template <typename S>
 static __device__ __forceinline__ void row_around(
@@ -351,33 +307,6 @@ static __device__ __forceinline__ vec16<typename S::REAL> difference_in_x(
     }
     return dx;
 }
-
-/* Where a worker is. */
-template <typename S> struct radius_site {
-    place<S> p;
-    near_cells<S> near;
-    int begin, end;   /* planes with R others on either side */
-    int below, above; /* next to closed faces, as in radius_planes */
-
-    /* Computed again at every call: the planes need the registers in between. */
-    static __device__ __forceinline__ radius_site of(const grid_view<typename S::REAL> &view,
-                                                     const wide_rules<typename S::REAL> &wide,
-                                                     const work &w, const radius_planes &planes,
-                                                     int item)
-    {
-        const rules<typename S::REAL> unused = {};
-        const column c = column_of(w, again(item), S::TX);
-        radius_site site;
-        site.p = place_of<S>(view, unused, w, c);
-        site.p.offset += (S::R - 1) * S::PITCH;
-        site.near = near_cells<S>::of(view, wide, w, c, site.p);
-        site.begin = planes.begin_of(w, c);
-        site.end = site.begin + planes.depth;
-        site.below = site.begin == planes.begin ? planes.below : 0;
-        site.above = site.end == planes.end ? planes.above : 0;
-        return site;
-    }
-};
 
 #endif
 

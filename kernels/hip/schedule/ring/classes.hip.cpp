@@ -1,0 +1,98 @@
+/* The ring in a medium of classes: the copy engine loads the classes of a tile into the same stage.
+ */
+#include "kernels/hip/schedule/ring/classes_workers.h"
+
+#if ARCH_HAS_TILE_COPY
+
+/* TABLE: the coefficients are in shared memory. */
+template <typename S, bool TABLE> struct ring_of_classes : ring_kind<S> {
+    typedef typename S::REAL REAL;
+    classes<REAL, 1> kind;
+    int table_length;
+
+    /* Copy the table, and set the classes of rows that no tile has to 0, for lookups of lanes
+     * outside the box. */
+    __device__ __forceinline__ void prepare(char *shared, const work &w) const
+    {
+        REAL *table = reinterpret_cast<REAL *>(shared + w.ring_bytes);
+        for (int at = (int)threadIdx.x; at < table_length; at += (int)blockDim.x) {
+            table[at] = kind.of.table[at];
+        }
+        const int words = S::SUBTILES * w.class_sub / 4;
+        for (int stage = 0; stage < w.stages; stage++) {
+            uint32_t *classes = reinterpret_cast<uint32_t *>(reinterpret_cast<REAL *>(shared) +
+                                                             stage * w.stage_cells + w.class_cells);
+            for (int at = (int)threadIdx.x; at < words; at += (int)blockDim.x) {
+                classes[at] = 0;
+            }
+        }
+        arch_reads_before_tile_copy();
+    }
+
+    __device__ __forceinline__ void advance(const grid_view<REAL> &view, char *shared,
+                                            stage_ring<S> ring, const work &w) const
+    {
+        const medium<REAL> &m = kind.of;
+        const REAL *table = TABLE ? reinterpret_cast<const REAL *>(shared + w.ring_bytes) : m.table;
+        const int class_offset =
+            class_at<S>(w, (int)threadIdx.x % S::WIDE * S::N, (int)threadIdx.x / S::WIDE * S::ROWS);
+        for (int item = blockIdx.x; item < w.items; item += (int)gridDim.x) {
+            const column c = column_of<S>(w, item);
+            const place<S> p = place_of<S>(view, kind.closed, w, c);
+            uint32_t in_box = 0;
+            for (int i = p.begin; i < p.end; i++) {
+                in_box |= 0xFFU << (8 * i);
+            }
+            march<S>(view, kind.closed,
+                     classes_worker<S>{m, pairs_of(table, m.n, m.same_axes), w, p, class_offset,
+                                       closed_sides<S>(view, kind.closed, w, c) != 0, in_box},
+                     ring, p, c);
+        }
+    }
+
+    __device__ __forceinline__ void close(const grid_view<REAL> &view, const face_sums &sums,
+                                          const stage_ring<S> &ring, const work &w, int wave) const
+    {
+        close_all<S>(view, kind, sums, ring, w, wave);
+    }
+
+    __device__ __forceinline__ double term(const REAL *stage, const work &w, const column &c,
+                                           int face, const int64_t (&cell)[AXIS_COUNT]) const
+    {
+        const int x = (int)cell[AXIS_X] - c.i, y = (int)cell[AXIS_Y] - c.j;
+        const REAL inside = stage[cell_at<S>(w, x, y)];
+        const uint8_t *classes = reinterpret_cast<const uint8_t *>(stage + w.class_cells);
+        const int of_class = classes[class_at<S>(w, x, y)] & kind.of.mask;
+        return medium_face_term(kind.of, face, of_class,
+                                medium_beyond(kind.of, face, cell, of_class, inside), inside);
+    }
+};
+
+/* A table that leaves room for the ring. */
+enum { MOST_TABLE_BYTES = 100 * 1024 };
+
+template <typename REAL, int WIDE, int BLOCKS> static hipError_t launch_kind(const ring_call &call)
+{
+    typedef shape<REAL, WIDE * 8 / (int)sizeof(REAL), 128, 16, 4, BLOCKS, 2, true> S;
+    const classes<REAL, 1> kind = classes_of<REAL, 1>(call.args);
+    /* sigma, q and g of all axes, or of one where they are the same */
+    const int64_t n = kind.of.n;
+    const int64_t length = 2 * n + (kind.of.same_axes ? 1 : 3) * n * n;
+    const int64_t bytes = length * (int64_t)sizeof(REAL);
+    return bytes <= MOST_TABLE_BYTES
+               ? launch(call, ring_of_classes<S, true>{{}, kind, (int)length}, (int)bytes)
+               : launch(call, ring_of_classes<S, false>{{}, kind, 0}, 0);
+}
+
+#endif
+
+DEFINE_RING(medium_free, 1, 1, false)
+DEFINE_RING(medium_deep, 1, 1, true)
+
+bool hip_step_medium_takes(const struct device_medium *medium)
+{
+    const struct layout *l = &medium->layout;
+    const uintptr_t first = reinterpret_cast<uintptr_t>(medium->d_class) + (uintptr_t)l->origin;
+    return first % 16 == 0 && l->origin >= 16 + l->pitch_y + l->pitch_z && l->pitch_y > 0 &&
+           l->pitch_z > 0 && l->pitch_y % 16 == 0 && l->pitch_z % 16 == 0;
+}

@@ -1,0 +1,183 @@
+/* Part of classes.hip.cpp: the waves that write the values beyond closed faces. */
+#ifndef ISOTHERM_KERNELS_HIP_RING_CLASSES_CLOSERS_H
+#define ISOTHERM_KERNELS_HIP_RING_CLASSES_CLOSERS_H
+
+#include "kernels/hip/kind/classes.h"
+#include "kernels/hip/schedule/ring/kernel.h"
+
+#if ARCH_HAS_TILE_COPY
+
+/* As cell_at, in bytes from the classes of a stage on. */
+template <typename S> static __device__ __forceinline__ int class_at(const work &w, int x, int y)
+{
+    return x / S::SUB_X * w.class_sub + (y + 1) * S::CLASS_PITCH + S::CLASS_PAD + x % S::SUB_X;
+}
+
+/* The sums over the faces of one column, of a lane. */
+struct closer_tallies {
+    tally x, y_min, y_max; /* x: of the lane's face */
+};
+
+/* One lane of a wave that writes the values beyond closed x and y faces into the stages, where the
+ * engine has left zeros, ahead of the workers: so these need no code for faces, and the tiles at
+ * the edge, for which all others wait, are as fast; it also sums over these faces. A lane has some
+ * cells on a face in y and one on a face in x, of FACE_X_MIN in the lower half of the wave. Few
+ * instructions count here: one wave has the time of a plane or two. */
+template <typename S> struct closer {
+    typedef typename S::REAL REAL;
+    enum { IN_Y = S::TX / ARCH_WAVE, CELLS = IN_Y + 1 };
+    static_assert(2 * S::TY <= ARCH_WAVE, "one lane per row and side");
+
+    const medium<REAL> &m;
+    const work &w;
+    /* where the cells lie */
+    bool valid[CELLS];
+    bool counted[CELLS];            /* in the box, on a face that is summed */
+    int at[CELLS], class_at[CELLS]; /* in the cells and the classes of a stage */
+    /* of the cells on y, of the one on x: */
+    int face[2], beyond[2];  /* in a stage, from a cell to the value beyond */
+    const uint8_t *patch[2]; /* of the first one in plane 0; NULL: none */
+    /* the closures that were used last, mostly those of the next plane */
+    int closure[CELLS]; /* -1: none */
+    bool radiates;
+    REAL a[CELLS], b[CELLS], e[CELLS], g[CELLS];
+
+    /* Once for a column. sides: see closed_sides, of y one at most. */
+    __device__ __forceinline__ void take(const face_sums &sums, const column &c, unsigned sides)
+    {
+        const int lane = (int)threadIdx.x % ARCH_WAVE;
+        const int last[2] = {(int)m.cells[AXIS_X] - 1, (int)m.cells[AXIS_Y] - 1};
+        const int row = lane % S::TY;
+#pragma unroll
+        for (int n = 0; n < CELLS; n++) {
+            const int in_x = n == IN_Y ? 1 : 0;
+            const int face_min = in_x ? FACE_X_MIN : FACE_Y_MIN;
+            const bool max = in_x ? lane >= S::TY : (sides >> FACE_Y_MAX & 1) != 0;
+            const int layer = max ? last[in_x ? AXIS_X : AXIS_Y] : 0;
+            const int i = in_x ? layer : c.i + lane + n * ARCH_WAVE;
+            const int j = in_x ? c.j + row : layer;
+            const struct exact_sum *sum = max ? sums.sum[face_min + 1] : sums.sum[face_min];
+            const uint8_t *patches = max ? m.patch[face_min + 1] : m.patch[face_min];
+            valid[n] = (sides >> (face_min + (max ? 1 : 0)) & 1) != 0 && i <= last[AXIS_X] &&
+                       j <= last[AXIS_Y] && (!in_x || (lane < 2 * S::TY && row < w.height));
+            counted[n] = valid[n] && sum != nullptr && i >= w.lo[AXIS_X] && i < w.hi[AXIS_X] &&
+                         j >= w.lo[AXIS_Y] && j < w.hi[AXIS_Y];
+            closure[n] = -1;
+            at[n] = cell_at<S>(w, i - c.i, j - c.j);
+            class_at[n] = ::class_at<S>(w, i - c.i, j - c.j);
+            if (n == 0 || in_x) {
+                face[in_x] = face_min + (max ? 1 : 0);
+                beyond[in_x] = (max ? 1 : -1) * (in_x ? 1 : S::PITCH);
+                patch[in_x] = patches != nullptr ? patches + (in_x ? j : i) : nullptr;
+            }
+        }
+    }
+
+    __device__ __forceinline__ void look_up(const int (&wanted)[CELLS])
+    {
+        radiates = false;
+#pragma unroll
+        for (int n = 0; n < CELLS; n++) {
+            if (valid[n]) {
+                const REAL *abe =
+                    m.table + medium_closure_at(m.n, m.nclosures, face[n / IN_Y], wanted[n]);
+                closure[n] = wanted[n];
+                if (counted[n]) {
+                    const int own = wanted[n] % m.n;
+                    g[n] = m.table[medium_g_at(m.n, n < IN_Y ? AXIS_Y : AXIS_X, own, own)];
+                }
+                a[n] = abe[0];
+                b[n] = abe[1];
+                e[n] = abe[2];
+                radiates = radiates || e[n] != 0;
+            }
+        }
+    }
+
+    /* Plane k. */
+    __device__ __forceinline__ void close(REAL *stage, int k, closer_tallies &sums)
+    {
+        const uint8_t *classes = reinterpret_cast<const uint8_t *>(stage + w.class_cells);
+        int wanted[CELLS];
+        bool missing = false;
+#pragma unroll
+        for (int n = 0; n < CELLS; n++) {
+            wanted[n] = closure[n];
+            if (valid[n]) {
+                wanted[n] = classes[class_at[n]] & m.mask;
+                const uint8_t *of_plane = patch[n / IN_Y];
+                if (of_plane != nullptr) {
+                    const int64_t pitch = face[n / IN_Y] % 2 == 0
+                                              ? m.patch_pitch[n < IN_Y ? FACE_Y_MIN : FACE_X_MIN]
+                                              : m.patch_pitch[n < IN_Y ? FACE_Y_MAX : FACE_X_MAX];
+                    wanted[n] += m.n * of_plane[k * pitch + n % IN_Y * ARCH_WAVE];
+                }
+            }
+            missing = missing || wanted[n] != closure[n];
+        }
+        if (missing) {
+            look_up(wanted);
+        }
+#pragma unroll
+        for (int n = 0; n < CELLS; n++) {
+            if (valid[n]) {
+                REAL *const inside = stage + at[n];
+                const REAL outside = radiates ? medium_outside(*inside, a[n], b[n], e[n])
+                                              : medium_outside(*inside, a[n], b[n], (REAL)0);
+                inside[beyond[n / IN_Y]] = outside;
+                if (counted[n]) {
+                    tally &sum = n == IN_Y               ? sums.x
+                                 : face[0] == FACE_Y_MIN ? sums.y_min
+                                                         : sums.y_max;
+                    sum.add((double)g[n] * (double)(REAL)(outside - *inside));
+                }
+            }
+        }
+    }
+};
+
+/* One of S::CLOSERS waves, which take the planes in turn; all its lanes call. */
+template <typename S>
+static __device__ __forceinline__ void close_all(const grid_view<typename S::REAL> &view,
+                                                 const classes<typename S::REAL, 1> &kind,
+                                                 const face_sums &sums, stage_ring<S> ring,
+                                                 const work &w, int wave)
+{
+    constexpr unsigned Y_MIN = 1U << FACE_Y_MIN, Y_MAX = 1U << FACE_Y_MAX;
+    closer<S> mine = {kind.of, w};
+    int turn = 0;
+    for (int item = blockIdx.x; item < w.items; item += (int)gridDim.x) {
+        const column c = column_of<S>(w, item);
+        const unsigned sides = closed_sides<S>(view, kind.closed, w, c);
+        const bool both = (sides & Y_MIN) != 0 && (sides & Y_MAX) != 0; /* a grid of few rows */
+        closer_tallies found = {};
+        mine.take(sums, c, both ? sides & ~Y_MAX : sides);
+        for (int k = c.k_begin - 1; k <= c.k_end; k++, ring.next()) {
+            turn = turn + 1 < S::CLOSERS ? turn + 1 : 0;
+            if (turn != wave) {
+                continue;
+            }
+            ring.wait();
+            if (k >= c.k_begin && k < c.k_end && sides != 0) {
+                mine.close(ring.stage(), k, found);
+                if (both) {
+                    mine.take(sums, c, Y_MAX);
+                    mine.close(ring.stage(), k, found);
+                    mine.take(sums, c, sides & ~Y_MAX);
+                }
+            }
+            ring.close();
+            ring.release();
+        }
+        const bool low = (int)threadIdx.x % ARCH_WAVE < S::TY; /* both x faces are in one wave */
+        const tally none = {};
+        face_sum_add(sums.sum[FACE_X_MIN], low ? found.x : none);
+        face_sum_add(sums.sum[FACE_X_MAX], low ? none : found.x);
+        face_sum_add(sums.sum[FACE_Y_MIN], found.y_min);
+        face_sum_add(sums.sum[FACE_Y_MAX], found.y_max);
+    }
+}
+
+#endif
+
+#endif

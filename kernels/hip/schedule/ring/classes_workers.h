@@ -1,0 +1,257 @@
+/* Part of classes.hip.cpp: the waves that compute in a medium of classes.
+ *
+ * The classes of the cells are beside them in every stage. A wave whose cells
+ * all have the flag of one class (CLASS_FLAG) has its coefficients in registers; else each cell
+ * looks up its own. The table of coefficients is in shared memory where it fits, since lookups of
+ * different lanes then cost only bank conflicts. */
+#ifndef ISOTHERM_KERNELS_HIP_RING_CLASSES_WORKERS_H
+#define ISOTHERM_KERNELS_HIP_RING_CLASSES_WORKERS_H
+
+#include "kernels/hip/schedule/ring/classes_closers.h"
+
+#if ARCH_HAS_TILE_COPY
+
+/* The coefficients of each class and pair of classes. */
+template <typename REAL> struct pairs {
+    struct alignas(2 * sizeof(REAL)) cell {
+        REAL sigma, q;
+    };
+    const REAL *table; /* sigma and q, then g of every axis */
+    int n;
+    int from[AXIS_COUNT]; /* where the g of an axis begin */
+
+    __device__ REAL g(int axis, int of_class, int neighbour) const
+    {
+        return table[from[axis] + of_class * n + neighbour];
+    }
+    __device__ cell of(int of_class) const
+    {
+        return reinterpret_cast<const cell *>(table)[of_class];
+    }
+};
+
+template <typename REAL>
+static __device__ __forceinline__ pairs<REAL> pairs_of(const REAL *table, int n, bool same_axes)
+{
+    const int step = same_axes ? 0 : n * n;
+    return {table, n, {2 * n, 2 * n + step, 2 * n + 2 * step}};
+}
+
+/* The classes of a vector in each row, one byte per cell. */
+template <typename S> struct words_of {
+    uint32_t row[S::ROWS];
+};
+
+template <int N> static __device__ __forceinline__ uint32_t word_at(const uint8_t *classes)
+{
+    return N == 2 ? *reinterpret_cast<const uint16_t *>(classes)
+                  : *reinterpret_cast<const uint32_t *>(classes);
+}
+
+static __device__ __forceinline__ int class_in(uint32_t word, int i)
+{
+    return (int)(word >> (8 * i) & 0xFF);
+}
+
+template <typename S>
+static __device__ __forceinline__ words_of<S> own_classes(const uint8_t *classes)
+{
+    words_of<S> words;
+#pragma unroll
+    for (int row = 0; row < S::ROWS; row++) {
+        words.row[row] = word_at<S::N>(classes + row * S::CLASS_PITCH);
+    }
+    return words;
+}
+
+/* The inside of a region: its classes, and the coefficients of all cells. */
+template <typename S> struct region {
+    uint32_t all; /* the flagged class in every byte; 0: none */
+    typename S::REAL g[AXIS_COUNT], sigma, q;
+};
+
+/* See march. */
+template <typename S> struct classes_worker {
+    typedef typename S::REAL REAL;
+    static constexpr int N = S::N, ROWS = S::ROWS;
+
+    const medium<REAL> &m;
+    pairs<REAL> of;
+    const work &w;
+    const place<S> &p;
+    int class_offset;       /* of the first cell in the classes of a stage, in bytes */
+    bool sides;             /* the tile lies on a closed face in x or y */
+    uint32_t in_box;        /* bytes of the cells in the box */
+    words_of<S> words = {}; /* of the plane at hand */
+    cells_of<S> gz = {};    /* to the plane below, unless was_inside */
+    region<S> r = {};
+    bool was_inside = false;
+
+    __device__ __forceinline__ const uint8_t *classes_in(const REAL *stage) const
+    {
+        return reinterpret_cast<const uint8_t *>(stage + w.class_cells) + class_offset;
+    }
+    __device__ __forceinline__ int class_of(uint32_t word, int i) const
+    {
+        return class_in(word, i) & m.mask;
+    }
+
+    __device__ __forceinline__ void wait(const stage_ring<S> &ring) const
+    {
+        ring.wait();
+        if (sides) {
+            ring.wait_for_closer();
+        }
+    }
+
+    __device__ __forceinline__ void begin(const REAL *below, const REAL *here)
+    {
+        words = own_classes<S>(classes_in(here));
+        const words_of<S> other = own_classes<S>(classes_in(below));
+#pragma unroll
+        for (int row = 0; row < ROWS; row++) {
+#pragma unroll
+            for (int i = 0; i < N; i++) {
+                gz.row[row].v[i] =
+                    of.g(AXIS_Z, class_of(words.row[row], i), class_of(other.row[row], i));
+            }
+        }
+    }
+
+    /* In the stage, since it is rare. */
+    __device__ __forceinline__ cells_of<S> beyond(int face, int k, const cells_of<S> &,
+                                                  const REAL *from, REAL *to) const
+    {
+        const uint8_t *classes = classes_in(from);
+#pragma unroll 1
+        for (int row = 0; row < p.rows; row++) {
+#pragma unroll 1
+            for (int i = p.begin; i < p.end; i++) {
+                const int64_t cell[AXIS_COUNT] = {p.i + i, p.j + row, k};
+                const int at = p.offset + row * S::PITCH + i;
+                to[at] = medium_beyond(m, face, cell, classes[row * S::CLASS_PITCH + i] & m.mask,
+                                       from[at]);
+            }
+        }
+        return own_cells<S>(to, p);
+    }
+
+    __device__ __forceinline__ void advance(const REAL *now, const REAL *above,
+                                            const cells_of<S> (&z)[3], cells_of<S> &out)
+    {
+        const words_of<S> words_above = own_classes<S>(classes_in(above));
+        const REAL gz_before = r.g[AXIS_Z];
+        if (is_inside()) {
+            advance_inside(now, z, out);
+            was_inside = true;
+        } else {
+            if (was_inside) { /* then all cells here have its class */
+#pragma unroll
+                for (int row = 0; row < ROWS; row++) {
+#pragma unroll
+                    for (int i = 0; i < N; i++) {
+                        gz.row[row].v[i] = gz_before;
+                    }
+                }
+                was_inside = false;
+            }
+            advance_between(now, words_above, z, out);
+        }
+        words = words_above;
+    }
+
+    /* Whether all cells of the wave in the box lie inside the region of these classes. */
+    __device__ __forceinline__ bool lies_in(uint32_t all) const
+    {
+        uint32_t differing = 0;
+#pragma unroll
+        for (int row = 0; row < ROWS; row++) {
+            differing |= row < p.rows ? words.row[row] ^ all : 0;
+        }
+        return arch_all((differing & in_box) == 0);
+    }
+
+    /* The same of `r`, or of another region, which becomes `r`. */
+    __device__ __forceinline__ bool is_inside()
+    {
+        constexpr uint32_t every = N == 2 ? 0x0101U : 0x01010101U;
+        if (r.all != 0 && lies_in(r.all)) {
+            return true;
+        }
+        const int first = class_in(arch_first_lane_value(words.row[0]), 0);
+        if (first <= m.mask || !lies_in((uint32_t)first * every)) {
+            return false;
+        }
+        const int own = first & m.mask;
+        r.all = (uint32_t)first * every;
+        for (int axis = 0; axis < AXIS_COUNT; axis++) {
+            r.g[axis] = of.g(axis, own, own);
+        }
+        r.sigma = of.of(own).sigma;
+        r.q = of.of(own).q;
+        return true;
+    }
+
+    /* One plane inside the region. */
+    __device__ __forceinline__ void advance_inside(const REAL *stage, const cells_of<S> (&z)[3],
+                                                   cells_of<S> &out) const
+    {
+        const REAL g[FACE_COUNT] = {r.g[0], r.g[0], r.g[1], r.g[1], r.g[2], r.g[2]};
+#pragma unroll
+        for (int row = 0; row < ROWS; row++) {
+            const row_values<S> v = values_of<S>(stage, p, row, z);
+#pragma unroll
+            for (int i = 0; i < N; i++) {
+                REAL around[FACE_COUNT];
+                v.around(i, around);
+                out.row[row].v[i] = medium_cell(v.c.v[i], around, g, r.sigma, r.q);
+            }
+        }
+    }
+
+    /* One plane elsewhere; gz becomes that to the plane above. */
+    __device__ __forceinline__ void advance_between(const REAL *stage, const words_of<S> &above,
+                                                    const cells_of<S> (&z)[3], cells_of<S> &out)
+    {
+        const uint8_t *classes = classes_in(stage);
+        const uint32_t word_ym = word_at<N>(classes - S::CLASS_PITCH);
+        const uint32_t word_yp = word_at<N>(classes + ROWS * S::CLASS_PITCH);
+        REAL gy[N]; /* to the row before */
+#pragma unroll
+        for (int i = 0; i < N; i++) {
+            gy[i] = of.g(AXIS_Y, class_of(words.row[0], i), class_of(word_ym, i));
+        }
+#pragma unroll
+        for (int row = 0; row < ROWS; row++) {
+            const uint32_t own = words.row[row];
+            const uint32_t next_row =
+                row + 1 < ROWS ? words.row[row + 1 < ROWS ? row + 1 : row] : word_yp;
+            const row_values<S> v = values_of<S>(stage, p, row, z);
+            const int class_left = classes[row * S::CLASS_PITCH - 1] & m.mask;
+            const int class_right = classes[row * S::CLASS_PITCH + N] & m.mask;
+            REAL gx = of.g(AXIS_X, class_of(own, 0), class_left);
+#pragma unroll
+            for (int i = 0; i < N; i++) {
+                const int o = class_of(own, i);
+                const int right = i + 1 < N ? class_of(own, i + 1) : class_right;
+                const REAL g[FACE_COUNT] = {gx,
+                                            of.g(AXIS_X, o, right),
+                                            gy[i],
+                                            of.g(AXIS_Y, o, class_of(next_row, i)),
+                                            gz.row[row].v[i],
+                                            of.g(AXIS_Z, o, class_of(above.row[row], i))};
+                REAL around[FACE_COUNT];
+                v.around(i, around);
+                const typename pairs<REAL>::cell cell = of.of(o);
+                out.row[row].v[i] = medium_cell(v.c.v[i], around, g, cell.sigma, cell.q);
+                gx = g[FACE_X_MAX]; /* symmetric */
+                gy[i] = g[FACE_Y_MAX];
+                gz.row[row].v[i] = g[FACE_Z_MAX];
+            }
+        }
+    }
+};
+
+#endif
+
+#endif
