@@ -16,14 +16,6 @@ struct face_sums {
     struct hip_scratch *scratch;
 };
 
-/* The coefficients of one step, by value to the kernel. */
-template <typename REAL> struct rules : face_sums {
-    REAL r[AXIS_COUNT];
-    REAL a[FACE_COUNT];
-    REAL b[FACE_COUNT];
-    bool closed[FACE_COUNT];
-};
-
 /* A field by its cell (0, 0, 0). */
 template <typename REAL> struct grid_view {
     REAL *out;
@@ -46,22 +38,6 @@ static inline face_sums face_sums_of(const struct coefficients *args, struct hip
     }
     sums.scratch = d_scratch;
     return sums;
-}
-
-template <typename REAL>
-static rules<REAL> rules_of(const struct coefficients *args, struct hip_scratch *d_scratch)
-{
-    rules<REAL> rules = {};
-    static_cast<face_sums &>(rules) = face_sums_of(args, d_scratch);
-    for (int axis = 0; axis < AXIS_COUNT; axis++) {
-        rules.r[axis] = (REAL)args->r[axis];
-    }
-    for (int face = 0; face < FACE_COUNT; face++) {
-        rules.a[face] = (REAL)args->a[face];
-        rules.b[face] = (REAL)args->b[face];
-        rules.closed[face] = args->closed[face];
-    }
-    return rules;
 }
 
 template <typename REAL>
@@ -120,27 +96,9 @@ static __device__ __forceinline__ float outside(float inside, float a, float b)
     return heat_outside_float32(inside, a, b);
 }
 
-template <typename REAL>
-static __device__ __forceinline__ REAL beyond(const rules<REAL> &rules, int face, REAL inside)
-{
-    return outside(inside, rules.a[face], rules.b[face]);
-}
-
 template <typename REAL> static __device__ __forceinline__ vec16<REAL> vector_at(const REAL *cells)
 {
     return *reinterpret_cast<const vec16<REAL> *>(cells);
-}
-
-template <typename REAL>
-static __device__ __forceinline__ vec16<REAL> beyond_vector(const rules<REAL> &rules, int face,
-                                                            const vec16<REAL> &inside)
-{
-    vec16<REAL> cells;
-#pragma unroll
-    for (int i = 0; i < vec16<REAL>::N; i++) {
-        cells.v[i] = beyond(rules, face, inside.v[i]);
-    }
-    return cells;
 }
 
 /* One thread's counters of an exact sum; see exact_parts in base/exact_sum.h. At most

@@ -51,13 +51,15 @@ typedef hipError_t hip_step_launcher(hipStream_t stream, struct hip_scratch *d_s
                                      void *d_out, const void *d_in, const struct box *box,
                                      const struct hip_launch_shape *shape);
 
-/* One thread per cell: any number of boxes, best for thin ones. */
+/* One thread per cell: any number of boxes, best for thin ones. d_out NULL, of high order: only the
+ * sums over closed faces. */
 hipError_t hip_launch_step_cell(hipStream_t stream, struct hip_scratch *d_scratch,
                                 const struct layout *layout, const struct coefficients *args,
                                 void *d_out, const void *d_in, const struct box *boxes, int nboxes);
 
 /* Marching in z with the neighbours in z in registers: any box of a field with several cells in x
- * and y. */
+ * and y. Of high order: of three used axes, a box without the cells next to closed faces of y and
+ * z, without sums. */
 hip_step_launcher hip_launch_step_march;
 bool hip_step_march_takes(const struct layout *layout);
 
@@ -82,19 +84,9 @@ bool hip_step_staged_is_built(void);
 bool hip_step_staged_takes(const struct layout *layout, const struct box *box);
 bool hip_step_medium_takes(const struct device_medium *medium);
 
-/* With a wider stencil, one box that is not empty, of three used axes and without the cells next to
- * closed faces of y and z. */
-hipError_t hip_launch_radius_march(hipStream_t stream, const struct layout *layout,
-                                   const struct coefficients *args, void *d_out, const void *d_in,
-                                   const struct box *box);
-/* The same with planes of tiles staged in shared memory, and with the cells next to closed faces,
- * where hip_step_staged_takes the box without those next to faces of z. */
+/* Of high order, with planes of tiles staged in shared memory, where hip_step_staged_takes the box
+ * without the cells next to closed faces of z; without sums. */
 hip_step_launcher hip_launch_step_high_order;
-/* The rest of `box`: any boxes in it; and the sums of its closed faces. */
-hipError_t hip_launch_radius_rest(hipStream_t stream, struct hip_scratch *d_scratch,
-                                  const struct layout *layout, const struct coefficients *args,
-                                  void *d_out, const void *d_in, const struct box *box,
-                                  const struct box *rim, int nrim);
 
 /* Several steps in a pass. */
 enum {

@@ -31,14 +31,41 @@ static bool march_takes(const struct coefficients *args, const struct box *inner
            box_extent(inner, AXIS_Z) >= LEAST_Z;
 }
 
+/* Add the sums over closed faces of the cells in `done`, which kernels without sums have advanced.
+ */
+static enum status sum_faces(struct queue *queue, const struct step_args *args,
+                             const struct box *done)
+{
+    const struct layout *layout = &args->layout;
+    const struct coefficients *c = args->levels;
+    struct box inner = *done;
+    struct box layers[FACE_COUNT];
+    for (int f = 0; f < FACE_COUNT; f++) {
+        const enum axis axis = face_axis((enum face)f);
+        const bool summed = c->closed[f] && c->high_order.used[axis] && c->d_face_sum[f] != NULL;
+        if (summed && face_side((enum face)f) == SIDE_MIN && done->lo[axis] == 0) {
+            inner.lo[axis] = 1;
+        } else if (summed && face_side((enum face)f) == SIDE_MAX &&
+                   done->hi[axis] == layout->cells[axis]) {
+            inner.hi[axis] = layout->cells[axis] - 1;
+        }
+    }
+    const int nlayers = box_shell(done, &inner, layers);
+    TRY_HIP(hip_launch_step_cell, queue->stream, queue->d_scratch, layout, c, NULL, args->d_in,
+            layers, nlayers);
+    return STATUS_OK;
+}
+
 enum status hip_step_radius(struct queue *queue, const struct step_args *args)
 {
+    const struct hip_launch_shape shape = {.window_mib = 0};
     const struct layout *layout = &args->layout;
     const struct coefficients *c = args->levels;
     for (int b = 0; b < args->nboxes; b++) {
         const struct box *box = &args->boxes[b];
         struct box done = {{0, 0, 0}, {0, 0, 0}};
         struct box rim[FACE_COUNT];
+        hip_step_launcher *launch = NULL;
         if (box_is_empty(box)) {
             continue;
         }
@@ -46,17 +73,19 @@ enum status hip_step_radius(struct queue *queue, const struct step_args *args)
         const struct box inner = inner_of(layout, c, box, FACE_Y_MIN);
         if (march_takes(c, &planes) && hip_step_staged_takes(layout, &planes)) {
             done = *box;
-            const struct hip_launch_shape shape = {.window_mib = 0};
-            TRY_HIP(hip_launch_step_high_order, queue->stream, queue->d_scratch, layout, c,
-                    args->d_out, args->d_in, box, &shape);
+            launch = hip_launch_step_high_order;
         } else if (march_takes(c, &inner)) {
             done = inner;
-            TRY_HIP(hip_launch_radius_march, queue->stream, layout, c, args->d_out, args->d_in,
-                    &inner);
+            launch = hip_launch_step_march;
+        }
+        if (launch != NULL) {
+            TRY_HIP(launch, queue->stream, queue->d_scratch, layout, c, args->d_out, args->d_in,
+                    &done, &shape);
+            TRY(sum_faces(queue, args, &done));
         }
         const int nrim = box_shell(box, &done, rim);
-        TRY_HIP(hip_launch_radius_rest, queue->stream, queue->d_scratch, layout, c, args->d_out,
-                args->d_in, box, rim, nrim);
+        TRY_HIP(hip_launch_step_cell, queue->stream, queue->d_scratch, layout, c, args->d_out,
+                args->d_in, rim, nrim);
     }
     return STATUS_OK;
 }

@@ -126,6 +126,7 @@ template <typename REAL, int T> struct classes {
     typedef class_place place;
     static constexpr bool IS_EVERYWHERE = false;
     static constexpr bool SEES_FIELD = true;
+    static constexpr int R = 1;
 
     medium<REAL> of; /* with the table of level 0 */
     const REAL *table[T];

@@ -1,10 +1,9 @@
-/* What the step kernels with a wider stencil share on the device: weights, closures, and the
- * difference along an axis. */
-#ifndef ISOTHERM_KERNELS_HIP_RADIUS_H
-#define ISOTHERM_KERNELS_HIP_RADIUS_H
+/* The kind of a wider stencil in a uniform medium: see kernels/cell/wide_cell.h. A cell reads R
+ * others on every side, and next to a closed face 2 R from the face on. */
+#ifndef ISOTHERM_KERNELS_HIP_KIND_HIGH_ORDER_H
+#define ISOTHERM_KERNELS_HIP_KIND_HIGH_ORDER_H
 
-/* first: see cells.h */
-#include "kernels/hip/device/cells.h"
+#include "kernels/hip/kind/uniform.h"
 
 #include "kernels/cell/wide_cell.h"
 
@@ -98,6 +97,82 @@ static __device__ __forceinline__ REAL difference(const wide_rules<REAL> &rules,
         sum = wide_term(rules.w[k - 1], own, c[-k * stride], c[k * stride], sum);
     }
     return sum;
+}
+
+template <typename REAL, int RADIUS> struct wide_stencil : wide_rules<REAL> {
+    struct place {
+    };
+    static constexpr int R = RADIUS;
+    static constexpr bool IS_EVERYWHERE = true;
+
+    bool advances;       /* else only the sums over closed faces are taken */
+    int64_t first, last; /* elements of the allocation, from cell (0, 0, 0) */
+
+    __device__ __forceinline__ place at(int64_t, int64_t, int64_t) const
+    {
+        return {};
+    }
+};
+
+/* d_out: NULL: only the sums are taken. */
+template <typename REAL, int R>
+static wide_stencil<REAL, R> wide_stencil_of(const struct layout *layout,
+                                             const struct coefficients *args, const void *d_out)
+{
+    return {wide_rules_of<REAL>(args), d_out != nullptr, -layout->origin,
+            layout->elements - layout->origin};
+}
+
+/* As advance_in of other kinds. */
+template <typename REAL, int R, typename TERM>
+static __device__ __forceinline__ void advance_in(const grid_view<REAL> &view,
+                                                  const wide_stencil<REAL, R> &kind,
+                                                  const int64_t (&cell)[AXIS_COUNT],
+                                                  const TERM &term)
+{
+    const int64_t at = view.at(cell[0], cell[1], cell[2]);
+    const int64_t stride[AXIS_COUNT] = {1, view.pitch_y, view.pitch_z};
+    const REAL *c = view.in + at;
+    unsigned on = 0;
+#pragma unroll
+    for (int face = 0; face < FACE_COUNT; face++) {
+        const int64_t edge = face % 2 == 0 ? 0 : view.cells[face / 2] - 1;
+        on |= kind.closed[face] && cell[face / 2] == edge ? 1U << face : 0U;
+    }
+    for (; on != 0; on &= on - 1) { /* one body for all faces, few of which a cell lies on */
+        const int face = __ffs((int)on) - 1;
+        const struct wide_closure &closure = kind.closure[face];
+        const int64_t inward = face / 2 == AXIS_X   ? stride[AXIS_X]
+                               : face / 2 == AXIS_Y ? stride[AXIS_Y]
+                                                    : stride[AXIS_Z];
+        const double x = near_sum<REAL, R>(closure, closure.in, closure.in_given, c,
+                                           face % 2 == 0 ? inward : -inward, c[0]);
+#pragma unroll
+        for (int f = 0; f < FACE_COUNT; f++) { /* no indexing of registers by a variable */
+            if (f == face) {
+                term(f, x);
+            }
+        }
+    }
+    if (kind.advances) {
+        const REAL dx = difference<REAL, R, AXIS_X>(kind, c, cell[0], view.cells[0], stride[0]);
+        const REAL dy = difference<REAL, R, AXIS_Y>(kind, c, cell[1], view.cells[1], stride[1]);
+        const REAL dz = difference<REAL, R, AXIS_Z>(kind, c, cell[2], view.cells[2], stride[2]);
+        view.out[at] = wide_update(c[0], dx, dy, dz, kind.r);
+    }
+}
+
+/* launch(the radius, known by its type). */
+template <typename LAUNCH> static hipError_t launch_radius(int radius, const LAUNCH &launch)
+{
+    switch (radius) {
+    case 2:
+        return launch(std::integral_constant<int, 2>());
+    case 3:
+        return launch(std::integral_constant<int, 3>());
+    default:
+        return launch(std::integral_constant<int, 4>());
+    }
 }
 
 #endif

@@ -45,6 +45,7 @@ template <typename REAL, int T> struct uniform {
     /* Every place has memory of its kind, so that no cell needs a test. */
     static constexpr bool IS_EVERYWHERE = true;
     static constexpr bool SEES_FIELD = true;
+    static constexpr int R = 1;
 
     REAL r[AXIS_COUNT];
     REAL a[FACE_COUNT];

@@ -1,6 +1,7 @@
 /* The step kernel for thin boxes: one thread per cell, all boxes in one launch. Neighbours come
- * from the caches, which is fast enough for shells. Of every kind but high order. */
+ * from the caches, which is fast enough for shells. Of every kind. */
 #include "kernels/hip/kind/enthalpy.h"
+#include "kernels/hip/kind/high_order.h"
 
 enum { THREADS = 256, BOXES_PER_LAUNCH = 8 };
 
@@ -85,6 +86,12 @@ static hipError_t launch(hipStream_t stream, struct hip_scratch *d_scratch,
     switch (args->kind) {
     case KIND_CLASSES:
         return launch_in<REAL>(classes_of<REAL, 1>(args), stream, sums, view, list);
+    case KIND_HIGH_ORDER:
+        return launch_radius(args->high_order.radius, [&](auto radius) {
+            return launch_in<REAL>(
+                wide_stencil_of<REAL, decltype(radius)::value>(layout, args, d_out), stream, sums,
+                view, list);
+        });
     case KIND_ENTHALPY:
         return launch_in<REAL>(enthalpy_of<REAL, 1, false>(args), stream, sums, view, list);
     default:

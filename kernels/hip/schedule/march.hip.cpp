@@ -1,8 +1,9 @@
-/* The step kernel that marches in z, of uniform media and of classes: a thread keeps 16 bytes of
- * cells of a row and their neighbours in z in registers, so that every plane is loaded once;
- * neighbours in x and y come from the caches. The plane after the next one is loaded during the
- * computation. */
+/* The step kernel that marches in z, of every kind but enthalpy: a thread keeps 16 bytes of cells
+ * of a row and their neighbours in z in registers, so that every plane is loaded once; neighbours
+ * in x and y come from the caches. A box of high order has no cells next to closed faces of y and
+ * z; those next to faces of x get their own row of weights. */
 #include "kernels/hip/kind/classes.h"
+#include "kernels/hip/kind/high_order.h"
 
 /* A block: 2^wide_bits vectors of a row by THREADS >> wide_bits rows, marching through `depth`
  * planes. */
@@ -121,15 +122,17 @@ static __device__ __forceinline__ void add_plane(const KIND &kind, struct exact_
     }
 }
 
+/* The new values of a vector at element `at`; z: the planes k - 1 to k + 1. */
 template <typename REAL, typename KIND>
-static __device__ __forceinline__ void step_vector(const grid_view<REAL> &view, const KIND &kind,
-                                                   const march_column<REAL, KIND> &c, int64_t k,
-                                                   int64_t at, const vec16<REAL> &below,
-                                                   const vec16<REAL> &here,
-                                                   const vec16<REAL> &above)
+static __device__ __forceinline__ vec16<REAL> advance_vector(const grid_view<REAL> &view,
+                                                             const KIND &kind,
+                                                             const march_column<REAL, KIND> &c,
+                                                             int64_t k, int64_t at,
+                                                             const vec16<REAL> (&z)[3])
 {
     constexpr int N = vec16<REAL>::N;
     const REAL *in = view.in + at;
+    const vec16<REAL> &here = z[1];
     const vec16<REAL> ym =
         c.y_min ? beyond_vector(kind, c, FACE_Y_MIN, k, here) : vector_at(in - view.pitch_y);
     const vec16<REAL> yp =
@@ -153,20 +156,134 @@ static __device__ __forceinline__ void step_vector(const grid_view<REAL> &view, 
             const typename KIND::place place = kind.moved(c.place, i, k);
             const REAL right =
                 i == c.x_max ? kind.beyond(0, place, FACE_X_MAX, here.v[i]) : row[i + 2];
-            const REAL n[FACE_COUNT] = {row[i], right, ym.v[i], yp.v[i], below.v[i], above.v[i]};
+            const REAL n[FACE_COUNT] = {row[i], right, ym.v[i], yp.v[i], z[0].v[i], z[2].v[i]};
             out.v[i] = kind.update(0, place, here.v[i], n);
         }
     }
-    if (c.begin == 0 && c.end == N) {
+    return out;
+}
+
+/* The vector v vectors beside that at `at`; zeros outside the allocation, where no cell needs it.
+ */
+template <typename REAL, int R>
+static __device__ __forceinline__ vec16<REAL> vector_beside(const grid_view<REAL> &view,
+                                                            const wide_stencil<REAL, R> &kind,
+                                                            int64_t at)
+{
+    vec16<REAL> cells = {};
+    if (at >= kind.first && at + vec16<REAL>::N <= kind.last) {
+        cells = vector_at(view.in + at);
+    }
+    return cells;
+}
+
+/* D along x of the cells of a vector. */
+template <typename REAL, int R>
+static __device__ __forceinline__ vec16<REAL> differences_in_x(const grid_view<REAL> &view,
+                                                               const wide_stencil<REAL, R> &kind,
+                                                               int64_t i, int64_t at,
+                                                               const vec16<REAL> &here)
+{
+    constexpr int N = vec16<REAL>::N;
+    constexpr int V = (R + N - 1) / N; /* vectors on either side */
+    REAL row[(2 * V + 1) * N];
+    vec16<REAL> found = {};
+#pragma unroll
+    for (int v = -V; v <= V; v++) {
+        const vec16<REAL> cells = v == 0 ? here : vector_beside(view, kind, at + v * N);
+#pragma unroll
+        for (int n = 0; n < N; n++) {
+            row[(V + v) * N + n] = cells.v[n];
+        }
+    }
+#pragma unroll
+    for (int n = 0; n < N; n++) {
+#pragma unroll
+        for (int k = R; k >= 1; k--) {
+            found.v[n] = wide_term(kind.w[k - 1], here.v[n], row[V * N + n - k], row[V * N + n + k],
+                                   found.v[n]);
+        }
+    }
+    if ((kind.closed[FACE_X_MIN] && i < R) ||
+        (kind.closed[FACE_X_MAX] && i + N > view.cells[0] - R)) {
+#pragma unroll
+        for (int n = 0; n < N; n++) {
+            const int64_t x = i + n;
+            const bool from_min = kind.closed[FACE_X_MIN] && x < R;
+            const bool from_max = kind.closed[FACE_X_MAX] && x >= view.cells[0] - R;
+            if ((from_min || from_max) && x < view.cells[0]) {
+                found.v[n] =
+                    difference<REAL, R, AXIS_X>(kind, view.in + at + n, x, view.cells[0], 1);
+            }
+        }
+    }
+    return found;
+}
+
+/* The same of high order; z: the planes k - R to k + R. */
+template <typename REAL, int R>
+static __device__ __forceinline__ vec16<REAL> advance_vector(
+    const grid_view<REAL> &view, const wide_stencil<REAL, R> &kind,
+    const march_column<REAL, wide_stencil<REAL, R>> &c, int64_t, int64_t at,
+    const vec16<REAL> (&z)[2 * R + 1])
+{
+    constexpr int N = vec16<REAL>::N;
+    const vec16<REAL> &here = z[R];
+    const vec16<REAL> dx = differences_in_x(view, kind, c.i, at, here);
+    vec16<REAL> dy = {};
+#pragma unroll
+    for (int k = R; k >= 1; k--) {
+        const vec16<REAL> before = vector_at(view.in + at - k * view.pitch_y);
+        const vec16<REAL> after = vector_at(view.in + at + k * view.pitch_y);
+#pragma unroll
+        for (int n = 0; n < N; n++) {
+            dy.v[n] = wide_term(kind.w[k - 1], here.v[n], before.v[n], after.v[n], dy.v[n]);
+        }
+    }
+    vec16<REAL> out;
+#pragma unroll
+    for (int n = 0; n < N; n++) {
+        REAL dz = 0;
+#pragma unroll
+        for (int k = R; k >= 1; k--) {
+            dz = wide_term(kind.w[k - 1], here.v[n], z[R - k].v[n], z[R + k].v[n], dz);
+        }
+        out.v[n] = wide_update(here.v[n], dx.v[n], dy.v[n], dz, kind.r);
+    }
+    return out;
+}
+
+template <typename REAL, typename KIND>
+static __device__ __forceinline__ void store_vector(const grid_view<REAL> &view,
+                                                    const march_column<REAL, KIND> &c, int64_t at,
+                                                    const vec16<REAL> &out)
+{
+    if (c.begin == 0 && c.end == vec16<REAL>::N) {
         arch_store_stream(view.out + at, out);
     } else {
 #pragma unroll
-        for (int i = 0; i < N; i++) {
+        for (int i = 0; i < vec16<REAL>::N; i++) {
             if (c.has(i)) {
                 view.out[at + i] = out.v[i];
             }
         }
     }
+}
+
+/* A plane at element `at`, or what lies beyond a closed face of z of plane k, `inside`. */
+template <typename REAL, typename KIND>
+static __device__ __forceinline__ vec16<REAL> plane_beside(const grid_view<REAL> &view,
+                                                           const KIND &kind,
+                                                           const march_column<REAL, KIND> &c,
+                                                           int face, int64_t k, int64_t at,
+                                                           const vec16<REAL> &inside)
+{
+    if constexpr (KIND::R == 1) {
+        if (kind.closed[face] && k == (face == FACE_Z_MIN ? 0 : view.cells[2] - 1)) {
+            return beyond_vector(kind, c, face, k, inside);
+        }
+    }
+    return vector_at(view.in + at);
 }
 
 /* SUMS: over closed faces; separate, since they need more registers. In a uniform medium at least 8
@@ -184,23 +301,32 @@ static __global__ __launch_bounds__(THREADS) void step_march(const grid_view<REA
     tally x = {};
     tally y = {};
     if (c.end > c.begin) {
-        vec16<REAL> here = vector_at(view.in + at);
-        vec16<REAL> below = kind.closed[FACE_Z_MIN] && k_begin == 0
-                                ? beyond_vector(kind, c, FACE_Z_MIN, 0, here)
-                                : vector_at(view.in + at - view.pitch_z);
+        constexpr int R = KIND::R;
+        vec16<REAL> z[2 * R + 1]; /* the planes k - R to k + R */
+#pragma unroll
+        for (int p = R; p < 2 * R; p++) {
+            z[p] = vector_at(view.in + at + (p - R) * view.pitch_z);
+        }
+#pragma unroll
+        for (int p = R - 1; p >= 0; p--) {
+            z[p] = plane_beside(view, kind, c, FACE_Z_MIN, k_begin, at + (p - R) * view.pitch_z,
+                                z[p + 1]);
+        }
         for (int64_t k = k_begin; k < k_end; k++, at += view.pitch_z) {
-            const vec16<REAL> above = kind.closed[FACE_Z_MAX] && k == view.cells[2] - 1
-                                          ? beyond_vector(kind, c, FACE_Z_MAX, k, here)
-                                          : vector_at(view.in + at + view.pitch_z);
-            step_vector(view, kind, c, k, at, below, here, above);
-            if (SUMS) {
-                add_sides(x, y, kind, c, k, here);
+            z[2 * R] =
+                plane_beside(view, kind, c, FACE_Z_MAX, k, at + R * view.pitch_z, z[2 * R - 1]);
+            const vec16<REAL> out = advance_vector(view, kind, c, k, at, z);
+            store_vector(view, c, at, out);
+            if constexpr (SUMS) {
+                add_sides(x, y, kind, c, k, z[R]);
             }
-            below = here;
-            here = above;
+#pragma unroll
+            for (int p = 0; p < 2 * R; p++) {
+                z[p] = z[p + 1];
+            }
         }
     }
-    if (SUMS) {
+    if constexpr (SUMS) {
         face_sum_add(sums.sum[FACE_X_MIN], c.x_min >= 0 ? x : tally{});
         face_sum_add(sums.sum[FACE_X_MAX], c.x_max >= 0 ? x : tally{});
         face_sum_add(sums.sum[FACE_Y_MIN], c.y_min ? y : tally{});
@@ -222,7 +348,7 @@ static hipError_t launch(const KIND &kind, hipStream_t stream, const face_sums &
                          const struct hip_launch_shape *shape)
 {
     constexpr int64_t N = vec16<REAL>::N;
-    const int wide = shape->wide > 0 ? shape->wide : 64;
+    const int wide = shape->wide > 0 ? shape->wide : KIND::R == 1 ? 64 : 32;
     const int high = THREADS / wide;
     struct march m = {};
     m.box = *box;
@@ -236,11 +362,13 @@ static hipError_t launch(const KIND &kind, hipStream_t stream, const face_sums &
     m.tiles_y = (unsigned)((box->hi[1] - box->lo[1] + high - 1) / high);
     const int64_t chunks = (box->hi[2] - box->lo[2] + m.depth - 1) / m.depth;
     const unsigned nblocks = (unsigned)(chunks * m.tiles_x * m.tiles_y);
-    if (sums.sums) {
-        step_march<REAL, true><<<nblocks, THREADS, 0, stream>>>(view, kind, sums, m);
-    } else {
-        step_march<REAL, false><<<nblocks, THREADS, 0, stream>>>(view, kind, sums, m);
+    if constexpr (KIND::R == 1) {
+        if (sums.sums) {
+            step_march<REAL, true><<<nblocks, THREADS, 0, stream>>>(view, kind, sums, m);
+            return hipGetLastError();
+        }
     }
+    step_march<REAL, false><<<nblocks, THREADS, 0, stream>>>(view, kind, sums, m);
     return hipGetLastError();
 }
 
@@ -252,6 +380,12 @@ static hipError_t launch_kind(hipStream_t stream, struct hip_scratch *d_scratch,
 {
     const grid_view<REAL> view = view_of<REAL>(layout, d_out, d_in);
     const face_sums sums = face_sums_of(args, d_scratch);
+    if (args->kind == KIND_HIGH_ORDER) {
+        return launch_radius(args->high_order.radius, [&](auto radius) {
+            return launch<REAL>(wide_stencil_of<REAL, decltype(radius)::value>(layout, args, d_out),
+                                stream, sums, view, box, shape);
+        });
+    }
     return args->kind == KIND_CLASSES
                ? launch<REAL>(classes_of<REAL, 1>(args), stream, sums, view, box, shape)
                : launch<REAL>(uniform_of<REAL, 1>(args), stream, sums, view, box, shape);

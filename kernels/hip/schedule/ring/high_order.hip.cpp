@@ -363,7 +363,7 @@ work ring_of_high_order<REAL, R>::divide(const ring_call &call, int64_t nblocks,
     return best;
 }
 
-template <typename REAL, int R> static hipError_t launch_radius(const ring_call &call)
+template <typename REAL, int R> static hipError_t launch_order(const ring_call &call)
 {
     const struct layout *layout = call.layout;
     const struct coefficients *args = call.args;
@@ -385,14 +385,9 @@ template <typename REAL, int R> static hipError_t launch_radius(const ring_call 
 
 template <typename REAL, int WIDE, int BLOCKS> static hipError_t launch_kind(const ring_call &call)
 {
-    switch (call.args->high_order.radius) {
-    case 2:
-        return launch_radius<REAL, 2>(call);
-    case 3:
-        return launch_radius<REAL, 3>(call);
-    default:
-        return launch_radius<REAL, 4>(call);
-    }
+    return launch_radius(call.args->high_order.radius, [&](auto radius) {
+        return launch_order<REAL, decltype(radius)::value>(call);
+    });
 }
 
 #endif
