@@ -106,7 +106,7 @@ static __device__ __forceinline__ void arch_meeting_wait(arch_meeting *, unsigne
     __syncthreads();
 }
 
-/* No engine that copies tiles into shared memory: step_staged is not built. */
+/* No engine that copies tiles into shared memory: the ring is not built. */
 #define ARCH_HAS_TILE_COPY 0
 
 #endif

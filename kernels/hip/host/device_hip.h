@@ -53,6 +53,11 @@ struct stopwatch {
 enum status hip_check(hipError_t error, const char *what);
 enum status hip_out_of_host_memory(void);
 
+static inline struct hip_step hip_step_on(const struct queue *queue, const struct step_args *args)
+{
+    return (struct hip_step){.stream = queue->stream, .d_scratch = queue->d_scratch, .args = args};
+}
+
 /* Errors name the HIP function. */
 #define TRY_HIP(function, ...) TRY(hip_check(function(__VA_ARGS__), #function))
 

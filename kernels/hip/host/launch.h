@@ -45,17 +45,25 @@ struct hip_launch_shape {
     int depth;      /* march: planes of a column */
 };
 
-/* A step kernel on one box that is not empty. */
-typedef hipError_t hip_step_launcher(hipStream_t stream, struct hip_scratch *d_scratch,
-                                     const struct layout *layout, const struct coefficients *args,
-                                     void *d_out, const void *d_in, const struct box *box,
-                                     const struct hip_launch_shape *shape);
+/* One launch, or a few, of a step or of a pass of several. */
+struct hip_step {
+    hipStream_t stream;
+    struct hip_scratch *d_scratch;
+    const struct step_args *args; /* but for its boxes */
+    const struct box *boxes;      /* not empty; of most launchers only the first */
+    int nboxes;
+    struct hip_launch_shape shape;
+    /* optional results of a pass, set by kernels that support them */
+    struct hip_result *result; /* the summary of the box, if not NULL: where cells are invalid or
+                                  not below 2^18 K, only bad_cells > 0 */
+    bool summarised;
+    bool summed; /* the sums over closed faces before each step */
+};
+typedef hipError_t hip_step_launcher(struct hip_step *step);
 
 /* One thread per cell: any number of boxes, best for thin ones. d_out NULL, of high order: only the
  * sums over closed faces. */
-hipError_t hip_launch_step_cell(hipStream_t stream, struct hip_scratch *d_scratch,
-                                const struct layout *layout, const struct coefficients *args,
-                                void *d_out, const void *d_in, const struct box *boxes, int nboxes);
+hip_step_launcher hip_launch_step_cell;
 
 /* Marching in z with the neighbours in z in registers: any box of a field with several cells in x
  * and y. Of high order: of three used axes, a box without the cells next to closed faces of y and
@@ -77,9 +85,7 @@ hip_step_launcher hip_launch_step_nonlinear;
 bool hip_step_nonlinear_takes(const struct device_medium *medium, const struct box *box);
 /* After it, which calls this: the cells beside those of other curves, in a box without cells on
  * closed faces. */
-hipError_t hip_launch_step_odd(hipStream_t stream, const struct layout *layout,
-                               const struct coefficients *args, void *d_out, const void *d_in,
-                               const struct box *box);
+hip_step_launcher hip_launch_step_odd;
 bool hip_step_staged_is_built(void);
 bool hip_step_staged_takes(const struct layout *layout, const struct box *box);
 bool hip_step_medium_takes(const struct device_medium *medium);
@@ -93,30 +99,15 @@ enum {
     HIP_STEPS_MOST = 4,    /* in a uniform medium */
     HIP_STEPS_OF_MEDIA = 3 /* of classes and enthalpies: the memory of a block on gfx90a */
 };
-/* Optional results of a pass, for kernels that support them. */
-struct hip_pass_extras {
-    struct hip_scratch *d_scratch;
-    /* the summary of the box, if not NULL: where cells are invalid or not below 2^18 K, only
-     * bad_cells > 0 */
-    struct hip_result *result;
-    bool summarised;
-    bool summed; /* the sums over closed faces before each step */
-};
-/* One box that is not empty, 2 or more steps. */
-typedef hipError_t hip_steps_launcher(hipStream_t stream, const struct layout *layout,
-                                      const struct coefficients *args, int nsteps, void *d_out,
-                                      const void *d_in, const struct box *box,
-                                      struct hip_pass_extras *extras);
-hip_steps_launcher hip_launch_steps_tile; /* any box, and any kind but high order */
+/* Of 2 or more steps: */
+hip_step_launcher hip_launch_steps_tile; /* any box, and any kind but high order */
 /* In a uniform medium with planes of tiles staged in shared memory, of 2, 3 and 4 steps; where
  * hip_step_staged_is_built. */
-hip_steps_launcher hip_launch_steps_staged_2;
-hip_steps_launcher hip_launch_steps_staged_3;
-hip_steps_launcher hip_launch_steps_staged_4;
+hip_step_launcher hip_launch_steps_staged_2;
+hip_step_launcher hip_launch_steps_staged_3;
+hip_step_launcher hip_launch_steps_staged_4;
 /* Add the sums over closed faces before each step, for boxes whose kernels did not. */
-hipError_t hip_launch_steps_sums(hipStream_t stream, struct hip_scratch *d_scratch,
-                                 const struct layout *layout, const struct coefficients *args,
-                                 int nsteps, const void *d_in, const struct box *boxes, int nboxes);
+hip_step_launcher hip_launch_steps_sums;
 
 hipError_t hip_launch_copy(hipStream_t stream, void *d_to, const void *d_from, size_t bytes);
 /* Does the copy engine pack long rows? */

@@ -31,61 +31,60 @@ static bool march_takes(const struct coefficients *args, const struct box *inner
            box_extent(inner, AXIS_Z) >= LEAST_Z;
 }
 
-/* Add the sums over closed faces of the cells in `done`, which kernels without sums have advanced.
- */
-static enum status sum_faces(struct queue *queue, const struct step_args *args,
-                             const struct box *done)
+/* The cells in `done` on closed faces that are summed; returns how many boxes they are. */
+static int summed_layers(const struct step_args *args, const struct box *done,
+                         struct box layers[FACE_COUNT])
 {
-    const struct layout *layout = &args->layout;
     const struct coefficients *c = args->levels;
     struct box inner = *done;
-    struct box layers[FACE_COUNT];
     for (int f = 0; f < FACE_COUNT; f++) {
         const enum axis axis = face_axis((enum face)f);
+        const int64_t cells = args->layout.cells[axis];
         const bool summed = c->closed[f] && c->high_order.used[axis] && c->d_face_sum[f] != NULL;
         if (summed && face_side((enum face)f) == SIDE_MIN && done->lo[axis] == 0) {
             inner.lo[axis] = 1;
-        } else if (summed && face_side((enum face)f) == SIDE_MAX &&
-                   done->hi[axis] == layout->cells[axis]) {
-            inner.hi[axis] = layout->cells[axis] - 1;
+        } else if (summed && face_side((enum face)f) == SIDE_MAX && done->hi[axis] == cells) {
+            inner.hi[axis] = cells - 1;
         }
     }
-    const int nlayers = box_shell(done, &inner, layers);
-    TRY_HIP(hip_launch_step_cell, queue->stream, queue->d_scratch, layout, c, NULL, args->d_in,
-            layers, nlayers);
-    return STATUS_OK;
+    return box_shell(done, &inner, layers);
 }
 
 enum status hip_step_radius(struct queue *queue, const struct step_args *args)
 {
-    const struct hip_launch_shape shape = {.window_mib = 0};
     const struct layout *layout = &args->layout;
     const struct coefficients *c = args->levels;
+    struct step_args no_step = *args; /* only sums */
+    no_step.d_out = NULL;
     for (int b = 0; b < args->nboxes; b++) {
         const struct box *box = &args->boxes[b];
+        const struct box planes = inner_of(layout, c, box, FACE_Z_MIN);
+        const struct box inner = inner_of(layout, c, box, FACE_Y_MIN);
         struct box done = {{0, 0, 0}, {0, 0, 0}};
-        struct box rim[FACE_COUNT];
-        hip_step_launcher *launch = NULL;
+        struct box boxes[FACE_COUNT];
+        struct hip_step step = hip_step_on(queue, args);
         if (box_is_empty(box)) {
             continue;
         }
-        const struct box planes = inner_of(layout, c, box, FACE_Z_MIN);
-        const struct box inner = inner_of(layout, c, box, FACE_Y_MIN);
-        if (march_takes(c, &planes) && hip_step_staged_takes(layout, &planes)) {
+        const bool staged = march_takes(c, &planes) && hip_step_staged_takes(layout, &planes);
+        if (staged) {
             done = *box;
-            launch = hip_launch_step_high_order;
         } else if (march_takes(c, &inner)) {
             done = inner;
-            launch = hip_launch_step_march;
         }
-        if (launch != NULL) {
-            TRY_HIP(launch, queue->stream, queue->d_scratch, layout, c, args->d_out, args->d_in,
-                    &done, &shape);
-            TRY(sum_faces(queue, args, &done));
+        if (!box_is_empty(&done)) {
+            step.boxes = &done;
+            step.nboxes = 1;
+            TRY_HIP((staged ? hip_launch_step_high_order : hip_launch_step_march), &step);
+            step.args = &no_step;
+            step.boxes = boxes;
+            step.nboxes = summed_layers(args, &done, boxes);
+            TRY_HIP(hip_launch_step_cell, &step);
         }
-        const int nrim = box_shell(box, &done, rim);
-        TRY_HIP(hip_launch_step_cell, queue->stream, queue->d_scratch, layout, c, args->d_out,
-                args->d_in, rim, nrim);
+        step.args = args;
+        step.boxes = boxes;
+        step.nboxes = box_shell(box, &done, boxes);
+        TRY_HIP(hip_launch_step_cell, &step);
     }
     return STATUS_OK;
 }

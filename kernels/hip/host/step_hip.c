@@ -3,24 +3,18 @@
 
 /* A kernel, and how it is launched. */
 struct step_choice {
-    hip_step_launcher *launch; /* NULL: one thread per cell, several boxes per launch */
+    hip_step_launcher *launch; /* NULL: hip_launch_step_cell, with other boxes */
     struct hip_launch_shape shape;
 };
 
 static enum status run_step(struct queue *queue, const struct step_args *args,
-                            const struct step_choice *choice, const struct box *box)
+                            const struct step_choice *choice, const struct box *boxes, int nboxes)
 {
-    return hip_check(choice->launch(queue->stream, queue->d_scratch, &args->layout, args->levels,
-                                    args->d_out, args->d_in, box, &choice->shape),
-                     "step kernel");
-}
-
-static enum status run_cells(struct queue *queue, const struct step_args *args,
-                             const struct box *boxes, int nboxes)
-{
-    TRY_HIP(hip_launch_step_cell, queue->stream, queue->d_scratch, &args->layout, args->levels,
-            args->d_out, args->d_in, boxes, nboxes);
-    return STATUS_OK;
+    struct hip_step step = hip_step_on(queue, args);
+    step.boxes = boxes;
+    step.nboxes = nboxes;
+    step.shape = choice->shape;
+    return hip_check(choice->launch(&step), "step kernel");
 }
 
 typedef struct step_choice choose_function(const struct device *device, const struct layout *layout,
@@ -35,6 +29,7 @@ static enum status step_with(struct queue *queue, const struct step_args *args,
 {
     struct box left[BOXES_AT_ONCE];
     int nleft = 0;
+    const struct step_choice cells = {.launch = hip_launch_step_cell};
     if (args->levels->kind == KIND_HIGH_ORDER) {
         return hip_step_radius(queue, args);
     }
@@ -42,16 +37,16 @@ static enum status step_with(struct queue *queue, const struct step_args *args,
         const struct box *box = &args->boxes[b];
         const struct step_choice choice = choose_kind(queue->device, args, choose, box);
         if (choice.launch != NULL) {
-            TRY(run_step(queue, args, &choice, box));
+            TRY(run_step(queue, args, &choice, box, 1));
             continue;
         }
         left[nleft++] = *box;
         if (nleft == BOXES_AT_ONCE) {
-            TRY(run_cells(queue, args, left, nleft));
+            TRY(run_step(queue, args, &cells, left, nleft));
             nleft = 0;
         }
     }
-    return nleft > 0 ? run_cells(queue, args, left, nleft) : STATUS_OK;
+    return nleft > 0 ? run_step(queue, args, &cells, left, nleft) : STATUS_OK;
 }
 
 /* --- the variants ---------------------------------------------------------------------------- */

@@ -39,58 +39,57 @@ struct unsummed {
     int count;
 };
 
-static enum status sum_rest(struct queue *queue, const struct step_args *args,
-                            struct unsummed *rest)
+static enum status sum_rest(struct hip_step *step, struct unsummed *rest)
 {
-    TRY_HIP(hip_launch_steps_sums, queue->stream, queue->d_scratch, &args->layout, args->levels,
-            args->nsteps, args->d_in, rest->boxes, rest->count);
+    step->boxes = rest->boxes;
+    step->nboxes = rest->count;
     rest->count = 0;
-    return STATUS_OK;
+    return hip_check(hip_launch_steps_sums(step), "kernel of sums");
 }
 
-static enum status several_steps(struct queue *queue, const struct step_args *args,
-                                 struct hip_pass_extras *extras)
+static enum status several_steps(struct hip_step *step)
 {
-    static hip_steps_launcher *const staged[] = {
+    static hip_step_launcher *const staged[] = {
         hip_launch_steps_staged_2, hip_launch_steps_staged_3, hip_launch_steps_staged_4};
+    const struct step_args *args = step->args;
     struct unsummed rest = {.count = 0};
     for (int b = 0; b < args->nboxes; b++) {
         const struct box *box = &args->boxes[b];
         if (box_is_empty(box)) {
             continue;
         }
-        hip_steps_launcher *launch =
+        hip_step_launcher *launch =
             staged_takes(args, box) ? staged[args->nsteps - 2] : hip_launch_steps_tile;
-        extras->summed = false;
-        TRY(hip_check(launch(queue->stream, &args->layout, args->levels, args->nsteps, args->d_out,
-                             args->d_in, box, extras),
-                      "kernel of several steps"));
-        if (!extras->summed) {
+        step->boxes = box;
+        step->nboxes = 1;
+        step->summed = false;
+        TRY(hip_check(launch(step), "kernel of several steps"));
+        if (!step->summed) {
             rest.boxes[rest.count++] = *box;
         }
         if (rest.count == (int)(sizeof rest.boxes / sizeof rest.boxes[0])) {
-            TRY(sum_rest(queue, args, &rest));
+            TRY(sum_rest(step, &rest));
         }
     }
-    return rest.count > 0 ? sum_rest(queue, args, &rest) : STATUS_OK;
+    return rest.count > 0 ? sum_rest(step, &rest) : STATUS_OK;
 }
 
 enum status hip_step(struct queue *queue, const struct step_args *args)
 {
-    struct hip_pass_extras extras = {.d_scratch = queue->d_scratch};
+    struct hip_step step = hip_step_on(queue, args);
     if (args->h_summary != NULL) {
-        TRY(hip_result_begin(queue, &extras.result));
+        TRY(hip_result_begin(queue, &step.result));
     }
     if (args->nsteps > 1) {
-        TRY(several_steps(queue, args, &extras));
+        TRY(several_steps(&step));
     } else {
         TRY(is_aligned(args) ? hip_step_production(queue, args) : hip_step_cell(queue, args));
     }
-    if (extras.summarised) {
-        hip_result_deliver(queue, args->h_summary, &extras.result->summary,
-                           sizeof extras.result->summary);
+    if (step.summarised) {
+        hip_result_deliver(queue, args->h_summary, &step.result->summary,
+                           sizeof step.result->summary);
     }
-    return args->h_summary == NULL || extras.summarised
+    return args->h_summary == NULL || step.summarised
                ? STATUS_OK
                : hip_summarise(queue, &(struct summarise_args){.layout = args->layout,
                                                                .placement = args->placement,

@@ -136,10 +136,10 @@ static hipError_t launch_steps(int nsteps, const LAUNCH &launch)
 }
 
 template <typename LAUNCH>
-static hipError_t launch_steps_of(const struct layout *layout, int nsteps, const LAUNCH &launch)
+static hipError_t launch_steps_of(const struct step_args *args, const LAUNCH &launch)
 {
-    return layout->precision == PRECISION_FLOAT64 ? launch_steps<double>(nsteps, launch)
-                                                  : launch_steps<float>(nsteps, launch);
+    return args->layout.precision == PRECISION_FLOAT64 ? launch_steps<double>(args->nsteps, launch)
+                                                       : launch_steps<float>(args->nsteps, launch);
 }
 
 #endif

@@ -77,12 +77,14 @@ static hipError_t launch_in(const KIND &kind, hipStream_t stream, const face_sum
 }
 
 template <typename REAL>
-static hipError_t launch(hipStream_t stream, struct hip_scratch *d_scratch,
-                         const struct layout *layout, const struct coefficients *args, void *d_out,
-                         const void *d_in, const struct box_list &list)
+static hipError_t launch(const struct hip_step *step, const struct box_list &list)
 {
-    const face_sums sums = face_sums_of(args, d_scratch);
-    const grid_view<REAL> view = view_of<REAL>(layout, d_out, d_in);
+    const struct layout *layout = &step->args->layout;
+    const struct coefficients *args = step->args->levels;
+    void *const d_out = step->args->d_out;
+    hipStream_t stream = step->stream;
+    const face_sums sums = face_sums_of(args, step->d_scratch);
+    const grid_view<REAL> view = view_of<REAL>(layout, d_out, step->args->d_in);
     switch (args->kind) {
     case KIND_CLASSES:
         return launch_in<REAL>(classes_of<REAL, 1>(args), stream, sums, view, list);
@@ -102,26 +104,24 @@ static hipError_t launch(hipStream_t stream, struct hip_scratch *d_scratch,
 /* Most cells of one launch: the grid's size is a 31-bit number of blocks. */
 static const int64_t cells_per_launch = (int64_t)THREADS << 30;
 
-hipError_t hip_launch_step_cell(hipStream_t stream, struct hip_scratch *d_scratch,
-                                const struct layout *layout, const struct coefficients *args,
-                                void *d_out, const void *d_in, const struct box *boxes, int nboxes)
+hipError_t hip_launch_step_cell(struct hip_step *step)
 {
     struct box_list list = {};
-    for (int b = 0; b < nboxes; b++) {
-        const int64_t cells = (boxes[b].hi[0] - boxes[b].lo[0]) *
-                              (boxes[b].hi[1] - boxes[b].lo[1]) * (boxes[b].hi[2] - boxes[b].lo[2]);
+    for (int b = 0; b < step->nboxes; b++) {
+        const struct box *box = &step->boxes[b];
+        const int64_t cells =
+            box_extent(box, AXIS_X) * box_extent(box, AXIS_Y) * box_extent(box, AXIS_Z);
         if (cells > 0) {
-            list.box[list.count] = boxes[b];
+            list.box[list.count] = *box;
             list.begin[list.count + 1] = list.begin[list.count] + cells;
             list.count++;
         }
         const bool full =
             list.count == BOXES_PER_LAUNCH || list.begin[list.count] > cells_per_launch;
-        if (list.count > 0 && (full || b == nboxes - 1)) {
-            const hipError_t error =
-                layout->precision == PRECISION_FLOAT64
-                    ? launch<double>(stream, d_scratch, layout, args, d_out, d_in, list)
-                    : launch<float>(stream, d_scratch, layout, args, d_out, d_in, list);
+        if (list.count > 0 && (full || b == step->nboxes - 1)) {
+            const hipError_t error = step->args->layout.precision == PRECISION_FLOAT64
+                                         ? launch<double>(step, list)
+                                         : launch<float>(step, list);
             if (error != hipSuccess) {
                 return error;
             }

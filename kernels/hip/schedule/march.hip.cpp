@@ -343,17 +343,19 @@ static __global__ __launch_bounds__(THREADS) void step_march(const grid_view<REA
 }
 
 template <typename REAL, typename KIND>
-static hipError_t launch(const KIND &kind, hipStream_t stream, const face_sums &sums,
-                         const grid_view<REAL> &view, const struct box *box,
-                         const struct hip_launch_shape *shape)
+static hipError_t launch(const KIND &kind, const struct hip_step *step)
 {
     constexpr int64_t N = vec16<REAL>::N;
-    const int wide = shape->wide > 0 ? shape->wide : KIND::R == 1 ? 64 : 32;
+    const struct step_args *args = step->args;
+    const struct box *box = step->boxes;
+    const grid_view<REAL> view = view_of<REAL>(&args->layout, args->d_out, args->d_in);
+    const face_sums sums = face_sums_of(args->levels, step->d_scratch);
+    const int wide = step->shape.wide > 0 ? step->shape.wide : KIND::R == 1 ? 64 : 32;
     const int high = THREADS / wide;
     struct march m = {};
     m.box = *box;
     m.x_begin = box->lo[0] / N * N;
-    m.depth = shape->depth > 0 ? shape->depth : 64;
+    m.depth = step->shape.depth > 0 ? step->shape.depth : 64;
     while (1 << m.wide_bits < wide) {
         m.wide_bits++;
     }
@@ -364,31 +366,30 @@ static hipError_t launch(const KIND &kind, hipStream_t stream, const face_sums &
     const unsigned nblocks = (unsigned)(chunks * m.tiles_x * m.tiles_y);
     if constexpr (KIND::R == 1) {
         if (sums.sums) {
-            step_march<REAL, true><<<nblocks, THREADS, 0, stream>>>(view, kind, sums, m);
+            step_march<REAL, true><<<nblocks, THREADS, 0, step->stream>>>(view, kind, sums, m);
             return hipGetLastError();
         }
     }
-    step_march<REAL, false><<<nblocks, THREADS, 0, stream>>>(view, kind, sums, m);
+    step_march<REAL, false><<<nblocks, THREADS, 0, step->stream>>>(view, kind, sums, m);
     return hipGetLastError();
 }
 
-template <typename REAL>
-static hipError_t launch_kind(hipStream_t stream, struct hip_scratch *d_scratch,
-                              const struct layout *layout, const struct coefficients *args,
-                              void *d_out, const void *d_in, const struct box *box,
-                              const struct hip_launch_shape *shape)
+template <typename REAL> static hipError_t launch_kind(const struct hip_step *step)
 {
-    const grid_view<REAL> view = view_of<REAL>(layout, d_out, d_in);
-    const face_sums sums = face_sums_of(args, d_scratch);
-    if (args->kind == KIND_HIGH_ORDER) {
-        return launch_radius(args->high_order.radius, [&](auto radius) {
-            return launch<REAL>(wide_stencil_of<REAL, decltype(radius)::value>(layout, args, d_out),
-                                stream, sums, view, box, shape);
+    const struct step_args *args = step->args;
+    const struct coefficients *levels = args->levels;
+    switch (levels->kind) {
+    case KIND_HIGH_ORDER:
+        return launch_radius(levels->high_order.radius, [&](auto radius) {
+            return launch<REAL>(
+                wide_stencil_of<REAL, decltype(radius)::value>(&args->layout, levels, args->d_out),
+                step);
         });
+    case KIND_CLASSES:
+        return launch<REAL>(classes_of<REAL, 1>(levels), step);
+    default:
+        return launch<REAL>(uniform_of<REAL, 1>(levels), step);
     }
-    return args->kind == KIND_CLASSES
-               ? launch<REAL>(classes_of<REAL, 1>(args), stream, sums, view, box, shape)
-               : launch<REAL>(uniform_of<REAL, 1>(args), stream, sums, view, box, shape);
 }
 
 bool hip_step_march_takes(const struct layout *layout)
@@ -397,12 +398,8 @@ bool hip_step_march_takes(const struct layout *layout)
     return layout->cells[AXIS_X] > vector && layout->cells[AXIS_Y] > 1;
 }
 
-hipError_t hip_launch_step_march(hipStream_t stream, struct hip_scratch *d_scratch,
-                                 const struct layout *layout, const struct coefficients *args,
-                                 void *d_out, const void *d_in, const struct box *box,
-                                 const struct hip_launch_shape *shape)
+hipError_t hip_launch_step_march(struct hip_step *step)
 {
-    return layout->precision == PRECISION_FLOAT64
-               ? launch_kind<double>(stream, d_scratch, layout, args, d_out, d_in, box, shape)
-               : launch_kind<float>(stream, d_scratch, layout, args, d_out, d_in, box, shape);
+    return step->args->layout.precision == PRECISION_FLOAT64 ? launch_kind<double>(step)
+                                                             : launch_kind<float>(step);
 }

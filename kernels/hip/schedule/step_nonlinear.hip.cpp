@@ -335,16 +335,15 @@ static struct box inner_box(const struct layout *layout, const struct coefficien
     return inner;
 }
 
-template <typename REAL>
-static hipError_t launch(hipStream_t stream, const struct layout *layout,
-                         const struct coefficients *args, void *d_out, const void *d_in,
-                         const struct box *box, const struct hip_launch_shape *shape)
+template <typename REAL> static hipError_t launch(struct hip_step *step)
 {
-    const struct device_medium *medium = &args->medium;
+    const struct step_args *args = step->args;
+    const struct device_medium *medium = &args->levels->medium;
     const int64_t n = vec16<REAL>::N;
-    const struct plan plan = {*box, box->lo[0] / n * n, shape->depth};
-    const grid_view<REAL> view = view_of<REAL>(layout, d_out, d_in);
+    const struct plan plan = {*step->boxes, step->boxes->lo[0] / n * n, step->shape.depth};
+    const grid_view<REAL> view = view_of<REAL>(&args->layout, args->d_out, args->d_in);
     const nonlinear<REAL> m = nonlinear_of<REAL>(medium);
+    hipStream_t stream = step->stream;
 #define LAUNCH_KIND(kind, perfused) launch_as<form<REAL, kind, perfused>>(stream, view, m, plan)
     if (medium->one_curve && medium->nclasses == 1 && !medium->perfused) {
         return LAUNCH_KIND(ONE_CLASS, false);
@@ -358,8 +357,7 @@ static hipError_t launch(hipStream_t stream, const struct layout *layout,
         : medium->perfused ? LAUNCH_KIND(FAR_CURVES, true)
                            : LAUNCH_KIND(FAR_CURVES, false);
 #undef LAUNCH_KIND
-    return error == hipSuccess ? hip_launch_step_odd(stream, layout, args, d_out, d_in, box)
-                               : error;
+    return error == hipSuccess ? hip_launch_step_odd(step) : error;
 }
 
 bool hip_step_nonlinear_takes(const struct device_medium *medium, const struct box *box)
@@ -374,18 +372,18 @@ bool hip_step_nonlinear_takes(const struct device_medium *medium, const struct b
            n[0] * n[1] * n[2] / 6 < INT32_MAX; /* pieces of rows of step_odd */
 }
 
-hipError_t hip_launch_step_nonlinear(hipStream_t stream, struct hip_scratch *d_scratch,
-                                     const struct layout *layout, const struct coefficients *args,
-                                     void *d_out, const void *d_in, const struct box *box,
-                                     const struct hip_launch_shape *shape)
+hipError_t hip_launch_step_nonlinear(struct hip_step *step)
 {
+    const struct layout *layout = &step->args->layout;
     struct box slabs[FACE_COUNT];
     int nslabs;
-    const struct box inner = inner_box(layout, args, box, slabs, &nslabs);
-    const hipError_t error = layout->precision == PRECISION_FLOAT64
-                                 ? launch<double>(stream, layout, args, d_out, d_in, &inner, shape)
-                                 : launch<float>(stream, layout, args, d_out, d_in, &inner, shape);
-    return error != hipSuccess || nslabs == 0
-               ? error
-               : hip_launch_step_cell(stream, d_scratch, layout, args, d_out, d_in, slabs, nslabs);
+    const struct box inner = inner_box(layout, step->args->levels, step->boxes, slabs, &nslabs);
+    struct hip_step of_inner = *step;
+    struct hip_step of_slabs = *step;
+    of_inner.boxes = &inner;
+    of_slabs.boxes = slabs;
+    of_slabs.nboxes = nslabs;
+    const hipError_t error = layout->precision == PRECISION_FLOAT64 ? launch<double>(&of_inner)
+                                                                    : launch<float>(&of_inner);
+    return error != hipSuccess || nslabs == 0 ? error : hip_launch_step_cell(&of_slabs);
 }

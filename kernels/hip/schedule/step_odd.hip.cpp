@@ -132,12 +132,11 @@ static __global__ __launch_bounds__(ODD_THREADS) void step_odd(const grid_view<R
     }
 }
 
-template <typename REAL>
-static hipError_t launch(hipStream_t stream, const struct layout *layout,
-                         const struct coefficients *args, void *d_out, const void *d_in,
-                         const struct box *box)
+template <typename REAL> static hipError_t launch(const struct hip_step *step)
 {
-    enthalpy<REAL, 1, false> kind = enthalpy_of<REAL, 1, false>(args);
+    const struct step_args *args = step->args;
+    const struct box *box = step->boxes;
+    enthalpy<REAL, 1, false> kind = enthalpy_of<REAL, 1, false>(args->levels);
     for (bool &closed : kind.closed) { /* the box has no cells there */
         closed = false;
     }
@@ -145,16 +144,13 @@ static hipError_t launch(hipStream_t stream, const struct layout *layout,
     const int64_t pieces = pieces_x * (box->hi[1] - box->lo[1]) * (box->hi[2] - box->lo[2]);
     const int64_t blocks = pieces / (2 * ODD_THREADS) | 1;
     step_odd<REAL><<<(unsigned)(blocks < ODD_BLOCKS ? blocks : (int64_t)ODD_BLOCKS), ODD_THREADS, 0,
-                     stream>>>(view_of<REAL>(layout, d_out, d_in), kind, *box, (unsigned)pieces_x,
-                               (unsigned)pieces);
+                     step->stream>>>(view_of<REAL>(&args->layout, args->d_out, args->d_in), kind,
+                                     *box, (unsigned)pieces_x, (unsigned)pieces);
     return hipGetLastError();
 }
 
-hipError_t hip_launch_step_odd(hipStream_t stream, const struct layout *layout,
-                               const struct coefficients *args, void *d_out, const void *d_in,
-                               const struct box *box)
+hipError_t hip_launch_step_odd(struct hip_step *step)
 {
-    return layout->precision == PRECISION_FLOAT64
-               ? launch<double>(stream, layout, args, d_out, d_in, box)
-               : launch<float>(stream, layout, args, d_out, d_in, box);
+    return step->args->layout.precision == PRECISION_FLOAT64 ? launch<double>(step)
+                                                             : launch<float>(step);
 }

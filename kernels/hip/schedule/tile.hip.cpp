@@ -317,19 +317,8 @@ static tile_sinks<T> sinks_of(const struct coefficients *args, struct hip_scratc
     return sinks;
 }
 
-/* One pass over a box. */
-struct tile_call {
-    hipStream_t stream;
-    const struct layout *layout;
-    const struct coefficients *args;
-    void *d_out;
-    const void *d_in;
-    const struct box *box;
-    struct hip_pass_extras *extras;
-};
-
 template <typename REAL, int T, typename KIND>
-static hipError_t launch(const tile_call &call, const KIND &kind)
+static hipError_t launch(struct hip_step *step, const KIND &kind)
 {
     constexpr unsigned bytes = (2 * T * (unsigned)sizeof(REAL) << TILE_BITS) +
                                (KIND::IS_EVERYWHERE ? 0 : (unsigned)sizeof(tile_sums<T>));
@@ -343,38 +332,36 @@ static hipError_t launch(const tile_call &call, const KIND &kind)
         }
         prepared = true;
     }
-    const tiling t = tiling_of(call.layout, call.args, call.box, T);
+    const struct step_args *args = step->args;
+    const tiling t = tiling_of(&args->layout, args->levels, step->boxes, T);
     const int64_t nblocks = t.count[0] * t.count[1] * t.count[2];
     if (nblocks > INT32_MAX) {
         return hipErrorInvalidValue;
     }
-    call.extras->summed = !KIND::IS_EVERYWHERE;
-    steps_tile<REAL, T, KIND><<<(unsigned)nblocks, THREADS, bytes, call.stream>>>(
-        view_of<REAL>(call.layout, call.d_out, call.d_in), kind, t,
-        sinks_of<T>(call.args, call.extras->d_scratch));
+    step->summed = !KIND::IS_EVERYWHERE;
+    steps_tile<REAL, T, KIND><<<(unsigned)nblocks, THREADS, bytes, step->stream>>>(
+        view_of<REAL>(&args->layout, args->d_out, args->d_in), kind, t,
+        sinks_of<T>(args->levels, step->d_scratch));
     return hipGetLastError();
 }
 
-hipError_t hip_launch_steps_tile(hipStream_t stream, const struct layout *layout,
-                                 const struct coefficients *args, int nsteps, void *d_out,
-                                 const void *d_in, const struct box *box,
-                                 struct hip_pass_extras *extras)
+hipError_t hip_launch_steps_tile(struct hip_step *step)
 {
-    const tile_call call = {stream, layout, args, d_out, d_in, box, extras};
-    return launch_steps_of(layout, nsteps, [&](auto cell, auto steps) -> hipError_t {
+    const struct coefficients *args = step->args->levels;
+    return launch_steps_of(step->args, [&](auto cell, auto steps) -> hipError_t {
         typedef decltype(cell) REAL;
         constexpr int T = decltype(steps)::value;
         if (args->kind == KIND_UNIFORM) {
-            return launch<REAL, T>(call, uniform_of<REAL, T>(args));
+            return launch<REAL, T>(step, uniform_of<REAL, T>(args));
         }
         if constexpr (T <= HIP_STEPS_OF_MEDIA) {
             if (args->kind == KIND_CLASSES) {
-                return launch<REAL, T>(call, classes_of<REAL, T>(args));
+                return launch<REAL, T>(step, classes_of<REAL, T>(args));
             }
             if (args->kind == KIND_ENTHALPY) {
                 return args->medium.one_curve
-                           ? launch<REAL, T>(call, enthalpy_of<REAL, T, true>(args))
-                           : launch<REAL, T>(call, enthalpy_of<REAL, T, false>(args));
+                           ? launch<REAL, T>(step, enthalpy_of<REAL, T, true>(args))
+                           : launch<REAL, T>(step, enthalpy_of<REAL, T, false>(args));
             }
         }
         return hipErrorInvalidValue;

@@ -34,17 +34,15 @@ template <typename S> static void make_list(known_list &one, int units)
     one.fits = choose_list<S>(w, near_top);
 }
 
-template <typename S>
-static const known_list &recall_list(const struct layout *layout, const struct coefficients *args,
-                                     const struct box *box, int units)
+template <typename S> static const known_list &recall_list(const struct hip_step *step, int units)
 {
     enum { KNOWN = 16 };            /* interior and shells, odd and even passes */
     static known_list known[KNOWN]; /* calls to a device come from one thread */
     static int next = 0;
     known_list wanted = {};
-    wanted.box = *box;
-    memcpy(wanted.cells, layout->cells, sizeof wanted.cells);
-    memcpy(wanted.closed, args->closed, sizeof wanted.closed);
+    wanted.box = *step->boxes;
+    memcpy(wanted.cells, step->args->layout.cells, sizeof wanted.cells);
+    memcpy(wanted.closed, step->args->levels->closed, sizeof wanted.closed);
     for (const known_list &one : known) {
         if (memcmp(&one.box, &wanted.box, sizeof one.box) == 0 &&
             memcmp(one.cells, wanted.cells, sizeof one.cells) == 0 &&
@@ -108,13 +106,11 @@ template <typename S> static bool is_exact(const work_list &list)
     return 2 * planes / list.units * S::ROWS * S::V < WRITTEN_MOST;
 }
 
-template <typename S>
-static hipError_t launch_list(hipStream_t stream, const struct layout *layout,
-                              const struct coefficients *args, void *d_out, const void *d_in,
-                              const struct box *box, const work_list &list,
-                              struct hip_pass_extras *extras)
+template <typename S> static hipError_t launch_list(struct hip_step *step, const work_list &list)
 {
     typedef typename S::REAL REAL;
+    const struct layout *layout = &step->args->layout;
+    const struct coefficients *args = step->args->levels;
     static_assert(sizeof(arch_tile_map) + sizeof(deep_work<S>) <= 4096, "parameters");
     int units = 0;
     hipError_t error = units_of_device<S>(&units);
@@ -123,66 +119,70 @@ static hipError_t launch_list(hipStream_t stream, const struct layout *layout,
     }
     deep_work<S> w = {};
     w.list = list;
-    w.scratch = extras->d_scratch;
-    w.result = extras->result;
-    extras->summarised = S::SUMMARY;
+    w.scratch = step->d_scratch;
+    w.result = step->result;
+    step->summarised = S::SUMMARY;
     list_sums(w.sums, args, S::T);
-    list_box(w.sums, layout, box);
+    list_box(w.sums, layout, step->boxes);
     list_strips(w.sums, S::T);
-    extras->summed = true;
+    step->summed = true;
     w.p = uniform_of<REAL, S::T>(args);
     w.pitch_y = (int)layout->pitch_y;
     w.pitch_z = layout->pitch_z;
-    w.out = static_cast<REAL *>(d_out) + layout->origin + w.list.y.first * layout->pitch_y +
-            w.list.x.first;
-    w.in = static_cast<const REAL *>(d_in) + layout->origin;
+    w.out = static_cast<REAL *>(step->args->d_out) + layout->origin +
+            w.list.y.first * layout->pitch_y + w.list.x.first;
+    w.in = static_cast<const REAL *>(step->args->d_in) + layout->origin;
     w.bottom = args->closed[FACE_Z_MIN] ? S::T : 0;
     w.top = args->closed[FACE_Z_MAX];
     for (int axis = 0; axis < AXIS_COUNT; axis++) {
         w.cells[axis] = (int)layout->cells[axis];
     }
     arch_tile_map map;
-    error = arch_tile_map_make(&map, region_of<S>(layout, args, d_in, w.region), S::TX, S::TY + 2);
+    error = arch_tile_map_make(&map, region_of<S>(layout, args, step->args->d_in, w.region), S::TX,
+                               S::TY + 2);
     if (error != hipSuccess) {
         return error;
     }
-    steps_staged<S><<<(unsigned)units, S::THREADS, S::SHARED_BYTES, stream>>>(map, w);
+    steps_staged<S><<<(unsigned)units, S::THREADS, S::SHARED_BYTES, step->stream>>>(map, w);
     return hipGetLastError();
 }
 
-template <typename S>
-static hipError_t launch(hipStream_t stream, const struct layout *layout,
-                         const struct coefficients *args, void *d_out, const void *d_in,
-                         const struct box *box, struct hip_pass_extras *extras)
+template <typename S> static hipError_t launch(struct hip_step *step)
 {
     int units = 0;
     const hipError_t error = units_of_device<S>(&units);
     if (error != hipSuccess) {
         return error;
     }
-    const known_list &known = recall_list<S>(layout, args, box, units);
+    const known_list &known = recall_list<S>(step, units);
     if (!known.fits) {
-        return hip_launch_steps_tile(stream, layout, args, S::T, d_out, d_in, box, extras);
+        return hip_launch_steps_tile(step);
     }
     /* in float64 with 4 steps registers would be in local memory */
     if constexpr (S::T < 4 || sizeof(typename S::REAL) == 4) {
-        if (extras->result != nullptr && is_exact<S>(known.list)) {
-            return launch_list<summarised<S>>(stream, layout, args, d_out, d_in, box, known.list,
-                                              extras);
+        if (step->result != nullptr && is_exact<S>(known.list)) {
+            return launch_list<summarised<S>>(step, known.list);
         }
     }
-    return launch_list<S>(stream, layout, args, d_out, d_in, box, known.list, extras);
+    return launch_list<S>(step, known.list);
 }
 
-template <typename FLOAT64, typename FLOAT32>
-static hipError_t launch_either(hipStream_t stream, const struct layout *layout,
-                                const struct coefficients *args, void *d_out, const void *d_in,
-                                const struct box *box, struct hip_pass_extras *extras)
-{
-    return layout->precision == PRECISION_FLOAT64
-               ? launch<FLOAT64>(stream, layout, args, d_out, d_in, box, extras)
-               : launch<FLOAT32>(stream, layout, args, d_out, d_in, box, extras);
-}
+/* The launcher of a pass: see deep_shape; `rows`: in float32. */
+#define DEFINE_DEEP(nsteps, stages, ahead, rows)                                                   \
+    hipError_t hip_launch_steps_staged_##nsteps(struct hip_step *step)                             \
+    {                                                                                              \
+        return step->args->layout.precision == PRECISION_FLOAT64                                   \
+                   ? launch<deep_shape<double, nsteps, stages, ahead, true>>(step)                 \
+                   : launch<deep_shape<float, nsteps, stages, ahead, true, rows>>(step);           \
+    }
+
+#else
+
+#define DEFINE_DEEP(nsteps, stages, ahead, rows)                                                   \
+    hipError_t hip_launch_steps_staged_##nsteps(struct hip_step *)                                 \
+    {                                                                                              \
+        return hipErrorNotSupported;                                                               \
+    }
 
 #endif
 

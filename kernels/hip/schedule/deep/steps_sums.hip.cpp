@@ -21,20 +21,19 @@ static __global__ __launch_bounds__(THREADS, 2) void steps_sums(const grid_view<
     }
 }
 
-template <typename REAL, int T>
-static hipError_t launch(hipStream_t stream, struct hip_scratch *d_scratch,
-                         const struct layout *layout, const struct coefficients *args,
-                         const void *d_in, const struct box *boxes, int nboxes)
+template <typename REAL, int T> static hipError_t launch(const struct hip_step *step)
 {
+    const struct step_args *args = step->args;
     sums_list<T> list;
-    list_sums(list, args, T);
-    for (int b = 0; b < nboxes; b++) {
-        list_box(list, layout, &boxes[b]);
-        if (list.count > 0 && (b == nboxes - 1 || (b + 1) % BOXES_PER_LAUNCH == 0)) {
+    list_sums(list, args->levels, T);
+    for (int b = 0; b < step->nboxes; b++) {
+        list_box(list, &args->layout, &step->boxes[b]);
+        if (list.count > 0 && (b == step->nboxes - 1 || (b + 1) % BOXES_PER_LAUNCH == 0)) {
             list_strips(list, T);
             const unsigned blocks = (list.strips + WAVES - 1) / WAVES;
-            steps_sums<REAL, T><<<blocks, THREADS, 0, stream>>>(
-                view_of<REAL>(layout, nullptr, d_in), uniform_of<REAL, T>(args), d_scratch, list);
+            steps_sums<REAL, T><<<blocks, THREADS, 0, step->stream>>>(
+                view_of<REAL>(&args->layout, nullptr, args->d_in),
+                uniform_of<REAL, T>(args->levels), step->d_scratch, list);
             const hipError_t error = hipGetLastError();
             if (error != hipSuccess) {
                 return error;
@@ -45,12 +44,9 @@ static hipError_t launch(hipStream_t stream, struct hip_scratch *d_scratch,
     return hipSuccess;
 }
 
-hipError_t hip_launch_steps_sums(hipStream_t stream, struct hip_scratch *d_scratch,
-                                 const struct layout *layout, const struct coefficients *args,
-                                 int nsteps, const void *d_in, const struct box *boxes, int nboxes)
+hipError_t hip_launch_steps_sums(struct hip_step *step)
 {
-    return launch_steps_of(layout, nsteps, [&](auto cell, auto steps) {
-        return launch<decltype(cell), decltype(steps)::value>(stream, d_scratch, layout, args, d_in,
-                                                              boxes, nboxes);
+    return launch_steps_of(step->args, [&](auto cell, auto steps) {
+        return launch<decltype(cell), decltype(steps)::value>(step);
     });
 }

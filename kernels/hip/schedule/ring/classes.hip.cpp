@@ -74,7 +74,7 @@ enum { MOST_TABLE_BYTES = 100 * 1024 };
 template <typename REAL, int WIDE, int BLOCKS> static hipError_t launch_kind(const ring_call &call)
 {
     typedef shape<REAL, WIDE * 8 / (int)sizeof(REAL), 128, 16, 4, BLOCKS, 2, true> S;
-    const classes<REAL, 1> kind = classes_of<REAL, 1>(call.args);
+    const classes<REAL, 1> kind = classes_of<REAL, 1>(call.step->args->levels);
     /* sigma, q and g of all axes, or of one where they are the same */
     const int64_t n = kind.of.n;
     const int64_t length = 2 * n + (kind.of.same_axes ? 1 : 3) * n * n;

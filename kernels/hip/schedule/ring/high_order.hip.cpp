@@ -348,7 +348,7 @@ work ring_of_high_order<REAL, R>::divide(const ring_call &call, int64_t nblocks,
         for (int whole = 0; whole <= (busy ? 1 : 0); whole++) {
             work w = work_of<S>(call, nblocks / columns, ring_bytes);
             w.height = whole ? S::TY : w.height;
-            place_tiles<S>(w, call.layout, call.args);
+            place_tiles<S>(w, &call.step->args->layout, call.step->args->levels);
             w.depth = (extent + columns - 1) / columns;
             w.items = w.tiles * ((extent + w.depth - 1) / w.depth);
             const int64_t patches = (w.items + nblocks - 1) / nblocks;
@@ -365,8 +365,8 @@ work ring_of_high_order<REAL, R>::divide(const ring_call &call, int64_t nblocks,
 
 template <typename REAL, int R> static hipError_t launch_order(const ring_call &call)
 {
-    const struct layout *layout = call.layout;
-    const struct coefficients *args = call.args;
+    const struct layout *layout = &call.step->args->layout;
+    const struct coefficients *args = call.step->args->levels;
     struct box inner = *call.box;
     ring_call of_inner = call;
     of_inner.box = &inner;
@@ -385,7 +385,7 @@ template <typename REAL, int R> static hipError_t launch_order(const ring_call &
 
 template <typename REAL, int WIDE, int BLOCKS> static hipError_t launch_kind(const ring_call &call)
 {
-    return launch_radius(call.args->high_order.radius, [&](auto radius) {
+    return launch_radius(call.step->args->levels->high_order.radius, [&](auto radius) {
         return launch_order<REAL, decltype(radius)::value>(call);
     });
 }

@@ -104,17 +104,10 @@ static __global__ __launch_bounds__(K::S::THREADS, K::S::BLOCKS) void step_ring(
 
 /* --- the launch ------------------------------------------------------------------------------ */
 
-/* One step of a box. */
 struct ring_call {
-    hipStream_t stream;
-    struct hip_scratch *d_scratch;
-    const struct layout *layout;
-    const struct coefficients *args;
-    void *d_out;
-    const void *d_in;
+    const struct hip_step *step;
     const struct box *box;
     bool paced;
-    const struct hip_launch_shape *shape;
 };
 
 /* The cells that may be read: owned ones, and R layers beyond open faces. In x the region begins
@@ -165,8 +158,8 @@ template <typename S> static void plan_ring(work &w, const ring_call &call, int6
     constexpr int line = 128 / (int)sizeof(REAL);
     /* what the blocks may have requested beyond the slowest: less makes them wait for the counters,
      * more allows more drift */
-    const int64_t window_bytes = (int64_t)(call.shape->window_mib > 0 ? call.shape->window_mib : 13)
-                                 << 20;
+    const int window_mib = call.step->shape.window_mib;
+    const int64_t window_bytes = (int64_t)(window_mib > 0 ? window_mib : 13) << 20;
     const int planes = w.depth + 2 * S::R;
     /* workers read complete groups of rows, also beyond the end of the tile */
     const int rows = (w.height + S::ROWS - 1) / S::ROWS * S::ROWS + 2 * S::R;
@@ -278,14 +271,16 @@ template <typename K> static hipError_t launch(const ring_call &call, const K &k
         }
         known = (int64_t)processors * S::BLOCKS;
     }
-    const grid_view<REAL> view = view_of<REAL>(call.layout, call.d_out, call.d_in);
+    const struct step_args *args = call.step->args;
+    const struct coefficients *coefficients = args->levels;
+    const grid_view<REAL> view = view_of<REAL>(&args->layout, args->d_out, args->d_in);
     work w = K::divide(call, known, (S::SHARED_BYTES - bytes) / 128 * 128);
     ring_maps maps = {};
-    error = arch_tile_map_make(&maps.cells, region_of<S>(view, call.args->closed, w), S::PITCH,
+    error = arch_tile_map_make(&maps.cells, region_of<S>(view, coefficients->closed, w), S::PITCH,
                                w.height + 2 * S::R);
     if constexpr (S::CLASS_PITCH > 0) {
         if (error == hipSuccess) {
-            error = arch_tile_map_make(&maps.classes, region_of_classes<S>(&call.args->medium),
+            error = arch_tile_map_make(&maps.classes, region_of_classes<S>(&coefficients->medium),
                                        S::CLASS_PITCH, w.height + 2);
         }
     }
@@ -294,33 +289,29 @@ template <typename K> static hipError_t launch(const ring_call &call, const K &k
     }
     const int64_t nblocks = w.items < known ? w.items : known;
     face_sums sums = {};
-    sums.scratch = call.d_scratch;
+    sums.scratch = call.step->d_scratch;
     if (S::SUMS) {
-        sums = face_sums_of(call.args, call.d_scratch);
+        sums = face_sums_of(coefficients, sums.scratch);
     }
-    step_ring<K><<<(unsigned)nblocks, S::THREADS, S::SHARED_BYTES, call.stream>>>(maps, view, kind,
-                                                                                  sums, w);
+    step_ring<K><<<(unsigned)nblocks, S::THREADS, S::SHARED_BYTES, call.step->stream>>>(
+        maps, view, kind, sums, w);
     return hipGetLastError();
 }
 
 /* The launcher `name`, by launch_kind<a precision, wide, blocks>. */
 #define DEFINE_RING(name, wide, blocks, paced)                                                     \
-    hipError_t hip_launch_step_##name(                                                             \
-        hipStream_t stream, struct hip_scratch *d_scratch, const struct layout *layout,            \
-        const struct coefficients *args, void *d_out, const void *d_in, const struct box *box,     \
-        const struct hip_launch_shape *shape)                                                      \
+    hipError_t hip_launch_step_##name(struct hip_step *step)                                       \
     {                                                                                              \
-        const ring_call call = {stream, d_scratch, layout, args, d_out, d_in, box, paced, shape};  \
-        return layout->precision == PRECISION_FLOAT64 ? launch_kind<double, wide, blocks>(call)    \
-                                                      : launch_kind<float, wide, blocks>(call);    \
+        const ring_call call = {step, step->boxes, paced};                                         \
+        return step->args->layout.precision == PRECISION_FLOAT64                                   \
+                   ? launch_kind<double, wide, blocks>(call)                                       \
+                   : launch_kind<float, wide, blocks>(call);                                       \
     }
 
 #else
 
 #define DEFINE_RING(name, wide, blocks, paced)                                                     \
-    hipError_t hip_launch_step_##name(hipStream_t, struct hip_scratch *, const struct layout *,    \
-                                      const struct coefficients *, void *, const void *,           \
-                                      const struct box *, const struct hip_launch_shape *)         \
+    hipError_t hip_launch_step_##name(struct hip_step *)                                           \
     {                                                                                              \
         return hipErrorNotSupported;                                                               \
     }

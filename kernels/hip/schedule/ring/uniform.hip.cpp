@@ -84,7 +84,7 @@ template <typename S> struct ring_of_uniform : ring_kind<S> {
 template <typename REAL, int WIDE, int BLOCKS> static hipError_t launch_kind(const ring_call &call)
 {
     typedef shape<REAL, WIDE * 8 / (int)sizeof(REAL), 128, 16, 4, BLOCKS> S;
-    return launch(call, ring_of_uniform<S>{{}, uniform_of<REAL, 1>(call.args)}, 0);
+    return launch(call, ring_of_uniform<S>{{}, uniform_of<REAL, 1>(call.step->args->levels)}, 0);
 }
 
 #endif
