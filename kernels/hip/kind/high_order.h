@@ -99,6 +99,35 @@ static __device__ __forceinline__ REAL difference(const wide_rules<REAL> &rules,
     return sum;
 }
 
+/* D along x of a vector of cells away from faces; beside(v): the vector v vectors from it. */
+template <typename REAL, int R, typename BESIDE>
+static __device__ __forceinline__ vec16<REAL> difference_in_row(const wide_rules<REAL> &rules,
+                                                                const vec16<REAL> &own,
+                                                                const BESIDE &beside)
+{
+    constexpr int N = vec16<REAL>::N;
+    constexpr int V = (R + N - 1) / N; /* vectors on either side */
+    REAL row[(2 * V + 1) * N];
+    vec16<REAL> dx = {};
+#pragma unroll
+    for (int v = -V; v <= V; v++) {
+        const vec16<REAL> cells = v == 0 ? own : beside(v);
+#pragma unroll
+        for (int n = 0; n < N; n++) {
+            row[(V + v) * N + n] = cells.v[n];
+        }
+    }
+#pragma unroll
+    for (int n = 0; n < N; n++) {
+        const REAL *const cell = row + V * N + n;
+#pragma unroll
+        for (int k = R; k >= 1; k--) {
+            dx.v[n] = wide_term(rules.w[k - 1], own.v[n], cell[-k], cell[k], dx.v[n]);
+        }
+    }
+    return dx;
+}
+
 template <typename REAL, int RADIUS> struct wide_stencil : wide_rules<REAL> {
     struct place {
     };

@@ -163,20 +163,6 @@ static __device__ __forceinline__ vec16<REAL> advance_vector(const grid_view<REA
     return out;
 }
 
-/* The vector v vectors beside that at `at`; zeros outside the allocation, where no cell needs it.
- */
-template <typename REAL, int R>
-static __device__ __forceinline__ vec16<REAL> vector_beside(const grid_view<REAL> &view,
-                                                            const wide_stencil<REAL, R> &kind,
-                                                            int64_t at)
-{
-    vec16<REAL> cells = {};
-    if (at >= kind.first && at + vec16<REAL>::N <= kind.last) {
-        cells = vector_at(view.in + at);
-    }
-    return cells;
-}
-
 /* D along x of the cells of a vector. */
 template <typename REAL, int R>
 static __device__ __forceinline__ vec16<REAL> differences_in_x(const grid_view<REAL> &view,
@@ -185,25 +171,14 @@ static __device__ __forceinline__ vec16<REAL> differences_in_x(const grid_view<R
                                                                const vec16<REAL> &here)
 {
     constexpr int N = vec16<REAL>::N;
-    constexpr int V = (R + N - 1) / N; /* vectors on either side */
-    REAL row[(2 * V + 1) * N];
-    vec16<REAL> found = {};
-#pragma unroll
-    for (int v = -V; v <= V; v++) {
-        const vec16<REAL> cells = v == 0 ? here : vector_beside(view, kind, at + v * N);
-#pragma unroll
-        for (int n = 0; n < N; n++) {
-            row[(V + v) * N + n] = cells.v[n];
+    vec16<REAL> found = difference_in_row<REAL, R>(kind, here, [&](int v) {
+        const int64_t first = at + v * N;
+        vec16<REAL> cells = {}; /* outside the allocation, where no cell needs them */
+        if (first >= kind.first && first + N <= kind.last) {
+            cells = vector_at(view.in + first);
         }
-    }
-#pragma unroll
-    for (int n = 0; n < N; n++) {
-#pragma unroll
-        for (int k = R; k >= 1; k--) {
-            found.v[n] = wide_term(kind.w[k - 1], here.v[n], row[V * N + n - k], row[V * N + n + k],
-                                   found.v[n]);
-        }
-    }
+        return cells;
+    });
     if ((kind.closed[FACE_X_MIN] && i < R) ||
         (kind.closed[FACE_X_MAX] && i + N > view.cells[0] - R)) {
 #pragma unroll

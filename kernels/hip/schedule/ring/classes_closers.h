@@ -13,11 +13,6 @@ template <typename S> static __device__ __forceinline__ int class_at(const work 
     return x / S::SUB_X * w.class_sub + (y + 1) * S::CLASS_PITCH + S::CLASS_PAD + x % S::SUB_X;
 }
 
-/* The sums over the faces of one column, of a lane. */
-struct closer_tallies {
-    tally x, y_min, y_max; /* x: of the lane's face */
-};
-
 /* One lane of a wave that writes the values beyond closed x and y faces into the stages, where the
  * engine has left zeros, ahead of the workers: so these need no code for faces, and the tiles at
  * the edge, for which all others wait, are as fast; it also sums over these faces. A lane has some
@@ -37,6 +32,7 @@ template <typename S> struct closer {
     /* of the cells on y, of the one on x: */
     int face[2], beyond[2];  /* in a stage, from a cell to the value beyond */
     const uint8_t *patch[2]; /* of the first one in plane 0; NULL: none */
+    int64_t patch_pitch[2];  /* to the next plane */
     /* the closures that were used last, mostly those of the next plane */
     int closure[CELLS]; /* -1: none */
     bool radiates;
@@ -69,6 +65,7 @@ template <typename S> struct closer {
                 face[in_x] = face_min + (max ? 1 : 0);
                 beyond[in_x] = (max ? 1 : -1) * (in_x ? 1 : S::PITCH);
                 patch[in_x] = patches != nullptr ? patches + (in_x ? j : i) : nullptr;
+                patch_pitch[in_x] = max ? m.patch_pitch[face_min + 1] : m.patch_pitch[face_min];
             }
         }
     }
@@ -94,10 +91,11 @@ template <typename S> struct closer {
         }
     }
 
-    /* Plane k. */
-    __device__ __forceinline__ void close(REAL *stage, int k, closer_tallies &sums)
+    /* Plane k; x and y: the sums over the lane's face of the axis. */
+    __device__ __forceinline__ void close(REAL *stage, int k, tally &x, tally &y)
     {
         const uint8_t *classes = reinterpret_cast<const uint8_t *>(stage + w.class_cells);
+        const int64_t plane[2] = {k * patch_pitch[0], k * patch_pitch[1]};
         int wanted[CELLS];
         bool missing = false;
 #pragma unroll
@@ -105,12 +103,8 @@ template <typename S> struct closer {
             wanted[n] = closure[n];
             if (valid[n]) {
                 wanted[n] = classes[class_at[n]] & m.mask;
-                const uint8_t *of_plane = patch[n / IN_Y];
-                if (of_plane != nullptr) {
-                    const int64_t pitch = face[n / IN_Y] % 2 == 0
-                                              ? m.patch_pitch[n < IN_Y ? FACE_Y_MIN : FACE_X_MIN]
-                                              : m.patch_pitch[n < IN_Y ? FACE_Y_MAX : FACE_X_MAX];
-                    wanted[n] += m.n * of_plane[k * pitch + n % IN_Y * ARCH_WAVE];
+                if (patch[n / IN_Y] != nullptr) {
+                    wanted[n] += m.n * patch[n / IN_Y][plane[n / IN_Y] + n % IN_Y * ARCH_WAVE];
                 }
             }
             missing = missing || wanted[n] != closure[n];
@@ -126,10 +120,12 @@ template <typename S> struct closer {
                                               : medium_outside(*inside, a[n], b[n], (REAL)0);
                 inside[beyond[n / IN_Y]] = outside;
                 if (counted[n]) {
-                    tally &sum = n == IN_Y               ? sums.x
-                                 : face[0] == FACE_Y_MIN ? sums.y_min
-                                                         : sums.y_max;
-                    sum.add((double)g[n] * (double)(REAL)(outside - *inside));
+                    const double term = (double)g[n] * (double)(REAL)(outside - *inside);
+                    if (n < IN_Y) { /* not by a reference, which would be one to local memory */
+                        y.add(term);
+                    } else {
+                        x.add(term);
+                    }
                 }
             }
         }
@@ -150,7 +146,9 @@ static __device__ __forceinline__ void close_all(const grid_view<typename S::REA
         const column c = column_of<S>(w, item);
         const unsigned sides = closed_sides<S>(view, kind.closed, w, c);
         const bool both = (sides & Y_MIN) != 0 && (sides & Y_MAX) != 0; /* a grid of few rows */
-        closer_tallies found = {};
+        tally x = {};
+        tally y = {};
+        tally y_other = {}; /* where both are: of FACE_Y_MAX */
         mine.take(sums, c, both ? sides & ~Y_MAX : sides);
         for (int k = c.k_begin - 1; k <= c.k_end; k++, ring.next()) {
             turn = turn + 1 < S::CLOSERS ? turn + 1 : 0;
@@ -159,10 +157,10 @@ static __device__ __forceinline__ void close_all(const grid_view<typename S::REA
             }
             ring.wait();
             if (k >= c.k_begin && k < c.k_end && sides != 0) {
-                mine.close(ring.stage(), k, found);
+                mine.close(ring.stage(), k, x, y);
                 if (both) {
                     mine.take(sums, c, Y_MAX);
-                    mine.close(ring.stage(), k, found);
+                    mine.close(ring.stage(), k, x, y_other);
                     mine.take(sums, c, sides & ~Y_MAX);
                 }
             }
@@ -171,10 +169,10 @@ static __device__ __forceinline__ void close_all(const grid_view<typename S::REA
         }
         const bool low = (int)threadIdx.x % ARCH_WAVE < S::TY; /* both x faces are in one wave */
         const tally none = {};
-        face_sum_add(sums.sum[FACE_X_MIN], low ? found.x : none);
-        face_sum_add(sums.sum[FACE_X_MAX], low ? none : found.x);
-        face_sum_add(sums.sum[FACE_Y_MIN], found.y_min);
-        face_sum_add(sums.sum[FACE_Y_MAX], found.y_max);
+        face_sum_add(sums.sum[FACE_X_MIN], low ? x : none);
+        face_sum_add(sums.sum[FACE_X_MAX], low ? none : x);
+        face_sum_add(sums.sum[FACE_Y_MIN], (sides & Y_MIN) != 0 ? y : none);
+        face_sum_add(sums.sum[FACE_Y_MAX], (sides & Y_MIN) != 0 ? y_other : y);
     }
 }
 

@@ -64,7 +64,8 @@ static __device__ __forceinline__ cells_of<S> step_rows(const wide_rules<typenam
 #pragma unroll
     for (int row = 0; row < S::ROWS; row++) {
         const REAL *const at = first + row * S::PITCH;
-        dx.row[row] = difference_in_x<S>(rules, here.row[row], at);
+        dx.row[row] = difference_in_row<REAL, S::R>(
+            rules, here.row[row], [&](int v) { return vector_at(at + v * S::N); });
         if (NEAR) {
             near.take_x(dx.row[row], at);
         }

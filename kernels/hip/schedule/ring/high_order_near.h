@@ -272,42 +272,6 @@ template <typename S> struct high_order_closer {
     }
 };
 
-/* The cells of a row of vectors around a thread's own. */
-template <typename S>
-static __device__ __forceinline__ void row_around(
-    typename S::REAL (&row)[(2 * S::BESIDE + 1) * S::N], const typename S::REAL *at,
-    const vec16<typename S::REAL> &own)
-{
-#pragma unroll
-    for (int v = -S::BESIDE; v <= S::BESIDE; v++) {
-        const vec16<typename S::REAL> cells = v == 0 ? own : vector_at(at + v * S::N);
-#pragma unroll
-        for (int n = 0; n < S::N; n++) {
-            row[(S::BESIDE + v) * S::N + n] = cells.v[n];
-        }
-    }
-}
-
-/* D along x of a row. */
-template <typename S>
-static __device__ __forceinline__ vec16<typename S::REAL> difference_in_x(
-    const wide_rules<typename S::REAL> &rules, const vec16<typename S::REAL> &own,
-    const typename S::REAL *at)
-{
-    typename S::REAL around[(2 * S::BESIDE + 1) * S::N];
-    vec16<typename S::REAL> dx = {};
-    row_around<S>(around, at, own);
-#pragma unroll
-    for (int n = 0; n < S::N; n++) {
-        const typename S::REAL *const cell = around + S::BESIDE * S::N + n;
-#pragma unroll
-        for (int k = S::R; k >= 1; k--) {
-            dx.v[n] = wide_term(rules.w[k - 1], own.v[n], cell[-k], cell[k], dx.v[n]);
-        }
-    }
-    return dx;
-}
-
 #endif
 
 #endif
