@@ -17,8 +17,8 @@ TARGET = "hipv4-amdgcn-amd-amdhsa--gfx90a"
 REGISTERS, GRANULE, MOST_WAVES = 512, 8, 8  # of a SIMD of gfx90a, for 64 lanes
 
 # name: least waves a SIMD, as the kernel's comment claims; "of media": of classes and enthalpies,
-# where shared memory leaves steps_tile no more; "of high order": with a wider stencil. step_march is
-# the production kernel there, laplacian_* are those of docs/laplacian_study.md, xcorr_* and
+# where shared memory leaves steps_tile no more; "of high order": with a wider stencil. step_march
+# is the production kernel there, laplacian_* are those of docs/laplacian_study.md, xcorr_* and
 # diffusion_* of docs/studies.md.
 LEAST_WAVES = {"step_march": 8, "laplacian_baseline": 8, "laplacian_tiled": 7,
                "laplacian_reordered": 6, "laplacian_bounded": 5, "laplacian_streaming": 8,
@@ -46,6 +46,7 @@ SCALAR_SPILLS = {"steps_tile": 64, "steps_tile of media": 300, "steps_sums": 300
                  "mhd_cached": 160, "mhd_shared": 220}
 # Vector registers that move to accumulation registers, not to memory: there is no scratch.
 VECTOR_SPILLS = {"mhd_shared": 6}
+KINDS = (("classes<|enthalpy<", "media"), ("wide_stencil<", "high order"))
 WIDE_LOADS = {"step_march": 4}
 
 
@@ -138,8 +139,8 @@ def main(objects):
             code = (embedded_code if offload else code_object)(path, pathlib.Path(name))
             for mangled, numbers in kernels_of(code) if code else ():
                 base, shown = name_of(mangled)
-                for kinds, name in (("classes<|enthalpy<", "media"), ("wide_stencil<", "high order")):
-                    of_kind = f"{base} of {name}"
+                for kinds, kind in KINDS:
+                    of_kind = f"{base} of {kind}"
                     if re.search(kinds, shown) and (
                             of_kind in LEAST_WAVES or of_kind in SCALAR_SPILLS):
                         base = of_kind
