@@ -106,7 +106,7 @@ static enum status find_suspect(struct search *search, struct suspect *worst)
     return STATUS_OK;
 }
 
-/* Collective, agreed. The worst cell of all ranks, as a text for messages. */
+/* Collective, agreed. The worst cell of all ranks, for messages. */
 enum { PLACE_BYTES = 256 };
 static enum status find_place(struct search *search, char place[PLACE_BYTES])
 {

@@ -108,8 +108,8 @@ enum status tuning_choose(const struct tuning_target *target, struct tuning_resu
     return use_shape(target, best);
 }
 
-/* The next step's; its length does not matter here. Sums cost time and are computed, too, but where
- * nobody reads them: those of the run are its heat ledger. */
+/* The next step's; its length does not matter here. The sums cost time and are computed, too, but
+ * into the one that is never read: those of the run are its heat ledger. */
 static enum status trial_coefficients(struct stepper *stepper, struct coefficients *c)
 {
     struct exact_sum *d_sums = stepper->level->d_sums;
