@@ -34,27 +34,8 @@ struct step_scratch {
 };
 #include "kernels/cpu/schedule/pieces.h"
 
-static void thread_ahead(const struct step_call *c, struct tally *tally)
-{
-    const int64_t tile_bytes = c->tile_bytes;
-    const struct schedule schedule = {.stream = true,
-                                      TILED,
-                                      .ahead_to = STREAM_FIRST_LEVEL,
-                                      .ahead_bytes = AHEAD_BYTES,
-                                      .touch_pages = true};
-    step_thread(c, schedule, tally);
-}
-
-static void thread_wide(const struct step_call *c, struct tally *tally)
-{
-    const int64_t tile_bytes = c->tile_bytes;
-    const struct schedule schedule = {.stream = true,
-                                      TILED,
-                                      .ahead_to = STREAM_SECOND_LEVEL,
-                                      .ahead_bytes = AHEAD_BYTES,
-                                      .wide = true};
-    step_thread(c, schedule, tally);
-}
+DEFINE_THREAD(ahead, TILED_AHEAD)
+DEFINE_THREAD(wide, TILED_WIDE)
 
 static void step(struct tile_tuner *tuner, struct step_call *call)
 {

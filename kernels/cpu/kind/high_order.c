@@ -20,12 +20,7 @@ struct step_scratch {
 };
 #include "kernels/cpu/schedule/pieces.h"
 
-static void thread_radius(const struct step_call *c, struct tally *tally)
-{
-    const int64_t tile_bytes = c->tile_bytes;
-    const struct schedule schedule = {.stream = true, TILED};
-    step_thread(c, schedule, tally);
-}
+DEFINE_THREAD(radius, TILED, .stream = true)
 
 static void step(struct tile_tuner *tuner, struct step_call *call)
 {

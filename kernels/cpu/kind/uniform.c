@@ -19,13 +19,7 @@ struct step_scratch {
 
 /* CPU_STEP_VARIANTS, each with its schedule. */
 #define DEFINE_STEP(name, ...)                                                                     \
-    static void thread_##name(const struct step_call *c, struct tally *tally)                      \
-    {                                                                                              \
-        const int64_t tile_bytes = c->tile_bytes;                                                  \
-        const struct schedule schedule = {__VA_ARGS__};                                            \
-        (void)tile_bytes;                                                                          \
-        step_thread(c, schedule, tally);                                                           \
-    }                                                                                              \
+    DEFINE_THREAD(name, __VA_ARGS__)                                                               \
     enum status cpu_step_##name(struct queue *queue, const struct step_args *args)                 \
     {                                                                                              \
         struct step_call call = step_call_of(args);                                                \
@@ -40,12 +34,10 @@ struct step_scratch {
 DEFINE_STEP(plain, .stream = false)
 DEFINE_STEP(streaming, .stream = true)
 DEFINE_STEP(tiled, .stream = true, TILED)
-DEFINE_STEP(ahead, .stream = true, TILED, .ahead_to = STREAM_FIRST_LEVEL,
-            .ahead_bytes = AHEAD_BYTES, .touch_pages = true)
+DEFINE_STEP(ahead, TILED_AHEAD)
 DEFINE_STEP(ahead_second, .stream = true, TILED, .ahead_to = STREAM_SECOND_LEVEL,
             .ahead_bytes = AHEAD_BYTES, .touch_pages = true)
-DEFINE_STEP(wide, .stream = true, TILED, .ahead_to = STREAM_SECOND_LEVEL,
-            .ahead_bytes = AHEAD_BYTES, .wide = true)
+DEFINE_STEP(wide, TILED_WIDE)
 DEFINE_STEP(planes, .stream = true, TILED, .ahead_to = STREAM_FIRST_LEVEL,
             .ahead_bytes = AHEAD_BYTES, .planes = true)
 

@@ -48,6 +48,16 @@ KERNEL_INLINE void step_thread(const struct step_call *c, struct schedule schedu
     stream_fence();
 }
 
+/* The part of a thread with a constant schedule. */
+#define DEFINE_THREAD(name, ...)                                                                   \
+    static void thread_##name(const struct step_call *c, struct tally *tally)                      \
+    {                                                                                              \
+        const int64_t tile_bytes = c->tile_bytes;                                                  \
+        const struct schedule schedule = {__VA_ARGS__};                                            \
+        (void)tile_bytes;                                                                          \
+        step_thread(c, schedule, tally);                                                           \
+    }
+
 /* All boxes, in cells that are read again soon. */
 static void step_part(const struct step_call *c, struct tally *tally)
 {

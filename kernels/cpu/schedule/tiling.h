@@ -79,5 +79,10 @@ enum { TILE_ROW_BYTES = 8192, COLUMN_PLANES = 64, AHEAD_BYTES = 8192 };
 #define TILED                                                                                      \
     .tile_row_bytes = TILE_ROW_BYTES, .tile_bytes = tile_bytes,                                    \
     .column_bytes = COLUMN_PLANES * tile_bytes
+#define TILED_AHEAD                                                                                \
+    TILED, .stream = true, .ahead_to = STREAM_FIRST_LEVEL, .ahead_bytes = AHEAD_BYTES,             \
+           .touch_pages = true
+#define TILED_WIDE                                                                                 \
+    TILED, .stream = true, .ahead_to = STREAM_SECOND_LEVEL, .ahead_bytes = AHEAD_BYTES, .wide = true
 
 #endif
