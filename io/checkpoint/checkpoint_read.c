@@ -240,12 +240,7 @@ enum status checkpoint_read(MPI_Comm comm, const char *path, struct field *field
                             const struct grid *grid, const struct medium *material,
                             const struct checkpoint_terms *terms, struct checkpoint_state *state)
 {
-    const struct reading r = {.comm = comm,
-                              .path = path,
-                              .field = field,
-                              .grid = grid,
-                              .material = material,
-                              .terms = terms};
+    const struct reading r = {comm, path, field, grid, material, terms};
     h5_init();
     return fail_prefix(read_checked(&r, state), "the checkpoint %s cannot be used: ", path);
 }
@@ -294,12 +289,7 @@ enum status checkpoint_read_newest(MPI_Comm comm, const char *directory, struct 
                                    const struct checkpoint_terms *terms,
                                    struct checkpoint_state *state, bool *found, char *path)
 {
-    const struct reading r = {.comm = comm,
-                              .path = path,
-                              .field = field,
-                              .grid = grid,
-                              .material = material,
-                              .terms = terms};
+    const struct reading r = {comm, path, field, grid, material, terms};
     char folder[PATH_BYTES];
     int64_t *steps = NULL;
     int count = 0;

@@ -212,22 +212,14 @@ static enum status name_files(const char *directory, struct job *job)
 {
     TRY(checkpoint_folder(directory, job->folder));
     TRY(step_file_path(job->folder, job->state->step, job->path));
-    if (snprintf(job->temporary, sizeof job->temporary, "%s.tmp", job->path) >= PATH_BYTES) {
-        return fail(STATUS_INPUT, "the path %s is too long", job->path);
-    }
-    return STATUS_OK;
+    return path_print(job->temporary, sizeof job->temporary, "%s.tmp", job->path);
 }
 
 enum status checkpoint_put(MPI_Comm comm, const char *directory, const struct checkpoint_part *part,
                            const struct grid *grid, const struct medium *material,
                            const struct checkpoint_state *state, const char *config_text, int keep)
 {
-    struct job job = {.comm = comm,
-                      .part = part,
-                      .grid = grid,
-                      .material = material,
-                      .state = state,
-                      .config_text = config_text};
+    struct job job = {comm, part, grid, material, state, config_text, .reason = NULL};
     const bool first = comm_rank(comm) == 0;
     h5_init();
     TRY(name_files(directory, &job));
@@ -325,13 +317,7 @@ enum status checkpoint_write_postmortem(MPI_Comm comm, const char *path, struct 
     const size_t bytes = checkpoint_capture_bytes(field);
     void *memory = malloc(bytes);
     struct checkpoint_part part;
-    struct job job = {.comm = comm,
-                      .part = &part,
-                      .grid = grid,
-                      .material = material,
-                      .state = state,
-                      .config_text = config_text,
-                      .reason = reason};
+    struct job job = {comm, &part, grid, material, state, config_text, .reason = reason};
     h5_init();
     snprintf(job.path, sizeof job.path, "%s", path);
     snprintf(job.temporary, sizeof job.temporary, "%.4000s.tmp", path);

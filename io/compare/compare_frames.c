@@ -80,9 +80,7 @@ static bool has_seal(const char *path)
 static enum status add_frame(struct frames *frames, const char *path, const char *group)
 {
     char dataset[H5_NAME_BYTES];
-    if (snprintf(dataset, sizeof dataset, "%s/%s", group, frames->name) >= (int)sizeof dataset) {
-        return fail(STATUS_INPUT, "the name %.60s... in %s is too long", group, frames->path);
-    }
+    TRY(path_print(dataset, sizeof dataset, "%s/%s", group, frames->name));
     struct frame *larger =
         realloc(frames->frame, ((size_t)frames->count + 1) * sizeof *frames->frame);
     if (larger == NULL) {
@@ -140,32 +138,6 @@ static void read_about(hid_t file, hid_t dataset, struct frame *frame, struct fr
     if (temperature >= 0) {
         H5Dclose(temperature);
     }
-}
-
-static enum status read_form(hid_t dataset, const char *name, struct frame *frame,
-                             int64_t cells[AXIS_COUNT])
-{
-    hsize_t shape[H5S_MAX_RANK];
-    const hid_t space = H5Dget_space(dataset);
-    const hid_t type = H5Dget_type(dataset);
-    const int rank = H5Sget_simple_extent_dims(space, shape, NULL);
-    const hssize_t count = H5Sget_simple_extent_npoints(space);
-    const H5T_class_t class = H5Tget_class(type);
-    const size_t bytes = H5Tget_size(type);
-    frame->precision = bytes > sizeof(float) ? PRECISION_FLOAT64 : PRECISION_FLOAT32;
-    H5Tclose(type);
-    H5Sclose(space);
-    if ((class != H5T_FLOAT && class != H5T_INTEGER) || bytes > sizeof(double) || rank < 1 ||
-        rank > AXIS_COUNT || count < 1) {
-        return fail(STATUS_INPUT,
-                    "the dataset %s of %s does not hold numbers of up to 8 bytes in one to three "
-                    "dimensions",
-                    name, frame->path);
-    }
-    for (int a = 0; a < AXIS_COUNT; a++) {
-        cells[a] = a < rank ? (int64_t)shape[rank - 1 - a] : 1;
-    }
-    return STATUS_OK;
 }
 
 /* All states of a series have the shape of the first. */
@@ -274,7 +246,6 @@ static enum status read_state(hid_t file, int64_t n, struct frames *frames)
 {
     struct frame *frame = &frames->frame[n];
     const char *name = frame->dataset;
-    int64_t cells[AXIS_COUNT];
     hid_t dataset = H5I_INVALID_HID;
     TRY(open_dataset(file, frame->path, name, &dataset));
     read_about(file, dataset, frame, frames);
@@ -282,8 +253,15 @@ static enum status read_state(hid_t file, int64_t n, struct frames *frames)
     if (frames->is_series && frame->step < 0) {
         TRY_GOTO(fail(STATUS_FILE, "%s of %s has no attribute step", name, frame->path));
     }
-    TRY_GOTO(read_form(dataset, name, frame, cells));
-    TRY_GOTO(check_form(cells, frame, frames));
+    const struct h5_form form = h5_form(dataset);
+    frame->precision = form.bytes > sizeof(float) ? PRECISION_FLOAT64 : PRECISION_FLOAT32;
+    if (!form.usable || form.bytes > sizeof(double)) {
+        TRY_GOTO(fail(STATUS_INPUT,
+                      "the dataset %s of %s does not hold numbers of up to 8 bytes in one to three "
+                      "dimensions",
+                      name, frame->path));
+    }
+    TRY_GOTO(check_form(form.cells, frame, frames));
 done:
     H5Dclose(dataset);
     return status;
@@ -341,8 +319,8 @@ static enum status find_file(const char *path, struct frames *frames, int *seale
 {
     if (is_folder(path)) {
         TRY(find_in_folder(path, frames->path));
-    } else if (snprintf(frames->path, PATH_BYTES, "%s", path) >= PATH_BYTES) {
-        return fail(STATUS_INPUT, "the path %.60s... is too long", path);
+    } else {
+        TRY(path_print(frames->path, PATH_BYTES, "%s", path));
     }
     *sealed = has_seal(frames->path) ? 1 : 0;
     return STATUS_OK;
@@ -379,9 +357,7 @@ enum status frames_read_alone(const char *path, const char *name, struct frames 
     *frames = (struct frames){.count = 0};
     h5_init();
     TRY(keep_name(name, frames));
-    if (snprintf(frames->path, PATH_BYTES, "%s", path) >= PATH_BYTES) {
-        return fail(STATUS_INPUT, "the path %.60s... is too long", path);
-    }
+    TRY(path_print(frames->path, PATH_BYTES, "%s", path));
     return read_mine(frames);
 }
 

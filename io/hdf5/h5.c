@@ -323,6 +323,24 @@ enum status h5_dataset_open(hid_t file, const char *name, hid_t *dataset)
                          : h5_fail(exists ? "cannot open %s" : "it has no dataset %s", name);
 }
 
+struct h5_form h5_form(hid_t dataset)
+{
+    struct h5_form form = {.cells = {1, 1, 1}};
+    const hid_t space = H5Dget_space(dataset);
+    const hid_t type = H5Dget_type(dataset);
+    form.rank = H5Sget_simple_extent_dims(space, form.shape, NULL);
+    form.class = H5Tget_class(type);
+    form.bytes = H5Tget_size(type);
+    form.usable = (form.class == H5T_FLOAT || form.class == H5T_INTEGER) && form.rank >= 1 &&
+                  form.rank <= AXIS_COUNT && H5Sget_simple_extent_npoints(space) > 0;
+    for (int a = 0; a < AXIS_COUNT && a < form.rank; a++) {
+        form.cells[a] = (int64_t)form.shape[form.rank - 1 - a];
+    }
+    H5Tclose(type);
+    H5Sclose(space);
+    return form;
+}
+
 hid_t h5_type(enum precision precision)
 {
     return precision == PRECISION_FLOAT64 ? H5T_NATIVE_DOUBLE : H5T_NATIVE_FLOAT;
@@ -366,45 +384,37 @@ static enum status select_box(hid_t dataset, const struct box *box, hid_t *file_
     return STATUS_OK;
 }
 
-static hid_t collective_transfer(void)
-{
-    const hid_t transfer = H5Pcreate(H5P_DATASET_XFER);
-    H5Pset_dxpl_mpio(transfer, H5FD_MPIO_COLLECTIVE);
-    return transfer;
-}
-
-enum status h5_write_box(hid_t dataset, const struct box *box, enum precision precision,
-                         const void *values)
+static enum status move_box(hid_t dataset, const struct box *box, enum precision precision,
+                            bool collective, const void *from, void *to)
 {
     hid_t file_space = H5I_INVALID_HID;
     hid_t memory_space = H5I_INVALID_HID;
     TRY(select_box(dataset, box, &file_space, &memory_space));
-    const hid_t transfer = collective_transfer();
+    const bool writes = to == NULL;
+    const hid_t type = h5_type(precision);
+    const hid_t transfer = H5Pcreate(H5P_DATASET_XFER);
+    if (collective) {
+        H5Pset_dxpl_mpio(transfer, H5FD_MPIO_COLLECTIVE);
+    }
+    const herr_t failed = writes ? H5Dwrite(dataset, type, memory_space, file_space, transfer, from)
+                                 : H5Dread(dataset, type, memory_space, file_space, transfer, to);
     const enum status status =
-        H5Dwrite(dataset, h5_type(precision), memory_space, file_space, transfer, values) < 0
-            ? h5_fail("cannot write the temperature")
-            : STATUS_OK;
+        failed < 0 ? h5_fail("cannot %s the temperature", writes ? "write" : "read") : STATUS_OK;
     H5Pclose(transfer);
     H5Sclose(memory_space);
     H5Sclose(file_space);
     return status;
 }
 
+enum status h5_write_box(hid_t dataset, const struct box *box, enum precision precision,
+                         const void *values)
+{
+    return move_box(dataset, box, precision, true, values, NULL);
+}
+
 enum status h5_read_box(hid_t dataset, const struct box *box, enum precision precision,
                         bool collective, void *values)
 {
-    hid_t file_space = H5I_INVALID_HID;
-    hid_t memory_space = H5I_INVALID_HID;
-    TRY(select_box(dataset, box, &file_space, &memory_space));
-    const hid_t transfer = collective ? collective_transfer() : H5P_DEFAULT;
-    const enum status status =
-        H5Dread(dataset, h5_type(precision), memory_space, file_space, transfer, values) < 0
-            ? h5_fail("cannot read the temperature")
-            : STATUS_OK;
-    if (collective) {
-        H5Pclose(transfer);
-    }
-    H5Sclose(memory_space);
-    H5Sclose(file_space);
-    return status;
+    char nothing = 0; /* an empty box may have no memory */
+    return move_box(dataset, box, precision, collective, NULL, values != NULL ? values : &nothing);
 }

@@ -63,6 +63,17 @@ void h5_give_up(hid_t file); /* takes a negative id */
 enum status h5_dataset_open(hid_t file, const char *name, hid_t *dataset) MUST_CHECK;
 hid_t h5_type(enum precision precision); /* in memory and in files */
 
+/* Shape and type of a dataset. */
+struct h5_form {
+    int rank; /* number of axes */
+    hsize_t shape[H5S_MAX_RANK];
+    int64_t cells[AXIS_COUNT]; /* of up to three axes; those that it lacks have one cell */
+    H5T_class_t class;
+    size_t bytes; /* of a value */
+    bool usable;  /* numbers, in one to three axes, and not empty */
+};
+struct h5_form h5_form(hid_t dataset);
+
 /* Write / read one rank's box of a dataset of shape (nz, ny, nx), or (ny, nx) or (nx) when the box
  * has a single plane or row; `values` is contiguous [z][y][x] in `precision`. The box may be empty.
  * `collective`: for parallel files; all ranks call. The outcome is not agreed. */

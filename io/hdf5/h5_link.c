@@ -5,29 +5,18 @@
 #include <stdlib.h>
 #include <string.h>
 
-static enum status keep(char *to, size_t bytes, const char *text)
-{
-    if (snprintf(to, bytes, "%s", text) >= (int)bytes) {
-        return fail(STATUS_INPUT, "the name %.60s... is too long", text);
-    }
-    return STATUS_OK;
-}
-
 enum status h5_place_set(const char *path, const char *name, struct h5_place *place)
 {
     memset(place, 0, sizeof *place);
-    TRY(keep(place->path, sizeof place->path, path));
-    return keep(place->name, sizeof place->name, name);
+    TRY(path_print(place->path, sizeof place->path, "%s", path));
+    return path_print(place->name, sizeof place->name, "%s", name);
 }
 
 static enum status beside(const char *file, const char *target, char path[PATH_BYTES])
 {
     const char *slash = target[0] == '/' ? NULL : strrchr(file, '/');
     const int folder = slash == NULL ? 0 : (int)(slash - file) + 1;
-    if (snprintf(path, PATH_BYTES, "%.*s%s", folder, file, target) >= PATH_BYTES) {
-        return fail(STATUS_INPUT, "the path of %.60s... is too long", target);
-    }
-    return STATUS_OK;
+    return path_print(path, PATH_BYTES, "%.*s%s", folder, file, target);
 }
 
 /* Next to the file or, where that is a symbolic link, next to the file that it points to. */
@@ -80,10 +69,7 @@ enum status h5_find_snapshot(hid_t file, struct h5_place *place)
         return h5_fail("cannot read the link %s of %s", link, place->path);
     }
     TRY(find_target(place->path, target, path));
-    if (snprintf(name, sizeof name, "%s%s", object + strspn(object, "/"), given + used) >=
-        (int)sizeof name) {
-        return fail(STATUS_INPUT, "the name %.60s... is too long", given);
-    }
+    TRY(path_print(name, sizeof name, "%s%s", object + strspn(object, "/"), given + used));
     return h5_place_set(path, name, place);
 }
 

@@ -35,24 +35,6 @@ static void shape_text(const hsize_t *shape, int rank, char *text, size_t bytes)
     }
 }
 
-/* The last axes are the grid's; axes that the dataset lacks have one cell. */
-static bool read_cells(hid_t dataset, int64_t cells[AXIS_COUNT], char *text, size_t bytes)
-{
-    hsize_t shape[H5S_MAX_RANK];
-    const hid_t space = H5Dget_space(dataset);
-    const int rank = H5Sget_simple_extent_dims(space, shape, NULL);
-    H5Sclose(space);
-    shape_text(shape, rank < 0 ? 0 : rank, text, bytes);
-    bool usable = rank >= 1 && rank <= AXIS_COUNT;
-    for (int a = 0; usable && a < AXIS_COUNT; a++) {
-        cells[a] = a < rank ? (int64_t)shape[rank - 1 - a] : 1;
-    }
-    for (int a = 0; usable && a < AXIS_COUNT; a++) {
-        usable = cells[a] > 0;
-    }
-    return usable;
-}
-
 /* Only Isotherm's own files say where they lie: checkpoints on the dataset, snapshots on the file.
  */
 static enum status check_domain(hid_t file, hid_t dataset, const struct found *found,
@@ -89,7 +71,14 @@ static enum status check_shape(hid_t file, hid_t dataset, const struct shape_set
                                const struct grid *grid, struct found *found)
 {
     char text[256];
-    const bool usable = read_cells(dataset, found->cells, text, sizeof text);
+    const struct h5_form form = h5_form(dataset);
+    const bool usable = form.usable;
+    if (form.class != H5T_FLOAT && form.class != H5T_INTEGER) {
+        return fail(STATUS_INPUT, "the dataset %s of %s does not hold numbers", found->place.name,
+                    found->place.path);
+    }
+    memcpy(found->cells, form.cells, sizeof found->cells);
+    shape_text(form.shape, form.rank < 0 ? 0 : form.rank, text, sizeof text);
     if (usable && memcmp(found->cells, grid->cells, sizeof found->cells) == 0) {
         return STATUS_OK;
     }
@@ -104,17 +93,6 @@ static enum status check_shape(hid_t file, hid_t dataset, const struct shape_set
                 found->place.name, found->place.path, text, grid->cells[AXIS_Z],
                 grid->cells[AXIS_Y], grid->cells[AXIS_X],
                 usable && !is_numbers(source) ? "; `interpolate: true` converts it" : "");
-}
-
-static enum status check_type(hid_t dataset, const char *path, const char *name)
-{
-    const hid_t type = H5Dget_type(dataset);
-    const H5T_class_t class = H5Tget_class(type);
-    H5Tclose(type);
-    if (class == H5T_FLOAT || class == H5T_INTEGER) {
-        return STATUS_OK;
-    }
-    return fail(STATUS_INPUT, "the dataset %s of %s does not hold numbers", name, path);
 }
 
 static enum status check_values(const struct box *global, enum precision precision,
@@ -307,10 +285,7 @@ static enum status set_place(const struct shape_setting *source, struct h5_place
     const enum status status = find_state(file, source, &number);
     h5_close(file);
     TRY(status);
-    if (snprintf(name, sizeof name, "/snap/%" PRId64 "/%s", number, source->dataset) >=
-        (int)sizeof name) {
-        return fail(STATUS_INPUT, "the name %.60s... is too long", source->dataset);
-    }
+    TRY(path_print(name, sizeof name, "/snap/%" PRId64 "/%s", number, source->dataset));
     return h5_place_set(source->path, name, place);
 }
 
@@ -325,7 +300,6 @@ static enum status find(const struct shape_setting *source, const struct grid *g
     TRY(set_place(source, place));
     TRY(h5_open_place(place, &file, &dataset));
     enum status status = STATUS_OK;
-    TRY_GOTO(check_type(dataset, place->path, place->name));
     TRY_GOTO(check_shape(file, dataset, source, grid, found));
     TRY_GOTO(check_units(dataset, place->path, place->name));
 done:
@@ -379,7 +353,6 @@ enum status field_file_read_box(const struct shape_setting *source, const struct
     TRY(h5_place_set(source->path, source->dataset, &found.place));
     TRY(h5_open_place(&found.place, &file, &dataset));
     enum status status;
-    TRY_GOTO(check_type(dataset, place->path, place->name));
     TRY_GOTO(check_shape(file, dataset, source, grid, &found));
     status = fail_prefix(h5_read_box(dataset, box, PRECISION_FLOAT32, false, values),
                          "the dataset %s of %s: ", place->name, place->path);

@@ -335,8 +335,7 @@ static void place_plot(struct picture_layout *layout, cairo_t *cairo, const int 
     layout->ntexts = layout->nlines = layout->nkeys = 0;
 }
 
-static void layout_plane(cairo_t *cairo, const struct picture_view *view,
-                         struct picture_layout *layout)
+void picture_layout(cairo_t *cairo, const struct picture_view *view, struct picture_layout *layout)
 {
     char text[PICTURE_HEADINGS][PICTURE_TEXT_BYTES];
     int size[2];
@@ -384,20 +383,6 @@ void picture_chart_of(const struct picture_view *view,
          {quantity_of(view), unit_of(view), view->color_range[0], view->color_range[1]}},
         curve,
         1};
-}
-
-void picture_layout(cairo_t *cairo, const struct picture_view *view, struct picture_layout *layout)
-{
-    if (view->samples[1] > 1) {
-        layout_plane(cairo, view, layout);
-        return;
-    }
-    char text[PICTURE_HEADINGS][PICTURE_TEXT_BYTES];
-    double x[PICTURE_MAX_SAMPLES];
-    struct picture_curve curve;
-    struct picture_chart chart;
-    picture_chart_of(view, text, x, &curve, &chart);
-    picture_layout_chart(cairo, &chart, layout);
 }
 
 /* A column of names to the right of the plot, so that it hides no curve. */

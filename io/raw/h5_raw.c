@@ -97,20 +97,16 @@ struct found {
 
 static enum status find_cells(hid_t dataset, const char *name, struct raw_place *place)
 {
-    hsize_t shape[H5S_MAX_RANK];
-    const hid_t space = H5Dget_space(dataset);
+    const struct h5_form form = h5_form(dataset);
     const hid_t type = H5Dget_type(dataset);
-    const int rank = H5Sget_simple_extent_dims(space, shape, NULL);
     const bool is_double = H5Tequal(type, H5T_NATIVE_DOUBLE) > 0;
     const bool is_float = H5Tequal(type, H5T_NATIVE_FLOAT) > 0;
     H5Tclose(type);
-    H5Sclose(space);
-    if (rank != AXIS_COUNT || (!is_double && !is_float) || shape[0] * shape[1] * shape[2] == 0) {
+    if (!form.usable || form.rank != AXIS_COUNT || (!is_double && !is_float)) {
         return fail(STATUS_FILE, "the dataset %s does not have the shape or type of its checksums",
                     name);
     }
-    const int64_t cells[AXIS_COUNT] = {(int64_t)shape[2], (int64_t)shape[1], (int64_t)shape[0]};
-    raw_layout(cells, is_double ? PRECISION_FLOAT64 : PRECISION_FLOAT32, place);
+    raw_layout(form.cells, is_double ? PRECISION_FLOAT64 : PRECISION_FLOAT32, place);
     return get_offset(dataset, name, &place->offset);
 }
 

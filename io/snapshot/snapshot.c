@@ -205,7 +205,7 @@ static hid_t create_dataset(const struct snapshots *s, hid_t file, const char *n
 }
 
 /* Rank 0. The file, with space for the data. */
-static enum status make_file(const struct snapshots *s, int64_t step)
+static enum status make_file(const struct snapshots *s, const char *temporary)
 {
     uint64_t bytes = snapshot_file_bytes(&s->view.grid, &s->setting);
     if (s->setting.compress > 0 && directory_check_room(s->series.folder, bytes) != STATUS_OK) {
@@ -213,7 +213,7 @@ static enum status make_file(const struct snapshots *s, int64_t step)
         bytes /= 10; /* a common size of compressed values */
     }
     TRY(directory_check_room(s->series.folder, bytes));
-    return snapshot_file_start(&s->series, step, bytes);
+    return snapshot_file_start(&s->series, temporary, bytes);
 }
 
 /* Collective, agreed: one field. */
@@ -245,24 +245,36 @@ done:
     return status;
 }
 
+/* Rank 0: coordinates and attributes; `places`: see snapshot_file_describe. */
+static enum status describe(const struct snapshots *s, const struct snapshot_capture *capture,
+                            const char *temporary, struct raw_place *places)
+{
+    return snapshot_file_describe(&s->series, temporary, s->setting.precision, capture->step,
+                                  capture->time, places);
+}
+
+static enum status finish(const struct snapshots *s, const struct snapshot_capture *capture,
+                          const char *temporary)
+{
+    TRY(describe(s, capture, temporary, NULL));
+    return file_sync_named(temporary);
+}
+
 static enum status write_compressed(struct snapshots *s, const struct snapshot_capture *capture,
                                     const char *temporary)
 {
     const bool first = comm_rank(s->comm) == 0;
-    TRY(status_agree(s->comm, first ? make_file(s, capture->step) : STATUS_OK));
+    TRY(status_agree(s->comm, first ? make_file(s, temporary) : STATUS_OK));
     TRY(write_values(s, capture, temporary));
-    return status_agree(s->comm,
-                        first ? snapshot_file_finish(&s->series, capture->step, capture->time)
-                              : STATUS_OK);
+    return status_agree(s->comm, first ? finish(s, capture, temporary) : STATUS_OK);
 }
 
 /* Rank 0. */
 static enum status lay_out(const struct snapshots *s, const struct snapshot_capture *capture,
-                           struct raw_place *places)
+                           const char *temporary, struct raw_place *places)
 {
-    TRY(make_file(s, capture->step));
-    return snapshot_file_lay_out(&s->series, s->setting.precision, capture->step, capture->time,
-                                 places);
+    TRY(make_file(s, temporary));
+    return describe(s, capture, temporary, places);
 }
 
 static enum status write_contiguous(struct snapshots *s, const struct snapshot_capture *capture,
@@ -278,14 +290,16 @@ static enum status write_contiguous(struct snapshots *s, const struct snapshot_c
         nparts++;
     }
     memset(places, 0, sizeof places);
-    TRY(status_agree(s->comm, first ? lay_out(s, capture, places) : STATUS_OK));
+    TRY(status_agree(s->comm, first ? lay_out(s, capture, temporary, places) : STATUS_OK));
     return raw_fill(s->comm, temporary, places, parts, nparts, &capture->part, RAW_FORGET);
 }
 
 /* Rank 0: the name, and then the lists. */
-static enum status publish(struct snapshots *s, int64_t step)
+static enum status publish(struct snapshots *s, const char *temporary, int64_t step)
 {
-    TRY(snapshot_file_publish(&s->series, step));
+    char path[PATH_BYTES];
+    TRY(snapshot_file_path(&s->series, step, "", path));
+    TRY(file_publish(temporary, path));
     return snapshot_lists_write(&s->series, &s->list, &s->lists);
 }
 
@@ -299,7 +313,7 @@ static enum status write_one(struct snapshots *s, const struct snapshot_capture 
     TRY_GOTO(s->setting.compress > 0 ? write_compressed(s, capture, temporary)
                                      : write_contiguous(s, capture, temporary));
     TRY_GOTO(status_agree(s->comm, snapshot_list_add(&s->list, capture->step, capture->time)));
-    TRY_GOTO(status_agree(s->comm, first ? publish(s, capture->step) : STATUS_OK));
+    TRY_GOTO(status_agree(s->comm, first ? publish(s, temporary, capture->step) : STATUS_OK));
     return STATUS_OK;
 done:
     s->list.count = count;

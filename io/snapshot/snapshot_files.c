@@ -43,14 +43,6 @@ void snapshot_lists_close(struct snapshot_lists *lists)
     *lists = (struct snapshot_lists){0};
 }
 
-/* Create the file under its temporary name, without values. */
-static enum status make_temporary(const struct snapshot_series *series, const char *path)
-{
-    hid_t file = H5I_INVALID_HID;
-    TRY(h5_create_memory(0, &file));
-    return h5_save_temporary(file, path, false, snapshot_write_root(file, series));
-}
-
 /* Add the centres of the cells and the time, for xarray. */
 static enum status make_coordinates(hid_t file, const struct grid *grid, double time)
 {
@@ -103,46 +95,22 @@ static enum status make_contents(hid_t file, const struct snapshot_series *serie
     return STATUS_OK;
 }
 
-static enum status add_contents(const struct snapshot_series *series, const char *path,
-                                enum precision precision, int64_t step, double time,
-                                struct raw_place *places)
+enum status snapshot_file_start(const struct snapshot_series *series, const char *path,
+                                uint64_t bytes)
+{
+    hid_t file = H5I_INVALID_HID;
+    TRY(h5_create_memory(0, &file));
+    TRY(h5_save_temporary(file, path, false, snapshot_write_root(file, series)));
+    return h5_reserve(path, bytes);
+}
+
+enum status snapshot_file_describe(const struct snapshot_series *series, const char *path,
+                                   enum precision precision, int64_t step, double time,
+                                   struct raw_place *places)
 {
     hid_t file = H5I_INVALID_HID;
     TRY(h5_open_plain(path, true, &file));
     return h5_close_flushed(file, path, make_contents(file, series, precision, step, time, places));
-}
-
-enum status snapshot_file_start(const struct snapshot_series *series, int64_t step, uint64_t bytes)
-{
-    char path[PATH_BYTES];
-    TRY(snapshot_file_path(series, step, SNAPSHOT_TEMPORARY, path));
-    TRY(make_temporary(series, path));
-    return h5_reserve(path, bytes);
-}
-
-enum status snapshot_file_lay_out(const struct snapshot_series *series, enum precision precision,
-                                  int64_t step, double time, struct raw_place *places)
-{
-    char path[PATH_BYTES];
-    TRY(snapshot_file_path(series, step, SNAPSHOT_TEMPORARY, path));
-    return add_contents(series, path, precision, step, time, places);
-}
-
-enum status snapshot_file_finish(const struct snapshot_series *series, int64_t step, double time)
-{
-    char temporary[PATH_BYTES];
-    TRY(snapshot_file_path(series, step, SNAPSHOT_TEMPORARY, temporary));
-    TRY(add_contents(series, temporary, PRECISION_FLOAT32, step, time, NULL));
-    return file_sync_named(temporary);
-}
-
-enum status snapshot_file_publish(const struct snapshot_series *series, int64_t step)
-{
-    char path[PATH_BYTES];
-    char temporary[PATH_BYTES];
-    TRY(snapshot_file_path(series, step, "", path));
-    TRY(snapshot_file_path(series, step, SNAPSHOT_TEMPORARY, temporary));
-    return file_publish(temporary, path);
 }
 
 static bool is_listed(const struct snapshot_list *list, int64_t step)

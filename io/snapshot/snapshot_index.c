@@ -15,10 +15,7 @@ enum status snapshot_file_path(const struct snapshot_series *series, int64_t ste
 {
     char whole[PATH_BYTES];
     TRY(step_file_path(series->folder, step, whole));
-    if (snprintf(path, PATH_BYTES, "%s%s", whole, suffix) >= PATH_BYTES) {
-        return fail(STATUS_INPUT, "the path %.200s... is too long", whole);
-    }
-    return STATUS_OK;
+    return path_print(path, PATH_BYTES, "%s%s", whole, suffix);
 }
 
 enum status snapshot_list_add(struct snapshot_list *list, int64_t step, double time)

@@ -127,18 +127,14 @@ enum status snapshot_index_read(const struct snapshot_series *series, int64_t re
 enum status snapshot_series_read(struct snapshot_series *series) MUST_CHECK;
 
 /* The file of a step, under its temporary name. First call: create it, with space for `bytes`. */
-enum status snapshot_file_start(const struct snapshot_series *series, int64_t step,
+enum status snapshot_file_start(const struct snapshot_series *series, const char *path,
                                 uint64_t bytes) MUST_CHECK;
-/* Contiguous: create the datasets without values, and give their places (one for each of
- * snapshot_content) to raw_fill. */
-enum status snapshot_file_lay_out(const struct snapshot_series *series, enum precision precision,
-                                  int64_t step, double time, struct raw_place *places) MUST_CHECK;
-/* Compressed, after the parallel driver has written the datasets: add their attributes, and flush
- * the file to disk. */
-enum status snapshot_file_finish(const struct snapshot_series *series, int64_t step,
-                                 double time) MUST_CHECK;
-/* The last call: give the file its name. */
-enum status snapshot_file_publish(const struct snapshot_series *series, int64_t step) MUST_CHECK;
+/* Then add coordinates and attributes. `places`: create contiguous datasets without values, and
+ * give their places (one for each of snapshot_content) to raw_fill; NULL: the parallel driver has
+ * written the datasets. */
+enum status snapshot_file_describe(const struct snapshot_series *series, const char *path,
+                                   enum precision precision, int64_t step, double time,
+                                   struct raw_place *places) MUST_CHECK;
 
 /* Remove the files that the list does not hold, and incomplete ones. */
 enum status snapshot_files_drop_others(const struct snapshot_series *series,

@@ -72,9 +72,7 @@ static enum status read_precision(hid_t file, const char *name, enum precision *
 {
     hid_t dataset = H5I_INVALID_HID;
     TRY(h5_dataset_open(file, name, &dataset));
-    const hid_t type = H5Dget_type(dataset);
-    *precision = H5Tget_size(type) == sizeof(float) ? PRECISION_FLOAT32 : PRECISION_FLOAT64;
-    H5Tclose(type);
+    *precision = h5_form(dataset).bytes == sizeof(float) ? PRECISION_FLOAT32 : PRECISION_FLOAT64;
     H5Dclose(dataset);
     return STATUS_OK;
 }

@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -45,6 +46,15 @@ enum status path_join(const char *directory, const char *name, char path[PATH_BY
         return too_long(STATUS_INPUT, path);
     }
     return STATUS_OK;
+}
+
+enum status path_print(char *text, size_t bytes, const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    const bool fits = vsnprintf(text, bytes, format, args) < (int)bytes;
+    va_end(args);
+    return fits ? STATUS_OK : fail(STATUS_INPUT, "the name or path %.60s... is too long", text);
 }
 
 bool path_ends_in(const char *path, const char *ending)

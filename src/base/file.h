@@ -15,6 +15,10 @@ enum { PATH_BYTES = 4096 };
 /* Join with '/'. STATUS_INPUT when it does not fit PATH_BYTES. */
 enum status path_join(const char *directory, const char *name, char path[PATH_BYTES]) MUST_CHECK;
 
+/* Print a name or a path. STATUS_INPUT when it does not fit. */
+enum status path_print(char *text, size_t bytes, const char *format, ...)
+    PRINTF_LIKE(3, 4) MUST_CHECK;
+
 /* A path is longer than its ending. */
 bool path_ends_in(const char *path, const char *ending);
 

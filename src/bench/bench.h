@@ -9,6 +9,7 @@
 #include "base/command.h"
 #include "base/status.h"
 #include "base/text/options.h"
+#include "kernels/backend.h"
 
 /* The command line of `isotherm bench`. */
 struct bench_request {
@@ -26,6 +27,17 @@ struct bench_request {
 };
 
 enum { BENCH_MAX_REPEATS = 1000 };
+
+/* Where the calls run. */
+struct bench_place {
+    const struct backend *backend;
+    struct device *device;
+    struct queue *queue;
+    struct stopwatch *stopwatch;
+};
+/* Create queue and stopwatch on the device; close takes a place without them. */
+enum status bench_place_open(struct bench_place *place) MUST_CHECK;
+void bench_place_close(struct bench_place *place);
 
 /* The precisions of the option's value. STATUS_INPUT for an unknown one. */
 enum status bench_choose_precisions(const char *word, bool wanted[2]) MUST_CHECK;

@@ -1,4 +1,4 @@
-#include "bench/bench_copy_out.h"
+#include "bench/bench_parts.h"
 
 #include "base/clock.h"
 
@@ -6,7 +6,6 @@ enum { ROUNDS = 3, MAX_STEPS = 1000 };
 
 struct scene {
     const struct backend *backend;
-    struct device *device;
     struct queue *steps_queue, *copy_queue;
     const struct layout *layout;
     const struct coefficients *args;
@@ -69,15 +68,14 @@ static enum status measure(const struct scene *s, struct bench_copy_out *result)
     return STATUS_OK;
 }
 
-enum status bench_copy_out_measure(const struct backend *backend, struct device *device,
-                                   struct queue *queue, const struct layout *layout,
+enum status bench_copy_out_measure(const struct bench_place *place, const struct layout *layout,
                                    const struct coefficients *args, void *d_out, const void *d_in,
                                    struct bench_copy_out *result)
 {
     const int64_t most_cells = ((int64_t)1 << 30) / (int64_t)precision_bytes(layout->precision);
-    struct scene s = {.backend = backend,
-                      .device = device,
-                      .steps_queue = queue,
+    const struct runtime *runtime = place->backend->runtime;
+    struct scene s = {.backend = place->backend,
+                      .steps_queue = place->queue,
                       .layout = layout,
                       .args = args,
                       .d_out = d_out,
@@ -87,17 +85,17 @@ enum status bench_copy_out_measure(const struct backend *backend, struct device 
     s.box.hi[AXIS_Z] = planes < s.box.hi[AXIS_Z] ? planes : s.box.hi[AXIS_Z];
     s.bytes = (size_t)box_cells(&s.box) * precision_bytes(layout->precision);
     *result = (struct bench_copy_out){.precision = layout->precision, .bytes = (double)s.bytes};
-    enum status status = backend->runtime->queue_create(device, QUEUE_LOW, &s.copy_queue);
+    enum status status = runtime->queue_create(place->device, QUEUE_LOW, &s.copy_queue);
     if (status != STATUS_OK) {
         return status;
     }
-    TRY_GOTO(backend->runtime->memory_alloc(device, s.bytes, &s.d_stage));
-    TRY_GOTO(backend->runtime->pinned_alloc(device, s.bytes, &s.h_stage));
+    TRY_GOTO(runtime->memory_alloc(place->device, s.bytes, &s.d_stage));
+    TRY_GOTO(runtime->pinned_alloc(place->device, s.bytes, &s.h_stage));
     TRY_GOTO(measure(&s, result));
 done:
-    backend->runtime->queue_destroy(s.copy_queue);
-    backend->runtime->memory_free(device, s.d_stage);
-    backend->runtime->pinned_free(device, s.h_stage);
+    runtime->queue_destroy(s.copy_queue);
+    runtime->memory_free(place->device, s.d_stage);
+    runtime->pinned_free(place->device, s.h_stage);
     return status;
 }
 

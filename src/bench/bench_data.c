@@ -1,4 +1,4 @@
-#include "bench/bench_data.h"
+#include "bench/bench_parts.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -135,24 +135,22 @@ enum status bench_settings(const int64_t cells[AXIS_COUNT], const bool around[AX
     return settings_read_text("bench", text, NULL, 0, settings);
 }
 
-enum status bench_ask_for_sums(const struct backend *backend, struct device *device,
-                               struct queue *queue, struct exact_sum **d_sums,
+enum status bench_ask_for_sums(const struct bench_place *place, struct exact_sum **d_sums,
                                struct coefficients *args)
 {
     static const struct exact_sum zeros[FACE_COUNT];
     void *memory = NULL;
-    TRY(backend->runtime->memory_alloc(device, sizeof zeros, &memory));
+    TRY(place->backend->runtime->memory_alloc(place->device, sizeof zeros, &memory));
     *d_sums = memory;
     for (int face = 0; face < FACE_COUNT; face++) {
         const bool flux = face == FACE_X_MAX || face == FACE_Y_MAX;
         args->d_face_sum[face] = flux ? NULL : *d_sums + face;
     }
-    return backend->runtime->copy_to_device(queue, memory, zeros, sizeof zeros);
+    return place->backend->runtime->copy_to_device(place->queue, memory, zeros, sizeof zeros);
 }
 
-enum status bench_fill(const struct backend *backend, struct device *device, struct queue *queue,
-                       const struct layout *layout, const struct study *study, int field,
-                       void *d_field)
+enum status bench_fill(const struct bench_place *place, const struct layout *layout,
+                       const struct study *study, int field, void *d_field)
 {
     const int halo = layout->halo[AXIS_Z];
     const size_t plane_bytes = (size_t)plane_length(layout) * precision_bytes(layout->precision);
@@ -160,15 +158,16 @@ enum status bench_fill(const struct backend *backend, struct device *device, str
     void *h_plane = NULL;
     enum status status = STATUS_OK;
     TRY_GOTO(pattern_open(&pattern, layout, study, field));
-    TRY_GOTO(backend->runtime->pinned_alloc(device, plane_bytes, &h_plane));
+    TRY_GOTO(place->backend->runtime->pinned_alloc(place->device, plane_bytes, &h_plane));
     for (int64_t k = -halo; k < layout->cells[AXIS_Z] + halo; k++) {
         put_plane(&pattern, k, h_plane);
         char *d_plane = (char *)d_field + (size_t)plane_begin(layout, k) * pattern.width;
-        TRY_GOTO(backend->runtime->copy_to_device(queue, d_plane, h_plane, plane_bytes));
-        TRY_GOTO(backend->runtime->queue_wait(queue));
+        TRY_GOTO(
+            place->backend->runtime->copy_to_device(place->queue, d_plane, h_plane, plane_bytes));
+        TRY_GOTO(place->backend->runtime->queue_wait(place->queue));
     }
 done:
-    backend->runtime->pinned_free(device, h_plane);
+    place->backend->runtime->pinned_free(place->device, h_plane);
     free(pattern.values);
     return status;
 }
@@ -179,13 +178,11 @@ static char *field_of(const struct study_problem *problem, const void *fields, i
     return (char *)fields + (size_t)(problem->field_pitch * field) * width;
 }
 
-enum status bench_fill_study(const struct backend *backend, struct device *device,
-                             struct queue *queue, const struct study *study,
+enum status bench_fill_study(const struct bench_place *place, const struct study *study,
                              const struct study_problem *problem, int first, void *d_fields)
 {
     for (int f = 0; f < problem->nfields; f++) {
-        TRY(bench_fill(backend, device, queue, &problem->layout, study, first + f,
-                       field_of(problem, d_fields, f)));
+        TRY(bench_fill(place, &problem->layout, study, first + f, field_of(problem, d_fields, f)));
     }
     return STATUS_OK;
 }
@@ -204,9 +201,8 @@ struct slab {
     struct exact_sum sum;
 };
 
-static enum status slab_open(struct slab *slab, const struct backend *backend,
-                             struct device *device, const struct study *study,
-                             const struct study_call *call)
+static enum status slab_open(struct slab *slab, const struct bench_place *place,
+                             const struct study *study, const struct study_call *call)
 {
     const struct layout *layout = &call->problem->layout;
     const int nfields = call->problem->nfields;
@@ -222,8 +218,8 @@ static enum status slab_open(struct slab *slab, const struct backend *backend,
     slab->h_out = malloc(study_bytes(&slab->problem));
     TRY(CHECK_MEMORY(slab->h_in != NULL && slab->h_out != NULL,
                      "no host memory for the check of %s", call->kernel->name));
-    return backend->runtime->pinned_alloc(
-        device, (size_t)plane * precision_bytes(layout->precision), &slab->h_plane);
+    return place->backend->runtime->pinned_alloc(
+        place->device, (size_t)plane * precision_bytes(layout->precision), &slab->h_plane);
 }
 
 /* The first row of plane k in the slab around it, or of one `above` it. */
@@ -255,8 +251,8 @@ static void slab_compute(struct slab *slab, int64_t k)
     }
 }
 
-static enum status check_plane(struct slab *slab, const struct backend *backend,
-                               struct queue *queue, int field, int64_t k)
+static enum status check_plane(struct slab *slab, const struct bench_place *place, int field,
+                               int64_t k)
 {
     const struct layout *layout = &slab->call->problem->layout;
     const size_t width = precision_bytes(layout->precision);
@@ -265,10 +261,10 @@ static enum status check_plane(struct slab *slab, const struct backend *backend,
     const char *d_field = field_of(slab->call->problem, slab->call->d_out, field);
     const char *expected = row_of(slab, slab->h_out, field, 0);
     const char *found = slab->h_plane;
-    TRY(backend->runtime->copy_to_host(queue, slab->h_plane,
-                                       d_field + (size_t)plane_begin(layout, k) * width,
-                                       (size_t)plane_length(layout) * width));
-    TRY(backend->runtime->queue_wait(queue));
+    TRY(place->backend->runtime->copy_to_host(place->queue, slab->h_plane,
+                                              d_field + (size_t)plane_begin(layout, k) * width,
+                                              (size_t)plane_length(layout) * width));
+    TRY(place->backend->runtime->queue_wait(place->queue));
     for (int64_t row = 0; row < layout->cells[AXIS_Y] + 2 * layout->halo[AXIS_Y]; row++) {
         if (memcmp(found, expected, row_bytes) != 0) {
             return fail(STATUS_DEVICE,
@@ -283,8 +279,7 @@ static enum status check_plane(struct slab *slab, const struct backend *backend,
     return STATUS_OK;
 }
 
-enum status bench_check_study(const struct backend *backend, struct device *device,
-                              struct queue *queue, const struct study *study,
+enum status bench_check_study(const struct bench_place *place, const struct study *study,
                               const struct study_call *call)
 {
     const int64_t most = (int64_t)1 << 26; /* values */
@@ -293,12 +288,12 @@ enum status bench_check_study(const struct backend *backend, struct device *devi
     const int64_t stride = plane_length(layout) * call->problem->nfields * (last + 1) / most + 1;
     struct slab slab;
     enum status status = STATUS_OK;
-    TRY_GOTO(slab_open(&slab, backend, device, study, call));
+    TRY_GOTO(slab_open(&slab, place, study, call));
     for (int64_t k = -layout->halo[AXIS_Z]; k <= last;
          k = k < last && k + stride > last ? last : k + stride) {
         slab_compute(&slab, k);
         for (int f = 0; f < slab.problem.nfields; f++) {
-            TRY_GOTO(check_plane(&slab, backend, queue, f, k));
+            TRY_GOTO(check_plane(&slab, place, f, k));
         }
     }
     if (call->h_sum != NULL && memcmp(call->h_sum, &slab.sum, sizeof slab.sum) != 0) {
@@ -309,10 +304,22 @@ done:
     for (int f = 0; f < 2 * BENCH_MOST_FIELDS; f++) {
         free(slab.pattern[f].values);
     }
-    backend->runtime->pinned_free(device, slab.h_plane);
+    place->backend->runtime->pinned_free(place->device, slab.h_plane);
     free(slab.h_in);
     free(slab.h_out);
     return status;
+}
+
+enum status bench_place_open(struct bench_place *place)
+{
+    TRY(place->backend->runtime->queue_create(place->device, QUEUE_NORMAL, &place->queue));
+    return place->backend->runtime->stopwatch_create(place->device, &place->stopwatch);
+}
+
+void bench_place_close(struct bench_place *place)
+{
+    place->backend->runtime->stopwatch_destroy(place->stopwatch);
+    place->backend->runtime->queue_destroy(place->queue);
 }
 
 enum status bench_time_copy(const struct backend *backend, struct device *device, size_t bytes,

@@ -1,4 +1,4 @@
-#include "bench/bench_energy.h"
+#include "bench/bench_parts.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -32,17 +32,17 @@ void bench_meter_close(struct bench_meter *meter)
     meter->meter = NULL;
 }
 
-enum status bench_begin_device(const struct bench_request *request, const struct backend *backend,
-                               struct device *device, struct json *json, struct bench_meter *meter,
+enum status bench_begin_device(const struct bench_request *request, const struct bench_place *place,
+                               struct json *json, struct bench_meter *meter,
                                struct device_info *info)
 {
-    TRY(backend->runtime->info(device, info));
-    log_info("backend %s on %s", backend->name, info->name);
+    TRY(place->backend->runtime->info(place->device, info));
+    log_info("backend %s on %s", place->backend->name, info->name);
     bench_warn_of_binding();
     bench_meter_open(info->address, meter);
     json_begin(json, NULL, '{');
     json_string(json, "device", info->name);
-    json_string(json, "backend", backend->name);
+    json_string(json, "backend", place->backend->name);
     json_int(json, "threads", info->threads);
     json_int(json, "repeats", request->repeats);
     return STATUS_OK;
@@ -51,15 +51,15 @@ enum status bench_begin_device(const struct bench_request *request, const struct
 enum status bench_time_calls(const struct bench_calls *calls, int64_t count, enum status *queued,
                              double *seconds)
 {
-    const struct runtime *runtime = calls->backend->runtime;
+    const struct runtime *runtime = calls->place.backend->runtime;
     *queued = STATUS_OK;
-    TRY(runtime->stopwatch_start(calls->queue, calls->stopwatch));
+    TRY(runtime->stopwatch_start(calls->place.queue, calls->place.stopwatch));
     for (int64_t n = 0; n < count && *queued == STATUS_OK; n++) {
         *queued = calls->call(calls->context);
     }
-    TRY(runtime->stopwatch_stop(calls->queue, calls->stopwatch));
-    TRY(runtime->queue_wait(calls->queue));
-    TRY(runtime->stopwatch_seconds(calls->stopwatch, seconds));
+    TRY(runtime->stopwatch_stop(calls->place.queue, calls->place.stopwatch));
+    TRY(runtime->queue_wait(calls->place.queue));
+    TRY(runtime->stopwatch_seconds(calls->place.stopwatch, seconds));
     *seconds /= (double)count;
     return STATUS_OK;
 }
@@ -93,11 +93,11 @@ struct batches {
 static enum status run_batch(struct batches *batches, int ncalls)
 {
     const struct bench_calls *calls = batches->calls;
-    const struct runtime *runtime = calls->backend->runtime;
+    const struct runtime *runtime = calls->place.backend->runtime;
     for (int n = 0; n < ncalls; n++) {
         TRY(calls->call(calls->context));
     }
-    TRY(runtime->event_record(calls->queue, batches->done[batches->count % 2]));
+    TRY(runtime->event_record(calls->place.queue, batches->done[batches->count % 2]));
     batches->count++;
     return batches->count > 1 ? runtime->event_sync(batches->done[batches->count % 2]) : STATUS_OK;
 }
@@ -143,17 +143,17 @@ static enum status read_while_busy(struct energy_meter *meter, struct batches *b
 enum status bench_energy_measure(const struct bench_meter *meter, const struct bench_calls *calls,
                                  double call_s, struct bench_energy *energy)
 {
-    const struct runtime *runtime = calls->backend->runtime;
+    const struct runtime *runtime = calls->place.backend->runtime;
     struct batches batches = {.calls = calls};
     enum status status = STATUS_OK;
     unknown(meter->why, energy);
     if (meter->meter == NULL) {
         return STATUS_OK;
     }
-    TRY_GOTO(runtime->event_create(calls->device, &batches.done[0]));
-    TRY_GOTO(runtime->event_create(calls->device, &batches.done[1]));
+    TRY_GOTO(runtime->event_create(calls->place.device, &batches.done[0]));
+    TRY_GOTO(runtime->event_create(calls->place.device, &batches.done[1]));
     TRY_GOTO(read_while_busy(meter->meter, &batches, call_s, energy));
-    TRY_GOTO(runtime->queue_wait(calls->queue));
+    TRY_GOTO(runtime->queue_wait(calls->place.queue));
 done:
     runtime->event_destroy(batches.done[0]);
     runtime->event_destroy(batches.done[1]);

@@ -7,12 +7,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/text/json.h"
-#include "bench/bench.h"
-#include "bench/bench_copy_out.h"
-#include "bench/bench_data.h"
-#include "bench/bench_energy.h"
-#include "bench/bench_medium.h"
-#include "bench/bench_names.h"
+#include "bench/bench_parts.h"
 #include "kernels/backends.h"
 #include "kernels/study/study.h"
 #include "solve/start/tuning.h"
@@ -21,13 +16,7 @@ enum { MAX_ROWS = 64 };
 
 /* A line of the table; neither step, pass nor study: the copy. */
 struct row {
-    const char *name;
-    const char *about;
-    step_function *step;
-    const struct study_kernel *study;
-    int nsteps; /* of a pass of several; else 0 */
-    int radius; /* of a wider stencil; else 0 */
-    int settling_calls;
+    struct bench_kernel kernel;
     struct device_medium *medium; /* NULL: uniform */
     int64_t calls;                /* per round */
     double *seconds;              /* of each round */
@@ -36,11 +25,8 @@ struct row {
 
 struct bench {
     const struct bench_request *request;
-    const struct backend *backend;
-    struct device *device;
+    struct bench_place place;
     struct bench_meter meter;
-    struct queue *queue;
-    struct stopwatch *stopwatch;
     const struct study *study; /* NULL: the step */
     struct layout layout;
     struct coefficients args;
@@ -58,8 +44,8 @@ struct bench {
 static enum status add_row(struct bench *bench, const struct row *row)
 {
     if (bench->nrows == MAX_ROWS) {
-        return fail(STATUS_DEVICE, "the backend %s has more than %d kernels", bench->backend->name,
-                    MAX_ROWS);
+        return fail(STATUS_DEVICE, "the backend %s has more than %d kernels",
+                    bench->place.backend->name, MAX_ROWS);
     }
     struct row *added = &bench->rows[bench->nrows];
     *added = *row;
@@ -76,50 +62,30 @@ static bool fits(const int64_t size[AXIS_COUNT], int radius)
 {
     bool enough = true;
     for (int axis = 0; axis < AXIS_COUNT; axis++) {
-        enough = enough && (size[axis] == 1 || radius == 1 || size[axis] >= 2 * radius);
+        enough = enough && (size[axis] == 1 || size[axis] >= 2 * radius);
     }
     return enough;
 }
 
 static enum status choose_rows(struct bench *bench)
 {
-    const struct backend *backend = bench->backend;
-    TRY(add_row(bench, &(struct row){.name = "copy", .about = "the ceiling"}));
-    for (int v = 0; bench->study == NULL && v < backend->operations->nvariants; v++) {
-        const struct kernel_variant *variant = &backend->operations->variants[v];
-        if (bench_is_selected(bench->request, NULL, variant->name)) {
-            TRY(add_row(bench, &(struct row){.name = variant->name,
-                                             .about = variant->about,
-                                             .step = variant->step,
-                                             .settling_calls = variant->settling_calls}));
-        }
-    }
+    const struct backend *backend = bench->place.backend;
     const struct kernel_variant *production =
         &backend->operations->variants[backend->operations->nvariants - 1];
-    for (int p = 0; bench->study == NULL && p < BENCH_PASS_COUNT; p++) {
-        const struct bench_pass *pass = &bench_passes[p];
-        if (bench_has_pass(backend, pass) && fits(bench->request->size, pass->radius) &&
-            bench_is_selected(bench->request, NULL, pass->name)) {
-            TRY(add_row(bench, &(struct row){.name = pass->name,
-                                             .about = pass->about,
-                                             .nsteps = pass->nsteps,
-                                             .radius = pass->radius,
-                                             .settling_calls = production->settling_calls}));
+    struct bench_kernel kernel = {.name = "copy", .about = "the ceiling"};
+    TRY(add_row(bench, &(struct row){.kernel = kernel}));
+    for (int n = 0; bench_kernel_at(backend, n, &kernel); n++) {
+        if (kernel.kind == bench->study && fits(bench->request->size, kernel.radius) &&
+            bench_is_selected(bench->request, kernel.kind, kernel.name)) {
+            TRY(add_row(bench, &(struct row){.kernel = kernel}));
         }
     }
     for (int m = 0; bench->study == NULL && m < bench->request->media.count; m++) {
-        TRY(add_row(bench, &(struct row){.name = bench->request->media.item[m],
-                                         .about = "the step in a medium of classes",
-                                         .step = backend->operations->step,
-                                         .settling_calls = production->settling_calls,
+        TRY(add_row(bench, &(struct row){.kernel = {.name = bench->request->media.item[m],
+                                                    .about = "the step in a medium of classes",
+                                                    .step = backend->operations->step,
+                                                    .settling_calls = production->settling_calls},
                                          .medium = &bench->media[m]}));
-    }
-    const struct study_kernel *kernel = study_kernels(bench->study, backend);
-    for (; kernel->name != NULL; kernel++) {
-        if (bench_is_selected(bench->request, bench->study, kernel->name)) {
-            TRY(add_row(bench, &(struct row){
-                                   .name = kernel->name, .about = kernel->about, .study = kernel}));
-        }
     }
     return STATUS_OK;
 }
@@ -130,7 +96,7 @@ static enum status bench_open(struct bench *bench, enum precision precision)
 {
     static const int no_halo[AXIS_COUNT];
     const int64_t *size = bench->request->size;
-    const struct backend *backend = bench->backend;
+    const struct backend *backend = bench->place.backend;
     for (int face = 0; face < FACE_COUNT; face++) {
         bench->args.closed[face] = true;
         bench->args.a[face] = -1.0;
@@ -146,26 +112,26 @@ static enum status bench_open(struct bench *bench, enum precision precision)
     if (bench->study != NULL) {
         bench->layout = bench->problem.layout;
     }
-    TRY(backend->runtime->queue_create(bench->device, QUEUE_NORMAL, &bench->queue));
-    TRY(backend->runtime->stopwatch_create(bench->device, &bench->stopwatch));
-    TRY(bench_ask_for_sums(backend, bench->device, bench->queue, &bench->d_sums, &bench->args));
-    TRY(backend->runtime->memory_alloc(bench->device, layout_bytes(&bench->layout), &bench->d_in));
-    TRY(backend->runtime->memory_alloc(bench->device, layout_bytes(&bench->layout), &bench->d_out));
-    TRY(bench->study != NULL
-            ? STATUS_OK
-            : bench_media_create(backend, bench->device, bench->queue, &bench->layout,
-                                 &bench->request->media, bench->media));
-    return bench_fill(backend, bench->device, bench->queue, &bench->layout, NULL, 0, bench->d_in);
+    TRY(bench_place_open(&bench->place));
+    TRY(bench_ask_for_sums(&bench->place, &bench->d_sums, &bench->args));
+    TRY(backend->runtime->memory_alloc(bench->place.device, layout_bytes(&bench->layout),
+                                       &bench->d_in));
+    TRY(backend->runtime->memory_alloc(bench->place.device, layout_bytes(&bench->layout),
+                                       &bench->d_out));
+    TRY(bench->study != NULL ? STATUS_OK
+                             : bench_media_create(&bench->place, &bench->layout,
+                                                  &bench->request->media, bench->media));
+    return bench_fill(&bench->place, &bench->layout, NULL, 0, bench->d_in);
 }
 
 static void bench_close(struct bench *bench)
 {
-    bench->backend->runtime->stopwatch_destroy(bench->stopwatch);
-    bench->backend->runtime->queue_destroy(bench->queue);
-    bench->backend->runtime->memory_free(bench->device, bench->d_sums);
-    bench->backend->runtime->memory_free(bench->device, bench->d_in);
-    bench->backend->runtime->memory_free(bench->device, bench->d_out);
-    bench_media_destroy(bench->backend, bench->device, bench->media);
+    const struct runtime *runtime = bench->place.backend->runtime;
+    bench_place_close(&bench->place);
+    runtime->memory_free(bench->place.device, bench->d_sums);
+    runtime->memory_free(bench->place.device, bench->d_in);
+    runtime->memory_free(bench->place.device, bench->d_out);
+    bench_media_destroy(&bench->place, bench->media);
     for (int r = 0; r < bench->nrows; r++) {
         free(bench->rows[r].seconds);
     }
@@ -183,7 +149,7 @@ static size_t cells_bytes(const struct bench *bench)
 /* With the kernel's own shape. */
 static struct study_call study_call_of(const struct bench *bench, const struct row *row)
 {
-    return (struct study_call){.kernel = row->study,
+    return (struct study_call){.kernel = row->kernel.study,
                                .problem = &bench->problem,
                                .d_out = bench->d_out,
                                .d_in = bench->d_in};
@@ -191,12 +157,12 @@ static struct study_call study_call_of(const struct bench *bench, const struct r
 
 static enum status queue_one(struct bench *bench, const struct row *row)
 {
-    const struct runtime *runtime = bench->backend->runtime;
+    const struct runtime *runtime = bench->place.backend->runtime;
     const struct box owned = layout_owned(&bench->layout);
     struct coefficients levels[STEPS_MOST];
     const struct step_args args = {.layout = bench->layout,
                                    .levels = levels,
-                                   .nsteps = row->nsteps > 0 ? row->nsteps : 1,
+                                   .nsteps = row->kernel.nsteps > 0 ? row->kernel.nsteps : 1,
                                    .d_out = bench->d_out,
                                    .d_in = bench->d_in,
                                    .boxes = &owned,
@@ -204,21 +170,22 @@ static enum status queue_one(struct bench *bench, const struct row *row)
     for (int s = 0; s < args.nsteps; s++) {
         levels[s] = bench->args;
     }
-    if (row->step != NULL) {
+    if (row->kernel.step != NULL) {
         coefficients_set_medium(levels, row->medium);
-        return row->step(bench->queue, &args);
+        return row->kernel.step(bench->place.queue, &args);
     }
-    if (row->radius > 1) {
-        bench_wide_args(row->radius, &bench->layout, levels);
+    if (row->kernel.radius > 1) {
+        bench_wide_args(row->kernel.radius, &bench->layout, levels);
     }
-    if (row->nsteps > 0) {
-        return bench->backend->operations->step(bench->queue, &args);
+    if (row->kernel.nsteps > 0) {
+        return bench->place.backend->operations->step(bench->place.queue, &args);
     }
-    if (row->study != NULL) {
+    if (row->kernel.study != NULL) {
         const struct study_call call = study_call_of(bench, row);
-        return study_run(bench->backend, bench->queue, &call);
+        return study_run(bench->place.backend, bench->place.queue, &call);
     }
-    return runtime->copy_on_device(bench->queue, bench->d_out, bench->d_in, cells_bytes(bench));
+    return runtime->copy_on_device(bench->place.queue, bench->d_out, bench->d_in,
+                                   cells_bytes(bench));
 }
 
 struct queued {
@@ -232,22 +199,11 @@ static enum status queue_again(void *context)
     return queue_one(queued->bench, queued->row);
 }
 
-static struct bench_calls calls_of(struct queued *queued)
-{
-    const struct bench *bench = queued->bench;
-    return (struct bench_calls){.backend = bench->backend,
-                                .device = bench->device,
-                                .queue = bench->queue,
-                                .stopwatch = bench->stopwatch,
-                                .call = queue_again,
-                                .context = queued};
-}
-
 static enum status time_one(struct bench *bench, const struct row *row, double *seconds)
 {
-    const struct bench_calls calls = calls_of(&(struct queued){bench, row});
+    const struct bench_calls calls = {bench->place, queue_again, &(struct queued){bench, row}};
     enum status queued = STATUS_OK;
-    TRY(bench->backend->runtime->queue_wait(bench->queue));
+    TRY(bench->place.backend->runtime->queue_wait(bench->place.queue));
     TRY(bench_time_calls(&calls, row->calls, &queued, seconds));
     return queued;
 }
@@ -255,18 +211,18 @@ static enum status time_one(struct bench *bench, const struct row *row, double *
 /* Warm up until the kernel has settled on a variant; compare a study's result with the host's. */
 static enum status warm_up(struct bench *bench, const struct row *row)
 {
-    const struct backend *backend = bench->backend;
-    TRY(backend->runtime->copy_on_device(bench->queue, bench->d_out, bench->d_in,
+    const struct backend *backend = bench->place.backend;
+    TRY(backend->runtime->copy_on_device(bench->place.queue, bench->d_out, bench->d_in,
                                          cells_bytes(bench)));
-    for (int call = 0; call == 0 || call < row->settling_calls; call++) {
+    for (int call = 0; call == 0 || call < row->kernel.settling_calls; call++) {
         TRY(queue_one(bench, row));
     }
-    TRY(backend->runtime->queue_wait(bench->queue));
-    if (row->study == NULL) {
+    TRY(backend->runtime->queue_wait(bench->place.queue));
+    if (row->kernel.study == NULL) {
         return STATUS_OK;
     }
     const struct study_call call = study_call_of(bench, row);
-    return bench_check_study(backend, bench->device, bench->queue, bench->study, &call);
+    return bench_check_study(&bench->place, bench->study, &call);
 }
 
 /* Calls per round: enough to exceed the clock's resolution by far, by their traffic or by the
@@ -285,7 +241,7 @@ static enum status choose_calls(struct bench *bench, struct row *row)
 
 static enum status measure_energy(struct bench *bench, struct row *row)
 {
-    const struct bench_calls calls = calls_of(&(struct queued){bench, row});
+    const struct bench_calls calls = {bench->place, queue_again, &(struct queued){bench, row}};
     return bench_energy_measure(&bench->meter, &calls, row->seconds[0], &row->energy);
 }
 
@@ -296,7 +252,7 @@ static enum status measure(struct bench *bench)
             struct row *row = &bench->rows[r];
             log_transient("%s: round %" PRId64 " of %" PRId64 ", %s",
                           precision_name(bench->layout.precision), round + 1,
-                          bench->request->repeats, row->name);
+                          bench->request->repeats, row->kernel.name);
             if (round < 0) {
                 TRY(warm_up(bench, row));
                 TRY(choose_calls(bench, row));
@@ -314,7 +270,7 @@ static enum status measure(struct bench *bench)
 
 static bool is_production(const struct bench *bench, const struct row *row)
 {
-    return row->step != NULL && row->step == bench->backend->operations->step &&
+    return row->kernel.step != NULL && row->kernel.step == bench->place.backend->operations->step &&
            row->medium == NULL;
 }
 
@@ -335,9 +291,9 @@ static enum status tune(struct bench *bench)
     }
     struct tuning_result *result = &bench->tuning;
     const struct tuning_target target = {
-        .backend = bench->backend,
-        .device = bench->device,
-        .queue = bench->queue,
+        .backend = bench->place.backend,
+        .device = bench->place.device,
+        .queue = bench->place.queue,
         .layout = &bench->layout,
         .args = bench->args,
         .d_out = bench->d_out,
@@ -365,7 +321,7 @@ static struct bench_figures figures_of(const struct bench *bench, const struct r
 {
     struct bench_figures f = {.time = clock_figures_of(row->seconds, bench->request->repeats),
                               .energy = row->energy};
-    if (row->study != NULL) {
+    if (row->kernel.study != NULL) {
         const struct study_traffic traffic = bench->study->traffic(&bench->problem, 0);
         f.fetch_bytes = (double)traffic.fetch_bytes;
         f.write_bytes = (double)traffic.write_bytes;
@@ -374,8 +330,8 @@ static struct bench_figures figures_of(const struct bench *bench, const struct r
     }
     const struct step_cost cost =
         step_cost_of(row->medium != NULL ? KIND_CLASSES : KIND_UNIFORM, bench->layout.precision);
-    f.updates =
-        (double)cells_bytes(bench) / (double)cost.write_bytes * (row->nsteps > 0 ? row->nsteps : 1);
+    f.updates = (double)cells_bytes(bench) / (double)cost.write_bytes *
+                (row->kernel.nsteps > 0 ? row->kernel.nsteps : 1);
     f.fetch_bytes = f.updates * (double)cost.fetch_bytes;
     f.write_bytes = f.updates * (double)cost.write_bytes;
     return f;
@@ -396,7 +352,7 @@ static void report(const struct bench *bench, struct json *json, double *copy_GB
         copy_rate = r == 0 ? (f.fetch_bytes + f.write_bytes) / f.time.median_s : copy_rate;
         f.copy_rate = copy_rate;
         table_row_begin(&table, r > 0 ? json : NULL);
-        table_text(&table, "kernel", "kernel", -18, row->name);
+        table_text(&table, "kernel", "kernel", -18, row->kernel.name);
         table_text(&table, "kind", NULL, 0, bench_kind_name(bench->study));
         if (is_production(bench, row) && bench->tuning.shape != NULL) {
             table_text(&table, "launch_shape", NULL, 0, bench->tuning.shape);
@@ -404,7 +360,7 @@ static void report(const struct bench *bench, struct json *json, double *copy_GB
         table_text(&table, "precision", NULL, 0, precision_name(bench->layout.precision));
         table_int3(&table, "cells", size);
         bench_columns(&table, &f);
-        table_text(&table, NULL, "", -1, row->about);
+        table_text(&table, NULL, "", -1, row->kernel.about);
         table_row_end(&table);
     }
     *copy_GBs = *copy_GBs == 0 ? copy_rate * 1e-9 : *copy_GBs;
@@ -434,9 +390,9 @@ static enum status bench_kind(struct bench *bench, enum precision precision, str
         TRY_GOTO(tune(bench));
         TRY_GOTO(measure(bench));
         report(bench, json, &findings->copy_GBs);
-        if (has_production(bench) && backend_has(bench->backend, BACKEND_FREE_COPIES)) {
-            TRY_GOTO(bench_copy_out_measure(bench->backend, bench->device, bench->queue,
-                                            &bench->layout, &bench->args, bench->d_out, bench->d_in,
+        if (has_production(bench) && backend_has(bench->place.backend, BACKEND_FREE_COPIES)) {
+            TRY_GOTO(bench_copy_out_measure(&bench->place, &bench->layout, &bench->args,
+                                            bench->d_out, bench->d_in,
                                             &findings->copy_out[findings->ncopy_out++]));
         }
     }
@@ -450,8 +406,7 @@ static enum status bench_device(struct bench *prototype, const bool wanted[2], s
     struct findings findings = {.copy_GBs = 0};
     struct table copy_out = {.has_heading = false};
     struct device_info info;
-    TRY(bench_begin_device(prototype->request, prototype->backend, prototype->device, json,
-                           &prototype->meter, &info));
+    TRY(bench_begin_device(prototype->request, &prototype->place, json, &prototype->meter, &info));
     json_begin(json, "rows", '[');
     for (int p = PRECISION_FLOAT64; p <= PRECISION_FLOAT32; p++) {
         for (int s = -1; wanted[p] && (s < 0 || study_of_any_size(s) != NULL); s++) {
@@ -478,16 +433,16 @@ enum status bench_kernels(const struct bench_request *request)
     char why[256];
     struct json json;
     TRY(bench_choose_precisions(request->precision, wanted));
-    TRY(backend_choose(request->backend.name, &prototype.backend, why, sizeof why));
-    TRY(bench_check_names(request, prototype.backend));
+    TRY(backend_choose(request->backend.name, &prototype.place.backend, why, sizeof why));
+    TRY(bench_check_names(request, prototype.place.backend));
     TRY(bench_media_check(&request->media));
     TRY(json_check_place(request->json));
-    TRY(prototype.backend->runtime->open(0, 1, &prototype.device));
+    TRY(prototype.place.backend->runtime->open(0, 1, &prototype.place.device));
     enum status status = json_open(&json);
     if (status == STATUS_OK) {
         status = json_finish(&json, bench_device(&prototype, wanted, &json), request->json);
     }
     bench_meter_close(&prototype.meter);
-    prototype.backend->runtime->close(prototype.device);
+    prototype.place.backend->runtime->close(prototype.place.device);
     return status;
 }

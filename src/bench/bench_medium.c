@@ -1,4 +1,4 @@
-#include "bench/bench_medium.h"
+#include "bench/bench_parts.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -71,20 +71,19 @@ static uint8_t class_of(enum pattern pattern, int nclasses, const int64_t n[AXIS
 }
 
 /* Host memory to fresh device memory; frees the former. */
-static enum status upload(const struct backend *backend, struct device *device, struct queue *queue,
-                          void *h_bytes, size_t bytes, void **d_bytes)
+static enum status upload(const struct bench_place *place, void *h_bytes, size_t bytes,
+                          void **d_bytes)
 {
     enum status status = STATUS_OK;
-    TRY_GOTO(backend->runtime->memory_alloc(device, bytes, d_bytes));
-    TRY_GOTO(backend->runtime->copy_to_device(queue, *d_bytes, h_bytes, bytes));
-    TRY_GOTO(backend->runtime->queue_wait(queue));
+    TRY_GOTO(place->backend->runtime->memory_alloc(place->device, bytes, d_bytes));
+    TRY_GOTO(place->backend->runtime->copy_to_device(place->queue, *d_bytes, h_bytes, bytes));
+    TRY_GOTO(place->backend->runtime->queue_wait(place->queue));
 done:
     free(h_bytes);
     return status;
 }
 
-static enum status upload_classes(const struct backend *backend, struct device *device,
-                                  struct queue *queue, enum pattern pattern,
+static enum status upload_classes(const struct bench_place *place, enum pattern pattern,
                                   struct device_medium *medium)
 {
     const struct layout *l = &medium->layout;
@@ -102,7 +101,7 @@ static enum status upload_classes(const struct backend *backend, struct device *
     }
     medium->mask = classes_flag(l, medium->nclasses, classes);
     medium->numbered = true;
-    return upload(backend, device, queue, classes, (size_t)l->elements, (void **)&medium->d_class);
+    return upload(place, classes, (size_t)l->elements, (void **)&medium->d_class);
 }
 
 static double coefficient(int64_t at)
@@ -110,8 +109,7 @@ static double coefficient(int64_t at)
     return 0.05 + 0.1 * (double)(heat_mix64((uint64_t)at) >> 11) * 0x1p-53;
 }
 
-static enum status upload_table(const struct backend *backend, struct device *device,
-                                struct queue *queue, enum precision precision,
+static enum status upload_table(const struct bench_place *place, enum precision precision,
                                 struct device_medium *medium)
 {
     const int n = medium->nclasses;
@@ -132,8 +130,7 @@ static enum status upload_table(const struct backend *backend, struct device *de
         }
     }
     medium->same_axes = classes_same_axes(table, precision, n);
-    return upload(backend, device, queue, table, nvalues * precision_bytes(precision),
-                  (void **)&medium->d_table);
+    return upload(place, table, nvalues * precision_bytes(precision), (void **)&medium->d_table);
 }
 
 /* A full table of segments, three of which the values of bench_fill, 300 to 314 K, lie in: solid,
@@ -174,8 +171,7 @@ static void set_alloy(enum precision precision, const struct device_medium *m, i
     }
 }
 
-static enum status upload_alloy(const struct backend *backend, struct device *device,
-                                struct queue *queue, enum precision precision,
+static enum status upload_alloy(const struct bench_place *place, enum precision precision,
                                 struct device_medium *medium)
 {
     const int n = medium->nclasses;
@@ -197,13 +193,11 @@ static enum status upload_alloy(const struct backend *backend, struct device *de
             precision_set(precision, table, medium_closure_at(n, n, face, c) + 3, 1.0);
         }
     }
-    return upload(backend, device, queue, table, nvalues * precision_bytes(precision),
-                  (void **)&medium->d_table);
+    return upload(place, table, nvalues * precision_bytes(precision), (void **)&medium->d_table);
 }
 
-static enum status create(const struct backend *backend, struct device *device, struct queue *queue,
-                          const struct layout *field, const char *word,
-                          struct device_medium *medium)
+static enum status create(const struct bench_place *place, const struct layout *field,
+                          const char *word, struct device_medium *medium)
 {
     enum pattern pattern;
     bool used[AXIS_COUNT];
@@ -213,27 +207,26 @@ static enum status create(const struct backend *backend, struct device *device, 
         used[axis] = field->cells[axis] > 1;
     }
     layout_of_classes(field->cells, used, 1, &medium->layout);
-    TRY(upload_classes(backend, device, queue, pattern, medium));
-    return pattern == ALLOY ? upload_alloy(backend, device, queue, field->precision, medium)
-                            : upload_table(backend, device, queue, field->precision, medium);
+    TRY(upload_classes(place, pattern, medium));
+    return pattern == ALLOY ? upload_alloy(place, field->precision, medium)
+                            : upload_table(place, field->precision, medium);
 }
 
-enum status bench_media_create(const struct backend *backend, struct device *device,
-                               struct queue *queue, const struct layout *field,
+enum status bench_media_create(const struct bench_place *place, const struct layout *field,
                                const struct option_list *words,
                                struct device_medium media[OPTIONS_MAX_LIST])
 {
     for (int m = 0; m < words->count; m++) {
-        TRY(create(backend, device, queue, field, words->item[m], &media[m]));
+        TRY(create(place, field, words->item[m], &media[m]));
     }
     return STATUS_OK;
 }
 
-void bench_media_destroy(const struct backend *backend, struct device *device,
+void bench_media_destroy(const struct bench_place *place,
                          struct device_medium media[OPTIONS_MAX_LIST])
 {
     for (int m = 0; m < OPTIONS_MAX_LIST; m++) {
-        backend->runtime->memory_free(device, (void *)(uintptr_t)media[m].d_class);
-        backend->runtime->memory_free(device, (void *)(uintptr_t)media[m].d_table);
+        place->backend->runtime->memory_free(place->device, (void *)(uintptr_t)media[m].d_class);
+        place->backend->runtime->memory_free(place->device, (void *)(uintptr_t)media[m].d_table);
     }
 }

@@ -1,23 +1,54 @@
-#include "bench/bench_names.h"
+#include "bench/bench_parts.h"
 
 #include <stdio.h>
 #include <string.h>
 
 #include "kernels/backends.h"
 
-const struct bench_pass bench_passes[BENCH_PASS_COUNT] = {
-    {2, 1, "steps_2", "two steps in one pass over memory"},
-    {3, 1, "steps_3", "three"},
-    {4, 1, "steps_4", "four"},
-    {8, 1, "steps_8", "eight"},
-    {1, 2, "order_4", "a step with the stencil of order 4"},
-    {1, 3, "order_6", "of order 6"},
-    {1, 4, "order_8", "of order 8"},
-};
-
-bool bench_has_pass(const struct backend *backend, const struct bench_pass *pass)
+bool bench_kernel_at(const struct backend *backend, int index, struct bench_kernel *kernel)
 {
-    return pass->radius > 1 || pass->nsteps <= backend->operations->steps_most[KIND_UNIFORM];
+    static const struct bench_kernel passes[] = {
+        {.nsteps = 2, .name = "steps_2", .about = "two steps in one pass over memory"},
+        {.nsteps = 3, .name = "steps_3", .about = "three"},
+        {.nsteps = 4, .name = "steps_4", .about = "four"},
+        {.nsteps = 8, .name = "steps_8", .about = "eight"},
+        {.nsteps = 1,
+         .radius = 2,
+         .name = "order_4",
+         .about = "a step with the stencil of order 4"},
+        {.nsteps = 1, .radius = 3, .name = "order_6", .about = "of order 6"},
+        {.nsteps = 1, .radius = 4, .name = "order_8", .about = "of order 8"},
+    };
+    const struct operations *operations = backend->operations;
+    if (index < operations->nvariants) {
+        const struct kernel_variant *variant = &operations->variants[index];
+        *kernel = (struct bench_kernel){.name = variant->name,
+                                        .about = variant->about,
+                                        .step = variant->step,
+                                        .settling_calls = variant->settling_calls};
+        return true;
+    }
+    index -= operations->nvariants;
+    for (size_t p = 0; p < sizeof passes / sizeof passes[0]; p++) {
+        if (passes[p].nsteps <= operations->steps_most[KIND_UNIFORM] && index-- == 0) {
+            *kernel = passes[p];
+            kernel->settling_calls = operations->variants[operations->nvariants - 1].settling_calls;
+            return true;
+        }
+    }
+    for (int s = 0; study_of_any_size(s) != NULL; s++) {
+        const struct study_kernel *study = study_kernels(study_of_any_size(s), backend);
+        for (; study->name != NULL; study++) {
+            if (index-- == 0) {
+                *kernel = (struct bench_kernel){.kind = study_of_any_size(s),
+                                                .name = study->name,
+                                                .about = study->about,
+                                                .study = study};
+                return true;
+            }
+        }
+    }
+    return false;
 }
 
 const char *bench_kind_name(const struct study *study)
@@ -70,24 +101,14 @@ enum status bench_check_names(const struct bench_request *request, const struct 
         bool known = strcmp(word, bench_kind_name(NULL)) == 0;
         char list[1024];
         snprintf(list, sizeof list, "%s", bench_kind_name(NULL));
-        for (int v = 0; v < backend->operations->nvariants; v++) {
-            known = known || strcmp(word, backend->operations->variants[v].name) == 0;
-            append(list, sizeof list, backend->operations->variants[v].name);
-        }
-        for (int p = 0; p < BENCH_PASS_COUNT; p++) {
-            if (bench_has_pass(backend, &bench_passes[p])) {
-                known = known || strcmp(word, bench_passes[p].name) == 0;
-                append(list, sizeof list, bench_passes[p].name);
+        struct bench_kernel kernel;
+        for (int n = 0; bench_kernel_at(backend, n, &kernel); n++) {
+            const char *kind = bench_kind_name(kernel.kind);
+            known = known || strcmp(word, kernel.name) == 0 || strcmp(word, kind) == 0;
+            if (kernel.study != NULL && strstr(list, kind) == NULL) {
+                append(list, sizeof list, kind);
             }
-        }
-        for (int s = 0; study_of_any_size(s) != NULL; s++) {
-            known = known || strcmp(word, study_of_any_size(s)->name) == 0;
-            append(list, sizeof list, study_of_any_size(s)->name);
-            const struct study_kernel *kernel = study_kernels(study_of_any_size(s), backend);
-            for (; kernel->name != NULL; kernel++) {
-                known = known || strcmp(word, kernel->name) == 0;
-                append(list, sizeof list, kernel->name);
-            }
+            append(list, sizeof list, kernel.name);
         }
         if (!known) {
             return fail_kernel(word, backend->name, list);

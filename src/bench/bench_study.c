@@ -8,10 +8,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/text/json.h"
-#include "bench/bench.h"
-#include "bench/bench_data.h"
-#include "bench/bench_energy.h"
-#include "bench/bench_names.h"
+#include "bench/bench_parts.h"
 #include "kernels/backends.h"
 #include "kernels/study/study.h"
 
@@ -25,12 +22,9 @@ struct bench {
     const struct study *study;
     const char *model; /* NULL: all that run here, so that they can be compared */
     const struct study_entry *entry;
-    const struct backend *backend; /* of the entry */
-    struct device *device;
+    struct bench_place place; /* on the backend of the entry */
     struct device_info info;
     struct bench_meter meter;
-    struct queue *queue;
-    struct stopwatch *stopwatch;
     struct study_case wanted;
     struct study_problem problem;
     void *d_in;
@@ -78,36 +72,32 @@ static bool runs(const struct bench *bench, const struct study_entry *entry)
 
 static enum status bench_open(struct bench *bench)
 {
-    const struct backend *backend = bench->backend;
-    const struct runtime *runtime = backend->runtime;
+    struct bench_place *place = &bench->place;
+    const struct runtime *runtime = place->backend->runtime;
     const struct study_problem *problem = &bench->problem;
     const size_t bytes = study_bytes(problem);
-    TRY(runtime->queue_create(bench->device, QUEUE_NORMAL, &bench->queue));
-    TRY(runtime->stopwatch_create(bench->device, &bench->stopwatch));
-    TRY(runtime->pinned_alloc(bench->device, sizeof(struct exact_sum), &bench->h_sum));
-    TRY(runtime->memory_alloc(bench->device, sizeof(struct exact_sum), &bench->d_sum));
-    TRY(runtime->memory_alloc(bench->device, bytes, &bench->d_in));
-    TRY(runtime->memory_alloc(bench->device, bytes, &bench->d_out));
-    TRY(bench_fill_study(backend, bench->device, bench->queue, bench->study, problem, 0,
-                         bench->d_in));
+    TRY(bench_place_open(place));
+    TRY(runtime->pinned_alloc(place->device, sizeof(struct exact_sum), &bench->h_sum));
+    TRY(runtime->memory_alloc(place->device, sizeof(struct exact_sum), &bench->d_sum));
+    TRY(runtime->memory_alloc(place->device, bytes, &bench->d_in));
+    TRY(runtime->memory_alloc(place->device, bytes, &bench->d_out));
+    TRY(bench_fill_study(place, bench->study, problem, 0, bench->d_in));
     if (!bench->study->reads_output) {
         return STATUS_OK;
     }
-    TRY(runtime->memory_alloc(bench->device, bytes, &bench->d_before));
-    return bench_fill_study(backend, bench->device, bench->queue, bench->study, problem,
-                            problem->nfields, bench->d_before);
+    TRY(runtime->memory_alloc(place->device, bytes, &bench->d_before));
+    return bench_fill_study(place, bench->study, problem, problem->nfields, bench->d_before);
 }
 
 static void bench_close(struct bench *bench)
 {
-    const struct runtime *runtime = bench->backend->runtime;
-    runtime->memory_free(bench->device, bench->d_before);
-    runtime->memory_free(bench->device, bench->d_out);
-    runtime->memory_free(bench->device, bench->d_in);
-    runtime->memory_free(bench->device, bench->d_sum);
-    runtime->pinned_free(bench->device, bench->h_sum);
-    runtime->stopwatch_destroy(bench->stopwatch);
-    runtime->queue_destroy(bench->queue);
+    const struct runtime *runtime = bench->place.backend->runtime;
+    runtime->memory_free(bench->place.device, bench->d_before);
+    runtime->memory_free(bench->place.device, bench->d_out);
+    runtime->memory_free(bench->place.device, bench->d_in);
+    runtime->memory_free(bench->place.device, bench->d_sum);
+    runtime->pinned_free(bench->place.device, bench->h_sum);
+    bench_place_close(&bench->place);
 }
 
 /* A call to be measured, of the copy if it has no kernel. */
@@ -122,21 +112,10 @@ static enum status queue_again(void *context)
     const struct queued *queued = context;
     const struct bench *bench = queued->bench;
     if (queued->call.kernel == NULL) {
-        return bench->backend->runtime->copy_on_device(bench->queue, bench->d_out, bench->d_in,
-                                                       study_bytes(&bench->problem));
+        return bench->place.backend->runtime->copy_on_device(
+            bench->place.queue, bench->d_out, bench->d_in, study_bytes(&bench->problem));
     }
-    return study_run(bench->backend, bench->queue, &queued->call);
-}
-
-static struct bench_calls calls_of(struct queued *queued)
-{
-    const struct bench *bench = queued->bench;
-    return (struct bench_calls){.backend = bench->backend,
-                                .device = bench->device,
-                                .queue = bench->queue,
-                                .stopwatch = bench->stopwatch,
-                                .call = queue_again,
-                                .context = queued};
+    return study_run(bench->place.backend, bench->place.queue, &queued->call);
 }
 
 /* The fastest shape that the device can launch, of few calls each; no trials: the kernel does not
@@ -147,7 +126,7 @@ static enum status search(void *context)
     struct result *result = queued->result;
     struct study_shape shapes[STUDY_MOST_SHAPES];
     const int nshapes = study_shapes(queued->call.kernel, queued->call.problem, shapes);
-    const struct bench_calls calls = calls_of(queued);
+    const struct bench_calls calls = {queued->bench->place, queue_again, queued};
     for (int s = 0; s < nshapes; s++) {
         enum status status = STATUS_OK;
         double seconds = 0;
@@ -173,7 +152,7 @@ static enum status measure(void *context)
 {
     struct queued *queued = context;
     struct result *result = queued->result;
-    const struct bench_calls calls = calls_of(queued);
+    const struct bench_calls calls = {queued->bench->place, queue_again, queued};
     TRY(bench_time_rounds(&calls, result->call_s, ROUND_S, queued->bench->request->repeats,
                           &result->rounds));
     return queued->call.kernel == NULL
@@ -193,17 +172,16 @@ static enum status check(struct queued *queued)
 {
     static const struct exact_sum zero;
     const struct bench *bench = queued->bench;
-    const struct runtime *runtime = bench->backend->runtime;
-    TRY(runtime->copy_on_device(bench->queue, bench->d_out,
+    const struct runtime *runtime = bench->place.backend->runtime;
+    TRY(runtime->copy_on_device(bench->place.queue, bench->d_out,
                                 bench->d_before != NULL ? bench->d_before : bench->d_in,
                                 study_bytes(&bench->problem)));
-    TRY(runtime->copy_to_device(bench->queue, bench->d_sum, &zero, sizeof zero));
-    TRY(runtime->queue_wait(bench->queue));
+    TRY(runtime->copy_to_device(bench->place.queue, bench->d_sum, &zero, sizeof zero));
+    TRY(runtime->queue_wait(bench->place.queue));
     memcpy(bench->h_sum, &zero, sizeof zero);
     TRY(within(queued, queue_again));
-    TRY(runtime->queue_wait(bench->queue));
-    return bench_check_study(bench->backend, bench->device, bench->queue, bench->study,
-                             &queued->call);
+    TRY(runtime->queue_wait(bench->place.queue));
+    return bench_check_study(&bench->place, bench->study, &queued->call);
 }
 
 /* ---- reporting ---- */
@@ -415,10 +393,10 @@ static enum status bench_entry(struct bench *bench, const struct study_entry *en
     struct device_info *info = &bench->info;
     enum status status = STATUS_OK;
     bench->entry = entry;
-    bench->backend = entry->backend;
+    bench->place.backend = entry->backend;
     TRY(bench_check_kernels(bench->request, entry));
-    TRY(entry->backend->runtime->open(0, 1, &bench->device));
-    TRY_GOTO(entry->backend->runtime->info(bench->device, info));
+    TRY(entry->backend->runtime->open(0, 1, &bench->place.device));
+    TRY_GOTO(entry->backend->runtime->info(bench->place.device, info));
     if (entry->has_device != NULL && entry->has_device()) {
         char host[sizeof info->name];
         memcpy(host, info->name, sizeof host);
@@ -430,7 +408,7 @@ static enum status bench_entry(struct bench *bench, const struct study_entry *en
     TRY_GOTO(bench_cases(bench, wanted, copy));
 done:
     bench_meter_close(&bench->meter);
-    entry->backend->runtime->close(bench->device);
+    entry->backend->runtime->close(bench->place.device);
     return status;
 }
 

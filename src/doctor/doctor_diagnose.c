@@ -55,7 +55,7 @@ static void find_shared_devices(struct report *report, const struct host *host)
         char who[128];
         distinct++;
         most = facts->ranks[rank].devices > most ? facts->ranks[rank].devices : most;
-        if (host_list(host, has_device, pci, who) > 1) {
+        if (host_list(host, has_device, pci, who, NULL) > 1) {
             say(report, true,
                 "start one rank per device: as many tasks per node as devices, with Slurm "
                 "--gpus-per-task=1 --gpu-bind=closest",
@@ -80,14 +80,11 @@ static bool is_far(const struct rank_facts *rank, const void *unused)
 static void find_far_devices(struct report *report, const struct host *host)
 {
     char who[128];
-    if (host_list(host, is_far, NULL, who) == 0) {
+    char numa[64];
+    int rank = 0;
+    if (host_list(host, is_far, NULL, who, &rank) == 0) {
         return;
     }
-    int rank = host->first;
-    while (!host_has(host, rank) || !is_far(&host->ranks[rank], NULL)) {
-        rank++;
-    }
-    char numa[64];
     numa_text(host->ranks[rank].machine.numa, numa, sizeof numa);
     say(report, true,
         "bind each rank to the cores nearest to its device: srun --gpu-bind=closest, or --cpu-bind "
@@ -112,7 +109,7 @@ static void find_crowds(struct report *report, const struct host *host)
     if (host_is_crowded(host, &crowd)) {
         say(report, true, crowd.fix, "%s", crowd.what);
     } else if (cores < host->machine_cores &&
-               host_list(host, has_one_core, NULL, who) == host->nranks) {
+               host_list(host, has_one_core, NULL, who, NULL) == host->nranks) {
         say(report, true,
             "mpirun binds each rank to one core by default; use --map-by slot:PE=THREADS, or "
             "--bind-to none; srun -c THREADS --cpu-bind=cores",

@@ -134,27 +134,32 @@ static bool open_hwmon(struct energy_meter *meter, const struct energy_places *p
 
 /* ---- libraries ---- */
 
-/* Load the functions of these names; false with `why` if one is missing. A pointer to a function is
- * read from dlsym's object pointer, as POSIX describes. */
-static bool load(struct energy_meter *meter, const char *library, const char *const names[],
-                 void *functions[], char *why)
+/* A function of a library, and the pointer that receives its address. */
+struct symbol {
+    const char *name;
+    void *target;
+};
+
+/* Load the functions; false with `why` if one is missing. A pointer to a function is read from
+ * dlsym's object pointer, as POSIX describes. */
+static bool load(struct energy_meter *meter, const char *library, const struct symbol symbols[],
+                 char *why)
 {
     meter->library = dlopen(library, RTLD_NOW | RTLD_LOCAL);
     if (meter->library == NULL) {
         snprintf(why, ENERGY_WORDS, "%s cannot be loaded", library);
         return false;
     }
-    for (int n = 0; names[n] != NULL; n++) {
-        functions[n] = dlsym(meter->library, names[n]);
-        if (functions[n] == NULL) {
-            snprintf(why, ENERGY_WORDS, "%s has no %s", library, names[n]);
+    for (; symbols->name != NULL; symbols++) {
+        void *function = dlsym(meter->library, symbols->name);
+        if (function == NULL) {
+            snprintf(why, ENERGY_WORDS, "%s has no %s", library, symbols->name);
             return false;
         }
+        memcpy(symbols->target, &function, sizeof function);
     }
     return true;
 }
-
-#define SET_FUNCTION(target, source) memcpy(&(target), &(source), sizeof(target))
 
 static bool read_nvml(struct energy_meter *meter, double *joules)
 {
@@ -167,25 +172,24 @@ static bool read_nvml(struct energy_meter *meter, double *joules)
 static bool open_nvml(struct energy_meter *meter, const struct energy_places *places,
                       const char *pci, char *why)
 {
-    static const char *const names[] = {"nvmlInit_v2", "nvmlShutdown",
-                                        "nvmlDeviceGetHandleByPciBusId_v2",
-                                        "nvmlDeviceGetTotalEnergyConsumption", NULL};
-    void *functions[4];
     nvml_call *init = NULL;
+    nvml_call *shut_down = NULL;
     nvml_find *find = NULL;
     double joules = 0;
-    if (!load(meter, places->nvml, names, functions, why)) {
+    const struct symbol symbols[] = {{"nvmlInit_v2", &init},
+                                     {"nvmlShutdown", &shut_down},
+                                     {"nvmlDeviceGetHandleByPciBusId_v2", &find},
+                                     {"nvmlDeviceGetTotalEnergyConsumption", &meter->nvml_read},
+                                     {NULL, NULL}};
+    if (!load(meter, places->nvml, symbols, why)) {
         return false;
     }
-    SET_FUNCTION(init, functions[0]);
-    SET_FUNCTION(find, functions[2]);
-    SET_FUNCTION(meter->nvml_read, functions[3]);
     const int error = init();
     if (error != 0) {
         snprintf(why, ENERGY_WORDS, "NVML: initialization failed, code %d", error);
         return false;
     }
-    SET_FUNCTION(meter->shut_down, functions[1]);
+    meter->shut_down = shut_down;
     const int unknown = find(pci, &meter->nvml_device);
     meter->source = "NVML";
     meter->read = read_nvml;
@@ -210,14 +214,8 @@ static bool read_smi(struct energy_meter *meter, double *joules)
 static bool open_smi(struct energy_meter *meter, const struct energy_places *places,
                      const char *pci, char *why)
 {
-    static const char *const names[] = {"rsmi_init",
-                                        "rsmi_shut_down",
-                                        "rsmi_num_monitor_devices",
-                                        "rsmi_dev_pci_id_get",
-                                        "rsmi_dev_energy_count_get",
-                                        NULL};
-    void *functions[5];
     smi_init *init = NULL;
+    nvml_call *shut_down = NULL;
     smi_count *count = NULL;
     smi_address *address_of = NULL;
     unsigned domain = 0;
@@ -226,18 +224,20 @@ static bool open_smi(struct energy_meter *meter, const struct energy_places *pla
     unsigned function = 0;
     uint32_t ndevices = 0;
     double joules = 0;
-    if (!load(meter, places->rocm_smi, names, functions, why)) {
+    const struct symbol symbols[] = {{"rsmi_init", &init},
+                                     {"rsmi_shut_down", &shut_down},
+                                     {"rsmi_num_monitor_devices", &count},
+                                     {"rsmi_dev_pci_id_get", &address_of},
+                                     {"rsmi_dev_energy_count_get", &meter->smi_read},
+                                     {NULL, NULL}};
+    if (!load(meter, places->rocm_smi, symbols, why)) {
         return false;
     }
-    SET_FUNCTION(init, functions[0]);
-    SET_FUNCTION(count, functions[2]);
-    SET_FUNCTION(address_of, functions[3]);
-    SET_FUNCTION(meter->smi_read, functions[4]);
     if (init(0) != 0) {
         snprintf(why, ENERGY_WORDS, "ROCm SMI: initialization failed");
         return false;
     }
-    SET_FUNCTION(meter->shut_down, functions[1]);
+    meter->shut_down = shut_down;
     meter->source = "ROCm SMI";
     meter->read = read_smi;
     if (sscanf(pci, "%x:%x:%x.%x", &domain, &bus, &device, &function) != 4 ||

@@ -31,7 +31,8 @@ struct host host_of(const struct rank_facts *ranks, int nranks, int first)
     return host;
 }
 
-int host_list(const struct host *host, host_question *is_one, const void *with, char text[128])
+int host_list(const struct host *host, host_question *is_one, const void *with, char text[128],
+              int *first)
 {
     enum { SHOWN = 6 };
     int count = 0;
@@ -42,7 +43,9 @@ int host_list(const struct host *host, host_question *is_one, const void *with, 
                 const size_t used = strlen(names);
                 snprintf(names + used, sizeof names - used, "%s%d", count > 0 ? ", " : "", rank);
             }
-            count++;
+            if (count++ == 0 && first != NULL) {
+                *first = rank;
+            }
         }
     }
     if (count > SHOWN) {
@@ -64,11 +67,8 @@ bool host_is_crowded(const struct host *host, struct crowd *crowd)
 {
     const int cores = core_set_count(&host->cores);
     char who[128];
-    if (host_list(host, has_too_few_cores, NULL, who) > 0) {
-        int rank = host->first;
-        while (!host_has(host, rank) || !has_too_few_cores(&host->ranks[rank], NULL)) {
-            rank++;
-        }
+    int rank = 0;
+    if (host_list(host, has_too_few_cores, NULL, who, &rank) > 0) {
         const struct rank_facts *example = &host->ranks[rank];
         const int has = core_set_count(&example->machine.cores);
         *crowd = (struct crowd){

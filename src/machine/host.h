@@ -45,9 +45,10 @@ struct host host_of(const struct rank_facts *ranks, int nranks, int first);
 bool host_has(const struct host *host, int rank);
 
 /* "rank 3", "ranks 0, 1, 4 and 12 more": the ranks of the host for which `is_one` holds.
- * Returns their number. */
+ * Returns their number; *first (may be NULL): the first of them. */
 typedef bool host_question(const struct rank_facts *rank, const void *with);
-int host_list(const struct host *host, host_question *is_one, const void *with, char text[128]);
+int host_list(const struct host *host, host_question *is_one, const void *with, char text[128],
+              int *first);
 
 /* More threads than cores on a rank, else on the host: the problem and its fix. */
 struct crowd {

@@ -25,7 +25,16 @@ void layout_of(const struct picture_view *view, struct picture_layout *layout)
 {
     cairo_surface_t *surface = cairo_image_surface_create(CAIRO_FORMAT_RGB24, 1, 1);
     cairo_t *cairo = cairo_create(surface);
-    picture_layout(cairo, view, layout);
+    if (view->samples[1] > 1) {
+        picture_layout(cairo, view, layout);
+    } else {
+        char text[PICTURE_HEADINGS][PICTURE_TEXT_BYTES];
+        double x[PICTURE_MAX_SAMPLES];
+        struct picture_curve curve;
+        struct picture_chart chart;
+        picture_chart_of(view, text, x, &curve, &chart);
+        picture_layout_chart(cairo, &chart, layout);
+    }
     assert_int_equal(cairo_status(cairo), CAIRO_STATUS_SUCCESS);
     cairo_destroy(cairo);
     cairo_surface_destroy(surface);

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "bench/bench_energy.h"
+#include "bench/bench_parts.h"
 #include "kernels/backends.h"
 #include "tests/test_ranks.h"
 
@@ -28,15 +28,16 @@ static enum status count_call(void *context)
 static void measure(const struct bench_meter *meter, int *ncalls, struct bench_energy *energy)
 {
     struct bench_calls calls = {
-        .backend = backend_find("cpu"), .call = count_call, .context = ncalls};
-    const struct runtime *runtime = calls.backend->runtime;
+        .place.backend = backend_find("cpu"), .call = count_call, .context = ncalls};
+    const struct runtime *runtime = calls.place.backend->runtime;
     const double call_s = 1e-3;
-    assert_int_equal(runtime->open(0, 1, &calls.device), STATUS_OK);
-    assert_int_equal(runtime->queue_create(calls.device, QUEUE_NORMAL, &calls.queue), STATUS_OK);
+    assert_int_equal(runtime->open(0, 1, &calls.place.device), STATUS_OK);
+    assert_int_equal(runtime->queue_create(calls.place.device, QUEUE_NORMAL, &calls.place.queue),
+                     STATUS_OK);
     *ncalls = 0;
     assert_int_equal(bench_energy_measure(meter, &calls, call_s, energy), STATUS_OK);
-    runtime->queue_destroy(calls.queue);
-    runtime->close(calls.device);
+    runtime->queue_destroy(calls.place.queue);
+    runtime->close(calls.place.device);
 }
 
 /* Million updates per joule, of calls with a million. */

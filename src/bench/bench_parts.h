@@ -1,0 +1,235 @@
+/* What the benchmarks share, one file each. */
+#ifndef ISOTHERM_BENCH_BENCH_PARTS_H
+#define ISOTHERM_BENCH_BENCH_PARTS_H
+
+#include "base/clock.h"
+#include "base/status.h"
+#include "base/text/json.h"
+#include "base/text/table.h"
+#include "bench/bench.h"
+#include "config/settings.h"
+#include "kernels/backend.h"
+#include "kernels/study/study.h"
+#include "machine/team_energy.h"
+
+/* ---- bench_energy.c ---- */
+
+/* The time and energy of one call of a kernel, or of one step or output of all ranks, from the
+ * devices' counters. Without a counter nothing is measured, and no time is spent. */
+
+struct bench_energy {
+    double joules;          /* per call; NaN: `why` */
+    double watts;           /* meanwhile */
+    const char *source;     /* of energy_source */
+    char why[ENERGY_WORDS]; /* not measured */
+};
+
+/* ---- one device ---- */
+
+struct bench_meter {
+    struct energy_meter *meter; /* NULL: none, because of `why` */
+    char why[ENERGY_WORDS];
+};
+
+/* The counter of a device of this PCI address, "" for the CPUs; says so in the log. */
+void bench_meter_open(const char *pci, struct bench_meter *meter);
+void bench_meter_close(struct bench_meter *meter); /* takes a zeroed one */
+
+/* The first words of a bench and the first members of its object: the device. Opens its meter. */
+enum status bench_begin_device(const struct bench_request *request, const struct bench_place *place,
+                               struct json *json, struct bench_meter *meter,
+                               struct device_info *info) MUST_CHECK;
+
+/* What to call: queues one call. */
+struct bench_calls {
+    struct bench_place place;
+    enum status (*call)(void *context);
+    void *context;
+};
+
+/* Seconds per call of `count` calls in a row. A failure to queue one is not a failure to measure:
+ * `queued` has its status, and `seconds` no meaning then. Waits for the queue. */
+enum status bench_time_calls(const struct bench_calls *calls, int64_t count, enum status *queued,
+                             double *seconds) MUST_CHECK;
+
+/* The same in rounds of `round_s`, at most `most` and BENCH_MAX_REPEATS of them; after a few, none
+ * begins when 2 s are over. `call_s`: the time of a call, about. */
+struct bench_rounds {
+    struct clock_figures time;
+    int64_t count;
+};
+enum status bench_time_rounds(const struct bench_calls *calls, double call_s, double round_s,
+                              int64_t most, struct bench_rounds *rounds) MUST_CHECK;
+
+/* Keep the device busy between two changes of the counter, 0.25 s or more apart (0.5 s at most
+ * until the first). `call_s`: the time of a call, about. Waits for the queue. */
+enum status bench_energy_measure(const struct bench_meter *meter, const struct bench_calls *calls,
+                                 double call_s, struct bench_energy *energy) MUST_CHECK;
+
+/* ---- all ranks ---- */
+
+struct bench_team {
+    MPI_Comm comm;
+    struct team_energy energy;
+    struct energy_total total; /* its joules are NaN while `counts` is false */
+    bool counts;               /* every device has a counter; the same on all ranks */
+    double since;
+};
+
+/* Collective. Says in the log what counts. */
+enum status bench_team_open(MPI_Comm comm, const char *pci, struct bench_team *team) MUST_CHECK;
+void bench_team_close(struct bench_team *team); /* takes a zeroed one */
+
+/* Not collective: the stretch begins here. */
+void bench_team_begin(struct bench_team *team);
+/* Collective: the energy of all devices since then, for each of `calls` calls, on rank 0. `team`
+ * has the text of its source. */
+enum status bench_team_end(struct bench_team *team, int64_t calls,
+                           struct bench_energy *energy) MUST_CHECK;
+
+/* ---- both ---- */
+
+/* Million updates per joule as a column, "-" when unknown, and the members of the row: energy_J,
+ * watts, Mupdates_per_J (that is, per second and watt) and energy_source, or energy_why. */
+void bench_energy_columns(struct table *table, const struct bench_energy *energy, double updates);
+
+/* The measured figures of one call of a kernel. */
+struct bench_figures {
+    struct clock_figures time;
+    double fetch_bytes, write_bytes;
+    double updates;   /* of cells */
+    double copy_rate; /* of a copy on the device, bytes/s, read plus write */
+    struct bench_energy energy;
+};
+
+/* The columns of all kernels: times, bandwidth, its share of the copy, updates per second, energy.
+ */
+void bench_columns(struct table *table, const struct bench_figures *figures);
+
+/* ---- bench_data.c ---- */
+
+/* The data of `bench kernels`: values that follow from the indices alone, so that the host stores
+ * no copy, and the check of the studies. */
+
+/* Fill the cells and the halo of a field. Neighbours differ, and their sums round. `study` NULL: a
+ * temperature. Blocks. */
+enum status bench_fill(const struct bench_place *place, const struct layout *layout,
+                       const struct study *study, int field, void *d_field) MUST_CHECK;
+
+/* The coefficients of a step with a wider stencil for a field of this layout, with six faces of a
+ * given temperature. */
+void bench_wide_args(int radius, const struct layout *layout, struct coefficients *args);
+
+/* A problem with cells of 1 m, periodic along the axes of `around`, else with faces of 300 K.
+ * `initial` is the entry of that list, `run` has keys of that section, each followed by a comma. */
+enum status bench_settings(const int64_t cells[AXIS_COUNT], const bool around[AXIS_COUNT],
+                           const char *initial, const char *run,
+                           struct settings **settings) MUST_CHECK;
+
+/* Ask for the sums that the heat ledger of a run needs with faces of mixed types: those of fixed
+ * temperature and of convection, here all but two. Queued. *d_sums: device memory, to be freed by
+ * the caller. */
+enum status bench_ask_for_sums(const struct bench_place *place, struct exact_sum **d_sums,
+                               struct coefficients *args) MUST_CHECK;
+
+/* Fill the arrays of all fields, from number `first` on: 0 for the input, and for what the output
+ * has before the call, unless the study reads it: then nfields. Blocks. */
+enum status bench_fill_study(const struct bench_place *place, const struct study *study,
+                             const struct study_problem *problem, int first,
+                             void *d_fields) MUST_CHECK;
+
+/* The rate of copies on the device, GB/s, read plus write. */
+enum status bench_time_copy(const struct backend *backend, struct device *device, size_t bytes,
+                            double *rate) MUST_CHECK;
+
+/* Check d_out of a call, before which it was a copy of bench_fill_study's values and the sum 0: the
+ * cells must be those that the study's host kernel computes from the same values, bit for bit, the
+ * halo unchanged, and the sum equal. Of large arrays the first, the last and every n-th plane are
+ * checked. Blocks. STATUS_DEVICE names the kernel and the first row that differs. */
+enum status bench_check_study(const struct bench_place *place, const struct study *study,
+                              const struct study_call *call) MUST_CHECK;
+
+/* ---- bench_medium.c ---- */
+
+/* The media of `bench kernels --medium`: classes in a pattern, with coefficients of their own, or
+ * blocks of alloys that melt. */
+
+/* The media that the words name, PATTERN:CLASSES, in device memory, for a field of this layout with
+ * six closed faces. STATUS_INPUT for an unknown word. Blocks. */
+enum status bench_media_create(const struct bench_place *place, const struct layout *field,
+                               const struct option_list *words,
+                               struct device_medium media[OPTIONS_MAX_LIST]) MUST_CHECK;
+void bench_media_destroy(const struct bench_place *place,
+                         struct device_medium media[OPTIONS_MAX_LIST]);
+
+/* STATUS_INPUT unless every word names a medium. */
+enum status bench_media_check(const struct option_list *words) MUST_CHECK;
+
+/* ---- bench_names.c ---- */
+
+/* The words of the command line that choose kernels and cases. */
+
+/* A kernel of `bench kernels`. */
+struct bench_kernel {
+    const struct study *kind; /* NULL: the step */
+    const char *name;
+    const char *about;
+    step_function *step; /* of a variant */
+    const struct study_kernel *study;
+    int nsteps; /* of a pass of several; else 0 */
+    int radius; /* of a wider stencil; else 0 */
+    int settling_calls;
+};
+/* The index-th of a backend: variants of the step, passes of several, steps of high order, and the
+ * kernels of studies of any size; false after the last. */
+bool bench_kernel_at(const struct backend *backend, int index, struct bench_kernel *kernel);
+
+/* The kind of kernels; as a value of --kernel it selects all of them. NULL: the step. */
+const char *bench_kind_name(const struct study *study);
+
+/* Does --kernel select this kernel, of that kind? */
+bool bench_is_selected(const struct bench_request *request, const struct study *study,
+                       const char *name);
+
+/* STATUS_INPUT for a --kernel that the backend does not have. */
+enum status bench_check_names(const struct bench_request *request,
+                              const struct backend *backend) MUST_CHECK;
+
+/* An empty list has every word. */
+bool bench_is_listed(const struct option_list *list, const char *word);
+bool bench_has_radius(const struct option_list *radii, int radius);
+
+/* ---- of a study with published cases: STATUS_INPUT for a word that is of no use ---- */
+
+enum status bench_check_kernels(const struct bench_request *request,
+                                const struct study_entry *entry) MUST_CHECK;
+enum status bench_check_radii(const struct bench_request *request,
+                              const struct study *study) MUST_CHECK;
+/* The programming model of --backend. NULL: all that run here, so that they can be compared. */
+enum status bench_choose_model(const struct bench_request *request, const struct study *study,
+                               const char **model) MUST_CHECK;
+
+/* ---- bench_copy_out.c ---- */
+
+/* The effect of output on the steps: steps on one queue, a copy to the host on another. */
+
+struct bench_copy_out {
+    enum precision precision;
+    double bytes; /* copied: the field, or about 1 GiB of its planes */
+    int steps;
+    double steps_s, copy_s; /* each alone */
+    double both_s;          /* concurrently */
+};
+
+/* The queue of `place` runs the steps; the copy packs the box and copies it to pinned memory on a
+ * queue of low priority. Does not change d_in. Best of three rounds, by the host's clock. Blocks.
+ */
+enum status bench_copy_out_measure(const struct bench_place *place, const struct layout *layout,
+                                   const struct coefficients *args, void *d_out, const void *d_in,
+                                   struct bench_copy_out *result) MUST_CHECK;
+
+/* One row: the steps alone, the copy alone, and both concurrently. */
+void bench_copy_out_report(const struct bench_copy_out *result, struct table *table,
+                           struct json *json);
+
+#endif
