@@ -10,12 +10,6 @@
 #include <stdint.h>
 #include <string.h>
 
-#ifdef __cplusplus
-#include <cmath>
-#else
-#include <math.h>
-#endif
-
 #include "kernels/cell/inline.h"
 
 KERNEL_INLINE double fixed_exp(double x)

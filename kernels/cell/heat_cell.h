@@ -11,12 +11,6 @@
 
 #include <stdint.h>
 
-#ifdef __cplusplus
-#include <cmath>
-#else
-#include <math.h>
-#endif
-
 #include "kernels/cell/inline.h"
 
 /* c: the cell; xm..zp: its six neighbours, K; rx, ry, rz: alpha dt / h^2 per axis. */

@@ -1,8 +1,14 @@
-/* Functions that must be inlined, because their arguments are constants in the caller or their
- * results are vectors. HIP sources include kernels/hip/device/arch.h first, which defines it for
- * devices. */
+/* Mathematics, and functions that must be inlined, because their arguments are constants in the
+ * caller or their results are vectors. HIP sources include kernels/hip/device/arch.h first, which
+ * defines it for devices. */
 #ifndef ISOTHERM_KERNELS_CELL_INLINE_H
 #define ISOTHERM_KERNELS_CELL_INLINE_H
+
+#ifdef __cplusplus
+#include <cmath>
+#else
+#include <math.h>
+#endif
 
 #ifndef KERNEL_INLINE
 #define KERNEL_INLINE static inline __attribute__((always_inline, unused))

@@ -16,12 +16,6 @@
 #include <stdint.h>
 #include <string.h>
 
-#ifdef __cplusplus
-#include <cmath>
-#else
-#include <math.h>
-#endif
-
 #include "kernels/cell/inline.h"
 
 /* Classes have the numbers 0 to MEDIUM_CLASSES - 1. */

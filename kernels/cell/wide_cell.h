@@ -12,12 +12,6 @@
 
 #include <stdint.h>
 
-#ifdef __cplusplus
-#include <cmath>
-#else
-#include <math.h>
-#endif
-
 #include "kernels/cell/inline.h"
 
 enum { WIDE_RADIUS_LEAST = 2, WIDE_RADIUS_MOST = 4, WIDE_CELLS_MOST = 2 * WIDE_RADIUS_MOST };
