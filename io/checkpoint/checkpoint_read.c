@@ -10,6 +10,7 @@
 #include "io/checkpoint/checkpoint_internal.h"
 #include "io/hdf5/h5_field.h"
 #include "io/hdf5/step_files.h"
+#include "io/raw/h5_raw.h"
 
 static enum status check_cells(const struct grid *there, const struct grid *grid)
 {
@@ -183,22 +184,6 @@ static enum status device_hash(const struct reading *r, uint64_t *hash)
     return STATUS_OK;
 }
 
-/* Collective, agreed. Where the precision changes, the file's values are read again to be hashed.
- */
-static enum status load(const struct reading *r, hid_t dataset, enum precision in_file,
-                        uint64_t *hash)
-{
-    struct field *field = r->field;
-    TRY(h5_field_read(r->comm, dataset, field, H5_FIELD_PIECE_BYTES));
-    if (in_file == field->layout.precision) {
-        return device_hash(r, hash);
-    }
-    const struct box cells = layout_owned(&field->layout);
-    const struct box owned = box_shift(&cells, field->placement.offset);
-    return h5_part_hash(r->comm, dataset, &owned, field->placement.global_cells, in_file,
-                        H5_FIELD_PIECE_BYTES, hash);
-}
-
 static enum status read_values(const struct reading *r, const struct contents *contents)
 {
     hid_t file = H5I_INVALID_HID;
@@ -208,12 +193,17 @@ static enum status read_values(const struct reading *r, const struct contents *c
     /* the hash of a file with both is that of /H */
     const bool enthalpy = contents->state.has_enthalpy;
     const bool known = enthalpy || H5Lexists(file, "/H", H5P_DEFAULT) <= 0;
-    enum status status =
-        status_agree(r->comm, h5_dataset_open(file, enthalpy ? "/H" : "/T", &dataset));
+    const char *name = enthalpy ? "/H" : "/T";
+    enum status status = status_agree(r->comm, h5_dataset_open(file, name, &dataset));
     if (status == STATUS_OK) {
-        status = load(r, dataset, contents->precision, &hash);
+        status = h5_field_read(r->comm, dataset, r->field, H5_FIELD_PIECE_BYTES);
     }
     h5_close(file);
+    TRY(status);
+    /* where the precision changes, of the file's values */
+    status = contents->precision == r->field->layout.precision
+                 ? device_hash(r, &hash)
+                 : h5_raw_check(r->comm, r->path, name, &hash);
     TRY(status);
     if (known && hash != contents->state.field_hash) {
         status = fail(STATUS_FILE,

@@ -12,10 +12,10 @@
 #include <xxhash.h>
 
 #include "base/comm.h"
-#include "base/thread.h"
 #include "io/checkpoint/checkpoint_internal.h"
+#include "io/raw/raw.h"
 
-enum { BLOCK_BYTES = 1 << 20, PIECE_BLOCKS = 8, MOST_NUMBERS = 1 << 20 };
+enum { BLOCK_BYTES = 1 << 20 };
 
 struct seal {
     uint64_t size;
@@ -80,48 +80,16 @@ static enum status seal_parse(const char text[CHECKPOINT_SEAL_BYTES], struct sea
     return STATUS_OK;
 }
 
-/* Each rank checks a contiguous run of blocks, so that the lowest rank with damage has the first.
- */
-static uint64_t first_block(uint64_t blocks, int rank, int nranks)
+/* The body as a dataset of bytes; a block is a line, whose number is the seed: swapped blocks are
+ * found. */
+static struct raw_place place_of(uint64_t body)
 {
-    return blocks * (uint64_t)rank / (uint64_t)nranks;
-}
-
-/* The blocks from `begin` to `end`, dealt to threads by PIECE_BLOCKS. */
-struct blocks {
-    int fd;
-    uint64_t body, begin, end;
-    uint64_t *table;
-};
-
-static enum status sum_piece(void *blocks, int64_t piece)
-{
-    const struct blocks *all = blocks;
-    const uint64_t first = all->begin + (uint64_t)piece * PIECE_BLOCKS;
-    unsigned char *block = malloc(BLOCK_BYTES);
-    enum status status =
-        CHECK_MEMORY(block != NULL, "no memory for a buffer of %d bytes", (int)BLOCK_BYTES);
-    for (uint64_t b = first; status == STATUS_OK && b < first + PIECE_BLOCKS && b < all->end; b++) {
-        const uint64_t begin = b * BLOCK_BYTES;
-        const uint64_t left = all->body - begin;
-        const size_t bytes = left < BLOCK_BYTES ? (size_t)left : BLOCK_BYTES;
-        status = file_read_at(all->fd, "it", block, bytes, CHECKPOINT_SEAL_BYTES + begin);
-        /* the block's number as the seed: swapped blocks are found */
-        all->table[b] = XXH3_64bits_withSeed(block, bytes, b);
-    }
-    free(block);
-    return status;
-}
-
-/* This rank's share of the blocks of `body` bytes, to their places in the table. */
-static enum status sum_blocks(MPI_Comm comm, int fd, uint64_t body, uint64_t *table)
-{
-    const uint64_t blocks = blocks_of(body);
-    struct blocks share = {.fd = fd, .body = body, .table = table};
-    share.begin = first_block(blocks, comm_rank(comm), comm_size(comm));
-    share.end = first_block(blocks, comm_rank(comm) + 1, comm_size(comm));
-    return thread_divide((int64_t)((share.end - share.begin + PIECE_BLOCKS - 1) / PIECE_BLOCKS),
-                         sum_piece, &share);
+    return (struct raw_place){.offset = CHECKPOINT_SEAL_BYTES,
+                              .cells = {(int64_t)body, 1, 1},
+                              .value_bytes = 1,
+                              .line_cells = BLOCK_BYTES,
+                              .block_lines = 1,
+                              .blocks = (int64_t)blocks_of(body)};
 }
 
 /* Collective, agreed: zeros, for `blocks` checksums; caller frees. */
@@ -175,30 +143,20 @@ static enum status put_seal(const char *path, const struct seal *seal, const uin
     return file_close(fd, "its seal", put_all(fd, seal, table));
 }
 
-/* Collective, agreed: the whole table, on all ranks. */
-static enum status make_table(MPI_Comm comm, int fd, uint64_t body, uint64_t *table)
-{
-    TRY(status_agree(comm, sum_blocks(comm, fd, body, table)));
-    const uint64_t blocks = blocks_of(body);
-    for (uint64_t b = 0; b < blocks; b += MOST_NUMBERS) {
-        const uint64_t count = blocks - b < MOST_NUMBERS ? blocks - b : MOST_NUMBERS;
-        TRY_MPI(MPI_Allreduce(MPI_IN_PLACE, table + b, (int)count, MPI_UINT64_T, MPI_SUM, comm));
-    }
-    return STATUS_OK;
-}
-
 enum status checkpoint_seal_write(MPI_Comm comm, const char *path)
 {
     int fd = -1;
     uint64_t end = 0;
     uint64_t *table = NULL;
+    struct raw_place place;
     struct seal seal = {0};
     enum status status = STATUS_OK;
     TRY_GOTO(open_everywhere(comm, path, &fd, &end));
     seal.blocks = blocks_of(end - CHECKPOINT_SEAL_BYTES);
     seal.size = end + seal.blocks * sizeof *table;
     TRY_GOTO(table_create(comm, seal.blocks, &table));
-    TRY_GOTO(make_table(comm, fd, body_of(&seal), table));
+    place = place_of(body_of(&seal));
+    TRY_GOTO(raw_sum(comm, path, &place, table, NULL));
     seal.checksum = sum_table(table, seal.blocks);
     status = status_agree(comm, comm_rank(comm) == 0 ? put_seal(path, &seal, table) : STATUS_OK);
 done:
@@ -231,12 +189,10 @@ static enum status read_table(int fd, const struct seal *seal, uint64_t *table)
                : fail(STATUS_FILE, "its table of checksums is damaged");
 }
 
-/* This rank's share. */
-static enum status compare_blocks(MPI_Comm comm, const struct seal *seal, const uint64_t *wanted,
+static enum status compare_blocks(const struct seal *seal, const uint64_t *wanted,
                                   const uint64_t *found)
 {
-    const uint64_t last = first_block(seal->blocks, comm_rank(comm) + 1, comm_size(comm));
-    for (uint64_t b = first_block(seal->blocks, comm_rank(comm), comm_size(comm)); b < last; b++) {
+    for (uint64_t b = 0; b < seal->blocks; b++) {
         if (found[b] != wanted[b]) {
             const uint64_t begin = CHECKPOINT_SEAL_BYTES + b * BLOCK_BYTES;
             const uint64_t end = CHECKPOINT_SEAL_BYTES + body_of(seal);
@@ -250,16 +206,17 @@ static enum status compare_blocks(MPI_Comm comm, const struct seal *seal, const 
     return STATUS_OK;
 }
 
-static enum status check_blocks(MPI_Comm comm, int fd, const struct seal *seal)
+static enum status check_blocks(MPI_Comm comm, const char *path, int fd, const struct seal *seal)
 {
+    const struct raw_place place = place_of(body_of(seal));
     uint64_t *wanted = NULL;
     uint64_t *found = NULL;
     enum status status = STATUS_OK;
     TRY_GOTO(table_create(comm, seal->blocks, &wanted));
     TRY_GOTO(table_create(comm, seal->blocks, &found));
     TRY_GOTO(status_agree(comm, read_table(fd, seal, wanted)));
-    TRY_GOTO(status_agree(comm, sum_blocks(comm, fd, body_of(seal), found)));
-    TRY_GOTO(status_agree(comm, compare_blocks(comm, seal, wanted, found)));
+    TRY_GOTO(raw_sum(comm, path, &place, found, NULL));
+    TRY_GOTO(status_agree(comm, compare_blocks(seal, wanted, found)));
 done:
     free(found);
     free(wanted);
@@ -274,7 +231,7 @@ enum status checkpoint_seal_check(MPI_Comm comm, const char *path)
     enum status status = STATUS_OK;
     TRY_GOTO(open_everywhere(comm, path, &fd, &size));
     TRY_GOTO(status_agree(comm, read_seal(fd, size, &seal)));
-    TRY_GOTO(check_blocks(comm, fd, &seal));
+    TRY_GOTO(check_blocks(comm, path, fd, &seal));
 done:
     if (fd >= 0) {
         close(fd);

@@ -196,7 +196,7 @@ done:
 /* Collective, agreed: STATUS_FILE unless the data are intact. */
 static enum status check_state(MPI_Comm comm, const struct frames *frames, int64_t n)
 {
-    return h5_raw_check(comm, frames->frame[n].path, frames->frame[n].dataset);
+    return h5_raw_check(comm, frames->frame[n].path, frames->frame[n].dataset, NULL);
 }
 
 enum status frames_compare(MPI_Comm comm, const struct frames *a, int64_t na,

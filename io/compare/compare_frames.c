@@ -83,16 +83,13 @@ static enum status add_frame(struct frames *frames, const char *path, const char
     TRY(path_print(dataset, sizeof dataset, "%s/%s", group, frames->name));
     struct frame *larger =
         realloc(frames->frame, ((size_t)frames->count + 1) * sizeof *frames->frame);
-    if (larger == NULL) {
-        return fail(STATUS_MEMORY, "no memory for the list of states in %s", frames->path);
-    }
+    TRY(CHECK_MEMORY(larger != NULL, "no memory for the list of states in %s", frames->path));
     frames->frame = larger;
     const struct frame frame = {
         .step = -1, .time = NAN, .path = strdup(path), .dataset = strdup(dataset)};
     frames->frame[frames->count++] = frame;
-    return frame.path == NULL || frame.dataset == NULL
-               ? fail(STATUS_MEMORY, "no memory for the list of states in %s", frames->path)
-               : STATUS_OK;
+    return CHECK_MEMORY(frame.path != NULL && frame.dataset != NULL,
+                        "no memory for the list of states in %s", frames->path);
 }
 
 static void read_step(hid_t object, struct frame *frame)

@@ -135,25 +135,42 @@ static hssize_t values_of(int count)
     return count == 0 ? 1 : count;
 }
 
+/* The caller closes both. */
+static enum status attribute_open(hid_t object, const char *name, H5T_class_t class, int count,
+                                  hid_t *attribute, hid_t *type)
+{
+    *attribute = H5Aopen(object, name, H5P_DEFAULT);
+    if (*attribute < 0) {
+        return fail(STATUS_FILE, "the attribute %s is missing", name);
+    }
+    const hid_t space = H5Aget_space(*attribute);
+    *type = H5Aget_type(*attribute);
+    const bool fits =
+        H5Sget_simple_extent_npoints(space) == values_of(count) && H5Tget_class(*type) == class;
+    H5Sclose(space);
+    return fits ? STATUS_OK
+                : fail(STATUS_FILE, "the attribute %s has another shape or type than expected",
+                       name);
+}
+
+static void attribute_close(hid_t attribute, hid_t type)
+{
+    if (attribute >= 0) {
+        H5Tclose(type);
+        H5Aclose(attribute);
+    }
+}
+
 static enum status attribute_read(hid_t object, const char *name, hid_t memory_type,
                                   H5T_class_t class, int count, void *values)
 {
-    const hid_t attribute = H5Aopen(object, name, H5P_DEFAULT);
-    if (attribute < 0) {
-        return fail(STATUS_FILE, "the attribute %s is missing", name);
-    }
-    const hid_t space = H5Aget_space(attribute);
-    const hid_t type = H5Aget_type(attribute);
-    enum status status = STATUS_OK;
-    if (H5Sget_simple_extent_npoints(space) != values_of(count) || H5Tget_class(type) != class) {
-        status =
-            fail(STATUS_FILE, "the attribute %s has another shape or type than expected", name);
-    } else if (H5Aread(attribute, memory_type, values) < 0) {
+    hid_t attribute = H5I_INVALID_HID;
+    hid_t type = H5I_INVALID_HID;
+    enum status status = attribute_open(object, name, class, count, &attribute, &type);
+    if (status == STATUS_OK && H5Aread(attribute, memory_type, values) < 0) {
         status = h5_fail("cannot read the attribute %s", name);
     }
-    H5Tclose(type);
-    H5Sclose(space);
-    H5Aclose(attribute);
+    attribute_close(attribute, type);
     return status;
 }
 
@@ -175,27 +192,26 @@ bool h5_get_corners(hid_t object, double lower[AXIS_COUNT], double upper[AXIS_CO
     return found;
 }
 
-/* HDF5 does not convert character sets, not even ASCII to UTF-8. */
-static H5T_cset_t character_set(hid_t object, const char *name)
-{
-    const hid_t attribute = H5Aopen(object, name, H5P_DEFAULT);
-    H5T_cset_t set = H5T_CSET_ASCII;
-    if (attribute >= 0) {
-        const hid_t type = H5Aget_type(attribute);
-        set = H5Tget_class(type) == H5T_STRING ? H5Tget_cset(type) : set;
-        H5Tclose(type);
-        H5Aclose(attribute);
-    }
-    return set;
-}
-
 enum status h5_get_string(hid_t object, const char *name, char *value, size_t bytes)
 {
-    const hid_t type = H5Tcopy(H5T_C_S1);
-    H5Tset_size(type, bytes);
-    H5Tset_cset(type, character_set(object, name));
-    const enum status status = attribute_read(object, name, type, H5T_STRING, 0, value);
-    H5Tclose(type);
+    hid_t attribute = H5I_INVALID_HID;
+    hid_t type = H5I_INVALID_HID;
+    char *text = NULL; /* of variable length */
+    enum status status = attribute_open(object, name, H5T_STRING, 0, &attribute, &type);
+    if (status == STATUS_OK) {
+        const bool variable = H5Tis_variable_str(type) > 0;
+        const hid_t memory = H5Tcopy(H5T_C_S1);
+        H5Tset_size(memory, variable ? H5T_VARIABLE : bytes);
+        H5Tset_cset(memory, H5Tget_cset(type)); /* HDF5 does not convert character sets */
+        if (H5Aread(attribute, memory, variable ? (void *)&text : value) < 0) {
+            status = h5_fail("cannot read the attribute %s", name);
+        } else if (variable) {
+            snprintf(value, bytes, "%s", text != NULL ? text : "");
+            H5free_memory(text);
+        }
+        H5Tclose(memory);
+    }
+    attribute_close(attribute, type);
     return status;
 }
 

@@ -5,7 +5,6 @@
 
 #include "base/comm.h"
 #include "base/log.h"
-#include "kernels/cell/heat_cell.h"
 
 static int64_t clamp(int64_t value, int64_t low, int64_t high)
 {
@@ -110,55 +109,6 @@ enum status h5_field_read(MPI_Comm comm, hid_t dataset, struct field *field, siz
     TRY_GOTO(status_agree(
         comm, CHECK_MEMORY(values != NULL, "no memory for a buffer of %s", SIZE_TEXT(bytes))));
     TRY_GOTO(read_pieces(comm, dataset, field, &pieces, values));
-done:
-    free(values);
-    return status;
-}
-
-/* Sum of heat_cell_hash over a box given in global indices. */
-static uint64_t hash_box(const struct box *box, const int64_t global_cells[AXIS_COUNT],
-                         enum precision precision, const void *values)
-{
-    uint64_t sum = 0;
-    int64_t n = 0;
-    for (int64_t k = box->lo[AXIS_Z]; k < box->hi[AXIS_Z]; k++) {
-        for (int64_t j = box->lo[AXIS_Y]; j < box->hi[AXIS_Y]; j++) {
-            const int64_t row = (k * global_cells[AXIS_Y] + j) * global_cells[AXIS_X];
-            for (int64_t i = box->lo[AXIS_X]; i < box->hi[AXIS_X]; i++) {
-                sum += heat_cell_hash((uint64_t)(row + i), precision_bits(precision, values, n++));
-            }
-        }
-    }
-    return sum;
-}
-
-static enum status hash_pieces(MPI_Comm comm, hid_t dataset, const struct box *box,
-                               const int64_t global_cells[AXIS_COUNT], enum precision precision,
-                               const struct pieces *pieces, void *values, uint64_t *mine)
-{
-    *mine = 0;
-    for (int64_t p = 0; p < pieces->count; p++) {
-        const struct box local = pieces_box(pieces, p);
-        const struct box piece = box_shift(&local, box->lo);
-        TRY(status_agree(comm, h5_read_box(dataset, &piece, precision, true, values)));
-        *mine += hash_box(&piece, global_cells, precision, values);
-    }
-    return STATUS_OK;
-}
-
-enum status h5_part_hash(MPI_Comm comm, hid_t dataset, const struct box *box,
-                         const int64_t global_cells[AXIS_COUNT], enum precision precision,
-                         size_t piece_bytes, uint64_t *hash)
-{
-    struct pieces pieces;
-    uint64_t mine = 0;
-    TRY(cut_part(comm, box, precision, piece_bytes, &pieces));
-    void *values = malloc((size_t)pieces.piece_cells * precision_bytes(precision));
-    enum status status = STATUS_OK;
-    TRY_GOTO(status_agree(comm, CHECK_MEMORY(values != NULL, "no memory to read a file back")));
-    TRY_GOTO(hash_pieces(comm, dataset, box, global_cells, precision, &pieces, values, &mine));
-    TRY_GOTO(
-        comm_check(MPI_Allreduce(&mine, hash, 1, MPI_UINT64_T, MPI_SUM, comm), "MPI_Allreduce"));
 done:
     free(values);
     return status;

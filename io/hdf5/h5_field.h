@@ -20,12 +20,6 @@ enum status h5_part_write(MPI_Comm comm, hid_t dataset, const struct box *box,
 enum status h5_part_read(MPI_Comm comm, hid_t dataset, const struct box *box,
                          enum precision precision, void *values, size_t piece_bytes) MUST_CHECK;
 
-/* The field hash of what lies in a dataset of shape `global_cells` and of `precision`; each rank
- * reads its part `box`. */
-enum status h5_part_hash(MPI_Comm comm, hid_t dataset, const struct box *box,
-                         const int64_t global_cells[AXIS_COUNT], enum precision precision,
-                         size_t piece_bytes, uint64_t *hash) MUST_CHECK;
-
 /* Read the owned cells of a dataset of the field's precision. */
 enum status h5_field_read(MPI_Comm comm, hid_t dataset, struct field *field,
                           size_t piece_bytes) MUST_CHECK;

@@ -183,36 +183,17 @@ done:
     return status;
 }
 
-/* The attribute's string, truncated to fit; "" without one. Of fixed or of variable length. */
-static void read_units(hid_t dataset, char *units, size_t bytes)
-{
-    units[0] = '\0';
-    if (H5Aexists(dataset, "units") <= 0) {
-        return;
-    }
-    const hid_t attribute = H5Aopen(dataset, "units", H5P_DEFAULT);
-    const hid_t type = H5Aget_type(attribute);
-    const bool variable = H5Tget_class(type) == H5T_STRING && H5Tis_variable_str(type) > 0;
-    char *text = NULL;
-    if (variable && H5Aread(attribute, type, (void *)&text) >= 0 && text != NULL) {
-        snprintf(units, bytes, "%s", text);
-        H5free_memory(text);
-    }
-    H5Tclose(type);
-    H5Aclose(attribute);
-    if (!variable && h5_get_string(dataset, "units", units, bytes) != STATUS_OK) {
-        fail_clear(); /* not a string */
-        units[0] = '\0';
-    }
-}
-
 /* So that a flux, a time or degrees Celsius are not read as kelvins. The names are UDUNITS'. */
 static enum status check_units(hid_t dataset, const char *path, const char *name)
 {
     static const char *const kelvins[] = {"",     "K",       "kelvin",   "kelvins",       "Kelvin",
                                           "degK", "degreeK", "degree_K", "degree_Kelvin", "deg_K"};
-    char units[64];
-    read_units(dataset, units, sizeof units);
+    char units[64] = "";
+    if (H5Aexists(dataset, "units") > 0 &&
+        h5_get_string(dataset, "units", units, sizeof units) != STATUS_OK) {
+        fail_clear(); /* not a string */
+        units[0] = '\0';
+    }
     for (size_t i = 0; i < sizeof kelvins / sizeof kelvins[0]; i++) {
         if (strcmp(units, kelvins[i]) == 0) {
             return STATUS_OK;
@@ -334,7 +315,7 @@ enum status field_file_read(MPI_Comm comm, const struct shape_setting *source, s
     const bool first = comm_rank(comm) == 0;
     TRY(status_agree(comm, first ? find(source, grid, &found) : STATUS_OK));
     TRY_MPI(MPI_Bcast(&found, (int)sizeof found, MPI_BYTE, 0, comm));
-    TRY(h5_raw_check(comm, found.place.path, found.place.name));
+    TRY(h5_raw_check(comm, found.place.path, found.place.name, NULL));
     r.same = memcmp(found.cells, grid->cells, sizeof found.cells) == 0;
     TRY(regrid_create(found.cells, grid->cells, &r.regrid));
     const int64_t limit = piece_cells(&r, field->layout.precision);

@@ -48,7 +48,8 @@ struct picture_layout {
     int nlines;
 };
 
-/* Of a plane, and of a chart. `cairo` measures the texts; any surface like the target will do. */
+/* The layout of a plane, and that of a chart. `cairo` measures the texts; any surface like the
+ * target will do. */
 void picture_layout(cairo_t *cairo, const struct picture_view *view, struct picture_layout *layout);
 void picture_layout_chart(cairo_t *cairo, const struct picture_chart *chart,
                           struct picture_layout *layout);

@@ -198,7 +198,7 @@ static enum status share_sums(MPI_Comm comm, const struct raw_place *place, uint
     return comm_check(MPI_Bcast(*sums, (int)place->blocks, MPI_UINT64_T, 0, comm), "MPI_Bcast");
 }
 
-enum status h5_raw_check(MPI_Comm comm, const char *path, const char *name)
+enum status h5_raw_check(MPI_Comm comm, const char *path, const char *name, uint64_t *hash)
 {
     struct found found;
     uint64_t *sums = NULL;
@@ -210,7 +210,7 @@ enum status h5_raw_check(MPI_Comm comm, const char *path, const char *name)
     TRY_GOTO(comm_check(MPI_Bcast(&found, (int)sizeof found, MPI_BYTE, 0, comm), "MPI_Bcast"));
     if (found.has_sums) {
         TRY_GOTO(share_sums(comm, &found.place, &sums));
-        TRY_GOTO(raw_check(comm, found.path, name, &found.place, sums));
+        TRY_GOTO(raw_check(comm, found.path, name, &found.place, sums, hash));
     }
 done:
     free(sums);

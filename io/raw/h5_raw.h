@@ -15,7 +15,9 @@ enum status h5_raw_make(hid_t file, const char *name, const int64_t cells[AXIS_C
 uint64_t h5_raw_bytes(const int64_t cells[AXIS_COUNT], enum precision precision);
 
 /* Collective, agreed. Check the cells of a dataset that has such checksums; `name` may be a link
- * into another file. STATUS_FILE, naming the damaged block, when they differ. */
-enum status h5_raw_check(MPI_Comm comm, const char *path, const char *name) MUST_CHECK;
+ * into another file. STATUS_FILE, naming the damaged block, when they differ. *hash (may be
+ * NULL): the field hash of the cells; 0 without checksums. */
+enum status h5_raw_check(MPI_Comm comm, const char *path, const char *name,
+                         uint64_t *hash) MUST_CHECK;
 
 #endif

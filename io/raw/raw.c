@@ -35,13 +35,14 @@ static int64_t round_up(int64_t value, int64_t unit)
 
 void raw_layout(const int64_t cells[AXIS_COUNT], enum precision precision, struct raw_place *place)
 {
-    *place = (struct raw_place){.precision = precision};
+    *place = (struct raw_place){.precision = precision,
+                                .value_bytes = (int64_t)precision_bytes(precision)};
     for (int a = 0; a < AXIS_COUNT; a++) {
         place->cells[a] = cells[a];
     }
     place->line_cells = cells[AXIS_X] < LINE_CELLS ? cells[AXIS_X] : LINE_CELLS;
     const int64_t lines = round_up(total_cells(place), place->line_cells);
-    const int64_t line_bytes = place->line_cells * (int64_t)precision_bytes(precision);
+    const int64_t line_bytes = place->line_cells * place->value_bytes;
     const int64_t usual = round_up(BLOCK_BYTES, line_bytes);
     const int64_t least = round_up(lines, MOST_BLOCKS);
     place->block_lines = usual > least ? usual : least;
@@ -51,14 +52,14 @@ void raw_layout(const int64_t cells[AXIS_COUNT], enum precision precision, struc
 /* Whole lines, at least one, in about `bytes` bytes. */
 static int64_t piece_cells(const struct raw_place *place, int64_t bytes)
 {
-    const int64_t line_bytes = place->line_cells * (int64_t)precision_bytes(place->precision);
+    const int64_t line_bytes = place->line_cells * place->value_bytes;
     return (bytes > line_bytes ? bytes / line_bytes : 1) * place->line_cells;
 }
 
 static uint64_t sum_lines(const struct raw_place *place, const struct raw_run *run,
                           const char *values)
 {
-    const size_t bytes = precision_bytes(place->precision);
+    const size_t bytes = (size_t)place->value_bytes;
     uint64_t sum = 0;
     for (int64_t at = run->begin; at < run->end; at += place->line_cells) {
         const int64_t left = run->end - at;
@@ -81,7 +82,7 @@ static void add_sums(const struct raw_place *place, const struct raw_run *run, c
         const uint64_t sum = sum_lines(place, &part, values);
 #pragma omp atomic
         sums[block] += sum;
-        values += (size_t)(part.end - part.begin) * precision_bytes(place->precision);
+        values += (size_t)((part.end - part.begin) * place->value_bytes);
     }
 }
 
@@ -90,7 +91,7 @@ static void add_sums(const struct raw_place *place, const struct raw_run *run, c
 static enum status write_run(struct file_output *file, const struct raw_place *place,
                              const struct raw_run *run, const void *values, uint64_t *sums)
 {
-    const size_t bytes = precision_bytes(place->precision);
+    const size_t bytes = (size_t)place->value_bytes;
     add_sums(place, run, values, sums);
     return file_output_write(file, values, (size_t)(run->end - run->begin) * bytes,
                              place->offset + (uint64_t)run->begin * bytes);
@@ -100,7 +101,7 @@ static enum status write_run(struct file_output *file, const struct raw_place *p
  * direct writes need. Large datasets begin at a page of the file (H5_ALIGNMENT_BYTES). */
 static void *in_page(void *memory, const struct raw_place *place, int64_t cell)
 {
-    const size_t before = (size_t)cell * precision_bytes(place->precision) % FILE_PAGE_BYTES;
+    const size_t before = (size_t)(cell * place->value_bytes) % FILE_PAGE_BYTES;
     return (char *)memory + (size_t)(-(uintptr_t)memory % FILE_PAGE_BYTES) + before;
 }
 
@@ -161,7 +162,7 @@ static enum status read_piece(void *divided, int64_t number)
     const struct divided *d = divided;
     const struct raw_run run = raw_run_piece(&d->share, number, d->cells);
     const int64_t cells = piece_cells(d->place, READ_BYTES);
-    const size_t bytes = precision_bytes(d->place->precision);
+    const size_t bytes = (size_t)d->place->value_bytes;
     uint64_t hash = 0;
     char *values = malloc((size_t)cells * bytes);
     enum status status = STATUS_OK;
@@ -187,7 +188,7 @@ static enum status write_piece(void *divided, int64_t number)
 {
     const struct divided *d = divided;
     const struct raw_run piece = raw_run_piece(&d->share, number, d->cells);
-    const size_t bytes = precision_bytes(d->place->precision);
+    const size_t bytes = (size_t)d->place->value_bytes;
     TRY(write_run(d->file, d->place, &piece,
                   d->values + (size_t)(piece.begin - d->share.begin) * bytes, d->sums));
     return d->found->sums != NULL ? read_piece(divided, number) : STATUS_OK;
@@ -227,7 +228,7 @@ static enum status write_exchanged(MPI_Comm comm, struct file_output *file,
 {
     const int64_t cells = piece_cells(place, WRITE_BYTES);
     const int64_t rounds = count_rounds(shares, cells);
-    const size_t bytes = (size_t)cells * precision_bytes(place->precision);
+    const size_t bytes = (size_t)(cells * place->value_bytes);
     char *room = malloc(bytes);
     char *memory = malloc(raw_room_bytes(bytes));
     enum status status =
@@ -317,6 +318,15 @@ static enum status compare_sums(const char *path, const char *name, const struct
     return STATUS_OK;
 }
 
+/* Collective, agreed. `hash` may be NULL. */
+static enum status add_hash(MPI_Comm comm, const struct found *found, uint64_t *hash)
+{
+    return hash == NULL
+               ? STATUS_OK
+               : comm_check(MPI_Allreduce(&found->hash, hash, 1, MPI_UINT64_T, MPI_SUM, comm),
+                            "MPI_Allreduce");
+}
+
 /* ---- all datasets of a file ----------------------------------------------------------------- */
 
 /* Collective, agreed: STATUS_FILE unless each rank reads the data that it has written. */
@@ -328,10 +338,7 @@ static enum status check_found(MPI_Comm comm, const char *path, const struct raw
         comm, fail_prefix(compare_sums(path, part->name, place, mine, found->sums),
                           "what was read back differs from what was written; is the disk full or "
                           "failing? ")));
-    return part->hash == NULL
-               ? STATUS_OK
-               : comm_check(MPI_Allreduce(&found->hash, part->hash, 1, MPI_UINT64_T, MPI_SUM, comm),
-                            "MPI_Allreduce");
+    return add_hash(comm, found, part->hash);
 }
 
 /* Collective, agreed. */
@@ -394,35 +401,35 @@ done:;
     return status_agree(comm, status == STATUS_OK ? closed : status);
 }
 
-/* Collective, agreed: each rank reads the same number of lines. */
-static enum status check_even(MPI_Comm comm, int fd, const char *path, const char *name,
-                              const struct raw_place *place, const uint64_t *sums)
+enum status raw_sum(MPI_Comm comm, const char *path, const struct raw_place *place, uint64_t *sums,
+                    uint64_t *hash)
 {
     const struct raw_run share = raw_share_even(place, comm_rank(comm), comm_size(comm));
-    struct found found = {.sums = NULL};
-    uint64_t *all = NULL;
+    struct found found = {.is_hashed = hash != NULL};
+    int fd = -1;
     enum status status = STATUS_OK;
     TRY_GOTO(sums_create(comm, place, &found.sums));
-    TRY_GOTO(sums_create(comm, place, &all));
+    TRY_GOTO(status_agree(comm, file_open(path, O_RDONLY, &fd)));
     TRY_GOTO(status_agree(comm, read_share(fd, path, place, &share, &found)));
-    TRY_GOTO(add_up(comm, place, found.sums, all));
-    status = status_agree(comm, compare_sums(path, name, place, sums, all));
+    TRY_GOTO(add_up(comm, place, found.sums, sums));
+    status = add_hash(comm, &found, hash);
 done:
-    free(all);
+    if (fd >= 0) {
+        close(fd);
+    }
     free(found.sums);
     return status;
 }
 
 enum status raw_check(MPI_Comm comm, const char *path, const char *name,
-                      const struct raw_place *place, const uint64_t *sums)
+                      const struct raw_place *place, const uint64_t *sums, uint64_t *hash)
 {
-    int fd = -1;
+    uint64_t *all = NULL;
     enum status status = STATUS_OK;
-    TRY_GOTO(status_agree(comm, file_open(path, O_RDONLY, &fd)));
-    status = check_even(comm, fd, path, name, place, sums);
+    TRY_GOTO(sums_create(comm, place, &all));
+    TRY_GOTO(raw_sum(comm, path, place, all, hash));
+    status = status_agree(comm, compare_sums(path, name, place, sums, all));
 done:
-    if (fd >= 0) {
-        close(fd);
-    }
+    free(all);
     return status;
 }

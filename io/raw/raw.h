@@ -23,6 +23,7 @@ struct raw_place {
     int64_t cells[AXIS_COUNT]; /* shape (nz, ny, nx) */
     int64_t line_cells, block_lines, blocks;
     enum precision precision;
+    int64_t value_bytes; /* size of a cell */
 };
 
 /* Fill in all but the offsets. */
@@ -55,9 +56,15 @@ enum status raw_fill(MPI_Comm comm, const char *path, struct raw_place *places,
                      enum raw_after after) MUST_CHECK;
 
 /* Collective, agreed. Read all cells and compare with the checksums; `name` is the dataset's.
- * STATUS_FILE, naming the first damaged block, when one differs. */
+ * STATUS_FILE, naming the first damaged block, when one differs. *hash (may be NULL): the field
+ * hash of the cells. */
 enum status raw_check(MPI_Comm comm, const char *path, const char *name,
-                      const struct raw_place *place, const uint64_t *sums) MUST_CHECK;
+                      const struct raw_place *place, const uint64_t *sums,
+                      uint64_t *hash) MUST_CHECK;
+
+/* Collective, agreed. Read all cells; `sums` receives the checksum of each block. */
+enum status raw_sum(MPI_Comm comm, const char *path, const struct raw_place *place, uint64_t *sums,
+                    uint64_t *hash) MUST_CHECK;
 
 /* ---- for raw.c and raw_share.c ---- */
 

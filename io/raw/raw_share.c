@@ -36,7 +36,7 @@ struct raw_run raw_share_even(const struct raw_place *place, int rank, int nrank
 /* Writers are spread over the ranks, and so over the nodes. */
 static void deal_evenly(const struct raw_place *place, struct raw_shares *shares)
 {
-    const int64_t bytes = total_cells(place) * (int64_t)precision_bytes(place->precision);
+    const int64_t bytes = total_cells(place) * place->value_bytes;
     const int64_t most = (bytes + LEAST_BYTES - 1) / LEAST_BYTES;
     const int64_t nwriters = most < 1 ? 1 : most < shares->nranks ? most : shares->nranks;
     for (int64_t w = 0; w < nwriters; w++) {
@@ -149,7 +149,7 @@ static void scatter(const struct raw_place *place, const struct box *box,
                     const struct raw_run *part, const char *from, const struct raw_run *run,
                     char *to)
 {
-    const size_t bytes = precision_bytes(place->precision);
+    const size_t bytes = (size_t)place->value_bytes;
     const int64_t width = box_extent(box, AXIS_X);
     const int64_t height = box_extent(box, AXIS_Y);
     for (int64_t c = part->begin; c < part->end;) {
@@ -172,7 +172,7 @@ static enum status post(MPI_Comm comm, const struct raw_shares *shares,
                         const char *values, char *room, MPI_Request *requests, int *nrequests)
 {
     enum { TAG = 7 };
-    const size_t bytes = precision_bytes(place->precision);
+    const size_t bytes = (size_t)place->value_bytes;
     const struct raw_run mine = raw_run_piece(&shares->runs[shares->rank], number, cells);
     for (int r = 0; r < shares->nranks; r++) {
         const struct raw_run part = part_of(place, &shares->boxes[r], &mine);
@@ -198,7 +198,7 @@ static enum status post(MPI_Comm comm, const struct raw_shares *shares,
 static void unpack(const struct raw_shares *shares, const struct raw_place *place, int64_t number,
                    int64_t cells, const char *values, const char *room, char *piece)
 {
-    const size_t bytes = precision_bytes(place->precision);
+    const size_t bytes = (size_t)place->value_bytes;
     const struct raw_run mine = raw_run_piece(&shares->runs[shares->rank], number, cells);
     for (int r = 0; r < shares->nranks; r++) {
         const struct raw_run part = part_of(place, &shares->boxes[r], &mine);

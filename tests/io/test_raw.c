@@ -70,7 +70,7 @@ static void write_file(MPI_Comm comm, const char *path, const int64_t cells[AXIS
     must(status_agree(comm, comm_rank(comm) == 0 ? make_file(path, cells, precision, &place)
                                                  : STATUS_OK));
     must(raw_fill(comm, path, &place, &part, 1, box, after));
-    must(h5_raw_check(comm, path, "/T"));
+    must(h5_raw_check(comm, path, "/T", NULL));
     assert_true((hash != 0) == (after == RAW_READ_BACK));
     free(memory);
 }
@@ -239,9 +239,10 @@ TEST(test_failing_threads)
         for (int block = 40; block > 0; block -= 13) {
             flip(path, (off_t)place.offset + 301 * 8 * place.block_lines * block, 1);
         }
-        must_fail(STATUS_FILE, "block 2 of 42 is damaged", h5_raw_check(MPI_COMM_SELF, path, "T"));
+        must_fail(STATUS_FILE, "block 2 of 42 is damaged",
+                  h5_raw_check(MPI_COMM_SELF, path, "T", NULL));
         assert_int_equal(truncate(path, (off_t)place.offset + (30 << 20)), 0);
-        must_fail(STATUS_FILE, "limited.h5", h5_raw_check(MPI_COMM_SELF, path, "T"));
+        must_fail(STATUS_FILE, "limited.h5", h5_raw_check(MPI_COMM_SELF, path, "T", NULL));
     }
     omp_set_num_threads(1);
     signal(SIGXFSZ, SIG_DFL);
@@ -278,12 +279,12 @@ TEST(test_every_byte)
         for (off_t at = begin[part]; at < begin[part] + bytes[part]; at++) {
             const unsigned char bit = (unsigned char)(1U << (at % 8));
             flip(path, at, bit);
-            missed += h5_raw_check(MPI_COMM_SELF, path, "T") != STATUS_FILE;
+            missed += h5_raw_check(MPI_COMM_SELF, path, "T", NULL) != STATUS_FILE;
             flip(path, at, bit);
         }
     }
     assert_int_equal(missed, 0);
-    must(h5_raw_check(MPI_COMM_SELF, path, "T"));
+    must(h5_raw_check(MPI_COMM_SELF, path, "T", NULL));
 }
 
 /* On all ranks: the first damaged block by its cells; lines exchanged; a file cut off; and the
@@ -308,7 +309,7 @@ TEST(test_places)
     MPI_Barrier(MPI_COMM_WORLD);
     /* 1 MiB are 1,009 lines of 1,040 bytes */
     must_fail(STATUS_FILE, "block 2 of 4 is damaged, from [z][y][x] = [13][34][0] to [26][67][129]",
-              h5_raw_check(MPI_COMM_WORLD, path, "/T"));
+              h5_raw_check(MPI_COMM_WORLD, path, "/T", NULL));
     rig_open(&rig, comm_size(MPI_COMM_WORLD), cells, f64, "cpu");
     must_fail(STATUS_FILE, "block 2 of 4 is damaged", read_file(&rig, path, "/T"));
     MPI_Barrier(MPI_COMM_WORLD);
@@ -324,7 +325,7 @@ TEST(test_places)
     MPI_Barrier(MPI_COMM_WORLD);
     must(read_file(&rig, path, "/T"));
     rig_close(&rig);
-    must(h5_raw_check(MPI_COMM_WORLD, path, "/T"));
+    must(h5_raw_check(MPI_COMM_WORLD, path, "/T", NULL));
 }
 
 static int begin(void **state)
