@@ -1,4 +1,4 @@
-#include "halo/requests.h"
+#include "halo/transport.h"
 
 #include <sched.h>
 

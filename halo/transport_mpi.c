@@ -4,7 +4,7 @@
  * received. */
 #include <stdlib.h>
 
-#include "halo/requests.h"
+#include "halo/transport.h"
 
 struct transport_state {
     const struct transport_site *site;

@@ -1,4 +1,4 @@
-#include "halo/trial.h"
+#include "halo/choose.h"
 
 #include <stdio.h>
 #include <string.h>

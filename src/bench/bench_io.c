@@ -47,10 +47,10 @@ enum { SUBJECTS = sizeof subjects / sizeof subjects[0] };
 struct io_bench {
     const struct bench_request *request;
     struct solver solver;
-    char folder[PATH_BYTES];     /* created here, removed at the end */
-    void *memory;                /* the captured data, or those of plain writes */
-    double *capture_s[SUBJECTS]; /* of each round, on the slowest rank */
-    double *write_s[SUBJECTS];
+    char folder[PATH_BYTES];                       /* created here, removed at the end */
+    void *memory;                                  /* the captured data, or those of plain writes */
+    double capture_s[SUBJECTS][BENCH_MAX_REPEATS]; /* of each round, on the slowest rank */
+    double write_s[SUBJECTS][BENCH_MAX_REPEATS];
     struct bench_team team;
     struct bench_energy last;             /* of the last of begin and end */
     struct bench_energy energy[SUBJECTS]; /* of all rounds' write halves */
@@ -351,7 +351,7 @@ static enum status make_settings(const struct bench_request *request, struct set
                           settings);
 }
 
-/* Memory for the largest variant, as in a run's writer, and for the times. Not collective. */
+/* Memory for the largest variant, as in a run's writer. Not collective. */
 static enum status make_memory(struct io_bench *bench)
 {
     const struct solver *solver = &bench->solver;
@@ -362,25 +362,7 @@ static enum status make_memory(struct io_bench *bench)
     TRY(solver->engine.backend->runtime->pinned_alloc(solver->engine.device, bytes,
                                                       &bench->memory));
     memset(bench->memory, 1, bytes);
-    for (int s = 0; s < SUBJECTS; s++) {
-        bench->capture_s[s] = calloc((size_t)bench->request->repeats, sizeof(double));
-        bench->write_s[s] = calloc((size_t)bench->request->repeats, sizeof(double));
-        if (bench->capture_s[s] == NULL || bench->write_s[s] == NULL) {
-            return fail(STATUS_MEMORY, "no memory for the times");
-        }
-    }
     return STATUS_OK;
-}
-
-static void free_memory(struct io_bench *bench)
-{
-    for (int s = 0; s < SUBJECTS; s++) {
-        free(bench->write_s[s]);
-        free(bench->capture_s[s]);
-    }
-    if (bench->memory != NULL) {
-        bench->solver.engine.runtime->pinned_free(bench->solver.engine.device, bench->memory);
-    }
 }
 
 static enum status measure(struct io_bench *bench)
@@ -418,7 +400,9 @@ enum status bench_io(const struct bench_request *request)
     status = measure(&bench);
 done:
     bench_team_close(&bench.team);
-    free_memory(&bench);
+    if (bench.memory != NULL) {
+        bench.solver.engine.runtime->pinned_free(bench.solver.engine.device, bench.memory);
+    }
     solver_destroy(&bench.solver);
     settings_destroy(settings);
     return status;

@@ -17,9 +17,9 @@ enum { MAX_ROWS = 64 };
 /* A line of the table; neither step, pass nor study: the copy. */
 struct row {
     struct bench_kernel kernel;
-    struct device_medium *medium; /* NULL: uniform */
-    int64_t calls;                /* per round */
-    double *seconds;              /* of each round */
+    struct device_medium *medium;      /* NULL: uniform */
+    int64_t calls;                     /* per round */
+    double seconds[BENCH_MAX_REPEATS]; /* of each round */
     struct bench_energy energy;
 };
 
@@ -47,13 +47,7 @@ static enum status add_row(struct bench *bench, const struct row *row)
         return fail(STATUS_DEVICE, "the backend %s has more than %d kernels",
                     bench->place.backend->name, MAX_ROWS);
     }
-    struct row *added = &bench->rows[bench->nrows];
-    *added = *row;
-    added->seconds = calloc((size_t)bench->request->repeats, sizeof *added->seconds);
-    if (added->seconds == NULL) {
-        return fail(STATUS_MEMORY, "no memory for %" PRId64 " timings", bench->request->repeats);
-    }
-    bench->nrows++;
+    bench->rows[bench->nrows++] = *row;
     return STATUS_OK;
 }
 
@@ -132,9 +126,6 @@ static void bench_close(struct bench *bench)
     runtime->memory_free(bench->place.device, bench->d_in);
     runtime->memory_free(bench->place.device, bench->d_out);
     bench_media_destroy(&bench->place, bench->media);
-    for (int r = 0; r < bench->nrows; r++) {
-        free(bench->rows[r].seconds);
-    }
 }
 
 static size_t cells_bytes(const struct bench *bench)

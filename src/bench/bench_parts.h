@@ -10,7 +10,7 @@
 #include "config/settings.h"
 #include "kernels/backend.h"
 #include "kernels/study/study.h"
-#include "machine/team_energy.h"
+#include "machine/energy.h"
 
 /* ---- bench_energy.c ---- */
 

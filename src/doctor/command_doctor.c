@@ -190,11 +190,6 @@ static void print_ranks(const struct doctor *doctor)
     }
 }
 
-static double bandwidth(const struct doctor_pair *pair)
-{
-    return pair->seconds > 0 ? DOCTOR_PAIR_BYTES / pair->seconds * 1e-9 : 0;
-}
-
 static void report_pairs(const struct doctor *doctor, struct json *json)
 {
     struct table table = {.has_heading = false};
@@ -207,12 +202,13 @@ static void report_pairs(const struct doctor *doctor, struct json *json)
         table_row_begin(&table, json);
         table_int(&table, "a", "rank", 4, pair->a);
         table_int(&table, "b", "rank", 4, pair->b);
-        table_text(&table, "transport", "transport", -12, pair->transport);
-        json_bool(json, "works", pair->works);
+        table_text(&table, "transport", "transport", -12, pair->trial.transport);
+        json_bool(json, "works", pair->trial.works);
         table_int(&table, "bytes", NULL, 0, DOCTOR_PAIR_BYTES);
-        table_real(&table, "bandwidth_GBs", "GB/s", 8, 2, bandwidth(pair));
-        table_text(&table, NULL, "", -1, pair->works ? "" : "does not work:");
-        table_text(&table, "why_not", "", -1, pair->why);
+        table_real(&table, "bandwidth_GBs", "GB/s", 8, 2,
+                   pair->trial.seconds > 0 ? DOCTOR_PAIR_BYTES / pair->trial.seconds * 1e-9 : 0);
+        table_text(&table, NULL, "", -1, pair->trial.works ? "" : "does not work:");
+        table_text(&table, "why_not", "", -1, pair->trial.why);
         table_row_end(&table);
     }
     json_end(json, ']');
@@ -288,8 +284,7 @@ static enum status print_report(const struct doctor *doctor)
 static enum status execute(void)
 {
     struct doctor *doctor = calloc(1, sizeof *doctor);
-    enum status status =
-        doctor != NULL ? STATUS_OK : fail(STATUS_MEMORY, "no memory for the findings");
+    enum status status = CHECK_MEMORY(doctor != NULL, "no memory for the findings");
     if (status == STATUS_OK && comm_rank(MPI_COMM_WORLD) == 0) {
         status = json_check_place(options.json);
     }

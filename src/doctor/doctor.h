@@ -5,6 +5,7 @@
 #include <mpi.h>
 
 #include "base/command.h"
+#include "halo/choose.h"
 #include "halo/transport_hints.h"
 #include "kernels/backend.h"
 #include "machine/host.h"
@@ -41,10 +42,7 @@ int doctor_diagnose(const struct doctor_facts *facts, struct finding findings[DO
 /* A test between two ranks with one transport, both directions at once. */
 struct doctor_pair {
     int a, b;
-    const char *transport;
-    bool works;
-    double seconds;
-    char why[384]; /* the reason when it does not work */
+    struct halo_trial trial;
 };
 enum { DOCTOR_PAIR_BYTES = 8 << 20, DOCTOR_PAIR_RANKS = 8 };
 

@@ -12,7 +12,6 @@
 static enum status measure(MPI_Comm comm, const struct backend *backend, struct device *device,
                            const char *transport, struct doctor_pair *pair)
 {
-    struct halo_trial trial = {.transport = transport};
     MPI_Comm two = MPI_COMM_NULL;
     const int rank = comm_rank(comm);
     const bool mine = rank == pair->a || rank == pair->b;
@@ -22,17 +21,14 @@ static enum status measure(MPI_Comm comm, const struct backend *backend, struct 
         status =
             comm_check(MPI_Comm_set_errhandler(two, MPI_ERRORS_RETURN), "MPI_Comm_set_errhandler");
         if (status == STATUS_OK) {
-            status =
-                halo_time_pairs(two, backend, device, transport, DOCTOR_PAIR_BYTES, false, &trial);
+            status = halo_time_pairs(two, backend, device, transport, DOCTOR_PAIR_BYTES, false,
+                                     &pair->trial);
         }
         comm_free(&two);
     }
     TRY(status_agree(comm, status));
-    TRY_MPI(MPI_Bcast(&trial, (int)sizeof trial, MPI_BYTE, pair->a, comm));
-    pair->transport = transport;
-    pair->works = trial.works;
-    pair->seconds = trial.seconds;
-    snprintf(pair->why, sizeof pair->why, "%s", trial.why);
+    TRY_MPI(MPI_Bcast(&pair->trial, (int)sizeof pair->trial, MPI_BYTE, pair->a, comm));
+    pair->trial.transport = transport; /* on another rank it may have another address */
     return STATUS_OK;
 }
 
@@ -105,11 +101,12 @@ enum status doctor_test_device_send(MPI_Comm comm, const struct backend *backend
                    sizeof facts->device_send_error)); /* cached, so the second call costs nothing */
     facts->device_send = facts->device_send_error[0] == '\0' ? DEVICE_SEND_YES : DEVICE_SEND_NO;
     for (int p = 0; p < npairs; p++) {
-        const struct transport *transport = transport_find(pairs[p].transport);
-        if (transport->gives_mpi_data && !pairs[p].works && facts->device_send == DEVICE_SEND_YES) {
+        const struct transport *transport = transport_find(pairs[p].trial.transport);
+        if (transport->gives_mpi_data && !pairs[p].trial.works &&
+            facts->device_send == DEVICE_SEND_YES) {
             facts->device_send = DEVICE_SEND_NO;
             snprintf(facts->device_send_error, sizeof facts->device_send_error,
-                     "ranks %d and %d: %.340s", pairs[p].a, pairs[p].b, pairs[p].why);
+                     "ranks %d and %d: %.340s", pairs[p].a, pairs[p].b, pairs[p].trial.why);
         }
     }
     return STATUS_OK;

@@ -146,9 +146,7 @@ enum status rank_facts_gather(MPI_Comm comm, const struct machine *machine,
     mine.threads = info->threads;
     if (comm_rank(comm) == 0) {
         built = calloc((size_t)nranks, sizeof *built);
-        if (built == NULL) {
-            status = fail(STATUS_MEMORY, "no memory for a list of %d ranks", nranks);
-        }
+        status = CHECK_MEMORY(built != NULL, "no memory for a list of %d ranks", nranks);
     }
     TRY_GOTO(status_agree(comm, status));
     TRY_GOTO(comm_check(

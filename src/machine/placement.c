@@ -227,9 +227,7 @@ static enum status order_create(int nranks, struct placement_order *order)
 {
     *order = (struct placement_order){.nranks = nranks};
     order->rank_of_block = malloc((size_t)nranks * sizeof *order->rank_of_block);
-    return order->rank_of_block != NULL
-               ? STATUS_OK
-               : fail(STATUS_MEMORY, "no memory to place %d ranks", nranks);
+    return CHECK_MEMORY(order->rank_of_block != NULL, "no memory to place %d ranks", nranks);
 }
 
 static void start_naturally(struct search *search)
@@ -250,8 +248,7 @@ enum status placement_choose(const struct decomp *decomp, const struct rank_plac
     struct search search = {.decomp = decomp, .places = places};
     struct seat *seats = malloc((size_t)nranks * sizeof *seats);
     enum status status = STATUS_OK;
-    TRY_GOTO(seats != NULL ? STATUS_OK
-                           : fail(STATUS_MEMORY, "no memory to place %d ranks", nranks));
+    TRY_GOTO(CHECK_MEMORY(seats != NULL, "no memory to place %d ranks", nranks));
     TRY_GOTO(order_create(nranks, &search.trial));
     TRY_GOTO(order_create(nranks, &search.best));
     sort_seats(places, nranks, seats);

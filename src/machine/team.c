@@ -25,9 +25,8 @@ void team_destroy(struct team *team)
 
 static enum status choose_order(struct team *team, int group, struct rank_place *places)
 {
-    TRY(status_agree(team->comm, places != NULL ? STATUS_OK
-                                                : fail(STATUS_MEMORY, "no memory to place %d ranks",
-                                                       team->nranks)));
+    TRY(status_agree(team->comm,
+                     CHECK_MEMORY(places != NULL, "no memory to place %d ranks", team->nranks)));
     TRY(placement_gather(team->comm, group, places));
     return status_agree(team->comm, placement_choose(&team->decomp, places, &team->placement));
 }

@@ -2,7 +2,7 @@
 #ifndef ISOTHERM_OUTPUT_REPORT_H
 #define ISOTHERM_OUTPUT_REPORT_H
 
-#include "machine/team_energy.h"
+#include "machine/energy.h"
 #include "output/writer.h"
 #include "solve/observe/diagnostics.h"
 

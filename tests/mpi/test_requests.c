@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "base/comm.h"
-#include "halo/requests.h"
+#include "halo/transport.h"
 
 enum { MOST_BYTES = 100003 };
 
