@@ -194,6 +194,9 @@ static void prune(const struct job *job, int keep)
 /* Rank 0. */
 static enum status publish(const struct job *job, int keep)
 {
+    if (job->reason != NULL) {
+        return file_publish(job->temporary, job->path);
+    }
     TRY(file_sync_named(job->temporary));
     TRY(file_publish(job->temporary, job->path));
     TRY(checkpoint_name_latest(job->folder, job->state->step));
@@ -201,11 +204,21 @@ static enum status publish(const struct job *job, int keep)
     return STATUS_OK;
 }
 
-static enum status write_checked(const struct job *job, int keep)
+/* Collective, agreed. A post-mortem has no seal. */
+static enum status write_file(const struct job *job, int keep)
 {
-    TRY(write_values(job));
-    TRY(checkpoint_seal_write(job->comm, job->temporary));
-    return status_agree(job->comm, comm_rank(job->comm) == 0 ? publish(job, keep) : STATUS_OK);
+    const bool first = comm_rank(job->comm) == 0;
+    enum status status = write_values(job);
+    if (status == STATUS_OK && job->reason == NULL) {
+        status = checkpoint_seal_write(job->comm, job->temporary);
+    }
+    if (status == STATUS_OK) {
+        status = status_agree(job->comm, first ? publish(job, keep) : STATUS_OK);
+    }
+    if (status != STATUS_OK && first) {
+        unlink(job->temporary);
+    }
+    return status;
 }
 
 static enum status name_files(const char *directory, struct job *job)
@@ -225,10 +238,7 @@ enum status checkpoint_put(MPI_Comm comm, const char *directory, const struct ch
     TRY(name_files(directory, &job));
     enum status status = STATUS_OK;
     TRY_GOTO(status_agree(comm, first ? prepare(&job) : STATUS_OK));
-    status = write_checked(&job, keep);
-    if (status != STATUS_OK && first) {
-        unlink(job.temporary);
-    }
+    status = write_file(&job, keep);
 done:
     return fail_prefix(status,
                        "the checkpoint of step %" PRId64 " could not be written: ", state->step);
@@ -295,20 +305,6 @@ enum status checkpoint_capture(struct field *field, struct copy_out *copy_out, v
     return STATUS_OK;
 }
 
-static enum status put_postmortem(struct job *job)
-{
-    const bool first = comm_rank(job->comm) == 0;
-    enum status status = write_values(job);
-    if (status == STATUS_OK && first) {
-        status = file_publish(job->temporary, job->path);
-    }
-    status = status_agree(job->comm, status);
-    if (status != STATUS_OK && first) {
-        unlink(job->temporary);
-    }
-    return status;
-}
-
 enum status checkpoint_write_postmortem(MPI_Comm comm, const char *path, struct field *field,
                                         const struct grid *grid, const struct medium *material,
                                         const struct checkpoint_state *state,
@@ -326,7 +322,7 @@ enum status checkpoint_write_postmortem(MPI_Comm comm, const char *path, struct 
                                                  SIZE_TEXT(bytes))
                                           : checkpoint_capture(field, NULL, memory, &part));
     if (status == STATUS_OK) {
-        status = put_postmortem(&job);
+        status = write_file(&job, 0);
     }
     free(memory);
     return status;

@@ -47,43 +47,31 @@ static int newest_first(const void *a, const void *b)
     return (first < second) - (first > second);
 }
 
-static enum status list_stream(DIR *stream, const char *suffix, int64_t **steps, int *count)
-{
-    int64_t *found = NULL;
-    int nfound = 0;
-    for (const struct dirent *entry; (entry = readdir(stream)) != NULL;) {
-        const int64_t step = step_file_step(entry->d_name, suffix);
-        if (step < 0) {
-            continue;
-        }
-        int64_t *larger = realloc(found, ((size_t)nfound + 1) * sizeof *found);
-        if (larger == NULL) {
-            free(found);
-            return fail(STATUS_MEMORY, "no memory to list the checkpoints");
-        }
-        found = larger;
-        found[nfound++] = step;
-    }
-    if (nfound > 0) {
-        qsort(found, (size_t)nfound, sizeof *found, newest_first);
-    }
-    *steps = found;
-    *count = nfound;
-    return STATUS_OK;
-}
-
 static enum status list(const char *folder, const char *suffix, int64_t **steps, int *count)
 {
+    struct dirent **entries = NULL;
     *steps = NULL;
     *count = 0;
-    DIR *stream = opendir(folder);
-    if (stream == NULL) {
+    const int nentries = scandir(folder, &entries, NULL, NULL);
+    if (nentries < 0) {
         return errno == ENOENT ? STATUS_OK
                                : fail(STATUS_FILE, "cannot list %s: %s", folder, strerror(errno));
     }
-    const enum status status = list_stream(stream, suffix, steps, count);
-    closedir(stream);
-    return status;
+    int64_t *found = malloc(((size_t)nentries + 1) * sizeof *found);
+    int nfound = 0;
+    for (int n = 0; n < nentries; n++) {
+        const int64_t step = step_file_step(entries[n]->d_name, suffix);
+        if (found != NULL && step >= 0) {
+            found[nfound++] = step;
+        }
+        free(entries[n]);
+    }
+    free(entries);
+    TRY(CHECK_MEMORY(found != NULL, "no memory to list the checkpoints"));
+    qsort(found, (size_t)nfound, sizeof *found, newest_first);
+    *steps = found;
+    *count = nfound;
+    return STATUS_OK;
 }
 
 enum status step_files_list(const char *folder, int64_t **steps, int *count)

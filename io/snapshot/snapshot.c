@@ -245,42 +245,12 @@ done:
     return status;
 }
 
-/* Rank 0: coordinates and attributes; `places`: see snapshot_file_describe. */
-static enum status describe(const struct snapshots *s, const struct snapshot_capture *capture,
-                            const char *temporary, struct raw_place *places)
-{
-    return snapshot_file_describe(&s->series, temporary, s->setting.precision, capture->step,
-                                  capture->time, places);
-}
-
-static enum status finish(const struct snapshots *s, const struct snapshot_capture *capture,
-                          const char *temporary)
-{
-    TRY(describe(s, capture, temporary, NULL));
-    return file_sync_named(temporary);
-}
-
-static enum status write_compressed(struct snapshots *s, const struct snapshot_capture *capture,
-                                    const char *temporary)
+/* Collective, agreed: the file under its temporary name, complete and on disk. */
+static enum status write_file(struct snapshots *s, const struct snapshot_capture *capture,
+                              const char *temporary)
 {
     const bool first = comm_rank(s->comm) == 0;
-    TRY(status_agree(s->comm, first ? make_file(s, temporary) : STATUS_OK));
-    TRY(write_values(s, capture, temporary));
-    return status_agree(s->comm, first ? finish(s, capture, temporary) : STATUS_OK);
-}
-
-/* Rank 0. */
-static enum status lay_out(const struct snapshots *s, const struct snapshot_capture *capture,
-                           const char *temporary, struct raw_place *places)
-{
-    TRY(make_file(s, temporary));
-    return describe(s, capture, temporary, places);
-}
-
-static enum status write_contiguous(struct snapshots *s, const struct snapshot_capture *capture,
-                                    const char *temporary)
-{
-    const bool first = comm_rank(s->comm) == 0;
+    const bool compressed = s->setting.compress > 0;
     struct raw_place places[SNAPSHOT_FIELDS];
     struct raw_part parts[SNAPSHOT_FIELDS];
     int nparts = 0;
@@ -290,8 +260,17 @@ static enum status write_contiguous(struct snapshots *s, const struct snapshot_c
         nparts++;
     }
     memset(places, 0, sizeof places);
-    TRY(status_agree(s->comm, first ? lay_out(s, capture, temporary, places) : STATUS_OK));
-    return raw_fill(s->comm, temporary, places, parts, nparts, &capture->part, RAW_FORGET);
+    TRY(status_agree(s->comm, first ? make_file(s, temporary) : STATUS_OK));
+    if (compressed) {
+        TRY(write_values(s, capture, temporary));
+    }
+    TRY(status_agree(s->comm, first ? snapshot_file_describe(
+                                          &s->series, temporary, s->setting.precision,
+                                          capture->step, capture->time, compressed ? NULL : places)
+                                    : STATUS_OK));
+    return compressed
+               ? status_agree(s->comm, first ? file_sync_named(temporary) : STATUS_OK)
+               : raw_fill(s->comm, temporary, places, parts, nparts, &capture->part, RAW_FORGET);
 }
 
 /* Rank 0: the name, and then the lists. */
@@ -310,8 +289,7 @@ static enum status write_one(struct snapshots *s, const struct snapshot_capture 
     char temporary[PATH_BYTES];
     enum status status = STATUS_OK;
     TRY(snapshot_file_path(&s->series, capture->step, SNAPSHOT_TEMPORARY, temporary));
-    TRY_GOTO(s->setting.compress > 0 ? write_compressed(s, capture, temporary)
-                                     : write_contiguous(s, capture, temporary));
+    TRY_GOTO(write_file(s, capture, temporary));
     TRY_GOTO(status_agree(s->comm, snapshot_list_add(&s->list, capture->step, capture->time)));
     TRY_GOTO(status_agree(s->comm, first ? publish(s, temporary, capture->step) : STATUS_OK));
     return STATUS_OK;

@@ -20,23 +20,14 @@ enum status snapshot_file_path(const struct snapshot_series *series, int64_t ste
 
 enum status snapshot_list_add(struct snapshot_list *list, int64_t step, double time)
 {
-    if (list->count == list->capacity) {
-        const int64_t capacity = list->capacity > 0 ? 2 * list->capacity : 64;
-        int64_t *steps = realloc(list->steps, (size_t)capacity * sizeof *steps);
-        if (steps != NULL) {
-            list->steps = steps;
-        }
-        double *times = realloc(list->times, (size_t)capacity * sizeof *times);
-        if (times != NULL) {
-            list->times = times;
-        }
-        if (steps == NULL || times == NULL) {
-            return fail(STATUS_MEMORY, "no memory for the list of snapshots");
-        }
-        list->capacity = capacity;
-    }
-    list->steps[list->count] = step;
-    list->times[list->count] = time;
+    const size_t count = (size_t)list->count + 1;
+    int64_t *steps = realloc(list->steps, count * sizeof *steps);
+    list->steps = steps != NULL ? steps : list->steps;
+    double *times = realloc(list->times, count * sizeof *times);
+    list->times = times != NULL ? times : list->times;
+    TRY(CHECK_MEMORY(steps != NULL && times != NULL, "no memory for the list of snapshots"));
+    steps[list->count] = step;
+    times[list->count] = time;
     list->count++;
     return STATUS_OK;
 }

@@ -49,7 +49,7 @@ struct snapshot_series {
 
 /* The snapshots in order of their steps. Zeroed memory is an empty list. */
 struct snapshot_list {
-    int64_t count, capacity;
+    int64_t count;
     int64_t *steps;
     double *times; /* s */
     enum precision precision;

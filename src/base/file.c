@@ -34,18 +34,10 @@ static int timed_fsync(int fd)
 }
 
 /* The message shows only the beginning: the whole path would leave no space for the reason. */
-static enum status too_long(enum status code, const char *path)
+static enum status too_long(const char *path)
 {
-    return fail(code, "the path %.200s... is too long; at most %d characters are allowed", path,
-                PATH_BYTES - 1);
-}
-
-enum status path_join(const char *directory, const char *name, char path[PATH_BYTES])
-{
-    if (snprintf(path, PATH_BYTES, "%s/%s", directory, name) >= PATH_BYTES) {
-        return too_long(STATUS_INPUT, path);
-    }
-    return STATUS_OK;
+    return fail(STATUS_FILE, "the path %.200s... is too long; at most %d characters are allowed",
+                path, PATH_BYTES - 1);
 }
 
 enum status path_print(char *text, size_t bytes, const char *format, ...)
@@ -54,7 +46,12 @@ enum status path_print(char *text, size_t bytes, const char *format, ...)
     va_start(args, format);
     const bool fits = vsnprintf(text, bytes, format, args) < (int)bytes;
     va_end(args);
-    return fits ? STATUS_OK : fail(STATUS_INPUT, "the name or path %.60s... is too long", text);
+    return fits ? STATUS_OK : fail(STATUS_INPUT, "the name or path %.200s... is too long", text);
+}
+
+enum status path_join(const char *directory, const char *name, char path[PATH_BYTES])
+{
+    return path_print(path, PATH_BYTES, "%s/%s", directory, name);
 }
 
 bool path_ends_in(const char *path, const char *ending)
@@ -331,7 +328,7 @@ enum status file_replace(const char *path, const char *bytes, size_t nbytes)
 {
     char temporary[PATH_BYTES];
     if (snprintf(temporary, sizeof temporary, "%s.tmp", path) >= PATH_BYTES) {
-        return too_long(STATUS_FILE, path);
+        return too_long(path);
     }
     enum status status;
     TRY_GOTO(create(temporary, bytes, nbytes, true));
@@ -372,7 +369,7 @@ enum status file_check_place(const char *path)
     char temporary[PATH_BYTES];
     struct stat found;
     if (snprintf(temporary, sizeof temporary, "%s.tmp", path) >= PATH_BYTES) {
-        return too_long(STATUS_FILE, path);
+        return too_long(path);
     }
     if (stat(path, &found) == 0 && S_ISDIR(found.st_mode)) {
         return fail(STATUS_FILE, "cannot write %s: it is a folder", path);
@@ -442,9 +439,7 @@ enum status file_read_all(const char *path, size_t limit, char **bytes, size_t *
 enum status directory_make(const char *path)
 {
     char partial[PATH_BYTES];
-    if (snprintf(partial, sizeof partial, "%s", path) >= PATH_BYTES) {
-        return too_long(STATUS_INPUT, path);
-    }
+    TRY(path_print(partial, sizeof partial, "%s", path));
     for (char *p = partial + 1;; p++) {
         if (*p != '/' && *p != '\0') {
             continue;

@@ -147,12 +147,10 @@ static const char *level_name(int level)
                                             : "MPI_THREAD_SINGLE";
 }
 
-static const char *device_send_name(enum device_send device_send)
-{
-    static const char *const names[] = {"not needed: fields are in host memory",
-                                        "can be sent, verified byte by byte", "cannot be sent"};
-    return names[device_send];
-}
+/* By enum device_send: in the report and in JSON. */
+static const char *const send_names[][2] = {{"not needed: fields are in host memory", "not needed"},
+                                            {"can be sent, verified byte by byte", "yes"},
+                                            {"cannot be sent", "no"}};
 
 static void print_libraries(const struct doctor *doctor)
 {
@@ -164,7 +162,7 @@ static void print_libraries(const struct doctor *doctor)
     log_info("MPI            %s, %s", doctor->mpi, level_name(facts->thread_level));
     log_info("MPI claims     CUDA: %s; ROCm: %s", mpi_hint_name(facts->hints.cuda),
              mpi_hint_name(facts->hints.rocm));
-    log_info("device buffers %s%s%s", device_send_name(facts->device_send),
+    log_info("device buffers %s%s%s", send_names[facts->device_send][0],
              facts->device_send == DEVICE_SEND_NO ? ": " : "",
              facts->device_send == DEVICE_SEND_NO ? facts->device_send_error : "");
     log_info("HDF5           %s, %s, files here %s", doctor->hdf5.version,
@@ -244,7 +242,6 @@ static void report_findings(const struct doctor *doctor, struct json *json)
 
 static void report_libraries(const struct doctor *doctor, struct json *json)
 {
-    static const char *const sends[] = {"not needed", "yes", "no"};
     const struct doctor_facts *facts = &doctor->facts;
     json_string(json, "version", ISOTHERM_VERSION);
     json_int(json, "ranks", facts->nranks);
@@ -255,7 +252,7 @@ static void report_libraries(const struct doctor *doctor, struct json *json)
     json_string(json, "mpi_threads", level_name(facts->thread_level));
     json_string(json, "mpi_says_cuda", mpi_hint_name(facts->hints.cuda));
     json_string(json, "mpi_says_rocm", mpi_hint_name(facts->hints.rocm));
-    json_string(json, "device_buffers_travel", sends[facts->device_send]);
+    json_string(json, "device_buffers_travel", send_names[facts->device_send][1]);
     json_string(json, "device_buffers_fail", facts->device_send_error);
     json_string(json, "hdf5", doctor->hdf5.version);
     json_bool(json, "hdf5_parallel", facts->hdf5_parallel);
