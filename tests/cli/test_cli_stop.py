@@ -58,7 +58,7 @@ class Stop(StopCase):
         self.check_goes_on(step, output)
 
     def test_while_mpi_starts(self):
-        """The handlers are there before MPI has threads. Nothing is saved yet: 75; USR1 continues."""
+        """The handlers are there before MPI has threads. Nothing is saved: 75; USR1 continues."""
         for number, code in ((signal.SIGTERM, 75), (signal.SIGXCPU, 75), (signal.SIGUSR1, 0)):
             live = Live(self, problem(ENDLESS if code else 10), ranks=1, output=f"live_{number}")
             status = {"Threads": "1"}

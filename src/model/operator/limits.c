@@ -218,7 +218,8 @@ static void count_roundings_of_classes(struct roundings *n, const struct problem
     n->of_magnitude += 3 * medium->total_weight;
     n->of_range += 2 * (medium->perfused ? 16 : 14) * s * medium->total_weight;
     n->fixed_K += 6 * flux_K;
-    n->face_terms += 6 * (double)grid_total_cells(&problem->grid);
+    const double cells = (double)grid_total_cells(&problem->grid);
+    n->face_terms += 6 * cells + ldexp(2 * cells, medium_heat_bits(medium));
 }
 
 /* A new temperature is a mean of old ones and a source. Where it is not a mean, the source

@@ -152,7 +152,7 @@ static enum status check_zero(struct stepper *stepper, const struct diagnostics 
     const double share =
         stepper->problem->precision == PRECISION_FLOAT64 ? 1e-9 : 1e-3; /* of the highest */
     if (stepper->problem->run.temperature == TEMPERATURE_DIFFERENCE ||
-        d->min >= -share * fabs(d->max)) {
+        d->min >= fmin(BELOW_ZERO, -share * fabs(d->max))) {
         return STATUS_OK;
     }
     char place[PLACE_BYTES];
