@@ -106,6 +106,7 @@ IN_FOLDER(a_live_process_holds_it_until_it_is_dead)
 /* A slow machine, between its look at a stale lock and the removal. */
 static bool is_slow;
 
+/* NOLINTBEGIN(readability-inconsistent-declaration-parameter-name) */
 int rename(const char *from, const char *to)
 {
     if (is_slow) {
@@ -121,6 +122,7 @@ int unlink(const char *name)
     }
     return unlinkat(AT_FDCWD, name, 0);
 }
+/* NOLINTEND(readability-inconsistent-declaration-parameter-name) */
 
 IN_FOLDER(of_two_that_find_a_stale_lock_one_takes_it)
 {
