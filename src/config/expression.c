@@ -8,6 +8,8 @@
 
 #include <muParserDLL.h>
 
+#include "config/settings.h"
+
 enum { NAMES_BYTES = 128, LONGEST_NAME = 60, CACHE_LINE = 64 };
 
 /* muparser's ecUNASSIGNABLE_TOKEN and ecEXPRESSION_TOO_LONG, which its C header does not define */
@@ -220,4 +222,22 @@ double expression_evaluate(struct expression *expression, const double *values)
 {
     memcpy(expression->values, values, sizeof(double) * (size_t)expression->nvariables);
     return mupEval(expression->parser);
+}
+
+enum status expression_of_number(const struct number_setting *number,
+                                 struct expression **expression)
+{
+    static const char *const variables[] = {"t"};
+    *expression = NULL;
+    return number->formula != NULL && number->table == NULL
+               ? expression_create(number->formula, variables, 1, expression)
+               : STATUS_OK;
+}
+
+double expression_number_at(const struct number_setting *number, struct expression *expression,
+                            double t)
+{
+    return number->table != NULL ? table_at(number->table, t)
+           : expression != NULL  ? expression_evaluate(expression, &t)
+                                 : number->value;
 }

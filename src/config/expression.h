@@ -14,6 +14,7 @@ enum { EXPRESSION_MAX_VARIABLES = 4 };
     "sqrt abs min max sum avg rint sign"
 
 struct expression;
+struct number_setting;
 
 /* Parse `text` as a function of the named variables (at most EXPRESSION_MAX_VARIABLES), e.g. {"x",
  * "y", "z"}, and evaluate it once to find unknown names. Not thread-safe, nor is
@@ -27,5 +28,12 @@ void expression_destroy(struct expression *expression); /* takes NULL */
  * Thread-safe if each thread has its own object. muparser's bulk mode is not used: it parses again
  * at each call, and changes the caller's number of threads. */
 double expression_evaluate(struct expression *expression, const double *values);
+
+/* The formula of t of a number; NULL where it has none. Fails as expression_create. */
+enum status expression_of_number(const struct number_setting *number,
+                                 struct expression **expression) MUST_CHECK;
+/* The number at time t, s, by that expression. */
+double expression_number_at(const struct number_setting *number, struct expression *expression,
+                            double t);
 
 #endif

@@ -50,16 +50,37 @@ struct shape_setting {
     unsigned char numbers[MOST_MATERIALS]; /* of the named materials */
 };
 
-/* A property as a function of temperature: rows, a file of them, or a polynomial. */
+struct settings;
+
+/* A property as a function of temperature, or a number as one of time: rows, a file of them, or a
+ * polynomial. */
 enum { MOST_TABLE_ROWS = 30, MOST_COEFFICIENTS = 8 };
 struct table_setting {
-    char *file; /* CSV of rows; NULL: the other members */
-    int nrows;
-    double row[MOST_TABLE_ROWS][2]; /* K, value */
+    char *file;       /* CSV of rows; NULL: in the configuration */
+    int nrows;        /* 0: a polynomial, or a file that is not read yet */
+    double (*row)[2]; /* K or s, increasing; value. Of temperature: at most MOST_TABLE_ROWS */
     int ncoefficients;
     double coefficient[MOST_COEFFICIENTS]; /* c0 + c1 T + c2 T^2 + ... */
     double from, to;                       /* K */
+
+    bool of_time;
+    bool steps;                 /* each value holds until the next row; else linear between rows */
+    double period;              /* s, after which it repeats; 0: the last value holds */
+    double scale[2], zero[2];   /* s and the value are scale * number + zero of the file */
+    struct table_setting *next; /* of time, in the configuration */
 };
+
+/* Read the files of all tables, once. STATUS_FILE or STATUS_INPUT with the key and the line. */
+enum status settings_read_tables(const struct settings *settings) MUST_CHECK;
+
+/* The first table over time, which leads to the next; NULL: there is none. */
+const struct table_setting *settings_time_tables(const struct settings *settings);
+
+/* The value of a table of rows at x, s or K. */
+double table_at(const struct table_setting *table, double x);
+
+/* The first time after t at which a table over time has a row; infinite: none. */
+double table_next_row(const struct table_setting *table, double t);
 
 /* Of a phase. A table replaces the number; neither: those of the solid. */
 struct phase_setting {
@@ -100,8 +121,6 @@ bool material_is_nonlinear(const struct material_setting *material);
 /* Of the blood: the heat that it brings per volume, time and kelvin, W/(m^3 K). */
 double material_perfusion(const struct material_setting *material);
 
-struct settings;
-
 /* The number of the material whose density, heat capacity and melting material `number` has. */
 int settings_heat_of(const struct settings *settings, int number);
 
@@ -119,10 +138,11 @@ struct contact_setting {
 /* The most of `sources` that are painted. */
 enum { MOST_SOURCES = 255 };
 
-/* A number, or a formula of t (s). */
+/* A number, a formula of t (s) or a table over it. */
 struct number_setting {
     double value;
-    char *formula; /* NULL: the number */
+    char *formula;               /* NULL: the number; of a table its file, or a word for it */
+    struct table_setting *table; /* NULL: the formula */
 };
 
 /* One entry of `sources`: a shape of cells, or a moving source. */
@@ -212,16 +232,18 @@ enum overlap { OVERLAP_AUTO, OVERLAP_ON, OVERLAP_OFF };
 /* Whether files are written in the background where MPI supports it. */
 enum writer_choice { WRITER_AUTO, WRITER_FOREGROUND };
 
-/* When an output is due: at multiples of `every` steps, or of `interval` s of simulated time, on
- * which a step then lands exactly. Both 0: never. */
+/* When an output is due: at multiples of `every` steps, or of `interval` s of simulated time, or at
+ * given times; a step then lands exactly on them. All 0: never. */
 struct cadence {
     int64_t every;
-    double interval; /* s; 0 when `every` counts */
+    double interval; /* s; 0 when the others count */
+    double *times;   /* s, increasing */
+    int ntimes;
 };
 
 static inline bool cadence_is_on(const struct cadence *cadence)
 {
-    return cadence->every > 0 || cadence->interval > 0;
+    return cadence->every > 0 || cadence->interval > 0 || cadence->ntimes > 0;
 }
 
 /* Fields that follow from the temperature. */

@@ -27,13 +27,23 @@ static bool same_value(const struct schema_key *row, const char *a, const char *
             return auto_a == auto_b;
         }
     }
-    if ((row->flags & (SCHEMA_OR_FORMULA | SCHEMA_OR_TABLE)) != 0) {
+    if ((row->flags & SCHEMA_OR_FORMULA) != 0) {
+        const struct number_setting *number_a = (const void *)(a + row->alternative);
+        const struct number_setting *number_b = (const void *)(b + row->alternative);
+        if (number_a->formula != NULL || number_b->formula != NULL) {
+            return same_text(number_a->formula, number_b->formula) &&
+                   table_same(number_a->table, number_b->table);
+        }
+    }
+    if ((row->flags & SCHEMA_OR_TABLE) != 0) {
         const void *other_a = text_at(a, row->alternative);
         const void *other_b = text_at(b, row->alternative);
         if (other_a != NULL || other_b != NULL) {
-            return (row->flags & SCHEMA_OR_TABLE) != 0 ? table_same(other_a, other_b)
-                                                       : same_text(other_a, other_b);
+            return table_same(other_a, other_b);
         }
+    }
+    if (row->type == SCHEMA_TIMES) {
+        return times_same((const void *)(a + row->offset), (const void *)(b + row->offset));
     }
     const size_t count = row->max_count > 0 ? (size_t)row->max_count : 1;
     if (row->type == SCHEMA_TEXT || row->type == SCHEMA_FORMULA || row->type == SCHEMA_NAME) {

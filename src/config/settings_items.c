@@ -116,7 +116,9 @@ static enum status append_all(struct item_list *list, const struct item *section
 {
     struct item item;
     for (int row = 0; item_next(section, &row, &item);) {
-        if (item.row->type != SCHEMA_LIST) {
+        /* times that are not given belong to another key of the cadence */
+        if (item.row->type != SCHEMA_LIST &&
+            (item.row->type != SCHEMA_TIMES || item.node != NULL)) {
             TRY(append(list, &item));
         }
         if (item.row->type == SCHEMA_SECTION) {

@@ -1,16 +1,21 @@
-/* A number of the configuration that may also be a table over temperature (SCHEMA_OR_TABLE). */
+/* A number of the configuration that may also be a table over temperature (SCHEMA_OR_TABLE) or over
+ * time (SCHEMA_OR_FORMULA); times of outputs. */
 #ifndef ISOTHERM_CONFIG_SETTINGS_TABLE_H
 #define ISOTHERM_CONFIG_SETTINGS_TABLE_H
 
 #include "config/read/settings_value.h"
 #include "config/settings.h"
 
-/* Whether a node is meant as a table: a mapping, or a list of lists. */
-bool table_is_given(const struct tree *node);
+/* Whether a value is meant as a table: a mapping, or a list of lists, where a table may stand. */
+bool table_is_given(const struct item *item);
 
-/* Read it into a new struct table_setting, to which row->alternative then points. */
+/* Read it into a new struct table_setting, to which the number at row->alternative then points. */
 enum status table_read(const struct item *item) MUST_CHECK;
 
 bool table_same(const struct table_setting *a, const struct table_setting *b); /* take NULL */
+
+/* Read the times of a cadence: a list, or {from, to, per_decade}. */
+enum status times_read(const struct item *item) MUST_CHECK;
+bool times_same(const struct cadence *a, const struct cadence *b);
 
 #endif

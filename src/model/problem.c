@@ -21,6 +21,7 @@ enum status problem_create(const struct settings *settings, struct problem *prob
         .radius = wide_radius(settings),
     };
     enum status status = STATUS_OK;
+    TRY(settings_read_tables(settings));
     grid_create(settings, &built.grid);
     TRY(medium_create(settings, &built.medium));
     TRY_GOTO(wide_check(settings, &built.grid));
@@ -30,6 +31,13 @@ enum status problem_create(const struct settings *settings, struct problem *prob
     TRY_GOTO(sources_create(settings, &built.grid, &built.sources));
     TRY_GOTO(boundary_create(settings, &built.boundary));
     TRY_GOTO(boundary_check(settings, &built.boundary, &built.grid, &built.medium, 0));
+    for (const struct table_setting *table = settings_time_tables(settings); table != NULL;
+         table = table->next) {
+        for (int row = 0; row < table->nrows; row++) {
+            TRY_GOTO(boundary_check(settings, &built.boundary, &built.grid, &built.medium,
+                                    table->row[row][0]));
+        }
+    }
     *problem = built;
     return STATUS_OK;
 done:

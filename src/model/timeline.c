@@ -59,7 +59,24 @@ static double tolerance(const struct timeline *timeline, double time)
     return fmax(1e-9 * timeline->dt, 8 * DBL_EPSILON * time);
 }
 
-/* The first multiple of an interval after `time`, s; infinite without intervals. */
+/* The first of the times of a list that exceeds `time`; infinite: none. */
+static double next_listed(const struct cadence *cadence, double time)
+{
+    int low = 0;
+    int high = cadence->ntimes;
+    while (low < high) {
+        const int middle = low + (high - low) / 2;
+        if (cadence->times[middle] > time) {
+            high = middle;
+        } else {
+            low = middle + 1;
+        }
+    }
+    return low < cadence->ntimes ? cadence->times[low] : INFINITY;
+}
+
+/* The first time after `time`, s, on which a step lands: a multiple of an interval, a listed time,
+ * or that of a row; infinite without them. */
 static double next_landing(const struct timeline *timeline, double time)
 {
     const double after = time + tolerance(timeline, time);
@@ -74,6 +91,10 @@ static double next_landing(const struct timeline *timeline, double time)
             }
             next = fmin(next, multiple * cadence->interval);
         }
+        next = fmin(next, next_listed(cadence, after));
+    }
+    for (const struct table_setting *t = timeline->tables; t != NULL; t = t->next) {
+        next = fmin(next, table_next_row(t, after));
     }
     return next;
 }
@@ -134,6 +155,12 @@ static enum status lay_stretches(struct timeline *timeline, double shortest, con
     timeline->end = time;
     timeline->steps = timeline->start_step;
     while (time < final && step < last_step) {
+        if (timeline->nstretches == MAX_STRETCHES && !isfinite(shortest)) {
+            return settings_fail_at(timeline->origin, "time",
+                                    "the rows of tables over time and the times of outputs are "
+                                    "more than %d; give longer periods, or fewer rows",
+                                    (int)MAX_STRETCHES);
+        }
         if (timeline->nstretches == MAX_STRETCHES) {
             return settings_fail_at(
                 timeline->origin, key,
@@ -213,6 +240,7 @@ enum status timeline_create(const struct settings *settings, const struct grid *
     const bool is_wide = settings->run.stencil_order > 2;
     struct timeline built = {.setting = settings->time,
                              .output = &settings->output,
+                             .tables = settings_time_tables(settings),
                              .origin = settings->origin,
                              .dt_stable = is_wide ? wide_stable_dt(settings, grid, medium)
                                                   : medium_stable_dt(medium, grid),
@@ -338,15 +366,18 @@ double timeline_dt_before(const struct timeline *timeline, int64_t step)
     return timeline_dt(timeline, step > 0 ? step - 1 : 0);
 }
 
-/* Whether the time after `step` steps is a multiple of the interval. Only ends of stretches are
- * exactly on one. */
-static bool lands_on(const struct timeline *timeline, double interval, int64_t step)
+/* Whether the time after `step` steps is a multiple of the interval, or listed. Only ends of
+ * stretches are exactly on one. */
+static bool lands_on(const struct timeline *timeline, const struct cadence *cadence, int64_t step)
 {
     const bool at_stretch = timeline->stretch != NULL &&
                             timeline->stretch[find_stretch(timeline, step, INFINITY)].first == step;
     const double time = timeline_time(timeline, step);
-    const double multiple = rint(time / interval) * interval;
-    return at_stretch && fabs(time - multiple) <= tolerance(timeline, time);
+    const double near = tolerance(timeline, time);
+    const double multiple = cadence->ntimes > 0
+                                ? next_listed(cadence, time - 2 * near)
+                                : rint(time / cadence->interval) * cadence->interval;
+    return step == 0 || (at_stretch && fabs(time - multiple) <= near);
 }
 
 bool timeline_is_due(const struct timeline *timeline, const struct cadence *cadence, int64_t step)
@@ -354,8 +385,7 @@ bool timeline_is_due(const struct timeline *timeline, const struct cadence *cade
     if (cadence->every > 0) {
         return step % cadence->every == 0 || step == timeline->steps;
     }
-    return cadence->interval > 0 &&
-           (step == timeline->steps || lands_on(timeline, cadence->interval, step));
+    return cadence_is_on(cadence) && (step == timeline->steps || lands_on(timeline, cadence, step));
 }
 
 int64_t timeline_next_due(const struct timeline *timeline, const struct cadence *cadence,
@@ -370,12 +400,16 @@ int64_t timeline_next_due(const struct timeline *timeline, const struct cadence 
                                                            : timeline->steps;
     }
     /* no walk from `step`: other outputs may land a million times before the multiple */
-    const double passed = floor(timeline_time(timeline, step) / cadence->interval);
-    const double multiple = (passed + 1) * cadence->interval;
+    const double time = timeline_time(timeline, step);
+    const double passed = cadence->ntimes > 0 ? 0 : floor(time / cadence->interval);
+    const double multiple =
+        cadence->ntimes > 0
+            ? fmin(next_listed(cadence, time + tolerance(timeline, time)), timeline->end)
+            : (passed + 1) * cadence->interval;
     const double before = multiple - 2 * tolerance(timeline, multiple);
     for (int64_t i = find_stretch(timeline, INT64_MAX, before); i < timeline->nstretches; i++) {
         const int64_t first = timeline->stretch[i].first;
-        if (first > step && lands_on(timeline, cadence->interval, first)) {
+        if (first > step && lands_on(timeline, cadence, first)) {
             return first;
         }
     }
@@ -388,9 +422,10 @@ int64_t timeline_count_due(const struct timeline *timeline, const struct cadence
         const int64_t whole = timeline->steps / cadence->every;
         return 1 + whole + (timeline->steps % cadence->every != 0 ? 1 : 0);
     }
-    int64_t count = cadence->interval > 0 ? 1 : 0; /* the end */
-    for (int64_t i = 0; cadence->interval > 0 && i < timeline->nstretches; i++) {
-        count += lands_on(timeline, cadence->interval, timeline->stretch[i].first) ? 1 : 0;
+    const bool on = cadence_is_on(cadence);
+    int64_t count = on ? 1 : 0; /* the end */
+    for (int64_t i = 0; on && i < timeline->nstretches; i++) {
+        count += lands_on(timeline, cadence, timeline->stretch[i].first) ? 1 : 0;
     }
     return count;
 }

@@ -13,11 +13,13 @@ struct stretch {
 };
 
 /* All steps have length dt except those that land on a time: the last one, on `end`, and one before
- * each output with an interval in simulated time. A pure function of the first two members and of
- * where a restart or timeline_adapt changed the steps; so a restart reproduces the same steps. */
+ * each output with an interval or a list in simulated time, and before each row of a table over
+ * time. A pure function of the first two members and of where a restart or timeline_adapt changed
+ * the steps; so a restart reproduces the same steps. */
 struct timeline {
     struct time_setting setting;
     const struct output_setting *output; /* borrowed: the intervals on which steps land */
+    const struct table_setting *tables;  /* borrowed: steps also land on their rows */
     struct settings_origin *origin;      /* for messages */
     double dt;                           /* s */
     double dt_stable;                    /* s, the largest stable step */

@@ -54,7 +54,7 @@ static void work_open_derived(struct work *w, const char *name, const int64_t ce
     if (region != NULL) {
         view_create(&w->rig.grid, region, &w->view);
     }
-    w->setting = (struct snapshot_setting){{10, 0}, file, compress, derived};
+    w->setting = (struct snapshot_setting){{.every = 10}, file, compress, derived};
     if (derived != 0) {
         struct field *f = w->rig.field;
         must(derived_create(f->backend, f->device, f->layout.cells, derived, &f->derived));
@@ -484,7 +484,7 @@ TEST(test_full_disk)
 TEST(test_bytes)
 {
     const struct grid grid = {.cells = {2048, 2048, 2048}};
-    const struct snapshot_setting setting = {{1, 0}, PRECISION_FLOAT32, 0, 0};
+    const struct snapshot_setting setting = {{.every = 1}, PRECISION_FLOAT32, 0, 0};
     const double excess = (double)snapshot_file_bytes(&grid, &setting) / 0x1p35 - 1;
     assert_true(excess >= 0 && excess < 0.01);
     assert_true(checkpoint_file_bytes(&grid, PRECISION_FLOAT64) >= UINT64_C(1) << 36);

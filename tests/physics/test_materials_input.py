@@ -166,13 +166,14 @@ class Properties(Case):
         where = "materials[0].conductivity: k.csv:"
         for text, line, row in (
                 ("300,1\n400,nan\n", 2, "400,nan"), ("nan,1\n400,2\n", 1, "nan,1"),
-                ("T,k\n\n# a\n300,1\n\n290,2\n", 6, "290,2"), ("300,-1\r\n", 1, "300,-1"),
-                ("300,1\n300,2\n", 2, "300,2"), ("300;1\n", 1, "300;1"),
+                ("T,k\n\n# a\n300,1\n\n-9,2\n", 6, "-9,2"), ("300,-1\r\n", 1, "300,-1"),
+                ("300;1\n", 1, "300;1"),
                 ("300,1,5\n", 1, "300,1,5"), ("300,1 W/m\n", 1, "300,1 W/m"),
                 ("300,inf\n", 1, "300,inf"), ("300,1e400\n", 1, "300,1e400"),
                 ("300,1\nT,k\n", 2, "T,k")):
             with self.subTest(text):
                 self.check_file(text, f"{where}{line}: '{row}' is not a row", "in K")
+        self.check_file("300,1\n300,2\n", f"{where}2: 300 does not exceed that of the row before")
         self.check_file("", "materials[0].conductivity: k.csv: no rows")
         for text in ("T [degC],k\n20,1\n", "T (\u00b0C),k\n20,1\n", "Celsius,k\n20,1\n"):
             self.check_file(text, f"{where}1: '{text[:4]}", "give temperatures in K")

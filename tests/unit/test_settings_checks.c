@@ -159,7 +159,7 @@ static const struct damage formulas[] = {
      "c.yaml:21: boundary.y_max.value: not a formula: 2 values separated by commas (300, 301); "
      "give a number or a formula in t"},
     {"300 + t", "",
-     "c.yaml:21: boundary.y_max.value: empty; give a number or a formula in t, in K"},
+     "c.yaml:21: boundary.y_max.value: empty; give a number, a formula in t or a table of t, in K"},
     {"300 + t", "300*K",
      "c.yaml:21: boundary.y_max.value: not a formula: unknown name \"K\" at column 5 "
      "(300*K); " KNOWN("t")},

@@ -61,15 +61,17 @@ static const struct damage missing_keys[] = {
      "c.yaml:19: boundary.x_max.type: missing; give one of temperature, flux, convection, "
      "radiation, periodic"},
     {"{type: flux, value: -5}", "{type: flux}",
-     "c.yaml:19: boundary.x_max.value: missing; give a number or a formula in t, in W/m^2"},
+     "c.yaml:19: boundary.x_max.value: missing; give a number, a formula in t or a table of t, in "
+     "W/m^2"},
     {"{type: flux, value: -5}", "",
      "c.yaml:19: boundary.x_max.type: missing; give one of temperature, flux, convection, "
      "radiation, periodic"},
     {"coefficient: 10, ", "",
-     "c.yaml:20: boundary.y_min.coefficient: missing; give a number of 0 or more or a formula in "
-     "t, in W/(m^2 K)"},
+     "c.yaml:20: boundary.y_min.coefficient: missing; give a number of 0 or more, a formula in t "
+     "or a table of t, in W/(m^2 K)"},
     {", ambient: 293", "",
-     "c.yaml:20: boundary.y_min.ambient: missing; give a number or a formula in t, in K"},
+     "c.yaml:20: boundary.y_min.ambient: missing; give a number, a formula in t or a table of t, "
+     "in K"},
     {", radius: 0.05", "",
      "c.yaml:12: initial[1].sphere.radius: missing; give a number above 0, in m"},
     {"center: [0.1, 0.1], ", "",
@@ -77,9 +79,11 @@ static const struct damage missing_keys[] = {
      "[0.1, 0.2, 0.3]"},
     {"      value: 200\n", "", "c.yaml:13: initial[2].box.value: missing; give a number, in K"},
     {"time:", "output: {snapshots: {}}\ntime:",
-     "c.yaml:22: output.snapshots: neither every nor interval; give one of them"},
+     "c.yaml:22: output.snapshots: neither every nor interval nor times nor logarithmic; give one "
+     "of them"},
     {"time:", "output:\n  pictures: {plane: x}\ntime:",
-     "c.yaml:23: output.pictures: neither every nor interval; give one of them"},
+     "c.yaml:23: output.pictures: neither every nor interval nor times nor logarithmic; give one "
+     "of them"},
     {"uniform: {value: 300}", "file: {dataset: /U}",
      "c.yaml:11: initial[0].file.path: missing; give a string, such as start.h5"},
     {"uniform: {value: 300}", "expression: {}",
@@ -119,8 +123,8 @@ static const struct damage wrong_types[] = {
      "c.yaml:18: boundary.x_min: not a section ([1, 2]); give a section with the keys type, value, "
      "coefficient, ambient, emissivity, surroundings, patches"},
     {"value: 350", "value: [350]",
-     "c.yaml:18: boundary.x_min.value: not a single value ([350]); give a number or a formula in "
-     "t, in K"},
+     "c.yaml:18: boundary.x_min.value: not a single value ([350]); give a number, a formula in t "
+     "or a table of t, in K"},
     {"value: -5", "value: \"5*u\"",
      "c.yaml:19: boundary.x_max.value: not a formula: unknown name \"u\" at column 3 (5*u); names "
      "are t, pi, e, functions " EXPRESSION_FUNCTIONS "; give a number or a formula in t"},
@@ -166,7 +170,7 @@ static const struct damage ranges[] = {
      "c.yaml:8: material.density: out of range (1e31): the largest is 1e+30; " GIVE_DENSITY},
     {"value: -5", "value: -2e30",
      "c.yaml:19: boundary.x_max.value: out of range (-2e30): the smallest is -1e+30; give a "
-     "number or a formula in t, in W/m^2"},
+     "number, a formula in t or a table of t, in W/m^2"},
     {"[16, 12]", "[16, 0]", "c.yaml:3: grid.cells: out of range (0); " GIVE_CELLS},
     {"[16, 12]", "[16, -12]", "c.yaml:3: grid.cells: out of range (-12); " GIVE_CELLS},
     {"[16, 12]", "[99999999999999999999, 1]",
@@ -186,13 +190,13 @@ static const struct damage ranges[] = {
      "c.yaml:11: initial[0].uniform.value: out of range (1e12): " TOO_HOT "; give a number, in K"},
     {"value: 350", "value: -2e12",
      "c.yaml:18: boundary.x_min.value: out of range (-2e12): " TOO_HOT
-     "; give a number or a formula in t, in K"},
+     "; give a number, a formula in t or a table of t, in K"},
     {"coefficient: 10", "coefficient: -10",
-     "c.yaml:20: boundary.y_min.coefficient: out of range (-10); give a number of 0 or more or a "
-     "formula in t, in W/(m^2 K)"},
+     "c.yaml:20: boundary.y_min.coefficient: out of range (-10); give a number of 0 or more, a "
+     "formula in t or a table of t, in W/(m^2 K)"},
     {"ambient: 293", "ambient: 1e13",
      "c.yaml:20: boundary.y_min.ambient: out of range (1e13): " TOO_HOT
-     "; give a number or a formula in t, in K"},
+     "; give a number, a formula in t or a table of t, in K"},
     {"end: 10", "end: 0", "c.yaml:23: time.end: out of range (0); give a number above 0, in s"},
     {"end: 10", "end: -1", "c.yaml:23: time.end: out of range (-1); give a number above 0, in s"},
     {"end: 10", "steps: 0",
@@ -311,7 +315,7 @@ TEST(test_several)
         "c.yaml:6: material.density: not a number (heavy); " GIVE_DENSITY "\n"
         "c.yaml:7: material.heat_capacity: out of range (-1); give a number above 0, in J/(kg K)\n"
         "c.yaml:8: output.history.evry: unknown key; did you mean 'every'? valid keys: "
-        "every, interval, materials, melt_pool\n";
+        "every, interval, times, logarithmic, materials, melt_pool\n";
     char message[1024];
     snprintf(message, sizeof message, "%.*s", (int)(sizeof expected - 2), expected);
     expect_refused(text, NULL, 0, message);

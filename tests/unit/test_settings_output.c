@@ -10,13 +10,15 @@ static const struct damage regions[] = {
     {TIME, "output: {history: {every: 3, interval: 2}}\n" TIME,
      "c.yaml:22: output.history.interval: given together with every; give one of them"},
     {TIME, "output: {checkpoints: {keep: 3}}\n" TIME,
-     "c.yaml:22: output.checkpoints: neither every nor interval nor walltime; give one of them"},
+     "c.yaml:22: output.checkpoints: neither every nor interval nor times nor logarithmic nor "
+     "walltime; give one of them"},
     {TIME, "output: {checkpoints: {walltime: 0}}\n" TIME,
      "c.yaml:22: output.checkpoints.walltime: out of range (0); give a number above 0, in s"},
     {TIME, REGION("{name: a, every: 1, interval: 2}"),
      "c.yaml:24: output.regions[0].interval: given together with every; give one of them"},
     {TIME, REGION("{name: a}"),
-     "c.yaml:24: output.regions[0]: neither every nor interval; give one of them"},
+     "c.yaml:24: output.regions[0]: neither every nor interval nor times nor logarithmic; give one "
+     "of them"},
     {TIME, REGION("{every: 1}"),
      "c.yaml:24: output.regions[0].name: missing; give a string, such as middle"},
     {TIME, REGION("{name: a, interval: 0}"),
@@ -78,10 +80,10 @@ static const struct damage regions[] = {
      "c.yaml:24: output.regions[0].slice.axis: unknown (w); give one of x, y, z"},
     {TIME, REGION("{name: a, every: 1, sclice: {axis: x, at: 0}}"),
      "c.yaml:24: output.regions[0].sclice: unknown key; did you mean 'slice'? valid keys: "
-     "name, every, interval, box, slice, stride, derived, precision, compress"},
+     "name, every, interval, times, logarithmic, box, slice, stride, derived, precision, compress"},
     {TIME, REGION("middle"),
      "c.yaml:24: output.regions[0]: not a section (middle); give the keys: name, every, interval, "
-     "box, slice, stride, derived, precision, compress"},
+     "times, logarithmic, box, slice, stride, derived, precision, compress"},
     {TIME, "output: {regions: 3}\n" TIME,
      "c.yaml:22: output.regions: not a list (3); give a list of entries, such as - {name: middle, "
      "slice: {axis: z, at: 0.5}, every: 10}"},
@@ -150,7 +152,8 @@ static const struct damage samples[] = {
      "c.yaml:22: output.probes.points: missing; give a list of entries, such as - {name: core, at: "
      "[0.5, 0.5, 0.5]}"},
     {TIME, "output: {probes: {points: [{name: a, at: [0, 0]}]}}\n" TIME,
-     "c.yaml:22: output.probes: neither every nor interval; give one of them"},
+     "c.yaml:22: output.probes: neither every nor interval nor times nor logarithmic; give one of "
+     "them"},
     {TIME, LINE("{name: a, from: [0, 0], to: [0.4, 0.4], points: 3, every: 1}"),
      "c.yaml:23: output.lines[0].to: the point lies outside the grid in y (0.4); give a value from "
      "0 to 0.3"},
@@ -167,7 +170,8 @@ static const struct damage samples[] = {
           "to: [0.4, 0.3], points: 3, every: 1}"),
      "c.yaml:23: output.lines[1].name: output.lines[0] already has this name (A); choose another"},
     {TIME, LINE("{name: a, from: [0, 0], to: [0.4, 0.3], points: 3}"),
-     "c.yaml:23: output.lines[0]: neither every nor interval; give one of them"},
+     "c.yaml:23: output.lines[0]: neither every nor interval nor times nor logarithmic; give one "
+     "of them"},
 };
 
 TEST(bad_samples_are_refused)

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "config/read/settings_tree.h"
 #include "model/timeline.h"
 #include "tests/test.h"
 
@@ -237,6 +238,42 @@ TEST(intervals_beyond_reason_are_refused_at_once)
                          STATUS_INPUT);
         assert_non_null(strstr(fail_message(), "output.history.interval: an output every "));
         assert_non_null(strstr(fail_message(), " s is far too often for steps of 0.000976562 s"));
+    }
+}
+
+/* Also with an interval beside them, one time after the end, and a table with a period. */
+TEST(steps_land_on_listed_times_and_on_rows)
+{
+    static double times[] = {0.01, 0.0123, 0.05, 0.3};
+    static double rows[][2] = {{0.004, 1}, {0.0333, 2}};
+    struct table_setting table = {.row = rows, .nrows = 2, .period = 0.04};
+    struct settings_origin origin = {.tables = &table};
+    for (int with = 0; with < 4; with++) {
+        struct scene scene;
+        struct grid grid;
+        struct medium medium;
+        lay(&scene, 0.1, with < 2 ? 0 : 90, with % 2 == 0 ? 0 : 0.03, 0, 0);
+        timeline_destroy(&scene.timeline);
+        scene.region[0].file.cadence = (struct cadence){.times = times, .ntimes = 4};
+        scene.settings.origin = &origin;
+        grid_create(&scene.settings, &grid);
+        assert_int_equal(medium_create(&scene.settings, &medium), STATUS_OK);
+        assert_int_equal(timeline_create(&scene.settings, &grid, &medium, &scene.timeline),
+                         STATUS_OK);
+        expect_sound(&scene);
+        const struct timeline *t = &scene.timeline;
+        const double expected[] = {0.004, 0.01, 0.0123, 0.0333, 0.04 + 0.004, 0.05, 0.04 + 0.0333};
+        int64_t due = 0;
+        int found = 0;
+        for (int64_t n = 0; n <= t->steps; n++) {
+            for (size_t i = 0; i < sizeof expected / sizeof expected[0]; i++) {
+                found += timeline_time(t, n) == expected[i] ? 1 : 0;
+            }
+            due += timeline_is_due(t, &scene.region[0].file.cadence, n) ? 1 : 0;
+        }
+        assert_int_equal(found, 7);
+        assert_int_equal(due, 5); /* three of the list, the start and the end */
+        timeline_destroy(&scene.timeline);
     }
 }
 

@@ -271,7 +271,7 @@ static void warn_of_cadence(struct plan *plan, const char *key, const struct cad
     const struct timeline *timeline = &plan->problem.timeline;
     const struct output_kind *kind = NULL;
     const struct output_section *section = output_section_of(key, &kind);
-    const char *unit = cadence->every > 0 ? "every" : "interval";
+    const double last = cadence->ntimes > 0 ? cadence->times[cadence->ntimes - 1] : 0;
     const int64_t count = timeline_count_due(timeline, cadence) - (kind->not_at_start ? 1 : 0);
     const int64_t between = timeline_next_due(timeline, cadence, 0);
     const char *ends = kind->not_at_start ? "last state is" : "first and last state are";
@@ -281,14 +281,20 @@ static void warn_of_cadence(struct plan *plan, const char *key, const struct cad
     } else if (cadence->interval > timeline->end) {
         warn(plan, "%s.interval is %g s, more than the %g s of the run: only the %s written", key,
              cadence->interval, timeline->end, ends);
+    } else if (last > timeline->end * (1 + 1e-12)) {
+        warn(plan, "the times of %s go to %g s, beyond the %g s of the run", key, last,
+             timeline->end);
     } else if (between >= 100000) {
         warn(plan,
              "dt is far below the interval of %s: %" PRId64
              " steps between two outputs; a coarser grid would allow longer steps",
              key, between);
     } else if (count > section->many + 1) {
-        warn(plan, "%" PRId64 " %s will be written: raise %s.%s", count, section->pieces, key,
-             unit);
+        warn(plan, "%" PRId64 " %s will be written: %s %s%s", count, section->pieces,
+             last > 0 ? "give fewer times of" : "raise", key,
+             cadence->every > 0 ? ".every"
+             : last > 0         ? ""
+                                : ".interval");
     }
 }
 

@@ -1,5 +1,6 @@
 #include "base/text/rows.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -98,4 +99,80 @@ enum status rows_fail(const struct rows *rows, const char *what)
 {
     return fail(STATUS_INPUT, "%.400s:%d: '%.60s' is not a row of %s", rows->name, rows->number,
                 rows->line, what);
+}
+
+static enum status add_row(const struct rows *rows, const struct rows_format *format,
+                           double *numbers, int count)
+{
+    double *row = numbers + (size_t)count * (size_t)format->columns;
+    bool valid = rows_numbers(rows, format->columns, row);
+    for (int n = 0; valid && n < format->columns; n++) {
+        valid = fabs(row[n]) <= 1e30;
+    }
+    if (!valid || (format->valid != NULL && !format->valid(row))) {
+        return rows_fail(rows, format->what);
+    }
+    return count == 0 || row[0] > row[-format->columns]
+               ? STATUS_OK
+               : fail(STATUS_INPUT, "%.400s:%d: %.9g does not exceed that of the row before (%.9g)",
+                      rows->name, rows->number, row[0], row[-format->columns]);
+}
+
+/* A line of names before the first row. */
+static enum status check_names(const struct rows *rows, const char *advice)
+{
+    static const char *const others[] = {"degC", "deg C", "\u00b0C", "elsius", "degF"};
+    for (size_t i = 0; advice != NULL && i < sizeof others / sizeof others[0]; i++) {
+        if (strstr(rows->line, others[i]) != NULL) {
+            return fail(STATUS_INPUT, "%.400s:%d: '%.60s' names %s; %s", rows->name, rows->number,
+                        rows->line,
+                        i < 3    ? "degC"
+                        : i == 3 ? "Celsius"
+                                 : "degF",
+                        advice);
+        }
+    }
+    return STATUS_OK;
+}
+
+static enum status read_all(struct rows *rows, const struct rows_format *format, double **numbers,
+                            int *count)
+{
+    while (rows_next(rows)) {
+        if (*count == 0 && !rows_has_number(rows)) {
+            TRY(check_names(rows, format->kelvin));
+            continue;
+        }
+        if ((*count & (*count + 1)) == 0) { /* 0, 1, 3, 7, ... */
+            const size_t room = (2 * (size_t)*count + 1) * (size_t)format->columns;
+            double *more = realloc(*numbers, room * sizeof *more);
+            TRY(CHECK_MEMORY(more != NULL, "no memory for the rows of a file"));
+            *numbers = more;
+        }
+        TRY(add_row(rows, format, *numbers, *count));
+        ++*count;
+    }
+    return *count >= format->least ? STATUS_OK
+           : *count == 0           ? fail(STATUS_INPUT, "%.400s: no rows", rows->name)
+                         : fail(STATUS_INPUT, "%.400s: %d rows; give at least %d", rows->name,
+                                *count, format->least);
+}
+
+enum status rows_read(const char *name, const struct rows_format *format, double **numbers,
+                      int *count)
+{
+    enum { LIMIT_BYTES = 1 << 28 };
+    struct rows rows;
+    *numbers = NULL;
+    *count = 0;
+    enum status status = rows_open(name, LIMIT_BYTES, &rows);
+    if (status == STATUS_OK) {
+        status = read_all(&rows, format, numbers, count);
+    }
+    rows_close(&rows);
+    if (status != STATUS_OK) {
+        free(*numbers);
+        *numbers = NULL;
+    }
+    return status;
 }

@@ -23,15 +23,15 @@ static enum status check_others(const struct item *item)
     if (item->node == NULL || item->index > 0) {
         return STATUS_OK;
     }
+    char other[SCHEMA_WORD_BYTES];
     /* of two keys that exclude each other the second is blamed */
-    if (row->rival != NULL && tree_child(item->beside, row->rival) != NULL &&
-        schema_beside(row, row->rival) < row) {
-        return item_fail(item, NULL, "given together with %s; give one of them", row->rival);
+    for (const char *list = row->rival; list != NULL && schema_next_word(&list, other);) {
+        if (tree_child(item->beside, other) != NULL && schema_beside(row, other) < row) {
+            return item_fail(item, NULL, "given together with %s; give one of them", other);
+        }
     }
-    char other[64];
-    snprintf(other, sizeof other, "%.*s", row->needs != NULL ? (int)strcspn(row->needs, ",") : 0,
-             row->needs);
-    return row->needs == NULL || tree_child(item->beside, other) != NULL
+    const char *needs = row->needs;
+    return needs == NULL || (schema_next_word(&needs, other) && tree_child(item->beside, other))
                ? STATUS_OK
                : item_fail(item, NULL, "needs %s", row->needs);
 }
@@ -43,16 +43,13 @@ static enum status check_members(const struct item *section)
     if (section->node == NULL || section->row->one_of == NULL) {
         return STATUS_OK;
     }
-    for (const char *word = section->row->one_of; *word != '\0';) {
-        const int length = (int)strcspn(word, ",");
-        char name[64];
+    char name[SCHEMA_WORD_BYTES];
+    for (const char *list = section->row->one_of; schema_next_word(&list, name);) {
         const size_t used = strlen(words);
-        snprintf(name, sizeof name, "%.*s", length, word);
         if (tree_child(section->node, name) != NULL) {
             return STATUS_OK;
         }
         snprintf(words + used, sizeof words - used, "%s%s", used > 0 ? " nor " : "", name);
-        word += length + (word[length] == ',' ? 2 : 0);
     }
     return item_fail(section, NULL, "neither %s; give one of them", words);
 }
@@ -66,10 +63,11 @@ static enum status check_formula(const struct item *item)
         return STATUS_OK;
     }
     const bool of_time = strcmp(row->variables, "t") == 0;
-    const size_t offset = row->type == SCHEMA_FORMULA ? row->offset : row->alternative;
-    const char *text = *(char *const *)(item->base + offset);
+    const struct number_setting *number = item_number(item);
+    const char *text =
+        number != NULL ? number->formula : *(char *const *)(item->base + row->offset);
     struct expression *expression = NULL;
-    if (text == NULL) {
+    if (text == NULL || (number != NULL && number->table != NULL)) {
         return STATUS_OK;
     }
     const enum status status =
@@ -82,19 +80,21 @@ static enum status check_formula(const struct item *item)
 }
 
 /* 20 degC is 293.15 K, and as a difference 20 K: neither is assumed. */
-static enum status check_zero(const struct settings *settings, const struct item *item)
+static enum status check_zero(const struct settings *settings, const struct item *item,
+                              const struct tree *node)
 {
-    const struct tree *node = item->node;
-    const bool list = node != NULL && node->kind == TREE_LIST;
-    for (const struct tree *value = list ? node->first : node; value != NULL;
-         value = list ? value->next : NULL) {
-        if (value->has_zero && settings->run.temperature == TEMPERATURE_DIFFERENCE) {
-            return item_fail(item, NULL,
-                             "%s is not a difference of temperatures, which run.watch.temperature "
-                             "asks for: its scale has a zero point of its own; give a difference "
-                             "in K",
-                             value->text);
-        }
+    if (node == NULL || settings->run.temperature != TEMPERATURE_DIFFERENCE) {
+        return STATUS_OK;
+    }
+    if (node->has_zero) {
+        return item_fail(item, NULL,
+                         "%s is not a difference of temperatures, which run.watch.temperature "
+                         "asks for: its scale has a zero point of its own; give a difference "
+                         "in K",
+                         node->text);
+    }
+    for (const struct tree *value = node->first; value != NULL; value = value->next) {
+        TRY(check_zero(settings, item, value));
     }
     return STATUS_OK;
 }
@@ -278,12 +278,11 @@ SETTINGS_CHECK(box)
 
 SETTINGS_CHECK(kelvins)
 {
-    const struct schema_key *row = item->row;
-    const double value = *(const double *)(item->base + row->offset);
-    const bool formula = (row->flags & SCHEMA_OR_FORMULA) != 0 &&
-                         *(char *const *)(item->base + row->alternative) != NULL;
+    const double value = *(const double *)(item->base + item->row->offset);
+    const struct number_setting *number = item_number(item);
     char text[BELOW_ZERO_TEXT];
-    if (formula || value >= 0 || settings->run.temperature == TEMPERATURE_DIFFERENCE) {
+    if ((number != NULL && number->formula != NULL) || value >= 0 ||
+        settings->run.temperature == TEMPERATURE_DIFFERENCE) {
         return STATUS_OK;
     }
     return item->node != NULL && item->node->has_zero
@@ -306,7 +305,9 @@ static enum status check_item(const struct settings *settings, const struct item
     TRY(check_others(item));
     TRY(check_members(item));
     TRY(check_formula(item));
-    TRY(check_zero(settings, item));
+    if (item->row->type != SCHEMA_SECTION && item->row->type != SCHEMA_LIST) {
+        TRY(check_zero(settings, item, item->node));
+    }
     TRY(check_points(settings, item));
     return item->row->check != NULL ? item->row->check(settings, item) : STATUS_OK;
 }

@@ -91,7 +91,11 @@ static enum status check_known(const struct item *section, bool *unknown)
 static enum status read_absent(const struct item *section, struct item *item)
 {
     const struct schema_key *row = item->row;
-    const bool replaced = row->rival != NULL && tree_child(section->node, row->rival) != NULL;
+    char rival[SCHEMA_WORD_BYTES];
+    bool replaced = false;
+    for (const char *list = row->rival; list != NULL && schema_next_word(&list, rival);) {
+        replaced = replaced || tree_child(section->node, rival) != NULL;
+    }
     if (section->node != NULL && (row->flags & SCHEMA_REQUIRED) != 0 && !replaced) {
         struct tree nothing = *section->node;
         struct item missing = *item;
@@ -129,9 +133,9 @@ static enum status read_item(const struct item *section, struct item *item)
     case SCHEMA_SECTION:
         return read_section(item);
     default:
-        return (item->row->flags & SCHEMA_OR_TABLE) != 0 && table_is_given(item->node)
-                   ? table_read(item)
-                   : value_read(item);
+        return item->row->type == SCHEMA_TIMES ? times_read(item)
+               : table_is_given(item)          ? table_read(item)
+                                               : value_read(item);
     }
 }
 

@@ -128,8 +128,11 @@ static enum status replace(struct target *target, const char *text, struct tree 
     value->key = target->node->key;
     value->next = target->node->next;
     *target->node = *value;
-    if (target->row != NULL && target->row->rival != NULL && target->parent->kind == TREE_MAPPING) {
-        remove_rival(target->parent, target->row->rival);
+    const char *rivals = target->row != NULL ? target->row->rival : NULL;
+    char rival[SCHEMA_WORD_BYTES];
+    while (rivals != NULL && schema_next_word(&rivals, rival) &&
+           target->parent->kind == TREE_MAPPING) {
+        remove_rival(target->parent, rival);
     }
     return STATUS_OK;
 }

@@ -36,10 +36,11 @@ struct settings_origin {
     const char *name; /* of the file */
     struct tree *root;
     struct settings_memory *memory;
-    struct units *units;   /* NULL until a value with a unit has been converted */
-    const char *converted; /* what another rank has converted; NULL: convert here */
-    FILE *conversions;     /* into settings->converted */
-    int failed_line;       /* of the last failure; 0: on the command line */
+    struct units *units;          /* NULL until a value with a unit has been converted */
+    const char *converted;        /* what another rank has converted; NULL: convert here */
+    FILE *conversions;            /* into settings->converted */
+    struct table_setting *tables; /* over time: the last one read */
+    int failed_line;              /* of the last failure; 0: on the command line */
     struct settings_problem *problems;
 };
 

@@ -219,7 +219,8 @@ static enum status read_number(const struct item *item, void *at)
         TRY(read_with_unit(item, unit));
         text = item->node->si;
     } else if (unit != NULL && row->rival != NULL) {
-        snprintf(more, sizeof more, ": '%s' takes a time", row->rival);
+        snprintf(more, sizeof more, ": '%.*s' takes a time", (int)strcspn(row->rival, ","),
+                 row->rival);
     }
     const enum parsed parsed = parse_number(row, text, at);
     if (parsed == NOT_A_NUMBER) {
@@ -272,7 +273,8 @@ static enum status read_single(const struct item *item, void *at)
         [SCHEMA_TEXT] = "not a string",         [SCHEMA_FORMULA] = "not a formula",
         [SCHEMA_NAME] = "not a single word",    [SCHEMA_CHOICE] = "not a single word",
         [SCHEMA_CHOICES] = "not a single word", [SCHEMA_REAL] = "not a single value",
-        [SCHEMA_INT] = "not a single value",    [SCHEMA_LONG] = "not a single value"};
+        [SCHEMA_INT] = "not a single value",    [SCHEMA_LONG] = "not a single value",
+        [SCHEMA_TIMES] = "not a list of times"};
     if (item->node->kind != TREE_SCALAR) {
         return value_fail(item, not_one[item->row->type], "");
     }
@@ -342,10 +344,9 @@ enum status value_read(const struct item *item)
             return STATUS_OK;
         }
     }
-    if ((row->flags & SCHEMA_OR_FORMULA) != 0 && node->kind == TREE_SCALAR &&
-        node->text[0] != '\0' && find_unit(node->text) == NULL &&
-        parse_number(row, node->text, at) == NOT_A_NUMBER) {
-        return store_text(item, node->text, (char **)(item->base + row->alternative));
+    if (item_number(item) != NULL && node->kind == TREE_SCALAR && node->text[0] != '\0' &&
+        find_unit(node->text) == NULL && parse_number(row, node->text, at) == NOT_A_NUMBER) {
+        return store_text(item, node->text, &item_number(item)->formula);
     }
     return row->max_count > 0 || row->type == SCHEMA_CHOICES ? read_list(item, at)
                                                              : read_single(item, at);

@@ -34,6 +34,14 @@ void item_select(struct item *section);
  * given kind. *row starts at 0. False after the last. */
 bool item_next(const struct item *section, int *row, struct item *item);
 
+/* The number that may be a formula of t or a table over it; NULL: it may not. */
+static inline struct number_setting *item_number(const struct item *item)
+{
+    return (item->row->flags & SCHEMA_OR_FORMULA) != 0
+               ? (struct number_setting *)(item->base + item->row->alternative)
+               : NULL;
+}
+
 /* Record STATUS_INPUT about the item, or about a key `below` it ("liquid.conductivity"; NULL: the
  * item). */
 enum status item_fail(const struct item *item, const char *below, const char *format, ...)

@@ -22,12 +22,14 @@ enum schema_type {
     SCHEMA_REAL,    /* double */
     SCHEMA_INT,     /* int */
     SCHEMA_LONG,    /* int64_t */
+    SCHEMA_TIMES,   /* the times of a struct cadence, which is at `offset` */
 };
 
 enum schema_flag {
     SCHEMA_REQUIRED = 1,   /* wherever its section is given */
     SCHEMA_OR_AUTO = 2,    /* or the word auto: then the bool at `alternative` is set */
-    SCHEMA_OR_FORMULA = 4, /* or a formula: then the char * at `alternative` is it */
+    SCHEMA_OR_FORMULA = 4, /* or a formula of t or a table over it: in the struct number_setting at
+                              `alternative`, whose first member is at `offset` */
     SCHEMA_SELECTOR = 8,   /* its value determines which keys of the section apply (see `kinds`) */
     SCHEMA_ONES = 16,      /* numbers left out of a list are 1 */
     SCHEMA_NOTED = 32,     /* the bool at `alternative` is set if the key is given */
@@ -85,8 +87,8 @@ struct schema_key {
     const struct schema_choice *choices;
     const char *variables; /* of a formula: "x, y, z" */
     const char *fallback;  /* the default, as in the YAML file; NULL: none */
-    const char *rival;     /* the key of the same section that excludes this one, and that may be
-                              given in its place */
+    const char *rival;     /* the keys of the same section that exclude this one, and of which one
+                              may be given in its place */
     const char *needs;     /* the key of the same section without which this one has no meaning;
                               after a comma: more for the message */
     const char *one_of;    /* section, list: the keys, "end, steps", of which one must be given */
@@ -137,6 +139,10 @@ const char *schema_list_keys(const char *members, unsigned kinds, char text[SCHE
 /* The key or choice most similar to `word`, NULL when none is. */
 const char *schema_nearest_key(const char *members, const char *word);
 const char *schema_nearest_choice(const struct schema_choice *choices, const char *word);
+
+/* The next word of a list such as "end, steps"; false after the last. */
+enum { SCHEMA_WORD_BYTES = 64 };
+bool schema_next_word(const char **list, char word[SCHEMA_WORD_BYTES]);
 
 /* "a number above 0", "auto or a list of 1 to 3 integers of 1 or more": what a value must be. */
 const char *schema_expectation(const struct schema_key *key, char text[SCHEMA_TEXT_BYTES]);

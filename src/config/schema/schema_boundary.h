@@ -24,8 +24,7 @@ static const struct schema_choice boundary_types[] = {
 /* A quantity of a boundary condition: a number or a formula of t. */
 #define VARYING(path_, number_, kinds_, help_, ...)                                                \
     KEY(path_, REAL, WARN, IN_FACE(number[number_].value), help_,                                  \
-        .alternative = IN_FACE(number[number_].formula), .kinds = kinds_, .variables = "t",        \
-        __VA_ARGS__)
+        .alternative = IN_FACE(number[number_]), .kinds = kinds_, .variables = "t", __VA_ARGS__)
 #define CONDITION(path_)                                                                           \
     VARYING(path_ ".value", BOUNDARY_VALUE, SCHEMA_KIND(BOUNDARY_TEMPERATURE),                     \
             "Type temperature: the temperature of the face, a number or a formula of the time t "  \

@@ -7,7 +7,7 @@
 
 #define SAMPLE_ROWS                                                                                \
     SECTION("output.probes", "The temperature at points, in `probes.csv`. Off when left out.",     \
-            .one_of = "every, interval"),                                                          \
+            .one_of = CADENCE_KEYS),                                                               \
         CADENCE("output.probes", AT(output.probes.cadence)),                                       \
         LIST("output.probes.points", FREE, AT(output.probes.points), AT(output.probes.npoints),    \
              struct probe_setting,                                                                 \
@@ -41,7 +41,7 @@
              "The temperature along straight lines, in NAME.csv.",                                 \
              .example =                                                                            \
                  "- {name: axis, from: [0, 0.5, 0.5], to: [1, 0.5, 0.5], points: 101, every: 10}", \
-             .one_of = "every, interval", .check = settings_check_file),                           \
+             .one_of = CADENCE_KEYS, .check = settings_check_file),                                \
         KEY("output.lines[].name", TEXT, FREE, IN_LINE(name),                                      \
             "The file is NAME.csv. Use letters, digits, _ and -.", .flags = SCHEMA_REQUIRED,       \
             .example = "axis"),                                                                    \

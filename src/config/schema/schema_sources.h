@@ -6,8 +6,8 @@
 
 /* A number or a formula of t. */
 #define OF_TIME(path_, member_, help_, ...)                                                        \
-    KEY(path_, REAL, WARN, IN_SOURCE(member_.value), help_,                                        \
-        .alternative = IN_SOURCE(member_.formula), .variables = "t", __VA_ARGS__)
+    KEY(path_, REAL, WARN, IN_SOURCE(member_.value), help_, .alternative = IN_SOURCE(member_),     \
+        .variables = "t", __VA_ARGS__)
 #define SOURCE_NAME(path_)                                                                         \
     KEY(path_ ".name", TEXT, WARN, IN_SOURCE(name), "A name, for messages.", .example = "heater"), \
         OF_TIME(path_ ".factor", factor,                                                           \

@@ -156,15 +156,25 @@ static const struct schema_choice transports[] = {{"auto", 0},      {"host", 0},
 #define POINT(path_, restart_, offset_, help_, ...)                                                \
     COORDINATES(path_, restart_, offset_, SCHEMA_REQUIRED, help_, __VA_ARGS__)
 
+#define CADENCE_KEYS "every, interval, times, logarithmic"
 #define CADENCE(path_, offset_, ...)                                                               \
     KEY(path_ ".every", LONG, FREE, (offset_) + offsetof(struct cadence, every),                   \
-        "The interval in steps.", .limit = &from_zero, .rival = "interval", .unit = &steps,        \
-        .flags = SCHEMA_CADENCE, __VA_ARGS__),                                                     \
+        "The interval in steps.", .limit = &from_zero, .rival = "interval, times, logarithmic",    \
+        .unit = &steps, .flags = SCHEMA_CADENCE, __VA_ARGS__),                                     \
         KEY(path_ ".interval", REAL, FREE, (offset_) + offsetof(struct cadence, interval),         \
             "The interval in simulated time, instead of `every`. The step before each multiple "   \
             "is shortened to land "                                                                \
             "exactly on it.",                                                                      \
-            .limit = &positive, .rival = "every", .unit = &second)
+            .limit = &positive, .rival = "every, times, logarithmic", .unit = &second),            \
+        KEY(path_ ".times", TIMES, FREE, offset_,                                                  \
+            "A list of simulated times, instead of `every`; the first and the last state are "     \
+            "also written.",                                                                       \
+            .limit = &positive, .rival = "every, interval, logarithmic", .unit = &second,          \
+            .example = "[1 s, 10 s, 1 min]"),                                                      \
+        KEY(path_ ".logarithmic", TIMES, FREE, offset_,                                            \
+            "Simulated times that are evenly spaced on a logarithmic axis, instead of `every`.",   \
+            .limit = &positive, .rival = "every, interval, times", .unit = &second,                \
+            .example = "{from: 1 ms, to: 100 s, per_decade: 5}")
 
 #define FILE_FORMAT(path_, offset_)                                                                \
     KEY(path_ ".derived", CHOICES, FREE, (offset_) + offsetof(struct snapshot_setting, derived),   \
@@ -402,13 +412,13 @@ static const struct schema_key table[] = {
         .flags = SCHEMA_OR_AUTO, .alternative = AT(output.melting_auto), .limit = &temperature,
         .fallback = "auto", .unit = &kelvin),
     SECTION("output.snapshots", "The field for ParaView, VisIt and Python. Off when left out.",
-            .one_of = "every, interval"),
+            .one_of = CADENCE_KEYS),
     CADENCE("output.snapshots", AT(output.snapshots.cadence)),
     FILE_FORMAT("output.snapshots", AT(output.snapshots)),
     LIST("output.regions", FREE, AT(output.regions), AT(output.nregions), struct region_setting,
          "Parts of the grid, each with its own file next to `snapshots.vtkhdf`.",
          .example = "- {name: middle, slice: {axis: z, at: 0.5}, every: 10}",
-         .one_of = "every, interval", .check = settings_check_file),
+         .one_of = CADENCE_KEYS, .check = settings_check_file),
     KEY("output.regions[].name", TEXT, FREE, IN_REGION(name),
         "The files are NAME.vtkhdf and NAME.xdmf. Use letters, digits, _ and -.",
         .flags = SCHEMA_REQUIRED, .example = "middle"),
@@ -453,7 +463,7 @@ static const struct schema_key table[] = {
     SAMPLE_ROWS,
     SECTION("output.checkpoints",
             "The exact state, from which `--restart` continues. Off when left out.",
-            .one_of = "every, interval, walltime"),
+            .one_of = CADENCE_KEYS ", walltime"),
     CADENCE("output.checkpoints", AT(output.checkpoints.cadence)),
     KEY("output.checkpoints.walltime", REAL, FREE, AT(output.checkpoints.walltime),
         "Also write one when this much wall-clock time has passed since the last, to within a "
@@ -463,7 +473,7 @@ static const struct schema_key table[] = {
         "The number of checkpoints kept.", .limit = &int_from_one, .fallback = "2"),
     SECTION("output.pictures",
             "PNG pictures of the mid-plane, with a colour bar. Off when left out.",
-            .one_of = "every, interval"),
+            .one_of = CADENCE_KEYS),
     CADENCE("output.pictures", AT(output.pictures.cadence)),
     KEY("output.pictures.plane", CHOICE, FREE, AT(output.pictures.plane_normal),
         "The axis normal to the plane; of a 2D problem the whole grid is shown.", .choices = axes,

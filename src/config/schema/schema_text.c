@@ -66,6 +66,15 @@ const struct schema_key *schema_beside(const struct schema_key *key, const char 
     return schema_child(members, name, 0);
 }
 
+bool schema_next_word(const char **list, char word[SCHEMA_WORD_BYTES])
+{
+    const int length = (int)strcspn(*list, ",");
+    snprintf(word, SCHEMA_WORD_BYTES, "%.*s", length, *list);
+    *list += length;
+    *list += strspn(*list, ", ");
+    return word[0] != '\0';
+}
+
 static void append(char text[SCHEMA_TEXT_BYTES], const char *more)
 {
     const size_t used = strlen(text);
@@ -211,10 +220,12 @@ const char *schema_expectation(const struct schema_key *key, char text[SCHEMA_TE
     case SCHEMA_LONG:
         append_number(key, text);
         break;
+    case SCHEMA_TIMES:
+        append(text, "a list of increasing times, or {from: TIME, to: TIME, per_decade: N}");
+        break;
     }
     if ((key->flags & SCHEMA_OR_FORMULA) != 0) {
-        append(text, " or a formula in ");
-        append(text, key->variables);
+        append(text, ", a formula in t or a table of t");
     }
     if ((key->flags & SCHEMA_OR_TABLE) != 0) {
         append(text, " or a table [[T, value], ...], {file: CSV}, or "

@@ -29,14 +29,11 @@ static enum status create_condition(const struct settings *settings,
                                     const struct boundary_setting *setting, enum face face,
                                     int patch, struct boundary_condition *condition)
 {
-    static const char *const variables[] = {"t"};
     condition->setting = *setting;
     condition->name = patch > 0 ? settings->boundary[face].patches[patch - 1].name : NULL;
     for (int n = 0; n < BOUNDARY_NUMBERS; n++) {
-        const char *formula = setting->number[n].formula;
         const enum status status =
-            formula != NULL ? expression_create(formula, variables, 1, &condition->expression[n])
-                            : STATUS_OK;
+            expression_of_number(&setting->number[n], &condition->expression[n]);
         char key[BOUNDARY_KEY_BYTES];
         TRY(settings_place(settings->origin, status, "%s",
                            boundary_key(face, patch, number_names[n], key)));
@@ -116,7 +113,7 @@ bool boundary_varies(const struct boundary *boundary)
     for (int f = 0; f < FACE_COUNT; f++) {
         for (int i = 0; i < boundary->nconditions[f] * BOUNDARY_NUMBERS; i++) {
             const struct boundary_condition *condition = &boundary->face[f][i / BOUNDARY_NUMBERS];
-            if (condition->expression[i % BOUNDARY_NUMBERS] != NULL) {
+            if (condition->setting.number[i % BOUNDARY_NUMBERS].formula != NULL) {
                 return true;
             }
         }
@@ -251,9 +248,7 @@ struct boundary_state boundary_at(const struct boundary *boundary, const struct 
     now.fixed = setting->kind == BOUNDARY_TEMPERATURE;
     now.emissivity = boundary_radiates(setting) ? setting->emissivity : 0;
     for (int n = 0; n < BOUNDARY_NUMBERS; n++) {
-        struct expression *formula = condition->expression[n];
-        now.number[n] =
-            formula != NULL ? expression_evaluate(formula, &t) : setting->number[n].value;
+        now.number[n] = expression_number_at(&setting->number[n], condition->expression[n], t);
     }
     if (!setting->has_surroundings) {
         now.number[BOUNDARY_SURROUNDINGS] = now.number[BOUNDARY_AMBIENT];
@@ -271,7 +266,7 @@ static enum status check_condition(const struct boundary *boundary, const struct
     const struct boundary_state now = boundary_at(boundary, grid, face, patch, t);
     for (int n = 0; n < BOUNDARY_NUMBERS && grid->used[axis]; n++) {
         *number = (enum boundary_number)n;
-        if (condition->expression[n] != NULL) {
+        if (condition->setting.number[n].formula != NULL) {
             TRY(check_formula(&condition->setting, *number, t, now.number[n]));
         }
     }

@@ -5,15 +5,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/text/rows.h"
-
 /* --- properties ------------------------------------------------------------------------------ */
 
 /* A number, rows or a polynomial; constant outside their range. */
 struct property {
     double number;
     const struct table_setting *table; /* NULL: the number */
-    struct table_setting from_file;
 };
 
 static double property_at(const struct property *p, double t)
@@ -30,16 +27,7 @@ static double property_at(const struct property *p, double t)
         }
         return sum;
     }
-    int row = 0;
-    while (row < table->nrows && table->row[row][0] <= t) {
-        row++;
-    }
-    if (row == 0 || row == table->nrows) {
-        return table->row[row == 0 ? 0 : row - 1][1];
-    }
-    const double *a = table->row[row - 1];
-    const double *b = table->row[row];
-    return a[1] + (b[1] - a[1]) * ((t - a[0]) / (b[0] - a[0]));
+    return table_at(table, t);
 }
 
 /* Whether it is a polynomial between these temperatures, which hold no knot. */
@@ -47,67 +35,6 @@ static bool is_polynomial(const struct property *p, double low, double high)
 {
     return p->table != NULL && p->table->nrows == 0 && p->table->ncoefficients > 1 &&
            low >= p->table->from && high <= p->table->to;
-}
-
-static enum status check_names(const struct rows *rows)
-{
-    static const char *const others[] = {"degC", "deg C", "\u00b0C", "elsius", "degF"};
-    for (size_t i = 0; i < sizeof others / sizeof others[0]; i++) {
-        if (strstr(rows->line, others[i]) != NULL) {
-            return fail(STATUS_INPUT, "%.400s:%d: '%.60s' names %s; give temperatures in K",
-                        rows->name, rows->number, rows->line,
-                        i < 3    ? "degC"
-                        : i == 3 ? "Celsius"
-                                 : "degF");
-        }
-    }
-    return STATUS_OK;
-}
-
-static enum status read_row(const struct rows *rows, struct table_setting *table)
-{
-    double row[2];
-    if (table->nrows == 0 && !rows_has_number(rows)) {
-        return check_names(rows);
-    }
-    if (!rows_numbers(rows, 2, row) || !(row[0] >= 0 && row[0] < 1e12) ||
-        !(row[1] > 0 && row[1] <= 1e30) ||
-        (table->nrows > 0 && !(row[0] > table->row[table->nrows - 1][0]))) {
-        return rows_fail(rows, "a temperature, in K and increasing, and a value above 0");
-    }
-    if (table->nrows == MOST_TABLE_ROWS) {
-        return fail(STATUS_INPUT, "%.400s: more than %d rows", rows->name, MOST_TABLE_ROWS);
-    }
-    memcpy(table->row[table->nrows++], row, sizeof row);
-    return STATUS_OK;
-}
-
-static enum status read_rows(const char *name, struct table_setting *table)
-{
-    enum { LIMIT_BYTES = 1 << 20 };
-    struct rows rows;
-    enum status status = rows_open(name, LIMIT_BYTES, &rows);
-    table->nrows = 0;
-    while (status == STATUS_OK && rows_next(&rows)) {
-        status = read_row(&rows, table);
-    }
-    rows_close(&rows);
-    return status == STATUS_OK && table->nrows == 0 ? fail(STATUS_INPUT, "%.400s: no rows", name)
-                                                    : status;
-}
-
-/* `key`: of the table, in entry `number` of the materials. */
-static enum status property_create(const struct settings *settings, int number, const char *key,
-                                   double value, const struct table_setting *table,
-                                   struct property *p)
-{
-    *p = (struct property){.number = value, .table = table};
-    if (table != NULL && table->file != NULL) {
-        TRY(settings_place(settings->origin, read_rows(table->file, &p->from_file),
-                           "materials[%d].%s", number, key));
-        p->table = &p->from_file;
-    }
-    return STATUS_OK;
 }
 
 /* --- the curve ------------------------------------------------------------------------------- */
@@ -276,15 +203,15 @@ static enum status join_nodes(const struct settings *settings, int number, struc
     for (int other = 0; other < settings->nmaterials; other++) {
         const struct phase_setting *solid = &settings->materials[other].solid;
         if (other != number && settings_heat_of(settings, other) == heat) {
-            TRY(property_create(settings, other, "conductivity", solid->conductivity[AXIS_X],
-                                solid->conductivity_table, &m->also[m->solid.nalso++]));
+            m->also[m->solid.nalso++] =
+                (struct property){solid->conductivity[AXIS_X], solid->conductivity_table};
         }
     }
     return STATUS_OK;
 }
 
 /* The conductivity of the solid is that of entry `number`, all else that of `heat`. */
-static enum status prepare(const struct settings *settings, int number, int heat, struct making *m)
+static void prepare(const struct settings *settings, int number, int heat, struct making *m)
 {
     const struct material_setting *material = &settings->materials[heat];
     const struct phase_setting *own = &settings->materials[number].solid;
@@ -299,15 +226,11 @@ static enum status prepare(const struct settings *settings, int number, int heat
     m->solidus = material->solidus;
     m->liquidus = material->has_liquidus ? material->liquidus : material->solidus;
     m->latent = material->latent_heat;
-    TRY(property_create(settings, number, "conductivity", own->conductivity[AXIS_X],
-                        own->conductivity_table, &m->solid.conductivity));
-    TRY(property_create(settings, heat, "heat_capacity", solid->heat_capacity,
-                        solid->heat_capacity_table, &m->solid.capacity));
-    TRY(property_create(settings, heat, has_k ? "liquid.conductivity" : "conductivity",
-                        of_k->conductivity[AXIS_X], of_k->conductivity_table,
-                        &m->liquid.conductivity));
-    return property_create(settings, heat, has_c ? "liquid.heat_capacity" : "heat_capacity",
-                           of_c->heat_capacity, of_c->heat_capacity_table, &m->liquid.capacity);
+    m->solid.conductivity = (struct property){own->conductivity[AXIS_X], own->conductivity_table};
+    m->solid.capacity = (struct property){solid->heat_capacity, solid->heat_capacity_table};
+    m->liquid.conductivity =
+        (struct property){of_k->conductivity[AXIS_X], of_k->conductivity_table};
+    m->liquid.capacity = (struct property){of_c->heat_capacity, of_c->heat_capacity_table};
 }
 
 /* Of both phases along the axes: k / k_x; a table is that of all axes. */
@@ -354,7 +277,7 @@ enum status curve_create(const struct settings *settings, int number, struct cur
     enum status status = STATUS_OK;
     TRY(CHECK_MEMORY(m != NULL, "no memory for a material"));
     *curve = (struct curve){.count = 0};
-    TRY_GOTO(prepare(settings, number, heat, m));
+    prepare(settings, number, heat, m);
     TRY_GOTO(join_nodes(settings, number, m));
     status = settings_place(settings->origin, build(settings, number, heat, m, curve),
                             "materials[%d]", number);

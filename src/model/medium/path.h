@@ -7,6 +7,7 @@
 #include "base/box.h"
 #include "base/status.h"
 
+/* A row of the file. */
 struct path_row {
     double t; /* s */
     double at[AXIS_COUNT];

@@ -24,14 +24,6 @@ static const char *key_of(const struct sources *sources, int s, const char *memb
     return key;
 }
 
-static enum status parse(const struct number_setting *number, struct expression **expression)
-{
-    static const char *const variables[] = {"t"};
-    *expression = NULL;
-    return number->formula != NULL ? expression_create(number->formula, variables, 1, expression)
-                                   : STATUS_OK;
-}
-
 /* Does the bounding box of the rows touch the grid? */
 static enum status check_path(const struct settings *settings, const struct grid *grid,
                               const struct path *path, const char *key)
@@ -83,10 +75,10 @@ enum status sources_create(const struct settings *settings, const struct grid *g
         struct source *source = &built.source[s];
         source->setting = &settings->sources[s];
         source->density = source->setting->by_power ? 0 : source->setting->density;
-        TRY_GOTO(parse(&source->setting->factor, &source->factor));
-        TRY_GOTO(parse(&source->setting->power, &source->power));
+        TRY_GOTO(expression_of_number(&source->setting->factor, &source->factor));
+        TRY_GOTO(expression_of_number(&source->setting->power, &source->power));
         for (int axis = 0; axis < AXIS_COUNT; axis++) {
-            TRY_GOTO(parse(&source->setting->at[axis], &source->at[axis]));
+            TRY_GOTO(expression_of_number(&source->setting->at[axis], &source->at[axis]));
         }
         TRY_GOTO(read_path(settings, grid, &built, s));
     }
@@ -146,7 +138,7 @@ enum status source_number(const struct sources *sources, int s, const char *memb
                           double t, double *value)
 {
     char key[KEY_BYTES];
-    *value = expression != NULL ? expression_evaluate(expression, &t) : number->value;
+    *value = expression_number_at(number, expression, t);
     if (fabs(*value) <= 1e30) {
         return STATUS_OK;
     }
@@ -171,8 +163,8 @@ bool sources_vary(const struct sources *sources)
 {
     bool any = false;
     for (int s = 0; s < sources->count; s++) {
-        any = any ||
-              (source_is_painted(sources->source[s].setting) && sources->source[s].factor != NULL);
+        any = any || (source_is_painted(sources->source[s].setting) &&
+                      sources->source[s].setting->factor.formula != NULL);
     }
     return any;
 }
