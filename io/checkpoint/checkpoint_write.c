@@ -282,7 +282,6 @@ static enum status add_field(struct field *field, struct copy_out *copy_out,
 enum status checkpoint_capture(struct field *field, struct copy_out *copy_out, void *h_memory,
                                struct checkpoint_part *part)
 {
-    static const struct derived_label temperature = {"T", "K", "temperature"};
     static const struct derived_label enthalpy = {
         "H", "K", "enthalpy per volume over the heat_capacity_volume of T"};
     const struct box owned = layout_owned(&field->layout);
@@ -291,8 +290,8 @@ enum status checkpoint_capture(struct field *field, struct copy_out *copy_out, v
     *part = (struct checkpoint_part){.cells = box_shift(&owned, field->placement.offset),
                                      .precision = field->layout.precision,
                                      .nstate = field->d_shown != NULL ? 2 : 1};
-    TRY(add_field(field, copy_out, &temperature, &field->layout, field_temperature(field), &next,
-                  part));
+    TRY(add_field(field, copy_out, derived_field_label(), &field->layout, field_temperature(field),
+                  &next, part));
     if (field->d_shown != NULL) {
         TRY(add_field(field, copy_out, &enthalpy, &field->layout, field->d_now, &next, part));
     }

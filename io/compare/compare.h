@@ -24,6 +24,7 @@ struct frame {
 struct frames {
     char path[PATH_BYTES];
     char name[64];    /* name of the dataset */
+    char units[64];   /* its attribute; "": none */
     bool is_series;   /* the file lists its states in /snap */
     bool from_folder; /* the user named the folder, not the file */
     int64_t count;

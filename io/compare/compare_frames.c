@@ -246,6 +246,11 @@ static enum status read_state(hid_t file, int64_t n, struct frames *frames)
     hid_t dataset = H5I_INVALID_HID;
     TRY(open_dataset(file, frame->path, name, &dataset));
     read_about(file, dataset, frame, frames);
+    if (H5Aexists(dataset, "units") > 0 &&
+        h5_get_string(dataset, "units", frames->units, sizeof frames->units) != STATUS_OK) {
+        fail_clear(); /* not a string */
+        frames->units[0] = '\0';
+    }
     enum status status = STATUS_OK;
     if (frames->is_series && frame->step < 0) {
         TRY_GOTO(fail(STATUS_FILE, "%s of %s has no attribute step", name, frame->path));

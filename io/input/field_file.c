@@ -12,6 +12,7 @@
 #include "io/hdf5/h5.h"
 #include "io/hdf5/h5_field.h"
 #include "io/raw/h5_raw.h"
+#include "model/field/quantity.h"
 #include "model/space/regrid.h"
 
 static const double LIMIT_K = 1e12; /* within the range of exact sums */
@@ -188,20 +189,23 @@ static enum status check_units(hid_t dataset, const char *path, const char *name
 {
     static const char *const kelvins[] = {"",     "K",       "kelvin",   "kelvins",       "Kelvin",
                                           "degK", "degreeK", "degree_K", "degree_Kelvin", "deg_K"};
+    const struct quantity_setting *quantity = quantity_used();
     char units[64] = "";
     if (H5Aexists(dataset, "units") > 0 &&
         h5_get_string(dataset, "units", units, sizeof units) != STATUS_OK) {
         fail_clear(); /* not a string */
         units[0] = '\0';
     }
-    for (size_t i = 0; i < sizeof kelvins / sizeof kelvins[0]; i++) {
+    if (strcmp(units, quantity->unit) == 0) {
+        return STATUS_OK;
+    }
+    for (size_t i = 0; i < (quantity->given ? 1 : sizeof kelvins / sizeof kelvins[0]); i++) {
         if (strcmp(units, kelvins[i]) == 0) {
             return STATUS_OK;
         }
     }
-    return fail(STATUS_INPUT,
-                "the dataset %s of %s has the units \"%s\"; temperatures in K are needed", name,
-                path, units);
+    return fail(STATUS_INPUT, "the dataset %s of %s has the units \"%s\"; %ss in %s are needed",
+                name, path, units, quantity->name, quantity->unit);
 }
 
 static enum status read_mine(struct reading *r, const struct pieces *pieces)

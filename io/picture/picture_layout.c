@@ -5,6 +5,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "model/field/quantity.h"
+
 enum {
     DARK = 0x222228,
     GRID = 0xe0e0e4,
@@ -46,12 +48,12 @@ enum edge { BELOW, LEFT, RIGHT };
 
 static const char *quantity_of(const struct picture_view *view)
 {
-    return view->quantity != NULL ? view->quantity : "T";
+    return view->quantity != NULL ? view->quantity : quantity_used()->symbol;
 }
 
 static const char *unit_of(const struct picture_view *view)
 {
-    return view->unit != NULL ? view->unit : "K";
+    return view->unit != NULL ? view->unit : quantity_used()->unit;
 }
 
 /* ---- texts ----------------------------------------------------------------------------------- */

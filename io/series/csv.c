@@ -8,6 +8,7 @@
 
 #include "base/log.h"
 #include "base/text/rows.h"
+#include "model/field/quantity.h"
 
 static int count(const char *from, const char *to, char what)
 {
@@ -196,7 +197,8 @@ static enum status read_rows(struct rows *rows, struct csv_table *table)
     last[1] = '\0'; /* a run may be writing the row after it */
     const char *end = rows->line + strlen(rows->line);
     table->ncolumns = count(rows->line, end, ',') + 1;
-    table->text = strdup(rows->line);
+    quantity_use_note(rows->next);
+    table->text = quantity_columns(rows->line, true);
     const size_t cells = (size_t)count(rows->next, last + 1, '\n') * (size_t)table->ncolumns;
     table->values = malloc((cells + 1) * sizeof *table->values);
     TRY(CHECK_MEMORY(table->text != NULL && table->values != NULL, "no memory for the rows of %s",

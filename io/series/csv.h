@@ -58,7 +58,7 @@ enum status csv_cut(const char *path, int64_t step) MUST_CHECK;
 
 /* The complete rows of a file, which a run may be extending. */
 struct csv_table {
-    char *text; /* the names of the columns */
+    char *text; /* the names of the columns, as of a temperature */
     int ncolumns;
     int64_t nrows;
     double *values; /* [nrows][ncolumns] */
@@ -66,8 +66,9 @@ struct csv_table {
 
 enum { CSV_NAME_BYTES = 256 };
 
-/* STATUS_FILE when it cannot be read, or with the line that has another number of columns or no
- * numbers. Free the table, on failure too. */
+/* The quantity that a note of the file names is then in use, and the columns have the names that
+ * they have for a temperature. STATUS_FILE when it cannot be read, or with the line that has
+ * another number of columns or no numbers. Free the table, on failure too. */
 enum status csv_read(const char *path, struct csv_table *table) MUST_CHECK;
 void csv_table_free(struct csv_table *table);
 enum status csv_column_name(const struct csv_table *table, int column,

@@ -6,9 +6,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "model/field/quantity.h"
+
 enum { PLACE_BYTES = 128 };
 
-#define LINE_COLUMNS "step,time_s,distance_m,x_m,y_m,z_m,T_K\n"
+#define LINE_COLUMNS "step,time_s,distance_m,x_m,y_m,z_m,"
 
 /* ---- the format of the file ------------------------------------------------------------------ */
 
@@ -20,19 +22,24 @@ static void print_number(FILE *out, double number)
     fprintf(out, strtod(text, NULL) == number ? ",%.15g" : ",%.17g", number);
 }
 
-/* Notes with the places of probes; the rows of a line cut have their own. */
-static void print_head(FILE *out, const struct series *series)
+static void print_columns(FILE *out, const struct series *series)
 {
-    if (series->names == NULL) {
-        fputs(LINE_COLUMNS, out);
-        return;
-    }
-    fputs("step,time_s", out);
-    for (int64_t p = 0; p < series->npoints; p++) {
+    fputs(series->names == NULL ? LINE_COLUMNS "T_K" : "step,time_s", out);
+    for (int64_t p = 0; series->names != NULL && p < series->npoints; p++) {
         fprintf(out, ",%s_K", series->names[p]);
     }
-    fputs(series->more != NULL ? series->more : "", out);
-    fputs("\n# probe,x_m,y_m,z_m\n", out);
+    fprintf(out, "%s\n", series->more != NULL ? series->more : "");
+}
+
+/* Notes with the places of probes; the rows of a line cut have their own. */
+static void print_notes(FILE *out, const struct series *series)
+{
+    char note[QUANTITY_NOTE_BYTES];
+    fputs(quantity_note(note), out);
+    if (series->names == NULL) {
+        return;
+    }
+    fputs("# probe,x_m,y_m,z_m\n", out);
     for (int64_t p = 0; p < series->npoints; p++) {
         fprintf(out, "# %s", series->names[p]);
         for (int a = 0; a < 3; a++) {
@@ -46,11 +53,21 @@ static void print_head(FILE *out, const struct series *series)
 /* The caller frees *head, on failure too. */
 static enum status make_format(const struct series *series, char **head, struct csv_format *format)
 {
+    char *columns = NULL;
     size_t bytes = 0;
+    FILE *names = open_memstream(&columns, &bytes);
     FILE *out = open_memstream(head, &bytes);
-    TRY(CHECK_MEMORY(out != NULL, "no memory for the columns of %s", series->csv_name));
-    print_head(out, series);
-    const bool complete = fclose(out) == 0;
+    bool complete = names != NULL && out != NULL;
+    if (complete) {
+        print_columns(names, series);
+        complete = fclose(names) == 0;
+        char *own = quantity_columns(columns, false);
+        complete = complete && own != NULL && fputs(own, out) >= 0;
+        free(own);
+        print_notes(out, series);
+    }
+    free(columns);
+    complete = out != NULL && fclose(out) == 0 && complete;
     *format = (struct csv_format){.head = *head,
                                   .rows = series->names != NULL ? 1 : series->npoints,
                                   .needs_notes = series->names != NULL && series->other_points};
@@ -81,6 +98,9 @@ static enum status check_places(const struct series *series, const char *path)
     enum status status = STATUS_OK;
     TRY(file_read_all(path, CSV_MOST_BYTES, &text, &nbytes));
     const char *line = strchr(text, '\n');
+    while (line != NULL && line[1] == '#') {
+        line = strchr(line + 1, '\n');
+    }
     for (const char *end;
          status == STATUS_OK && line != NULL && (end = strchr(line + 1, '\n')) != NULL;
          line = end) {

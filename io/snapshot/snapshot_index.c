@@ -70,12 +70,10 @@ static enum status make_group(hid_t file, const char *name)
     return STATUS_OK;
 }
 
-static const struct derived_label temperature = {"T", "K", "temperature"};
-
 const struct derived_label *snapshot_content(unsigned derived, int number)
 {
     if (number == 0) {
-        return &temperature;
+        return derived_field_label();
     }
     for (int kind = 0; kind < DERIVED_COUNT; kind++) {
         number -= derived_wants(derived, kind) ? 1 : 0;

@@ -375,10 +375,19 @@ struct output_setting {
     struct picture_setting pictures;
 };
 
+/* The diffusing quantity, if it is not heat: for labels and units. */
+struct quantity_setting {
+    bool given;
+    char *name, *symbol;
+    char *unit;         /* of the field */
+    char *content_unit; /* of the field times a volume */
+};
+
 struct settings_origin;
 
 struct settings {
     char *title;
+    struct quantity_setting quantity;
     struct {
         int64_t cells[AXIS_COUNT]; /* 1 on axes that are not in use */
         double lower[AXIS_COUNT];  /* m */

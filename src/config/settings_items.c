@@ -116,9 +116,8 @@ static enum status append_all(struct item_list *list, const struct item *section
 {
     struct item item;
     for (int row = 0; item_next(section, &row, &item);) {
-        /* times that are not given belong to another key of the cadence */
         if (item.row->type != SCHEMA_LIST &&
-            (item.row->type != SCHEMA_TIMES || item.node != NULL)) {
+            ((item.row->flags & SCHEMA_SHARED) == 0 || item.node != NULL)) {
             TRY(append(list, &item));
         }
         if (item.row->type == SCHEMA_SECTION) {

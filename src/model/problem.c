@@ -1,6 +1,7 @@
 #include "model/problem.h"
 
 #include "model/field/derived.h"
+#include "model/field/quantity.h"
 #include "model/operator/high_order.h"
 
 enum status problem_create(const struct settings *settings, struct problem *problem)
@@ -21,6 +22,7 @@ enum status problem_create(const struct settings *settings, struct problem *prob
         .radius = wide_radius(settings),
     };
     enum status status = STATUS_OK;
+    quantity_use(&settings->quantity);
     TRY(settings_read_tables(settings));
     grid_create(settings, &built.grid);
     TRY(medium_create(settings, &built.medium));

@@ -7,6 +7,7 @@
 #include "base/comm.h"
 #include "base/log.h"
 #include "io/checkpoint/checkpoint.h"
+#include "model/field/quantity.h"
 #include "output/kind/output_checkpoints.h"
 #include "output/progress.h"
 #include "output/run_lock.h"
@@ -471,8 +472,10 @@ static void print_result(struct outputs *o, uint64_t hash, double wall)
     log_info("done: step %lld, t = %.6g s; %lld step%s in %.2f s, %.3g Gcell/s",
              (long long)state->step, state->time, (long long)steps, steps == 1 ? "" : "s", wall,
              wall > 0 ? (double)steps * cells / wall * 1e-9 : 0.0);
-    log_info("temperature  %.6g .. %.6g K, mean %.9g K; heat drift %.3g J of %.6g J", d->min,
-             d->max, d->mean, d->heat_drift, d->heat);
+    const struct quantity_setting *q = quantity_used();
+    log_info("%-12s %.6g .. %.6g %s, mean %.9g %s; %s drift %.3g %s of %.6g %s", q->name, d->min,
+             d->max, q->unit, d->mean, q->unit, quantity_content(), d->heat_drift, q->content_unit,
+             d->heat, q->content_unit);
     log_info("field hash   %016llx", (unsigned long long)hash);
     log_info("  report       %s/report.json", problem->output.directory);
     for (int k = 0; k < OUTPUT_KINDS; k++) {

@@ -223,6 +223,15 @@ enum status report_write(const char *path, const struct stepper *stepper, struct
     json_begin(&json, NULL, '{');
     json_string(&json, "version", ISOTHERM_VERSION);
     json_string(&json, "title", stepper->problem->title);
+    if (stepper->problem->settings->quantity.given) {
+        const struct quantity_setting *q = &stepper->problem->settings->quantity;
+        json_begin(&json, "quantity", '{');
+        json_string(&json, "name", q->name);
+        json_string(&json, "symbol", q->symbol);
+        json_string(&json, "unit", q->unit);
+        json_string(&json, "content_unit", q->content_unit);
+        json_end(&json, '}');
+    }
     json_string(&json, "precision", precision_name(stepper->problem->precision));
     json_int3(&json, "cells", stepper->problem->grid.cells);
     json_int(&json, "steps", stepper->state->step);

@@ -7,6 +7,7 @@
 
 #include "io/picture/picture.h"
 #include "io/series/csv.h"
+#include "model/field/quantity.h"
 #include "plot/plot.h"
 
 enum { NOTE_BYTES = 512, RUNS = 2, PROFILES = 6 };
@@ -78,12 +79,33 @@ static enum status curves_add(struct curves *curves, const struct selection *fro
     return STATUS_OK;
 }
 
+/* The labels of a quantity that is not a temperature. */
+static void label(struct picture_chart *chart, const char *name, char title[NOTE_BYTES])
+{
+    static char per_second[NOTE_BYTES];
+    const struct quantity_setting *q = quantity_used();
+    struct picture_axis *y = &chart->axis[1];
+    if (!q->given) {
+        return;
+    }
+    snprintf(title, NOTE_BYTES, "%s: %.200s", q->name, name);
+    snprintf(per_second, sizeof per_second, "%s/s", q->content_unit);
+    chart->title = title;
+    y->name = strcmp(y->name, "T") == 0 ? q->symbol : y->name;
+    y->name = strcmp(y->name, "heat") == 0 ? "content" : y->name;
+    y->unit = strcmp(y->unit, "K") == 0   ? q->unit
+              : strcmp(y->unit, "J") == 0 ? q->content_unit
+              : strcmp(y->unit, "W") == 0 ? per_second
+                                          : y->unit;
+}
+
 static enum status curves_draw(struct plot *plot, struct curves *curves, const char *name,
                                const struct picture_chart *form)
 {
     char path[PATH_BYTES];
     char note[NOTE_BYTES];
     char footer[NOTE_BYTES] = "";
+    char title[NOTE_BYTES];
     struct picture_chart chart = *form;
     if (plot->with != NULL) {
         snprintf(note, sizeof note, "%.200s (lines)    %.200s (dashes)", plot->directory,
@@ -104,6 +126,7 @@ static enum status curves_draw(struct plot *plot, struct curves *curves, const c
         chart.axis[d].lower = curves->range[d][0];
         chart.axis[d].upper = curves->range[d][1];
     }
+    label(&chart, name, title);
     TRY(plot_path(plot, name, path));
     TRY(picture_draw_chart(&chart, path));
     plot_done(plot, path);

@@ -6,7 +6,7 @@
 
 #include "io/compare/compare.h"
 #include "io/picture/picture.h"
-#include "model/field/derived.h"
+#include "model/field/quantity.h"
 #include "plot/plot.h"
 
 /* Cells read at once, where all rows are shown. */
@@ -111,20 +111,15 @@ static enum status read_plane(const struct frames *frames, int64_t state,
 /* ---- the picture ------------------------------------------------------------------------------
  */
 
-static const char *unit_of(const char *field)
+/* The attribute of the dataset, as it is usually written; NULL: none. */
+static const char *unit_of(const struct frames *frames)
 {
     static const char *const written[][2] = {{"W m-2", "W/m\u00b2"}, {"K s-1", "K/s"}, {"1", ""}};
-    for (int kind = 0; kind < DERIVED_COUNT; kind++) {
-        const struct derived_label *label = derived_label((enum derived_kind)kind);
-        const char *unit = label->units;
-        for (size_t i = 0; i < sizeof written / sizeof written[0]; i++) {
-            unit = strcmp(label->units, written[i][0]) == 0 ? written[i][1] : unit;
-        }
-        if (strcmp(label->name, field) == 0) {
-            return unit;
-        }
+    const char *unit = frames->units[0] != '\0' ? frames->units : NULL;
+    for (size_t i = 0; i < sizeof written / sizeof written[0]; i++) {
+        unit = strcmp(frames->units, written[i][0]) == 0 ? written[i][1] : unit;
     }
-    return "K";
+    return unit;
 }
 
 static void find_range(const double *values, int count, double range[2])
@@ -140,8 +135,8 @@ static void find_range(const double *values, int count, double range[2])
 }
 
 static enum status draw(struct plot *plot, const char *name, const struct grid *grid,
-                        const struct picture_plane *plane, const struct frame *frame,
-                        const double *values)
+                        const struct picture_plane *plane, const struct frames *frames,
+                        const struct frame *frame, const double *values)
 {
     double range[2];
     char title[TITLE_BYTES];
@@ -160,7 +155,8 @@ static enum status draw(struct plot *plot, const char *name, const struct grid *
     } else {
         snprintf(title, sizeof title, "%s: %.300s", name, plot->directory);
     }
-    snprintf(quantity, sizeof quantity, "%s%s", plot->field,
+    snprintf(quantity, sizeof quantity, "%s%s",
+             strcmp(plot->field, "T") == 0 ? quantity_used()->symbol : plot->field,
              plot->with != NULL ? " difference" : "");
     struct picture_view view = picture_view_of(grid, plane, &setting, range[0], range[1]);
     view.title = title;
@@ -169,7 +165,7 @@ static enum status draw(struct plot *plot, const char *name, const struct grid *
     view.values = values;
     view.range_of = view.has_plane_at ? "in this plane" : NULL;
     view.quantity = quantity;
-    view.unit = unit_of(plot->field);
+    view.unit = unit_of(frames);
     snprintf(picture, sizeof picture, "%.200s_%.200s", name, plot->field);
     TRY(plot_path(plot, picture, path));
     TRY(picture_draw(&view, path));
@@ -227,7 +223,7 @@ static enum status plot_frames(struct plot *plot, const char *name, const struct
     if (other != NULL) {
         TRY_GOTO(subtract(other, frame->time, &plane, values));
     }
-    TRY_GOTO(draw(plot, name, &grid, &plane, frame, values));
+    TRY_GOTO(draw(plot, name, &grid, &plane, frames, frame, values));
 done:
     free(values);
     return status;

@@ -238,8 +238,8 @@ static int try_row(const struct schema_key *row, struct settings *before, struct
     char *base = find_values(now, row, key);
     char *same = find_values(before, row, key);
     union value old = {0};
-    /* times that are left out are those of the other keys of their section */
-    if (row->type == SCHEMA_SECTION || row->type == SCHEMA_LIST || row->type == SCHEMA_TIMES) {
+    if (row->type == SCHEMA_SECTION || row->type == SCHEMA_LIST ||
+        (row->flags & SCHEMA_SHARED) != 0) {
         return 0;
     }
     assert_non_null(base);

@@ -7,7 +7,8 @@
 #define GIVE_DENSITY "give a number above 0, in kg/m^3"
 #define GIVE_RANKS "give auto or a list of 1 to 3 integers of 1 or more, such as [2, 2, 1]"
 #define TOP_KEYS                                                                                   \
-    "valid keys: title, grid, material, materials, parts, contacts, sources, initial, boundary, "  \
+    "valid keys: title, quantity, grid, material, materials, parts, contacts, sources, initial, "  \
+    "boundary, "                                                                                   \
     "time, "                                                                                       \
     "run, output"
 #define TOO_HOT "sums of temperatures are exact only below 1e12 K in magnitude"
@@ -15,7 +16,7 @@
 static const struct damage unknown_keys[] = {
     {"conductivity", "conductivty",
      "c.yaml:7: material.conductivty: unknown key; did you mean 'conductivity'? valid keys: "
-     "conductivity, density, heat_capacity"},
+     "conductivity, density, heat_capacity, diffusivity"},
     {"title:", "titel:", "c.yaml:1: titel: unknown key; did you mean 'title'? " TOP_KEYS},
     {"time:", "speed:", "c.yaml:22: speed: unknown key; " TOP_KEYS},
     {"end: 10", "end: 10\n  stop: 5",
@@ -47,7 +48,8 @@ static const struct damage unknown_keys[] = {
 
 static const struct damage missing_keys[] = {
     {"  conductivity: 45\n", "",
-     "c.yaml:6: material.conductivity: missing; give a number above 0, in W/(m K)"},
+     "c.yaml:6: material.conductivity: missing, and so is diffusivity; give a number above 0, in "
+     "W/(m K)"},
     {"  cells: [16, 12]\n", "", "c.yaml:2: grid.cells: missing; " GIVE_CELLS},
     {"title: base\ngrid", "grod", "c.yaml:1: grod: unknown key; did you mean 'grid'? " TOP_KEYS},
     {"time:\n  end: 10\n", "",
@@ -311,7 +313,8 @@ TEST(test_several)
     static const char expected[] =
         "c.yaml:4: grid.lowr: unknown key; did you mean 'lower'? valid keys: cells, lower, "
         "upper\n"
-        "c.yaml:5: material.conductivity: missing; give a number above 0, in W/(m K)\n"
+        "c.yaml:5: material.conductivity: missing, and so is diffusivity; give a number above 0, "
+        "in W/(m K)\n"
         "c.yaml:6: material.density: not a number (heavy); " GIVE_DENSITY "\n"
         "c.yaml:7: material.heat_capacity: out of range (-1); give a number above 0, in J/(kg K)\n"
         "c.yaml:8: output.history.evry: unknown key; did you mean 'every'? valid keys: "

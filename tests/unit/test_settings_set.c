@@ -119,11 +119,10 @@ static const struct {
     {"time.steps", "not of the form key.path=value, such as --set time.steps=100"},
     {"=3", "not of the form key.path=value, such as --set time.steps=100"},
     {"", "not of the form key.path=value, such as --set time.steps=100"},
-    {"material.densty=3",
-     "material.densty: unknown key; did you mean 'density'? valid keys: conductivity, "
-     "density, heat_capacity"},
+    {"material.densty=3", "material.densty: unknown key; did you mean 'density'? valid keys: "
+                          "conductivity, density, heat_capacity, diffusivity"},
     {"outptu.directory=x",
-     "outptu: unknown key; did you mean 'output'? valid keys: title, grid, material, "
+     "outptu: unknown key; did you mean 'output'? valid keys: title, quantity, grid, material, "
      "materials, parts, contacts, sources, initial, boundary, time, run, output"},
     {"grid=3", "grid: not a section (3); give a section with the keys cells, lower, upper"},
     {"grid[0]=3", "grid: a section, not a list; it has no entry [0]"},

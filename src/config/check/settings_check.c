@@ -316,6 +316,11 @@ enum status settings_check(struct settings *settings)
 {
     struct item_list list;
     enum status status = STATUS_OK;
+    bool given = false;
+    (void)tree_find(settings->origin->root, "run.watch.temperature", &given);
+    if (settings->quantity.given && !given) {
+        settings->run.temperature = TEMPERATURE_DIFFERENCE;
+    }
     TRY(check_grid(settings)); /* the other checks use it */
     TRY(item_list_all(settings, &list));
     for (int i = 0; i < list.count; i++) {

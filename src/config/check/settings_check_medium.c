@@ -62,6 +62,10 @@ static enum status check_diffusivity(const struct item *item, double conductivit
 
 SETTINGS_CHECK(material)
 {
+    struct settings *own = (struct settings *)item->base;
+    if (tree_child(item->node, "diffusivity") != NULL) {
+        own->material.density = own->material.heat_capacity = 1;
+    }
     return item->node == NULL
                ? STATUS_OK
                : check_diffusivity(item, settings->material.conductivity,
@@ -130,6 +134,9 @@ SETTINGS_CHECK(materials)
 {
     struct material_setting *material = (struct material_setting *)item->base;
     TRY(settings_check_is_new(item, strcmp));
+    if (tree_child(item->node, "diffusivity") != NULL) {
+        material->density = material->solid.heat_capacity = 1;
+    }
     if (item->index == 1 && settings->nparts == 0) {
         return settings_fail(settings, "parts",
                              "missing: it says which cells are of which material; start the list "

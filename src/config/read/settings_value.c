@@ -11,10 +11,32 @@
 
 #include "config/units.h"
 
+/* The unit of a value; NULL: it has none. `own`: its memory, where what diffuses is not heat. */
+struct own_unit {
+    struct schema_unit unit;
+    char name[SCHEMA_UNIT_BYTES];
+};
+static const struct schema_unit *unit_of(const struct item *item, struct own_unit *own)
+{
+    const struct schema_unit *unit = item->row->unit;
+    const struct tree *quantity = tree_child(item->origin->root, "quantity");
+    const struct tree *field = tree_child(quantity, "unit");
+    const struct tree *content = tree_child(quantity, "content_unit");
+    if (unit == NULL || strpbrk(unit->name, "KJW") == NULL || field == NULL || content == NULL ||
+        field->kind != TREE_SCALAR || content->kind != TREE_SCALAR) {
+        return unit;
+    }
+    schema_unit_for(unit->name, field->text, content->text, own->name);
+    own->unit = (struct schema_unit){.name = own->name, .quantity = own->name};
+    return &own->unit;
+}
+
 static enum status fail_with_example(const struct item *item, const char *what, const char *more,
                                      const char *example)
 {
     const struct schema_key *row = item->row;
+    struct own_unit own;
+    const struct schema_unit *unit = unit_of(item, &own);
     char shown[TREE_SHOW_BYTES + 4] = "";
     char text[TREE_SHOW_BYTES];
     char expected[SCHEMA_TEXT_BYTES];
@@ -28,7 +50,7 @@ static enum status fail_with_example(const struct item *item, const char *what, 
                        shown, more, question ? "" : ";", schema_expectation(row, expected),
                        section ? " with the keys " : "",
                        section ? schema_list_keys(schema_members(row), 0, keys) : "",
-                       row->unit != NULL ? ", in " : "", row->unit != NULL ? row->unit->name : "",
+                       unit != NULL ? ", in " : "", unit != NULL ? unit->name : "",
                        example != NULL ? ", such as " : "", example != NULL ? example : "");
 }
 
@@ -153,7 +175,8 @@ enum { NUMBER_BYTES = 32 };
 static bool find_converted(const struct item *item, char text[NUMBER_BYTES], int *has_zero)
 {
     const char *line = item->origin->converted;
-    const char *unit = item->row->unit->name;
+    struct own_unit own;
+    const char *unit = unit_of(item, &own)->name;
     const char *value = item->node->text;
     const size_t nunit = strlen(unit);
     const size_t nvalue = strlen(value);
@@ -170,7 +193,8 @@ static bool find_converted(const struct item *item, char text[NUMBER_BYTES], int
 static enum status convert_unit(const struct item *item, const char *name, char text[NUMBER_BYTES],
                                 int *has_zero)
 {
-    const struct schema_unit *unit = item->row->unit;
+    struct own_unit own;
+    const struct schema_unit *unit = unit_of(item, &own);
     double value = 0;
     double again = 0;
     bool zero = false;
@@ -195,6 +219,7 @@ static enum status read_with_unit(const struct item *item, const char *name)
 {
     struct tree *node = item->node;
     char text[NUMBER_BYTES];
+    struct own_unit own;
     int has_zero = 0;
     if (item->row->unit == NULL) {
         return value_fail(item, "a number with a unit, where none belongs", "");
@@ -202,8 +227,8 @@ static enum status read_with_unit(const struct item *item, const char *name)
     if (!find_converted(item, text, &has_zero)) {
         TRY(convert_unit(item, name, text, &has_zero));
     }
-    fprintf(item->origin->conversions, "%s\t%s\t%s\t%d\n", item->row->unit->name, node->text, text,
-            has_zero);
+    fprintf(item->origin->conversions, "%s\t%s\t%s\t%d\n", unit_of(item, &own)->name, node->text,
+            text, has_zero);
     node->has_zero = has_zero != 0;
     node->si = origin_text(item->origin, text);
     return node->si != NULL ? STATUS_OK : STATUS_MEMORY;

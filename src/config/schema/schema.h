@@ -39,7 +39,8 @@ enum schema_flag {
                               shape_setting comes first in it) */
     SCHEMA_OR_TABLE = 512, /* or a table over temperature: then the struct table_setting * at
                               `alternative` is it */
-    SCHEMA_POINT = 1024    /* coordinates: as many as the grid has axes, or `max_count` */
+    SCHEMA_POINT = 1024,   /* coordinates: as many as the grid has axes, or `max_count` */
+    SCHEMA_SHARED = 2048   /* left out, its value is that of a rival, which has the same place */
 };
 
 /* What a restart does when the value of this key differs from the checkpoint's. */
@@ -126,6 +127,12 @@ static inline bool schema_takes_text(const struct schema_key *key)
     return key->type == SCHEMA_TEXT || key->type == SCHEMA_FORMULA ||
            (key->flags & SCHEMA_OR_FORMULA) != 0;
 }
+
+/* The unit of a key where what diffuses has `unit` and its content `content_unit`: W/m^2 becomes
+ * (mol/s)/m^2, for example. */
+enum { SCHEMA_UNIT_BYTES = 300 };
+const char *schema_unit_for(const char *name, const char *unit, const char *content_unit,
+                            char text[SCHEMA_UNIT_BYTES]);
 
 /* The size of one value. */
 size_t schema_value_bytes(const struct schema_key *key);

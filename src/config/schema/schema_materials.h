@@ -1,4 +1,5 @@
-/* The rows of `materials` in the table of schema_table.c, with its macros. */
+/* The rows of `quantity`, `materials` and `contacts` in the table of schema_table.c, with its
+ * macros. */
 #ifndef ISOTHERM_CONFIG_SCHEMA_MATERIALS_H
 #define ISOTHERM_CONFIG_SCHEMA_MATERIALS_H
 
@@ -11,18 +12,28 @@
             "Thermal conductivity k; three values for x, y, z of an anisotropic material.",        \
             .flags = SCHEMA_REQUIRED | SCHEMA_SAME | SCHEMA_OR_TABLE, .min_count = 1,              \
             .max_count = 3, .alternative = IN_MATERIAL(solid.conductivity_table),                  \
-            .limit = &positive, .unit = &conductivity, .example = "[0.9, 0.9, 0.3]"),              \
+            .limit = &positive, .unit = &conductivity, .example = "[0.9, 0.9, 0.3]",               \
+            .rival = "diffusivity"),                                                               \
+        KEY("materials[].diffusivity", REAL, ASK, IN_MATERIAL(solid.conductivity),                 \
+            "Instead of `conductivity`, `density` and `heat_capacity`, see `material`.",           \
+            .flags = SCHEMA_SHARED | SCHEMA_SAME | SCHEMA_OR_TABLE, .min_count = 1,                \
+            .max_count = 3, .alternative = IN_MATERIAL(solid.conductivity_table),                  \
+            .limit = &positive, .unit = &diffusivity,                                              \
+            .rival = "conductivity, density, heat_capacity, becomes",                              \
+            .example = "[1e-9, 1e-9, 3e-10]"),                                                     \
         KEY("materials[].becomes", TEXT, ASK, IN_MATERIAL(becomes),                                \
             "The material that a cell of this one changes into, permanently, as soon as it "       \
             "reaches the liquidus of that material. Density, heat capacity, melting and the "      \
             "liquid come from that material; give only `conductivity`, of the solid.",             \
             .example = "steel"),                                                                   \
         KEY("materials[].density", REAL, ASK, IN_MATERIAL(density), "Density rho.",                \
-            .flags = SCHEMA_REQUIRED, .rival = "becomes", .limit = &positive, .unit = &density),   \
+            .flags = SCHEMA_REQUIRED, .rival = "becomes, diffusivity", .limit = &positive,         \
+            .unit = &density),                                                                     \
         KEY("materials[].heat_capacity", REAL, ASK, IN_MATERIAL(solid.heat_capacity),              \
             "Specific heat capacity c.", .flags = SCHEMA_REQUIRED | SCHEMA_OR_TABLE,               \
-            .rival = "becomes", .alternative = IN_MATERIAL(solid.heat_capacity_table),             \
-            .limit = &positive, .unit = &heat_capacity, .example = "[[300, 450], [1700, 800]]"),   \
+            .rival = "becomes, diffusivity",                                                       \
+            .alternative = IN_MATERIAL(solid.heat_capacity_table), .limit = &positive,             \
+            .unit = &heat_capacity, .example = "[[300, 450], [1700, 800]]"),                       \
         KEY("materials[].latent_heat", REAL, ASK, IN_MATERIAL(latent_heat),                        \
             "The heat of melting per mass; keys outside of `liquid` describe the solid.",          \
             .flags = SCHEMA_NOTED, .alternative = IN_MATERIAL(melts), .limit = &not_negative,      \
@@ -74,5 +85,39 @@
         KEY("materials[].perfusion.metabolic_heat", REAL, ASK,                                     \
             IN_MATERIAL(perfusion.metabolic_heat), "The heat of metabolism.",                      \
             .limit = &not_negative, .unit = &power_density, .fallback = "0")
+
+#define QUANTITY_ROWS                                                                              \
+    SECTION(                                                                                       \
+        "quantity",                                                                                \
+        "The diffusing quantity, if it is not heat: a concentration, moisture or a head. The "     \
+        "names and "                                                                               \
+        "units are those of labels, columns and attributes. Numbers are in these units: those "    \
+        "in K in `unit`, heat in J in `content_unit`, heat flow in W in `content_unit` per "       \
+        "second. Values below 0 are then allowed, unless `run.watch.temperature` is given.",       \
+        .flags = SCHEMA_NOTED, .alternative = AT(quantity.given)),                                 \
+        KEY("quantity.name", TEXT, FREE, AT(quantity.name), "Its name.", .flags = SCHEMA_REQUIRED, \
+            .fallback = "temperature", .example = "concentration"),                                \
+        KEY("quantity.symbol", TEXT, FREE, AT(quantity.symbol),                                    \
+            "Its symbol, for plots and columns.", .flags = SCHEMA_REQUIRED, .fallback = "T",       \
+            .example = "C"),                                                                       \
+        KEY("quantity.unit", TEXT, ASK, AT(quantity.unit), "Its unit.", .flags = SCHEMA_REQUIRED,  \
+            .fallback = "K", .example = "mol/m^3"),                                                \
+        KEY("quantity.content_unit", TEXT, ASK, AT(quantity.content_unit),                         \
+            "The unit of its content: with a diffusivity, `unit` times m^3.",                      \
+            .flags = SCHEMA_REQUIRED, .fallback = "J", .example = "mol")
+
+#define IN_CONTACT(member) offsetof(struct contact_setting, member)
+#define CONTACT_ROWS                                                                               \
+    LIST("contacts", ASK, AT(contacts), AT(ncontacts), struct contact_setting,                     \
+         "Thermal contact resistances between materials.",                                         \
+         .example = "- {between: [silicon, copper], resistance: 2e-5}",                            \
+         .check = settings_check_contact),                                                         \
+        KEY("contacts[].between", TEXT, ASK, IN_CONTACT(between),                                  \
+            "The two materials: the resistance is at every face between their cells.",             \
+            .flags = SCHEMA_REQUIRED, .min_count = 2, .max_count = 2,                              \
+            .example = "[silicon, copper]"),                                                       \
+        KEY("contacts[].resistance", REAL, ASK, IN_CONTACT(resistance),                            \
+            "The resistance, in series with the half cells on both sides.",                        \
+            .flags = SCHEMA_REQUIRED, .limit = &not_negative, .unit = &resistance)
 
 #endif

@@ -12,7 +12,6 @@
 
 #define AT(member) offsetof(struct settings, member)
 #define IN_ENTRY(member) offsetof(struct shape_setting, member)
-#define IN_CONTACT(member) offsetof(struct contact_setting, member)
 #define IN_REGION(member) offsetof(struct region_setting, member)
 
 static const struct schema_limit positive = {0, 1e30, true, false, "above 0", NULL};
@@ -34,6 +33,7 @@ static const struct schema_unit metre = {"m", "a length", "5 mm"};
 static const struct schema_unit second = {"s", "a time", "3 min"};
 static const struct schema_unit kelvin = {"K", "a temperature", "20 degC"};
 static const struct schema_unit conductivity = {"W/(m K)", "a thermal conductivity", "2 W/(cm K)"};
+static const struct schema_unit diffusivity = {"m^2/s", "a diffusivity", "0.1 mm^2/s"};
 static const struct schema_unit density = {"kg/m^3", "a density", "7.8 g/cm^3"};
 static const struct schema_unit heat_capacity = {"J/(kg K)", "a specific heat capacity",
                                                  "0.5 kJ/(kg K)"};
@@ -170,11 +170,11 @@ static const struct schema_choice transports[] = {{"auto", 0},      {"host", 0},
             "A list of simulated times, instead of `every`; the first and the last state are "     \
             "also written.",                                                                       \
             .limit = &positive, .rival = "every, interval, logarithmic", .unit = &second,          \
-            .example = "[1 s, 10 s, 1 min]"),                                                      \
+            .flags = SCHEMA_SHARED, .example = "[1 s, 10 s, 1 min]"),                              \
         KEY(path_ ".logarithmic", TIMES, FREE, offset_,                                            \
             "Simulated times that are evenly spaced on a logarithmic axis, instead of `every`.",   \
             .limit = &positive, .rival = "every, interval, times", .unit = &second,                \
-            .example = "{from: 1 ms, to: 100 s, per_decade: 5}")
+            .flags = SCHEMA_SHARED, .example = "{from: 1 ms, to: 100 s, per_decade: 5}")
 
 #define FILE_FORMAT(path_, offset_)                                                                \
     KEY(path_ ".derived", CHOICES, FREE, (offset_) + offsetof(struct snapshot_setting, derived),   \
@@ -190,6 +190,8 @@ static const struct schema_key table[] = {
     KEY("title", TEXT, FREE, AT(title),
         "A name for the run; it appears in the report and in the pictures.",
         .fallback = "untitled"),
+
+    QUANTITY_ROWS,
 
     SECTION("grid",
             "The uniform Cartesian grid of cells. An axis with one cell is unused, so `[256, 256]` "
@@ -208,12 +210,18 @@ static const struct schema_key table[] = {
     SECTION("material", "The material, uniform over the grid.", .flags = SCHEMA_REQUIRED,
             .rival = "materials", .check = settings_check_material),
     KEY("material.conductivity", REAL, ASK, AT(material.conductivity), "Thermal conductivity k.",
-        .flags = SCHEMA_REQUIRED, .limit = &positive, .unit = &conductivity),
+        .flags = SCHEMA_REQUIRED, .rival = "diffusivity", .limit = &positive,
+        .unit = &conductivity),
     KEY("material.density", REAL, ASK, AT(material.density), "Density rho.",
-        .flags = SCHEMA_REQUIRED, .limit = &positive, .unit = &density),
+        .flags = SCHEMA_REQUIRED, .rival = "diffusivity", .limit = &positive, .unit = &density),
     KEY("material.heat_capacity", REAL, ASK, AT(material.heat_capacity),
         "Specific heat capacity c. The diffusivity is k / (rho c).", .flags = SCHEMA_REQUIRED,
-        .limit = &positive, .unit = &heat_capacity),
+        .rival = "diffusivity", .limit = &positive, .unit = &heat_capacity),
+    KEY("material.diffusivity", REAL, ASK, AT(material.conductivity),
+        "Instead of the other keys. Fluxes, powers and contents are then divided by rho c, as if "
+        "that were 1.",
+        .flags = SCHEMA_SHARED, .rival = "conductivity, density, heat_capacity", .limit = &positive,
+        .unit = &diffusivity),
 
     LIST("materials", ASK, AT(materials), AT(nmaterials), struct material_setting,
          "Several materials on one grid; `parts` assigns them to cells. At most 255.",
@@ -246,16 +254,7 @@ static const struct schema_key table[] = {
         "The names of the materials with the numbers 0, 1, 2, ... of the dataset.",
         .flags = SCHEMA_REQUIRED, .min_count = 1, .max_count = MOST_MATERIALS,
         .example = "[silicon, copper]"),
-    LIST("contacts", ASK, AT(contacts), AT(ncontacts), struct contact_setting,
-         "Thermal contact resistances between materials.",
-         .example = "- {between: [silicon, copper], resistance: 2e-5}",
-         .check = settings_check_contact),
-    KEY("contacts[].between", TEXT, ASK, IN_CONTACT(between),
-        "The two materials: the resistance is at every face between their cells.",
-        .flags = SCHEMA_REQUIRED, .min_count = 2, .max_count = 2, .example = "[silicon, copper]"),
-    KEY("contacts[].resistance", REAL, ASK, IN_CONTACT(resistance),
-        "The resistance, in series with the half cells on both sides.", .flags = SCHEMA_REQUIRED,
-        .limit = &not_negative, .unit = &resistance),
+    CONTACT_ROWS,
 
     SOURCE_ROWS,
 

@@ -24,6 +24,23 @@ size_t schema_value_bytes(const struct schema_key *key)
     }
 }
 
+const char *schema_unit_for(const char *name, const char *unit, const char *content_unit,
+                            char text[SCHEMA_UNIT_BYTES])
+{
+    size_t used = 0;
+    text[0] = '\0';
+    for (const char *p = name; *p != '\0' && used < SCHEMA_UNIT_BYTES; p++) {
+        const char *const by = *p == 'K' ? unit : *p == 'J' || *p == 'W' ? content_unit : NULL;
+        used += (size_t)snprintf(text + used, SCHEMA_UNIT_BYTES - used,
+                                 by == NULL     ? "%.1s"
+                                 : p[1] != '\0' ? "(%s%s)"
+                                 : *p == 'W'    ? "%s%s"
+                                                : "%s",
+                                 by == NULL ? p : by, *p == 'W' ? "/s" : "");
+    }
+    return text;
+}
+
 bool schema_is_child(const struct schema_key *key, const char *members, const char **name)
 {
     const size_t length = strlen(members);

@@ -1,6 +1,10 @@
 #include "model/field/derived.h"
 
 #include <stdlib.h>
+#include <string.h>
+
+#include "config/schema/schema.h"
+#include "model/field/quantity.h"
 
 static const struct {
     struct derived_label label;
@@ -23,7 +27,25 @@ static const struct {
 
 const struct derived_label *derived_label(enum derived_kind kind)
 {
-    return &kinds[kind].label;
+    static struct derived_label own[DERIVED_COUNT];
+    static char units[DERIVED_COUNT][SCHEMA_UNIT_BYTES];
+    const struct derived_label *label = &kinds[kind].label;
+    const struct quantity_setting *quantity = quantity_used();
+    if (!quantity->given || strpbrk(label->units, "KW") == NULL) {
+        return label;
+    }
+    own[kind] = *label;
+    own[kind].units =
+        schema_unit_for(label->units, quantity->unit, quantity->content_unit, units[kind]);
+    return &own[kind];
+}
+
+const struct derived_label *derived_field_label(void)
+{
+    static struct derived_label label = {.name = "T"};
+    label.units = quantity_used()->unit;
+    label.long_name = quantity_used()->name;
+    return &label;
 }
 
 int derived_tracked(enum derived_kind kind)

@@ -13,6 +13,8 @@ struct derived_label {
     const char *long_name;
 };
 const struct derived_label *derived_label(enum derived_kind kind);
+/* Of the dataset T, the field itself. */
+const struct derived_label *derived_field_label(void);
 
 /* What a kind is to the kernel `track`; -1: nothing. */
 int derived_tracked(enum derived_kind kind);

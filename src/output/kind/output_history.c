@@ -8,6 +8,7 @@
 #include "base/comm.h"
 #include "base/log.h"
 #include "io/series/csv.h"
+#include "model/field/quantity.h"
 #include "output/folder.h"
 #include "output/output.h"
 #include "solve/observe/faces.h"
@@ -130,7 +131,18 @@ static enum status find_columns(const struct problem *problem, const char *path,
     print_more(out, problem);
     TRY(CHECK_MEMORY(fclose(out) == 0, "no memory for the columns of %s", file_name));
     find_wanted(problem, has);
-    return csv_select_columns(path, *columns, has);
+    char *own = quantity_columns(*columns, false);
+    free(*columns);
+    *columns = own;
+    TRY(CHECK_MEMORY(own != NULL, "no memory for the columns of %s", file_name));
+    TRY(csv_select_columns(path, *columns, has));
+    char note[QUANTITY_NOTE_BYTES];
+    const int room = (int)(strlen(own) + strlen(quantity_note(note)) + 1);
+    own = realloc(own, (size_t)room);
+    TRY(CHECK_MEMORY(own != NULL, "no memory for the columns of %s", file_name));
+    *columns = own;
+    snprintf(own + strlen(own), (size_t)room - strlen(own), "%s", note);
+    return STATUS_OK;
 }
 
 /* --- the rows -------------------------------------------------------------------------------- */

@@ -1,0 +1,27 @@
+/* The diffusing quantity, for the labels of files, columns and messages: a temperature, unless the
+ * configuration names another quantity. One for the process. */
+#ifndef ISOTHERM_MODEL_FIELD_QUANTITY_H
+#define ISOTHERM_MODEL_FIELD_QUANTITY_H
+
+#include "config/settings.h"
+
+/* Use these labels, which must outlive all output. Not given, or NULL: a temperature. */
+void quantity_use(const struct quantity_setting *quantity);
+const struct quantity_setting *quantity_used(void);
+
+static inline const char *quantity_content(void)
+{
+    return quantity_used()->given ? "content" : "heat";
+}
+
+/* Names of columns of a temperature, separated by commas and line ends, for the quantity in use; or
+ * `back`. For a temperature they are copied. Caller frees; NULL: no memory. */
+char *quantity_columns(const char *columns, bool back);
+
+/* The note below the columns of a CSV file, with its line end: "" for a temperature. */
+enum { QUANTITY_NOTE_BYTES = 600 };
+const char *quantity_note(char note[QUANTITY_NOTE_BYTES]);
+/* Use the quantity of the note with which a string begins; without one, or NULL: a temperature. */
+void quantity_use_note(const char *text);
+
+#endif
