@@ -85,6 +85,7 @@ enum status configuration_read(MPI_Comm comm, const char *path, const struct opt
         words.converted = converted;
         TRY_GOTO(settings_read_bytes(path, text, length, &words, settings));
     }
+    TRY_GOTO(settings_find_files(*settings, path));
     TRY_GOTO(view_check_regions(*settings));
 done:
     free(converted);

@@ -86,6 +86,7 @@ static enum status open_all(struct simulation *s, const struct simulate_options 
                             &solver->phases, &s->monitor));
     TRY(set_state(solver, options));
     print_header(solver);
+    settings_warn(solver->problem.settings, solver->problem.timeline.end, false);
     TRY(tuning_of_stepper(&solver->stepper));
     TRY(tuning_of_passes(&solver->stepper));
     TRY(derive_open(&solver->stepper));

@@ -7,7 +7,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <sys/statvfs.h>
 #include <unistd.h>
 
 #include "base/clock.h"
@@ -455,36 +454,6 @@ enum status directory_make(const char *path)
         }
     }
     return directory_check(path);
-}
-
-enum status directory_check(const char *path)
-{
-    struct stat found;
-    if (stat(path, &found) != 0) {
-        return fail(STATUS_FILE, "cannot access the folder %s: %s", path, strerror(errno));
-    }
-    return S_ISDIR(found.st_mode) ? STATUS_OK : fail(STATUS_FILE, "%s is not a folder", path);
-}
-
-enum status directory_check_room(const char *directory, uint64_t bytes)
-{
-    struct statvfs system;
-    if (statvfs(directory, &system) != 0) {
-        return fail(STATUS_FILE, "cannot determine the free space of %s: %s", directory,
-                    strerror(errno));
-    }
-    const uint64_t room = (uint64_t)system.f_bavail * system.f_frsize;
-    if (room < bytes && system.f_blocks > 0) {
-        char has[BYTES_TEXT];
-        char needs[BYTES_TEXT];
-        char more[BYTES_TEXT];
-        return fail(STATUS_FILE,
-                    "no room: %s has %s free, %s are needed, %s more; free some or choose another "
-                    "output folder",
-                    directory, bytes_text((double)room, has), bytes_text((double)bytes, needs),
-                    bytes_text((double)(bytes - room), more));
-    }
-    return STATUS_OK;
 }
 
 bool file_exists(const char *path)

@@ -110,6 +110,11 @@ enum status directory_make(const char *path) MUST_CHECK;
 /* STATUS_FILE, with the reason, unless it is a folder that can be accessed. */
 enum status directory_check(const char *path) MUST_CHECK;
 
+/* The folder, or its nearest parent that exists. */
+void directory_existing(const char *path, char found[PATH_BYTES]);
+/* True if files can be written there, once it is made. */
+bool directory_is_possible(const char *path);
+
 /* STATUS_FILE, with the amounts, when the file system of `directory` has less than `bytes` free.
  * STATUS_OK where it does not report its size, as ramfs. */
 enum status directory_check_room(const char *directory, uint64_t bytes) MUST_CHECK;

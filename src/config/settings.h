@@ -57,6 +57,7 @@ struct settings;
 enum { MOST_TABLE_ROWS = 30, MOST_COEFFICIENTS = 8 };
 struct table_setting {
     char *file;       /* CSV of rows; NULL: in the configuration */
+    char *path;       /* of the file: that, or beside the configuration */
     int nrows;        /* 0: a polynomial, or a file that is not read yet */
     double (*row)[2]; /* K or s, increasing; value. Of temperature: at most MOST_TABLE_ROWS */
     int ncoefficients;
@@ -448,6 +449,19 @@ enum status settings_read_text(const char *name, const char *text, const char *c
                                int nsets, struct settings **settings) MUST_CHECK;
 
 void settings_destroy(struct settings *settings); /* takes NULL */
+
+/* Let relative paths of input files be those beside the configuration where such files exist; else
+ * they stay relative to the working directory. STATUS_INPUT for a file in another format. */
+enum status settings_find_files(struct settings *settings, const char *configuration) MUST_CHECK;
+
+/* The next value that is valid but probably not meant: in another unit, an output after the end
+ * (s), and with `files` what a run will not find or cannot write. *index starts at 0; false after
+ * the last one. */
+enum { SETTINGS_WARNING = 600 };
+bool settings_warning(const struct settings *settings, double end, bool files, int *index,
+                      char text[SETTINGS_WARNING]);
+/* All of them, to the log. */
+void settings_warn(const struct settings *settings, double end, bool files);
 
 /* Record a STATUS_INPUT failure about `key` ("grid.cells", "initial[1].box.lower",
  * "boundary.x_min"), prefixed with the file and line (or the --set) of its value. For checks

@@ -140,6 +140,9 @@ static int skip(const struct item_list *list, int index)
 
 static bool differ(const struct item *before, const struct item *now)
 {
+    if ((now->row->flags & SCHEMA_FILE) != 0 && before->node != NULL && now->node != NULL) {
+        return !same_text(before->node->text, now->node->text); /* as given, not as found */
+    }
     const bool single = now->row->type != SCHEMA_SECTION && now->row->type != SCHEMA_LIST;
     return before->row != now->row || (single && !same_value(now->row, before->base, now->base));
 }

@@ -9,10 +9,10 @@
 
 #include "base/text/rows.h"
 
-static const struct schema_unit kelvin = {"K", "a temperature", "20 degC"};
+static const struct schema_unit kelvin = {"K", "a temperature", "20 degC", 0, 0};
 static const struct schema_limit absolute = {
     0, 1e12, false, true, "of 0 or more", "a property is given for temperatures from 0 to 1e12 K"};
-static const struct schema_unit second = {"s", "a time", "3 min"};
+static const struct schema_unit second = {"s", "a time", "3 min", 0, 0};
 static const struct schema_limit positive = {0, 1e30, true, false, "above 0", NULL};
 static const struct schema_limit any_number = {-1e30, 1e30, false, false, "", NULL};
 static const struct schema_key temperature_key = {
@@ -149,7 +149,7 @@ static enum status read_file(const struct item *item, const struct tree *file,
     if (file->kind != TREE_SCALAR || file->text[0] == '\0') {
         return value_fail(item, "`file` is not the name of a file", "");
     }
-    table->file = origin_text(item->origin, file->text);
+    table->file = table->path = origin_text(item->origin, file->text);
     return CHECK_MEMORY(table->file != NULL, "no memory for a table");
 }
 
@@ -262,7 +262,7 @@ static enum status load(const struct item *item, struct table_setting *table)
         .valid = table->of_time ? NULL : is_property};
     double *numbers = NULL;
     int nrows = 0;
-    const enum status status = rows_read(table->file, &format, &numbers, &nrows);
+    const enum status status = rows_read(table->path, &format, &numbers, &nrows);
     if (status == STATUS_INPUT || status == STATUS_FILE) {
         (void)item_fail(item, NULL, "%s", fail_message());
         return status;

@@ -239,7 +239,7 @@ static int try_row(const struct schema_key *row, struct settings *before, struct
     char *same = find_values(before, row, key);
     union value old = {0};
     if (row->type == SCHEMA_SECTION || row->type == SCHEMA_LIST ||
-        (row->flags & SCHEMA_SHARED) != 0) {
+        (row->flags & (SCHEMA_SHARED | SCHEMA_FILE)) != 0) { /* files: test_cli_warnings.py */
         return 0;
     }
     assert_non_null(base);

@@ -30,7 +30,7 @@ static double seconds(const char *text)
 TEST(test_prefixes_are_exact)
 {
     skip_unless(units_supported());
-    static const struct schema_unit second = {"s", "a time", NULL};
+    static const struct schema_unit second = {"s", "a time", NULL, 0, 0};
     static const struct {
         const char *unit;
         int power;

@@ -278,12 +278,6 @@ static void warn_of_cadence(struct plan *plan, const char *key, const struct cad
     if (cadence->every > timeline->steps) {
         warn(plan, "%s.every is %" PRId64 ", more than the %" PRId64 " step%s: only the %s written",
              key, cadence->every, timeline->steps, timeline->steps == 1 ? "" : "s", ends);
-    } else if (cadence->interval > timeline->end) {
-        warn(plan, "%s.interval is %g s, more than the %g s of the run: only the %s written", key,
-             cadence->interval, timeline->end, ends);
-    } else if (last > timeline->end * (1 + 1e-12)) {
-        warn(plan, "the times of %s go to %g s, beyond the %g s of the run", key, last,
-             timeline->end);
     } else if (between >= 100000) {
         warn(plan,
              "dt is far below the interval of %s: %" PRId64
@@ -328,10 +322,16 @@ static void warn_of_initial(struct plan *plan)
             warn(plan, "%s", fail_message());
             fail_clear();
         }
-        if (plan_is_missing(&plan->problem.initial[entry])) {
-            warn(plan, "initial[%d].file: %.200s does not exist yet; a run will need it", entry,
-                 plan->problem.initial[entry].path);
-        }
+    }
+}
+
+static void warn_of_values(struct plan *plan)
+{
+    char text[SETTINGS_WARNING];
+    const struct problem *problem = &plan->problem;
+    for (int index = 0;
+         settings_warning(problem->settings, problem->timeline.end, true, &index, text);) {
+        warn(plan, "%s", text);
     }
 }
 
@@ -395,15 +395,7 @@ static enum status warn_of_memory(struct plan *plan)
 static void warn_of_disk(struct plan *plan, double bytes)
 {
     char path[PATH_BYTES];
-    snprintf(path, sizeof path, "%s", plan->problem.output.directory);
-    while (!file_exists(path)) {
-        char *slash = strrchr(path, '/');
-        if (slash == NULL || slash == path) {
-            snprintf(path, sizeof path, "%s", slash == NULL ? "." : "/");
-            break;
-        }
-        *slash = '\0';
-    }
+    directory_existing(plan->problem.output.directory, path);
     if (directory_check_room(path, (uint64_t)bytes) != STATUS_OK) {
         warn(plan, "%s", fail_message());
         fail_clear();
@@ -424,6 +416,7 @@ static enum status show(struct plan *plan)
     warn_of_initial(plan);
     warn_of_shapes(plan);
     warn_of_time(plan);
+    warn_of_values(plan);
     warn_of_disk(plan, bytes);
     if (plan->warnings == 0) {
         printf("no warnings\n");
@@ -490,6 +483,7 @@ static enum status check(void)
              grid_total_cells(&plan.problem.grid), plan.problem.timeline.steps,
              plan.problem.timeline.steps == 1 ? "" : "s", plan.decomp.nranks,
              plan.decomp.nranks == 1 ? "" : "s");
+    settings_warn(settings, plan.problem.timeline.end, true);
     resolution_warn(&plan.problem);
 done:
     plan_destroy(&plan);

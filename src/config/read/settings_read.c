@@ -54,9 +54,11 @@ static enum status fail_unknown(const struct item *section, const struct tree *n
                            tree_show(node, shown), keys);
     }
     const char *nearest = schema_nearest_key(members, node->key);
-    return origin_fail(section->origin, node, item.key, "unknown key; %s%s%svalid keys: %s",
-                       nearest != NULL ? "did you mean '" : "", nearest != NULL ? nearest : "",
-                       nearest != NULL ? "'? " : "", keys);
+    const char *elsewhere = nearest == NULL ? schema_key_elsewhere(node->key) : NULL;
+    const char *guess = nearest != NULL ? nearest : elsewhere;
+    return origin_fail(section->origin, node, item.key, "unknown key%s; %s%s%svalid keys: %s",
+                       elsewhere != NULL ? " here" : "", guess != NULL ? "did you mean '" : "",
+                       guess != NULL ? guess : "", guess != NULL ? "'? " : "", keys);
 }
 
 /* Refuse the section's value: "WHAT (the value); ASK its keys". */

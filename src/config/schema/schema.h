@@ -40,6 +40,7 @@ enum schema_flag {
     SCHEMA_OR_TABLE = 512, /* or a table over temperature: then the struct table_setting * at
                               `alternative` is it */
     SCHEMA_POINT = 1024,   /* coordinates: as many as the grid has axes, or `max_count` */
+    SCHEMA_FILE = 4096,    /* the path of an input file */
     SCHEMA_SHARED = 2048   /* left out, its value is that of a rival, which has the same place */
 };
 
@@ -69,6 +70,7 @@ struct schema_unit {
     const char *name;     /* as UDUNITS reads it */
     const char *quantity; /* "a length"; NULL: a count, which no unit converts to */
     const char *example;  /* in another unit: "5 mm" */
+    double least, most;   /* usual magnitudes, for a warning; 0: any */
 };
 
 struct schema_key {
@@ -145,6 +147,8 @@ const char *schema_list_keys(const char *members, unsigned kinds, char text[SCHE
 
 /* The key or choice most similar to `word`, NULL when none is. */
 const char *schema_nearest_key(const char *members, const char *word);
+/* The first key of this name in any section, such as "material.density"; NULL: none. */
+const char *schema_key_elsewhere(const char *name);
 const char *schema_nearest_choice(const struct schema_choice *choices, const char *word);
 
 /* The next word of a list such as "end, steps"; false after the last. */

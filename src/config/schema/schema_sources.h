@@ -34,7 +34,7 @@
         "A CSV file of rows t, x, y, z, power, in s, m and W, with t increasing; linear between "  \
         "the rows, no heat before the first and after the last. The power is left out if the "     \
         "key `power` is given.",                                                                   \
-        .example = "track.csv"),                                                                   \
+        .example = "track.csv", .flags = SCHEMA_FILE),                                             \
         OF_TIME(path_ ".x", at[AXIS_X], "Instead of `path`: the x position, a formula of t.",      \
                 .flags = SCHEMA_OR_FORMULA, .limit = &finite, .unit = &metre, .rival = "path",     \
                 .check = settings_check_source_position, .example = "\"0.8*t\""),                  \
@@ -106,9 +106,8 @@
         SHAPE("sources", WARN, "file", INITIAL_FILE,                                               \
               "Densities from an HDF5 file, of the shape of the grid. Each step then reads and "   \
               "writes the field once more."),                                                      \
-        KEY("sources[].file.path", TEXT, WARN, IN_ENTRY(path),                                     \
-            "The file, relative to the working directory.", .flags = SCHEMA_REQUIRED,              \
-            .example = "power.h5"),                                                                \
+        KEY("sources[].file.path", TEXT, WARN, IN_ENTRY(path), INPUT_FILE,                         \
+            .flags = SCHEMA_REQUIRED | SCHEMA_FILE, .example = "power.h5"),                        \
         KEY("sources[].file.dataset", TEXT, WARN, IN_ENTRY(dataset),                               \
             "The dataset, of numbers in W/m^3 and of shape (nz, ny, nx); in 2D also (ny, nx). "    \
             "Rounded to float32.",                                                                 \

@@ -29,24 +29,27 @@ static const struct schema_limit finite = {-1e30, 1e30, false, false, "", NULL};
 static const struct schema_limit temperature = {
     -1e12, 1e12, true, true, "", "sums of temperatures are exact only below 1e12 K in magnitude"};
 
-static const struct schema_unit metre = {"m", "a length", "5 mm"};
-static const struct schema_unit second = {"s", "a time", "3 min"};
-static const struct schema_unit kelvin = {"K", "a temperature", "20 degC"};
-static const struct schema_unit conductivity = {"W/(m K)", "a thermal conductivity", "2 W/(cm K)"};
-static const struct schema_unit diffusivity = {"m^2/s", "a diffusivity", "0.1 mm^2/s"};
-static const struct schema_unit density = {"kg/m^3", "a density", "7.8 g/cm^3"};
+static const struct schema_unit metre = {"m", "a length", "5 mm", 0, 0};
+static const struct schema_unit second = {"s", "a time", "3 min", 0, 0};
+static const struct schema_unit kelvin = {"K", "a temperature", "20 degC", 100, 6000};
+static const struct schema_unit conductivity = {"W/(m K)", "a thermal conductivity", "2 W/(cm K)",
+                                                0.001, 1e4};
+static const struct schema_unit diffusivity = {"m^2/s", "a diffusivity", "0.1 mm^2/s", 0, 1};
+static const struct schema_unit density = {"kg/m^3", "a density", "7.8 g/cm^3", 0.01, 3e4};
 static const struct schema_unit heat_capacity = {"J/(kg K)", "a specific heat capacity",
-                                                 "0.5 kJ/(kg K)"};
-static const struct schema_unit latent_heat = {"J/kg", "a heat per mass", "270 kJ/kg"};
-static const struct schema_unit heat_flux = {"W/m^2", "a heat flux", "5 kW/m^2"};
+                                                 "0.5 kJ/(kg K)", 10, 1e5};
+static const struct schema_unit latent_heat = {"J/kg", "a heat per mass", "270 kJ/kg", 100, 1e8};
+static const struct schema_unit heat_flux = {"W/m^2", "a heat flux", "5 kW/m^2", 0, 1e13};
 static const struct schema_unit heat_transfer = {"W/(m^2 K)", "a heat transfer coefficient",
-                                                 "1 mW/(mm^2 K)"};
-static const struct schema_unit resistance = {"m^2 K/W", "a contact resistance", "5 mm^2 K/W"};
-static const struct schema_unit power = {"W", "a power", "5 mW"};
-static const struct schema_unit power_density = {"W/m^3", "a power per volume", "3 W/cm^3"};
-static const struct schema_unit perfusion_rate = {"1/s", "a volume per volume and time",
-                                                  "30 1/min"};
-static const struct schema_unit steps = {"steps", NULL, NULL};
+                                                 "1 mW/(mm^2 K)", 0.01, 1e7};
+static const struct schema_unit resistance = {"m^2 K/W", "a contact resistance", "5 mm^2 K/W", 0,
+                                              0};
+static const struct schema_unit power = {"W", "a power", "5 mW", 0, 1e9};
+static const struct schema_unit power_density = {"W/m^3", "a power per volume", "3 W/cm^3", 0,
+                                                 1e17};
+static const struct schema_unit perfusion_rate = {"1/s", "a volume per volume and time", "30 1/min",
+                                                  0, 0};
+static const struct schema_unit steps = {"steps", NULL, NULL, 0, 0};
 
 static const struct schema_choice precisions[] = {
     {"float64", PRECISION_FLOAT64}, {"float32", PRECISION_FLOAT32}, {NULL, 0}};
@@ -156,6 +159,8 @@ static const struct schema_choice transports[] = {{"auto", 0},      {"host", 0},
 #define POINT(path_, restart_, offset_, help_, ...)                                                \
     COORDINATES(path_, restart_, offset_, SCHEMA_REQUIRED, help_, __VA_ARGS__)
 
+#define INPUT_FILE                                                                                 \
+    "The file, relative to the folder of the configuration, or to the working directory."
 #define CADENCE_KEYS "every, interval, times, logarithmic"
 #define CADENCE(path_, offset_, ...)                                                               \
     KEY(path_ ".every", LONG, FREE, (offset_) + offsetof(struct cadence, every),                   \
@@ -244,9 +249,8 @@ static const struct schema_key table[] = {
     MATERIAL("parts[].expression"),
     SHAPE("parts", ASK, "file", INITIAL_FILE,
           "Numbers of materials from an HDF5 file, of the shape of the grid."),
-    KEY("parts[].file.path", TEXT, ASK, IN_ENTRY(path),
-        "The file, relative to the working directory.", .flags = SCHEMA_REQUIRED,
-        .example = "chip.h5"),
+    KEY("parts[].file.path", TEXT, ASK, IN_ENTRY(path), INPUT_FILE,
+        .flags = SCHEMA_REQUIRED | SCHEMA_FILE, .example = "chip.h5"),
     KEY("parts[].file.dataset", TEXT, ASK, IN_ENTRY(dataset),
         "The dataset, of integers and of shape (nz, ny, nx); in 2D also (ny, nx).",
         .fallback = "/material"),
@@ -274,9 +278,8 @@ static const struct schema_key table[] = {
         .example = "\"300 + 10*sin(pi*x)\""),
     SHAPE("initial", IDLE, "file", INITIAL_FILE,
           "A field from an HDF5 file: any, a checkpoint or a snapshot."),
-    KEY("initial[].file.path", TEXT, IDLE, IN_ENTRY(path),
-        "The file, relative to the working directory.", .flags = SCHEMA_REQUIRED,
-        .example = "start.h5"),
+    KEY("initial[].file.path", TEXT, IDLE, IN_ENTRY(path), INPUT_FILE,
+        .flags = SCHEMA_REQUIRED | SCHEMA_FILE, .example = "start.h5"),
     KEY("initial[].file.dataset", TEXT, IDLE, IN_ENTRY(dataset),
         "The dataset, of numbers in K and of shape (nz, ny, nx); in 2D also (ny, nx). Its "
         "attribute `units`, if present, must be K.",

@@ -172,6 +172,19 @@ const char *schema_nearest_key(const char *members, const char *word)
     return nearest;
 }
 
+const char *schema_key_elsewhere(const char *name)
+{
+    int count;
+    const struct schema_key *table = schema_table(&count);
+    for (int i = 0; i < count; i++) {
+        const char *dot = strrchr(table[i].path, '.');
+        if (strcmp(dot != NULL ? dot + 1 : table[i].path, name) == 0) {
+            return table[i].path;
+        }
+    }
+    return NULL;
+}
+
 const char *schema_nearest_choice(const struct schema_choice *choices, const char *word)
 {
     int best = 1000;

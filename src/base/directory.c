@@ -1,0 +1,61 @@
+/* Folders (base/file.h). */
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/statvfs.h>
+#include <unistd.h>
+
+#include "base/file.h"
+#include "base/log.h"
+
+enum status directory_check(const char *path)
+{
+    struct stat found;
+    if (stat(path, &found) != 0) {
+        return fail(STATUS_FILE, "cannot access the folder %s: %s", path, strerror(errno));
+    }
+    return S_ISDIR(found.st_mode) ? STATUS_OK : fail(STATUS_FILE, "%s is not a folder", path);
+}
+
+void directory_existing(const char *path, char found[PATH_BYTES])
+{
+    snprintf(found, PATH_BYTES, "%s", path);
+    while (!file_exists(found)) {
+        char *slash = strrchr(found, '/');
+        if (slash == NULL || slash == found) {
+            snprintf(found, PATH_BYTES, "%s", slash == NULL ? "." : "/");
+            break;
+        }
+        *slash = '\0';
+    }
+}
+
+bool directory_is_possible(const char *path)
+{
+    char found[PATH_BYTES];
+    struct stat about;
+    directory_existing(path, found);
+    return stat(found, &about) == 0 && S_ISDIR(about.st_mode) && access(found, W_OK | X_OK) == 0;
+}
+
+enum status directory_check_room(const char *directory, uint64_t bytes)
+{
+    struct statvfs system;
+    if (statvfs(directory, &system) != 0) {
+        return fail(STATUS_FILE, "cannot determine the free space of %s: %s", directory,
+                    strerror(errno));
+    }
+    const uint64_t room = (uint64_t)system.f_bavail * system.f_frsize;
+    if (room < bytes && system.f_blocks > 0) {
+        char has[BYTES_TEXT];
+        char needs[BYTES_TEXT];
+        char more[BYTES_TEXT];
+        return fail(STATUS_FILE,
+                    "no room: %s has %s free, %s are needed, %s more; free some or choose another "
+                    "output folder",
+                    directory, bytes_text((double)room, has), bytes_text((double)bytes, needs),
+                    bytes_text((double)(bytes - room), more));
+    }
+    return STATUS_OK;
+}

@@ -1,0 +1,187 @@
+/* Values that are valid, but probably not what is meant. */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/file.h"
+#include "base/log.h"
+#include "config/check/settings_check.h"
+
+/* The usual range of a value with a unit. 0 and 1 are those of problems without dimensions. */
+static bool is_unusual(const struct item *item, double value, char text[SETTINGS_WARNING])
+{
+    const struct schema_unit *unit = item->row->unit;
+    const double size = fabs(value);
+    if (unit->most == 0 || size == 0 || size == 1 || (size >= unit->least && size <= unit->most)) {
+        return false;
+    }
+    if (strcmp(unit->name, "K") == 0 && value > 0 && value < unit->least) {
+        snprintf(text, SETTINGS_WARNING,
+                 "%s: %.9g K is %.9g degC; if it is in degC, give %.9g degC or %.9g", item->key,
+                 value, value - 273.15, value, value + 273.15);
+    } else {
+        snprintf(text, SETTINGS_WARNING,
+                 "%s: %.9g %s is unusual (%g to %g are usual); is it in another unit?", item->key,
+                 value, unit->name, unit->least, unit->most);
+    }
+    return true;
+}
+
+static bool check_value(const struct settings *settings, const struct item *item,
+                        char text[SETTINGS_WARNING])
+{
+    const struct schema_key *row = item->row;
+    const struct number_setting *number = item_number(item);
+    const bool differs = settings->run.temperature == TEMPERATURE_DIFFERENCE;
+    if (item->node == NULL || row->type != SCHEMA_REAL || row->unit == NULL ||
+        settings->quantity.given || (differs && strcmp(row->unit->name, "K") == 0) ||
+        (number != NULL && number->formula != NULL) ||
+        ((row->flags & SCHEMA_OR_TABLE) != 0 && item->node->kind != TREE_SCALAR)) {
+        return false;
+    }
+    const double *value = (const double *)(item->base + row->offset);
+    for (int i = 0; i < (row->max_count > 0 ? row->max_count : 1); i++) {
+        if (is_unusual(item, value[i], text)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* A moving source that is much smaller than a cell. */
+static bool check_source(const struct settings *settings, const struct item *item,
+                         char text[SETTINGS_WARNING])
+{
+    const struct source_setting *source = (const struct source_setting *)item->base;
+    const bool goldak = source->shape.kind == SOURCE_GOLDAK;
+    for (int a = 0; a < AXIS_COUNT && source->shape.kind >= SOURCE_GAUSSIAN; a++) {
+        const double cell =
+            (settings->grid.upper[a] - settings->grid.lower[a]) / (double)settings->grid.cells[a];
+        const double radius = goldak ? source->front : source->radius[a];
+        if (settings_axis_used(settings, a) && radius > 0 && radius < 0.1 * cell) {
+            snprintf(text, SETTINGS_WARNING,
+                     "%s: its radius of %.4g m is less than a tenth of a cell along %s (%.4g m); "
+                     "are the lengths of the grid in m?",
+                     item->key, radius, axis_name((enum axis)a), cell);
+            return true;
+        }
+    }
+    return false;
+}
+
+/* A cadence whose times lie behind the end. */
+static bool check_cadence(const struct item *item, double end, char text[SETTINGS_WARNING])
+{
+    const struct cadence *cadence =
+        (const struct cadence *)(item->base + item->row->offset - offsetof(struct cadence, every));
+    const double last = cadence->ntimes > 0 ? cadence->times[cadence->ntimes - 1] : 0;
+    const char *dot = strrchr(item->key, '.');
+    if (!(cadence->interval > end) && !(last > end * (1 + 1e-12))) {
+        return false;
+    }
+    const bool checkpoints = strncmp(item->key, "output.checkpoints", 18) == 0;
+    if (last > 0) {
+        snprintf(text, SETTINGS_WARNING, "the times of %.*s go to %g s, beyond the %g s of the run",
+                 (int)(dot - item->key), item->key, last, end);
+    } else {
+        snprintf(text, SETTINGS_WARNING,
+                 "%.*s.interval is %g s, more than the %g s of the run: only the %s written",
+                 (int)(dot - item->key), item->key, cadence->interval, end,
+                 checkpoints ? "last state is" : "first and last state are");
+    }
+    return true;
+}
+
+static bool check_file(const struct settings *settings, const struct item *item,
+                       char text[SETTINGS_WARNING])
+{
+    const char *path =
+        item->row->type == SCHEMA_TEXT ? *(char *const *)(item->base + item->row->offset) : NULL;
+    if ((item->row->flags & SCHEMA_FILE) != 0 && path != NULL && !file_exists(path)) {
+        snprintf(text, SETTINGS_WARNING, "%.*s: %.200s does not exist yet; a run will need it",
+                 (int)(strrchr(item->key, '.') - item->key), item->key, path);
+        return true;
+    }
+    if (strcmp(item->row->path, "output.directory") == 0 &&
+        !directory_is_possible(settings->output.directory)) {
+        snprintf(text, SETTINGS_WARNING, "%s: %.200s cannot be written; a run will fail", item->key,
+                 settings->output.directory);
+        return true;
+    }
+    return false;
+}
+
+bool settings_warning(const struct settings *settings, double end, bool files, int *index,
+                      char text[SETTINGS_WARNING])
+{
+    struct item_list list = {0};
+    bool found = false;
+    if (settings->origin == NULL || item_list_all(settings, &list) != STATUS_OK) {
+        fail_clear();
+        return false;
+    }
+    while (!found && *index < list.count) {
+        const struct item *item = &list.item[(*index)++];
+        found =
+            (item->row->flags & SCHEMA_CADENCE) != 0 ? check_cadence(item, end, text)
+            : strcmp(item->row->path, "sources") == 0
+                ? check_source(settings, item, text)
+                : check_value(settings, item, text) || (files && check_file(settings, item, text));
+    }
+    free(list.item);
+    return found;
+}
+
+void settings_warn(const struct settings *settings, double end, bool files)
+{
+    char text[SETTINGS_WARNING];
+    for (int index = 0; settings_warning(settings, end, files, &index, text);) {
+        log_warn("%s", text);
+    }
+}
+
+/* ---- files ---- */
+
+enum status settings_find_files(struct settings *settings, const char *configuration)
+{
+    struct item_list list = {0};
+    enum status status = STATUS_OK;
+    const char *slash = strrchr(configuration, '/');
+    TRY(item_list_all(settings, &list));
+    for (int i = 0; i < list.count; i++) {
+        const struct item *item = &list.item[i];
+        const struct number_setting *number = item_number(item);
+        struct table_setting *table = number != NULL ? number->table : NULL;
+        char **path = (item->row->flags & SCHEMA_FILE) != 0
+                          ? (char **)(item->base + item->row->offset)
+                          : NULL;
+        if ((item->row->flags & SCHEMA_OR_TABLE) != 0) {
+            memcpy(&table, item->base + item->row->alternative, sizeof(void *));
+        }
+        path = table != NULL ? &table->path : path;
+        if (path == NULL || *path == NULL) {
+            continue;
+        }
+        if (table == NULL && path_ends_in(*path, ".npy") &&
+            strstr(item->row->path, ".file.") != NULL) {
+            TRY_GOTO(item_fail(item, NULL,
+                               "%.200s is a file of NumPy, and HDF5 is needed; convert it by "
+                               "python3 -c \"import h5py, numpy; h5py.File('%.*s.h5', 'w')['%s'] = "
+                               "numpy.load('%.200s')\"",
+                               *path, (int)strlen(*path) - 4, *path,
+                               ((const struct shape_setting *)item->base)->dataset, *path));
+        }
+        char beside[PATH_BYTES];
+        if ((*path)[0] != '/' && slash != NULL &&
+            snprintf(beside, sizeof beside, "%.*s/%s", (int)(slash - configuration), configuration,
+                     *path) < PATH_BYTES &&
+            file_exists(beside)) {
+            *path = origin_text(settings->origin, beside);
+            TRY_GOTO(CHECK_MEMORY(*path != NULL, "no memory for a path"));
+        }
+    }
+done:
+    free(list.item);
+    return status;
+}
