@@ -178,9 +178,10 @@ setup_oversubscribe() {
 
 # write_environment FILE: the settings of a shell so that `isotherm` and `mpirun` work as typed.
 write_environment() {
-    cat >"$1" <<TEXT
-# Written by jobscripts/local.sh for this machine and folder. Use: . ./env.sh
-. $(printf %q "$isotherm_root/jobscripts/env_local.sh")
+    cat >"$1" <<'TEXT'
+# Written by jobscripts/local.sh. Use in bash or zsh: . ./env.sh
+# The program is that of the folder of this file, also in a copy of it.
+. "$(dirname "${BASH_SOURCE[0]:-$0}")/jobscripts/env_local.sh"
 TEXT
 }
 

@@ -221,6 +221,17 @@ class Containers(unittest.TestCase):
         self.assertEqual(set(re.findall(r"\b(OMP\w*=\w+)", self.definition)),
                          {text for text in settings if "ROOT" not in text})
 
+    def test_env_of_a_copied_tree(self):
+        """env.sh leads to the program of its own folder, not of the one that it was written for."""
+        with tempfile.TemporaryDirectory() as folder:
+            tree = Path(folder) / "a copy"
+            (tree / "jobscripts").mkdir(parents=True)
+            (tree / "jobscripts/env_local.sh").write_text("echo own\n")
+            script = f". '{ROOT}/jobscripts/setup.sh'; write_environment '{tree}/env.sh'"
+            self.assertEqual(run("bash", "-c", script), (0, ""))
+            self.assertEqual(run("bash", "-c", f". '{tree}/env.sh'"), (0, "own\n"))
+            self.assertEqual(run("bash", "-c", ". ./env.sh", cwd=tree), (0, "own\n"))
+
     def test_shell(self):
         for section in ("post", "environment", "runscript", "test"):
             text = re.search(rf"(?ms)^%{section}\n(.*?)(?=^%|\Z)", self.definition).group(1)
