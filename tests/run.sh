@@ -120,18 +120,18 @@ if ! $quick; then
     # The kernels run on the host, with threads and blocks in a random order: what depends on their
     # order shows there. What is slow in that order runs in order, and what takes minutes anyway by
     # `ctest --test-dir build/hip-host -L backend`.
-    slow='medium|jacobi|overlap|random_problems'
+    slow='jacobi|overlap|random_problems|(uniform|classes)_single'
     say "Building and testing preset hip-host"
     isotherm_target=conformance_tests build_preset hip-host "${cmake_arguments[@]}" &&
-        run_tests hip-host -R 'backend_step\.|hip_on_host' || failed+=(hip-host)
-    ISOTHERM_HIP_HOST_ORDER=1 run_tests hip-host -L backend -E "$slow|backend_step\\." ||
+        run_tests hip-host -R 'uniform_single|hip_on_host' || failed+=(hip-host)
+    ISOTHERM_HIP_HOST_ORDER=1 run_tests hip-host -L backend -E "$slow" ||
         failed+=(hip-host-random-order)
     # what sm_90 has of its own; a random order finds most where waves wait plane by plane
     say "Building and testing preset hip-host-sm90"
     isotherm_target=conformance_tests build_preset hip-host-sm90 "${cmake_arguments[@]}" &&
-        run_tests hip-host-sm90 -R 'backend_(step|medium|nonlinear|study)\.|hip_on_host' ||
+        run_tests hip-host-sm90 -R '(uniform|classes|enthalpy)_single|backend_study|hip_on_host' ||
         failed+=(hip-host-sm90)
-    ISOTHERM_HIP_HOST_ORDER=1 run_tests hip-host-sm90 -R 'backend_(steps|radius)\.|hip_on_host' ||
+    ISOTHERM_HIP_HOST_ORDER=1 run_tests hip-host-sm90 -R '_passes|high_order_single|hip_on_host' ||
         failed+=(hip-host-sm90-random-order)
 fi
 say "Building and testing preset cpu"

@@ -1,7 +1,6 @@
-#include "medium_problem.h"
+#include "problem.h"
 
 #include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -53,13 +52,9 @@ struct beyond problem_beyond(const struct problem *p, const int64_t cell[AXIS_CO
     return side;
 }
 
-static void reference_cell(struct problem *p, const int64_t cell[AXIS_COUNT],
+void medium_reference_cell(struct problem *p, const int64_t cell[AXIS_COUNT],
                            __int128 sums[FACE_COUNT])
 {
-    if (p->medium.nsegments > 0) {
-        nonlinear_reference_cell(p, cell, sums);
-        return;
-    }
     const int64_t at = layout_index(&p->layout, cell[0], cell[1], cell[2]);
     const double c = host_get(&p->layout, p->h_in, at);
     const int own = problem_class(p, cell[0], cell[1], cell[2]);
@@ -84,25 +79,6 @@ static void reference_cell(struct problem *p, const int64_t cell[AXIS_COUNT],
             (float)c, (float)s[0].value, (float)s[1].value, (float)s[2].value, (float)s[3].value,
             (float)s[4].value, (float)s[5].value, (float)s[0].g, (float)s[1].g, (float)s[2].g,
             (float)s[3].g, (float)s[4].g, (float)s[5].g, (float)sigma, (float)q);
-    }
-}
-
-void problem_solve(struct problem *p)
-{
-    memcpy(p->h_expected, p->h_out, layout_bytes(&p->layout));
-    __int128 sums[FACE_COUNT] = {0};
-    for (int b = 0; b < p->nboxes; b++) {
-        const struct box *box = &p->boxes[b];
-        for (int64_t k = box->lo[2]; k < box->hi[2]; k++) {
-            for (int64_t j = box->lo[1]; j < box->hi[1]; j++) {
-                for (int64_t i = box->lo[0]; i < box->hi[0]; i++) {
-                    reference_cell(p, (const int64_t[]){i, j, k}, sums);
-                }
-            }
-        }
-    }
-    for (int face = 0; face < FACE_COUNT; face++) {
-        p->face_sum[face] = fixed_digits(sums[face]);
     }
 }
 
@@ -246,65 +222,43 @@ static void fill_table(struct problem *p, int npatches, uint64_t *random)
     m->d_weight = weight;
 }
 
-static void fill_input(struct problem *p, uint64_t *random)
+void medium_fill(struct problem *p, enum pattern pattern, uint64_t *random)
 {
-    const struct layout *l = &p->layout;
-    for (int64_t k = -l->halo[2]; k < l->cells[2] + l->halo[2]; k++) {
-        for (int64_t j = -l->halo[1]; j < l->cells[1] + l->halo[1]; j++) {
-            for (int64_t i = -l->halo[0]; i < l->cells[0] + l->halo[0]; i++) {
-                const int64_t cell[AXIS_COUNT] = {i, j, k};
-                bool beyond = false; /* a closed face: NaN stays */
-                for (int a = 0; a < AXIS_COUNT; a++) {
-                    beyond = beyond || (cell[a] < 0 && p->args.closed[2 * a]) ||
-                             (cell[a] >= l->cells[a] && p->args.closed[2 * a + 1]);
-                }
-                if (!beyond) {
-                    const double value = random_below(random, 9) == 0
-                                             ? -0.0
-                                             : random_between(random, -300.0, 1000.0);
-                    host_set(l, p->h_in, layout_index(l, i, j, k), value);
-                }
-            }
-        }
-    }
-}
-
-void problem_create_deep(struct problem *p, const int64_t cells[AXIS_COUNT], unsigned closed_faces,
-                         int nclasses, enum pattern pattern, enum precision precision, int depth,
-                         uint64_t *random)
-{
-    *p = (struct problem){.nboxes = 0, .medium = {.nclasses = nclasses}};
-    int halo[AXIS_COUNT];
-    for (int axis = 0; axis < AXIS_COUNT; axis++) {
-        const unsigned both = closed_faces >> (2 * axis) & 3;
-        const bool in_use = cells[axis] > 1 || both != 3 || random_below(random, 2) == 0;
-        halo[axis] =
-            both == 3 && random_below(random, 2) == 0 ? 0 : depth + (int)random_below(random, 3);
-        halo[axis] = in_use ? halo[axis] : 0;
-        p->args.r[axis] = in_use ? 1.0 : 0.0;
-        p->args.closed[2 * axis] = both & 1;
-        p->args.closed[2 * axis + 1] = both >> 1;
-    }
-    must(layout_create(cells, halo, precision, &p->layout));
-    if (random_below(random, 2) == 0) {
-        layout_close_rows(&p->layout);
-    }
-    fill_classes(p, pattern, depth, random);
+    fill_classes(p, pattern, p->nsteps, random);
     fill_table(p, 1 + (int)random_below(random, 4), random);
-    p->h_in = host_field(&p->layout);
-    p->h_out = host_field(&p->layout);
-    p->h_expected = host_field(&p->layout);
-    memset(p->h_out, 0x5A, layout_bytes(&p->layout));
-    fill_input(p, random);
 }
 
-void problem_create(struct problem *p, const int64_t cells[AXIS_COUNT], unsigned closed_faces,
-                    int nclasses, enum pattern pattern, enum precision precision, uint64_t *random)
+/* The number at `at` of a table, times something. */
+static void scale(const struct problem *p, void *table, int64_t at, uint64_t *random)
 {
-    problem_create_deep(p, cells, closed_faces, nclasses, pattern, precision, 1, random);
+    host_set(&p->layout, table, at,
+             host_get(&p->layout, table, at) * random_between(random, 0.5, 1.5));
 }
 
-void problem_destroy(struct problem *p)
+/* Later steps have other sources, and other values at closed faces. */
+void medium_fill_tables(struct problem *p, uint64_t *random)
+{
+    const struct device_medium *m = &p->medium;
+    const size_t bytes = p->nvalues * precision_bytes(p->layout.precision);
+    const int given = m->nsegments > 0 ? 0 : 1;
+    for (int step = 1; step < p->nsteps; step++) {
+        void *table = malloc(bytes);
+        assert_non_null(table);
+        memcpy(table, m->d_table, bytes);
+        for (int c = 0; c < m->nclasses; c++) {
+            scale(p, table, medium_cell_at(c) + 1, random);
+        }
+        for (int i = 0; i < FACE_COUNT * m->nclosures; i++) {
+            const int face = i / m->nclosures;
+            scale(p, table,
+                  medium_closure_at(m->nclasses, m->nclosures, face, i % m->nclosures) + given,
+                  random);
+        }
+        p->tables[step] = table;
+    }
+}
+
+void medium_destroy(struct problem *p)
 {
     const struct device_medium *m = &p->medium;
     for (int face = 0; face < FACE_COUNT; face++) {
@@ -315,9 +269,9 @@ void problem_destroy(struct problem *p)
     free((void *)(uintptr_t)m->d_class);
     free((void *)(uintptr_t)m->d_table);
     free((void *)(uintptr_t)m->d_weight);
-    free(p->h_in);
-    free(p->h_out);
-    free(p->h_expected);
+    for (int step = 1; step < p->nsteps; step++) {
+        free(p->tables[step]);
+    }
 }
 
 struct device_medium problem_upload(struct rig *rig, const struct problem *p)
@@ -348,45 +302,4 @@ void problem_free_medium(struct rig *rig, const struct device_medium *m)
                     (uint8_t *)(uintptr_t)m->d_patch[face] - patches_before(m, (enum face)face));
         }
     }
-}
-
-void problem_check_step(struct rig *rig, step_function *step, const char *name,
-                        const struct problem *p, bool sums)
-{
-    const size_t bytes = layout_bytes(&p->layout);
-    const struct exact_sum zero[FACE_COUNT] = {{{0}}};
-    void *d_in = rig_upload(rig, p->h_in, bytes);
-    void *d_out = rig_upload(rig, p->h_out, bytes);
-    struct exact_sum *d_sums = rig_upload(rig, zero, sizeof zero);
-    const struct device_medium medium = problem_upload(rig, p);
-    struct coefficients args = p->args;
-    coefficients_set_medium(&args, &medium);
-    for (int face = 0; face < FACE_COUNT; face++) {
-        args.d_face_sum[face] = sums && face != FACE_Y_MAX ? d_sums + face : NULL;
-    }
-    must(step(rig->queue, &(struct step_args){.layout = p->layout,
-                                              .levels = &args,
-                                              .nsteps = 1,
-                                              .d_out = d_out,
-                                              .d_in = d_in,
-                                              .boxes = p->boxes,
-                                              .nboxes = p->nboxes}));
-    memset(&args.medium, 0xFF, sizeof args.medium);
-    must(rig->backend->runtime->queue_wait(rig->queue));
-
-    char who[64];
-    snprintf(who, sizeof who, "%s %s", rig->backend->name, name);
-    void *h_got = rig_download(rig, d_out, bytes);
-    assert_same_field(&p->layout, h_got, p->h_expected, who);
-    free(h_got);
-    struct exact_sum *got = rig_download(rig, d_sums, sizeof zero);
-    for (int face = 0; face < FACE_COUNT; face++) {
-        const bool summed = args.d_face_sum[face] != NULL;
-        assert_memory_equal(&got[face], summed ? &p->face_sum[face] : &zero[face], sizeof *got);
-    }
-    free(got);
-    problem_free_medium(rig, &medium);
-    rig->backend->runtime->memory_free(rig->device, d_in);
-    rig->backend->runtime->memory_free(rig->device, d_out);
-    rig->backend->runtime->memory_free(rig->device, d_sums);
 }

@@ -1,9 +1,9 @@
-/* Problems of medium_problem.h whose properties depend on temperature. */
+/* Problems whose properties depend on temperature. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "medium_problem.h"
+#include "problem.h"
 
 #include "kernels/cell/derived_cell.h"
 
@@ -88,6 +88,7 @@ void problem_make_nonlinear(struct problem *p, int nsegments, uint64_t *random)
 {
     struct device_medium *m = &p->medium;
     const int n = m->nclasses;
+    p->args.kind = KIND_ENTHALPY;
     m->nsegments = nsegments;
     m->one_curve = n == 1 || random_below(random, 2) == 0;
     m->perfused = random_below(random, 2) == 0;

@@ -1,6 +1,6 @@
 /* The numbers of classes and their changes with the field, of every backend, against a plain loop.
  */
-#include "medium_problem.h"
+#include "problem.h"
 
 #include <math.h>
 #include <stdlib.h>

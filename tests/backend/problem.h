@@ -1,7 +1,7 @@
-/* A problem in a medium of classes for the conformance tests, and what a plain host loop makes of
- * it. */
-#ifndef ISOTHERM_TESTS_BACKEND_MEDIUM_PROBLEM_H
-#define ISOTHERM_TESTS_BACKEND_MEDIUM_PROBLEM_H
+/* A step, or a pass of several, of any kind for the conformance tests, and the result of a plain
+ * host loop. */
+#ifndef ISOTHERM_TESTS_BACKEND_PROBLEM_H
+#define ISOTHERM_TESTS_BACKEND_PROBLEM_H
 
 #include "rig.h"
 
@@ -10,19 +10,22 @@ enum { MAX_BOXES = 16 };
 /* How the classes lie. */
 enum pattern { PATTERN_RANDOM, PATTERN_BLOCKS, PATTERN_LAYERS, PATTERN_ONE, PATTERN_COUNT };
 
-/* One problem, and what the reference makes of it. The medium's pointers are to host memory. */
+/* The medium's pointers are to host memory. */
 struct problem {
     struct layout layout;
-    struct coefficients args;
+    int nsteps;
+    struct coefficients args;               /* of the step that the reference makes */
+    struct coefficients levels[STEPS_MOST]; /* of a kind without classes: of each step */
     struct device_medium medium;
-    size_t nvalues; /* of the table */
+    void *tables[STEPS_MOST]; /* of each step after the first */
+    size_t nvalues;           /* of a table */
     size_t patch_bytes[FACE_COUNT];
     struct box boxes[MAX_BOXES];
     int nboxes;
     void *h_in;
     void *h_out;      /* before: a pattern */
     void *h_expected; /* h_out with the cells of the boxes advanced */
-    struct exact_sum face_sum[FACE_COUNT];
+    struct exact_sum face_sum[STEPS_MOST][FACE_COUNT];
 };
 
 /* A neighbour of a cell as the update sees it. */
@@ -31,17 +34,22 @@ struct beyond {
     bool closed;
 };
 
-/* Faces: bit f of `closed_faces`; an axis of one cell with both faces closed is sometimes out of
- * use. r only says which axes are in use. */
+/* Any problem of a kind. Faces: bit f of `closed_faces`; an axis of one cell with both faces closed
+ * is sometimes out of use. Of high order, axes may become longer. */
+void problem_create_kind(struct problem *p, enum kind kind, const int64_t cells[AXIS_COUNT],
+                         unsigned closed_faces, int nsteps, enum precision precision,
+                         uint64_t *random);
+/* One step in a medium of classes. r only says which axes are in use. */
 void problem_create(struct problem *p, const int64_t cells[AXIS_COUNT], unsigned closed_faces,
                     int nclasses, enum pattern pattern, enum precision precision, uint64_t *random);
-/* The same, for passes: with `depth` layers of halo of the field, at least, and of the classes. */
-void problem_create_deep(struct problem *p, const int64_t cells[AXIS_COUNT], unsigned closed_faces,
-                         int nclasses, enum pattern pattern, enum precision precision, int depth,
-                         uint64_t *random);
 void problem_destroy(struct problem *p);
+/* All owned cells, cut at random, some pieces left out, or interior and shell. */
+void problem_choose_boxes(struct problem *p, uint64_t *random);
 /* The expected output and face sums, once the boxes are chosen. */
 void problem_solve(struct problem *p);
+
+/* Layers of halo that a pass reads. */
+int problem_depth(const struct problem *p);
 
 /* The class of an owned cell, and its neighbour across a face. */
 int problem_class(const struct problem *p, int64_t i, int64_t j, int64_t k);
@@ -51,9 +59,6 @@ struct beyond problem_beyond(const struct problem *p, const int64_t cell[AXIS_CO
 /* Let the properties of the problem's medium depend on temperature, in up to `nsegments` (a power
  * of 2) segments; the field is an enthalpy then. */
 void problem_make_nonlinear(struct problem *p, int nsegments, uint64_t *random);
-/* The update of one of its cells; adds the heat through closed faces to the sums. */
-void nonlinear_reference_cell(struct problem *p, const int64_t cell[AXIS_COUNT],
-                              __int128 sums[FACE_COUNT]);
 void nonlinear_convert(const struct problem *p, enum enthalpy_conversion conversion,
                        const void *h_in, void *h_out);
 /* Of one cell: its liquid fraction, the heat of perfusion, and the square of the heat flux. */
@@ -62,8 +67,21 @@ double nonlinear_perfusion(const struct problem *p, const int64_t cell[AXIS_COUN
 double nonlinear_flux_squared(const struct problem *p, const int64_t cell[AXIS_COUNT],
                               const double scale[AXIS_COUNT]);
 
-/* Run one step function and compare the whole of `out`, halo and padding too. The host's arguments
- * are overwritten before the queue is waited for. */
+/* For problem.c: the parts of problem_create_kind, and the update of one cell, which adds to the
+ * sums of closed faces. */
+void uniform_fill(struct problem *p, uint64_t *random);
+void high_order_fill(struct problem *p, uint64_t *random);
+void medium_fill(struct problem *p, enum pattern pattern, uint64_t *random);
+void medium_fill_tables(struct problem *p, uint64_t *random);
+void medium_destroy(struct problem *p);
+typedef void reference_cell(struct problem *p, const int64_t cell[AXIS_COUNT],
+                            __int128 sums[FACE_COUNT]);
+reference_cell uniform_reference_cell, high_order_reference_cell, medium_reference_cell,
+    nonlinear_reference_cell;
+
+/* Run one step function and compare the whole of `out`, halo and padding too, and the face sums but
+ * those of one face, which is not asked for. The host's arguments are overwritten before the queue
+ * is waited for. */
 void problem_check_step(struct rig *rig, step_function *step, const char *name,
                         const struct problem *p, bool sums);
 
