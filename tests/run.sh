@@ -8,11 +8,11 @@ usage() {
     cat <<'TEXT'
 usage: bash tests/run.sh [--quick] [-L LABELS] [-R NAMES]
 
-Install what is missing, build the presets asan, fuzz, hip-amd, offload-amd, offload-nvidia,
+Install what is missing, build the presets fuzz, asan, hip-amd, offload-amd, offload-nvidia,
 hip-nvidia (where there are compilers for them), hip-host, hip-host-sm90 and cpu, and run their
 tests.
 
-  --quick       preset cpu only, no sanitizers, fuzzers and GPU builds
+  --quick       preset cpu only; without -L and -R the tests in C and the checks of the source
   -L LABELS     tests whose label matches: unit backend mpi io physics cli robust jobs fuzz
   -R NAMES      tests whose name matches
   -h, --help    this text
@@ -24,6 +24,10 @@ TEXT
 # every rank takes a second to start and to look for leaks.
 asan_leaves_out='\.np[3-9]$|^mpi\.test_watch\.np2|^physics\.|^io\.test_damage'
 asan_leaves_out+='|^cli\.end_to_end_(compare|output|watchdog)'
+
+# Kills, Slurm, pages of the manual, and programs started many times over: ten minutes.
+quick_leaves_out='^(physics|robust|jobs)\.|^cli\.(end_to_end|check_tidy)|^io\.release'
+quick_leaves_out+='|^mpi\.(faults|transports)'
 
 quick=false
 filter=()
@@ -46,13 +50,11 @@ done
 
 setup_packages test
 setup_jobs
-setup_readers
-setup_lint
 setup_mpi_environment
-
-cmake_arguments=(-DISOTHERM_TESTS=ON -DISOTHERM_PYTHON=/usr/bin/python3
-    "-DISOTHERM_VTK_PYTHON=$(compgen -G "$isotherm_root/build/venv/bin/python" || true)"
-    "-DISOTHERM_H5PY_PYTHON=$(compgen -G "$isotherm_root/build/venv-h5py/bin/python" || true)")
+# in the background: packages of Python are downloaded while the fuzzers are compiled
+(setup_readers && setup_lint) &
+readers=$!
+cmake_arguments=(-DISOTHERM_TESTS=ON -DISOTHERM_PYTHON=/usr/bin/python3)
 
 # run_tests PRESET [CTEST ARGUMENTS]: one test more at once than there are cores, since some wait
 # for daemons, for a stopped rank or for a file
@@ -65,25 +67,39 @@ run_tests() {
 }
 
 # build_and_test_gpu PRESET DEVICE: compiled, the code examined, and the conformance suite where the
-# device file exists. Elsewhere the suite would only repeat what the preset cpu runs.
+# device file exists. Elsewhere the suite would only repeat what the preset cpu runs, and the code
+# for the host, which does not run, is compiled without optimisation.
 build_and_test_gpu() {
-    local preset=$1 device=$2 target=backend_links tests=(-R _resources)
+    local preset=$1 device=$2 target=backend_links tests=(-R _resources) flags=-O0
     if [[ -e $device ]]; then
         target=backend_tests
         tests=(-L backend)
+        flags="-O3 -DNDEBUG"
     fi
     say "Building preset $preset"
-    isotherm_target=$target build_preset "$preset" "${cmake_arguments[@]}" || return
+    isotherm_target=$target build_preset "$preset" "${cmake_arguments[@]}" \
+        "-DCMAKE_C_FLAGS_RELEASE=$flags" || return
     run_tests "$preset" "${tests[@]}"
+}
+
+# run_emulated PRESET IN_ORDER RANDOM: the kernels on the host, the tests IN_ORDER with threads and
+# blocks in order, and those of the options RANDOM in a random order: what depends on it shows
+# there. What is slow in that order runs in order, and what takes minutes anyway by
+# `ctest --test-dir build/hip-host -L backend`. Of sm_90, what it has of its own; a random order
+# finds most where waves wait plane by plane.
+slow='jacobi|overlap|random_problems|(uniform|classes)_single'
+run_emulated() {
+    local failures=0 options
+    read -r -a options <<<"$3"
+    {
+        run_tests "$1" -R "$2" || failures=1
+        ISOTHERM_HIP_HOST_ORDER=1 run_tests "$1" "${options[@]}" || failures=1
+    } &>"$isotherm_root/build/tests-$1.log"
+    return "$failures"
 }
 
 # cpu last: the tests that say most about the numbers stand at the end of the log
 failed=()
-if ! $quick; then
-    say "Building and testing preset asan"
-    build_preset asan "${cmake_arguments[@]}"
-    run_tests asan -E "$asan_leaves_out" || failed+=(asan)
-fi
 if ! $quick; then
     if (setup_packages fuzz) && has_fuzzer; then
         say "Building and testing preset fuzz"
@@ -92,6 +108,18 @@ if ! $quick; then
     else
         say "No clang-15 with libFuzzer: the fuzzers are left out."
     fi
+fi
+wait "$readers" || true
+if $quick && ((${#filter[@]} == 0)); then
+    filter=(-E "$quick_leaves_out")
+fi
+cmake_arguments+=(
+    "-DISOTHERM_VTK_PYTHON=$(compgen -G "$isotherm_root/build/venv/bin/python" || true)"
+    "-DISOTHERM_H5PY_PYTHON=$(compgen -G "$isotherm_root/build/venv-h5py/bin/python" || true)")
+if ! $quick; then
+    say "Building and testing preset asan"
+    build_preset asan "${cmake_arguments[@]}"
+    run_tests asan -E "$asan_leaves_out" || failed+=(asan)
 fi
 if ! $quick; then
     # in a shell of its own: what cannot be installed ends that alone
@@ -117,22 +145,20 @@ if ! $quick; then
     else
         say "No CUDA compiler: preset hip-nvidia is left out."
     fi
-    # The kernels run on the host, with threads and blocks in a random order: what depends on their
-    # order shows there. What is slow in that order runs in order, and what takes minutes anyway by
-    # `ctest --test-dir build/hip-host -L backend`.
-    slow='jacobi|overlap|random_problems|(uniform|classes)_single'
-    say "Building and testing preset hip-host"
-    isotherm_target=conformance_tests build_preset hip-host "${cmake_arguments[@]}" &&
-        run_tests hip-host -R 'uniform_single|hip_on_host' || failed+=(hip-host)
-    ISOTHERM_HIP_HOST_ORDER=1 run_tests hip-host -L backend -E "$slow" ||
-        failed+=(hip-host-random-order)
-    # what sm_90 has of its own; a random order finds most where waves wait plane by plane
-    say "Building and testing preset hip-host-sm90"
-    isotherm_target=conformance_tests build_preset hip-host-sm90 "${cmake_arguments[@]}" &&
-        run_tests hip-host-sm90 -R '(uniform|classes|enthalpy)_single|backend_study|hip_on_host' ||
-        failed+=(hip-host-sm90)
-    ISOTHERM_HIP_HOST_ORDER=1 run_tests hip-host-sm90 -R '_passes|high_order_single|hip_on_host' ||
-        failed+=(hip-host-sm90-random-order)
+    for preset in hip-host hip-host-sm90; do
+        say "Building preset $preset"
+        isotherm_target=conformance_tests build_preset "$preset" "${cmake_arguments[@]}" ||
+            failed+=("$preset")
+    done
+    say "Testing presets hip-host and hip-host-sm90"
+    run_emulated hip-host 'uniform_single|hip_on_host' "-Lbackend -E$slow" &
+    host=$!
+    run_emulated hip-host-sm90 '(uniform|classes|enthalpy)_single|backend_study|hip_on_host' \
+        '-R_passes|high_order_single|hip_on_host' &
+    sm90=$!
+    wait "$host" || failed+=(hip-host)
+    wait "$sm90" || failed+=(hip-host-sm90)
+    cat "$isotherm_root"/build/tests-hip-host*.log
 fi
 say "Building and testing preset cpu"
 build_preset cpu "${cmake_arguments[@]}"

@@ -34,13 +34,16 @@ def main():
         entries.setdefault(entry["file"], entry)
 
     def check(entry):
+        # the analyzer takes two thirds of the time; what it looks for in tests, the sanitizers find
+        in_tests = pathlib.Path(entry["file"]).is_relative_to(source / "tests")
+        less = ["--checks=-clang-analyzer-*"] if in_tests else []
         key = common.copy()
-        key.update(entry["command"].encode())
+        key.update(" ".join([entry["command"], *less]).encode())
         key.update(pathlib.Path(entry["file"]).read_bytes())
         stamp = stamps / key.hexdigest()
         if stamp.exists():
             return ""
-        done = subprocess.run([tidy, "--quiet", "-p", str(stamps), entry["file"]],
+        done = subprocess.run([tidy, "--quiet", *less, "-p", str(stamps), entry["file"]],
                               capture_output=True, text=True)
         if done.returncode == 0:
             stamp.touch()
