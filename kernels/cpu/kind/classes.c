@@ -22,7 +22,6 @@
      VALUE(k, 0, i), VALUE(k, 1, i), VALUE(k, 2, i), VALUE(k, 3, i), VALUE(k, 4, i),               \
      VALUE(k, 5, i), VALUE(k, 6, i), VALUE(k, 7, i))
 
-#define STEP_BLOCKS 0
 #define PRECISION_TEMPLATE "kernels/cpu/kind/classes_rows.h"
 #include "kernels/cpu/schedule/precisions.h"
 

@@ -359,6 +359,20 @@ KERNEL_INLINE void NAMED(step_row)(const struct NAMED(stencil) * s, int64_t lo, 
     }
 }
 
+#if STREAM_HAS_WIDE
+/* Row j of STEP_PLANES planes, one after another. */
+KERNEL_INLINE void NAMED(step_block)(const struct NAMED(stencil) * s, int64_t lo, int64_t hi,
+                                     int64_t j, int64_t k, const REAL *ahead,
+                                     struct schedule schedule)
+{
+    const int64_t dz = s->layout->pitch_z;
+    for (int p = 0; p < STEP_PLANES; p++) {
+        const struct NAMED(aim) aim = {ahead + p * dz, ahead + p * dz, j, k + p};
+        NAMED(step_row)(s, lo, hi, j, k + p, &aim, schedule);
+    }
+}
+#endif
+
 static struct NAMED(stencil)
     NAMED(stencil_of)(const struct step_call *c, struct tally *tally, void *scratch)
 {

@@ -8,7 +8,6 @@
 #include "kernels/cpu/schedule/threads.h"
 #include "kernels/cpu/schedule/tiling.h"
 
-#define STEP_BLOCKS 1
 #define PRECISION_TEMPLATE "kernels/cpu/kind/uniform_rows.h"
 #include "kernels/cpu/schedule/precisions.h"
 

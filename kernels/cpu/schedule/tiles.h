@@ -1,5 +1,4 @@
-/* The planes and tiles of a step kernel, in one precision (precisions.h). The kind defines
- * step_row, and STEP_BLOCKS: whether it has step_block, too. */
+/* The planes and tiles of a step kernel, in one precision (precisions.h). */
 
 /* Element of cell (i, j, k) where that row is in memory, else `otherwise`. */
 static inline int64_t NAMED(element_or)(const struct layout *l, int64_t i, int64_t j, int64_t k,
@@ -63,7 +62,7 @@ KERNEL_INLINE void NAMED(aim_ahead)(const struct NAMED(stencil) * s, const struc
     }
 }
 
-#if STREAM_HAS_WIDE && STEP_BLOCKS
+#if STREAM_HAS_WIDE
 /* As aim_ahead, for a block of planes. The rows next to the tile are left to the hardware. */
 static inline const REAL *NAMED(aim_block_ahead)(const struct NAMED(stencil) * s,
                                                  const struct box *tile, int64_t j, int64_t k,
@@ -125,7 +124,7 @@ KERNEL_INLINE void NAMED(step_tile)(const struct NAMED(stencil) * s, const struc
     const int64_t wish = (schedule.ahead_bytes / (int64_t)sizeof(REAL) + row / 2) / row;
     const int64_t distance = wish < 1 ? 1 : (wish > rows ? rows : wish);
     int64_t k = tile->lo[AXIS_Z];
-#if STREAM_HAS_WIDE && STEP_BLOCKS
+#if STREAM_HAS_WIDE
     for (; schedule.planes && k + STEP_PLANES <= tile->hi[AXIS_Z]; k += STEP_PLANES) {
         NAMED(step_planes)(s, tile, k, distance, schedule);
     }
