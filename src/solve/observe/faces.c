@@ -134,9 +134,9 @@ void faces_closures_free(struct face_closures *closures)
     }
 }
 
-/* That of a cell of the layer inside a face. */
-static struct class_closure closure_of(const struct face_closures *closures, enum face face,
-                                       int64_t cell)
+/* That of a cell of the layer inside a face; *own is room for one that only this cell has. */
+static const struct class_closure *closure_of(const struct face_closures *closures, enum face face,
+                                              int64_t cell, struct class_closure *own)
 {
     const struct stepper *stepper = closures->stepper;
     const struct classes *classes = stepper->level->classes;
@@ -145,11 +145,13 @@ static struct class_closure closure_of(const struct face_closures *closures, enu
         &closures->classes[face][patch_map_at(&classes->patches, face, cell) *
                                      stepper->problem->medium.nclasses +
                                  of_class];
-    return closures->enthalpy[face] == NULL
-               ? *closure
-               : operator_close_enthalpy(
-                     stepper->problem, face_axis(face), closure, of_class,
-                     precision_get(stepper->problem->precision, closures->enthalpy[face], cell));
+    if (closures->enthalpy[face] == NULL) {
+        return closure;
+    }
+    *own = operator_close_enthalpy(
+        stepper->problem, face_axis(face), closure, of_class,
+        precision_get(stepper->problem->precision, closures->enthalpy[face], cell));
+    return own;
 }
 
 struct class_closure faces_closure_at(const void *context, enum face face,
@@ -159,10 +161,12 @@ struct class_closure faces_closure_at(const void *context, enum face face,
     const struct box owned = layout_owned(&closures->stepper->level->field->layout);
     const struct box layer = box_inside(&owned, face, 1);
     const struct coefficients *all = &closures->op.all;
+    struct class_closure own;
     if (closures->classes[face] == NULL) {
         return (struct class_closure){.a = all->a[face], .b = all->b[face]};
     }
-    return closure_of(closures, face, box_place(&layer, cell[AXIS_X], cell[AXIS_Y], cell[AXIS_Z]));
+    return *closure_of(closures, face, box_place(&layer, cell[AXIS_X], cell[AXIS_Y], cell[AXIS_Z]),
+                       &own);
 }
 
 /* W and K, of each condition of a face with `cells` cells here. */
@@ -171,18 +175,22 @@ static void sum_layer(const struct face_closures *closures, enum face face, cons
 {
     const struct problem *problem = closures->stepper->problem;
     const struct patch_map *patches = &closures->stepper->level->classes->patches;
-    for (int64_t begin = 0; begin < cells; begin += EXACT_PARTS_MAX_TERMS) {
+    enum { PIECE = 1 << 14 }; /* cells; less than EXACT_PARTS_MAX_TERMS */
+#pragma omp parallel for schedule(static) if (cells > PIECE)
+    for (int64_t begin = 0; begin < cells; begin += PIECE) {
         struct exact_parts parts[MOST_PATCHES + 1][FACE_SUMS] = {{{{0}}}};
-        const int64_t left = cells - begin;
-        const int64_t end = begin + (left < EXACT_PARTS_MAX_TERMS ? left : EXACT_PARTS_MAX_TERMS);
+        const int64_t end = cells - begin < PIECE ? cells : begin + PIECE;
         for (int64_t c = begin; c < end; c++) {
+            struct class_closure own;
             struct exact_parts *part = parts[patch_map_at(patches, face, c)];
-            const struct class_closure closure = closure_of(closures, face, c);
+            const struct class_closure *closure = closure_of(closures, face, c, &own);
             const double inside = precision_get(problem->precision, values, c);
-            const double outside = medium_outside_float64(inside, closure.a, closure.b, closure.e);
-            exact_parts_add(&part[FLOW], closure.conductance * (outside - inside));
-            exact_parts_add(&part[TEMPERATURE], class_closure_face(&closure, inside));
+            const double outside =
+                medium_outside_float64(inside, closure->a, closure->b, closure->e);
+            exact_parts_add(&part[FLOW], closure->conductance * (outside - inside));
+            exact_parts_add(&part[TEMPERATURE], class_closure_face(closure, inside));
         }
+#pragma omp critical
         for (int i = 0; i < problem->boundary.nconditions[face] * FACE_SUMS; i++) {
             exact_sum_add_parts(&sums[i / FACE_SUMS][i % FACE_SUMS],
                                 &parts[i / FACE_SUMS][i % FACE_SUMS]);
