@@ -31,7 +31,8 @@ class Init(Case):
                 few = ["--set", "time.steps=20"] if SMALL else []
                 result = self.isotherm("run", f"{kind}.yaml", *few)
                 self.assert_code(result, 0)
-                self.assertNotIn("warning", result.err)
+                checked = self.isotherm("check", f"{kind}.yaml")
+                self.assertNotIn("warning", checked.err + ("" if SMALL else result.err))
                 files = {path.name for path in (self.folder / "out" / kind).iterdir()}
                 self.assertGreaterEqual(files, {"history.csv", "probes.csv", "pictures"})
 

@@ -23,6 +23,9 @@ static struct settings plain_settings(void)
     return settings;
 }
 
+/* A timeline that is destroyed at the end of its block. */
+#define SCOPED __attribute__((cleanup(timeline_destroy))) struct timeline
+
 static struct timeline make_timeline(const struct settings *settings)
 {
     struct grid grid;
@@ -83,7 +86,7 @@ TEST(last_step_lands_on_the_end)
     for (int n = 1; n < 2000; n++) {
         settings.time.safety = 0.1 + 0.00045 * n;
         settings.time.end = 0.0011 * n;
-        const struct timeline timeline = make_timeline(&settings);
+        SCOPED timeline = make_timeline(&settings);
         assert_true(timeline_time(&timeline, timeline.steps) == settings.time.end);
         assert_true(timeline_time(&timeline, 0) == 0);
         assert_true(timeline.dt <= timeline.dt_stable);
@@ -109,10 +112,11 @@ TEST(whole_numbers_of_steps_stay_whole)
         for (int n = 1; n < 500; n++) {
             settings.time.dt = steps[s];
             settings.time.end = n * steps[s];
-            struct timeline timeline = make_timeline(&settings);
+            SCOPED timeline = make_timeline(&settings);
             assert_int_equal(timeline.steps, n);
             assert_true(timeline.dt_last == timeline.dt);
             settings.time.end = nextafter(n * steps[s], 1);
+            timeline_destroy(&timeline);
             timeline = make_timeline(&settings);
             assert_int_equal(timeline.steps, n);
             assert_true(timeline_time(&timeline, n) == settings.time.end);
@@ -126,7 +130,7 @@ TEST(a_sliver_is_a_step_of_its_own)
     settings.time.dt_auto = false;
     settings.time.dt = 1e-3;
     settings.time.end = 1e-2 + 1e-6;
-    const struct timeline timeline = make_timeline(&settings);
+    SCOPED timeline = make_timeline(&settings);
     assert_int_equal(timeline.steps, 11);
     assert_true(fabs(timeline.dt_last / 1e-6 - 1) < 1e-9);
 }
@@ -135,7 +139,7 @@ TEST(an_end_within_one_step_shortens_it)
 {
     struct settings settings = plain_settings();
     settings.time.end = 1e-5;
-    const struct timeline timeline = make_timeline(&settings);
+    SCOPED timeline = make_timeline(&settings);
     assert_int_equal(timeline.steps, 1);
     assert_true(timeline.dt_last == 1e-5);
     assert_true(timeline_dt(&timeline, 0) == 1e-5 && timeline_time(&timeline, 1) == 1e-5);
@@ -146,7 +150,7 @@ TEST(counted_steps_define_the_end)
     struct settings settings = plain_settings();
     settings.time.by_steps = true;
     settings.time.steps = 123;
-    const struct timeline timeline = make_timeline(&settings);
+    SCOPED timeline = make_timeline(&settings);
     assert_int_equal(timeline.steps, 123);
     assert_true(timeline.dt == 0.9 * timeline.dt_stable);
     assert_true(timeline.dt_last == timeline.dt);
@@ -156,7 +160,7 @@ TEST(counted_steps_define_the_end)
 TEST(restarts_on_the_way_change_nothing)
 {
     struct settings settings = plain_settings();
-    const struct timeline whole = make_timeline(&settings);
+    SCOPED whole = make_timeline(&settings);
     for (int64_t step = 0; step <= whole.steps; step++) {
         struct timeline timeline = whole;
         const double time = timeline_time(&whole, step);
@@ -168,9 +172,9 @@ TEST(restarts_on_the_way_change_nothing)
 TEST(restarts_go_on_to_a_later_end)
 {
     struct settings settings = plain_settings();
-    const struct timeline first = make_timeline(&settings);
+    SCOPED first = make_timeline(&settings);
     settings.time.end = 0.0277;
-    struct timeline timeline = make_timeline(&settings);
+    SCOPED timeline = make_timeline(&settings);
     assert_true(first.dt_last < first.dt);
     assert_int_equal(timeline_continue(&timeline, first.steps, first.end), STATUS_OK);
     assert_true(timeline_time(&timeline, first.steps) == first.end);
@@ -180,6 +184,7 @@ TEST(restarts_go_on_to_a_later_end)
     assert_true(fabs(before + timeline.dt_last - 0.0277) < 1e-16);
     /* and from beyond the end there is nothing left to do */
     settings.time.end = 0.005;
+    timeline_destroy(&timeline);
     timeline = make_timeline(&settings);
     assert_int_equal(timeline_continue(&timeline, first.steps, first.end), STATUS_OK);
     assert_int_equal(timeline.steps, first.steps);
@@ -227,13 +232,14 @@ TEST(the_stable_step_itself_is_fine)
 {
     struct settings settings = plain_settings();
     settings.time.dt_auto = false;
-    const struct timeline automatic = make_timeline(&(struct settings){
+    SCOPED automatic = make_timeline(&(struct settings){
         .grid = settings.grid,
         .material = settings.material,
         .time = {.dt_auto = true, .safety = 1, .end = 1},
     });
     settings.time.dt = automatic.dt_stable * (1 + 5e-13);
-    assert_true(make_timeline(&settings).dt == settings.time.dt);
+    SCOPED stable = make_timeline(&settings);
+    assert_true(stable.dt == settings.time.dt);
 }
 
 TEST(unused_axes_are_shown_as_thick_as_a_cell)
