@@ -151,10 +151,10 @@ if ! $quick; then
             failed+=("$preset")
     done
     say "Testing presets hip-host and hip-host-sm90"
-    run_emulated hip-host 'uniform_single|hip_on_host' "-Lbackend -E$slow" &
+    run_emulated hip-host 'uniform_single|hip_on_host' "-L backend -E $slow" &
     host=$!
     run_emulated hip-host-sm90 '(uniform|classes|enthalpy)_single|backend_study|hip_on_host' \
-        '-R_passes|high_order_single|hip_on_host' &
+        '-R _passes|high_order_single|hip_on_host' &
     sm90=$!
     wait "$host" || failed+=(hip-host)
     wait "$sm90" || failed+=(hip-host-sm90)
