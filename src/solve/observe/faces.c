@@ -134,23 +134,40 @@ void faces_closures_free(struct face_closures *closures)
     }
 }
 
-/* That of a cell of the layer inside a face; *own is room for one that only this cell has. */
-static const struct class_closure *closure_of(const struct face_closures *closures, enum face face,
-                                              int64_t cell, struct class_closure *own)
+/* The cells of this rank in the layer inside a face. */
+struct face_cells {
+    const struct face_closures *closures;
+    const struct class_closure *table; /* [condition][class] */
+    const uint8_t *classes;
+    const void *enthalpy; /* NULL: conductivities are those of the classes */
+    int nclasses;
+    enum face face;
+};
+
+static struct face_cells cells_of(const struct face_closures *closures, enum face face)
 {
-    const struct stepper *stepper = closures->stepper;
-    const struct classes *classes = stepper->level->classes;
-    const int of_class = classes->h_face_class[face][cell];
-    const struct class_closure *closure =
-        &closures->classes[face][patch_map_at(&classes->patches, face, cell) *
-                                     stepper->problem->medium.nclasses +
-                                 of_class];
-    if (closures->enthalpy[face] == NULL) {
+    return (struct face_cells){
+        .closures = closures,
+        .table = closures->classes[face],
+        .classes = closures->stepper->level->classes->h_face_class[face],
+        .enthalpy = closures->enthalpy[face],
+        .nclasses = closures->stepper->problem->medium.nclasses,
+        .face = face,
+    };
+}
+
+/* The closure of a cell with this condition; *own is room for one that only this cell has. */
+static inline const struct class_closure *closure_of(const struct face_cells *cells, int condition,
+                                                     int64_t cell, struct class_closure *own)
+{
+    const int of_class = cells->classes[cell];
+    const struct class_closure *closure = &cells->table[condition * cells->nclasses + of_class];
+    if (cells->enthalpy == NULL) {
         return closure;
     }
-    *own = operator_close_enthalpy(
-        stepper->problem, face_axis(face), closure, of_class,
-        precision_get(stepper->problem->precision, closures->enthalpy[face], cell));
+    const struct problem *problem = cells->closures->stepper->problem;
+    *own = operator_close_enthalpy(problem, face_axis(cells->face), closure, of_class,
+                                   precision_get(problem->precision, cells->enthalpy, cell));
     return own;
 }
 
@@ -165,8 +182,10 @@ struct class_closure faces_closure_at(const void *context, enum face face,
     if (closures->classes[face] == NULL) {
         return (struct class_closure){.a = all->a[face], .b = all->b[face]};
     }
-    return *closure_of(closures, face, box_place(&layer, cell[AXIS_X], cell[AXIS_Y], cell[AXIS_Z]),
-                       &own);
+    const struct face_cells cells = cells_of(closures, face);
+    const int64_t at = box_place(&layer, cell[AXIS_X], cell[AXIS_Y], cell[AXIS_Z]);
+    const int condition = patch_map_at(&closures->stepper->level->classes->patches, face, at);
+    return *closure_of(&cells, condition, at, &own);
 }
 
 /* W and K, of each condition of a face with `cells` cells here. */
@@ -179,16 +198,18 @@ static void sum_layer(const struct face_closures *closures, enum face face, cons
 #pragma omp parallel for schedule(static) if (cells > PIECE)
     for (int64_t begin = 0; begin < cells; begin += PIECE) {
         struct exact_parts parts[MOST_PATCHES + 1][FACE_SUMS] = {{{{0}}}};
+        const struct face_cells here = cells_of(closures, face);
+        const enum precision precision = problem->precision;
         const int64_t end = cells - begin < PIECE ? cells : begin + PIECE;
         for (int64_t c = begin; c < end; c++) {
             struct class_closure own;
-            struct exact_parts *part = parts[patch_map_at(patches, face, c)];
-            const struct class_closure *closure = closure_of(closures, face, c, &own);
-            const double inside = precision_get(problem->precision, values, c);
+            const int condition = patch_map_at(patches, face, c);
+            const struct class_closure *closure = closure_of(&here, condition, c, &own);
+            const double inside = precision_get(precision, values, c);
             const double outside =
                 medium_outside_float64(inside, closure->a, closure->b, closure->e);
-            exact_parts_add(&part[FLOW], closure->conductance * (outside - inside));
-            exact_parts_add(&part[TEMPERATURE], class_closure_face(closure, inside));
+            exact_parts_add(&parts[condition][FLOW], closure->conductance * (outside - inside));
+            exact_parts_add(&parts[condition][TEMPERATURE], class_closure_face(closure, inside));
         }
 #pragma omp critical
         for (int i = 0; i < problem->boundary.nconditions[face] * FACE_SUMS; i++) {
