@@ -61,7 +61,8 @@ enum status operator_create(const struct problem *problem, double time, double d
     return STATUS_OK;
 }
 
-enum status operator_add_sources(const struct problem *problem, struct heat_operator *op)
+/* At op->middle, and below the limit of exact sums. */
+static enum status add_sources(const struct problem *problem, struct heat_operator *op)
 {
     TRY(sources_at(&problem->sources, op->middle, op->source));
     for (int c = 0; c < problem->medium.nclasses && problem_has_sources(problem); c++) {
@@ -82,7 +83,7 @@ enum status operator_of_step(const struct problem *problem, int64_t step, struct
     enum status status =
         operator_create(problem, timeline_time(timeline, step), timeline_dt(timeline, step), op);
     if (status == STATUS_OK) {
-        status = operator_add_sources(problem, op);
+        status = add_sources(problem, op);
     }
     return status == STATUS_OK ? status : fail_prefix(status, "after step %" PRId64 ": ", step);
 }

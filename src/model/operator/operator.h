@@ -30,12 +30,6 @@ enum kind operator_kind(const struct problem *problem);
 enum status operator_create(const struct problem *problem, double time, double dt,
                             struct heat_operator *op) MUST_CHECK;
 
-/* Add the sources at op->middle. STATUS_NUMERICS, too, when they are beyond the limit of exact
- * sums.
- */
-enum status operator_add_sources(const struct problem *problem,
-                                 struct heat_operator *op) MUST_CHECK;
-
 /* For the step that starts at `step`, with its sources. */
 enum status operator_of_step(const struct problem *problem, int64_t step,
                              struct heat_operator *op) MUST_CHECK;
