@@ -93,7 +93,7 @@ enum status h5_attribute_int(hid_t object, const char *name, const int64_t *valu
 /* STATUS_FILE when the attribute is missing or has another length. */
 enum status h5_get_double(hid_t object, const char *name, double *values, int count) MUST_CHECK;
 enum status h5_get_int(hid_t object, const char *name, int64_t *values, int count) MUST_CHECK;
-/* Of fixed or of variable length, truncated to fit. */
+/* A string of fixed or of variable length, truncated to fit. */
 enum status h5_get_string(hid_t object, const char *name, char *value, size_t bytes) MUST_CHECK;
 /* The attributes lower_m and upper_m; false when they are not both there. */
 bool h5_get_corners(hid_t object, double lower[AXIS_COUNT], double upper[AXIS_COUNT]);

@@ -1,4 +1,4 @@
-/* What the benchmarks share, one file each. */
+/* The parts that the benchmarks share, one file each. */
 #ifndef ISOTHERM_BENCH_BENCH_PARTS_H
 #define ISOTHERM_BENCH_BENCH_PARTS_H
 
@@ -40,7 +40,7 @@ enum status bench_begin_device(const struct bench_request *request, const struct
                                struct json *json, struct bench_meter *meter,
                                struct device_info *info) MUST_CHECK;
 
-/* What to call: queues one call. */
+/* The work to be timed: queues one call. */
 struct bench_calls {
     struct bench_place place;
     enum status (*call)(void *context);

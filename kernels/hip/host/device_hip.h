@@ -1,4 +1,4 @@
-/* What the host code of the backend `hip` shares. */
+/* The device, queues and results that the host code of the backend `hip` shares. */
 #ifndef ISOTHERM_KERNELS_HIP_DEVICE_HIP_H
 #define ISOTHERM_KERNELS_HIP_DEVICE_HIP_H
 

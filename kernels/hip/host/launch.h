@@ -66,8 +66,8 @@ typedef hipError_t hip_step_launcher(struct hip_step *step);
 hip_step_launcher hip_launch_step_cell;
 
 /* Marching in z with the neighbours in z in registers: any box of a field with several cells in x
- * and y. Of high order: of three used axes, a box without the cells next to closed faces of y and
- * z, without sums. */
+ * and y. With high order: with three used axes, a box without the cells next to closed faces of y
+ * and z, without sums. */
 hip_step_launcher hip_launch_step_march;
 bool hip_step_march_takes(const struct layout *layout);
 

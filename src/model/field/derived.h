@@ -13,10 +13,10 @@ struct derived_label {
     const char *long_name;
 };
 const struct derived_label *derived_label(enum derived_kind kind);
-/* Of the dataset T, the field itself. */
+/* The label of the dataset T, the field itself. */
 const struct derived_label *derived_field_label(void);
 
-/* What a kind is to the kernel `track`; -1: nothing. */
+/* The number of a kind for the kernel `track`; -1: none. */
 int derived_tracked(enum derived_kind kind);
 
 static inline bool derived_wants(unsigned mask, int kind)

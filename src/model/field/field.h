@@ -62,7 +62,7 @@ enum status field_write(struct field *field, const struct box *box,
 /* Likewise the cells of `args`, without its d_values, in its precision. */
 enum status field_extract(struct field *field, const struct extract_args *args,
                           void *h_values) MUST_CHECK;
-/* Of a derived field, in any precision; and all its owned cells, [z][y][x]. */
+/* Read a box of a derived field, in any precision; write all its owned cells, [z][y][x]. */
 enum status field_read_derived(struct field *field, enum derived_kind kind, const struct box *box,
                                enum precision precision, void *h_values) MUST_CHECK;
 enum status field_write_derived(struct field *field, enum derived_kind kind,

@@ -24,7 +24,7 @@ uint64_t class_map_bytes(const struct grid *grid, const struct box *owned, int d
     return (uint64_t)layout.elements;
 }
 
-/* What cells have: a material, and a set of painted sources. */
+/* A material and a set of painted sources, as cells have them. */
 struct painted_key {
     struct class_key key;
     int32_t with; /* the number of the key with the source that is being painted; -1: not met */
@@ -164,8 +164,8 @@ enum status class_map_fail_too_many(const struct settings *settings)
                          MEDIUM_CLASSES);
 }
 
-/* The class of cell `c` of the piece, which is the cell `cell` of the grid. Of the painted keys
- * only those that a cell has in the end count. */
+/* The class of cell `c` of the piece, which is the cell `cell` of the grid. Keys
+ * count only where a cell has them in the end. */
 static enum status number_cell(const struct painting *painting, int64_t c,
                                const int64_t cell[AXIS_COUNT], struct class_map *map,
                                uint8_t *number)

@@ -30,7 +30,7 @@ void class_map_destroy(struct class_map *map); /* takes a zeroed one */
 /* The bytes of class_map_create's array, which is also needed on the device. */
 uint64_t class_map_bytes(const struct grid *grid, const struct box *owned, int depth);
 
-/* What the cells of one or more blocks amount to. Integers and extremes: add over ranks in any
+/* A survey of the cells of one or more blocks. Integers and extremes: add over ranks in any
  * order. Starts as zeros. */
 struct class_survey {
     double fastest_rate; /* 1/s: maximum */

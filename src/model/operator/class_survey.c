@@ -143,7 +143,7 @@ enum status class_map_survey(const struct class_map *map, const struct problem *
     return STATUS_OK;
 }
 
-/* Those of cells that have become another material. */
+/* The classes of cells that have become another material. */
 static void add_next_keys(const struct class_survey *survey, const struct medium *medium,
                           struct class_survey *all)
 {

@@ -125,7 +125,7 @@ static void count_roundings(struct roundings *n, const struct problem *problem,
     }
 }
 
-/* What the closed faces add in one step. */
+/* The range and the heat that the closed faces add in one step. */
 struct outside_reach {
     struct reach reach;
     double least_a;

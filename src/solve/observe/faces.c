@@ -92,7 +92,7 @@ static enum status take_uniform(struct stepper *stepper, struct face_diagnostics
 
 enum { FLOW, TEMPERATURE, FACE_SUMS };
 
-/* Those of this rank's cells inside `face`, if the field is an enthalpy. */
+/* The enthalpies of this rank's cells inside `face`, if the field is one. */
 static enum status read_enthalpy(const struct stepper *stepper, enum face face, void **values)
 {
     struct field *field = stepper->level->field;

@@ -214,7 +214,7 @@ template <typename S> static work work_of(const ring_call &call, int64_t nblocks
     return w;
 }
 
-/* What most kinds have. */
+/* Most kinds have these. */
 template <typename S_> struct ring_kind {
     typedef S_ S;
     typedef typename S::REAL REAL;

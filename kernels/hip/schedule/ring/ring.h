@@ -145,7 +145,7 @@ static __device__ __forceinline__ bool pace(const unsigned int *count, unsigned 
     return false;
 }
 
-/* What the copy engine reads: a field, and the classes where there are any. */
+/* The copy engine reads these: a field, and the classes where there are any. */
 struct ring_maps {
     arch_tile_map cells, classes;
 };

@@ -62,7 +62,7 @@ template <typename S> struct row_values {
     vec16<typename S::REAL> c, ym, yp, zm, zp;
     typename S::REAL left, right;
 
-    /* Of cell i, in the order of the faces. */
+    /* The neighbours of cell i, in the order of the faces. */
     __device__ __forceinline__ void around(int i, typename S::REAL (&n)[FACE_COUNT]) const
     {
         n[FACE_X_MIN] = i > 0 ? c.v[i > 0 ? i - 1 : 0] : left;
