@@ -319,7 +319,12 @@ struct picture_setting {
     enum colormap colormap;
 };
 
+/* Forward Euler, and super steps of order 1 and 2. */
+enum time_scheme { SCHEME_EULER, SCHEME_STS1, SCHEME_STS2 };
+
 struct time_setting {
+    enum time_scheme scheme;
+    int stages;    /* of a super step; 0: as many as its length needs */
     bool by_steps; /* `steps` was given, not `end` */
     double end;    /* s */
     int64_t steps;

@@ -32,12 +32,13 @@ enum status problem_create(const struct settings *settings, struct problem *prob
     }
     TRY_GOTO(sources_create(settings, &built.grid, &built.sources));
     TRY_GOTO(boundary_create(settings, &built.boundary));
-    TRY_GOTO(boundary_check(settings, &built.boundary, &built.grid, &built.medium, 0));
+    TRY_GOTO(boundary_check(settings, &built.boundary, &built.grid, &built.medium,
+                            &(struct instant){.time = 0}));
     for (const struct table_setting *table = settings_time_tables(settings); table != NULL;
          table = table->next) {
         for (int row = 0; row < table->nrows; row++) {
             TRY_GOTO(boundary_check(settings, &built.boundary, &built.grid, &built.medium,
-                                    table->row[row][0]));
+                                    &(struct instant){.time = table->row[row][0]}));
         }
     }
     *problem = built;

@@ -40,6 +40,12 @@ static inline bool problem_has_sources(const struct problem *problem)
     return problem->sources.count > 0 || problem->medium.perfused;
 }
 
+/* Whether the rates of change are linear in the temperatures. */
+static inline bool problem_is_linear(const struct problem *problem)
+{
+    return problem->medium.curves == NULL && !boundary_any_radiates(&problem->boundary);
+}
+
 /* The heat of 1 K in one cell with the reference heat capacity, J. */
 static inline double problem_joule_per_kelvin(const struct problem *problem)
 {

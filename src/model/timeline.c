@@ -8,6 +8,7 @@
 
 #include "model/field/derived.h"
 #include "model/operator/high_order.h"
+#include "model/superstep/superstep.h"
 
 /* Step counts are exact in a double, so that n dt is rounded once. */
 #define MAX_STEPS 9007199254740992.0 /* 2^53 */
@@ -17,8 +18,12 @@ enum { MAX_STRETCHES = 1000000 };
 
 static enum status choose_dt(struct timeline *timeline)
 {
+    enum { STAGES_MOST = SUPERSTEP_LEVELS_MOST };
     const struct time_setting *setting = &timeline->setting;
-    const double stable = timeline->dt_stable;
+    const int stages = setting->scheme == SCHEME_EULER ? 1
+                       : setting->stages > 0           ? setting->stages
+                                                       : STAGES_MOST;
+    const double stable = superstep_limit(setting->scheme, stages) / 2 * timeline->dt_stable;
     if (!(stable > 0) || !isfinite(stable)) {
         return settings_fail_at(timeline->origin, "material.conductivity",
                                 "the largest stable time step would be %g s: the grid spacing or "
@@ -30,8 +35,8 @@ static enum status choose_dt(struct timeline *timeline)
     if (timeline->dt > stable * (1 + 1e-12)) {
         return settings_fail_at(timeline->origin, setting->dt_auto ? "time.safety" : "time.dt",
                                 "the time step %.17g s is unstable on this grid; the largest "
-                                "stable one is %.17g s (`dt: auto` chooses it)",
-                                timeline->dt, stable);
+                                "stable one%s is %.17g s (`dt: auto` chooses it)",
+                                timeline->dt, stages > 1 ? " of that many stages" : "", stable);
     }
     return STATUS_OK;
 }
@@ -378,6 +383,17 @@ static bool lands_on(const struct timeline *timeline, const struct cadence *cade
                                 ? next_listed(cadence, time - 2 * near)
                                 : rint(time / cadence->interval) * cadence->interval;
     return step == 0 || (at_stretch && fabs(time - multiple) <= near);
+}
+
+int timeline_stages(const struct timeline *timeline, int64_t step)
+{
+    const struct time_setting *setting = &timeline->setting;
+    const double tau_radius = 2 * timeline_dt(timeline, step) / timeline->dt_stable;
+    if (setting->scheme == SCHEME_EULER || setting->stages > 0) {
+        return setting->scheme == SCHEME_EULER ? 1 : setting->stages;
+    }
+    /* a dt at the limit may exceed it in its last digits */
+    return superstep_stages(setting->scheme, tau_radius * (1 - 1e-12));
 }
 
 bool timeline_is_due(const struct timeline *timeline, const struct cadence *cadence, int64_t step)

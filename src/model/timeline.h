@@ -22,7 +22,7 @@ struct timeline {
     const struct table_setting *tables;  /* borrowed: steps also land on their rows */
     struct settings_origin *origin;      /* for messages */
     double dt;                           /* s */
-    double dt_stable;                    /* s, the largest stable step */
+    double dt_stable;                    /* s, the largest stable step of forward Euler */
     double share;            /* of medium's fastest_rate: the largest rate that can occur */
     int64_t start_step;      /* 0, or the step at which a restart or timeline_adapt changed them */
     double start_time;       /* s */
@@ -51,6 +51,9 @@ enum status timeline_adapt(struct timeline *timeline, int64_t step, double dt) M
 /* As it was after timeline_adapt, in another run. Before timeline_continue. */
 enum status timeline_restore(struct timeline *timeline, int64_t start_step, double start_time,
                              double dt) MUST_CHECK;
+
+/* The stages of the step that starts at `step`. */
+int timeline_stages(const struct timeline *timeline, int64_t step);
 
 double timeline_time(const struct timeline *timeline, int64_t step);
 double timeline_dt(const struct timeline *timeline,

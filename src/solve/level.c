@@ -1,12 +1,14 @@
 #include "solve/level.h"
 
+#include <stdlib.h>
+
 #include "base/comm.h"
 
 enum status level_create(struct engine *engine, struct classes *classes, struct phases *phases,
                          const struct team *team, enum precision precision, int radius, int fused,
-                         struct level *level)
+                         int nslots, struct level *level)
 {
-    static const struct exact_sum zeros[DEVICE_SUMS];
+    const size_t bytes = (size_t)nslots * DEVICE_SUMS * sizeof *level->h_sums;
     void *d_sums = NULL;
     *level = (struct level){.engine = engine,
                             .classes = classes,
@@ -14,10 +16,13 @@ enum status level_create(struct engine *engine, struct classes *classes, struct 
                             .decomp = &team->decomp,
                             .rank = team->rank,
                             .radius = radius,
-                            .fused = fused};
+                            .fused = fused,
+                            .nslots = nslots};
     TRY(field_create(engine->backend, engine->device, engine->output_queue, &team->decomp,
                      team->rank, precision, &level->field));
-    const enum status status = engine_send(engine, zeros, sizeof zeros, &d_sums);
+    level->h_sums = calloc(1, bytes);
+    TRY(CHECK_MEMORY(level->h_sums != NULL, "no memory for the ledger"));
+    const enum status status = engine_send(engine, level->h_sums, bytes, &d_sums);
     level->d_sums = (struct exact_sum *)d_sums;
     return status;
 }
@@ -26,6 +31,7 @@ void level_destroy(struct level *level)
 {
     halo_destroy(level->halo);
     field_destroy(level->field);
+    free(level->h_sums);
     if (level->d_sums != NULL) {
         level->engine->runtime->memory_free(level->engine->device, level->d_sums);
     }

@@ -23,7 +23,9 @@ struct level {
     int radius;               /* of the stencil: layers of the halo per step */
     int fused;                /* steps that one kernel advances: steps_fused */
     struct field *field;      /* layout, and the temperatures of two steps */
-    struct exact_sum *d_sums; /* DEVICE_SUMS sums of this rank since the last reduction */
+    struct exact_sum *d_sums; /* [nslots][DEVICE_SUMS] of this rank since the last reduction */
+    struct exact_sum *h_sums; /* the same on the host */
+    int nslots;               /* 1, or one for each level of a super step */
     struct halo_plan plan;
     struct halo *halo;   /* NULL: nothing to exchange */
     bool overlap;        /* of the exchange with the interior */
@@ -35,7 +37,7 @@ struct level {
  * level. */
 enum status level_create(struct engine *engine, struct classes *classes, struct phases *phases,
                          const struct team *team, enum precision precision, int radius, int fused,
-                         struct level *level) MUST_CHECK;
+                         int nslots, struct level *level) MUST_CHECK;
 void level_destroy(struct level *level); /* takes a zeroed or half-built one */
 
 /* Divide the owned cells into those that are computed during the exchange and the others, at least

@@ -30,7 +30,9 @@ enum status solver_allocate(struct solver *solver, const struct output_memory *o
     TRY(status_agree(team->comm,
                      level_create(engine, &solver->classes, &solver->phases, team,
                                   problem->precision, problem->radius,
-                                  steps_fused(problem, engine->backend), &solver->level)));
+                                  steps_fused(problem, engine->backend),
+                                  problem->time.scheme == SCHEME_EULER ? 1 : SUPERSTEP_LEVELS_MOST,
+                                  &solver->level)));
     TRY(status_agree(team->comm, classes_allocate(&solver->classes, problem, team, engine)));
     return stepper_create(problem, team, &solver->level, &solver->state, &solver->passes,
                           &solver->stepper);

@@ -62,12 +62,19 @@ enum status stepper_create(const struct problem *problem, const struct team *tea
                            struct level *level, struct state *state, const struct pass_plan *passes,
                            struct stepper *stepper)
 {
+    static const struct scheme *const schemes[] = {
+        [SCHEME_EULER] = &scheme_euler, [SCHEME_STS1] = &scheme_sts1, [SCHEME_STS2] = &scheme_sts2};
     *stepper = (struct stepper){.problem = problem,
                                 .team = team,
                                 .level = level,
                                 .state = state,
-                                .scheme = &scheme_euler,
+                                .scheme = schemes[problem->time.scheme],
                                 .passes = *passes};
+    if (problem->time.scheme != SCHEME_EULER) {
+        stepper->slots = calloc(SUPERSTEP_LEVELS_MOST, sizeof *stepper->slots);
+        TRY(status_agree(team->comm, CHECK_MEMORY(stepper->slots != NULL,
+                                                  "no memory for the ledger of super steps")));
+    }
     TRY(status_agree(team->comm, sources_allocate(stepper)));
     TRY(source_files_open(problem, team, level->engine, &stepper->source_files));
     const int wanted = problem->run.steps_per_pass;
@@ -85,6 +92,7 @@ void stepper_destroy(struct stepper *stepper)
         source_files_close(&stepper->source_files, stepper->level->engine);
     }
     free(stepper->sources);
+    free(stepper->slots);
 }
 
 enum status stepper_advance(struct stepper *stepper, int64_t steps)
@@ -209,7 +217,6 @@ static enum status find_sources(struct stepper *stepper, const struct heat_opera
     enum status status = STATUS_OK;
     coefficients->sources = source;
     coefficients->nsources = stepper->nsources;
-    coefficients->d_source_sum = &stepper->level->d_sums[SOURCE_SUM];
     for (int s = 0; s < sources->count && status == STATUS_OK; s++) {
         if (!source_is_painted(sources->source[s].setting)) {
             status = find_source(stepper, op, s, source++);
@@ -236,6 +243,8 @@ enum status stepper_find_operators(const struct stepper *stepper, int nsteps,
         fail_clear();
     }
     pass->pass.nsteps = n;
+    pass->slot = 0;
+    pass->level = NULL;
     return STATUS_OK;
 }
 
@@ -244,8 +253,15 @@ static enum status set_step(struct stepper *stepper, struct stepper_pass *pass, 
     const struct heat_operator *op = &pass->op[step];
     struct coefficients *coefficients = &pass->pass.levels[step];
     limits_step(&stepper->state->check.limits, stepper->problem, op);
-    TRY(stepper_coefficients(stepper, op, stepper->level->d_sums, coefficients));
-    return find_sources(stepper, op, step, coefficients);
+    struct exact_sum *d_sums = &stepper->level->d_sums[pass->slot * DEVICE_SUMS];
+    TRY(stepper_coefficients(stepper, op, d_sums, coefficients));
+    TRY(find_sources(stepper, op, step, coefficients));
+    coefficients->d_source_sum = &d_sums[SOURCE_SUM];
+    if (pass->level != NULL && pass->level->predicts) { /* its heat does not stay */
+        memset(coefficients->d_face_sum, 0, sizeof coefficients->d_face_sum);
+        coefficients->d_source_sum = &d_sums[UNCOUNTED_SUM];
+    }
+    return STATUS_OK;
 }
 
 /* Record the end of this pass, and wait for that of the pass PASSES_AHEAD before. */

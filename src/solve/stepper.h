@@ -11,6 +11,12 @@
 #include "solve/state.h"
 #include "solve/steps_per_pass.h"
 
+/* The ledger of one level of all super steps since the last reduction. */
+struct ledger_slot {
+    struct ledger ledger;    /* its sums only */
+    struct heat_operator op; /* of the last such level */
+};
+
 struct stepper {
     const struct problem *problem; /* borrowed, as are the next three */
     const struct team *team;
@@ -23,12 +29,17 @@ struct stepper {
     struct heat_source *sources; /* [step of a pass][entry that is not painted]; NULL: none */
     int nsources;
     struct source_files source_files;
+    struct ledger_slot *slots; /* [SUPERSTEP_LEVELS_MOST]; NULL for forward Euler */
+    int nslots;                /* levels of a super step; 0: none yet */
+    double slot_length;        /* s, of the super step */
 };
 
 /* A pass, and the operators of its steps. */
 struct stepper_pass {
     struct pass pass;
     struct heat_operator op[STEPS_MOST];
+    int slot;                            /* of the device's sums; 0 for forward Euler */
+    const struct superstep_level *level; /* of a super step; NULL: forward Euler */
 };
 
 /* Collective. Open the halo's transport and choose the overlap. The outcome is agreed. */

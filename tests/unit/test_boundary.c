@@ -132,10 +132,12 @@ TEST(faces_radiate)
         assert_int_equal(medium_create(&scene.settings, &scene.medium), STATUS_OK);
         assert_int_equal(scene.medium.nclasses, 1);
         assert_int_equal(boundary_create(&scene.settings, &scene.boundary), STATUS_OK);
-        assert_int_equal(boundary_check(NULL, &scene.boundary, &scene.grid, &scene.medium, 0),
-                         STATUS_OK);
+        const struct instant at_start = {.time = 0};
+        assert_int_equal(
+            boundary_check(NULL, &scene.boundary, &scene.grid, &scene.medium, &at_start),
+            STATUS_OK);
         const struct boundary_state now =
-            boundary_at(&scene.boundary, &scene.grid, FACE_X_MIN, 0, 0);
+            boundary_at(&scene.boundary, &scene.grid, FACE_X_MIN, 0, &at_start);
         const int cell = n / 4;
         const double inside = 30.0 * cell;
         const double k = pow(10, n % 7 - 3);

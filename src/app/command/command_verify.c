@@ -25,15 +25,24 @@ static const char *order_names(void)
     return "2, 4, 6, 8";
 }
 
+static const char *scheme_names(void)
+{
+    return "euler, sts1, sts2";
+}
+
 static struct {
     struct option_name backend;
     struct option_name order;
+    struct option_name scheme;
     const char *json;
-} options = {.backend = {"auto", backend_names}, .order = {"2", order_names}};
+} options = {.backend = {"auto", backend_names},
+             .order = {"2", order_names},
+             .scheme = {"euler", scheme_names}};
 
 static const struct option option_table[] = {
     {OPTION_NAME, "--backend", "NAME", " (default auto)", &options.backend},
     {OPTION_NAME, "--order", "N", " (default 2)", &options.order},
+    {OPTION_NAME, "--scheme", "NAME", " (default euler)", &options.scheme},
     {OPTION_STRING, "--json", "FILE", "also write the table as JSON", &options.json},
     {OPTION_END, NULL, NULL, NULL, NULL},
 };
@@ -44,7 +53,8 @@ static const struct command_line line = {
              "solve problems with known solutions on successively finer grids and with\n"
              "successively shorter steps. Expected: 2.00 in space and 1.00 in time, each\n"
              "within 0.05; otherwise the exit code is 5. --order 4, 6 or 8 measures that order\n"
-             "of run.stencil.order instead, apart from the error of the time steps.",
+             "of run.stencil.order instead, apart from the error of the time steps. --scheme\n"
+             "sts1 or sts2 measures that time scheme alone: 1.00 or 2.00, within 0.1.",
     .example = "  $ isotherm verify\n  $ mpirun -n 3 isotherm verify --json orders.json",
     .options = option_table,
     .min_operands = 0,
@@ -54,6 +64,7 @@ static const struct command_line line = {
 
 enum { LEVELS = 3 };
 static const double ORDER_TOLERANCE = 0.05;
+static const double STS_TOLERANCE = 0.1; /* of super steps that are as long as possible */
 /* Orders above 2 may be exceeded: the error at a face is of a higher order where the solution is
  * odd about it. */
 static const double WIDE_TOLERANCE = 0.6;
@@ -124,6 +135,7 @@ done:
 
 struct orders {
     int wanted; /* in space */
+    enum time_scheme scheme;
     double space_error[LEVELS];
     double time_error[LEVELS]; /* of order 2 only */
     double space, time;        /* from the two finest levels */
@@ -143,6 +155,11 @@ static enum status measure_wide(enum verify_kind kind, int dimensions, struct or
     return STATUS_OK;
 }
 
+static bool measures_space(const struct orders *orders)
+{
+    return orders->scheme == SCHEME_EULER;
+}
+
 static enum status measure_orders(enum verify_kind kind, int dimensions, struct orders *orders)
 {
     struct verify_problem problem;
@@ -152,9 +169,11 @@ static enum status measure_orders(enum verify_kind kind, int dimensions, struct 
     for (int level = 0; level < LEVELS; level++) {
         log_transient("verify: %s, %dD, level %d of %d", verify_kind_name(kind), dimensions,
                       level + 1, LEVELS);
-        TRY(verify_problem_in_space(kind, dimensions, level, &problem));
-        TRY(solve(&problem, &orders->space_error[level]));
-        TRY(verify_problem_in_time(kind, dimensions, level, &problem));
+        if (measures_space(orders)) {
+            TRY(verify_problem_in_space(kind, dimensions, level, &problem));
+            TRY(solve(&problem, &orders->space_error[level]));
+        }
+        TRY(verify_problem_in_time(kind, orders->scheme, dimensions, level, &problem));
         TRY(solve(&problem, &orders->time_error[level]));
     }
     orders->space = log2(orders->space_error[LEVELS - 2] / orders->space_error[LEVELS - 1]);
@@ -167,6 +186,9 @@ static bool is_correct(const struct orders *orders)
     /* NaN is not */
     if (orders->wanted > 2) {
         return orders->space >= orders->wanted - WIDE_TOLERANCE;
+    }
+    if (orders->scheme != SCHEME_EULER) {
+        return fabs(orders->time - (orders->scheme == SCHEME_STS2 ? 2 : 1)) <= STS_TOLERANCE;
     }
     return fabs(orders->space - 2.0) <= ORDER_TOLERANCE &&
            fabs(orders->time - 1.0) <= ORDER_TOLERANCE;
@@ -181,9 +203,11 @@ static void report_case(enum verify_kind kind, int dimensions, const struct orde
     table_text(table, "boundary", "boundary", -22, verify_kind_name(kind));
     table_int(table, "dimensions", NULL, 0, dimensions);
     table_text(table, NULL, "", -2, (const char[]){(char)('0' + dimensions), 'D', '\0'});
-    table_real(table, NULL, "space: coarse", 13, -3, space[0]);
-    table_real(table, "finest_space_error_K", "fine", 10, -3, space[LEVELS - 1]);
-    table_real(table, "order_in_space", "order", 7, 3, orders->space);
+    if (measures_space(orders)) {
+        table_real(table, NULL, "space: coarse", 13, -3, space[0]);
+        table_real(table, "finest_space_error_K", "fine", 10, -3, space[LEVELS - 1]);
+        table_real(table, "order_in_space", "order", 7, 3, orders->space);
+    }
     if (orders->wanted == 2) {
         table_real(table, NULL, "time: coarse", 13, -3, time[0]);
         table_real(table, "finest_time_error_K", "fine", 10, -3, time[LEVELS - 1]);
@@ -194,11 +218,12 @@ static void report_case(enum verify_kind kind, int dimensions, const struct orde
     table_row_end(table);
 }
 
-static enum status verify_all(int order, struct json *json, int *wrong)
+static enum status verify_all(int order, enum time_scheme scheme, struct json *json, int *wrong)
 {
     struct table table = {.has_heading = false};
     if (order == 2) {
-        log_info("forward Euler, 7-point Laplacian, float64; errors are root mean squares in K");
+        log_info("%s, 7-point Laplacian, float64; errors are root mean squares in K",
+                 scheme == SCHEME_EULER ? "forward Euler" : "super steps of 16 stages");
     } else {
         log_info("forward Euler, stencil of order %d, float64; errors of means over cells, root "
                  "mean squares in K",
@@ -208,7 +233,7 @@ static enum status verify_all(int order, struct json *json, int *wrong)
     json_begin(json, "rows", '[');
     for (int kind = 0; kind < VERIFY_KINDS; kind++) {
         for (int dimensions = 1; dimensions <= AXIS_COUNT; dimensions++) {
-            struct orders orders = {.wanted = order};
+            struct orders orders = {.wanted = order, .scheme = scheme};
             TRY(measure_orders((enum verify_kind)kind, dimensions, &orders));
             report_case((enum verify_kind)kind, dimensions, &orders, &table, json);
             *wrong += is_correct(&orders) ? 0 : 1;
@@ -232,16 +257,33 @@ static enum status order_of_option(int *order)
                 options.order.name, order_names());
 }
 
+static enum status scheme_of_option(enum time_scheme *scheme)
+{
+    static const char *const names[] = {"euler", "sts1", "sts2"};
+    for (int i = 0; i < 3; i++) {
+        *scheme = (enum time_scheme)i;
+        if (strcmp(options.scheme.name, names[i]) == 0) {
+            return i == 0 || strcmp(options.order.name, "2") == 0
+                       ? STATUS_OK
+                       : fail(STATUS_INPUT, "--scheme %s is measured with --order 2", names[i]);
+        }
+    }
+    return fail(STATUS_INPUT, "--scheme: '%.40s' is not a time scheme; give one of %s",
+                options.scheme.name, scheme_names());
+}
+
 static enum status execute(void)
 {
+    enum time_scheme scheme = SCHEME_EULER;
     const bool first = comm_rank(MPI_COMM_WORLD) == 0;
     struct json json;
     int wrong = 0;
     int order = 0;
     TRY(status_agree(MPI_COMM_WORLD, order_of_option(&order)));
+    TRY(status_agree(MPI_COMM_WORLD, scheme_of_option(&scheme)));
     TRY(status_agree(MPI_COMM_WORLD, first ? json_check_place(options.json) : STATUS_OK));
     TRY(status_agree(MPI_COMM_WORLD, json_open(&json)));
-    const enum status status = verify_all(order, &json, &wrong);
+    const enum status status = verify_all(order, scheme, &json, &wrong);
     log_transient("%s", "");
     TRY(status_agree(MPI_COMM_WORLD, json_finish(&json, status, first ? options.json : NULL)));
     if (wrong > 0) {
@@ -251,7 +293,9 @@ static enum status execute(void)
                  "%d of the orders above are wrong: this build does not solve the equation",
                  wrong));
     }
-    if (order == 2) {
+    if (scheme != SCHEME_EULER) {
+        log_info("all orders are correct: %d in time, within %g", (int)scheme, STS_TOLERANCE);
+    } else if (order == 2) {
         log_info("all orders are correct: 2 in space, 1 in time, within %g", ORDER_TOLERANCE);
     } else {
         log_info("all orders are correct: at least %g in space", order - WIDE_TOLERANCE);

@@ -23,6 +23,7 @@
 #include <string.h>
 
 #include "base/box.h"
+#include "model/superstep/superstep.h"
 
 static const double PI = 3.14159265358979323846;
 static const double CONDUCTIVITY = 2.5;                /* W/(m K) */
@@ -34,6 +35,8 @@ static const double FLUX = 1.5;        /* W/m^2, in at the lower end, out at the
 static const double PHASE = 0.4;
 static const double FOURIER = 0.4; /* alpha dt sum 1/h^2: 1/6 would cancel two errors */
 static const double DECAY = 0.7;   /* the mode decays to exp(-DECAY) */
+
+enum { STAGES = 16 }; /* of super steps */
 
 struct mode {
     double beta;  /* 1/m */
@@ -50,6 +53,7 @@ struct scene {
     struct mode mode[AXIS_COUNT];
     double rate; /* 1/s */
     int order;   /* of the stencil */
+    enum time_scheme scheme;
 };
 
 const char *verify_kind_name(enum verify_kind kind)
@@ -261,7 +265,11 @@ static void add_config(struct text *text, const struct scene *scene, double dt, 
         add_face(text, scene, axis, SIDE_MIN);
         add_face(text, scene, axis, SIDE_MAX);
     }
-    add(text, "time: {steps: %d, dt: %.17g}\n", steps, dt);
+    add(text, "time: {steps: %d, dt: %.17g", steps, dt);
+    if (scene->scheme != SCHEME_EULER) {
+        add(text, ", scheme: sts%d, stages: %d", scene->scheme == SCHEME_STS1 ? 1 : 2, STAGES);
+    }
+    add(text, "}\n");
     add(text, "run: {watch: {temperature: difference}, stencil: {order: %d}}\n", scene->order);
 }
 
@@ -324,13 +332,20 @@ enum status verify_problem_of_order(enum verify_kind kind, int order, int dimens
     return write_problem(&scene, dt, steps, problem);
 }
 
-enum status verify_problem_in_time(enum verify_kind kind, int dimensions, int level,
-                                   struct verify_problem *problem)
+enum status verify_problem_in_time(enum verify_kind kind, enum time_scheme scheme, int dimensions,
+                                   int level, struct verify_problem *problem)
 {
     struct scene scene;
     double dt = 0;
     int steps = 0;
     make_scene(kind, dimensions, 24, true, &scene);
     choose_steps(&scene, &dt, &steps);
+    scene.scheme = scheme;
+    if (scheme != SCHEME_EULER) {
+        const double end = steps * dt;
+        const double longest = superstep_limit(scheme, STAGES) / 2 * step_of(&scene, 0.5);
+        steps = 4 * (int)ceil(end / longest);
+        dt = end / steps;
+    }
     return write_problem(&scene, dt / (1 << level), steps << level, problem);
 }

@@ -3,6 +3,7 @@
 #define ISOTHERM_APP_VERIFY_CASE_H
 
 #include "base/status.h"
+#include "config/settings.h"
 
 #define VERIFY_KIND_LIST(X)                                                                        \
     X(TEMPERATURE, "temperature")                                                                  \
@@ -32,8 +33,9 @@ enum status verify_problem_in_space(enum verify_kind kind, int dimensions, int l
 enum status verify_problem_of_order(enum verify_kind kind, int order, int dimensions, int level,
                                     struct verify_problem *problem) MUST_CHECK;
 
-/* Level 0, 1, 2, ...: dt halves on one grid; `exact` solves the semi-discrete equations. */
-enum status verify_problem_in_time(enum verify_kind kind, int dimensions, int level,
-                                   struct verify_problem *problem) MUST_CHECK;
+/* Level 0, 1, 2, ...: dt halves on one grid; `exact` solves the semi-discrete equations. Super
+ * steps have 16 stages and begin with a quarter of the longest stable length. */
+enum status verify_problem_in_time(enum verify_kind kind, enum time_scheme scheme, int dimensions,
+                                   int level, struct verify_problem *problem) MUST_CHECK;
 
 #endif

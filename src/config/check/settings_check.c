@@ -298,6 +298,24 @@ SETTINGS_CHECK(adaptation)
                : item_fail(item, NULL, "needs dt: auto");
 }
 
+SETTINGS_CHECK(scheme)
+{
+    const struct time_setting *time = &settings->time;
+    if (time->scheme != SCHEME_EULER && time->stages == 0 && time->dt_auto) {
+        return item_fail(item, NULL, "needs `stages`, or a `dt`");
+    }
+    return time->scheme == SCHEME_EULER || time->adapt_every == 0
+               ? STATUS_OK
+               : item_fail(item, NULL, "adapt_every needs scheme: euler");
+}
+
+SETTINGS_CHECK(stages)
+{
+    return settings->time.scheme != SCHEME_EULER || settings->time.stages == 0
+               ? STATUS_OK
+               : item_fail(item, NULL, "needs scheme: sts1 or sts2");
+}
+
 /* ---- all of them ---- */
 
 static enum status check_item(const struct settings *settings, const struct item *item)

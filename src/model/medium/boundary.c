@@ -108,6 +108,15 @@ bool boundary_next_named(const struct boundary *boundary, int *face, int *patch)
     return false;
 }
 
+static bool condition_varies(const struct boundary_condition *condition)
+{
+    bool varies = false;
+    for (int n = 0; n < BOUNDARY_NUMBERS; n++) {
+        varies = varies || condition->setting.number[n].formula != NULL;
+    }
+    return varies;
+}
+
 bool boundary_varies(const struct boundary *boundary)
 {
     for (int f = 0; f < FACE_COUNT; f++) {
@@ -119,6 +128,17 @@ bool boundary_varies(const struct boundary *boundary)
         }
     }
     return false;
+}
+
+bool boundary_any_radiates(const struct boundary *boundary)
+{
+    bool any = false;
+    for (int f = 0; f < FACE_COUNT; f++) {
+        for (int p = 0; p < boundary->nconditions[f]; p++) {
+            any = any || boundary_radiates(&boundary->face[f][p].setting);
+        }
+    }
+    return any;
 }
 
 /* The flux that does not depend on the temperature of the face, W/m^2. */
@@ -235,16 +255,10 @@ static enum status check_closure(const struct boundary_setting *setting,
                 now->number[*number], EXACT_SUM_LIMIT / 2);
 }
 
-struct boundary_state boundary_at(const struct boundary *boundary, const struct grid *grid,
-                                  enum face face, int patch, double t)
+static struct boundary_state state_at(const struct boundary_condition *condition, double t)
 {
-    const struct boundary_condition *condition = &boundary->face[face][patch];
     const struct boundary_setting *setting = &condition->setting;
-    struct boundary_state now = {.closed = true};
-    if (!grid->used[face_axis(face)]) {
-        return now;
-    }
-    now.closed = setting->kind != BOUNDARY_PERIODIC;
+    struct boundary_state now = {.closed = setting->kind != BOUNDARY_PERIODIC};
     now.fixed = setting->kind == BOUNDARY_TEMPERATURE;
     now.emissivity = boundary_radiates(setting) ? setting->emissivity : 0;
     for (int n = 0; n < BOUNDARY_NUMBERS; n++) {
@@ -256,18 +270,58 @@ struct boundary_state boundary_at(const struct boundary *boundary, const struct 
     return now;
 }
 
+/* The temperatures and fluxes of a level of a super step. A coefficient multiplies the temperature
+ * of a cell, so it stays that of the natural time; its product with the ambient temperature does
+ * not. */
+static void correct_data(const struct boundary_condition *condition, const struct instant *when,
+                         struct boundary_state *now)
+{
+    const double hc = now->number[BOUNDARY_COEFFICIENT];
+    struct boundary_state at[3];
+    for (int i = 0; i < 3; i++) {
+        at[i] = state_at(condition, fma(0.5 * i, when->length, when->start));
+        if (hc > 0) {
+            at[i].number[BOUNDARY_AMBIENT] *= at[i].number[BOUNDARY_COEFFICIENT] / hc;
+        }
+    }
+    for (int n = 0; n < BOUNDARY_NUMBERS; n++) {
+        const double value =
+            superstep_data(when->level, at[0].number[n], at[1].number[n], at[2].number[n]);
+        const bool is_below_zero = n == BOUNDARY_SURROUNDINGS && value < 0;
+        if (n != BOUNDARY_COEFFICIENT && !is_below_zero) {
+            now->number[n] = value;
+        }
+    }
+}
+
+struct boundary_state boundary_at(const struct boundary *boundary, const struct grid *grid,
+                                  enum face face, int patch, const struct instant *when)
+{
+    const struct boundary_condition *condition = &boundary->face[face][patch];
+    if (!grid->used[face_axis(face)]) {
+        return (struct boundary_state){.closed = true};
+    }
+    struct boundary_state now = state_at(condition, when->time);
+    if (when->level != NULL && condition_varies(condition)) {
+        correct_data(condition, when, &now);
+    }
+    return now;
+}
+
 /* *number: which one is to blame. */
 static enum status check_condition(const struct boundary *boundary, const struct grid *grid,
-                                   const struct medium *medium, enum face face, int patch, double t,
-                                   enum boundary_number *number)
+                                   const struct medium *medium, enum face face, int patch,
+                                   const struct instant *when, enum boundary_number *number)
 {
     const enum axis axis = face_axis(face);
     const struct boundary_condition *condition = &boundary->face[face][patch];
-    const struct boundary_state now = boundary_at(boundary, grid, face, patch, t);
+    const struct boundary_state now = boundary_at(boundary, grid, face, patch, when);
     for (int n = 0; n < BOUNDARY_NUMBERS && grid->used[axis]; n++) {
         *number = (enum boundary_number)n;
         if (condition->setting.number[n].formula != NULL) {
-            TRY(check_formula(&condition->setting, *number, t, now.number[n]));
+            TRY(check_formula(&condition->setting, *number, when->time,
+                              expression_number_at(&condition->setting.number[n],
+                                                   condition->expression[n], when->time)));
         }
     }
     /* the worst class: that of the smallest conductivity */
@@ -277,7 +331,8 @@ static enum status check_condition(const struct boundary *boundary, const struct
 }
 
 enum status boundary_check(const struct settings *settings, const struct boundary *boundary,
-                           const struct grid *grid, const struct medium *medium, double t)
+                           const struct grid *grid, const struct medium *medium,
+                           const struct instant *when)
 {
     for (int f = 0; f < FACE_COUNT; f++) {
         /* the condition of the face last */
@@ -285,7 +340,7 @@ enum status boundary_check(const struct settings *settings, const struct boundar
             enum boundary_number number = BOUNDARY_VALUE;
             char key[BOUNDARY_KEY_BYTES];
             const enum status status =
-                check_condition(boundary, grid, medium, (enum face)f, p, t, &number);
+                check_condition(boundary, grid, medium, (enum face)f, p, when, &number);
             boundary_key((enum face)f, p, number_names[number], key);
             if (status != STATUS_OK) {
                 return settings != NULL ? settings_fail(settings, key, "%s", fail_message())

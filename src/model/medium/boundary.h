@@ -9,6 +9,7 @@
 #include "kernels/backend.h"
 #include "model/medium/medium.h"
 #include "model/space/grid.h"
+#include "model/superstep/superstep.h"
 
 struct boundary_condition {
     struct boundary_setting setting;                 /* borrows strings of the settings */
@@ -40,6 +41,9 @@ bool boundary_next_named(const struct boundary *boundary, int *face, int *patch)
 /* Does any condition vary in time? */
 bool boundary_varies(const struct boundary *boundary);
 
+/* Does any condition radiate? */
+bool boundary_any_radiates(const struct boundary *boundary);
+
 /* A condition at one time, as all other code knows it: a given temperature; or a flux, convection
  * and radiation together. */
 struct boundary_state {
@@ -51,13 +55,13 @@ struct boundary_state {
 
 /* Condition `patch` of `face` at time t, where boundary_check finds no error. */
 struct boundary_state boundary_at(const struct boundary *boundary, const struct grid *grid,
-                                  enum face face, int patch, double t);
+                                  enum face face, int patch, const struct instant *when);
 
 /* STATUS_NUMERICS, with the key, when a formula gives no valid value at time t; with `settings`
  * STATUS_INPUT, with the line of the face in the configuration. */
 enum status boundary_check(const struct settings *settings, const struct boundary *boundary,
                            const struct grid *grid, const struct medium *medium,
-                           double t) MUST_CHECK;
+                           const struct instant *when) MUST_CHECK;
 
 /* The Stefan-Boltzmann constant, W/(m^2 K^4); CODATA 2018, exact. */
 #define STEFAN_BOLTZMANN 5.670374419e-8

@@ -44,8 +44,8 @@ static enum status heading(const struct problem *problem, const struct heat_oper
     if (source->setting->path != NULL) {
         (void)path_at(&source->path, t, &ends[0], &segment);
     } else {
-        TRY(locate(sources, s, op->time, &ends[0], &on));
-        TRY(locate(sources, s, op->time + op->dt, &ends[1], &on));
+        TRY(locate(sources, s, op->when.start, &ends[0], &on));
+        TRY(locate(sources, s, op->when.start + op->when.length, &ends[1], &on));
         rows = ends;
     }
     for (; length == 0 && segment >= 0; segment--) {

@@ -140,7 +140,7 @@ static void add_condition(const struct problem *problem, const struct heat_opera
     const struct grid *grid = &problem->grid;
     const enum axis axis = face_axis(face);
     const double h = grid->spacing[axis];
-    const struct boundary_state now = boundary_at(&problem->boundary, grid, face, patch, op->time);
+    const struct boundary_state now = boundary_at(&problem->boundary, grid, face, patch, &op->when);
     struct face_closure closure =
         boundary_close(&now, medium_least_conductivity(&problem->medium, axis), h);
     if (problem->medium.nclasses == 0) { /* as the kernel has them */

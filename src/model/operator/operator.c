@@ -17,13 +17,13 @@ enum kind operator_kind(const struct problem *problem)
 }
 
 /* Rounded to the precision of the run, so that the ledger uses the kernel's values. */
-static void close_face(const struct problem *problem, enum face face, double time,
+static void close_face(const struct problem *problem, enum face face, const struct instant *when,
                        struct coefficients *all)
 {
     const struct grid *grid = &problem->grid;
     const double h = grid->spacing[face_axis(face)];
     const double k = medium_conductivity(&problem->medium, face_axis(face), 0);
-    const struct boundary_state now = boundary_at(&problem->boundary, grid, face, 0, time);
+    const struct boundary_state now = boundary_at(&problem->boundary, grid, face, 0, when);
     const struct face_closure closure = boundary_close(&now, k, h);
     all->closed[face] = now.closed;
     all->a[face] = precision_round(problem->precision, closure.a);
@@ -34,15 +34,12 @@ static void close_face(const struct problem *problem, enum face face, double tim
     }
 }
 
-enum status operator_create(const struct problem *problem, double time, double dt,
-                            struct heat_operator *op)
+static enum status create(const struct problem *problem, double dt, struct heat_operator *op)
 {
     const struct grid *grid = &problem->grid;
     struct coefficients *all = &op->all;
-    TRY(boundary_check(NULL, &problem->boundary, grid, &problem->medium, time));
-    op->time = time;
+    TRY(boundary_check(NULL, &problem->boundary, grid, &problem->medium, &op->when));
     op->dt = dt;
-    op->middle = time + dt / 2;
     memset(op->source, 0, (size_t)problem->sources.count * sizeof *op->source);
     *all = (struct coefficients){.kind = operator_kind(problem)};
     if (all->kind == KIND_HIGH_ORDER) {
@@ -56,9 +53,17 @@ enum status operator_create(const struct problem *problem, double time, double d
         all->r[axis] = precision_round(problem->precision, r);
     }
     for (int f = 0; f < FACE_COUNT; f++) {
-        close_face(problem, (enum face)f, time, all);
+        close_face(problem, (enum face)f, &op->when, all);
     }
     return STATUS_OK;
+}
+
+enum status operator_create(const struct problem *problem, double time, double dt,
+                            struct heat_operator *op)
+{
+    op->when = (struct instant){.time = time, .start = time, .length = dt};
+    op->middle = time + dt / 2;
+    return create(problem, dt, op);
 }
 
 /* At op->middle, and below the limit of exact sums. */
@@ -75,6 +80,15 @@ static enum status add_sources(const struct problem *problem, struct heat_operat
         }
     }
     return STATUS_OK;
+}
+
+enum status operator_of_level(const struct problem *problem, double time, double dt,
+                              const struct superstep_level *level, struct heat_operator *op)
+{
+    op->middle = fma(level->p1, dt, time);
+    op->when = (struct instant){.time = op->middle, .level = level, .start = time, .length = dt};
+    TRY(create(problem, level->weight * dt, op));
+    return add_sources(problem, op);
 }
 
 enum status operator_of_step(const struct problem *problem, int64_t step, struct heat_operator *op)
@@ -123,7 +137,7 @@ enum status operator_closures(const struct heat_operator *op, const struct probl
     TRY(CHECK_MEMORY(*closures != NULL, "no memory for the closures of a face"));
     for (int p = 0; p < problem->boundary.nconditions[face]; p++) {
         const struct boundary_state now =
-            boundary_at(&problem->boundary, &problem->grid, face, p, op->time);
+            boundary_at(&problem->boundary, &problem->grid, face, p, &op->when);
         for (int c = 0; c < n; c++) {
             (*closures)[p * n + c] = close_class(problem, face, &now, c);
         }
@@ -212,7 +226,7 @@ static void set_closures(const struct heat_operator *op, const struct problem *p
     for (int f = 0; f < FACE_COUNT; f++) {
         for (int p = 0; p < problem->boundary.nconditions[f]; p++) {
             const struct boundary_state now =
-                boundary_at(&problem->boundary, &problem->grid, (enum face)f, p, op->time);
+                boundary_at(&problem->boundary, &problem->grid, (enum face)f, p, &op->when);
             for (int c = 0; c < n; c++) {
                 const struct class_closure closure = close_class(problem, (enum face)f, &now, c);
                 set_closure(op, problem, (enum face)f, &closure, p * n + c, table);

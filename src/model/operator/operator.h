@@ -12,9 +12,9 @@
 #include "model/space/decomp.h"
 
 struct heat_operator {
-    double time;                 /* s: of the conditions, the start of a step */
-    double dt;                   /* s: its length, times the weight of a substep */
-    double middle;               /* s: of sources */
+    struct instant when;         /* of the conditions: the start of a step */
+    double dt;                   /* s: its length, times the weight of a level */
+    double middle;               /* s: of sources; of a level its natural time */
     double source[MOST_SOURCES]; /* of a step: of each entry of `sources` its factor at mid-step, in
                                     W/m^3 where it is painted; else 0. Those after are not set */
     struct coefficients all;     /* of the whole domain, without device memory. Of classes: a and b
@@ -29,6 +29,12 @@ enum kind operator_kind(const struct problem *problem);
  * that reason. Not collective. */
 enum status operator_create(const struct problem *problem, double time, double dt,
                             struct heat_operator *op) MUST_CHECK;
+
+/* For a level of the super step that starts at `time`, with its sources; `dt` is the length of the
+ * super step. Fails as operator_create. */
+enum status operator_of_level(const struct problem *problem, double time, double dt,
+                              const struct superstep_level *level,
+                              struct heat_operator *op) MUST_CHECK;
 
 /* For the step that starts at `step`, with its sources. */
 enum status operator_of_step(const struct problem *problem, int64_t step,

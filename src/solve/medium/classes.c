@@ -328,14 +328,14 @@ enum status classes_update(struct classes *classes, const struct problem *proble
     }
     const bool same_dt = classes->dt == op->dt;
     const bool varies = boundary_varies(&problem->boundary) || sources_vary(&problem->sources);
-    if (!same_dt || (varies && classes->time != op->time)) {
+    if (!same_dt || (varies && classes->time != op->when.time)) {
         operator_table(op, problem, same_dt, classes->h_values);
         if (!same_dt) { /* else the g are those of before */
             classes->args.same_axes =
                 problem->medium.curves == NULL &&
                 classes_same_axes(classes->h_values, problem->precision, problem->medium.nclasses);
         }
-        classes->time = op->time;
+        classes->time = op->when.time;
         classes->dt = op->dt;
         TRY(send_table(classes, engine));
     }

@@ -5,46 +5,63 @@
 #include "base/comm.h"
 
 /* Queued. */
-static enum status read_sums(const struct level *level, struct exact_sum sums[LEDGER_SUMS])
+static enum status read_sums(const struct level *level)
 {
-    return level->engine->runtime->copy_to_host(level->engine->bulk_queue, sums, level->d_sums,
-                                                LEDGER_SUMS * sizeof *sums);
+    return level->engine->runtime->copy_to_host(
+        level->engine->bulk_queue, level->h_sums, level->d_sums,
+        (size_t)level->nslots * DEVICE_SUMS * sizeof *level->h_sums);
+}
+
+/* Add the sums of one level of super steps since the last reduction to the heat. */
+static void close_slot(struct stepper *stepper, int slot)
+{
+    const struct problem *problem = stepper->problem;
+    struct ledger_slot *booked = &stepper->slots[slot];
+    for (int f = 0; f < FACE_COUNT; f++) {
+        exact_sum_add(&booked->ledger.face_sum[f], &stepper->level->h_sums[slot * DEVICE_SUMS + f]);
+    }
+    stepper->state->ledger.booked_J += ledger_boundary_heat(&booked->ledger, problem, &booked->op);
+    booked->ledger = (struct ledger){0};
 }
 
 /* Collective. Add what was read to the ledger, and reset the device's sums before the next pass. */
-static enum status book_sums(struct stepper *stepper, struct exact_sum sums[LEDGER_SUMS])
+static enum status book_sums(struct stepper *stepper)
 {
-    static const struct exact_sum zeros[LEDGER_SUMS];
-    const struct engine *engine = stepper->level->engine;
-    struct state *state = stepper->state;
-    TRY(engine->runtime->copy_to_device(engine->bulk_queue, stepper->level->d_sums, zeros,
-                                        sizeof zeros));
-    TRY(exact_sums_reduce(stepper->team->comm, sums, LEDGER_SUMS));
-    exact_sum_add(&state->ledger.source_sum, &sums[SOURCE_SUM]);
-    for (int f = 0; f < FACE_COUNT; f++) {
-        exact_sum_add(&state->ledger.face_sum[f], &sums[f]);
+    static const struct exact_sum zeros[SUPERSTEP_LEVELS_MOST * DEVICE_SUMS];
+    const struct level *level = stepper->level;
+    const int count = level->nslots * DEVICE_SUMS;
+    struct ledger *ledger = &stepper->state->ledger;
+    TRY(level->engine->runtime->copy_to_device(level->engine->bulk_queue, level->d_sums, zeros,
+                                               (size_t)count * sizeof *zeros));
+    TRY(exact_sums_reduce(stepper->team->comm, level->h_sums, count));
+    for (int slot = 0; slot < level->nslots; slot++) {
+        exact_sum_add(&ledger->source_sum, &level->h_sums[slot * DEVICE_SUMS + SOURCE_SUM]);
+    }
+    for (int slot = 0; slot < stepper->nslots; slot++) {
+        close_slot(stepper, slot);
+    }
+    for (int f = 0; f < FACE_COUNT && stepper->slots == NULL; f++) {
+        exact_sum_add(&ledger->face_sum[f], &level->h_sums[f]);
     }
     return STATUS_OK;
 }
 
-static enum status gather_rank(struct stepper *stepper, struct exact_sum sums[LEDGER_SUMS])
+static enum status gather_rank(struct stepper *stepper)
 {
     struct engine *engine = stepper->level->engine;
     TRY(engine_settle(engine));
-    TRY(read_sums(stepper->level, sums));
+    TRY(read_sums(stepper->level));
     return engine->runtime->queue_wait(engine->bulk_queue);
 }
 
 enum status diagnostics_gather_ledger(struct stepper *stepper)
 {
-    struct exact_sum sums[LEDGER_SUMS];
-    TRY(status_agree(stepper->team->comm, gather_rank(stepper, sums)));
-    return book_sums(stepper, sums);
+    TRY(status_agree(stepper->team->comm, gather_rank(stepper)));
+    return book_sums(stepper);
 }
 
 /* One wait for all: a device idles meanwhile. Of an enthalpy, its sum is the heat. */
-static enum status summarise_rank(struct stepper *stepper, struct field_summary *mine,
-                                  struct exact_sum sums[LEDGER_SUMS])
+static enum status summarise_rank(struct stepper *stepper, struct field_summary *mine)
 {
     struct engine *engine = stepper->level->engine;
     const struct field *field = stepper->level->field;
@@ -64,12 +81,12 @@ static enum status summarise_rank(struct stepper *stepper, struct field_summary 
                     .placement = field->placement, .d_field = field->d_now,
                     .h_summary = &enthalpy));
     }
-    TRY(read_sums(stepper->level, sums));
+    TRY(read_sums(stepper->level));
     TRY(engine->runtime->queue_wait(engine->bulk_queue));
     if (taken) {
         *mine = state->summary;
         state->summary_step = 0;
-        return mine->bad_cells == 0 ? STATUS_OK : summarise_rank(stepper, mine, sums);
+        return mine->bad_cells == 0 ? STATUS_OK : summarise_rank(stepper, mine);
     }
     if (field->d_shown != NULL) {
         mine->heat = enthalpy.sum;
@@ -79,13 +96,11 @@ static enum status summarise_rank(struct stepper *stepper, struct field_summary 
     return STATUS_OK;
 }
 
-/* `ledger_sums`: of this rank, to be booked. */
-static enum status summarise(struct stepper *stepper, struct field_summary *all,
-                             struct exact_sum ledger_sums[LEDGER_SUMS])
+static enum status summarise(struct stepper *stepper, struct field_summary *all)
 {
     MPI_Comm comm = stepper->team->comm;
     struct field_summary mine;
-    TRY(status_agree(comm, summarise_rank(stepper, &mine, ledger_sums)));
+    TRY(status_agree(comm, summarise_rank(stepper, &mine)));
 
     double extremes[2] = {-mine.min, mine.max};
     TRY_MPI(MPI_Allreduce(MPI_IN_PLACE, extremes, 2, MPI_DOUBLE, MPI_MAX, comm));
@@ -144,15 +159,14 @@ static enum status take(struct stepper *stepper, struct diagnostics *diagnostics
     struct state *state = stepper->state;
     struct field_summary all;
     struct heat_operator op;
-    struct exact_sum sums[LEDGER_SUMS];
-    TRY(summarise(stepper, &all, sums));
+    TRY(summarise(stepper, &all));
     if (all.bad_cells > 0) {
         return fail_invalid(stepper, &all);
     }
     if (state->step == 0) {
         state->ledger.start = all.heat;
     }
-    TRY(book_sums(stepper, sums));
+    TRY(book_sums(stepper));
     TRY(stepper_operator_before(stepper, &op));
     const double heat = ledger_heat(problem, &all.heat);
     const double start = ledger_heat(problem, &state->ledger.start);

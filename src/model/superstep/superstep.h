@@ -1,0 +1,56 @@
+/* Super steps of the stabilised schemes. One covers beta(s) / 2 forward-Euler steps by s levels,
+ * each of which is an Euler step of a length of its own; docs/numerics.md derives them. */
+#ifndef ISOTHERM_MODEL_SUPERSTEP_SUPERSTEP_H
+#define ISOTHERM_MODEL_SUPERSTEP_SUPERSTEP_H
+
+#include <stdbool.h>
+
+#include "config/settings.h"
+
+enum { SUPERSTEP_LEVELS_MOST = 192 };
+
+/* new = base + weight tau F(current), tau the length of the super step. */
+struct superstep_level {
+    double weight;
+    bool predicts; /* the first level of the pair of SCHEME_STS2: its heat does not count */
+    bool corrects; /* the second one: its base is the state before the first one, else `current` */
+    /* Data that depend on time enter a level as f + p1 tau f' + p2 tau^2 f'': then the data of the
+     * level belong to its temperatures. p1 is the level's natural time, in units of tau. */
+    double p1, p2;
+};
+
+struct superstep {
+    int nlevels; /* the stages s */
+    struct superstep_level level[SUPERSTEP_LEVELS_MOST];
+};
+
+/* The largest tau times spectral radius of -F' that s stages take; an upper bound of the radius is
+ * twice the largest sum of rates of a cell. 0: there is no such s. For SCHEME_EULER, s = 1 only. */
+double superstep_limit(enum time_scheme scheme, int nstages);
+
+/* The fewest stages that take this tau times spectral radius; 0: none do. */
+int superstep_stages(enum time_scheme scheme, double tau_radius);
+
+/* The levels of one super step; nstages as from superstep_stages. `linear`: in the order that does
+ * not amplify rounding errors, else in the one that does not amplify the temperatures within a
+ * super step, which a nonlinear F needs. */
+void superstep_levels(enum time_scheme scheme, int nstages, bool linear,
+                      struct superstep *superstep);
+
+/* When data that depend on time are taken: at `time`, or for a level of a super step. */
+struct instant {
+    double time;                         /* s; of a level its natural time */
+    const struct superstep_level *level; /* NULL: none */
+    double start, length;                /* s, of the super step */
+};
+
+/* The data of a level that were `start`, `middle` and `end` at the start, the middle and the end of
+ * the super step. */
+static inline double superstep_data(const struct superstep_level *level, double start,
+                                    double middle, double end)
+{
+    return start + level->p1 * (4 * (middle - start) - (end - start)) +
+           4 * level->p2 * ((start - middle) + (end - middle));
+}
+
+#endif
