@@ -1,0 +1,205 @@
+"""Other units change no bit: metres, seconds, kelvins, joules and kilograms times powers of two
+leave every mantissa as it is, in fields, ledgers, derived values and probes. A formula that adds
+what has different dimensions, or leaves a factor out, fails here. The Stefan-Boltzmann constant is
+the program's own, so joules follow from the other factors (J s^-1 m^-2 K^-4 stays 1); the constants
+of CEM43 are in s and K, which its example keeps."""
+import csv
+import re
+import unittest
+from pathlib import Path
+
+import h5py
+import numpy as np
+import yaml
+
+from harness import Case, some
+from media import some_problem
+
+ROOT = Path(__file__).resolve().parent.parent.parent
+WORDS = {"degC": (1.0, 273.15), "kJ/kg": (1e3, 0.0), "min": (60.0, 0.0)}
+NUMBER = re.compile(r"[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?")
+
+
+# ---- dimensions ----------------------------------------------------------------------------------
+
+def exponent_of(unit, power):
+    """The binary exponent of a unit such as "W/(m^2 K)" or "m^2 K/W", where `power` has that of m,
+    s, K, J and kg."""
+    total, sign = 0, 1
+    for slash, name, times in re.findall(r"(/)|([A-Za-z]+)\^?(-?\d)?", unit):
+        if slash:
+            sign = -1
+        else:
+            one = power["J"] - power["s"] if name == "W" else power[name]
+            total += sign * one * int(times or 1)
+    return total
+
+
+def keys_of_page():
+    """Key: its units, and whether it may be a formula, from the reference page. A key that has two
+    units depends on the type beside it."""
+    page, = (ROOT / "docs").rglob("configuration.md")
+    units, formulas = {}, set()
+    for line in page.read_text().splitlines():
+        cells = [cell.strip(" `") for cell in line.split("|")]
+        if line.startswith("| `") and len(cells) == 7:
+            _, key, kind, _, unit, *_ = cells
+            if unit not in ("", "steps"):
+                units.setdefault(key, set()).add(unit)
+            if "formula" in kind:
+                formulas.add(key)
+    return units, formulas
+
+
+class Scaled:
+    """A configuration in other units, and the factors of its results."""
+
+    UNITS, FORMULAS = keys_of_page()
+
+    def __init__(self, **power):
+        self.power = {**power, "J": power["s"] + 2 * power["m"] + 4 * power["K"]}
+
+    def factor(self, unit):
+        return 2.0 ** exponent_of(unit, self.power)
+
+    def unit_of(self, path, section):
+        units = self.UNITS.get(path, {""})
+        if len(units) > 1:
+            return "W/m^2" if section.get("type") == "flux" else "K"
+        return next(iter(units))
+
+    def formula(self, text, unit):
+        for name, of in (("t", "s"), ("x", "m"), ("y", "m"), ("z", "m")):
+            text = re.sub(rf"\b{name}\b", f"({name}*{1 / self.factor(of)!r})", text)
+        return f"{self.factor(unit)!r}*({text})" if exponent_of(unit, self.power) else text
+
+    def value(self, value, unit):
+        """A number, or what has such in it: a list, or a table over T."""
+        if isinstance(value, bool) or value is None or (isinstance(value, int) and not unit):
+            return value
+        if isinstance(value, str):
+            match = NUMBER.match(value)
+            if match and match.end() == len(value):
+                return float(value) * self.factor(unit)
+            if match and value[match.end():].strip() in WORDS:
+                scale, shift = WORDS[value[match.end():].strip()]
+                return (float(match.group()) * scale + shift) * self.factor(unit)
+            return value
+        if isinstance(value, list):
+            if value and isinstance(value[0], list):
+                return [[self.value(at, "K"), self.value(item, unit)] for at, item in value]
+            return [self.value(item, unit) for item in value]
+        return value * self.factor(unit)
+
+    def over_time(self, table, unit):
+        rows = [[self.value(t, "s"), self.value(item, unit)] for t, item in table["rows"]]
+        return {**table, "rows": rows,
+                **{key: self.value(table[key], "s") for key in ("period",) if key in table}}
+
+    def section(self, section, path):
+        scaled = {}
+        for name, value in section.items():
+            key = f"{path}.{name}".lstrip(".")
+            below = re.sub(r"^boundary\.\w+$", "boundary.*", key)
+            if isinstance(value, dict) and "rows" in value:
+                scaled[name] = self.over_time(value, self.unit_of(key, section))
+            elif name == "logarithmic":
+                scaled[name] = {**value, **{end: self.value(value[end], "s")
+                                            for end in ("from", "to")}}
+            elif isinstance(value, dict):
+                scaled[name] = self.section(value, below)
+            elif isinstance(value, list) and value and isinstance(value[0], dict):
+                scaled[name] = [self.section(entry, f"{below}[]") for entry in value]
+            elif key in self.FORMULAS and isinstance(value, str):
+                scaled[name] = self.formula(value, self.unit_of(key, section))
+            else:
+                scaled[name] = self.value(value, self.unit_of(key, section))
+        return scaled
+
+    def config(self, config):
+        return self.section(config, "")
+
+
+# ---- tests ---------------------------------------------------------------------------------------
+
+def with_all_axes(config):
+    """Lengths of unused axes are 1 m, if left out: what is per m or per m^2 has them, too."""
+    grid = config["grid"]
+    for end, rest in (("lower", 0.0), ("upper", 1.0)):
+        grid[end] = [*grid.get(end, []), *[rest] * (3 - len(grid.get(end, [])))]
+    return config
+
+
+def columns(path):
+    """Name: numbers."""
+    with open(path, newline="", encoding="utf-8") as stream:
+        rows = list(csv.reader(line for line in stream if not line.startswith("#")))
+    return {name: np.array(column, dtype=float)
+            for name, *column in zip(*rows, strict=True) if name not in ("step", "face", "name")}
+
+
+class Rescaling(Case):
+    POWERS = {"m": 5, "s": -7, "K": 2, "kg": 3}
+
+    def assert_close(self, what, expected, found, size):
+        """To some roundings: sums count multiples of 2^-80, whatever the unit, and positions have
+        nine digits."""
+        close = np.allclose(found, expected, rtol=0, atol=(size or 1) * 1e-12, equal_nan=True)
+        self.assertTrue(close, f"{what}: {expected[-3:]} expected, found {found[-3:]}")
+
+    def assert_tables_scaled(self, plain, other, scaled):
+        for path in sorted(plain.glob("*.csv")):
+            before, after = columns(path), columns(other / path.name)
+            self.assertEqual(before.keys(), after.keys())
+            heat = np.abs(before.get("heat_J", 0)).max()
+            for name, numbers in before.items():
+                unit = "K/W" if name.endswith("_K_per_W") else name.rpartition("_")[2]
+                factor = scaled.factor(unit)
+                size = {"J": heat, "m": 1e4}.get(unit, 0) or np.nanmax(np.abs(numbers), initial=0)
+                self.assert_close(f"{path.name}: {name}", numbers * factor, after[name],
+                                  factor * size)
+
+    def assert_fields_scaled(self, plain, other, scaled):
+        pairs = list(zip(sorted(plain.rglob("*.h5")), sorted(other.rglob("*.h5")), strict=True))
+        self.assertTrue(pairs)
+        for before, after in pairs:
+            with h5py.File(before, "r") as first, h5py.File(after, "r") as second:
+                for name in first:
+                    if isinstance(first[name], h5py.Dataset) and "units" in first[name].attrs:
+                        unit = first[name].attrs["units"]
+                        unit = unit.decode() if isinstance(unit, bytes) else unit
+                        factor = scaled.factor({"1": "", "min": ""}.get(unit, unit))
+                        self.assertTrue(np.array_equal(first[name][()] * factor, second[name][()],
+                                                       equal_nan=True), f"{before.name}: {name}")
+
+    def check(self, config, **power):
+        scaled = Scaled(**{**self.POWERS, **power})
+        with_all_axes(config)
+        config.setdefault("output", {}).pop("directory", None)
+        config["output"].pop("pictures", None)
+        config["output"].setdefault("checkpoints", {"every": 10**6})
+        folders = [self.solve(units.config(config)).folder
+                   for units in (Scaled(m=0, s=0, K=0, kg=0), scaled)]
+        self.assert_tables_scaled(*folders, scaled)
+        self.assert_fields_scaled(*folders, scaled)
+
+    def test_examples(self):
+        names = ("weld_plates", "wall_over_a_day", "casting", "powder_track", "chip_impedance",
+                 "wide_stencil", "outputs", "gallery/chip_stack", "gallery/melt_track")
+        for name in some(names, 4):
+            with self.subTest(name):
+                self.check(yaml.safe_load((ROOT / f"configs/{name}.yaml").read_text()))
+
+    def test_tissue(self):
+        config = yaml.safe_load((ROOT / "configs/gallery/hyperthermia.yaml").read_text())
+        self.check({**config, "grid": {**config["grid"], "cells": [12, 12, 12]}}, s=0, K=0)
+
+    def test_random_problems(self):
+        for seed in some(range(10), 3):
+            with self.subTest(seed=seed):
+                self.check({**some_problem(seed), "time": {"steps": 20}, "output": {
+                    "history": {"every": 5, "materials": True}}})
+
+
+if __name__ == "__main__":
+    unittest.main()
