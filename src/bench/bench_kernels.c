@@ -308,7 +308,7 @@ static enum status tune(struct bench *bench)
 
 /* ---- reporting ---- */
 
-static struct bench_figures figures_of(const struct bench *bench, const struct row *row)
+static struct bench_figures figures_of(const struct bench *bench, struct row *row)
 {
     struct bench_figures f = {.time = clock_figures_of(row->seconds, bench->request->repeats),
                               .energy = row->energy};
@@ -329,7 +329,7 @@ static struct bench_figures figures_of(const struct bench *bench, const struct r
 }
 
 /* The copy, which is the first, is not in the JSON file. */
-static void report(const struct bench *bench, struct json *json, double *copy_GBs)
+static void report(struct bench *bench, struct json *json, double *copy_GBs)
 {
     const int64_t *size = bench->request->size;
     struct table table = {.has_heading = false};
@@ -338,7 +338,7 @@ static void report(const struct bench *bench, struct json *json, double *copy_GB
              bench_kind_name(bench->study), precision_name(bench->layout.precision), size[0],
              size[1], size[2], bench->study == NULL ? "cells" : "points", bench->request->repeats);
     for (int r = 0; r < bench->nrows; r++) {
-        const struct row *row = &bench->rows[r];
+        struct row *row = &bench->rows[r];
         struct bench_figures f = figures_of(bench, row);
         copy_rate = r == 0 ? (f.fetch_bytes + f.write_bytes) / f.time.median_s : copy_rate;
         f.copy_rate = copy_rate;

@@ -12,8 +12,8 @@ enum { SUPERSTEP_LEVELS_MOST = 192 };
 /* new = base + weight tau F(current), tau the length of the super step. */
 struct superstep_level {
     double weight;
-    bool predicts; /* the first level of the pair of SCHEME_STS2: its heat does not count */
-    bool corrects; /* the second one: its base is the state before the first one, else `current` */
+    bool predicts; /* of the pair of SCHEME_STS2, the level whose result is dropped */
+    bool corrects; /* its base is the state before `current`, else `current` */
     /* Data that depend on time enter a level as f + p1 tau f' + p2 tau^2 f'': then the data of the
      * level belong to its temperatures. p1 is the level's natural time, in units of tau. */
     double p1, p2;

@@ -1,0 +1,50 @@
+/* The rows of the section `time` in the table of schema_table.c, with its macros. */
+#ifndef ISOTHERM_CONFIG_SCHEMA_TIME_H
+#define ISOTHERM_CONFIG_SCHEMA_TIME_H
+
+static const struct schema_choice schemes[] = {
+    {"euler", SCHEME_EULER}, {"sts1", SCHEME_STS1}, {"sts2", SCHEME_STS2}, {NULL, 0}};
+/* The rows of src/model/superstep/superstep_table.h. */
+static const struct schema_choice stages[] = {
+    {"auto", 0}, {"4", 4},     {"8", 8},     {"12", 12},   {"16", 16}, {"20", 20},
+    {"24", 24},  {"32", 32},   {"40", 40},   {"48", 48},   {"64", 64}, {"80", 80},
+    {"96", 96},  {"128", 128}, {"160", 160}, {"192", 192}, {NULL, 0}};
+
+#define TIME_ROWS                                                                                  \
+    SECTION("time", "The length of the run (either `end` or `steps`) and the time step.",          \
+            .flags = SCHEMA_REQUIRED, .one_of = "end, steps"),                                     \
+        KEY("time.end", REAL, FREE, AT(time.end),                                                  \
+            "The simulated time at the end; the last step is shortened to land exactly on it.",    \
+            .limit = &positive, .rival = "steps", .unit = &second),                                \
+        KEY("time.steps", LONG, FREE, AT(time.steps), "The number of steps, instead of `end`.",    \
+            .flags = SCHEMA_NOTED, .alternative = AT(time.by_steps), .limit = &from_one,           \
+            .rival = "end"),                                                                       \
+        KEY("time.scheme", CHOICE, WARN, AT(time.scheme),                                          \
+            "The time scheme. `euler`: forward Euler, of order 1. `sts1` and `sts2`: super steps " \
+            "of "                                                                                  \
+            "order 1 and 2, each of several stages, which take a step that is up to s^2 / 4 "      \
+            "times as "                                                                            \
+            "long as Euler's for the cost of s Euler steps (docs/numerics.md).",                   \
+            .choices = schemes, .fallback = "euler", .check = settings_check_scheme),              \
+        KEY("time.stages", CHOICE, WARN, AT(time.stages),                                          \
+            "The number of stages of a super step. `auto`: the fewest that are stable for `dt`, "  \
+            "which "                                                                               \
+            "must then be given.",                                                                 \
+            .choices = stages, .fallback = "auto", .check = settings_check_stages),                \
+        KEY("time.dt", REAL, WARN, AT(time.dt),                                                    \
+            "The time step, or super step. `auto`: `safety` times the largest stable step.",       \
+            .flags = SCHEMA_OR_AUTO, .alternative = AT(time.dt_auto), .limit = &positive,          \
+            .fallback = "auto", .unit = &second),                                                  \
+        KEY("time.safety", REAL, WARN, AT(time.safety),                                            \
+            "The fraction of the largest stable step used by `dt: auto`.", .limit = &fraction,     \
+            .fallback = "0.9"),                                                                    \
+        KEY("time.adapt_every", LONG, WARN, AT(time.adapt_every),                                  \
+            "With `dt: auto`, where properties depend on temperature: the interval at which the "  \
+            "stable "                                                                              \
+            "step is computed again for the temperatures that can still occur. The step never "    \
+            "becomes "                                                                             \
+            "shorter than the one for all temperatures. 0: never.",                                \
+            .limit = &from_zero, .fallback = "0", .unit = &steps,                                  \
+            .check = settings_check_adaptation)
+
+#endif
