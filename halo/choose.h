@@ -21,8 +21,7 @@ struct halo_trial {
  * is a separate kernel. Fails only with STATUS_MPI, not agreed, when MPI itself fails. */
 enum status trial_run(const struct transport_site *site, const struct transport *transport,
                       const struct transport_channel *channels, int nchannels,
-                      enum precision precision, bool transfer_alone,
-                      struct halo_trial *trial) MUST_CHECK;
+                      enum precision precision, bool transfer_alone, struct halo_trial *trial);
 
 struct halo_options {
     const char *transport; /* "auto" or a name */
@@ -56,7 +55,7 @@ struct choice {
 enum status choose_transports(const struct transport_site *site,
                               const struct neighbourhood neighbourhoods[NEARNESS_COUNT],
                               enum precision precision, const struct halo_options *options,
-                              struct choice *choice) MUST_CHECK;
+                              struct choice *choice);
 
 /* The transports' names; NULL after the last. */
 const char *halo_transport_at(int index);
@@ -66,7 +65,6 @@ const char *halo_transport_at(int index);
  * one that does not work sets trial->works and trial->why. STATUS_MPI may occur on one rank only.
  */
 enum status halo_time_pairs(MPI_Comm comm, const struct backend *backend, struct device *device,
-                            const char *name, size_t bytes, bool trusted,
-                            struct halo_trial *trial) MUST_CHECK;
+                            const char *name, size_t bytes, bool trusted, struct halo_trial *trial);
 
 #endif

@@ -27,11 +27,11 @@ struct halo_flight {
  * STATUS_MPI may occur on one rank only. */
 enum status halo_create(MPI_Comm comm, const struct backend *backend, struct device *device,
                         const struct halo_plan *plan, const struct layout *layout,
-                        const struct halo_options *options, struct halo **halo) MUST_CHECK;
+                        const struct halo_options *options, struct halo **halo);
 /* Collective over the ranks of `halo`. Create another exchange with its transports, without
  * verification: for a plan that is not wider than the verified one. Fails as halo_create. */
 enum status halo_create_like(const struct halo *halo, const struct halo_plan *plan,
-                             struct halo **like) MUST_CHECK;
+                             struct halo **like);
 void halo_destroy(struct halo *halo); /* takes NULL; not while messages are in flight */
 
 /* The chosen transport's name ("peer + gpu-aware": on the node and beyond), and the reason. */
@@ -47,9 +47,9 @@ int halo_trials(const struct halo *halo, const struct halo_trial **trials);
  * order. Returns STATUS_MPI or STATUS_DEVICE; then nothing is in flight, and the ranks must agree
  * on the failure before the next exchange. */
 enum status halo_begin(struct halo *halo, struct queue *queue, void *d_field,
-                       struct halo_flight *flight) MUST_CHECK;
+                       struct halo_flight *flight);
 /* Wait for the messages, or let the queue wait, and unpack on the queue of halo_begin: later work
  * on that queue sees the complete halo. */
-enum status halo_end(struct halo_flight *flight) MUST_CHECK;
+enum status halo_end(struct halo_flight *flight);
 
 #endif

@@ -39,7 +39,7 @@ struct halo_plan {
  * may have more halo layers. STATUS_INPUT when, on an axis that is exchanged, the layout has fewer
  * halo layers or the thinnest block fewer cells; the same on all ranks. */
 enum status halo_plan_create(const struct decomp *decomp, int rank, const struct layout *layout,
-                             int width, enum halo_reach reach, struct halo_plan *plan) MUST_CHECK;
+                             int width, enum halo_reach reach, struct halo_plan *plan);
 size_t halo_plan_bytes(const struct halo_plan *plan, enum precision precision); /* sent at once */
 
 #endif

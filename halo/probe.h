@@ -22,6 +22,6 @@ int halo_probe_main(int argc, char **argv);
  * probe runs once per process and backend. Fails with STATUS_MPI, not agreed, when MPI itself
  * fails. */
 enum status halo_probe(MPI_Comm comm, const struct backend *backend, bool trusted, char *why,
-                       size_t why_bytes) MUST_CHECK;
+                       size_t why_bytes);
 
 #endif

@@ -63,12 +63,11 @@ extern const struct transport *const transports[];
 const struct transport *transport_find(const char *name);
 
 /* STATUS_OK if it works with this backend's memory; else STATUS_DEVICE, with the reason. */
-enum status transport_supports(const struct transport *transport,
-                               const struct backend *backend) MUST_CHECK;
+enum status transport_supports(const struct transport *transport, const struct backend *backend);
 
 /* Send and receive buffers in the backend's own memory, one send buffer for both slots. */
 enum status transport_buffers_alloc(const struct transport_site *site,
-                                    struct transport_channel *channels, int nchannels) MUST_CHECK;
+                                    struct transport_channel *channels, int nchannels);
 /* Device memory of these buffers for the messages of a plan, of this rank. */
 uint64_t transport_buffer_bytes(const struct halo_plan *plan, enum precision precision);
 void transport_buffers_free(const struct transport_site *site, struct transport_channel *channels,
@@ -98,18 +97,18 @@ struct requests {
  * requests_close on failure too. */
 enum status requests_open(MPI_Comm comm, const struct transport_channel *channels, int nchannels,
                           const struct request_buffers *buffers, int max_count, double limit_s,
-                          struct requests *requests) MUST_CHECK;
+                          struct requests *requests);
 void requests_close(struct requests *requests);
 
-enum status requests_post(struct requests *requests, int slot) MUST_CHECK;
-enum status requests_send(struct requests *requests) MUST_CHECK;
+enum status requests_post(struct requests *requests, int slot);
+enum status requests_send(struct requests *requests);
 /* Send channel n alone. */
-enum status requests_send_one(struct requests *requests, int n) MUST_CHECK;
+enum status requests_send_one(struct requests *requests, int n);
 /* Block until one more of the posted receives is done; *n: its channel, or -1 when all are done;
  * then call requests_wait. */
-enum status requests_wait_some(struct requests *requests, int *n) MUST_CHECK;
+enum status requests_wait_some(struct requests *requests, int *n);
 /* Block until the posted receives and the sends are done. STATUS_DEVICE at the limit. */
-enum status requests_wait(struct requests *requests) MUST_CHECK;
+enum status requests_wait(struct requests *requests);
 /* Cancel the posted receives, when there will be no send. */
 void requests_cancel(struct requests *requests);
 

@@ -15,6 +15,6 @@ const char *backend_names(void);
 /* By name, or "auto": the first that can run here. `why` receives the reason (at least 256 bytes).
  * STATUS_INPUT for an unknown name, STATUS_DEVICE for one that cannot run here. */
 enum status backend_choose(const char *name, const struct backend **backend, char *why,
-                           size_t why_bytes) MUST_CHECK;
+                           size_t why_bytes);
 
 #endif

@@ -30,7 +30,7 @@ struct layout {
  * the pitch is not a large power of two (rows of neighbouring planes would share cache sets).
  * Returns STATUS_INPUT when the element count does not fit 63 bits. */
 enum status layout_create(const int64_t cells[AXIS_COUNT], const int halo[AXIS_COUNT],
-                          enum precision precision, struct layout *layout) MUST_CHECK;
+                          enum precision precision, struct layout *layout);
 
 /* The layout of a field's classes, one byte per cell, with `depth` (1 to CLASS_DEPTH_MOST) layers
  * of halo; see struct device_medium. Rows begin at multiples of LAYOUT_ALIGN_BYTES; the 16 bytes

@@ -72,7 +72,7 @@ size_t checkpoint_capture_bytes(const struct field *field);
 size_t checkpoint_part_bytes(const struct box *owned, enum precision precision, bool enthalpy,
                              unsigned derived);
 enum status checkpoint_capture(struct field *field, struct copy_out *copy_out, void *h_memory,
-                               struct checkpoint_part *part) MUST_CHECK;
+                               struct checkpoint_part *part);
 
 /* The write half. Collective. Write `directory`/checkpoints/step_<step, 10 digits>.h5 and publish
  * it, then keep the newest `keep` (at least this one). Checkpoints of later steps are removed: they
@@ -80,8 +80,7 @@ enum status checkpoint_capture(struct field *field, struct copy_out *copy_out, v
  * was captured. On failure the new file is removed and the old ones are unchanged. */
 enum status checkpoint_put(MPI_Comm comm, const char *directory, const struct checkpoint_part *part,
                            const struct grid *grid, const struct medium *material,
-                           const struct checkpoint_state *state, const char *config_text,
-                           int keep) MUST_CHECK;
+                           const struct checkpoint_state *state, const char *config_text, int keep);
 
 /* Collective, agreed. Write the same contents to `path`, without a seal, so that no restart uses
  * it, and with the attribute `reason` on /T: the state of a run with invalid values. Replaces an
@@ -89,7 +88,7 @@ enum status checkpoint_put(MPI_Comm comm, const char *directory, const struct ch
 enum status checkpoint_write_postmortem(MPI_Comm comm, const char *path, struct field *field,
                                         const struct grid *grid, const struct medium *material,
                                         const struct checkpoint_state *state,
-                                        const char *config_text, const char *reason) MUST_CHECK;
+                                        const char *config_text, const char *reason);
 
 /* Collective. Check the seal and the shape of the file, then load it into the field (any
  * decomposition) and check the field hash. STATUS_FILE when it is missing or damaged; STATUS_INPUT
@@ -97,8 +96,7 @@ enum status checkpoint_write_postmortem(MPI_Comm comm, const char *path, struct 
  * all). The field is undefined on failure. */
 enum status checkpoint_read(MPI_Comm comm, const char *path, struct field *field,
                             const struct grid *grid, const struct medium *material,
-                            const struct checkpoint_terms *terms,
-                            struct checkpoint_state *state) MUST_CHECK;
+                            const struct checkpoint_terms *terms, struct checkpoint_state *state);
 
 /* Collective. Load the newest valid checkpoint of `directory`; damaged ones are skipped with a
  * warning. *found false (and STATUS_OK) when there are no checkpoints; STATUS_FILE when none of
@@ -106,24 +104,23 @@ enum status checkpoint_read(MPI_Comm comm, const char *path, struct field *field
 enum status checkpoint_read_newest(MPI_Comm comm, const char *directory, struct field *field,
                                    const struct grid *grid, const struct medium *material,
                                    const struct checkpoint_terms *terms,
-                                   struct checkpoint_state *state, bool *found,
-                                   char *path) MUST_CHECK;
+                                   struct checkpoint_state *state, bool *found, char *path);
 
 /* Collective, agreed. Read this rank's box of a derived field, after checkpoint_read; *found false
  * when the checkpoint does not hold that kind. */
 enum status checkpoint_read_derived(MPI_Comm comm, const char *path, enum derived_kind kind,
-                                    const struct box *box, double *values, bool *found) MUST_CHECK;
+                                    const struct box *box, double *values, bool *found);
 
 /* Not collective. The step of `path` if it is, perhaps by links, a checkpoint of `directory`, else
  * -1. */
 int64_t checkpoint_step_here(const char *directory, const char *path);
 /* Not collective. The newest step in `directory` by file name, -1: none. */
-enum status checkpoint_newest_step(const char *directory, int64_t *step) MUST_CHECK;
+enum status checkpoint_newest_step(const char *directory, int64_t *step);
 /* Not collective. Remove the incomplete and the given up files of `directory`. */
-enum status checkpoint_remove_temporaries(const char *directory) MUST_CHECK;
+enum status checkpoint_remove_temporaries(const char *directory);
 /* Not collective. The run continues from `step`: let `latest` name its checkpoint, and remove those
  * of later steps, the newest first. */
-enum status checkpoint_give_up_after(const char *directory, int64_t step) MUST_CHECK;
+enum status checkpoint_give_up_after(const char *directory, int64_t step);
 
 /* Without derived fields, which add 8 bytes per cell each. */
 uint64_t checkpoint_file_bytes(const struct grid *grid, enum precision precision);

@@ -293,7 +293,7 @@ enum status checkpoint_read_newest(MPI_Comm comm, const char *directory, struct 
         status = read_checked(&r, state);
         if (status != STATUS_FILE) {
             *found = status == STATUS_OK;
-            fail_prefix(status, "the checkpoint %s cannot be used: ", path);
+            (void)fail_prefix(status, "the checkpoint %s cannot be used: ", path);
             goto done;
         }
         log_warn("the checkpoint %s is damaged (%s): skipped", path, fail_message());

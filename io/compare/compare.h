@@ -38,14 +38,13 @@ struct frames {
  * snapshots.vtkhdf or else for its newest checkpoint. The seal of a checkpoint is checked, and
  * every state of a series is opened. STATUS_FILE when one cannot be read or is damaged,
  * STATUS_INPUT without such a dataset. Free with frames_free, on failure too. */
-enum status frames_read(MPI_Comm comm, const char *path, const char *name,
-                        struct frames *frames) MUST_CHECK;
+enum status frames_read(MPI_Comm comm, const char *path, const char *name, struct frames *frames);
 /* frames_read on one process without MPI, for a file; the seal of a checkpoint is not checked. */
-enum status frames_read_alone(const char *path, const char *name, struct frames *frames) MUST_CHECK;
+enum status frames_read_alone(const char *path, const char *name, struct frames *frames);
 void frames_free(struct frames *frames);
 /* Not collective. The cells of `box` in state n, [z][y][x]. */
 enum status frames_read_box(const struct frames *frames, int64_t n, const struct box *box,
-                            double *values) MUST_CHECK;
+                            double *values);
 
 /* Centre of a cell, m; NaN where the file does not give the grid's position. */
 void frames_center(const struct frames *frames, const int64_t cell[AXIS_COUNT],
@@ -74,7 +73,7 @@ struct difference {
  * share the cells; the result is the same on all ranks and for any rank count. */
 enum status frames_compare(MPI_Comm comm, const struct frames *a, int64_t na,
                            const struct frames *b, int64_t nb, double rtol, double atol,
-                           struct difference *difference) MUST_CHECK;
+                           struct difference *difference);
 
 /* Units in the last place from x to y, which are not NaN; 0 and -0 are equal, and infinity follows
  * the largest number. */

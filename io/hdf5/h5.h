@@ -24,35 +24,33 @@ enum status h5_fail(const char *format, ...) PRINTF_LIKE(1, 2);
 
 /* Create a file in memory, so that HDF5 never writes to a full disk. `userblock` bytes are left
  * free at the front (0, or a power of two >= 512). */
-enum status h5_create_memory(hsize_t userblock, hid_t *file) MUST_CHECK;
+enum status h5_create_memory(hsize_t userblock, hid_t *file);
 /* Replace `path` by a copy of the file in memory, which stays open. */
-enum status h5_copy_memory(hid_t file, const char *path) MUST_CHECK;
+enum status h5_copy_memory(hid_t file, const char *path);
 /* Save the file under its temporary name, not flushed to disk, and close it. over: the beginning of
  * a file that exists (file_overwrite). `written`: the outcome of filling it; on a failure nothing
  * is saved, and it is returned. */
-enum status h5_save_temporary(hid_t file, const char *path, bool over,
-                              enum status written) MUST_CHECK;
+enum status h5_save_temporary(hid_t file, const char *path, bool over, enum status written);
 
 /* Not collective. Reserve `bytes` of disk behind the end of the file, so that writing them cannot
  * fail for lack of space; closing the file gives the rest back. STATUS_FILE, and the file
  * unchanged, when there is no space. Does nothing where the file system does not support it. */
-enum status h5_reserve(const char *path, uint64_t bytes) MUST_CHECK;
+enum status h5_reserve(const char *path, uint64_t bytes);
 
 /* Large datasets begin at multiples of this. */
 enum { H5_ALIGNMENT_BYTES = 4096 };
 
 /* Not collective. Files are not locked: a viewer that holds the file open must not stop a run. */
-enum status h5_open_plain(const char *path, bool writable, hid_t *file) MUST_CHECK;
+enum status h5_open_plain(const char *path, bool writable, hid_t *file);
 
 /* Collective, the outcome agreed: open with the MPI-IO driver. */
-enum status h5_open_parallel(MPI_Comm comm, const char *path, bool writable,
-                             hid_t *file) MUST_CHECK;
+enum status h5_open_parallel(MPI_Comm comm, const char *path, bool writable, hid_t *file);
 
 /* Flush and close a plain file; file_sync_named is needed afterwards. `written`: the outcome of
  * filling it; on a failure the file is only closed, and it is returned. */
-enum status h5_close_flushed(hid_t file, const char *path, enum status written) MUST_CHECK;
+enum status h5_close_flushed(hid_t file, const char *path, enum status written);
 /* Collective, the outcome agreed: flush to disk and close a parallel file. */
-enum status h5_close_parallel(MPI_Comm comm, hid_t file, const char *path) MUST_CHECK;
+enum status h5_close_parallel(MPI_Comm comm, hid_t file, const char *path);
 /* Close a file that was only read, or a plain one that is abandoned. Collective if it is parallel.
  */
 void h5_close(hid_t file); /* takes a negative id */
@@ -60,7 +58,7 @@ void h5_close(hid_t file); /* takes a negative id */
  * fails on some ranks the others hang. The program must then end (h5_is_broken). */
 void h5_give_up(hid_t file); /* takes a negative id */
 
-enum status h5_dataset_open(hid_t file, const char *name, hid_t *dataset) MUST_CHECK;
+enum status h5_dataset_open(hid_t file, const char *name, hid_t *dataset);
 hid_t h5_type(enum precision precision); /* in memory and in files */
 
 /* Shape and type of a dataset. */
@@ -78,23 +76,22 @@ struct h5_form h5_form(hid_t dataset);
  * has a single plane or row; `values` is contiguous [z][y][x] in `precision`. The box may be empty.
  * `collective`: for parallel files; all ranks call. The outcome is not agreed. */
 enum status h5_write_box(hid_t dataset, const struct box *box, enum precision precision,
-                         const void *values) MUST_CHECK; /* always collective */
+                         const void *values); /* always collective */
 enum status h5_read_box(hid_t dataset, const struct box *box, enum precision precision,
-                        bool collective, void *values) MUST_CHECK;
+                        bool collective, void *values);
 
 /* Attributes of `object`, created or replaced. Strings have fixed length, in ASCII or else UTF-8.
  */
-enum status h5_attribute_string(hid_t object, const char *name, const char *value) MUST_CHECK;
-enum status h5_attribute_label(hid_t object, const char *units, const char *long_name) MUST_CHECK;
+enum status h5_attribute_string(hid_t object, const char *name, const char *value);
+enum status h5_attribute_label(hid_t object, const char *units, const char *long_name);
 enum status h5_attribute_double(hid_t object, const char *name, const double *values,
-                                int count) MUST_CHECK; /* count 0: scalar */
-enum status h5_attribute_int(hid_t object, const char *name, const int64_t *values,
-                             int count) MUST_CHECK;
+                                int count); /* count 0: scalar */
+enum status h5_attribute_int(hid_t object, const char *name, const int64_t *values, int count);
 /* STATUS_FILE when the attribute is missing or has another length. */
-enum status h5_get_double(hid_t object, const char *name, double *values, int count) MUST_CHECK;
-enum status h5_get_int(hid_t object, const char *name, int64_t *values, int count) MUST_CHECK;
+enum status h5_get_double(hid_t object, const char *name, double *values, int count);
+enum status h5_get_int(hid_t object, const char *name, int64_t *values, int count);
 /* A string of fixed or of variable length, truncated to fit. */
-enum status h5_get_string(hid_t object, const char *name, char *value, size_t bytes) MUST_CHECK;
+enum status h5_get_string(hid_t object, const char *name, char *value, size_t bytes);
 /* The attributes lower_m and upper_m; false when they are not both there. */
 bool h5_get_corners(hid_t object, double lower[AXIS_COUNT], double upper[AXIS_COUNT]);
 
@@ -108,26 +105,25 @@ struct h5_member {
 };
 enum h5_direction { H5_READ, H5_WRITE };
 enum status h5_members(hid_t object, const struct h5_member *members, int nmembers, void *all,
-                       enum h5_direction direction) MUST_CHECK;
+                       enum h5_direction direction);
 /* The attributes cells, lower_m and upper_m of a grid. */
 struct grid;
-enum status h5_grid(hid_t object, struct grid *grid, enum h5_direction direction) MUST_CHECK;
+enum status h5_grid(hid_t object, struct grid *grid, enum h5_direction direction);
 
 /* A dataset of numbers that says what lies along a dimension of others; count 0: a scalar. Tools
  * that know netCDF use it: HDF5's "Dimension Scale Specification". */
 enum status h5_scale(hid_t file, const char *name, const double *values, int64_t count,
-                     const char *units, const char *long_name) MUST_CHECK;
+                     const char *units, const char *long_name);
 /* The scales in `file` that belong to the dimensions of a dataset, from the slowest. */
-enum status h5_attach_scales(hid_t file, hid_t dataset, const char *const names[],
-                             int count) MUST_CHECK;
+enum status h5_attach_scales(hid_t file, hid_t dataset, const char *const names[], int count);
 
 /* A string as a scalar dataset, for more than the 64 KiB of an attribute. */
-enum status h5_text_dataset(hid_t file, const char *name, const char *text) MUST_CHECK;
+enum status h5_text_dataset(hid_t file, const char *name, const char *text);
 /* Caller frees. STATUS_FILE, and NULL, when there is none or it is larger than `most` bytes. */
-enum status h5_get_text(hid_t file, const char *name, size_t most, char **text) MUST_CHECK;
+enum status h5_get_text(hid_t file, const char *name, size_t most, char **text);
 /* All elements of a dataset, of `bytes` each, and their number. Caller frees. */
 enum status h5_get_list(hid_t file, const char *name, hid_t type, size_t bytes, void **values,
-                        int64_t *count) MUST_CHECK;
+                        int64_t *count);
 
 /* Finding a dataset that a user names.
  *
@@ -145,18 +141,18 @@ struct h5_place {
 };
 
 /* STATUS_INPUT when the path or the name is too long. */
-enum status h5_place_set(const char *path, const char *name, struct h5_place *place) MUST_CHECK;
+enum status h5_place_set(const char *path, const char *name, struct h5_place *place);
 
 /* Not collective. Replace "/snap/<i>/..." of a series, open as `file`, by the place in the
  * snapshot's own file; any other place is left unchanged. STATUS_FILE when the link cannot be read.
  */
-enum status h5_find_snapshot(hid_t file, struct h5_place *place) MUST_CHECK;
+enum status h5_find_snapshot(hid_t file, struct h5_place *place);
 
 /* Not collective. Open the dataset for reading, through links within the file only. STATUS_INPUT,
  * naming the other file, where the values lie elsewhere, and for an object that is not a dataset;
  * STATUS_FILE when it cannot be opened. Closing the file closes it. */
-enum status h5_open_dataset(hid_t file, const struct h5_place *place, hid_t *dataset) MUST_CHECK;
+enum status h5_open_dataset(hid_t file, const struct h5_place *place, hid_t *dataset);
 /* Open the file as well; for a place in a series, the snapshot's. */
-enum status h5_open_place(struct h5_place *place, hid_t *file, hid_t *dataset) MUST_CHECK;
+enum status h5_open_place(struct h5_place *place, hid_t *file, hid_t *dataset);
 
 #endif

@@ -14,14 +14,13 @@
  * STATUS_FILE when it cannot be read, STATUS_INPUT (message without origin) for a wrong shape,
  * domain or type, values that are not finite or beyond 1e12 K. */
 enum status field_file_read(MPI_Comm comm, const struct shape_setting *source, struct field *field,
-                            const struct grid *grid) MUST_CHECK;
+                            const struct grid *grid);
 
 /* Not collective, needs no MPI. The integers of a `parts` entry, of `box` (global indices) only. */
 enum status field_file_read_box(const struct shape_setting *source, const struct grid *grid,
-                                const struct box *box, float *values) MUST_CHECK;
+                                const struct box *box, float *values);
 
 /* Not collective, needs no MPI. The checks of field_file_read, except those of the values. */
-enum status field_file_check(const struct shape_setting *source,
-                             const struct grid *grid) MUST_CHECK;
+enum status field_file_check(const struct shape_setting *source, const struct grid *grid);
 
 #endif

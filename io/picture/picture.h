@@ -21,7 +21,7 @@ bool picture_supported(void);
 enum status picture_write(MPI_Comm comm, const char *directory, struct field *field,
                           const struct grid *grid, const struct picture_setting *setting,
                           const char *title, int64_t step, double time, double min, double max,
-                          char *path) MUST_CHECK;
+                          char *path);
 
 /* ---- for pictures of other data ---- */
 

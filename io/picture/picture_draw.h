@@ -35,7 +35,7 @@ enum { PICTURE_MAX_SAMPLES = 1000 };
 
 /* Draw a file, written as file_replace does: SVG if `path` ends in .svg, else PNG. In builds
  * without Cairo this always fails. */
-enum status picture_draw(const struct picture_view *view, const char *path) MUST_CHECK;
+enum status picture_draw(const struct picture_view *view, const char *path);
 
 struct picture_curve {
     const char *name; /* in the legend */
@@ -68,7 +68,7 @@ struct picture_chart {
 };
 
 /* Fails as picture_draw. */
-enum status picture_draw_chart(const struct picture_chart *chart, const char *path) MUST_CHECK;
+enum status picture_draw_chart(const struct picture_chart *chart, const char *path);
 
 /* For values that are not finite; no map contains this grey. */
 enum { COLORMAP_GREY = 0x808080 };

@@ -53,18 +53,17 @@ enum raw_after {
  * rank 0, broadcast to the others. */
 enum status raw_fill(MPI_Comm comm, const char *path, struct raw_place *places,
                      const struct raw_part *parts, int nparts, const struct box *box,
-                     enum raw_after after) MUST_CHECK;
+                     enum raw_after after);
 
 /* Collective, agreed. Read all cells and compare with the checksums; `name` is the dataset's.
  * STATUS_FILE, naming the first damaged block, when one differs. *hash (may be NULL): the field
  * hash of the cells. */
 enum status raw_check(MPI_Comm comm, const char *path, const char *name,
-                      const struct raw_place *place, const uint64_t *sums,
-                      uint64_t *hash) MUST_CHECK;
+                      const struct raw_place *place, const uint64_t *sums, uint64_t *hash);
 
 /* Collective, agreed. Read all cells; `sums` receives the checksum of each block. */
 enum status raw_sum(MPI_Comm comm, const char *path, const struct raw_place *place, uint64_t *sums,
-                    uint64_t *hash) MUST_CHECK;
+                    uint64_t *hash);
 
 /* ---- for raw.c and raw_share.c ---- */
 
@@ -88,7 +87,7 @@ struct raw_shares {
 /* Collective, agreed. `box`: the cells of this rank; the boxes of all ranks cover the dataset. Free
  * with raw_shares_free, on failure too. */
 enum status raw_shares_create(MPI_Comm comm, const struct raw_place *place, const struct box *box,
-                              struct raw_shares *shares) MUST_CHECK;
+                              struct raw_shares *shares);
 void raw_shares_free(struct raw_shares *shares);
 
 /* The flat index of a box's first cell. */
@@ -102,7 +101,7 @@ struct raw_run raw_share_even(const struct raw_place *place, int rank, int nrank
  * same size. */
 enum status raw_exchange(MPI_Comm comm, const struct raw_shares *shares,
                          const struct raw_place *place, int64_t number, int64_t cells,
-                         const void *values, void *room, void *piece) MUST_CHECK;
+                         const void *values, void *room, void *piece);
 
 /* Piece `number` of a run; empty behind its end. */
 struct raw_run raw_run_piece(const struct raw_run *run, int64_t number, int64_t cells);

@@ -34,27 +34,27 @@ struct csv {
  * the rows past `restart_step` and without incomplete steps, which a kill may leave; it then has
  * the notes. Close it after a failure too. */
 enum status csv_open(const char *directory, const char *name, const struct csv_format *format,
-                     int64_t restart_step, struct csv *csv) MUST_CHECK;
+                     int64_t restart_step, struct csv *csv);
 /* The empty stream for all rows of the next step, with line ends. */
 FILE *csv_rows(struct csv *csv);
 /* Append them; a step that the file has is skipped. */
-enum status csv_append(struct csv *csv, int64_t step) MUST_CHECK;
+enum status csv_append(struct csv *csv, int64_t step);
 /* Flush to disk: before a checkpoint, whose restart does not write these rows again. */
-enum status csv_flush(const struct csv *csv) MUST_CHECK;
+enum status csv_flush(const struct csv *csv);
 void csv_close(struct csv *csv); /* takes one that is not open; a failure is a warning */
 
 /* Changes nothing. STATUS_INPUT when the file exists and its columns or notes differ. */
-enum status csv_check(const char *path, const struct csv_format *format) MUST_CHECK;
+enum status csv_check(const char *path, const struct csv_format *format);
 /* The failure of that check: `what` differs from the configuration. */
-enum status csv_differs(const char *path, const char *what) MUST_CHECK;
+enum status csv_differs(const char *path, const char *what);
 /* Does the existing file begin with this line? */
-enum status csv_has_columns(const char *path, const char *columns, bool *has) MUST_CHECK;
+enum status csv_has_columns(const char *path, const char *columns, bool *has);
 /* Select the line of columns from `columns`, a group per line, in place: the first group and those
  * of the existing file, which sets has[group]; or, without a file or path, those with has[group].
  */
-enum status csv_select_columns(const char *path, char *columns, bool *has) MUST_CHECK;
+enum status csv_select_columns(const char *path, char *columns, bool *has);
 /* Drop the rows past `step`, for any columns. A file that does not exist is fine. */
-enum status csv_cut(const char *path, int64_t step) MUST_CHECK;
+enum status csv_cut(const char *path, int64_t step);
 
 /* The complete rows of a file, which a run may be extending. */
 struct csv_table {
@@ -69,10 +69,9 @@ enum { CSV_NAME_BYTES = 256 };
 /* The quantity that a note of the file names is then in use, and the columns have the names that
  * they have for a temperature. STATUS_FILE when it cannot be read, or with the line that has
  * another number of columns or no numbers. Free the table, on failure too. */
-enum status csv_read(const char *path, struct csv_table *table) MUST_CHECK;
+enum status csv_read(const char *path, struct csv_table *table);
 void csv_table_free(struct csv_table *table);
-enum status csv_column_name(const struct csv_table *table, int column,
-                            char name[CSV_NAME_BYTES]) MUST_CHECK;
+enum status csv_column_name(const struct csv_table *table, int column, char name[CSV_NAME_BYTES]);
 int csv_column(const struct csv_table *table, const char *name); /* -1: none */
 
 #endif

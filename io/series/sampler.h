@@ -18,7 +18,7 @@ struct sampler;
  * unused axes are ignored. The field's device must outlive the sampler. */
 enum status sampler_create(const struct field *field, const struct grid *grid,
                            const bool periodic[AXIS_COUNT], const double *points, int64_t npoints,
-                           struct sampler **sampler) MUST_CHECK;
+                           struct sampler **sampler);
 void sampler_destroy(struct sampler *sampler); /* takes NULL */
 
 /* Device memory that sampler_create needs at most. */
@@ -31,7 +31,6 @@ typedef struct class_closure sampler_closure(const void *context, enum face face
 /* Collective, agreed. The temperatures of the present step, K, on rank 0: npoints values, borrowed
  * until the next call; NULL elsewhere. `closure`: of that time; called where the cell is owned. */
 enum status sampler_take(MPI_Comm comm, struct sampler *sampler, const struct field *field,
-                         sampler_closure *closure, const void *context,
-                         const double **values) MUST_CHECK;
+                         sampler_closure *closure, const void *context, const double **values);
 
 #endif

@@ -20,17 +20,16 @@ struct series {
 };
 
 /* As csv_open. STATUS_INPUT when the file holds other points. */
-enum status series_open(const struct series *series, int64_t restart_step,
-                        struct csv *csv) MUST_CHECK;
+enum status series_open(const struct series *series, int64_t restart_step, struct csv *csv);
 
 /* Before a restart; changes nothing. STATUS_INPUT when the file holds other points. */
-enum status series_check(const struct series *series) MUST_CHECK;
+enum status series_check(const struct series *series);
 
 /* Is it the CSV file of a line cut? */
-enum status series_is_line(const char *csv_path, bool *is_line) MUST_CHECK;
+enum status series_is_line(const char *csv_path, bool *is_line);
 
 /* Append the rows of a step: npoints values, and those of further columns. */
 enum status series_write(const struct series *series, struct csv *csv, int64_t step, double time,
-                         const double *values, int64_t nvalues) MUST_CHECK;
+                         const double *values, int64_t nvalues);
 
 #endif

@@ -40,15 +40,14 @@ struct snapshot_capture {
 enum status snapshots_open(MPI_Comm comm, const char *directory, const char *name,
                            const struct view *view, const struct snapshot_setting *setting,
                            const char *title, const char *config_text, int64_t restart_step,
-                           struct snapshots **snapshots) MUST_CHECK;
+                           struct snapshots **snapshots);
 void snapshots_close(struct snapshots *snapshots); /* takes NULL */
 
 /* Not collective; changes nothing. Make the checks of snapshots_open before it continues files. */
 enum status snapshots_check(const char *directory, const char *name, const struct view *view,
-                            const struct snapshot_setting *setting,
-                            int64_t restart_step) MUST_CHECK;
+                            const struct snapshot_setting *setting, int64_t restart_step);
 /* Not collective. Remove the states past `step` of a series that the run does not continue. */
-enum status snapshots_cut(const char *directory, const char *name, int64_t step) MUST_CHECK;
+enum status snapshots_cut(const char *directory, const char *name, int64_t step);
 
 /* The capture half; not collective. False for a step that was captured before or was in the file.
  */
@@ -60,12 +59,11 @@ size_t snapshots_capture_bytes(const struct snapshots *snapshots, const struct f
  * blocks until done. field->derived has the fields of the setting. */
 enum status snapshots_capture(struct snapshots *snapshots, struct field *field,
                               struct copy_out *copy_out, int64_t step, double time, void *h_memory,
-                              struct snapshot_capture *capture) MUST_CHECK;
+                              struct snapshot_capture *capture);
 
 /* The write half. Collective. Append a capture; all files are complete and on disk afterwards.
  * STATUS_FILE, agreed, when it cannot be written. */
-enum status snapshots_put(struct snapshots *snapshots,
-                          const struct snapshot_capture *capture) MUST_CHECK;
+enum status snapshots_put(struct snapshots *snapshots, const struct snapshot_capture *capture);
 
 /* Not collective. Size of the file of a step, bytes; 0 when it does not exist. */
 uint64_t snapshots_size(const struct snapshots *snapshots, int64_t step);

@@ -64,12 +64,12 @@ static inline void snapshot_relative_path(const struct snapshot_series *series, 
     snprintf(path, SNAPSHOT_NAME_BYTES, "%s/step_%010" PRId64 ".h5", series->name, step);
 }
 
-enum status snapshot_list_add(struct snapshot_list *list, int64_t step, double time) MUST_CHECK;
+enum status snapshot_list_add(struct snapshot_list *list, int64_t step, double time);
 void snapshot_list_free(struct snapshot_list *list);
 
 /* Set the names and paths of a series. */
 enum status snapshot_series_name(const char *directory, const char *name,
-                                 struct snapshot_series *series) MUST_CHECK;
+                                 struct snapshot_series *series);
 void snapshot_series_free(struct snapshot_series *series); /* frees the members */
 
 /* NAME.vtkhdf in memory. Zeroed: not created yet. */
@@ -80,8 +80,7 @@ struct snapshot_index {
 
 /* Replace NAME.vtkhdf by one that holds the list, of which `index` has the first entries. */
 enum status snapshot_index_write(const struct snapshot_series *series,
-                                 const struct snapshot_list *list,
-                                 struct snapshot_index *index) MUST_CHECK;
+                                 const struct snapshot_list *list, struct snapshot_index *index);
 void snapshot_index_close(struct snapshot_index *index);
 
 /* NAME.xdmf describes the data to readers without VTKHDF support.
@@ -101,7 +100,7 @@ struct xdmf {
 
 /* Not collective. Write the list, of which `xdmf` has the first steps. */
 enum status xdmf_write(const char *path, const struct snapshot_series *series,
-                       const struct snapshot_list *list, struct xdmf *xdmf) MUST_CHECK;
+                       const struct snapshot_list *list, struct xdmf *xdmf);
 
 /* The state of both files. Zeroed: unknown, so they are rewritten. */
 struct snapshot_lists {
@@ -113,40 +112,39 @@ struct snapshot_lists {
  * grow. For an empty list both are removed, since readers fail on files without a state. Close
  * `lists`, on failure too. */
 enum status snapshot_lists_write(const struct snapshot_series *series,
-                                 const struct snapshot_list *list,
-                                 struct snapshot_lists *lists) MUST_CHECK;
+                                 const struct snapshot_list *list, struct snapshot_lists *lists);
 void snapshot_lists_close(struct snapshot_lists *lists);
 
 /* Find the snapshots up to `restart_step`; changes nothing. Fills the empty list, from the data
  * files where NAME.vtkhdf is missing (*rebuilt); its precision is unchanged if there are none.
  * STATUS_INPUT when they belong to another grid, STATUS_FILE when one is damaged or missing. */
 enum status snapshot_index_read(const struct snapshot_series *series, int64_t restart_step,
-                                struct snapshot_list *list, bool *rebuilt) MUST_CHECK;
+                                struct snapshot_list *list, bool *rebuilt);
 
 /* Fill in the rest of a series, whose names are set, from its NAME.vtkhdf. The caller frees it. */
-enum status snapshot_series_read(struct snapshot_series *series) MUST_CHECK;
+enum status snapshot_series_read(struct snapshot_series *series);
 
 /* The file of a step, under its temporary name. First call: create it, with space for `bytes`. */
 enum status snapshot_file_start(const struct snapshot_series *series, const char *path,
-                                uint64_t bytes) MUST_CHECK;
+                                uint64_t bytes);
 /* Then add coordinates and attributes. `places`: create contiguous datasets without values, and
  * give their places (one for each of snapshot_content) to raw_fill; NULL: the parallel driver has
  * written the datasets. */
 enum status snapshot_file_describe(const struct snapshot_series *series, const char *path,
                                    enum precision precision, int64_t step, double time,
-                                   struct raw_place *places) MUST_CHECK;
+                                   struct raw_place *places);
 
 /* Remove the files that the list does not hold, and incomplete ones. */
 enum status snapshot_files_drop_others(const struct snapshot_series *series,
-                                       const struct snapshot_list *list) MUST_CHECK;
+                                       const struct snapshot_list *list);
 
 /* The fields in a file, by number: T, then the derived fields; NULL after the last. */
 const struct derived_label *snapshot_content(unsigned derived, int number);
 /* The attributes and the configuration that every file has. */
-enum status snapshot_write_root(hid_t file, const struct snapshot_series *series) MUST_CHECK;
+enum status snapshot_write_root(hid_t file, const struct snapshot_series *series);
 
 /* The path of a snapshot's file with `suffix` appended: "" or SNAPSHOT_TEMPORARY. */
 enum status snapshot_file_path(const struct snapshot_series *series, int64_t step,
-                               const char *suffix, char path[PATH_BYTES]) MUST_CHECK;
+                               const char *suffix, char path[PATH_BYTES]);
 #define SNAPSHOT_TEMPORARY ".tmp"
 #endif

@@ -135,7 +135,7 @@ int study_shapes(const struct study_kernel *kernel, const struct study_problem *
  * halo unchanged. STATUS_DEVICE on an error, for too many cells, or for a shape that the device
  * cannot launch. */
 enum status study_run(const struct backend *backend, struct queue *queue,
-                      const struct study_call *call) MUST_CHECK;
+                      const struct study_call *call);
 /* The same at once on host memory, for a host kernel. */
 void study_run_on_host(const struct study_call *call);
 
@@ -203,7 +203,7 @@ extern const struct study_kernel laplacian_hip[], xcorr_hip[], diffusion_hip[], 
     jacobi_hip[], jacobi_offload[];
 bool jacobi_offload_has_device(void);
 /* study_hip.c */
-enum status study_run_hip(struct queue *queue, const struct study_call *call) MUST_CHECK;
+enum status study_run_hip(struct queue *queue, const struct study_call *call);
 #ifdef __cplusplus
 }
 #endif

@@ -11,7 +11,6 @@
  * process only, without MPI. `output` and `backend` (may be NULL) are values of their own options
  * and override --set. On failure *settings is NULL. */
 enum status configuration_read(MPI_Comm comm, const char *path, const struct option_list *sets,
-                               const char *output, const char *backend,
-                               struct settings **settings) MUST_CHECK;
+                               const char *output, const char *backend, struct settings **settings);
 
 #endif

@@ -21,7 +21,7 @@ struct hang_monitor;
  * node each rank monitors itself only. `plan` and `phases` must outlive the monitor. */
 enum status hang_monitor_create(const struct team *team, const struct run_setting *run,
                                 const struct halo_plan *plan, const struct phases *phases,
-                                struct hang_monitor **monitor) MUST_CHECK;
+                                struct hang_monitor **monitor);
 void hang_monitor_destroy(struct hang_monitor *monitor); /* takes NULL; not collective */
 
 /* The time limit of a phase, s: the larger of `patience` and `factor` times the longest so far. */

@@ -16,6 +16,6 @@ struct simulate_options {
 /* Collective. Solve the problem and write its outputs. STATUS_STOPPED when the run ended early on
  * request (stop.h) with a valid checkpoint. */
 enum status simulate(MPI_Comm comm, const struct settings *settings,
-                     const struct simulate_options *options) MUST_CHECK;
+                     const struct simulate_options *options);
 
 #endif

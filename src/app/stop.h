@@ -29,8 +29,7 @@ void stop_defer(void);
 
 /* Collective. From the settings and Slurm's variables. STATUS_INPUT when SLURM_JOB_END_TIME is not
  * a time. */
-enum status stop_create(const struct team *team, const struct problem *problem,
-                        struct stop **stop) MUST_CHECK;
+enum status stop_create(const struct team *team, const struct problem *problem, struct stop **stop);
 void stop_destroy(struct stop *stop); /* takes NULL */
 
 /* The next step at which stop_handle_requests has work. The same on all ranks. */
@@ -40,7 +39,7 @@ int64_t stop_next(const struct stop *stop);
  * the requests of any rank. STATUS_STOPPED, agreed, when the run is to end and a valid checkpoint
  * of the current step exists. */
 enum status stop_handle_requests(struct stop *stop, struct stepper *stepper,
-                                 struct outputs *outputs) MUST_CHECK;
+                                 struct outputs *outputs);
 
 /* The arithmetic, public for the tests. */
 

@@ -9,7 +9,7 @@
 #include "base/status.h"
 
 /* Translate an MPI return code; `what` names the call for the message. */
-enum status comm_check(int mpi_code, const char *what) MUST_CHECK;
+enum status comm_check(int mpi_code, const char *what);
 #define TRY_MPI(call) TRY(comm_check((call), #call))
 /* Like comm_check, for calls whose failure cannot be returned: comm_is_broken reports it later. */
 void comm_note(int mpi_code, const char *what);
@@ -20,7 +20,7 @@ void comm_note(int mpi_code, const char *what);
 bool comm_is_broken(void);
 
 /* The failure that broke MPI, on any thread; it is recorded on this thread, too. */
-enum status comm_cause(void) MUST_CHECK;
+enum status comm_cause(void);
 
 int comm_rank(MPI_Comm comm);
 int comm_size(MPI_Comm comm);
@@ -33,18 +33,18 @@ void comm_free(MPI_Comm *comm); /* takes MPI_COMM_NULL */
  * A rank that has failed waits for the others for a few seconds only: HDF5's collective calls may
  * fail on one rank and block the others. Returns STATUS_MPI at once, not agreed, when MPI is broken
  * on this rank. */
-enum status status_agree(MPI_Comm comm, enum status mine) MUST_CHECK;
+enum status status_agree(MPI_Comm comm, enum status mine);
 
 /* From now on status_agree sleeps while it waits on this thread: if one rank works alone, spinning
  * would take cores from its threads. */
 void comm_wait_asleep(void);
 
 /* The number of ranks on this node and the rank among them. Collective over `comm`. */
-enum status comm_node_rank(MPI_Comm comm, int *node_rank, int *node_size) MUST_CHECK;
+enum status comm_node_rank(MPI_Comm comm, int *node_rank, int *node_size);
 /* Collective. The lowest rank of `comm` on this rank's node, as the name of the node. */
-enum status comm_node(MPI_Comm comm, int *node) MUST_CHECK;
+enum status comm_node(MPI_Comm comm, int *node);
 
 /* Collective. Add sums over all ranks: one integer reduction, whose order does not matter. */
-enum status exact_sums_reduce(MPI_Comm comm, struct exact_sum *sums, int count) MUST_CHECK;
+enum status exact_sums_reduce(MPI_Comm comm, struct exact_sum *sums, int count);
 
 #endif

@@ -40,7 +40,7 @@ void log_warn(const char *format, ...) PRINTF_LIKE(1, 2);
 
 /* Call at the end. STATUS_FILE when this process could not write all of its standard output, and
  * its reader has not left. Not collective. */
-enum status log_finish(void) MUST_CHECK;
+enum status log_finish(void);
 
 /* A line on stderr from the calling rank, with "error: " and, with several ranks, its number. */
 void log_error(const char *format, ...) PRINTF_LIKE(1, 2);

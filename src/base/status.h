@@ -19,11 +19,16 @@
     X(NUMERICS, 5, "invalid values in the solution")                                               \
     X(STOPPED, 75, "stopped early: submit again to resume")
 
+/* The compiler warns where the status of any function is ignored. */
+#ifdef __clang__
+#define MUST_CHECK __attribute__((warn_unused_result))
+#else
+#define MUST_CHECK [[nodiscard]]
+#endif
 #define STATUS_ENUM(name, exit_code, meaning) STATUS_##name,
-enum status { STATUS_LIST(STATUS_ENUM) STATUS_COUNT };
+enum MUST_CHECK status { STATUS_LIST(STATUS_ENUM) STATUS_COUNT };
 #undef STATUS_ENUM
 
-#define MUST_CHECK __attribute__((warn_unused_result))
 #define PRINTF_LIKE(text, first) __attribute__((format(printf, text, first)))
 
 enum { STATUS_MESSAGE_BYTES = 2048 };

@@ -36,23 +36,23 @@ struct bench_place {
     struct stopwatch *stopwatch;
 };
 /* Create queue and stopwatch on the device; close takes a place without them. */
-enum status bench_place_open(struct bench_place *place) MUST_CHECK;
+enum status bench_place_open(struct bench_place *place);
 void bench_place_close(struct bench_place *place);
 
 /* The precisions of the option's value. STATUS_INPUT for an unknown one. */
-enum status bench_choose_precisions(const char *word, bool wanted[2]) MUST_CHECK;
+enum status bench_choose_precisions(const char *word, bool wanted[2]);
 
 /* Warn when the process may not use all cores: a launcher may have bound it to one. */
 void bench_warn_of_binding(void);
 
 /* bench_kernels.c */
-enum status bench_kernels(const struct bench_request *request) MUST_CHECK;
+enum status bench_kernels(const struct bench_request *request);
 /* bench_study.c: the study of the name `what` */
-enum status bench_study(const struct bench_request *request) MUST_CHECK;
+enum status bench_study(const struct bench_request *request);
 /* bench_io.c; collective over MPI_COMM_WORLD */
-enum status bench_io(const struct bench_request *request) MUST_CHECK;
+enum status bench_io(const struct bench_request *request);
 /* bench_halo.c; collective over MPI_COMM_WORLD */
-enum status bench_halo(const struct bench_request *request) MUST_CHECK;
+enum status bench_halo(const struct bench_request *request);
 
 extern const struct command command_bench;
 

@@ -38,7 +38,7 @@ void bench_meter_close(struct bench_meter *meter); /* takes a zeroed one */
 /* The first words of a bench and the first members of its object: the device. Opens its meter. */
 enum status bench_begin_device(const struct bench_request *request, const struct bench_place *place,
                                struct json *json, struct bench_meter *meter,
-                               struct device_info *info) MUST_CHECK;
+                               struct device_info *info);
 
 /* The work to be timed: queues one call. */
 struct bench_calls {
@@ -50,7 +50,7 @@ struct bench_calls {
 /* Seconds per call of `count` calls in a row. A failure to queue one is not a failure to measure:
  * `queued` has its status, and `seconds` no meaning then. Waits for the queue. */
 enum status bench_time_calls(const struct bench_calls *calls, int64_t count, enum status *queued,
-                             double *seconds) MUST_CHECK;
+                             double *seconds);
 
 /* The same in rounds of `round_s`, at most `most` and BENCH_MAX_REPEATS of them; after a few, none
  * begins when 2 s are over. `call_s`: the time of a call, about. */
@@ -59,12 +59,12 @@ struct bench_rounds {
     int64_t count;
 };
 enum status bench_time_rounds(const struct bench_calls *calls, double call_s, double round_s,
-                              int64_t most, struct bench_rounds *rounds) MUST_CHECK;
+                              int64_t most, struct bench_rounds *rounds);
 
 /* Keep the device busy between two changes of the counter, 0.25 s or more apart (0.5 s at most
  * until the first). `call_s`: the time of a call, about. Waits for the queue. */
 enum status bench_energy_measure(const struct bench_meter *meter, const struct bench_calls *calls,
-                                 double call_s, struct bench_energy *energy) MUST_CHECK;
+                                 double call_s, struct bench_energy *energy);
 
 /* ---- all ranks ---- */
 
@@ -77,15 +77,14 @@ struct bench_team {
 };
 
 /* Collective. Says in the log what counts. */
-enum status bench_team_open(MPI_Comm comm, const char *pci, struct bench_team *team) MUST_CHECK;
+enum status bench_team_open(MPI_Comm comm, const char *pci, struct bench_team *team);
 void bench_team_close(struct bench_team *team); /* takes a zeroed one */
 
 /* Not collective: the stretch begins here. */
 void bench_team_begin(struct bench_team *team);
 /* Collective: the energy of all devices since then, for each of `calls` calls, on rank 0. `team`
  * has the text of its source. */
-enum status bench_team_end(struct bench_team *team, int64_t calls,
-                           struct bench_energy *energy) MUST_CHECK;
+enum status bench_team_end(struct bench_team *team, int64_t calls, struct bench_energy *energy);
 
 /* ---- both ---- */
 
@@ -114,7 +113,7 @@ void bench_columns(struct table *table, const struct bench_figures *figures);
 /* Fill the cells and the halo of a field. Neighbours differ, and their sums round. `study` NULL: a
  * temperature. Blocks. */
 enum status bench_fill(const struct bench_place *place, const struct layout *layout,
-                       const struct study *study, int field, void *d_field) MUST_CHECK;
+                       const struct study *study, int field, void *d_field);
 
 /* The coefficients of a step with a wider stencil for a field of this layout, with six faces of a
  * given temperature. */
@@ -123,31 +122,29 @@ void bench_wide_args(int radius, const struct layout *layout, struct coefficient
 /* A problem with cells of 1 m, periodic along the axes of `around`, else with faces of 300 K.
  * `initial` is the entry of that list, `run` has keys of that section, each followed by a comma. */
 enum status bench_settings(const int64_t cells[AXIS_COUNT], const bool around[AXIS_COUNT],
-                           const char *initial, const char *run,
-                           struct settings **settings) MUST_CHECK;
+                           const char *initial, const char *run, struct settings **settings);
 
 /* Ask for the sums that the heat ledger of a run needs with faces of mixed types: those of fixed
  * temperature and of convection, here all but two. Queued. *d_sums: device memory, to be freed by
  * the caller. */
 enum status bench_ask_for_sums(const struct bench_place *place, struct exact_sum **d_sums,
-                               struct coefficients *args) MUST_CHECK;
+                               struct coefficients *args);
 
 /* Fill the arrays of all fields, from number `first` on: 0 for the input, and for what the output
  * has before the call, unless the study reads it: then nfields. Blocks. */
 enum status bench_fill_study(const struct bench_place *place, const struct study *study,
-                             const struct study_problem *problem, int first,
-                             void *d_fields) MUST_CHECK;
+                             const struct study_problem *problem, int first, void *d_fields);
 
 /* The rate of copies on the device, GB/s, read plus write. */
 enum status bench_time_copy(const struct backend *backend, struct device *device, size_t bytes,
-                            double *rate) MUST_CHECK;
+                            double *rate);
 
 /* Check d_out of a call, before which it was a copy of bench_fill_study's values and the sum 0: the
  * cells must be those that the study's host kernel computes from the same values, bit for bit, the
  * halo unchanged, and the sum equal. Of large arrays the first, the last and every n-th plane are
  * checked. Blocks. STATUS_DEVICE names the kernel and the first row that differs. */
 enum status bench_check_study(const struct bench_place *place, const struct study *study,
-                              const struct study_call *call) MUST_CHECK;
+                              const struct study_call *call);
 
 /* ---- bench_medium.c ---- */
 
@@ -158,12 +155,12 @@ enum status bench_check_study(const struct bench_place *place, const struct stud
  * six closed faces. STATUS_INPUT for an unknown word. Blocks. */
 enum status bench_media_create(const struct bench_place *place, const struct layout *field,
                                const struct option_list *words,
-                               struct device_medium media[OPTIONS_MAX_LIST]) MUST_CHECK;
+                               struct device_medium media[OPTIONS_MAX_LIST]);
 void bench_media_destroy(const struct bench_place *place,
                          struct device_medium media[OPTIONS_MAX_LIST]);
 
 /* STATUS_INPUT unless every word names a medium. */
-enum status bench_media_check(const struct option_list *words) MUST_CHECK;
+enum status bench_media_check(const struct option_list *words);
 
 /* ---- bench_names.c ---- */
 
@@ -192,8 +189,7 @@ bool bench_is_selected(const struct bench_request *request, const struct study *
                        const char *name);
 
 /* STATUS_INPUT for a --kernel that the backend does not have. */
-enum status bench_check_names(const struct bench_request *request,
-                              const struct backend *backend) MUST_CHECK;
+enum status bench_check_names(const struct bench_request *request, const struct backend *backend);
 
 /* An empty list has every word. */
 bool bench_is_listed(const struct option_list *list, const char *word);
@@ -202,12 +198,11 @@ bool bench_has_radius(const struct option_list *radii, int radius);
 /* ---- of a study with published cases: STATUS_INPUT for a word that is of no use ---- */
 
 enum status bench_check_kernels(const struct bench_request *request,
-                                const struct study_entry *entry) MUST_CHECK;
-enum status bench_check_radii(const struct bench_request *request,
-                              const struct study *study) MUST_CHECK;
+                                const struct study_entry *entry);
+enum status bench_check_radii(const struct bench_request *request, const struct study *study);
 /* The programming model of --backend. NULL: all that run here, so that they can be compared. */
 enum status bench_choose_model(const struct bench_request *request, const struct study *study,
-                               const char **model) MUST_CHECK;
+                               const char **model);
 
 /* ---- bench_copy_out.c ---- */
 
@@ -226,7 +221,7 @@ struct bench_copy_out {
  */
 enum status bench_copy_out_measure(const struct bench_place *place, const struct layout *layout,
                                    const struct coefficients *args, void *d_out, const void *d_in,
-                                   struct bench_copy_out *result) MUST_CHECK;
+                                   struct bench_copy_out *result);
 
 /* One row: the steps alone, the copy alone, and both concurrently. */
 void bench_copy_out_report(const struct bench_copy_out *result, struct table *table,

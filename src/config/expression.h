@@ -21,7 +21,7 @@ struct number_setting;
  * expression_destroy: muparser has one locale and one message buffer. STATUS_INPUT with muparser's
  * message and the column when it does not parse. */
 enum status expression_create(const char *text, const char *const *variables, int nvariables,
-                              struct expression **expression) MUST_CHECK;
+                              struct expression **expression);
 void expression_destroy(struct expression *expression); /* takes NULL */
 
 /* Evaluate; `values` in the order of the variables' names. The result may be NaN or infinite.
@@ -31,7 +31,7 @@ double expression_evaluate(struct expression *expression, const double *values);
 
 /* The formula of t of a number; NULL where it has none. Fails as expression_create. */
 enum status expression_of_number(const struct number_setting *number,
-                                 struct expression **expression) MUST_CHECK;
+                                 struct expression **expression);
 /* The number at time t, s, by that expression. */
 double expression_number_at(const struct number_setting *number, struct expression *expression,
                             double t);

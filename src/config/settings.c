@@ -44,7 +44,7 @@ enum status settings_place(struct settings_origin *origin, enum status status, c
     vsnprintf(key, sizeof key, format, args);
     va_end(args);
     if (status == STATUS_INPUT || status == STATUS_FILE) {
-        settings_fail_at(origin, key, "%s", fail_message());
+        (void)settings_fail_at(origin, key, "%s", fail_message());
     }
     return status;
 }

@@ -72,7 +72,7 @@ struct table_setting {
 };
 
 /* Read the files of all tables, once. STATUS_FILE or STATUS_INPUT with the key and the line. */
-enum status settings_read_tables(const struct settings *settings) MUST_CHECK;
+enum status settings_read_tables(const struct settings *settings);
 
 /* The first table over time, which leads to the next; NULL: there is none. */
 const struct table_setting *settings_time_tables(const struct settings *settings);
@@ -446,18 +446,17 @@ struct settings_overrides {
  * STATUS_INPUT with up to ten lines "FILE:LINE: KEY: what is wrong (value); what would be right" in
  * the order of the file. On failure *result is NULL. Free with settings_destroy. */
 enum status settings_read_bytes(const char *name, const char *bytes, size_t nbytes,
-                                const struct settings_overrides *words,
-                                struct settings **result) MUST_CHECK;
+                                const struct settings_overrides *words, struct settings **result);
 
 /* The same from a string, overridden by `sets` only. */
 enum status settings_read_text(const char *name, const char *text, const char *const *sets,
-                               int nsets, struct settings **settings) MUST_CHECK;
+                               int nsets, struct settings **settings);
 
 void settings_destroy(struct settings *settings); /* takes NULL */
 
 /* Let relative paths of input files be those beside the configuration where such files exist; else
  * they stay relative to the working directory. STATUS_INPUT for a file in another format. */
-enum status settings_find_files(struct settings *settings, const char *configuration) MUST_CHECK;
+enum status settings_find_files(struct settings *settings, const char *configuration);
 
 /* The next value that is valid but probably not meant: in another unit, an output after the end
  * (s), and with `files` what a run will not find or cannot write. *index starts at 0; false after

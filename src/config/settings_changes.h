@@ -25,7 +25,7 @@ struct settings_changes {
  * out is not a change. List entries are compared number by number, formulas as strings. Not
  * collective. `changes` is empty on failure; free it. */
 enum status settings_compare(const struct settings *before, const struct settings *now,
-                             struct settings_changes *changes) MUST_CHECK;
+                             struct settings_changes *changes);
 void settings_changes_free(struct settings_changes *changes); /* takes an empty one */
 
 /* "time.end: 0.01 -> 0.02 (line 12 of config.yaml)" */

@@ -10,12 +10,12 @@
 bool table_is_given(const struct item *item);
 
 /* Read it into a new struct table_setting, to which the number at row->alternative then points. */
-enum status table_read(const struct item *item) MUST_CHECK;
+enum status table_read(const struct item *item);
 
 bool table_same(const struct table_setting *a, const struct table_setting *b); /* take NULL */
 
 /* Read the times of a cadence: a list, or {from, to, per_decade}. */
-enum status times_read(const struct item *item) MUST_CHECK;
+enum status times_read(const struct item *item);
 bool times_same(const struct cadence *a, const struct cadence *b);
 
 #endif

@@ -18,7 +18,7 @@ bool units_supported(void);
  * unit has a zero point of its own, as degC has. *units, NULL at first, keeps the database for the
  * next call. STATUS_INPUT with what is wrong: "not a length". */
 enum status units_convert(struct units **units, const char *number, const char *name,
-                          const struct schema_unit *unit, double *value, bool *has_zero) MUST_CHECK;
+                          const struct schema_unit *unit, double *value, bool *has_zero);
 void units_destroy(struct units *units); /* takes NULL */
 
 #endif

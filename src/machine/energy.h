@@ -52,8 +52,7 @@ struct energy_total {
 
 /* Collective. `pci`: the address of this rank's device, "" for the CPUs. Without a counter the run
  * continues. */
-enum status team_energy_begin(MPI_Comm comm, const char *pci,
-                              struct team_energy *energy) MUST_CHECK;
+enum status team_energy_begin(MPI_Comm comm, const char *pci, struct team_energy *energy);
 void team_energy_end(struct team_energy *energy); /* takes a zeroed one */
 
 /* Not collective; call it now and then: counters of CPUs wrap around within minutes. */
@@ -64,6 +63,6 @@ void team_energy_restart(struct team_energy *energy);
 
 /* Collective. The energy since the beginning, on rank 0. NaN unless every device has a counter. */
 enum status team_energy_total(MPI_Comm comm, struct team_energy *energy,
-                              struct energy_total *total) MUST_CHECK;
+                              struct energy_total *total);
 
 #endif

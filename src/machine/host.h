@@ -21,7 +21,7 @@ struct rank_facts {
 /* Collective. The facts of all ranks on rank 0, to be freed; *all is NULL on the others. The
  * outcome is agreed. */
 enum status rank_facts_gather(MPI_Comm comm, const struct machine *machine,
-                              const struct device_info *info, struct rank_facts **all) MUST_CHECK;
+                              const struct device_info *info, struct rank_facts **all);
 
 /* An array "rank_map" with an object per rank. */
 void rank_facts_json(struct json *json, const struct rank_facts *all, int nranks);

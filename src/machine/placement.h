@@ -38,7 +38,7 @@ struct placement_order {
  * block 0. `places`: one per rank. All ranks get the same result. Free with placement_free. Not
  * collective. */
 enum status placement_choose(const struct decomp *decomp, const struct rank_place *places,
-                             struct placement_order *order) MUST_CHECK;
+                             struct placement_order *order);
 void placement_free(struct placement_order *order); /* takes a zeroed one */
 
 /* The reason for this order in one sentence: at least 256 bytes. */
@@ -54,10 +54,10 @@ int placement_group(const struct machine *machine, const struct backend *backend
                     const struct device_info *info);
 
 /* Collective over `comm`. The places of all ranks on every rank: places[size of comm]. */
-enum status placement_gather(MPI_Comm comm, int group, struct rank_place *places) MUST_CHECK;
+enum status placement_gather(MPI_Comm comm, int group, struct rank_place *places);
 
 /* Collective. A communicator in which rank n owns block n. */
 enum status placement_communicator(MPI_Comm comm, const struct placement_order *order,
-                                   MPI_Comm *ordered) MUST_CHECK;
+                                   MPI_Comm *ordered);
 
 #endif

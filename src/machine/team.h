@@ -21,12 +21,12 @@ struct team {
 
 /* Collective. The ranks of `comm` with their blocks of the grid, in the launcher's order. The
  * outcome is agreed. */
-enum status team_create(MPI_Comm comm, const struct problem *problem, struct team *team) MUST_CHECK;
+enum status team_create(MPI_Comm comm, const struct problem *problem, struct team *team);
 void team_destroy(struct team *team); /* also after team_create failed */
 
 /* Collective. Determine where the ranks run, and reorder team->comm so that rank n owns block n
  * with the largest halo faces on the fastest links. */
 enum status team_place(struct team *team, const struct backend *backend,
-                       const struct device_info *info) MUST_CHECK;
+                       const struct device_info *info);
 
 #endif

@@ -55,18 +55,16 @@ static inline double problem_joule_per_kelvin(const struct problem *problem)
 /* STATUS_INPUT, with the line of the configuration, when the time step is above the stable limit or
  * a boundary has no finite value. `settings` must outlive the problem; on failure there is nothing
  * to destroy. Not collective. */
-enum status problem_create(const struct settings *settings, struct problem *problem) MUST_CHECK;
+enum status problem_create(const struct settings *settings, struct problem *problem);
 void problem_destroy(struct problem *problem); /* takes a zeroed one */
 
 /* Complete a problem, whose classes are set, by what a survey of all cells found (medium.h), and
  * create its timeline, which is empty before. STATUS_INPUT as problem_create, and when a source
  * has no cells. */
-enum status problem_set_survey(struct problem *problem, double fastest_rate,
-                               uint64_t class_hash) MUST_CHECK;
+enum status problem_set_survey(struct problem *problem, double fastest_rate, uint64_t class_hash);
 
 /* The blocks for `nranks` ranks, with a halo of the stencil radius. STATUS_INPUT names the line of
  * run.decomposition, or of grid.cells when that is auto. */
-enum status problem_decompose(const struct problem *problem, int nranks,
-                              struct decomp *decomp) MUST_CHECK;
+enum status problem_decompose(const struct problem *problem, int nranks, struct decomp *decomp);
 
 #endif

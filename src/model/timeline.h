@@ -38,19 +38,19 @@ struct timeline {
 /* STATUS_INPUT when dt is above the stable limit or the step count is out of range. Not collective;
  * the same on all ranks. */
 enum status timeline_create(const struct settings *settings, const struct grid *grid,
-                            const struct medium *medium, struct timeline *timeline) MUST_CHECK;
+                            const struct medium *medium, struct timeline *timeline);
 void timeline_destroy(struct timeline *timeline); /* takes a zeroed one */
 
 /* Continue from a state at `step` and `time`. Nothing changes if the timeline passes through it, as
  * after a restart with the same settings; otherwise the remaining steps begin there, up to the
  * configured step count or end. */
-enum status timeline_continue(struct timeline *timeline, int64_t step, double time) MUST_CHECK;
+enum status timeline_continue(struct timeline *timeline, int64_t step, double time);
 
 /* From `step` on, where the state is, let steps have this length. Fails as timeline_create. */
-enum status timeline_adapt(struct timeline *timeline, int64_t step, double dt) MUST_CHECK;
+enum status timeline_adapt(struct timeline *timeline, int64_t step, double dt);
 /* As it was after timeline_adapt, in another run. Before timeline_continue. */
 enum status timeline_restore(struct timeline *timeline, int64_t start_step, double start_time,
-                             double dt) MUST_CHECK;
+                             double dt);
 
 /* The stages of the step that starts at `step`. */
 int timeline_stages(const struct timeline *timeline, int64_t step);

@@ -7,16 +7,15 @@
 
 /* Visit directory/name, if it exists. */
 enum status folder_visit_file(const char *directory, const char *name, output_visitor *visit,
-                              void *context) MUST_CHECK;
+                              void *context);
 
 /* Visit the files of a run in directory/name: step_N.h5, step_N.png, latest, and temporary ones. */
 enum status folder_visit_steps(const char *directory, const char *name, output_visitor *visit,
-                               void *context) MUST_CHECK;
+                               void *context);
 
 /* Call `visit` with the name of each entry, in a fixed order; stops at a failure. */
 enum status folder_scan(const char *directory,
-                        enum status (*visit)(void *context, const char *entry),
-                        void *context) MUST_CHECK;
+                        enum status (*visit)(void *context, const char *entry), void *context);
 
 /* Reports that an output which this run does not continue could not be truncated: not a reason to
  * end the run. Returns STATUS_OK. */

@@ -85,6 +85,6 @@ const struct output_section *output_section_of(const char *key, const struct out
 
 /* The memory that outputs need on the rank that owns these cells. */
 enum status output_memory_need(const struct problem *problem, const struct box *owned,
-                               struct output_memory *need) MUST_CHECK;
+                               struct output_memory *need);
 
 #endif

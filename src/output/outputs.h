@@ -10,14 +10,13 @@ struct outputs;
 
 /* Collective. Check the folder (outputs_check), create and lock it, open the files. `stepper` must
  * outlive the outputs. On failure *outputs is NULL. */
-enum status outputs_open(struct stepper *stepper, enum output_mode mode,
-                         struct outputs **outputs) MUST_CHECK;
+enum status outputs_open(struct stepper *stepper, enum output_mode mode, struct outputs **outputs);
 void outputs_close(struct outputs *outputs); /* takes NULL */
 
 /* Collective. Fails as outputs_open would, before any work; writes nothing. `from`: the checkpoint
  * of a restart, "" for none. */
 enum status outputs_check(const struct team *team, const struct output_setting *requests,
-                          enum output_mode mode, const char *from) MUST_CHECK;
+                          enum output_mode mode, const char *from);
 
 /* The next step at which outputs_write has work; INT64_MAX: none. The same on all ranks. */
 int64_t outputs_next(const struct outputs *outputs);
@@ -26,11 +25,11 @@ int64_t outputs_next(const struct outputs *outputs);
 bool outputs_summarise(const struct outputs *outputs, int64_t step);
 
 /* Collective. Write what is due at the current step, and check the solution if that is due. */
-enum status outputs_write(struct outputs *outputs) MUST_CHECK;
+enum status outputs_write(struct outputs *outputs);
 
 /* Collective. Submit a checkpoint of the current step to the writer, due or not, unless done for
  * this step. `wait`: return when it is valid and on disk. */
-enum status outputs_checkpoint(struct outputs *outputs, bool wait) MUST_CHECK;
+enum status outputs_checkpoint(struct outputs *outputs, bool wait);
 
 /* The step of the newest checkpoint submitted; -1: none. */
 int64_t outputs_checkpoint_step(const struct outputs *outputs);
@@ -40,18 +39,18 @@ double outputs_checkpoint_seconds(const struct outputs *outputs);
 
 /* Not collective; call it about every second, or as often as steps allow: keep the folder locked
  * for this run (run_lock_touch). */
-enum status outputs_keep_folder(struct outputs *outputs) MUST_CHECK;
+enum status outputs_keep_folder(struct outputs *outputs);
 
 /* Collective. Wait until all submitted jobs are complete or have failed. */
-enum status outputs_wait(struct outputs *outputs) MUST_CHECK;
+enum status outputs_wait(struct outputs *outputs);
 
 /* Collective. After outputs_wait. Close the files and write report.json. `cost`: of the time loop.
  */
-enum status outputs_finish(struct outputs *outputs, const struct run_cost *cost) MUST_CHECK;
+enum status outputs_finish(struct outputs *outputs, const struct run_cost *cost);
 
 /* Collective. After STATUS_NUMERICS, agreed, from any function: write the state to postmortem.h5 in
  * the output folder and complete the message: where the state is, the last valid checkpoint, and
  * what to do next. Returns STATUS_NUMERICS, agreed, even when the file cannot be written. */
-enum status outputs_postmortem(struct outputs *outputs) MUST_CHECK;
+enum status outputs_postmortem(struct outputs *outputs);
 
 #endif

@@ -14,6 +14,6 @@ struct progress {
 void progress_start(struct progress *progress, const struct state *state);
 /* Collective. Print the line (rank 0) and agree on the step of the next one. */
 enum status progress_show(struct progress *progress, const struct stepper *stepper,
-                          const struct diagnostics *latest) MUST_CHECK;
+                          const struct diagnostics *latest);
 
 #endif

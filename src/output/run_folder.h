@@ -19,15 +19,15 @@ bool run_folder_is_continued(const char *directory, const char *from);
 /* STATUS_INPUT when the mode does not allow what the run would do to the folder. `from` as
  * above. */
 enum status run_folder_check(const struct output_setting *requests, enum output_mode mode,
-                             const char *from) MUST_CHECK;
+                             const char *from);
 
 /* Remove all files of a run and nothing else. */
-enum status run_folder_clear(const struct output_setting *requests) MUST_CHECK;
+enum status run_folder_clear(const struct output_setting *requests);
 
 /* Remove what lies after `step`: the checkpoints (`with_checkpoints`; otherwise the next one
  * replaces them) and the states in outputs that this run does not write. The others are
  * truncated when they are opened. */
 enum status run_folder_roll_back(const struct output_setting *requests, int64_t step,
-                                 bool with_checkpoints) MUST_CHECK;
+                                 bool with_checkpoints);
 
 #endif

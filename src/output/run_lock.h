@@ -17,14 +17,14 @@ struct run_lock {
 };
 
 /* STATUS_INPUT when another run is at work in the folder; says which. Changes nothing. */
-enum status run_lock_check(const char *directory) MUST_CHECK;
+enum status run_lock_check(const char *directory);
 
 /* The folder is there. STATUS_INPUT as above; STATUS_FILE when the file cannot be made. */
-enum status run_lock_take(const char *directory, struct run_lock *lock) MUST_CHECK;
+enum status run_lock_take(const char *directory, struct run_lock *lock);
 
 /* Show that the run is alive; call often, it works every 30 s. STATUS_FILE when another run has
  * taken the folder meanwhile: this one was stopped for so long that it counted as dead. */
-enum status run_lock_touch(struct run_lock *lock) MUST_CHECK;
+enum status run_lock_touch(struct run_lock *lock);
 
 /* Does nothing when it is not held. */
 void run_lock_release(struct run_lock *lock);

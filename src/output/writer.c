@@ -390,7 +390,7 @@ static enum status known_status(struct writer *w)
     pthread_mutex_lock(&w->lock);
     const enum status status = w->status;
     if (status != STATUS_OK) {
-        fail(status, "%s", w->message);
+        (void)fail(status, "%s", w->message);
         if (w->agreed) {
             fail_set_agreed(w->message);
         }

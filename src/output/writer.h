@@ -63,8 +63,7 @@ struct writer;
 /* Collective. `wanted_background`: the settings allow it; writer_reason gives the result. The
  * thread records its jobs in `phases`, borrowed. On failure *writer is NULL. */
 enum status writer_create(MPI_Comm comm, const struct backend *backend, struct device *device,
-                          bool wanted_background, struct phases *phases,
-                          struct writer **writer) MUST_CHECK;
+                          bool wanted_background, struct phases *phases, struct writer **writer);
 /* Takes NULL. Ends the thread after the submitted jobs; does not report their failures. */
 void writer_destroy(struct writer *writer);
 
@@ -75,14 +74,14 @@ MPI_Comm writer_comm(const struct writer *writer);
 
 /* Allocate memory for jobs of `bytes`, before the first step. Not collective: agree on the
  * outcome. */
-enum status writer_prepare(struct writer *writer, size_t bytes) MUST_CHECK;
+enum status writer_prepare(struct writer *writer, size_t bytes);
 
 /* Collective, before the first job. Copy captures of up to `bytes` concurrently with the time
  * steps, through as much device memory; `steps` as for copy_out_create. No effect in the
  * foreground, or if a rank lacks the memory, which is reported. `has_room`: the memory is known to
  * be free. */
 enum status writer_copy_in_background(struct writer *writer, struct queue *steps, size_t bytes,
-                                      bool has_room) MUST_CHECK;
+                                      bool has_room);
 bool writer_copies_in_background(const struct writer *writer);
 
 /* The destination of a capture. */
@@ -93,25 +92,24 @@ struct writer_room {
 
 /* Memory for the next job (`bytes` 0: only a slot). Waits for the previous copy and for a free
  * slot; waits that matter are reported once. Not collective: agree on the outcome. */
-enum status writer_reserve(struct writer *writer, size_t bytes,
-                           struct writer_room *room) MUST_CHECK;
+enum status writer_reserve(struct writer *writer, size_t bytes, struct writer_room *room);
 
 /* Collective. After writer_reserve on all ranks. The writer owns the context from now on, also on
  * failure. In the foreground returns the job's outcome, agreed; in the background STATUS_OK at
  * once. */
-enum status writer_submit(struct writer *writer, const struct writer_job *job) MUST_CHECK;
+enum status writer_submit(struct writer *writer, const struct writer_job *job);
 
 /* Collective, at every step boundary: the agreed failure of a job that is done on all ranks. While
  * jobs are in flight it makes one small reduction, started at one boundary and completed at the
  * next, and polls the copy. */
-enum status writer_poll(struct writer *writer) MUST_CHECK;
+enum status writer_poll(struct writer *writer);
 
 /* Whether a job was in flight at the last writer_poll: then poll at the next step boundary. The
  * same on all ranks. */
 bool writer_is_busy(const struct writer *writer);
 
 /* Collective. Wait for all jobs; returns the first failure, agreed. Jobs may follow. */
-enum status writer_finish(struct writer *writer) MUST_CHECK;
+enum status writer_finish(struct writer *writer);
 
 /* Add the time since `since` (MPI_Wtime) to the exposed time of a kind. */
 void writer_expose(struct writer *writer, int kind, double since);

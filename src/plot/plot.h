@@ -23,24 +23,24 @@ struct plot {
 /* ---- plot.c ---- */
 
 /* Where a picture goes; makes the folder. STATUS_INPUT for a second picture of one file. */
-enum status plot_path(struct plot *plot, const char *name, char path[PATH_BYTES]) MUST_CHECK;
+enum status plot_path(struct plot *plot, const char *name, char path[PATH_BYTES]);
 /* After it is drawn: count and name it. */
 void plot_done(struct plot *plot, const char *path);
 /* For what cannot be plotted although nothing is wrong: STATUS_INPUT if the user asked for it by
  * name, else a line that says so. */
 enum status plot_leave_out(const struct plot *plot, const char *name, const char *format, ...)
-    PRINTF_LIKE(3, 4) MUST_CHECK;
+    PRINTF_LIKE(3, 4);
 
 /* ---- plot_curves.c ---- */
 
-enum status plot_history(struct plot *plot) MUST_CHECK;
-enum status plot_probes(struct plot *plot) MUST_CHECK;
-enum status plot_line(struct plot *plot, const char *name) MUST_CHECK;
+enum status plot_history(struct plot *plot);
+enum status plot_probes(struct plot *plot);
+enum status plot_line(struct plot *plot, const char *name);
 
 /* ---- plot_plane.c ---- */
 
 /* A plane of a series of snapshots: NAME.vtkhdf. */
-enum status plot_plane(struct plot *plot, const char *name) MUST_CHECK;
+enum status plot_plane(struct plot *plot, const char *name);
 
 extern const struct command command_plot;
 

@@ -29,23 +29,21 @@ struct engine {
 
 /* Collective. Choose the backend by run.backend and open the device of this rank. STATUS_INPUT
  * names the line of run.backend, or of what the backend cannot do. The outcome is agreed. */
-enum status engine_open(MPI_Comm comm, const struct problem *problem,
-                        struct engine *engine) MUST_CHECK;
+enum status engine_open(MPI_Comm comm, const struct problem *problem, struct engine *engine);
 void engine_close(struct engine *engine); /* takes a zeroed or half-opened one */
 
 /* Only the backend, and the reason (at least 256 bytes). Not collective. */
 enum status engine_choose(const struct problem *problem, const struct backend **backend, char *why,
-                          size_t why_bytes) MUST_CHECK;
+                          size_t why_bytes);
 
 /* Allocate device memory and copy `bytes` there. Blocks. Not collective. */
-enum status engine_send(struct engine *engine, const void *h_from, size_t bytes,
-                        void **d_to) MUST_CHECK;
+enum status engine_send(struct engine *engine, const void *h_from, size_t bytes, void **d_to);
 
 /* Queued: later work on bulk_queue or output_queue sees all that was queued on halo_queue and
  * bulk_queue. */
-enum status engine_settle(struct engine *engine) MUST_CHECK;
+enum status engine_settle(struct engine *engine);
 
 /* Block until halo_queue and bulk_queue are empty. Not collective. */
-enum status engine_wait(struct engine *engine) MUST_CHECK;
+enum status engine_wait(struct engine *engine);
 
 #endif

@@ -37,7 +37,7 @@ struct level {
  * level. */
 enum status level_create(struct engine *engine, struct classes *classes, struct phases *phases,
                          const struct team *team, enum precision precision, int radius, int fused,
-                         int nslots, struct level *level) MUST_CHECK;
+                         int nslots, struct level *level);
 void level_destroy(struct level *level); /* takes a zeroed or half-built one */
 
 /* Divide the owned cells into those that are computed during the exchange and the others, at least
@@ -48,13 +48,13 @@ void level_choose_overlap(struct level *level, enum overlap setting, bool thick)
 
 /* Not collective. Whether `setting` (run.halo.overlap) lets the interior be computed during the
  * exchange; with auto, whether it pays by rule. */
-bool level_may_overlap(const struct level *level, enum overlap setting) MUST_CHECK;
+bool level_may_overlap(const struct level *level, enum overlap setting);
 
 /* Collective, agreed. Use this plan, with the transport of the halo that there is. */
-enum status level_use_plan(struct level *level, const struct halo_plan *plan) MUST_CHECK;
+enum status level_use_plan(struct level *level, const struct halo_plan *plan);
 
 /* Collective through the halo; queued. Fill the halo of the current field on halo_queue, after the
  * work on bulk_queue. No effect without a halo. */
-enum status level_exchange(struct level *level) MUST_CHECK;
+enum status level_exchange(struct level *level);
 
 #endif

@@ -27,16 +27,14 @@ struct solver {
 /* Collective. Create everything that needs little memory: problem, team, open device. The outcome
  * is agreed; call solver_destroy also on failure. `settings` must outlive the solver, which must
  * not be moved. */
-enum status solver_open(MPI_Comm comm, const struct settings *settings,
-                        struct solver *solver) MUST_CHECK;
+enum status solver_open(MPI_Comm comm, const struct settings *settings, struct solver *solver);
 
 /* Collective, after solver_open. Check the memory, `outputs` included, and create the state (a
  * field of NaN) and the stepper. Writes no files. */
-enum status solver_allocate(struct solver *solver, const struct output_memory *outputs) MUST_CHECK;
+enum status solver_allocate(struct solver *solver, const struct output_memory *outputs);
 
 /* Both, without outputs, and the initial state. */
-enum status solver_create(MPI_Comm comm, const struct settings *settings,
-                          struct solver *solver) MUST_CHECK;
+enum status solver_create(MPI_Comm comm, const struct settings *settings, struct solver *solver);
 void solver_destroy(struct solver *solver); /* takes a zeroed or partly created one */
 
 #endif

@@ -45,51 +45,48 @@ struct stepper_pass {
 /* Collective. Open the halo's transport and choose the overlap. The outcome is agreed. */
 enum status stepper_create(const struct problem *problem, const struct team *team,
                            struct level *level, struct state *state, const struct pass_plan *passes,
-                           struct stepper *stepper) MUST_CHECK;
+                           struct stepper *stepper);
 void stepper_destroy(struct stepper *stepper); /* takes a zeroed one */
 
 /* Collective, agreed. Use another number of steps per pass, at most passes.most, with the same
  * transports. */
-enum status stepper_use_passes(struct stepper *stepper, int steps) MUST_CHECK;
+enum status stepper_use_passes(struct stepper *stepper, int steps);
 
 /* Collective through the halo; queued. Advance the state by `steps` steps. */
-enum status stepper_advance(struct stepper *stepper, int64_t steps) MUST_CHECK;
+enum status stepper_advance(struct stepper *stepper, int64_t steps);
 
 /* Let outputs see the temperatures of the current step; after stepper_advance they do. Of an
  * enthalpy: convert it. `from_temperature`: first convert the field, which holds temperatures, to
  * it. Blocks; not collective, but it fails alike where a formula of time does. */
-enum status stepper_show(struct stepper *stepper, bool from_temperature) MUST_CHECK;
+enum status stepper_show(struct stepper *stepper, bool from_temperature);
 
 /* Agree on the status of something that depends on the time only, so that all ranks fail alike. */
-enum status stepper_agree(const struct stepper *stepper, enum status status) MUST_CHECK;
+enum status stepper_agree(const struct stepper *stepper, enum status status);
 
 /* The operator of the step that starts at the current state, and of the one that ended there (at
  * step 0: of the first one). The same on all ranks. STATUS_NUMERICS, agreed, when a boundary
  * formula is not finite. */
-enum status stepper_operator(const struct stepper *stepper, struct heat_operator *op) MUST_CHECK;
-enum status stepper_operator_before(const struct stepper *stepper,
-                                    struct heat_operator *op) MUST_CHECK;
+enum status stepper_operator(const struct stepper *stepper, struct heat_operator *op);
+enum status stepper_operator_before(const struct stepper *stepper, struct heat_operator *op);
 /* The operator at the time of the current state, for a step of 1 s: for outputs, which then do not
  * depend on the length of the next step. Where a formula has no finite value at that time, which
  * only the next step would need, that of the last step. */
-enum status stepper_operator_per_second(const struct stepper *stepper,
-                                        struct heat_operator *op) MUST_CHECK;
+enum status stepper_operator_per_second(const struct stepper *stepper, struct heat_operator *op);
 
 /* The coefficients of `op` on this rank, for work that is then queued, without moving sources.
  * d_sums: as for operator_coefficients. Not collective. */
 enum status stepper_coefficients(const struct stepper *stepper, const struct heat_operator *op,
-                                 struct exact_sum *d_sums,
-                                 struct coefficients *coefficients) MUST_CHECK;
+                                 struct exact_sum *d_sums, struct coefficients *coefficients);
 
 /* --- for time schemes ------------------------------------------------------------------------ */
 
 /* The operators of the next `nsteps` steps; fewer where a later one has none: its own pass then
  * fails. The same on all ranks. */
 enum status stepper_find_operators(const struct stepper *stepper, int nsteps,
-                                   struct stepper_pass *pass) MUST_CHECK;
+                                   struct stepper_pass *pass);
 
 /* Collective through the halo; queued. Find the coefficients and sources of the pass, add what they
  * may do to the limits, and queue it; at most PASSES_AHEAD passes are in flight. */
-enum status stepper_queue_pass(struct stepper *stepper, struct stepper_pass *pass) MUST_CHECK;
+enum status stepper_queue_pass(struct stepper *stepper, struct stepper_pass *pass);
 
 #endif

@@ -46,7 +46,7 @@ int steps_fused(const struct problem *problem, const struct backend *backend);
  * than the halo would be, or with that of run.stencil.order, when the backend has no such stencil.
  */
 enum status steps_per_pass_plan(const struct problem *problem, const struct backend *backend,
-                                const struct decomp *decomp, struct pass_plan *plan) MUST_CHECK;
+                                const struct decomp *decomp, struct pass_plan *plan);
 
 /* With the timeline: what the field needs layers of halo for, and the steps of a pass until others
  * are measured to be faster (tuning_of_passes). */

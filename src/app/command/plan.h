@@ -24,8 +24,7 @@ struct plan {
 
 /* All checks of a run that need neither its ranks nor its output folder. STATUS_INPUT, with the
  * line of the configuration, for the first that fails. Destroy it, on failure too. */
-enum status plan_create(const struct settings *settings, int64_t nranks,
-                        struct plan *plan) MUST_CHECK;
+enum status plan_create(const struct settings *settings, int64_t nranks, struct plan *plan);
 void plan_destroy(struct plan *plan);
 
 /* Is it a file that does not exist? An earlier job may create it. */

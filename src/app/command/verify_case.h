@@ -26,16 +26,16 @@ const char *verify_kind_name(enum verify_kind kind);
 
 /* Level 0, 1, 2, ...: h halves and dt falls fourfold; `exact` solves the heat equation. */
 enum status verify_problem_in_space(enum verify_kind kind, int dimensions, int level,
-                                    struct verify_problem *problem) MUST_CHECK;
+                                    struct verify_problem *problem);
 
 /* Level 0, 1, 2, ...: h falls by 2/3, for a stencil of order 4, 6 or 8; `exact` solves the equation
  * with the time steps of forward Euler, and is the mean over a cell at its centre. */
 enum status verify_problem_of_order(enum verify_kind kind, int order, int dimensions, int level,
-                                    struct verify_problem *problem) MUST_CHECK;
+                                    struct verify_problem *problem);
 
 /* Level 0, 1, 2, ...: dt halves on one grid; `exact` solves the semi-discrete equations. Super
  * steps have 16 stages and begin with a quarter of the longest stable length. */
 enum status verify_problem_in_time(enum verify_kind kind, enum time_scheme scheme, int dimensions,
-                                   int level, struct verify_problem *problem) MUST_CHECK;
+                                   int level, struct verify_problem *problem);
 
 #endif

@@ -17,7 +17,7 @@ struct json {
 };
 
 /* `key` is NULL inside arrays and for the outermost value. */
-enum status json_open(struct json *json) MUST_CHECK;
+enum status json_open(struct json *json);
 void json_begin(struct json *json, const char *key, char bracket); /* '{' or '[' */
 void json_end(struct json *json, char bracket);                    /* '}' or ']' */
 void json_string(struct json *json, const char *key, const char *value);
@@ -28,12 +28,12 @@ void json_bool(struct json *json, const char *key, bool value);
 void json_int3(struct json *json, const char *key, const int64_t value[3]);
 /* Before work whose result is to be saved, on one rank: STATUS_FILE when it could not be written to
  * `path`. NULL: nothing will be saved. */
-enum status json_check_place(const char *path) MUST_CHECK;
+enum status json_check_place(const char *path);
 /* Finish, replace the file at `path`, and free, also on failure. */
-enum status json_save(struct json *json, const char *path) MUST_CHECK;
+enum status json_save(struct json *json, const char *path);
 void json_discard(struct json *json);
 /* If `status` is STATUS_OK and `path`, which the user has named, is not NULL: json_save, but with
  * file_save. Else json_discard. */
-enum status json_finish(struct json *json, enum status status, const char *path) MUST_CHECK;
+enum status json_finish(struct json *json, enum status status, const char *path);
 
 #endif

@@ -54,7 +54,7 @@ struct command_line {
 
 /* Parse the arguments after the command's name, both "--name value" and "--name=value".
  * STATUS_INPUT names the wrong argument and the valid ones. */
-enum status options_parse(const struct command_line *line, int argc, char **argv) MUST_CHECK;
+enum status options_parse(const struct command_line *line, int argc, char **argv);
 
 /* Does the table have this option, by `only`? */
 bool options_shown(const struct command_line *line, const struct option *option);

@@ -20,9 +20,9 @@ struct rows {
 
 /* STATUS_INPUT, with the line, if the text of a file holds a zero byte, where its rows would end.
  */
-enum status rows_check(const char *name, const char *text, size_t nbytes) MUST_CHECK;
+enum status rows_check(const char *name, const char *text, size_t nbytes);
 /* Read a file of at most `limit` bytes. Close it, after a failure too. */
-enum status rows_open(const char *name, size_t limit, struct rows *rows) MUST_CHECK;
+enum status rows_open(const char *name, size_t limit, struct rows *rows);
 void rows_close(struct rows *rows);
 
 /* Go to the next line; false after the last one. */
@@ -46,6 +46,6 @@ struct rows_format {
 /* Read all rows, [count][columns], after lines of names; caller frees. STATUS_FILE when the file
  * cannot be read; STATUS_INPUT, with the line, when a row is invalid, or there are too few. */
 enum status rows_read(const char *name, const struct rows_format *format, double **numbers,
-                      int *count) MUST_CHECK;
+                      int *count);
 
 #endif

@@ -17,7 +17,7 @@ void *origin_memory(struct settings_origin *origin, size_t nbytes)
 {
     struct settings_memory *memory = calloc(1, sizeof *memory + nbytes);
     if (memory == NULL) {
-        (void)!fail(STATUS_MEMORY, "no memory for the configuration");
+        (void)fail(STATUS_MEMORY, "no memory for the configuration");
         return NULL;
     }
     memory->next = origin->memory;

@@ -56,25 +56,25 @@ enum status origin_fail(struct settings_origin *origin, const struct tree *at, c
 
 /* Collects several problems for one message: when `status` is STATUS_INPUT, stores the recorded
  * failure and returns STATUS_OK. Returns other codes unchanged. */
-enum status origin_collect(struct settings_origin *origin, enum status status) MUST_CHECK;
+enum status origin_collect(struct settings_origin *origin, enum status status);
 /* STATUS_INPUT with the collected problems, one per line, in the order of the file. */
-enum status origin_report(struct settings_origin *origin) MUST_CHECK;
+enum status origin_report(struct settings_origin *origin);
 
 /* Apply `key.path=value`, or an option. */
-enum status origin_apply_set(struct settings_origin *origin, const char *set) MUST_CHECK;
+enum status origin_apply_set(struct settings_origin *origin, const char *set);
 struct settings_option;
 enum status origin_apply_option(struct settings_origin *origin,
-                                const struct settings_option *option) MUST_CHECK;
+                                const struct settings_option *option);
 
 enum { TREE_KEY_BYTES = 256, TREE_SHOW_BYTES = 96 };
 
 /* Parse one YAML document. `typed`: the argument of the command line with that value, which must
  * live as long as the origin; NULL: from the file. STATUS_INPUT with the position. */
 enum status tree_parse(struct settings_origin *origin, const char *typed, const char *bytes,
-                       size_t nbytes, struct tree **root) MUST_CHECK;
+                       size_t nbytes, struct tree **root);
 
 /* The tree as YAML text; caller frees. */
-enum status tree_emit(const struct tree *root, char **text) MUST_CHECK;
+enum status tree_emit(const struct tree *root, char **text);
 
 /* As origin_memory. */
 struct tree *tree_create(struct settings_origin *origin, enum tree_kind kind, int line,

@@ -52,11 +52,11 @@ struct item_list {
     struct item *item;
     int count;
 };
-enum status item_list_all(const struct settings *settings, struct item_list *list) MUST_CHECK;
+enum status item_list_all(const struct settings *settings, struct item_list *list);
 
 /* Check the value against its row (any type but sections and lists of them) and store it.
  * STATUS_INPUT with what would be right. */
-enum status value_read(const struct item *item) MUST_CHECK;
+enum status value_read(const struct item *item);
 
 /* Record STATUS_INPUT: "KEY: WHAT (the value)MORE; give what the row expects". */
 enum status value_fail(const struct item *item, const char *what, const char *more);

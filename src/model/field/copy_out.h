@@ -19,24 +19,23 @@ static inline uint64_t copy_out_bytes(uint64_t bytes)
 /* With `bytes` of device memory for all copies in flight. `steps`: the queue of the steps, which
  * must outlive it. STATUS_MEMORY when there is none. Not collective; nor are the others. */
 enum status copy_out_create(const struct backend *backend, struct device *device,
-                            struct queue *steps, size_t bytes,
-                            struct copy_out **copy_out) MUST_CHECK;
+                            struct queue *steps, size_t bytes, struct copy_out **copy_out);
 void copy_out_destroy(struct copy_out *copy_out); /* takes NULL; waits */
 
 size_t copy_out_room(const struct copy_out *copy_out);
 
 /* Wait for the copies in flight; then all the device memory is free again. */
-enum status copy_out_begin(struct copy_out *copy_out) MUST_CHECK;
+enum status copy_out_begin(struct copy_out *copy_out);
 
 /* Queued. Copy the cells of `args`, without its d_values, as the queue of the steps sees them now,
  * to h_values (pinned). Needs copy_out_bytes of device memory per call since copy_out_begin. */
 enum status copy_out_add(struct copy_out *copy_out, const struct extract_args *args,
-                         void *h_values) MUST_CHECK;
+                         void *h_values);
 
 /* Whether a copy was in flight at the last copy_out_done or copy_out_wait. */
 bool copy_out_is_under_way(const struct copy_out *copy_out);
 /* Whether all copies are complete. Does not block. */
-enum status copy_out_done(struct copy_out *copy_out, bool *done) MUST_CHECK;
-enum status copy_out_wait(struct copy_out *copy_out) MUST_CHECK;
+enum status copy_out_done(struct copy_out *copy_out, bool *done);
+enum status copy_out_wait(struct copy_out *copy_out);
 
 #endif

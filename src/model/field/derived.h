@@ -53,10 +53,10 @@ struct derived {
 /* For a rank that owns `cells`. All values start as NaN. Not collective. */
 enum status derived_create(const struct backend *backend, struct device *device,
                            const int64_t cells[AXIS_COUNT], unsigned mask,
-                           struct derived **derived) MUST_CHECK;
+                           struct derived **derived);
 void derived_destroy(struct derived *derived); /* takes NULL */
 
 /* Bytes of device memory on a rank that owns these cells. */
-enum status derived_bytes(const struct box *owned, unsigned mask, uint64_t *bytes) MUST_CHECK;
+enum status derived_bytes(const struct box *owned, unsigned mask, uint64_t *bytes);
 
 #endif

@@ -27,16 +27,16 @@ struct field {
  * exchanged. STATUS_MEMORY with the sizes when it does not fit. Not collective. */
 enum status field_create(const struct backend *backend, struct device *device, struct queue *queue,
                          const struct decomp *decomp, int rank, enum precision precision,
-                         struct field **field) MUST_CHECK;
+                         struct field **field);
 void field_destroy(struct field *field); /* takes NULL */
 
 /* The layout of the field on this rank. STATUS_INPUT as layout_create. */
 enum status field_layout(const struct backend *backend, const struct decomp *decomp, int rank,
-                         enum precision precision, struct layout *layout) MUST_CHECK;
+                         enum precision precision, struct layout *layout);
 
 /* Device memory in bytes that field_create needs on this rank. */
 enum status field_bytes(const struct backend *backend, const struct decomp *decomp, int rank,
-                        enum precision precision, uint64_t *bytes) MUST_CHECK;
+                        enum precision precision, uint64_t *bytes);
 
 static inline void field_swap(struct field *field)
 {
@@ -55,24 +55,22 @@ static inline const void *field_temperature(const struct field *field)
 /* Copy a box of owned cells (local indices) of the current step between the device and a contiguous
  * host buffer [z][y][x] in the precision of the field. Blocks until done. Large boxes are copied in
  * pieces through the staging buffers. field_read gives temperatures, the others are of d_now. */
-enum status field_read(struct field *field, const struct box *box, void *h_values) MUST_CHECK;
-enum status field_read_now(struct field *field, const struct box *box, void *h_values) MUST_CHECK;
-enum status field_write(struct field *field, const struct box *box,
-                        const void *h_values) MUST_CHECK;
+enum status field_read(struct field *field, const struct box *box, void *h_values);
+enum status field_read_now(struct field *field, const struct box *box, void *h_values);
+enum status field_write(struct field *field, const struct box *box, const void *h_values);
 /* Likewise the cells of `args`, without its d_values, in its precision. */
-enum status field_extract(struct field *field, const struct extract_args *args,
-                          void *h_values) MUST_CHECK;
+enum status field_extract(struct field *field, const struct extract_args *args, void *h_values);
 /* Read a box of a derived field, in any precision; write all its owned cells, [z][y][x]. */
 enum status field_read_derived(struct field *field, enum derived_kind kind, const struct box *box,
-                               enum precision precision, void *h_values) MUST_CHECK;
+                               enum precision precision, void *h_values);
 enum status field_write_derived(struct field *field, enum derived_kind kind,
-                                const double *h_values) MUST_CHECK;
+                                const double *h_values);
 
 /* The exact sums of boxes of owned cells (local indices) of the current step, K, on the device.
  * Blocks until done, where the stage has room once. For a few layers of cells: they are copied to
  * the stage. */
 enum status field_sums(struct field *field, const struct box *boxes, int nboxes,
-                       struct exact_sum *sums) MUST_CHECK;
+                       struct exact_sum *sums);
 
 struct grid;
 struct shape_setting;
@@ -81,6 +79,6 @@ struct shape_setting;
  * OpenMP threads; the same bits for any number. `points`: see brush_begin. STATUS_INPUT, naming
  * the first cell in [z][y][x] order, when a formula gives no valid temperature. */
 enum status field_paint(struct field *field, const struct grid *grid,
-                        const struct shape_setting *shape, int points) MUST_CHECK;
+                        const struct shape_setting *shape, int points);
 
 #endif

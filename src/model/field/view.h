@@ -25,7 +25,7 @@ void view_whole(const struct grid *grid, struct view *view);
 void view_create(const struct grid *grid, const struct region_setting *region, struct view *view);
 
 /* STATUS_INPUT naming the first region of the settings without cells. */
-enum status view_check_regions(const struct settings *settings) MUST_CHECK;
+enum status view_check_regions(const struct settings *settings);
 
 /* The cells of the view that lie in `owned` (global indices), in the indices of the view. */
 struct box view_part(const struct view *view, const struct box *owned);
@@ -39,13 +39,13 @@ enum view_values { VIEW_AS_IT_IS, VIEW_ROOT };
  * cells of `field`. */
 enum status view_read(const struct view *view, struct field *field, const struct layout *layout,
                       const void *d_memory, const struct box *part, enum view_values which,
-                      enum precision precision, void *h_values) MUST_CHECK;
+                      enum precision precision, void *h_values);
 
 /* The same for the cells that `field` owns. With `copy_out`, which has begun: queued, from what the
  * queue of the steps sees now; h_values is pinned and complete when copy_out_done says so. NULL:
  * blocks. */
 enum status view_take(const struct view *view, struct copy_out *copy_out, struct field *field,
                       const struct layout *layout, const void *d_memory, enum view_values which,
-                      enum precision precision, void *h_values) MUST_CHECK;
+                      enum precision precision, void *h_values);
 
 #endif

@@ -31,7 +31,7 @@ const char *boundary_key(enum face face, int patch, const char *name, char key[B
 /* The largest number of conditions of a face. */
 int boundary_most_conditions(const struct boundary *boundary);
 
-enum status boundary_create(const struct settings *settings, struct boundary *boundary) MUST_CHECK;
+enum status boundary_create(const struct settings *settings, struct boundary *boundary);
 void boundary_destroy(struct boundary *boundary);
 
 /* The next named patch, in the order of faces and their patches; false after the last. Starts after
@@ -61,7 +61,7 @@ struct boundary_state boundary_at(const struct boundary *boundary, const struct 
  * STATUS_INPUT, with the line of the face in the configuration. */
 enum status boundary_check(const struct settings *settings, const struct boundary *boundary,
                            const struct grid *grid, const struct medium *medium,
-                           const struct instant *when) MUST_CHECK;
+                           const struct instant *when);
 
 /* The Stefan-Boltzmann constant, W/(m^2 K^4); CODATA 2018, exact. */
 #define STEFAN_BOLTZMANN 5.670374419e-8

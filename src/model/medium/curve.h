@@ -22,8 +22,7 @@ struct curve {
 
 /* Of entry `number` of `materials`. Reads CSV files. STATUS_INPUT, with the line of the
  * configuration, when a property is not positive or has too many rows; STATUS_FILE. */
-enum status curve_create(const struct settings *settings, int number,
-                         struct curve *curve) MUST_CHECK;
+enum status curve_create(const struct settings *settings, int number, struct curve *curve);
 
 /* dT/dH of segment i, m^3 K/J; and dk/dH. */
 double curve_slope(const struct curve *curve, int segment);

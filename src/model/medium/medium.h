@@ -78,13 +78,13 @@ const char *medium_class_key(const struct settings *settings, char key[MEDIUM_KE
 
 /* Several materials, an anisotropic one, painted sources, or a boundary that
  * needs them make classes. STATUS_MEMORY. */
-enum status medium_create(const struct settings *settings, struct medium *medium) MUST_CHECK;
+enum status medium_create(const struct settings *settings, struct medium *medium);
 void medium_destroy(struct medium *medium); /* takes a zeroed one */
 
 /* Let the classes be those of `keys`, with these numbers of cells. `keys` has those of cells that
  * have become another material, too. STATUS_MEMORY. */
 enum status medium_set_classes(struct medium *medium, const struct class_key *keys,
-                               const int64_t *cells, int nkeys) MUST_CHECK;
+                               const int64_t *cells, int nkeys);
 
 /* Along an axis, W/(m K): of a class, and the smallest of all. */
 double medium_conductivity(const struct medium *medium, enum axis axis, int of_class);

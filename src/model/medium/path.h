@@ -22,7 +22,7 @@ struct path {
 /* Read the rows t, x, y, z and, with `power`, power (base/text/rows.h); lines of names before the
  * first row are skipped. STATUS_FILE when it cannot be read; STATUS_INPUT, with the line, when a
  * row is invalid, t does not increase, or there are fewer than two rows. */
-enum status path_read(const char *name, bool power, struct path *path) MUST_CHECK;
+enum status path_read(const char *name, bool power, struct path *path);
 void path_free(struct path *path); /* takes a zeroed one */
 
 /* The row at time t; false before the first and after the last. *segment: the number of the row

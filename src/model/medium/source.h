@@ -25,22 +25,22 @@ struct sources {
 /* Reads paths. STATUS_INPUT or STATUS_FILE, with the line of the configuration, when one is invalid
  * or never in the grid; STATUS_MEMORY. */
 enum status sources_create(const struct settings *settings, const struct grid *grid,
-                           struct sources *sources) MUST_CHECK;
+                           struct sources *sources);
 void sources_destroy(struct sources *sources); /* takes a zeroed one */
 
 /* Spread the powers over the cells of `medium`, as the survey counted them. STATUS_INPUT when a
  * painted source has no cell. */
 enum status sources_survey(struct sources *sources, const struct settings *settings,
-                           const struct grid *grid, const struct medium *medium) MUST_CHECK;
+                           const struct grid *grid, const struct medium *medium);
 
 /* The strength of each at time t: its factor, times the density (W/m^3) where it is painted.
  * STATUS_NUMERICS, the same on all ranks, when a formula has no finite value. */
-enum status sources_at(const struct sources *sources, double t, double *strength) MUST_CHECK;
+enum status sources_at(const struct sources *sources, double t, double *strength);
 
 /* The value of a number of entry `s`, whose name is `member`, at time t; fails as sources_at. */
 enum status source_number(const struct sources *sources, int s, const char *member,
                           const struct number_setting *number, struct expression *expression,
-                          double t, double *value) MUST_CHECK;
+                          double t, double *value);
 
 /* Whether the strength of a painted source depends on time. */
 bool sources_vary(const struct sources *sources);

@@ -24,7 +24,7 @@ typedef enum status class_reader(const struct shape_setting *part, const struct 
  * with the line of the configuration, when a cell has no material or a shape is invalid;
  * STATUS_MEMORY. Not collective. */
 enum status class_map_create(const struct problem *problem, const struct box *owned, int depth,
-                             class_reader *read, struct class_map *map) MUST_CHECK;
+                             class_reader *read, struct class_map *map);
 void class_map_destroy(struct class_map *map); /* takes a zeroed one */
 
 /* The bytes of class_map_create's array, which is also needed on the device. */
@@ -43,14 +43,13 @@ struct class_survey {
 };
 void class_survey_add(struct class_survey *survey, const struct class_survey *more);
 enum status class_map_survey(const struct class_map *map, const struct problem *problem,
-                             struct class_survey *survey) MUST_CHECK;
+                             struct class_survey *survey);
 
 enum status class_map_fail_too_many(const struct settings *settings); /* more than MEDIUM_CLASSES */
 
 /* Complete the problem with the survey of all cells; see problem_set_survey. STATUS_INPUT when
  * there are too many classes, or a source with a power has no cells. */
-enum status class_survey_apply(const struct class_survey *survey,
-                               struct problem *problem) MUST_CHECK;
+enum status class_survey_apply(const struct class_survey *survey, struct problem *problem);
 
 /* After that: let the map have the numbers of the problem's classes. */
 void class_map_renumber(struct class_map *map, const struct medium *medium);

@@ -17,7 +17,7 @@ static inline int wide_radius(const struct settings *settings)
 
 /* STATUS_INPUT, with the line of the configuration, when run.stencil.order is above 2 and the
  * problem is not one of a uniform medium, or an axis has too few cells. */
-enum status wide_check(const struct settings *settings, const struct grid *grid) MUST_CHECK;
+enum status wide_check(const struct settings *settings, const struct grid *grid);
 
 /* w_1 .. of wide_cell.h for a field of this precision. */
 void wide_weights(int radius, enum precision precision, double weight[WIDE_RADIUS_MOST]);

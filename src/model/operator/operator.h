@@ -28,21 +28,18 @@ enum kind operator_kind(const struct problem *problem);
  * finite at that time; the same on all ranks. Nothing else that follows from an operator fails for
  * that reason. Not collective. */
 enum status operator_create(const struct problem *problem, double time, double dt,
-                            struct heat_operator *op) MUST_CHECK;
+                            struct heat_operator *op);
 
 /* For a level of the super step that starts at `time`, with its sources; `dt` is the length of the
  * super step. Fails as operator_create. */
 enum status operator_of_level(const struct problem *problem, double time, double dt,
-                              const struct superstep_level *level,
-                              struct heat_operator *op) MUST_CHECK;
+                              const struct superstep_level *level, struct heat_operator *op);
 
 /* For the step that starts at `step`, with its sources. */
-enum status operator_of_step(const struct problem *problem, int64_t step,
-                             struct heat_operator *op) MUST_CHECK;
+enum status operator_of_step(const struct problem *problem, int64_t step, struct heat_operator *op);
 
 /* For the step that ended at `step`; at step 0 for the first one. */
-enum status operator_before(const struct problem *problem, int64_t step,
-                            struct heat_operator *op) MUST_CHECK;
+enum status operator_before(const struct problem *problem, int64_t step, struct heat_operator *op);
 
 /* The heat that painted sources and metabolism add to a cell of this class in the step, in K of the
  * reference heat capacity; as the kernel has it. */
@@ -77,7 +74,7 @@ int operator_closure_count(const struct problem *problem);
 /* Of all classes for each condition of the face: [condition][class], operator_closure_count of them
  * at most; the caller frees. STATUS_MEMORY. */
 enum status operator_closures(const struct heat_operator *op, const struct problem *problem,
-                              enum face face, struct class_closure **closures) MUST_CHECK;
+                              enum face face, struct class_closure **closures);
 
 int64_t operator_table_length(const struct problem *problem);
 

@@ -30,12 +30,11 @@ static inline int patch_map_at(const struct patch_map *map, enum face face, int6
  * STATUS_INPUT, with the line of the configuration, when a formula gives no number; STATUS_MEMORY.
  * Not collective. */
 enum status patch_map_create(const struct problem *problem, const struct box *owned, int depth,
-                             struct patch_map *map) MUST_CHECK;
+                             struct patch_map *map);
 void patch_map_destroy(struct patch_map *map); /* takes a zeroed one */
 void patch_map_survey(const struct patch_map *map, struct class_survey *survey);
 
 /* Complete the boundary with the survey of all cells. STATUS_INPUT when a patch has none. */
-enum status patch_survey_apply(const struct class_survey *survey,
-                               struct problem *problem) MUST_CHECK;
+enum status patch_survey_apply(const struct class_survey *survey, struct problem *problem);
 
 #endif

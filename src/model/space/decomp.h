@@ -23,8 +23,7 @@ struct decomp {
  * the product is not `nranks`, a block would be thinner than the halo, or there are more ranks than
  * cells. Not collective. */
 enum status decomp_create(const int64_t cells[AXIS_COUNT], const bool periodic[AXIS_COUNT],
-                          int nranks, int halo_width, const int *wanted,
-                          struct decomp *decomp) MUST_CHECK;
+                          int nranks, int halo_width, const int *wanted, struct decomp *decomp);
 
 /* Block sizes differ by at most one cell per axis; the larger ones come first. */
 struct box decomp_owned(const struct decomp *decomp, int rank);

@@ -20,7 +20,7 @@ struct brush {
  * exact for polynomials of degree 2 points - 1; 1: the value at the centre. End it after a failure
  * too. */
 enum status brush_begin(struct brush *brush, const struct grid *grid,
-                        const struct shape_setting *shape, int64_t ncells, int points) MUST_CHECK;
+                        const struct shape_setting *shape, int64_t ncells, int points);
 void brush_end(struct brush *brush);
 
 /* The bounding box of the shape within `box`; all indices are global. */
@@ -29,6 +29,6 @@ struct box brush_bounds(const struct brush *brush, const struct box *box);
 /* Set the cells of the shape in `box`, of which `values` is the contiguous array [z][y][x].
  * STATUS_INPUT, naming the first cell in that order, when a formula gives no valid value. */
 enum status brush_paint(const struct brush *brush, const struct box *box, enum precision precision,
-                        void *values) MUST_CHECK;
+                        void *values);
 
 #endif

@@ -26,7 +26,7 @@ struct regrid {
 
 /* STATUS_INPUT when the numbers of cells are so large that their product overflows. */
 enum status regrid_create(const int64_t old_cells[AXIS_COUNT], const int64_t new_cells[AXIS_COUNT],
-                          struct regrid *regrid) MUST_CHECK;
+                          struct regrid *regrid);
 
 /* The old cells that new ones are computed from, in global indices. */
 struct box regrid_source(const struct regrid *regrid, const struct box *target);

@@ -6,10 +6,10 @@
 
 /* STATUS_INPUT, with the line in the configuration, when a part or patch contains no cell centre.
  * Conditions are left to resolution_check_cells and patch_survey_apply. */
-enum status resolution_check(const struct problem *problem) MUST_CHECK;
+enum status resolution_check(const struct problem *problem);
 
 /* After class_survey_apply: STATUS_INPUT when a part given by a condition has no cells. */
-enum status resolution_check_cells(const struct problem *problem) MUST_CHECK;
+enum status resolution_check_cells(const struct problem *problem);
 
 /* Compare the cells of entry `index`, of the parts and then of the patches, with its shape. `text`
  * receives a warning when thickness, area or volume differ by more than 5 %, else "". False behind
@@ -21,6 +21,6 @@ void resolution_warn(const struct problem *problem); /* all of them, to the log 
 /* With the survey of all cells: STATUS_INPUT when the materials of a contact never meet, not even
  * after cells have become another material. */
 enum status resolution_check_contacts(const struct problem *problem,
-                                      const struct class_survey *survey) MUST_CHECK;
+                                      const struct class_survey *survey);
 
 #endif

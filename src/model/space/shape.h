@@ -27,21 +27,18 @@ bool shape_has_cells(const struct grid *grid, const struct shape_setting *shape)
 /* STATUS_INPUT, with the line in the configuration, when a shape, entry `entry` of `list`
  * ("initial", "parts"), has none. */
 enum status shape_check_cells(struct settings_origin *origin, const struct grid *grid,
-                              const char *list, const struct shape_setting *shape,
-                              int entry) MUST_CHECK;
+                              const char *list, const struct shape_setting *shape, int entry);
 
 /* Parse the formula of an INITIAL_EXPRESSION. Caller destroys. */
-enum status shape_formula(const struct shape_setting *shape,
-                          struct expression **expression) MUST_CHECK;
+enum status shape_formula(const struct shape_setting *shape, struct expression **expression);
 
 /* Its value (K; of a condition: 0 outside) at a cell centre (m). STATUS_INPUT, with the position,
  * when that is not valid. */
 enum status shape_evaluate(const struct shape_setting *shape, struct expression *expression,
-                           const double center[AXIS_COUNT], double *value) MUST_CHECK;
+                           const double center[AXIS_COUNT], double *value);
 
 /* Evaluate a formula in the first, middle and last cells along each axis. Fails as
  * shape_evaluate. */
-enum status shape_try_formula(const struct shape_setting *shape,
-                              const struct grid *grid) MUST_CHECK;
+enum status shape_try_formula(const struct shape_setting *shape, const struct grid *grid);
 
 #endif

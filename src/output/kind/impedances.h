@@ -14,14 +14,13 @@ struct impedances {
 };
 
 /* STATUS_MEMORY. Destroy it also after a failure. */
-enum status impedances_create(const struct output_setting *requests,
-                              struct impedances *impedances) MUST_CHECK;
+enum status impedances_create(const struct output_setting *requests, struct impedances *impedances);
 void impedances_destroy(struct impedances *impedances); /* takes a zeroed one */
 
 /* Collective, agreed. Complete impedances->row for these temperatures of the present step, K; NULL
  * except on rank 0. The power is that of the step before, or of the first one; NaN where it is 0.
  */
 enum status impedances_take(struct impedances *impedances, const struct stepper *stepper,
-                            const double *temperatures) MUST_CHECK;
+                            const double *temperatures);
 
 #endif

@@ -18,6 +18,6 @@ struct checkpoint_output {
 /* Collective. Capture the current state and submit it to the writer, unless done for this step.
  * in->summary is of this step. */
 enum status checkpoint_output_submit(struct checkpoint_output *output,
-                                     const struct output_context *in) MUST_CHECK;
+                                     const struct output_context *in);
 
 #endif

@@ -49,35 +49,35 @@ struct classes {
 /* Collective, agreed. Paint this rank's cells, for passes of at most `depth` steps, and complete
  * the problem by the survey of all. With a uniform medium nothing. */
 enum status classes_open(struct problem *problem, const struct team *team, int depth,
-                         struct classes *classes) MUST_CHECK;
+                         struct classes *classes);
 
 /* Device memory that classes_allocate needs. */
 uint64_t classes_bytes(const struct problem *problem, const struct box *owned, int depth);
 
 /* Not collective. Copy the map to the device and free the host's. */
 enum status classes_allocate(struct classes *classes, const struct problem *problem,
-                             const struct team *team, struct engine *engine) MUST_CHECK;
+                             const struct team *team, struct engine *engine);
 void classes_destroy(struct classes *classes, struct engine *engine); /* takes a zeroed one */
 
 /* Not collective. Let classes->args hold the coefficients of `op`, for work that is then queued on
  * the bulk and the halo queue. With a uniform medium nothing. */
 enum status classes_update(struct classes *classes, const struct problem *problem,
-                           struct engine *engine, const struct heat_operator *op) MUST_CHECK;
+                           struct engine *engine, const struct heat_operator *op);
 
 /* Queued, without effect where nothing changes. The classes of the owned cells follow the current
  * field; and those of the halo, once it is complete, on a queue that then waits for both. */
 enum status classes_follow_owned(const struct classes *classes, struct engine *engine,
-                                 const struct field *field, struct queue *queue) MUST_CHECK;
+                                 const struct field *field, struct queue *queue);
 enum status classes_follow_halo(const struct classes *classes, struct engine *engine,
-                                const struct field *field, struct queue *queue) MUST_CHECK;
+                                const struct field *field, struct queue *queue);
 
 /* Not collective; blocks. Let outputs see the materials of the current step: in the derived field
  * of their numbers, if there is one, and on this rank's closed faces. */
 enum status classes_show(struct classes *classes, const struct problem *problem,
-                         struct engine *engine, struct field *field) MUST_CHECK;
+                         struct engine *engine, struct field *field);
 
 /* Not collective, needs no MPI. The survey of the whole grid, in parts that fit into memory: for
  * `plan`. */
-enum status classes_survey_alone(struct problem *problem) MUST_CHECK;
+enum status classes_survey_alone(struct problem *problem);
 
 #endif

@@ -21,11 +21,11 @@ uint64_t source_files_bytes(const struct problem *problem, const struct box *own
 /* Collective, agreed. Read this rank's cells. STATUS_INPUT or STATUS_FILE, with the line of the
  * configuration, when a dataset cannot be read or has values that are not finite. */
 enum status source_files_open(const struct problem *problem, const struct team *team,
-                              struct engine *engine, struct source_files *files) MUST_CHECK;
+                              struct engine *engine, struct source_files *files);
 /* The power of entry `s` of `sources`, of any kind, in the step of `op`, W. STATUS_NUMERICS, the
  * same on all ranks, when a formula has no finite value. Not collective. */
 enum status source_files_power(const struct source_files *files, const struct problem *problem,
-                               const struct heat_operator *op, int s, double *watts) MUST_CHECK;
+                               const struct heat_operator *op, int s, double *watts);
 void source_files_close(struct source_files *files, struct engine *engine); /* takes a zeroed one */
 
 #endif

@@ -7,16 +7,16 @@
 
 /* Once, when the state exists: create field->derived for the outputs; after a restart restore it
  * from the checkpoint. A kind that is missing there starts at the current step. */
-enum status derive_open(struct stepper *stepper) MUST_CHECK;
+enum status derive_open(struct stepper *stepper);
 
 /* After every step, and before the first: take a sample if it is due. Queued. */
-enum status derive_sample(struct stepper *stepper) MUST_CHECK;
+enum status derive_sample(struct stepper *stepper);
 
 /* The next step at which a sample is due; INT64_MAX: none. */
 int64_t derive_next(const struct stepper *stepper);
 
 /* Before an output of the fields in `mask`: those of the current step alone. Of the heat flux after
  * a halo exchange. Queued. */
-enum status derive_present(struct stepper *stepper, unsigned mask) MUST_CHECK;
+enum status derive_present(struct stepper *stepper, unsigned mask);
 
 #endif

@@ -18,12 +18,12 @@ struct diagnostics {
 /* Collective. Wait for all queues and reduce the ledger and the summary of the field.
  * STATUS_NUMERICS, agreed, with step, cell and rank, when a cell is NaN, infinite or beyond 1.1e12
  * K. */
-enum status diagnostics_take(struct stepper *stepper, struct diagnostics *diagnostics) MUST_CHECK;
+enum status diagnostics_take(struct stepper *stepper, struct diagnostics *diagnostics);
 
 /* Collective. Add the sums on the devices to the ledger and reset them to zero. */
-enum status diagnostics_gather_ledger(struct stepper *stepper) MUST_CHECK;
+enum status diagnostics_gather_ledger(struct stepper *stepper);
 
 /* Collective. 64 bits over global indices and temperatures; see kernels/cell/heat_cell.h. */
-enum status diagnostics_field_hash(struct stepper *stepper, uint64_t *hash) MUST_CHECK;
+enum status diagnostics_field_hash(struct stepper *stepper, uint64_t *hash);
 
 #endif

@@ -12,8 +12,7 @@ struct face_closures {
     void *enthalpy[FACE_COUNT]; /* of this rank's cells inside a closed face, or NULL */
 };
 /* Collective, agreed. */
-enum status faces_closures(const struct stepper *stepper,
-                           struct face_closures *closures) MUST_CHECK;
+enum status faces_closures(const struct stepper *stepper, struct face_closures *closures);
 void faces_closures_free(struct face_closures *closures);
 /* That of a face at the cell `cell` (local indices) inside it, owned by this rank; `context`: a
  * struct face_closures. */
@@ -32,6 +31,6 @@ struct face_diagnostics {
 /* Collective, agreed. As they are at the current time: the flow is the heat that the ledger books
  * for a step from there, divided by its length. Reads the cells at the faces; needs valid cells
  * (diagnostics_take). The same bits on any decomposition. */
-enum status faces_take(struct stepper *stepper, struct face_diagnostics *faces) MUST_CHECK;
+enum status faces_take(struct stepper *stepper, struct face_diagnostics *faces);
 
 #endif

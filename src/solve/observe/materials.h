@@ -13,7 +13,6 @@ struct material_diagnostics {
 /* Collective, agreed. For problem->medium.nmaterials materials; the same bits on any decomposition.
  * Copies the field and its classes to the host in pieces: about the cost of a snapshot's copy.
  * Needs valid cells (diagnostics_take). */
-enum status materials_take(struct stepper *stepper,
-                           struct material_diagnostics *materials) MUST_CHECK;
+enum status materials_take(struct stepper *stepper, struct material_diagnostics *materials);
 
 #endif

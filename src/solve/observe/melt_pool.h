@@ -16,13 +16,13 @@ struct melt_pool_diagnostics {
 struct melt_pool; /* memory for the profiles */
 
 /* Not collective. */
-enum status melt_pool_open(const struct stepper *stepper, struct melt_pool **pool) MUST_CHECK;
+enum status melt_pool_open(const struct stepper *stepper, struct melt_pool **pool);
 void melt_pool_close(struct melt_pool *pool); /* takes NULL */
 /* Device memory that melt_pool_open needs on a rank that owns these cells. */
 uint64_t melt_pool_bytes(const struct box *owned);
 
 /* Collective, agreed. The same bits on any decomposition. Needs valid cells (diagnostics_take). */
 enum status melt_pool_take(struct melt_pool *pool, struct stepper *stepper,
-                           struct melt_pool_diagnostics *found) MUST_CHECK;
+                           struct melt_pool_diagnostics *found);
 
 #endif

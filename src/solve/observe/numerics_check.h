@@ -14,7 +14,6 @@ int64_t numerics_check_next(const struct stepper *stepper);
 /* Collective. Check the diagnostics of the current step against those of the last check; the first
  * call only stores them. STATUS_NUMERICS, agreed, with step, cell, place and rank. No effect when
  * run.watch.every is 0. */
-enum status numerics_check(struct stepper *stepper,
-                           const struct diagnostics *diagnostics) MUST_CHECK;
+enum status numerics_check(struct stepper *stepper, const struct diagnostics *diagnostics);
 
 #endif

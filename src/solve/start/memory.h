@@ -18,12 +18,12 @@ struct output_memory {
  * `decomp`, and what outputs hold. */
 enum status memory_of_rank(const struct problem *problem, const struct backend *backend,
                            const struct decomp *decomp, int rank,
-                           const struct output_memory *outputs, uint64_t *bytes) MUST_CHECK;
+                           const struct output_memory *outputs, uint64_t *bytes);
 
 /* Collective. STATUS_MEMORY, agreed, when the ranks that share a device need more than is free on
  * it: with the amounts, the device, and what would help. Sets engine->room_for_copies, the same on
  * all ranks. Nothing may have been allocated since engine_open. */
 enum status memory_check(const struct problem *problem, const struct team *team,
-                         const struct output_memory *outputs, struct engine *engine) MUST_CHECK;
+                         const struct output_memory *outputs, struct engine *engine);
 
 #endif

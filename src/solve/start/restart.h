@@ -12,6 +12,6 @@
  * not allow in a restart; `may_change`: those for which the state is still usable are allowed. When
  * "auto" finds no checkpoint, *found is false, the result STATUS_OK, and nothing has changed. */
 enum status restart_from(struct stepper *stepper, struct problem *problem, const char *from,
-                         bool may_change, bool *found) MUST_CHECK;
+                         bool may_change, bool *found);
 
 #endif

@@ -30,16 +30,15 @@ struct tuning_result {
 
 /* Time all shapes and set the fastest in the backend. Not collective. Fails only where a step
  * would. */
-enum status tuning_choose(const struct tuning_target *target,
-                          struct tuning_result *result) MUST_CHECK;
+enum status tuning_choose(const struct tuning_target *target, struct tuning_result *result);
 
 /* Collective. tuning_choose for the box that the bulk queue of each rank advances. Does not change
  * the state. */
-enum status tuning_of_stepper(struct stepper *stepper) MUST_CHECK;
+enum status tuning_of_stepper(struct stepper *stepper);
 
 /* Collective. Measure whole passes of each number of steps, exchange included, with and without
  * overlap, and let the stepper use the fastest: where run.steps_per_pass is auto, or only the
  * overlap is to be found. Takes at most a few percent of the run. Does not change the state. */
-enum status tuning_of_passes(struct stepper *stepper) MUST_CHECK;
+enum status tuning_of_passes(struct stepper *stepper);
 
 #endif
