@@ -4,12 +4,11 @@
 #include "kernels/hip/device/cells.h"
 
 #include "kernels/class_summary.h"
-#include "kernels/hip/host/device_hip.h"
+#include "kernels/hip/device/visit.h"
 
 enum {
     THREADS = 256,
     BLOCKS_MAX = 4096,
-    SWEEP_BLOCKS_MAX = 1 << 20,
     BLOCK_CELLS_MAX = EXACT_PARTS_MAX_TERMS / 2, /* on average */
 };
 
@@ -155,72 +154,28 @@ static void launch(struct queue *queue, const struct summarise_classes_args *arg
 
 enum status hip_summarise_classes(struct queue *queue, const struct summarise_classes_args *args)
 {
-    if (args->layout.precision == PRECISION_FLOAT64) {
-        launch<double>(queue, args);
-    } else {
-        launch<float>(queue, args);
-    }
-    return hip_check(hipGetLastError(), "summarise_classes");
+    return in_precision(args->layout.precision, [&](auto real) {
+        launch<decltype(real)>(queue, args);
+        return hip_check(hipGetLastError(), "summarise_classes");
+    });
 }
 
 /* --- one thread per cell ---------------------------------------------------------------------- */
 
-/* The rows of a box: `lanes` threads per row, THREADS / lanes rows per block. */
-struct box_sweep {
-    struct box box;
-    unsigned lanes;
+struct number_class {
+    struct number_classes_args args;
+    struct device_medium medium;
+    __device__ void operator()(int64_t i, int64_t j, int64_t k) const
+    {
+        const int own = medium.d_class[element_at(medium.layout, i, j, k)] & medium.mask;
+        args.d_values[element_at(args.kept, i, j, k)] = args.d_numbers[own];
+    }
 };
-
-template <typename VISIT>
-static __device__ __forceinline__ void visit_cells(const box_sweep &s, VISIT visit)
-{
-    const int64_t ny = s.box.hi[AXIS_Y] - s.box.lo[AXIS_Y];
-    const int64_t rows = ny * (s.box.hi[AXIS_Z] - s.box.lo[AXIS_Z]);
-    const unsigned rows_per_block = THREADS / s.lanes;
-    for (int64_t row = (int64_t)blockIdx.x * rows_per_block + threadIdx.x / s.lanes; row < rows;
-         row += (int64_t)gridDim.x * rows_per_block) {
-        const int64_t k = row / ny;
-        for (int64_t i = s.box.lo[AXIS_X] + threadIdx.x % s.lanes; i < s.box.hi[AXIS_X];
-             i += s.lanes) {
-            visit(i, s.box.lo[AXIS_Y] + row - k * ny, s.box.lo[AXIS_Z] + k);
-        }
-    }
-}
-
-/* And the blocks that it takes. */
-static box_sweep sweep_of(const struct box *box, unsigned *nblocks)
-{
-    box_sweep s = {*box, 1};
-    while (s.lanes < THREADS && (int64_t)s.lanes < box_extent(box, AXIS_X)) {
-        s.lanes *= 2;
-    }
-    const int64_t rows_per_block = THREADS / s.lanes;
-    const int64_t rows = box_extent(box, AXIS_Y) * box_extent(box, AXIS_Z);
-    const int64_t most = (rows + rows_per_block - 1) / rows_per_block;
-    *nblocks = (unsigned)(most < SWEEP_BLOCKS_MAX ? most : (int64_t)SWEEP_BLOCKS_MAX);
-    return s;
-}
-
-static __global__ __launch_bounds__(THREADS) void number_classes(
-    const box_sweep s, const struct layout kept, const struct layout of_class,
-    const uint8_t *classes, int mask, const uint8_t *numbers, double *values)
-{
-    visit_cells(s, [&](int64_t i, int64_t j, int64_t k) {
-        const int own = classes[of_class.origin + i + j * of_class.pitch_y + k * of_class.pitch_z];
-        values[kept.origin + i + j * kept.pitch_y + k * kept.pitch_z] = numbers[own & mask];
-    });
-}
 
 enum status hip_number_classes(struct queue *queue, const struct number_classes_args *args)
 {
-    unsigned nblocks = 0;
-    const struct device_medium *medium = args->medium;
-    const struct box owned = layout_owned(&args->kept);
-    const box_sweep s = sweep_of(&owned, &nblocks);
-    number_classes<<<nblocks, THREADS, 0, queue->stream>>>(s, args->kept, medium->layout,
-                                                           medium->d_class, medium->mask,
-                                                           args->d_numbers, args->d_values);
-    return hip_check(hipGetLastError(), "number_classes");
+    return visit(queue, layout_owned(&args->kept), number_class{*args, *args->medium},
+                 "number_classes");
 }
 
 /* Bits of a byte that others of its word may change at the same time. */
@@ -255,40 +210,37 @@ static __device__ __forceinline__ void visit_neighbours(const struct layout &c, 
 }
 
 /* The field is read only where a class can change. The flags of owned cells beside a change are
- * cleared, also of those that have one class again: see find_flags. */
-template <typename REAL>
-static __global__ __launch_bounds__(THREADS) void change_classes(
-    const box_sweep s, const struct change_classes_args change)
-{
-    const struct layout &layout = change.layout;
-    const REAL *field = static_cast<const REAL *>(change.d_field);
-    visit_cells(s, [&](int64_t i, int64_t j, int64_t k) {
+ * cleared, also of those that have one class again: see find_flag. */
+template <typename REAL> struct change_class {
+    struct change_classes_args change;
+    __device__ void operator()(int64_t i, int64_t j, int64_t k) const
+    {
         const struct layout &c = change.of_class;
-        uint8_t *of_class = &change.d_class[c.origin + i + j * c.pitch_y + k * c.pitch_z];
+        uint8_t *of_class = &change.d_class[element_at(c, i, j, k)];
         const int own = *of_class & change.mask;
         const int to = change.d_to[own];
-        if (to != own) {
-            const REAL cell = field[layout.origin + i + j * layout.pitch_y + k * layout.pitch_z];
-            if ((double)cell >= change.d_at[own]) {
-                clear_bits(of_class, 0xFF);
-                set_bits(of_class, (unsigned)to);
-                visit_neighbours(c, of_class, {i, j, k}, [&](uint8_t *beside, bool owned) {
-                    if (owned && change.mask != 0xFF) {
-                        clear_bits(beside, CLASS_FLAG);
-                    }
-                });
-            }
+        const REAL *cell =
+            static_cast<const REAL *>(change.d_field) + element_at(change.layout, i, j, k);
+        if (to == own || !((double)*cell >= change.d_at[own])) {
+            return;
         }
-    });
-}
+        clear_bits(of_class, 0xFF);
+        set_bits(of_class, (unsigned)to);
+        visit_neighbours(c, of_class, {i, j, k}, [&](uint8_t *beside, bool owned) {
+            if (owned && change.mask != 0xFF) {
+                clear_bits(beside, CLASS_FLAG);
+            }
+        });
+    }
+};
 
 /* The flags of owned cells whose neighbours have their class, where they are missing. */
-static __global__ __launch_bounds__(THREADS) void find_flags(
-    const box_sweep s, const struct change_classes_args change)
-{
-    visit_cells(s, [&](int64_t i, int64_t j, int64_t k) {
+struct find_flag {
+    struct change_classes_args change;
+    __device__ void operator()(int64_t i, int64_t j, int64_t k) const
+    {
         const struct layout &c = change.of_class;
-        uint8_t *of_class = &change.d_class[c.origin + i + j * c.pitch_y + k * c.pitch_z];
+        uint8_t *of_class = &change.d_class[element_at(c, i, j, k)];
         const int own = *of_class;
         if (own <= change.mask) {
             bool same = true;
@@ -299,8 +251,8 @@ static __global__ __launch_bounds__(THREADS) void find_flags(
                 set_bits(of_class, CLASS_FLAG);
             }
         }
-    });
-}
+    }
+};
 
 /* The owned cells in and beside a box. */
 static struct box owned_around(const struct layout *layout, const struct box *box)
@@ -315,20 +267,11 @@ static struct box owned_around(const struct layout *layout, const struct box *bo
 
 enum status hip_change_classes(struct queue *queue, const struct change_classes_args *args)
 {
-    unsigned nblocks = 0;
-    box_sweep s = sweep_of(&args->box, &nblocks);
-    if (box_is_empty(&args->box)) {
-        return STATUS_OK;
-    }
-    if (args->layout.precision == PRECISION_FLOAT64) {
-        change_classes<double><<<nblocks, THREADS, 0, queue->stream>>>(s, *args);
-    } else {
-        change_classes<float><<<nblocks, THREADS, 0, queue->stream>>>(s, *args);
-    }
-    if (args->mask != 0xFF) {
-        const struct box around = owned_around(&args->layout, &args->box);
-        s = sweep_of(&around, &nblocks);
-        find_flags<<<nblocks, THREADS, 0, queue->stream>>>(s, *args);
-    }
-    return hip_check(hipGetLastError(), "change_classes");
+    TRY(in_precision(args->layout.precision, [&](auto real) {
+        return visit(queue, args->box, change_class<decltype(real)>{*args}, "change_classes");
+    }));
+    return args->mask == 0xFF || box_is_empty(&args->box)
+               ? STATUS_OK
+               : visit(queue, owned_around(&args->layout, &args->box), find_flag{*args},
+                       "change_classes");
 }

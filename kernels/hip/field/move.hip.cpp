@@ -48,72 +48,8 @@ hipError_t hip_launch_copy(hipStream_t stream, void *d_to, const void *d_from, s
     return hipGetLastError();
 }
 
-/* A box of a field and a contiguous buffer, in cells. */
-struct transfer {
-    int64_t first; /* the box's first cell in the field */
-    int64_t pitch_y, pitch_z;
-    uint64_t nx, ny, count;
-};
-
-/* INDEX: 32 bits where possible, since 64-bit divisions are slow. */
-template <typename CELL, typename INDEX, bool PACK>
-static __global__ __launch_bounds__(THREADS) void move_box(CELL *field, CELL *buffer,
-                                                           const transfer t)
-{
-    const INDEX n = (INDEX)blockIdx.x * THREADS + threadIdx.x;
-    if (n >= (INDEX)t.count) {
-        return;
-    }
-    const INDEX row = n / (INDEX)t.nx;
-    const INDEX i = n - row * (INDEX)t.nx;
-    const INDEX k = row / (INDEX)t.ny;
-    const INDEX j = row - k * (INDEX)t.ny;
-    CELL *cell = field + t.first + (int64_t)i + (int64_t)j * t.pitch_y + (int64_t)k * t.pitch_z;
-    if (PACK) {
-        buffer[n] = *cell;
-    } else {
-        *cell = buffer[n];
-    }
-}
-
-template <typename CELL, bool PACK>
-static hipError_t launch_move(hipStream_t stream, const struct layout *layout, void *d_field,
-                              const struct box *box, void *d_buffer)
-{
-    transfer t = {};
-    t.first = layout_index(layout, box->lo[0], box->lo[1], box->lo[2]);
-    t.pitch_y = layout->pitch_y;
-    t.pitch_z = layout->pitch_z;
-    t.nx = (uint64_t)box_extent(box, AXIS_X);
-    t.ny = (uint64_t)box_extent(box, AXIS_Y);
-    t.count = t.nx * t.ny * (uint64_t)box_extent(box, AXIS_Z);
-    if (t.count == 0) {
-        return hipSuccess;
-    }
-    const unsigned nblocks = (unsigned)((t.count + THREADS - 1) / THREADS);
-    CELL *field = static_cast<CELL *>(d_field);
-    CELL *buffer = static_cast<CELL *>(d_buffer);
-    if (t.count < (uint64_t)UINT32_MAX - THREADS) {
-        move_box<CELL, uint32_t, PACK><<<nblocks, THREADS, 0, stream>>>(field, buffer, t);
-    } else {
-        move_box<CELL, uint64_t, PACK><<<nblocks, THREADS, 0, stream>>>(field, buffer, t);
-    }
-    return hipGetLastError();
-}
-
-/* As integers, so that NaNs keep their bits. */
-template <bool PACK>
-static hipError_t move_one(hipStream_t stream, const struct layout *layout, void *d_field,
-                           const struct box *box, void *d_buffer)
-{
-    return layout->precision == PRECISION_FLOAT64
-               ? launch_move<uint64_t, PACK>(stream, layout, d_field, box, d_buffer)
-               : launch_move<uint32_t, PACK>(stream, layout, d_field, box, d_buffer);
-}
-
-/* --- several boxes in one launch ------------------------------------------------------------- */
-
-/* Boxes as one row of cells: box b holds the cells with begin[b] <= n < begin[b + 1]. */
+/* Boxes and their contiguous buffers as one row of cells: box b holds the cells with begin[b] <= n
+ * < begin[b + 1]. */
 struct transfer_list {
     int64_t pitch_y, pitch_z;
     int count;
@@ -168,35 +104,51 @@ static hipError_t launch_list(hipStream_t stream, const struct layout *layout, v
     return hipGetLastError();
 }
 
-/* Boxes with more cells than 32 bits can count are moved one by one. */
+/* Add a box to the list, which is launched when it is full. Boxes with more cells than 32 bits can
+ * count are moved by halves. */
+template <bool PACK>
+static hipError_t move_box(hipStream_t stream, const struct layout *layout, void *d_field,
+                           const struct box *box, void *d_buffer, transfer_list *list)
+{
+    const int64_t most = (int64_t)UINT32_MAX - LIST_THREADS;
+    const int64_t cells = box_cells(box);
+    if (cells > most) {
+        const enum axis axis = box_extent(box, AXIS_Z) > 1 ? AXIS_Z : AXIS_Y;
+        struct box low = *box;
+        struct box high = *box;
+        low.hi[axis] = high.lo[axis] = (box->lo[axis] + box->hi[axis]) / 2;
+        const size_t bytes = (size_t)box_cells(&low) * precision_bytes(layout->precision);
+        const hipError_t error = move_box<PACK>(stream, layout, d_field, &low, d_buffer, list);
+        return error != hipSuccess ? error
+                                   : move_box<PACK>(stream, layout, d_field, &high,
+                                                    static_cast<char *>(d_buffer) + bytes, list);
+    }
+    hipError_t error = hipSuccess;
+    if (cells > 0) {
+        if (list->count == HIP_BOXES_PER_MOVE || list->begin[list->count] > most - cells) {
+            error = launch_list<PACK>(stream, layout, d_field, *list);
+            list->count = 0;
+        }
+        const int at = list->count++;
+        list->nx[at] = (uint32_t)box_extent(box, AXIS_X);
+        list->ny[at] = (uint32_t)box_extent(box, AXIS_Y);
+        list->first[at] = layout_index(layout, box->lo[0], box->lo[1], box->lo[2]);
+        list->buffer[at] = d_buffer;
+        list->begin[at + 1] = list->begin[at] + (uint32_t)cells;
+    }
+    return error;
+}
+
 template <bool PACK>
 static hipError_t move_all(hipStream_t stream, const struct layout *layout, void *d_field,
                            const struct box *boxes, void *const *d_buffers, int nboxes)
 {
-    const int64_t most = (int64_t)UINT32_MAX - LIST_THREADS;
     transfer_list list = {};
     list.pitch_y = layout->pitch_y;
     list.pitch_z = layout->pitch_z;
     for (int b = 0; b < nboxes; b++) {
-        const struct box &box = boxes[b];
-        const int64_t nx = box_extent(&box, AXIS_X);
-        const int64_t ny = box_extent(&box, AXIS_Y);
-        const int64_t cells = nx * ny * box_extent(&box, AXIS_Z);
-        hipError_t error = hipSuccess;
-        if (cells > most) {
-            error = move_one<PACK>(stream, layout, d_field, &box, d_buffers[b]);
-        } else if (cells > 0) {
-            if (list.count == HIP_BOXES_PER_MOVE || list.begin[list.count] > most - cells) {
-                error = launch_list<PACK>(stream, layout, d_field, list);
-                list.count = 0;
-            }
-            const int at = list.count++;
-            list.nx[at] = (uint32_t)nx;
-            list.ny[at] = (uint32_t)ny;
-            list.first[at] = layout_index(layout, box.lo[0], box.lo[1], box.lo[2]);
-            list.buffer[at] = d_buffers[b];
-            list.begin[at + 1] = list.begin[at] + (uint32_t)cells;
-        }
+        const hipError_t error =
+            move_box<PACK>(stream, layout, d_field, &boxes[b], d_buffers[b], &list);
         if (error != hipSuccess) {
             return error;
         }

@@ -4,20 +4,11 @@
 #include "kernels/hip/kind/enthalpy.h"
 
 #include "kernels/cell/source_cell.h"
-#include "kernels/hip/host/device_hip.h"
+#include "kernels/hip/device/visit.h"
 
 /* Of a sum: enough blocks to fill any chip, and few enough that their atomics on one sum do not
  * matter. */
-enum { THREADS = 256, SUM_BLOCK_CELLS = 4 * THREADS, SUM_BLOCKS_MAX = 4096 };
-
-static __device__ __forceinline__ double fused(double a, double b, double c)
-{
-    return fma(a, b, c);
-}
-static __device__ __forceinline__ float fused(float a, float b, float c)
-{
-    return fmaf(a, b, c);
-}
+enum { SUM_BLOCKS_MOST = 4096 };
 
 /* What a kernel needs of the medium. */
 struct source_medium {
@@ -26,28 +17,6 @@ struct source_medium {
     const void *table;
     uint8_t mask;
 };
-
-/* Cell `n` of a box; false: it has fewer. INDEX: 32 bits where possible, since 64-bit divisions are
- * slow. */
-template <typename INDEX>
-static __device__ __forceinline__ bool cell_at(const struct box &box, INDEX n,
-                                               int64_t (&cell)[AXIS_COUNT])
-{
-    const INDEX nx = (INDEX)(box.hi[AXIS_X] - box.lo[AXIS_X]);
-    const INDEX ny = (INDEX)(box.hi[AXIS_Y] - box.lo[AXIS_Y]);
-    const INDEX nz = (INDEX)(box.hi[AXIS_Z] - box.lo[AXIS_Z]);
-    const INDEX row = n / nx;
-    cell[AXIS_X] = box.lo[AXIS_X] + (int64_t)(n - row * nx);
-    cell[AXIS_Y] = box.lo[AXIS_Y] + (int64_t)(row % ny);
-    cell[AXIS_Z] = box.lo[AXIS_Z] + (int64_t)(row / ny);
-    return n < nx * ny * nz;
-}
-
-/* The number of this thread. */
-template <typename INDEX> static __device__ __forceinline__ INDEX first_cell()
-{
-    return (INDEX)blockIdx.x * THREADS + threadIdx.x;
-}
 
 /* The end of a kernel. All threads of all blocks call. */
 static __device__ __forceinline__ void finish(struct exact_sum *d_sum, const tally &sum,
@@ -59,19 +28,15 @@ static __device__ __forceinline__ void finish(struct exact_sum *d_sum, const tal
     }
 }
 
-template <typename REAL, typename INDEX>
-static __global__ __launch_bounds__(THREADS) void add_source(const struct add_source_args args,
-                                                             const struct source_medium medium,
-                                                             struct hip_scratch *scratch)
+template <typename REAL>
+static __global__ __launch_bounds__(VISIT_THREADS) void add_source(
+    const cell_sweep s, const struct add_source_args args, const struct source_medium medium,
+    struct hip_scratch *scratch)
 {
     const struct layout &layout = args.layout;
     REAL *field = static_cast<REAL *>(args.d_field);
     tally sum = {};
-    int64_t cell_index[AXIS_COUNT];
-    if (cell_at(args.box, first_cell<INDEX>(), cell_index)) {
-        const int64_t i = cell_index[AXIS_X];
-        const int64_t j = cell_index[AXIS_Y];
-        const int64_t k = cell_index[AXIS_Z];
+    visit_cells(s, [&](int64_t i, int64_t j, int64_t k) {
         double density;
         if (args.d_values != nullptr) {
             const int64_t at = (k * layout.cells[AXIS_Y] + j) * layout.cells[AXIS_X] + i;
@@ -84,97 +49,65 @@ static __global__ __launch_bounds__(THREADS) void add_source(const struct add_so
         const REAL heat = (REAL)density;
         REAL sigma = 1;
         if (medium.classes != nullptr) {
-            const struct layout &m = medium.layout;
-            const int of_class =
-                medium.classes[m.origin + i + j * m.pitch_y + k * m.pitch_z] & medium.mask;
+            const int of_class = medium.classes[element_at(medium.layout, i, j, k)] & medium.mask;
             sigma = static_cast<const REAL *>(medium.table)[medium_cell_at(of_class)];
         }
-        REAL *cell = &field[layout.origin + i + j * layout.pitch_y + k * layout.pitch_z];
-        *cell = fused(sigma, heat, *cell);
+        REAL *cell = &field[element_at(layout, i, j, k)];
+        *cell = arch_fma(sigma, heat, *cell);
         sum.add((double)heat);
-    }
+    });
     finish(args.d_sum, sum, scratch);
-}
-
-template <typename REAL> static void launch(struct queue *queue, const struct add_source_args *args)
-{
-    const int64_t cells = box_cells(&args->box);
-    const unsigned nblocks = (unsigned)((cells + THREADS - 1) / THREADS);
-    struct source_medium medium = {};
-    if (args->medium != nullptr) {
-        medium = {args->medium->layout, args->medium->d_class, args->medium->d_table,
-                  args->medium->mask};
-    }
-    if (cells <= INT32_MAX - THREADS) {
-        add_source<REAL, int32_t>
-            <<<nblocks, THREADS, 0, queue->stream>>>(*args, medium, queue->d_scratch);
-    } else {
-        add_source<REAL, int64_t>
-            <<<nblocks, THREADS, 0, queue->stream>>>(*args, medium, queue->d_scratch);
-    }
 }
 
 enum status hip_add_source(struct queue *queue, const struct add_source_args *args)
 {
+    const cell_sweep s = sweep_of(&args->box, VISIT_BLOCKS_MOST);
+    struct source_medium medium = {};
     if (box_is_empty(&args->box)) {
         return STATUS_OK;
     }
-    if (args->layout.precision == PRECISION_FLOAT64) {
-        launch<double>(queue, args);
-    } else {
-        launch<float>(queue, args);
+    if (args->medium != nullptr) {
+        medium = {args->medium->layout, args->medium->d_class, args->medium->d_table,
+                  args->medium->mask};
     }
-    return hip_check(hipGetLastError(), "add_source");
-}
-
-template <typename REAL, typename INDEX>
-static __global__ __launch_bounds__(THREADS) void sum_perfusion(const grid_view<REAL> view,
-                                                                const nonlinear<REAL> m,
-                                                                const struct box box,
-                                                                struct exact_sum *d_sum,
-                                                                struct hip_scratch *scratch)
-{
-    tally sum = {};
-    int64_t cell[AXIS_COUNT];
-    const INDEX stride = (INDEX)gridDim.x * THREADS;
-    for (INDEX n = first_cell<INDEX>(); cell_at(box, n, cell); n += stride) {
-        const int c = m.class_at(cell[0], cell[1], cell[2]);
-        const REAL *of_class = m.numbers() + (int64_t)NONLINEAR_NUMBERS * c;
-        if (of_class[NONLINEAR_PERFUSION] > 0) {
-            const REAL *segments = m.segments() + nonlinear_pitch(m.count) * c;
-            const REAL u = view.in[view.at(cell[0], cell[1], cell[2])];
-            sum.add(nonlinear_perfusion(of_class, nonlinear_at(segments, m.count, u).temperature));
-        }
-    }
-    finish(d_sum, sum, scratch);
+    return in_precision(args->layout.precision, [&](auto real) {
+        add_source<decltype(real)>
+            <<<s.nblocks, VISIT_THREADS, 0, queue->stream>>>(s, *args, medium, queue->d_scratch);
+        return hip_check(hipGetLastError(), "add_source");
+    });
 }
 
 template <typename REAL>
-static void launch_perfusion(struct queue *queue, const struct sum_perfusion_args *args)
+static __global__ __launch_bounds__(VISIT_THREADS) void sum_perfusion(const cell_sweep s,
+                                                                      const grid_view<REAL> view,
+                                                                      const nonlinear<REAL> m,
+                                                                      struct exact_sum *d_sum,
+                                                                      struct hip_scratch *scratch)
 {
-    const int64_t cells = box_cells(&args->box);
-    const int64_t wanted = (cells + SUM_BLOCK_CELLS - 1) / SUM_BLOCK_CELLS;
-    const unsigned nblocks = (unsigned)(wanted < SUM_BLOCKS_MAX ? wanted : (int64_t)SUM_BLOCKS_MAX);
-    const grid_view<REAL> view = view_of<REAL>(&args->layout, nullptr, args->d_field);
-    const nonlinear<REAL> m = nonlinear_of<REAL>(args->medium);
-    if (cells <= INT32_MAX - THREADS * SUM_BLOCKS_MAX) {
-        sum_perfusion<REAL, int32_t><<<nblocks, THREADS, 0, queue->stream>>>(
-            view, m, args->box, args->d_sum, queue->d_scratch);
-    } else {
-        sum_perfusion<REAL, int64_t><<<nblocks, THREADS, 0, queue->stream>>>(
-            view, m, args->box, args->d_sum, queue->d_scratch);
-    }
+    tally sum = {};
+    visit_cells(s, [&](int64_t i, int64_t j, int64_t k) {
+        const int c = m.class_at(i, j, k);
+        const REAL *of_class = m.numbers() + (int64_t)NONLINEAR_NUMBERS * c;
+        if (of_class[NONLINEAR_PERFUSION] > 0) {
+            const REAL *segments = m.segments() + nonlinear_pitch(m.count) * c;
+            const REAL u = view.in[view.at(i, j, k)];
+            sum.add(nonlinear_perfusion(of_class, nonlinear_at(segments, m.count, u).temperature));
+        }
+    });
+    finish(d_sum, sum, scratch);
 }
 
 enum status hip_sum_perfusion(struct queue *queue, const struct sum_perfusion_args *args)
 {
+    const cell_sweep s = sweep_of(&args->box, SUM_BLOCKS_MOST);
     if (box_is_empty(&args->box)) {
         return STATUS_OK;
     }
-    if (args->layout.precision == PRECISION_FLOAT64) {
-        launch_perfusion<double>(queue, args);
-    } else {
-        launch_perfusion<float>(queue, args);
-    }
-    return hip_check(hipGetLastError(), "sum_perfusion");
+    return in_precision(args->layout.precision, [&](auto real) {
+        using REAL = decltype(real);
+        sum_perfusion<<<s.nblocks, VISIT_THREADS, 0, queue->stream>>>(
+            s, view_of<REAL>(&args->layout, nullptr, args->d_field),
+            nonlinear_of<REAL>(args->medium), args->d_sum, queue->d_scratch);
+        return hip_check(hipGetLastError(), "sum_perfusion");
+    });
 }

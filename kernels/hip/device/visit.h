@@ -1,0 +1,83 @@
+/* One thread per cell, for what runs rarely: a body is called with the indices of each cell of a
+ * box. */
+#ifndef ISOTHERM_KERNELS_HIP_VISIT_H
+#define ISOTHERM_KERNELS_HIP_VISIT_H
+
+#include "kernels/hip/device/arch.h"
+#include "kernels/hip/host/device_hip.h"
+
+enum { VISIT_THREADS = 256, VISIT_BLOCKS_MOST = 1 << 20 };
+
+/* `lanes` threads per row and `across` blocks along it, VISIT_THREADS / lanes rows per block. */
+struct cell_sweep {
+    struct box box;
+    unsigned lanes, across, nblocks;
+};
+
+static cell_sweep sweep_of(const struct box *box, int64_t most_blocks)
+{
+    const int64_t nx = box_extent(box, AXIS_X);
+    const int64_t rows = box_extent(box, AXIS_Y) * box_extent(box, AXIS_Z);
+    cell_sweep s = {*box, 1, 0, 0};
+    while (s.lanes < VISIT_THREADS && (int64_t)s.lanes < nx) {
+        s.lanes *= 2;
+    }
+    s.across = nx > 0 ? (unsigned)((nx + s.lanes - 1) / s.lanes) : 1U;
+    const int64_t rows_per_block = VISIT_THREADS / s.lanes;
+    const int64_t wanted = (rows + rows_per_block - 1) / rows_per_block;
+    const int64_t most = most_blocks > s.across ? most_blocks / s.across : 1;
+    s.nblocks = (unsigned)(wanted < most ? wanted : most) * s.across;
+    return s;
+}
+
+template <typename VISIT>
+static __device__ __forceinline__ void visit_cells(const cell_sweep &s, const VISIT &visit)
+{
+    const int64_t i =
+        s.box.lo[AXIS_X] + (int64_t)(blockIdx.x % s.across) * s.lanes + threadIdx.x % s.lanes;
+    const unsigned ny = (unsigned)(s.box.hi[AXIS_Y] - s.box.lo[AXIS_Y]);
+    const int64_t rows = ny * (s.box.hi[AXIS_Z] - s.box.lo[AXIS_Z]);
+    const unsigned rows_per_block = VISIT_THREADS / s.lanes;
+    if (i >= s.box.hi[AXIS_X]) {
+        return;
+    }
+    for (int64_t row = (int64_t)(blockIdx.x / s.across) * rows_per_block + threadIdx.x / s.lanes;
+         row < rows; row += (int64_t)(gridDim.x / s.across) * rows_per_block) {
+        const unsigned k = (unsigned)row / ny; /* divisions of 64 bits are slow */
+        visit(i, s.box.lo[AXIS_Y] + ((unsigned)row - k * ny), s.box.lo[AXIS_Z] + k);
+    }
+}
+
+template <typename BODY>
+static __global__ __launch_bounds__(VISIT_THREADS) void visit_box(const cell_sweep s,
+                                                                  const BODY body)
+{
+    visit_cells(s, body);
+}
+
+/* body(i, j, k) for the cells of `box`; `what` is for messages. */
+template <typename BODY>
+static enum status visit(struct queue *queue, const struct box &box, const BODY &body,
+                         const char *what)
+{
+    const cell_sweep s = sweep_of(&box, VISIT_BLOCKS_MOST);
+    if (box_is_empty(&box)) {
+        return STATUS_OK;
+    }
+    visit_box<<<s.nblocks, VISIT_THREADS, 0, queue->stream>>>(s, body);
+    return hip_check(hipGetLastError(), what);
+}
+
+/* f(a number of the precision's type) */
+template <typename F> static enum status in_precision(enum precision precision, F f)
+{
+    return precision == PRECISION_FLOAT64 ? f(double{}) : f(float{});
+}
+
+static __device__ __forceinline__ int64_t element_at(const struct layout &layout, int64_t i,
+                                                     int64_t j, int64_t k)
+{
+    return layout.origin + i + j * layout.pitch_y + k * layout.pitch_z;
+}
+
+#endif
