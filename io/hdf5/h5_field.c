@@ -1,7 +1,6 @@
 #include "io/hdf5/h5_field.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 #include "base/comm.h"
 #include "base/log.h"

@@ -1,7 +1,6 @@
 #include "io/snapshot/snapshot.h"
 
 #include <inttypes.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>

@@ -1,7 +1,6 @@
 /* The files with the data of snapshots. */
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "io/hdf5/step_files.h"
 #include "io/snapshot/snapshot_index.h"

@@ -2,7 +2,6 @@
 #include "kernels/cpu/backend_cpu.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 #include "kernels/cpu/host/memory.h"
 #include "kernels/cpu/host/runtime.h"

@@ -1,7 +1,6 @@
 #include "kernels/study/study.h"
 
 #include <omp.h>
-#include <string.h>
 
 #include "kernels/cpu/backend_cpu.h"
 #include "kernels/guard/backend_guard.h"

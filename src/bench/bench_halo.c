@@ -4,7 +4,6 @@
  * before the step, and with the exchange overlapped. The difference of the last to the first is
  * exposed, to the second hidden. */
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/clock.h"

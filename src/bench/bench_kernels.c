@@ -1,8 +1,6 @@
 /* isotherm bench kernels: the effective bandwidth of every kernel, and the copy ceiling. */
 #include <inttypes.h>
 #include <math.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "base/clock.h"
 #include "base/log.h"

@@ -1,7 +1,6 @@
 /* The transports between two ranks, with the test and the times of halo/. */
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "base/comm.h"
 #include "doctor/doctor.h"

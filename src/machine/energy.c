@@ -1,7 +1,6 @@
 #include "machine/energy.h"
 
 #include <dlfcn.h>
-#include <errno.h>
 #include <glob.h>
 #include <inttypes.h>
 #include <math.h>

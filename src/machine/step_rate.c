@@ -1,7 +1,6 @@
 #include "machine/step_rate.h"
 
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/clock.h"

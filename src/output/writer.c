@@ -4,7 +4,6 @@
 #include <omp.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "base/comm.h"
 #include "base/file.h"

@@ -1,6 +1,5 @@
 /* The summary of each group of classes: runs of cells of one class, as layers and blocks have. */
 #include <math.h>
-#include <string.h>
 
 #include <omp.h>
 

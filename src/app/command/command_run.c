@@ -1,5 +1,4 @@
 /* isotherm run: solve the problem of a configuration. */
-#include <stdlib.h>
 #include <string.h>
 
 #include "app/command/commands.h"

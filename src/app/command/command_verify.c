@@ -7,7 +7,6 @@
  * (docs/numerics.md). */
 #include <math.h>
 #include <mpi.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -20,7 +20,6 @@
 #include <stdarg.h>
 #include <stdbool.h>
 #include <stdio.h>
-#include <string.h>
 
 #include "base/box.h"
 #include "model/superstep/superstep.h"

@@ -3,7 +3,6 @@
 #define ISOTHERM_BASE_OPTIONS_H
 
 #include <stdbool.h>
-#include <stdint.h>
 #include <stdio.h>
 
 #include "base/status.h"

@@ -2,7 +2,6 @@
 
 #include <math.h>
 #include <stdio.h>
-#include <string.h>
 
 void view_whole(const struct grid *grid, struct view *view)
 {

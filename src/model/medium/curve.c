@@ -1,9 +1,7 @@
 #include "model/medium/curve.h"
 
 #include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 /* --- properties ------------------------------------------------------------------------------ */
 
