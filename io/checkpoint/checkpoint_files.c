@@ -61,22 +61,19 @@ enum status checkpoint_name_latest(const char *folder, int64_t step)
 enum status checkpoint_give_up_after(const char *directory, int64_t step)
 {
     char folder[PATH_BYTES];
-    int64_t *steps = NULL;
+    SCOPED_FREE int64_t *steps = NULL;
     int count = 0;
     TRY(checkpoint_folder(directory, folder));
     TRY(step_files_list(folder, &steps, &count));
-    enum status status = STATUS_OK;
     if (count > 0 && steps[0] > step) {
-        TRY_GOTO(checkpoint_name_latest(folder, step));
+        TRY(checkpoint_name_latest(folder, step));
     }
     for (int i = 0; i < count && steps[i] > step; i++) {
         char path[PATH_BYTES];
-        TRY_GOTO(step_file_path(folder, steps[i], path));
-        TRY_GOTO(file_remove(path));
+        TRY(step_file_path(folder, steps[i], path));
+        TRY(file_remove(path));
     }
-done:
-    free(steps);
-    return status;
+    return STATUS_OK;
 }
 
 enum { DIGITS = 4 };

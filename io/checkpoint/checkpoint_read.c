@@ -142,30 +142,24 @@ static enum status check_fit(const struct reading *r, hid_t dataset, struct cont
 static enum status judge(const struct reading *r, hid_t file)
 {
     enum { MOST_BYTES = 16 << 20 };
-    char *text = NULL;
+    SCOPED_FREE char *text = NULL;
     if (r->terms == NULL || r->terms->judge == NULL) {
         return STATUS_OK;
     }
     TRY(h5_get_text(file, "/configuration", MOST_BYTES, &text));
-    const enum status status = r->terms->judge(r->terms->context, r->path, text);
-    free(text);
-    return status;
+    return r->terms->judge(r->terms->context, r->path, text);
 }
 
 /* Rank 0: does it fit this run? */
 static enum status read_metadata(const struct reading *r, struct contents *contents)
 {
-    hid_t file = H5I_INVALID_HID;
+    SCOPED_H5_FILE hid_t file = H5I_INVALID_HID;
     hid_t dataset = H5I_INVALID_HID;
     TRY(h5_open_plain(r->path, false, &file));
-    enum status status = STATUS_OK;
-    TRY_GOTO(h5_dataset_open(file, "/T", &dataset));
-    TRY_GOTO(judge(r, file));
-    TRY_GOTO(check_fit(r, dataset, contents));
-    TRY_GOTO(checkpoint_state(dataset, &contents->state, H5_READ));
-done:
-    h5_close(file);
-    return status;
+    TRY(h5_dataset_open(file, "/T", &dataset));
+    TRY(judge(r, file));
+    TRY(check_fit(r, dataset, contents));
+    return checkpoint_state(dataset, &contents->state, H5_READ);
 }
 
 /* Collective, agreed: the field hash of what is on the device. */

@@ -145,26 +145,19 @@ static enum status put_seal(const char *path, const struct seal *seal, const uin
 
 enum status checkpoint_seal_write(MPI_Comm comm, const char *path)
 {
-    int fd = -1;
+    SCOPED_FD int fd = -1;
     uint64_t end = 0;
-    uint64_t *table = NULL;
+    SCOPED_FREE uint64_t *table = NULL;
     struct raw_place place;
     struct seal seal = {0};
-    enum status status = STATUS_OK;
-    TRY_GOTO(open_everywhere(comm, path, &fd, &end));
+    TRY(open_everywhere(comm, path, &fd, &end));
     seal.blocks = blocks_of(end - CHECKPOINT_SEAL_BYTES);
     seal.size = end + seal.blocks * sizeof *table;
-    TRY_GOTO(table_create(comm, seal.blocks, &table));
+    TRY(table_create(comm, seal.blocks, &table));
     place = place_of(body_of(&seal));
-    TRY_GOTO(raw_sum(comm, path, &place, table, NULL));
+    TRY(raw_sum(comm, path, &place, table, NULL));
     seal.checksum = sum_table(table, seal.blocks);
-    status = status_agree(comm, comm_rank(comm) == 0 ? put_seal(path, &seal, table) : STATUS_OK);
-done:
-    if (fd >= 0) {
-        close(fd);
-    }
-    free(table);
-    return status;
+    return status_agree(comm, comm_rank(comm) == 0 ? put_seal(path, &seal, table) : STATUS_OK);
 }
 
 /* ---- checking ------------------------------------------------------------------------------- */
@@ -209,34 +202,23 @@ static enum status compare_blocks(const struct seal *seal, const uint64_t *wante
 static enum status check_blocks(MPI_Comm comm, const char *path, int fd, const struct seal *seal)
 {
     const struct raw_place place = place_of(body_of(seal));
-    uint64_t *wanted = NULL;
-    uint64_t *found = NULL;
-    enum status status = STATUS_OK;
-    TRY_GOTO(table_create(comm, seal->blocks, &wanted));
-    TRY_GOTO(table_create(comm, seal->blocks, &found));
-    TRY_GOTO(status_agree(comm, read_table(fd, seal, wanted)));
-    TRY_GOTO(raw_sum(comm, path, &place, found, NULL));
-    TRY_GOTO(status_agree(comm, compare_blocks(seal, wanted, found)));
-done:
-    free(found);
-    free(wanted);
-    return status;
+    SCOPED_FREE uint64_t *wanted = NULL;
+    SCOPED_FREE uint64_t *found = NULL;
+    TRY(table_create(comm, seal->blocks, &wanted));
+    TRY(table_create(comm, seal->blocks, &found));
+    TRY(status_agree(comm, read_table(fd, seal, wanted)));
+    TRY(raw_sum(comm, path, &place, found, NULL));
+    return status_agree(comm, compare_blocks(seal, wanted, found));
 }
 
 enum status checkpoint_seal_check(MPI_Comm comm, const char *path)
 {
-    int fd = -1;
+    SCOPED_FD int fd = -1;
     uint64_t size = 0;
     struct seal seal = {0};
-    enum status status = STATUS_OK;
-    TRY_GOTO(open_everywhere(comm, path, &fd, &size));
-    TRY_GOTO(status_agree(comm, read_seal(fd, size, &seal)));
-    TRY_GOTO(check_blocks(comm, path, fd, &seal));
-done:
-    if (fd >= 0) {
-        close(fd);
-    }
-    return status;
+    TRY(open_everywhere(comm, path, &fd, &size));
+    TRY(status_agree(comm, read_seal(fd, size, &seal)));
+    return check_blocks(comm, path, fd, &seal);
 }
 
 uint64_t checkpoint_seal_table_bytes(uint64_t bytes)

@@ -96,15 +96,11 @@ static enum status make_dataset(const struct job *job, hid_t file, int number,
 {
     const struct checkpoint_field *field = &job->part->field[number];
     const struct derived_label *label = field->label;
-    hid_t dataset = H5I_INVALID_HID;
+    SCOPED_H5 hid_t dataset = H5I_INVALID_HID;
     TRY(h5_raw_make(file, label->name, job->grid->cells, field->precision, place));
     TRY(h5_dataset_open(file, label->name, &dataset));
-    enum status status = h5_attribute_label(dataset, label->units, label->long_name);
-    if (status == STATUS_OK && number == 0) {
-        status = write_attributes(job, dataset);
-    }
-    H5Dclose(dataset);
-    return status;
+    TRY(h5_attribute_label(dataset, label->units, label->long_name));
+    return number == 0 ? write_attributes(job, dataset) : STATUS_OK;
 }
 
 static enum status make_datasets(const struct job *job, hid_t file, struct raw_place *places)

@@ -34,10 +34,9 @@ struct h5_about h5_about(void)
     if (MPI_Initialized(&initialized) != MPI_SUCCESS || initialized == 0) {
         return about; /* the driver duplicates the communicator */
     }
-    const hid_t access = H5Pcreate(H5P_FILE_ACCESS);
+    SCOPED_H5 const hid_t access = H5Pcreate(H5P_FILE_ACCESS);
     about.parallel = H5Pset_fapl_mpio(access, MPI_COMM_SELF, MPI_INFO_NULL) >= 0 &&
                      H5Pget_driver(access) == H5FD_MPIO;
-    H5Pclose(access);
     return about;
 }
 
@@ -81,8 +80,8 @@ enum status h5_create_memory(hsize_t userblock, hid_t *file)
     static unsigned made; /* HDF5 treats open files of the same name as one file */
     char name[32];
     snprintf(name, sizeof name, "in-memory-%u.h5", made++);
-    const hid_t access = H5Pcreate(H5P_FILE_ACCESS);
-    const hid_t creation = H5Pcreate(H5P_FILE_CREATE);
+    SCOPED_H5 const hid_t access = H5Pcreate(H5P_FILE_ACCESS);
+    SCOPED_H5 const hid_t creation = H5Pcreate(H5P_FILE_CREATE);
     H5Pset_fclose_degree(access, H5F_CLOSE_STRONG);
     H5Pset_fapl_core(access, GROW_BYTES, false);
     H5Pset_userblock(creation, userblock);
@@ -90,8 +89,6 @@ enum status h5_create_memory(hsize_t userblock, hid_t *file)
     const enum status status =
         created < 0 ? h5_fail("cannot create an HDF5 file in memory") : STATUS_OK;
     *file = created < 0 ? *file : created;
-    H5Pclose(creation);
-    H5Pclose(access);
     return status;
 }
 
@@ -140,11 +137,9 @@ static enum status reserve(int fd, const char *path, uint64_t bytes)
 
 enum status h5_reserve(const char *path, uint64_t bytes)
 {
-    int fd = -1;
+    SCOPED_FD int fd = -1;
     TRY(file_open(path, O_RDWR, &fd));
-    const enum status status = reserve(fd, path, bytes);
-    close(fd);
-    return status;
+    return reserve(fd, path, bytes);
 }
 
 /* HDF5 would wait at a pipe, and a collective open that fails on some ranks leaves the others
@@ -177,13 +172,11 @@ enum status h5_open_plain(const char *path, bool writable, hid_t *file)
     if (writable) {
         TRY(h5_reserve(path, ROOM_BYTES));
     }
-    const hid_t access = H5Pcreate(H5P_FILE_ACCESS);
+    SCOPED_H5 const hid_t access = H5Pcreate(H5P_FILE_ACCESS);
     H5Pset_fclose_degree(access, H5F_CLOSE_STRONG);
     H5Pset_file_locking(access, false, true);
     H5Pset_alignment(access, LARGE_BYTES, H5_ALIGNMENT_BYTES);
-    const enum status status = open_with(access, path, writable, file);
-    H5Pclose(access);
-    return status;
+    return open_with(access, path, writable, file);
 }
 
 static bool broken;
@@ -237,7 +230,7 @@ enum status h5_open_parallel(MPI_Comm comm, const char *path, bool writable, hid
                     path, MPI_PATH_MOST);
     }
     TRY(status_agree(comm, try_reaching(path, writable ? O_RDWR : O_RDONLY)));
-    const hid_t access = H5Pcreate(H5P_FILE_ACCESS);
+    SCOPED_H5 const hid_t access = H5Pcreate(H5P_FILE_ACCESS);
     H5Pset_fclose_degree(access, H5F_CLOSE_STRONG);
     hid_t opened = H5I_INVALID_HID;
     listen_to_mpi(writable ? path : "");
@@ -245,7 +238,6 @@ enum status h5_open_parallel(MPI_Comm comm, const char *path, bool writable, hid
         opened = H5Fopen(path, writable ? H5F_ACC_RDWR : H5F_ACC_RDONLY, access);
     }
     enum status status = opened < 0 ? h5_fail("cannot open %s in parallel", path) : STATUS_OK;
-    H5Pclose(access);
     status = status_agree(comm, status);
     if (status != STATUS_OK) {
         h5_give_up(opened);
@@ -315,6 +307,18 @@ void h5_close(hid_t file)
     }
 }
 
+void h5_scope_file(const hid_t *file)
+{
+    h5_close(*file);
+}
+
+void h5_scope_id(const hid_t *id)
+{
+    if (*id >= 0) {
+        H5Idec_ref(*id);
+    }
+}
+
 enum status h5_dataset_open(hid_t file, const char *name, hid_t *dataset)
 {
     const bool exists = H5Lexists(file, name, H5P_DEFAULT) > 0; /* its header may be damaged */
@@ -326,8 +330,8 @@ enum status h5_dataset_open(hid_t file, const char *name, hid_t *dataset)
 struct h5_form h5_form(hid_t dataset)
 {
     struct h5_form form = {.cells = {1, 1, 1}};
-    const hid_t space = H5Dget_space(dataset);
-    const hid_t type = H5Dget_type(dataset);
+    SCOPED_H5 const hid_t space = H5Dget_space(dataset);
+    SCOPED_H5 const hid_t type = H5Dget_type(dataset);
     form.rank = H5Sget_simple_extent_dims(space, form.shape, NULL);
     form.class = H5Tget_class(type);
     form.bytes = H5Tget_size(type);
@@ -336,8 +340,6 @@ struct h5_form h5_form(hid_t dataset)
     for (int a = 0; a < AXIS_COUNT && a < form.rank; a++) {
         form.cells[a] = (int64_t)form.shape[form.rank - 1 - a];
     }
-    H5Tclose(type);
-    H5Sclose(space);
     return form;
 }
 
@@ -387,23 +389,18 @@ static enum status select_box(hid_t dataset, const struct box *box, hid_t *file_
 static enum status move_box(hid_t dataset, const struct box *box, enum precision precision,
                             bool collective, const void *from, void *to)
 {
-    hid_t file_space = H5I_INVALID_HID;
-    hid_t memory_space = H5I_INVALID_HID;
+    SCOPED_H5 hid_t file_space = H5I_INVALID_HID;
+    SCOPED_H5 hid_t memory_space = H5I_INVALID_HID;
     TRY(select_box(dataset, box, &file_space, &memory_space));
     const bool writes = to == NULL;
     const hid_t type = h5_type(precision);
-    const hid_t transfer = H5Pcreate(H5P_DATASET_XFER);
+    SCOPED_H5 const hid_t transfer = H5Pcreate(H5P_DATASET_XFER);
     if (collective) {
         H5Pset_dxpl_mpio(transfer, H5FD_MPIO_COLLECTIVE);
     }
     const herr_t failed = writes ? H5Dwrite(dataset, type, memory_space, file_space, transfer, from)
                                  : H5Dread(dataset, type, memory_space, file_space, transfer, to);
-    const enum status status =
-        failed < 0 ? h5_fail("cannot %s the temperature", writes ? "write" : "read") : STATUS_OK;
-    H5Pclose(transfer);
-    H5Sclose(memory_space);
-    H5Sclose(file_space);
-    return status;
+    return failed < 0 ? h5_fail("cannot %s the temperature", writes ? "write" : "read") : STATUS_OK;
 }
 
 enum status h5_write_box(hid_t dataset, const struct box *box, enum precision precision,

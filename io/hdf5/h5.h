@@ -54,6 +54,11 @@ enum status h5_close_parallel(MPI_Comm comm, hid_t file, const char *path);
 /* Close a file that was only read, or a plain one that is abandoned. Collective if it is parallel.
  */
 void h5_close(hid_t file); /* takes a negative id */
+/* Before the declaration of such a file, and of any other id: closed at the end of its block. */
+#define SCOPED_H5_FILE __attribute__((cleanup(h5_scope_file)))
+#define SCOPED_H5 __attribute__((cleanup(h5_scope_id)))
+void h5_scope_file(const hid_t *file);
+void h5_scope_id(const hid_t *id);
 /* Leave a parallel file open after a failure: closing is collective and writes, and where that
  * fails on some ranks the others hang. The program must then end (h5_is_broken). */
 void h5_give_up(hid_t file); /* takes a negative id */

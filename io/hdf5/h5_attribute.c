@@ -14,7 +14,8 @@ static enum status attribute_write(hid_t object, const char *name, hid_t file_ty
         H5Adelete(object, name);
     }
     const hsize_t length = (hsize_t)count;
-    const hid_t space = count == 0 ? H5Screate(H5S_SCALAR) : H5Screate_simple(1, &length, NULL);
+    SCOPED_H5 const hid_t space =
+        count == 0 ? H5Screate(H5S_SCALAR) : H5Screate_simple(1, &length, NULL);
     const hid_t attribute = H5Acreate2(object, name, file_type, space, H5P_DEFAULT, H5P_DEFAULT);
     const enum status status = attribute < 0 || H5Awrite(attribute, memory_type, values) < 0
                                    ? h5_fail("cannot write the attribute %s", name)
@@ -22,7 +23,6 @@ static enum status attribute_write(hid_t object, const char *name, hid_t file_ty
     if (attribute >= 0) {
         H5Aclose(attribute);
     }
-    H5Sclose(space);
     return status;
 }
 
@@ -43,10 +43,8 @@ static hid_t string_type(const char *text, size_t bytes, H5T_str_t padding)
 static enum status string_write(hid_t object, const char *name, const char *value, size_t bytes,
                                 H5T_str_t padding)
 {
-    const hid_t type = string_type(value, bytes, padding);
-    const enum status status = attribute_write(object, name, type, type, 0, value);
-    H5Tclose(type);
-    return status;
+    SCOPED_H5 const hid_t type = string_type(value, bytes, padding);
+    return attribute_write(object, name, type, type, 0, value);
 }
 
 enum status h5_attribute_string(hid_t object, const char *name, const char *value)
@@ -88,29 +86,22 @@ static enum status dataset_write(hid_t file, const char *name, hid_t type, int64
                                  const void *values, hid_t *dataset)
 {
     const hsize_t length = (hsize_t)count;
-    const hid_t space = count == 0 ? H5Screate(H5S_SCALAR) : H5Screate_simple(1, &length, NULL);
-    const hid_t creation = H5Pcreate(H5P_DATASET_CREATE);
+    SCOPED_H5 const hid_t space =
+        count == 0 ? H5Screate(H5S_SCALAR) : H5Screate_simple(1, &length, NULL);
+    SCOPED_H5 const hid_t creation = H5Pcreate(H5P_DATASET_CREATE);
     H5Pset_obj_track_times(creation, false);
     *dataset = H5Dcreate2(file, name, type, space, H5P_DEFAULT, creation, H5P_DEFAULT);
-    const enum status status =
-        *dataset < 0 || H5Dwrite(*dataset, type, H5S_ALL, H5S_ALL, H5P_DEFAULT, values) < 0
-            ? h5_fail("cannot write %s", name)
-            : STATUS_OK;
-    H5Pclose(creation);
-    H5Sclose(space);
-    return status;
+    return *dataset < 0 || H5Dwrite(*dataset, type, H5S_ALL, H5S_ALL, H5P_DEFAULT, values) < 0
+               ? h5_fail("cannot write %s", name)
+               : STATUS_OK;
 }
 
 enum status h5_scale(hid_t file, const char *name, const double *values, int64_t count,
                      const char *units, const char *long_name)
 {
-    hid_t dataset = H5I_INVALID_HID;
-    enum status status = dataset_write(file, name, H5T_NATIVE_DOUBLE, count, values, &dataset);
-    if (status == STATUS_OK) {
-        status = describe_scale(dataset, name, units, long_name, count == 0);
-    }
-    H5Dclose(dataset);
-    return status;
+    SCOPED_H5 hid_t dataset = H5I_INVALID_HID;
+    TRY(dataset_write(file, name, H5T_NATIVE_DOUBLE, count, values, &dataset));
+    return describe_scale(dataset, name, units, long_name, count == 0);
 }
 
 enum status h5_attach_scales(hid_t file, hid_t dataset, const char *const names[], int count)
@@ -123,10 +114,8 @@ enum status h5_attach_scales(hid_t file, hid_t dataset, const char *const names[
             return h5_fail("cannot refer to %s", names[d]);
         }
     }
-    const hid_t type = H5Tvlen_create(H5T_STD_REF_OBJ);
-    const enum status status = attribute_write(dataset, "DIMENSION_LIST", type, type, count, lists);
-    H5Tclose(type);
-    return status;
+    SCOPED_H5 const hid_t type = H5Tvlen_create(H5T_STD_REF_OBJ);
+    return attribute_write(dataset, "DIMENSION_LIST", type, type, count, lists);
 }
 
 /* `count` 0 is a scalar. */
@@ -143,11 +132,10 @@ static enum status attribute_open(hid_t object, const char *name, H5T_class_t cl
     if (*attribute < 0) {
         return fail(STATUS_FILE, "the attribute %s is missing", name);
     }
-    const hid_t space = H5Aget_space(*attribute);
+    SCOPED_H5 const hid_t space = H5Aget_space(*attribute);
     *type = H5Aget_type(*attribute);
     const bool fits =
         H5Sget_simple_extent_npoints(space) == values_of(count) && H5Tget_class(*type) == class;
-    H5Sclose(space);
     return fits ? STATUS_OK
                 : fail(STATUS_FILE, "the attribute %s has another shape or type than expected",
                        name);
@@ -259,21 +247,17 @@ enum status h5_grid(hid_t object, struct grid *grid, enum h5_direction direction
 
 enum status h5_text_dataset(hid_t file, const char *name, const char *text)
 {
-    hid_t dataset = H5I_INVALID_HID;
-    const hid_t type = string_type(text, strlen(text), H5T_STR_NULLPAD);
-    const enum status status = dataset_write(file, name, type, 0, text, &dataset);
-    H5Dclose(dataset);
-    H5Tclose(type);
-    return status;
+    SCOPED_H5 hid_t dataset = H5I_INVALID_HID;
+    SCOPED_H5 const hid_t type = string_type(text, strlen(text), H5T_STR_NULLPAD);
+    return dataset_write(file, name, type, 0, text, &dataset);
 }
 
 static enum status read_text(hid_t dataset, hid_t type, const char *name, size_t most, char **text)
 {
     const bool fixed = H5Tget_class(type) == H5T_STRING && H5Tis_variable_str(type) == 0;
     const size_t bytes = fixed ? H5Tget_size(type) : 0;
-    const hid_t space = H5Dget_space(dataset);
+    SCOPED_H5 const hid_t space = H5Dget_space(dataset);
     const bool scalar = H5Sget_simple_extent_npoints(space) == 1;
-    H5Sclose(space);
     if (bytes == 0 || bytes > most || !scalar) {
         return fail(STATUS_FILE, "%s is not a string of at most %zu bytes", name, most);
     }
@@ -290,21 +274,18 @@ static enum status read_text(hid_t dataset, hid_t type, const char *name, size_t
 enum status h5_get_text(hid_t file, const char *name, size_t most, char **text)
 {
     *text = NULL;
-    hid_t dataset = H5I_INVALID_HID;
+    SCOPED_H5 hid_t dataset = H5I_INVALID_HID;
     TRY(h5_dataset_open(file, name, &dataset));
-    const hid_t type = H5Dget_type(dataset);
-    const enum status status = read_text(dataset, type, name, most, text);
-    H5Tclose(type);
-    H5Dclose(dataset);
-    return status;
+    SCOPED_H5 const hid_t type = H5Dget_type(dataset);
+    return read_text(dataset, type, name, most, text);
 }
 
 enum status h5_get_list(hid_t file, const char *name, hid_t type, size_t bytes, void **values,
                         int64_t *count)
 {
-    hid_t dataset = H5I_INVALID_HID;
+    SCOPED_H5 hid_t dataset = H5I_INVALID_HID;
     TRY(h5_dataset_open(file, name, &dataset));
-    const hid_t space = H5Dget_space(dataset);
+    SCOPED_H5 const hid_t space = H5Dget_space(dataset);
     const hssize_t length = H5Sget_simple_extent_npoints(space);
     void *found = length < 0 ? NULL : malloc(((size_t)length + 1) * bytes);
     enum status status = STATUS_OK;
@@ -313,8 +294,6 @@ enum status h5_get_list(hid_t file, const char *name, hid_t type, size_t bytes, 
     } else if (H5Dread(dataset, type, H5S_ALL, H5S_ALL, H5P_DEFAULT, found) < 0) {
         status = h5_fail("cannot read %s", name);
     }
-    H5Sclose(space);
-    H5Dclose(dataset);
     if (status != STATUS_OK) {
         free(found);
         return status;

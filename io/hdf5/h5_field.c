@@ -103,12 +103,8 @@ enum status h5_field_read(MPI_Comm comm, hid_t dataset, struct field *field, siz
     struct pieces pieces;
     TRY(pieces_create(comm, field->layout.cells, (int64_t)(piece_bytes / cell_bytes), &pieces));
     const size_t bytes = (size_t)pieces.piece_cells * cell_bytes;
-    void *values = malloc(bytes);
-    enum status status = STATUS_OK;
-    TRY_GOTO(status_agree(
+    SCOPED_FREE void *values = malloc(bytes);
+    TRY(status_agree(
         comm, CHECK_MEMORY(values != NULL, "no memory for a buffer of %s", SIZE_TEXT(bytes))));
-    TRY_GOTO(read_pieces(comm, dataset, field, &pieces, values));
-done:
-    free(values);
-    return status;
+    return read_pieces(comm, dataset, field, &pieces, values);
 }

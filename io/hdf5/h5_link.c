@@ -97,14 +97,13 @@ static enum status fail_elsewhere(const struct h5_place *place, const char *what
 static enum status check_own_values(hid_t dataset, const struct h5_place *place)
 {
     struct h5_place source = {.path = ""};
-    const hid_t creation = H5Dget_create_plist(dataset);
+    SCOPED_H5 const hid_t creation = H5Dget_create_plist(dataset);
     const bool is_virtual = H5Pget_layout(creation) == H5D_VIRTUAL;
     const bool is_raw = H5Pget_external_count(creation) > 0;
     if (is_virtual) {
         H5Pget_virtual_filename(creation, 0, source.path, sizeof source.path);
         H5Pget_virtual_dsetname(creation, 0, source.name, sizeof source.name);
     }
-    H5Pclose(creation);
     if (strcmp(source.path, ".") == 0) {
         snprintf(source.path, sizeof source.path, "%s", place->path);
         return fail(STATUS_INPUT,
@@ -124,7 +123,7 @@ static enum status check_own_values(hid_t dataset, const struct h5_place *place)
 enum status h5_open_dataset(hid_t file, const struct h5_place *place, hid_t *dataset)
 {
     struct h5_place target = {.path = ""};
-    const hid_t access = H5Pcreate(H5P_LINK_ACCESS);
+    SCOPED_H5 const hid_t access = H5Pcreate(H5P_LINK_ACCESS);
     H5Pset_elink_cb(access, refuse_link, &target);
     const hid_t object = H5Oopen(file, place->name, access);
     enum status status = STATUS_OK;
@@ -137,7 +136,6 @@ enum status h5_open_dataset(hid_t file, const struct h5_place *place, hid_t *dat
     } else {
         status = check_own_values(object, place);
     }
-    H5Pclose(access);
     if (status == STATUS_OK) {
         *dataset = object;
     } else if (object >= 0) {

@@ -125,22 +125,19 @@ static bool is_free(const char *path, uint64_t bytes)
 static enum status remove_all(const char *folder, const char *suffix, uint64_t bytes,
                               const char *reuse_as, bool *reused)
 {
-    int64_t *steps = NULL;
+    SCOPED_FREE int64_t *steps = NULL;
     int count = 0;
     TRY(list(folder, suffix, &steps, &count));
-    enum status status = STATUS_OK;
     for (int i = 0; i < count; i++) {
         char path[PATH_BYTES];
-        TRY_GOTO(path_of(folder, steps[i], suffix, path));
+        TRY(path_of(folder, steps[i], suffix, path));
         if (reuse_as != NULL && !*reused && is_free(path, bytes) && rename(path, reuse_as) == 0) {
             *reused = true;
         } else if (reuse_as == NULL || !*reused || strcmp(path, reuse_as) != 0) {
-            TRY_GOTO(file_remove(path));
+            TRY(file_remove(path));
         }
     }
-done:
-    free(steps);
-    return status;
+    return STATUS_OK;
 }
 
 static const char incomplete[] = ".h5.tmp";

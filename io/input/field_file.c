@@ -152,36 +152,27 @@ static enum status read_piece(const struct reading *r, const struct box *local, 
     }
     const struct box source = regrid_source(&r->regrid, &global);
     const size_t cells = (size_t)regrid_buffer_cells(&source, &global);
-    double *old = malloc(cells * sizeof *old);
-    double *new = malloc(cells * sizeof *new);
-    enum status status = STATUS_OK;
-    TRY_GOTO(
-        CHECK_MEMORY(old != NULL && new != NULL, "no memory to read %s", r->found->place.path));
-    TRY_GOTO(read_checked(r, &source, PRECISION_FLOAT64, old));
+    SCOPED_FREE double *old = malloc(cells * sizeof *old);
+    SCOPED_FREE double *new = malloc(cells * sizeof *new);
+    TRY(CHECK_MEMORY(old != NULL && new != NULL, "no memory to read %s", r->found->place.path));
+    TRY(read_checked(r, &source, PRECISION_FLOAT64, old));
     regrid_fill(&r->regrid, &source, &global, old, new);
     narrow(new, box_cells(&global), precision);
-    TRY_GOTO(field_write(r->field, local, new));
-done:
-    free(new);
-    free(old);
-    return status;
+    return field_write(r->field, local, new);
 }
 
 static enum status read_pieces(const struct reading *r, const struct pieces *pieces)
 {
     const size_t bytes = precision_bytes(r->field->layout.precision);
-    void *values = r->same ? malloc((size_t)pieces->piece_cells * bytes) : NULL;
-    enum status status = STATUS_OK;
+    SCOPED_FREE void *values = r->same ? malloc((size_t)pieces->piece_cells * bytes) : NULL;
     TRY(CHECK_MEMORY(!r->same || values != NULL, "no memory to read %s", r->found->place.path));
     for (int64_t p = 0; p < pieces->count; p++) {
         const struct box local = pieces_box(pieces, p);
         if (!box_is_empty(&local)) {
-            TRY_GOTO(read_piece(r, &local, values));
+            TRY(read_piece(r, &local, values));
         }
     }
-done:
-    free(values);
-    return status;
+    return STATUS_OK;
 }
 
 /* So that a flux, a time or degrees Celsius are not read as kelvins. The names are UDUNITS'. */
@@ -211,11 +202,9 @@ static enum status check_units(hid_t dataset, const char *path, const char *name
 static enum status read_mine(struct reading *r, const struct pieces *pieces)
 {
     struct h5_place place = r->found->place;
-    hid_t file = H5I_INVALID_HID;
+    SCOPED_H5_FILE hid_t file = H5I_INVALID_HID;
     TRY(h5_open_place(&place, &file, &r->dataset));
-    const enum status status = read_pieces(r, pieces);
-    h5_close(file);
-    return status;
+    return read_pieces(r, pieces);
 }
 
 /* The number of the state nearest to `time`, which must be the one meant. */
@@ -239,23 +228,18 @@ static enum status choose(const char *path, const double *times, int64_t count, 
 
 static enum status find_state(hid_t file, const struct shape_setting *source, int64_t *number)
 {
-    void *times = NULL;
-    void *steps = NULL;
+    SCOPED_FREE void *times = NULL;
+    SCOPED_FREE void *steps = NULL;
     int64_t ntimes = 0;
     int64_t nsteps = 0;
-    enum status status = STATUS_OK;
     if (H5Lexists(file, "/snap", H5P_DEFAULT) <= 0) {
         return fail(STATUS_INPUT, "%s is not a series of snapshots; leave out `time`",
                     source->path);
     }
-    TRY_GOTO(h5_get_list(file, "/steps", H5T_NATIVE_INT64, sizeof(int64_t), &steps, &nsteps));
-    TRY_GOTO(h5_get_list(file, "/VTKHDF/Steps/Values", H5T_NATIVE_DOUBLE, sizeof(double), &times,
-                         &ntimes));
-    TRY_GOTO(choose(source->path, times, nsteps < ntimes ? nsteps : ntimes, source->time, number));
-done:
-    free(times);
-    free(steps);
-    return status;
+    TRY(h5_get_list(file, "/steps", H5T_NATIVE_INT64, sizeof(int64_t), &steps, &nsteps));
+    TRY(h5_get_list(file, "/VTKHDF/Steps/Values", H5T_NATIVE_DOUBLE, sizeof(double), &times,
+                    &ntimes));
+    return choose(source->path, times, nsteps < ntimes ? nsteps : ntimes, source->time, number);
 }
 
 static enum status set_place(const struct shape_setting *source, struct h5_place *place)
@@ -278,18 +262,14 @@ static enum status set_place(const struct shape_setting *source, struct h5_place
 static enum status find(const struct shape_setting *source, const struct grid *grid,
                         struct found *found)
 {
-    hid_t file = H5I_INVALID_HID;
+    SCOPED_H5_FILE hid_t file = H5I_INVALID_HID;
     hid_t dataset = H5I_INVALID_HID;
     struct h5_place *place = &found->place;
     memset(found, 0, sizeof *found);
     TRY(set_place(source, place));
     TRY(h5_open_place(place, &file, &dataset));
-    enum status status = STATUS_OK;
-    TRY_GOTO(check_shape(file, dataset, source, grid, found));
-    TRY_GOTO(check_units(dataset, place->path, place->name));
-done:
-    h5_close(file);
-    return status;
+    TRY(check_shape(file, dataset, source, grid, found));
+    return check_units(dataset, place->path, place->name);
 }
 
 enum status field_file_check(const struct shape_setting *source, const struct grid *grid)
@@ -332,16 +312,12 @@ enum status field_file_read_box(const struct shape_setting *source, const struct
 {
     struct found found = {0};
     const struct h5_place *place = &found.place;
-    hid_t file = H5I_INVALID_HID;
+    SCOPED_H5_FILE hid_t file = H5I_INVALID_HID;
     hid_t dataset = H5I_INVALID_HID;
     h5_init();
     TRY(h5_place_set(source->path, source->dataset, &found.place));
     TRY(h5_open_place(&found.place, &file, &dataset));
-    enum status status;
-    TRY_GOTO(check_shape(file, dataset, source, grid, &found));
-    status = fail_prefix(h5_read_box(dataset, box, PRECISION_FLOAT32, false, values),
-                         "the dataset %s of %s: ", place->name, place->path);
-done:
-    h5_close(file);
-    return status;
+    TRY(check_shape(file, dataset, source, grid, &found));
+    return fail_prefix(h5_read_box(dataset, box, PRECISION_FLOAT32, false, values),
+                       "the dataset %s of %s: ", place->name, place->path);
 }

@@ -111,16 +111,13 @@ static enum status read_part(struct field *field, const struct picture_plane *pl
     const bool thinned = plane->samples[1] < plane->cells[1];
     int64_t nrows = READ_CELLS / across > 1 && !thinned ? READ_CELLS / across : 1;
     nrows = nrows < height ? nrows : height;
-    void *h_rows = malloc((size_t)(nrows * across + 1) * sizeof(double));
-    enum status status = STATUS_OK;
-    TRY_GOTO(CHECK_MEMORY(h_rows != NULL, "no memory to read a picture's plane"));
+    SCOPED_FREE void *h_rows = malloc((size_t)(nrows * across + 1) * sizeof(double));
+    TRY(CHECK_MEMORY(h_rows != NULL, "no memory to read a picture's plane"));
     for (int row = part.first[1]; row < part.last[1]; row += (int)nrows) {
         const int n = part.last[1] - row < (int)nrows ? part.last[1] - row : (int)nrows;
-        TRY_GOTO(read_rows(field, plane, &part, row, n, h_rows, values));
+        TRY(read_rows(field, plane, &part, row, n, h_rows, values));
     }
-done:
-    free(h_rows);
-    return status;
+    return STATUS_OK;
 }
 
 void picture_widen(double range[2], double margin)

@@ -226,7 +226,7 @@ static enum status draw_file(const struct picture_view *view, const struct pictu
                              const char *path)
 {
     struct picture_layout layout;
-    char *bytes = NULL;
+    SCOPED_FREE char *bytes = NULL;
     size_t nbytes = 0;
     const char *dot = strrchr(path, '.');
     const bool svg = dot != NULL && strcmp(dot, ".svg") == 0;
@@ -250,12 +250,9 @@ static enum status draw_file(const struct picture_view *view, const struct pictu
         drawn = cairo_surface_status(cairo_get_target(cairo));
     }
     cairo_destroy(cairo);
-    const enum status status =
-        fclose(file) != 0 || drawn != CAIRO_STATUS_SUCCESS
-            ? fail(STATUS_MEMORY, "cannot draw %s: %s", path, cairo_status_to_string(drawn))
-            : file_replace(path, bytes, nbytes);
-    free(bytes);
-    return status;
+    return fclose(file) != 0 || drawn != CAIRO_STATUS_SUCCESS
+               ? fail(STATUS_MEMORY, "cannot draw %s: %s", path, cairo_status_to_string(drawn))
+               : file_replace(path, bytes, nbytes);
 }
 
 enum status picture_draw_chart(const struct picture_chart *chart, const char *path)

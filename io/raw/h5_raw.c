@@ -19,17 +19,14 @@ static void sums_name(const char *name, char sums[NAME_BYTES])
 static enum status make_dataset(hid_t file, const char *name, hid_t type, int rank,
                                 const hsize_t *shape, hid_t *dataset)
 {
-    const hid_t space = H5Screate_simple(rank, shape, NULL);
-    const hid_t creation = H5Pcreate(H5P_DATASET_CREATE);
-    const hid_t link = H5Pcreate(H5P_LINK_CREATE);
+    SCOPED_H5 const hid_t space = H5Screate_simple(rank, shape, NULL);
+    SCOPED_H5 const hid_t creation = H5Pcreate(H5P_DATASET_CREATE);
+    SCOPED_H5 const hid_t link = H5Pcreate(H5P_LINK_CREATE);
     H5Pset_create_intermediate_group(link, 1);
     H5Pset_alloc_time(creation, H5D_ALLOC_TIME_EARLY);
     H5Pset_fill_time(creation, H5D_FILL_TIME_NEVER);
     H5Pset_obj_track_times(creation, false); /* the bytes must not depend on the time of day */
     *dataset = H5Dcreate2(file, name, type, space, link, creation, H5P_DEFAULT);
-    H5Pclose(link);
-    H5Pclose(creation);
-    H5Sclose(space);
     return *dataset < 0 ? h5_fail("cannot create the dataset %s", name) : STATUS_OK;
 }
 
@@ -54,15 +51,11 @@ static enum status make_sums(hid_t file, const char *name, struct raw_place *pla
 {
     char sums[NAME_BYTES];
     const hsize_t blocks = (hsize_t)place->blocks;
-    hid_t dataset = H5I_INVALID_HID;
+    SCOPED_H5 hid_t dataset = H5I_INVALID_HID;
     sums_name(name, sums);
     TRY(make_dataset(file, sums, H5T_STD_U64LE, 1, &blocks, &dataset));
-    enum status status = describe_sums(dataset, place);
-    if (status == STATUS_OK) {
-        status = get_offset(dataset, sums, &place->sums_offset);
-    }
-    H5Dclose(dataset);
-    return status;
+    TRY(describe_sums(dataset, place));
+    return get_offset(dataset, sums, &place->sums_offset);
 }
 
 enum status h5_raw_make(hid_t file, const char *name, const int64_t cells[AXIS_COUNT],
@@ -70,13 +63,11 @@ enum status h5_raw_make(hid_t file, const char *name, const int64_t cells[AXIS_C
 {
     const hsize_t shape[AXIS_COUNT] = {(hsize_t)cells[AXIS_Z], (hsize_t)cells[AXIS_Y],
                                        (hsize_t)cells[AXIS_X]};
-    hid_t dataset = H5I_INVALID_HID;
+    SCOPED_H5 hid_t dataset = H5I_INVALID_HID;
     raw_layout(cells, precision, place);
     TRY(make_sums(file, name, place));
     TRY(make_dataset(file, name, h5_type(precision), AXIS_COUNT, shape, &dataset));
-    const enum status status = get_offset(dataset, name, &place->offset);
-    H5Dclose(dataset);
-    return status;
+    return get_offset(dataset, name, &place->offset);
 }
 
 uint64_t h5_raw_bytes(const int64_t cells[AXIS_COUNT], enum precision precision)
@@ -98,10 +89,9 @@ struct found {
 static enum status find_cells(hid_t dataset, const char *name, struct raw_place *place)
 {
     const struct h5_form form = h5_form(dataset);
-    const hid_t type = H5Dget_type(dataset);
+    SCOPED_H5 const hid_t type = H5Dget_type(dataset);
     const bool is_double = H5Tequal(type, H5T_NATIVE_DOUBLE) > 0;
     const bool is_float = H5Tequal(type, H5T_NATIVE_FLOAT) > 0;
-    H5Tclose(type);
     if (!form.usable || form.rank != AXIS_COUNT || (!is_double && !is_float)) {
         return fail(STATUS_FILE, "the dataset %s does not have the shape or type of its checksums",
                     name);
@@ -116,9 +106,8 @@ static enum status check_form(hid_t dataset, const char *name, const struct raw_
     int64_t block_lines = 0;
     TRY(h5_get_int(dataset, "line_cells", &line_cells, 0));
     TRY(h5_get_int(dataset, "block_lines", &block_lines, 0));
-    const hid_t space = H5Dget_space(dataset);
+    SCOPED_H5 const hid_t space = H5Dget_space(dataset);
     const hssize_t blocks = H5Sget_simple_extent_npoints(space);
-    H5Sclose(space);
     if (line_cells != place->line_cells || block_lines != place->block_lines ||
         blocks != place->blocks) {
         return fail(STATUS_FILE, "%s has a form that this program does not support", name);
@@ -129,18 +118,14 @@ static enum status check_form(hid_t dataset, const char *name, const struct raw_
 static enum status read_sums(hid_t file, const char *name, const struct raw_place *place,
                              uint64_t **sums)
 {
-    hid_t dataset = H5I_INVALID_HID;
-    enum status status = STATUS_OK;
+    SCOPED_H5 hid_t dataset = H5I_INVALID_HID;
     TRY(h5_dataset_open(file, name, &dataset));
-    TRY_GOTO(check_form(dataset, name, place));
+    TRY(check_form(dataset, name, place));
     *sums = malloc((size_t)place->blocks * sizeof **sums);
-    TRY_GOTO(CHECK_MEMORY(*sums != NULL, "no memory for checksums"));
-    if (H5Dread(dataset, H5T_NATIVE_UINT64, H5S_ALL, H5S_ALL, H5P_DEFAULT, *sums) < 0) {
-        status = h5_fail("cannot read %s", name);
-    }
-done:
-    H5Dclose(dataset);
-    return status;
+    TRY(CHECK_MEMORY(*sums != NULL, "no memory for checksums"));
+    return H5Dread(dataset, H5T_NATIVE_UINT64, H5S_ALL, H5S_ALL, H5P_DEFAULT, *sums) < 0
+               ? h5_fail("cannot read %s", name)
+               : STATUS_OK;
 }
 
 /* An error is not "no checksums": the cells would then pass unchecked. */
@@ -201,18 +186,15 @@ static enum status share_sums(MPI_Comm comm, const struct raw_place *place, uint
 enum status h5_raw_check(MPI_Comm comm, const char *path, const char *name, uint64_t *hash)
 {
     struct found found;
-    uint64_t *sums = NULL;
+    SCOPED_FREE uint64_t *sums = NULL;
     h5_init();
     memset(&found, 0, sizeof found);
     const bool first = comm_rank(comm) == 0;
-    enum status status = STATUS_OK;
-    TRY_GOTO(status_agree(comm, first ? find(path, name, &found, &sums) : STATUS_OK));
-    TRY_GOTO(comm_check(MPI_Bcast(&found, (int)sizeof found, MPI_BYTE, 0, comm), "MPI_Bcast"));
+    TRY(status_agree(comm, first ? find(path, name, &found, &sums) : STATUS_OK));
+    TRY(comm_check(MPI_Bcast(&found, (int)sizeof found, MPI_BYTE, 0, comm), "MPI_Bcast"));
     if (found.has_sums) {
-        TRY_GOTO(share_sums(comm, &found.place, &sums));
-        TRY_GOTO(raw_check(comm, found.path, name, &found.place, sums, hash));
+        TRY(share_sums(comm, &found.place, &sums));
+        TRY(raw_check(comm, found.path, name, &found.place, sums, hash));
     }
-done:
-    free(sums);
-    return status;
+    return STATUS_OK;
 }

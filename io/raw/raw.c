@@ -162,22 +162,19 @@ static enum status read_piece(void *divided, int64_t number)
     const int64_t cells = piece_cells(d->place, READ_BYTES);
     const size_t bytes = (size_t)d->place->value_bytes;
     uint64_t hash = 0;
-    char *values = malloc((size_t)cells * bytes);
-    enum status status = STATUS_OK;
+    SCOPED_FREE char *values = malloc((size_t)cells * bytes);
     TRY(CHECK_MEMORY(values != NULL, "no memory for %s to read with",
                      SIZE_TEXT((size_t)cells * bytes)));
     for (int64_t p = 0; p * cells < run.end - run.begin; p++) {
         const struct raw_run part = raw_run_piece(&run, p, cells);
-        TRY_GOTO(file_read_at(d->fd, d->path, values, (size_t)(part.end - part.begin) * bytes,
-                              d->place->offset + (uint64_t)part.begin * bytes));
+        TRY(file_read_at(d->fd, d->path, values, (size_t)(part.end - part.begin) * bytes,
+                         d->place->offset + (uint64_t)part.begin * bytes));
         add_sums(d->place, &part, values, d->found->sums);
         hash += d->found->is_hashed ? hash_run(d->place, &part, values) : 0;
     }
 #pragma omp atomic
     d->found->hash += hash;
-done:
-    free(values);
-    return status;
+    return STATUS_OK;
 }
 
 /* Read back at once: a file system that lets one thread at a time write to a file lets the others
@@ -422,12 +419,8 @@ done:
 enum status raw_check(MPI_Comm comm, const char *path, const char *name,
                       const struct raw_place *place, const uint64_t *sums, uint64_t *hash)
 {
-    uint64_t *all = NULL;
-    enum status status = STATUS_OK;
-    TRY_GOTO(sums_create(comm, place, &all));
-    TRY_GOTO(raw_sum(comm, path, place, all, hash));
-    status = status_agree(comm, compare_sums(path, name, place, sums, all));
-done:
-    free(all);
-    return status;
+    SCOPED_FREE uint64_t *all = NULL;
+    TRY(sums_create(comm, place, &all));
+    TRY(raw_sum(comm, path, place, all, hash));
+    return status_agree(comm, compare_sums(path, name, place, sums, all));
 }

@@ -212,16 +212,12 @@ enum status raw_exchange(MPI_Comm comm, const struct raw_shares *shares,
                          const struct raw_place *place, int64_t number, int64_t cells,
                          const void *values, void *room, void *piece)
 {
-    MPI_Request *requests = malloc(2 * (size_t)shares->nranks * sizeof(MPI_Request));
+    SCOPED_FREE MPI_Request *requests = malloc(2 * (size_t)shares->nranks * sizeof(MPI_Request));
     int nrequests = 0;
-    enum status status = STATUS_OK;
-    TRY_GOTO(
-        status_agree(comm, CHECK_MEMORY(requests != NULL, "no memory for the messages of %d ranks",
+    TRY(status_agree(comm, CHECK_MEMORY(requests != NULL, "no memory for the messages of %d ranks",
                                         shares->nranks)));
-    TRY_GOTO(post(comm, shares, place, number, cells, values, room, requests, &nrequests));
-    TRY_GOTO(comm_check(MPI_Waitall(nrequests, requests, MPI_STATUSES_IGNORE), "MPI_Waitall"));
+    TRY(post(comm, shares, place, number, cells, values, room, requests, &nrequests));
+    TRY(comm_check(MPI_Waitall(nrequests, requests, MPI_STATUSES_IGNORE), "MPI_Waitall"));
     unpack(shares, place, number, cells, values, room, piece);
-done:
-    free(requests);
-    return status;
+    return STATUS_OK;
 }

@@ -158,26 +158,22 @@ static enum status cut_rows(const char *path, const char *head, char *text, int6
 static enum status cut(const char *path, const char *head, int64_t rows, int64_t restart_step,
                        int64_t *last_step)
 {
-    char *text = NULL;
-    char *whole = NULL;
+    SCOPED_FREE char *text = NULL;
+    SCOPED_FREE char *whole = NULL;
     size_t nbytes = 0;
     TRY(file_read_all(path, CSV_MOST_BYTES, &text, &nbytes));
-    enum status status = STATUS_OK;
     const size_t old_bytes = (size_t)(end_of_head(text) - text);
     const size_t head_bytes = head != NULL ? strlen(head) : old_bytes;
-    TRY_GOTO(rows_check(path, text, nbytes));
+    TRY(rows_check(path, text, nbytes));
     if (old_bytes > 0) { /* else not even the line of columns is complete */
-        TRY_GOTO(cut_rows(path, text, text + old_bytes, rows, restart_step, &nbytes, last_step));
+        TRY(cut_rows(path, text, text + old_bytes, rows, restart_step, &nbytes, last_step));
         whole = malloc(head_bytes + nbytes);
-        TRY_GOTO(CHECK_MEMORY(whole != NULL, "no memory for the rows of %s", path));
+        TRY(CHECK_MEMORY(whole != NULL, "no memory for the rows of %s", path));
         memcpy(whole, head != NULL ? head : text, head_bytes);
         memcpy(whole + head_bytes, text + old_bytes, nbytes);
-        TRY_GOTO(file_replace(path, whole, head_bytes + nbytes));
+        TRY(file_replace(path, whole, head_bytes + nbytes));
     }
-done:
-    free(whole);
-    free(text);
-    return status;
+    return STATUS_OK;
 }
 
 enum status csv_cut(const char *path, int64_t step)

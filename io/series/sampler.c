@@ -110,7 +110,7 @@ static enum status send_elements(struct sampler *s, const struct field *field,
 
 static enum status find_mine(struct sampler *s, const struct field *field)
 {
-    int64_t *elements = malloc((size_t)s->npoints * CORNERS * sizeof *elements);
+    SCOPED_FREE int64_t *elements = malloc((size_t)s->npoints * CORNERS * sizeof *elements);
     TRY(CHECK_MEMORY(elements != NULL, "no memory for the points of probes and lines"));
     for (int64_t p = 0; p < s->npoints; p++) {
         for (int c = 0; c < CORNERS; c++) {
@@ -123,9 +123,7 @@ static enum status find_mine(struct sampler *s, const struct field *field)
             }
         }
     }
-    const enum status status = send_elements(s, field, elements);
-    free(elements);
-    return status;
+    return send_elements(s, field, elements);
 }
 
 enum status sampler_create(const struct field *field, const struct grid *grid,

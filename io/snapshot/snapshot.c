@@ -194,12 +194,10 @@ static hid_t create_dataset(const struct snapshots *s, hid_t file, const char *n
 {
     const int64_t *n = s->view.grid.cells;
     const hsize_t shape[AXIS_COUNT] = {(hsize_t)n[AXIS_Z], (hsize_t)n[AXIS_Y], (hsize_t)n[AXIS_X]};
-    const hid_t space = H5Screate_simple(AXIS_COUNT, shape, NULL);
-    const hid_t creation = creation_properties(s);
+    SCOPED_H5 const hid_t space = H5Screate_simple(AXIS_COUNT, shape, NULL);
+    SCOPED_H5 const hid_t creation = creation_properties(s);
     const hid_t dataset = H5Dcreate2(file, name, h5_type(s->setting.precision), space, H5P_DEFAULT,
                                      creation, H5P_DEFAULT);
-    H5Pclose(creation);
-    H5Sclose(space);
     return dataset;
 }
 
@@ -223,7 +221,7 @@ static enum status write_field(struct snapshots *s, hid_t file, const char *name
     TRY(status_agree(s->comm,
                      dataset < 0 ? h5_fail("cannot create the dataset %s", name) : STATUS_OK));
     TRY(h5_part_write(s->comm, dataset, part, s->setting.precision, values, H5_FIELD_PIECE_BYTES));
-    H5Dclose(dataset);
+    H5Dclose(dataset); /* not after a failure: it may wait for other ranks */
     return STATUS_OK;
 }
 

@@ -65,17 +65,13 @@ static enum status describe_dataset(hid_t file, const struct derived_label *labe
                                     double time)
 {
     static const char *const axes[AXIS_COUNT] = {"z", "y", "x"};
-    hid_t dataset = H5I_INVALID_HID;
-    enum status status = STATUS_OK;
+    SCOPED_H5 hid_t dataset = H5I_INVALID_HID;
     TRY(h5_dataset_open(file, label->name, &dataset));
-    TRY_GOTO(h5_attribute_label(dataset, label->units, label->long_name));
-    TRY_GOTO(h5_attribute_string(dataset, "coordinates", "time"));
-    TRY_GOTO(h5_attach_scales(file, dataset, axes, AXIS_COUNT));
-    TRY_GOTO(h5_attribute_double(dataset, "time_s", &time, 0));
-    TRY_GOTO(h5_attribute_int(dataset, "step", &step, 0));
-done:
-    H5Dclose(dataset);
-    return status;
+    TRY(h5_attribute_label(dataset, label->units, label->long_name));
+    TRY(h5_attribute_string(dataset, "coordinates", "time"));
+    TRY(h5_attach_scales(file, dataset, axes, AXIS_COUNT));
+    TRY(h5_attribute_double(dataset, "time_s", &time, 0));
+    return h5_attribute_int(dataset, "step", &step, 0);
 }
 
 /* Create contiguous datasets, if `places` is not NULL, and add coordinates and attributes. */
@@ -125,19 +121,16 @@ static bool is_listed(const struct snapshot_list *list, int64_t step)
 enum status snapshot_files_drop_others(const struct snapshot_series *series,
                                        const struct snapshot_list *list)
 {
-    int64_t *steps = NULL;
+    SCOPED_FREE int64_t *steps = NULL;
     int count = 0;
     TRY(step_files_remove_temporaries(series->folder));
     TRY(step_files_list(series->folder, &steps, &count));
-    enum status status = STATUS_OK;
     for (int i = 0; i < count; i++) {
         char path[PATH_BYTES];
         if (!is_listed(list, steps[i])) {
-            TRY_GOTO(snapshot_file_path(series, steps[i], "", path));
-            TRY_GOTO(file_remove(path));
+            TRY(snapshot_file_path(series, steps[i], "", path));
+            TRY(file_remove(path));
         }
     }
-done:
-    free(steps);
-    return status;
+    return STATUS_OK;
 }

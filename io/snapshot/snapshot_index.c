@@ -59,14 +59,12 @@ static enum status write_geometry(hid_t group, const struct grid *grid)
 /* Tracking the order selects the newer form of groups, half the size with many links. */
 static enum status make_group(hid_t file, const char *name)
 {
-    const hid_t creation = H5Pcreate(H5P_GROUP_CREATE);
+    SCOPED_H5 const hid_t creation = H5Pcreate(H5P_GROUP_CREATE);
     H5Pset_link_creation_order(creation, H5P_CRT_ORDER_TRACKED);
-    const hid_t group = H5Gcreate2(file, name, H5P_DEFAULT, creation, H5P_DEFAULT);
-    H5Pclose(creation);
+    SCOPED_H5 const hid_t group = H5Gcreate2(file, name, H5P_DEFAULT, creation, H5P_DEFAULT);
     if (group < 0) {
         return h5_fail("cannot create the group %s", name);
     }
-    H5Gclose(group);
     return STATUS_OK;
 }
 
@@ -105,9 +103,9 @@ static enum status make_virtual_dataset(hid_t file, const struct grid *grid,
     char name[SNAPSHOT_NAME_BYTES];
     snprintf(source_name, sizeof source_name, "/fields/%s/%%b", label->name);
     snprintf(name, sizeof name, "/VTKHDF/CellData/%s", label->name);
-    const hid_t source = H5Screate_simple(3, source_shape, NULL);
-    const hid_t space = H5Screate_simple(4, shape, largest);
-    const hid_t creation = H5Pcreate(H5P_DATASET_CREATE);
+    SCOPED_H5 const hid_t source = H5Screate_simple(3, source_shape, NULL);
+    SCOPED_H5 const hid_t space = H5Screate_simple(4, shape, largest);
+    SCOPED_H5 const hid_t creation = H5Pcreate(H5P_DATASET_CREATE);
     hid_t dataset = H5I_INVALID_HID;
     enum status status = STATUS_OK;
     if (H5Sselect_hyperslab(space, H5S_SELECT_SET, start, stride, count, block) >= 0 &&
@@ -122,9 +120,6 @@ static enum status make_virtual_dataset(hid_t file, const struct grid *grid,
         status = h5_attribute_label(dataset, label->units, label->long_name);
         H5Dclose(dataset);
     }
-    H5Pclose(creation);
-    H5Sclose(space);
-    H5Sclose(source);
     return status;
 }
 
@@ -134,17 +129,15 @@ static enum status make_list(hid_t file, const char *name, hid_t type)
     const hsize_t length = 0;
     const hsize_t unlimited = H5S_UNLIMITED;
     const hsize_t chunk = 512;
-    const hid_t space = H5Screate_simple(1, &length, &unlimited);
-    const hid_t creation = H5Pcreate(H5P_DATASET_CREATE);
+    SCOPED_H5 const hid_t space = H5Screate_simple(1, &length, &unlimited);
+    SCOPED_H5 const hid_t creation = H5Pcreate(H5P_DATASET_CREATE);
     H5Pset_chunk(creation, 1, &chunk);
     H5Pset_fletcher32(creation);
-    const hid_t dataset = H5Dcreate2(file, name, type, space, H5P_DEFAULT, creation, H5P_DEFAULT);
-    H5Pclose(creation);
-    H5Sclose(space);
+    SCOPED_H5 const hid_t dataset =
+        H5Dcreate2(file, name, type, space, H5P_DEFAULT, creation, H5P_DEFAULT);
     if (dataset < 0) {
         return h5_fail("cannot create the dataset %s", name);
     }
-    H5Dclose(dataset);
     return STATUS_OK;
 }
 
@@ -155,18 +148,14 @@ static enum status extend_list(hid_t file, const char *name, hid_t type, int64_t
     const hsize_t begin = (hsize_t)first;
     const hsize_t added = (hsize_t)count;
     const hsize_t length = begin + added;
-    const hid_t dataset = H5Dopen2(file, name, H5P_DEFAULT);
-    const hid_t memory = H5Screate_simple(1, &added, NULL);
-    hid_t space = H5I_INVALID_HID;
+    SCOPED_H5 const hid_t dataset = H5Dopen2(file, name, H5P_DEFAULT);
+    SCOPED_H5 const hid_t memory = H5Screate_simple(1, &added, NULL);
+    SCOPED_H5 hid_t space = H5I_INVALID_HID;
     const bool failed =
         dataset < 0 || H5Dset_extent(dataset, &length) < 0 || (space = H5Dget_space(dataset)) < 0 ||
         H5Sselect_hyperslab(space, H5S_SELECT_SET, &begin, NULL, &added, NULL) < 0 ||
         H5Dwrite(dataset, type, memory, space, H5P_DEFAULT, values) < 0;
-    const enum status status = failed ? h5_fail("cannot extend the list %s", name) : STATUS_OK;
-    H5Sclose(space);
-    H5Sclose(memory);
-    H5Dclose(dataset);
-    return status;
+    return failed ? h5_fail("cannot extend the list %s", name) : STATUS_OK;
 }
 
 static enum status make_fields(hid_t file, const struct snapshot_series *series,
@@ -209,13 +198,11 @@ static enum status make_structure(hid_t file, const struct snapshot_series *seri
     TRY(make_group(file, "/VTKHDF/Steps/CellDataOffsets"));
     TRY(make_list(file, "/VTKHDF/Steps/Values", H5T_NATIVE_DOUBLE));
     TRY(make_fields(file, series, precision));
-    const hid_t group = H5Gopen2(file, "/VTKHDF", H5P_DEFAULT);
+    SCOPED_H5 const hid_t group = H5Gopen2(file, "/VTKHDF", H5P_DEFAULT);
     if (group < 0) {
         return h5_fail("cannot open /VTKHDF");
     }
-    const enum status status = write_geometry(group, &series->grid);
-    H5Gclose(group);
-    return status;
+    return write_geometry(group, &series->grid);
 }
 
 /* The links of snapshot i: its file and its fields. */
@@ -256,13 +243,11 @@ static enum status add_time_steps(hid_t file, unsigned derived, int64_t first, i
 
 static enum status set_step_count(hid_t file, int64_t count)
 {
-    const hid_t group = H5Gopen2(file, "/VTKHDF/Steps", H5P_DEFAULT);
+    SCOPED_H5 const hid_t group = H5Gopen2(file, "/VTKHDF/Steps", H5P_DEFAULT);
     if (group < 0) {
         return h5_fail("cannot open /VTKHDF/Steps");
     }
-    const enum status status = h5_attribute_int(group, "NSteps", &count, 0);
-    H5Gclose(group);
-    return status;
+    return h5_attribute_int(group, "NSteps", &count, 0);
 }
 
 /* A single snapshot is entered twice: VTK's reader rejects the 4D array of a single step, and
@@ -282,17 +267,13 @@ static enum status add_lists(hid_t file, unsigned derived, const struct snapshot
 static enum status add_snapshots(hid_t file, const struct snapshot_series *series,
                                  const struct snapshot_list *list, int64_t first)
 {
-    int64_t *indices = malloc((size_t)(list->count - first) * sizeof *indices);
-    enum status status = STATUS_OK;
+    SCOPED_FREE int64_t *indices = malloc((size_t)(list->count - first) * sizeof *indices);
     TRY(CHECK_MEMORY(indices != NULL, "no memory for the list of snapshots"));
     for (int64_t i = first; i < list->count; i++) {
         indices[i - first] = i;
-        TRY_GOTO(add_links(file, series, list->steps[i], i));
+        TRY(add_links(file, series, list->steps[i], i));
     }
-    TRY_GOTO(add_lists(file, series->derived, list, first, indices));
-done:
-    free(indices);
-    return status;
+    return add_lists(file, series->derived, list, first, indices);
 }
 
 enum status snapshot_index_write(const struct snapshot_series *series,

@@ -70,10 +70,9 @@ static enum status check_contents(hid_t file, const char *group, unsigned derive
 
 static enum status read_precision(hid_t file, const char *name, enum precision *precision)
 {
-    hid_t dataset = H5I_INVALID_HID;
+    SCOPED_H5 hid_t dataset = H5I_INVALID_HID;
     TRY(h5_dataset_open(file, name, &dataset));
     *precision = h5_form(dataset).bytes == sizeof(float) ? PRECISION_FLOAT32 : PRECISION_FLOAT64;
-    H5Dclose(dataset);
     return STATUS_OK;
 }
 
@@ -97,19 +96,14 @@ static enum status read_entries(hid_t file, const struct snapshot_series *series
 {
     int64_t count = 0;
     int64_t ntimes = 0;
-    void *steps = NULL;
-    void *times = NULL;
-    enum status status = STATUS_OK;
-    TRY_GOTO(h5_get_list(file, "/steps", H5T_NATIVE_INT64, sizeof(int64_t), &steps, &count));
-    TRY_GOTO(h5_get_list(file, "/VTKHDF/Steps/Values", H5T_NATIVE_DOUBLE, sizeof(double), &times,
-                         &ntimes));
-    TRY_GOTO(ntimes < count ? fail(STATUS_FILE, "it lists %" PRId64 " steps and %" PRId64 " times",
-                                   count, ntimes)
-                            : add_entries(series, steps, times, count, restart_step, list));
-done:
-    free(times);
-    free(steps);
-    return status;
+    SCOPED_FREE void *steps = NULL;
+    SCOPED_FREE void *times = NULL;
+    TRY(h5_get_list(file, "/steps", H5T_NATIVE_INT64, sizeof(int64_t), &steps, &count));
+    TRY(h5_get_list(file, "/VTKHDF/Steps/Values", H5T_NATIVE_DOUBLE, sizeof(double), &times,
+                    &ntimes));
+    return ntimes < count ? fail(STATUS_FILE, "it lists %" PRId64 " steps and %" PRId64 " times",
+                                 count, ntimes)
+                          : add_entries(series, steps, times, count, restart_step, list);
 }
 
 static enum status read_index(hid_t file, const struct snapshot_series *series,
@@ -126,14 +120,10 @@ static enum status read_index(hid_t file, const struct snapshot_series *series,
 
 static enum status read_moment(hid_t file, int64_t *step, double *time)
 {
-    hid_t dataset = H5I_INVALID_HID;
+    SCOPED_H5 hid_t dataset = H5I_INVALID_HID;
     TRY(h5_dataset_open(file, "/T", &dataset));
-    enum status status = h5_get_int(dataset, "step", step, 0);
-    if (status == STATUS_OK) {
-        status = h5_get_double(dataset, "time_s", time, 0);
-    }
-    H5Dclose(dataset);
-    return status;
+    TRY(h5_get_int(dataset, "step", step, 0));
+    return h5_get_double(dataset, "time_s", time, 0);
 }
 
 /* The file of one snapshot; all must have the precision of the first. */
@@ -175,16 +165,13 @@ static enum status find_file(const struct snapshot_series *series, int64_t step,
 static enum status find_files(const struct snapshot_series *series, int64_t restart_step,
                               struct snapshot_list *list)
 {
-    int64_t *steps = NULL;
+    SCOPED_FREE int64_t *steps = NULL;
     int count = 0;
     TRY(step_files_list(series->folder, &steps, &count));
-    enum status status = STATUS_OK;
     for (int i = count - 1; i >= 0 && steps[i] <= restart_step; i--) {
-        TRY_GOTO(find_file(series, steps[i], list));
+        TRY(find_file(series, steps[i], list));
     }
-done:
-    free(steps);
-    return status;
+    return STATUS_OK;
 }
 
 enum status snapshot_index_read(const struct snapshot_series *series, int64_t restart_step,
@@ -212,13 +199,11 @@ enum status snapshot_index_read(const struct snapshot_series *series, int64_t re
 
 static enum status read_grid(hid_t file, struct grid *grid)
 {
-    const hid_t group = H5Gopen2(file, "/VTKHDF", H5P_DEFAULT);
+    SCOPED_H5 const hid_t group = H5Gopen2(file, "/VTKHDF", H5P_DEFAULT);
     if (group < 0) {
         return h5_fail("it has no group /VTKHDF");
     }
-    enum status status = h5_get_double(group, "Spacing", grid->spacing, AXIS_COUNT);
-    H5Gclose(group);
-    TRY(status);
+    TRY(h5_get_double(group, "Spacing", grid->spacing, AXIS_COUNT));
     return h5_grid(file, grid, H5_READ);
 }
 
@@ -240,11 +225,9 @@ static enum status read_series(hid_t file, struct snapshot_series *series)
 
 enum status snapshot_series_read(struct snapshot_series *series)
 {
-    hid_t file = H5I_INVALID_HID;
+    SCOPED_H5_FILE hid_t file = H5I_INVALID_HID;
     TRY(h5_open_plain(series->path, false, &file));
-    const enum status status = read_series(file, series);
-    h5_close(file);
-    return status;
+    return read_series(file, series);
 }
 
 /* ---- before a run continues a series, or leaves it --------------------------------------------

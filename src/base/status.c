@@ -2,7 +2,9 @@
 
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 /* each thread has its own: the writer runs in the background */
 static _Thread_local char message[STATUS_MESSAGE_BYTES];
@@ -86,4 +88,18 @@ int status_exit_code(enum status code)
 const char *status_meaning(enum status code)
 {
     return table[code].meaning;
+}
+
+void scope_free(const void *variable)
+{
+    void *memory;
+    memcpy(&memory, variable, sizeof memory);
+    free(memory);
+}
+
+void scope_close(const int *fd)
+{
+    if (*fd >= 0) {
+        close(*fd);
+    }
 }

@@ -42,6 +42,13 @@ enum { STATUS_MESSAGE_BYTES = 2048 };
         }                                                                                          \
     } while (0)
 
+/* Before the declaration of a pointer to memory, NULL: none, or of a descriptor, -1: none. It is
+ * freed or closed at the end of its block, however that is left. */
+#define SCOPED_FREE __attribute__((cleanup(scope_free)))
+#define SCOPED_FD __attribute__((cleanup(scope_close)))
+void scope_free(const void *variable);
+void scope_close(const int *fd);
+
 /* TRY for functions that clean up at a label `done` and return `status` there. */
 #define TRY_GOTO(call)                                                                             \
     do {                                                                                           \
