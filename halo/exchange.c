@@ -53,30 +53,26 @@ static enum status find_neighbours(const struct halo *halo, int node_ranks,
                                    enum nearness of_message[HALO_MESSAGES_MAX])
 {
     const int rank = comm_rank(halo->comm);
-    int *node_of = calloc((size_t)comm_size(halo->comm), sizeof *node_of);
+    SCOPED_FREE int *node_of = calloc((size_t)comm_size(halo->comm), sizeof *node_of);
     int node = node_ranks > 0 ? rank / node_ranks : rank;
     int counts[NEARNESS_COUNT] = {0, 0};
-    enum status status = STATUS_OK;
-    TRY_GOTO(
-        status_agree(halo->comm, CHECK_MEMORY(node_of != NULL, "no memory for a list of ranks")));
-    TRY_GOTO(node_ranks > 0 ? STATUS_OK : comm_node(halo->comm, &node));
-    TRY_GOTO(comm_check(MPI_Allgather(&node, 1, MPI_INT, node_of, 1, MPI_INT, halo->comm),
-                        "MPI_Allgather"));
+    TRY(status_agree(halo->comm, CHECK_MEMORY(node_of != NULL, "no memory for a list of ranks")));
+    TRY(node_ranks > 0 ? STATUS_OK : comm_node(halo->comm, &node));
+    TRY(comm_check(MPI_Allgather(&node, 1, MPI_INT, node_of, 1, MPI_INT, halo->comm),
+                   "MPI_Allgather"));
     for (int m = 0; m < halo->plan.nmessages; m++) {
         of_message[m] = node_of[halo->plan.message[m].peer] == node_of[rank] ? ON_NODE : OFF_NODE;
         struct neighbourhood *here = &all[of_message[m]];
         here->channels[here->nchannels++] = channel_of(halo, m);
         counts[of_message[m]]++;
     }
-    TRY_GOTO(comm_check(
+    TRY(comm_check(
         MPI_Allreduce(MPI_IN_PLACE, counts, NEARNESS_COUNT, MPI_INT, MPI_SUM, halo->comm),
         "MPI_Allreduce"));
     for (int n = 0; n < NEARNESS_COUNT; n++) {
         all[n].exists = counts[n] > 0;
     }
-done:
-    free(node_of);
-    return status;
+    return STATUS_OK;
 }
 
 static void name_choice(struct halo *halo)

@@ -182,7 +182,7 @@ static enum status spawn(const struct backend *backend, int node_rank, int node_
     snprintf(name, sizeof name, "%s", backend->name);
     memcpy(asked, word, sizeof word);
     char *words[PROBE_WORDS + 1] = {program, asked, name, numbers[0], numbers[1], numbers[2], NULL};
-    char **environment = probe_environment();
+    SCOPED_FREE char **environment = probe_environment();
     posix_spawn_file_actions_t actions;
     posix_spawn_file_actions_init(&actions);
     /* hide the messages of a library that crashes */
@@ -190,7 +190,6 @@ static enum status spawn(const struct backend *backend, int node_rank, int node_
     posix_spawn_file_actions_addopen(&actions, STDERR_FILENO, "/dev/null", O_WRONLY, 0);
     const int error = posix_spawn(child, program, &actions, NULL, words, environment);
     posix_spawn_file_actions_destroy(&actions);
-    free(environment);
     return error == 0 ? STATUS_OK : fail(STATUS_DEVICE, "%s: %s", program, strerror(error));
 }
 

@@ -105,7 +105,7 @@ static enum status allocate(struct transport_state *state)
 static enum status swap_offers(struct transport_state *state)
 {
     MPI_Request requests[2 * HALO_MESSAGES_MAX];
-    struct offer *theirs = calloc((size_t)state->nchannels + 1, sizeof *theirs);
+    SCOPED_FREE struct offer *theirs = calloc((size_t)state->nchannels + 1, sizeof *theirs);
     int code = theirs != NULL ? MPI_SUCCESS : MPI_ERR_NO_MEM;
     int count = 0;
     for (int n = 0; n < state->nchannels && code == MPI_SUCCESS; n++) {
@@ -124,7 +124,6 @@ static enum status swap_offers(struct transport_state *state)
     for (int n = 0; n < state->nchannels && code == MPI_SUCCESS; n++) {
         state->offer[n] = theirs[n];
     }
-    free(theirs);
     return comm_check(code, "swapping memory handles");
 }
 

@@ -31,14 +31,13 @@ static bool is_same_folder(const char *one, const char *two)
 int64_t checkpoint_step_here(const char *directory, const char *path)
 {
     char folder[PATH_BYTES];
-    char *real = realpath(path, NULL);
+    SCOPED_FREE char *real = realpath(path, NULL);
     char *slash = real == NULL ? NULL : strrchr(real, '/');
     int64_t step = -1;
     if (slash != NULL && checkpoint_folder(directory, folder) == STATUS_OK) {
         *slash = '\0';
         step = is_same_folder(real, folder) ? step_file_step(slash + 1, ".h5") : -1;
     }
-    free(real);
     return step;
 }
 

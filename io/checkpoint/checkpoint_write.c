@@ -162,7 +162,7 @@ static enum status write_values(const struct job *job)
  * later steps belong to an abandoned run. Never a failure: the new checkpoint is valid. */
 static void prune(const struct job *job, int keep)
 {
-    int64_t *steps = NULL;
+    SCOPED_FREE int64_t *steps = NULL;
     int count = 0;
     if (step_files_list(job->folder, &steps, &count) != STATUS_OK) {
         log_warn("old checkpoints are not removed: %s", fail_message());
@@ -184,7 +184,6 @@ static void prune(const struct job *job, int keep)
             log_warn("cannot remove the old checkpoint %s: %s", path, strerror(errno));
         }
     }
-    free(steps);
 }
 
 /* Rank 0. */
@@ -306,7 +305,7 @@ enum status checkpoint_write_postmortem(MPI_Comm comm, const char *path, struct 
                                         const char *config_text, const char *reason)
 {
     const size_t bytes = checkpoint_capture_bytes(field);
-    void *memory = malloc(bytes);
+    SCOPED_FREE void *memory = malloc(bytes);
     struct checkpoint_part part;
     struct job job = {comm, &part, grid, material, state, config_text, .reason = reason};
     h5_init();
@@ -319,6 +318,5 @@ enum status checkpoint_write_postmortem(MPI_Comm comm, const char *path, struct 
     if (status == STATUS_OK) {
         status = write_file(&job, 0);
     }
-    free(memory);
     return status;
 }

@@ -146,9 +146,8 @@ enum status h5_reserve(const char *path, uint64_t bytes)
  * waiting in it: so each rank first opens the file by itself. */
 static enum status try_reaching(const char *path, int flags)
 {
-    int fd = -1;
+    SCOPED_FD int fd = -1;
     TRY(file_open(path, flags, &fd));
-    close(fd);
     return STATUS_OK;
 }
 

@@ -23,13 +23,12 @@ static enum status beside(const char *file, const char *target, char path[PATH_B
 static enum status find_target(const char *file, const char *target, char path[PATH_BYTES])
 {
     TRY(beside(file, target, path));
-    char *real = file_exists(path) ? NULL : realpath(file, NULL);
+    SCOPED_FREE char *real = file_exists(path) ? NULL : realpath(file, NULL);
     if (real == NULL) {
         return STATUS_OK; /* a missing file is reported when it is opened */
     }
     char other[PATH_BYTES];
     const enum status status = beside(real, target, other);
-    free(real);
     if (status == STATUS_OK && file_exists(other)) {
         memcpy(path, other, strlen(other) + 1);
     }

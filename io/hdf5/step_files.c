@@ -49,7 +49,7 @@ static int newest_first(const void *a, const void *b)
 
 static enum status list(const char *folder, const char *suffix, int64_t **steps, int *count)
 {
-    struct dirent **entries = NULL;
+    SCOPED_FREE struct dirent **entries = NULL;
     *steps = NULL;
     *count = 0;
     const int nentries = scandir(folder, &entries, NULL, NULL);
@@ -66,7 +66,6 @@ static enum status list(const char *folder, const char *suffix, int64_t **steps,
         }
         free(entries[n]);
     }
-    free(entries);
     TRY(CHECK_MEMORY(found != NULL, "no memory to list the checkpoints"));
     qsort(found, (size_t)nfound, sizeof *found, newest_first);
     *steps = found;
@@ -81,11 +80,10 @@ enum status step_files_list(const char *folder, int64_t **steps, int *count)
 
 enum status step_files_newest(const char *folder, int64_t *step)
 {
-    int64_t *steps = NULL;
+    SCOPED_FREE int64_t *steps = NULL;
     int count = 0;
     TRY(step_files_list(folder, &steps, &count));
     *step = count > 0 ? steps[0] : -1;
-    free(steps);
     return STATUS_OK;
 }
 

@@ -244,16 +244,14 @@ static enum status find_state(hid_t file, const struct shape_setting *source, in
 
 static enum status set_place(const struct shape_setting *source, struct h5_place *place)
 {
-    hid_t file = H5I_INVALID_HID;
+    SCOPED_H5_FILE hid_t file = H5I_INVALID_HID;
     int64_t number = 0;
     char name[H5_NAME_BYTES];
     if (!source->has_time) {
         return h5_place_set(source->path, source->dataset, place);
     }
     TRY(h5_open_plain(source->path, false, &file));
-    const enum status status = find_state(file, source, &number);
-    h5_close(file);
-    TRY(status);
+    TRY(find_state(file, source, &number));
     TRY(path_print(name, sizeof name, "/snap/%" PRId64 "/%s", number, source->dataset));
     return h5_place_set(source->path, name, place);
 }

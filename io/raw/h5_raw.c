@@ -159,7 +159,7 @@ static enum status find_in(hid_t file, hid_t dataset, const char *name, struct f
 /* Rank 0. A dataset that cannot be opened is reported by its reader. */
 static enum status find(const char *path, const char *name, struct found *found, uint64_t **sums)
 {
-    hid_t file = H5I_INVALID_HID;
+    SCOPED_H5_FILE hid_t file = H5I_INVALID_HID;
     TRY(h5_open_plain(path, false, &file));
     enum status status = STATUS_OK;
     const hid_t dataset = H5Dopen2(file, name, H5P_DEFAULT);
@@ -169,7 +169,6 @@ static enum status find(const char *path, const char *name, struct found *found,
         H5Fclose(holder);
         H5Dclose(dataset);
     }
-    h5_close(file);
     return status;
 }
 

@@ -224,8 +224,8 @@ static enum status write_exchanged(MPI_Comm comm, struct file_output *file,
     const int64_t cells = piece_cells(place, WRITE_BYTES);
     const int64_t rounds = count_rounds(shares, cells);
     const size_t bytes = (size_t)(cells * place->value_bytes);
-    char *room = malloc(bytes);
-    char *memory = malloc(raw_room_bytes(bytes));
+    SCOPED_FREE char *room = malloc(bytes);
+    SCOPED_FREE char *memory = malloc(raw_room_bytes(bytes));
     enum status status =
         CHECK_MEMORY(room != NULL && memory != NULL,
                      "no memory for two buffers of %s to write with", SIZE_TEXT(bytes));
@@ -238,8 +238,6 @@ static enum status write_exchanged(MPI_Comm comm, struct file_output *file,
             status = write_run(file, place, &run, piece, sums);
         }
     }
-    free(memory);
-    free(room);
     return exchanged != STATUS_OK ? exchanged : status;
 }
 

@@ -78,7 +78,7 @@ enum status csv_check(const char *path, const struct csv_format *format)
 {
     const char *notes = strchr(format->head, '\n') + 1;
     const size_t columns = (size_t)(notes - format->head);
-    char *text = NULL;
+    SCOPED_FREE char *text = NULL;
     size_t nbytes = 0;
     if (!file_exists(path)) {
         return STATUS_OK;
@@ -94,7 +94,6 @@ enum status csv_check(const char *path, const struct csv_format *format)
                                         : !format->needs_notes;
         status = same ? STATUS_OK : csv_differs(path, "points");
     }
-    free(text);
     return status;
 }
 

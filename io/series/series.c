@@ -92,7 +92,7 @@ static void print_place(const double *points, int64_t p, char text[PLACE_BYTES])
 /* Compare the places in the rows of a line. */
 static enum status check_places(const struct series *series, const char *path)
 {
-    char *text = NULL;
+    SCOPED_FREE char *text = NULL;
     size_t nbytes = 0;
     int64_t p = 0;
     enum status status = STATUS_OK;
@@ -113,7 +113,6 @@ static enum status check_places(const struct series *series, const char *path)
         }
         p = (p + 1) % series->npoints;
     }
-    free(text);
     return status;
 }
 
@@ -136,14 +135,10 @@ done:
 
 enum status series_open(const struct series *series, int64_t restart_step, struct csv *csv)
 {
-    char *head = NULL;
+    SCOPED_FREE char *head = NULL;
     struct csv_format format;
-    enum status status = make_format(series, &head, &format);
-    if (status == STATUS_OK) {
-        status = csv_open(series->directory, series->csv_name, &format, restart_step, csv);
-    }
-    free(head);
-    return status;
+    TRY(make_format(series, &head, &format));
+    return csv_open(series->directory, series->csv_name, &format, restart_step, csv);
 }
 
 enum status series_write(const struct series *series, struct csv *csv, int64_t step, double time,

@@ -161,7 +161,7 @@ static enum status add_steps(const char *path, const struct snapshot_series *ser
 {
     struct text text;
     *added = false;
-    const int fd = open(path, O_WRONLY | O_NOFOLLOW | O_CLOEXEC);
+    SCOPED_FD const int fd = open(path, O_WRONLY | O_NOFOLLOW | O_CLOEXEC);
     if (fd < 0) {
         return STATUS_OK;
     }
@@ -180,7 +180,6 @@ static enum status add_steps(const char *path, const struct snapshot_series *ser
         }
         free(text.bytes);
     }
-    close(fd);
     return status;
 }
 

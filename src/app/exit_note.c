@@ -5,13 +5,15 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "base/status.h"
+
 void exit_note(int code)
 {
     const char *path = getenv("ISOTHERM_EXIT_FILE");
     if (path == NULL) {
         return;
     }
-    const int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+    SCOPED_FD const int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
     if (fd < 0) {
         return;
     }
@@ -20,5 +22,4 @@ void exit_note(int code)
     if (write(fd, text, (size_t)length) != length) {
         unlink(path);
     }
-    close(fd);
 }

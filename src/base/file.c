@@ -71,18 +71,14 @@ static enum status sync_parent(const char *path)
     } else {
         *slash = '\0';
     }
-    const int fd = open(parent, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    SCOPED_FD const int fd = open(parent, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (fd < 0) {
         return fail(STATUS_FILE, "cannot open the folder %s: %s", parent, strerror(errno));
     }
     /* EINVAL: the file system cannot sync folders */
-    const bool synced = timed_fsync(fd) == 0 || errno == EINVAL;
-    const int reason = errno;
-    close(fd);
-    if (!synced) {
-        return fail(STATUS_FILE, "cannot flush the folder %s: %s", parent, strerror(reason));
-    }
-    return STATUS_OK;
+    return timed_fsync(fd) == 0 || errno == EINVAL
+               ? STATUS_OK
+               : fail(STATUS_FILE, "cannot flush the folder %s: %s", parent, strerror(errno));
 }
 
 /* Opening a pipe would wait for its other end, and renaming a file over a device would remove it

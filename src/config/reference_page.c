@@ -6,11 +6,10 @@
 
 int main(int argc, char **argv)
 {
-    char *text = settings_reference();
+    SCOPED_FREE char *text = settings_reference();
     FILE *page = argc == 2 && text != NULL ? fopen(argv[1], "we") : NULL;
     bool written = page != NULL && fputs(text, page) >= 0;
     written = (page == NULL || fclose(page) == 0) && written;
-    free(text);
     if (!written) {
         fprintf(stderr, "cannot write %s\n", argc == 2 ? argv[1] : "the page: give its file name");
     }

@@ -93,14 +93,13 @@ static void try_locking(struct doctor_facts *facts)
     const char *locking = getenv("HDF5_USE_FILE_LOCKING");
     facts->locking_off = locking != NULL && strcasecmp(locking, "FALSE") == 0;
     char path[] = "isotherm_doctor_XXXXXX";
-    const int fd = mkstemp(path);
+    SCOPED_FD const int fd = mkstemp(path);
     if (fd < 0) {
         return; /* not writable: no output goes here */
     }
     if (flock(fd, LOCK_SH | LOCK_NB) != 0) {
         snprintf(facts->lock_fails, sizeof facts->lock_fails, "%s", strerror(errno));
     }
-    close(fd);
     unlink(path);
 }
 

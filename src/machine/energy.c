@@ -351,7 +351,7 @@ static enum status is_first_of_device(MPI_Comm comm, const char *pci, bool *firs
     TRY_MPI(MPI_Comm_split_type(comm, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &node));
     const int rank = comm_rank(node);
     char mine[ADDRESS_BYTES] = "";
-    char *all = calloc((size_t)comm_size(node), ADDRESS_BYTES);
+    SCOPED_FREE char *all = calloc((size_t)comm_size(node), ADDRESS_BYTES);
     enum status status = status_agree(node, CHECK_MEMORY(all != NULL, "no memory for addresses"));
     snprintf(mine, sizeof mine, "%s", pci);
     if (status == STATUS_OK) {
@@ -363,7 +363,6 @@ static enum status is_first_of_device(MPI_Comm comm, const char *pci, bool *firs
     for (int r = 0; r < rank && *first; r++) {
         *first = strcmp(mine, all + (size_t)r * ADDRESS_BYTES) != 0;
     }
-    free(all);
     comm_free(&node);
     return status;
 }

@@ -20,7 +20,7 @@ enum status folder_visit_file(const char *directory, const char *name, output_vi
 enum status folder_scan(const char *directory,
                         enum status (*visit)(void *context, const char *entry), void *context)
 {
-    struct dirent **entries = NULL;
+    SCOPED_FREE struct dirent **entries = NULL;
     const int count = scandir(directory, &entries, NULL, alphasort);
     enum status status = STATUS_OK;
     if (count < 0 && errno != ENOENT && errno != ENOTDIR) {
@@ -32,7 +32,6 @@ enum status folder_scan(const char *directory,
         }
         free(entries[i]);
     }
-    free(entries);
     return status;
 }
 

@@ -76,16 +76,13 @@ static enum status local_square_error(const struct solver *solver, struct expres
     const struct grid *grid = &solver->problem.grid;
     const double time = solver->state.time;
     const int64_t *n = field->layout.cells;
-    double *plane = malloc((size_t)(n[AXIS_X] * n[AXIS_Y]) * sizeof *plane);
-    if (plane == NULL) {
-        return fail(STATUS_MEMORY, "no memory for a plane of cells");
-    }
-    enum status status = STATUS_OK;
+    SCOPED_FREE double *plane = malloc((size_t)(n[AXIS_X] * n[AXIS_Y]) * sizeof *plane);
+    TRY(CHECK_MEMORY(plane != NULL, "no memory for a plane of cells"));
     *sum = 0;
-    for (int64_t k = 0; k < n[AXIS_Z] && status == STATUS_OK; k++) {
+    for (int64_t k = 0; k < n[AXIS_Z]; k++) {
         const struct box box = {.lo = {0, 0, k}, .hi = {n[AXIS_X], n[AXIS_Y], k + 1}};
-        status = field_read(field, &box, plane);
-        for (int64_t cell = 0; cell < n[AXIS_X] * n[AXIS_Y] && status == STATUS_OK; cell++) {
+        TRY(field_read(field, &box, plane));
+        for (int64_t cell = 0; cell < n[AXIS_X] * n[AXIS_Y]; cell++) {
             const int64_t *offset = field->placement.offset;
             const double at[] = {grid_center(grid, AXIS_X, offset[AXIS_X] + cell % n[AXIS_X]),
                                  grid_center(grid, AXIS_Y, offset[AXIS_Y] + cell / n[AXIS_X]),
@@ -94,8 +91,7 @@ static enum status local_square_error(const struct solver *solver, struct expres
             *sum += error * error;
         }
     }
-    free(plane);
-    return status;
+    return STATUS_OK;
 }
 
 static enum status measure_error(const struct solver *solver, const char *exact_text, double *error)

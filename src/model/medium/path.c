@@ -8,7 +8,7 @@
 enum status path_read(const char *name, bool power, struct path *path)
 {
     struct rows_format format = {.columns = 5, .least = 2, .what = "5 numbers: t, x, y, z, power"};
-    double *numbers = NULL;
+    SCOPED_FREE double *numbers = NULL;
     *path = (struct path){0};
     if (!power) {
         format.columns = 4;
@@ -20,7 +20,6 @@ enum status path_read(const char *name, bool power, struct path *path)
         memcpy(&path->rows[n], numbers + (size_t)n * (size_t)format.columns,
                sizeof *numbers * (size_t)format.columns);
     }
-    free(numbers);
     return CHECK_MEMORY(path->rows != NULL, "no memory for a path");
 }
 

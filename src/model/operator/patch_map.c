@@ -81,7 +81,7 @@ static enum status paint_face(const struct problem *problem, enum face face,
     plane->origin =
         (layer.lo[up] - wide.lo[up]) * plane->pitch + layer.lo[across] - wide.lo[across];
     plane->h_patch = calloc(1, (size_t)plane->bytes);
-    float *numbers = malloc((size_t)plane->bytes * sizeof *numbers);
+    SCOPED_FREE float *numbers = malloc((size_t)plane->bytes * sizeof *numbers);
     enum status status = CHECK_MEMORY(numbers != NULL && plane->h_patch != NULL,
                                       "no memory for the patches of a face");
     const int npieces = box_pieces(&wide, problem->grid.cells, problem->boundary.periodic, pieces);
@@ -95,7 +95,6 @@ static enum status paint_face(const struct problem *problem, enum face face,
             plane->h_patch[(row + c / n) * plane->pitch + column + c % n] = (uint8_t)numbers[c];
         }
     }
-    free(numbers);
     return status;
 }
 

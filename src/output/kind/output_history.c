@@ -226,15 +226,11 @@ static enum status write_row(void *object, const struct output_context *in)
 static enum status check(const struct output_context *in)
 {
     char path[PATH_BYTES];
-    char *columns = NULL;
+    SCOPED_FREE char *columns = NULL;
     bool has[GROUPS];
-    enum status status = STATUS_OK;
-    TRY_GOTO(path_join(in->problem->output.directory, file_name, path));
-    TRY_GOTO(find_columns(in->problem, path, has, &columns));
-    status = csv_check(path, &(struct csv_format){.head = columns, .rows = 1});
-done:
-    free(columns);
-    return status;
+    TRY(path_join(in->problem->output.directory, file_name, path));
+    TRY(find_columns(in->problem, path, has, &columns));
+    return csv_check(path, &(struct csv_format){.head = columns, .rows = 1});
 }
 
 /* Rank 0. */
@@ -242,14 +238,13 @@ static enum status open_file(const struct output_context *in, struct history_out
 {
     const char *directory = in->problem->output.directory;
     char path[PATH_BYTES];
-    char *columns = NULL;
+    SCOPED_FREE char *columns = NULL;
     bool wanted[GROUPS];
     bool all = true;
-    enum status status = STATUS_OK;
-    TRY_GOTO(path_join(directory, file_name, path));
-    TRY_GOTO(find_columns(in->problem, in->restart_step >= 0 ? path : NULL, output->has, &columns));
-    TRY_GOTO(csv_open(directory, file_name, &(struct csv_format){.head = columns, .rows = 1},
-                      in->restart_step, &output->csv));
+    TRY(path_join(directory, file_name, path));
+    TRY(find_columns(in->problem, in->restart_step >= 0 ? path : NULL, output->has, &columns));
+    TRY(csv_open(directory, file_name, &(struct csv_format){.head = columns, .rows = 1},
+                 in->restart_step, &output->csv));
     folder_report_gap(in, &in->problem->output.history, &output->csv);
     find_wanted(in->problem, wanted);
     for (int g = 0; g < GROUPS; g++) {
@@ -260,9 +255,7 @@ static enum status open_file(const struct output_context *in, struct history_out
             "history.csv keeps its columns, which are not those of all faces, sources, "
             "materials, patches and the melt pool; move it elsewhere to begin one that has them");
     }
-done:
-    free(columns);
-    return status;
+    return STATUS_OK;
 }
 
 static enum status make_output(const struct output_context *in, struct history_output *output)
