@@ -1,6 +1,6 @@
 /* The transport `peer`: within a node the packing kernel stores directly into the neighbour's
  * receive buffer, and flags in device memory report that a face is complete. The host never waits.
- * docs/halo.md explains why two slots are enough. */
+ * docs/developers/halo.md explains why two slots are enough. */
 #include <stdlib.h>
 
 #include "base/comm.h"

@@ -4,9 +4,9 @@
     python3 jobscripts/node_study.py --isotherm build/hip-nvidia/isotherm --gpus 8
 
 The command checks the node (`isotherm doctor`), then lets jobscripts/study.py run every case on 1,
-2, 4, ... GPUs: six faces of mixed types, float64, no output. It prints the table of docs/halo.md
-and writes it to node_study.md in the folder of --output, next to the studies. A second call
-continues where the first stopped.
+2, 4, ... GPUs: six faces of mixed types, float64, no output. It prints the table of
+docs/developers/halo.md and writes it to node_study.md in the folder of --output, next to the
+studies. A second call continues where the first stopped.
 """
 import argparse
 import csv

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""The stencil studies of docs/studies.md on this machine, as one folder of JSON and one page.
+"""The stencil studies of docs/developers/studies.md on this machine: a folder of JSON and a page.
 
     python3 jobscripts/studies.py --isotherm build/hip-nvidia/isotherm --backend hip
     python3 jobscripts/studies.py --isotherm build/cpu/isotherm --backend cpu --repeats 10

@@ -4,7 +4,7 @@
  * closed face a row of its own, weights of the differences from the 2 R cells nearest to the face.
  * T' = T + sum over axes of r D, as in heat_cell.h. The rows are differences of one flux per face,
  * with weights that are multiples of a power of two: their sums are exact, so that the heat is
- * conserved to rounding (docs/numerics.md, "Wider stencils").
+ * conserved to rounding (docs/reference/numerics.md, "Wider stencils").
  *
  * Included by C and by HIP sources. */
 #ifndef ISOTHERM_KERNELS_CELL_WIDE_CELL_H

@@ -201,7 +201,7 @@ static enum status write_pages(struct file_output *file, const char *bytes, size
 static size_t direct_part(const struct file_output *file, const char *bytes, size_t nbytes,
                           size_t head)
 {
-    /* smaller writes are better collected in the page cache (docs/files_design.md) */
+    /* smaller writes are better collected in the page cache (docs/developers/files_design.md) */
     enum { LEAST_BYTES = 2 << 20 };
     const bool wanted =
         file->direct && nbytes >= LEAST_BYTES && ((uintptr_t)bytes + head) % FILE_PAGE_BYTES == 0;

@@ -38,7 +38,7 @@ static const struct command_line line = {
              "  kernels   the copy ceiling, and the effective bandwidth of every kernel\n"
              "  halo      under mpirun: each transport, and its cost per step\n"
              "  io        under mpirun: snapshots and checkpoints compared with plain writes\n"
-             "  diffusion, jacobi, mhd, xcorr   stencil studies: docs/studies.md\n"
+             "  diffusion, jacobi, mhd, xcorr   stencil studies: docs/developers/studies.md\n"
              "Each has its own help page: isotherm bench halo --help.",
     .example = "  $ isotherm bench kernels --size 512 512 512 --precision float64 --json b.json",
     .options = option_table,
@@ -140,8 +140,8 @@ static const struct command_line diffusion_page = {
     .usage = "isotherm bench diffusion [options]",
     .about = "Measure a step of the diffusion equation in 1, 2 and 3 dimensions, radius 0 to 4\n"
              "(order 0 to 8): 64 MiB in float32, 128 MiB in float64. Each kernel is checked\n"
-             "bit by bit and shown in its fastest launch shape. docs/studies.md has published\n"
-             "figures.",
+             "bit by bit and shown in its fastest launch shape.\n"
+             "docs/developers/studies.md has published figures.",
     .example = "  $ isotherm bench diffusion --radius 1 --precision float32",
     .options = option_table,
     .only = "--backend --size --precision --kernel --tune --radius --repeats --json",
@@ -152,7 +152,7 @@ static const struct command_line xcorr_page = {
     .about = "Measure cross-correlation in one dimension, the sum of 2 r + 1 neighbours in the\n"
              "order of their addresses: 64 MiB in float32, 128 MiB in float64, radius 1 to\n"
              "1024. Each kernel is checked bit by bit and shown in its fastest launch shape.\n"
-             "docs/studies.md has published figures.",
+             "docs/developers/studies.md has published figures.",
     .example = "  $ isotherm bench xcorr --radius 1 --radius 16 --precision float32",
     .options = option_table,
     .only = "--backend --size --precision --kernel --tune --radius --repeats --json",
@@ -163,7 +163,7 @@ static const struct command_line jacobi_page = {
     .about = "Measure Jacobi's iteration for the Poisson equation on 4096 x 4096 nodes and\n"
              "its four kernels, in float64: HIP kernels, and OpenMP target regions whose\n"
              "arrays are mapped in several ways. Without --backend: every backend that runs\n"
-             "here. Each is checked bit by bit. docs/studies.md has published figures.",
+             "here. Each is checked bit by bit. docs/developers/studies.md has published figures.",
     .example = "  $ isotherm bench jacobi --size 1024 1024 1 --backend offload",
     .options = option_table,
     .only = "--backend --size --repeats --json",
@@ -175,7 +175,7 @@ static const struct command_line mhd_page = {
              "differences of order 6, fused into one kernel; 128^3 and 256^3 points. Each\n"
              "kernel is checked bit by bit and shown in its fastest launch shape. 'ideal':\n"
              "every field read once and written once at the peak bandwidth of the memory.\n"
-             "docs/studies_mhd.md has published figures.",
+             "docs/developers/studies_mhd.md has published figures.",
     .example = "  $ isotherm bench mhd --size 128 128 128 --precision float64",
     .options = option_table,
     .only = "--backend --size --precision --kernel --tune --repeats --json",

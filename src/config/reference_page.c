@@ -1,4 +1,4 @@
-/* Writes docs/configuration.md: cmake --build build/cpu --target configuration_page */
+/* Writes docs/reference/configuration.md: cmake --build build/cpu --target configuration_page */
 #include <stdio.h>
 #include <stdlib.h>
 

@@ -492,8 +492,8 @@ enum { CADENCE_KEY_BYTES = 64 };
 const struct cadence *settings_cadence(const struct output_setting *output, int index,
                                        char key[CADENCE_KEY_BYTES]);
 
-/* The reference of all keys as Markdown, for docs/configuration.md. Caller frees. NULL when out of
- * memory. */
+/* The reference of all keys as Markdown, for docs/reference/configuration.md. Caller frees. NULL
+ * when out of memory. */
 char *settings_reference(void);
 
 #endif

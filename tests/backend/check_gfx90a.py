@@ -18,8 +18,8 @@ REGISTERS, GRANULE, MOST_WAVES = 512, 8, 8  # of a SIMD of gfx90a, for 64 lanes
 
 # name: least waves a SIMD, as the kernel's comment claims; "of media": of classes and enthalpies,
 # where shared memory leaves steps_tile no more; "of high order": with a wider stencil. step_march
-# is the production kernel there, laplacian_* are those of docs/laplacian_study.md, xcorr_* and
-# diffusion_* of docs/studies.md.
+# is the production kernel there, laplacian_* are those of
+# docs/developers/laplacian_study.md, xcorr_* and diffusion_* of docs/developers/studies.md.
 LEAST_WAVES = {"step_march": 8, "laplacian_baseline": 8, "laplacian_tiled": 7,
                "laplacian_reordered": 6, "laplacian_bounded": 5, "laplacian_streaming": 8,
                "laplacian_deep_blocks": 8, "laplacian_yzx": 8, "xcorr_hw_baseline": 8,
@@ -33,7 +33,7 @@ LEAST_WAVES = {"step_march": 8, "laplacian_baseline": 8, "laplacian_tiled": 7,
                "jacobi_laplacian": 8, "jacobi_boundary": 8, "jacobi_update_all": 8,
                "jacobi_norm_of": 8}
 LEAST_WAVES_ELSE = 4
-# The same for OpenMP's target regions, by the function that has them: docs/studies.md.
+# The same for OpenMP's target regions, by the function that has them: docs/developers/studies.md.
 OFFLOAD_WAVES = {"laplacian": 8, "boundary": 8, "update": 8, "norm_of": 4}
 # A reduction: clang's device library keeps a stack there for calls that it might make.
 OFFLOAD_SCRATCH = "norm_of"

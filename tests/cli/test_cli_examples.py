@@ -1,4 +1,4 @@
-"""The examples in configs/ and docs/your_own_problem.md: all are listed and valid, no key is
+"""The examples in configs/ and docs/guide/your_own_problem.md: all are listed and valid, no key is
 without an example, and the page's problem ends where the page says."""
 import csv
 import re
@@ -28,7 +28,7 @@ class Examples(Case):
                 self.assert_code(self.isotherm("check", CONFIGS / name, "--ranks", 2), 0)
 
     def test_every_key_has_an_example(self):
-        page = (ROOT / "docs/configuration.md").read_text(encoding="utf-8")
+        page = (ROOT / "docs/reference/configuration.md").read_text(encoding="utf-8")
         keys = re.findall(r"(?m)^\| `([\w\[\].*]+)` \|", page)
         self.assertGreater(len(keys), 70)
         text = "\n".join(re.sub("#.*", "", (CONFIGS / name).read_text()) for name in NAMES)
@@ -36,7 +36,7 @@ class Examples(Case):
         self.assertEqual([key for key in keys if key.split(".")[-1] not in words], [])
 
     def test_your_own_problem(self):
-        page = (ROOT / "docs/your_own_problem.md").read_text(encoding="utf-8")
+        page = (ROOT / "docs/guide/your_own_problem.md").read_text(encoding="utf-8")
         config, = re.findall(r"(?s)```yaml\n(.*?)```", page)
         verbs = "init|check|plan|run|plot"
         commands = re.findall(rf"(?m)^ {{4,6}}isotherm ((?:{verbs}) .*?)(?: {{2,}}#.*)?$", page)

@@ -147,7 +147,7 @@ class Viewers(Case):
         self.assertEqual(read_all(folder, "snapshots"), config["time"]["steps"] + 1)
 
     def lines_of(self, heading):
-        """The code in docs/files.md behind a line of text."""
+        """The code in docs/reference/files.md behind a line of text."""
         text = (Path(__file__).resolve().parents[2] / "docs" / "files.md").read_text()
         block = re.search(re.escape(heading) + r"\n\n((?:    .*\n)+)", text)
         self.assertIsNotNone(block, heading)

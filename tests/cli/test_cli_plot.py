@@ -259,8 +259,8 @@ class Plot(Case):
 
 class Film(Case):
     def test_pictures_make_a_film(self):
-        """The line in docs/files.md: pictures sort by time and have one size."""
-        text = (ROOT / "docs/files.md").read_text(encoding="utf-8")
+        """The line in docs/reference/files.md: pictures sort by time and have one size."""
+        text = (ROOT / "docs/reference/files.md").read_text(encoding="utf-8")
         line, = re.findall(r"(?m)^ {4}(ffmpeg .*)$", text)
         config = problems.mixed([25, 17])
         config["output"]["pictures"] = {"every": 3, "range": [200, 1200]}

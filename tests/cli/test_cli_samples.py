@@ -99,7 +99,7 @@ class Samples(Case):
             self.assertAlmostEqual(row[6], wanted, delta=1e-4)  # its position has 9 digits
 
     def check_files(self, config, run):
-        """They say themselves where the points are, exactly, and are read as docs/files.md says."""
+        """They name the exact points, and docs/reference/files.md shows how to read them."""
         lines = (run.folder / "probes.csv").read_text().splitlines()
         notes = [line[2:].split(",") for line in lines if line[0] == "#"]
         self.assertEqual(lines[1:len(notes) + 1], ["# " + ",".join(note) for note in notes])

@@ -72,7 +72,7 @@ def check_missing(name, folder, expected):
 
 
 def check_xarray(name, file, expected):
-    """As docs/files.md says."""
+    """As docs/reference/files.md says."""
     if xarray is None:
         return
     times = file["VTKHDF/Steps/Values"][:len(file["steps"])]
@@ -134,7 +134,7 @@ def check_coordinates(name, file, expected):
 
 
 def check_opened_by_xarray(name, path, expected):
-    """As docs/files.md says."""
+    """As docs/reference/files.md says."""
     with xarray.open_dataset(path, engine="h5netcdf") as found:
         field = found["T"]
         check.that(field.dims == ("z", "y", "x"), name, "dimensions", field.dims)

@@ -78,7 +78,7 @@ class Install(unittest.TestCase):
         for name in ("bin/isotherm", "share/man/man1/isotherm.1", "share/man/man1/isotherm-run.1",
                      "share/bash-completion/completions/isotherm",
                      "share/zsh/site-functions/_isotherm", "share/isotherm/README.md",
-                     "share/isotherm/docs/configuration.md", "share/isotherm/LICENSE"):
+                     "share/isotherm/docs/reference/configuration.md", "share/isotherm/LICENSE"):
             self.assertTrue((self.prefix / name).is_file(), name)
         for name in ("configs", "docs"):
             compared = filecmp.dircmp(ROOT / name, self.share / name)

@@ -1,4 +1,4 @@
-"""The commands and the code of docs/python.md, with the first Python that has what it needs."""
+"""The commands and the code of docs/guide/python.md, with a Python that has the packages."""
 import os
 import re
 import shutil
@@ -24,7 +24,7 @@ class PythonPage(unittest.TestCase):
     def setUp(self):
         self.folder = Path(tempfile.mkdtemp(prefix="isotherm_test_"))
         self.addCleanup(shutil.rmtree, self.folder)
-        self.page = (ROOT / "docs/python.md").read_text(encoding="utf-8")
+        self.page = (ROOT / "docs/guide/python.md").read_text(encoding="utf-8")
 
     def execute(self, words, **how):
         done = subprocess.run(words, cwd=self.folder, capture_output=True, text=True, timeout=240,

@@ -124,7 +124,7 @@ class Readme(unittest.TestCase):
         self.assertEqual((report["first_step"], report["time"]), (959, 150))
 
     def test_files_and_links_exist(self):
-        for page in (ROOT / "README.md", ROOT / "CONTRIBUTING.md", *(ROOT / "docs").glob("*.md")):
+        for page in (ROOT / "README.md", ROOT / "CONTRIBUTING.md", *(ROOT / "docs").rglob("*.md")):
             for link in re.findall(r"\]\(([^)#:]+)[^):]*\)", page.read_text(encoding="utf-8")):
                 self.assertTrue((page.parent / link).exists(), f"{page.name}: {link}")
             named = re.findall(r"`((?:src|kernels|halo|io|tests|configs|jobscripts|docs|cmake)/"

@@ -1,8 +1,8 @@
 """The random problems of media.py with properties that depend on temperature and perfusion, and an
 enthalpy scheme in numpy to compare with.
 
-The scheme shares the definition of a material with the program (docs/numerics.md, Properties that
-depend on temperature): heat, temperature and conductivity as a curve through the given points. The
+The scheme shares the definition of a material with the program (docs/reference/numerics.md,
+Properties that depend on temperature): heat, temperature and conductivity as a curve through the given points. The
 rest is its own: curves by np.interp, heat in J/m^3, conductances from half cells, between cells of
 one material the integral of the conductivity over temperature by trapezoids, no fma."""
 import random

@@ -1,6 +1,6 @@
 """The worked examples of configs/gallery against their references: an exact solution, with the
 order of the scheme on three grids, or a published figure, with the tolerance of
-docs/gallery.md."""
+docs/guide/gallery.md."""
 import math
 import unittest
 

@@ -1,6 +1,6 @@
 /* The expressions of the study `mhd` against the equations themselves: periodic fields whose
  * derivatives are known in closed form, put into the equations as they stand in
- * docs/studies_mhd.md. The difference must fall with the sixth power of the spacing. */
+ * docs/developers/studies_mhd.md. The difference must fall with the sixth power of the spacing. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>

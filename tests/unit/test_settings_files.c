@@ -63,7 +63,7 @@ TEST(test_reference_page)
     char *reference = settings_reference();
     assert_non_null(reference);
     if (strcmp(page, reference) != 0) {
-        fail_msg("docs/configuration.md is not what the schema says; to write it: "
+        fail_msg("docs/reference/configuration.md is not what the schema says; to write it: "
                  "cmake --build build/cpu --target configuration_page");
     }
     free(page);

@@ -73,8 +73,8 @@ static bool is_sheet(const struct layout *layout, const struct box *box, struct 
 }
 
 /* Another kernel slows down all blocks of a step kernel with pacing; the copy engine does not
- * (docs/halo.md), but needs long rows. On AMD it does not reach the speed of the links, and step
- * kernels have no pacing. */
+ * (docs/developers/halo.md), but needs long rows. On AMD it does not reach the speed of the links,
+ * and step kernels have no pacing. */
 static enum status pack_by_copy(struct queue *queue, const struct layout *layout,
                                 const void *d_field, const struct box *box, void *d_buffer,
                                 bool *done)

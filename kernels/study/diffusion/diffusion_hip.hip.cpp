@@ -1,4 +1,4 @@
-/* The diffusion kernels of the study in docs/studies.md, for `bench diffusion` only. */
+/* The diffusion kernels of the study in docs/developers/studies.md, for `bench diffusion` only. */
 /* first: it defines KERNEL_INLINE */
 #include "kernels/hip/device/arch.h"
 

@@ -1,5 +1,5 @@
-/* The study `laplacian`: f = lap(u), the kernels that docs/laplacian_study.md describes, and their
- * traffic model. The weight of an axis is 1/h^2, 1/m^2. */
+/* The study `laplacian`: f = lap(u), the kernels that docs/developers/laplacian_study.md describes,
+ * and their traffic model. The weight of an axis is 1/h^2, 1/m^2. */
 #include "kernels/study/study.h"
 
 static double weight(const struct study_problem *problem, int axis, int distance)

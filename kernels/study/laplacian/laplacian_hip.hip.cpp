@@ -1,4 +1,4 @@
-/* The Laplacian kernels of the study in docs/laplacian_study.md, for `bench kernels` only. */
+/* Laplacian kernels of docs/developers/laplacian_study.md, for `bench kernels` only. */
 /* first: it defines KERNEL_INLINE */
 #include "kernels/hip/device/arch.h"
 

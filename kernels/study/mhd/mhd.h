@@ -1,7 +1,7 @@
 /* The study `mhd`: the last substep of a step of compressible, non-ideal magnetohydrodynamics, 8
  * fields, fused into one kernel (kernels/study/mhd/mhd_point.h). The input has the fields with a
- * halo, the output, before the call, the fields before the previous substep. docs/studies_mhd.md.
- */
+ * halo, the output, before the call, the fields before the previous substep.
+ * docs/developers/studies_mhd.md. */
 #ifndef ISOTHERM_KERNELS_STUDY_MHD_H
 #define ISOTHERM_KERNELS_STUDY_MHD_H
 

@@ -1,7 +1,7 @@
 /* The study `mhd` at one point: one substep of a Runge-Kutta method of order 3 with 2 N storage for
- * the equations of compressible, non-ideal magnetohydrodynamics in non-conservative form (docs/
- * studies_mhd.md): sixth-order central differences, mixed derivatives from the two diagonals.
- * Explicit fma in a fixed order (see heat_cell.h). Included by C and by HIP sources. */
+ * the equations of compressible, non-ideal magnetohydrodynamics in non-conservative form
+ * (docs/developers/studies_mhd.md): sixth-order central differences, mixed derivatives from the two
+ * diagonals. Explicit fma in a fixed order (see heat_cell.h). Included by C and by HIP sources. */
 #ifndef ISOTHERM_KERNELS_STUDY_MHD_POINT_H
 #define ISOTHERM_KERNELS_STUDY_MHD_POINT_H
 

@@ -1,5 +1,5 @@
-/* The cross-correlation kernels of the study in docs/studies.md, for `bench xcorr` only. All add
- * the 2 r + 1 inputs of a cell in the order of their addresses. */
+/* The cross-correlation kernels of the study in docs/developers/studies.md, for `bench xcorr` only.
+ * All add the 2 r + 1 inputs of a cell in the order of their addresses. */
 /* first: it defines KERNEL_INLINE */
 #include "kernels/hip/device/arch.h"
 

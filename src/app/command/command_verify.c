@@ -4,7 +4,7 @@
  * against the solution of the heat equation falls as h^2 when dt ~ h^2. In time, the error against
  * the exact solution of the semi-discrete equations falls as dt. That solution has the same modes,
  * with the decay rate alpha sum 4/h^2 sin^2(beta h / 2) and beta from the closure
- * (docs/numerics.md). */
+ * (docs/reference/numerics.md). */
 #include <math.h>
 #include <mpi.h>
 #include <stdio.h>

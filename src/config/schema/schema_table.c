@@ -287,7 +287,7 @@ static const struct schema_key table[] = {
         .fallback = "/T"),
     KEY("initial[].file.interpolate", CHOICE, IDLE, IN_ENTRY(interpolate),
         "`true`: the file has another grid of the same domain. The new cells get averages, which "
-        "keep the heat (numerics.md). The run starts at time 0.",
+        "keep the heat (docs/reference/numerics.md). The run starts at time 0.",
         .choices = truths, .fallback = "false"),
     KEY("initial[].file.time", REAL, IDLE, IN_ENTRY(time),
         "The file is a series of snapshots (NAME.vtkhdf): the state at this time.",

@@ -24,7 +24,7 @@ static const struct schema_choice stages[] = {
             "of "                                                                                  \
             "order 1 and 2, each of several stages, which take a step that is up to s^2 / 4 "      \
             "times as "                                                                            \
-            "long as Euler's for the cost of s Euler steps (docs/numerics.md).",                   \
+            "long as Euler's for the cost of s Euler steps (docs/reference/numerics.md).",         \
             .choices = schemes, .fallback = "euler", .check = settings_check_scheme),              \
         KEY("time.stages", CHOICE, WARN, AT(time.stages),                                          \
             "The number of stages of a super step. `auto`: the fewest that are stable for `dt`, "  \

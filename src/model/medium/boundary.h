@@ -66,7 +66,7 @@ enum status boundary_check(const struct settings *settings, const struct boundar
 /* The Stefan-Boltzmann constant, W/(m^2 K^4); CODATA 2018, exact. */
 #define STEFAN_BOLTZMANN 5.670374419e-8
 
-/* outside = a inside + b (docs/numerics.md), unrounded, where the cells inside have the
+/* outside = a inside + b (docs/reference/numerics.md), unrounded, where the cells inside have the
  * conductivity k, W/(m K), and the extent h, m, across the face:
  *   temperature Tb:            a = -1, b = 2 Tb
  *   flux q, convection hc, Ta: a = (2k - hc h) / (2k + hc h), b = 2 (hc h Ta + q h) / (2k + hc h)

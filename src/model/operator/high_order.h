@@ -1,5 +1,5 @@
 /* Wider stencils: the weights of orders 4, 6 and 8 inside and next to closed faces, and their
- * longest stable step. docs/numerics.md derives them. */
+ * longest stable step. docs/reference/numerics.md derives them. */
 #ifndef ISOTHERM_MODEL_OPERATOR_HIGH_ORDER_H
 #define ISOTHERM_MODEL_OPERATOR_HIGH_ORDER_H
 

@@ -1,5 +1,5 @@
 /* Bounds of a correct solution between two checks: the range of temperatures, and the effect of
- * rounding on the heat. docs/numerics.md gives the argument. */
+ * rounding on the heat. docs/reference/numerics.md gives the argument. */
 #ifndef ISOTHERM_MODEL_OPERATOR_LIMITS_H
 #define ISOTHERM_MODEL_OPERATOR_LIMITS_H
 

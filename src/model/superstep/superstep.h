@@ -1,5 +1,5 @@
 /* Super steps of the stabilised schemes. One covers beta(s) / 2 forward-Euler steps by s levels,
- * each of which is an Euler step of a length of its own; docs/numerics.md derives them. */
+ * each an Euler step of a length of its own; docs/reference/numerics.md derives them. */
 #ifndef ISOTHERM_MODEL_SUPERSTEP_SUPERSTEP_H
 #define ISOTHERM_MODEL_SUPERSTEP_SUPERSTEP_H
 

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Writes superstep_table.h: the factors of the stabilised scheme of order 2 (docs/numerics.md).
+"""Writes superstep_table.h: the stabilised scheme of order 2 (docs/reference/numerics.md).
 
 The stability polynomial R of degree s has R(0) = R'(0) = R''(0) = 1, so the scheme has order 2, and
 the smallest maximum of |R| on [-beta, -2 log 5]; beta is the largest number for which that maximum

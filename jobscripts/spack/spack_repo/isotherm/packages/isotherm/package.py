@@ -1,4 +1,4 @@
-# Isotherm for Spack 1.0 and later; how to use it: docs/install.md.
+# Isotherm for Spack 1.0 and later; how to use it: docs/guide/install.md.
 from pathlib import Path
 
 from spack_repo.builtin.build_systems.cmake import CMakePackage

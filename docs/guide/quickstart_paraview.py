@@ -1,7 +1,7 @@
 """The picture of the quickstart run in the README, made with ParaView (5.11 and later):
 
-    xvfb-run -a -s "-screen 0 1280x1024x24" pvbatch docs/quickstart_paraview.py \
-        out/quickstart/snapshots.xdmf docs/quickstart_paraview.png
+    xvfb-run -a -s "-screen 0 1280x1024x24" pvbatch docs/guide/quickstart_paraview.py \
+        out/quickstart/snapshots.xdmf docs/guide/quickstart_paraview.png
 
 The half of the block behind the plane y = 0.15 m, with lines of equal temperature on the cut.
 """
