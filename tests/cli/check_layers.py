@@ -80,7 +80,8 @@ MAY_CHOOSE = re.compile(r"kernels/backends?\.c|kernels/study/studies\.c|kernels/
 # What arch.h and stream.h found out may be asked for beside them.
 MAY_ASK = {"kernels/hip": r"#\s*(if|elif) !?ARCH_HAS_\w+",
            "kernels/study": r"#\s*(if|elif) !?ARCH_HAS_\w+",
-           "kernels/cpu": r"#\s*(if|elif) !?STREAM_HAS_\w+"}
+           "kernels/cpu": r"#\s*(if|elif) !?STREAM_HAS_\w+",
+           "src/base": r"#ifdef __clang__"}  # the word for "check this"
 
 # ---- the tree ------------------------------------------------------------------------------------
 

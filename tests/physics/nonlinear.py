@@ -2,9 +2,10 @@
 enthalpy scheme in numpy to compare with.
 
 The scheme shares the definition of a material with the program (docs/reference/numerics.md,
-Properties that depend on temperature): heat, temperature and conductivity as a curve through the given points. The
-rest is its own: curves by np.interp, heat in J/m^3, conductances from half cells, between cells of
-one material the integral of the conductivity over temperature by trapezoids, no fma."""
+Properties that depend on temperature): heat, temperature and conductivity as a curve through the
+given points. The rest is its own: curves by np.interp, heat in J/m^3, conductances from half cells,
+between cells of one material the integral of the conductivity over temperature by trapezoids, no
+fma."""
 import random
 
 import numpy as np
