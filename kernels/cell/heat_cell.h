@@ -13,23 +13,25 @@
 
 #include "kernels/cell/inline.h"
 
-/* c: the cell; xm..zp: its six neighbours, K; rx, ry, rz: alpha dt / h^2 per axis. */
-KERNEL_INLINE double heat_cell_float64(double c, double xm, double xp, double ym, double yp,
-                                       double zm, double zp, double rx, double ry, double rz)
+/* base: what the sum begins with, the cell unless it corrects; c: the cell; xm..zp: its six
+ * neighbours, K; rx, ry, rz: alpha dt / h^2 per axis. */
+KERNEL_INLINE double heat_cell_float64(double base, double c, double xm, double xp, double ym,
+                                       double yp, double zm, double zp, double rx, double ry,
+                                       double rz)
 {
     const double dx = fma(-2.0, c, xm + xp);
     const double dy = fma(-2.0, c, ym + yp);
     const double dz = fma(-2.0, c, zm + zp);
-    return fma(rx, dx, fma(ry, dy, fma(rz, dz, c)));
+    return fma(rx, dx, fma(ry, dy, fma(rz, dz, base)));
 }
 
-KERNEL_INLINE float heat_cell_float32(float c, float xm, float xp, float ym, float yp, float zm,
-                                      float zp, float rx, float ry, float rz)
+KERNEL_INLINE float heat_cell_float32(float base, float c, float xm, float xp, float ym, float yp,
+                                      float zm, float zp, float rx, float ry, float rz)
 {
     const float dx = fmaf(-2.0F, c, xm + xp);
     const float dy = fmaf(-2.0F, c, ym + yp);
     const float dz = fmaf(-2.0F, c, zm + zp);
-    return fmaf(rx, dx, fmaf(ry, dy, fmaf(rz, dz, c)));
+    return fmaf(rx, dx, fmaf(ry, dy, fmaf(rz, dz, base)));
 }
 
 /* The value beyond a boundary face: an affine map of the cell inside it (see

@@ -82,14 +82,15 @@ KERNEL_INLINE float medium_root4_float32(float x)
 }
 
 #define MEDIUM_DEFINE(name, REAL, FMA)                                                             \
-    KERNEL_INLINE REAL medium_cell_##name(REAL c, REAL xm, REAL xp, REAL ym, REAL yp, REAL zm,     \
-                                          REAL zp, REAL gxm, REAL gxp, REAL gym, REAL gyp,         \
-                                          REAL gzm, REAL gzp, REAL sigma, REAL q)                  \
+    /* base: what the sum begins with, as in heat_cell.h. */                                       \
+    KERNEL_INLINE REAL medium_cell_##name(REAL base, REAL c, REAL xm, REAL xp, REAL ym, REAL yp,   \
+                                          REAL zm, REAL zp, REAL gxm, REAL gxp, REAL gym,          \
+                                          REAL gyp, REAL gzm, REAL gzp, REAL sigma, REAL q)        \
     {                                                                                              \
         const REAL z = FMA(gzm, zm - c, FMA(gzp, zp - c, q));                                      \
         const REAL y = FMA(gym, ym - c, FMA(gyp, yp - c, z));                                      \
         const REAL x = FMA(gxm, xm - c, FMA(gxp, xp - c, y));                                      \
-        return FMA(sigma, x, c);                                                                   \
+        return FMA(sigma, x, base);                                                                \
     }                                                                                              \
     /* The temperature F of a face that radiates, from a F + e F^4 = sum. */                       \
     KERNEL_INLINE REAL medium_radiating_##name(REAL sum, REAL a, REAL e)                           \

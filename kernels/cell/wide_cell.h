@@ -49,16 +49,17 @@ KERNEL_INLINE double wide_near(double weight, double other, double own, double s
     return fma(weight, other - own, sum);
 }
 
-KERNEL_INLINE double wide_update_float64(double c, double dx, double dy, double dz, double rx,
+/* base: what the sum begins with, as in heat_cell.h. */
+KERNEL_INLINE double wide_update_float64(double base, double dx, double dy, double dz, double rx,
                                          double ry, double rz)
 {
-    return fma(rx, dx, fma(ry, dy, fma(rz, dz, c)));
+    return fma(rx, dx, fma(ry, dy, fma(rz, dz, base)));
 }
 
-KERNEL_INLINE float wide_update_float32(float c, float dx, float dy, float dz, float rx, float ry,
-                                        float rz)
+KERNEL_INLINE float wide_update_float32(float base, float dx, float dy, float dz, float rx,
+                                        float ry, float rz)
 {
-    return fmaf(rx, dx, fmaf(ry, dy, fmaf(rz, dz, c)));
+    return fmaf(rx, dx, fmaf(ry, dy, fmaf(rz, dz, base)));
 }
 
 #endif

@@ -70,15 +70,16 @@ void medium_reference_cell(struct problem *p, const int64_t cell[AXIS_COUNT],
             sums[face] += fixed_point(s[face].g * difference);
         }
     }
+    const double base = problem_base(p, at);
     if (wide) {
         ((double *)p->h_expected)[at] = medium_cell_float64(
-            c, s[0].value, s[1].value, s[2].value, s[3].value, s[4].value, s[5].value, s[0].g,
+            base, c, s[0].value, s[1].value, s[2].value, s[3].value, s[4].value, s[5].value, s[0].g,
             s[1].g, s[2].g, s[3].g, s[4].g, s[5].g, sigma, q);
     } else {
         ((float *)p->h_expected)[at] = medium_cell_float32(
-            (float)c, (float)s[0].value, (float)s[1].value, (float)s[2].value, (float)s[3].value,
-            (float)s[4].value, (float)s[5].value, (float)s[0].g, (float)s[1].g, (float)s[2].g,
-            (float)s[3].g, (float)s[4].g, (float)s[5].g, (float)sigma, (float)q);
+            (float)base, (float)c, (float)s[0].value, (float)s[1].value, (float)s[2].value,
+            (float)s[3].value, (float)s[4].value, (float)s[5].value, (float)s[0].g, (float)s[1].g,
+            (float)s[2].g, (float)s[3].g, (float)s[4].g, (float)s[5].g, (float)sigma, (float)q);
     }
 }
 

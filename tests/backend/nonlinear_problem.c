@@ -215,6 +215,7 @@ void nonlinear_reference_cell(struct problem *p, const int64_t cell[AXIS_COUNT],
     const int64_t at = layout_index(l, cell[0], cell[1], cell[2]);
     const int of_class = problem_class(p, cell[0], cell[1], cell[2]);
     const double u = host_get(l, p->h_in, at);
+    const double base = problem_base(p, at);
     const double q = host_get(l, m->d_table, medium_cell_at(of_class) + 1);
     const struct nonlinear_float64 own = evaluate(p, of_class, u);
     const void *numbers = table_from(p, nonlinear_class_at(m->nclasses, m->nclosures, of_class));
@@ -231,15 +232,15 @@ void nonlinear_reference_cell(struct problem *p, const int64_t cell[AXIS_COUNT],
     if (is_wide(p)) {
         const double source = nonlinear_source_float64(numbers, q, own.temperature);
         host_set(l, p->h_expected, at,
-                 u + nonlinear_sum_float64(g[0], g[1], g[2], g[3], g[4], g[5], d[0], d[1], d[2],
-                                           d[3], d[4], d[5], source));
+                 base + nonlinear_sum_float64(g[0], g[1], g[2], g[3], g[4], g[5], d[0], d[1], d[2],
+                                              d[3], d[4], d[5], source));
         return;
     }
     const float source = nonlinear_source_float32(numbers, (float)q, (float)own.temperature);
     const float sum = nonlinear_sum_float32(
         (float)g[0], (float)g[1], (float)g[2], (float)g[3], (float)g[4], (float)g[5], (float)d[0],
         (float)d[1], (float)d[2], (float)d[3], (float)d[4], (float)d[5], source);
-    host_set(l, p->h_expected, at, (double)((float)u + sum));
+    host_set(l, p->h_expected, at, (double)((float)base + sum));
 }
 
 static double convert(const struct problem *p, enum enthalpy_conversion conversion, int of_class,

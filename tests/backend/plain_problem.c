@@ -30,6 +30,7 @@ void uniform_reference_cell(struct problem *p, const int64_t cell[AXIS_COUNT],
 {
     const int64_t at = layout_index(&p->layout, cell[0], cell[1], cell[2]);
     const double c = host_get(&p->layout, p->h_in, at);
+    const double base = problem_base(p, at);
     const double *r = p->args.r;
     double n[FACE_COUNT];
     for (int face = 0; face < FACE_COUNT; face++) {
@@ -41,11 +42,11 @@ void uniform_reference_cell(struct problem *p, const int64_t cell[AXIS_COUNT],
     }
     if (p->layout.precision == PRECISION_FLOAT64) {
         ((double *)p->h_expected)[at] =
-            heat_cell_float64(c, n[0], n[1], n[2], n[3], n[4], n[5], r[0], r[1], r[2]);
+            heat_cell_float64(base, c, n[0], n[1], n[2], n[3], n[4], n[5], r[0], r[1], r[2]);
     } else {
-        ((float *)p->h_expected)[at] =
-            heat_cell_float32((float)c, (float)n[0], (float)n[1], (float)n[2], (float)n[3],
-                              (float)n[4], (float)n[5], (float)r[0], (float)r[1], (float)r[2]);
+        ((float *)p->h_expected)[at] = heat_cell_float32(
+            (float)base, (float)c, (float)n[0], (float)n[1], (float)n[2], (float)n[3], (float)n[4],
+            (float)n[5], (float)r[0], (float)r[1], (float)r[2]);
     }
 }
 
@@ -128,18 +129,18 @@ void high_order_reference_cell(struct problem *p, const int64_t cell[AXIS_COUNT]
                                __int128 sums[FACE_COUNT])
 {
     const int64_t at = layout_index(&p->layout, cell[0], cell[1], cell[2]);
-    const double own = host_get(&p->layout, p->h_in, at);
+    const double base = problem_base(p, at);
     double d[AXIS_COUNT];
     for (int axis = 0; axis < AXIS_COUNT; axis++) {
         d[axis] = difference(p, cell, axis);
     }
     const double *r = p->args.r;
     if (p->layout.precision == PRECISION_FLOAT64) {
-        ((double *)p->h_expected)[at] = fma(r[0], d[0], fma(r[1], d[1], fma(r[2], d[2], own)));
+        ((double *)p->h_expected)[at] = fma(r[0], d[0], fma(r[1], d[1], fma(r[2], d[2], base)));
     } else {
         ((float *)p->h_expected)[at] =
             fmaf((float)r[0], (float)d[0],
-                 fmaf((float)r[1], (float)d[1], fmaf((float)r[2], (float)d[2], (float)own)));
+                 fmaf((float)r[1], (float)d[1], fmaf((float)r[2], (float)d[2], (float)base)));
     }
     for (int face = 0; face < FACE_COUNT; face++) {
         const int axis = face / 2;

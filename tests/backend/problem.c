@@ -54,8 +54,8 @@ static bool may_be_read(const struct problem *p, const int64_t cell[AXIS_COUNT])
     return outside <= 1 || p->nsteps > 1;
 }
 
-/* Values of one binade or of many, which exact sums add in different ways; the rest stays NaN. */
-static void fill_input(struct problem *p, uint64_t *random)
+/* Values of one binade or of many, which exact sums add in different ways; the rest stays. */
+static void fill(struct problem *p, void *h_field, uint64_t *random)
 {
     const struct layout *l = &p->layout;
     const bool alike = random_below(random, 3) == 0;
@@ -68,7 +68,7 @@ static void fill_input(struct problem *p, uint64_t *random)
                                          : random_below(random, 9) == 0
                                              ? -0.0
                                              : random_between(random, -300.0, 1000.0);
-                    host_set(l, p->h_in, layout_index(l, i, j, k), value);
+                    host_set(l, h_field, layout_index(l, i, j, k), value);
                 }
             }
         }
@@ -81,7 +81,7 @@ static void create_fields(struct problem *p, uint64_t *random)
     p->h_out = host_field(&p->layout);
     p->h_expected = host_field(&p->layout);
     memset(p->h_out, 0x5A, layout_bytes(&p->layout));
-    fill_input(p, random);
+    fill(p, p->h_in, random);
 }
 
 static void create_layout(struct problem *p, const int64_t cells[AXIS_COUNT], unsigned closed_faces,
@@ -99,7 +99,8 @@ static void create_medium(struct problem *p, const int64_t cells[AXIS_COUNT], un
                           int nsteps, int nclasses, enum pattern pattern, enum precision precision,
                           uint64_t *random)
 {
-    *p = (struct problem){.nsteps = nsteps, .args.kind = KIND_CLASSES, .medium.nclasses = nclasses};
+    *p = (struct problem){
+        .nsteps = nsteps, .corrects = -1, .args.kind = KIND_CLASSES, .medium.nclasses = nclasses};
     create_layout(p, cells, closed_faces, precision, random);
     medium_fill(p, pattern, random);
     create_fields(p, random);
@@ -126,7 +127,7 @@ void problem_create_kind(struct problem *p, enum kind kind, const int64_t cells[
         medium_fill_tables(p, random);
         return;
     }
-    *p = (struct problem){.nsteps = nsteps, .args.kind = kind};
+    *p = (struct problem){.nsteps = nsteps, .corrects = -1, .args.kind = kind};
     int64_t n[AXIS_COUNT] = {cells[0], cells[1], cells[2]};
     if (kind == KIND_HIGH_ORDER) {
         const int radius = 2 + (int)random_below(random, 3);
@@ -160,6 +161,12 @@ void problem_destroy(struct problem *p)
     free(p->h_in);
     free(p->h_out);
     free(p->h_expected);
+}
+
+void problem_let_correct(struct problem *p, uint64_t *random)
+{
+    p->corrects = p->nsteps == 1 ? 0 : 1 + (int)random_below(random, p->nsteps - 1);
+    fill(p, p->h_out, random);
 }
 
 void problem_choose_boxes(struct problem *p, uint64_t *random)
@@ -229,6 +236,8 @@ void problem_solve(struct problem *p)
     struct problem at = *p;
     at.h_in = host_field(&p->layout);
     memcpy(at.h_in, p->h_in, bytes);
+    void *h_before = host_field(&p->layout);
+    memcpy(h_before, p->h_out, bytes);
     for (int s = 0; s < p->nsteps - 1; s++) {
         struct box known = layout_owned(&p->layout);
         for (int face = 0; face < FACE_COUNT; face++) {
@@ -236,13 +245,17 @@ void problem_solve(struct problem *p)
             known = box_shrink_face(&known, (enum face)face, p->args.closed[face] ? 0 : -width);
         }
         at.args = has_classes(p) ? at.args : p->levels[s];
+        at.h_base = s == p->corrects ? h_before : at.h_in;
         advance(&at, &known, 1, p->face_sum[s]);
+        memcpy(h_before, at.h_in, bytes);
         memcpy(at.h_in, at.h_expected, bytes);
         at.medium.d_table = p->tables[s + 1];
     }
     at.args = has_classes(p) ? at.args : p->levels[p->nsteps - 1];
+    at.h_base = p->nsteps - 1 == p->corrects ? h_before : at.h_in;
     advance(&at, at.boxes, at.nboxes, p->face_sum[p->nsteps - 1]);
     free(at.h_in);
+    free(h_before);
 }
 
 /* The coefficients of each step, with tables in device memory. */
@@ -253,6 +266,7 @@ static void upload_levels(struct rig *rig, const struct problem *p,
     const size_t bytes = p->nvalues * precision_bytes(p->layout.precision);
     for (int s = 0; s < p->nsteps; s++) {
         levels[s] = has_classes(p) ? p->args : p->levels[s];
+        levels[s].corrects = s == p->corrects;
         if (has_classes(p)) {
             coefficients_set_medium(&levels[s], medium);
             levels[s].medium.d_table =
@@ -294,8 +308,8 @@ void problem_check_step(struct rig *rig, step_function *step, const char *name,
     must(rig->backend->runtime->queue_wait(rig->queue));
 
     char who[64];
-    snprintf(who, sizeof who, "%s %s, kind %d, %d steps", rig->backend->name, name, p->args.kind,
-             p->nsteps);
+    snprintf(who, sizeof who, "%s %s, kind %d, %d steps, %d corrects", rig->backend->name, name,
+             p->args.kind, p->nsteps, p->corrects);
     void *h_got = rig_download(rig, d_out, bytes);
     assert_same_field(&p->layout, h_got, p->h_expected, who);
     free(h_got);

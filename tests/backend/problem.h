@@ -14,6 +14,7 @@ enum pattern { PATTERN_RANDOM, PATTERN_BLOCKS, PATTERN_LAYERS, PATTERN_ONE, PATT
 struct problem {
     struct layout layout;
     int nsteps;
+    int corrects;                           /* the step that does so; -1: none */
     struct coefficients args;               /* of the step that the reference makes */
     struct coefficients levels[STEPS_MOST]; /* of a kind without classes: of each step */
     struct device_medium medium;
@@ -23,10 +24,17 @@ struct problem {
     struct box boxes[MAX_BOXES];
     int nboxes;
     void *h_in;
-    void *h_out;      /* before: a pattern */
-    void *h_expected; /* h_out with the cells of the boxes advanced */
+    void *h_out;        /* before: a pattern */
+    const void *h_base; /* for the reference: of a step that corrects, what its sums begin with */
+    void *h_expected;   /* h_out with the cells of the boxes advanced */
     struct exact_sum face_sum[STEPS_MOST][FACE_COUNT];
 };
+
+/* What the sum of the cell at element `at` begins with. */
+static inline double problem_base(const struct problem *p, int64_t at)
+{
+    return host_get(&p->layout, p->h_base, at);
+}
 
 /* A neighbour of a cell as the update sees it. */
 struct beyond {
@@ -45,6 +53,8 @@ void problem_create(struct problem *p, const int64_t cells[AXIS_COUNT], unsigned
 void problem_destroy(struct problem *p);
 /* All owned cells, cut at random, some pieces left out, or interior and shell. */
 void problem_choose_boxes(struct problem *p, uint64_t *random);
+/* Let a step correct, before problem_solve; not the first one of several. */
+void problem_let_correct(struct problem *p, uint64_t *random);
 /* The expected output and face sums, once the boxes are chosen. */
 void problem_solve(struct problem *p);
 

@@ -67,12 +67,12 @@ static void reference_step(const struct scene *scene, const struct coefficients 
                     v[f] = neighbour_value(scene, now, args, cell, (enum face)f);
                 }
                 next[index] = scene->precision == PRECISION_FLOAT64
-                                  ? heat_cell_float64(now[index], v[0], v[1], v[2], v[3], v[4],
-                                                      v[5], r[0], r[1], r[2])
-                                  : (double)heat_cell_float32((float)now[index], (float)v[0],
-                                                              (float)v[1], (float)v[2], (float)v[3],
-                                                              (float)v[4], (float)v[5], (float)r[0],
-                                                              (float)r[1], (float)r[2]);
+                                  ? heat_cell_float64(now[index], now[index], v[0], v[1], v[2],
+                                                      v[3], v[4], v[5], r[0], r[1], r[2])
+                                  : (double)heat_cell_float32(
+                                        (float)now[index], (float)now[index], (float)v[0],
+                                        (float)v[1], (float)v[2], (float)v[3], (float)v[4],
+                                        (float)v[5], (float)r[0], (float)r[1], (float)r[2]);
             }
         }
     }

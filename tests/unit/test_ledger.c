@@ -71,7 +71,7 @@ static void step_rod(struct rod *rod, double dt, struct heat_operator *op)
         const double xp =
             i < NX - 1 ? rod->t[i + 1]
                        : heat_outside_float64(c, closure->a[FACE_X_MAX], closure->b[FACE_X_MAX]);
-        next[i] = heat_cell_float64(c, xm, xp, c, c, c, c, op->all.r[AXIS_X], 0, 0);
+        next[i] = heat_cell_float64(c, c, xm, xp, c, c, c, c, op->all.r[AXIS_X], 0, 0);
     }
     memcpy(rod->t, next, sizeof next);
     rod->time += dt;

@@ -16,9 +16,9 @@
     const struct device_medium *medium;                                                            \
     const REAL *table;                                                                             \
     struct NAMED(plans) * plans;
-#define CELL(row, i, k)                                                                            \
+#define CELL(base, row, i, k)                                                                      \
     NAMED(medium_cell)                                                                             \
-    (row.centre[i], row.xm[i], row.xp[i], row.ym[i], row.yp[i], row.zm[i], row.zp[i],              \
+    (base, row.centre[i], row.xm[i], row.xp[i], row.ym[i], row.yp[i], row.zm[i], row.zp[i],        \
      VALUE(k, 0, i), VALUE(k, 1, i), VALUE(k, 2, i), VALUE(k, 3, i), VALUE(k, 4, i),               \
      VALUE(k, 5, i), VALUE(k, 6, i), VALUE(k, 7, i))
 
@@ -35,11 +35,16 @@ struct step_scratch {
 
 DEFINE_THREAD(ahead, TILED_AHEAD)
 DEFINE_THREAD(wide, TILED_WIDE)
+DEFINE_THREAD(corrects, TILED, .wide = true, .corrects = true)
 
 static void step(struct tile_tuner *tuner, struct step_call *call)
 {
     static thread_function *const threads[TILE_WAY_COUNT] = {
         [TILE_AHEAD] = thread_ahead, [TILE_WIDE] = thread_wide, [TILE_PLANES] = thread_wide};
+    if (call->args->corrects) {
+        step_parallel(thread_corrects, call);
+        return;
+    }
     /* a record of its own: a cell has one byte more */
     step_tuned(tuner, threads, precision_bytes(call->layout->precision) + 1, call);
 }

@@ -35,7 +35,8 @@ KERNEL_INLINE struct NAMED(strip)
 }
 
 /* Fewer cells than a line, with ordinary stores. */
-static void NAMED(stored_few)(const struct NAMED(stencil) * s, struct NAMED(strip) strip)
+static void NAMED(stored_few)(const struct NAMED(stencil) * s, struct NAMED(strip) strip,
+                              bool corrects)
 {
     struct NAMED(line) line;
     REAL minus[NAMED(LINE)];
@@ -48,21 +49,22 @@ static void NAMED(stored_few)(const struct NAMED(stencil) * s, struct NAMED(stri
     strip.row.xm = minus;
     strip.row.xp = plus;
     const struct NAMED(coefficients) k = {.of = line.of[0]};
-    NAMED(cells)(&k, &strip.row, strip.out, strip.n);
+    NAMED(cells)(&k, &strip.row, strip.out, strip.n, corrects);
 }
 
 /* Store the cells before and after the complete lines of a strip, and return those. */
 KERNEL_INLINE struct NAMED(strip)
-    NAMED(store_ends)(const struct NAMED(stencil) * s, const struct NAMED(strip) * strip)
+    NAMED(store_ends)(const struct NAMED(stencil) * s, const struct NAMED(strip) * strip,
+                      bool corrects)
 {
     const int64_t to_line = stream_cells_to_line(strip->out, sizeof(REAL));
     const int64_t head = to_line < strip->n ? to_line : strip->n;
     const int64_t tail = (strip->n - head) % NAMED(LINE);
     if (head > 0) {
-        NAMED(stored_few)(s, NAMED(strip_part)(strip, 0, head));
+        NAMED(stored_few)(s, NAMED(strip_part)(strip, 0, head), corrects);
     }
     if (tail > 0) {
-        NAMED(stored_few)(s, NAMED(strip_part)(strip, strip->n - tail, strip->n));
+        NAMED(stored_few)(s, NAMED(strip_part)(strip, strip->n - tail, strip->n), corrects);
     }
     return NAMED(strip_part)(strip, head, strip->n - tail);
 }
@@ -71,7 +73,7 @@ KERNEL_INLINE struct NAMED(strip)
 KERNEL_INLINE void NAMED(medium_lines)(const struct NAMED(plan) * plan,
                                        const struct NAMED(row) * row, REAL *out, int64_t n,
                                        REAL first_xm, REAL last_xp, enum stream_level level,
-                                       bool stream)
+                                       enum step_writing writing)
 {
     enum { PART = NAMED(PART), LINE = NAMED(LINE) };
     const struct NAMED(row) first = *row;
@@ -86,8 +88,8 @@ KERNEL_INLINE void NAMED(medium_lines)(const struct NAMED(plan) * plan,
         stream_fetch(level, first.beside + i);
         const struct stream_vector second = stream_load(first.centre + i + PART);
         const struct stream_vector next = stream_load(i + LINE < n ? first.centre + i + LINE : end);
-        NAMED(step_part)(&k, &first, out, i, before, here, second, stream);
-        NAMED(step_part)(&k_second, &first, out, i + PART, here, second, next, stream);
+        NAMED(step_part)(&k, &first, out, i, before, here, second, writing);
+        NAMED(step_part)(&k_second, &first, out, i + PART, here, second, next, writing);
         before = second;
         here = next;
     }
@@ -99,7 +101,7 @@ KERNEL_INLINE void NAMED(medium_lines)(const struct NAMED(plan) * plan,
  * eight vectors of each line would take much of L1. */
 KERNEL_INLINE void NAMED(medium_wide)(const struct NAMED(plan) * plan,
                                       const struct NAMED(row) * row, REAL *out, int64_t n,
-                                      REAL first_xm, REAL last_xp, bool stream)
+                                      REAL first_xm, REAL last_xp, enum step_writing writing)
 {
     enum { LINE = NAMED(LINE), NEAR = 1024 / sizeof(REAL) };
     const struct NAMED(row) first = *row;
@@ -135,7 +137,7 @@ KERNEL_INLINE void NAMED(medium_wide)(const struct NAMED(plan) * plan,
         const struct stream_line next =
             i + LINE < n ? stream_line_load(first.centre + i + LINE) : end;
         NAMED(step_line)
-        (&here_k, NAMED(row_from)(&first, i), out + i, before, here, next, stream);
+        (&here_k, NAMED(row_from)(&first, i), out + i, before, here, next, writing);
         before = here;
         here = next;
     }
@@ -143,9 +145,9 @@ KERNEL_INLINE void NAMED(medium_wide)(const struct NAMED(plan) * plan,
 #else
 KERNEL_INLINE void NAMED(medium_wide)(const struct NAMED(plan) * plan,
                                       const struct NAMED(row) * row, REAL *out, int64_t n,
-                                      REAL first_xm, REAL last_xp, bool stream)
+                                      REAL first_xm, REAL last_xp, enum step_writing writing)
 {
-    NAMED(medium_lines)(plan, row, out, n, first_xm, last_xp, STREAM_SECOND_LEVEL, stream);
+    NAMED(medium_lines)(plan, row, out, n, first_xm, last_xp, STREAM_SECOND_LEVEL, writing);
 }
 #endif
 
@@ -157,9 +159,10 @@ KERNEL_INLINE void NAMED(medium_wide)(const struct NAMED(plan) * plan,
     {                                                                                              \
         NAMED(call)(plan, row, out, n, first_xm, last_xp, __VA_ARGS__);                            \
     }
-MEDIUM_LINES(lines_ahead, medium_lines, STREAM_FIRST_LEVEL, true)
-MEDIUM_LINES(lines_wide, medium_wide, true)
-MEDIUM_LINES(lines_stored, medium_wide, false)
+MEDIUM_LINES(lines_ahead, medium_lines, STREAM_FIRST_LEVEL, STEP_STREAMED)
+MEDIUM_LINES(lines_wide, medium_wide, STEP_STREAMED)
+MEDIUM_LINES(lines_stored, medium_wide, STEP_STORED)
+MEDIUM_LINES(lines_corrected, medium_wide, STEP_CORRECTED)
 #undef MEDIUM_LINES
 
 /* A strip that does not lie on closed faces in y or z, or whose row has the values beyond. Inlined:
@@ -167,14 +170,16 @@ MEDIUM_LINES(lines_stored, medium_wide, false)
 KERNEL_INLINE void NAMED(open_strip)(const struct NAMED(stencil) * s,
                                      const struct NAMED(strip) * strip, struct schedule schedule)
 {
-    const struct NAMED(strip) lines = NAMED(store_ends)(s, strip);
+    const struct NAMED(strip) lines = NAMED(store_ends)(s, strip, schedule.corrects);
     int64_t end = 0;
     for (int64_t begin = 0; begin < lines.n; begin = end) {
         end = lines.n - begin < NAMED(PIECE) ? lines.n : begin + NAMED(PIECE);
         const struct NAMED(strip) at = NAMED(strip_part)(&lines, begin, end);
         const struct NAMED(plan) *plan =
             NAMED(plan_for)(s, &at.classes, at.n, schedule.wide && STREAM_HAS_WIDE);
-        if (!schedule.stream) {
+        if (schedule.corrects) {
+            NAMED(lines_corrected)(plan, &at.row, at.out, at.n, at.first_xm, at.last_xp);
+        } else if (!schedule.stream) {
             NAMED(lines_stored)(plan, &at.row, at.out, at.n, at.first_xm, at.last_xp);
         } else if (schedule.wide) {
             NAMED(lines_wide)(plan, &at.row, at.out, at.n, at.first_xm, at.last_xp);

@@ -4,6 +4,7 @@ struct NAMED(stencil) {
     const struct layout *layout;
     const struct device_medium *medium;
     const bool *closed;                     /* by face */
+    bool corrects;                          /* see struct coefficients */
     bool alone[AXIS_COUNT];                 /* y and z without neighbours: cells are their own */
     bool reads_classes;                     /* cells of one curve differ in q or perfusion */
     const REAL *table, *numbers, *segments; /* the table, and parts of it */

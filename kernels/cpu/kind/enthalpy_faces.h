@@ -245,7 +245,7 @@ static STREAM_WIDE void NAMED(end_run)(const struct NAMED(stencil) * s,
         const REAL *sum = run->sum + at;
         const int64_t n = run->n < LINE ? run->n : LINE;
         REAL u[LINE] = {0};
-        memcpy(u, row->u + run->i + at, (size_t)n * sizeof(REAL));
+        memcpy(u, row->base + run->i + at, (size_t)n * sizeof(REAL));
         if (run->alike) {
             const struct NAMED(ends) of_line = NAMED(ends_of)(&ends, at == 0, at + LINE == run->n);
             REAL g[SIDE_COUNT][LINE];

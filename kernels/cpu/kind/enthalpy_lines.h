@@ -38,6 +38,7 @@ struct NAMED(row) {
     int64_t to_class[FACE_COUNT]; /* and from its class */
     const REAL *u;
     REAL *out;
+    const REAL *base; /* what the sums begin with: u, or out */
     const uint8_t *classes;
     const REAL *theta, *ym, *yp;
     REAL *z;           /* theta of the row below, which that above replaces */

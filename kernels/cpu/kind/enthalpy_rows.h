@@ -53,7 +53,7 @@ KERNEL_INLINE int64_t NAMED(advance)(const struct NAMED(row) * row, const struct
     const REAL *const theta = row->theta;
     const REAL *const ym = row->ym;
     const REAL *const yp = row->yp;
-    const REAL *const field = row->u;
+    const REAL *const base = row->base;
     const REAL *const above = row->u + row->step[FACE_Z_MAX];
     const REAL *const fetched = above + row->fetch;
     REAL *const z = row->z;
@@ -94,12 +94,12 @@ KERNEL_INLINE int64_t NAMED(advance)(const struct NAMED(row) * row, const struct
             const REAL own = theta[at];
             const REAL source =
                 perfused ? NAMED(nonlinear_source)(numbers, alike.q, temperature[at]) : alike.q;
-            u[c] = field[at] + NAMED(nonlinear_sum)(
-                                   ends != NULL ? g[SIDE_MIN][c] : rx,
-                                   ends != NULL ? g[SIDE_MAX][c] : rx, ry, ry, rz, rz,
-                                   ends != NULL ? d[SIDE_MIN][c] : theta[at - 1] - own,
-                                   ends != NULL ? d[SIDE_MAX][c] : theta[at + 1] - own,
-                                   ym[at] - own, yp[at] - own, z[at] - own, next[c] - own, source);
+            u[c] = base[at] + NAMED(nonlinear_sum)(
+                                  ends != NULL ? g[SIDE_MIN][c] : rx,
+                                  ends != NULL ? g[SIDE_MAX][c] : rx, ry, ry, rz, rz,
+                                  ends != NULL ? d[SIDE_MIN][c] : theta[at - 1] - own,
+                                  ends != NULL ? d[SIDE_MAX][c] : theta[at + 1] - own, ym[at] - own,
+                                  yp[at] - own, z[at] - own, next[c] - own, source);
         }
         memcpy(z + i, next, sizeof next);
         if (perfused) {

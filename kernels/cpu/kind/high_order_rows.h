@@ -12,7 +12,8 @@ struct NAMED(stencil) {
     struct tally *tally; /* of this thread, one per face */
     REAL *out;
     const REAL *in;
-    bool stream; /* non-temporal stores */
+    const REAL *base; /* what the sums begin with: in, or out */
+    bool stream;      /* non-temporal stores */
     REAL w[WIDE_RADIUS_MOST];
     REAL r[AXIS_COUNT];
     int64_t stride[AXIS_COUNT]; /* 0 on an unused axis: a cell is its own neighbour, and D = 0 */
@@ -25,8 +26,12 @@ static struct NAMED(stencil)
     NAMED(stencil_of)(const struct step_call *c, struct tally *tally, void *scratch)
 {
     (void)scratch;
-    struct NAMED(stencil)
-        s = {.layout = c->layout, .args = c->args, .tally = tally, .out = c->out, .in = c->in};
+    struct NAMED(stencil) s = {.layout = c->layout,
+                               .args = c->args,
+                               .tally = tally,
+                               .out = c->out,
+                               .in = c->in,
+                               .base = c->args->corrects ? c->out : c->in};
     const int64_t stride[AXIS_COUNT] = {1, c->layout->pitch_y, c->layout->pitch_z};
     for (int axis = 0; axis < AXIS_COUNT; axis++) {
         s.r[axis] = (REAL)c->args->r[axis];
@@ -250,6 +255,7 @@ KERNEL_INLINE void NAMED(end_line)(const struct NAMED(stencil) * s, const struct
 {
     enum { LINE = NAMED(LINE), PART = NAMED(PART) };
     const REAL *c = s->in + row + first;
+    const REAL *base = s->base + row + first;
     REAL *out = s->out + row + first;
     REAL dx[LINE] = {0};
     REAL dy[LINE];
@@ -265,8 +271,8 @@ KERNEL_INLINE void NAMED(end_line)(const struct NAMED(stencil) * s, const struct
                           : NAMED(central)(c + i, s->stride[AXIS_Z], s->w, radius);
     }
     for (int i = 0; i < LINE; i++) {
-        line[i] =
-            NAMED(wide_update)(c[i], dx[i], dy[i], dz[i], s->r[AXIS_X], s->r[AXIS_Y], s->r[AXIS_Z]);
+        line[i] = NAMED(wide_update)(base[i], dx[i], dy[i], dz[i], s->r[AXIS_X], s->r[AXIS_Y],
+                                     s->r[AXIS_Z]);
     }
     if (hi - lo == LINE) {
         stream_or_store_part(s->stream, out, line);
@@ -338,7 +344,8 @@ KERNEL_INLINE void NAMED(step_rows)(const struct NAMED(stencil) * s, const struc
     const int64_t to = closed[FACE_X_MAX] && hi > nx - radius ? nx - radius : hi;
     const int64_t inner = (from + LINE - 1) & -(int64_t)LINE;
     const int64_t end_of_lines = to & -(int64_t)LINE;
-    const int64_t outer = end_of_lines > inner ? end_of_lines : inner;
+    const bool blocks = end_of_lines > inner && !s->args->corrects;
+    const int64_t outer = blocks ? end_of_lines : inner;
     struct NAMED(near) near[AXIS_COUNT];
     const struct NAMED(near) *y =
         NAMED(near_face)(s, AXIS_Y, begin, &near[AXIS_Y]) ? &near[AXIS_Y] : NULL;

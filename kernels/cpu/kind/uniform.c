@@ -23,7 +23,7 @@ struct step_scratch {
     {                                                                                              \
         struct step_call call = step_call_of(args);                                                \
         (void)queue;                                                                               \
-        if (args->levels->kind == KIND_UNIFORM) {                                                  \
+        if (args->levels->kind == KIND_UNIFORM && !args->levels->corrects) {                       \
             step_parallel(thread_##name, &call);                                                   \
         } else {                                                                                   \
             step_kinds[args->levels->kind]->step(NULL, &call);                                     \
@@ -40,6 +40,9 @@ DEFINE_STEP(wide, TILED_WIDE)
 DEFINE_STEP(planes, .stream = true, TILED, .ahead_to = STREAM_FIRST_LEVEL,
             .ahead_bytes = AHEAD_BYTES, .planes = true)
 
+/* One of many steps: without a choice of ways. */
+DEFINE_THREAD(corrects, TILED, .corrects = true)
+
 static void step(struct tile_tuner *tuner, struct step_call *call)
 {
     static thread_function *const threads[TILE_WAY_COUNT] = {
@@ -47,6 +50,10 @@ static void step(struct tile_tuner *tuner, struct step_call *call)
         [TILE_WIDE] = thread_wide,
         [TILE_PLANES] = thread_planes,
     };
+    if (call->args->corrects) {
+        step_parallel(thread_corrects, call);
+        return;
+    }
     step_tuned(tuner, threads, precision_bytes(call->layout->precision), call);
 }
 

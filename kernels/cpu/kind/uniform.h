@@ -9,9 +9,9 @@
     struct NAMED(coefficients) k;                                                                  \
     REAL a[FACE_COUNT];                                                                            \
     REAL b[FACE_COUNT];
-#define CELL(row, i, k)                                                                            \
+#define CELL(base, row, i, k)                                                                      \
     NAMED(heat_cell)                                                                               \
-    (row.centre[i], row.xm[i], row.xp[i], row.ym[i], row.yp[i], row.zm[i], row.zp[i], k.r[AXIS_X], \
-     k.r[AXIS_Y], k.r[AXIS_Z])
+    (base, row.centre[i], row.xm[i], row.xp[i], row.ym[i], row.yp[i], row.zm[i], row.zp[i],        \
+     k.r[AXIS_X], k.r[AXIS_Y], k.r[AXIS_Z])
 
 #endif

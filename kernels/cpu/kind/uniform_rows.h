@@ -8,10 +8,11 @@ struct NAMED(middle) {
     REAL first_xm, last_xp; /* the neighbours in x of the ends */
 };
 
-/* `n` cells with ordinary stores, whose first (last) neighbour in x is `first_xm` (`last_xp`). */
+/* `n` cells with ordinary stores, whose first (last) neighbour in x is `first_xm` (`last_xp`).
+ * corrects: as for `cells`. */
 static inline void NAMED(stored_cells)(const struct NAMED(coefficients) * k,
                                        const struct NAMED(row) * row, REAL *out, int64_t n,
-                                       REAL first_xm, REAL last_xp)
+                                       REAL first_xm, REAL last_xp, bool corrects)
 {
     if (n == 0) {
         return;
@@ -19,15 +20,15 @@ static inline void NAMED(stored_cells)(const struct NAMED(coefficients) * k,
     struct NAMED(row) at = *row;
     at.xm = &first_xm;
     at.xp = n == 1 ? &last_xp : row->xp;
-    NAMED(cells)(k, &at, out, 1);
+    NAMED(cells)(k, &at, out, 1, corrects);
     if (n == 1) {
         return;
     }
     at = NAMED(row_from)(row, 1);
-    NAMED(cells)(k, &at, out + 1, n - 2);
+    NAMED(cells)(k, &at, out + 1, n - 2, corrects);
     at = NAMED(row_from)(row, n - 1);
     at.xp = &last_xp;
-    NAMED(cells)(k, &at, out + n - 1, 1);
+    NAMED(cells)(k, &at, out + n - 1, 1, corrects);
 }
 
 /* `n` cells in complete aligned lines, streamed, with the neighbours in x from registers. The last
@@ -50,8 +51,8 @@ KERNEL_INLINE void NAMED(streamed_cells)(const struct NAMED(coefficients) * coef
         stream_fetch(level, first.beside + i);
         const struct stream_vector second = stream_load(first.centre + i + PART);
         const struct stream_vector next = stream_load(first.centre + i + LINE);
-        NAMED(step_part)(&k, &first, out, i, before, here, second, true);
-        NAMED(step_part)(&k, &first, out, i + PART, here, second, next, true);
+        NAMED(step_part)(&k, &first, out, i, before, here, second, STEP_STREAMED);
+        NAMED(step_part)(&k, &first, out, i + PART, here, second, next, STEP_STREAMED);
         before = second;
         here = next;
     }
@@ -59,8 +60,8 @@ KERNEL_INLINE void NAMED(streamed_cells)(const struct NAMED(coefficients) * coef
     stream_fetch(level, first.beside + i);
     edge[0] = last_xp;
     const struct stream_vector second = stream_load(first.centre + i + PART);
-    NAMED(step_part)(&k, &first, out, i, before, here, second, true);
-    NAMED(step_part)(&k, &first, out, i + PART, here, second, stream_load(edge), true);
+    NAMED(step_part)(&k, &first, out, i, before, here, second, STEP_STREAMED);
+    NAMED(step_part)(&k, &first, out, i + PART, here, second, stream_load(edge), STEP_STREAMED);
 }
 
 /* Not inlined: the pointers of a row need all registers. */
@@ -102,14 +103,16 @@ static STREAM_WIDE __attribute__((noinline)) void NAMED(lines_wide)(
         stream_fetch(STREAM_SECOND_LEVEL, first.beside + i);
         stream_fetch(STREAM_FIRST_LEVEL, first.zp + i + NEAR);
         const struct stream_line next = stream_line_load(first.centre + i + LINE);
-        NAMED(step_line)(&k, NAMED(row_from)(&first, i), out + i, before, here, next, true);
+        NAMED(step_line)
+        (&k, NAMED(row_from)(&first, i), out + i, before, here, next, STEP_STREAMED);
         before = here;
         here = next;
     }
     stream_fetch(STREAM_SECOND_LEVEL, first.ahead + i);
     stream_fetch(STREAM_SECOND_LEVEL, first.beside + i);
     NAMED(step_line)
-    (&k, NAMED(row_from)(&first, i), out + i, before, here, NAMED(stream_line_of)(last_xp), true);
+    (&k, NAMED(row_from)(&first, i), out + i, before, here, NAMED(stream_line_of)(last_xp),
+     STEP_STREAMED);
 }
 
 /* Line `i` of a row and of the same row in the next two planes: four of the six neighbours in z are
@@ -138,9 +141,9 @@ KERNEL_INLINE void NAMED(streamed_block)(const struct NAMED(coefficients) * k,
     stream_fetch(STREAM_FIRST_LEVEL, middle.ahead);
     stream_fetch(STREAM_FIRST_LEVEL, high.ahead);
     stream_fetch(STREAM_FIRST_LEVEL, high.zp + NEAR); /* it may have been evicted */
-    NAMED(step_line)(k, low, out[0] + i, before[0], here[0], after[0], true);
-    NAMED(step_line)(k, middle, out[1] + i, before[1], here[1], after[1], true);
-    NAMED(step_line)(k, high, out[2] + i, before[2], here[2], after[2], true);
+    NAMED(step_line)(k, low, out[0] + i, before[0], here[0], after[0], STEP_STREAMED);
+    NAMED(step_line)(k, middle, out[1] + i, before[1], here[1], after[1], STEP_STREAMED);
+    NAMED(step_line)(k, high, out[2] + i, before[2], here[2], after[2], STEP_STREAMED);
 }
 
 /* As lines_wide, of three planes at once. */
@@ -202,7 +205,7 @@ KERNEL_INLINE void NAMED(scheduled_lines)(const struct NAMED(coefficients) * k,
  * (at_max). */
 KERNEL_INLINE struct NAMED(middle)
     NAMED(store_ends)(const struct NAMED(stencil) * s, const struct NAMED(row) * row, REAL *out,
-                      int64_t n, bool at_min, bool at_max, bool stream)
+                      int64_t n, bool at_min, bool at_max, struct schedule schedule)
 {
     const REAL *c = row->centre;
     const REAL first_xm =
@@ -210,15 +213,17 @@ KERNEL_INLINE struct NAMED(middle)
     const REAL last_xp =
         at_max ? NAMED(heat_outside)(c[n - 1], s->a[FACE_X_MAX], s->b[FACE_X_MAX]) : c[n];
     const int64_t to_line = stream_cells_to_line(out, sizeof(REAL));
-    const int64_t head = stream && to_line < n ? to_line : n;
+    const int64_t head = schedule.stream && to_line < n ? to_line : n;
     const int64_t tail = (n - head) % NAMED(LINE);
     if (head > 0) {
-        NAMED(stored_cells)(&s->k, row, out, head, first_xm, head == n ? last_xp : c[head]);
+        NAMED(stored_cells)
+        (&s->k, row, out, head, first_xm, head == n ? last_xp : c[head], schedule.corrects);
     }
     if (tail > 0) {
         const struct NAMED(row) at = NAMED(row_from)(row, n - tail);
         NAMED(stored_cells)
-        (&s->k, &at, out + n - tail, tail, tail == n ? first_xm : at.xm[0], last_xp);
+        (&s->k, &at, out + n - tail, tail, tail == n ? first_xm : at.xm[0], last_xp,
+         schedule.corrects);
     }
     return (struct NAMED(middle)){.begin = head,
                                   .n = n - head - tail,
@@ -231,8 +236,7 @@ KERNEL_INLINE void NAMED(range)(const struct NAMED(stencil) * s, const struct NA
                                 REAL *out, int64_t n, bool at_min, bool at_max,
                                 struct schedule schedule)
 {
-    const struct NAMED(middle) m =
-        NAMED(store_ends)(s, row, out, n, at_min, at_max, schedule.stream);
+    const struct NAMED(middle) m = NAMED(store_ends)(s, row, out, n, at_min, at_max, schedule);
     if (m.n == 0) {
         return;
     }
@@ -349,7 +353,7 @@ KERNEL_INLINE void NAMED(step_block)(const struct NAMED(stencil) * s, int64_t lo
         row[p] = NAMED(row_at)(s, on, at, &aim);
         out[p] = s->out + at;
         middle[p] = NAMED(store_ends)(s, &row[p], out[p], hi - lo, on[FACE_X_MIN], on[FACE_X_MAX],
-                                      schedule.stream);
+                                      schedule);
         NAMED(tally_row)(s, on, row[p].centre, hi - lo);
         row[p] = NAMED(row_from)(&row[p], middle[p].begin);
         out[p] += middle[p].begin;

@@ -92,7 +92,7 @@ KERNEL_INLINE void NAMED(link)(const struct NAMED(coefficients) * k,
         .zm = flat ? centre : below,
         .zp = flat ? centre : above,
     };
-    NAMED(cells)(k, &at, result, VECTOR);
+    NAMED(cells)(k, &at, result, VECTOR, false);
     if (l < nlinks - 1) {
         at_line->value[l + 1] = STEPS(load)(result);
     } else if ((uint64_t)(i - from->keep_begin) < (uint64_t)from->keep) {

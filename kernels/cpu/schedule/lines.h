@@ -1,7 +1,7 @@
 /* The cells of a row for the step kernels, in one precision (precisions.h). The kind defines
  *   STEP_COEFFICIENTS(REAL)      members of struct NAMED(coefficients), of all cells of a range
  *   STEP_MEMBERS(REAL, NAMED)    more members of struct NAMED(stencil)
- *   CELL(row, i, k)              the update of a cell with the coefficients *k */
+ *   CELL(base, row, i, k)        the update of a cell with the coefficients *k */
 
 /* Cells per cache line and per vector. */
 enum {
@@ -36,23 +36,25 @@ KERNEL_INLINE struct NAMED(row) NAMED(row_from)(const struct NAMED(row) * row, i
     };
 }
 
-/* `n` cells with ordinary stores; a constant n becomes one vector. */
+/* `n` cells with ordinary stores; a constant n becomes one vector. `corrects`: their sums begin
+ * with what `out` holds. */
 KERNEL_INLINE void NAMED(cells)(const struct NAMED(coefficients) * coefficients,
-                                const struct NAMED(row) * row, REAL *restrict out, int64_t n)
+                                const struct NAMED(row) * row, REAL *restrict out, int64_t n,
+                                bool corrects)
 {
     const struct NAMED(row) at = *row;
     const struct NAMED(coefficients) k = *coefficients;
 #pragma omp simd
     for (int64_t i = 0; i < n; i++) {
-        out[i] = CELL(at, i, k);
+        out[i] = CELL(corrects ? out[i] : at.centre[i], at, i, k);
     }
 }
 
-/* One vector of cells, streamed or not; `before` and `after` are its neighbours. */
+/* One vector of cells; `before` and `after` are its neighbours. */
 KERNEL_INLINE void NAMED(step_part)(const struct NAMED(coefficients) * k,
                                     const struct NAMED(row) * row, REAL *out, int64_t i,
                                     struct stream_vector before, struct stream_vector here,
-                                    struct stream_vector after, bool stream)
+                                    struct stream_vector after, enum step_writing writing)
 {
     enum { PART = NAMED(PART) };
     struct NAMED(row) at = NAMED(row_from)(row, i);
@@ -66,15 +68,18 @@ KERNEL_INLINE void NAMED(step_part)(const struct NAMED(coefficients) * k,
     at.centre = centre;
     at.xm = minus;
     at.xp = plus;
-    NAMED(cells)(k, &at, result, PART);
-    stream_or_store_part(stream, out + i, result);
+    if (writing == STEP_CORRECTED) {
+        memcpy(result, out + i, sizeof result);
+    }
+    NAMED(cells)(k, &at, result, PART, writing == STEP_CORRECTED);
+    stream_or_store_part(writing == STEP_STREAMED, out + i, result);
 }
 
 #if STREAM_HAS_WIDE
 /* The same of a complete line of cells. */
 KERNEL_INLINE void NAMED(step_line)(const struct NAMED(coefficients) * k, struct NAMED(row) at,
                                     REAL *out, struct stream_line before, struct stream_line here,
-                                    struct stream_line after, bool stream)
+                                    struct stream_line after, enum step_writing writing)
 {
     enum { LINE = NAMED(LINE), PART = NAMED(PART) };
     REAL centre[LINE]; /* the compiler keeps these in registers */
@@ -87,9 +92,12 @@ KERNEL_INLINE void NAMED(step_line)(const struct NAMED(coefficients) * k, struct
     at.centre = centre;
     at.xm = minus;
     at.xp = plus;
-    NAMED(cells)(k, &at, result, LINE);
-    stream_or_store_part(stream, out, result);
-    stream_or_store_part(stream, out + PART, result + PART);
+    if (writing == STEP_CORRECTED) {
+        memcpy(result, out, sizeof result);
+    }
+    NAMED(cells)(k, &at, result, LINE, writing == STEP_CORRECTED);
+    stream_or_store_part(writing == STEP_STREAMED, out, result);
+    stream_or_store_part(writing == STEP_STREAMED, out + PART, result + PART);
 }
 
 #endif

@@ -61,5 +61,6 @@ KERNEL_INLINE void step_thread(const struct step_call *c, struct schedule schedu
 /* All boxes, in cells that are read again soon. */
 static void step_part(const struct step_call *c, struct tally *tally)
 {
-    step_pieces(c, c->boxes, c->nboxes, (struct schedule){.wide = true}, tally);
+    const struct schedule schedule = {.wide = true, .corrects = c->args->corrects};
+    step_pieces(c, c->boxes, c->nboxes, schedule, tally);
 }

@@ -16,7 +16,11 @@ struct schedule {
     bool touch_pages;           /* prefetch the pages of the output */
     bool wide;                  /* vectors of a whole line */
     bool planes;                /* and of STEP_PLANES planes at once */
+    bool corrects;              /* see struct coefficients; with ordinary stores */
 };
+
+/* How a vector of cells is written. */
+enum step_writing { STEP_STORED, STEP_STREAMED, STEP_CORRECTED };
 
 enum { STEP_PLANES = 3 };
 

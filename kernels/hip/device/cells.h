@@ -73,17 +73,25 @@ static __device__ __forceinline__ void read_around(const grid_view<REAL> &view,
     }
 }
 
-static __device__ __forceinline__ double heat_cell(double c, double xm, double xp, double ym,
-                                                   double yp, double zm, double zp,
+static __device__ __forceinline__ double heat_cell(double base, double c, double xm, double xp,
+                                                   double ym, double yp, double zm, double zp,
                                                    const double (&r)[AXIS_COUNT])
 {
-    return heat_cell_float64(c, xm, xp, ym, yp, zm, zp, r[AXIS_X], r[AXIS_Y], r[AXIS_Z]);
+    return heat_cell_float64(base, c, xm, xp, ym, yp, zm, zp, r[AXIS_X], r[AXIS_Y], r[AXIS_Z]);
 }
 
-static __device__ __forceinline__ float heat_cell(float c, float xm, float xp, float ym, float yp,
-                                                  float zm, float zp, const float (&r)[AXIS_COUNT])
+static __device__ __forceinline__ float heat_cell(float base, float c, float xm, float xp, float ym,
+                                                  float yp, float zm, float zp,
+                                                  const float (&r)[AXIS_COUNT])
 {
-    return heat_cell_float32(c, xm, xp, ym, yp, zm, zp, r[AXIS_X], r[AXIS_Y], r[AXIS_Z]);
+    return heat_cell_float32(base, c, xm, xp, ym, yp, zm, zp, r[AXIS_X], r[AXIS_Y], r[AXIS_Z]);
+}
+
+template <typename REAL>
+static __device__ __forceinline__ REAL heat_cell(REAL c, REAL xm, REAL xp, REAL ym, REAL yp,
+                                                 REAL zm, REAL zp, const REAL (&r)[AXIS_COUNT])
+{
+    return heat_cell(c, c, xm, xp, ym, yp, zm, zp, r);
 }
 
 static __device__ __forceinline__ double outside(double inside, double a, double b)

@@ -30,7 +30,7 @@ static enum status step_with(struct queue *queue, const struct step_args *args,
     struct box left[BOXES_AT_ONCE];
     int nleft = 0;
     const struct step_choice cells = {.launch = hip_launch_step_cell};
-    if (args->levels->kind == KIND_HIGH_ORDER) {
+    if (args->levels->kind == KIND_HIGH_ORDER && !args->levels->corrects) {
         return hip_step_radius(queue, args);
     }
     for (int b = 0; b < args->nboxes; b++) {
@@ -211,10 +211,14 @@ static struct step_choice choose_classes(const struct device *device, const stru
                                                               : hip_launch_step_medium_deep};
 }
 
-/* In a medium of any kind; that of an enthalpy has the same kernels in every variant. */
+/* In a medium of any kind; that of an enthalpy has the same kernels in every variant. The first
+ * kernel takes any box and corrects, as one of many steps does. */
 static struct step_choice choose_kind(const struct device *device, const struct step_args *args,
                                       choose_function *choose, const struct box *box)
 {
+    if (args->levels->corrects) {
+        return choose_cell(device, &args->layout, box);
+    }
     if (args->levels->kind == KIND_ENTHALPY) {
         const bool takes = hip_step_nonlinear_takes(&args->levels->medium, box);
         return (struct step_choice){.launch = takes ? hip_launch_step_nonlinear : NULL};

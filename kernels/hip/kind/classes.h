@@ -38,20 +38,22 @@ template <typename REAL> static medium<REAL> medium_of(const struct device_mediu
     return m;
 }
 
-static __device__ __forceinline__ double medium_cell(double c, const double (&n)[FACE_COUNT],
+static __device__ __forceinline__ double medium_cell(double base, double c,
+                                                     const double (&n)[FACE_COUNT],
                                                      const double (&g)[FACE_COUNT], double sigma,
                                                      double q)
 {
-    return medium_cell_float64(c, n[0], n[1], n[2], n[3], n[4], n[5], g[0], g[1], g[2], g[3], g[4],
-                               g[5], sigma, q);
+    return medium_cell_float64(base, c, n[0], n[1], n[2], n[3], n[4], n[5], g[0], g[1], g[2], g[3],
+                               g[4], g[5], sigma, q);
 }
 
-static __device__ __forceinline__ float medium_cell(float c, const float (&n)[FACE_COUNT],
+static __device__ __forceinline__ float medium_cell(float base, float c,
+                                                    const float (&n)[FACE_COUNT],
                                                     const float (&g)[FACE_COUNT], float sigma,
                                                     float q)
 {
-    return medium_cell_float32(c, n[0], n[1], n[2], n[3], n[4], n[5], g[0], g[1], g[2], g[3], g[4],
-                               g[5], sigma, q);
+    return medium_cell_float32(base, c, n[0], n[1], n[2], n[3], n[4], n[5], g[0], g[1], g[2], g[3],
+                               g[4], g[5], sigma, q);
 }
 
 static __device__ __forceinline__ double medium_outside(double inside, double a, double b, double e)
@@ -160,21 +162,22 @@ template <typename REAL, int T> struct classes {
     {
         return medium_face_term(level(l), face, *p.byte & of.mask, outside, c);
     }
-    __device__ __forceinline__ REAL update(int l, const place &p, REAL c,
+    __device__ __forceinline__ REAL update(int l, const place &p, REAL base, REAL c,
                                            const REAL (&n)[FACE_COUNT]) const
     {
         const medium<REAL> m = level(l);
         const int own = *p.byte & m.mask;
         REAL g[FACE_COUNT];
         conduct_around(m, p, g);
-        return medium_cell(c, n, g, m.table[medium_cell_at(own)], m.table[medium_cell_at(own) + 1]);
+        return medium_cell(base, c, n, g, m.table[medium_cell_at(own)],
+                           m.table[medium_cell_at(own) + 1]);
     }
     template <typename TERM>
     __device__ __forceinline__ REAL advance(int l, const place &p, const bool (&on)[FACE_COUNT],
-                                            REAL c, REAL, REAL (&n)[FACE_COUNT],
+                                            REAL base, REAL c, REAL, REAL (&n)[FACE_COUNT],
                                             const TERM &add) const
     {
-        return advance_by_values(*this, l, p, on, c, n, add);
+        return advance_by_values(*this, l, p, on, base, c, n, add);
     }
 };
 

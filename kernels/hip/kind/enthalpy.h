@@ -110,11 +110,11 @@ template <typename REAL> static nonlinear<REAL> nonlinear_of(const struct device
                                     d[4], d[5], source);                                           \
     }                                                                                              \
     /* The new u. */                                                                               \
-    static __device__ __forceinline__ REAL nonlinear_cell(const REAL *of_class, REAL q, REAL u,    \
+    static __device__ __forceinline__ REAL nonlinear_cell(REAL base, const REAL *of_class, REAL q, \
                                                           REAL t, const REAL(&g)[FACE_COUNT],      \
                                                           const REAL(&d)[FACE_COUNT])              \
     {                                                                                              \
-        return u + nonlinear_sum(g, d, nonlinear_source(of_class, q, t));                          \
+        return base + nonlinear_sum(g, d, nonlinear_source(of_class, q, t));                       \
     }
 NONLINEAR_OVERLOAD(float64, double)
 NONLINEAR_OVERLOAD(float32, float)
@@ -234,8 +234,8 @@ template <typename REAL, int T, bool SHARES_THETA> struct enthalpy {
 
     template <typename TERM>
     __device__ __forceinline__ REAL advance(int l, const place &p, const bool (&on)[FACE_COUNT],
-                                            REAL u, REAL own_theta, REAL (&n)[FACE_COUNT],
-                                            const TERM &term) const
+                                            REAL base, REAL u, REAL own_theta,
+                                            REAL (&n)[FACE_COUNT], const TERM &term) const
     {
         const nonlinear<REAL> m = level(l);
         const int own = *p.byte & m.of.mask;
@@ -249,7 +249,7 @@ template <typename REAL, int T, bool SHARES_THETA> struct enthalpy {
         } else {
             value = nonlinear_around(m, p, on, u, n, g, d, term);
         }
-        return nonlinear_cell(numbers, q, u, value.temperature, g, d);
+        return nonlinear_cell(base, numbers, q, value.temperature, g, d);
     }
 
     /* g and the differences; and the values of the cell where they are needed. */

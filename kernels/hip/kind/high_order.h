@@ -44,16 +44,16 @@ static __device__ __forceinline__ float wide_term(float w, float c, float m, flo
     return wide_term_float32(w, c, m, p, sum);
 }
 
-static __device__ __forceinline__ double wide_update(double c, double dx, double dy, double dz,
+static __device__ __forceinline__ double wide_update(double base, double dx, double dy, double dz,
                                                      const double (&r)[AXIS_COUNT])
 {
-    return wide_update_float64(c, dx, dy, dz, r[AXIS_X], r[AXIS_Y], r[AXIS_Z]);
+    return wide_update_float64(base, dx, dy, dz, r[AXIS_X], r[AXIS_Y], r[AXIS_Z]);
 }
 
-static __device__ __forceinline__ float wide_update(float c, float dx, float dy, float dz,
+static __device__ __forceinline__ float wide_update(float base, float dx, float dy, float dz,
                                                     const float (&r)[AXIS_COUNT])
 {
-    return wide_update_float32(c, dx, dy, dz, r[AXIS_X], r[AXIS_Y], r[AXIS_Z]);
+    return wide_update_float32(base, dx, dy, dz, r[AXIS_X], r[AXIS_Y], r[AXIS_Z]);
 }
 
 /* The sum of a row next to a face, whose first cell is at `face`. */
@@ -153,7 +153,7 @@ static wide_stencil<REAL, R> wide_stencil_of(const struct layout *layout,
 }
 
 /* As advance_in of other kinds. */
-template <typename REAL, int R, typename TERM>
+template <bool CORRECTS = false, typename REAL, int R, typename TERM>
 static __device__ __forceinline__ void advance_in(const grid_view<REAL> &view,
                                                   const wide_stencil<REAL, R> &kind,
                                                   const int64_t (&cell)[AXIS_COUNT],
@@ -187,7 +187,7 @@ static __device__ __forceinline__ void advance_in(const grid_view<REAL> &view,
         const REAL dx = difference<REAL, R, AXIS_X>(kind, c, cell[0], view.cells[0], stride[0]);
         const REAL dy = difference<REAL, R, AXIS_Y>(kind, c, cell[1], view.cells[1], stride[1]);
         const REAL dz = difference<REAL, R, AXIS_Z>(kind, c, cell[2], view.cells[2], stride[2]);
-        view.out[at] = wide_update(c[0], dx, dy, dz, kind.r);
+        view.out[at] = wide_update(CORRECTS ? view.out[at] : c[0], dx, dy, dz, kind.r);
     }
 }
 

@@ -11,9 +11,10 @@
  * and where neighbours see values of the same unit
  *   K::beyond, K::term   the value beyond a closed face; the cell's term in the sum of the face
  *   K::update            the new value of a cell of level l, from all its neighbours
- * advance takes the cell's value and what is seen of it, `on`: the closed faces that it lies on,
- * and what is seen of its neighbours, n, in the order of the faces; of those on closed faces any
- * value. For each closed face it calls term(face, x), with the cell's term in the sum of the face.
+ * advance takes what the sum begins with (struct coefficients: corrects), the cell's value and what
+ * is seen of it, `on`: the closed faces that it lies on, and what is seen of its neighbours, n, in
+ * the order of the faces; of those on closed faces any value. For each closed face it calls
+ * term(face, x), with the cell's term in the sum of the face.
  */
 #ifndef ISOTHERM_KERNELS_HIP_KIND_UNIFORM_H
 #define ISOTHERM_KERNELS_HIP_KIND_UNIFORM_H
@@ -25,8 +26,9 @@
 template <typename KIND, typename REAL, typename TERM>
 static __device__ __forceinline__ REAL advance_by_values(const KIND &kind, int l,
                                                          const typename KIND::place &p,
-                                                         const bool (&on)[FACE_COUNT], REAL c,
-                                                         REAL (&n)[FACE_COUNT], const TERM &add)
+                                                         const bool (&on)[FACE_COUNT], REAL base,
+                                                         REAL c, REAL (&n)[FACE_COUNT],
+                                                         const TERM &add)
 {
 #pragma unroll
     for (int face = 0; face < FACE_COUNT; face++) {
@@ -35,7 +37,7 @@ static __device__ __forceinline__ REAL advance_by_values(const KIND &kind, int l
             add(face, kind.term(l, p, face, c, n[face]));
         }
     }
-    return kind.update(l, p, c, n);
+    return kind.update(l, p, base, c, n);
 }
 
 /* By value to the kernels. */
@@ -74,17 +76,17 @@ template <typename REAL, int T> struct uniform {
     {
         return (double)c;
     }
-    __device__ __forceinline__ REAL update(int, const place &, REAL c,
+    __device__ __forceinline__ REAL update(int, const place &, REAL base, REAL c,
                                            const REAL (&n)[FACE_COUNT]) const
     {
-        return heat_cell(c, n[0], n[1], n[2], n[3], n[4], n[5], r);
+        return heat_cell(base, c, n[0], n[1], n[2], n[3], n[4], n[5], r);
     }
     template <typename TERM>
     __device__ __forceinline__ REAL advance(int l, const place &p, const bool (&on)[FACE_COUNT],
-                                            REAL c, REAL, REAL (&n)[FACE_COUNT],
+                                            REAL base, REAL c, REAL, REAL (&n)[FACE_COUNT],
                                             const TERM &add) const
     {
-        return advance_by_values(*this, l, p, on, c, n, add);
+        return advance_by_values(*this, l, p, on, base, c, n, add);
     }
 };
 
@@ -105,17 +107,18 @@ template <typename REAL, int T> static uniform<REAL, T> uniform_of(const struct 
 }
 
 /* One step of one cell, whose neighbours see the field itself. */
-template <typename REAL, typename KIND, typename TERM>
+template <bool CORRECTS = false, typename REAL, typename KIND, typename TERM>
 static __device__ __forceinline__ void advance_in(const grid_view<REAL> &view, const KIND &kind,
                                                   const int64_t (&cell)[AXIS_COUNT],
                                                   const TERM &term)
 {
     const int64_t at = view.at(cell[0], cell[1], cell[2]);
     const REAL c = view.in[at];
+    const REAL base = CORRECTS ? view.out[at] : c;
     bool on[FACE_COUNT];
     REAL n[FACE_COUNT];
     read_around(view, kind.closed, cell, on, n);
-    view.out[at] = kind.advance(0, kind.at(cell[0], cell[1], cell[2]), on, c, c, n, term);
+    view.out[at] = kind.advance(0, kind.at(cell[0], cell[1], cell[2]), on, base, c, c, n, term);
 }
 
 /* launch(a cell, the steps): the launch of a kernel for a precision and a number of steps, both

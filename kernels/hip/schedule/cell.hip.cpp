@@ -13,7 +13,7 @@ struct box_list {
 };
 
 /* INDEX: 32 bits where possible, since 64-bit divisions are slow. cells: of a thread. */
-template <typename REAL, typename INDEX, typename KIND>
+template <bool CORRECTS, typename REAL, typename INDEX, typename KIND>
 static __global__ __launch_bounds__(THREADS) void step_cell(const grid_view<REAL> view,
                                                             const KIND kind, const face_sums sums,
                                                             const struct box_list list,
@@ -36,7 +36,7 @@ static __global__ __launch_bounds__(THREADS) void step_cell(const grid_view<REAL
         const int64_t cell[AXIS_COUNT] = {box.lo[AXIS_X] + (int64_t)(in_box - row * nx),
                                           box.lo[AXIS_Y] + (int64_t)(row % ny),
                                           box.lo[AXIS_Z] + (int64_t)(row / ny)};
-        advance_in(view, kind, cell, [&](int face, double x) {
+        advance_in<CORRECTS>(view, kind, cell, [&](int face, double x) {
             if (sums.sum[face] != nullptr) {
                 tallies[face].add(x);
             }
@@ -60,8 +60,8 @@ static unsigned cells_per_thread(bool sums, int64_t cells)
     return (unsigned)(n < ARCH_CELLS_MOST ? n : (int64_t)ARCH_CELLS_MOST);
 }
 
-template <typename REAL, typename KIND>
-static hipError_t launch_in(const KIND &kind, hipStream_t stream, const face_sums &sums,
+template <bool CORRECTS, typename REAL, typename KIND>
+static hipError_t launch_as(const KIND &kind, hipStream_t stream, const face_sums &sums,
                             const grid_view<REAL> &view, const struct box_list &list)
 {
     const int64_t cells = list.begin[list.count];
@@ -69,11 +69,22 @@ static hipError_t launch_in(const KIND &kind, hipStream_t stream, const face_sum
     const int64_t per_block = (int64_t)THREADS * each;
     const unsigned nblocks = (unsigned)((cells + per_block - 1) / per_block);
     if (cells < (int64_t)UINT32_MAX - per_block) {
-        step_cell<REAL, uint32_t><<<nblocks, THREADS, 0, stream>>>(view, kind, sums, list, each);
+        step_cell<CORRECTS, REAL, uint32_t>
+            <<<nblocks, THREADS, 0, stream>>>(view, kind, sums, list, each);
     } else {
-        step_cell<REAL, uint64_t><<<nblocks, THREADS, 0, stream>>>(view, kind, sums, list, each);
+        step_cell<CORRECTS, REAL, uint64_t>
+            <<<nblocks, THREADS, 0, stream>>>(view, kind, sums, list, each);
     }
     return hipGetLastError();
+}
+
+template <typename REAL, typename KIND>
+static hipError_t launch_in(const KIND &kind, const struct hip_step *step, const face_sums &sums,
+                            const grid_view<REAL> &view, const struct box_list &list)
+{
+    return step->args->levels->corrects
+               ? launch_as<true, REAL>(kind, step->stream, sums, view, list)
+               : launch_as<false, REAL>(kind, step->stream, sums, view, list);
 }
 
 template <typename REAL>
@@ -82,22 +93,21 @@ static hipError_t launch(const struct hip_step *step, const struct box_list &lis
     const struct layout *layout = &step->args->layout;
     const struct coefficients *args = step->args->levels;
     void *const d_out = step->args->d_out;
-    hipStream_t stream = step->stream;
     const face_sums sums = face_sums_of(args, step->d_scratch);
     const grid_view<REAL> view = view_of<REAL>(layout, d_out, step->args->d_in);
     switch (args->kind) {
     case KIND_CLASSES:
-        return launch_in<REAL>(classes_of<REAL, 1>(args), stream, sums, view, list);
+        return launch_in<REAL>(classes_of<REAL, 1>(args), step, sums, view, list);
     case KIND_HIGH_ORDER:
         return launch_radius(args->high_order.radius, [&](auto radius) {
             return launch_in<REAL>(
-                wide_stencil_of<REAL, decltype(radius)::value>(layout, args, d_out), stream, sums,
+                wide_stencil_of<REAL, decltype(radius)::value>(layout, args, d_out), step, sums,
                 view, list);
         });
     case KIND_ENTHALPY:
-        return launch_in<REAL>(enthalpy_of<REAL, 1, false>(args), stream, sums, view, list);
+        return launch_in<REAL>(enthalpy_of<REAL, 1, false>(args), step, sums, view, list);
     default:
-        return launch_in<REAL>(uniform_of<REAL, 1>(args), stream, sums, view, list);
+        return launch_in<REAL>(uniform_of<REAL, 1>(args), step, sums, view, list);
     }
 }
 

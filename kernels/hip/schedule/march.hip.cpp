@@ -157,7 +157,7 @@ static __device__ __forceinline__ vec16<REAL> advance_vector(const grid_view<REA
             const REAL right =
                 i == c.x_max ? kind.beyond(0, place, FACE_X_MAX, here.v[i]) : row[i + 2];
             const REAL n[FACE_COUNT] = {row[i], right, ym.v[i], yp.v[i], z[0].v[i], z[2].v[i]};
-            out.v[i] = kind.update(0, place, here.v[i], n);
+            out.v[i] = kind.update(0, place, here.v[i], here.v[i], n);
         }
     }
     return out;

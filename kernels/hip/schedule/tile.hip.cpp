@@ -186,7 +186,7 @@ static __device__ __forceinline__ REAL advance_cell(const grid_view<REAL> &view,
         c.below[l] = seen;
         c.here[l] = value;
         if (KIND::IS_EVERYWHERE || (c.next_known && is_here)) {
-            value = kind.advance(l, kind.moved(c.place, 0, at), on, here, seen, n,
+            value = kind.advance(l, kind.moved(c.place, 0, at), on, here, here, seen, n,
                                  [&](int face, double x) { term(l, at, face, x); });
         }
     }

@@ -204,7 +204,7 @@ template <typename S> struct classes_worker {
             for (int i = 0; i < N; i++) {
                 REAL around[FACE_COUNT];
                 v.around(i, around);
-                out.row[row].v[i] = medium_cell(v.c.v[i], around, g, r.sigma, r.q);
+                out.row[row].v[i] = medium_cell(v.c.v[i], v.c.v[i], around, g, r.sigma, r.q);
             }
         }
     }
@@ -243,7 +243,7 @@ template <typename S> struct classes_worker {
                 REAL around[FACE_COUNT];
                 v.around(i, around);
                 const typename pairs<REAL>::cell cell = of.of(o);
-                out.row[row].v[i] = medium_cell(v.c.v[i], around, g, cell.sigma, cell.q);
+                out.row[row].v[i] = medium_cell(v.c.v[i], v.c.v[i], around, g, cell.sigma, cell.q);
                 gx = g[FACE_X_MAX]; /* symmetric */
                 gy[i] = g[FACE_Y_MAX];
                 gz.row[row].v[i] = g[FACE_Z_MAX];

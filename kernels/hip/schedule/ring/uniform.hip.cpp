@@ -50,7 +50,7 @@ template <typename S, bool SIDES> struct uniform_worker {
                         n[face] = on[face] ? outside : n[face]; /* a selection, not a branch */
                     }
                 }
-                out.row[row].v[i] = kind.update(0, {}, v.c.v[i], n);
+                out.row[row].v[i] = kind.update(0, {}, v.c.v[i], v.c.v[i], n);
             }
         }
     }
