@@ -8,6 +8,7 @@
 #include "base/box.h"
 #include "base/precision.h"
 #include "base/status.h"
+#include "config/time_setting.h"
 
 enum { MOST_MATERIALS = 255 };
 
@@ -317,21 +318,6 @@ struct picture_setting {
     bool range_auto;        /* the colours span the field's own minimum and maximum */
     double range[2];        /* K, else */
     enum colormap colormap;
-};
-
-/* Forward Euler, and super steps of order 1 and 2. */
-enum time_scheme { SCHEME_EULER, SCHEME_STS1, SCHEME_STS2 };
-
-struct time_setting {
-    enum time_scheme scheme;
-    int stages;    /* of a super step; 0: as many as its length needs */
-    bool by_steps; /* `steps` was given, not `end` */
-    double end;    /* s */
-    int64_t steps;
-    bool dt_auto;
-    double dt;           /* s, when not auto */
-    double safety;       /* of the largest stable step, when auto */
-    int64_t adapt_every; /* steps between two adaptations of an automatic dt; 0: none */
 };
 
 struct run_setting {

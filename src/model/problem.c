@@ -2,7 +2,27 @@
 
 #include "model/field/derived.h"
 #include "model/field/quantity.h"
+#include "model/medium/curve.h"
 #include "model/operator/high_order.h"
+
+static enum status lay_timeline(struct problem *problem)
+{
+    TRY(timeline_create(problem->settings, &problem->grid, &problem->medium,
+                        problem_is_linear(problem), &problem->timeline));
+    problem->time = problem->timeline.setting;
+    return STATUS_OK;
+}
+
+bool problem_is_linear(const struct problem *problem)
+{
+    const struct medium *medium = &problem->medium;
+    bool linear = !boundary_any_radiates(&problem->boundary);
+    for (int m = 0; m < medium->nmaterials && medium->curves != NULL; m++) {
+        const struct curve *curve = &medium->curves[m];
+        linear = linear && curve->count == 1 && curve_conductivity_slope(curve, 0) == 0;
+    }
+    return linear;
+}
 
 enum status problem_create(const struct settings *settings, struct problem *problem)
 {
@@ -27,9 +47,6 @@ enum status problem_create(const struct settings *settings, struct problem *prob
     grid_create(settings, &built.grid);
     TRY(medium_create(settings, &built.medium));
     TRY_GOTO(wide_check(settings, &built.grid));
-    if (built.medium.nclasses == 0) {
-        TRY_GOTO(timeline_create(settings, &built.grid, &built.medium, &built.timeline));
-    }
     TRY_GOTO(sources_create(settings, &built.grid, &built.sources));
     TRY_GOTO(boundary_create(settings, &built.boundary));
     TRY_GOTO(boundary_check(settings, &built.boundary, &built.grid, &built.medium,
@@ -40,6 +57,9 @@ enum status problem_create(const struct settings *settings, struct problem *prob
             TRY_GOTO(boundary_check(settings, &built.boundary, &built.grid, &built.medium,
                                     &(struct instant){.time = table->row[row][0]}));
         }
+    }
+    if (built.medium.nclasses == 0) {
+        TRY_GOTO(lay_timeline(&built));
     }
     *problem = built;
     return STATUS_OK;
@@ -58,7 +78,7 @@ enum status problem_set_survey(struct problem *problem, double fastest_rate, uin
         medium->total_weight += medium->classes[c].weight * (double)medium->classes[c].cells;
     }
     TRY(sources_survey(&problem->sources, problem->settings, &problem->grid, medium));
-    return timeline_create(problem->settings, &problem->grid, &problem->medium, &problem->timeline);
+    return lay_timeline(problem);
 }
 
 void problem_destroy(struct problem *problem)

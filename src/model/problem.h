@@ -19,7 +19,7 @@ struct problem {
     const char *title;
     const char *text; /* the effective configuration, for files */
     enum precision precision;
-    struct time_setting time;
+    struct time_setting time; /* that of the timeline, once there is one */
     struct run_setting run;
     struct output_setting output;
     const struct shape_setting *initial; /* the state at step 0: each over the earlier ones */
@@ -41,10 +41,7 @@ static inline bool problem_has_sources(const struct problem *problem)
 }
 
 /* Whether the rates of change are linear in the temperatures. */
-static inline bool problem_is_linear(const struct problem *problem)
-{
-    return problem->medium.curves == NULL && !boundary_any_radiates(&problem->boundary);
-}
+bool problem_is_linear(const struct problem *problem);
 
 /* The heat of 1 K in one cell with the reference heat capacity, J. */
 static inline double problem_joule_per_kelvin(const struct problem *problem)

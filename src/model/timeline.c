@@ -7,6 +7,7 @@
 #include <stdlib.h>
 
 #include "model/field/derived.h"
+#include "model/medium/curve.h"
 #include "model/operator/high_order.h"
 #include "model/superstep/superstep.h"
 
@@ -16,13 +17,53 @@
 /* Each ends in at least one file access. */
 enum { MAX_STRETCHES = 1000000 };
 
+/* The rate of change of a cell that melts or becomes another material jumps. */
+static const char *why_euler(const struct medium *medium)
+{
+    for (int m = 0; m < medium->nmaterials && medium->curves != NULL; m++) {
+        if (medium->curves[m].melts) {
+            return "a material melts";
+        }
+    }
+    return medium->changes ? "a material becomes another one" : NULL;
+}
+
+/* Replace auto, and check that the problem allows the scheme. */
+static enum status choose_scheme(struct timeline *timeline, const struct settings *settings,
+                                 const struct medium *medium, bool linear)
+{
+    struct time_setting *setting = &timeline->setting;
+    const char *why = why_euler(medium);
+    timeline->scheme_reason = "as configured";
+    if (setting->scheme == SCHEME_AUTO) {
+        const bool is_short = setting->dt_auto || setting->dt <= timeline->dt_stable * (1 + 1e-12);
+        setting->scheme = is_short || why != NULL ? SCHEME_EULER : SCHEME_STS2;
+        timeline->scheme_reason = setting->dt_auto ? "auto: dt is the longest of forward Euler"
+                                  : is_short       ? "auto: forward Euler can take this dt"
+                                  : why != NULL    ? why
+                                                   : "auto: dt is too long for forward Euler";
+    }
+    if (setting->scheme != SCHEME_EULER && why != NULL) {
+        return settings_fail_at(timeline->origin, "time.scheme",
+                                "super steps need smooth rates of change, but %s; give euler", why);
+    }
+    timeline->stages_most = superstep_stages_most(setting->scheme, settings->run.precision, linear);
+    return setting->stages <= timeline->stages_most
+               ? STATUS_OK
+               : settings_fail_at(timeline->origin, "time.stages",
+                                  "%d stages would amplify rounding errors too much with this "
+                                  "precision%s; at most %d",
+                                  setting->stages, linear ? "" : " in a nonlinear problem",
+                                  timeline->stages_most);
+}
+
 static enum status choose_dt(struct timeline *timeline)
 {
-    enum { STAGES_MOST = SUPERSTEP_LEVELS_MOST };
     const struct time_setting *setting = &timeline->setting;
     const int stages = setting->scheme == SCHEME_EULER ? 1
                        : setting->stages > 0           ? setting->stages
-                                                       : STAGES_MOST;
+                                                       : timeline->stages_most;
+    char of_stages[24] = "";
     const double stable = superstep_limit(setting->scheme, stages) / 2 * timeline->dt_stable;
     if (!(stable > 0) || !isfinite(stable)) {
         return settings_fail_at(timeline->origin, "material.conductivity",
@@ -33,10 +74,15 @@ static enum status choose_dt(struct timeline *timeline)
     timeline->dt = setting->dt_auto ? setting->safety * stable : setting->dt;
     /* a dt copied from a printed limit may exceed it in its last digits */
     if (timeline->dt > stable * (1 + 1e-12)) {
+        if (stages > 1) {
+            snprintf(of_stages, sizeof of_stages, " of %d stages", stages);
+        }
         return settings_fail_at(timeline->origin, setting->dt_auto ? "time.safety" : "time.dt",
                                 "the time step %.17g s is unstable on this grid; the largest "
-                                "stable one%s is %.17g s (`dt: auto` chooses it)",
-                                timeline->dt, stages > 1 ? " of that many stages" : "", stable);
+                                "stable one%s is %.17g s%s",
+                                timeline->dt, of_stages, stable,
+                                stages == 1 || setting->stages > 0 ? " (`dt: auto` chooses it)"
+                                                                   : "");
     }
     return STATUS_OK;
 }
@@ -240,7 +286,7 @@ static enum status check_adaptation(const struct settings *settings, const struc
 }
 
 enum status timeline_create(const struct settings *settings, const struct grid *grid,
-                            const struct medium *medium, struct timeline *timeline)
+                            const struct medium *medium, bool linear, struct timeline *timeline)
 {
     const bool is_wide = settings->run.stencil_order > 2;
     struct timeline built = {.setting = settings->time,
@@ -251,6 +297,7 @@ enum status timeline_create(const struct settings *settings, const struct grid *
                                                   : medium_stable_dt(medium, grid),
                              .share = 1};
     TRY(check_adaptation(settings, medium));
+    TRY(choose_scheme(&built, settings, medium, linear));
     TRY(choose_dt(&built));
     const enum status status = count_steps(&built);
     if (status == STATUS_OK) {

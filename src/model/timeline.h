@@ -23,6 +23,8 @@ struct timeline {
     struct settings_origin *origin;      /* for messages */
     double dt;                           /* s */
     double dt_stable;                    /* s, the largest stable step of forward Euler */
+    const char *scheme_reason;           /* of `setting.scheme`, which auto was replaced in */
+    int stages_most;                     /* of a super step, by precision and linearity */
     double share;            /* of medium's fastest_rate: the largest rate that can occur */
     int64_t start_step;      /* 0, or the step at which a restart or timeline_adapt changed them */
     double start_time;       /* s */
@@ -35,10 +37,11 @@ struct timeline {
     int64_t nstretches;
 };
 
-/* STATUS_INPUT when dt is above the stable limit or the step count is out of range. Not collective;
- * the same on all ranks. */
+/* `linear`: problem_is_linear. STATUS_INPUT when dt is above the stable limit, the step count is
+ * out of range, or the scheme cannot be used. Not collective; the same on all ranks. */
 enum status timeline_create(const struct settings *settings, const struct grid *grid,
-                            const struct medium *medium, struct timeline *timeline);
+                            const struct medium *medium, bool linear,
+                            struct timeline *timeline);
 void timeline_destroy(struct timeline *timeline); /* takes a zeroed one */
 
 /* Continue from a state at `step` and `time`. Nothing changes if the timeline passes through it, as

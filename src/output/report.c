@@ -239,6 +239,7 @@ enum status report_write(const char *path, const struct stepper *stepper, struct
     json_string(&json, "restarted_from", stepper->state->restarted_from);
     write_changes(&json, &stepper->state->changes);
     json_string(&json, "scheme", stepper->scheme->name);
+    json_string(&json, "scheme_reason", stepper->problem->timeline.scheme_reason);
     json_int(&json, "stencil_order", 2 * stepper->problem->radius);
     json_int(&json, "substeps_per_pass", stepper->passes.steps);
     write_passes(&json, stepper);

@@ -44,7 +44,7 @@ static void lay(struct scene *scene, double end, int64_t steps, double whole, do
     struct medium medium;
     grid_create(settings, &grid);
     assert_int_equal(medium_create(settings, &medium), STATUS_OK);
-    assert_int_equal(timeline_create(settings, &grid, &medium, &scene->timeline), STATUS_OK);
+    assert_int_equal(timeline_create(settings, &grid, &medium, true, &scene->timeline), STATUS_OK);
 }
 
 /* Every step is as long as the clock says and no longer than dt; no landing is missed. */
@@ -215,7 +215,7 @@ TEST(too_many_landings_are_refused)
     struct medium medium;
     grid_create(&scene.settings, &grid);
     assert_int_equal(medium_create(&scene.settings, &medium), STATUS_OK);
-    assert_int_equal(timeline_create(&scene.settings, &grid, &medium, &scene.timeline),
+    assert_int_equal(timeline_create(&scene.settings, &grid, &medium, true, &scene.timeline),
                      STATUS_INPUT);
     assert_string_equal(fail_message(), "output.regions[1].interval: an output every 1e-06 s is "
                                         "written more than 1000000 times; give a longer interval");
@@ -234,7 +234,7 @@ TEST(intervals_beyond_reason_are_refused_at_once)
         scene.settings.output.history.interval = intervals[i / 2];
         grid_create(&scene.settings, &grid);
         assert_int_equal(medium_create(&scene.settings, &medium), STATUS_OK);
-        assert_int_equal(timeline_create(&scene.settings, &grid, &medium, &scene.timeline),
+        assert_int_equal(timeline_create(&scene.settings, &grid, &medium, true, &scene.timeline),
                          STATUS_INPUT);
         assert_non_null(strstr(fail_message(), "output.history.interval: an output every "));
         assert_non_null(strstr(fail_message(), " s is far too often for steps of 0.000976562 s"));
@@ -258,7 +258,7 @@ TEST(steps_land_on_listed_times_and_on_rows)
         scene.settings.origin = &origin;
         grid_create(&scene.settings, &grid);
         assert_int_equal(medium_create(&scene.settings, &medium), STATUS_OK);
-        assert_int_equal(timeline_create(&scene.settings, &grid, &medium, &scene.timeline),
+        assert_int_equal(timeline_create(&scene.settings, &grid, &medium, true, &scene.timeline),
                          STATUS_OK);
         expect_sound(&scene);
         const struct timeline *t = &scene.timeline;

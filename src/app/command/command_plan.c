@@ -136,55 +136,6 @@ static enum status print_placement(const struct plan *plan)
     return STATUS_OK;
 }
 
-/* Above these shares of the longest step a new value beside such a face is not a mean of old ones.
- */
-static void print_overshoot(const struct problem *problem)
-{
-    const double share = problem->timeline.dt / problem->timeline.dt_stable;
-    const double most = problem->medium.nclasses > 0 ? 0.5 : 2.0 / 3;
-    bool held = false;
-    for (int f = 0; f < FACE_COUNT; f++) {
-        held = held || problem->boundary.face[f]->setting.kind == BOUNDARY_TEMPERATURE;
-    }
-    if (held && problem->radius == 1 && share > most) {
-        printf("               above %.2f of it, cells at given temperatures may overshoot\n",
-               most);
-    }
-    if (share > 1 - 1e-9) {
-        printf("               changes that alternate from cell to cell are not damped\n");
-    }
-}
-
-static void print_time(const struct plan *plan)
-{
-    const struct time_setting *time = &plan->problem.time;
-    const struct timeline *timeline = &plan->problem.timeline;
-    printf("time step      %s%.6g s", timeline->nstretches > 1 ? "at most " : "", timeline->dt);
-    if (time->dt_auto) {
-        printf(" = safety %g x the largest stable step %.6g s\n", time->safety,
-               timeline->dt_stable);
-    } else {
-        printf(" as configured; the largest stable step is %.6g s\n", timeline->dt_stable);
-    }
-    print_overshoot(&plan->problem);
-    if (time->adapt_every > 0) {
-        printf("               adapted every %" PRId64
-               " step%s and lengthened where temperatures allow; the step count below is an "
-               "upper bound\n",
-               time->adapt_every, time->adapt_every == 1 ? "" : "s");
-    }
-    printf("steps          %" PRId64 " to t = %.6g s", timeline->steps, timeline->end);
-    if (timeline->nstretches > 1) {
-        printf(", landing on %" PRId64 " intermediate time%s: %.6g s per step on average",
-               timeline->nstretches - 1, timeline->nstretches == 2 ? "" : "s",
-               timeline->end / (double)timeline->steps);
-    }
-    if (timeline->dt_last != timeline->dt) {
-        printf(", the last one shortened to %.6g s", timeline->dt_last);
-    }
-    printf("\n");
-}
-
 /* On nodes like this one, with a rank per core unless --ranks-per-node is given. */
 static void print_wall_time(const struct plan *plan)
 {
@@ -207,8 +158,8 @@ static void print_wall_time(const struct plan *plan)
         fail_clear();
         return;
     }
-    const double step =
-        (double)plan->max_cells * (rate.threads > 0 ? together : 1) / rate.cells_per_s;
+    const double step = (double)plan->max_cells * (rate.threads > 0 ? together : 1) /
+                        rate.cells_per_s * timeline_stages(timeline, 0);
     if (rate.threads > 0 && nodes > 1) {
         snprintf(where, sizeof where, ", for %d nodes like this one", nodes);
     }
@@ -407,7 +358,7 @@ static enum status show(struct plan *plan)
     log_info("plan for %s", plan->problem.title);
     print_blocks(plan);
     TRY(print_placement(plan));
-    print_time(plan);
+    plan_print_time(plan);
     print_wall_time(plan);
     print_launch(plan);
     const double bytes = print_files(plan);

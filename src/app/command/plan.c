@@ -1,6 +1,8 @@
 #include "app/command/plan.h"
 
 #include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
 
 #include "base/file.h"
 #include "model/field/field.h"
@@ -78,6 +80,62 @@ enum status plan_create(const struct settings *settings, int64_t nranks, struct 
         TRY(examine_rank(plan, rank));
     }
     return STATUS_OK;
+}
+
+/* Above these shares of the longest step a new value beside such a face is not a mean of old ones.
+ */
+static void print_overshoot(const struct problem *problem)
+{
+    const double share = problem->timeline.dt / problem->timeline.dt_stable;
+    const double most = problem->medium.nclasses > 0 ? 0.5 : 2.0 / 3;
+    bool held = false;
+    for (int f = 0; f < FACE_COUNT; f++) {
+        held = held || problem->boundary.face[f]->setting.kind == BOUNDARY_TEMPERATURE;
+    }
+    if (held && problem->radius == 1 && share > most) {
+        printf("               above %.2f of it, cells at given temperatures may overshoot\n",
+               most);
+    }
+    if (share > 1 - 1e-9) {
+        printf("               changes that alternate from cell to cell are not damped\n");
+    }
+}
+
+void plan_print_time(const struct plan *plan)
+{
+    const struct time_setting *time = &plan->problem.time;
+    const struct timeline *timeline = &plan->problem.timeline;
+    printf("time step      %s%.6g s", timeline->nstretches > 1 ? "at most " : "", timeline->dt);
+    if (time->dt_auto) {
+        printf(" = safety %g x the largest stable step %.6g s\n", time->safety,
+               timeline->dt_stable);
+    } else {
+        printf(" as configured; the largest stable step is %.6g s\n", timeline->dt_stable);
+    }
+    const int levels = timeline_stages(timeline, 0);
+    if (levels > 1) {
+        printf("super steps    of %d levels, sts%d (%s); forward Euler would take %.3g steps\n",
+               levels, time->scheme == SCHEME_STS1 ? 1 : 2, timeline->scheme_reason,
+               ceil((timeline->end - timeline->start_time) / timeline->dt_stable));
+    } else {
+        print_overshoot(&plan->problem);
+    }
+    if (time->adapt_every > 0) {
+        printf("               adapted every %" PRId64
+               " step%s and lengthened where temperatures allow; the step count below is an "
+               "upper bound\n",
+               time->adapt_every, time->adapt_every == 1 ? "" : "s");
+    }
+    printf("steps          %" PRId64 " to t = %.6g s", timeline->steps, timeline->end);
+    if (timeline->nstretches > 1) {
+        printf(", landing on %" PRId64 " intermediate time%s: %.6g s per step on average",
+               timeline->nstretches - 1, timeline->nstretches == 2 ? "" : "s",
+               timeline->end / (double)timeline->steps);
+    }
+    if (timeline->dt_last != timeline->dt) {
+        printf(", the last one shortened to %.6g s", timeline->dt_last);
+    }
+    printf("\n");
 }
 
 void plan_destroy(struct plan *plan)

@@ -27,6 +27,8 @@ struct plan {
 enum status plan_create(const struct settings *settings, int64_t nranks, struct plan *plan);
 void plan_destroy(struct plan *plan);
 
+void plan_print_time(const struct plan *plan);
+
 /* Is it a file that does not exist? An earlier job may create it. */
 bool plan_is_missing(const struct shape_setting *shape);
 

@@ -301,8 +301,9 @@ SETTINGS_CHECK(adaptation)
 SETTINGS_CHECK(scheme)
 {
     const struct time_setting *time = &settings->time;
-    if (time->scheme != SCHEME_EULER && time->stages == 0 && time->dt_auto) {
-        return item_fail(item, NULL, "needs `stages`, or a `dt`");
+    const bool is_sts = time->scheme == SCHEME_STS1 || time->scheme == SCHEME_STS2;
+    if (is_sts && time->stages == 0 && time->dt_auto) {
+        return item_fail(item, NULL, "super steps need `stages`, or a `dt`");
     }
     return time->scheme == SCHEME_EULER || time->adapt_every == 0
                ? STATUS_OK
@@ -311,7 +312,8 @@ SETTINGS_CHECK(scheme)
 
 SETTINGS_CHECK(stages)
 {
-    return settings->time.scheme != SCHEME_EULER || settings->time.stages == 0
+    const enum time_scheme scheme = settings->time.scheme;
+    return settings->time.stages == 0 || scheme == SCHEME_STS1 || scheme == SCHEME_STS2
                ? STATUS_OK
                : item_fail(item, NULL, "needs scheme: sts1 or sts2");
 }

@@ -2,8 +2,11 @@
 #ifndef ISOTHERM_CONFIG_SCHEMA_TIME_H
 #define ISOTHERM_CONFIG_SCHEMA_TIME_H
 
-static const struct schema_choice schemes[] = {
-    {"euler", SCHEME_EULER}, {"sts1", SCHEME_STS1}, {"sts2", SCHEME_STS2}, {NULL, 0}};
+static const struct schema_choice schemes[] = {{"euler", SCHEME_EULER},
+                                               {"sts1", SCHEME_STS1},
+                                               {"sts2", SCHEME_STS2},
+                                               {"auto", SCHEME_AUTO},
+                                               {NULL, 0}};
 /* The rows of src/model/superstep/superstep_table.h. */
 static const struct schema_choice stages[] = {
     {"auto", 0}, {"4", 4},     {"8", 8},     {"12", 12},   {"16", 16}, {"20", 20},
@@ -20,16 +23,16 @@ static const struct schema_choice stages[] = {
             .flags = SCHEMA_NOTED, .alternative = AT(time.by_steps), .limit = &from_one,           \
             .rival = "end"),                                                                       \
         KEY("time.scheme", CHOICE, WARN, AT(time.scheme),                                          \
-            "The time scheme. `euler`: forward Euler, of order 1. `sts1` and `sts2`: super steps " \
-            "of "                                                                                  \
-            "order 1 and 2, each of several stages, which take a step that is up to s^2 / 4 "      \
-            "times as "                                                                            \
-            "long as Euler's for the cost of s Euler steps (docs/reference/numerics.md).",         \
+            "The time scheme (docs/guide/time_schemes.md). `euler`: forward Euler, of order 1. `sts1` "  \
+            "and `sts2`: super steps of order 1 and 2, each of several stages, which take a step " \
+            "that is up to s^2 / 4 times as long as Euler's for the cost of s Euler steps; not "   \
+            "where a material melts or becomes another one. `auto`: `euler` where it can take "    \
+            "`dt` or `dt` is auto, else `sts2`.",                                                  \
             .choices = schemes, .fallback = "euler", .check = settings_check_scheme),              \
         KEY("time.stages", CHOICE, WARN, AT(time.stages),                                          \
-            "The number of stages of a super step. `auto`: the fewest that are stable for `dt`, "  \
-            "which "                                                                               \
-            "must then be given.",                                                                 \
+            "The number of stages of a super step of `sts1` or `sts2`. `auto`: the fewest that "   \
+            "are stable for `dt`. At most 64 (`sts1`: 128) in float32. Where properties depend "   \
+            "on temperature or a face radiates: at most 32 (64), and 8 (16) in float32.",          \
             .choices = stages, .fallback = "auto", .check = settings_check_stages),                \
         KEY("time.dt", REAL, WARN, AT(time.dt),                                                    \
             "The time step, or super step. `auto`: `safety` times the largest stable step.",       \

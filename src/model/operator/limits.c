@@ -15,7 +15,7 @@ static double unit_roundoff(enum precision precision)
 
 void limits_begin(struct limits *limits, double min, double max)
 {
-    limits->ever = (struct reach){.low = min, .high = max, .overshoot = 1, .steps = 0};
+    limits->ever = (struct reach){.low = min, .high = max, .overshoot = 1};
     limits->last = limits->ever;
     limits->roundings = (struct roundings){0};
 }
@@ -23,7 +23,7 @@ void limits_begin(struct limits *limits, double min, double max)
 void limits_renew(struct limits *limits, double min, double max)
 {
     limits->roundings = (struct roundings){0};
-    limits->last = (struct reach){.low = min, .high = max, .overshoot = 1, .steps = 0};
+    limits->last = (struct reach){.low = min, .high = max, .overshoot = 1};
 }
 
 /* Cells at the faces of the axes in `touched`: the new value is g T + wn neighbours + wb boundary
@@ -182,6 +182,7 @@ static void join_reach(struct reach *reach, const struct reach *more)
     reach->low = fmin(reach->low, more->low);
     reach->high = fmax(reach->high, more->high);
     reach->overshoot = fmax(reach->overshoot, more->overshoot);
+    reach->inside = fmax(reach->inside, more->inside);
     reach->steps++;
 }
 
@@ -274,6 +275,10 @@ void limits_step(struct limits *limits, const struct problem *problem,
             problem->radius > 1 ? 1 : overshoot_of_uniform(&problem->grid, op);
         count_roundings(&limits->roundings, problem, op);
     }
+    if (op->when.level != NULL) {
+        outside.reach.overshoot = 1 + 2 * op->when.level->overshoot;
+        outside.reach.inside = op->when.level->inside;
+    }
     join_reach(&limits->ever, &outside.reach);
     join_reach(&limits->last, &outside.reach);
     add_sources(limits, problem, op);
@@ -312,8 +317,9 @@ static void range_of(const struct reach *reach, enum precision precision, double
     const double magnitude =
         fmax(isfinite(*low) ? fabs(*low) : 0, isfinite(*high) ? fabs(*high) : 0);
     /* each step adds its error: the weights of old values never sum to more than 1 */
-    const double rounding =
-        ROUNDINGS_OF_A_CELL * unit_roundoff(precision) * (magnitude + wider) * (double)reach->steps;
+    const double within = reach->inside > 0 ? reach->inside * (*high - *low) : 0;
+    const double rounding = ROUNDINGS_OF_A_CELL * unit_roundoff(precision) *
+                            (magnitude + wider + within) * (double)reach->steps;
     *low -= wider + rounding;
     *high += wider + rounding;
 }
@@ -339,7 +345,7 @@ double limits_rounding(const struct limits *limits, const struct grid *grid,
     const double high = fmax(max, isfinite(last->high) ? last->high : max);
     /* with an unbounded flux: twice the extremes at both checks */
     const double room = open ? 2 : 1;
-    const double magnitude = room * fmax(fabs(low), fabs(high));
+    const double magnitude = room * (fmax(fabs(low), fabs(high)) + last->inside * (high - low));
     const struct roundings *n = &limits->roundings;
     return unit_roundoff(precision) *
                (n->of_magnitude * magnitude + n->of_range * room * (high - low) + n->fixed_K) +

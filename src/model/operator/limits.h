@@ -10,7 +10,8 @@
  * or removes heat without bound. */
 struct reach {
     double low, high;
-    double overshoot; /* >= 1: the factor by which a cell at a boundary can exceed the data */
+    double overshoot; /* >= 1: the factor by which a cell can exceed the data */
+    double inside;    /* of super steps: see superstep.h; for rounding errors */
     int64_t steps;
 };
 

@@ -85,6 +85,15 @@ int superstep_stages(enum time_scheme scheme, double tau_radius)
     return 0;
 }
 
+int superstep_stages_most(enum time_scheme scheme, enum precision precision, bool linear)
+{
+    const bool second = scheme == SCHEME_STS2;
+    if (precision == PRECISION_FLOAT64) {
+        return linear ? SUPERSTEP_LEVELS_MOST : second ? 32 : 64;
+    }
+    return linear ? (second ? 64 : 128) : (second ? 8 : 16);
+}
+
 /* Lebedev's order of `n` factors that are sorted from the largest to the smallest: no product of
  * its first ones is large anywhere (V. I. Lebedev and S. A. Finogenov, USSR Comput. Math. Math.
  * Phys. 13 (1973) 21). */
@@ -131,6 +140,17 @@ static void set_data(struct superstep *superstep)
     }
 }
 
+/* Temperatures in between are bounded in the order for nonlinear problems. The overshoot at the end
+ * is that of data that are made for it, on an unbounded grid, and as much again for other media. */
+static void set_limits(struct superstep *superstep, bool second, bool linear)
+{
+    const double s = superstep->nlevels;
+    for (int l = 0; l < superstep->nlevels; l++) {
+        superstep->level[l].inside = !linear ? 1 : second ? 0.043 * s * s * s * s : 0.7 * s * s;
+        superstep->level[l].overshoot = 0.08 * s * sqrt(s);
+    }
+}
+
 /* Let the levels have the real factors at `factors`, and before or behind them the pair at `pair`,
  * if any; `factors` are in the order for linear problems. */
 static void set_weights(struct superstep *superstep, const double *pair, const double *factors,
@@ -148,6 +168,7 @@ static void set_weights(struct superstep *superstep, const double *pair, const d
         superstep->level[at + 1] = (struct superstep_level){.weight = pair[1], .corrects = true};
     }
     set_data(superstep);
+    set_limits(superstep, pair != NULL, linear);
 }
 
 void superstep_levels(enum time_scheme scheme, int nstages, bool linear,

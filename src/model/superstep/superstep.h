@@ -17,6 +17,9 @@ struct superstep_level {
     /* Data that depend on time enter a level as f + p1 tau f' + p2 tau^2 f'': then the data of the
      * level belong to its temperatures. p1 is the level's natural time, in units of tau. */
     double p1, p2;
+    /* How far temperatures may leave their range, in units of it: within the super step, where
+     * they have no meaning, and at its end. */
+    double inside, overshoot;
 };
 
 struct superstep {
@@ -30,6 +33,10 @@ double superstep_limit(enum time_scheme scheme, int nstages);
 
 /* The fewest stages that take this tau times spectral radius; 0: none do. */
 int superstep_stages(enum time_scheme scheme, double tau_radius);
+
+/* The most stages for which rounding errors, and of a nonlinear problem the temperatures within a
+ * super step, stay small. */
+int superstep_stages_most(enum time_scheme scheme, enum precision precision, bool linear);
 
 /* The levels of one super step; nstages as from superstep_stages. `linear`: in the order that does
  * not amplify rounding errors, else in the one that does not amplify the temperatures within a

@@ -1,0 +1,24 @@
+/* The section `time` of the settings. */
+#ifndef ISOTHERM_CONFIG_TIME_SETTING_H
+#define ISOTHERM_CONFIG_TIME_SETTING_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/* Forward Euler, super steps of order 1 and 2, and the choice of one of them, which timeline_create
+ * makes. */
+enum time_scheme { SCHEME_EULER, SCHEME_STS1, SCHEME_STS2, SCHEME_AUTO };
+
+struct time_setting {
+    enum time_scheme scheme;
+    int stages;    /* of a super step; 0: as many as its length needs */
+    bool by_steps; /* `steps` was given, not `end` */
+    double end;    /* s */
+    int64_t steps;
+    bool dt_auto;
+    double dt;           /* s, when not auto */
+    double safety;       /* of the largest stable step, when auto */
+    int64_t adapt_every; /* steps between two adaptations of an automatic dt; 0: none */
+};
+
+#endif
