@@ -1,12 +1,15 @@
 #include "app/simulate.h"
 
+#include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "app/hang_monitor.h"
 #include "app/stop.h"
 #include "base/comm.h"
 #include "base/log.h"
 #include "machine/host.h"
+#include "output/kind/output_checkpoints.h"
 #include "output/output.h"
 #include "output/outputs.h"
 #include "solve/adaptive.h"
@@ -112,18 +115,16 @@ static int64_t next_event(const struct simulation *s)
     return adaptation < next ? adaptation : next;
 }
 
-static enum status advance(struct simulation *s)
+/* To the end, or for `budget` s. *wall: s, with outputs. */
+static enum status advance(struct simulation *s, double budget, double *wall)
 {
     const struct state *state = &s->solver.state;
-    const struct team *team = &s->solver.team;
-    struct run_cost cost;
-    TRY(team_energy_begin(team->comm, s->solver.engine.info.address, &s->energy));
     const double start = MPI_Wtime();
     stop_defer();
     phases_restart(&s->solver.phases);
     TRY(handle_events(s));
     TRY(adaptive_step(&s->solver.stepper, &s->solver.problem));
-    while (state->step < s->solver.problem.timeline.steps) {
+    while (state->step < s->solver.problem.timeline.steps && MPI_Wtime() - start < budget) {
         const int64_t next = next_event(s);
         s->solver.stepper.summarise_at = outputs_summarise(s->outputs, next) ? next : 0;
         TRY(stepper_advance(&s->solver.stepper, next - state->step));
@@ -131,9 +132,51 @@ static enum status advance(struct simulation *s)
         TRY(adaptive_step(&s->solver.stepper, &s->solver.problem));
     }
     TRY(outputs_wait(s->outputs)); /* counts as run time */
-    cost.wall_s = MPI_Wtime() - start;
-    TRY(team_energy_total(team->comm, &s->energy, &cost.energy));
+    *wall = MPI_Wtime() - start;
+    return STATUS_OK;
+}
+
+static enum status run_all(struct simulation *s)
+{
+    MPI_Comm comm = s->solver.team.comm;
+    struct run_cost cost;
+    TRY(team_energy_begin(comm, s->solver.engine.info.address, &s->energy));
+    TRY(advance(s, INFINITY, &cost.wall_s));
+    TRY(team_energy_total(comm, &s->energy, &cost.energy));
     return outputs_finish(s->outputs, &cost);
+}
+
+/* The first output of a kind takes longer. Checkpoints are too rare for the budget: one is written
+ * at its end. */
+static enum status run_beginning(struct simulation *s, struct rehearsal *rehearsal)
+{
+    const struct solver *solver = &s->solver;
+    const struct problem *problem = &solver->problem;
+    const struct phases *phases = &solver->phases;
+    const double planned = (double)problem->timeline.steps;
+    const int checkpoints = output_number(&output_checkpoints);
+    double rest = 0;
+    TRY(advance(s, rehearsal->budget_s, &rest));
+    rehearsal->once_s = phases->seconds[PHASE_WRITER];
+    for (int k = 0; k < OUTPUT_KINDS; k++) {
+        const double seconds = phases->seconds[PHASE_OUTPUTS + k];
+        const double others = (double)output_count(problem, k, solver->state.step) - 1;
+        const double longest = 1e-9 * (double)phases->longest[PHASE_OUTPUTS + k];
+        rehearsal->output_s[k] = others > 0 ? (seconds - longest) / others : seconds;
+        rehearsal->once_s += others > 0 ? longest - rehearsal->output_s[k] : 0;
+        rest -= seconds;
+    }
+    rehearsal->step_s = (rest - phases->seconds[PHASE_WRITER]) / (double)solver->state.step;
+    if (rehearsal->output_s[checkpoints] == 0 &&
+        output_count(problem, checkpoints, problem->timeline.steps) > 0) {
+        TRY(outputs_checkpoint(s->outputs, true));
+        rehearsal->output_s[checkpoints] = phases->seconds[PHASE_OUTPUTS + checkpoints];
+    }
+    rehearsal->steps_share = (double)problem->timeline.steps / planned;
+    rehearsal->cells = grid_total_cells(&problem->grid);
+    rehearsal->threads = solver->engine.info.threads;
+    memcpy(rehearsal->device, solver->engine.info.name, sizeof rehearsal->device);
+    return STATUS_OK;
 }
 
 enum status simulate(MPI_Comm comm, const struct settings *settings,
@@ -147,7 +190,7 @@ enum status simulate(MPI_Comm comm, const struct settings *settings,
     TRY_GOTO(solver_open(comm, settings, &s->solver));
     TRY_GOTO(allocate(&s->solver));
     TRY_GOTO(open_all(s, options));
-    status = advance(s);
+    status = options->rehearsal != NULL ? run_beginning(s, options->rehearsal) : run_all(s);
     if (status == STATUS_NUMERICS) {
         status = outputs_postmortem(s->outputs);
     }

@@ -1,5 +1,6 @@
 /* Folders (base/file.h). */
 #include <errno.h>
+#include <ftw.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -16,6 +17,22 @@ enum status directory_check(const char *path)
         return fail(STATUS_FILE, "cannot access the folder %s: %s", path, strerror(errno));
     }
     return S_ISDIR(found.st_mode) ? STATUS_OK : fail(STATUS_FILE, "%s is not a folder", path);
+}
+
+static int remove_entry(const char *path, const struct stat *found, int type, struct FTW *place)
+{
+    (void)found;
+    (void)type;
+    (void)place;
+    return remove(path);
+}
+
+void directory_remove(const char *path)
+{
+    enum { OPEN_FILES = 8 };
+    if (file_exists(path) && nftw(path, remove_entry, OPEN_FILES, FTW_DEPTH | FTW_PHYS) != 0) {
+        log_warn("cannot remove %s: %s", path, strerror(errno));
+    }
 }
 
 void directory_existing(const char *path, char found[PATH_BYTES])

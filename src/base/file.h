@@ -105,6 +105,8 @@ enum status file_read_all(const char *path, size_t limit, char **bytes, size_t *
 
 /* Create a folder and its parents; STATUS_OK when it exists. */
 enum status directory_make(const char *path);
+/* Remove a folder with all its files, if it exists; warns where it cannot. */
+void directory_remove(const char *path);
 /* STATUS_FILE, with the reason, unless it is a folder that can be accessed. */
 enum status directory_check(const char *path);
 

@@ -8,10 +8,8 @@
  * separately. */
 #include <errno.h>
 #include <fcntl.h>
-#include <ftw.h>
 #include <inttypes.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/clock.h"
@@ -56,23 +54,6 @@ struct io_bench {
 };
 
 /* ---- the folder ---- */
-
-static int remove_entry(const char *path, const struct stat *found, int type, struct FTW *place)
-{
-    (void)found;
-    (void)type;
-    (void)place;
-    return remove(path);
-}
-
-/* Rank 0. */
-static void remove_folder(const char *folder)
-{
-    enum { OPEN_FILES = 8 };
-    if (file_exists(folder) && nftw(folder, remove_entry, OPEN_FILES, FTW_DEPTH | FTW_PHYS) != 0) {
-        log_warn("cannot remove %s: %s", folder, strerror(errno));
-    }
-}
 
 static uint64_t cells_of(const struct io_bench *bench)
 {
@@ -243,7 +224,7 @@ static enum status time_subject(struct io_bench *bench, int s, int64_t round)
     bench->energy[s] = bench->last;
     bench->energy[s].joules += before;
     if (first) {
-        remove_folder(bench->folder);
+        directory_remove(bench->folder);
     }
     return STATUS_OK;
 }
@@ -378,7 +359,7 @@ static enum status measure(struct io_bench *bench)
     TRY_MPI(MPI_Bcast(bench->folder, PATH_BYTES, MPI_CHAR, 0, solver->team.comm));
     const enum status status = time_all(bench);
     if (solver->team.rank == 0) {
-        remove_folder(bench->folder);
+        directory_remove(bench->folder);
     }
     TRY(status);
     TRY(json_open(&json));

@@ -52,14 +52,6 @@ int cores_count(void)
     return cores > 0 ? cores : omp_get_num_procs();
 }
 
-void cores_use_of(int nranks)
-{
-    const int cores = cores_count();
-    const int each = environment_chooses() ? omp_get_max_threads() : cores / nranks;
-    const int64_t threads = (int64_t)nranks * (each > 0 ? each : 1);
-    omp_set_num_threads(threads < cores ? (int)threads : cores);
-}
-
 enum status cores_share(MPI_Comm comm)
 {
     struct machine machine = {0};

@@ -25,8 +25,4 @@ int cores_beside(const struct backend *backend);
 /* The cores that this process may use; at least 1. */
 int cores_count(void);
 
-/* Not collective, without MPI: let OpenMP use as many threads as `nranks` ranks on this node would
- * have together, but not more than cores. */
-void cores_use_of(int nranks);
-
 #endif

@@ -33,6 +33,26 @@ const struct output_section *output_section_of(const char *key, const struct out
     return NULL;
 }
 
+int64_t output_count(const struct problem *problem, int kind, int64_t step)
+{
+    const struct timeline *timeline = &problem->timeline;
+    const struct output_kind *of = NULL;
+    const struct cadence *cadence = NULL;
+    char key[CADENCE_KEY_BYTES];
+    int64_t count = 0;
+    for (int i = 0; (cadence = settings_cadence(&problem->output, i, key)) != NULL; i++) {
+        if (!cadence_is_on(cadence) || output_section_of(key, &of) == NULL ||
+            of != output_kinds[kind]) {
+            continue;
+        }
+        int64_t due = of->not_at_start ? timeline_next_due(timeline, cadence, 0) : 0;
+        for (; due >= 0 && due <= step; due = timeline_next_due(timeline, cadence, due)) {
+            count++;
+        }
+    }
+    return count;
+}
+
 enum status output_memory_need(const struct problem *problem, const struct box *owned,
                                struct output_memory *need)
 {

@@ -83,6 +83,9 @@ int output_number(const struct output_kind *kind);
 /* The kind and the section of a key such as "output.regions[2]". */
 const struct output_section *output_section_of(const char *key, const struct output_kind **kind);
 
+/* The outputs of a kind up to and including `step`, one for each cadence that is due. */
+int64_t output_count(const struct problem *problem, int kind, int64_t step);
+
 /* The memory that outputs need on the rank that owns these cells. */
 enum status output_memory_need(const struct problem *problem, const struct box *owned,
                                struct output_memory *need);

@@ -78,35 +78,42 @@ class Plan(Case):
         self.assert_says(result, "no warnings", stream="out")
 
     def test_estimates_the_wall_time(self):
-        """From a measurement: no more than its form, and that it is that of all steps."""
-        units = {"ms": 1e-3, "s": 1, "min": 60, "h": 3600}
+        """From a rehearsal: no more than its form, and that it is that of all steps and outputs."""
+        units = {"us": 1e-6, "ms": 1e-3, "s": 1, "min": 60, "h": 3600}
         for steps in (1000, 1000000):
             result = self.plan(sets=["grid.cells=[96, 64, 48]", f"time.end={steps * 0.01}",
                                      "time.dt=0.01"])
-            found = re.search(r"wall time +about ([0-9.]+) (ms|s|min|h) without output: "
-                              f"{steps} steps of ([0-9.]+) (ms|s), measured here on .*, "
-                              r"\d+ threads?, with 0.29 million cells", result.out)
+            found = re.search(r"wall time +about ([0-9.]+) (ms|s|min|h): "
+                              f"{steps} steps of ([0-9.]+) (us|ms|s), ([0-9.]+) (us|ms|s|min|h) "
+                              r"for outputs; measured here on .*, \d+ threads?, "
+                              "with 0.29 million cells", result.out)
             self.assertIsNotNone(found, result)
-            whole = float(found[1]) * units[found[2]]
-            each = float(found[3]) * units[found[4]]
-            self.assertAlmostEqual(whole / (steps * each), 1, delta=0.5)
+            whole, each, outputs = (float(found[n]) * units[found[n + 1]] for n in (1, 3, 5))
+            self.assertGreater(outputs, 0, result)
+            self.assertAlmostEqual(whole / (steps * each + outputs), 1, delta=0.5)
 
-    def test_the_wall_time_is_that_of_constant_properties(self):
+    def test_the_wall_time_is_that_of_the_configuration(self):
+        """Also of a melting one; a large grid is coarsened."""
         config = problems.mixed([24, 20, 16])
-        material = config.pop("material")
-        for latent in ({}, {"latent_heat": 1000, "solidus": 400}):
-            config["materials"] = [{"name": "m", **material, **latent}]
-            self.write(config)
-            result = self.isotherm("plan", "config.yaml")
-            self.assert_code(result, 0)
-            says = "with constant properties: melting" in result.out
-            self.assertEqual(says, bool(latent), result)
+        material = {**config.pop("material"), "latent_heat": 1000, "solidus": 400}
+        config["materials"] = [{"name": "m", **material}]
+        self.write(config)
+        result = self.isotherm("plan", "config.yaml")
+        self.assert_says(result, "wall time      about ", " for outputs; ", stream="out")
+        self.assertNotIn("constant properties", result.out)
+        large = self.plan(sets=["grid.cells=[1000, 1000, 7]", "time.dt=auto"])
+        self.assert_says(large, "with 3.5 million cells", stream="out")
+
+    def test_the_wall_time_of_a_run_that_cannot_begin(self):
+        result = self.plan(sets=["grid.cells=[96, 64, 48]",
+                                 "initial=[{file: {path: later.h5, dataset: T}}]"])
+        self.assert_says(result, "wall time      unknown: ", "cannot open later.h5", stream="out")
 
     def test_the_wall_time_of_other_machines(self):
         """With more ranks than there are cores here, it says for how many nodes."""
         result = self.plan("--ranks", 64, "--ranks-per-node", 4)
-        self.assert_says(result, "wall time", "without output and halo exchange: 41 steps",
-                         "with 4.2 million cells, for 16 nodes like this one", stream="out")
+        self.assert_says(result, "wall time", " without halo exchange: 41 steps",
+                         "with 2.3 million cells, for 16 nodes like this one", stream="out")
 
     def test_names_the_settings_of_mpirun(self):
         """Where Open MPI refuses to start so many ranks: the program cannot say so then."""

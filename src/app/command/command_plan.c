@@ -8,13 +8,13 @@
 
 #include "app/command/commands.h"
 #include "app/command/plan.h"
+#include "app/command/wall_time.h"
 #include "app/configuration.h"
 #include "base/file.h"
 #include "base/log.h"
 #include "machine/cores.h"
 #include "machine/host.h"
 #include "machine/placement.h"
-#include "machine/step_rate.h"
 #include "model/space/resolution.h"
 #include "model/space/shape.h"
 #include "output/output.h"
@@ -41,7 +41,7 @@ static const struct command_line line = {
     .usage = "isotherm plan CONFIG [options]",
     .about = "Show what `isotherm run` would do: decomposition, memory per rank, halo traffic,\n"
              "time step and its limit, wall time, file sizes, and warnings about performance\n"
-             "problems. Measures the step for half a second on this machine; writes nothing.",
+             "problems. Runs the first second on this machine, in a temporary folder.",
     .example = "  $ isotherm plan configs/weak_scaling.yaml --ranks 64",
     .options = option_table,
     .operand = "CONFIG",
@@ -134,46 +134,6 @@ static enum status print_placement(const struct plan *plan)
            SIZE_TEXT((double)order.link_cells[LINK_NETWORK] * width));
     placement_free(&order);
     return STATUS_OK;
-}
-
-/* On nodes like this one, with a rank per core unless --ranks-per-node is given. */
-static void print_wall_time(const struct plan *plan)
-{
-    const struct timeline *timeline = &plan->problem.timeline;
-    const struct box block = decomp_owned(&plan->decomp, 0); /* none is larger */
-    const int64_t cells[AXIS_COUNT] = {box_extent(&block, AXIS_X), box_extent(&block, AXIS_Y),
-                                       box_extent(&block, AXIS_Z)};
-    const int nranks = plan->decomp.nranks;
-    const int most =
-        options.ranks_per_node < INT32_MAX ? (int)options.ranks_per_node : cores_count();
-    const int together = nranks < most ? nranks : most;
-    const int nodes = (nranks + together - 1) / together;
-    struct step_rate rate;
-    char whole[DURATION_TEXT];
-    char each[DURATION_TEXT];
-    char where[64] = "";
-    if (step_rate_measure(plan->backend, cells, plan->problem.precision, plan->problem.radius,
-                          together, &rate) != STATUS_OK) {
-        printf("wall time      unknown: %s\n", fail_message());
-        fail_clear();
-        return;
-    }
-    const double step = (double)plan->max_cells * (rate.threads > 0 ? together : 1) /
-                        rate.cells_per_s * timeline_stages(timeline, 0);
-    if (rate.threads > 0 && nodes > 1) {
-        snprintf(where, sizeof where, ", for %d nodes like this one", nodes);
-    }
-    printf("wall time      about %s without output%s: %" PRId64
-           " step%s of %s, measured here on %s, "
-           "with %.2g million cells%s%s%s\n",
-           duration_text(step * (double)timeline->steps, whole),
-           nranks > 1 ? " and halo exchange" : "", timeline->steps, timeline->steps == 1 ? "" : "s",
-           duration_text(step, each), rate.device, 1e-6 * (double)rate.cells, where,
-           rate.is_busy ? " (it is busy with other programs: perhaps too long)" : "",
-           plan->problem.medium.curves != NULL
-               ? "; with constant properties: melting, tables and perfusion take several times as "
-                 "long"
-               : "");
 }
 
 static void print_launch(const struct plan *plan)
@@ -353,13 +313,13 @@ static void warn_of_disk(struct plan *plan, double bytes)
     }
 }
 
-static enum status show(struct plan *plan)
+static enum status show(struct plan *plan, const struct wall_time *wall_time)
 {
     log_info("plan for %s", plan->problem.title);
     print_blocks(plan);
     TRY(print_placement(plan));
     plan_print_time(plan);
-    print_wall_time(plan);
+    wall_time_print(wall_time, plan);
     print_launch(plan);
     const double bytes = print_files(plan);
     TRY(warn_of_memory(plan));
@@ -379,14 +339,16 @@ static enum status execute(void)
 {
     struct settings *settings = NULL;
     struct plan plan = {0};
+    struct wall_time wall_time;
     if (options.ranks_per_node > INT32_MAX || options.ranks_per_module > INT32_MAX) {
         return fail(STATUS_INPUT, "--ranks-per-node and --ranks-per-module: at most %d", INT32_MAX);
     }
     enum status status;
     TRY_GOTO(
         configuration_read(MPI_COMM_NULL, options.config, &options.sets, NULL, NULL, &settings));
+    wall_time_measure(settings, options.ranks, options.ranks_per_node, &wall_time);
     TRY_GOTO(plan_create(settings, options.ranks, &plan));
-    TRY_GOTO(show(&plan));
+    TRY_GOTO(show(&plan, &wall_time));
 done:
     plan_destroy(&plan);
     settings_destroy(settings);
