@@ -106,7 +106,8 @@ static struct difference no_difference(void)
 
 /* One of the two files, open, and a piece of it in memory. */
 struct reader {
-    const char *path; /* borrowed */
+    const struct frames *frames; /* borrowed, as is the path */
+    const char *path;
     hid_t file, dataset;
     double *values;
 };
@@ -116,6 +117,7 @@ static enum status reader_open(const struct frames *frames, int64_t n, size_t ce
 {
     struct h5_place place;
     const struct frame *frame = &frames->frame[n];
+    reader->frames = frames;
     reader->path = frame->path;
     reader->values = malloc(cells * sizeof *reader->values);
     TRY(CHECK_MEMORY(reader->values != NULL, "no memory to read %s", frame->path));
@@ -129,11 +131,59 @@ static void reader_close(struct reader *reader)
     free(reader->values);
 }
 
-static enum status reader_read(struct reader *reader, const struct box *box)
+static enum status read_cells(const struct reader *reader, const struct box *box, double *values)
 {
     /* HDF5 converts float32 to float64, exactly */
-    return fail_prefix(h5_read_box(reader->dataset, box, PRECISION_FLOAT64, false, reader->values),
+    return fail_prefix(h5_read_box(reader->dataset, box, PRECISION_FLOAT64, false, values),
                        "%s: ", reader->path);
+}
+
+/* Add up cells[nz][ny * my][nx * mx] of one layer of means[ny][nx], and divide. */
+static void average(const double *cells, const int64_t merged[AXIS_COUNT], int64_t nx, int64_t ny,
+                    double *means)
+{
+    const double count = (double)(merged[AXIS_X] * merged[AXIS_Y] * merged[AXIS_Z]);
+    memset(means, 0, (size_t)(nx * ny) * sizeof *means);
+    for (int64_t k = 0; k < merged[AXIS_Z]; k++) {
+        for (int64_t j = 0; j < ny * merged[AXIS_Y]; j++) {
+            double *row = means + j / merged[AXIS_Y] * nx;
+            for (int64_t i = 0; i < nx * merged[AXIS_X]; i++) {
+                row[i / merged[AXIS_X]] += *cells++;
+            }
+        }
+    }
+    for (int64_t n = 0; n < nx * ny; n++) {
+        means[n] /= count;
+    }
+}
+
+/* The cells of `box`, layer by layer where they are means. */
+static enum status reader_read(struct reader *reader, const struct box *box)
+{
+    const int64_t *merged = reader->frames->merged;
+    const int64_t volume = merged[AXIS_X] * merged[AXIS_Y] * merged[AXIS_Z];
+    const int64_t nx = box_extent(box, AXIS_X);
+    const int64_t ny = box_extent(box, AXIS_Y);
+    struct box fine;
+    if (volume == 1) {
+        return read_cells(reader, box, reader->values);
+    }
+    for (int axis = 0; axis < AXIS_COUNT; axis++) {
+        fine.lo[axis] = box->lo[axis] * merged[axis];
+        fine.hi[axis] = box->hi[axis] * merged[axis];
+    }
+    double *cells = malloc((size_t)(nx * ny * volume) * sizeof *cells);
+    enum status status = CHECK_MEMORY(cells != NULL, "no memory to read %s", reader->path);
+    for (int64_t k = box->lo[AXIS_Z]; k < box->hi[AXIS_Z] && status == STATUS_OK; k++) {
+        fine.lo[AXIS_Z] = k * merged[AXIS_Z];
+        fine.hi[AXIS_Z] = fine.lo[AXIS_Z] + merged[AXIS_Z];
+        status = read_cells(reader, &fine, cells);
+        if (status == STATUS_OK) {
+            average(cells, merged, nx, ny, reader->values + (k - box->lo[AXIS_Z]) * nx * ny);
+        }
+    }
+    free(cells);
+    return status;
 }
 
 enum status frames_read_box(const struct frames *frames, int64_t n, const struct box *box,

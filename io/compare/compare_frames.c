@@ -143,6 +143,7 @@ static enum status check_form(const int64_t cells[AXIS_COUNT], const struct fram
 {
     if (frame == frames->frame) {
         memcpy(frames->cells, cells, sizeof frames->cells);
+        memcpy(frames->merged, (int64_t[]){1, 1, 1}, sizeof frames->merged);
     }
     if (memcmp(frames->cells, cells, sizeof frames->cells) != 0) {
         const int64_t *n = frames->cells;
@@ -372,6 +373,35 @@ void frames_free(struct frames *frames)
     free(frames->frame);
     frames->frame = NULL;
     frames->count = 0;
+}
+
+/* Corners written by this program match bitwise; those of others may differ by rounding. */
+static bool same_corners(const struct frames *a, const struct frames *b, int axis)
+{
+    static const double rounding = 1e-6; /* of a cell */
+    const double limit = rounding * fabs(a->upper[axis] - a->lower[axis]) / (double)a->cells[axis];
+    return fabs(a->lower[axis] - b->lower[axis]) <= limit &&
+           fabs(a->upper[axis] - b->upper[axis]) <= limit;
+}
+
+bool frames_share_grid(struct frames *a, struct frames *b)
+{
+    const bool placed = a->has_place && b->has_place;
+    for (int axis = 0; axis < AXIS_COUNT; axis++) {
+        const int64_t n = a->cells[axis];
+        const int64_t m = b->cells[axis];
+        if (placed ? !same_corners(a, b, axis) || (n % m != 0 && m % n != 0) : n != m) {
+            return false;
+        }
+    }
+    for (int axis = 0; axis < AXIS_COUNT; axis++) {
+        const int64_t least = a->cells[axis] < b->cells[axis] ? a->cells[axis] : b->cells[axis];
+        a->merged[axis] = a->cells[axis] / least;
+        b->merged[axis] = b->cells[axis] / least;
+        a->cells[axis] = least;
+        b->cells[axis] = least;
+    }
+    return true;
 }
 
 void frames_center(const struct frames *frames, const int64_t cell[AXIS_COUNT],

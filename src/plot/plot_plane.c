@@ -173,18 +173,6 @@ static enum status draw(struct plot *plot, const char *name, const struct grid *
     return STATUS_OK;
 }
 
-static bool same_grid(const struct grid *a, const struct grid *b)
-{
-    bool same = true;
-    for (int axis = 0; axis < AXIS_COUNT; axis++) {
-        const double rounding = 1e-6 * fabs(a->spacing[axis]);
-        same = same && a->cells[axis] == b->cells[axis] &&
-               fabs(a->lower[axis] - b->lower[axis]) <= rounding &&
-               fabs(a->upper[axis] - b->upper[axis]) <= rounding;
-    }
-    return same;
-}
-
 /* Subtract the plane of the run to compare with, at its state nearest to `time`. */
 static enum status subtract(const struct frames *other, double time,
                             const struct picture_plane *plane, double *values)
@@ -208,13 +196,6 @@ static enum status plot_frames(struct plot *plot, const char *name, const struct
     struct picture_plane plane;
     const struct grid grid = grid_of(frames);
     const struct frame *frame = &frames->frame[nearest(frames, plot->time)];
-    if (other != NULL) {
-        const struct grid second = grid_of(other);
-        if (!same_grid(&grid, &second)) {
-            return plot_leave_out(plot, name, "%s and %s have different grids", frames->path,
-                                  other->path);
-        }
-    }
     TRY(choose_plane(plot, &grid, &plane));
     double *values = malloc((size_t)(plane.samples[0] * plane.samples[1]) * sizeof *values);
     enum status status;
@@ -245,6 +226,11 @@ enum status plot_plane(struct plot *plot, const char *name)
             goto done;
         }
         TRY_GOTO(frames_read_alone(path, plot->field, &frames[r]));
+    }
+    if (count > 1 && !frames_share_grid(&frames[0], &frames[1])) {
+        status = plot_leave_out(plot, name, "%s and %s have different grids", frames[0].path,
+                                frames[1].path);
+        goto done;
     }
     status = plot_frames(plot, name, &frames[0], count > 1 ? &frames[1] : NULL);
 done:

@@ -155,6 +155,16 @@ class Plot(Case):
         for what in ("probes", "snapshots"):
             self.plot("first", what, "--with", "second", code=2)
 
+    def test_comparison_with_a_finer_grid(self):
+        self.run_one("coarse")
+        fine = self.config((24, 40, 16))
+        fine["time"] = {"end": self.config()["time"]["end"], "dt": "auto"}
+        self.solve(fine, output="fine")
+        for words in (["coarse", "--with", "fine"], ["fine", "--with", "coarse"]):
+            self.plot(*words, "snapshots", "--output", words[0] + ".png")
+            inside = pixels(self.folder / (words[0] + ".png"))[200:500, 200:600].reshape(-1, 3)
+            self.assertGreater(len({tuple(color) for color in inside}), 20)
+
     def test_a_run_in_progress(self):
         folder = self.run_one()
         (folder / "report.json").unlink()

@@ -1,6 +1,7 @@
 """Diffusion that is not heat: against an exact solution and the same problem as heat; names and
 units of columns, attributes and values; restarts; input that is wrong."""
 import csv
+import json
 import math
 import unittest
 
@@ -61,6 +62,10 @@ class Quantity(Case):
             self.assert_code(plot, 0)
             for name in ("history", "heat", "faces", "flows", "probes", "depth", "snapshots_T"):
                 self.assertTrue((self.folder / f"out/plots/{name}.png").exists(), name)
+        compared = self.isotherm("compare", "out", "out", "--json", "same.json")
+        self.assert_says(compared, "|a-b|, kg/m^3", stream="out")
+        self.assertNotIn(" K", compared.out)
+        self.assertEqual(json.loads((self.folder / "same.json").read_text())["unit"], "kg/m^3")
         heat = cover()
         del heat["quantity"]
         heat["material"] = {"conductivity": 2e-12, "density": 1, "heat_capacity": 1}

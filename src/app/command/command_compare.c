@@ -20,7 +20,8 @@ static struct {
 
 static const struct option option_table[] = {
     {OPTION_REAL, "--rtol", "X", "relative tolerance (default 0)", &options.rtol},
-    {OPTION_REAL, "--atol", "X", "absolute tolerance, K (default 0)", &options.atol},
+    {OPTION_REAL, "--atol", "X", "absolute tolerance, in the unit of the values (default 0)",
+     &options.atol},
     {OPTION_STRING, "--dataset", "NAME", "the dataset to compare (default T)", &options.name},
     {OPTION_STRING, "--json", "FILE", "also write the result as JSON", &options.json},
     {OPTION_END, NULL, NULL, NULL, NULL},
@@ -32,7 +33,8 @@ static const struct command_line line = {
              "largest absolute, relative and ULP difference, with its cell and step. A\n"
              "folder stands for its snapshots.vtkhdf, or else its newest checkpoint. States\n"
              "are matched by step. Differences of float32 and float64 count ULP of float32.\n"
-             "NaN equals NaN only.\n"
+             "NaN equals NaN only. Of two grids in the same box, with integer ratios of cells,\n"
+             "the finer one is averaged, and states are matched by time.\n"
              "Exit code: 0 when |a - b| <= atol + rtol max(|a|, |b|) in every cell, 1 when\n"
              "not, 2 when the two cannot be compared (grids or steps differ), 3 when a file\n"
              "cannot be read or is damaged.",
@@ -59,16 +61,6 @@ static void pairing_free(struct pairing *pairing)
     }
 }
 
-/* Corners written by this program match bitwise; those of others may differ by rounding. */
-static bool same_corners(const struct frames *a, const struct frames *b, int axis)
-{
-    static const double rounding = 1e-6; /* of a cell */
-    const double limit = rounding * fabs(a->upper[axis] - a->lower[axis]) / (double)a->cells[axis];
-    return !a->has_place || !b->has_place ||
-           (fabs(a->lower[axis] - b->lower[axis]) <= limit &&
-            fabs(a->upper[axis] - b->upper[axis]) <= limit);
-}
-
 static void grid_text(const struct frames *frames, char *text, size_t bytes)
 {
     const int64_t *n = frames->cells;
@@ -83,19 +75,24 @@ static void grid_text(const struct frames *frames, char *text, size_t bytes)
     }
 }
 
-static enum status check_grids(const struct frames *a, const struct frames *b)
+static enum status share_grid(struct frames *a, struct frames *b)
 {
-    for (int axis = 0; axis < AXIS_COUNT; axis++) {
-        if (a->cells[axis] != b->cells[axis] || !same_corners(a, b, axis)) {
-            char first[256];
-            char second[256];
-            grid_text(a, first, sizeof first);
-            grid_text(b, second, sizeof second);
-            return fail(STATUS_INPUT, "the grids differ: %s in %s, %s in %s", first, a->path,
-                        second, b->path);
-        }
+    char first[256];
+    char second[256];
+    if (frames_share_grid(a, b)) {
+        return STATUS_OK;
     }
-    return STATUS_OK;
+    grid_text(a, first, sizeof first);
+    grid_text(b, second, sizeof second);
+    return fail(STATUS_INPUT,
+                "the grids differ: %s in %s, %s in %s; the same box with integer ratios of cells "
+                "can be compared",
+                first, a->path, second, b->path);
+}
+
+static bool is_merged(const struct frames *frames)
+{
+    return frames->merged[AXIS_X] * frames->merged[AXIS_Y] * frames->merged[AXIS_Z] > 1;
 }
 
 /* The index of a step in a series; -1 when it has none. */
@@ -152,6 +149,28 @@ static enum status match_series(struct pairing *pairing)
     return STATUS_OK;
 }
 
+/* On two grids the steps differ: the states at common times. */
+static enum status match_times(struct pairing *pairing)
+{
+    static const double rounding = 1e-9;
+    const struct frames *a = &pairing->side[0];
+    const struct frames *b = &pairing->side[1];
+    for (int64_t n = 0, m = 0; n < a->count && m < b->count;) {
+        const double apart = a->frame[n].time - b->frame[m].time;
+        if (fabs(apart) <= rounding * fabs(a->frame[n].time)) {
+            pairing->match[0][pairing->count] = n++;
+            pairing->match[1][pairing->count++] = m++;
+        } else if (apart < 0) {
+            n++;
+        } else {
+            m++;
+        }
+    }
+    return pairing->count > 0
+               ? STATUS_OK
+               : fail(STATUS_INPUT, "%s and %s have no state at the same time", a->path, b->path);
+}
+
 /* Two files named by the user are compared whatever their steps, but not the newest states of
  * folders. */
 static enum status check_newest(const struct frames *a, const struct frames *b)
@@ -169,15 +188,18 @@ static enum status check_newest(const struct frames *a, const struct frames *b)
 
 static enum status match(struct pairing *pairing)
 {
-    const struct frames *a = &pairing->side[0];
-    const struct frames *b = &pairing->side[1];
+    struct frames *a = &pairing->side[0];
+    struct frames *b = &pairing->side[1];
     const int64_t most = a->count > b->count ? a->count : b->count;
-    TRY(check_grids(a, b));
+    TRY(share_grid(a, b));
     for (int s = 0; s < 2; s++) {
         pairing->match[s] = calloc((size_t)most, sizeof *pairing->match[s]);
         if (pairing->match[s] == NULL) {
             return fail(STATUS_MEMORY, "no memory for the list of states");
         }
+    }
+    if (is_merged(a) || is_merged(b)) {
+        return match_times(pairing);
     }
     if (!a->is_series && !b->is_series) {
         pairing->count = 1;
@@ -195,9 +217,15 @@ enum { SHOWN_STATES = 40 };
 
 static void describe(const char *letter, const struct frames *frames)
 {
+    const int64_t *each = frames->merged;
     log_info("%s  %s: %" PRId64 " state%s of %" PRId64 " x %" PRId64 " x %" PRId64 " cells, %s",
-             letter, frames->path, frames->count, frames->count == 1 ? "" : "s", frames->cells[0],
-             frames->cells[1], frames->cells[2], precision_name(frames->frame[0].precision));
+             letter, frames->path, frames->count, frames->count == 1 ? "" : "s",
+             frames->cells[0] * each[0], frames->cells[1] * each[1], frames->cells[2] * each[2],
+             precision_name(frames->frame[0].precision));
+    if (is_merged(frames)) {
+        log_info("   averaged over %" PRId64 " x %" PRId64 " x %" PRId64 " cells", each[0], each[1],
+                 each[2]);
+    }
 }
 
 static void describe_places(const struct pairing *pairing)
@@ -242,6 +270,12 @@ struct worst {
     int64_t state;
 };
 
+static const char *unit_of(const struct pairing *pairing)
+{
+    const char *unit = pairing->side[0].units;
+    return unit[0] != '\0' ? unit : "K";
+}
+
 static void print_worst(const char *kind, const char *unit, const struct pairing *pairing,
                         const struct worst *worst)
 {
@@ -252,9 +286,10 @@ static void print_worst(const char *kind, const char *unit, const struct pairing
     char place[256];
     const struct frame *frame = &pairing->side[0].frame[pairing->match[0][worst->state]];
     place_text(&pairing->side[0], worst->extreme.index, place, sizeof place);
-    log_info("largest %s difference: %.6g%s at step %" PRId64 ", t = %.6g s, %s: %.17g and %.17g K",
+    log_info("largest %s difference: %.6g%s at step %" PRId64
+             ", t = %.6g s, %s: %.17g and %.17g %s",
              kind, worst->extreme.value, unit, frame->step, frame->time, place, worst->extreme.a,
-             worst->extreme.b);
+             worst->extreme.b, unit_of(pairing));
 }
 
 static void json_worst(struct json *json, const char *key, const struct pairing *pairing,
@@ -317,8 +352,8 @@ static enum status compare_all(const struct pairing *pairing, struct result *res
 {
     static const struct worst none = {.extreme = {.value = 0}, .state = 0};
     *result = (struct result){.absolute = none, .relative = none, .ulp = none, .first_one_nan = -1};
-    log_info("%10s  %-12s  %-12s  %-12s  %-12s  %s", "step", "t, s", "|a-b|, K", "relative", "ULP",
-             "cells beyond");
+    log_info("%10s  %-12s  |a-b|, %-5s  %-12s  %-12s  %s", "step", "t, s", unit_of(pairing),
+             "relative", "ULP", "cells beyond");
     for (int64_t n = 0; n < pairing->count; n++) {
         const struct frames *a = &pairing->side[0];
         const struct frames *b = &pairing->side[1];
@@ -342,7 +377,9 @@ static void print_result(const struct pairing *pairing, const struct result *res
     const double cells = (double)(pairing->side[0].cells[0] * pairing->side[0].cells[1] *
                                   pairing->side[0].cells[2]) *
                          (double)pairing->count;
-    print_worst("absolute", " K", pairing, &result->absolute);
+    char unit[80];
+    snprintf(unit, sizeof unit, " %s", unit_of(pairing));
+    print_worst("absolute", unit, pairing, &result->absolute);
     print_worst("relative", "", pairing, &result->relative);
     print_worst("ULP", "", pairing, &result->ulp);
     if (result->one_nan > 0) {
@@ -360,12 +397,12 @@ static void print_result(const struct pairing *pairing, const struct result *res
         log_info("times of matching states differ by up to %.6g s", result->time_apart);
     }
     if (result->beyond > 0) {
-        log_info("different: %" PRId64 " of %.0f cells %s more than %g K + %g max(|a|, |b|) apart",
+        log_info("different: %" PRId64 " of %.0f cells %s more than %g %s + %g max(|a|, |b|) apart",
                  result->beyond, cells, result->beyond == 1 ? "is" : "are", options.atol,
-                 options.rtol);
+                 unit_of(pairing), options.rtol);
     } else if (result->unequal > 0) {
-        log_info("equal within %g K + %g max(|a|, |b|); %" PRId64 " of %.0f cells differ%s",
-                 options.atol, options.rtol, result->unequal, cells,
+        log_info("equal within %g %s + %g max(|a|, |b|); %" PRId64 " of %.0f cells differ%s",
+                 options.atol, unit_of(pairing), options.rtol, result->unequal, cells,
                  result->unequal == 1 ? "s" : "");
     } else {
         log_info("equal in all %.0f cells", cells);
@@ -381,6 +418,7 @@ static enum status save_json(const struct pairing *pairing, const struct result 
     json_string(&json, "b", pairing->side[1].path);
     json_int3(&json, "cells", pairing->side[0].cells);
     json_int(&json, "states", pairing->count);
+    json_string(&json, "unit", unit_of(pairing));
     json_real(&json, "rtol", options.rtol);
     json_real(&json, "atol", options.atol);
     json_bool(&json, "equal", result->beyond == 0);
