@@ -43,8 +43,8 @@ enum status frames_read(MPI_Comm comm, const char *path, const char *name, struc
 /* frames_read on one process without MPI, for a file; the seal of a checkpoint is not checked. */
 enum status frames_read_alone(const char *path, const char *name, struct frames *frames);
 void frames_free(struct frames *frames);
-/* Whether both have the same box and numbers of cells, or integer ratios of them. Then let both
- * have the smaller number on each axis: reading gives the means over the cells of the file. */
+/* True if both have the same box and numbers of cells, or integer ratios of them. Then both get the
+ * smaller number on each axis: reading gives the means over the cells of the file. */
 bool frames_share_grid(struct frames *a, struct frames *b);
 /* Not collective. The cells of `box` in state n, [z][y][x]. */
 enum status frames_read_box(const struct frames *frames, int64_t n, const struct box *box,

@@ -378,7 +378,7 @@ void frames_free(struct frames *frames)
 /* Corners written by this program match bitwise; those of others may differ by rounding. */
 static bool same_corners(const struct frames *a, const struct frames *b, int axis)
 {
-    static const double rounding = 1e-6; /* of a cell */
+    static const double rounding = 1e-6; /* share of a cell */
     const double limit = rounding * fabs(a->upper[axis] - a->lower[axis]) / (double)a->cells[axis];
     return fabs(a->lower[axis] - b->lower[axis]) <= limit &&
            fabs(a->upper[axis] - b->upper[axis]) <= limit;

@@ -160,6 +160,10 @@ class Plot(Case):
         fine = self.config((24, 40, 16))
         fine["time"] = {"end": self.config()["time"]["end"], "dt": "auto"}
         self.solve(fine, output="fine")
+        result = self.isotherm("compare", "coarse", "fine")
+        self.assert_code(result, 1)
+        self.assert_says(result, "averaged over 1 x 2 x 1 cells", stream="out")
+        self.assertEqual(len(re.findall(r"^ +\d+  ", result.out, re.M)), 2, "start and end")
         for words in (["coarse", "--with", "fine"], ["fine", "--with", "coarse"]):
             self.plot(*words, "snapshots", "--output", words[0] + ".png")
             inside = pixels(self.folder / (words[0] + ".png"))[200:500, 200:600].reshape(-1, 3)

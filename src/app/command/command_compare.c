@@ -33,8 +33,8 @@ static const struct command_line line = {
              "largest absolute, relative and ULP difference, with its cell and step. A\n"
              "folder stands for its snapshots.vtkhdf, or else its newest checkpoint. States\n"
              "are matched by step. Differences of float32 and float64 count ULP of float32.\n"
-             "NaN equals NaN only. Of two grids in the same box, with integer ratios of cells,\n"
-             "the finer one is averaged, and states are matched by time.\n"
+             "NaN equals NaN only. Two grids of the same box may have integer ratios of\n"
+             "cells: the finer one is averaged, and states are matched by time.\n"
              "Exit code: 0 when |a - b| <= atol + rtol max(|a|, |b|) in every cell, 1 when\n"
              "not, 2 when the two cannot be compared (grids or steps differ), 3 when a file\n"
              "cannot be read or is damaged.",
