@@ -16,24 +16,27 @@ enum tracked {
     TRACK_HIGHEST,  /* K, so far; NaN before the first sample */
     TRACK_ARRIVAL,  /* s, of the first sample at or above the isotherm; NaN before */
     TRACK_ABOVE,    /* s, above the threshold */
-    TRACK_COOLING,  /* K/s, between the last two samples around the isotherm; NaN before */
+    TRACK_COOLING,  /* K/s, the last time between the temperatures `cooling`; NaN before */
     TRACK_MELTED,   /* s, of the first sample above the melting temperature; NaN before */
     TRACK_FROZEN,   /* s, of the last sample that was below it again; NaN before */
     TRACK_MELTINGS, /* how often a sample was above it, and the one before was not */
     TRACK_DOSE,     /* min, thermal dose */
     TRACK_PREVIOUS, /* K, of the previous sample; the others of the past need it */
+    TRACK_COOLED,   /* s, when a cell cooled through cooling[0], until it passes cooling[1]; NULL
+                       where these are equal: a rate between the samples around them */
     TRACK_COUNT
 };
 
 /* One sample. The fields are float64 in device memory, with one layout without halo; NULL if not
  * kept. */
 struct track_sample {
-    bool first;       /* the first sample of these fields */
-    double time;      /* s, of this sample */
-    double weight;    /* s, since the previous sample; 0 for the first */
-    double isotherm;  /* K */
-    double threshold; /* K */
-    double melting;   /* K */
+    bool first;        /* the first sample of these fields */
+    double time;       /* s, of this sample */
+    double weight;     /* s, since the previous sample; 0 for the first */
+    double isotherm;   /* K */
+    double cooling[2]; /* K: the temperatures of the rate, from above */
+    double threshold;  /* K */
+    double melting;    /* K */
     double *d_kept[TRACK_COUNT];
 };
 
@@ -45,6 +48,34 @@ KERNEL_INLINE double derived_dose_rate(double temperature)
     const double beyond = temperature - 316.15;
     const double halvings = beyond < 0 ? 2 * beyond : beyond > 100 ? 100.0 : beyond;
     return fixed_exp(0x1.62e42fefa39efp-1 * (halvings < -1000 ? -1000.0 : halvings));
+}
+
+/* The time at which a cell passes a temperature, linear between two samples. */
+KERNEL_INLINE double derived_passage(const struct track_sample *sample, double before,
+                                     double temperature, double passed)
+{
+    return fma(-sample->weight, (passed - temperature) / (before - temperature), sample->time);
+}
+
+KERNEL_INLINE void derived_cool(const struct track_sample *sample, int64_t at, double before,
+                                double temperature)
+{
+    double *since = sample->d_kept[TRACK_COOLED];
+    const double upper = sample->cooling[0];
+    const double lower = sample->cooling[1];
+    const bool passes = before >= lower && temperature < lower;
+    double *rate = sample->d_kept[TRACK_COOLING] + at;
+    if (since == NULL) {
+        *rate = passes ? (before - temperature) / sample->weight : *rate;
+        return;
+    }
+    if (before >= upper && temperature < upper) {
+        since[at] = derived_passage(sample, before, temperature, upper);
+    }
+    if (passes && since[at] <= sample->time) { /* false for NaN: it has not been above since */
+        *rate = (upper - lower) / (derived_passage(sample, before, temperature, lower) - since[at]);
+        since[at] = NAN;
+    }
 }
 
 /* Add a sample to what is kept at element `at`. */
@@ -82,9 +113,8 @@ KERNEL_INLINE void derived_track(const struct track_sample *sample, int64_t at, 
         before = kept[TRACK_PREVIOUS][at];
         kept[TRACK_PREVIOUS][at] = temperature;
     }
-    if (kept[TRACK_COOLING] != NULL && !first && before >= sample->isotherm &&
-        temperature < sample->isotherm) {
-        kept[TRACK_COOLING][at] = (before - temperature) / sample->weight;
+    if (kept[TRACK_COOLING] != NULL && !first) {
+        derived_cool(sample, at, before, temperature);
     }
     if (kept[TRACK_FROZEN] != NULL && !first && before > sample->melting && !melted) {
         kept[TRACK_FROZEN][at] = sample->time;

@@ -262,6 +262,7 @@ enum derived_kind {
     DERIVED_MELTINGS,
     DERIVED_DOSE,
     DERIVED_PREVIOUS, /* in checkpoints only: the temperature of the previous sample */
+    DERIVED_COOLED,   /* the same: since when a cell cools */
     DERIVED_COUNT,
 };
 
@@ -350,9 +351,8 @@ struct output_setting {
     struct region_setting *regions;
     int nregions;
     struct {
-        int64_t every;    /* steps from one sample to the next */
-        double isotherm;  /* K */
-        double threshold; /* K */
+        int64_t every;                          /* steps from one sample to the next */
+        double isotherm, threshold, cooling[2]; /* K; cooling: from above, 0 if not given */
     } derived;
     bool melting_auto; /* the solidus of what melts */
     double melting;    /* K, when not auto */

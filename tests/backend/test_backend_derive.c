@@ -115,6 +115,18 @@ TEST(single_cells_are_gathered)
     for_each_scene(check_gather);
 }
 
+static void cool_plainly(const struct track_sample *args, double before, double t, double *since,
+                         double *rate)
+{
+    if (before >= 700 && t < 700) {
+        *since = derived_passage(args, before, t, 700);
+    }
+    if (before >= 550 && t < 550 && !isnan(*since)) {
+        *rate = 150 / (derived_passage(args, before, t, 550) - *since);
+        *since = NAN;
+    }
+}
+
 static void sample_plainly(const struct scene *scene, const struct track_sample *args,
                            double *kept[TRACK_COUNT])
 {
@@ -143,9 +155,7 @@ static void sample_plainly(const struct scene *scene, const struct track_sample 
         if (t > args->threshold) {
             kept[TRACK_ABOVE][at] += args->weight;
         }
-        if (before >= args->isotherm && t < args->isotherm) {
-            kept[TRACK_COOLING][at] = (before - t) / args->weight;
-        }
+        cool_plainly(args, before, t, &kept[TRACK_COOLED][at], &kept[TRACK_COOLING][at]);
         if (before > args->melting && t <= args->melting) {
             kept[TRACK_FROZEN][at] = args->time;
         }
@@ -191,7 +201,8 @@ static void check_track(struct scene *scene)
     enum { SAMPLES = 6, SOME = 3 };
     static const int some[SOME] = {TRACK_HIGHEST, TRACK_MELTED, TRACK_DOSE};
     const struct runtime *runtime = scene->rig.backend->runtime;
-    struct track_sample args = {.isotherm = 700, .threshold = 650, .melting = 600};
+    struct track_sample args = {
+        .isotherm = 700, .threshold = 650, .melting = 600, .cooling = {700, 550}};
     double *kept[TRACK_COUNT];
     double *d_alone[SOME];
     for (int f = 0; f < TRACK_COUNT; f++) {

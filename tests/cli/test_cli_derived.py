@@ -15,9 +15,10 @@ UNITS = {"T_max": b"K", "arrival_time": b"s", "time_above": b"s", "heat_flux": b
          "CEM43": b"min"}
 NAMES = list(UNITS)
 ISOTHERM, THRESHOLD, MELTING = 330.0, 350.0, 340.0
+COOLING = [331.0, 325.0]
 
 
-def with_derived(cells=None, precision="float64", every=1):
+def with_derived(cells=None, precision="float64", every=1, cooling=None):
     config = problems.mixed(cells or CELLS, precision)
     config["time"] = {"steps": 18, "dt": config["time"]["dt"]}
     config["output"] = {
@@ -27,6 +28,8 @@ def with_derived(cells=None, precision="float64", every=1):
         "snapshots": {"every": 1, "precision": "float64", "derived": NAMES},
         "regions": [{"name": "part", "every": 7, "precision": "float64", "stride": [2, 3, 1],
                      "derived": ["heat_flux", "T_max"]}]}
+    if cooling:
+        config["output"]["derived"]["cooling"] = cooling
     return config
 
 
@@ -58,7 +61,8 @@ def flux(config, T, t):
 class Kept:
     """What is kept of the samples T of the times t, by its definition."""
 
-    def __init__(self, t, T):
+    def __init__(self, t, T, cooling):
+        self.cooling, self.since = cooling, np.full(T.shape, np.nan)
         nothing = np.full(T.shape, np.nan)
         self.time, self.before = t, T.copy()
         self.fields = {
@@ -73,13 +77,26 @@ class Kept:
             kept[name][np.isnan(kept[name]) & there] = t
         kept["T_max"] = np.maximum(kept["T_max"], T)
         kept["time_above"][T > THRESHOLD] += weight
-        cooled = (before >= ISOTHERM) & (T < ISOTHERM)
-        kept["cooling_rate"][cooled] = ((before - T) / weight)[cooled]
+        self.cool(t, T)
         kept["freeze_time"][(before > MELTING) & ~(T > MELTING)] = t
         kept["meltings"] += ~(before > MELTING) & (T > MELTING)
         beyond = T - 316.15
         kept["CEM43"] += weight / 60 * np.where(beyond < 0, 0.25, 0.5)**-np.minimum(beyond, 100)
         self.time, self.before = t, T.copy()
+
+    def cool(self, t, T):
+        before, rate, weight = self.before, self.fields["cooling_rate"], t - self.time
+        if not self.cooling:
+            cooled = (before >= ISOTHERM) & (T < ISOTHERM)
+            rate[cooled] = ((before - T) / weight)[cooled]
+            return
+        started, ended = ((before >= c) & (T < c) for c in self.cooling)
+        with np.errstate(all="ignore"):
+            since, until = (t - weight * ((c - T) / (before - T)) for c in self.cooling)
+        self.since[started] = since[started]
+        ended &= ~np.isnan(self.since)
+        rate[ended] = ((self.cooling[0] - self.cooling[1]) / (until - self.since))[ended]
+        self.since[ended] = np.nan
 
 
 class Derived(Case):
@@ -91,11 +108,11 @@ class Derived(Case):
         kept = None
         for step, time in enumerate(times):
             if kept is None:
-                kept = Kept(time, T[0])
+                kept = Kept(time, T[0], config["output"]["derived"].get("cooling"))
             elif step % every == 0:
                 kept.sample(time, T[step])
             for name, values in kept.fields.items():
-                if name == "CEM43":
+                if name == "CEM43" or (name == "cooling_rate" and kept.cooling):
                     np.testing.assert_allclose(fields[name][step], values, rtol=1e-12)
                 else:
                     np.testing.assert_array_equal(fields[name][step], values, f"{name} {step}")
@@ -128,7 +145,8 @@ class Derived(Case):
             np.testing.assert_array_equal(values[1], whole[name][7][:, ::3, ::2], name)
 
     def test_values_ranks_restarts(self):
-        config = with_derived()
+        self.check(with_derived(), self.solve(with_derived(), output="at_isotherm"))
+        config = with_derived(cooling=COOLING)
         reference = self.solve(config)
         _, fields = self.check(config, reference)
         self.check_files(reference)
@@ -152,7 +170,7 @@ class Derived(Case):
     @thorough
     def test_every_few_steps(self):
         """Also through a restart between two samples, and in float32."""
-        config = with_derived(precision="float32", every=5)
+        config = with_derived(precision="float32", every=5, cooling=COOLING)
         run = self.solve(config, ranks=2)
         _, fields = self.check(config, run, every=5)
         for path in checkpoints(run.folder)[1:]:

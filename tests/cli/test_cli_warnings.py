@@ -55,6 +55,19 @@ class Warnings(Case):
         self.check({**rod(initial=[{"uniform": {"value": 20}}]),
                     "run": {"watch": {"temperature": "difference"}}})
 
+    def test_cooling_rate_in_a_melting_range(self):
+        metal = {"name": "alloy", "conductivity": 25, "density": 8440, "heat_capacity": 600,
+                 "latent_heat": 290e3, "solidus": 1563, "liquidus": 1623}
+        for derived, used in (({"isotherm": 1563}, 1563), ({"isotherm": 1500}, None),
+                              ({"cooling": [1623, 1463]}, 1623), ({"cooling": [1563, 1463]}, None),
+                              ({"cooling": [1700, 1570]}, 1570)):
+            config = rod(materials=[metal], output={
+                "derived": derived, "snapshots": {"every": 9, "derived": ["cooling_rate"]}})
+            del config["material"]
+            said = (f"output.snapshots.derived: cooling_rate uses {used} K, in the melting range "
+                    "of alloy (1563 to 1623 K)")
+            self.check(config, *([said] if used else []))
+
     def test_files_and_folders(self):
         self.check(rod(initial=[{"file": {"path": "none.h5"}}]),
                    "initial[0].file: none.h5 does not exist yet")

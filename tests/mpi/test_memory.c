@@ -138,7 +138,7 @@ static const char *const outputs_text =
     "output:\n"
     "  directory: %s\n"
     "  melting: 315\n"
-    "  derived: {isotherm: 310, threshold: 305}\n"
+    "  derived: {isotherm: 310, threshold: 305, cooling: [312, 304]}\n"
     "  history: {every: 4, melt_pool: true}\n"
     "  snapshots: {every: 4, derived: [T_max, arrival_time, time_above, heat_flux, cooling_rate,\n"
     "      melt_time, freeze_time, meltings, CEM43%s]}\n"

@@ -4,6 +4,7 @@ docs/guide/gallery.md."""
 import math
 import unittest
 
+import h5py
 import numpy as np
 
 import references
@@ -227,6 +228,11 @@ class MeltTrack(Example):
             self.assertLess(abs(found_width / width - 1), 0.12, f"case {name}")
             self.assertLess(abs(found_depth / depth - 1), 0.25, f"case {name}")
             self.assertGreater(length, 2 * found_width)
+            with h5py.File(run.folder / "snapshots.vtkhdf") as file:
+                rate = file["VTKHDF/CellData/cooling_rate"][-1][-1, 12]
+            steady = rate[20:][np.isfinite(rate[20:])]   # of the cells behind the pool
+            self.assertGreater(steady.size, 8)
+            self.assertLess(steady.std() / steady.mean(), 0.05, f"rates of cooling {steady}")
             last = run.history()[-1]
             self.assert_below(abs(last["heat_drift_J"]), 1e-13 * last["heat_J"], "drift, J")
 

@@ -73,7 +73,7 @@ class Melting(Materials):
         config["time"] = {"end": 40}
         config["output"] = {
             "history": {"interval": 5, "melt_pool": True}, "checkpoints": {"interval": 20},
-            "derived": {"isotherm": 273.0},
+            "derived": {"isotherm": 273.0, "cooling": [273.15, 272.65]},
             "snapshots": {"interval": 5, "precision": "float64", "derived": kept}}
         one = self.run_config(config, "one")
         rows = one.history()

@@ -94,8 +94,11 @@ static const struct damage regions[] = {
      "c.yaml:24: output.regions[0].derived: time_above needs output.derived.threshold, which is "
      "missing; give it, in K"},
     {TIME, REGION("{name: a, every: 1, derived: [cooling_rate]}"),
-     "c.yaml:24: output.regions[0].derived: cooling_rate needs output.derived.isotherm, which is "
+     "c.yaml:24: output.regions[0].derived: cooling_rate needs output.derived.cooling, which is "
      "missing; give it, in K"},
+    {TIME, "output: {derived: {cooling: [400, 400]}}\n" TIME,
+     "c.yaml:22: output.derived.cooling: not a range (from 400 to 400); give the upper temperature "
+     "first"},
     {TIME, REGION("{name: a, every: 1, derived: [meltings]}"),
      "c.yaml:24: output.regions[0].derived: a time or number of meltings needs "
      "output.melting, as no material has latent_heat; give it, in K"},

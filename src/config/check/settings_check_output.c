@@ -196,7 +196,7 @@ SETTINGS_CHECK(derived)
         enum derived_kind kind;
         const char *name, *key;
     } needs[] = {{DERIVED_ARRIVAL, "arrival_time", "output.derived.isotherm"},
-                 {DERIVED_COOLING, "cooling_rate", "output.derived.isotherm"},
+                 {DERIVED_COOLING, "cooling_rate", "output.derived.cooling"},
                  {DERIVED_ABOVE, "time_above", "output.derived.threshold"}};
     const unsigned derived = *(const unsigned *)(item->base + item->row->offset);
     bool melts = false;
@@ -215,7 +215,10 @@ SETTINGS_CHECK(derived)
     }
     for (size_t i = 0; i < sizeof needs / sizeof needs[0]; i++) {
         bool given = false;
+        bool at_isotherm = false;
         (void)tree_find(settings->origin->root, needs[i].key, &given);
+        (void)tree_find(settings->origin->root, "output.derived.isotherm", &at_isotherm);
+        given = given || (at_isotherm && needs[i].kind == DERIVED_COOLING);
         if (wants(derived, needs[i].kind) && !given) {
             return item_fail(item, NULL, "%s needs %s, which is missing; give it, in K",
                              needs[i].name, needs[i].key);
@@ -229,11 +232,12 @@ SETTINGS_CHECK(derived)
 
 SETTINGS_CHECK(range)
 {
-    const double *range = settings->output.pictures.range;
-    if (!settings->output.pictures.range_auto && !(range[0] < range[1])) {
-        return item_fail(item, NULL,
-                         "not a range (from %g to %g); give the lower temperature first", range[0],
-                         range[1]);
+    const double *range = (const double *)(item->base + item->row->offset);
+    const bool falls = range == settings->output.derived.cooling;
+    const bool is_auto = falls ? item->node == NULL : settings->output.pictures.range_auto;
+    if (!is_auto && !(falls ? range[0] > range[1] : range[0] < range[1])) {
+        return item_fail(item, NULL, "not a range (from %g to %g); give the %s temperature first",
+                         range[0], range[1], falls ? "upper" : "lower");
     }
     return STATUS_OK;
 }

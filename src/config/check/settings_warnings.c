@@ -70,6 +70,31 @@ static bool check_source(const struct settings *settings, const struct item *ite
     return false;
 }
 
+/* A rate of cooling through a temperature at which latent heat is released. */
+static bool check_cooling(const struct settings *settings, const struct item *item,
+                          char text[SETTINGS_WARNING])
+{
+    const double *cooling = settings->output.derived.cooling;
+    const bool at_isotherm = cooling[0] == cooling[1];
+    const unsigned derived = *(const unsigned *)(item->base + item->row->offset);
+    for (int i = 0; (derived >> DERIVED_COOLING & 1U) != 0 && i < 2 * settings->nmaterials; i++) {
+        const struct material_setting *material = &settings->materials[i / 2];
+        const double liquidus = material->has_liquidus ? material->liquidus : material->solidus;
+        const double value = at_isotherm ? settings->output.derived.isotherm : cooling[i % 2];
+        if (material->melts && value <= liquidus &&
+            (value > material->solidus || (at_isotherm && value == material->solidus))) {
+            snprintf(
+                text, SETTINGS_WARNING,
+                "%s: cooling_rate uses %g K, in the melting range of %.100s (%g to %g K), where "
+                "it varies from cell to cell; give output.derived.cooling, for example [%g, %g]",
+                item->key, value, material->name, material->solidus, liquidus, material->solidus,
+                material->solidus - 100);
+            return true;
+        }
+    }
+    return false;
+}
+
 /* A cadence whose times lie behind the end. */
 static bool check_cadence(const struct item *item, double end, char text[SETTINGS_WARNING])
 {
@@ -124,9 +149,10 @@ bool settings_warning(const struct settings *settings, double end, bool files, i
     while (!found && *index < list.count) {
         const struct item *item = &list.item[(*index)++];
         found =
-            (item->row->flags & SCHEMA_CADENCE) != 0 ? check_cadence(item, end, text)
-            : strcmp(item->row->path, "sources") == 0
-                ? check_source(settings, item, text)
+            (item->row->flags & SCHEMA_CADENCE) != 0  ? check_cadence(item, end, text)
+            : strcmp(item->row->path, "sources") == 0 ? check_source(settings, item, text)
+            : item->row->type == SCHEMA_CHOICES
+                ? check_cooling(settings, item, text)
                 : check_value(settings, item, text) || (files && check_file(settings, item, text));
     }
     free(list.item);

@@ -428,21 +428,28 @@ static const struct schema_key table[] = {
         .example = "[4, 4, 4]", .flags = SCHEMA_ONES),
     FILE_FORMAT("output.regions[]", IN_REGION(file)),
     SECTION("output.derived",
-            "The fields that `derived` of snapshots and regions selects. From samples: the highest "
-            "temperature so far (T_max), the time of the first sample at or above `isotherm` "
-            "(arrival_time; NaN before), the rate at which a cell last cooled through `isotherm` "
-            "(cooling_rate, K/s; NaN before), the time above `threshold` (time_above); the times "
-            "of the first sample above `output.melting` and of the last one that was no longer "
-            "above it (melt_time, freeze_time; NaN before), and how often a cell melted "
-            "(meltings); the thermal dose of tissue in equivalent minutes at 43 degC (CEM43, "
-            "min). At the time of the file: the magnitude of the heat flux at the centre of each "
-            "cell (heat_flux), the part of a cell that is liquid (liquid_fraction), where a "
-            "material melts, and the number of its material in `materials`, from 0 on (material)."),
+            "The fields that `derived` of snapshots and regions selects. From samples: the "
+            "highest temperature so far (T_max), the time of the first sample at or above "
+            "`isotherm` (arrival_time; NaN before), the rate at which a cell last cooled from "
+            "one temperature of `cooling` to the other (cooling_rate, K/s; NaN before), the time "
+            "above `threshold` (time_above); the times of the first sample above "
+            "`output.melting` and of the last one that was no longer above it (melt_time, "
+            "freeze_time; NaN before), and how often a cell melted (meltings); the thermal dose "
+            "of tissue in equivalent minutes at 43 degC (CEM43, min). At the time of the file: "
+            "the magnitude of the heat flux at the centre of each cell (heat_flux), the part of "
+            "a cell that is liquid (liquid_fraction), where a material melts, and the number of "
+            "its material in `materials`, from 0 on (material)."),
     KEY("output.derived.every", LONG, WARN, AT(output.derived.every),
         "The interval between samples.", .limit = &from_one, .fallback = "1", .unit = &steps),
     KEY("output.derived.isotherm", REAL, WARN, AT(output.derived.isotherm),
-        "The temperature of arrival_time and cooling_rate; required for them.",
-        .limit = &temperature, .unit = &kelvin),
+        "The temperature of arrival_time; required for it.", .limit = &temperature,
+        .unit = &kelvin),
+    KEY("output.derived.cooling", REAL, WARN, AT(output.derived.cooling),
+        "The temperatures from which and to which cooling_rate is taken, the upper one first: "
+        "their difference over the time between the last passages. Left out: at `isotherm`, from "
+        "the samples before and after it. Give temperatures outside melting ranges.",
+        .min_count = 2, .max_count = 2, .limit = &temperature, .unit = &kelvin,
+        .example = "[1563, 1463]", .check = settings_check_range),
     KEY("output.derived.threshold", REAL, WARN, AT(output.derived.threshold),
         "The temperature of time_above; required for it.", .limit = &temperature, .unit = &kelvin),
     SAMPLE_ROWS,

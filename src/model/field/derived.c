@@ -16,13 +16,13 @@ static const struct {
     [DERIVED_FLUX] = {{"heat_flux", "W m-2", "magnitude of the heat flux"}, -1},
     [DERIVED_LIQUID] = {{"liquid_fraction", "1", "part that is liquid"}, -1},
     [DERIVED_MATERIAL] = {{"material", "1", "number of the material"}, -1},
-    [DERIVED_COOLING] = {{"cooling_rate", "K s-1", "rate of cooling through the isotherm"},
-                         TRACK_COOLING},
+    [DERIVED_COOLING] = {{"cooling_rate", "K s-1", "rate of the last cooling"}, TRACK_COOLING},
     [DERIVED_MELTED] = {{"melt_time", "s", "time of the first melting"}, TRACK_MELTED},
     [DERIVED_FROZEN] = {{"freeze_time", "s", "time of the last freezing"}, TRACK_FROZEN},
     [DERIVED_MELTINGS] = {{"meltings", "1", "number of meltings"}, TRACK_MELTINGS},
     [DERIVED_DOSE] = {{"CEM43", "min", "thermal dose, equivalent minutes at 43 degC"}, TRACK_DOSE},
     [DERIVED_PREVIOUS] = {{"T_sampled", "K", "temperature of the previous sample"}, TRACK_PREVIOUS},
+    [DERIVED_COOLED] = {{"cooling_start", "s", "time since which the cell cools"}, TRACK_COOLED},
 };
 
 const struct derived_label *derived_label(enum derived_kind kind)
@@ -77,6 +77,9 @@ unsigned derived_of_settings(const struct settings *settings)
         mask |= settings->materials[m].becomes != NULL ? 1U << DERIVED_MATERIAL : 0;
     }
     const unsigned past = 1U << DERIVED_COOLING | 1U << DERIVED_FROZEN | 1U << DERIVED_MELTINGS;
+    const double *cooling = settings->output.derived.cooling;
+    mask |=
+        derived_wants(mask, DERIVED_COOLING) && cooling[0] > cooling[1] ? 1U << DERIVED_COOLED : 0;
     return (mask & past) != 0 ? mask | 1U << DERIVED_PREVIOUS : mask;
 }
 

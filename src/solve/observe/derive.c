@@ -33,11 +33,15 @@ static enum status take_sample(struct stepper *stepper, unsigned mask, bool firs
     struct field *field = stepper->level->field;
     struct derived *derived = field->derived;
     const double time = stepper->state->time;
+    const double isotherm = problem->output.derived.isotherm;
+    const double *cooling = problem->output.derived.cooling;
+    const bool at_isotherm = cooling[0] == cooling[1];
     struct track_sample sample = {
         .first = first,
         .time = time,
         .weight = first ? 0 : time - derived->sampled_time,
-        .isotherm = problem->output.derived.isotherm,
+        .isotherm = isotherm,
+        .cooling = {at_isotherm ? isotherm : cooling[0], at_isotherm ? isotherm : cooling[1]},
         .threshold = problem->output.derived.threshold,
         /* as the field has it: at a melting point */
         .melting = precision_round(problem->precision, problem->melting),
