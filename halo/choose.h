@@ -1,6 +1,5 @@
 /* The choice of transports for an exchange, by verification and measurement. */
-#ifndef ISOTHERM_HALO_CHOOSE_H
-#define ISOTHERM_HALO_CHOOSE_H
+#pragma once
 
 #include "halo/transport.h"
 
@@ -66,5 +65,3 @@ const char *halo_transport_at(int index);
  */
 enum status halo_time_pairs(MPI_Comm comm, const struct backend *backend, struct device *device,
                             const char *name, size_t bytes, bool trusted, struct halo_trial *trial);
-
-#endif

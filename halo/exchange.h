@@ -3,8 +3,7 @@
  * The boxes of the plan are packed into contiguous buffers that are allocated once; receives are
  * posted before anything is sent. A periodic axis with one block sends to itself in the same way. A
  * transport moves the buffers (transport.h). */
-#ifndef ISOTHERM_HALO_EXCHANGE_H
-#define ISOTHERM_HALO_EXCHANGE_H
+#pragma once
 
 #include <mpi.h>
 
@@ -51,5 +50,3 @@ enum status halo_begin(struct halo *halo, struct queue *queue, void *d_field,
 /* Wait for the messages, or let the queue wait, and unpack on the queue of halo_begin: later work
  * on that queue sees the complete halo. */
 enum status halo_end(struct halo_flight *flight);
-
-#endif

@@ -1,6 +1,5 @@
 /* The boxes and peers of one rank's halo exchange, computed once. */
-#ifndef ISOTHERM_HALO_PLAN_H
-#define ISOTHERM_HALO_PLAN_H
+#pragma once
 
 #include "base/box.h"
 #include "kernels/layout.h"
@@ -41,5 +40,3 @@ struct halo_plan {
 enum status halo_plan_create(const struct decomp *decomp, int rank, const struct layout *layout,
                              int width, enum halo_reach reach, struct halo_plan *plan);
 size_t halo_plan_bytes(const struct halo_plan *plan, enum precision precision); /* sent at once */
-
-#endif

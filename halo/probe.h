@@ -1,7 +1,6 @@
 /* The first use of device memory by MPI: in a separate process, since a library that treats it as
  * host memory crashes. */
-#ifndef ISOTHERM_HALO_PROBE_H
-#define ISOTHERM_HALO_PROBE_H
+#pragma once
 
 #include <mpi.h>
 #include <stdbool.h>
@@ -23,5 +22,3 @@ int halo_probe_main(int argc, char **argv);
  * fails. */
 enum status halo_probe(MPI_Comm comm, const struct backend *backend, bool trusted, char *why,
                        size_t why_bytes);
-
-#endif

@@ -1,6 +1,5 @@
 /* Transports move packed faces between ranks. One const struct per implementation. */
-#ifndef ISOTHERM_HALO_TRANSPORT_H
-#define ISOTHERM_HALO_TRANSPORT_H
+#pragma once
 
 #include <limits.h>
 #include <mpi.h>
@@ -111,5 +110,3 @@ enum status requests_wait_some(struct requests *requests, int *n);
 enum status requests_wait(struct requests *requests);
 /* Cancel the posted receives, when there will be no send. */
 void requests_cancel(struct requests *requests);
-
-#endif

@@ -1,7 +1,6 @@
 /* The claims of the MPI library about device memory. They are only hints, unreliable in both
  * directions; trial.h has the verification. */
-#ifndef ISOTHERM_HALO_TRANSPORT_HINTS_H
-#define ISOTHERM_HALO_TRANSPORT_HINTS_H
+#pragma once
 
 enum mpi_hint { MPI_SAYS_NOTHING, MPI_SAYS_NO, MPI_SAYS_YES };
 
@@ -15,5 +14,3 @@ struct mpi_hints {
 
 /* After MPI_Init. Not collective. */
 struct mpi_hints mpi_hints_ask(void);
-
-#endif

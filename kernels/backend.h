@@ -1,8 +1,7 @@
 /* A backend: two const tables of functions, for the device (runtime.h) and for fields
  * (operations.h), chosen by name at run time (backends.h). Kernels take boxes, strides, pointers
  * and coefficients; no MPI, no files, no settings. */
-#ifndef ISOTHERM_KERNELS_BACKEND_H
-#define ISOTHERM_KERNELS_BACKEND_H
+#pragma once
 
 #include "kernels/operations.h"
 #include "kernels/runtime.h"
@@ -38,5 +37,3 @@ static inline bool backend_has(const struct backend *backend, enum backend_capab
 {
     return (backend->capabilities & (unsigned)capability) != 0;
 }
-
-#endif

@@ -1,6 +1,5 @@
 /* The backends of this build. */
-#ifndef ISOTHERM_KERNELS_BACKENDS_H
-#define ISOTHERM_KERNELS_BACKENDS_H
+#pragma once
 
 #include "kernels/backend.h"
 
@@ -16,5 +15,3 @@ const char *backend_names(void);
  * STATUS_INPUT for an unknown name, STATUS_DEVICE for one that cannot run here. */
 enum status backend_choose(const char *name, const struct backend **backend, char *why,
                            size_t why_bytes);
-
-#endif

@@ -1,7 +1,6 @@
 /* What is found of the cells of one group of classes. Extremes are kept as integers in the order of
  * the doubles, which every backend can compare atomically. Included by C and by HIP sources. */
-#ifndef ISOTHERM_KERNELS_CLASS_SUMMARY_H
-#define ISOTHERM_KERNELS_CLASS_SUMMARY_H
+#pragma once
 
 #include <stdint.h>
 #include <string.h>
@@ -36,5 +35,3 @@ KERNEL_INLINE double class_value_of(uint64_t key)
     memcpy(&value, &bits, sizeof value);
     return value + 0.0;
 }
-
-#endif

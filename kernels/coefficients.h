@@ -1,7 +1,6 @@
 /* The coefficients of one substep on one subdomain: all that a kernel needs to know of space. Made
  * by model/operator/operator.h, except what lies in device memory. */
-#ifndef ISOTHERM_KERNELS_COEFFICIENTS_H
-#define ISOTHERM_KERNELS_COEFFICIENTS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -104,5 +103,3 @@ static inline void coefficients_set_medium(struct coefficients *c,
         c->medium = *medium;
     }
 }
-
-#endif

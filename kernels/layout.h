@@ -1,6 +1,5 @@
 /* The layout of a subdomain's field in memory: [z][y][x] with halo layers, x fastest. */
-#ifndef ISOTHERM_KERNELS_LAYOUT_H
-#define ISOTHERM_KERNELS_LAYOUT_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -88,5 +87,3 @@ static inline struct box layout_owned(const struct layout *layout)
 {
     return box_of_cells(layout->cells);
 }
-
-#endif

@@ -4,8 +4,7 @@
  * All functions put their work on a queue; see runtime.h for the order of work. Arguments, and the
  * host memory that they point to (h_*, boxes, coefficients, a medium), are copied by the call;
  * results in host memory are valid after queue_wait. Members that may be NULL say so. */
-#ifndef ISOTHERM_KERNELS_OPERATIONS_H
-#define ISOTHERM_KERNELS_OPERATIONS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -310,5 +309,3 @@ struct operations {
 /* Queue an operation: ENQUEUE(operations, hash, queue, .layout = ..., .d_field = ...). */
 #define ENQUEUE(operations, name, queue, ...)                                                      \
     ((operations)->name((queue), &(struct name##_args){__VA_ARGS__}))
-
-#endif

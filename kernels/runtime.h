@@ -5,8 +5,7 @@
  * any order unless an event orders them. A result in host memory is valid after queue_wait. Structs
  * and boxes are copied by the call; buffers must live until the operation has run. No function is
  * collective. All return STATUS_DEVICE, with a message, when the device reports an error. */
-#ifndef ISOTHERM_KERNELS_RUNTIME_H
-#define ISOTHERM_KERNELS_RUNTIME_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -109,5 +108,3 @@ struct runtime {
     enum status (*flags_wait)(struct queue *queue, uint32_t *const *d_flags, int nflags,
                               uint32_t value, double limit_s);
 };
-
-#endif

@@ -1,7 +1,6 @@
 /* The frame of a test program. Each TEST(name) {...} is a test of its own; they run in the order of
  * the file, which ends with one of the mains. */
-#ifndef ISOTHERM_TESTS_TEST_H
-#define ISOTHERM_TESTS_TEST_H
+#pragma once
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -68,5 +67,3 @@ static inline int test_run(CMFixtureFunction setup, CMFixtureFunction teardown)
     {                                                                                              \
         return test_run(setup, teardown);                                                          \
     }
-
-#endif

@@ -1,6 +1,5 @@
 /* The frame of a test program whose tests all ranks run together. */
-#ifndef ISOTHERM_TESTS_TEST_RANKS_H
-#define ISOTHERM_TESTS_TEST_RANKS_H
+#pragma once
 
 #include <mpi.h>
 
@@ -23,5 +22,3 @@ static inline int test_run_ranks(CMFixtureFunction setup, CMFixtureFunction tear
         MPI_Init(&argc, &argv);                                                                    \
         return test_run_ranks(setup, teardown);                                                    \
     }
-
-#endif

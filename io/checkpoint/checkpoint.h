@@ -11,8 +11,7 @@
  * name (raw.h); read back and compare with the field hash of the device's state; fsync; seal;
  * fsync; rename; `latest`; remove the oldest ones, or give one up. All ranks agree on the outcome
  * of each step. */
-#ifndef ISOTHERM_IO_CHECKPOINT_CHECKPOINT_H
-#define ISOTHERM_IO_CHECKPOINT_CHECKPOINT_H
+#pragma once
 
 #include <mpi.h>
 
@@ -124,5 +123,3 @@ enum status checkpoint_give_up_after(const char *directory, int64_t step);
 
 /* Without derived fields, which add 8 bytes per cell each. */
 uint64_t checkpoint_file_bytes(const struct grid *grid, enum precision precision);
-
-#endif

@@ -1,6 +1,5 @@
 /* What the parts of the checkpoint module share. */
-#ifndef ISOTHERM_IO_CHECKPOINT_CHECKPOINT_INTERNAL_H
-#define ISOTHERM_IO_CHECKPOINT_CHECKPOINT_INTERNAL_H
+#pragma once
 
 #include <mpi.h>
 
@@ -26,5 +25,3 @@ enum status checkpoint_state(hid_t dataset, struct checkpoint_state *state,
                              enum h5_direction direction);
 /* Not collective. Let `folder`/latest name the checkpoint of that step. */
 enum status checkpoint_name_latest(const char *folder, int64_t step);
-
-#endif

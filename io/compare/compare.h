@@ -1,6 +1,5 @@
 /* Comparison of two files of temperatures, cell by cell. */
-#ifndef ISOTHERM_IO_COMPARE_COMPARE_H
-#define ISOTHERM_IO_COMPARE_COMPARE_H
+#pragma once
 
 #include <mpi.h>
 #include <stdbool.h>
@@ -82,5 +81,3 @@ enum status frames_compare(MPI_Comm comm, const struct frames *a, int64_t na,
 /* Units in the last place from x to y, which are not NaN; 0 and -0 are equal, and infinity follows
  * the largest number. */
 double ulp_distance(enum precision precision, double x, double y);
-
-#endif

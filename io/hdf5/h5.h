@@ -4,8 +4,7 @@
  * The parallel driver carries bulk data only. Rank 0 reads and writes attributes, links and small
  * datasets through the plain driver, while no rank has the file open in parallel: a failure there
  * is one rank's and can be agreed on, and virtual datasets are possible. */
-#ifndef ISOTHERM_IO_HDF5_H5_H
-#define ISOTHERM_IO_HDF5_H5_H
+#pragma once
 
 #include <hdf5.h>
 #include <mpi.h>
@@ -159,5 +158,3 @@ enum status h5_find_snapshot(hid_t file, struct h5_place *place);
 enum status h5_open_dataset(hid_t file, const struct h5_place *place, hid_t *dataset);
 /* Open the file as well; for a place in a series, the snapshot's. */
 enum status h5_open_place(struct h5_place *place, hid_t *file, hid_t *dataset);
-
-#endif

@@ -1,6 +1,5 @@
 /* What the program outside io/ asks about HDF5; without hdf5.h. */
-#ifndef ISOTHERM_IO_HDF5_H5_ABOUT_H
-#define ISOTHERM_IO_HDF5_H5_ABOUT_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -20,5 +19,3 @@ bool h5_is_broken(void);
 /* From any thread: how MPI-IO failed on this rank in the file that is open for writing; NULL: it
  * has not. The call that failed may never return. */
 const char *h5_trouble(void);
-
-#endif

@@ -1,8 +1,7 @@
 /* A distributed field, moved to and from a dataset of shape (nz, ny, nx) in pieces, so that host
  * memory stays bounded. All functions are collective and the outcome is agreed. All ranks make the
  * same number of HDF5 calls. */
-#ifndef ISOTHERM_IO_HDF5_H5_FIELD_H
-#define ISOTHERM_IO_HDF5_H5_FIELD_H
+#pragma once
 
 #include "io/hdf5/h5.h"
 #include "model/field/field.h"
@@ -36,5 +35,3 @@ enum status pieces_create(MPI_Comm comm, const int64_t cells[AXIS_COUNT], int64_
                           struct pieces *pieces);
 /* The piece in local indices; empty where this rank has fewer of them. */
 struct box pieces_box(const struct pieces *pieces, int64_t index);
-
-#endif

@@ -1,7 +1,6 @@
 /* Folders with one file per state, step_<step, 10 digits>.h5: checkpoints and snapshots. Not
  * collective. */
-#ifndef ISOTHERM_IO_HDF5_STEP_FILES_H
-#define ISOTHERM_IO_HDF5_STEP_FILES_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -35,5 +34,3 @@ bool step_files_give_up(const char *folder, int64_t step);
  * other name. */
 enum status step_files_reuse_temporary(const char *folder, uint64_t bytes, const char *path,
                                        bool *reused);
-
-#endif

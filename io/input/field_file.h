@@ -1,6 +1,5 @@
 /* Fields and materials from HDF5 files that the configuration names. */
-#ifndef ISOTHERM_IO_INPUT_FIELD_FILE_H
-#define ISOTHERM_IO_INPUT_FIELD_FILE_H
+#pragma once
 
 #include <mpi.h>
 
@@ -22,5 +21,3 @@ enum status field_file_read_box(const struct shape_setting *source, const struct
 
 /* Not collective, needs no MPI. The checks of field_file_read, except those of the values. */
 enum status field_file_check(const struct shape_setting *source, const struct grid *grid);
-
-#endif

@@ -1,6 +1,5 @@
 /* PNG pictures of a mid-plane, for a first look without a viewer. */
-#ifndef ISOTHERM_IO_PICTURE_PICTURE_H
-#define ISOTHERM_IO_PICTURE_PICTURE_H
+#pragma once
 
 #include <mpi.h>
 #include <stdbool.h>
@@ -49,5 +48,3 @@ uint32_t picture_curve_color(int number);
 /* Widen a range by a share at both ends; a range that is empty or not finite gets an extent.
  */
 void picture_widen(double range[2], double margin);
-
-#endif

@@ -1,6 +1,5 @@
 /* Pictures of samples in memory: a coloured plane or curves. No MPI, no devices. */
-#ifndef ISOTHERM_IO_PICTURE_PICTURE_DRAW_H
-#define ISOTHERM_IO_PICTURE_PICTURE_DRAW_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -75,5 +74,3 @@ enum { COLORMAP_GREY = 0x808080 };
 
 /* 0xRRGGBB: the colour of `value`, clamped to [low, high], when the map spans that, low < high. */
 uint32_t colormap_of(enum colormap map, double value, double low, double high);
-
-#endif

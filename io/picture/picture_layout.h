@@ -1,6 +1,5 @@
 /* The layout of a picture, in pixels; the origin is at the top left, y downward. */
-#ifndef ISOTHERM_IO_PICTURE_PICTURE_LAYOUT_H
-#define ISOTHERM_IO_PICTURE_PICTURE_LAYOUT_H
+#pragma once
 
 #include <cairo.h>
 
@@ -62,5 +61,3 @@ void picture_chart_of(const struct picture_view *view,
                       struct picture_curve *curve, struct picture_chart *chart);
 
 void picture_font(cairo_t *cairo, const struct picture_style *style);
-
-#endif

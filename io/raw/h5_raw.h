@@ -1,7 +1,6 @@
 /* Contiguous datasets with our own checksums: HDF5's side of raw.h. The checksums of /NAME are in
  * /checksums/NAME, one number per block. (HDF5 adds its own to compressed datasets.) */
-#ifndef ISOTHERM_IO_RAW_H5_RAW_H
-#define ISOTHERM_IO_RAW_H5_RAW_H
+#pragma once
 
 #include "io/hdf5/h5.h"
 #include "io/raw/raw.h"
@@ -18,5 +17,3 @@ uint64_t h5_raw_bytes(const int64_t cells[AXIS_COUNT], enum precision precision)
  * into another file. STATUS_FILE, naming the damaged block, when they differ. *hash (may be
  * NULL): the field hash of the cells; 0 without checksums. */
 enum status h5_raw_check(MPI_Comm comm, const char *path, const char *name, uint64_t *hash);
-
-#endif

@@ -5,8 +5,7 @@
  * Checksums: a line is one row along x, or 65,536 cells of longer rows. Its checksum is XXH3
  * (64 bits) with the line's number as the seed. A block is `block_lines` lines, its checksum the
  * sum of theirs modulo 2^64. So the file does not depend on the number of ranks. */
-#ifndef ISOTHERM_IO_RAW_RAW_H
-#define ISOTHERM_IO_RAW_RAW_H
+#pragma once
 
 #include <mpi.h>
 #include <stdint.h>
@@ -105,5 +104,3 @@ enum status raw_exchange(MPI_Comm comm, const struct raw_shares *shares,
 
 /* Piece `number` of a run; empty behind its end. */
 struct raw_run raw_run_piece(const struct raw_run *run, int64_t number, int64_t cells);
-
-#endif

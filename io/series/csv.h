@@ -1,7 +1,6 @@
 /* CSV files that grow by the rows of a step and are truncated at a restart. The first column is the
  * step. Not collective. */
-#ifndef ISOTHERM_IO_SERIES_CSV_H
-#define ISOTHERM_IO_SERIES_CSV_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -73,5 +72,3 @@ enum status csv_read(const char *path, struct csv_table *table);
 void csv_table_free(struct csv_table *table);
 enum status csv_column_name(const struct csv_table *table, int column, char name[CSV_NAME_BYTES]);
 int csv_column(const struct csv_table *table, const char *name); /* -1: none */
-
-#endif

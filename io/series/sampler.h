@@ -2,8 +2,7 @@
  * eight cells around a point. Within half a cell of a face it goes from the outermost centre to the
  * face, whose temperature follows from the closure; across periodic faces to the cells at the other
  * side. The bits do not depend on the decomposition. */
-#ifndef ISOTHERM_IO_SERIES_SAMPLER_H
-#define ISOTHERM_IO_SERIES_SAMPLER_H
+#pragma once
 
 #include <mpi.h>
 
@@ -32,5 +31,3 @@ typedef struct class_closure sampler_closure(const void *context, enum face face
  * until the next call; NULL elsewhere. `closure`: of that time; called where the cell is owned. */
 enum status sampler_take(MPI_Comm comm, struct sampler *sampler, const struct field *field,
                          sampler_closure *closure, const void *context, const double **values);
-
-#endif

@@ -2,8 +2,7 @@
  *
  * Probes have one column each, and their places follow the column names in lines that begin with
  * '#'. A line cut has one row per point, with its place. */
-#ifndef ISOTHERM_IO_SERIES_SERIES_H
-#define ISOTHERM_IO_SERIES_SERIES_H
+#pragma once
 
 #include "io/series/csv.h"
 
@@ -31,5 +30,3 @@ enum status series_is_line(const char *csv_path, bool *is_line);
 /* Append the rows of a step: npoints values, and those of further columns. */
 enum status series_write(const struct series *series, struct csv *csv, int64_t step, double time,
                          const double *values, int64_t nvalues);
-
-#endif

@@ -8,8 +8,7 @@
  * Each snapshot has a file NAME/step_<step>.h5: contiguous with our own checksums (raw.h), or with
  * compress > 0 chunked, with shuffle, gzip and fletcher32, through HDF5's parallel driver.
  * NAME.vtkhdf presents them as one dataset (snapshot_index.h). */
-#ifndef ISOTHERM_IO_SNAPSHOT_SNAPSHOT_H
-#define ISOTHERM_IO_SNAPSHOT_SNAPSHOT_H
+#pragma once
 
 #include <mpi.h>
 
@@ -74,5 +73,3 @@ size_t snapshot_capture_bytes(const struct view *view, const struct snapshot_set
 
 /* Upper limit of the size of one snapshot; `grid` is the view's. */
 uint64_t snapshot_file_bytes(const struct grid *grid, const struct snapshot_setting *setting);
-
-#endif

@@ -21,8 +21,7 @@
  *
  * A copy of NAME.vtkhdf is kept in memory and extended, and NAME.xdmf is extended in place
  * (below), so that the cost of a snapshot does not grow with their number. */
-#ifndef ISOTHERM_IO_SNAPSHOT_SNAPSHOT_INDEX_H
-#define ISOTHERM_IO_SNAPSHOT_SNAPSHOT_INDEX_H
+#pragma once
 
 #include "base/file.h"
 #include "base/precision.h"
@@ -147,4 +146,3 @@ enum status snapshot_write_root(hid_t file, const struct snapshot_series *series
 enum status snapshot_file_path(const struct snapshot_series *series, int64_t step,
                                const char *suffix, char path[PATH_BYTES]);
 #define SNAPSHOT_TEMPORARY ".tmp"
-#endif

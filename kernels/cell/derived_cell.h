@@ -1,8 +1,7 @@
 /* Derived fields of one cell: the expressions that every backend evaluates. Comparisons, and
  * arithmetic in a fixed order with explicit fma, for the same bits everywhere (heat_cell.h).
  * Included by C and by HIP sources. */
-#ifndef ISOTHERM_KERNELS_CELL_DERIVED_CELL_H
-#define ISOTHERM_KERNELS_CELL_DERIVED_CELL_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -150,5 +149,3 @@ KERNEL_INLINE double derived_flux_between(double c, double m, double p, double g
 {
     return scale * fma(gm, c - m, gp * (p - c));
 }
-
-#endif

@@ -1,8 +1,7 @@
 /* Conversions of one value for a file, with the bits that the host gives. Devices differ in two
  * cases: the payload of a converted NaN, and the rounding of roots. Included by C and by HIP
  * sources. */
-#ifndef ISOTHERM_KERNELS_CELL_EXTRACT_CELL_H
-#define ISOTHERM_KERNELS_CELL_EXTRACT_CELL_H
+#pragma once
 
 #include <stdbool.h>
 #include <string.h>
@@ -78,5 +77,3 @@ KERNEL_INLINE double extract_root(double square)
     const double root = extract_nearest_root(scaled, sqrt(scaled));
     return is_small ? root * 0x1p-300 : root;
 }
-
-#endif

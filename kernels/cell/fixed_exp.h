@@ -4,8 +4,7 @@
  * exp(x) = 2^n exp(r), n = round(x / ln 2), |r| <= ln 2 / 2: Taylor's polynomial of degree 13,
  * whose remainder is 4e-18, with explicit fma in a fixed order. Within 1 ulp of the true value
  * (tests/unit/test_fixed_exp.c). For -708 <= x <= 709, where results are normal numbers. */
-#ifndef ISOTHERM_KERNELS_CELL_FIXED_EXP_H
-#define ISOTHERM_KERNELS_CELL_FIXED_EXP_H
+#pragma once
 
 #include <stdint.h>
 #include <string.h>
@@ -41,5 +40,3 @@ KERNEL_INLINE double fixed_exp(double x)
     memcpy(&p, &bits, sizeof p);
     return p;
 }
-
-#endif

@@ -6,8 +6,7 @@
  * drift the heat.
  *
  * Included by C and by HIP sources. */
-#ifndef ISOTHERM_KERNELS_CELL_HEAT_CELL_H
-#define ISOTHERM_KERNELS_CELL_HEAT_CELL_H
+#pragma once
 
 #include <stdint.h>
 
@@ -64,5 +63,3 @@ KERNEL_INLINE uint64_t heat_cell_hash(uint64_t index, uint64_t bits)
 {
     return heat_mix64(bits ^ heat_mix64(index + UINT64_C(0x9e3779b97f4a7c15)));
 }
-
-#endif

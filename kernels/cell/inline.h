@@ -1,8 +1,7 @@
 /* Mathematics, and functions that must be inlined, because their arguments are constants in the
  * caller or their results are vectors. HIP sources include kernels/hip/device/arch.h first, which
  * defines it for devices. */
-#ifndef ISOTHERM_KERNELS_CELL_INLINE_H
-#define ISOTHERM_KERNELS_CELL_INLINE_H
+#pragma once
 
 #ifdef __cplusplus
 #include <cmath>
@@ -17,6 +16,4 @@
 /* Before a loop that runs rarely. */
 #ifndef KERNEL_NO_UNROLL
 #define KERNEL_NO_UNROLL
-#endif
-
 #endif

@@ -10,8 +10,7 @@
  * T / sigma, up to the rounding of S. A uniform field stays exactly uniform.
  *
  * Included by C and by HIP sources. */
-#ifndef ISOTHERM_KERNELS_CELL_MEDIUM_CELL_H
-#define ISOTHERM_KERNELS_CELL_MEDIUM_CELL_H
+#pragma once
 
 #include <stdint.h>
 #include <string.h>
@@ -120,5 +119,3 @@ KERNEL_INLINE float medium_root4_float32(float x)
 MEDIUM_DEFINE(float64, double, fma)
 MEDIUM_DEFINE(float32, float, fmaf)
 #undef MEDIUM_DEFINE
-
-#endif

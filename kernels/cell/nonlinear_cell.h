@@ -12,8 +12,7 @@
  * of S.
  *
  * Included by C and by HIP sources. */
-#ifndef ISOTHERM_KERNELS_CELL_NONLINEAR_CELL_H
-#define ISOTHERM_KERNELS_CELL_NONLINEAR_CELL_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -184,5 +183,3 @@ KERNEL_INLINE int64_t nonlinear_table_length(int n, int m, int s)
 NONLINEAR_DEFINE(float64, double, fma)
 NONLINEAR_DEFINE(float32, float, fmaf)
 #undef NONLINEAR_DEFINE
-
-#endif

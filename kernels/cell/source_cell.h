@@ -5,8 +5,7 @@
  *   e = front or rear u^2 + side v^2 + deep w^2
  * in coordinates u (front: above 0), v, w about its centre; 0 where e exceeds SOURCE_CUT, and where
  * `half` is set and w is below 0. */
-#ifndef ISOTHERM_KERNELS_CELL_SOURCE_CELL_H
-#define ISOTHERM_KERNELS_CELL_SOURCE_CELL_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -40,5 +39,3 @@ KERNEL_INLINE double source_cell(const struct source_shape *s, double i, double 
     const double heat = (front ? s->peak_front : s->peak_rear) * fixed_exp(none ? 0 : -e);
     return none ? 0 : heat; /* no branch, so that loops vectorize */
 }
-
-#endif

@@ -7,8 +7,7 @@
  * conserved to rounding (docs/reference/numerics.md, "Wider stencils").
  *
  * Included by C and by HIP sources. */
-#ifndef ISOTHERM_KERNELS_CELL_WIDE_CELL_H
-#define ISOTHERM_KERNELS_CELL_WIDE_CELL_H
+#pragma once
 
 #include <stdint.h>
 
@@ -61,5 +60,3 @@ KERNEL_INLINE float wide_update_float32(float base, float dx, float dy, float dz
 {
     return fmaf(rx, dx, fmaf(ry, dy, fmaf(rz, dz, base)));
 }
-
-#endif

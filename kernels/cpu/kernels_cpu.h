@@ -1,7 +1,6 @@
 /* The CPU kernels as synchronous functions on host memory, for the backends `cpu` and `guard`.
  * Contracts as in operations.h. */
-#ifndef ISOTHERM_KERNELS_CPU_KERNELS_CPU_H
-#define ISOTHERM_KERNELS_CPU_KERNELS_CPU_H
+#pragma once
 
 #include "kernels/backend.h"
 
@@ -31,5 +30,3 @@ void cpu_nonlinear_flux_row(const struct flux_squared_args *args, int64_t j, int
 
 void cpu_copy(void *to, const void *from, size_t bytes); /* all threads, streaming stores */
 void cpu_fill_nan(void *memory, size_t bytes);           /* all threads: first touch */
-
-#endif

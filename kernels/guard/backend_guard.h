@@ -1,10 +1,7 @@
 /* The backend `guard`: the CPU kernels on memory that the host cannot access, with queues that run
  * only when waited for. For tests on machines without a GPU. */
-#ifndef ISOTHERM_KERNELS_GUARD_BACKEND_GUARD_H
-#define ISOTHERM_KERNELS_GUARD_BACKEND_GUARD_H
+#pragma once
 
 #include "kernels/backend.h"
 
 extern const struct backend backend_guard;
-
-#endif

@@ -1,6 +1,5 @@
 /* What the files of the backend `guard` share: its device, memory, queues and events. */
-#ifndef ISOTHERM_KERNELS_GUARD_GUARD_DEVICE_H
-#define ISOTHERM_KERNELS_GUARD_GUARD_DEVICE_H
+#pragma once
 
 #include "kernels/cpu/kernels_cpu.h"
 
@@ -91,5 +90,3 @@ enum status guard_add(struct queue *queue, guard_function *run, const void *args
                       const struct host_memory *host);
 /* Run the queue's operations up to and including number `position`. */
 enum status guard_run_until(struct queue *queue, uint64_t position);
-
-#endif

@@ -4,8 +4,7 @@
  * on the host, and kernels with the launch shapes to search. studies.c has the table of all, the
  * loops on the host, and the call. Input and output have one array per field, each of the problem's
  * layout, one after another. A kernel computes the cells; the halo is read only. */
-#ifndef ISOTHERM_KERNELS_STUDY_STUDY_H
-#define ISOTHERM_KERNELS_STUDY_STUDY_H
+#pragma once
 
 #include "base/exact_sum.h"
 #include "kernels/backend.h"
@@ -206,6 +205,4 @@ bool jacobi_offload_has_device(void);
 enum status study_run_hip(struct queue *queue, const struct study_call *call);
 #ifdef __cplusplus
 }
-#endif
-
 #endif

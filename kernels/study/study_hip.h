@@ -1,6 +1,5 @@
 /* What the sources with kernels for GPUs share; they include kernels/hip/device/arch.h before. */
-#ifndef ISOTHERM_KERNELS_STUDY_STUDY_HIP_H
-#define ISOTHERM_KERNELS_STUDY_STUDY_HIP_H
+#pragma once
 
 #include "kernels/hip/host/launch.h"
 #include "kernels/study/study.h"
@@ -30,5 +29,3 @@ static inline study_kernel study_hip(const char *name, const char *about, study_
     kernel.shapes = shapes;
     return kernel;
 }
-
-#endif

@@ -1,6 +1,5 @@
 /* The words for shell completion, from the tables that --help is made of. */
-#ifndef ISOTHERM_APP_COMPLETION_H
-#define ISOTHERM_APP_COMPLETION_H
+#pragma once
 
 #include <stdio.h>
 
@@ -11,5 +10,3 @@
  * values: the words that can follow, and <file>, <directory>, <config>, <set> for what a shell must
  * look up; "-" for an option that takes no value. */
 void completion_print(FILE *stream, const struct command *const commands[], int ncommands);
-
-#endif

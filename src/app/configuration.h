@@ -1,6 +1,5 @@
 /* Settings from the configuration file and the command line. */
-#ifndef ISOTHERM_APP_CONFIGURATION_H
-#define ISOTHERM_APP_CONFIGURATION_H
+#pragma once
 
 #include <mpi.h>
 
@@ -12,5 +11,3 @@
  * and override --set. On failure *settings is NULL. */
 enum status configuration_read(MPI_Comm comm, const char *path, const struct option_list *sets,
                                const char *output, const char *backend, struct settings **settings);
-
-#endif

@@ -6,8 +6,7 @@
  * stopped process cannot report: the ranks of a node therefore record their state in shared memory,
  * and the others see that its thread no longer ticks. Ranks on other nodes name the neighbours for
  * which they wait. */
-#ifndef ISOTHERM_APP_HANG_MONITOR_H
-#define ISOTHERM_APP_HANG_MONITOR_H
+#pragma once
 
 #include "config/settings.h"
 #include "halo/plan.h"
@@ -26,5 +25,3 @@ void hang_monitor_destroy(struct hang_monitor *monitor); /* takes NULL; not coll
 
 /* The time limit of a phase, s: the larger of `patience` and `factor` times the longest so far. */
 double hang_monitor_limit(double patience, double factor, double longest);
-
-#endif

@@ -1,6 +1,5 @@
 /* One run, from its settings to its report. */
-#ifndef ISOTHERM_APP_SIMULATE_H
-#define ISOTHERM_APP_SIMULATE_H
+#pragma once
 
 #include <mpi.h>
 
@@ -31,5 +30,3 @@ struct simulate_options {
  * request (stop.h) with a valid checkpoint. */
 enum status simulate(MPI_Comm comm, const struct settings *settings,
                      const struct simulate_options *options);
-
-#endif

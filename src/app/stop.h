@@ -10,8 +10,7 @@
  * reading, painting and measuring may take minutes, and there is nothing to save. From then on a
  * signal only sets a flag on the rank that receives it. About four times a second all ranks agree
  * on the requests of any of them. */
-#ifndef ISOTHERM_APP_STOP_H
-#define ISOTHERM_APP_STOP_H
+#pragma once
 
 #include "output/outputs.h"
 #include "solve/stepper.h"
@@ -58,5 +57,3 @@ double stop_guess_checkpoint(double bytes, int nodes);
 
 /* Parse a Unix time in s, as Slurm gives it. False when the string is not a positive number. */
 bool stop_parse_end(const char *text, double *end);
-
-#endif

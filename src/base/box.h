@@ -1,7 +1,6 @@
 /* Half-open boxes of cell indices, and the names of axes and faces.
  * Axis order everywhere: 0 = x (fastest in memory), 1 = y, 2 = z. */
-#ifndef ISOTHERM_BASE_BOX_H
-#define ISOTHERM_BASE_BOX_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -94,6 +93,4 @@ int box_pieces(const struct box *wide, const int64_t n[AXIS_COUNT], const bool a
 
 #ifdef __cplusplus
 }
-#endif
-
 #endif

@@ -1,6 +1,5 @@
 /* Time for measurements without MPI_Wtime, and the median of several. */
-#ifndef ISOTHERM_BASE_CLOCK_H
-#define ISOTHERM_BASE_CLOCK_H
+#pragma once
 
 #include <stdint.h>
 #include <stdlib.h>
@@ -42,5 +41,3 @@ static inline struct clock_figures clock_figures_of(double *seconds, int64_t cou
     const double median = clock_median(seconds, count);
     return (struct clock_figures){median, sum / (double)count, seconds[0]};
 }
-
-#endif

@@ -1,6 +1,5 @@
 /* MPI helpers: the translation of MPI's error codes, and agreement on failures. */
-#ifndef ISOTHERM_BASE_COMM_H
-#define ISOTHERM_BASE_COMM_H
+#pragma once
 
 #include <mpi.h>
 #include <stdbool.h>
@@ -46,5 +45,3 @@ enum status comm_node(MPI_Comm comm, int *node);
 
 /* Collective. Add sums over all ranks: one integer reduction, whose order does not matter. */
 enum status exact_sums_reduce(MPI_Comm comm, struct exact_sum *sums, int count);
-
-#endif

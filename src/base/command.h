@@ -1,6 +1,5 @@
 /* The subcommands. */
-#ifndef ISOTHERM_BASE_COMMAND_H
-#define ISOTHERM_BASE_COMMAND_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -22,5 +21,3 @@ struct command {
     const struct command_line *line;
     enum status (*execute)(void); /* after parsing; collective when uses_mpi */
 };
-
-#endif

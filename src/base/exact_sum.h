@@ -8,8 +8,7 @@
  *
  * Exact for |x| < 2^40 K (1.1e12) down to multiples of 2^-80 K (8e-25). Smaller parts are rounded
  * cell by cell, so the sum is still independent of the order. */
-#ifndef ISOTHERM_BASE_EXACT_SUM_H
-#define ISOTHERM_BASE_EXACT_SUM_H
+#pragma once
 
 #include <stdint.h>
 #include <string.h>
@@ -133,5 +132,3 @@ static inline double exact_sum_value(const struct exact_sum *sum)
     const double low = (double)size.digit[1] * step + (double)size.digit[0] * step * step;
     return (double)sign * ((double)size.digit[3] * 0x1p40 + ((double)size.digit[2] + low));
 }
-
-#endif

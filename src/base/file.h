@@ -1,6 +1,5 @@
 /* Safe reading and writing of files and folders. Not collective: call on one rank and agree. */
-#ifndef ISOTHERM_BASE_FILE_H
-#define ISOTHERM_BASE_FILE_H
+#pragma once
 
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -122,5 +121,3 @@ enum status directory_check_room(const char *directory, uint64_t bytes);
 /* Also true when this cannot be determined: the function that opens the file then reports why. */
 bool file_exists(const char *path);
 uint64_t file_size(const char *path); /* 0 when it does not exist */
-
-#endif

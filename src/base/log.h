@@ -1,6 +1,5 @@
 /* Messages for people. Rank 0 prints for all; other ranks report only what they alone know. */
-#ifndef ISOTHERM_BASE_LOG_H
-#define ISOTHERM_BASE_LOG_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -49,5 +48,3 @@ void log_error(const char *format, ...) PRINTF_LIKE(1, 2);
  * terminal. */
 void log_transient(const char *format, ...) PRINTF_LIKE(1, 2);
 bool log_is_terminal(void);
-
-#endif

@@ -1,6 +1,5 @@
 /* The two floating-point formats that a field can have. */
-#ifndef ISOTHERM_BASE_PRECISION_H
-#define ISOTHERM_BASE_PRECISION_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -53,5 +52,3 @@ static inline void precision_set(enum precision precision, void *values, int64_t
         ((float *)values)[at] = (float)value;
     }
 }
-
-#endif

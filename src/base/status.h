@@ -3,8 +3,7 @@
  * Every function that can fail returns `enum status`. The function that detects the failure calls
  * `fail`, which records a message for the user; its callers pass the code on with TRY. Only `main`
  * prints the message and ends the program. */
-#ifndef ISOTHERM_BASE_STATUS_H
-#define ISOTHERM_BASE_STATUS_H
+#pragma once
 
 /* name, exit code of the program, meaning for the user */
 #define STATUS_LIST(X)                                                                             \
@@ -89,5 +88,3 @@ void fail_restore(const struct failure *failure);
 
 int status_exit_code(enum status code);
 const char *status_meaning(enum status code);
-
-#endif

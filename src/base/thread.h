@@ -1,6 +1,5 @@
 /* Threads in addition to the one that makes the steps, and work that is divided among threads. */
-#ifndef ISOTHERM_BASE_THREAD_H
-#define ISOTHERM_BASE_THREAD_H
+#pragma once
 
 #include <pthread.h>
 #include <stdint.h>
@@ -17,5 +16,3 @@ enum status thread_start(pthread_t *thread, void *(*work)(void *argument), void 
  * the caller's thread. The file_disk_seconds of the caller grow by the mean over the threads. */
 enum status thread_divide(int64_t count, enum status (*work)(void *context, int64_t piece),
                           void *context);
-
-#endif

@@ -1,6 +1,5 @@
 /* The benchmarks of `isotherm bench`, one file each. */
-#ifndef ISOTHERM_BENCH_BENCH_H
-#define ISOTHERM_BENCH_BENCH_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -55,5 +54,3 @@ enum status bench_io(const struct bench_request *request);
 enum status bench_halo(const struct bench_request *request);
 
 extern const struct command command_bench;
-
-#endif

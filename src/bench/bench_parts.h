@@ -1,6 +1,5 @@
 /* The parts that the benchmarks share, one file each. */
-#ifndef ISOTHERM_BENCH_BENCH_PARTS_H
-#define ISOTHERM_BENCH_BENCH_PARTS_H
+#pragma once
 
 #include "base/clock.h"
 #include "base/status.h"
@@ -226,5 +225,3 @@ enum status bench_copy_out_measure(const struct bench_place *place, const struct
 /* One row: the steps alone, the copy alone, and both concurrently. */
 void bench_copy_out_report(const struct bench_copy_out *result, struct table *table,
                            struct json *json);
-
-#endif

@@ -1,7 +1,6 @@
 /* Formulas in the configuration, by muparser: numbers, variables, the constants pi and e, and the
  * operators and functions below. */
-#ifndef ISOTHERM_CONFIG_EXPRESSION_H
-#define ISOTHERM_CONFIG_EXPRESSION_H
+#pragma once
 
 #include "base/status.h"
 
@@ -35,5 +34,3 @@ enum status expression_of_number(const struct number_setting *number,
 /* The number at time t, s, by that expression. */
 double expression_number_at(const struct number_setting *number, struct expression *expression,
                             double t);
-
-#endif

@@ -1,6 +1,5 @@
 /* The configuration of a run: plain structs, checked, with all defaults filled in. */
-#ifndef ISOTHERM_CONFIG_SETTINGS_H
-#define ISOTHERM_CONFIG_SETTINGS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -481,5 +480,3 @@ const struct cadence *settings_cadence(const struct output_setting *output, int 
 /* The reference of all keys as Markdown, for docs/reference/configuration.md. Caller frees. NULL
  * when out of memory. */
 char *settings_reference(void);
-
-#endif

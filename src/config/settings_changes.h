@@ -1,7 +1,6 @@
 /* The changes from one configuration to another: for a restart, whose checkpoint holds its
  * configuration. */
-#ifndef ISOTHERM_CONFIG_SETTINGS_CHANGES_H
-#define ISOTHERM_CONFIG_SETTINGS_CHANGES_H
+#pragma once
 
 #include "config/read/settings_tree.h"
 #include "config/schema/schema.h"
@@ -32,5 +31,3 @@ void settings_changes_free(struct settings_changes *changes); /* takes an empty 
 enum { CHANGE_TEXT_BYTES = 800 };
 const char *settings_change_text(const struct settings_change *change,
                                  char text[CHANGE_TEXT_BYTES]);
-
-#endif

@@ -1,7 +1,6 @@
 /* A number of the configuration that may also be a table over temperature (SCHEMA_OR_TABLE) or over
  * time (SCHEMA_OR_FORMULA); times of outputs. */
-#ifndef ISOTHERM_CONFIG_SETTINGS_TABLE_H
-#define ISOTHERM_CONFIG_SETTINGS_TABLE_H
+#pragma once
 
 #include "config/read/settings_value.h"
 #include "config/settings.h"
@@ -17,5 +16,3 @@ bool table_same(const struct table_setting *a, const struct table_setting *b); /
 /* Read the times of a cadence: a list, or {from, to, per_decade}. */
 enum status times_read(const struct item *item);
 bool times_same(const struct cadence *a, const struct cadence *b);
-
-#endif

@@ -1,6 +1,5 @@
 /* The section `time` of the settings. */
-#ifndef ISOTHERM_CONFIG_TIME_SETTING_H
-#define ISOTHERM_CONFIG_TIME_SETTING_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -20,5 +19,3 @@ struct time_setting {
     double safety;       /* of the largest stable step, when auto */
     int64_t adapt_every; /* steps between two adaptations of an automatic dt; 0: none */
 };
-
-#endif

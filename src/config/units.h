@@ -1,6 +1,5 @@
 /* Numbers with a unit, such as "5 mm", by UDUNITS-2. */
-#ifndef ISOTHERM_CONFIG_UNITS_H
-#define ISOTHERM_CONFIG_UNITS_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -20,5 +19,3 @@ bool units_supported(void);
 enum status units_convert(struct units **units, const char *number, const char *name,
                           const struct schema_unit *unit, double *value, bool *has_zero);
 void units_destroy(struct units *units); /* takes NULL */
-
-#endif

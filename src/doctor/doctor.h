@@ -1,6 +1,5 @@
 /* The facts and the diagnosis of `isotherm doctor`. */
-#ifndef ISOTHERM_DOCTOR_DOCTOR_H
-#define ISOTHERM_DOCTOR_DOCTOR_H
+#pragma once
 
 #include <mpi.h>
 
@@ -58,5 +57,3 @@ enum status doctor_test_device_send(MPI_Comm comm, const struct backend *backend
                                     struct doctor_facts *facts);
 
 extern const struct command command_doctor;
-
-#endif

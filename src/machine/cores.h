@@ -1,6 +1,5 @@
 /* The cores of a node, shared by the threads of its ranks. */
-#ifndef ISOTHERM_MACHINE_CORES_H
-#define ISOTHERM_MACHINE_CORES_H
+#pragma once
 
 #include <mpi.h>
 
@@ -24,5 +23,3 @@ int cores_beside(const struct backend *backend);
 
 /* The cores that this process may use; at least 1. */
 int cores_count(void);
-
-#endif

@@ -1,7 +1,6 @@
 /* Energy counters: NVML for NVIDIA devices, ROCm SMI or the driver's files for AMD devices, the
  * kernel's powercap files (RAPL) for CPUs. The libraries are loaded at run time. */
-#ifndef ISOTHERM_MACHINE_ENERGY_H
-#define ISOTHERM_MACHINE_ENERGY_H
+#pragma once
 
 #include "base/status.h"
 #include <mpi.h>
@@ -64,5 +63,3 @@ void team_energy_restart(struct team_energy *energy);
 /* Collective. The energy since the beginning, on rank 0. NaN unless every device has a counter. */
 enum status team_energy_total(MPI_Comm comm, struct team_energy *energy,
                               struct energy_total *total);
-
-#endif

@@ -1,7 +1,6 @@
 /* The ranks of one host, as rank 0 knows them: for `doctor`, and for the warning of `run`. Pure, so
  * that tests can define machines. */
-#ifndef ISOTHERM_MACHINE_HOST_H
-#define ISOTHERM_MACHINE_HOST_H
+#pragma once
 
 #include <mpi.h>
 
@@ -66,5 +65,3 @@ void host_warn_of_crowd(const struct rank_facts *ranks, int nranks);
  * MPI_Init. */
 enum { LAUNCH_BYTES = 256 };
 void host_launch_settings(int nranks, int cores, char text[LAUNCH_BYTES]);
-
-#endif

@@ -1,6 +1,5 @@
 /* The place of this process: host, cores, NUMA nodes, and the device's distance from them. */
-#ifndef ISOTHERM_MACHINE_MACHINE_H
-#define ISOTHERM_MACHINE_MACHINE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -55,5 +54,3 @@ struct machine {
  * of all threads. Unknown values stay 0, "" or -1. The first result is cached: a query takes some
  * 30 ms. Not collective. */
 void machine_examine(const char *pci, struct machine *machine);
-
-#endif

@@ -2,8 +2,7 @@
  *
  * If another order than the launcher's keeps more of the halo inside a node, or between the two
  * dies of a GPU module, the blocks are assigned in that order. The field does not depend on it. */
-#ifndef ISOTHERM_MACHINE_PLACEMENT_H
-#define ISOTHERM_MACHINE_PLACEMENT_H
+#pragma once
 
 #include <mpi.h>
 
@@ -59,5 +58,3 @@ enum status placement_gather(MPI_Comm comm, int group, struct rank_place *places
 /* Collective. A communicator in which rank n owns block n. */
 enum status placement_communicator(MPI_Comm comm, const struct placement_order *order,
                                    MPI_Comm *ordered);
-
-#endif

@@ -1,6 +1,5 @@
 /* The ranks of a run: their blocks, hosts and devices. */
-#ifndef ISOTHERM_MACHINE_TEAM_H
-#define ISOTHERM_MACHINE_TEAM_H
+#pragma once
 
 #include <mpi.h>
 
@@ -28,5 +27,3 @@ void team_destroy(struct team *team); /* also after team_create failed */
  * with the largest halo faces on the fastest links. */
 enum status team_place(struct team *team, const struct backend *backend,
                        const struct device_info *info);
-
-#endif

@@ -1,7 +1,6 @@
 /* The problem that the settings define. Shared by `run` and `plan`; the same on all ranks, and
  * independent of the device. */
-#ifndef ISOTHERM_MODEL_PROBLEM_H
-#define ISOTHERM_MODEL_PROBLEM_H
+#pragma once
 
 #include "config/settings.h"
 #include "model/medium/boundary.h"
@@ -63,5 +62,3 @@ enum status problem_set_survey(struct problem *problem, double fastest_rate, uin
 /* The blocks for `nranks` ranks, with a halo of the stencil radius. STATUS_INPUT names the line of
  * run.decomposition, or of grid.cells when that is auto. */
 enum status problem_decompose(const struct problem *problem, int nranks, struct decomp *decomp);
-
-#endif

@@ -1,6 +1,5 @@
 /* The time steps of a run: their number, lengths and times. */
-#ifndef ISOTHERM_MODEL_TIMELINE_H
-#define ISOTHERM_MODEL_TIMELINE_H
+#pragma once
 
 #include "model/medium/medium.h"
 #include "model/space/grid.h"
@@ -72,5 +71,3 @@ int64_t timeline_next_due(const struct timeline *timeline, const struct cadence 
                           int64_t step);
 /* The number of such steps. */
 int64_t timeline_count_due(const struct timeline *timeline, const struct cadence *cadence);
-
-#endif

@@ -1,6 +1,5 @@
 /* Search of an output folder for files of one kind. On rank 0 only. */
-#ifndef ISOTHERM_OUTPUT_FOLDER_H
-#define ISOTHERM_OUTPUT_FOLDER_H
+#pragma once
 
 #include "io/series/csv.h"
 #include "output/output.h"
@@ -27,5 +26,3 @@ void folder_report_gap(const struct output_context *in, const struct cadence *ca
 
 /* Remove the rows after `step` from a CSV file that this run does not write. */
 enum status folder_cut_csv(const char *directory, const char *file, int64_t step);
-
-#endif

@@ -1,7 +1,6 @@
 /* The kinds of output: a table, one file each. To add a kind, write its file, its rows in the
  * schema, and its line in output.c. */
-#ifndef ISOTHERM_OUTPUT_OUTPUT_H
-#define ISOTHERM_OUTPUT_OUTPUT_H
+#pragma once
 
 #include "output/writer.h"
 #include "solve/observe/diagnostics.h"
@@ -89,5 +88,3 @@ int64_t output_count(const struct problem *problem, int kind, int64_t step);
 /* The memory that outputs need on the rank that owns these cells. */
 enum status output_memory_need(const struct problem *problem, const struct box *owned,
                                struct output_memory *need);
-
-#endif

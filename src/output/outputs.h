@@ -1,6 +1,5 @@
 /* The outputs of a run: when each is due, and their order. */
-#ifndef ISOTHERM_OUTPUT_OUTPUTS_H
-#define ISOTHERM_OUTPUT_OUTPUTS_H
+#pragma once
 
 #include "output/report.h"
 #include "output/run_folder.h"
@@ -52,5 +51,3 @@ enum status outputs_finish(struct outputs *outputs, const struct run_cost *cost)
  * the output folder and complete the message: where the state is, the last valid checkpoint, and
  * what to do next. Returns STATUS_NUMERICS, agreed, even when the file cannot be written. */
 enum status outputs_postmortem(struct outputs *outputs);
-
-#endif

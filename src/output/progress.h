@@ -1,7 +1,6 @@
 /* The progress of the run: a line that is rewritten on a terminal, or an occasional line in a
  * log. */
-#ifndef ISOTHERM_OUTPUT_PROGRESS_H
-#define ISOTHERM_OUTPUT_PROGRESS_H
+#pragma once
 
 #include "solve/observe/diagnostics.h"
 
@@ -15,5 +14,3 @@ void progress_start(struct progress *progress, const struct state *state);
 /* Collective. Print the line (rank 0) and agree on the step of the next one. */
 enum status progress_show(struct progress *progress, const struct stepper *stepper,
                           const struct diagnostics *latest);
-
-#endif

@@ -1,6 +1,5 @@
 /* report.json: all facts of a run in one file. */
-#ifndef ISOTHERM_OUTPUT_REPORT_H
-#define ISOTHERM_OUTPUT_REPORT_H
+#pragma once
 
 #include "machine/energy.h"
 #include "output/writer.h"
@@ -16,5 +15,3 @@ struct run_cost {
 enum status report_write(const char *path, const struct stepper *stepper, struct writer *writer,
                          const struct diagnostics *final, uint64_t field_hash,
                          const struct run_cost *cost);
-
-#endif

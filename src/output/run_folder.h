@@ -1,7 +1,6 @@
 /* The output folder: which of its files belong to a run, and what happens to them when another run
  * starts or continues there. On rank 0 only. */
-#ifndef ISOTHERM_OUTPUT_RUN_FOLDER_H
-#define ISOTHERM_OUTPUT_RUN_FOLDER_H
+#pragma once
 
 #include "config/settings.h"
 
@@ -29,5 +28,3 @@ enum status run_folder_clear(const struct output_setting *requests);
  * truncated when they are opened. */
 enum status run_folder_roll_back(const struct output_setting *requests, int64_t step,
                                  bool with_checkpoints);
-
-#endif

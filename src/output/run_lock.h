@@ -3,8 +3,7 @@
  * counts on the same host once that process is gone; on another host if it belongs to the same
  * Slurm job (requeued), or once it has not been touched for five minutes.
  * Rank 0 alone works here. */
-#ifndef ISOTHERM_OUTPUT_RUN_LOCK_H
-#define ISOTHERM_OUTPUT_RUN_LOCK_H
+#pragma once
 
 #include "base/file.h"
 
@@ -28,5 +27,3 @@ enum status run_lock_touch(struct run_lock *lock);
 
 /* Does nothing when it is not held. */
 void run_lock_release(struct run_lock *lock);
-
-#endif

@@ -22,8 +22,7 @@
  * The threads share the ring of jobs and the counters in struct writer, under one mutex with one
  * condition. A job's context belongs to the loop before writer_submit and to the writer after
  * it. */
-#ifndef ISOTHERM_OUTPUT_WRITER_H
-#define ISOTHERM_OUTPUT_WRITER_H
+#pragma once
 
 #include <mpi.h>
 #include <stdbool.h>
@@ -124,5 +123,3 @@ struct writer_figures writer_figures(struct writer *writer, int kind);
 bool writer_waits_matter(double wait_s, double run_s);
 /* The number and total time (s) of waits for a slot, on this rank. */
 void writer_waits(struct writer *writer, int64_t *count, double *seconds);
-
-#endif

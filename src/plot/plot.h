@@ -1,6 +1,5 @@
 /* Pictures of the files of a run. Without MPI, on one process. */
-#ifndef ISOTHERM_PLOT_PLOT_H
-#define ISOTHERM_PLOT_PLOT_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -43,5 +42,3 @@ enum status plot_line(struct plot *plot, const char *name);
 enum status plot_plane(struct plot *plot, const char *name);
 
 extern const struct command command_plot;
-
-#endif

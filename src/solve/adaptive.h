@@ -1,6 +1,5 @@
 /* The time step adapted to the temperatures that can occur: `time.adapt_every`. */
-#ifndef ISOTHERM_SOLVE_ADAPTIVE_H
-#define ISOTHERM_SOLVE_ADAPTIVE_H
+#pragma once
 
 #include "solve/stepper.h"
 
@@ -10,5 +9,3 @@ enum status adaptive_step(struct stepper *stepper, struct problem *problem);
 
 /* The step at which the next one is due; INT64_MAX: none. */
 int64_t adaptive_next(const struct stepper *stepper);
-
-#endif

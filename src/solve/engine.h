@@ -1,6 +1,5 @@
 /* The compute resources of this rank: backend, device, queues. */
-#ifndef ISOTHERM_SOLVE_ENGINE_H
-#define ISOTHERM_SOLVE_ENGINE_H
+#pragma once
 
 #include <mpi.h>
 
@@ -45,5 +44,3 @@ enum status engine_settle(struct engine *engine);
 
 /* Block until halo_queue and bulk_queue are empty. Not collective. */
 enum status engine_wait(struct engine *engine);
-
-#endif

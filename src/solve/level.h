@@ -1,7 +1,6 @@
 /* One grid on one rank: fields, coefficients on the device, halo and queues. A pass advances a
  * level; it has neither a time nor a problem. */
-#ifndef ISOTHERM_SOLVE_LEVEL_H
-#define ISOTHERM_SOLVE_LEVEL_H
+#pragma once
 
 #include "halo/exchange.h"
 #include "machine/team.h"
@@ -56,5 +55,3 @@ enum status level_use_plan(struct level *level, const struct halo_plan *plan);
 /* Collective through the halo; queued. Fill the halo of the current field on halo_queue, after the
  * work on bulk_queue. No effect without a halo. */
 enum status level_exchange(struct level *level);
-
-#endif

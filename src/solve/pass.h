@@ -1,6 +1,5 @@
 /* One pass over the field: the exchange of the halo, then several steps of interior and shell. */
-#ifndef ISOTHERM_SOLVE_PASS_H
-#define ISOTHERM_SOLVE_PASS_H
+#pragma once
 
 #include "solve/level.h"
 
@@ -31,5 +30,3 @@ enum status advance_box(const struct level *level, struct queue *queue,
 /* Collective through the halo; queued. Advance the field by the steps of `pass`, and swap it. Where
  * the backend can fuse fewer steps, kernels follow each other with one exchange. */
 enum status pass_queue(struct level *level, const struct pass *pass);
-
-#endif

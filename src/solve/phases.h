@@ -2,8 +2,7 @@
  *
  * The step loop enters a phase, which ends the previous one. The report reads the times; the hang
  * monitor's thread reads during the run, so what it reads is atomic. */
-#ifndef ISOTHERM_SOLVE_PHASES_H
-#define ISOTHERM_SOLVE_PHASES_H
+#pragma once
 
 #include <stdatomic.h>
 #include <stdint.h>
@@ -63,5 +62,3 @@ int phases_enter(struct phases *phases, int phase);
 /* The writer's thread starts to write an output of that kind, and has finished. */
 void phases_write_begin(struct phases *phases, int kind);
 void phases_write_end(struct phases *phases);
-
-#endif

@@ -1,6 +1,5 @@
 /* Time schemes. A scheme knows stages and passes; the time loop knows events and schemes. */
-#ifndef ISOTHERM_SOLVE_SCHEME_H
-#define ISOTHERM_SOLVE_SCHEME_H
+#pragma once
 
 #include <stdint.h>
 
@@ -17,5 +16,3 @@ struct scheme {
 };
 
 extern const struct scheme scheme_euler, scheme_sts1, scheme_sts2;
-
-#endif

@@ -1,7 +1,6 @@
 /* All objects that solve a problem on a communicator, created in the right order. Used by the
  * owners of a solution: simulation, benchmarks, verification. */
-#ifndef ISOTHERM_SOLVE_SOLVER_H
-#define ISOTHERM_SOLVE_SOLVER_H
+#pragma once
 
 #include "machine/team.h"
 #include "model/problem.h"
@@ -36,5 +35,3 @@ enum status solver_allocate(struct solver *solver, const struct output_memory *o
 /* Both, without outputs, and the initial state. */
 enum status solver_create(MPI_Comm comm, const struct settings *settings, struct solver *solver);
 void solver_destroy(struct solver *solver); /* takes a zeroed or partly created one */
-
-#endif

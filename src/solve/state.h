@@ -1,6 +1,5 @@
 /* The state of a run on one rank besides the level: ledger, limits, step and time. */
-#ifndef ISOTHERM_SOLVE_STATE_H
-#define ISOTHERM_SOLVE_STATE_H
+#pragma once
 
 #include "base/file.h"
 #include "config/settings_changes.h"
@@ -32,5 +31,3 @@ struct state {
     char restarted_from[PATH_BYTES]; /* that checkpoint; "" for a new run */
     struct settings_changes changes; /* since it was written; rank 0 */
 };
-
-#endif

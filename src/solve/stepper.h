@@ -1,7 +1,6 @@
 /* The time stepper: a level, its state, the time scheme and the sources. It borrows the problem,
  * the team, the level and the state; diagnostics and outputs reach them through it. */
-#ifndef ISOTHERM_SOLVE_STEPPER_H
-#define ISOTHERM_SOLVE_STEPPER_H
+#pragma once
 
 #include "model/medium/moving.h"
 #include "model/operator/operator.h"
@@ -88,5 +87,3 @@ enum status stepper_find_operators(const struct stepper *stepper, int nsteps,
 /* Collective through the halo; queued. Find the coefficients and sources of the pass, add what they
  * may do to the limits, and queue it; at most PASSES_AHEAD passes are in flight. */
 enum status stepper_queue_pass(struct stepper *stepper, struct stepper_pass *pass);
-
-#endif

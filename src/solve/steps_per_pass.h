@@ -1,6 +1,5 @@
 /* How many steps one pass over the field advances. Affects speed only. */
-#ifndef ISOTHERM_SOLVE_STEPS_PER_PASS_H
-#define ISOTHERM_SOLVE_STEPS_PER_PASS_H
+#pragma once
 
 #include "halo/plan.h"
 #include "kernels/backend.h"
@@ -61,5 +60,3 @@ static inline enum status steps_per_pass_halo(const struct decomp *decomp, int r
     return halo_plan_create(decomp, rank, layout, steps * radius,
                             steps > 1 ? HALO_CORNERS : HALO_FACES, plan);
 }
-
-#endif

@@ -1,7 +1,6 @@
 /* A step, or a pass of several, of any kind for the conformance tests, and the result of a plain
  * host loop. */
-#ifndef ISOTHERM_TESTS_BACKEND_PROBLEM_H
-#define ISOTHERM_TESTS_BACKEND_PROBLEM_H
+#pragma once
 
 #include "rig.h"
 
@@ -98,5 +97,3 @@ void problem_check_step(struct rig *rig, step_function *step, const char *name,
 /* The problem's medium in device memory. */
 struct device_medium problem_upload(struct rig *rig, const struct problem *p);
 void problem_free_medium(struct rig *rig, const struct device_medium *m);
-
-#endif

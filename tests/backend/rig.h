@@ -1,7 +1,6 @@
 /* What all conformance tests need: an open backend, fields on the host that travel to the device
  * and back, and numbers that look random but are the same in every run. */
-#ifndef ISOTHERM_TESTS_BACKEND_RIG_H
-#define ISOTHERM_TESTS_BACKEND_RIG_H
+#pragma once
 
 #include "kernels/backend.h"
 #include "tests/test.h"
@@ -52,5 +51,3 @@ void rig_faces_in_all_combinations(shape_check *check);
 
 /* Cut `box` in two at random places until there are `n` pieces. Returns how many there are. */
 int random_partition(uint64_t *state, const struct box *box, int n, struct box *pieces);
-
-#endif

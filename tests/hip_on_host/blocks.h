@@ -1,6 +1,5 @@
 /* Between the executor of threads (blocks.cpp) and the engine that copies tiles (tile_copy.cpp). */
-#ifndef ISOTHERM_TESTS_HIP_ON_HOST_BLOCKS_H
-#define ISOTHERM_TESTS_HIP_ON_HOST_BLOCKS_H
+#pragma once
 
 #include <string>
 
@@ -25,5 +24,3 @@ bool finish_copy(void);
 bool copies_in_flight(void);
 std::string describe_arrivals(const void *arrivals);
 } /* namespace hip_on_host */
-
-#endif

@@ -4,8 +4,7 @@
  * A copy ends as late as possible: when no thread of the block can run; or, in a random order of
  * threads, at any time. From its begin to its end its tile holds NaN. Not seen: a fence that is
  * missing. */
-#ifndef ISOTHERM_TESTS_HIP_ON_HOST_TILE_COPY_H
-#define ISOTHERM_TESTS_HIP_ON_HOST_TILE_COPY_H
+#pragma once
 
 #include "hip/hip_runtime.h"
 
@@ -36,5 +35,3 @@ void *shared_at(uint32_t address, size_t bytes);
 /* What all lanes of a wave have; else the program ends. */
 int same_in_wave(const char *operation, int value);
 } /* namespace hip_on_host */
-
-#endif

@@ -1,6 +1,5 @@
 /* Both halves of writing a checkpoint. */
-#ifndef ISOTHERM_TESTS_IO_CHECKPOINT_BOTH_H
-#define ISOTHERM_TESTS_IO_CHECKPOINT_BOTH_H
+#pragma once
 
 #include <stdlib.h>
 
@@ -21,5 +20,3 @@ static inline enum status checkpoint_write(MPI_Comm comm, const char *directory,
     free(memory);
     return status;
 }
-
-#endif

@@ -1,7 +1,6 @@
 /* What the tests of files need: a field spread over the first few ranks, filled with numbers that
  * depend on the cell alone, and a folder of their own. */
-#ifndef ISOTHERM_TESTS_IO_RIG_H
-#define ISOTHERM_TESTS_IO_RIG_H
+#pragma once
 
 #include "base/comm.h"
 #include "base/file.h"
@@ -69,5 +68,3 @@ void folder_remove(const char *path);
  * looked at. */
 int rig_begin(void **state);
 extern char rig_folder[PATH_BYTES];
-
-#endif

@@ -1,6 +1,5 @@
 /* What the tests of pictures need: a picture decoded again, and where its parts should be. */
-#ifndef ISOTHERM_TESTS_PICTURE_RIG_H
-#define ISOTHERM_TESTS_PICTURE_RIG_H
+#pragma once
 
 #include "io_rig.h"
 
@@ -15,5 +14,3 @@ uint32_t pixel_at(cairo_surface_t *image, int x, int y);
 int lightness(uint32_t color); /* 0 to 765 */
 
 void layout_of(const struct picture_view *view, struct picture_layout *layout);
-
-#endif

@@ -1,6 +1,5 @@
 /* One decomposed problem on this rank, and the table of problems that the halo tests go through. */
-#ifndef ISOTHERM_TESTS_MPI_HALO_SCENE_H
-#define ISOTHERM_TESTS_MPI_HALO_SCENE_H
+#pragma once
 
 #include "mpi_rig.h"
 
@@ -53,5 +52,3 @@ typedef void case_function(const struct decomp *decomp, const struct way *way,
 /* Every way to place this many ranks, in 1D to 3D, with every mix of periodic axes; uneven blocks
  * of at least `width` cells; backends, transports and precisions in turn. */
 void all_cases(case_function *run, int width);
-
-#endif

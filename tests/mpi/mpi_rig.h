@@ -1,7 +1,6 @@
 /* What all tests under mpirun need. An assertion that fails on one rank only would leave the
  * others waiting in their next collective call: so checks are counted, and all ranks agree. */
-#ifndef ISOTHERM_TESTS_MPI_MPI_RIG_H
-#define ISOTHERM_TESTS_MPI_MPI_RIG_H
+#pragma once
 
 #include "../backend/rig.h"
 #include "tests/test_ranks.h"
@@ -16,5 +15,3 @@ void settle(void);
 /* End all ranks with the recorded message unless the call succeeds. */
 #define demand(call) demand_at((call), #call, __FILE__, __LINE__)
 void demand_at(enum status status, const char *call, const char *file, int line);
-
-#endif

@@ -1,6 +1,5 @@
 /* A small configuration for the tests to damage, and what to expect of it. */
-#ifndef ISOTHERM_TESTS_UNIT_TEST_SETTINGS_COMMON_H
-#define ISOTHERM_TESTS_UNIT_TEST_SETTINGS_COMMON_H
+#pragma once
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -92,5 +91,3 @@ static inline void expect_all(const struct damage *cases, size_t ncases)
 }
 
 #define EXPECT_ALL(cases) expect_all(cases, sizeof(cases) / sizeof((cases)[0]))
-
-#endif

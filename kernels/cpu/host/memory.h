@@ -1,6 +1,5 @@
 /* Host memory for the backends on the CPU. */
-#ifndef ISOTHERM_KERNELS_CPU_HOST_MEMORY_H
-#define ISOTHERM_KERNELS_CPU_HOST_MEMORY_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -19,5 +18,3 @@ enum status host_memory_alloc(size_t bytes, void **memory);
 
 /* "<processor>, <n> threads", memory and threads. */
 void host_info(struct device_info *info);
-
-#endif

@@ -1,7 +1,6 @@
 /* What the backends whose operations run at once have in common, on host memory: the functions of
  * runtime.h with these names. Queues never wait, so events order nothing. */
-#ifndef ISOTHERM_KERNELS_CPU_HOST_RUNTIME_H
-#define ISOTHERM_KERNELS_CPU_HOST_RUNTIME_H
+#pragma once
 
 #include "kernels/runtime.h"
 
@@ -30,5 +29,3 @@ enum status host_flags_write(struct queue *queue, uint32_t *const *d_flags, int 
                              uint32_t value);
 enum status host_flags_wait(struct queue *queue, uint32_t *const *d_flags, int nflags,
                             uint32_t value, double limit_s);
-
-#endif

@@ -1,6 +1,5 @@
 /* Memory shared with other processes of this node, and flags in it, for the backends on the CPU. */
-#ifndef ISOTHERM_KERNELS_CPU_HOST_SHARED_MEMORY_H
-#define ISOTHERM_KERNELS_CPU_HOST_SHARED_MEMORY_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -23,5 +22,3 @@ enum status shared_memory_find(const struct shared_handle *handle, int *file, si
 /* As flags_write and flags_wait of runtime.h, without a queue. */
 void shared_flags_write(uint32_t *const *flags, int nflags, uint32_t value);
 enum status shared_flags_wait(uint32_t *const *flags, int nflags, uint32_t value, double limit_s);
-
-#endif

@@ -1,6 +1,5 @@
 /* The update of a cell with uniform coefficients, for the rows of lines.h. */
-#ifndef ISOTHERM_KERNELS_CPU_KIND_UNIFORM_H
-#define ISOTHERM_KERNELS_CPU_KIND_UNIFORM_H
+#pragma once
 
 #include "kernels/cell/heat_cell.h"
 
@@ -13,5 +12,3 @@
     NAMED(heat_cell)                                                                               \
     (base, row.centre[i], row.xm[i], row.xp[i], row.ym[i], row.yp[i], row.zm[i], row.zp[i],        \
      k.r[AXIS_X], k.r[AXIS_Y], k.r[AXIS_Z])
-
-#endif

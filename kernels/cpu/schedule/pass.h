@@ -1,6 +1,5 @@
 /* A pass of several steps, and the schedules that divide it into tiles. */
-#ifndef ISOTHERM_KERNELS_CPU_SCHEDULE_PASS_H
-#define ISOTHERM_KERNELS_CPU_SCHEDULE_PASS_H
+#pragma once
 
 #include "kernels/cpu/kernels_cpu.h"
 #include "kernels/cpu/schedule/tally.h"
@@ -46,5 +45,3 @@ extern const struct steps_schedule steps_blocks; /* any other kind */
 
 /* The cells that are known `rest` cells around `box`: not those beyond closed faces. */
 struct box steps_level(const struct steps_pass *pass, const struct box *box, int rest);
-
-#endif

@@ -1,4 +1,4 @@
-/* Includes PRECISION_TEMPLATE, a header without include guard, for both precisions, with
+/* Includes PRECISION_TEMPLATE, a header that may be included again, for both precisions, with
  *   REAL           the element type
  *   FMA            fma of that type
  *   NAMED(name)    name with the precision appended */

@@ -1,7 +1,6 @@
 /* Division of a box among threads: contiguous pieces in memory order, so that the thread that first
  * touches a page also works on it later. */
-#ifndef ISOTHERM_KERNELS_CPU_SCHEDULE_SHARE_H
-#define ISOTHERM_KERNELS_CPU_SCHEDULE_SHARE_H
+#pragma once
 
 #include "base/box.h"
 
@@ -36,5 +35,3 @@ int share_box(const struct box *box, int part, int nparts, struct box pieces[SHA
 
 /* Do these boxes have enough cells for more than one thread? */
 bool share_is_worthwhile(const struct box *boxes, int nboxes);
-
-#endif

@@ -1,6 +1,5 @@
 /* Streaming (non-temporal) stores: a cache line is written without being read first. */
-#ifndef ISOTHERM_KERNELS_CPU_SCHEDULE_STREAM_H
-#define ISOTHERM_KERNELS_CPU_SCHEDULE_STREAM_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -330,5 +329,3 @@ static inline void stream_fence(void)
     _mm_sfence();
 #endif
 }
-
-#endif

@@ -1,6 +1,5 @@
 /* Exact sums of long runs of cells: one accumulator, fed a row at a time. */
-#ifndef ISOTHERM_KERNELS_CPU_SCHEDULE_TALLY_H
-#define ISOTHERM_KERNELS_CPU_SCHEDULE_TALLY_H
+#pragma once
 
 #include <math.h>
 #include <stddef.h>
@@ -94,5 +93,3 @@ static inline void tally_end(struct tally tally[FACE_COUNT])
         }
     }
 }
-
-#endif

@@ -1,6 +1,5 @@
 /* The threads of a step kernel, and their face sums. */
-#ifndef ISOTHERM_KERNELS_CPU_SCHEDULE_THREADS_H
-#define ISOTHERM_KERNELS_CPU_SCHEDULE_THREADS_H
+#pragma once
 
 #include "kernels/cpu/kernels_cpu.h"
 #include "kernels/cpu/schedule/share.h"
@@ -50,5 +49,3 @@ extern const struct step_kind *const step_kinds[KIND_COUNT];
  * cell_bytes: of all that a cell brings. */
 void step_tuned(struct tile_tuner *tuner, thread_function *const threads[TILE_WAY_COUNT],
                 size_t cell_bytes, struct step_call *call);
-
-#endif

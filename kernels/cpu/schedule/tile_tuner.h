@@ -3,8 +3,7 @@
  * The best height depends on what limits the machine at the moment, memory or caches, and the best
  * level on the chip (docs/records/kernels_cpu.md). So the choice is made while the steps run, and
  * revised now and then. It changes the order of the rows and never a bit of the result. */
-#ifndef ISOTHERM_KERNELS_CPU_SCHEDULE_TILE_TUNER_H
-#define ISOTHERM_KERNELS_CPU_SCHEDULE_TILE_TUNER_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -53,5 +52,3 @@ struct tile_record *tile_tuner_find(struct tile_tuner *tuner, const struct box *
 /* The choice for the next step, as an index of tile_tuner_choice; then record its time. */
 int tile_record_choose(const struct tile_record *record);
 void tile_record_tell(struct tile_record *record, int choice, double seconds);
-
-#endif

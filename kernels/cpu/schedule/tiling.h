@@ -1,6 +1,5 @@
 /* How a step kernel goes through the cells of a thread: tiles, stores and prefetching. */
-#ifndef ISOTHERM_KERNELS_CPU_SCHEDULE_TILING_H
-#define ISOTHERM_KERNELS_CPU_SCHEDULE_TILING_H
+#pragma once
 
 #include "base/box.h"
 #include "kernels/cpu/schedule/stream.h"
@@ -88,5 +87,3 @@ enum { TILE_ROW_BYTES = 8192, COLUMN_PLANES = 64, AHEAD_BYTES = 8192 };
            .touch_pages = true
 #define TILED_WIDE                                                                                 \
     TILED, .stream = true, .ahead_to = STREAM_SECOND_LEVEL, .ahead_bytes = AHEAD_BYTES, .wide = true
-
-#endif

@@ -1,7 +1,6 @@
 /* What differs between AMD and NVIDIA chips, for the kernel sources: the width of a wave, streaming
  * 16-byte accesses, and asynchronous copies of tiles into shared memory. */
-#ifndef ISOTHERM_KERNELS_HIP_ARCH_H
-#define ISOTHERM_KERNELS_HIP_ARCH_H
+#pragma once
 
 #include <stdint.h>
 
@@ -60,5 +59,3 @@ static __device__ __forceinline__ bool arch_is_first_lane(void)
 {
     return threadIdx.x % ARCH_WAVE == 0;
 }
-
-#endif

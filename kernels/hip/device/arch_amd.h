@@ -1,6 +1,5 @@
 /* Part of arch.h: AMD. */
-#ifndef ISOTHERM_KERNELS_HIP_ARCH_AMD_H
-#define ISOTHERM_KERNELS_HIP_ARCH_AMD_H
+#pragma once
 
 constexpr int ARCH_WAVE = 64;
 
@@ -108,5 +107,3 @@ static __device__ __forceinline__ void arch_meeting_wait(arch_meeting *, unsigne
 
 /* No engine that copies tiles into shared memory: the ring is not built. */
 #define ARCH_HAS_TILE_COPY 0
-
-#endif

@@ -1,6 +1,5 @@
 /* Part of arch.h: NVIDIA, compute capability 9.0 and above. */
-#ifndef ISOTHERM_KERNELS_HIP_ARCH_SM90_H
-#define ISOTHERM_KERNELS_HIP_ARCH_SM90_H
+#pragma once
 
 #include <cuda.h>
 
@@ -310,5 +309,3 @@ static __device__ __forceinline__ void arch_tile_copy(void *tile, const arch_til
         "l"(&map.tensor), "r"(x), "r"(y), "r"(z), "r"(arch_shared_address(arrivals)), "l"(keep)
         : "memory");
 }
-
-#endif

@@ -1,7 +1,6 @@
 /* What the step kernels share on the device: coefficients in the field's precision, closed faces,
  * the update of a cell, and exact sums over the cells of closed faces. */
-#ifndef ISOTHERM_KERNELS_HIP_CELLS_H
-#define ISOTHERM_KERNELS_HIP_CELLS_H
+#pragma once
 
 /* first: it defines __device__ and KERNEL_INLINE */
 #include "kernels/hip/device/arch.h"
@@ -234,5 +233,3 @@ static __device__ __forceinline__ void finish_face_sums(const face_sums &sums)
         normalise_face_sums(sums);
     }
 }
-
-#endif

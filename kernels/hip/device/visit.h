@@ -1,7 +1,6 @@
 /* One thread per cell, for what runs rarely: a body is called with the indices of each cell of a
  * box. */
-#ifndef ISOTHERM_KERNELS_HIP_VISIT_H
-#define ISOTHERM_KERNELS_HIP_VISIT_H
+#pragma once
 
 #include "kernels/hip/device/arch.h"
 #include "kernels/hip/host/device_hip.h"
@@ -79,5 +78,3 @@ static __device__ __forceinline__ int64_t element_at(const struct layout &layout
 {
     return layout.origin + i + j * layout.pitch_y + k * layout.pitch_z;
 }
-
-#endif

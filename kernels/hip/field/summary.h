@@ -1,7 +1,6 @@
 /* The summary of a field: what threads find, merged by blocks in the queue's memory, where the last
  * block of a kernel publishes it. Integers and extremes, so that the order does not matter. */
-#ifndef ISOTHERM_KERNELS_HIP_SUMMARY_H
-#define ISOTHERM_KERNELS_HIP_SUMMARY_H
+#pragma once
 
 #include "kernels/hip/device/cells.h"
 
@@ -207,5 +206,3 @@ static __device__ __forceinline__ void finish_summary(struct hip_scratch *scratc
         publish_summary(scratch, result);
     }
 }
-
-#endif

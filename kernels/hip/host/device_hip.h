@@ -1,6 +1,5 @@
 /* The device, queues and results that the host code of the backend `hip` shares. */
-#ifndef ISOTHERM_KERNELS_HIP_DEVICE_HIP_H
-#define ISOTHERM_KERNELS_HIP_DEVICE_HIP_H
+#pragma once
 
 #include "kernels/hip/host/launch.h"
 
@@ -116,6 +115,4 @@ OPERATIONS(HIP_DECLARE)
 
 #ifdef __cplusplus
 }
-#endif
-
 #endif

@@ -2,8 +2,7 @@
  *
  * A launcher puts kernels on a stream and returns the first error. Layouts, boxes and arguments are
  * copied; device memory must live until the kernels have run. */
-#ifndef ISOTHERM_KERNELS_HIP_LAUNCH_H
-#define ISOTHERM_KERNELS_HIP_LAUNCH_H
+#pragma once
 
 #include <hip/hip_runtime_api.h>
 
@@ -128,6 +127,4 @@ hipError_t hip_launch_flags_wait(hipStream_t stream, uint32_t *const *d_flags, i
 hipError_t hip_launch_scratch_reset(hipStream_t stream, struct hip_scratch *d_scratch);
 #ifdef __cplusplus
 }
-#endif
-
 #endif

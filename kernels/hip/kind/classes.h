@@ -1,6 +1,5 @@
 /* The kind of a medium of classes: see struct device_medium and kernels/cell/medium_cell.h. */
-#ifndef ISOTHERM_KERNELS_HIP_KIND_CLASSES_H
-#define ISOTHERM_KERNELS_HIP_KIND_CLASSES_H
+#pragma once
 
 #include "kernels/hip/kind/uniform.h"
 
@@ -193,5 +192,3 @@ template <typename REAL, int T> static classes<REAL, T> classes_of(const struct 
     }
     return kind;
 }
-
-#endif

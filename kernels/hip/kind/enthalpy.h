@@ -1,7 +1,6 @@
 /* The kind of a medium whose properties depend on temperature: see kernels/cell/nonlinear_cell.h.
  */
-#ifndef ISOTHERM_KERNELS_HIP_KIND_ENTHALPY_H
-#define ISOTHERM_KERNELS_HIP_KIND_ENTHALPY_H
+#pragma once
 
 #include "kernels/hip/kind/classes.h"
 
@@ -295,5 +294,3 @@ static enthalpy<REAL, T, SHARES_THETA> enthalpy_of(const struct coefficients *ar
     }
     return kind;
 }
-
-#endif

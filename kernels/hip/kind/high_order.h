@@ -1,7 +1,6 @@
 /* The kind of a wider stencil in a uniform medium: see kernels/cell/wide_cell.h. A cell reads R
  * others on every side, and next to a closed face 2 R from the face on. */
-#ifndef ISOTHERM_KERNELS_HIP_KIND_HIGH_ORDER_H
-#define ISOTHERM_KERNELS_HIP_KIND_HIGH_ORDER_H
+#pragma once
 
 #include "kernels/hip/kind/uniform.h"
 
@@ -203,5 +202,3 @@ template <typename LAUNCH> static hipError_t launch_radius(int radius, const LAU
         return launch(std::integral_constant<int, 4>());
     }
 }
-
-#endif

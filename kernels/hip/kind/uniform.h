@@ -16,8 +16,7 @@
  * the order of the faces; of those on closed faces any value. For each closed face it calls
  * term(face, x), with the cell's term in the sum of the face.
  */
-#ifndef ISOTHERM_KERNELS_HIP_KIND_UNIFORM_H
-#define ISOTHERM_KERNELS_HIP_KIND_UNIFORM_H
+#pragma once
 
 #include <type_traits>
 
@@ -144,5 +143,3 @@ static hipError_t launch_steps_of(const struct step_args *args, const LAUNCH &la
     return args->layout.precision == PRECISION_FLOAT64 ? launch_steps<double>(args->nsteps, launch)
                                                        : launch_steps<float>(args->nsteps, launch);
 }
-
-#endif

@@ -1,7 +1,6 @@
 /* Part of step_nonlinear.hip.cpp: what its threads share, their cells from plane to plane, and the
  * segments and classes in shared memory. */
-#ifndef ISOTHERM_KERNELS_HIP_NONLINEAR_TILE_H
-#define ISOTHERM_KERNELS_HIP_NONLINEAR_TILE_H
+#pragma once
 
 #include "kernels/hip/kind/enthalpy.h"
 
@@ -253,5 +252,3 @@ static __device__ __forceinline__ lookup<F> lookup_of(const nonlinear<typename F
     const REAL *r = m.numbers() + NONLINEAR_R;
     return {m, segment, numbers, begin, q, {r[0], r[1], r[2]}, m.of.table[medium_cell_at(0) + 1]};
 }
-
-#endif

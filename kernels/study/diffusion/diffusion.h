@@ -1,8 +1,7 @@
 /* The study `diffusion`: one step of forward Euler for the diffusion equation in one, two or three
  * dimensions, with central differences of order 2 radius. A new cell is the sum of weight times
  * cell over the points of the stencil, in the order of their addresses, by fma from -0 on. */
-#ifndef ISOTHERM_KERNELS_STUDY_DIFFUSION_H
-#define ISOTHERM_KERNELS_STUDY_DIFFUSION_H
+#pragma once
 
 #include "kernels/study/study.h"
 
@@ -21,5 +20,3 @@ static inline int diffusion_dimensions(const struct study_problem *problem)
     const int64_t *cells = problem->layout.cells;
     return cells[AXIS_Z] > 1 ? 3 : cells[AXIS_Y] > 1 ? 2 : 1;
 }
-
-#endif

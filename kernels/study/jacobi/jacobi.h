@@ -2,8 +2,7 @@
  * the grid, as four kernels: A. Mishra, R. Arora, J. Chang, B. Cornille, M. Ghazimirsaeed, "Jacobi
  * Solver with HIP and OpenMP offloading", AMD lab notes. In float64. The fields change in place:
  * all are in the output. The expressions have explicit fma in a fixed order, as in heat_cell.h. */
-#ifndef ISOTHERM_KERNELS_STUDY_JACOBI_H
-#define ISOTHERM_KERNELS_STUDY_JACOBI_H
+#pragma once
 
 #include "kernels/cell/heat_cell.h"
 #include "kernels/study/study.h"
@@ -91,5 +90,3 @@ static inline double *jacobi_field(const struct study_call *call, int field)
 {
     return (double *)call->d_out + call->problem->field_pitch * field;
 }
-
-#endif

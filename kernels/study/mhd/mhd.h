@@ -2,8 +2,7 @@
  * fields, fused into one kernel (kernels/study/mhd/mhd_point.h). The input has the fields with a
  * halo, the output, before the call, the fields before the previous substep.
  * docs/developers/studies_mhd.md. */
-#ifndef ISOTHERM_KERNELS_STUDY_MHD_H
-#define ISOTHERM_KERNELS_STUDY_MHD_H
+#pragma once
 
 #include "kernels/study/mhd/mhd_point.h"
 #include "kernels/study/study.h"
@@ -36,6 +35,4 @@ void mhd_make_weights_float32(const struct study_problem *problem,
                               struct mhd_weights_float32 *weights);
 #ifdef __cplusplus
 }
-#endif
-
 #endif

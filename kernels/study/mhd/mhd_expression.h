@@ -1,5 +1,5 @@
 /* Part of mhd_point.h, once for each precision: MHD_REAL is the type, MHD(name) a name of it, and
- * MHD_FMA its fma. No include guard, for that reason. */
+ * MHD_FMA its fma. No #pragma once, for that reason. */
 
 struct MHD(weights) {
     /* of the pairs at distances 1 to 3, by axis; of the point itself */

@@ -1,6 +1,5 @@
 /* Part of mhd_hip.hip.cpp: the kernels. All evaluate the expressions of mhd_point.h. */
-#ifndef ISOTHERM_KERNELS_STUDY_MHD_KERNELS_H
-#define ISOTHERM_KERNELS_STUDY_MHD_KERNELS_H
+#pragma once
 
 /* first: it defines KERNEL_INLINE */
 #include "kernels/hip/device/arch.h"
@@ -368,7 +367,5 @@ static __global__ __launch_bounds__(T::BOUNDS) void mhd_staged(
         }
     }
 }
-
-#endif
 
 #endif

@@ -2,8 +2,7 @@
  * the equations of compressible, non-ideal magnetohydrodynamics in non-conservative form
  * (docs/developers/studies_mhd.md): sixth-order central differences, mixed derivatives from the two
  * diagonals. Explicit fma in a fixed order (see heat_cell.h). Included by C and by HIP sources. */
-#ifndef ISOTHERM_KERNELS_STUDY_MHD_POINT_H
-#define ISOTHERM_KERNELS_STUDY_MHD_POINT_H
+#pragma once
 
 #include <stddef.h>
 
@@ -57,5 +56,3 @@ KERNEL_INLINE double mhd_exp_float64(double x)
 #undef MHD_REAL
 #undef MHD
 #undef MHD_FMA
-
-#endif

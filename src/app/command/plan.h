@@ -1,6 +1,5 @@
 /* What a run would need, for `plan` and `check`. No MPI. */
-#ifndef ISOTHERM_APP_PLAN_H
-#define ISOTHERM_APP_PLAN_H
+#pragma once
 
 #include "kernels/backend.h"
 #include "model/problem.h"
@@ -31,5 +30,3 @@ void plan_print_time(const struct plan *plan);
 
 /* Is it a file that does not exist? An earlier job may create it. */
 bool plan_is_missing(const struct shape_setting *shape);
-
-#endif

@@ -1,6 +1,5 @@
 /* The configurations of configs/templates, which the build makes part of the program. */
-#ifndef ISOTHERM_APP_TEMPLATES_H
-#define ISOTHERM_APP_TEMPLATES_H
+#pragma once
 
 struct config_template {
     const char *name;
@@ -8,5 +7,3 @@ struct config_template {
 };
 
 extern const struct config_template config_templates[]; /* ends with a NULL name */
-
-#endif

@@ -1,6 +1,5 @@
 /* Problems with known solutions, as configurations. */
-#ifndef ISOTHERM_APP_VERIFY_CASE_H
-#define ISOTHERM_APP_VERIFY_CASE_H
+#pragma once
 
 #include "base/status.h"
 #include "config/settings.h"
@@ -37,5 +36,3 @@ enum status verify_problem_of_order(enum verify_kind kind, int order, int dimens
  * steps have 16 stages and begin with a quarter of the longest stable length. */
 enum status verify_problem_in_time(enum verify_kind kind, enum time_scheme scheme, int dimensions,
                                    int level, struct verify_problem *problem);
-
-#endif

@@ -1,6 +1,5 @@
 /* The wall time of a run, from a rehearsal of its beginning. */
-#ifndef ISOTHERM_APP_WALL_TIME_H
-#define ISOTHERM_APP_WALL_TIME_H
+#pragma once
 
 #include "app/command/plan.h"
 #include "app/simulate.h"
@@ -20,5 +19,3 @@ void wall_time_measure(const struct settings *settings, int64_t nranks, int64_t 
 
 /* One line: steps and outputs of the plan on nodes like this one. */
 void wall_time_print(const struct wall_time *wall_time, const struct plan *plan);
-
-#endif

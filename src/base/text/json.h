@@ -1,6 +1,5 @@
 /* A writer for small JSON documents. */
-#ifndef ISOTHERM_BASE_JSON_H
-#define ISOTHERM_BASE_JSON_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -35,5 +34,3 @@ void json_discard(struct json *json);
 /* If `status` is STATUS_OK and `path`, which the user has named, is not NULL: json_save, but with
  * file_save. Else json_discard. */
 enum status json_finish(struct json *json, enum status status, const char *path);
-
-#endif

@@ -1,6 +1,5 @@
 /* The command line as tables, from which parsing and --help follow. */
-#ifndef ISOTHERM_BASE_OPTIONS_H
-#define ISOTHERM_BASE_OPTIONS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdio.h>
@@ -60,5 +59,3 @@ bool options_shown(const struct command_line *line, const struct option *option)
 
 /* The text of --help: fits a screen of 80 x 24. */
 void options_help(const struct command_line *line, FILE *stream);
-
-#endif

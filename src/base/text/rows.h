@@ -2,8 +2,7 @@
  * blanks, with a byte order mark or without, lines that end in LF, CR LF or CR. Lines that begin
  * with
  * '#' and empty ones are skipped. Not collective. */
-#ifndef ISOTHERM_BASE_ROWS_H
-#define ISOTHERM_BASE_ROWS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -47,5 +46,3 @@ struct rows_format {
  * cannot be read; STATUS_INPUT, with the line, when a row is invalid, or there are too few. */
 enum status rows_read(const char *name, const struct rows_format *format, double **numbers,
                       int *count);
-
-#endif

@@ -1,6 +1,5 @@
 /* Tables of results: each value is stated once, with its key in JSON and its column of the text. */
-#ifndef ISOTHERM_BASE_TABLE_H
-#define ISOTHERM_BASE_TABLE_H
+#pragma once
 
 #include <stdint.h>
 
@@ -31,5 +30,3 @@ void table_int3(struct table *table, const char *key, const int64_t value[3]);
 /* Shows "-" for NaN and infinities. `decimals`: negative: with an exponent. */
 void table_real(struct table *table, const char *key, const char *heading, int width, int decimals,
                 double value);
-
-#endif

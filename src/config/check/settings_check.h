@@ -1,6 +1,5 @@
 /* The checks in the `check` member of the schema's rows. STATUS_INPUT with the problem. */
-#ifndef ISOTHERM_CONFIG_SETTINGS_CHECK_H
-#define ISOTHERM_CONFIG_SETTINGS_CHECK_H
+#pragma once
 
 #include "config/read/settings_value.h"
 #include "config/settings.h"
@@ -67,5 +66,3 @@ struct names {
 /* The number of the struct with that name. STATUS_INPUT about item or key, with the names. */
 enum status settings_look_up(const struct item *item, const char *below, const char *name,
                              const struct names *names, int *number);
-
-#endif

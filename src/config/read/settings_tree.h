@@ -4,8 +4,7 @@
  * key at the position of the value before it, drops line numbers after loading (later checks need
  * them), and does not support values of the kind "auto or a list". libfyaml's emitter lays out text
  * in another way, and the effective configuration is part of every file. */
-#ifndef ISOTHERM_CONFIG_SETTINGS_TREE_H
-#define ISOTHERM_CONFIG_SETTINGS_TREE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -109,5 +108,3 @@ bool tree_step_next(const char **path, struct tree_step *step);
 
 /* The value for a message: one line, truncated. */
 const char *tree_show(const struct tree *node, char text[TREE_SHOW_BYTES]);
-
-#endif

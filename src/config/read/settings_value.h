@@ -1,6 +1,5 @@
 /* The keys of a configuration: their place in the schema, in the file and in the structs. */
-#ifndef ISOTHERM_CONFIG_SETTINGS_VALUE_H
-#define ISOTHERM_CONFIG_SETTINGS_VALUE_H
+#pragma once
 
 #include "config/read/settings_tree.h"
 #include "config/schema/schema.h"
@@ -60,5 +59,3 @@ enum status value_read(const struct item *item);
 
 /* Record STATUS_INPUT: "KEY: WHAT (the value)MORE; give what the row expects". */
 enum status value_fail(const struct item *item, const char *what, const char *more);
-
-#endif

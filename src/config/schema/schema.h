@@ -1,7 +1,6 @@
 /* The table of all configuration keys. Reading, checks of types and ranges, defaults, `--set` and
  * the reference page follow from it. */
-#ifndef ISOTHERM_CONFIG_SCHEMA_H
-#define ISOTHERM_CONFIG_SCHEMA_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -157,5 +156,3 @@ bool schema_next_word(const char **list, char word[SCHEMA_WORD_BYTES]);
 
 /* "a number above 0", "auto or a list of 1 to 3 integers of 1 or more": what a value must be. */
 const char *schema_expectation(const struct schema_key *key, char text[SCHEMA_TEXT_BYTES]);
-
-#endif

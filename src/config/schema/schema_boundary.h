@@ -1,6 +1,5 @@
 /* The rows of `boundary` in the table of schema_table.c, with its macros. */
-#ifndef ISOTHERM_CONFIG_SCHEMA_BOUNDARY_H
-#define ISOTHERM_CONFIG_SCHEMA_BOUNDARY_H
+#pragma once
 
 #include "config/schema/schema.h"
 #include "config/settings.h"
@@ -110,5 +109,3 @@ static const struct schema_choice boundary_types[] = {
             "The boundary condition of the patch.", .flags = SCHEMA_REQUIRED | SCHEMA_SELECTOR,    \
             .choices = patch_types),                                                               \
         CONDITION("boundary.*.patches[]")
-
-#endif

@@ -1,7 +1,6 @@
 /* The rows of `quantity`, `materials` and `contacts` in the table of schema_table.c, with its
  * macros. */
-#ifndef ISOTHERM_CONFIG_SCHEMA_MATERIALS_H
-#define ISOTHERM_CONFIG_SCHEMA_MATERIALS_H
+#pragma once
 
 #define IN_MATERIAL(member) offsetof(struct material_setting, member)
 
@@ -119,5 +118,3 @@
         KEY("contacts[].resistance", REAL, ASK, IN_CONTACT(resistance),                            \
             "The resistance, in series with the half cells on both sides.",                        \
             .flags = SCHEMA_REQUIRED, .limit = &not_negative, .unit = &resistance)
-
-#endif

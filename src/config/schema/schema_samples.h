@@ -1,6 +1,5 @@
 /* The rows of probes and lines in the table of schema_table.c, with its macros. */
-#ifndef ISOTHERM_CONFIG_SCHEMA_SAMPLES_H
-#define ISOTHERM_CONFIG_SCHEMA_SAMPLES_H
+#pragma once
 
 #define IN_PROBE(member) offsetof(struct probe_setting, member)
 #define IN_LINE(member) offsetof(struct line_setting, member)
@@ -53,5 +52,3 @@
             "The number of points, evenly spaced, both ends included.", .flags = SCHEMA_REQUIRED,  \
             .limit = &point_count),                                                                \
         CADENCE("output.lines[]", IN_LINE(cadence))
-
-#endif

@@ -1,6 +1,5 @@
 /* The rows of `sources` in the table of schema_table.c, with its macros. */
-#ifndef ISOTHERM_CONFIG_SCHEMA_SOURCES_H
-#define ISOTHERM_CONFIG_SCHEMA_SOURCES_H
+#pragma once
 
 #define IN_SOURCE(member) offsetof(struct source_setting, member)
 
@@ -113,5 +112,3 @@
             "Rounded to float32.",                                                                 \
             .fallback = "/source"),                                                                \
         SOURCE_NAME("sources[].file"), MOVING_ROWS
-
-#endif

@@ -1,6 +1,5 @@
 /* The rows of the section `time` in the table of schema_table.c, with its macros. */
-#ifndef ISOTHERM_CONFIG_SCHEMA_TIME_H
-#define ISOTHERM_CONFIG_SCHEMA_TIME_H
+#pragma once
 
 static const struct schema_choice schemes[] = {{"euler", SCHEME_EULER},
                                                {"sts1", SCHEME_STS1},
@@ -49,5 +48,3 @@ static const struct schema_choice stages[] = {
             "shorter than the one for all temperatures. 0: never.",                                \
             .limit = &from_zero, .fallback = "0", .unit = &steps,                                  \
             .check = settings_check_adaptation)
-
-#endif

@@ -3,8 +3,7 @@
  * The values are first copied on the device, by the queue of the steps, which takes about one step;
  * then the steps may overwrite them. From there they are copied to pinned memory on a queue of low
  * priority. The step loop makes all calls and polls copy_out_done. */
-#ifndef ISOTHERM_MODEL_FIELD_COPY_OUT_H
-#define ISOTHERM_MODEL_FIELD_COPY_OUT_H
+#pragma once
 
 #include "kernels/backend.h"
 
@@ -37,5 +36,3 @@ bool copy_out_is_under_way(const struct copy_out *copy_out);
 /* Whether all copies are complete. Does not block. */
 enum status copy_out_done(struct copy_out *copy_out, bool *done);
 enum status copy_out_wait(struct copy_out *copy_out);
-
-#endif

@@ -1,7 +1,6 @@
 /* Derived fields: per-cell records over time, and the heat flux. In device memory and always in
  * float64: times that accumulate over millions of steps need it. */
-#ifndef ISOTHERM_MODEL_FIELD_DERIVED_H
-#define ISOTHERM_MODEL_FIELD_DERIVED_H
+#pragma once
 
 #include "config/settings.h"
 #include "kernels/backend.h"
@@ -58,5 +57,3 @@ void derived_destroy(struct derived *derived); /* takes NULL */
 
 /* Bytes of device memory on a rank that owns these cells. */
 enum status derived_bytes(const struct box *owned, unsigned mask, uint64_t *bytes);
-
-#endif

@@ -1,8 +1,7 @@
 /* The temperature on one rank: two buffers in device memory that alternate. Where properties depend
  * on temperature, the enthalpy of kernels/cell/nonlinear_cell.h; then outputs read the temperature.
  */
-#ifndef ISOTHERM_MODEL_FIELD_FIELD_H
-#define ISOTHERM_MODEL_FIELD_FIELD_H
+#pragma once
 
 #include "config/settings.h"
 #include "kernels/backend.h"
@@ -80,5 +79,3 @@ struct shape_setting;
  * the first cell in [z][y][x] order, when a formula gives no valid temperature. */
 enum status field_paint(struct field *field, const struct grid *grid,
                         const struct shape_setting *shape, int points);
-
-#endif

@@ -1,7 +1,6 @@
 /* The diffusing quantity, for the labels of files, columns and messages: a temperature, unless the
  * configuration names another quantity. One for the process. */
-#ifndef ISOTHERM_MODEL_FIELD_QUANTITY_H
-#define ISOTHERM_MODEL_FIELD_QUANTITY_H
+#pragma once
 
 #include "config/settings.h"
 
@@ -23,5 +22,3 @@ enum { QUANTITY_NOTE_BYTES = 600 };
 const char *quantity_note(char note[QUANTITY_NOTE_BYTES]);
 /* Use the quantity of the note with which a string begins; without one, or NULL: a temperature. */
 void quantity_use_note(const char *text);
-
-#endif

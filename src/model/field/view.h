@@ -1,7 +1,6 @@
 /* A view: the part of the grid that an output shows, as a grid of its own. The cells of a box, or
  * every n-th of them. */
-#ifndef ISOTHERM_MODEL_FIELD_VIEW_H
-#define ISOTHERM_MODEL_FIELD_VIEW_H
+#pragma once
 
 #include "model/field/copy_out.h"
 #include "model/field/field.h"
@@ -47,5 +46,3 @@ enum status view_read(const struct view *view, struct field *field, const struct
 enum status view_take(const struct view *view, struct copy_out *copy_out, struct field *field,
                       const struct layout *layout, const void *d_memory, enum view_values which,
                       enum precision precision, void *h_values);
-
-#endif

@@ -1,6 +1,5 @@
 /* Boundary conditions as closures: the value beyond a face from the one inside. */
-#ifndef ISOTHERM_MODEL_MEDIUM_BOUNDARY_H
-#define ISOTHERM_MODEL_MEDIUM_BOUNDARY_H
+#pragma once
 
 #include <math.h>
 
@@ -88,5 +87,3 @@ struct face_exchange {
     bool fixed;
 };
 struct face_exchange boundary_exchange(const struct boundary_state *now);
-
-#endif

@@ -1,7 +1,6 @@
 /* A material as the kernels know it: heat per volume, temperature and conductivity as a piecewise
  * linear curve, made from numbers, tables and latent heat. */
-#ifndef ISOTHERM_MODEL_MEDIUM_CURVE_H
-#define ISOTHERM_MODEL_MEDIUM_CURVE_H
+#pragma once
 
 #include "config/settings.h"
 #include "kernels/cell/nonlinear_cell.h"
@@ -35,5 +34,3 @@ double curve_most_conductivity(const struct curve *curve, enum axis axis, double
 /* Of all: the largest heat per kelvin above 0 K, and the smallest conductivity. */
 double curve_most_capacity(const struct curve *curve);
 double curve_least_conductivity(const struct curve *curve, enum axis axis);
-
-#endif

@@ -3,8 +3,7 @@
  * A class is a material of the configuration with a set of painted sources. The conductance between
  * two cells is that of their half cells and of a contact in series, so steady conduction across
  * layers is exact. */
-#ifndef ISOTHERM_MODEL_MEDIUM_MEDIUM_H
-#define ISOTHERM_MODEL_MEDIUM_MEDIUM_H
+#pragma once
 
 #include "config/settings.h"
 #include "model/space/grid.h"
@@ -119,5 +118,3 @@ uint64_t medium_hash(const struct medium *medium);
 /* The largest stable step of forward Euler, s: the inverse of the largest rate. Of classes: after
  * the survey. */
 double medium_stable_dt(const struct medium *medium, const struct grid *grid);
-
-#endif

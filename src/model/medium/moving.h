@@ -1,7 +1,6 @@
 /* Moving sources, and those of files: where one is in a step, and what the kernel must know of it.
  */
-#ifndef ISOTHERM_MODEL_MEDIUM_MOVING_H
-#define ISOTHERM_MODEL_MEDIUM_MOVING_H
+#pragma once
 
 #include "kernels/cell/source_cell.h"
 #include "model/operator/operator.h"
@@ -15,5 +14,3 @@ enum status moving_at(const struct problem *problem, const struct heat_operator 
  * the grid. Fails as moving_at. */
 enum status moving_power(const struct problem *problem, const struct heat_operator *op, int s,
                          double *watts);
-
-#endif

@@ -1,6 +1,5 @@
 /* The path of a moving source: rows of a CSV file, linear between them. */
-#ifndef ISOTHERM_MODEL_MEDIUM_PATH_H
-#define ISOTHERM_MODEL_MEDIUM_PATH_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -28,5 +27,3 @@ void path_free(struct path *path); /* takes a zeroed one */
 /* The row at time t; false before the first and after the last. *segment: the number of the row
  * before it. */
 bool path_at(const struct path *path, double t, struct path_row *row, int *segment);
-
-#endif

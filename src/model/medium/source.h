@@ -1,6 +1,5 @@
 /* Heat sources: shapes of cells, which are classes of the medium, and moving ones. */
-#ifndef ISOTHERM_MODEL_MEDIUM_SOURCE_H
-#define ISOTHERM_MODEL_MEDIUM_SOURCE_H
+#pragma once
 
 #include "config/expression.h"
 #include "model/medium/medium.h"
@@ -44,5 +43,3 @@ enum status source_number(const struct sources *sources, int s, const char *memb
 
 /* Whether the strength of a painted source depends on time. */
 bool sources_vary(const struct sources *sources);
-
-#endif

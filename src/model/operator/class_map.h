@@ -1,6 +1,5 @@
 /* The class of each cell of a block, and what follows from all of them for the problem. */
-#ifndef ISOTHERM_MODEL_OPERATOR_CLASS_MAP_H
-#define ISOTHERM_MODEL_OPERATOR_CLASS_MAP_H
+#pragma once
 
 #include "base/box.h"
 #include "kernels/layout.h"
@@ -53,5 +52,3 @@ enum status class_survey_apply(const struct class_survey *survey, struct problem
 
 /* After that: let the map have the numbers of the problem's classes. */
 void class_map_renumber(struct class_map *map, const struct medium *medium);
-
-#endif

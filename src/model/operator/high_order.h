@@ -1,7 +1,6 @@
 /* Wider stencils: the weights of orders 4, 6 and 8 inside and next to closed faces, and their
  * longest stable step. docs/reference/numerics.md derives them. */
-#ifndef ISOTHERM_MODEL_OPERATOR_HIGH_ORDER_H
-#define ISOTHERM_MODEL_OPERATOR_HIGH_ORDER_H
+#pragma once
 
 #include "config/settings.h"
 #include "kernels/cell/wide_cell.h"
@@ -30,5 +29,3 @@ void wide_close(int radius, const double weight[WIDE_RADIUS_MOST], const struct 
 /* The largest stable step of forward Euler, s. Radius 2 to 4. */
 double wide_stable_dt(const struct settings *settings, const struct grid *grid,
                       const struct medium *medium);
-
-#endif

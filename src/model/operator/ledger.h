@@ -9,8 +9,7 @@
  * of rho c V. With classes the kernel sums g (outside - inside) itself, which is in units of the
  * reference heat capacity times the cell volume; and a sum of temperatures is that of T / sigma.
  * The heat of sources is in the same units: what the kernels added, as they rounded it. */
-#ifndef ISOTHERM_MODEL_OPERATOR_LEDGER_H
-#define ISOTHERM_MODEL_OPERATOR_LEDGER_H
+#pragma once
 
 #include "base/exact_sum.h"
 #include "model/medium/medium.h"
@@ -60,5 +59,3 @@ void ledger_close(struct ledger *ledger, const struct problem *problem,
 /* Shift the start so that a drift of `drift_J` becomes 0. For a state whose heat is redefined by
  * another material or grid. */
 void ledger_forgive(struct ledger *ledger, const struct problem *problem, double drift_J);
-
-#endif

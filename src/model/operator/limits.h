@@ -1,7 +1,6 @@
 /* Bounds of a correct solution between two checks: the range of temperatures, and the effect of
  * rounding on the heat. docs/reference/numerics.md gives the argument. */
-#ifndef ISOTHERM_MODEL_OPERATOR_LIMITS_H
-#define ISOTHERM_MODEL_OPERATOR_LIMITS_H
+#pragma once
 
 #include "model/operator/operator.h"
 #include "model/space/grid.h"
@@ -58,5 +57,3 @@ double limits_rounding(const struct limits *limits, const struct grid *grid,
 
 /* After a check that passed: restart from these extremes. */
 void limits_renew(struct limits *limits, double min, double max);
-
-#endif

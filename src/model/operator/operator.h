@@ -1,7 +1,6 @@
 /* The operator of one time step: all spatial data of the kernels. Built only here, from the
  * problem, a time and the length of the step. */
-#ifndef ISOTHERM_MODEL_OPERATOR_OPERATOR_H
-#define ISOTHERM_MODEL_OPERATOR_OPERATOR_H
+#pragma once
 
 #include <math.h>
 
@@ -94,5 +93,3 @@ void operator_coefficients(const struct heat_operator *op, const struct problem 
 /* The scale of flux_squared. */
 void operator_flux_scale(const struct heat_operator *op, const struct problem *problem,
                          double scale[AXIS_COUNT]);
-
-#endif

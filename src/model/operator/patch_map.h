@@ -1,6 +1,5 @@
 /* The patch of each cell at the faces of a block. */
-#ifndef ISOTHERM_MODEL_OPERATOR_PATCH_MAP_H
-#define ISOTHERM_MODEL_OPERATOR_PATCH_MAP_H
+#pragma once
 
 #include "model/operator/class_map.h"
 
@@ -36,5 +35,3 @@ void patch_map_survey(const struct patch_map *map, struct class_survey *survey);
 
 /* Complete the boundary with the survey of all cells. STATUS_INPUT when a patch has none. */
 enum status patch_survey_apply(const struct class_survey *survey, struct problem *problem);
-
-#endif

@@ -1,6 +1,5 @@
 /* The decomposition of the grid into one block per rank. */
-#ifndef ISOTHERM_MODEL_SPACE_DECOMP_H
-#define ISOTHERM_MODEL_SPACE_DECOMP_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -42,5 +41,3 @@ int decomp_neighbour_toward(const struct decomp *decomp, int rank, const int tow
 enum { DECOMP_X_FACE_WEIGHT = 4 };
 int64_t decomp_halo_cells(const struct decomp *decomp, int rank);
 int64_t decomp_cost(const struct decomp *decomp, int rank);
-
-#endif

@@ -1,6 +1,5 @@
 /* The uniform Cartesian grid. */
-#ifndef ISOTHERM_MODEL_SPACE_GRID_H
-#define ISOTHERM_MODEL_SPACE_GRID_H
+#pragma once
 
 #include "base/box.h"
 #include "config/settings.h"
@@ -28,5 +27,3 @@ void grid_shown_spacing(const struct grid *grid, double spacing[AXIS_COUNT]);
 
 int64_t grid_total_cells(const struct grid *grid);
 double grid_cell_volume(const struct grid *grid); /* m^3 */
-
-#endif

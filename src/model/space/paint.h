@@ -1,7 +1,6 @@
 /* Painting of shapes onto cells in host memory, by all OpenMP threads; the same bits for any number
  * of them, and for any division of the grid. */
-#ifndef ISOTHERM_MODEL_SPACE_PAINT_H
-#define ISOTHERM_MODEL_SPACE_PAINT_H
+#pragma once
 
 #include "base/precision.h"
 #include "model/space/shape.h"
@@ -30,5 +29,3 @@ struct box brush_bounds(const struct brush *brush, const struct box *box);
  * STATUS_INPUT, naming the first cell in that order, when a formula gives no valid value. */
 enum status brush_paint(const struct brush *brush, const struct box *box, enum precision precision,
                         void *values);
-
-#endif

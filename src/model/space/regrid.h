@@ -9,8 +9,7 @@
  *
  * A value depends only on old cells near it, so the parts of a grid have the same bits as the
  * whole. Where both grids have the same cells, nothing changes. */
-#ifndef ISOTHERM_MODEL_SPACE_REGRID_H
-#define ISOTHERM_MODEL_SPACE_REGRID_H
+#pragma once
 
 #include <stddef.h>
 
@@ -38,5 +37,3 @@ int64_t regrid_buffer_cells(const struct box *source, const struct box *target);
  * Overwrites both buffers. */
 void regrid_fill(const struct regrid *regrid, const struct box *source, const struct box *target,
                  double *old, double *values);
-
-#endif

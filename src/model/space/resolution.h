@@ -1,6 +1,5 @@
 /* Whether the grid resolves the shapes of `parts` and of patches, and has faces for `contacts`. */
-#ifndef ISOTHERM_MODEL_SPACE_RESOLUTION_H
-#define ISOTHERM_MODEL_SPACE_RESOLUTION_H
+#pragma once
 
 #include "model/operator/class_map.h"
 
@@ -22,5 +21,3 @@ void resolution_warn(const struct problem *problem); /* all of them, to the log 
  * after cells have become another material. */
 enum status resolution_check_contacts(const struct problem *problem,
                                       const struct class_survey *survey);
-
-#endif

@@ -1,7 +1,6 @@
 /* The shapes of `initial`, `parts` and `sources` as sets of cells: those whose centre they contain.
  */
-#ifndef ISOTHERM_MODEL_SPACE_SHAPE_H
-#define ISOTHERM_MODEL_SPACE_SHAPE_H
+#pragma once
 
 #include "config/expression.h"
 #include "model/space/grid.h"
@@ -40,5 +39,3 @@ enum status shape_evaluate(const struct shape_setting *shape, struct expression 
 /* Evaluate a formula in the first, middle and last cells along each axis. Fails as
  * shape_evaluate. */
 enum status shape_try_formula(const struct shape_setting *shape, const struct grid *grid);
-
-#endif

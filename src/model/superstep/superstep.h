@@ -1,7 +1,6 @@
 /* Super steps of the stabilised schemes. One covers beta(s) / 2 forward-Euler steps by s levels,
  * each an Euler step of a length of its own; docs/reference/numerics.md derives them. */
-#ifndef ISOTHERM_MODEL_SUPERSTEP_SUPERSTEP_H
-#define ISOTHERM_MODEL_SUPERSTEP_SUPERSTEP_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -59,5 +58,3 @@ static inline double superstep_data(const struct superstep_level *level, double 
     return start + level->p1 * (4 * (middle - start) - (end - start)) +
            4 * level->p2 * ((start - middle) + (end - middle));
 }
-
-#endif

@@ -1,6 +1,5 @@
 /* Thermal impedances of probes, (T - reference) / power in K/W: further columns of probes.csv. */
-#ifndef ISOTHERM_OUTPUT_IMPEDANCES_H
-#define ISOTHERM_OUTPUT_IMPEDANCES_H
+#pragma once
 
 #include "config/settings.h"
 #include "solve/stepper.h"
@@ -22,5 +21,3 @@ void impedances_destroy(struct impedances *impedances); /* takes a zeroed one */
  */
 enum status impedances_take(struct impedances *impedances, const struct stepper *stepper,
                             const double *temperatures);
-
-#endif

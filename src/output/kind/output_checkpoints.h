@@ -1,6 +1,5 @@
 /* Checkpoints on request, at any step. */
-#ifndef ISOTHERM_OUTPUT_OUTPUT_CHECKPOINTS_H
-#define ISOTHERM_OUTPUT_OUTPUT_CHECKPOINTS_H
+#pragma once
 
 #include "base/file.h"
 #include "output/output.h"
@@ -19,5 +18,3 @@ struct checkpoint_output {
  * in->summary is of this step. */
 enum status checkpoint_output_submit(struct checkpoint_output *output,
                                      const struct output_context *in);
-
-#endif

@@ -1,7 +1,6 @@
 /* The classes of a medium on one rank: painted and surveyed on the host, then kept on the device
  * with the coefficients of the current step. */
-#ifndef ISOTHERM_SOLVE_MEDIUM_CLASSES_H
-#define ISOTHERM_SOLVE_MEDIUM_CLASSES_H
+#pragma once
 
 #include "machine/team.h"
 #include "model/field/field.h"
@@ -79,5 +78,3 @@ enum status classes_show(struct classes *classes, const struct problem *problem,
 /* Not collective, needs no MPI. The survey of the whole grid, in parts that fit into memory: for
  * `plan`. */
 enum status classes_survey_alone(struct problem *problem);
-
-#endif

@@ -1,6 +1,5 @@
 /* The fields of `sources` of kind file, on the device of one rank. */
-#ifndef ISOTHERM_SOLVE_MEDIUM_SOURCE_FILES_H
-#define ISOTHERM_SOLVE_MEDIUM_SOURCE_FILES_H
+#pragma once
 
 #include "machine/team.h"
 #include "model/operator/operator.h"
@@ -27,5 +26,3 @@ enum status source_files_open(const struct problem *problem, const struct team *
 enum status source_files_power(const struct source_files *files, const struct problem *problem,
                                const struct heat_operator *op, int s, double *watts);
 void source_files_close(struct source_files *files, struct engine *engine); /* takes a zeroed one */
-
-#endif

@@ -1,7 +1,6 @@
 /* Updates of the derived fields during a run. All functions are collective, and have no effect
  * without derived fields. */
-#ifndef ISOTHERM_SOLVE_OBSERVE_DERIVE_H
-#define ISOTHERM_SOLVE_OBSERVE_DERIVE_H
+#pragma once
 
 #include "solve/stepper.h"
 
@@ -18,5 +17,3 @@ int64_t derive_next(const struct stepper *stepper);
 /* Before an output of the fields in `mask`: those of the current step alone. Of the heat flux after
  * a halo exchange. Queued. */
 enum status derive_present(struct stepper *stepper, unsigned mask);
-
-#endif

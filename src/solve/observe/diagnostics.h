@@ -1,7 +1,6 @@
 /* Properties of the whole field at one step, reduced over all ranks: the same bits on all of
  * them. */
-#ifndef ISOTHERM_SOLVE_OBSERVE_DIAGNOSTICS_H
-#define ISOTHERM_SOLVE_OBSERVE_DIAGNOSTICS_H
+#pragma once
 
 #include "solve/stepper.h"
 
@@ -25,5 +24,3 @@ enum status diagnostics_gather_ledger(struct stepper *stepper);
 
 /* Collective. 64 bits over global indices and temperatures; see kernels/cell/heat_cell.h. */
 enum status diagnostics_field_hash(struct stepper *stepper, uint64_t *hash);
-
-#endif

@@ -1,6 +1,5 @@
 /* The heat flow through each closed face of the domain, and its mean temperature. */
-#ifndef ISOTHERM_SOLVE_OBSERVE_FACES_H
-#define ISOTHERM_SOLVE_OBSERVE_FACES_H
+#pragma once
 
 #include "solve/stepper.h"
 
@@ -32,5 +31,3 @@ struct face_diagnostics {
  * for a step from there, divided by its length. Reads the cells at the faces; needs valid cells
  * (diagnostics_take). The same bits on any decomposition. */
 enum status faces_take(struct stepper *stepper, struct face_diagnostics *faces);
-
-#endif

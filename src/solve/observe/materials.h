@@ -1,6 +1,5 @@
 /* What the cells of each material have in common at one step. */
-#ifndef ISOTHERM_SOLVE_OBSERVE_MATERIALS_H
-#define ISOTHERM_SOLVE_OBSERVE_MATERIALS_H
+#pragma once
 
 #include "solve/stepper.h"
 
@@ -14,5 +13,3 @@ struct material_diagnostics {
  * Copies the field and its classes to the host in pieces: about the cost of a snapshot's copy.
  * Needs valid cells (diagnostics_take). */
 enum status materials_take(struct stepper *stepper, struct material_diagnostics *materials);
-
-#endif

@@ -1,6 +1,5 @@
 /* The region that is melted at one step: its extents and its volume. */
-#ifndef ISOTHERM_SOLVE_OBSERVE_MELT_POOL_H
-#define ISOTHERM_SOLVE_OBSERVE_MELT_POOL_H
+#pragma once
 
 #include "solve/stepper.h"
 
@@ -24,5 +23,3 @@ uint64_t melt_pool_bytes(const struct box *owned);
 /* Collective, agreed. The same bits on any decomposition. Needs valid cells (diagnostics_take). */
 enum status melt_pool_take(struct melt_pool *pool, struct stepper *stepper,
                            struct melt_pool_diagnostics *found);
-
-#endif

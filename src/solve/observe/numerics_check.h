@@ -1,7 +1,6 @@
 /* Checks of the solution during the run: NaN and infinities (by diagnostics_take), the maximum
  * principle and the heat ledger. model/operator/limits.h defines the bounds. */
-#ifndef ISOTHERM_SOLVE_OBSERVE_NUMERICS_CHECK_H
-#define ISOTHERM_SOLVE_OBSERVE_NUMERICS_CHECK_H
+#pragma once
 
 #include "solve/observe/diagnostics.h"
 
@@ -15,5 +14,3 @@ int64_t numerics_check_next(const struct stepper *stepper);
  * call only stores them. STATUS_NUMERICS, agreed, with step, cell, place and rank. No effect when
  * run.watch.every is 0. */
 enum status numerics_check(struct stepper *stepper, const struct diagnostics *diagnostics);
-
-#endif

@@ -1,6 +1,5 @@
 /* The state at step 0: the shapes of the settings, each over the earlier ones. */
-#ifndef ISOTHERM_SOLVE_START_INITIAL_H
-#define ISOTHERM_SOLVE_START_INITIAL_H
+#pragma once
 
 #include "solve/stepper.h"
 
@@ -11,5 +10,3 @@ enum status initial_state(struct stepper *stepper);
 /* Not collective. Check entry `entry` before a run: the shape of a file, the value of a formula in
  * a few cells. STATUS_INPUT or STATUS_FILE, with the entry's place. */
 enum status initial_check(const struct problem *problem, int entry);
-
-#endif

@@ -1,6 +1,5 @@
 /* The check that the run fits into memory, before any large allocation. */
-#ifndef ISOTHERM_SOLVE_START_MEMORY_H
-#define ISOTHERM_SOLVE_START_MEMORY_H
+#pragma once
 
 #include "machine/team.h"
 #include "model/problem.h"
@@ -25,5 +24,3 @@ enum status memory_of_rank(const struct problem *problem, const struct backend *
  * all ranks. Nothing may have been allocated since engine_open. */
 enum status memory_check(const struct problem *problem, const struct team *team,
                          const struct output_memory *outputs, struct engine *engine);
-
-#endif

@@ -1,6 +1,5 @@
 /* Continue from a checkpoint. */
-#ifndef ISOTHERM_SOLVE_START_RESTART_H
-#define ISOTHERM_SOLVE_START_RESTART_H
+#pragma once
 
 #include "io/checkpoint/checkpoint.h"
 #include "solve/stepper.h"
@@ -13,5 +12,3 @@
  * "auto" finds no checkpoint, *found is false, the result STATUS_OK, and nothing has changed. */
 enum status restart_from(struct stepper *stepper, struct problem *problem, const char *from,
                          bool may_change, bool *found);
-
-#endif

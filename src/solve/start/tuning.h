@@ -1,7 +1,6 @@
 /* The launch shape of the step, and the number of steps per pass, chosen by short searches. They
  * affect speed only. */
-#ifndef ISOTHERM_SOLVE_START_TUNING_H
-#define ISOTHERM_SOLVE_START_TUNING_H
+#pragma once
 
 #include "kernels/backend.h"
 #include "solve/stepper.h"
@@ -40,5 +39,3 @@ enum status tuning_of_stepper(struct stepper *stepper);
  * overlap, and let the stepper use the fastest: where run.steps_per_pass is auto, or only the
  * overlap is to be found. Takes at most a few percent of the run. Does not change the state. */
 enum status tuning_of_passes(struct stepper *stepper);
-
-#endif

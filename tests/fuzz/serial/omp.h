@@ -1,6 +1,5 @@
 /* One thread: the fuzzers are built by a clang whose OpenMP library need not be there. */
-#ifndef ISOTHERM_TESTS_FUZZ_OMP_H
-#define ISOTHERM_TESTS_FUZZ_OMP_H
+#pragma once
 
 static inline int omp_get_max_threads(void)
 {
@@ -36,5 +35,3 @@ static inline void omp_set_num_threads(int threads)
 {
     (void)threads;
 }
-
-#endif

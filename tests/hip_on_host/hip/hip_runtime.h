@@ -1,8 +1,7 @@
 /* HIP's device language on the host, for tests: what the code paths of gfx90a and of sm_90 need.
  * rewrite.py has turned launches and __shared__ into calls of the functions here; blocks.cpp runs
  * the threads. */
-#ifndef ISOTHERM_TESTS_HIP_ON_HOST_HIP_HIP_RUNTIME_H
-#define ISOTHERM_TESTS_HIP_ON_HOST_HIP_HIP_RUNTIME_H
+#pragma once
 
 #include <algorithm>
 #include <cmath>
@@ -248,5 +247,3 @@ static inline int __float_as_int(float value)
 
 uint64_t hip_on_host_clock_ns(void);
 #define __builtin_amdgcn_s_memrealtime() (hip_on_host_clock_ns() / 10)
-
-#endif

@@ -1,8 +1,7 @@
 /* The part of HIP's runtime that this project uses, on the host, for tests: one "device" that is
  * this process's own memory, and streams whose work is complete when a call returns. A name that is
  * missing is a compile error, so add it (and to kernels/hip/nvidia). */
-#ifndef ISOTHERM_TESTS_HIP_ON_HOST_HIP_HIP_RUNTIME_API_H
-#define ISOTHERM_TESTS_HIP_ON_HOST_HIP_HIP_RUNTIME_API_H
+#pragma once
 
 #include <stddef.h>
 
@@ -90,6 +89,4 @@ hipError_t hipFuncSetAttribute(const void *function, hipFuncAttribute attribute,
 
 #ifdef __cplusplus
 }
-#endif
-
 #endif

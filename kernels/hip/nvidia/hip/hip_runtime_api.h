@@ -1,7 +1,6 @@
 /* The HIP names that this project uses, mapped to CUDA's runtime. In NVIDIA builds `#include
  * <hip/...>` finds this file; a name that is missing is a compile error, so add it. */
-#ifndef ISOTHERM_KERNELS_HIP_NVIDIA_HIP_HIP_RUNTIME_API_H
-#define ISOTHERM_KERNELS_HIP_NVIDIA_HIP_HIP_RUNTIME_API_H
+#pragma once
 
 #include <cuda_runtime_api.h>
 
@@ -71,5 +70,3 @@
 #define hipFuncSetAttribute cudaFuncSetAttribute
 #define hipFuncAttributeMaxDynamicSharedMemorySize cudaFuncAttributeMaxDynamicSharedMemorySize
 #define hipOccupancyMaxActiveBlocksPerMultiprocessor cudaOccupancyMaxActiveBlocksPerMultiprocessor
-
-#endif

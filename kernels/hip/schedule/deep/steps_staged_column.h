@@ -1,7 +1,6 @@
 /* Part of steps_staged_*.hip.cpp: what a kernel gets, and the columns of tiles that its blocks
  * take. */
-#ifndef ISOTHERM_KERNELS_HIP_STEPS_STAGED_COLUMN_H
-#define ISOTHERM_KERNELS_HIP_STEPS_STAGED_COLUMN_H
+#pragma once
 
 #include "kernels/hip/schedule/deep/steps_staged_list.h"
 
@@ -78,7 +77,5 @@ static __device__ __forceinline__ deep_column deep_column_of(const deep_work<S> 
     c.first -= (c.last_main(S::T) + 1 - c.first) & 1; /* rounds come in pairs: see deep_wave */
     return c;
 }
-
-#endif
 
 #endif

@@ -19,8 +19,7 @@
  * wait before the next plane. Blocks do not wait for each other: a device that runs few of them at
  * a time is only slow. The host divides the work (steps_staged_list.h). Figures:
  * docs/records/hip.md. */
-#ifndef ISOTHERM_KERNELS_HIP_STEPS_STAGED_KERNEL_H
-#define ISOTHERM_KERNELS_HIP_STEPS_STAGED_KERNEL_H
+#pragma once
 
 #include "kernels/hip/schedule/deep/steps_staged_march.h"
 
@@ -338,7 +337,5 @@ static __global__ __launch_bounds__(S::THREADS,
     }
     finish_block<S>(w, my, shared);
 }
-
-#endif
 
 #endif

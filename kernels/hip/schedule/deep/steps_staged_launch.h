@@ -1,6 +1,5 @@
 /* Part of steps_staged_*.hip.cpp: the launch. */
-#ifndef ISOTHERM_KERNELS_HIP_STEPS_STAGED_LAUNCH_H
-#define ISOTHERM_KERNELS_HIP_STEPS_STAGED_LAUNCH_H
+#pragma once
 
 #include <cstring>
 
@@ -183,7 +182,5 @@ template <typename S> static hipError_t launch(struct hip_step *step)
     {                                                                                              \
         return hipErrorNotSupported;                                                               \
     }
-
-#endif
 
 #endif

@@ -1,7 +1,6 @@
 /* Part of steps_staged_*.hip.cpp: the shape of tiles, and the division of a box into columns of
  * them for the blocks. */
-#ifndef ISOTHERM_KERNELS_HIP_STEPS_STAGED_LIST_H
-#define ISOTHERM_KERNELS_HIP_STEPS_STAGED_LIST_H
+#pragma once
 
 #include "kernels/hip/kind/uniform.h"
 
@@ -258,7 +257,5 @@ template <typename S> static bool choose_list(work_list &w, bool top_closed)
     }
     return plan_list<S>(w, best_cuts, best_whole, top_closed) < INFINITY;
 }
-
-#endif
 
 #endif

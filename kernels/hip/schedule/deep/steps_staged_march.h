@@ -1,7 +1,6 @@
 /* Part of steps_staged.hip.cpp: how a wave advances its rows of a tile by all levels, plane by
  * plane. */
-#ifndef ISOTHERM_KERNELS_HIP_STEPS_STAGED_MARCH_H
-#define ISOTHERM_KERNELS_HIP_STEPS_STAGED_MARCH_H
+#pragma once
 
 #include "kernels/hip/schedule/deep/steps_staged_column.h"
 #include "kernels/hip/schedule/deep/steps_staged_stores.h"
@@ -339,7 +338,5 @@ template <typename S> struct deep_wave {
         }
     }
 };
-
-#endif
 
 #endif

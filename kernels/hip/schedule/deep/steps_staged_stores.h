@@ -1,7 +1,6 @@
 /* Part of steps_staged_*.hip.cpp: stores with a predicate instead of a branch, and values that
  * the compiler takes as they are. */
-#ifndef ISOTHERM_KERNELS_HIP_STEPS_STAGED_STORES_H
-#define ISOTHERM_KERNELS_HIP_STEPS_STAGED_STORES_H
+#pragma once
 
 #include "kernels/hip/device/arch.h"
 
@@ -67,7 +66,5 @@ static __device__ __forceinline__ int forget(int value)
     asm volatile("redux.sync.max.s32 %0, %0, 0xffffffff;" : "+r"(value));
     return value;
 }
-
-#endif
 
 #endif

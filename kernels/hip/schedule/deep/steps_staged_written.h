@@ -1,6 +1,5 @@
 /* Part of steps_staged_*.hip.cpp: the summary of the cells that a thread writes. */
-#ifndef ISOTHERM_KERNELS_HIP_STEPS_STAGED_WRITTEN_H
-#define ISOTHERM_KERNELS_HIP_STEPS_STAGED_WRITTEN_H
+#pragma once
 
 #include "kernels/hip/device/arch.h"
 
@@ -48,7 +47,5 @@ template <typename REAL> struct written_cells {
                 {}};
     }
 };
-
-#endif
 
 #endif

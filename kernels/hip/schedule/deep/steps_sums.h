@@ -13,8 +13,7 @@
  *      x        x        y   z
  *      y        y        x   z
  *      z        z        x   y     */
-#ifndef ISOTHERM_KERNELS_HIP_STEPS_SUMS_H
-#define ISOTHERM_KERNELS_HIP_STEPS_SUMS_H
+#pragma once
 
 #include "kernels/hip/kind/uniform.h"
 
@@ -450,5 +449,3 @@ template <typename LIST> static void list_strips(LIST &list, int steps)
         list.strips += (unsigned)(divide_up(r.nu, strip_width(steps)) * divide_up(r.nv, list.rows));
     }
 }
-
-#endif

@@ -1,6 +1,5 @@
 /* Part of classes.hip.cpp: the waves that write the values beyond closed faces. */
-#ifndef ISOTHERM_KERNELS_HIP_RING_CLASSES_CLOSERS_H
-#define ISOTHERM_KERNELS_HIP_RING_CLASSES_CLOSERS_H
+#pragma once
 
 #include "kernels/hip/kind/classes.h"
 #include "kernels/hip/schedule/ring/kernel.h"
@@ -175,7 +174,5 @@ static __device__ __forceinline__ void close_all(const grid_view<typename S::REA
         face_sum_add(sums.sum[FACE_Y_MAX], (sides & Y_MIN) != 0 ? y_other : y);
     }
 }
-
-#endif
 
 #endif

@@ -4,8 +4,7 @@
  * all have the flag of one class (CLASS_FLAG) has its coefficients in registers; else each cell
  * looks up its own. The table of coefficients is in shared memory where it fits, since lookups of
  * different lanes then cost only bank conflicts. */
-#ifndef ISOTHERM_KERNELS_HIP_RING_CLASSES_WORKERS_H
-#define ISOTHERM_KERNELS_HIP_RING_CLASSES_WORKERS_H
+#pragma once
 
 #include "kernels/hip/schedule/ring/classes_closers.h"
 
@@ -251,7 +250,5 @@ template <typename S> struct classes_worker {
         }
     }
 };
-
-#endif
 
 #endif

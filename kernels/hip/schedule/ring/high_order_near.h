@@ -1,6 +1,5 @@
 /* Part of high_order.hip.cpp: the shape, the cells next to closed faces, and D along x. */
-#ifndef ISOTHERM_KERNELS_HIP_RING_HIGH_ORDER_NEAR_H
-#define ISOTHERM_KERNELS_HIP_RING_HIGH_ORDER_NEAR_H
+#pragma once
 
 #include "kernels/hip/kind/high_order.h"
 #include "kernels/hip/schedule/ring/kernel.h"
@@ -271,7 +270,5 @@ template <typename S> struct high_order_closer {
         }
     }
 };
-
-#endif
 
 #endif

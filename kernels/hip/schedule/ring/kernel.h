@@ -17,8 +17,7 @@
  *   K::advance(view, shared, ring, w)   the waves that compute: all columns of the block
  *   K::close(view, sums, ring, w, wave)   the S::CLOSERS waves that close faces ahead of them
  *   K::term                       see sums.h */
-#ifndef ISOTHERM_KERNELS_HIP_RING_KERNEL_H
-#define ISOTHERM_KERNELS_HIP_RING_KERNEL_H
+#pragma once
 
 #include "kernels/hip/schedule/ring/sums.h"
 #include "kernels/hip/schedule/ring/workers.h"
@@ -315,7 +314,5 @@ template <typename K> static hipError_t launch(const ring_call &call, const K &k
     {                                                                                              \
         return hipErrorNotSupported;                                                               \
     }
-
-#endif
 
 #endif

@@ -1,7 +1,6 @@
 /* Part of kernel.h: shapes, columns of tiles, and the ring of stages that the copy engine fills, at
  * the common pace of all blocks. */
-#ifndef ISOTHERM_KERNELS_HIP_RING_H
-#define ISOTHERM_KERNELS_HIP_RING_H
+#pragma once
 
 #include "kernels/hip/device/cells.h"
 
@@ -198,7 +197,5 @@ static __device__ __forceinline__ void fetch_all(stage_ring<S> ring, const ring_
         }
     }
 }
-
-#endif
 
 #endif

@@ -1,6 +1,5 @@
 /* Part of kernel.h: the wave that sums over the cells of closed faces. */
-#ifndef ISOTHERM_KERNELS_HIP_RING_SUMS_H
-#define ISOTHERM_KERNELS_HIP_RING_SUMS_H
+#pragma once
 
 #include "kernels/hip/schedule/ring/ring.h"
 
@@ -63,7 +62,5 @@ static __device__ __forceinline__ void sum_all(const grid_view<typename S::REAL>
         }
     }
 }
-
-#endif
 
 #endif

@@ -1,6 +1,5 @@
 /* Part of kernel.h: the waves that compute, from the ring to memory. */
-#ifndef ISOTHERM_KERNELS_HIP_RING_WORKERS_H
-#define ISOTHERM_KERNELS_HIP_RING_WORKERS_H
+#pragma once
 
 #include "kernels/hip/schedule/ring/ring.h"
 
@@ -173,7 +172,5 @@ static __device__ __forceinline__ unsigned closed_sides(const grid_view<typename
            (closed[FACE_Y_MIN] && c.j == 0 ? 1U << FACE_Y_MIN : 0U) |
            (closed[FACE_Y_MAX] && c.j + w.height >= (int)view.cells[1] ? 1U << FACE_Y_MAX : 0U);
 }
-
-#endif
 
 #endif

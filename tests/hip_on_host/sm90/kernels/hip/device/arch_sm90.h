@@ -1,6 +1,5 @@
 /* In place of kernels/hip/device/arch_sm90.h: the same functions on the host, see tile_copy.h. */
-#ifndef ISOTHERM_KERNELS_HIP_ARCH_SM90_H
-#define ISOTHERM_KERNELS_HIP_ARCH_SM90_H
+#pragma once
 
 #include "tests/hip_on_host/tile_copy.h"
 
@@ -189,5 +188,3 @@ static inline void arch_tile_copy(void *tile, const arch_tile_map &map, arch_arr
 {
     hip_on_host::tile_copy(tile, map.tensor, arrivals, x, y, z);
 }
-
-#endif

@@ -1,6 +1,5 @@
 /* In place of kernels/hip/schedule/deep/steps_staged_stores.h: the same functions on the host. */
-#ifndef ISOTHERM_KERNELS_HIP_STEPS_STAGED_STORES_H
-#define ISOTHERM_KERNELS_HIP_STEPS_STAGED_STORES_H
+#pragma once
 
 #include "kernels/hip/device/arch.h"
 
@@ -34,5 +33,3 @@ static inline int forget(int value)
 {
     return hip_on_host::same_in_wave("forget", value);
 }
-
-#endif
