@@ -3,53 +3,61 @@
 
 #include <stdlib.h>
 
+#include "base/clock.h"
 #include "kernels/cpu/host/memory.h"
-#include "kernels/cpu/host/runtime.h"
+#include "kernels/cpu/host/shared_memory.h"
 #include "kernels/cpu/kernels_cpu.h"
 #include "kernels/cpu/schedule/pass.h"
 
 struct device {
     char unused;
 };
+struct event {
+    char unused;
+};
+struct stopwatch {
+    double start, stop; /* s */
+};
+
 static enum status allocate(size_t bytes, void **object)
 {
     *object = calloc(1, bytes);
     return *object != NULL ? STATUS_OK : fail(STATUS_MEMORY, "out of memory");
 }
 
-static enum status probe(void)
+static enum status cpu_probe(void)
 {
     return STATUS_OK;
 }
 
-static enum status open_device(int node_rank, int node_size, struct device **device)
+static enum status cpu_open(int node_rank, int node_size, struct device **device)
 {
     (void)node_rank;
     (void)node_size;
     return allocate(sizeof **device, (void **)device);
 }
 
-static void close_device(struct device *device)
+static void cpu_close(struct device *device)
 {
     free(device);
 }
 
-static enum status info(struct device *device, struct device_info *info)
+static enum status cpu_info(struct device *device, struct device_info *info)
 {
     (void)device;
     host_info(info);
     return STATUS_OK;
 }
 
-static enum status queue_create(struct device *device, enum queue_priority priority,
-                                struct queue **queue)
+static enum status cpu_queue_create(struct device *device, enum queue_priority priority,
+                                    struct queue **queue)
 {
     (void)device;
     (void)priority;
     return allocate(sizeof **queue, (void **)queue);
 }
 
-static void queue_destroy(struct queue *queue)
+static void cpu_queue_destroy(struct queue *queue)
 {
     if (queue != NULL) {
         free(queue->memory);
@@ -57,17 +65,171 @@ static void queue_destroy(struct queue *queue)
     free(queue);
 }
 
-static enum status queue_wait(struct queue *queue)
+static enum status cpu_queue_wait(struct queue *queue)
 {
     (void)queue;
     return STATUS_OK;
 }
 
-static enum status copy(struct queue *queue, void *to, const void *from, size_t bytes)
+static enum status cpu_copy_on_device(struct queue *queue, void *to, const void *from, size_t bytes)
 {
     (void)queue;
     cpu_copy(to, from, bytes);
     return STATUS_OK;
+}
+
+static enum status cpu_memory_alloc(struct device *device, size_t bytes, void **d_memory)
+{
+    (void)device;
+    TRY(host_memory_alloc(bytes, d_memory));
+    cpu_fill_nan(*d_memory, bytes);
+    return STATUS_OK;
+}
+
+static void cpu_memory_free(struct device *device, void *memory)
+{
+    (void)device;
+    free(memory);
+}
+
+static enum status cpu_event_create(struct device *device, struct event **event)
+{
+    (void)device;
+    return allocate(sizeof **event, (void **)event);
+}
+
+static void cpu_event_destroy(struct event *event)
+{
+    free(event);
+}
+
+static enum status cpu_event_record(struct queue *queue, struct event *event)
+{
+    (void)queue;
+    (void)event;
+    return STATUS_OK;
+}
+
+static enum status cpu_stopwatch_create(struct device *device, struct stopwatch **stopwatch)
+{
+    (void)device;
+    return allocate(sizeof **stopwatch, (void **)stopwatch);
+}
+
+static void cpu_stopwatch_destroy(struct stopwatch *stopwatch)
+{
+    free(stopwatch);
+}
+
+static enum status cpu_stopwatch_start(struct queue *queue, struct stopwatch *stopwatch)
+{
+    (void)queue;
+    stopwatch->start = clock_seconds();
+    return STATUS_OK;
+}
+
+static enum status cpu_stopwatch_stop(struct queue *queue, struct stopwatch *stopwatch)
+{
+    (void)queue;
+    stopwatch->stop = clock_seconds();
+    return STATUS_OK;
+}
+
+static enum status cpu_stopwatch_seconds(struct stopwatch *stopwatch, double *seconds)
+{
+    *seconds = stopwatch->stop - stopwatch->start;
+    return STATUS_OK;
+}
+
+static enum status cpu_event_sync(struct event *event)
+{
+    (void)event;
+    return STATUS_OK;
+}
+
+static enum status cpu_event_done(struct event *event, bool *done)
+{
+    (void)event;
+    *done = true;
+    return STATUS_OK;
+}
+
+/* Before the memory that is handed out; the other processes see it too. */
+struct shared_header {
+    size_t map_bytes;
+    int file; /* the owner's */
+};
+enum { HEADER_BYTES = LAYOUT_ALIGN_BYTES };
+
+static struct shared_header *header_of(void *d_memory)
+{
+    return (struct shared_header *)((char *)d_memory - HEADER_BYTES);
+}
+
+static void cpu_shared_close(struct device *device, void *d_memory)
+{
+    (void)device;
+    if (d_memory != NULL) {
+        shared_memory_unmap(header_of(d_memory), header_of(d_memory)->map_bytes);
+    }
+}
+
+static enum status cpu_shared_alloc(struct device *device, size_t bytes, void **d_memory,
+                                    struct shared_handle *handle)
+{
+    (void)device;
+    int file = -1;
+    void *map = NULL;
+    const size_t map_bytes = HEADER_BYTES + bytes;
+    TRY(shared_memory_create(map_bytes, &file));
+    const enum status status = shared_memory_map(file, map_bytes, &map);
+    if (status != STATUS_OK) {
+        shared_memory_forget(file);
+        return status;
+    }
+    *d_memory = (char *)map + HEADER_BYTES;
+    *header_of(*d_memory) = (struct shared_header){.map_bytes = map_bytes, .file = file};
+    cpu_fill_nan(*d_memory, bytes);
+    shared_memory_name(file, map_bytes, handle);
+    return STATUS_OK;
+}
+
+static void cpu_shared_free(struct device *device, void *d_memory)
+{
+    if (d_memory != NULL) {
+        shared_memory_forget(header_of(d_memory)->file);
+        cpu_shared_close(device, d_memory);
+    }
+}
+
+static enum status cpu_shared_open(struct device *device, const struct shared_handle *handle,
+                                   void **d_memory)
+{
+    (void)device;
+    int file = -1;
+    size_t map_bytes = 0;
+    void *map = NULL;
+    TRY(shared_memory_find(handle, &file, &map_bytes));
+    const enum status status = shared_memory_map(file, map_bytes, &map);
+    shared_memory_forget(file);
+    TRY(status);
+    *d_memory = (char *)map + HEADER_BYTES;
+    return STATUS_OK;
+}
+
+static enum status cpu_flags_write(struct queue *queue, uint32_t *const *d_flags, int nflags,
+                                   uint32_t value)
+{
+    (void)queue;
+    shared_flags_write(d_flags, nflags, value);
+    return STATUS_OK;
+}
+
+static enum status cpu_flags_wait(struct queue *queue, uint32_t *const *d_flags, int nflags,
+                                  uint32_t value, double limit_s)
+{
+    (void)queue;
+    return shared_flags_wait(d_flags, nflags, value, limit_s);
 }
 
 #define VARIANT(variant, text) {.name = #variant, .about = text, .step = cpu_step_##variant},
@@ -80,39 +242,14 @@ static const struct kernel_variant variants[] = {
     },
 };
 
-static const struct runtime runtime = {
-    .probe = probe,
-    .open = open_device,
-    .close = close_device,
-    .info = info,
-    .memory_alloc = host_memory_fresh,
-    .memory_free = host_memory_free,
-    .pinned_alloc = host_memory_fresh,
-    .pinned_free = host_memory_free,
-    .queue_create = queue_create,
-    .queue_destroy = queue_destroy,
-    .queue_wait = queue_wait,
-    .event_create = host_event_create,
-    .event_destroy = host_event_destroy,
-    .event_record = host_event_order,
-    .event_wait = host_event_order,
-    .stopwatch_create = host_stopwatch_create,
-    .stopwatch_destroy = host_stopwatch_destroy,
-    .stopwatch_start = host_stopwatch_start,
-    .stopwatch_stop = host_stopwatch_stop,
-    .stopwatch_seconds = host_stopwatch_seconds,
-    .event_sync = host_event_sync,
-    .event_done = host_event_done,
-    .copy_to_device = copy,
-    .copy_to_host = copy,
-    .copy_on_device = copy,
-    .shared_alloc = host_shared_alloc,
-    .shared_free = host_shared_free,
-    .shared_open = host_shared_open,
-    .shared_close = host_shared_close,
-    .flags_write = host_flags_write,
-    .flags_wait = host_flags_wait,
-};
+/* All memory is the host's, and all work runs at once. */
+#define cpu_pinned_alloc cpu_memory_alloc
+#define cpu_pinned_free cpu_memory_free
+#define cpu_event_wait cpu_event_record
+#define cpu_copy_to_device cpu_copy_on_device
+#define cpu_copy_to_host cpu_copy_on_device
+#define MEMBER(name) .name = cpu_##name,
+static const struct runtime runtime = {RUNTIME_FUNCTIONS(MEMBER)};
 
 #define ROW(name, host) .name = cpu_##name,
 static const struct operations operations = {

@@ -102,16 +102,16 @@ enum status guard_add(struct queue *queue, guard_function *run, const void *args
 
 /* --- copies, events and flags ---------------------------------------------------------------- */
 
-static enum status copy(struct queue *queue, void *to, const void *from, size_t bytes)
+enum status guard_copy_to_device(struct queue *queue, void *to, const void *from, size_t bytes)
 {
     const struct copy_args args = {to, from, bytes};
     return guard_add(queue, run_copy, &args, sizeof args, NULL);
 }
 
-static enum status copy_to_host(struct queue *queue, void *h_to, const void *d_from, size_t bytes)
+enum status guard_copy_to_host(struct queue *queue, void *h_to, const void *d_from, size_t bytes)
 {
     poison(queue, h_to, bytes);
-    return copy(queue, h_to, d_from, bytes);
+    return guard_copy_to_device(queue, h_to, d_from, bytes);
 }
 
 /* No cycles: an event names operations that were queued before the wait for it. */
@@ -126,19 +126,19 @@ static enum status run_event_wait(struct queue *queue, const void *args)
     return STATUS_OK;
 }
 
-static enum status event_wait(struct queue *queue, struct event *event)
+enum status guard_event_wait(struct queue *queue, struct event *event)
 {
     return guard_add(queue, run_event_wait, event, sizeof *event, NULL);
 }
 
-static enum status stopwatch_create(struct device *device, struct stopwatch **stopwatch)
+enum status guard_stopwatch_create(struct device *device, struct stopwatch **stopwatch)
 {
     (void)device;
     *stopwatch = calloc(1, sizeof **stopwatch);
     return *stopwatch != NULL ? STATUS_OK : fail(STATUS_MEMORY, "out of memory");
 }
 
-static void stopwatch_destroy(struct stopwatch *stopwatch)
+void guard_stopwatch_destroy(struct stopwatch *stopwatch)
 {
     free(stopwatch);
 }
@@ -151,18 +151,18 @@ static enum status run_mark(struct queue *queue, const void *args)
     return STATUS_OK;
 }
 
-static enum status stopwatch_start(struct queue *queue, struct stopwatch *stopwatch)
+enum status guard_stopwatch_start(struct queue *queue, struct stopwatch *stopwatch)
 {
     return guard_add(queue, run_mark, &(double *){&stopwatch->start}, sizeof(double *), NULL);
 }
 
-static enum status stopwatch_stop(struct queue *queue, struct stopwatch *stopwatch)
+enum status guard_stopwatch_stop(struct queue *queue, struct stopwatch *stopwatch)
 {
     stopwatch->stop = NAN; /* until the queue has been waited for */
     return guard_add(queue, run_mark, &(double *){&stopwatch->stop}, sizeof(double *), NULL);
 }
 
-static enum status stopwatch_seconds(struct stopwatch *stopwatch, double *seconds)
+enum status guard_stopwatch_seconds(struct stopwatch *stopwatch, double *seconds)
 {
     *seconds = stopwatch->stop - stopwatch->start;
     return STATUS_OK;
@@ -191,8 +191,8 @@ static enum status run_flags_wait(struct queue *queue, const void *args)
     return shared_flags_wait(flags->d_flags, flags->nflags, flags->value, flags->limit_s);
 }
 
-static enum status flags_write(struct queue *queue, uint32_t *const *d_flags, int nflags,
-                               uint32_t value)
+enum status guard_flags_write(struct queue *queue, uint32_t *const *d_flags, int nflags,
+                              uint32_t value)
 {
     const struct flags_args args = {d_flags, nflags, value, 0};
     TRY(guard_add(queue, run_flags_write, &args, sizeof args, memory_of_flags));
@@ -200,8 +200,8 @@ static enum status flags_write(struct queue *queue, uint32_t *const *d_flags, in
     return guard_queue_wait(queue);
 }
 
-static enum status flags_wait(struct queue *queue, uint32_t *const *d_flags, int nflags,
-                              uint32_t value, double limit_s)
+enum status guard_flags_wait(struct queue *queue, uint32_t *const *d_flags, int nflags,
+                             uint32_t value, double limit_s)
 {
     const struct flags_args args = {d_flags, nflags, value, limit_s};
     return guard_add(queue, run_flags_wait, &args, sizeof args, memory_of_flags);
@@ -235,39 +235,8 @@ static const struct kernel_variant variants[] = {
     },
 };
 
-static const struct runtime runtime = {
-    .probe = guard_probe,
-    .open = guard_open,
-    .close = guard_close,
-    .info = guard_info,
-    .memory_alloc = guard_memory_alloc,
-    .memory_free = guard_memory_free,
-    .pinned_alloc = guard_pinned_alloc,
-    .pinned_free = guard_pinned_free,
-    .queue_create = guard_queue_create,
-    .queue_destroy = guard_queue_destroy,
-    .queue_wait = guard_queue_wait,
-    .event_create = guard_event_create,
-    .event_destroy = guard_event_destroy,
-    .event_record = guard_event_record,
-    .event_wait = event_wait,
-    .stopwatch_create = stopwatch_create,
-    .stopwatch_destroy = stopwatch_destroy,
-    .stopwatch_start = stopwatch_start,
-    .stopwatch_stop = stopwatch_stop,
-    .stopwatch_seconds = stopwatch_seconds,
-    .event_sync = guard_event_sync,
-    .event_done = guard_event_done,
-    .copy_to_device = copy,
-    .copy_to_host = copy_to_host,
-    .copy_on_device = copy,
-    .shared_alloc = guard_shared_alloc,
-    .shared_free = guard_memory_free,
-    .shared_open = guard_shared_open,
-    .shared_close = guard_memory_free,
-    .flags_write = flags_write,
-    .flags_wait = flags_wait,
-};
+#define MEMBER(name) .name = guard_##name,
+static const struct runtime runtime = {RUNTIME_FUNCTIONS(MEMBER)};
 
 #define ROW(name, host) .name = record_##name,
 static const struct operations operations = {

@@ -54,28 +54,12 @@ struct operation {
     _Alignas(16) unsigned char args[]; /* with copies of the host memory that they point to */
 };
 
-/* The functions of runtime.h by the same names. */
-enum status guard_probe(void);
-enum status guard_open(int node_rank, int node_size, struct device **device);
-void guard_close(struct device *device);
-enum status guard_info(struct device *device, struct device_info *info);
-enum status guard_memory_alloc(struct device *device, size_t bytes, void **d_memory);
-void guard_memory_free(struct device *device, void *d_memory);
-enum status guard_pinned_alloc(struct device *device, size_t bytes, void **h_memory);
-void guard_pinned_free(struct device *device, void *h_memory);
-enum status guard_queue_create(struct device *device, enum queue_priority priority,
-                               struct queue **queue);
-void guard_queue_destroy(struct queue *queue);
-enum status guard_queue_wait(struct queue *queue);
-enum status guard_event_create(struct device *device, struct event **event);
-void guard_event_destroy(struct event *event);
-enum status guard_event_record(struct queue *queue, struct event *event);
-enum status guard_event_sync(struct event *event);
-enum status guard_event_done(struct event *event, bool *done);
-enum status guard_shared_alloc(struct device *device, size_t bytes, void **d_memory,
-                               struct shared_handle *handle);
-enum status guard_shared_open(struct device *device, const struct shared_handle *handle,
-                              void **d_memory);
+#define guard_copy_on_device guard_copy_to_device
+#define guard_shared_free guard_memory_free
+#define guard_shared_close guard_memory_free
+#define GUARD_DECLARE(name) RUNTIME_TYPE(name) guard_##name;
+RUNTIME_FUNCTIONS(GUARD_DECLARE)
+#undef GUARD_DECLARE
 
 /* Between these the memory is accessible. */
 enum status guard_access_begin(struct device *device);

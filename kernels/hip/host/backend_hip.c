@@ -18,14 +18,14 @@ static void deliver(struct queue *queue)
     queue->ndeliveries = 0;
 }
 
-static enum status queue_wait(struct queue *queue)
+enum status hip_queue_wait(struct queue *queue)
 {
     TRY_HIP(hipStreamSynchronize, queue->stream);
     deliver(queue);
     return hip_flags_check(queue);
 }
 
-static void queue_destroy(struct queue *queue)
+void hip_queue_destroy(struct queue *queue)
 {
     if (queue == NULL) {
         return;
@@ -61,12 +61,11 @@ static enum status queue_build(struct queue *queue, enum queue_priority priority
     TRY(hip_pinned_alloc(queue->device, sizeof *queue->late, &memory));
     queue->late = memory;
     *queue->late = 0;
-    TRY_HIP(hip_launch_scratch_reset, queue->stream, queue->d_scratch);
-    return STATUS_OK;
+    return HIP(hip_launch_scratch_reset, queue->stream, queue->d_scratch);
 }
 
-static enum status queue_create(struct device *device, enum queue_priority priority,
-                                struct queue **queue)
+enum status hip_queue_create(struct device *device, enum queue_priority priority,
+                             struct queue **queue)
 {
     struct queue *built = calloc(1, sizeof *built);
     if (built == NULL) {
@@ -75,14 +74,14 @@ static enum status queue_create(struct device *device, enum queue_priority prior
     built->device = device;
     const enum status status = queue_build(built, priority);
     if (status != STATUS_OK) {
-        queue_destroy(built);
+        hip_queue_destroy(built);
         return status;
     }
     *queue = built;
     return STATUS_OK;
 }
 
-static enum status event_create(struct device *device, struct event **event)
+enum status hip_event_create(struct device *device, struct event **event)
 {
     (void)device;
     struct event *built = calloc(1, sizeof *built);
@@ -99,7 +98,7 @@ static enum status event_create(struct device *device, struct event **event)
     return STATUS_OK;
 }
 
-static void event_destroy(struct event *event)
+void hip_event_destroy(struct event *event)
 {
     if (event != NULL) {
         (void)hipEventDestroy(event->event);
@@ -107,19 +106,17 @@ static void event_destroy(struct event *event)
     }
 }
 
-static enum status event_record(struct queue *queue, struct event *event)
+enum status hip_event_record(struct queue *queue, struct event *event)
 {
-    TRY_HIP(hipEventRecord, event->event, queue->stream);
-    return STATUS_OK;
+    return HIP(hipEventRecord, event->event, queue->stream);
 }
 
-static enum status event_wait(struct queue *queue, struct event *event)
+enum status hip_event_wait(struct queue *queue, struct event *event)
 {
-    TRY_HIP(hipStreamWaitEvent, queue->stream, event->event, 0);
-    return STATUS_OK;
+    return HIP(hipStreamWaitEvent, queue->stream, event->event, 0);
 }
 
-static enum status stopwatch_create(struct device *device, struct stopwatch **stopwatch)
+enum status hip_stopwatch_create(struct device *device, struct stopwatch **stopwatch)
 {
     (void)device;
     struct stopwatch *built = calloc(1, sizeof *built);
@@ -127,8 +124,8 @@ static enum status stopwatch_create(struct device *device, struct stopwatch **st
         return hip_out_of_host_memory();
     }
     enum status status = STATUS_OK;
-    TRY_GOTO(hip_check(hipEventCreate(&built->start), "hipEventCreate"));
-    status = hip_check(hipEventCreate(&built->stop), "hipEventCreate");
+    TRY_GOTO(HIP(hipEventCreate, &built->start));
+    status = HIP(hipEventCreate, &built->stop);
     if (status == STATUS_OK) {
         *stopwatch = built;
         return STATUS_OK;
@@ -139,7 +136,7 @@ done:
     return status;
 }
 
-static void stopwatch_destroy(struct stopwatch *stopwatch)
+void hip_stopwatch_destroy(struct stopwatch *stopwatch)
 {
     if (stopwatch != NULL) {
         (void)hipEventDestroy(stopwatch->start);
@@ -148,19 +145,17 @@ static void stopwatch_destroy(struct stopwatch *stopwatch)
     }
 }
 
-static enum status stopwatch_start(struct queue *queue, struct stopwatch *stopwatch)
+enum status hip_stopwatch_start(struct queue *queue, struct stopwatch *stopwatch)
 {
-    TRY_HIP(hipEventRecord, stopwatch->start, queue->stream);
-    return STATUS_OK;
+    return HIP(hipEventRecord, stopwatch->start, queue->stream);
 }
 
-static enum status stopwatch_stop(struct queue *queue, struct stopwatch *stopwatch)
+enum status hip_stopwatch_stop(struct queue *queue, struct stopwatch *stopwatch)
 {
-    TRY_HIP(hipEventRecord, stopwatch->stop, queue->stream);
-    return STATUS_OK;
+    return HIP(hipEventRecord, stopwatch->stop, queue->stream);
 }
 
-static enum status stopwatch_seconds(struct stopwatch *stopwatch, double *seconds)
+enum status hip_stopwatch_seconds(struct stopwatch *stopwatch, double *seconds)
 {
     float milliseconds = 0;
     TRY_HIP(hipEventElapsedTime, &milliseconds, stopwatch->start, stopwatch->stop);
@@ -168,13 +163,12 @@ static enum status stopwatch_seconds(struct stopwatch *stopwatch, double *second
     return STATUS_OK;
 }
 
-static enum status event_sync(struct event *event)
+enum status hip_event_sync(struct event *event)
 {
-    TRY_HIP(hipEventSynchronize, event->event);
-    return STATUS_OK;
+    return HIP(hipEventSynchronize, event->event);
 }
 
-static enum status event_done(struct event *event, bool *done)
+enum status hip_event_done(struct event *event, bool *done)
 {
     const hipError_t error = hipEventQuery(event->event);
     *done = error == hipSuccess;
@@ -187,29 +181,26 @@ static enum status event_done(struct event *event, bool *done)
 
 /* --- copies ---------------------------------------------------------------------------------- */
 
-static enum status copy_to_device(struct queue *queue, void *d_to, const void *h_from, size_t bytes)
+enum status hip_copy_to_device(struct queue *queue, void *d_to, const void *h_from, size_t bytes)
 {
-    TRY_HIP(hipMemcpyAsync, d_to, h_from, bytes, hipMemcpyHostToDevice, queue->stream);
-    return STATUS_OK;
+    return HIP(hipMemcpyAsync, d_to, h_from, bytes, hipMemcpyHostToDevice, queue->stream);
 }
 
-static enum status copy_to_host(struct queue *queue, void *h_to, const void *d_from, size_t bytes)
+enum status hip_copy_to_host(struct queue *queue, void *h_to, const void *d_from, size_t bytes)
 {
-    TRY_HIP(hipMemcpyAsync, h_to, d_from, bytes, hipMemcpyDeviceToHost, queue->stream);
-    return STATUS_OK;
+    return HIP(hipMemcpyAsync, h_to, d_from, bytes, hipMemcpyDeviceToHost, queue->stream);
 }
 
-static enum status copy_on_device(struct queue *queue, void *d_to, const void *d_from, size_t bytes)
+enum status hip_copy_on_device(struct queue *queue, void *d_to, const void *d_from, size_t bytes)
 {
-    TRY_HIP(hip_launch_copy, queue->stream, d_to, d_from, bytes);
-    return STATUS_OK;
+    return HIP(hip_launch_copy, queue->stream, d_to, d_from, bytes);
 }
 
 /* --- reductions ------------------------------------------------------------------------------ */
 
 enum status hip_result_begin(struct queue *queue, struct hip_result **result)
 {
-    TRY(queue->ndeliveries < RESULTS_PER_QUEUE ? STATUS_OK : queue_wait(queue));
+    TRY(queue->ndeliveries < RESULTS_PER_QUEUE ? STATUS_OK : hip_queue_wait(queue));
     *result = &queue->results[queue->ndeliveries];
     return STATUS_OK;
 }
@@ -228,39 +219,8 @@ static const struct kernel_variant variants[] = {
     },
 };
 
-static const struct runtime runtime = {
-    .probe = hip_probe,
-    .open = hip_open,
-    .close = hip_close,
-    .info = hip_info,
-    .memory_alloc = hip_memory_alloc,
-    .memory_free = hip_memory_free,
-    .pinned_alloc = hip_pinned_alloc,
-    .pinned_free = hip_pinned_free,
-    .queue_create = queue_create,
-    .queue_destroy = queue_destroy,
-    .queue_wait = queue_wait,
-    .event_create = event_create,
-    .event_destroy = event_destroy,
-    .event_record = event_record,
-    .event_wait = event_wait,
-    .stopwatch_create = stopwatch_create,
-    .stopwatch_destroy = stopwatch_destroy,
-    .stopwatch_start = stopwatch_start,
-    .stopwatch_stop = stopwatch_stop,
-    .stopwatch_seconds = stopwatch_seconds,
-    .event_sync = event_sync,
-    .event_done = event_done,
-    .copy_to_device = copy_to_device,
-    .copy_to_host = copy_to_host,
-    .copy_on_device = copy_on_device,
-    .shared_alloc = hip_shared_alloc,
-    .shared_free = hip_memory_free,
-    .shared_open = hip_shared_open,
-    .shared_close = hip_shared_close,
-    .flags_write = hip_flags_write,
-    .flags_wait = hip_flags_wait,
-};
+#define MEMBER(name) .name = hip_##name,
+static const struct runtime runtime = {RUNTIME_FUNCTIONS(MEMBER)};
 
 #define ROW(name, host) .name = hip_##name,
 static const struct operations operations = {

@@ -108,7 +108,7 @@ enum status hip_memory_alloc(struct device *device, size_t bytes, void **d_memor
                     room.name);
     }
     TRY(hip_check(error, "hipMalloc"));
-    enum status status = hip_check(hipMemset(fresh, 0xFF, bytes), "hipMemset");
+    enum status status = HIP(hipMemset, fresh, 0xFF, bytes);
     if (status == STATUS_OK) {
         /* hipMemset is asynchronous, and other queues do not wait for it */
         status = hip_check(hipDeviceSynchronize(), "hipDeviceSynchronize");

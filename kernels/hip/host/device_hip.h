@@ -57,18 +57,15 @@ static inline struct hip_step hip_step_on(const struct queue *queue, const struc
     return (struct hip_step){.stream = queue->stream, .d_scratch = queue->d_scratch, .args = args};
 }
 
-/* Errors name the HIP function. */
-#define TRY_HIP(function, ...) TRY(hip_check(function(__VA_ARGS__), #function))
+/* Call a function of HIP; errors name it. */
+#define HIP(function, ...) hip_check(function(__VA_ARGS__), #function)
+#define TRY_HIP(...) TRY(HIP(__VA_ARGS__))
 
-/* The functions of runtime.h by the same names. */
-enum status hip_probe(void);
-enum status hip_open(int node_rank, int node_size, struct device **device);
-void hip_close(struct device *device);
-enum status hip_info(struct device *device, struct device_info *info);
-enum status hip_memory_alloc(struct device *device, size_t bytes, void **d_memory);
-void hip_memory_free(struct device *device, void *d_memory);
-enum status hip_pinned_alloc(struct device *device, size_t bytes, void **h_memory);
-void hip_pinned_free(struct device *device, void *h_memory);
+#define hip_shared_free hip_memory_free
+#define HIP_DECLARE(name) RUNTIME_TYPE(name) hip_##name;
+RUNTIME_FUNCTIONS(HIP_DECLARE)
+#undef HIP_DECLARE
+
 /* backend_hip.c */
 /* Memory for the result of the next reduction, which waits for the queue where there is none; then
  * have it delivered: `bytes` bytes of it, at `from`. */
@@ -78,15 +75,6 @@ void hip_result_deliver(struct queue *queue, void *h_to, const void *from, size_
 step_function hip_step_radius;
 
 /* peer_hip.c */
-enum status hip_shared_alloc(struct device *device, size_t bytes, void **d_memory,
-                             struct shared_handle *handle);
-enum status hip_shared_open(struct device *device, const struct shared_handle *handle,
-                            void **d_memory);
-void hip_shared_close(struct device *device, void *d_memory);
-enum status hip_flags_write(struct queue *queue, uint32_t *const *d_flags, int nflags,
-                            uint32_t value);
-enum status hip_flags_wait(struct queue *queue, uint32_t *const *d_flags, int nflags,
-                           uint32_t value, double limit_s);
 /* After the queue has been waited for: STATUS_DEVICE when a wait for flags has timed out. */
 enum status hip_flags_check(struct queue *queue);
 

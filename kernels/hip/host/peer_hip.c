@@ -16,12 +16,12 @@ enum status hip_shared_alloc(struct device *device, size_t bytes, void **d_memor
     (void)device;
     /* fine-grained where supported: no stale cache lines after stores of another device */
     TRY_HIP(hipExtMallocWithFlags, &fresh, whole, hipDeviceMallocFinegrained);
-    enum status status = hip_check(hipMemset(fresh, 0xFF, whole), "hipMemset");
+    enum status status = HIP(hipMemset, fresh, 0xFF, whole);
     if (status == STATUS_OK) {
         status = hip_check(hipDeviceSynchronize(), "hipDeviceSynchronize");
     }
     if (status == STATUS_OK) {
-        status = hip_check(hipIpcGetMemHandle(&ipc, fresh), "hipIpcGetMemHandle");
+        status = HIP(hipIpcGetMemHandle, &ipc, fresh);
     }
     if (status != STATUS_OK) {
         (void)hipFree(fresh);
