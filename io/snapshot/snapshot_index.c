@@ -62,10 +62,7 @@ static enum status make_group(hid_t file, const char *name)
     SCOPED_H5 const hid_t creation = H5Pcreate(H5P_GROUP_CREATE);
     H5Pset_link_creation_order(creation, H5P_CRT_ORDER_TRACKED);
     SCOPED_H5 const hid_t group = H5Gcreate2(file, name, H5P_DEFAULT, creation, H5P_DEFAULT);
-    if (group < 0) {
-        return h5_fail("cannot create the group %s", name);
-    }
-    return STATUS_OK;
+    return group < 0 ? h5_fail("cannot create the group %s", name) : STATUS_OK;
 }
 
 const struct derived_label *snapshot_content(unsigned derived, int number)
@@ -135,10 +132,7 @@ static enum status make_list(hid_t file, const char *name, hid_t type)
     H5Pset_fletcher32(creation);
     SCOPED_H5 const hid_t dataset =
         H5Dcreate2(file, name, type, space, H5P_DEFAULT, creation, H5P_DEFAULT);
-    if (dataset < 0) {
-        return h5_fail("cannot create the dataset %s", name);
-    }
-    return STATUS_OK;
+    return dataset < 0 ? h5_fail("cannot create the dataset %s", name) : STATUS_OK;
 }
 
 /* Set the elements from `first` on, which become the last ones. */

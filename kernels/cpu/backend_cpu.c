@@ -22,7 +22,7 @@ struct stopwatch {
 static enum status allocate(size_t bytes, void **object)
 {
     *object = calloc(1, bytes);
-    return *object != NULL ? STATUS_OK : fail(STATUS_MEMORY, "out of memory");
+    return CHECK_MEMORY(*object != NULL, "out of memory");
 }
 
 static enum status cpu_probe(void)

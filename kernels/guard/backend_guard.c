@@ -135,7 +135,7 @@ enum status guard_stopwatch_create(struct device *device, struct stopwatch **sto
 {
     (void)device;
     *stopwatch = calloc(1, sizeof **stopwatch);
-    return *stopwatch != NULL ? STATUS_OK : fail(STATUS_MEMORY, "out of memory");
+    return CHECK_MEMORY(*stopwatch != NULL, "out of memory");
 }
 
 void guard_stopwatch_destroy(struct stopwatch *stopwatch)

@@ -48,9 +48,7 @@ enum status guard_open(int node_rank, int node_size, struct device **device)
     (void)node_rank;
     (void)node_size;
     *device = calloc(1, sizeof **device);
-    if (*device == NULL) {
-        return fail(STATUS_MEMORY, "out of memory");
-    }
+    TRY(CHECK_MEMORY(*device != NULL, "out of memory"));
     (*device)->page_bytes = (size_t)sysconf(_SC_PAGESIZE);
     return STATUS_OK;
 }
@@ -151,7 +149,7 @@ enum status guard_event_create(struct device *device, struct event **event)
 {
     (void)device;
     *event = calloc(1, sizeof **event);
-    return *event != NULL ? STATUS_OK : fail(STATUS_MEMORY, "out of memory");
+    return CHECK_MEMORY(*event != NULL, "out of memory");
 }
 
 void guard_event_destroy(struct event *event)

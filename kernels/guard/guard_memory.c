@@ -14,10 +14,9 @@
 static enum status protect(const struct device *device, const struct allocation *a, int access)
 {
     const size_t page = device->page_bytes;
-    if (mprotect(a->map + page, a->map_bytes - 2 * page, access) != 0) {
-        return fail(STATUS_DEVICE, "guard: mprotect: %s", strerror(errno));
-    }
-    return STATUS_OK;
+    return mprotect(a->map + page, a->map_bytes - 2 * page, access) != 0
+               ? fail(STATUS_DEVICE, "guard: mprotect: %s", strerror(errno))
+               : STATUS_OK;
 }
 
 static enum status protect_all(const struct device *device, int access)

@@ -262,10 +262,9 @@ enum status file_read_at(int fd, const char *path, void *bytes, size_t nbytes, u
 
 enum status file_sync(int fd, const char *path)
 {
-    if (timed_fsync(fd) != 0) {
-        return fail(STATUS_FILE, "cannot flush %s to disk: %s", path, strerror(errno));
-    }
-    return STATUS_OK;
+    return timed_fsync(fd) != 0
+               ? fail(STATUS_FILE, "cannot flush %s to disk: %s", path, strerror(errno))
+               : STATUS_OK;
 }
 
 void file_forget(int fd)
@@ -353,10 +352,9 @@ enum status file_save(const char *path, const char *bytes, size_t nbytes)
 
 enum status file_remove(const char *path)
 {
-    if (unlink(path) != 0 && errno != ENOENT) {
-        return fail(STATUS_FILE, "cannot remove %s: %s", path, strerror(errno));
-    }
-    return STATUS_OK;
+    return unlink(path) != 0 && errno != ENOENT
+               ? fail(STATUS_FILE, "cannot remove %s: %s", path, strerror(errno))
+               : STATUS_OK;
 }
 
 enum status file_check_place(const char *path)
@@ -395,9 +393,7 @@ static enum status read_stream(FILE *stream, const char *path, size_t limit, cha
         }
         buffer = larger;
     }
-    if (buffer == NULL) {
-        return fail(STATUS_MEMORY, "no memory to read %s", path);
-    }
+    TRY(CHECK_MEMORY(buffer != NULL, "no memory to read %s", path));
     if (ferror(stream) != 0 || used > limit) {
         free(buffer);
         return ferror(stream) != 0

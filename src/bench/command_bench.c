@@ -63,10 +63,9 @@ enum status bench_choose_precisions(const char *word, bool wanted[2])
 {
     wanted[PRECISION_FLOAT64] = strcmp(word, "float32") != 0;
     wanted[PRECISION_FLOAT32] = strcmp(word, "float64") != 0;
-    if (strcmp(word, "both") != 0 && wanted[0] == wanted[1]) {
-        return fail(STATUS_INPUT, "--precision %s: give float64, float32 or both", word);
-    }
-    return STATUS_OK;
+    return strcmp(word, "both") != 0 && wanted[0] == wanted[1]
+               ? fail(STATUS_INPUT, "--precision %s: give float64, float32 or both", word)
+               : STATUS_OK;
 }
 
 static const struct {

@@ -182,10 +182,9 @@ static enum status parse(struct expression *expression, const char *text)
     if (mupError(expression->parser)) {
         return fail_parse(expression, text);
     }
-    if (nresults != 1) {
-        return fail(STATUS_INPUT, "%d values separated by commas (%.200s)", nresults, text);
-    }
-    return STATUS_OK;
+    return nresults != 1
+               ? fail(STATUS_INPUT, "%d values separated by commas (%.200s)", nresults, text)
+               : STATUS_OK;
 }
 
 enum status expression_create(const char *text, const char *const *variables, int nvariables,

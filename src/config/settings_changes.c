@@ -100,9 +100,7 @@ static enum status add_change(struct settings_changes *changes, const struct ite
 {
     const size_t count = (size_t)changes->count + 1;
     struct settings_change *larger = realloc(changes->change, count * sizeof *larger);
-    if (larger == NULL) {
-        return fail(STATUS_MEMORY, "no memory to compare the configurations");
-    }
+    TRY(CHECK_MEMORY(larger != NULL, "no memory to compare the configurations"));
     changes->change = larger;
     changes->count++;
     struct settings_change *change = &larger[count - 1];

@@ -102,9 +102,7 @@ static enum status append(struct item_list *list, const struct item *item)
     const size_t count = (size_t)list->count;
     if ((count & (count - 1)) == 0) {
         struct item *larger = realloc(list->item, (count > 0 ? 2 * count : 1) * sizeof *larger);
-        if (larger == NULL) {
-            return fail(STATUS_MEMORY, "no memory for the configuration");
-        }
+        TRY(CHECK_MEMORY(larger != NULL, "no memory for the configuration"));
         list->item = larger;
     }
     list->item[list->count++] = *item;

@@ -173,9 +173,7 @@ static enum status add_stretch(struct timeline *timeline, int64_t *capacity, int
         const int64_t larger = *capacity > 0 ? 2 * *capacity : 64;
         struct stretch *stretch =
             realloc(timeline->stretch, (size_t)larger * sizeof *timeline->stretch);
-        if (stretch == NULL) {
-            return fail(STATUS_MEMORY, "no memory for the times of the outputs");
-        }
+        TRY(CHECK_MEMORY(stretch != NULL, "no memory for the times of the outputs"));
         timeline->stretch = stretch;
         *capacity = larger;
     }

@@ -70,9 +70,7 @@ static enum status list_cadences(struct outputs *o)
         count++;
     }
     o->due = calloc((size_t)count + 1, sizeof *o->due);
-    if (o->due == NULL) {
-        return fail(STATUS_MEMORY, "no memory for the list of outputs");
-    }
+    TRY(CHECK_MEMORY(o->due != NULL, "no memory for the list of outputs"));
     for (int i = 0; i < count; i++) {
         const struct output_kind *kind = NULL;
         cadence = settings_cadence(requests, i, key);

@@ -279,10 +279,9 @@ static enum status write_problem(const struct scene *scene, double dt, int steps
     struct text exact = {.bytes = problem->exact, .size = sizeof problem->exact};
     add_config(&config, scene, dt, steps);
     add_solution(&exact, scene, true);
-    if (config.used >= config.size || exact.used >= exact.size) {
-        return fail(STATUS_MEMORY, "a verification problem is too long");
-    }
-    return STATUS_OK;
+    return config.used >= config.size || exact.used >= exact.size
+               ? fail(STATUS_MEMORY, "a verification problem is too long")
+               : STATUS_OK;
 }
 
 /* dt with alpha dt sum 1/h^2 = fourier. */

@@ -10,9 +10,7 @@ enum status json_open(struct json *json)
 {
     *json = (struct json){0};
     json->stream = open_memstream(&json->text, &json->length);
-    if (json->stream == NULL) {
-        return fail(STATUS_MEMORY, "no memory for a JSON document");
-    }
+    TRY(CHECK_MEMORY(json->stream != NULL, "no memory for a JSON document"));
     return STATUS_OK;
 }
 

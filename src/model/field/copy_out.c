@@ -35,9 +35,7 @@ enum status copy_out_create(const struct backend *backend, struct device *device
 {
     *copy_out = NULL;
     struct copy_out *c = calloc(1, sizeof *c);
-    if (c == NULL) {
-        return fail(STATUS_MEMORY, "no memory for the description of copies");
-    }
+    TRY(CHECK_MEMORY(c != NULL, "no memory for the description of copies"));
     *c = (struct copy_out){
         .backend = backend, .device = device, .steps = steps, .room = bytes, .is_waited_for = true};
     const enum status status = build(c);

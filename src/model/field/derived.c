@@ -116,9 +116,7 @@ enum status derived_create(const struct backend *backend, struct device *device,
 {
     *derived = NULL;
     struct derived *built = calloc(1, sizeof *built);
-    if (built == NULL) {
-        return fail(STATUS_MEMORY, "no memory for the derived fields");
-    }
+    TRY(CHECK_MEMORY(built != NULL, "no memory for the derived fields"));
     *built =
         (struct derived){.backend = backend, .device = device, .mask = mask, .sampled_step = -1};
     const enum status status = allocate(built, cells);

@@ -56,9 +56,7 @@ enum status field_create(const struct backend *backend, struct device *device, s
 {
     *field = NULL;
     struct field *built = calloc(1, sizeof *built);
-    if (built == NULL) {
-        return fail(STATUS_MEMORY, "no memory for a field's description");
-    }
+    TRY(CHECK_MEMORY(built != NULL, "no memory for a field's description"));
     built->backend = backend;
     built->device = device;
     built->queue = queue;

@@ -313,10 +313,8 @@ enum status class_map_create(const struct problem *problem, const struct box *ow
     enum status status = STATUS_OK;
     lay_out(&problem->grid, owned, depth, &map->layout);
     map->h_class = calloc(1, (size_t)map->layout.elements);
-    if (map->h_class == NULL) {
-        return fail(STATUS_MEMORY, "no memory for the materials of %" PRId64 " cells",
-                    box_cells(owned));
-    }
+    TRY(CHECK_MEMORY(map->h_class != NULL, "no memory for the materials of %" PRId64 " cells",
+                     box_cells(owned)));
     const int64_t row = box_extent(owned, AXIS_X) + 2 * (int64_t)depth;
     TRY_GOTO(painting_begin(&painting, owned, row > PIECE_CELLS ? row : PIECE_CELLS));
     TRY_GOTO(add_materials(&painting, map));

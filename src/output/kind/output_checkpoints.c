@@ -79,9 +79,7 @@ static enum status capture(const struct output_context *in, struct checkpoint_jo
     struct field *field = in->stepper->level->field;
     struct writer_room room;
     TRY(writer_reserve(in->writer, checkpoint_capture_bytes(field), &room));
-    if (job == NULL) {
-        return fail(STATUS_MEMORY, "no memory for a checkpoint's description");
-    }
+    TRY(CHECK_MEMORY(job != NULL, "no memory for a checkpoint's description"));
     TRY(engine_settle(in->engine));
     return checkpoint_capture(field, room.copy_out, room.h_memory, &job->part);
 }

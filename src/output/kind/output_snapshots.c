@@ -113,9 +113,7 @@ static enum status capture(const struct series_output *output, const struct outp
     struct field *field = in->stepper->level->field;
     struct writer_room room;
     TRY(writer_reserve(in->writer, snapshots_capture_bytes(output->snapshots, field), &room));
-    if (job == NULL) {
-        return fail(STATUS_MEMORY, "no memory for a snapshot's description");
-    }
+    TRY(CHECK_MEMORY(job != NULL, "no memory for a snapshot's description"));
     job->snapshots = output->snapshots;
     TRY(engine_settle(in->engine));
     return snapshots_capture(output->snapshots, field, room.copy_out, in->state->step,
