@@ -20,8 +20,8 @@
 #include "plot/plot.h"
 
 static const struct command *const commands[] = {
-    &command_init,    &command_check, &command_plan,   &command_run,    &command_plot,
-    &command_compare, &command_bench, &command_verify, &command_doctor,
+    &command_init, &command_check,   &command_plan,  &command_run,    &command_sweep,
+    &command_plot, &command_compare, &command_bench, &command_verify, &command_doctor,
 };
 enum { COMMAND_COUNT = sizeof commands / sizeof commands[0] };
 

@@ -38,9 +38,9 @@ class Examples(Case):
     def test_your_own_problem(self):
         page = (ROOT / "docs/guide/your_own_problem.md").read_text(encoding="utf-8")
         config, = re.findall(r"(?s)```yaml\n(.*?)```", page)
-        verbs = "init|check|plan|run|plot"
+        verbs = "init|check|plan|run|plot|sweep"
         commands = re.findall(rf"(?m)^ {{4,6}}isotherm ((?:{verbs}) .*?)(?: {{2,}}#.*)?$", page)
-        self.assertEqual(len(commands), 8, commands)
+        self.assertEqual(len(commands), 9, commands)
         for command in commands:
             words = [word.strip('"') for word in command.split()]
             self.assert_code(self.isotherm(*words), 0)

@@ -4,4 +4,4 @@
 #include "base/command.h"
 
 extern const struct command command_check, command_compare, command_init, command_plan, command_run,
-    command_verify;
+    command_sweep, command_verify;

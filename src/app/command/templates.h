@@ -1,5 +1,6 @@
-/* The configurations of configs/templates, which the build makes part of the program. */
 #pragma once
+/* The configurations of configs/templates and a script, which the build makes part of the program.
+ */
 
 struct config_template {
     const char *name;
@@ -7,3 +8,4 @@ struct config_template {
 };
 
 extern const struct config_template config_templates[]; /* ends with a NULL name */
+extern const char sweep_script[];                       /* jobscripts/sweep.py */

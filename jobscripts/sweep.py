@@ -1,0 +1,123 @@
+#!/usr/bin/env python3
+"""A run for each combination of values, and a table of their results: `isotherm sweep`.
+
+    python3 jobscripts/sweep.py build/cpu/isotherm rod.yaml --output out/sweep \\
+        --vary "grid.cells=[50],[100]" --vary time.safety=0.5,0.9 --jobs 2
+
+The program has this script inside and starts it. Each run has a folder of its own, named by the
+values; a run with a report is complete and not repeated.
+"""
+import argparse
+import csv
+import itertools
+import json
+import os
+import queue
+import re
+import subprocess
+import sys
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+REPORTED = ("steps", "time", "wall_s", "min_K", "max_K", "mean_K", "heat_J", "boundary_heat_J",
+            "source_heat_J", "heat_drift_J", "field_hash")
+
+
+def values(vary):
+    """The words KEY=VALUE of a --vary; a comma inside brackets belongs to the value."""
+    key, _, text = vary.partition("=")
+    found = re.findall(r"(?:\[[^\]]*\]|\([^)]*\)|\{[^}]*\}|[^,\[({])+", text)
+    if not key or not found:
+        print(f"error: --vary {vary}: give KEY=A,B,...", file=sys.stderr)
+        sys.exit(2)
+    return [f"{key}={value.strip()}" for value in found]
+
+
+def find_points(arguments):
+    """(words, folder) of each run. Other values have another folder."""
+    for words in itertools.product(*map(values, arguments.vary)):
+        name = re.sub(r"[^\w.,=+\[\]-]", "_", ",".join(words))
+        yield list(words), Path(arguments.output) / name
+
+
+def options_of(arguments, words):
+    return [option for word in [*arguments.set, *words] for option in ("--set", word)]
+
+
+def run(arguments, slots, words, folder):
+    """The exit code of one run; it resumes where it was interrupted. Slot n uses GPU n."""
+    slot = slots.get()
+    threads = max(1, len(os.sched_getaffinity(0)) // arguments.jobs)
+    shared = {"OMP_NUM_THREADS": threads, "CUDA_VISIBLE_DEVICES": slot,
+              "ROCR_VISIBLE_DEVICES": slot} if arguments.jobs > 1 else {}
+    environment = {**{key: str(value) for key, value in shared.items()}, **os.environ}
+    folder.mkdir(parents=True, exist_ok=True)
+    print(folder.name, flush=True)
+    with open(folder / "run.log", "a", encoding="utf-8") as log:
+        code = subprocess.run([arguments.program, "run", arguments.config, "--output", str(folder),
+                               "--restart", "auto", *options_of(arguments, words)],
+                              env=environment, stdout=log, stderr=log, check=False).returncode
+    slots.put(slot)
+    if code != 0:
+        print(f"error: exit code {code}: see {folder}/run.log", file=sys.stderr, flush=True)
+    return code
+
+
+def row_of(words, folder):
+    """The values, the report and the last value of each probe."""
+    report = json.loads((folder / "report.json").read_text(encoding="utf-8"))
+    row = dict(word.split("=", 1) for word in words)
+    row.update((key, report.get(key)) for key in REPORTED)
+    if (folder / "probes.csv").exists():
+        lines = (folder / "probes.csv").read_text(encoding="utf-8").splitlines()
+        rows = list(csv.DictReader(line for line in lines if not line.startswith("#")))
+        row.update(list(rows[-1].items())[2:] if rows else [])
+    return row
+
+
+def write_table(path, rows):
+    columns = dict.fromkeys(column for row in rows for column in row)
+    with open(path, "w", newline="", encoding="utf-8") as file:
+        writer = csv.DictWriter(file, columns)
+        writer.writeheader()
+        writer.writerows(rows)
+    print(path)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("program")
+    parser.add_argument("config")
+    parser.add_argument("--vary", action="append", required=True)
+    parser.add_argument("--set", action="append", default=[])
+    parser.add_argument("--output", required=True)
+    parser.add_argument("--jobs", type=int, default=1)
+    parser.add_argument("--list", action="store_true")
+    arguments = parser.parse_args()
+    points = list(find_points(arguments))
+    for words, folder in points:
+        checked = subprocess.run([arguments.program, "check", arguments.config,
+                                  *options_of(arguments, words)], capture_output=True, text=True,
+                                 check=False)
+        if checked.returncode != 0:
+            print(checked.stderr.strip(), file=sys.stderr)
+            return checked.returncode
+        if arguments.list:
+            print("--output", folder, *options_of(arguments, words))
+    if arguments.list:
+        return 0
+    left = [point for point in points if not (point[1] / "report.json").exists()]
+    print(f"{len(points)} runs, {len(points) - len(left)} of them complete", flush=True)
+    slots = queue.Queue()
+    for slot in range(arguments.jobs):
+        slots.put(slot)
+    with ThreadPoolExecutor(arguments.jobs) as pool:
+        codes = list(pool.map(lambda point: run(arguments, slots, *point), left))
+    rows = [row_of(*point) for point in points if (point[1] / "report.json").exists()]
+    if rows:
+        write_table(Path(arguments.output) / "sweep.csv", rows)
+    return next((code for code in codes if code != 0), 0)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,92 @@
+/* isotherm sweep: a run for each combination of values, by jobscripts/sweep.py. */
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "app/command/commands.h"
+#include "app/command/templates.h"
+#include "app/configuration.h"
+#include "base/file.h"
+
+static struct {
+    const char *config;
+    struct option_list vary, sets;
+    const char *output;
+    int64_t jobs;
+    bool list;
+} options = {.jobs = 1};
+
+static const struct option option_table[] = {
+    {OPTION_LIST, "--vary", "KEY=A,B,...", "values of a key (repeatable: all combinations)",
+     &options.vary},
+    {OPTION_LIST, "--set", "KEY=VALUE", "override a key in all runs (repeatable)", &options.sets},
+    {OPTION_STRING, "--output", "DIR", "the folder of all runs (output.directory)",
+     &options.output},
+    {OPTION_COUNT, "--jobs", "N", "runs at a time on this node (default 1)", &options.jobs},
+    {OPTION_FLAG, "--list", "", "print the options of each run for a job array; run nothing",
+     &options.list},
+    {OPTION_END, NULL, NULL, NULL, NULL},
+};
+
+static const struct command_line line = {
+    .usage = "isotherm sweep CONFIG --vary KEY=A,B,... [options]",
+    .about = "Run CONFIG for each combination of values, each in its own folder in DIR, and\n"
+             "write DIR/sweep.csv: the values, results of report.json, and the last value of\n"
+             "each probe. Complete runs are not repeated, interrupted ones resume. Needs\n"
+             "Python 3.",
+    .example = "  $ isotherm sweep rod.yaml --vary 'grid.cells=[50],[100]' --jobs 2\n"
+               "  $ isotherm sweep rod.yaml --vary time.safety=0.5,0.9 --list > cases.txt\n"
+               "  $ sbatch --array=1-2 jobscripts/array.sbatch rod.yaml cases.txt",
+    .options = option_table,
+    .operand = "CONFIG",
+    .min_operands = 1,
+    .max_operands = 1,
+    .operands = &options.config,
+};
+
+static int add_list(const char **words, int count, const char *option,
+                    const struct option_list *list)
+{
+    for (int i = 0; i < list->count; i++) {
+        words[count++] = option;
+        words[count++] = list->item[i];
+    }
+    return count;
+}
+
+static enum status execute(void)
+{
+    char program[PATH_BYTES] = "";
+    char jobs[24];
+    char directory[PATH_BYTES];
+    struct settings *settings = NULL;
+    if (options.vary.count == 0) {
+        return fail(STATUS_INPUT, "give --vary KEY=A,B,...: a key and its values");
+    }
+    TRY(configuration_read(MPI_COMM_NULL, options.config, &options.sets, options.output, NULL,
+                           &settings));
+    snprintf(directory, sizeof directory, "%s", settings->output.directory);
+    settings_destroy(settings);
+    if (readlink("/proc/self/exe", program, sizeof program - 1) < 0) {
+        return fail(STATUS_FILE, "/proc/self/exe: %s", strerror(errno));
+    }
+    snprintf(jobs, sizeof jobs, "%" PRId64, options.jobs);
+    const char *words[4 * OPTIONS_MAX_LIST + 12] = {"python3", "-c",           sweep_script,
+                                                    program,   options.config, "--output",
+                                                    directory, "--jobs",       jobs};
+    int count = add_list(words, 9, "--vary", &options.vary);
+    count = add_list(words, count, "--set", &options.sets);
+    words[count] = options.list ? "--list" : NULL;
+    execvp(words[0], (char *const *)words);
+    return fail(STATUS_FILE, "cannot start python3: %s", strerror(errno));
+}
+
+const struct command command_sweep = {
+    .name = "sweep",
+    .summary = "run a configuration for several values, with a table of results",
+    .uses_mpi = false,
+    .line = &line,
+    .execute = execute,
+};

@@ -1,0 +1,81 @@
+"""`isotherm sweep`: runs, their table, and what a second call does."""
+import csv
+import json
+import shlex
+import unittest
+
+import problems
+from harness import Case
+
+
+class Sweep(Case):
+    VARY = ["--vary", "grid.cells=[12],[24]", "--vary", "material.conductivity=20,40 W/(m K),80"]
+
+    def config(self):
+        config = problems.base([12], [problems.HOT] * 2)
+        config["time"] = {"end": 20.0}
+        config["output"] = {"directory": "out/rod", "history": {"every": 5}, "probes": {
+            "every": 5, "points": [{"name": "core", "at": [0.1]}]}}
+        self.write(config)
+
+    def table(self):
+        with open(self.folder / "out/rod/sweep.csv", encoding="utf-8") as file:
+            return list(csv.DictReader(file))
+
+    def test_all_combinations_and_none_twice(self):
+        self.config()
+        result = self.isotherm("sweep", "config.yaml", *self.VARY, "--jobs", 2)
+        self.assert_code(result, 0)
+        self.assert_says(result, "6 runs, 0 of them complete", stream="out")
+        rows = self.table()
+        self.assertEqual([(row["grid.cells"], row["material.conductivity"]) for row in rows],
+                         [(n, k) for n in ("[12]", "[24]") for k in ("20", "40 W/(m K)", "80")])
+        folder = self.folder / "out/rod/grid.cells=[24],material.conductivity=40_W__m_K_"
+        report = json.loads((folder / "report.json").read_text())
+        self.assertEqual(rows[4]["field_hash"], report["field_hash"])
+        last = (folder / "probes.csv").read_text().splitlines()[-1].split(",")
+        self.assertEqual(rows[4]["core_K"], last[-1])
+        alone = self.isotherm("run", "config.yaml", "--output", "alone", "--set", "grid.cells=[24]",
+                              "--set", "material.conductivity=40")
+        self.assert_code(alone, 0)
+        self.assertEqual(json.loads((self.folder / "alone/report.json").read_text())["field_hash"],
+                         report["field_hash"])
+        written = (folder / "report.json").stat().st_mtime_ns
+        result = self.isotherm("sweep", "config.yaml", *self.VARY[:2], "--vary",
+                               "material.conductivity=40 W/(m K),60")
+        self.assert_says(result, "4 runs, 2 of them complete", stream="out")
+        self.assertEqual((folder / "report.json").stat().st_mtime_ns, written)
+        self.assertEqual(len(self.table()), 4)
+
+    def test_an_array_takes_the_list(self):
+        """The options of each run; afterwards sweep itself finds them complete."""
+        self.config()
+        vary = ["--vary", "time.safety=0.5,0.9", "--output", "there"]
+        listed = self.isotherm("sweep", "config.yaml", *vary, "--list")
+        self.assertEqual(len(listed.out.splitlines()), 2)
+        self.assertFalse((self.folder / "there").exists())
+        for line in listed.out.splitlines():
+            self.assert_code(self.isotherm("run", "config.yaml", *shlex.split(line)), 0)
+        result = self.isotherm("sweep", "config.yaml", *vary)
+        self.assert_says(result, "2 runs, 2 of them complete", stream="out")
+
+    def test_wrong_values_and_runs_that_fail(self):
+        self.config()
+        for words, says in ((["--vary", "time.end"], "give KEY=A,B,..."), ([], "give --vary"),
+                            (["--vary", "time.ed=1,2"], "unknown key"),
+                            (["--vary", "time.end=1,-2"], "time.end=-2")):
+            result = self.isotherm("sweep", "config.yaml", *words)
+            self.assert_code(result, 2)
+            self.assert_says(result, says)
+            self.assertFalse((self.folder / "out").exists(), "all values are checked first")
+        (self.folder / "out/rod").mkdir(parents=True)
+        (self.folder / "out/rod/time.end=4").mkdir()
+        (self.folder / "out/rod/time.end=4/history.csv").mkdir()
+        result = self.isotherm("sweep", "config.yaml", "--vary", "time.end=4,5")
+        self.assertNotEqual(result.code, 0)
+        self.assert_says(result, "time.end=4/run.log")
+        self.assertEqual([row["time.end"] for row in self.table()], ["5"])
+
+
+if __name__ == "__main__":
+    unittest.main()
