@@ -160,3 +160,67 @@ def rosenthal(points, at, power, speed, k, rho_c):
     xi = x - at
     distance = np.sqrt(xi**2 + y**2 + z**2)
     return power / (2 * math.pi * k * distance) * np.exp(-speed * (distance + xi) / (2 * alpha))
+
+
+def face_conductances(k, width, contact=None):
+    """W/(m^2 K) between neighbours on the first axis: two half cells and a contact in series."""
+    return 1 / (0.5 * width * (1 / k[1:] + 1 / k[:-1]) + (0.0 if contact is None else contact))
+
+
+def steady_state(conductivity, spacing, heat, films, contacts=None, tolerance=1e-13):
+    """The steady temperatures of cells, K, by conjugate gradients with a diagonal preconditioner.
+    `conductivity`: an array (nz, ny, nx) per axis x, y, z; `spacing`: per axis; `heat`: W/m^3;
+    `films`: (axis, end 0 or -1) -> (coefficient, ambient), others are insulated; `contacts`: per
+    axis the resistances of the inner faces, m^2 K/W, with that axis first, or None."""
+    diagonal, right, axes = np.zeros(heat.shape), heat.astype(float), []
+    for axis, (k, width) in enumerate(zip(conductivity, spacing)):
+        front = 2 - axis                       # the position of the axis in the arrays
+        first = np.moveaxis(k, front, 0)
+        between = face_conductances(first, width, contacts and contacts[axis]) / width
+        moved = np.moveaxis(diagonal, front, 0)
+        moved[1:] += between
+        moved[:-1] += between
+        for end in (0, -1):
+            if (axis, end) in films:
+                coefficient, ambient = films[axis, end]
+                g = 1 / (1 / coefficient + 0.5 * width / first[end]) / width
+                moved[end] += g
+                np.moveaxis(right, front, 0)[end] += g * ambient
+        axes.append((front, between))
+
+    def apply(T):
+        out = diagonal * T
+        for front, between in axes:
+            moved, values = np.moveaxis(out, front, 0), np.moveaxis(T, front, 0)
+            moved[1:] -= between * values[:-1]
+            moved[:-1] -= between * values[1:]
+        return out
+
+    T = np.full(heat.shape, np.mean([ambient for _, ambient in films.values()]))
+    residual = right - apply(T)
+    direction = residual / diagonal
+    product = float((residual * direction).sum())
+    least = tolerance**2 * float((right**2 / diagonal).sum())
+    while product > least:
+        image = apply(direction)
+        step = product / float((direction * image).sum())
+        T += step * direction
+        residual -= step * image
+        scaled = residual / diagonal
+        product, before = float((residual * scaled).sum()), product
+        direction = scaled + product / before * direction
+    return T
+
+
+def wall_response(layers, outside, inside, frequency):
+    """The complex temperature of the inner surface per kelvin of the air outside that swings with
+    `frequency`, rad/s, above 0; the air inside is steady. `layers`: thickness, conductivity and
+    rho c, from the outside; `outside` and `inside`: coefficients of the films (Carslaw and Jaeger,
+    3.7: matrices of temperature and flux)."""
+    matrix = np.array([[1, 1 / outside], [0, 1]], complex)
+    for d, k, rho_c in layers:
+        q = np.sqrt(1j * frequency * rho_c / k)
+        matrix = matrix @ [[np.cosh(q * d), np.sinh(q * d) / (k * q)],
+                           [k * q * np.sinh(q * d), np.cosh(q * d)]]
+    matrix = matrix @ [[1, 1 / inside], [0, 1]]
+    return 1 / inside / matrix[0, 1]

@@ -1,0 +1,180 @@
+"""Problems of a thermal engineer against their references: a package, a battery and voxels beside
+a second solver of the steady equations, a wall beside the harmonic solution, a fin beside the fin
+formula, five tracks beside Eagar and Tsai, chloride beside the error function."""
+import csv
+import math
+import unittest
+
+import h5py
+import numpy as np
+
+import references
+from gallery import GALLERY, Example, last_row
+from harness import Run
+
+
+class Steady(Example):
+    """The same equations on the same grid, by conjugate gradients."""
+
+    def assert_same(self, run, exact, ambient, bound):
+        rise = np.abs(exact - ambient).max()
+        self.assert_below(float(np.abs(run.temperature() - exact).max() / rise), bound,
+                          "largest difference of the rise")
+
+    def test_package(self):
+        k = np.full((15, 16, 16), 0.9)
+        k[:8] = 24
+        k[8:13, :10, :10] = 390
+        k[13:, :5, :5] = 130
+        heat = np.zeros(k.shape)
+        heat[14, :5, :5] = 5 / (2.5e-3**2 * 2e-4)
+        attach = {(130.0, 390.0): 3.33e-5, (24.0, 390.0): 2e-6}
+        contacts = []
+        for front in (2, 1, 0):
+            first = np.moveaxis(k, front, 0)
+            pairs = zip(first[:-1].ravel(), first[1:].ravel())
+            contacts.append(np.array([attach.get((min(pair), max(pair)), 0.0) for pair in pairs])
+                            .reshape(first[1:].shape))
+        exact = references.steady_state([k, k, k], (5e-4, 5e-4, 2e-4), heat,
+                                        {(2, 0): (3000, 300), (2, -1): (10, 300)}, contacts)
+        run = self.solve_example("package", "package")
+        self.assert_same(run, exact, 300, 1e-5)
+
+    def test_battery(self):
+        shape = (8, 20, 30)
+        along, across = np.full(shape, 25.0), np.full(shape, 1.0)
+        air = (5, 300)
+        exact = references.steady_state(
+            [along, along, across], (5e-3, 5e-3, 1.25e-3), np.full(shape, 2e4),
+            {(0, -1): air, (1, 0): (500, 295), (2, -1): air})
+        run = self.solve_example("battery", "battery")
+        self.assert_same(run, exact, 300, 1e-4)
+
+    def test_voxels(self):
+        """Tissue and bone by numbers in a file, as a scan gives them."""
+        random = np.random.default_rng(5)
+        bone = random.random((10, 12, 14)) < 0.3
+        with h5py.File(self.folder / "labels.h5", "w") as file:
+            file["material"] = bone.astype(np.uint8)
+        films = {"x_min": (0, 0, 310.0), "x_max": (0, -1, 300.0)}
+        config = {
+            "grid": {"cells": [14, 12, 10], "upper": [0.014, 0.012, 0.01]},
+            "materials": [{"name": "tissue", "conductivity": 0.5, "density": 1000,
+                           "heat_capacity": 3600},
+                          {"name": "bone", "conductivity": 0.32, "density": 1900,
+                           "heat_capacity": 1300}],
+            "parts": [{"file": {"path": "labels.h5", "materials": ["tissue", "bone"]}}],
+            "sources": [{"uniform": {"material": "bone", "density": 1e5}}],
+            "initial": [{"uniform": {"value": 305}}],
+            "boundary": {face: {"type": "flux", "value": 0}
+                         for face in ("y_min", "y_max", "z_min", "z_max")} |
+                        {face: {"type": "convection", "coefficient": 200, "ambient": ambient}
+                         for face, (_, _, ambient) in films.items()},
+            "time": {"end": 12000, "scheme": "sts1", "stages": 32},
+            "output": {"directory": "out", "checkpoints": {"interval": 12000}}}
+        self.write(config)
+        result = self.isotherm("run", "config.yaml")
+        self.assert_code(result, 0)
+        k = np.where(bone, 0.32, 0.5)
+        exact = references.steady_state(
+            [k, k, k], (1e-3, 1e-3, 1e-3), np.where(bone, 1e5, 0.0),
+            {(axis, end): (200, ambient) for axis, end, ambient in films.values()})
+        self.assert_same(Run(result, self.folder / "out"), exact, 300, 1e-5)
+
+
+class Wall(Example):
+    """configs/wall_over_a_day.yaml after two weeks, without its heating: the swing of the outdoor
+    air, a table, passes the wall as a sum of harmonics."""
+
+    LAYERS = [(0.12, 0.04, 30.0 * 1400), (0.24, 0.6, 1700.0 * 850)]
+    AIR = ([0, 21600, 50400, 68400, 86400], [274.15, 272.15, 281.15, 277.15, 274.15])
+    DAY, INSIDE = 86400.0, 293.15
+
+    def inner_surface(self, times):
+        samples = 7200
+        air = np.fft.rfft(np.interp(np.arange(samples) * self.DAY / samples, *self.AIR)) / samples
+        resistance = sum(d / k for d, k, _ in self.LAYERS) + 1 / 25 + 1 / 8
+        total = np.full(len(times), self.INSIDE - (self.INSIDE - air[0].real) / resistance / 8)
+        for n in range(1, 60):
+            omega = 2 * math.pi * n / self.DAY
+            part = references.wall_response(self.LAYERS, 25.0, 8.0, omega) * air[n]
+            total += 2 * (part * np.exp(1j * omega * times)).real
+        return total
+
+    def test_harmonics(self):
+        errors = []
+        for cells in (18, 36):
+            run = self.solve_example(
+                "../wall_over_a_day", f"wall{cells}", f"grid.cells=[{cells}]", "sources[0].layer.density=0",
+                f"time.end={14 * self.DAY}", "output.probes={interval: 3600, "
+                "points: [{name: inner, at: 0.36}]}")
+            with open(run.folder / "probes.csv", encoding="ascii") as stream:
+                rows = list(csv.DictReader(line for line in stream if line[0] != "#"))[-25:]
+            found = np.array([float(row["inner_K"]) for row in rows])
+            exact = self.inner_surface(np.array([float(row["time_s"]) for row in rows]))
+            self.assertGreater(np.ptp(exact), 0.03)
+            errors.append(float(np.abs(found - exact).max()))
+        self.assert_below(errors[-1], 0.02 * np.ptp(exact), "largest error with 36 cells, K")
+        self.assert_order(errors, 2, 0.5)
+
+
+class Fin(Example):
+    def test_formula(self):
+        h, k, half, height, rise = 50.0, 200.0, 5e-4, 0.03, 50.0
+        m = math.sqrt(h / (k * half))
+        tip = h / (m * k)
+        s, c = math.sinh(m * height), math.cosh(m * height)
+        flow = k * half * m * rise * (s + tip * c) / (c + tip * s)
+        run = self.solve_example("fin", "fin")
+        last = run.history()[-1]
+        self.assert_below(abs(last["flow_x_min_W"] / flow - 1), 1e-3, "heat flow of the fin")
+        at_tip = 300 + rise / (c + tip * s)
+        self.assert_below(abs(last_row(run, ["tip"])[0] - at_tip) / rise, 1e-3, "tip")
+
+
+class FiveTracks(Example):
+    POINTS = {"track1": (1e-3, 5e-4, 5e-4), "track3": (1e-3, 7e-4, 5e-4),
+              "track5": (1e-3, 9e-4, 5e-4), "below": (1e-3, 7e-4, 4e-4)}
+    SIGMA, POWER, K, RHO_C, END = 5e-5, 24.0, 25.0, 7800.0 * 600, 6e-3
+
+    def track(self, number):
+        """A beam from the begin of the track on, less the same from its end on."""
+        speed, way, began = 1.0, 1e-3, 1.25e-3 * number
+        mirror = 1 - 2 * (number % 2)
+        start = 5e-4 if mirror == 1 else -1.5e-3
+        points = [(mirror * x, y - (5e-4 + 1e-4 * number), z - 6e-4)
+                  for x, y, z in self.POINTS.values()]
+        rise = 0
+        for sign, time, at in ((1, began, start), (-1, began + way / speed, start + way)):
+            if self.END > time:
+                rise = rise + sign * references.moving_gaussian(
+                    points, self.END - time, self.POWER, self.SIGMA, speed, at, self.K, self.RHO_C)
+        return rise
+
+    def test_sum_of_eagar_and_tsai(self):
+        exact = 300 + sum(self.track(number) for number in range(5))
+        run = self.solve_example("five_tracks", "tracks")
+        error = float(np.abs(last_row(run, self.POINTS) - exact).max())
+        self.assert_below(error, 0.01 * (exact.max() - 300), "largest error, K")
+
+
+class Chloride(Example):
+    def test_error_function(self):
+        """Through a thin film into 0.1 m: the solution of the half space and its mirror image."""
+        D, film, C, C0, t, x = 2e-12, 1e-7, 18.0, 0.1, 5e8, 0.05
+        wide = 2 * math.sqrt(D * t)
+        exact = C0
+        for at in (x, 0.2 - x):
+            far = at / wide + film / D * wide / 2
+            behind = math.exp(-(at / wide)**2) / (far * math.sqrt(math.pi))
+            exact += (C - C0) * (math.erfc(at / wide) - behind)
+        result = self.isotherm("run", GALLERY.parent / "chloride.yaml", "--output", "chloride")
+        self.assert_code(result, 0)
+        with open(self.folder / "chloride/probes.csv", encoding="ascii") as stream:
+            rows = list(csv.DictReader(line for line in stream if line[0] != "#"))
+        found = float(rows[-1]["reinforcement_kg_per_m3"])
+        self.assert_below(abs(found - exact), 5e-3, "kg/m^3 at the reinforcement")
+
+
+if __name__ == "__main__":
+    unittest.main()
