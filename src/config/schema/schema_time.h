@@ -22,7 +22,8 @@ static const struct schema_choice stages[] = {
             .flags = SCHEMA_NOTED, .alternative = AT(time.by_steps), .limit = &from_one,           \
             .rival = "end"),                                                                       \
         KEY("time.scheme", CHOICE, WARN, AT(time.scheme),                                          \
-            "The time scheme (docs/guide/time_schemes.md). `euler`: forward Euler, of order 1. `sts1` "  \
+            "The time scheme (docs/guide/time_schemes.md). `euler`: forward Euler, of order 1. "   \
+            "`sts1` "                                                                              \
             "and `sts2`: super steps of order 1 and 2, each of several stages, which take a step " \
             "that is up to s^2 / 4 times as long as Euler's for the cost of s Euler steps; not "   \
             "where a material melts or becomes another one. `auto`: `euler` where it can take "    \
