@@ -41,8 +41,8 @@ enum { STEPS_MOST = 8 };
 /* Advance the cells of `boxes` (disjoint, inside the owned cells) by `nsteps` forward-Euler
  * steps in one pass, with the expression of the coefficients' kind, bit for bit: several steps give
  * the bits and the face sums of as many calls.
- * Of several steps the first one does not correct. One that corrects reads d_out in the cells that
- * it writes, and nowhere else.
+ * A step that corrects is alone, and reads d_out in the cells that it writes and nowhere else, or
+ * is the second of two.
  * The halo of d_in must be complete around the boxes, except beyond closed faces, where it is never
  * read: one layer, of high order `radius` layers, faces only; for several steps that many times
  * nsteps, with edges and corners, and so must the classes. The cells around a box are then advanced
@@ -51,7 +51,7 @@ enum { STEPS_MOST = 8 };
  * the halo, and that many owned ones between two. */
 struct step_args {
     struct layout layout;
-    const struct coefficients *levels; /* [nsteps]: of one kind, with the same r, a, closed and
+    const struct coefficients *levels; /* [nsteps]: of one kind, with the same a, closed and
                                           classes in each */
     int nsteps;                        /* 1 to steps_most of their kind */
     void *d_out;                       /* fields of `layout`, distinct */

@@ -64,9 +64,13 @@ void uniform_fill(struct problem *p, uint64_t *random)
             }
         }
     }
+    const bool one_length = random_below(random, 2) == 0;
     for (int s = 0; s < p->nsteps; s++) {
         memcpy(p->args.b, p->levels[s].b, sizeof p->args.b);
         p->levels[s] = p->args;
+        for (int axis = 0; axis < AXIS_COUNT && !one_length; axis++) {
+            p->levels[s].r[axis] *= random_between(random, 0.1, 1.0);
+        }
     }
 }
 

@@ -92,7 +92,7 @@ KERNEL_INLINE void NAMED(link)(const struct NAMED(coefficients) * k,
         .zm = flat ? centre : below,
         .zp = flat ? centre : above,
     };
-    NAMED(cells)(k, &at, result, VECTOR, false);
+    NAMED(cells)(&k[l], &at, result, VECTOR, false);
     if (l < nlinks - 1) {
         at_line->value[l + 1] = STEPS(load)(result);
     } else if ((uint64_t)(i - from->keep_begin) < (uint64_t)from->keep) {
@@ -189,12 +189,13 @@ KERNEL_INLINE void NAMED(chain)(const struct NAMED(coefficients) * coefficients,
                                 const struct NAMED(links) * links, int nlinks, bool flat)
 {
     enum { VECTOR = sizeof(struct STEPS_VECTOR) / sizeof(REAL) };
-    const struct NAMED(coefficients) k = *coefficients;
+    struct NAMED(coefficients) k[STEPS_CHAIN];
+    memcpy(k, coefficients, (size_t)nlinks * sizeof k[0]);
     const struct NAMED(links) from = *links;
     if (from.n >= nlinks * VECTOR) {
-        NAMED(chain_rows)(&k, &from, nlinks, flat);
+        NAMED(chain_rows)(k, &from, nlinks, flat);
     } else {
-        NAMED(chain_lines)(&k, &from, nlinks, flat);
+        NAMED(chain_lines)(k, &from, nlinks, flat);
     }
 }
 

@@ -20,9 +20,9 @@ struct NAMED(march) {
     enum axis row_axis, axis;
     REAL *out;
     const REAL *in;
-    struct NAMED(coefficients) k;
-    struct box level[STEPS_MOST + 1]; /* the cells of each; of the last: the tile */
-    int64_t begin, end;               /* in x, all levels: whole lines of the fields */
+    struct NAMED(coefficients) k[STEPS_MOST]; /* of each step */
+    struct box level[STEPS_MOST + 1];         /* the cells of each; of the last: the tile */
+    int64_t begin, end;                       /* in x, all levels: whole lines of the fields */
     int64_t pitch;
     int64_t piece; /* cells of a row at a time */
     REAL *scratch;
@@ -62,7 +62,7 @@ KERNEL_INLINE void NAMED(advance_cells)(const struct NAMED(march) * m, int first
         {NAMED(chain_flat_0), NAMED(chain_flat_1), NAMED(chain_flat_2), NAMED(chain_flat_3),
          NAMED(chain_flat_4)}};
     if (last - first <= STEPS_CHAIN) {
-        chain[m->flat][last - first](&m->k, links);
+        chain[m->flat][last - first](&m->k[first], links);
         return;
     }
     /* in chains of about the same length, a few rows at a time, which stay in the L1 cache */
@@ -80,7 +80,7 @@ KERNEL_INLINE void NAMED(advance_cells)(const struct NAMED(march) * m, int first
             part.out_pitch = n > 1 ? part.n : links->out_pitch;
             part.stream = n == 1 && links->stream;
             part.keep = n == 1 ? links->keep : 0;
-            chain[m->flat][nlinks](&m->k, &part);
+            chain[m->flat][nlinks](&m->k[l], &part);
             l += nlinks;
             part.slot += (int64_t)nlinks * 2 * NAMED(PLANE);
             part.c += (int64_t)nlinks * 2 * NAMED(PLANE);
@@ -379,8 +379,10 @@ static void NAMED(steps_tile)(const struct steps_pass *pass, const struct box *t
                              .in = pass->in,
                              .scratch = scratch,
                              .tally = tally};
-    for (int axis = 0; axis < AXIS_COUNT; axis++) {
-        m.k.r[axis] = (REAL)pass->args->r[axis];
+    for (int l = 0; l < nsteps; l++) {
+        for (int axis = 0; axis < AXIS_COUNT; axis++) {
+            m.k[l].r[axis] = (REAL)pass->args[l].r[axis];
+        }
     }
     for (int l = 0; l <= nsteps; l++) {
         m.level[l] = steps_level(pass, tile, nsteps - l);

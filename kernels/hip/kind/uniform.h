@@ -39,8 +39,8 @@ static __device__ __forceinline__ REAL advance_by_values(const KIND &kind, int l
     return kind.update(l, p, base, c, n);
 }
 
-/* By value to the kernels. */
-template <typename REAL, int T> struct uniform {
+/* By value to the kernels. R_OF: 1 where all steps have the same r, which takes fewer registers. */
+template <typename REAL, int T, int R_OF = T> struct uniform {
     struct place {
     };
     /* Every place has memory of its kind, so that no cell needs a test. */
@@ -48,9 +48,9 @@ template <typename REAL, int T> struct uniform {
     static constexpr bool SEES_FIELD = true;
     static constexpr int R = 1;
 
-    REAL r[AXIS_COUNT];
+    REAL r[R_OF][AXIS_COUNT]; /* of the step from level l to l + 1, as b */
     REAL a[FACE_COUNT];
-    REAL b[T][FACE_COUNT]; /* of the step from level l to l + 1 */
+    REAL b[T][FACE_COUNT];
     bool closed[FACE_COUNT];
 
     __device__ __forceinline__ place at(int64_t, int64_t, int64_t) const
@@ -75,10 +75,10 @@ template <typename REAL, int T> struct uniform {
     {
         return (double)c;
     }
-    __device__ __forceinline__ REAL update(int, const place &, REAL base, REAL c,
+    __device__ __forceinline__ REAL update(int l, const place &, REAL base, REAL c,
                                            const REAL (&n)[FACE_COUNT]) const
     {
-        return heat_cell(base, c, n[0], n[1], n[2], n[3], n[4], n[5], r);
+        return heat_cell(base, c, n[0], n[1], n[2], n[3], n[4], n[5], r[R_OF == 1 ? 0 : l]);
     }
     template <typename TERM>
     __device__ __forceinline__ REAL advance(int l, const place &p, const bool (&on)[FACE_COUNT],
@@ -89,11 +89,12 @@ template <typename REAL, int T> struct uniform {
     }
 };
 
-template <typename REAL, int T> static uniform<REAL, T> uniform_of(const struct coefficients *args)
+template <typename REAL, int T, int R_OF = T>
+static uniform<REAL, T, R_OF> uniform_of(const struct coefficients *args)
 {
-    uniform<REAL, T> p = {};
-    for (int axis = 0; axis < AXIS_COUNT; axis++) {
-        p.r[axis] = (REAL)args->r[axis];
+    uniform<REAL, T, R_OF> p = {};
+    for (int n = 0; n < R_OF * AXIS_COUNT; n++) {
+        p.r[n / AXIS_COUNT][n % AXIS_COUNT] = (REAL)args[n / AXIS_COUNT].r[n % AXIS_COUNT];
     }
     for (int face = 0; face < FACE_COUNT; face++) {
         p.a[face] = (REAL)args->a[face];

@@ -263,7 +263,7 @@ template <typename S> struct deep_wave {
             if ((WITH & WITH_PARTS) != 0 && (parts >> (8 + i) & 1) != 0) {
                 xp = outside(c.v[i], w.p.a[FACE_X_MAX], w.p.b[l][FACE_X_MAX]);
             }
-            o.v[i] = heat_cell(c.v[i], xm, xp, front.v[i], back.v[i], lo.v[i], hi.v[i], w.p.r);
+            o.v[i] = heat_cell(c.v[i], xm, xp, front.v[i], back.v[i], lo.v[i], hi.v[i], w.p.r[l]);
         }
         fresh[l + 1] = o;
         if (l + 1 == T) {

@@ -171,7 +171,7 @@ template <int N, typename REAL, int T, typename MEMORY> struct face_strip {
             n[2 * V] = v_min ? outside(c, p.a[2 * V], p.b[l][2 * V]) : n[2 * V];
             n[2 * V + 1] = v_max ? outside(c, p.a[2 * V + 1], p.b[l][2 * V + 1]) : n[2 * V + 1];
         }
-        return heat_cell(c, n[0], n[1], n[2], n[3], n[4], n[5], p.r);
+        return heat_cell(c, n[0], n[1], n[2], n[3], n[4], n[5], p.r[l]);
     }
 
     /* Add the cells at the face of all levels: level l is in row v - l. */
