@@ -1,6 +1,6 @@
-#pragma once
 /* The configurations of configs/templates and a script, which the build makes part of the program.
  */
+#pragma once
 
 struct config_template {
     const char *name;
