@@ -167,12 +167,12 @@ enum status advance_box(const struct level *level, struct queue *queue,
 }
 
 /* Does the ledger need sums over owned cells? */
-static bool has_sums(const struct coefficients *c)
+static bool has_sums(const struct coefficients *steps, int nsteps)
 {
-    const struct device_medium *medium = coefficients_medium(c);
-    bool any = c->nsources > 0 || (medium != NULL && medium->perfused);
-    for (int face = 0; face < FACE_COUNT; face++) {
-        any = any || c->d_face_sum[face] != NULL;
+    const struct device_medium *medium = coefficients_medium(steps);
+    bool any = steps->nsources > 0 || (medium != NULL && medium->perfused);
+    for (int n = 0; n < nsteps * FACE_COUNT; n++) {
+        any = any || steps[n / FACE_COUNT].d_face_sum[n % FACE_COUNT] != NULL;
     }
     return any;
 }
@@ -186,7 +186,7 @@ static enum status advance_around(const struct level *level, struct queue *queue
     const struct region region = region_of(level, stage->beyond);
     const struct coefficients *coefficients = &pass->levels[stage->first];
     const struct box owned = layout_owned(&level->field->layout);
-    const bool apart = stage->beyond > 0 && has_sums(coefficients);
+    const bool apart = stage->beyond > 0 && has_sums(coefficients, stage->nsteps);
     struct box boxes[FACE_COUNT];
     int nboxes = box_shell(apart ? &owned : &region.cells, inner, boxes);
     TRY(launch(level, queue, &region, false, coefficients, stage->nsteps, boxes, nboxes));

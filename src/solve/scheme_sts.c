@@ -1,5 +1,5 @@
-/* Super steps of the stabilised schemes: a chain of levels, each a pass of one step of its own
- * length. The temperatures between the first and the last level are those of no time. */
+/* Super steps of the stabilised schemes: a chain of levels, each a step of its own length. The
+ * temperatures between the first and the last level are those of no time. */
 #include "solve/observe/diagnostics.h"
 #include "solve/stepper.h"
 
@@ -18,18 +18,39 @@ static enum status book_if_levels_change(struct stepper *stepper, int nlevels, d
     return STATUS_OK;
 }
 
-static enum status advance_level(struct stepper *stepper, double start, double length,
-                                 const struct superstep_level *level, int slot)
+/* The levels of the next pass, from level l on. A pair is a pass of its own, since only a pass of
+ * two knows the state before its first step where that is needed. */
+static int pass_length(const struct superstep *superstep, int l, int most)
+{
+    const struct superstep_level *level = &superstep->level[l];
+    if (level->predicts || level->corrects) {
+        return level->predicts && most > 1 ? 2 : 1;
+    }
+    int alike = 1;
+    while (l + alike < superstep->nlevels && !level[alike].predicts) {
+        alike++;
+    }
+    return pass_share(alike, most);
+}
+
+static enum status advance_levels(struct stepper *stepper, double start, double length,
+                                  const struct superstep *superstep, int first, int nlevels)
 {
     const struct problem *problem = stepper->problem;
-    struct ledger_slot *booked = &stepper->slots[slot];
-    struct stepper_pass pass = {.pass.nsteps = 1, .slot = slot, .level = level};
-    TRY(stepper_agree(stepper, operator_of_level(problem, start, length, level, &pass.op[0])));
+    struct stepper_pass pass = {
+        .pass.nsteps = nlevels, .slot = first, .levels = &superstep->level[first]};
+    for (int l = 0; l < nlevels; l++) {
+        TRY(stepper_agree(stepper,
+                          operator_of_level(problem, start, length, &pass.levels[l], &pass.op[l])));
+    }
     TRY(stepper_queue_pass(stepper, &pass));
-    booked->op = pass.op[0];
-    if (!level->predicts) {
-        ledger_add_step(&booked->ledger, &pass.op[0]);
-        ledger_add_sources(&stepper->state->ledger, problem, &pass.op[0]);
+    for (int l = 0; l < nlevels; l++) {
+        struct ledger_slot *booked = &stepper->slots[first + l];
+        booked->op = pass.op[l];
+        if (!pass.levels[l].predicts) {
+            ledger_add_step(&booked->ledger, &pass.op[l]);
+            ledger_add_sources(&stepper->state->ledger, problem, &pass.op[l]);
+        }
     }
     return STATUS_OK;
 }
@@ -45,8 +66,9 @@ static enum status advance_once(struct stepper *stepper)
     superstep_levels(problem->time.scheme, timeline_stages(timeline, state->step),
                      problem_is_linear(problem), &superstep);
     TRY(book_if_levels_change(stepper, superstep.nlevels, length));
-    for (int l = 0; l < superstep.nlevels; l++) {
-        TRY(advance_level(stepper, start, length, &superstep.level[l], l));
+    for (int l = 0, n = 0; l < superstep.nlevels; l += n) {
+        n = pass_length(&superstep, l, stepper->passes.steps);
+        TRY(advance_levels(stepper, start, length, &superstep, l, n));
     }
     state->step++;
     state->summary_step = 0;

@@ -244,7 +244,7 @@ enum status stepper_find_operators(const struct stepper *stepper, int nsteps,
     }
     pass->pass.nsteps = n;
     pass->slot = 0;
-    pass->level = NULL;
+    pass->levels = NULL;
     return STATUS_OK;
 }
 
@@ -252,13 +252,15 @@ static enum status set_step(struct stepper *stepper, struct stepper_pass *pass, 
 {
     const struct heat_operator *op = &pass->op[step];
     struct coefficients *coefficients = &pass->pass.levels[step];
+    const struct superstep_level *level = pass->levels != NULL ? &pass->levels[step] : NULL;
+    const int slot = pass->slot + (level != NULL ? step : 0);
     limits_step(&stepper->state->check.limits, stepper->problem, op);
-    struct exact_sum *d_sums = &stepper->level->d_sums[pass->slot * DEVICE_SUMS];
+    struct exact_sum *d_sums = &stepper->level->d_sums[slot * DEVICE_SUMS];
     TRY(stepper_coefficients(stepper, op, d_sums, coefficients));
     TRY(find_sources(stepper, op, step, coefficients));
     coefficients->d_source_sum = &d_sums[SOURCE_SUM];
-    coefficients->corrects = pass->level != NULL && pass->level->corrects;
-    if (pass->level != NULL && pass->level->predicts) { /* its heat does not stay */
+    coefficients->corrects = level != NULL && level->corrects;
+    if (level != NULL && level->predicts) { /* its heat does not stay */
         memset(coefficients->d_face_sum, 0, sizeof coefficients->d_face_sum);
         coefficients->d_source_sum = &d_sums[UNCOUNTED_SUM];
     }

@@ -37,8 +37,8 @@ struct stepper {
 struct stepper_pass {
     struct pass pass;
     struct heat_operator op[STEPS_MOST];
-    int slot;                            /* of the device's sums; 0 for forward Euler */
-    const struct superstep_level *level; /* of a super step; NULL: forward Euler */
+    int slot; /* of the device's sums, for the first level; 0 for forward Euler */
+    const struct superstep_level *levels; /* of a super step: of each step; NULL: forward Euler */
 };
 
 /* Collective. Open the halo's transport and choose the overlap. The outcome is agreed. */

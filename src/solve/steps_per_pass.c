@@ -28,9 +28,6 @@ int steps_fused(const struct problem *problem, const struct backend *backend)
  * values, but what a cell of the halo was between two exchanges is not known. */
 static const char *why_single(const struct problem *problem, bool exchanges)
 {
-    if (problem->time.scheme != SCHEME_EULER) {
-        return "the levels of a super step are passes of their own";
-    }
     if (exchanges && problem->medium.changes) {
         return "where a material becomes another one the ranks exchange after each step";
     }
