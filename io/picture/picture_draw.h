@@ -52,6 +52,7 @@ struct picture_axis {
     const char *unit;
     double lower;
     double upper;
+    bool logarithmic; /* the range and the values are logarithms to base 10 */
 };
 
 enum { PICTURE_MAX_CURVES = 18 };

@@ -42,6 +42,7 @@ struct ticks {
     int64_t first;
     int count;
     const char *unit;
+    bool logarithmic;
 };
 
 enum edge { BELOW, LEFT, RIGHT };
@@ -144,8 +145,9 @@ static struct ticks ticks_of(const struct picture_axis *axis, int pixels)
         {"W", "mW", 0.0, 1e3},
     };
     const double most = fmax(fabs(axis->lower), fabs(axis->upper));
-    struct ticks ticks = {axis->lower, axis->upper, pixels, .unit = axis->unit};
-    for (size_t i = 0; i < sizeof scales / sizeof scales[0]; i++) {
+    struct ticks ticks = {axis->lower, axis->upper, pixels, .unit = axis->unit,
+                          .logarithmic = axis->logarithmic};
+    for (size_t i = 0; !axis->logarithmic && i < sizeof scales / sizeof scales[0]; i++) {
         if (strcmp(scales[i].unit, axis->unit) == 0 && most >= scales[i].limit) {
             ticks.unit = scales[i].label;
             ticks.lower *= scales[i].factor;
@@ -162,6 +164,7 @@ static void set_step(struct ticks *ticks, int wanted)
     const double power = pow(10.0, floor(log10(least)));
     const double factor = least / power / (1.0 + 1e-9); /* a rounding error above 2 is still 2 */
     ticks->step = power * (factor <= 1.0 ? 1.0 : factor <= 2.0 ? 2.0 : factor <= 5.0 ? 5.0 : 10.0);
+    ticks->step = ticks->logarithmic ? fmax(ticks->step, 1.0) : ticks->step;
     ticks->first = (int64_t)ceil(ticks->lower / ticks->step - 1e-9);
     ticks->count = (int)((int64_t)floor(ticks->upper / ticks->step + 1e-9) - ticks->first) + 1;
 }
@@ -178,10 +181,17 @@ static int tick_pixel(const struct ticks *ticks, int i)
     return (int)lround(fraction * (ticks->pixels - 1));
 }
 
-/* %g omits trailing zeros, and 12 digits omit rounding errors */
+/* %g omits trailing zeros, and 12 digits omit rounding errors; 4000000 is 4 M */
 static void tick_label(const struct ticks *ticks, int i, char label[PICTURE_TEXT_BYTES])
 {
-    snprintf(label, PICTURE_TEXT_BYTES, "%.12g", tick_value(ticks, i));
+    static const char *const prefixes[] = {"", " k", " M", " G", " T"};
+    const double most = fmax(fabs(ticks->lower), fabs(ticks->upper));
+    const bool large = !ticks->logarithmic && most >= 1e5 && most < 1e15;
+    const int thousands = large ? (int)(log10(most) / 3 + 1e-9) : 0;
+    const double value = tick_value(ticks, i);
+    snprintf(label, PICTURE_TEXT_BYTES, "%.12g%s",
+             ticks->logarithmic ? pow(10, value) : value / pow(1e3, thousands),
+             value != 0 ? prefixes[thousands] : "");
 }
 
 static void axis_title(const char *name, const struct ticks *ticks, char title[PICTURE_TEXT_BYTES])
@@ -344,12 +354,12 @@ void picture_layout(cairo_t *cairo, const struct picture_view *view, struct pict
     struct ticks ticks[2];
     plot_size(view, size);
     for (int d = 0; d < 2; d++) {
-        const struct picture_axis axis = {NULL, "m", view->lower[d], view->upper[d]};
+        const struct picture_axis axis = {NULL, "m", view->lower[d], view->upper[d], false};
         ticks[d] = ticks_of(&axis, size[d]);
         spread(cairo, &ticks[d], d == 0);
     }
     const struct picture_axis colors = {quantity_of(view), unit_of(view), view->color_range[0],
-                                        view->color_range[1]};
+                                        view->color_range[1], false};
     struct ticks marks = ticks_of(&colors, size[1]);
     spread(cairo, &marks, false);
     axis_title(colors.name, &marks, text[0]);
@@ -381,8 +391,8 @@ void picture_chart_of(const struct picture_view *view,
         view->title,
         text[0],
         text[1],
-        {{axis_name(view->axis[0]), "m", view->lower[0], view->upper[0]},
-         {quantity_of(view), unit_of(view), view->color_range[0], view->color_range[1]}},
+        {{axis_name(view->axis[0]), "m", view->lower[0], view->upper[0], false},
+         {quantity_of(view), unit_of(view), view->color_range[0], view->color_range[1], false}},
         curve,
         1};
 }

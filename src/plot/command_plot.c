@@ -12,16 +12,20 @@
 #include "io/series/series.h"
 #include "plot/plot.h"
 
-enum { DIRECTORY, ONLY, OPERANDS };
+enum { DIRECTORY, ONLY, OPERANDS = 17 };
 
-static struct plot request = {.field = "T", .time = NAN};
-static const char *operands[OPERANDS];
+static struct plot request = {.field = "T", .time = NAN, .from = NAN, .to = NAN};
+static const char *operands[OPERANDS + 1];
 
 static const struct option option_table[] = {
     {OPTION_STRING, "--with", "DIR2", "compare: curves of both, planes as DIR minus DIR2",
      &request.with},
     {OPTION_REAL, "--time", "T", "the saved time nearest to T s (default: the last)",
      &request.time},
+    {OPTION_REAL, "--from", "T", "curves from the time T s on", &request.from},
+    {OPTION_REAL, "--to", "T", "curves up to the time T s", &request.to},
+    {OPTION_STRING, "--curve", "NAME,...", "of charts over time only these curves", &request.curve},
+    {OPTION_FLAG, "--celsius", "", "temperatures in degrees Celsius", &request.celsius},
     {OPTION_STRING, "--plane", "z=0.05", "the plane across x, y or z (default: z, middle)",
      &request.plane},
     {OPTION_STRING, "--field", "NAME", "T (default), T_max, time_above, ...", &request.field},
@@ -32,10 +36,10 @@ static const struct option option_table[] = {
 };
 
 static const struct command_line line = {
-    .usage = "isotherm plot DIR [WHAT] [options]",
+    .usage = "isotherm plot DIR [WHAT...] [options]",
     .about = "Draw what the output folder DIR holds, also while the run continues. WHAT is one\n"
-             "of: history, heat, faces, flows, melt_pool, melt_pool_volume, probes, snapshots,\n"
-             "the name of a line or of a region; without it: everything.",
+             "of: history, heat, faces, flows, melt_pool, melt_pool_volume, probes, zth,\n"
+             "snapshots, the name of a line or of a region; without it: everything.",
     .example = "  $ isotherm plot out/quickstart\n"
                "  $ isotherm plot out/a snapshots --time 60 --plane x --output middle.svg",
     .options = option_table,
@@ -122,18 +126,19 @@ static bool has(const char *name)
 static enum status plot_all(void)
 {
     struct outcome outcome = {.status = STATUS_OK};
+    const int before = request.drawn;
     if (has("history.csv") || request.only != NULL) {
-        keep_first(plot_history(&request), &outcome);
+        keep_first(plot_times(&request, "history"), &outcome);
     }
-    if (is_asked("probes") && (has("probes.csv") || request.only != NULL)) {
-        keep_first(plot_probes(&request), &outcome);
+    if (has("probes.csv") || request.only != NULL) {
+        keep_first(plot_times(&request, "probes"), &outcome);
     }
     TRY(plot_entries(&outcome));
     if (outcome.status != STATUS_OK) {
         fail_restore(&outcome.failure);
         return outcome.status;
     }
-    if (request.drawn == 0 && request.only != NULL) {
+    if (request.drawn == before && request.only != NULL) {
         return fail(STATUS_INPUT, "%s holds no %s to plot", request.directory, request.only);
     }
     return request.drawn > 0
@@ -147,14 +152,18 @@ static enum status plot_all(void)
 static enum status execute(void)
 {
     request.directory = operands[DIRECTORY];
-    request.only = operands[ONLY];
     if (!picture_supported()) {
         return fail(STATUS_FILE, "this build draws no pictures: install Cairo with PNG and SVG "
                                  "(Debian: libcairo2-dev) and build again");
     }
     TRY(check_folder(request.directory));
     TRY(request.with != NULL ? check_folder(request.with) : STATUS_OK);
-    return plot_all();
+    int what = ONLY;
+    do {
+        request.only = operands[what];
+        TRY(plot_all());
+    } while (operands[what] != NULL && operands[++what] != NULL);
+    return STATUS_OK;
 }
 
 const struct command command_plot = {

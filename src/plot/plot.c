@@ -4,10 +4,16 @@
 #include <stdio.h>
 
 #include "base/log.h"
+#include "model/field/quantity.h"
 
 static bool is_picture(const char *output)
 {
     return output != NULL && (path_ends_in(output, ".png") || path_ends_in(output, ".svg"));
+}
+
+double plot_celsius(const struct plot *plot)
+{
+    return plot->celsius && !quantity_used()->given ? 273.15 : 0.0;
 }
 
 enum status plot_path(struct plot *plot, const char *name, char path[PATH_BYTES])

@@ -14,7 +14,10 @@ struct plot {
     const char *output; /* a folder, or a picture's file; NULL: DIRECTORY/plots */
     const char *field;  /* of snapshots and regions */
     const char *plane;  /* "z" or "z=0.05"; NULL: across z, in the middle */
+    const char *curve;  /* names of curves, with commas; NULL: all */
     double time;        /* s; NaN: the last, and for lines several */
+    double from, to;    /* s; NaN: from the first, to the last */
+    bool celsius;
     bool svg;
     int drawn;
 };
@@ -30,10 +33,14 @@ void plot_done(struct plot *plot, const char *path);
 enum status plot_leave_out(const struct plot *plot, const char *name, const char *format, ...)
     PRINTF_LIKE(3, 4);
 
+#define PLOT_CELSIUS "\u00b0C"
+/* To subtract from temperatures in K: 0 where K are shown, or the field is none. */
+double plot_celsius(const struct plot *plot);
+
 /* ---- plot_curves.c ---- */
 
-enum status plot_history(struct plot *plot);
-enum status plot_probes(struct plot *plot);
+/* The charts of the columns of FILE.csv: "history" or "probes". */
+enum status plot_times(struct plot *plot, const char *file);
 enum status plot_line(struct plot *plot, const char *name);
 
 /* ---- plot_plane.c ---- */

@@ -15,6 +15,8 @@ enum { NOTE_BYTES = 512, RUNS = 2, PROFILES = 6 };
 /* ---- a chart in the making ------------------------------------------------------------------- */
 
 struct curves {
+    const struct plot *plot;
+    const struct picture_axis *axis; /* of the chart */
     struct picture_curve curve[PICTURE_MAX_CURVES];
     char name[PICTURE_MAX_CURVES][CSV_NAME_BYTES];
     int count;
@@ -22,9 +24,11 @@ struct curves {
     double range[2][2];
 };
 
-static void curves_begin(struct curves *curves)
+static void curves_begin(struct curves *curves, const struct plot *plot,
+                         const struct picture_chart *chart)
 {
-    *curves = (struct curves){.range = {{INFINITY, -INFINITY}, {INFINITY, -INFINITY}}};
+    *curves =
+        (struct curves){plot, chart->axis, .range = {{INFINITY, -INFINITY}, {INFINITY, -INFINITY}}};
 }
 
 static void curves_free(struct curves *curves)
@@ -54,8 +58,23 @@ static void extend(double range[2], double value)
     }
 }
 
+/* Is it one of the curves of --curve, a list with commas? */
+static bool is_chosen(const struct plot *plot, const char *name)
+{
+    const size_t length = strlen(name);
+    const char *at = plot->curve;
+    while (at != NULL && !(strncmp(at, name, length) == 0 && strchr(",", at[length]) != NULL)) {
+        at = strchr(at, ',');
+        at += at != NULL ? 1 : 0;
+    }
+    return plot->curve == NULL || at != NULL;
+}
+
 static enum status curves_add(struct curves *curves, const struct selection *from)
 {
+    if (from->nrows == 0) {
+        return STATUS_OK;
+    }
     if (++curves->wanted > PICTURE_MAX_CURVES) {
         return STATUS_OK;
     }
@@ -65,10 +84,12 @@ static enum status curves_add(struct curves *curves, const struct selection *fro
     double *y = x + count;
     const struct csv_table *table = from->table;
     const double *row = table->values + from->first * table->ncolumns;
-    const double start = from->since_start ? row[from->y] : 0.0;
+    const double start = from->since_start                        ? table->values[from->y]
+                         : strcmp(curves->axis[1].unit, "K") == 0 ? plot_celsius(curves->plot)
+                                                                  : 0.0;
     for (size_t i = 0; i < count; i++, row += table->ncolumns) {
-        x[i] = row[from->x];
-        y[i] = row[from->y] - start;
+        x[i] = curves->axis[0].logarithmic ? log10(row[from->x]) : row[from->x];
+        y[i] = isfinite(x[i]) ? row[from->y] - start : NAN; /* no logarithm of t = 0 */
         extend(curves->range[0], x[i]);
         extend(curves->range[1], y[i]);
     }
@@ -80,11 +101,15 @@ static enum status curves_add(struct curves *curves, const struct selection *fro
 }
 
 /* The labels of a quantity that is not a temperature. */
-static void label(struct picture_chart *chart, const char *name, char title[NOTE_BYTES])
+static void label(const struct plot *plot, struct picture_chart *chart, const char *name,
+                  char title[NOTE_BYTES])
 {
     static char per_second[NOTE_BYTES];
     const struct quantity_setting *q = quantity_used();
     struct picture_axis *y = &chart->axis[1];
+    if (plot_celsius(plot) != 0 && strcmp(y->unit, "K") == 0) {
+        y->unit = PLOT_CELSIUS;
+    }
     if (!q->given) {
         return;
     }
@@ -113,8 +138,16 @@ static enum status curves_draw(struct plot *plot, struct curves *curves, const c
     } else {
         snprintf(note, sizeof note, "%.400s", plot->directory);
     }
+    label(plot, &chart, name, title);
+    const int n = snprintf(footer, sizeof footer, "min %.6g %s    max %.6g %s", curves->range[1][0],
+                           chart.axis[1].unit, curves->range[1][1], chart.axis[1].unit);
     if (curves->wanted > curves->count) {
-        snprintf(footer, sizeof footer, "the first %d of %d curves", curves->count, curves->wanted);
+        snprintf(&footer[n], sizeof footer - (size_t)n, "    the first %d of %d curves",
+                 curves->count, curves->wanted);
+    }
+    if (chart.axis[0].logarithmic) { /* whole decades */
+        curves->range[0][0] = floor(curves->range[0][0]);
+        curves->range[0][1] = ceil(curves->range[0][1]);
     }
     picture_widen(curves->range[0], 0.0);
     picture_widen(curves->range[1], 0.05);
@@ -126,7 +159,6 @@ static enum status curves_draw(struct plot *plot, struct curves *curves, const c
         chart.axis[d].lower = curves->range[d][0];
         chart.axis[d].upper = curves->range[d][1];
     }
-    label(&chart, name, title);
     TRY(plot_path(plot, name, path));
     TRY(picture_draw_chart(&chart, path));
     plot_done(plot, path);
@@ -171,21 +203,43 @@ static enum status tables_read(const struct plot *plot, const char *name, struct
     return STATUS_OK;
 }
 
+static double time_of(const struct csv_table *table, int64_t row)
+{
+    return table->values[row * table->ncolumns + 1];
+}
+
+/* The states from --from to --to, of `rows` rows each. */
+static int64_t states_shown(const struct plot *plot, const struct csv_table *table, int64_t rows,
+                            int64_t *first)
+{
+    const int64_t states = table->nrows / rows;
+    int64_t end = 0;
+    *first = 0;
+    for (int64_t s = 0; s < states; s++) {
+        *first += time_of(table, s * rows) < plot->from ? 1 : 0;
+        end += time_of(table, s * rows) > plot->to ? 0 : 1;
+    }
+    return end > *first ? end - *first : 0;
+}
+
 /* One column over time, of all runs. */
 static enum status add_column(const struct tables *tables, const char *column, const char *label,
                               bool since_start, bool dashed, struct curves *curves)
 {
     const uint32_t color = picture_curve_color(curves->wanted / tables->count);
+    if (!is_chosen(curves->plot, label)) {
+        return STATUS_OK;
+    }
     for (int r = 0; r < tables->count; r++) {
         const struct csv_table *table = &tables->run[r];
         struct selection from = {.table = table,
-                                 .nrows = table->nrows,
                                  .x = csv_column(table, "time_s"),
                                  .y = csv_column(table, column),
                                  .since_start = since_start,
                                  .name = label,
                                  .color = color,
                                  .dashed = r > 0 || (dashed && tables->count == 1)};
+        from.nrows = states_shown(curves->plot, table, 1, &from.first);
         if (from.x >= 0 && from.y >= 0) {
             TRY(curves_add(curves, &from));
         }
@@ -195,7 +249,7 @@ static enum status add_column(const struct tables *tables, const char *column, c
 
 /* All columns NAME that begin and end so, with what is between as label. */
 static enum status add_columns(const struct tables *tables, const char *begin, const char *end,
-                               struct curves *curves)
+                               bool paired, struct curves *curves)
 {
     const struct csv_table *table = &tables->run[0];
     for (int c = 0; c < table->ncolumns; c++) {
@@ -205,19 +259,18 @@ static enum status add_columns(const struct tables *tables, const char *begin, c
         if (strncmp(name, begin, strlen(begin)) == 0 && path_ends_in(name, end)) {
             const int length = (int)(strlen(name) - strlen(begin) - strlen(end));
             snprintf(label, sizeof label, "%.*s", length, name + strlen(begin));
-            /* opposite faces may have the same curve */
-            const bool dashed = curves->wanted >= PICTURE_CURVE_COLORS ||
-                                (begin[0] != '\0' && curves->wanted % 2 == 1);
+            const bool dashed =
+                curves->wanted >= PICTURE_CURVE_COLORS || (paired && curves->wanted % 2 == 1);
             TRY(add_column(tables, name, label, false, dashed, curves));
         }
     }
     return STATUS_OK;
 }
 
-/* ---- history ----------------------------------------------------------------------------------
- */
+/* ---- values over time ------------------------------------------------------------------------ */
 
-struct history_chart {
+struct time_chart {
+    const char *file;
     const char *name;
     const char *title;
     const char *quantity;
@@ -225,65 +278,91 @@ struct history_chart {
     const char *column[3]; /* with their labels; or ... */
     const char *label[3];
     const char *begin, *end; /* ... all columns that begin and end so */
+    bool paired;             /* opposite faces: they may have the same curve */
     bool since_start;
+    bool logarithmic; /* the axis of time */
 };
 
-static const struct history_chart history_charts[] = {
-    {.name = "history",
+static const struct time_chart time_charts[] = {
+    {.file = "history",
+     .name = "history",
      .title = "Temperature",
      .quantity = "T",
      .unit = "K",
      .column = {"max_K", "mean_K", "min_K"},
      .label = {"highest", "mean", "lowest"}},
-    {.name = "heat",
+    {.file = "history",
+     .name = "heat",
      .title = "Heat since the start",
      .quantity = "heat",
      .unit = "J",
      .column = {"heat_J", "boundary_heat_J", "source_heat_J"},
      .label = {"in the body", "came in through the faces", "came from sources"},
      .since_start = true},
-    {.name = "faces",
+    {.file = "history",
+     .name = "faces",
      .title = "Mean temperature of the faces",
      .quantity = "T",
      .unit = "K",
      .begin = "T_",
-     .end = "_K"},
-    {.name = "flows",
+     .end = "_K",
+     .paired = true},
+    {.file = "history",
+     .name = "flows",
      .title = "Heat flow through the faces, into the body",
      .quantity = "flow",
      .unit = "W",
      .begin = "flow_",
-     .end = "_W"},
-    {.name = "melt_pool",
+     .end = "_W",
+     .paired = true},
+    {.file = "history",
+     .name = "melt_pool",
      .title = "Extents of the melt pool",
      .quantity = "extent",
      .unit = "m",
      .column = {"pool_x_m", "pool_y_m", "pool_z_m"},
      .label = {"along x", "along y", "along z"}},
-    {.name = "melt_pool_volume",
+    {.file = "history",
+     .name = "melt_pool_volume",
      .title = "Volume of the melt pool",
      .quantity = "volume",
      .unit = "m\u00b3",
      .column = {"pool_volume_m3"},
      .label = {"melt pool"}},
+    {.file = "probes",
+     .name = "probes",
+     .title = "Temperature of the probes",
+     .quantity = "T",
+     .unit = "K",
+     .begin = "",
+     .end = "_K"},
+    {.file = "probes",
+     .name = "zth",
+     .title = "Thermal impedance",
+     .quantity = "Zth",
+     .unit = "K/W",
+     .begin = "Zth_",
+     .end = "_K_per_W",
+     .logarithmic = true},
 };
-enum { HISTORY_CHARTS = sizeof history_charts / sizeof history_charts[0] };
+enum { TIME_CHARTS = sizeof time_charts / sizeof time_charts[0] };
 
-static enum status draw_history(struct plot *plot, const struct tables *tables,
-                                const struct history_chart *what)
+static enum status draw_times(struct plot *plot, const struct tables *tables,
+                              const struct time_chart *what)
 {
     struct curves curves;
     struct picture_chart chart = {
         .title = what->title,
-        .axis = {{.name = "t", .unit = "s"}, {.name = what->quantity, .unit = what->unit}}};
+        .axis = {{.name = "t", .unit = "s", .logarithmic = what->logarithmic},
+                 {.name = what->quantity, .unit = what->unit}}};
     enum status status = STATUS_OK;
-    curves_begin(&curves);
+    curves_begin(&curves, plot, &chart);
     for (int c = 0; c < 3 && what->column[c] != NULL; c++) {
         TRY_GOTO(add_column(tables, what->column[c], what->label[c], what->since_start,
                             what->since_start && c > 0, &curves));
     }
     if (what->begin != NULL) {
-        TRY_GOTO(add_columns(tables, what->begin, what->end, &curves));
+        TRY_GOTO(add_columns(tables, what->begin, what->end, what->paired, &curves));
     }
     if (curves.count > 0) {
         status = curves_draw(plot, &curves, what->name, &chart);
@@ -293,46 +372,27 @@ done:
     return status;
 }
 
-enum status plot_history(struct plot *plot)
+static bool is_drawn(const struct plot *plot, const struct time_chart *chart, const char *file)
 {
-    struct tables tables;
-    enum status status;
-    bool asked = plot->only == NULL;
-    for (int h = 0; h < HISTORY_CHARTS; h++) {
-        asked = asked || strcmp(plot->only, history_charts[h].name) == 0;
-    }
-    if (!asked) {
-        return STATUS_OK;
-    }
-    TRY_GOTO(tables_read(plot, "history", &tables));
-    for (int h = 0; h < HISTORY_CHARTS && tables.count > 0; h++) {
-        if (plot->only == NULL || strcmp(plot->only, history_charts[h].name) == 0) {
-            TRY_GOTO(draw_history(plot, &tables, &history_charts[h]));
-        }
-    }
-done:
-    tables_free(&tables);
-    return status;
+    return strcmp(chart->file, file) == 0 &&
+           (plot->only == NULL || strcmp(plot->only, chart->name) == 0);
 }
 
-/* ---- probes -----------------------------------------------------------------------------------
- */
-
-enum status plot_probes(struct plot *plot)
+enum status plot_times(struct plot *plot, const char *file)
 {
-    struct tables tables;
-    struct curves curves;
-    struct picture_chart chart = {.title = "Temperature of the probes",
-                                  .axis = {{.name = "t", .unit = "s"}, {.name = "T", .unit = "K"}}};
-    enum status status;
-    curves_begin(&curves);
-    TRY_GOTO(tables_read(plot, "probes", &tables));
-    if (tables.count > 0) {
-        TRY_GOTO(add_columns(&tables, "", "_K", &curves));
-        TRY_GOTO(curves_draw(plot, &curves, "probes", &chart));
+    struct tables tables = {.count = 0};
+    enum status status = STATUS_OK;
+    for (int c = 0; c < TIME_CHARTS && status == STATUS_OK; c++) {
+        if (!is_drawn(plot, &time_charts[c], file)) {
+            continue;
+        }
+        TRY_GOTO(tables.count > 0 ? STATUS_OK : tables_read(plot, file, &tables));
+        if (tables.count == 0) {
+            break;
+        }
+        status = draw_times(plot, &tables, &time_charts[c]);
     }
 done:
-    curves_free(&curves);
     tables_free(&tables);
     return status;
 }
@@ -349,11 +409,6 @@ static int64_t rows_of_step(const struct csv_table *table)
         n++;
     }
     return n;
-}
-
-static double time_of(const struct csv_table *table, int64_t row)
-{
-    return table->values[row * table->ncolumns + 1];
 }
 
 static int64_t nearest_state(const struct csv_table *table, int64_t rows, double time)
@@ -391,16 +446,20 @@ static enum status add_profiles(const struct plot *plot, const struct tables *ta
 {
     const struct csv_table *table = &tables->run[0];
     const int64_t rows = rows_of_step(table);
-    const int64_t states = table->nrows / rows;
+    int64_t first = 0;
+    const int64_t states = states_shown(plot, table, rows, &first);
     const bool all = isnan(plot->time);
     const int64_t count = !all ? 1 : states < PROFILES ? states : PROFILES;
     for (int64_t i = 0; i < count; i++) {
         const int64_t state = !all        ? nearest_state(table, rows, plot->time)
-                              : count > 1 ? i * (states - 1) / (count - 1)
-                                          : 0;
+                              : count > 1 ? first + i * (states - 1) / (count - 1)
+                                          : first;
         const double time = time_of(table, state * rows);
+        /* in order of time; the light end of the map is hard to see on white */
+        const uint32_t color =
+            colormap_of(COLORMAP_VIRIDIS, (double)i, 0, 1.15 * (double)(count > 1 ? count - 1 : 1));
         for (int r = 0; r < tables->count; r++) {
-            TRY(add_profile(&tables->run[r], time, picture_curve_color((int)i), r > 0, curves));
+            TRY(add_profile(&tables->run[r], time, color, r > 0, curves));
         }
     }
     return STATUS_OK;
@@ -415,11 +474,11 @@ enum status plot_line(struct plot *plot, const char *name)
         .title = title, .axis = {{.name = "distance", .unit = "m"}, {.name = "T", .unit = "K"}}};
     enum status status;
     snprintf(title, sizeof title, "Temperature along %s", name);
-    curves_begin(&curves);
+    curves_begin(&curves, plot, &chart);
     TRY_GOTO(tables_read(plot, name, &tables));
     if (tables.count > 0) {
         TRY_GOTO(add_profiles(plot, &tables, &curves));
-        TRY_GOTO(curves_draw(plot, &curves, name, &chart));
+        TRY_GOTO(curves.count > 0 ? curves_draw(plot, &curves, name, &chart) : STATUS_OK);
     }
 done:
     curves_free(&curves);

@@ -136,13 +136,18 @@ static void find_range(const double *values, int count, double range[2])
 
 static enum status draw(struct plot *plot, const char *name, const struct grid *grid,
                         const struct picture_plane *plane, const struct frames *frames,
-                        const struct frame *frame, const double *values)
+                        const struct frame *frame, double *values)
 {
     double range[2];
     char title[TITLE_BYTES];
     char picture[TITLE_BYTES];
     char quantity[TITLE_BYTES];
     char path[PATH_BYTES];
+    const double shift =
+        plot->with == NULL && strcmp(frames->units, "K") == 0 ? plot_celsius(plot) : 0;
+    for (int i = 0; i < plane->samples[0] * plane->samples[1]; i++) {
+        values[i] -= shift;
+    }
     find_range(values, plane->samples[0] * plane->samples[1], range);
     struct picture_setting setting = {.range_auto = plot->with == NULL,
                                       .colormap = plot->with == NULL ? COLORMAP_INFERNO
@@ -165,7 +170,7 @@ static enum status draw(struct plot *plot, const char *name, const struct grid *
     view.values = values;
     view.range_of = view.has_plane_at ? "in this plane" : NULL;
     view.quantity = quantity;
-    view.unit = unit_of(frames);
+    view.unit = shift != 0 ? PLOT_CELSIUS : unit_of(frames);
     snprintf(picture, sizeof picture, "%.200s_%.200s", name, plot->field);
     TRY(plot_path(plot, picture, path));
     TRY(picture_draw(&view, path));

@@ -221,6 +221,44 @@ class Plot(Case):
         self.run_one("none")
         self.assert_says(self.plot("none", "melt_pool", code=2), "none holds no melt_pool")
 
+    def strokes(self, path):
+        """The colours of the curves in the chart, before those of the keys."""
+        found = re.findall(r'stroke(?:="|:\s*)rgb\(([^)]*)\)', path.read_text())
+        return [tuple(float(c.strip(" %")) for c in color.split(",")) for color in found]
+
+    def test_chosen_curves_times_and_units(self):
+        config = self.config()
+        config["sources"] = [{"box": {"lower": config["grid"].get("lower", [0] * 3),
+                                      "upper": config["grid"]["upper"], "power": 5}}]
+        config["output"]["probes"]["points"][0]["impedance"] = {"reference": 300}
+        self.solve(config, output="out")
+        self.plot("out", "history", "zth", "axis", "--svg", "--output", "several")
+        self.assertEqual(sorted(path.name for path in (self.folder / "several").iterdir()),
+                         ["axis.svg", "history.svg", "zth.svg"])
+        self.assertEqual(count_curves(self.folder / "several/zth.svg"), 1)
+        lightness = [sum(color) for color in self.strokes(self.folder / "several/axis.svg")]
+        half = len(lightness) // 2
+        self.assertGreater(half, 2)
+        self.assertEqual(lightness[:half], sorted(lightness[:half]))
+        self.plot("out", "history", "--curve", "lowest,highest", "--output", "two.svg")
+        self.assertEqual(count_curves(self.folder / "two.svg"), 2)
+        self.assert_says(self.plot("out", "history", "--curve", "low", code=2),
+                         "out holds no history to plot")
+        self.assert_says(self.plot("out", "history", "zth", "melt_pool", "--output", "some",
+                                   code=2), "out holds no melt_pool to plot")
+        rows = np.genfromtxt(self.folder / "out/probes.csv", delimiter=",", names=True)
+        middle = repr(float(rows["time_s"][len(rows) // 2]))
+        self.plot("out", "axis", "--to", middle, "--output", "first.svg")
+        self.plot("out", "axis", "--from", middle, "--output", "second.svg")
+        self.assertEqual(count_curves(self.folder / "first.svg") +
+                         count_curves(self.folder / "second.svg"), len(rows) + 1)
+        self.assert_says(self.plot("out", "axis", "--from", "1e9", code=2), "holds no axis")
+        for what in ("history", "snapshots"):
+            self.plot("out", what, "--output", "kelvin.svg")
+            self.plot("out", what, "--celsius", "--output", "celsius.svg")
+            self.assertNotEqual((self.folder / "kelvin.svg").read_bytes(),
+                                (self.folder / "celsius.svg").read_bytes(), what)
+
     def test_heat_of_sources(self):
         config = self.config()
         with_source = self.config()

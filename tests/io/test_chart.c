@@ -27,7 +27,8 @@ static struct picture_chart chart_of(int ncurves, const char *unit, double scale
         curves[i].color = picture_curve_color(i);
     }
     return (struct picture_chart){
-        "a title", "a note", "", {{"t", "s", 0, 100}, {"quantity", unit, 0, scale * ncurves}},
+        "a title", "a note",
+        "",        {{"t", "s", 0, 100, false}, {"quantity", unit, 0, scale * ncurves, false}},
         curves,    ncurves};
 }
 
@@ -100,6 +101,25 @@ TEST(test_units)
         picture_layout_chart(cairo, &chart, &layout);
         assert_true(has_text(&layout, cases[i].label));
     }
+    cairo_destroy(cairo);
+    cairo_surface_destroy(surface);
+}
+
+/* Many digits become a prefix; an axis of logarithms has decades. */
+TEST(test_labels_of_ticks)
+{
+    static struct picture_layout layout;
+    struct picture_curve curves[PICTURE_MAX_CURVES];
+    cairo_surface_t *surface = cairo_image_surface_create(CAIRO_FORMAT_RGB24, 1, 1);
+    cairo_t *cairo = cairo_create(surface);
+    struct picture_chart chart = chart_of(1, "K/s", 5e6, curves);
+    chart.axis[0].logarithmic = true;
+    chart.axis[0].lower = -4;
+    chart.axis[0].upper = 2;
+    picture_layout_chart(cairo, &chart, &layout);
+    assert_true(has_text(&layout, "4 M") && has_text(&layout, "0"));
+    assert_true(has_text(&layout, "0.0001") && has_text(&layout, "1") && has_text(&layout, "100"));
+    assert_true(has_text(&layout, "t [s]"));
     cairo_destroy(cairo);
     cairo_surface_destroy(surface);
 }
