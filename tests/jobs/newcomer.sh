@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Play the newcomer: make a bare Debian 12, put the committed source into it, and type the commands
-# of README.md one after the other, each with its expected result (test_readme.py).
+# of README.md and of the guide's task pages one after the other, each with its expected result
+# (test_readme.py). jobs.readme and jobs.guide type them where the program has been built.
 #
 #   bash tests/jobs/newcomer.sh [FOLDER]      needs root and debootstrap; 1.5 GB in FOLDER
 #
@@ -45,6 +46,6 @@ git -C "$source_root" archive HEAD | tar -x -C "$root/root/isotherm"
 # shellcheck disable=SC2016 # the inner shell replaces these
 unshare --mount --propagation private bash -c '
     mount -t proc proc "$0/proc" && mount --rbind /dev "$0/dev" && mount --rbind /sys "$0/sys" &&
-        ISOTHERM_NEWCOMER_ROOT=$0 exec python3 "$1/tests/jobs/test_readme.py" Readme.test_commands
+        ISOTHERM_NEWCOMER_ROOT=$0 exec python3 "$1/tests/jobs/test_readme.py" Readme.test_commands Guide
 ' "$root" "$source_root" || die "see above; the system is left in $root"
 rm -rf --one-file-system "$folder"

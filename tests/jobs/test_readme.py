@@ -1,4 +1,5 @@
-"""The commands of README.md, typed one after the other into a copy of the source tree.
+"""The commands of README.md and of the task pages of the guide, typed one after the other into a
+copy of the source tree.
 
 With ISOTHERM_NEWCOMER_ROOT, the root of a bare Debian with the source in /root/isotherm, they are
 typed there, and what is missing is installed (newcomer.sh).
@@ -42,6 +43,18 @@ EXPECTED = {
 }
 NEEDS_A_CLUSTER = "sbatch "
 
+# the pages of the guide, and what the output of some of their commands must contain
+GUIDE = {
+    "steady_state": {"tail": r",1092\.18[56]\d*,1200,-1092\.18[56]"},
+    "sweep": {"for h in 1000 3000 9000; do echo": r"(?s)^1000 \d+,40,42\d.*\n9000 \d+,40,35\d"},
+    "thin_layers": {"tail": r",373\.9[45]\d*,.*,14\.[78]"},
+    "fins": {"tail": r",66\.2[78]\d*,350,"},
+    "time_tables": {},
+    "melt_pool": {"tail": r"^288,"},
+    "restart": {"grep": r'(?s)("field_hash": "\w+").*\1'},
+    "cluster": {"python3": "nothing started; --submit starts them"},
+}
+
 
 def blocks(text):
     """The code of the page: indented by four blanks."""
@@ -49,10 +62,11 @@ def blocks(text):
             for block in re.findall(r"(?m)(?:^ {4}.*\n)+", text)]
 
 
-class Readme(unittest.TestCase):
+class Player(unittest.TestCase):
+    """A copy of the source tree and a user's shell in it."""
+
     @classmethod
     def setUpClass(cls):
-        cls.text = (ROOT / "README.md").read_text(encoding="utf-8")
         if ROOT_OF_NEWCOMER:
             cls.folder = Path(ROOT_OF_NEWCOMER) / "root/isotherm"
             return
@@ -86,6 +100,10 @@ class Readme(unittest.TestCase):
         print(f"$ {command}\n{done.stdout}{done.stderr}"
               f"[exit code {done.returncode}, {time.monotonic() - began:.0f} s]\n", flush=True)
         return done
+
+
+class Readme(Player):
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
 
     def check_command(self, line, started):
         found = [text for text in EXPECTED if line.startswith(text)]
@@ -131,6 +149,38 @@ class Readme(unittest.TestCase):
                                r"[\w/.-]+\.\w+)`", page.read_text(encoding="utf-8"))
             for path in (name for name in named if "NAME" not in name):
                 self.assertTrue((ROOT / path).exists(), f"{page.name}: {path}")
+
+
+class Guide(Player):
+    """The shell has the program; README.md's first command has built it."""
+
+    def check_page(self, name, expected):
+        page = (ROOT / f"docs/guide/{name}.md").read_text(encoding="utf-8")
+        commands = [line for block in blocks(re.sub(r"(?s)```.*?```", "", page))
+                    for line in block.splitlines() if not line.startswith(NEEDS_A_CLUSTER)]
+        seen = set()
+        for line in commands:
+            done = self.shell(f". jobscripts/env_local.sh && {line}")
+            said = done.stdout + done.stderr
+            self.assertEqual(done.returncode, 0, f"{line}\n{said}")
+            for beginning in (text for text in expected if line.startswith(text)):
+                self.assertRegex(said, expected[beginning], line)
+                seen.add(beginning)
+        self.assertEqual(seen, set(expected), "no longer in the page")
+        self.check_excerpts(page, set(re.findall(r"configs/[\w/]+\.yaml", page)))
+        self.assertRegex(page, rf"!\[.*\]\(pictures/{name}\.png\)")
+
+    def check_excerpts(self, page, names):
+        """Each line that a page shows of a configuration is in one that it names."""
+        lines = {line.strip() for name in names for line in (ROOT / name).read_text().splitlines()}
+        for block in re.findall(r"(?s)```yaml\n(.*?)```", page):
+            for line in block.splitlines():
+                self.assertIn(line.strip(), lines)
+
+    def test_pages(self):
+        for name, expected in GUIDE.items():
+            with self.subTest(name):
+                self.check_page(name, expected)
 
 
 if __name__ == "__main__":
