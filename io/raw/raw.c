@@ -123,6 +123,11 @@ struct found {
     bool is_hashed;
 };
 
+static void found_free(struct found *found)
+{
+    free(found->sums);
+}
+
 /* A rank's share, whose pieces of `cells` cells are dealt to threads. */
 struct divided {
     const struct raw_place *place;
@@ -339,31 +344,24 @@ static enum status write_part(MPI_Comm comm, struct file_output *file,
                               const struct raw_place *place, const struct raw_part *part,
                               const struct box *box, enum raw_after after)
 {
-    struct raw_shares shares = {0};
-    struct found found = {.is_hashed = part->hash != NULL};
-    uint64_t *mine = NULL;
-    uint64_t *sums = NULL;
-    enum status status = STATUS_OK;
-    TRY_GOTO(sums_create(comm, place, &mine));
-    TRY_GOTO(sums_create(comm, place, &sums));
+    SCOPED_BY(raw_shares_free) struct raw_shares shares = {0};
+    SCOPED_BY(found_free) struct found found = {.is_hashed = part->hash != NULL};
+    SCOPED_FREE uint64_t *mine = NULL;
+    SCOPED_FREE uint64_t *sums = NULL;
+    TRY(sums_create(comm, place, &mine));
+    TRY(sums_create(comm, place, &sums));
     if (after == RAW_READ_BACK) {
-        TRY_GOTO(sums_create(comm, place, &found.sums));
+        TRY(sums_create(comm, place, &found.sums));
     }
-    TRY_GOTO(raw_shares_create(comm, place, box, &shares));
-    TRY_GOTO(write_shares(comm, file, place, &shares, part->values, mine, sums, &found));
-    if (after == RAW_READ_BACK) {
-        status = shares.own
-                     ? STATUS_OK
-                     : read_share(file->fd, file->path, place, &shares.runs[shares.rank], &found);
-        TRY_GOTO(status_agree(comm, status));
-        status = check_found(comm, file->path, place, part, mine, &found);
+    TRY(raw_shares_create(comm, place, box, &shares));
+    TRY(write_shares(comm, file, place, &shares, part->values, mine, sums, &found));
+    if (after != RAW_READ_BACK) {
+        return STATUS_OK;
     }
-done:
-    raw_shares_free(&shares);
-    free(found.sums);
-    free(sums);
-    free(mine);
-    return status;
+    const struct raw_run *share = &shares.runs[shares.rank];
+    TRY(status_agree(comm, shares.own ? STATUS_OK
+                                      : read_share(file->fd, file->path, place, share, &found)));
+    return check_found(comm, file->path, place, part, mine, &found);
 }
 
 static enum status fill_open(MPI_Comm comm, struct file_output *file,
@@ -398,20 +396,13 @@ enum status raw_sum(MPI_Comm comm, const char *path, const struct raw_place *pla
                     uint64_t *hash)
 {
     const struct raw_run share = raw_share_even(place, comm_rank(comm), comm_size(comm));
-    struct found found = {.is_hashed = hash != NULL};
-    int fd = -1;
-    enum status status = STATUS_OK;
-    TRY_GOTO(sums_create(comm, place, &found.sums));
-    TRY_GOTO(status_agree(comm, file_open(path, O_RDONLY, &fd)));
-    TRY_GOTO(status_agree(comm, read_share(fd, path, place, &share, &found)));
-    TRY_GOTO(add_up(comm, place, found.sums, sums));
-    status = add_hash(comm, &found, hash);
-done:
-    if (fd >= 0) {
-        close(fd);
-    }
-    free(found.sums);
-    return status;
+    SCOPED_BY(found_free) struct found found = {.is_hashed = hash != NULL};
+    SCOPED_FD int fd = -1;
+    TRY(sums_create(comm, place, &found.sums));
+    TRY(status_agree(comm, file_open(path, O_RDONLY, &fd)));
+    TRY(status_agree(comm, read_share(fd, path, place, &share, &found)));
+    TRY(add_up(comm, place, found.sums, sums));
+    return add_hash(comm, &found, hash);
 }
 
 enum status raw_check(MPI_Comm comm, const char *path, const char *name,

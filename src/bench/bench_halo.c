@@ -174,26 +174,21 @@ static enum status measure_energy(struct halo_bench *bench, struct stepper *step
 static enum status time_run(struct halo_bench *bench, const char *precision, const char *transport,
                             bool overlap, struct step_times *times)
 {
-    struct settings *settings = NULL;
-    struct solver solver;
-    struct stepper *stepper = &solver.stepper;
-    enum status status = STATUS_OK;
+    SCOPED_BY(settings_release) struct settings *settings = NULL;
     TRY(status_agree(MPI_COMM_WORLD, make_settings(bench, precision, transport,
                                                    overlap ? "on" : "off", "1", &settings)));
-    TRY_GOTO(solver_create(MPI_COMM_WORLD, settings, &solver));
-    TRY_GOTO(time_steps(stepper, overlap ? &times->overlapped : &times->before));
+    SCOPED_BY(solver_destroy) struct solver solver;
+    struct stepper *stepper = &solver.stepper;
+    TRY(solver_create(MPI_COMM_WORLD, settings, &solver));
+    TRY(time_steps(stepper, overlap ? &times->overlapped : &times->before));
     if (overlap) {
-        status = measure_energy(bench, stepper, times);
-    } else {
-        /* without the exchange: the values are wrong, the work is the same */
-        struct halo *halo = stepper->level->halo;
-        stepper->level->halo = NULL;
-        status = time_steps(stepper, &times->alone);
-        stepper->level->halo = halo;
+        return measure_energy(bench, stepper, times);
     }
-done:
-    solver_destroy(&solver);
-    settings_destroy(settings);
+    /* without the exchange: the values are wrong, the work is the same */
+    struct halo *halo = stepper->level->halo;
+    stepper->level->halo = NULL;
+    const enum status status = time_steps(stepper, &times->alone);
+    stepper->level->halo = halo;
     return status;
 }
 
@@ -271,20 +266,16 @@ static void report_pass(struct halo_bench *bench, const char *precision,
 /* What run.steps_per_pass: auto measures. */
 static enum status time_passes(struct halo_bench *bench, const char *precision)
 {
-    struct settings *settings = NULL;
-    struct solver solver;
-    const struct pass_plan *passes = &solver.stepper.passes;
-    enum status status = STATUS_OK;
+    SCOPED_BY(settings_release) struct settings *settings = NULL;
     TRY(status_agree(MPI_COMM_WORLD,
                      make_settings(bench, precision, "auto", "auto", "auto", &settings)));
-    TRY_GOTO(solver_create(MPI_COMM_WORLD, settings, &solver));
+    SCOPED_BY(solver_destroy) struct solver solver;
+    const struct pass_plan *passes = &solver.stepper.passes;
+    TRY(solver_create(MPI_COMM_WORLD, settings, &solver));
     for (int t = 0; t < passes->ntrials; t++) {
         report_pass(bench, precision, &solver.stepper, &passes->trials[t]);
     }
-done:
-    solver_destroy(&solver);
-    settings_destroy(settings);
-    return status;
+    return STATUS_OK;
 }
 
 static enum status time_all_passes(struct halo_bench *bench, const bool wanted[2])

@@ -19,6 +19,11 @@ void settings_destroy(struct settings *settings)
     free(settings);
 }
 
+void settings_release(struct settings **settings)
+{
+    settings_destroy(*settings);
+}
+
 enum status settings_fail_at(struct settings_origin *origin, const char *key, const char *format,
                              ...)
 {

@@ -437,7 +437,8 @@ enum status settings_read_bytes(const char *name, const char *bytes, size_t nbyt
 enum status settings_read_text(const char *name, const char *text, const char *const *sets,
                                int nsets, struct settings **settings);
 
-void settings_destroy(struct settings *settings); /* takes NULL */
+void settings_destroy(struct settings *settings);
+void settings_release(struct settings **settings); /* for SCOPED_BY */ /* takes NULL */
 
 /* Let relative paths of input files be those beside the configuration where such files exist; else
  * they stay relative to the working directory. STATUS_INPUT for a file in another format. */

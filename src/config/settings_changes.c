@@ -172,16 +172,12 @@ static enum status compare(const struct item_list *before, const struct item_lis
 enum status settings_compare(const struct settings *before, const struct settings *now,
                              struct settings_changes *changes)
 {
-    struct item_list old = {0};
-    struct item_list new = {0};
-    enum status status = STATUS_OK;
+    SCOPED_BY(item_list_free) struct item_list old = {0};
+    SCOPED_BY(item_list_free) struct item_list new = {0};
     *changes = (struct settings_changes){0};
-    TRY_GOTO(item_list_all(before, &old));
-    TRY_GOTO(item_list_all(now, &new));
-    TRY_GOTO(compare(&old, &new, changes));
-done:
-    free(old.item);
-    free(new.item);
+    TRY(item_list_all(before, &old));
+    TRY(item_list_all(now, &new));
+    const enum status status = compare(&old, &new, changes);
     if (status != STATUS_OK) {
         settings_changes_free(changes);
     }

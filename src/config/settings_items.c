@@ -135,9 +135,10 @@ enum status item_list_all(const struct settings *settings, struct item_list *lis
 {
     *list = (struct item_list){0};
     const struct item top = item_top(settings);
-    const enum status status = append_all(list, &top);
-    if (status != STATUS_OK) {
-        free(list->item);
-    }
-    return status;
+    return append_all(list, &top);
+}
+
+void item_list_free(struct item_list *list)
+{
+    free(list->item);
 }

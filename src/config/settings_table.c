@@ -284,8 +284,7 @@ static enum status load(const struct item *item, struct table_setting *table)
 
 enum status settings_read_tables(const struct settings *settings)
 {
-    struct item_list list = {0};
-    enum status status = STATUS_OK;
+    SCOPED_BY(item_list_free) struct item_list list = {0};
     if (settings->origin == NULL) {
         return STATUS_OK; /* a program has filled the settings */
     }
@@ -300,12 +299,10 @@ enum status settings_read_tables(const struct settings *settings)
             memcpy(&table, item->base + item->row->alternative, sizeof(void *));
         }
         if (table != NULL && table->file != NULL && table->row == NULL) {
-            TRY_GOTO(load(item, table));
+            TRY(load(item, table));
         }
     }
-done:
-    free(list.item);
-    return status;
+    return STATUS_OK;
 }
 
 const struct table_setting *settings_time_tables(const struct settings *settings)

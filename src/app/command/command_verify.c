@@ -113,19 +113,14 @@ done:
 static enum status solve(const struct verify_problem *problem, double *error)
 {
     char backend[64];
-    struct settings *settings = NULL;
-    struct solver solver;
-    enum status status = STATUS_OK;
+    SCOPED_BY(settings_release) struct settings *settings = NULL;
     snprintf(backend, sizeof backend, "run.backend=%s", options.backend.name);
     const char *const sets[] = {backend};
     TRY(settings_read_text("verify", problem->config, sets, 1, &settings));
-    TRY_GOTO(solver_create(MPI_COMM_WORLD, settings, &solver));
-    TRY_GOTO(stepper_advance(&solver.stepper, solver.problem.timeline.steps));
-    TRY_GOTO(measure_error(&solver, problem->exact, error));
-done:
-    solver_destroy(&solver);
-    settings_destroy(settings);
-    return status;
+    SCOPED_BY(solver_destroy) struct solver solver;
+    TRY(solver_create(MPI_COMM_WORLD, settings, &solver));
+    TRY(stepper_advance(&solver.stepper, solver.problem.timeline.steps));
+    return measure_error(&solver, problem->exact, error);
 }
 
 struct orders {

@@ -334,8 +334,7 @@ static enum status check_item(const struct settings *settings, const struct item
 
 enum status settings_check(struct settings *settings)
 {
-    struct item_list list;
-    enum status status = STATUS_OK;
+    SCOPED_BY(item_list_free) struct item_list list = {0};
     bool given = false;
     (void)tree_find(settings->origin->root, "run.watch.temperature", &given);
     if (settings->quantity.given && !given) {
@@ -345,13 +344,10 @@ enum status settings_check(struct settings *settings)
     TRY(item_list_all(settings, &list));
     for (int i = 0; i < list.count; i++) {
         const struct item *item = &list.item[i];
-        TRY_GOTO(origin_collect(settings->origin, check_item(settings, item)));
+        TRY(origin_collect(settings->origin, check_item(settings, item)));
     }
-    status = origin_report(settings->origin);
     for (int i = 0; i < settings->ninitial; i++) {
         settings->initial[i].may_be_negative = settings->run.temperature == TEMPERATURE_DIFFERENCE;
     }
-done:
-    free(list.item);
-    return status;
+    return origin_report(settings->origin);
 }

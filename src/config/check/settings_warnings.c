@@ -140,7 +140,7 @@ static bool check_file(const struct settings *settings, const struct item *item,
 bool settings_warning(const struct settings *settings, double end, bool files, int *index,
                       char text[SETTINGS_WARNING])
 {
-    struct item_list list = {0};
+    SCOPED_BY(item_list_free) struct item_list list = {0};
     bool found = false;
     if (settings->origin == NULL || item_list_all(settings, &list) != STATUS_OK) {
         fail_clear();
@@ -155,7 +155,6 @@ bool settings_warning(const struct settings *settings, double end, bool files, i
                 ? check_cooling(settings, item, text)
                 : check_value(settings, item, text) || (files && check_file(settings, item, text));
     }
-    free(list.item);
     return found;
 }
 
@@ -171,8 +170,7 @@ void settings_warn(const struct settings *settings, double end, bool files)
 
 enum status settings_find_files(struct settings *settings, const char *configuration)
 {
-    struct item_list list = {0};
-    enum status status = STATUS_OK;
+    SCOPED_BY(item_list_free) struct item_list list = {0};
     const char *slash = strrchr(configuration, '/');
     TRY(item_list_all(settings, &list));
     for (int i = 0; i < list.count; i++) {
@@ -191,12 +189,12 @@ enum status settings_find_files(struct settings *settings, const char *configura
         }
         if (table == NULL && path_ends_in(*path, ".npy") &&
             strstr(item->row->path, ".file.") != NULL) {
-            TRY_GOTO(item_fail(item, NULL,
-                               "%.200s is a file of NumPy, and HDF5 is needed; convert it by "
-                               "python3 -c \"import h5py, numpy; h5py.File('%.*s.h5', 'w')['%s'] = "
-                               "numpy.load('%.200s')\"",
-                               *path, (int)strlen(*path) - 4, *path,
-                               ((const struct shape_setting *)item->base)->dataset, *path));
+            TRY(item_fail(item, NULL,
+                          "%.200s is a file of NumPy, and HDF5 is needed; convert it by "
+                          "python3 -c \"import h5py, numpy; h5py.File('%.*s.h5', 'w')['%s'] = "
+                          "numpy.load('%.200s')\"",
+                          *path, (int)strlen(*path) - 4, *path,
+                          ((const struct shape_setting *)item->base)->dataset, *path));
         }
         char beside[PATH_BYTES];
         if ((*path)[0] != '/' && slash != NULL &&
@@ -204,10 +202,8 @@ enum status settings_find_files(struct settings *settings, const char *configura
                      *path) < PATH_BYTES &&
             file_exists(beside)) {
             *path = origin_text(settings->origin, beside);
-            TRY_GOTO(CHECK_MEMORY(*path != NULL, "no memory for a path"));
+            TRY(CHECK_MEMORY(*path != NULL, "no memory for a path"));
         }
     }
-done:
-    free(list.item);
-    return status;
+    return STATUS_OK;
 }

@@ -46,12 +46,13 @@ static inline struct number_setting *item_number(const struct item *item)
 enum status item_fail(const struct item *item, const char *below, const char *format, ...)
     PRINTF_LIKE(3, 4);
 
-/* All keys, each section and entry before its own keys; caller frees. */
+/* All keys, each section and entry before its own keys; caller frees, also on failure. */
 struct item_list {
     struct item *item;
     int count;
 };
 enum status item_list_all(const struct settings *settings, struct item_list *list);
+void item_list_free(struct item_list *list);
 
 /* Check the value against its row (any type but sections and lists of them) and store it.
  * STATUS_INPUT with what would be right. */

@@ -292,9 +292,8 @@ enum status field_paint(struct field *field, const struct grid *grid,
     const int64_t *offset = field->placement.offset;
     const struct box owned = layout_owned(&field->layout);
     const struct box global = box_shift(&owned, offset);
-    struct brush brush;
-    enum status status = STATUS_OK;
-    TRY_GOTO(brush_begin(&brush, grid, shape, box_cells(&owned), points));
+    SCOPED_BY(brush_end) struct brush brush;
+    TRY(brush_begin(&brush, grid, shape, box_cells(&owned), points));
     const struct box bounds = brush_bounds(&brush, &global);
     const struct box local =
         box_shift(&bounds, (const int64_t[]){-offset[AXIS_X], -offset[AXIS_Y], -offset[AXIS_Z]});
@@ -302,12 +301,10 @@ enum status field_paint(struct field *field, const struct grid *grid,
     while (next_piece(field, &field->layout, &local, &piece)) {
         const struct box cells = box_shift(&piece, offset);
         if (shape_is_partial(shape)) {
-            TRY_GOTO(stage_in(field, field->d_now, &piece));
+            TRY(stage_in(field, field->d_now, &piece));
         }
-        TRY_GOTO(brush_paint(&brush, &cells, field->layout.precision, field->h_stage));
-        TRY_GOTO(stage_out(field, &field->layout, &piece, field->d_now));
+        TRY(brush_paint(&brush, &cells, field->layout.precision, field->h_stage));
+        TRY(stage_out(field, &field->layout, &piece, field->d_now));
     }
-done:
-    brush_end(&brush);
-    return status;
+    return STATUS_OK;
 }
