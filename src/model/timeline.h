@@ -39,8 +39,7 @@ struct timeline {
 /* `linear`: problem_is_linear. STATUS_INPUT when dt is above the stable limit, the step count is
  * out of range, or the scheme cannot be used. Not collective; the same on all ranks. */
 enum status timeline_create(const struct settings *settings, const struct grid *grid,
-                            const struct medium *medium, bool linear,
-                            struct timeline *timeline);
+                            const struct medium *medium, bool linear, struct timeline *timeline);
 void timeline_destroy(struct timeline *timeline); /* takes a zeroed one */
 
 /* Continue from a state at `step` and `time`. Nothing changes if the timeline passes through it, as

@@ -20,8 +20,7 @@ static struct {
 
 static const struct option option_table[] = {
     {OPTION_REAL, "--rtol", "X", "relative tolerance (default 0)", &options.rtol},
-    {OPTION_REAL, "--atol", "X", "absolute tolerance, unit of T (default 0)",
-     &options.atol},
+    {OPTION_REAL, "--atol", "X", "absolute tolerance, unit of T (default 0)", &options.atol},
     {OPTION_STRING, "--dataset", "NAME", "the dataset to compare (default T)", &options.name},
     {OPTION_STRING, "--json", "FILE", "also write the result as JSON", &options.json},
     {OPTION_END, NULL, NULL, NULL, NULL},
