@@ -45,7 +45,7 @@ enum { STATUS_MESSAGE_BYTES = 2048 };
  * freed or closed at the end of its block, however that is left. */
 #define SCOPED_FREE __attribute__((cleanup(scope_free)))
 #define SCOPED_FD __attribute__((cleanup(scope_close)))
-/* The same with a function that takes the address of the variable. */
+/* Released by a function that takes the address of the variable. */
 #define SCOPED_BY(release) __attribute__((cleanup(release)))
 void scope_free(const void *variable);
 void scope_close(const int *fd);

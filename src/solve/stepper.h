@@ -37,7 +37,7 @@ struct stepper {
 struct stepper_pass {
     struct pass pass;
     struct heat_operator op[STEPS_MOST];
-    int slot; /* of the device's sums, for the first level; 0 for forward Euler */
+    int slot; /* of the device's sums, where those of this pass begin; 0: forward Euler */
     const struct superstep_level *levels; /* of a super step: of each step; NULL: forward Euler */
 };
 

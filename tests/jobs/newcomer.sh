@@ -46,6 +46,7 @@ git -C "$source_root" archive HEAD | tar -x -C "$root/root/isotherm"
 # shellcheck disable=SC2016 # the inner shell replaces these
 unshare --mount --propagation private bash -c '
     mount -t proc proc "$0/proc" && mount --rbind /dev "$0/dev" && mount --rbind /sys "$0/sys" &&
-        ISOTHERM_NEWCOMER_ROOT=$0 exec python3 "$1/tests/jobs/test_readme.py" Readme.test_commands Guide
+        ISOTHERM_NEWCOMER_ROOT=$0 exec python3 "$1/tests/jobs/test_readme.py" \
+            Readme.test_commands Guide
 ' "$root" "$source_root" || die "see above; the system is left in $root"
 rm -rf --one-file-system "$folder"

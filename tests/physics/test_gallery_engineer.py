@@ -105,7 +105,8 @@ class Wall(Example):
         errors = []
         for cells in (18, 36):
             run = self.solve_example(
-                "../wall_over_a_day", f"wall{cells}", f"grid.cells=[{cells}]", "sources[0].layer.density=0",
+                "../wall_over_a_day", f"wall{cells}", f"grid.cells=[{cells}]",
+                "sources[0].layer.density=0",
                 f"time.end={14 * self.DAY}", "output.probes={interval: 3600, "
                 "points: [{name: inner, at: 0.36}]}")
             with open(run.folder / "probes.csv", encoding="ascii") as stream:

@@ -198,7 +198,7 @@ static __device__ __forceinline__ REAL advance_cell(const grid_view<REAL> &view,
     return value;
 }
 
-/* The sums of a kind that is everywhere are taken by steps_sums, which knows no step that corrects.
+/* The sums of a kind that is everywhere are taken by steps_sums, which has no step that corrects.
  */
 template <typename KIND, bool CORRECTS>
 constexpr bool TAKES_SUMS = CORRECTS || !KIND::IS_EVERYWHERE;
