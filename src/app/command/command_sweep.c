@@ -25,8 +25,7 @@ static const struct option option_table[] = {
     {OPTION_STRING, "--output", "DIR", "the folder of all runs (output.directory)",
      &options.output},
     {OPTION_COUNT, "--jobs", "N", "runs at a time on this node (default 1)", &options.jobs},
-    {OPTION_FLAG, "--list", "", "print the options of each run for a job array; run nothing",
-     &options.list},
+    {OPTION_FLAG, "--list", "", "only print the options of each run", &options.list},
     {OPTION_END, NULL, NULL, NULL, NULL},
 };
 
