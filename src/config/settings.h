@@ -46,7 +46,8 @@ struct shape_setting {
     char *dataset;
     double time;
     char *material;                        /* `parts`; `sources`: only its cells, NULL: all */
-    char *names[MOST_MATERIALS];           /* `parts`, file: the material of number 0, 1, ... */
+    char *names[MOST_MATERIALS];           /* `parts`, file: the material of each label */
+    int64_t labels[MOST_MATERIALS];        /* 0, 1, ... unless given */
     unsigned char numbers[MOST_MATERIALS]; /* of the named materials */
 };
 

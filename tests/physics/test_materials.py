@@ -266,6 +266,21 @@ class Files(Materials):
         for ranks in (1, 3):
             file = self.run_config(config, f"file{ranks}", ranks=ranks)
             self.assertEqual(file.exact("field_hash"), shapes.exact("field_hash"))
+        labels = {64 + 3 * n: name for n, name in enumerate(names)}
+        with h5py.File(self.folder / "numbers.h5", "w") as file:
+            file["material"] = (64 + 3 * problem.classes).astype(np.int32)
+        config["parts"][0]["file"]["materials"] = labels
+        by_label = self.run_config(config, "labels", ranks=2)
+        self.assertEqual(by_label.exact("field_hash"), shapes.exact("field_hash"))
+        for change, says in (({"64": names[1], "67": names[0]}, "parts[0].file.materials: {...}"),
+                             ({}, "has no name for this number"), ({"a": "m0"}, "not an integer")):
+            config["parts"][0]["file"]["materials"] = change or {64: names[0]}
+            self.write(config, "case.yaml")
+            last = f"labels/checkpoints/step_{STEPS:010d}.h5"
+            more = ["--restart", last] if "67" in change else []
+            result = self.isotherm("run", "case.yaml", "--output", "other", *more)
+            self.assertEqual(result.code, 2, f"{result}")
+            self.assertIn(says, result.err)
 
     def test_a_restart_continues_bit_for_bit_and_refuses_other_materials(self):
         config, _ = self.problem()

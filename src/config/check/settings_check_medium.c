@@ -163,9 +163,20 @@ SETTINGS_CHECK(part)
 {
     struct shape_setting *part = (struct shape_setting *)item->base;
     part->is_condition = true;
+    const struct tree *given = tree_child(tree_child(item->node, "file"), "materials");
     for (int n = 0; n < MOST_MATERIALS && part->names[n] != NULL; n++) {
         int number = 0;
-        TRY(look_up(settings, item, "file.materials", part->names[n], &number));
+        char *name = part->names[n];
+        part->labels[n] = n;
+        if (given->kind == TREE_MAPPING) { /* "64: bone" */
+            part->labels[n] = strtoll(name, &name, 10);
+            if (strncmp(name, ": ", 2) != 0) {
+                return item_fail(item, "file.materials", "%s: the label is not an integer",
+                                 part->names[n]);
+            }
+            name += 2;
+        }
+        TRY(look_up(settings, item, "file.materials", name, &number));
         part->numbers[n] = (unsigned char)number;
     }
     return STATUS_OK;

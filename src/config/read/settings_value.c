@@ -319,6 +319,21 @@ static enum status read_single(const struct item *item, void *at)
     }
 }
 
+/* "64: bone", so that a restart compares the label, too. */
+static enum status store_label(const struct item *item, char **at)
+{
+    char text[TREE_SHOW_BYTES];
+    struct tree named = *item->node;
+    struct item labelled = *item;
+    if (named.kind == TREE_SCALAR &&
+        snprintf(text, sizeof text, "%s: %s", named.key, named.text) >= (int)sizeof text) {
+        return value_fail(item, "too long", "");
+    }
+    named.text = text;
+    labelled.node = &named;
+    return read_single(&labelled, at);
+}
+
 /* A list of numbers; of choices as bits. One value may be given without brackets. */
 static enum status read_list(const struct item *item, char *at)
 {
@@ -326,7 +341,8 @@ static enum status read_list(const struct item *item, char *at)
     const bool choices = row->type == SCHEMA_CHOICES;
     const int count = tree_count(item->node);
     struct item entry = *item;
-    if (item->node->kind == TREE_LIST) {
+    const bool labels = item->node->kind == TREE_MAPPING && (row->flags & SCHEMA_LABELS) != 0;
+    if (item->node->kind == TREE_LIST || labels) {
         entry.node = item->node->first;
     } else if (item->node->kind == TREE_MAPPING || tree_is_empty(item->node) ||
                row->min_count > 1) {
@@ -340,7 +356,8 @@ static enum status read_list(const struct item *item, char *at)
     unsigned bits = 0;
     for (int i = 0; i < count; i++, entry.node = entry.node->next) {
         int choice = 0;
-        TRY(read_single(&entry, choices ? (void *)&choice : at));
+        TRY(labels ? store_label(&entry, (char **)at)
+                   : read_single(&entry, choices ? (void *)&choice : at));
         bits |= SCHEMA_KIND(choice);
         at += choices ? 0 : schema_value_bytes(row);
     }

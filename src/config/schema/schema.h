@@ -40,6 +40,7 @@ enum schema_flag {
                               `alternative` is it */
     SCHEMA_POINT = 1024,   /* coordinates: as many as the grid has axes, or `max_count` */
     SCHEMA_FILE = 4096,    /* the path of an input file */
+    SCHEMA_LABELS = 8192,  /* list: or a mapping of integers to its texts, stored as "64: bone" */
     SCHEMA_SHARED = 2048   /* left out, its value is that of a rival, which has the same place */
 };
 

@@ -256,8 +256,9 @@ static const struct schema_key table[] = {
         "The dataset, of integers and of shape (nz, ny, nx); in 2D also (ny, nx).",
         .fallback = "/material"),
     KEY("parts[].file.materials", TEXT, ASK, IN_ENTRY(names),
-        "The names of the materials with the numbers 0, 1, 2, ... of the dataset.",
-        .flags = SCHEMA_REQUIRED, .min_count = 1, .max_count = MOST_MATERIALS,
+        "The names of the materials with the numbers 0, 1, 2, ... of the dataset, or a map from "
+        "numbers to names: `{64: bone}`.",
+        .flags = SCHEMA_REQUIRED | SCHEMA_LABELS, .min_count = 1, .max_count = MOST_MATERIALS,
         .example = "[silicon, copper]"),
     CONTACT_ROWS,
 

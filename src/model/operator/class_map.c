@@ -50,16 +50,19 @@ static enum status translate(const struct shape_setting *part, const struct box 
     while (count < MOST_MATERIALS && part->names[count] != NULL) {
         count++;
     }
-    for (int64_t c = 0; c < cells; c++) {
-        const int number = numbers[c] >= 0 && numbers[c] < (float)count ? (int)numbers[c] : -1;
-        if (number < 0 || (float)number != numbers[c]) {
+    for (int64_t c = 0, last = 0; c < cells; c++) {
+        int64_t number = last; /* neighbours have the same label, as a rule */
+        for (int n = 0; n < count && (float)part->labels[number] != numbers[c]; n++) {
+            number = n;
+        }
+        last = number;
+        if ((float)part->labels[number] != numbers[c]) {
             int64_t cell[AXIS_COUNT];
             box_cell(box, c, cell);
             return fail(STATUS_INPUT,
                         "%.200s holds %g at [z][y][x] = [%" PRId64 "][%" PRId64 "][%" PRId64
-                        "]; the list has names for the numbers 0 to %d",
-                        part->path, (double)numbers[c], cell[AXIS_Z], cell[AXIS_Y], cell[AXIS_X],
-                        count - 1);
+                        "]; `materials` has no name for this number",
+                        part->path, (double)numbers[c], cell[AXIS_Z], cell[AXIS_Y], cell[AXIS_X]);
         }
         numbers[c] = (float)part->numbers[number];
     }
