@@ -31,6 +31,8 @@ static const struct option option_table[] = {
     {OPTION_STRING, "--field", "NAME", "T (default), T_max, time_above, ...", &request.field},
     {OPTION_STRING, "--output", "NAME", "FILE.png, FILE.svg, or a folder (DIR/plots)",
      &request.output},
+    {OPTION_STRING, "--film", "FILE", "a film of the states, by ffmpeg: FILE.mp4 or FILE.gif",
+     &request.film},
     {OPTION_FLAG, "--svg", "", "write SVG instead of PNG", &request.svg},
     {OPTION_END, NULL, NULL, NULL, NULL},
 };
@@ -159,6 +161,10 @@ static enum status execute(void)
     TRY(check_folder(request.directory));
     TRY(request.with != NULL ? check_folder(request.with) : STATUS_OK);
     int what = ONLY;
+    if (request.film != NULL) {
+        operands[ONLY] = operands[ONLY] != NULL ? operands[ONLY] : "snapshots";
+        operands[ONLY + 1] = NULL; /* one film */
+    }
     do {
         request.only = operands[what];
         TRY(plot_all());

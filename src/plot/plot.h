@@ -12,6 +12,7 @@ struct plot {
     const char *with;   /* the folder to compare with; NULL: none */
     const char *only;   /* name of the one thing to plot; NULL: all */
     const char *output; /* a folder, or a picture's file; NULL: DIRECTORY/plots */
+    const char *film;   /* a file for all states of a plane; NULL: pictures */
     const char *field;  /* of snapshots and regions */
     const char *plane;  /* "z" or "z=0.05"; NULL: across z, in the middle */
     const char *curve;  /* names of curves, with commas; NULL: all */

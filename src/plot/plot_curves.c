@@ -139,8 +139,11 @@ static enum status curves_draw(struct plot *plot, struct curves *curves, const c
         snprintf(note, sizeof note, "%.400s", plot->directory);
     }
     label(plot, &chart, name, title);
-    const int n = snprintf(footer, sizeof footer, "min %.6g %s    max %.6g %s", curves->range[1][0],
-                           chart.axis[1].unit, curves->range[1][1], chart.axis[1].unit);
+    const bool empty = !(curves->range[1][0] <= curves->range[1][1]);
+    const int n =
+        empty ? 0
+              : snprintf(footer, sizeof footer, "min %.6g %s    max %.6g %s", curves->range[1][0],
+                         chart.axis[1].unit, curves->range[1][1], chart.axis[1].unit);
     if (curves->wanted > curves->count) {
         snprintf(&footer[n], sizeof footer - (size_t)n, "    the first %d of %d curves",
                  curves->count, curves->wanted);

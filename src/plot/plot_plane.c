@@ -1,8 +1,11 @@
 /* Planes of snapshots and regions, and the difference of two. */
 #include <math.h>
+#include <spawn.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include "io/compare/compare.h"
 #include "io/picture/picture.h"
@@ -134,48 +137,51 @@ static void find_range(const double *values, int count, double range[2])
     }
 }
 
-static enum status draw(struct plot *plot, const char *name, const struct grid *grid,
-                        const struct picture_plane *plane, const struct frames *frames,
-                        const struct frame *frame, double *values)
+/* What is shown: a series, perhaps minus another one, in a plane. */
+struct scene {
+    const char *name;
+    const struct frames *frames, *other; /* other: NULL, or to subtract */
+    struct grid grid;
+    struct picture_plane plane;
+    double shift; /* to subtract, for degrees Celsius */
+    double *values;
+};
+
+/* shared: the range of the colours, of several pictures; NULL: that of the values. */
+static enum status draw(const struct plot *plot, const struct scene *scene,
+                        const struct frame *frame, const double *shared, const char *path)
 {
+    const struct picture_plane *plane = &scene->plane;
+    const char *name = scene->name;
     double range[2];
     char title[TITLE_BYTES];
-    char picture[TITLE_BYTES];
     char quantity[TITLE_BYTES];
-    char path[PATH_BYTES];
-    const double shift =
-        plot->with == NULL && strcmp(frames->units, "K") == 0 ? plot_celsius(plot) : 0;
-    for (int i = 0; i < plane->samples[0] * plane->samples[1]; i++) {
-        values[i] -= shift;
-    }
-    find_range(values, plane->samples[0] * plane->samples[1], range);
-    struct picture_setting setting = {.range_auto = plot->with == NULL,
+    find_range(scene->values, plane->samples[0] * plane->samples[1], range);
+    const double *colors = shared != NULL ? shared : range;
+    struct picture_setting setting = {.range = {colors[0], colors[1]},
+                                      .range_auto = plot->with == NULL && shared == NULL,
                                       .colormap = plot->with == NULL ? COLORMAP_INFERNO
                                                                      : COLORMAP_COOLWARM};
     if (plot->with != NULL) { /* no difference is the neutral colour */
-        setting.range[1] = fmax(fabs(range[0]), fabs(range[1]));
+        setting.range[1] = fmax(fabs(colors[0]), fabs(colors[1]));
         setting.range[0] = -setting.range[1];
-        picture_widen(setting.range, 0.0);
         snprintf(title, sizeof title, "%s: %.150s minus %.150s", name, plot->directory, plot->with);
     } else {
         snprintf(title, sizeof title, "%s: %.300s", name, plot->directory);
     }
+    picture_widen(setting.range, 0.0);
     snprintf(quantity, sizeof quantity, "%s%s",
              strcmp(plot->field, "T") == 0 ? quantity_used()->symbol : plot->field,
              plot->with != NULL ? " difference" : "");
-    struct picture_view view = picture_view_of(grid, plane, &setting, range[0], range[1]);
+    struct picture_view view = picture_view_of(&scene->grid, plane, &setting, range[0], range[1]);
     view.title = title;
     view.step = frame->step;
     view.time = frame->time;
-    view.values = values;
+    view.values = scene->values;
     view.range_of = view.has_plane_at ? "in this plane" : NULL;
     view.quantity = quantity;
-    view.unit = shift != 0 ? PLOT_CELSIUS : unit_of(frames);
-    snprintf(picture, sizeof picture, "%.200s_%.200s", name, plot->field);
-    TRY(plot_path(plot, picture, path));
-    TRY(picture_draw(&view, path));
-    plot_done(plot, path);
-    return STATUS_OK;
+    view.unit = scene->shift != 0 ? PLOT_CELSIUS : unit_of(scene->frames);
+    return picture_draw(&view, path);
 }
 
 /* Subtract the plane of the run to compare with, at its state nearest to `time`. */
@@ -195,23 +201,102 @@ static enum status subtract(const struct frames *other, double time,
     return status;
 }
 
+static enum status read_state(const struct scene *scene, int64_t state)
+{
+    const struct frames *frames = scene->frames;
+    TRY(read_plane(frames, state, &scene->plane, scene->values));
+    for (int i = 0; i < scene->plane.samples[0] * scene->plane.samples[1]; i++) {
+        scene->values[i] -= scene->shift;
+    }
+    return scene->other == NULL
+               ? STATUS_OK
+               : subtract(scene->other, frames->frame[state].time, &scene->plane, scene->values);
+}
+
+/* ---- films ----------------------------------------------------------------------------------- */
+
+/* count: an earlier attempt may have left more pictures. */
+static enum status encode(char *film, char *pictures, int count)
+{
+    char n[32];
+    char pad[] = "pad=ceil(iw/2)*2:ceil(ih/2)*2"; /* the encoder needs even sizes */
+    char *words[] = {"ffmpeg",   "-y",      "-framerate", "10", "-i",        pictures, "-vf", pad,
+                     "-pix_fmt", "yuv420p", "-frames:v",  n,    "-loglevel", "error",  film,  NULL};
+    snprintf(n, sizeof n, "%d", count);
+    pid_t child = 0;
+    int state = 0;
+    return posix_spawnp(&child, words[0], NULL, NULL, words, environ) == 0 &&
+                   waitpid(child, &state, 0) == child && state == 0
+               ? STATUS_OK
+               : fail(STATUS_FILE, "ffmpeg cannot create %s; is it installed? The pictures are %s",
+                      film, pictures);
+}
+
+/* A picture per state, all with one range of colours. */
+static enum status draw_film(struct plot *plot, const struct scene *scene)
+{
+    double colors[2] = {INFINITY, -INFINITY};
+    double range[2];
+    char folder[PATH_BYTES];
+    char path[PATH_BYTES];
+    int count = 0;
+    snprintf(folder, sizeof folder, "%.4000s.pictures", plot->film);
+    TRY(directory_make(folder));
+    for (int64_t n = 0; n < 2 * scene->frames->count; n++) {
+        const int64_t state = n % scene->frames->count;
+        const struct frame *frame = &scene->frames->frame[state];
+        if (frame->time < plot->from || frame->time > plot->to) {
+            continue;
+        }
+        TRY(read_state(scene, state));
+        find_range(scene->values, scene->plane.samples[0] * scene->plane.samples[1], range);
+        colors[0] = fmin(colors[0], range[0]);
+        colors[1] = fmax(colors[1], range[1]);
+        if (n >= scene->frames->count) { /* all colours are known */
+            snprintf(path, sizeof path, "%.4070s/%06d.png", folder, count++);
+            TRY(draw(plot, scene, frame, colors, path));
+        }
+    }
+    if (count == 0) {
+        return fail(STATUS_INPUT, "%s has no states from --from to --to", scene->frames->path);
+    }
+    snprintf(path, sizeof path, "%.4070s/%%06d.png", folder);
+    TRY(encode((char *)(uintptr_t)plot->film, path, count));
+    while (--count >= 0) {
+        snprintf(path, sizeof path, "%.4070s/%06d.png", folder, count);
+        remove(path);
+    }
+    directory_remove(folder);
+    plot_done(plot, plot->film);
+    return STATUS_OK;
+}
+
+static enum status draw_state(struct plot *plot, const struct scene *scene)
+{
+    char picture[TITLE_BYTES];
+    char path[PATH_BYTES];
+    const int64_t state = nearest(scene->frames, plot->time);
+    snprintf(picture, sizeof picture, "%.200s_%.200s", scene->name, plot->field);
+    TRY(read_state(scene, state));
+    TRY(plot_path(plot, picture, path));
+    TRY(draw(plot, scene, &scene->frames->frame[state], NULL, path));
+    plot_done(plot, path);
+    return STATUS_OK;
+}
+
 static enum status plot_frames(struct plot *plot, const char *name, const struct frames *frames,
                                const struct frames *other)
 {
-    struct picture_plane plane;
-    const struct grid grid = grid_of(frames);
-    const struct frame *frame = &frames->frame[nearest(frames, plot->time)];
-    TRY(choose_plane(plot, &grid, &plane));
-    double *values = malloc((size_t)(plane.samples[0] * plane.samples[1]) * sizeof *values);
-    enum status status;
-    TRY_GOTO(CHECK_MEMORY(values != NULL, "no memory for a plane"));
-    TRY_GOTO(read_plane(frames, frame - frames->frame, &plane, values));
-    if (other != NULL) {
-        TRY_GOTO(subtract(other, frame->time, &plane, values));
+    struct scene scene = {.name = name, .frames = frames, .other = other, .grid = grid_of(frames)};
+    scene.shift = other == NULL && strcmp(frames->units, "K") == 0 ? plot_celsius(plot) : 0;
+    TRY(choose_plane(plot, &scene.grid, &scene.plane));
+    scene.values =
+        malloc((size_t)(scene.plane.samples[0] * scene.plane.samples[1]) * sizeof(double));
+    enum status status = CHECK_MEMORY(scene.values != NULL, "no memory for a plane");
+    if (status == STATUS_OK) {
+        status = plot->film != NULL ? draw_film(plot, &scene) : draw_state(plot, &scene);
     }
-    TRY_GOTO(draw(plot, name, &grid, &plane, frames, frame, values));
-done:
-    free(values);
+    free(scene.values);
     return status;
 }
 

@@ -259,6 +259,31 @@ class Plot(Case):
             self.assertNotEqual((self.folder / "kelvin.svg").read_bytes(),
                                 (self.folder / "celsius.svg").read_bytes(), what)
 
+    def test_film(self):
+        """Of the states in a range of time, by a program that stands for ffmpeg."""
+        self.run_one()
+        tools = self.folder / "tools"
+        tools.mkdir()
+        program = tools / "ffmpeg"
+        program.write_text("#!/bin/sh\nls film.mp4.pictures > list.txt\n"
+                           "for last; do :; done\necho film > $last\n")
+        program.chmod(0o755)
+        with mock.patch.dict(os.environ, PATH=f"{tools}:{os.environ['PATH']}"):
+            result = self.plot("out", "--film", "film.mp4", "--celsius")
+            self.assertEqual(result.out.split(), ["film.mp4"])
+            self.assertEqual((self.folder / "film.mp4").read_text(), "film\n")
+            self.assertEqual((self.folder / "list.txt").read_text().split(),
+                             [f"{n:06d}.png" for n in range(4)])
+            self.assertFalse((self.folder / "film.mp4.pictures").exists())
+            self.plot("out", "middle", "--film", "film.mp4", "--from", "1e-9")
+            self.assertEqual(len((self.folder / "list.txt").read_text().split()), 3)
+            self.assert_says(self.plot("out", "--film", "film.mp4", "--from", "1e9", code=2),
+                             "has no states from --from to --to")
+            program.write_text("#!/bin/sh\nexit 1\n")
+            self.assert_says(self.plot("out", "--film", "film.mp4", code=3),
+                             "ffmpeg cannot create film.mp4; is it installed?")
+        self.assertTrue((self.folder / "film.mp4.pictures/000000.png").exists())
+
     def test_heat_of_sources(self):
         config = self.config()
         with_source = self.config()
