@@ -172,7 +172,7 @@ static enum status reader_read(struct reader *reader, const struct box *box)
         fine.lo[axis] = box->lo[axis] * merged[axis];
         fine.hi[axis] = box->hi[axis] * merged[axis];
     }
-    double *cells = malloc((size_t)(nx * ny * volume) * sizeof *cells);
+    double *cells = malloc(((size_t)(nx * ny * volume) + 1) * sizeof *cells);
     enum status status = CHECK_MEMORY(cells != NULL, "no memory to read %s", reader->path);
     for (int64_t k = box->lo[AXIS_Z]; k < box->hi[AXIS_Z] && status == STATUS_OK; k++) {
         fine.lo[AXIS_Z] = k * merged[AXIS_Z];
