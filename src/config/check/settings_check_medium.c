@@ -1,5 +1,6 @@
 /* The checks of materials and sources, and the numbers of materials that are given by name. */
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "config/check/settings_check.h"
