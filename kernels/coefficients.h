@@ -66,8 +66,7 @@ struct heat_source {
 struct coefficients {
     enum kind kind;
     int nsources; /* in `sources` */
-    /* The sum of a cell begins with its value one step earlier: of the only step of a pass with
-     * what d_out holds. */
+    /* The sum of a cell begins with what d_out holds, its value one step before d_in. */
     bool corrects;
     double r[AXIS_COUNT];    /* alpha dt / h^2; 0 on an unused axis. For a float32 field r, a and b
                                 are rounded once to float. */

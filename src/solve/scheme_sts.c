@@ -18,13 +18,13 @@ static enum status book_if_levels_change(struct stepper *stepper, int nlevels, d
     return STATUS_OK;
 }
 
-/* The levels of the next pass, from level l on. A pair is a pass of its own, since only a pass of
- * two knows the state before its first step where that is needed. */
+/* The levels of the next pass, from level l on. Those of a pair are passes of one: the second reads
+ * the state before the first from the output. */
 static int pass_length(const struct superstep *superstep, int l, int most)
 {
     const struct superstep_level *level = &superstep->level[l];
     if (level->predicts || level->corrects) {
-        return level->predicts && most > 1 ? 2 : 1;
+        return 1;
     }
     int alike = 1;
     while (l + alike < superstep->nlevels && !level[alike].predicts) {

@@ -17,8 +17,9 @@ TARGET = "hipv4-amdgcn-amd-amdhsa--gfx90a"
 REGISTERS, GRANULE, MOST_WAVES = 512, 8, 8  # of a SIMD of gfx90a, for 64 lanes
 
 # name: least waves a SIMD, as the kernel's comment claims; "of media": of classes and enthalpies,
-# where shared memory leaves steps_tile no more; "of high order": with a wider stencil. step_march
-# is the production kernel there, laplacian_* are those of
+# where shared memory leaves steps_tile no more; "of high order": with a wider stencil; "of levels":
+# whose steps differ in length; "of a correction": one of many steps. step_march is the production
+# kernel there, laplacian_* are those of
 # docs/developers/laplacian_study.md, xcorr_* and diffusion_* of docs/developers/studies.md.
 LEAST_WAVES = {"step_march": 8, "laplacian_baseline": 8, "laplacian_tiled": 7,
                "laplacian_reordered": 6, "laplacian_bounded": 5, "laplacian_streaming": 8,
@@ -28,8 +29,8 @@ LEAST_WAVES = {"step_march": 8, "laplacian_baseline": 8, "laplacian_tiled": 7,
                "xcorr_window": 5, "diffusion_hw": 8, "diffusion_hw_bounded": 8,
                "diffusion_sw": 8, "diffusion_sw_bounded": 8, "diffusion_march": 6,
                "mhd_cached": 1, "mhd_shared": 1, "steps_tile": 5, "steps_sums": 3,
-               "step_march of media": 4, "steps_tile of media": 2,
-               "step_march of high order": 3,
+               "step_march of media": 4, "steps_tile of media": 2, "steps_tile of levels": 5,
+               "step_march of high order": 3, "step_march of a correction": 7,
                "jacobi_laplacian": 8, "jacobi_boundary": 8, "jacobi_update_all": 8,
                "jacobi_norm_of": 8}
 LEAST_WAVES_ELSE = 4
@@ -40,13 +41,15 @@ OFFLOAD_SCRATCH = "norm_of"
 # Scalar registers that move to lanes of a vector register, not to memory: of step_march only in the
 # variant that sums up closed faces, outside of its loop; of mhd_* the 75 coefficients; of
 # steps_tile and steps_sums those of all levels; of step_odd the numbers of the medium.
-SCALAR_SPILLS = {"steps_tile": 64, "steps_tile of media": 300, "steps_sums": 300, "step_odd": 100,
-                 "step_cell of media": 4, "step_cell of high order": 60, "step_march": 40,
+SCALAR_SPILLS = {"steps_tile": 64, "steps_tile of media": 300, "steps_tile of levels": 120,
+                 "steps_sums": 400, "step_odd": 100, "step_cell of media": 4,
+                 "step_cell of high order": 60, "step_march": 40, "step_march of a correction": 40,
                  "step_march of media": 100, "step_march of high order": 12,
                  "mhd_cached": 160, "mhd_shared": 220}
 # Vector registers that move to accumulation registers, not to memory: there is no scratch.
 VECTOR_SPILLS = {"mhd_shared": 6}
-KINDS = (("classes<|enthalpy<", "media"), ("wide_stencil<", "high order"))
+KINDS = (("classes<|enthalpy<", "media"), ("wide_stencil<", "high order"),
+         ("true, true, uniform<", "a correction"), (r"uniform<\w+, ([2-4]), \1>", "levels"))
 WIDE_LOADS = {"step_march": 4}
 
 

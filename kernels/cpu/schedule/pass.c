@@ -76,10 +76,10 @@ static enum status several_steps(struct queue *queue, const struct step_args *ar
                                     .in = args->d_in,
                                     .boxes = args->boxes,
                                     .nboxes = args->nboxes};
-    const bool is_chain = args->levels->kind == KIND_UNIFORM && !args->levels[1].corrects;
-    const struct steps_schedule *schedule = is_chain ? &steps_chain : &steps_blocks;
+    const bool is_uniform = args->levels->kind == KIND_UNIFORM;
+    const struct steps_schedule *schedule = is_uniform ? &steps_chain : &steps_blocks;
     const int nthreads = share_is_worthwhile(pass.boxes, pass.nboxes) ? omp_get_max_threads() : 1;
-    struct tile_record *record = pass.nboxes == 1 && is_chain
+    struct tile_record *record = pass.nboxes == 1 && is_uniform
                                      ? tile_tuner_find(&queue->tuner[pass.nsteps], pass.boxes,
                                                        precision_bytes(pass.layout->precision))
                                      : NULL;

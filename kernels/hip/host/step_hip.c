@@ -211,13 +211,26 @@ static struct step_choice choose_classes(const struct device *device, const stru
                                                               : hip_launch_step_medium_deep};
 }
 
-/* In a medium of any kind; that of an enthalpy has the same kernels in every variant. The first
- * kernel takes any box and corrects, as one of many steps does. */
+/* A step that corrects is one of many: the kernels for any chip do. */
+static struct step_choice choose_correction(const struct device *device,
+                                            const struct step_args *args, choose_function *choose,
+                                            const struct box *box)
+{
+    const enum kind kind = args->levels->kind;
+    if (kind != KIND_UNIFORM && kind != KIND_CLASSES) {
+        choose = choose_cell;
+    } else if (choose != choose_march) {
+        choose = choose_plain;
+    }
+    return choose(device, &args->layout, box);
+}
+
+/* In a medium of any kind; that of an enthalpy has the same kernels in every variant. */
 static struct step_choice choose_kind(const struct device *device, const struct step_args *args,
                                       choose_function *choose, const struct box *box)
 {
     if (args->levels->corrects) {
-        return choose_cell(device, &args->layout, box);
+        return choose_correction(device, args, choose, box);
     }
     if (args->levels->kind == KIND_ENTHALPY) {
         const bool takes = hip_step_nonlinear_takes(&args->levels->medium, box);

@@ -123,7 +123,7 @@ static __device__ __forceinline__ void add_plane(const KIND &kind, struct exact_
 }
 
 /* The new values of a vector at element `at`; z: the planes k - 1 to k + 1. */
-template <typename REAL, typename KIND>
+template <bool CORRECTS, typename REAL, typename KIND>
 static __device__ __forceinline__ vec16<REAL> advance_vector(const grid_view<REAL> &view,
                                                              const KIND &kind,
                                                              const march_column<REAL, KIND> &c,
@@ -133,6 +133,7 @@ static __device__ __forceinline__ vec16<REAL> advance_vector(const grid_view<REA
     constexpr int N = vec16<REAL>::N;
     const REAL *in = view.in + at;
     const vec16<REAL> &here = z[1];
+    const vec16<REAL> base = CORRECTS ? vector_at(view.out + at) : here;
     const vec16<REAL> ym =
         c.y_min ? beyond_vector(kind, c, FACE_Y_MIN, k, here) : vector_at(in - view.pitch_y);
     const vec16<REAL> yp =
@@ -157,7 +158,7 @@ static __device__ __forceinline__ vec16<REAL> advance_vector(const grid_view<REA
             const REAL right =
                 i == c.x_max ? kind.beyond(0, place, FACE_X_MAX, here.v[i]) : row[i + 2];
             const REAL n[FACE_COUNT] = {row[i], right, ym.v[i], yp.v[i], z[0].v[i], z[2].v[i]};
-            out.v[i] = kind.update(0, place, here.v[i], here.v[i], n);
+            out.v[i] = kind.update(0, place, base.v[i], here.v[i], n);
         }
     }
     return out;
@@ -196,7 +197,7 @@ static __device__ __forceinline__ vec16<REAL> differences_in_x(const grid_view<R
 }
 
 /* The same of high order; z: the planes k - R to k + R. */
-template <typename REAL, int R>
+template <bool, typename REAL, int R>
 static __device__ __forceinline__ vec16<REAL> advance_vector(
     const grid_view<REAL> &view, const wide_stencil<REAL, R> &kind,
     const march_column<REAL, wide_stencil<REAL, R>> &c, int64_t, int64_t at,
@@ -262,8 +263,8 @@ static __device__ __forceinline__ vec16<REAL> plane_beside(const grid_view<REAL>
 }
 
 /* SUMS: over closed faces; separate, since they need more registers. In a uniform medium at least 8
- * waves a SIMD (gfx90a). */
-template <typename REAL, bool SUMS, typename KIND>
+ * waves a SIMD (gfx90a), and 7 where a step corrects. */
+template <typename REAL, bool SUMS, bool CORRECTS, typename KIND>
 static __global__ __launch_bounds__(THREADS) void step_march(const grid_view<REAL> view,
                                                              const KIND kind, const face_sums sums,
                                                              const march m)
@@ -290,7 +291,7 @@ static __global__ __launch_bounds__(THREADS) void step_march(const grid_view<REA
         for (int64_t k = k_begin; k < k_end; k++, at += view.pitch_z) {
             z[2 * R] =
                 plane_beside(view, kind, c, FACE_Z_MAX, k, at + R * view.pitch_z, z[2 * R - 1]);
-            const vec16<REAL> out = advance_vector(view, kind, c, k, at, z);
+            const vec16<REAL> out = advance_vector<CORRECTS>(view, kind, c, k, at, z);
             store_vector(view, c, at, out);
             if constexpr (SUMS) {
                 add_sides(x, y, kind, c, k, z[R]);
@@ -340,12 +341,18 @@ static hipError_t launch(const KIND &kind, const struct hip_step *step)
     const int64_t chunks = (box->hi[2] - box->lo[2] + m.depth - 1) / m.depth;
     const unsigned nblocks = (unsigned)(chunks * m.tiles_x * m.tiles_y);
     if constexpr (KIND::R == 1) {
+        if (args->levels->corrects) {
+            step_march<REAL, true, true>
+                <<<nblocks, THREADS, 0, step->stream>>>(view, kind, sums, m);
+            return hipGetLastError();
+        }
         if (sums.sums) {
-            step_march<REAL, true><<<nblocks, THREADS, 0, step->stream>>>(view, kind, sums, m);
+            step_march<REAL, true, false>
+                <<<nblocks, THREADS, 0, step->stream>>>(view, kind, sums, m);
             return hipGetLastError();
         }
     }
-    step_march<REAL, false><<<nblocks, THREADS, 0, step->stream>>>(view, kind, sums, m);
+    step_march<REAL, false, false><<<nblocks, THREADS, 0, step->stream>>>(view, kind, sums, m);
     return hipGetLastError();
 }
 

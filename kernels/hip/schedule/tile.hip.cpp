@@ -158,13 +158,12 @@ static __device__ __forceinline__ tile_cell<REAL, T, KIND> tile_cell_of(const gr
 /* One plane of one cell: `value` is level 0 in plane k; afterwards level T in plane k - T.
  * before, now: T planes each, of the round before and of this one; of what is seen of the cells.
  * term(l, plane, face, x): of the sums of level l. */
-template <bool CORRECTS, typename REAL, int T, typename KIND, typename TERM>
+template <typename REAL, int T, typename KIND, typename TERM>
 static __device__ __forceinline__ REAL advance_cell(const grid_view<REAL> &view, const KIND &kind,
                                                     const tiling &t, tile_cell<REAL, T, KIND> &c,
                                                     const REAL *before, REAL *now, int64_t k,
                                                     REAL value, const TERM &term)
 {
-    REAL base_of_next = 0; /* where it corrects: level l - 1 in plane `at` */
 #pragma unroll
     for (int l = 0; l < T; l++) { /* the step from level l to l + 1, in plane `at` */
         const int64_t at = k - l - 1;
@@ -185,27 +184,19 @@ static __device__ __forceinline__ REAL advance_cell(const grid_view<REAL> &view,
                                      kind.closed[FACE_Z_MAX] && at == view.cells[2] - 1};
         REAL n[FACE_COUNT] = {plane[c.left], plane[c.right], plane[c.front],
                               plane[c.back], c.below[l],     above};
-        const REAL base = CORRECTS && l > 0 ? base_of_next : here;
-        base_of_next = c.below[l];
         now[(l << TILE_BITS) + c.own] = above;
         c.below[l] = seen;
         c.here[l] = value;
         if (KIND::IS_EVERYWHERE || (c.next_known && is_here)) {
-            value = kind.advance(l, kind.moved(c.place, 0, at), on, base, here, seen, n,
+            value = kind.advance(l, kind.moved(c.place, 0, at), on, here, here, seen, n,
                                  [&](int face, double x) { term(l, at, face, x); });
         }
     }
     return value;
 }
 
-/* The sums of a kind that is everywhere are taken by steps_sums, which has no step that corrects.
- */
-template <typename KIND, bool CORRECTS>
-constexpr bool TAKES_SUMS = CORRECTS || !KIND::IS_EVERYWHERE;
-
-/* At least 2 waves a SIMD (gfx90a), as many as shared memory of 3 steps in float64 leaves.
- * CORRECTS: the second of two steps does; neighbours see the field. */
-template <typename REAL, int T, typename KIND, bool CORRECTS>
+/* At least 2 waves a SIMD (gfx90a), as many as shared memory of 3 steps in float64 leaves. */
+template <typename REAL, int T, typename KIND>
 static __global__ __launch_bounds__(THREADS) void steps_tile(const grid_view<REAL> view,
                                                              const KIND kind, const tiling t,
                                                              const tile_sinks<T> sinks)
@@ -223,7 +214,7 @@ static __global__ __launch_bounds__(THREADS) void steps_tile(const grid_view<REA
     for (int c = 0; c < CELLS; c++) {
         cells[c] = tile_cell_of<REAL, T>(view, kind, t, (int)threadIdx.x + c * THREADS, tile);
     }
-    if (TAKES_SUMS<KIND, CORRECTS> && sinks.any) {
+    if (!KIND::IS_EVERYWHERE && sinks.any) {
         sums->begin();
     }
     int parity = 0;
@@ -238,21 +229,20 @@ static __global__ __launch_bounds__(THREADS) void steps_tile(const grid_view<REA
             if (cells[c].known && k < t.read_hi[2]) {
                 value = view.in[at];
             }
-            value = advance_cell<CORRECTS>(view, kind, t, cells[c], before, now, k, value,
-                                           [&](int l, int64_t plane, int face, double x) {
-                                               if (TAKES_SUMS<KIND, CORRECTS> && written &&
-                                                   plane >= k_begin && plane < k_end &&
-                                                   sinks.of[l].sum[face] != nullptr) {
-                                                   sums->add(l, face, x);
-                                               }
-                                           });
+            value = advance_cell(view, kind, t, cells[c], before, now, k, value,
+                                 [&](int l, int64_t plane, int face, double x) {
+                                     if (!KIND::IS_EVERYWHERE && written && plane >= k_begin &&
+                                         plane < k_end && sinks.of[l].sum[face] != nullptr) {
+                                         sums->add(l, face, x);
+                                     }
+                                 });
             if (written && k - T >= k_begin && k - T < k_end) {
                 view.out[at - T * view.pitch_z] = value;
             }
         }
         __syncthreads();
     }
-    if (TAKES_SUMS<KIND, CORRECTS> && sinks.any) {
+    if (!KIND::IS_EVERYWHERE && sinks.any) {
         sums->end(sinks.of);
     }
 }
@@ -329,15 +319,15 @@ static tile_sinks<T> sinks_of(const struct coefficients *args, struct hip_scratc
     return sinks;
 }
 
-template <typename REAL, int T, bool CORRECTS = false, typename KIND>
+template <typename REAL, int T, typename KIND>
 static hipError_t launch(struct hip_step *step, const KIND &kind)
 {
     constexpr unsigned bytes = (2 * T * (unsigned)sizeof(REAL) << TILE_BITS) +
-                               (TAKES_SUMS<KIND, CORRECTS> ? (unsigned)sizeof(tile_sums<T>) : 0);
+                               (KIND::IS_EVERYWHERE ? 0 : (unsigned)sizeof(tile_sums<T>));
     static bool prepared = false; /* a process has one device */
     if (!prepared) {
         const hipError_t error =
-            hipFuncSetAttribute(reinterpret_cast<const void *>(steps_tile<REAL, T, KIND, CORRECTS>),
+            hipFuncSetAttribute(reinterpret_cast<const void *>(steps_tile<REAL, T, KIND>),
                                 hipFuncAttributeMaxDynamicSharedMemorySize, (int)bytes);
         if (error != hipSuccess) {
             return error;
@@ -350,8 +340,8 @@ static hipError_t launch(struct hip_step *step, const KIND &kind)
     if (nblocks > INT32_MAX) {
         return hipErrorInvalidValue;
     }
-    step->summed = TAKES_SUMS<KIND, CORRECTS>;
-    steps_tile<REAL, T, KIND, CORRECTS><<<(unsigned)nblocks, THREADS, bytes, step->stream>>>(
+    step->summed = !KIND::IS_EVERYWHERE;
+    steps_tile<REAL, T, KIND><<<(unsigned)nblocks, THREADS, bytes, step->stream>>>(
         view_of<REAL>(&args->layout, args->d_out, args->d_in), kind, t,
         sinks_of<T>(args->levels, step->d_scratch));
     return hipGetLastError();
@@ -367,27 +357,9 @@ static bool are_alike(const struct coefficients *args, int nsteps)
     return alike;
 }
 
-/* The second of two steps corrects. */
-template <typename REAL> static hipError_t launch_pair(struct hip_step *step)
-{
-    const struct coefficients *args = step->args->levels;
-    switch (args->kind) {
-    case KIND_CLASSES:
-        return launch<REAL, 2, true>(step, classes_of<REAL, 2>(args));
-    case KIND_ENTHALPY:
-        return launch<REAL, 2, true>(step, enthalpy_of<REAL, 2, false>(args));
-    default:
-        return launch<REAL, 2, true>(step, uniform_of<REAL, 2>(args));
-    }
-}
-
 hipError_t hip_launch_steps_tile(struct hip_step *step)
 {
     const struct coefficients *args = step->args->levels;
-    if (args[1].corrects) {
-        return step->args->layout.precision == PRECISION_FLOAT64 ? launch_pair<double>(step)
-                                                                 : launch_pair<float>(step);
-    }
     return launch_steps_of(step->args, [&](auto cell, auto steps) -> hipError_t {
         typedef decltype(cell) REAL;
         constexpr int T = decltype(steps)::value;
