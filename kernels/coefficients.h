@@ -65,14 +65,14 @@ struct heat_source {
 
 struct coefficients {
     enum kind kind;
-    int nsources; /* in `sources` */
-    /* The sum of a cell begins with what d_out holds, its value one step before d_in. */
-    bool corrects;
+    int nsources;            /* in `sources` */
     double r[AXIS_COUNT];    /* alpha dt / h^2; 0 on an unused axis. For a float32 field r, a and b
                                 are rounded once to float. */
     bool closed[FACE_COUNT]; /* a uniform medium: outside = a inside + b; else the neighbour is read
                                 from the halo. Both faces of an unused axis are closed with a = 1,
                                 b = 0. */
+    /* The sum of a cell begins with what d_out holds, its value one step before d_in. */
+    bool corrects;
     double a[FACE_COUNT];
     double b[FACE_COUNT];
     /* Device memory, or NULL: add the exact sum, in K, of the inside cells of that closed face
