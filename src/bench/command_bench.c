@@ -162,7 +162,7 @@ static const struct command_line jacobi_page = {
     .about = "Measure Jacobi's iteration for the Poisson equation on 4096 x 4096 nodes and\n"
              "its four kernels, in float64: HIP kernels, and OpenMP target regions whose\n"
              "arrays are mapped in several ways. Without --backend: every backend that runs\n"
-             "here. Each is checked bit by bit. docs/developers/studies.md has published figures.",
+             "here. Each is checked bit by bit. Published figures: docs/developers/studies.md.",
     .example = "  $ isotherm bench jacobi --size 1024 1024 1 --backend offload",
     .options = option_table,
     .only = "--backend --size --repeats --json",

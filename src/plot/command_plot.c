@@ -31,7 +31,7 @@ static const struct option option_table[] = {
     {OPTION_STRING, "--field", "NAME", "T (default), T_max, time_above, ...", &request.field},
     {OPTION_STRING, "--output", "NAME", "FILE.png, FILE.svg, or a folder (DIR/plots)",
      &request.output},
-    {OPTION_STRING, "--film", "FILE", "a film of the states, by ffmpeg: FILE.mp4 or FILE.gif",
+    {OPTION_STRING, "--film", "FILE", "a film of the states by ffmpeg: .mp4 or .gif",
      &request.film},
     {OPTION_FLAG, "--svg", "", "write SVG instead of PNG", &request.svg},
     {OPTION_END, NULL, NULL, NULL, NULL},

@@ -291,7 +291,7 @@ static enum status plot_frames(struct plot *plot, const char *name, const struct
     scene.shift = other == NULL && strcmp(frames->units, "K") == 0 ? plot_celsius(plot) : 0;
     TRY(choose_plane(plot, &scene.grid, &scene.plane));
     scene.values =
-        malloc((size_t)(scene.plane.samples[0] * scene.plane.samples[1]) * sizeof(double));
+        malloc(((size_t)(scene.plane.samples[0] * scene.plane.samples[1]) + 1) * sizeof(double));
     enum status status = CHECK_MEMORY(scene.values != NULL, "no memory for a plane");
     if (status == STATUS_OK) {
         status = plot->film != NULL ? draw_film(plot, &scene) : draw_state(plot, &scene);

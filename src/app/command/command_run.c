@@ -34,8 +34,8 @@ static const struct option option_table[] = {
 static const struct command_line line = {
     .usage = "isotherm run CONFIG [options]",
     .about = "Solve the heat equation defined in CONFIG (YAML) on all ranks of the launcher,\n"
-             "and write report.json, history.csv, snapshots, checkpoints and pictures. All keys:\n"
-             "docs/reference/configuration.md. The needs of a run: `isotherm plan`.",
+             "and write report.json, history.csv, snapshots, checkpoints and pictures.\n"
+             "All keys: docs/reference/configuration.md. The needs of a run: `isotherm plan`.",
     .example = "  $ mpirun -n 2 isotherm run rod.yaml --output out/a\n"
                "  $ mpirun -n 3 isotherm run rod.yaml --output out/a --restart auto",
     .options = option_table,
