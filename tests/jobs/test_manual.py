@@ -149,8 +149,8 @@ class Completion(unittest.TestCase):
         self.assertLessEqual({"a.yaml", "c.txt", "sub"}, self.bash("compare", "a.yaml", ""))
 
     def test_bash_keys(self):
-        self.assertEqual(self.bash("run", "--set", "time.s"), {"time.steps=", "time.safety=", "time.scheme=",
-                                                              "time.stages="})
+        self.assertEqual(self.bash("run", "--set", "time.s"),
+                         {"time.steps=", "time.safety=", "time.scheme=", "time.stages="})
         self.assertEqual(self.bash("plan", "--set", "boundary.z_max.a"),
                          {"boundary.z_max.ambient="})
         # bash replaces what follows the '='
