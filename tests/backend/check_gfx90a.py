@@ -40,12 +40,14 @@ OFFLOAD_WAVES = {"laplacian": 8, "boundary": 8, "update": 8, "norm_of": 4}
 OFFLOAD_SCRATCH = "norm_of"
 # Scalar registers that move to lanes of a vector register, not to memory: of step_march only in the
 # variant that sums up closed faces, outside of its loop; of mhd_* the 75 coefficients; of
-# steps_tile and steps_sums those of all levels; of step_odd the numbers of the medium.
+# steps_tile and steps_sums those of all levels; of step_odd the numbers of the medium; of visit_box
+# and add_source, which run rarely, the arguments.
 SCALAR_SPILLS = {"steps_tile": 64, "steps_tile of media": 300, "steps_tile of levels": 120,
                  "steps_sums": 400, "step_odd": 100, "step_cell of media": 4,
                  "step_cell of high order": 60, "step_march": 40, "step_march of a correction": 40,
                  "step_march of media": 100, "step_march of high order": 12,
-                 "mhd_cached": 160, "mhd_shared": 220}
+                 "mhd_cached": 160, "mhd_shared": 220, "visit_box": 4, "visit_box of media": 50,
+                 "add_source": 40}
 # Vector registers that move to accumulation registers, not to memory: there is no scratch.
 VECTOR_SPILLS = {"mhd_shared": 6}
 KINDS = (("classes<|enthalpy<", "media"), ("wide_stencil<", "high order"),
