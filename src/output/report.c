@@ -125,7 +125,9 @@ static void write_speed(struct json *json, const struct stepper *stepper,
 {
     const double wall = cost->wall_s;
     const int64_t steps = stepper->state->step - stepper->state->first_step;
-    const double updates = (double)grid_total_cells(&stepper->problem->grid) * (double)steps;
+    const int levels = timeline_stages(&stepper->problem->timeline, 0);
+    const double updates =
+        (double)grid_total_cells(&stepper->problem->grid) * (double)(steps * levels);
     const double rate = wall > 0 ? updates / wall : 0;
     const struct step_cost step = step_cost_of(KIND_UNIFORM, stepper->problem->precision);
     const double bytes = (double)(step.fetch_bytes + step.write_bytes);

@@ -103,7 +103,8 @@ void steps_per_pass_settle(const struct problem *problem, struct pass_plan *plan
 {
     enum { FEW_STEPS = 32 }; /* a search takes longer than it gains */
     if (plan->reason[0] == '\0') {
-        plan->most = problem->timeline.steps < FEW_STEPS ? 1 : plan->most;
+        const int64_t levels = problem->timeline.steps * timeline_stages(&problem->timeline, 0);
+        plan->most = levels < FEW_STEPS ? 1 : plan->most;
         snprintf(plan->reason, sizeof plan->reason, "%s",
                  plan->most > 1 ? "auto: the fastest is measured at the start"
                                 : "auto: few steps, few cells or thin blocks");
