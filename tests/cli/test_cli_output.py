@@ -148,7 +148,7 @@ class Viewers(Case):
 
     def lines_of(self, heading):
         """The code in docs/reference/files.md behind a line of text."""
-        text = (Path(__file__).resolve().parents[2] / "docs" / "files.md").read_text()
+        text = (Path(__file__).resolve().parents[2] / "docs/reference/files.md").read_text()
         block = re.search(re.escape(heading) + r"\n\n((?:    .*\n)+)", text)
         self.assertIsNotNone(block, heading)
         return "\n".join(line[4:] for line in block.group(1).splitlines())
