@@ -82,6 +82,15 @@ class Verify(Case):
             self.assert_below(abs(row["order_in_time"] - 1), 0.05, f"{key}: order in time - 1")
         return rows
 
+    def test_orders_of_super_steps(self):
+        for scheme, order in (("sts1", 1), ("sts2", 2)):
+            result = self.isotherm("verify", "--scheme", scheme, "--json", f"{scheme}.json")
+            self.assert_code(result, 0)
+            rows = json.loads((self.folder / f"{scheme}.json").read_text())["rows"]
+            self.assertEqual(len(rows), 18)
+            for row in rows:
+                self.assert_below(abs(row["order_in_time"] - order), 0.1, f"{scheme}: {row}")
+
     def test_orders_on_one_rank(self):
         self.check(1)
 
