@@ -6,8 +6,7 @@
 #include "kernels/cell/source_cell.h"
 #include "kernels/hip/device/visit.h"
 
-/* Of a sum: enough blocks to fill any chip, and few enough that their atomics on one sum do not
- * matter. */
+/* A sum has enough blocks to fill any chip, and few enough that their atomics do not matter. */
 enum { SUM_BLOCKS_MOST = 4096 };
 
 /* What a kernel needs of the medium. */
