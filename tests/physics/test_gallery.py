@@ -113,6 +113,27 @@ class Borehole(Example):
         self.assert_order(errors, 2, 0.15)
         self.assert_below(errors[-1], 2e-3, "largest error with 384 cells, K")
 
+    def test_a_field_of_three_is_the_sum_of_line_sources(self):
+        """The second one starts later, the third one rests from the 60th day on."""
+        day = 86400.0
+        field = {(-4, 0): (0, 90), (4, 3): (30, 90), (2, -4): (0, 60)}
+        sources = []
+        for (x, y), (begin, end) in field.items():
+            rows = [[0, 0]] * (begin > 0) + [[begin * day, 1], [end * day, 0]]
+            sources.append(f"{{box: {{lower: [{x - 0.25}, {y - 0.25}], upper: [{x + 0.25}, "
+                           f"{y + 0.25}], power: 40, factor: {{rows: {rows}, between: steps}}}}}}")
+        run = self.solve_example("borehole", "field", f"sources=[{', '.join(sources)}]")
+        exact = np.full(len(self.POINTS), 283.0)
+        for (x, y), (begin, end) in field.items():
+            for i, (px, py) in enumerate(self.POINTS.values()):
+                r = math.hypot(px - x, py - y)
+                for since, sign in ((begin, 1), (end, -1)):
+                    if since < 90:
+                        exact[i] += sign * references.line_source(
+                            r, self.END - since * day, self.POWER, self.K, self.RHO_C)
+        error = float(np.abs(last_row(run, self.POINTS) - exact).max())
+        self.assert_below(error, 0.01 * (exact.max() - 283), "largest error of the field, K")
+
     def test_the_line_source_is_close_from_two_metres_on(self):
         for x, y in list(self.POINTS.values())[1:]:
             bar = references.square_source(x, y, self.END, 0.25, self.POWER, self.K, self.RHO_C)

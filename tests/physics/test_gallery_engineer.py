@@ -84,7 +84,7 @@ class Steady(Example):
 
 class Wall(Example):
     """configs/wall_over_a_day.yaml after two weeks, without its heating: the swing of the outdoor
-    air, a table, passes the wall as a sum of harmonics."""
+    air, a table, passes the wall as a sum of harmonics. A formula passes it over a year."""
 
     LAYERS = [(0.12, 0.04, 30.0 * 1400), (0.24, 0.6, 1700.0 * 850)]
     AIR = ([0, 21600, 50400, 68400, 86400], [274.15, 272.15, 281.15, 277.15, 274.15])
@@ -96,10 +96,14 @@ class Wall(Example):
         resistance = sum(d / k for d, k, _ in self.LAYERS) + 1 / 25 + 1 / 8
         total = np.full(len(times), self.INSIDE - (self.INSIDE - air[0].real) / resistance / 8)
         for n in range(1, 60):
-            omega = 2 * math.pi * n / self.DAY
-            part = references.wall_response(self.LAYERS, 25.0, 8.0, omega) * air[n]
-            total += 2 * (part * np.exp(1j * omega * times)).real
+            total += self.passed(2 * air[n], n / self.DAY, times)
         return total
+
+    def passed(self, swing, frequency, times):
+        """The share of a swing of the outdoor air, in 1/s, at the inner surface."""
+        omega = 2 * math.pi * frequency
+        part = references.wall_response(self.LAYERS, 25.0, 8.0, omega) * swing
+        return (part * np.exp(1j * omega * times)).real
 
     def test_harmonics(self):
         errors = []
@@ -117,6 +121,19 @@ class Wall(Example):
             errors.append(float(np.abs(found - exact).max()))
         self.assert_below(errors[-1], 0.02 * np.ptp(exact), "largest error with 36 cells, K")
         self.assert_order(errors, 2, 0.5)
+
+    def test_year(self):
+        """A row per hour of configs/gallery/wall_over_a_year.yaml, from the second month on."""
+        run = self.solve_example("wall_over_a_year", "year")
+        rows = np.loadtxt(run.folder / "probes.csv", delimiter=",", skiprows=1)
+        self.assertEqual(len(rows), 8761)
+        times, found = rows[rows[:, 0] > 31 * 24, 1:].T
+        resistance = sum(d / k for d, k, _ in self.LAYERS) + 1 / 25 + 1 / 8
+        mean = self.INSIDE - (self.INSIDE - 282.15) / resistance / 8
+        exact = (mean + self.passed(-10, 1 / (365 * self.DAY), times) +
+                 self.passed(-4, 1 / self.DAY, times))
+        error = float(np.abs(found - exact).max())
+        self.assert_below(error, 1e-3 * np.ptp(exact), "largest error of an hour, K")
 
 
 class Fin(Example):
