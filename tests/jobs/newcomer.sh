@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Play the newcomer: make a bare Debian 12, put the committed source into it, and type the commands
+# Play the newcomer: make a bare Debian 12, clone the committed source into it, and type the commands
 # of README.md and of the guide's task pages one after the other, each with its expected result
 # (test_readme.py). jobs.readme and jobs.guide type them where the program has been built.
 #
@@ -39,8 +39,7 @@ debootstrap --variant=minbase "$suite" "$root" "$mirror" >"$folder/debootstrap.l
 # as on the host: a proxy, for example
 apt-config dump Acquire::http Acquire::https >"$root/etc/apt/apt.conf.d/99host"
 cp /etc/resolv.conf "$root/etc/resolv.conf"
-mkdir -p "$root/root/isotherm"
-git -C "$source_root" archive HEAD | tar -x -C "$root/root/isotherm"
+git clone -q --no-hardlinks "$source_root" "$root/root/isotherm"
 
 # the mounts belong to this process and its children alone, and vanish with them
 # shellcheck disable=SC2016 # the inner shell replaces these
