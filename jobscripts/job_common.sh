@@ -3,6 +3,7 @@
 # exit code. The scripts source it; it changes to the folder of submission.
 #
 #   sbatch [sbatch's options] jobscripts/X.sbatch CONFIG [options of `isotherm run`]
+#   sbatch --array=1-N ... jobscripts/X.sbatch CONFIG --cases FILE    # line n: options of task n
 #
 # Without --output the results are in out/<name of CONFIG>-<job number>; a requeued job keeps its
 # number and resumes from the checkpoints there. Variables that may be set before sbatch, which
@@ -39,11 +40,22 @@ job_end_time() {
     export SLURM_JOB_END_TIME=$end
 }
 
+# job_cases FILE: the options of this task of a job array, on the line of its number, quoted as in
+# a shell.
+job_cases() {
+    mapfile -d '' -t job_case < <(sed -n "${SLURM_ARRAY_TASK_ID:-1}p" "$1" | xargs -r printf '%s\0')
+    ((${#job_case[@]} > 0)) || job_die "$1 has no line ${SLURM_ARRAY_TASK_ID:-1}"
+}
+
 # job_start PRESET ARGUMENTS...: determine the program and the output folder.
 job_start() {
     local preset=$1 previous=
     shift
     (($# > 0)) || job_die "no CONFIG; usage: sbatch jobscripts/X.sbatch CONFIG [options]"
+    if [[ ${2:-} == --cases ]]; then
+        job_cases "${3:-}"
+        set -- "$1" "${job_case[@]}" "${@:4}"
+    fi
     job_arguments=("$@")
     job_program=${ISOTHERM:-$(isotherm_program "$preset")}
     command -v "$job_program" >/dev/null ||

@@ -5,7 +5,8 @@
         --vary "grid.cells=[50],[100]" --vary time.safety=0.5,0.9 --jobs 2
 
 The program has this script inside and starts it. Each run has a folder of its own, named by the
-values; a run with a report is complete and not repeated.
+values; a run with a report is complete and not repeated. With --script the runs are the tasks of a
+job array, and the same command gathers their results.
 """
 import argparse
 import csv
@@ -14,6 +15,7 @@ import json
 import os
 import queue
 import re
+import shlex
 import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
@@ -40,6 +42,22 @@ def find_points(arguments):
         yield list(words), Path(arguments.output) / name
 
 
+def check(arguments, words, folder):
+    """None for a run that can start or that is complete, else what is wrong."""
+    done = subprocess.run([arguments.program, "check", arguments.config, "--print", "--output",
+                           str(folder), *options_of(arguments, words)], capture_output=True,
+                          text=True, check=False)
+    if done.returncode != 0:
+        return done.stderr.strip()
+    report = folder / "report.json"
+    if (not arguments.list and report.exists() and
+            json.loads(report.read_text(encoding="utf-8"))["config"].strip() !=
+            done.stdout.strip()):
+        return (f"error: {folder}: this run is complete, with another configuration; "
+                "give another --output, or remove the folder")
+    return None
+
+
 def options_of(arguments, words):
     return [option for word in [*arguments.set, *words] for option in ("--set", word)]
 
@@ -61,6 +79,33 @@ def run(arguments, slots, words, folder):
     if code != 0:
         print(f"error: exit code {code}: see {folder}/run.log", file=sys.stderr, flush=True)
     return code
+
+
+def submit(arguments, left):
+    """A job array with a task per run, unless that of an earlier call is not done."""
+    number = Path(arguments.output) / "sweep.job"
+    if number.exists():
+        job = number.read_text(encoding="utf-8").strip()
+        queued = subprocess.run(["squeue", "--noheader", f"--jobs={job}"], capture_output=True,
+                                text=True, check=False)
+        if queued.stdout.strip():
+            print(f"job {job} waits or runs: nothing submitted")
+            return 0
+    cases = Path(arguments.output) / "sweep.cases"
+    cases.parent.mkdir(parents=True, exist_ok=True)
+    cases.write_text("".join(line_of(arguments, *point) for point in left), encoding="utf-8")
+    done = subprocess.run(["sbatch", "--parsable", f"--array=1-{len(left)}",
+                           *shlex.split(arguments.sbatch), arguments.script, arguments.config,
+                           "--cases", str(cases)], stdout=subprocess.PIPE, text=True, check=False)
+    if done.returncode == 0:
+        number.write_text(done.stdout.strip().split(";")[0] + "\n", encoding="utf-8")
+        print(f"submitted job {number.read_text(encoding='utf-8').strip()}")
+    return done.returncode
+
+
+def line_of(arguments, words, folder):
+    """The options of a run, quoted as for a shell."""
+    return shlex.join(["--output", str(folder), *options_of(arguments, words)]) + "\n"
 
 
 def row_of(words, folder):
@@ -93,26 +138,28 @@ def main():
     parser.add_argument("--output", required=True)
     parser.add_argument("--jobs", type=int, default=1)
     parser.add_argument("--list", action="store_true")
+    parser.add_argument("--script")
+    parser.add_argument("--sbatch", default="")
     arguments = parser.parse_args()
     points = list(find_points(arguments))
-    for words, folder in points:
-        checked = subprocess.run([arguments.program, "check", arguments.config,
-                                  *options_of(arguments, words)], capture_output=True, text=True,
-                                 check=False)
-        if checked.returncode != 0:
-            print(checked.stderr.strip(), file=sys.stderr)
-            return checked.returncode
-        if arguments.list:
-            print("--output", folder, *options_of(arguments, words))
+    for point in points:
+        wrong = check(arguments, *point)
+        if wrong:
+            print(wrong, file=sys.stderr)
+            return 2
     if arguments.list:
+        print(*(line_of(arguments, *point) for point in points), sep="", end="")
         return 0
     left = [point for point in points if not (point[1] / "report.json").exists()]
     print(f"{len(points)} runs, {len(points) - len(left)} of them complete", flush=True)
-    slots = queue.Queue()
-    for slot in range(arguments.jobs):
-        slots.put(slot)
-    with ThreadPoolExecutor(arguments.jobs) as pool:
-        codes = list(pool.map(lambda point: run(arguments, slots, *point), left))
+    if arguments.script:
+        codes = [submit(arguments, left)] if left else []
+    else:
+        slots = queue.Queue()
+        for slot in range(arguments.jobs):
+            slots.put(slot)
+        with ThreadPoolExecutor(arguments.jobs) as pool:
+            codes = list(pool.map(lambda point: run(arguments, slots, *point), left))
     rows = [row_of(*point) for point in points if (point[1] / "report.json").exists()]
     if rows:
         write_table(Path(arguments.output) / "sweep.csv", rows)

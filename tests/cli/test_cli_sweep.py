@@ -47,13 +47,27 @@ class Sweep(Case):
         self.assertEqual((folder / "report.json").stat().st_mtime_ns, written)
         self.assertEqual(len(self.table()), 4)
 
-    def test_an_array_takes_the_list(self):
-        """The options of each run; afterwards sweep itself finds them complete."""
+    def test_a_changed_configuration_is_noticed(self):
+        """Of a complete run, whether the file or a --set changed; the table stays."""
         self.config()
-        vary = ["--vary", "time.safety=0.5,0.9", "--output", "there"]
+        vary = ["--vary", "time.safety=0.5,0.9"]
+        self.assert_code(self.isotherm("sweep", "config.yaml", *vary), 0)
+        self.assert_says(self.isotherm("sweep", "config.yaml", *vary), "2 runs, 2 of them complete",
+                         stream="out")
+        table = self.table()
+        changed = self.isotherm("sweep", "config.yaml", *vary, "--set", "time.end=19")
+        self.assert_code(changed, 2)
+        self.assert_says(changed, "out/rod/time.safety=0.5: this run is complete, with another "
+                         "configuration; give another --output, or remove the folder")
+        self.assertEqual(self.table(), table)
+
+    def test_an_array_takes_the_list(self):
+        """The options of each run, quoted; afterwards sweep itself finds them complete."""
+        self.config()
+        vary = ["--vary", "material.conductivity=20,40 W/(m K)", "--output", "there it's"]
         listed = self.isotherm("sweep", "config.yaml", *vary, "--list")
         self.assertEqual(len(listed.out.splitlines()), 2)
-        self.assertFalse((self.folder / "there").exists())
+        self.assertFalse((self.folder / "there it's").exists())
         for line in listed.out.splitlines():
             self.assert_code(self.isotherm("run", "config.yaml", *shlex.split(line)), 0)
         result = self.isotherm("sweep", "config.yaml", *vary)

@@ -105,12 +105,23 @@ def setUpModule():
     submit("stuck", write("stuck.yaml", problem(ENDLESS)), "--set", "run.watchdog.patience=4",
            "--set", "run.watchdog.grace=2", ISOTHERM_TRIES="1")
     submit("quickstart", ROOT / "configs/quickstart.yaml")
+    write("sweep.yaml", problem(40))
+    jobs["sweep"] = sweep().split()[-1]
     cases = folder / "cases.txt"
     cases.write_text("--set material.conductivity=45\n--set material.conductivity=40\n")
     write("array.yaml", problem(40))
     jobs["array"] = slurm.submit("--array=1-2", f"--output={folder}/array_%a.log",
                                  SCRIPTS / "array.sbatch", "array.yaml", "cases.txt",
                                  env=ENVIRONMENT, cwd=folder)
+
+
+def sweep():
+    """A job array for a run per value, by a folder that needs quotes; the last line of the output."""
+    return slurm.command(BINARY, "sweep", "sweep.yaml", "--vary",
+                         "material.conductivity=45,40 W/(m K)", "--output", "it's swept",
+                         "--script", SCRIPTS / "cpu.sbatch", "--sbatch",
+                         "--time=5 --ntasks-per-node=1 --exclusive=user --output=sweep_%a.log",
+                         env=ENVIRONMENT, cwd=folder).stdout.splitlines()[-1]
 
 
 def ranks(name):
@@ -200,6 +211,18 @@ class Jobs(unittest.TestCase):
             self.assertEqual(job["JobState"], "COMPLETED", log(f"array_{task}"))
             name = f"out/array-{jobs['array']}_{task}"
             self.assertIn(f"conductivity: {conductivity}", report(name)["config"])
+
+    def test_1_sweep(self):
+        """The same command submits nothing while its array is not done, and then has the table."""
+        if slurm.job(f"{jobs['sweep']}_2")["JobState"] == "PENDING":
+            self.assertEqual(sweep(), f"job {jobs['sweep']} waits or runs: nothing submitted")
+        for task in (1, 2):
+            job = slurm.wait_for_end(f"{jobs['sweep']}_{task}")
+            self.assertEqual(job["JobState"], "COMPLETED", log(f"sweep_{task}"))
+        self.assertEqual(sweep(), "it's swept/sweep.csv")
+        table = (folder / "it's swept/sweep.csv").read_text().splitlines()
+        self.assertEqual([row.split(",")[0] for row in table],
+                         ["material.conductivity", "45", "40 W/(m K)"])
 
     def test_1_a_stopped_rank(self):
         """On another node than its neighbour, which can only say whom it waits for; or that it is

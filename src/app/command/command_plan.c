@@ -22,6 +22,8 @@
 static struct {
     const char *config;
     struct option_list sets;
+    const char *output; /* of check */
+    bool print;
     int64_t ranks;
     int64_t ranks_per_node;
     int64_t ranks_per_module;
@@ -368,6 +370,9 @@ const struct command command_plan = {
 static const struct option check_options[] = {
     {OPTION_COUNT, "--ranks", "N", "number of MPI ranks (default 1)", &options.ranks},
     {OPTION_LIST, "--set", "KEY=VALUE", "override a key, as for run (repeatable)", &options.sets},
+    {OPTION_STRING, "--output", "DIR", "output folder, as for run", &options.output},
+    {OPTION_FLAG, "--print", "", "print the configuration with these values in place of the line",
+     &options.print},
     {OPTION_END, NULL, NULL, NULL, NULL},
 };
 
@@ -389,13 +394,17 @@ static enum status check(void)
     struct settings *settings = NULL;
     struct plan plan = {0};
     enum status status;
-    TRY_GOTO(
-        configuration_read(MPI_COMM_NULL, options.config, &options.sets, NULL, NULL, &settings));
+    TRY_GOTO(configuration_read(MPI_COMM_NULL, options.config, &options.sets, options.output, NULL,
+                                &settings));
     TRY_GOTO(plan_create(settings, options.ranks, &plan));
-    log_info("%s is valid: %" PRId64 " cells, %" PRId64 " step%s, %d rank%s", options.config,
-             grid_total_cells(&plan.problem.grid), plan.problem.timeline.steps,
-             plan.problem.timeline.steps == 1 ? "" : "s", plan.decomp.nranks,
-             plan.decomp.nranks == 1 ? "" : "s");
+    if (options.print) {
+        log_info("%s", settings->text);
+    } else {
+        log_info("%s is valid: %" PRId64 " cells, %" PRId64 " step%s, %d rank%s", options.config,
+                 grid_total_cells(&plan.problem.grid), plan.problem.timeline.steps,
+                 plan.problem.timeline.steps == 1 ? "" : "s", plan.decomp.nranks,
+                 plan.decomp.nranks == 1 ? "" : "s");
+    }
     settings_warn(settings, plan.problem.timeline.end, true);
     resolution_warn(&plan.problem);
 done:

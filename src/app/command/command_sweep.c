@@ -13,10 +13,10 @@
 static struct {
     const char *config;
     struct option_list vary, sets;
-    const char *output;
+    const char *output, *script, *sbatch;
     int64_t jobs;
     bool list;
-} options = {.jobs = 1};
+} options = {.sbatch = "", .jobs = 1};
 
 static const struct option option_table[] = {
     {OPTION_LIST, "--vary", "KEY=A,B,...", "values of a key (repeatable: all combinations)",
@@ -25,6 +25,8 @@ static const struct option option_table[] = {
     {OPTION_STRING, "--output", "DIR", "the folder of all runs (output.directory)",
      &options.output},
     {OPTION_COUNT, "--jobs", "N", "runs at a time on this node (default 1)", &options.jobs},
+    {OPTION_STRING, "--script", "FILE", "submit a job array with this job script", &options.script},
+    {OPTION_STRING, "--sbatch", "TEXT", "options of sbatch for it: \"-A abc123\"", &options.sbatch},
     {OPTION_FLAG, "--list", "", "only print the options of each run", &options.list},
     {OPTION_END, NULL, NULL, NULL, NULL},
 };
@@ -33,11 +35,12 @@ static const struct command_line line = {
     .usage = "isotherm sweep CONFIG --vary KEY=A,B,... [options]",
     .about = "Run CONFIG for each combination of values, each in its own folder in DIR, and\n"
              "write DIR/sweep.csv: the values, results of report.json, and the last value of\n"
-             "each probe. Complete runs are not repeated, interrupted ones resume. Needs\n"
-             "Python 3.",
-    .example = "  $ isotherm sweep rod.yaml --vary 'grid.cells=[50],[100]' --jobs 2\n"
-               "  $ isotherm sweep rod.yaml --vary time.safety=0.5,0.9 --list > cases.txt\n"
-               "  $ sbatch --array=1-2 jobscripts/array.sbatch rod.yaml cases.txt",
+             "each probe. Complete runs are not repeated, interrupted ones resume. With\n"
+             "--script the runs are jobs of Slurm, and the same command writes their table\n"
+             "later. Needs Python 3.",
+    .example =
+        "  $ isotherm sweep rod.yaml --vary 'grid.cells=[50],[100]' --jobs 2\n"
+        "  $ isotherm sweep rod.yaml --vary time.safety=0.5,0.9 --script jobscripts/cpu.sbatch",
     .options = option_table,
     .operand = "CONFIG",
     .min_operands = 1,
@@ -60,6 +63,7 @@ static enum status execute(void)
     char program[PATH_BYTES] = "";
     char jobs[24];
     char directory[PATH_BYTES];
+    char sbatch[PATH_BYTES];
     struct settings *settings = NULL;
     if (options.vary.count == 0) {
         return fail(STATUS_INPUT, "give --vary KEY=A,B,...: a key and its values");
@@ -72,11 +76,16 @@ static enum status execute(void)
         return fail(STATUS_FILE, "/proc/self/exe: %s", strerror(errno));
     }
     snprintf(jobs, sizeof jobs, "%" PRId64, options.jobs);
-    const char *words[4 * OPTIONS_MAX_LIST + 12] = {"python3", "-c",           sweep_script,
-                                                    program,   options.config, "--output",
-                                                    directory, "--jobs",       jobs};
-    int count = add_list(words, 9, "--vary", &options.vary);
+    snprintf(sbatch, sizeof sbatch, "--sbatch=%s", options.sbatch); /* it begins with '-', too */
+    const char *words[4 * OPTIONS_MAX_LIST + 14] = {
+        "python3",  "-c",      sweep_script, program, options.config,
+        "--output", directory, "--jobs",     jobs,    sbatch};
+    int count = add_list(words, 10, "--vary", &options.vary);
     count = add_list(words, count, "--set", &options.sets);
+    if (options.script != NULL) {
+        words[count++] = "--script";
+        words[count++] = options.script;
+    }
     words[count] = options.list ? "--list" : NULL;
     execvp(words[0], (char *const *)words);
     return fail(STATUS_FILE, "cannot start python3: %s", strerror(errno));
