@@ -114,15 +114,6 @@ static enum status allow(const struct reading *r, enum status same, bool *change
     return same;
 }
 
-static enum status check_precision(enum precision there, enum precision here)
-{
-    if (there != here) {
-        return fail(STATUS_INPUT, "it has precision %s, and run.precision is %s",
-                    precision_name(there), precision_name(here));
-    }
-    return STATUS_OK;
-}
-
 static enum status check_fit(const struct reading *r, hid_t dataset, struct contents *contents)
 {
     bool *changed = &contents->state.changed;
@@ -132,7 +123,13 @@ static enum status check_fit(const struct reading *r, hid_t dataset, struct cont
     TRY(check_cells(&there, r->grid));
     TRY(allow(r, check_corners(&there, r->grid), changed));
     TRY(get_precision(dataset, &contents->precision));
-    TRY(allow(r, check_precision(contents->precision, r->field->layout.precision), changed));
+    if (contents->precision != r->field->layout.precision) {
+        TRY(allow(r,
+                  fail(STATUS_INPUT, "it has precision %s, and run.precision is %s",
+                       precision_name(contents->precision),
+                       precision_name(r->field->layout.precision)),
+                  changed));
+    }
     TRY(allow(r, check_material(dataset, r->material), &other));
     contents->state.has_enthalpy = r->material->curves != NULL && !other;
     *changed = *changed || other;
@@ -247,25 +244,16 @@ done:
     return fail_prefix(status, "%s of the checkpoint %s: ", name, path);
 }
 
-/* Collective, agreed: rank 0's list for all. Caller frees. */
+/* Collective, agreed: rank 0's list for all. Caller frees, on failure too. */
 static enum status list_for_all(MPI_Comm comm, const char *folder, int64_t **steps, int *count)
 {
-    int64_t *found = NULL;
-    int nfound = 0;
     const bool first = comm_rank(comm) == 0;
-    TRY(status_agree(comm, first ? step_files_list(folder, &found, &nfound) : STATUS_OK));
-    enum status status = STATUS_OK;
-    TRY_GOTO(comm_check(MPI_Bcast(&nfound, 1, MPI_INT, 0, comm), "MPI_Bcast"));
-    found = first ? found : malloc(((size_t)nfound + 1) * sizeof *found);
-    TRY_GOTO(status_agree(
-        comm, CHECK_MEMORY(first || found != NULL, "no memory to list the checkpoints")));
-    TRY_GOTO(comm_check(MPI_Bcast(found, nfound, MPI_INT64_T, 0, comm), "MPI_Bcast"));
-    *steps = found;
-    *count = nfound;
-    return STATUS_OK;
-done:
-    free(found);
-    return status;
+    TRY(status_agree(comm, first ? step_files_list(folder, steps, count) : STATUS_OK));
+    TRY_MPI(MPI_Bcast(count, 1, MPI_INT, 0, comm));
+    *steps = first ? *steps : malloc(((size_t)*count + 1) * sizeof **steps);
+    TRY(status_agree(comm,
+                     CHECK_MEMORY(first || *steps != NULL, "no memory to list the checkpoints")));
+    return comm_check(MPI_Bcast(*steps, *count, MPI_INT64_T, 0, comm), "MPI_Bcast");
 }
 
 enum status checkpoint_read_newest(MPI_Comm comm, const char *directory, struct field *field,
@@ -275,28 +263,23 @@ enum status checkpoint_read_newest(MPI_Comm comm, const char *directory, struct 
 {
     const struct reading r = {comm, path, field, grid, material, terms};
     char folder[PATH_BYTES];
-    int64_t *steps = NULL;
+    SCOPED_FREE int64_t *steps = NULL;
     int count = 0;
     *found = false;
     h5_init();
     TRY(checkpoint_folder(directory, folder));
     TRY(list_for_all(comm, folder, &steps, &count));
-    enum status status = STATUS_OK;
     for (int i = 0; i < count; i++) {
-        TRY_GOTO(step_file_path(folder, steps[i], path));
-        status = read_checked(&r, state);
+        TRY(step_file_path(folder, steps[i], path));
+        const enum status status = read_checked(&r, state);
         if (status != STATUS_FILE) {
             *found = status == STATUS_OK;
-            (void)fail_prefix(status, "the checkpoint %s cannot be used: ", path);
-            goto done;
+            return fail_prefix(status, "the checkpoint %s cannot be used: ", path);
         }
         log_warn("the checkpoint %s is damaged (%s): skipped", path, fail_message());
     }
-    if (count > 0) {
-        status = status_agree(
-            comm, fail(STATUS_FILE, "none of the %d checkpoints in %s is valid", count, folder));
-    }
-done:
-    free(steps);
-    return status;
+    return count == 0
+               ? STATUS_OK
+               : status_agree(comm, fail(STATUS_FILE, "none of the %d checkpoints in %s is valid",
+                                         count, folder));
 }

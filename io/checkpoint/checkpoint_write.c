@@ -216,25 +216,17 @@ static enum status write_file(const struct job *job, int keep)
     return status;
 }
 
-static enum status name_files(const char *directory, struct job *job)
-{
-    TRY(checkpoint_folder(directory, job->folder));
-    TRY(step_file_path(job->folder, job->state->step, job->path));
-    return path_print(job->temporary, sizeof job->temporary, "%s.tmp", job->path);
-}
-
 enum status checkpoint_put(MPI_Comm comm, const char *directory, const struct checkpoint_part *part,
                            const struct grid *grid, const struct medium *material,
                            const struct checkpoint_state *state, const char *config_text, int keep)
 {
     struct job job = {comm, part, grid, material, state, config_text, .reason = NULL};
-    const bool first = comm_rank(comm) == 0;
     h5_init();
-    TRY(name_files(directory, &job));
-    enum status status = STATUS_OK;
-    TRY_GOTO(status_agree(comm, first ? prepare(&job) : STATUS_OK));
-    status = write_file(&job, keep);
-done:
+    TRY(checkpoint_folder(directory, job.folder));
+    TRY(step_file_path(job.folder, state->step, job.path));
+    TRY(path_print(job.temporary, sizeof job.temporary, "%s.tmp", job.path));
+    enum status status = status_agree(comm, comm_rank(comm) == 0 ? prepare(&job) : STATUS_OK);
+    status = status == STATUS_OK ? write_file(&job, keep) : status;
     return fail_prefix(status,
                        "the checkpoint of step %" PRId64 " could not be written: ", state->step);
 }
@@ -311,12 +303,8 @@ enum status checkpoint_write_postmortem(MPI_Comm comm, const char *path, struct 
     h5_init();
     snprintf(job.path, sizeof job.path, "%s", path);
     snprintf(job.temporary, sizeof job.temporary, "%.4000s.tmp", path);
-    enum status status =
-        status_agree(comm, memory == NULL ? fail(STATUS_MEMORY, "no memory for %s of a checkpoint",
+    TRY(status_agree(comm, memory == NULL ? fail(STATUS_MEMORY, "no memory for %s of a checkpoint",
                                                  SIZE_TEXT(bytes))
-                                          : checkpoint_capture(field, NULL, memory, &part));
-    if (status == STATUS_OK) {
-        status = write_file(&job, 0);
-    }
-    return status;
+                                          : checkpoint_capture(field, NULL, memory, &part)));
+    return write_file(&job, 0);
 }

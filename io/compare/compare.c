@@ -125,10 +125,12 @@ static enum status reader_open(const struct frames *frames, int64_t n, size_t ce
     return h5_open_place(&place, &reader->file, &reader->dataset);
 }
 
-static void reader_close(struct reader *reader)
+static void readers_close(struct reader (*reader)[2])
 {
-    h5_close(reader->file);
-    free(reader->values);
+    for (int r = 0; r < 2; r++) {
+        h5_close((*reader)[r].file);
+        free((*reader)[r].values);
+    }
 }
 
 static enum status read_cells(const struct reader *reader, const struct box *box, double *values)
@@ -172,18 +174,15 @@ static enum status reader_read(struct reader *reader, const struct box *box)
         fine.lo[axis] = box->lo[axis] * merged[axis];
         fine.hi[axis] = box->hi[axis] * merged[axis];
     }
-    double *cells = malloc(((size_t)(nx * ny * volume) + 1) * sizeof *cells);
-    enum status status = CHECK_MEMORY(cells != NULL, "no memory to read %s", reader->path);
-    for (int64_t k = box->lo[AXIS_Z]; k < box->hi[AXIS_Z] && status == STATUS_OK; k++) {
+    SCOPED_FREE double *cells = malloc(((size_t)(nx * ny * volume) + 1) * sizeof *cells);
+    TRY(CHECK_MEMORY(cells != NULL, "no memory to read %s", reader->path));
+    for (int64_t k = box->lo[AXIS_Z]; k < box->hi[AXIS_Z]; k++) {
         fine.lo[AXIS_Z] = k * merged[AXIS_Z];
         fine.hi[AXIS_Z] = fine.lo[AXIS_Z] + merged[AXIS_Z];
-        status = read_cells(reader, &fine, cells);
-        if (status == STATUS_OK) {
-            average(cells, merged, nx, ny, reader->values + (k - box->lo[AXIS_Z]) * nx * ny);
-        }
+        TRY(read_cells(reader, &fine, cells));
+        average(cells, merged, nx, ny, reader->values + (k - box->lo[AXIS_Z]) * nx * ny);
     }
-    free(cells);
-    return status;
+    return STATUS_OK;
 }
 
 enum status frames_read_box(const struct frames *frames, int64_t n, const struct box *box,
@@ -224,29 +223,19 @@ static enum status compare_share(const struct frames *const frames[2], const int
     const bool narrow = frames[0]->frame[n[0]].precision == PRECISION_FLOAT32 ||
                         frames[1]->frame[n[1]].precision == PRECISION_FLOAT32;
     const enum precision narrower = narrow ? PRECISION_FLOAT32 : PRECISION_FLOAT64;
-    const struct reader closed = {.file = H5I_INVALID_HID};
-    struct reader reader[2] = {closed, closed};
+    SCOPED_BY(readers_close)
+    struct reader reader[2] = {{.file = H5I_INVALID_HID}, {.file = H5I_INVALID_HID}};
     const int64_t first = pieces->count * rank / nranks;
     const int64_t last = pieces->count * (rank + 1) / nranks;
-    enum status status = STATUS_OK;
-    TRY_GOTO(reader_open(frames[0], n[0], (size_t)pieces->piece_cells, &reader[0]));
-    TRY_GOTO(reader_open(frames[1], n[1], (size_t)pieces->piece_cells, &reader[1]));
+    TRY(reader_open(frames[0], n[0], (size_t)pieces->piece_cells, &reader[0]));
+    TRY(reader_open(frames[1], n[1], (size_t)pieces->piece_cells, &reader[1]));
     for (int64_t p = first; p < last; p++) {
         const struct box box = pieces_box(pieces, p);
-        TRY_GOTO(reader_read(&reader[0], &box));
-        TRY_GOTO(reader_read(&reader[1], &box));
+        TRY(reader_read(&reader[0], &box));
+        TRY(reader_read(&reader[1], &box));
         compare_piece(frames[0], &box, narrower, reader, rtol, atol, d);
     }
-done:
-    reader_close(&reader[0]);
-    reader_close(&reader[1]);
-    return status;
-}
-
-/* Collective, agreed: STATUS_FILE unless the data are intact. */
-static enum status check_state(MPI_Comm comm, const struct frames *frames, int64_t n)
-{
-    return h5_raw_check(comm, frames->frame[n].path, frames->frame[n].dataset, NULL);
+    return STATUS_OK;
 }
 
 enum status frames_compare(MPI_Comm comm, const struct frames *a, int64_t na,
@@ -260,23 +249,23 @@ enum status frames_compare(MPI_Comm comm, const struct frames *a, int64_t na,
     const int64_t fair = total / nranks + 1;
     struct pieces pieces;
     struct difference mine = no_difference();
-    TRY(check_state(comm, a, na));
-    TRY(check_state(comm, b, nb));
+    for (int f = 0; f < 2; f++) {
+        const struct frame *frame = &frames[f]->frame[n[f]];
+        TRY(h5_raw_check(comm, frame->path, frame->dataset, NULL)); /* the data are intact */
+    }
     enum status status =
         pieces_create(MPI_COMM_SELF, a->cells, fair < PIECE_CELLS ? fair : PIECE_CELLS, &pieces);
     if (status == STATUS_OK) {
         status = compare_share(frames, n, &pieces, comm_rank(comm), nranks, rtol, atol, &mine);
     }
     TRY(status_agree(comm, status));
-    struct difference *all = malloc((size_t)nranks * sizeof *all);
+    SCOPED_FREE struct difference *all = malloc((size_t)nranks * sizeof *all);
     TRY(status_agree(comm, CHECK_MEMORY(all != NULL, "out of memory")));
-    status = comm_check(
-        MPI_Allgather(&mine, (int)sizeof mine, MPI_BYTE, all, (int)sizeof mine, MPI_BYTE, comm),
-        "MPI_Allgather");
+    TRY_MPI(
+        MPI_Allgather(&mine, (int)sizeof mine, MPI_BYTE, all, (int)sizeof mine, MPI_BYTE, comm));
     *difference = no_difference();
-    for (int r = 0; r < nranks && status == STATUS_OK; r++) {
+    for (int r = 0; r < nranks; r++) {
         merge(difference, &all[r]);
     }
-    free(all);
-    return status;
+    return STATUS_OK;
 }

@@ -13,12 +13,6 @@
 #include "io/hdf5/h5.h"
 #include "io/hdf5/step_files.h"
 
-static bool is_folder(const char *path)
-{
-    struct stat found;
-    return stat(path, &found) == 0 && S_ISDIR(found.st_mode);
-}
-
 /* Also true when it cannot be accessed: opening it then reports the error. */
 static bool is_named(const char *path)
 {
@@ -105,11 +99,6 @@ static void read_step(hid_t object, struct frame *frame)
     fail_clear();
 }
 
-static void read_place(hid_t object, struct frames *frames)
-{
-    frames->has_place = h5_get_corners(object, frames->lower, frames->upper);
-}
-
 /* Snapshots and checkpoints have these attributes in different places: on the dataset, on the
  * temperature next to it, or on the file. */
 static void read_about(hid_t file, hid_t dataset, struct frame *frame, struct frames *frames)
@@ -117,7 +106,7 @@ static void read_about(hid_t file, hid_t dataset, struct frame *frame, struct fr
     char name[H5_NAME_BYTES + 2];
     const int group = (int)(strrchr(frame->dataset, '/') - frame->dataset);
     snprintf(name, sizeof name, "%.*s/T", group, frame->dataset);
-    hid_t temperature = H5I_INVALID_HID;
+    SCOPED_H5 hid_t temperature = H5I_INVALID_HID;
     struct h5_place place;
     if (h5_place_set(frame->path, name, &place) != STATUS_OK ||
         h5_open_dataset(file, &place, &temperature) != STATUS_OK) {
@@ -129,11 +118,8 @@ static void read_about(hid_t file, hid_t dataset, struct frame *frame, struct fr
             read_step(places[p], frame);
         }
         if (places[p] >= 0 && !frames->has_place) {
-            read_place(places[p], frames);
+            frames->has_place = h5_get_corners(places[p], frames->lower, frames->upper);
         }
-    }
-    if (temperature >= 0) {
-        H5Dclose(temperature);
     }
 }
 
@@ -244,7 +230,7 @@ static enum status read_state(hid_t file, int64_t n, struct frames *frames)
 {
     struct frame *frame = &frames->frame[n];
     const char *name = frame->dataset;
-    hid_t dataset = H5I_INVALID_HID;
+    SCOPED_H5 hid_t dataset = H5I_INVALID_HID;
     TRY(open_dataset(file, frame->path, name, &dataset));
     read_about(file, dataset, frame, frames);
     if (H5Aexists(dataset, "units") > 0 &&
@@ -252,33 +238,27 @@ static enum status read_state(hid_t file, int64_t n, struct frames *frames)
         fail_clear(); /* not a string */
         frames->units[0] = '\0';
     }
-    enum status status = STATUS_OK;
     if (frames->is_series && frame->step < 0) {
-        TRY_GOTO(fail(STATUS_FILE, "%s of %s has no attribute step", name, frame->path));
+        return fail(STATUS_FILE, "%s of %s has no attribute step", name, frame->path);
     }
     const struct h5_form form = h5_form(dataset);
     frame->precision = form.bytes > sizeof(float) ? PRECISION_FLOAT64 : PRECISION_FLOAT32;
     if (!form.usable || form.bytes > sizeof(double)) {
-        TRY_GOTO(fail(STATUS_INPUT,
-                      "the dataset %s of %s does not hold numbers of up to 8 bytes in one to three "
-                      "dimensions",
-                      name, frame->path));
+        return fail(STATUS_INPUT,
+                    "the dataset %s of %s does not hold numbers of up to 8 bytes in one to three "
+                    "dimensions",
+                    name, frame->path);
     }
-    TRY_GOTO(check_form(form.cells, frame, frames));
-done:
-    H5Dclose(dataset);
-    return status;
+    return check_form(form.cells, frame, frames);
 }
 
 static enum status read_states(const int64_t *steps, struct frames *frames)
 {
     for (int64_t n = 0; n < frames->count; n++) {
         struct frame *frame = &frames->frame[n];
-        hid_t file = H5I_INVALID_HID;
+        SCOPED_H5_FILE hid_t file = H5I_INVALID_HID;
         TRY(h5_open_plain(frame->path, false, &file));
-        const enum status status = read_state(file, n, frames);
-        h5_close(file);
-        TRY(status);
+        TRY(read_state(file, n, frames));
         if (steps != NULL && frame->step != steps[n]) {
             return fail(STATUS_FILE, "%s is of step %" PRId64 ", and %s lists it as step %" PRId64,
                         frame->path, frame->step, frames->path, steps[n]);
@@ -298,7 +278,7 @@ static enum status read_index(hid_t file, struct frames *frames, int64_t **steps
     if (!frames->is_series) {
         return add_frame(frames, frames->path, "");
     }
-    read_place(file, frames);
+    frames->has_place = h5_get_corners(file, frames->lower, frames->upper);
     TRY(read_steps(file, frames->path, steps, &listed));
     return read_links(file, listed, frames);
 }
@@ -320,21 +300,19 @@ static enum status read_mine(struct frames *frames)
 /* Rank 0: the file that `path` stands for. */
 static enum status find_file(const char *path, struct frames *frames, int *sealed)
 {
-    if (is_folder(path)) {
-        TRY(find_in_folder(path, frames->path));
-    } else {
-        TRY(path_print(frames->path, PATH_BYTES, "%s", path));
-    }
+    struct stat found;
+    TRY(stat(path, &found) == 0 && S_ISDIR(found.st_mode)
+            ? find_in_folder(path, frames->path)
+            : path_print(frames->path, PATH_BYTES, "%s", path));
     *sealed = has_seal(frames->path) ? 1 : 0;
     return STATUS_OK;
 }
 
 static enum status keep_name(const char *name, struct frames *frames)
 {
-    if (snprintf(frames->name, sizeof frames->name, "%s", name) >= (int)sizeof frames->name) {
-        return fail(STATUS_INPUT, "the name %.60s... of the dataset is too long", name);
-    }
-    return STATUS_OK;
+    return snprintf(frames->name, sizeof frames->name, "%s", name) < (int)sizeof frames->name
+               ? STATUS_OK
+               : fail(STATUS_INPUT, "the name %.60s... of the dataset is too long", name);
 }
 
 enum status frames_read(MPI_Comm comm, const char *path, const char *name, struct frames *frames)

@@ -348,14 +348,12 @@ hid_t h5_type(enum precision precision)
 }
 
 /* Select the box on the last axes of the dataset, and make a memory space of the same size. The
- * caller closes both. */
-static enum status select_box(hid_t dataset, const struct box *box, hid_t *file_space,
-                              hid_t *memory_space)
+ * caller closes both, on failure too. */
+static enum status select_box(hid_t dataset, const struct box *box, hid_t *space, hid_t *memory)
 {
-    const hid_t space = H5Dget_space(dataset);
-    const int rank = H5Sget_simple_extent_ndims(space);
+    *space = H5Dget_space(dataset);
+    const int rank = H5Sget_simple_extent_ndims(*space);
     if (rank < 1 || rank > AXIS_COUNT) {
-        H5Sclose(space);
         return fail(STATUS_FILE, "a dataset has %d axes where 1 to 3 are expected", rank);
     }
     hsize_t start[AXIS_COUNT];
@@ -367,22 +365,11 @@ static enum status select_box(hid_t dataset, const struct box *box, hid_t *file_
     }
     const hsize_t cells = (hsize_t)box_cells(box);
     const hsize_t memory_cells = cells > 0 ? cells : 1;
-    const hid_t memory = H5Screate_simple(1, &memory_cells, NULL);
-    herr_t failed = 0;
-    if (cells > 0) {
-        failed = H5Sselect_hyperslab(space, H5S_SELECT_SET, start, NULL, count, NULL);
-    } else {
-        failed = H5Sselect_none(space) < 0 || H5Sselect_none(memory) < 0 ? -1 : 0;
-    }
-    if (failed < 0 || memory < 0) {
-        const enum status status = h5_fail("cannot select a block of cells");
-        H5Sclose(memory);
-        H5Sclose(space);
-        return status;
-    }
-    *file_space = space;
-    *memory_space = memory;
-    return STATUS_OK;
+    *memory = H5Screate_simple(1, &memory_cells, NULL);
+    const bool selected =
+        cells > 0 ? H5Sselect_hyperslab(*space, H5S_SELECT_SET, start, NULL, count, NULL) >= 0
+                  : H5Sselect_none(*space) >= 0 && H5Sselect_none(*memory) >= 0;
+    return selected && *memory >= 0 ? STATUS_OK : h5_fail("cannot select a block of cells");
 }
 
 static enum status move_box(hid_t dataset, const struct box *box, enum precision precision,

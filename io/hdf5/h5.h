@@ -123,9 +123,10 @@ enum status h5_attach_scales(hid_t file, hid_t dataset, const char *const names[
 
 /* A string as a scalar dataset, for more than the 64 KiB of an attribute. */
 enum status h5_text_dataset(hid_t file, const char *name, const char *text);
-/* Caller frees. STATUS_FILE, and NULL, when there is none or it is larger than `most` bytes. */
+/* Caller frees, on failure too. STATUS_FILE when there is none or it is larger than `most` bytes.
+ */
 enum status h5_get_text(hid_t file, const char *name, size_t most, char **text);
-/* All elements of a dataset, of `bytes` each, and their number. Caller frees. */
+/* All elements of a dataset, of `bytes` each, and their number. Caller frees, on failure too. */
 enum status h5_get_list(hid_t file, const char *name, hid_t type, size_t bytes, void **values,
                         int64_t *count);
 

@@ -16,14 +16,11 @@ static enum status attribute_write(hid_t object, const char *name, hid_t file_ty
     const hsize_t length = (hsize_t)count;
     SCOPED_H5 const hid_t space =
         count == 0 ? H5Screate(H5S_SCALAR) : H5Screate_simple(1, &length, NULL);
-    const hid_t attribute = H5Acreate2(object, name, file_type, space, H5P_DEFAULT, H5P_DEFAULT);
-    const enum status status = attribute < 0 || H5Awrite(attribute, memory_type, values) < 0
-                                   ? h5_fail("cannot write the attribute %s", name)
-                                   : STATUS_OK;
-    if (attribute >= 0) {
-        H5Aclose(attribute);
-    }
-    return status;
+    SCOPED_H5 const hid_t attribute =
+        H5Acreate2(object, name, file_type, space, H5P_DEFAULT, H5P_DEFAULT);
+    return attribute < 0 || H5Awrite(attribute, memory_type, values) < 0
+               ? h5_fail("cannot write the attribute %s", name)
+               : STATUS_OK;
 }
 
 /* `bytes` long; in ASCII or else UTF-8. */
@@ -118,13 +115,7 @@ enum status h5_attach_scales(hid_t file, hid_t dataset, const char *const names[
     return attribute_write(dataset, "DIMENSION_LIST", type, type, count, lists);
 }
 
-/* `count` 0 is a scalar. */
-static hssize_t values_of(int count)
-{
-    return count == 0 ? 1 : count;
-}
-
-/* The caller closes both. */
+/* `count` 0: a scalar. The caller closes both, on failure too. */
 static enum status attribute_open(hid_t object, const char *name, H5T_class_t class, int count,
                                   hid_t *attribute, hid_t *type)
 {
@@ -134,32 +125,22 @@ static enum status attribute_open(hid_t object, const char *name, H5T_class_t cl
     }
     SCOPED_H5 const hid_t space = H5Aget_space(*attribute);
     *type = H5Aget_type(*attribute);
-    const bool fits =
-        H5Sget_simple_extent_npoints(space) == values_of(count) && H5Tget_class(*type) == class;
+    const bool fits = H5Sget_simple_extent_npoints(space) == (count > 0 ? count : 1) &&
+                      H5Tget_class(*type) == class;
     return fits ? STATUS_OK
                 : fail(STATUS_FILE, "the attribute %s has another shape or type than expected",
                        name);
 }
 
-static void attribute_close(hid_t attribute, hid_t type)
-{
-    if (attribute >= 0) {
-        H5Tclose(type);
-        H5Aclose(attribute);
-    }
-}
-
 static enum status attribute_read(hid_t object, const char *name, hid_t memory_type,
                                   H5T_class_t class, int count, void *values)
 {
-    hid_t attribute = H5I_INVALID_HID;
-    hid_t type = H5I_INVALID_HID;
-    enum status status = attribute_open(object, name, class, count, &attribute, &type);
-    if (status == STATUS_OK && H5Aread(attribute, memory_type, values) < 0) {
-        status = h5_fail("cannot read the attribute %s", name);
-    }
-    attribute_close(attribute, type);
-    return status;
+    SCOPED_H5 hid_t attribute = H5I_INVALID_HID;
+    SCOPED_H5 hid_t type = H5I_INVALID_HID;
+    TRY(attribute_open(object, name, class, count, &attribute, &type));
+    return H5Aread(attribute, memory_type, values) < 0
+               ? h5_fail("cannot read the attribute %s", name)
+               : STATUS_OK;
 }
 
 enum status h5_get_double(hid_t object, const char *name, double *values, int count)
@@ -182,25 +163,22 @@ bool h5_get_corners(hid_t object, double lower[AXIS_COUNT], double upper[AXIS_CO
 
 enum status h5_get_string(hid_t object, const char *name, char *value, size_t bytes)
 {
-    hid_t attribute = H5I_INVALID_HID;
-    hid_t type = H5I_INVALID_HID;
+    SCOPED_H5 hid_t attribute = H5I_INVALID_HID;
+    SCOPED_H5 hid_t type = H5I_INVALID_HID;
     char *text = NULL; /* of variable length */
-    enum status status = attribute_open(object, name, H5T_STRING, 0, &attribute, &type);
-    if (status == STATUS_OK) {
-        const bool variable = H5Tis_variable_str(type) > 0;
-        const hid_t memory = H5Tcopy(H5T_C_S1);
-        H5Tset_size(memory, variable ? H5T_VARIABLE : bytes);
-        H5Tset_cset(memory, H5Tget_cset(type)); /* HDF5 does not convert character sets */
-        if (H5Aread(attribute, memory, variable ? (void *)&text : value) < 0) {
-            status = h5_fail("cannot read the attribute %s", name);
-        } else if (variable) {
-            snprintf(value, bytes, "%s", text != NULL ? text : "");
-            H5free_memory(text);
-        }
-        H5Tclose(memory);
+    TRY(attribute_open(object, name, H5T_STRING, 0, &attribute, &type));
+    const bool variable = H5Tis_variable_str(type) > 0;
+    SCOPED_H5 const hid_t memory = H5Tcopy(H5T_C_S1);
+    H5Tset_size(memory, variable ? H5T_VARIABLE : bytes);
+    H5Tset_cset(memory, H5Tget_cset(type)); /* HDF5 does not convert character sets */
+    if (H5Aread(attribute, memory, variable ? (void *)&text : value) < 0) {
+        return h5_fail("cannot read the attribute %s", name);
     }
-    attribute_close(attribute, type);
-    return status;
+    if (variable) {
+        snprintf(value, bytes, "%s", text != NULL ? text : "");
+        H5free_memory(text);
+    }
+    return STATUS_OK;
 }
 
 static enum status hash(hid_t object, const char *name, uint64_t *hash, enum h5_direction direction)
@@ -220,20 +198,18 @@ static enum status hash(hid_t object, const char *name, uint64_t *hash, enum h5_
 enum status h5_members(hid_t object, const struct h5_member *members, int nmembers, void *all,
                        enum h5_direction direction)
 {
-    enum status status = STATUS_OK;
-    for (int n = 0; n < nmembers && status == STATUS_OK; n++) {
-        const struct h5_member *m = &members[n];
+    for (const struct h5_member *m = members; m < members + nmembers; m++) {
         const bool real = m->kind == H5_DOUBLE;
         const hid_t type = real ? H5T_NATIVE_DOUBLE : H5T_NATIVE_INT64;
         void *values = (char *)all + m->offset;
-        status = m->kind == H5_HASH ? hash(object, m->name, values, direction)
-                 : direction == H5_READ
-                     ? attribute_read(object, m->name, type, real ? H5T_FLOAT : H5T_INTEGER,
-                                      m->count, values)
-                     : attribute_write(object, m->name, real ? type : H5T_STD_I64LE, type, m->count,
-                                       values);
+        TRY(m->kind == H5_HASH ? hash(object, m->name, values, direction)
+            : direction == H5_READ
+                ? attribute_read(object, m->name, type, real ? H5T_FLOAT : H5T_INTEGER, m->count,
+                                 values)
+                : attribute_write(object, m->name, real ? type : H5T_STD_I64LE, type, m->count,
+                                  values));
     }
-    return status;
+    return STATUS_OK;
 }
 
 enum status h5_grid(hid_t object, struct grid *grid, enum h5_direction direction)
@@ -252,32 +228,23 @@ enum status h5_text_dataset(hid_t file, const char *name, const char *text)
     return dataset_write(file, name, type, 0, text, &dataset);
 }
 
-static enum status read_text(hid_t dataset, hid_t type, const char *name, size_t most, char **text)
-{
-    const bool fixed = H5Tget_class(type) == H5T_STRING && H5Tis_variable_str(type) == 0;
-    const size_t bytes = fixed ? H5Tget_size(type) : 0;
-    SCOPED_H5 const hid_t space = H5Dget_space(dataset);
-    const bool scalar = H5Sget_simple_extent_npoints(space) == 1;
-    if (bytes == 0 || bytes > most || !scalar) {
-        return fail(STATUS_FILE, "%s is not a string of at most %zu bytes", name, most);
-    }
-    char *found = calloc(bytes + 1, 1);
-    TRY(CHECK_MEMORY(found != NULL, "no memory to read %s", name));
-    if (H5Dread(dataset, type, H5S_ALL, H5S_ALL, H5P_DEFAULT, found) < 0) {
-        free(found);
-        return h5_fail("cannot read %s", name);
-    }
-    *text = found;
-    return STATUS_OK;
-}
-
 enum status h5_get_text(hid_t file, const char *name, size_t most, char **text)
 {
     *text = NULL;
     SCOPED_H5 hid_t dataset = H5I_INVALID_HID;
     TRY(h5_dataset_open(file, name, &dataset));
     SCOPED_H5 const hid_t type = H5Dget_type(dataset);
-    return read_text(dataset, type, name, most, text);
+    SCOPED_H5 const hid_t space = H5Dget_space(dataset);
+    const bool fixed = H5Tget_class(type) == H5T_STRING && H5Tis_variable_str(type) == 0;
+    const size_t bytes = fixed ? H5Tget_size(type) : 0;
+    if (bytes == 0 || bytes > most || H5Sget_simple_extent_npoints(space) != 1) {
+        return fail(STATUS_FILE, "%s is not a string of at most %zu bytes", name, most);
+    }
+    *text = calloc(bytes + 1, 1);
+    TRY(CHECK_MEMORY(*text != NULL, "no memory to read %s", name));
+    return H5Dread(dataset, type, H5S_ALL, H5S_ALL, H5P_DEFAULT, *text) < 0
+               ? h5_fail("cannot read %s", name)
+               : STATUS_OK;
 }
 
 enum status h5_get_list(hid_t file, const char *name, hid_t type, size_t bytes, void **values,
@@ -287,18 +254,10 @@ enum status h5_get_list(hid_t file, const char *name, hid_t type, size_t bytes, 
     TRY(h5_dataset_open(file, name, &dataset));
     SCOPED_H5 const hid_t space = H5Dget_space(dataset);
     const hssize_t length = H5Sget_simple_extent_npoints(space);
-    void *found = length < 0 ? NULL : malloc(((size_t)length + 1) * bytes);
-    enum status status = STATUS_OK;
-    if (found == NULL) {
-        status = fail(STATUS_MEMORY, "no memory for %s", name);
-    } else if (H5Dread(dataset, type, H5S_ALL, H5S_ALL, H5P_DEFAULT, found) < 0) {
-        status = h5_fail("cannot read %s", name);
-    }
-    if (status != STATUS_OK) {
-        free(found);
-        return status;
-    }
-    *values = found;
+    *values = length < 0 ? NULL : malloc(((size_t)length + 1) * bytes);
     *count = (int64_t)length;
-    return STATUS_OK;
+    TRY(CHECK_MEMORY(*values != NULL, "no memory for %s", name));
+    return H5Dread(dataset, type, H5S_ALL, H5S_ALL, H5P_DEFAULT, *values) < 0
+               ? h5_fail("cannot read %s", name)
+               : STATUS_OK;
 }

@@ -145,25 +145,19 @@ enum status h5_open_dataset(hid_t file, const struct h5_place *place, hid_t *dat
 
 enum status h5_open_place(struct h5_place *place, hid_t *file, hid_t *dataset)
 {
-    hid_t opened = H5I_INVALID_HID;
+    SCOPED_H5_FILE hid_t opened = H5I_INVALID_HID;
     char listed[PATH_BYTES];
     memcpy(listed, place->path, sizeof listed);
     TRY(h5_open_plain(place->path, false, &opened));
-    enum status status = h5_find_snapshot(opened, place);
-    if (status == STATUS_OK && strcmp(listed, place->path) != 0) {
+    TRY(h5_find_snapshot(opened, place));
+    if (strcmp(listed, place->path) != 0) {
         h5_close(opened);
+        opened = H5I_INVALID_HID;
         TRY(h5_open_plain(place->path, false, &opened));
     }
-    if (status == STATUS_OK) {
-        status = h5_open_dataset(opened, place, dataset);
-    }
-    if (status == STATUS_OK) { /* "/a/b" for "a//./b/" */
-        H5Iget_name(*dataset, place->name, sizeof place->name);
-    }
-    if (status != STATUS_OK) {
-        h5_close(opened);
-        return status;
-    }
+    TRY(h5_open_dataset(opened, place, dataset));
+    H5Iget_name(*dataset, place->name, sizeof place->name); /* "/a/b" for "a//./b/" */
     *file = opened;
+    opened = H5I_INVALID_HID;
     return STATUS_OK;
 }

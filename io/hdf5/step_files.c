@@ -107,16 +107,11 @@ static bool is_unused(int fd)
 static bool is_free(const char *path, uint64_t bytes)
 {
     enum { UNIT = 512 }; /* of st_blocks */
-    const int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+    SCOPED_FD const int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
     struct stat found;
-    const bool is = fd >= 0 && fstat(fd, &found) == 0 && S_ISREG(found.st_mode) &&
-                    found.st_nlink == 1 && found.st_uid == geteuid() &&
-                    (found.st_mode & S_IWUSR) != 0 && (uint64_t)found.st_blocks * UNIT >= bytes &&
-                    is_unused(fd);
-    if (fd >= 0) {
-        close(fd);
-    }
-    return is;
+    return fd >= 0 && fstat(fd, &found) == 0 && S_ISREG(found.st_mode) && found.st_nlink == 1 &&
+           found.st_uid == geteuid() && (found.st_mode & S_IWUSR) != 0 &&
+           (uint64_t)found.st_blocks * UNIT >= bytes && is_unused(fd);
 }
 
 /* reuse_as: NULL to remove all. */

@@ -62,12 +62,6 @@ static enum status check_domain(hid_t file, hid_t dataset, const struct found *f
     return STATUS_OK;
 }
 
-/* Numbers of materials cannot be interpolated. */
-static bool is_numbers(const struct shape_setting *source)
-{
-    return source->names[0] != NULL;
-}
-
 static enum status check_shape(hid_t file, hid_t dataset, const struct shape_setting *source,
                                const struct grid *grid, struct found *found)
 {
@@ -93,7 +87,9 @@ static enum status check_shape(hid_t file, hid_t dataset, const struct shape_set
                 ", %" PRId64 ", %" PRId64 ")%s",
                 found->place.name, found->place.path, text, grid->cells[AXIS_Z],
                 grid->cells[AXIS_Y], grid->cells[AXIS_X],
-                usable && !is_numbers(source) ? "; `interpolate: true` converts it" : "");
+                usable && source->names[0] == NULL /* else numbers of materials */
+                    ? "; `interpolate: true` converts it"
+                    : "");
 }
 
 static enum status check_values(const struct box *global, enum precision precision,

@@ -21,11 +21,6 @@ enum {
     READ_BYTES = 256 << 10 /* stays in the core's cache until it is summed */
 };
 
-static int64_t total_cells(const struct raw_place *place)
-{
-    return place->cells[AXIS_X] * place->cells[AXIS_Y] * place->cells[AXIS_Z];
-}
-
 static int64_t round_up(int64_t value, int64_t unit)
 {
     return (value + unit - 1) / unit;
@@ -39,7 +34,7 @@ void raw_layout(const int64_t cells[AXIS_COUNT], enum precision precision, struc
         place->cells[a] = cells[a];
     }
     place->line_cells = cells[AXIS_X] < LINE_CELLS ? cells[AXIS_X] : LINE_CELLS;
-    const int64_t lines = round_up(total_cells(place), place->line_cells);
+    const int64_t lines = round_up(raw_cells(place), place->line_cells);
     const int64_t line_bytes = place->line_cells * place->value_bytes;
     const int64_t usual = round_up(BLOCK_BYTES, line_bytes);
     const int64_t least = round_up(lines, MOST_BLOCKS);
@@ -246,13 +241,6 @@ static enum status write_exchanged(MPI_Comm comm, struct file_output *file,
     return exchanged != STATUS_OK ? exchanged : status;
 }
 
-static enum status write_sums(struct file_output *file, const struct raw_place *place,
-                              const uint64_t *sums)
-{
-    return file_write_at(file->fd, file->path, sums, (size_t)place->blocks * sizeof *sums,
-                         place->sums_offset);
-}
-
 /* Collective, agreed: the sum of `mine` over the ranks. */
 static enum status add_up(MPI_Comm comm, const struct raw_place *place, const uint64_t *mine,
                           uint64_t *sums)
@@ -271,7 +259,11 @@ static enum status write_shares(MPI_Comm comm, struct file_output *file,
                     : write_exchanged(comm, file, place, shares, values, mine);
     TRY(status_agree(comm, status));
     TRY(add_up(comm, place, mine, sums));
-    return status_agree(comm, shares->rank == 0 ? write_sums(file, place, sums) : STATUS_OK);
+    return status_agree(comm, shares->rank == 0
+                                  ? file_write_at(file->fd, file->path, sums,
+                                                  (size_t)place->blocks * sizeof *sums,
+                                                  place->sums_offset)
+                                  : STATUS_OK);
 }
 
 static enum status sums_create(MPI_Comm comm, const struct raw_place *place, uint64_t **sums)
@@ -302,7 +294,7 @@ static enum status compare_sums(const char *path, const char *name, const struct
             int64_t to[AXIS_COUNT];
             const int64_t first = b * place->block_lines * place->line_cells;
             const int64_t end = first + place->block_lines * place->line_cells;
-            const int64_t total = total_cells(place);
+            const int64_t total = raw_cells(place);
             box_cell(&all, first, from);
             box_cell(&all, (end < total ? end : total) - 1, to);
             return fail(STATUS_FILE,

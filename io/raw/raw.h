@@ -25,6 +25,11 @@ struct raw_place {
     int64_t value_bytes; /* size of a cell */
 };
 
+static inline int64_t raw_cells(const struct raw_place *place)
+{
+    return place->cells[AXIS_X] * place->cells[AXIS_Y] * place->cells[AXIS_Z];
+}
+
 /* Fill in all but the offsets. */
 void raw_layout(const int64_t cells[AXIS_COUNT], enum precision precision, struct raw_place *place);
 
@@ -92,8 +97,8 @@ void raw_shares_free(struct raw_shares *shares);
 /* The flat index of a box's first cell. */
 int64_t raw_run_begin(const struct raw_place *place, const struct box *box);
 
-/* Not collective. Even shares, for reading. */
-struct raw_run raw_share_even(const struct raw_place *place, int rank, int nranks);
+/* Not collective. The share of number `n` of `count` even ones. */
+struct raw_run raw_share_even(const struct raw_place *place, int64_t n, int64_t count);
 
 /* Collective. Exchange the cells of piece `number`, of `cells` cells, of every rank's share.
  * `values` are this rank's own, [z][y][x]; `piece` receives its piece; `room` is a buffer of the

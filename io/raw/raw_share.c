@@ -13,34 +13,23 @@ static int64_t clamp(int64_t value, int64_t high)
     return value < 0 ? 0 : value > high ? high : value;
 }
 
-static int64_t total_cells(const struct raw_place *place)
+struct raw_run raw_share_even(const struct raw_place *place, int64_t n, int64_t count)
 {
-    return place->cells[AXIS_X] * place->cells[AXIS_Y] * place->cells[AXIS_Z];
-}
-
-/* The share of writer `w` of `nwriters`. */
-static struct raw_run even_run(const struct raw_place *place, int64_t w, int64_t nwriters)
-{
-    const int64_t total = total_cells(place);
+    const int64_t total = raw_cells(place);
     const int64_t lines = (total + place->line_cells - 1) / place->line_cells;
-    const struct raw_run run = {lines * w / nwriters * place->line_cells,
-                                lines * (w + 1) / nwriters * place->line_cells};
+    const struct raw_run run = {lines * n / count * place->line_cells,
+                                lines * (n + 1) / count * place->line_cells};
     return (struct raw_run){clamp(run.begin, total), clamp(run.end, total)};
-}
-
-struct raw_run raw_share_even(const struct raw_place *place, int rank, int nranks)
-{
-    return even_run(place, rank, nranks);
 }
 
 /* Writers are spread over the ranks, and so over the nodes. */
 static void deal_evenly(const struct raw_place *place, struct raw_shares *shares)
 {
-    const int64_t bytes = total_cells(place) * place->value_bytes;
+    const int64_t bytes = raw_cells(place) * place->value_bytes;
     const int64_t most = (bytes + LEAST_BYTES - 1) / LEAST_BYTES;
     const int64_t nwriters = most < 1 ? 1 : most < shares->nranks ? most : shares->nranks;
     for (int64_t w = 0; w < nwriters; w++) {
-        shares->runs[w * shares->nranks / nwriters] = even_run(place, w, nwriters);
+        shares->runs[w * shares->nranks / nwriters] = raw_share_even(place, w, nwriters);
     }
 }
 
@@ -66,7 +55,7 @@ static bool is_run(const struct raw_place *place, const struct box *box, struct 
     run->begin = raw_run_begin(place, box);
     run->end = run->begin + box_cells(box);
     return whole_rows && whole_planes && run->begin % place->line_cells == 0 &&
-           (run->end % place->line_cells == 0 || run->end == total_cells(place));
+           (run->end % place->line_cells == 0 || run->end == raw_cells(place));
 }
 
 static void choose(const struct raw_place *place, struct raw_shares *shares)

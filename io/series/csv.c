@@ -84,17 +84,15 @@ enum status csv_check(const char *path, const struct csv_format *format)
         return STATUS_OK;
     }
     TRY(file_read_all(path, CSV_MOST_BYTES, &text, &nbytes));
-    enum status status = rows_check(path, text, nbytes);
-    if (status == STATUS_OK && strncmp(text, format->head, columns) != 0) {
-        status = csv_differs(path, "columns");
-    } else if (status == STATUS_OK) {
-        const char *found = text + columns;
-        const size_t length = strlen(notes);
-        const bool same = *found == '#' ? strncmp(found, notes, length) == 0 && found[length] != '#'
-                                        : !format->needs_notes;
-        status = same ? STATUS_OK : csv_differs(path, "points");
+    TRY(rows_check(path, text, nbytes));
+    if (strncmp(text, format->head, columns) != 0) {
+        return csv_differs(path, "columns");
     }
-    return status;
+    const char *found = text + columns;
+    const size_t length = strlen(notes);
+    const bool same = *found == '#' ? strncmp(found, notes, length) == 0 && found[length] != '#'
+                                    : !format->needs_notes;
+    return same ? STATUS_OK : csv_differs(path, "points");
 }
 
 /* The end of the row that begins at `line`, and its step; NULL after the last complete row.
@@ -209,14 +207,10 @@ static enum status read_rows(struct rows *rows, struct csv_table *table)
 
 enum status csv_read(const char *path, struct csv_table *table)
 {
-    struct rows rows;
+    SCOPED_BY(rows_close) struct rows rows;
     *table = (struct csv_table){.nrows = 0};
-    enum status status = rows_open(path, CSV_MOST_BYTES, &rows);
-    if (status == STATUS_OK) {
-        status = read_rows(&rows, table);
-    }
-    rows_close(&rows);
-    return status;
+    TRY(rows_open(path, CSV_MOST_BYTES, &rows));
+    return read_rows(&rows, table);
 }
 
 void csv_table_free(struct csv_table *table)

@@ -95,42 +95,33 @@ static enum status check_places(const struct series *series, const char *path)
     SCOPED_FREE char *text = NULL;
     size_t nbytes = 0;
     int64_t p = 0;
-    enum status status = STATUS_OK;
     TRY(file_read_all(path, CSV_MOST_BYTES, &text, &nbytes));
     const char *line = strchr(text, '\n');
     while (line != NULL && line[1] == '#') {
         line = strchr(line + 1, '\n');
     }
-    for (const char *end;
-         status == STATUS_OK && line != NULL && (end = strchr(line + 1, '\n')) != NULL;
-         line = end) {
+    for (const char *end; line != NULL && (end = strchr(line + 1, '\n')) != NULL; line = end) {
         char place[PLACE_BYTES];
         const char *time = strchr(line + 1, ',');
         const char *at = time == NULL ? NULL : strchr(time + 1, ',');
         print_place(series->points, p, place);
         if (at == NULL || strncmp(at, place, strlen(place)) != 0) {
-            status = csv_differs(path, "points");
+            return csv_differs(path, "points");
         }
         p = (p + 1) % series->npoints;
     }
-    return status;
+    return STATUS_OK;
 }
 
 enum status series_check(const struct series *series)
 {
     char path[PATH_BYTES];
-    char *head = NULL;
+    SCOPED_FREE char *head = NULL;
     struct csv_format format;
-    enum status status = STATUS_OK;
-    TRY_GOTO(path_join(series->directory, series->csv_name, path));
-    TRY_GOTO(make_format(series, &head, &format));
-    TRY_GOTO(csv_check(path, &format));
-    if (series->names == NULL && file_exists(path)) {
-        status = check_places(series, path);
-    }
-done:
-    free(head);
-    return status;
+    TRY(path_join(series->directory, series->csv_name, path));
+    TRY(make_format(series, &head, &format));
+    TRY(csv_check(path, &format));
+    return series->names == NULL && file_exists(path) ? check_places(series, path) : STATUS_OK;
 }
 
 enum status series_open(const struct series *series, int64_t restart_step, struct csv *csv)

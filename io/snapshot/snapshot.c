@@ -146,12 +146,6 @@ static enum status prepare(const char *directory, const char *name, const char *
                         "no memory for the snapshots");
 }
 
-/* The last step of the list; -1 when it is empty. */
-static int64_t last_step(const struct snapshots *s)
-{
-    return s->list.count > 0 ? s->list.steps[s->list.count - 1] : -1;
-}
-
 enum status snapshots_open(MPI_Comm comm, const char *directory, const char *name,
                            const struct view *view, const struct snapshot_setting *setting,
                            const char *title, const char *config_text, int64_t restart_step,
@@ -170,7 +164,7 @@ enum status snapshots_open(MPI_Comm comm, const char *directory, const char *nam
     }
     TRY_GOTO(status_agree(comm, status));
     TRY_GOTO(share_list(s));
-    s->captured_step = last_step(s);
+    s->captured_step = s->list.count > 0 ? s->list.steps[s->list.count - 1] : -1;
     *snapshots = s;
     return STATUS_OK;
 done:
@@ -196,9 +190,8 @@ static hid_t create_dataset(const struct snapshots *s, hid_t file, const char *n
     const hsize_t shape[AXIS_COUNT] = {(hsize_t)n[AXIS_Z], (hsize_t)n[AXIS_Y], (hsize_t)n[AXIS_X]};
     SCOPED_H5 const hid_t space = H5Screate_simple(AXIS_COUNT, shape, NULL);
     SCOPED_H5 const hid_t creation = creation_properties(s);
-    const hid_t dataset = H5Dcreate2(file, name, h5_type(s->setting.precision), space, H5P_DEFAULT,
-                                     creation, H5P_DEFAULT);
-    return dataset;
+    return H5Dcreate2(file, name, h5_type(s->setting.precision), space, H5P_DEFAULT, creation,
+                      H5P_DEFAULT);
 }
 
 /* Rank 0. The file, with space for the data. */
@@ -311,12 +304,6 @@ static struct box owned_by(const struct field *field)
     return box_shift(&cells, field->placement.offset);
 }
 
-static struct box part_of(const struct snapshots *s, const struct field *field)
-{
-    const struct box owned = owned_by(field);
-    return view_part(&s->view, &owned);
-}
-
 /* The bytes of one field. */
 static size_t values_bytes(const struct snapshot_setting *setting, const struct box *part)
 {
@@ -340,7 +327,8 @@ enum status snapshots_capture(struct snapshots *s, struct field *field, struct c
                               int64_t step, double time, void *h_memory,
                               struct snapshot_capture *capture)
 {
-    const struct box part = part_of(s, field);
+    const struct box owned = owned_by(field);
+    const struct box part = view_part(&s->view, &owned);
     const struct derived *derived = field->derived;
     const enum precision precision = s->setting.precision;
     const size_t bytes = values_bytes(&s->setting, &part);

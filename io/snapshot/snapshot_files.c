@@ -38,7 +38,9 @@ enum status snapshot_lists_write(const struct snapshot_series *series,
 
 void snapshot_lists_close(struct snapshot_lists *lists)
 {
-    snapshot_index_close(&lists->index);
+    if (lists->index.file != 0) {
+        h5_close(lists->index.file);
+    }
     *lists = (struct snapshot_lists){0};
 }
 
@@ -47,18 +49,17 @@ static enum status make_coordinates(hid_t file, const struct grid *grid, double 
 {
     static const char *const long_names[AXIS_COUNT] = {
         "x of the cell centers", "y of the cell centers", "z of the cell centers"};
-    enum status status = h5_scale(file, "time", &time, 0, "s", "time");
-    for (int axis = 0; status == STATUS_OK && axis < AXIS_COUNT; axis++) {
+    TRY(h5_scale(file, "time", &time, 0, "s", "time"));
+    for (int axis = 0; axis < AXIS_COUNT; axis++) {
         const int64_t n = grid->cells[axis];
-        double *center = malloc((size_t)n * sizeof *center);
+        SCOPED_FREE double *center = malloc((size_t)n * sizeof *center);
         TRY(CHECK_MEMORY(center != NULL, "no memory for coordinates"));
         for (int64_t i = 0; i < n; i++) {
             center[i] = grid_center(grid, (enum axis)axis, i);
         }
-        status = h5_scale(file, axis_name((enum axis)axis), center, n, "m", long_names[axis]);
-        free(center);
+        TRY(h5_scale(file, axis_name((enum axis)axis), center, n, "m", long_names[axis]));
     }
-    return status;
+    return STATUS_OK;
 }
 
 static enum status describe_dataset(hid_t file, const struct derived_label *label, int64_t step,

@@ -103,21 +103,15 @@ static enum status make_virtual_dataset(hid_t file, const struct grid *grid,
     SCOPED_H5 const hid_t source = H5Screate_simple(3, source_shape, NULL);
     SCOPED_H5 const hid_t space = H5Screate_simple(4, shape, largest);
     SCOPED_H5 const hid_t creation = H5Pcreate(H5P_DATASET_CREATE);
-    hid_t dataset = H5I_INVALID_HID;
-    enum status status = STATUS_OK;
+    SCOPED_H5 hid_t dataset = H5I_INVALID_HID;
     if (H5Sselect_hyperslab(space, H5S_SELECT_SET, start, stride, count, block) >= 0 &&
         H5Pset_fill_value(creation, H5T_NATIVE_DOUBLE, &nothing) >= 0 &&
         H5Pset_virtual(creation, space, ".", source_name, source) >= 0) {
         dataset =
             H5Dcreate2(file, name, h5_type(precision), space, H5P_DEFAULT, creation, H5P_DEFAULT);
     }
-    if (dataset < 0) {
-        status = h5_fail("cannot create the virtual dataset %s", name);
-    } else {
-        status = h5_attribute_label(dataset, label->units, label->long_name);
-        H5Dclose(dataset);
-    }
-    return status;
+    return dataset < 0 ? h5_fail("cannot create the virtual dataset %s", name)
+                       : h5_attribute_label(dataset, label->units, label->long_name);
 }
 
 /* Create an empty dataset, chunked to have checksums. */
@@ -282,12 +276,4 @@ enum status snapshot_index_write(const struct snapshot_series *series,
         index->count = list->count;
     }
     return h5_copy_memory(index->file, series->path);
-}
-
-void snapshot_index_close(struct snapshot_index *index)
-{
-    if (index->file != 0) {
-        h5_close(index->file);
-    }
-    *index = (struct snapshot_index){0};
 }

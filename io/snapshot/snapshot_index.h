@@ -80,7 +80,6 @@ struct snapshot_index {
 /* Replace NAME.vtkhdf by one that holds the list, of which `index` has the first entries. */
 enum status snapshot_index_write(const struct snapshot_series *series,
                                  const struct snapshot_list *list, struct snapshot_index *index);
-void snapshot_index_close(struct snapshot_index *index);
 
 /* NAME.xdmf describes the data to readers without VTKHDF support.
  *

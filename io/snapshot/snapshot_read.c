@@ -118,18 +118,11 @@ static enum status read_index(hid_t file, const struct snapshot_series *series,
 
 /* ---- without NAME.vtkhdf --------------------------------------------------------------------- */
 
-static enum status read_moment(hid_t file, int64_t *step, double *time)
-{
-    SCOPED_H5 hid_t dataset = H5I_INVALID_HID;
-    TRY(h5_dataset_open(file, "/T", &dataset));
-    TRY(h5_get_int(dataset, "step", step, 0));
-    return h5_get_double(dataset, "time_s", time, 0);
-}
-
 /* The file of one snapshot; all must have the precision of the first. */
 static enum status add_file(hid_t file, const struct snapshot_series *series,
                             struct snapshot_list *list)
 {
+    SCOPED_H5 hid_t dataset = H5I_INVALID_HID;
     enum precision precision = PRECISION_FLOAT64;
     int64_t step = 0;
     double time = 0;
@@ -143,7 +136,9 @@ static enum status add_file(hid_t file, const struct snapshot_series *series,
                     "folder",
                     precision_name(precision), precision_name(list->precision));
     }
-    TRY(read_moment(file, &step, &time));
+    TRY(h5_dataset_open(file, "/T", &dataset));
+    TRY(h5_get_int(dataset, "step", &step, 0));
+    TRY(h5_get_double(dataset, "time_s", &time, 0));
     list->precision = precision;
     return snapshot_list_add(list, step, time);
 }
@@ -207,9 +202,11 @@ static enum status read_grid(hid_t file, struct grid *grid)
     return h5_grid(file, grid, H5_READ);
 }
 
-static enum status read_series(hid_t file, struct snapshot_series *series)
+enum status snapshot_series_read(struct snapshot_series *series)
 {
     enum { MOST_BYTES = 1 << 24, TITLE_BYTES = 1 << 17 };
+    SCOPED_H5_FILE hid_t file = H5I_INVALID_HID;
+    TRY(h5_open_plain(series->path, false, &file));
     TRY(check_format(file));
     TRY(read_grid(file, &series->grid));
     for (int kind = 0; kind < DERIVED_COUNT; kind++) {
@@ -221,13 +218,6 @@ static enum status read_series(hid_t file, struct snapshot_series *series)
     TRY(CHECK_MEMORY(series->title != NULL, "no memory for a title"));
     TRY(h5_get_string(file, "title", series->title, TITLE_BYTES));
     return h5_get_text(file, "/configuration", MOST_BYTES, &series->config_text);
-}
-
-enum status snapshot_series_read(struct snapshot_series *series)
-{
-    SCOPED_H5_FILE hid_t file = H5I_INVALID_HID;
-    TRY(h5_open_plain(series->path, false, &file));
-    return read_series(file, series);
 }
 
 /* ---- before a run continues a series, or leaves it --------------------------------------------

@@ -74,22 +74,11 @@ static void write_step(FILE *out, const struct snapshot_series *series,
     write_vector(out, "Origin", grid->lower);
     write_vector(out, "Spacing", spacing);
     fprintf(out, "        </Geometry>\n");
-    write_attribute(out, n, "T", list->precision, file);
-    for (int kind = 0; kind < DERIVED_COUNT; kind++) {
-        if (derived_wants(series->derived, kind)) {
-            write_attribute(out, n, derived_label((enum derived_kind)kind)->name, list->precision,
-                            file);
-        }
+    const struct derived_label *label = NULL;
+    for (int i = 0; (label = snapshot_content(series->derived, i)) != NULL; i++) {
+        write_attribute(out, n, label->name, list->precision, file);
     }
     fprintf(out, "      </Grid>\n");
-}
-
-static void write_head(FILE *out, const char *title)
-{
-    fprintf(out, "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n"
-                 "<Xdmf Version=\"3.0\">\n  <Domain>\n    <Grid Name=\"");
-    write_escaped(out, title);
-    fprintf(out, "\" GridType=\"Collection\" CollectionType=\"Temporal\">\n");
 }
 
 /* A string built in memory. */
@@ -129,7 +118,11 @@ static enum status write_all(const char *path, const struct snapshot_series *ser
 {
     struct text text;
     TRY(text_open(&text, path));
-    write_head(text.out, series->title);
+    fputs("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n"
+          "<Xdmf Version=\"3.0\">\n  <Domain>\n    <Grid Name=\"",
+          text.out);
+    write_escaped(text.out, series->title);
+    fputs("\" GridType=\"Collection\" CollectionType=\"Temporal\">\n", text.out);
     for (int64_t i = 0; i < list->count; i++) {
         write_step(text.out, series, list, i);
     }
