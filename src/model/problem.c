@@ -42,7 +42,7 @@ enum status problem_create(const struct settings *settings, struct problem *prob
         .radius = wide_radius(settings),
     };
     enum status status = STATUS_OK;
-    quantity_use(&settings->quantity);
+    quantity_use(settings);
     TRY(settings_read_tables(settings));
     grid_create(settings, &built.grid);
     TRY(medium_create(settings, &built.medium));

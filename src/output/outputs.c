@@ -450,9 +450,10 @@ static enum status warn_of_drift(const struct outputs *o)
     TRY(stepper_operator_before(o->in.stepper, &op));
     const double through = ledger_turnover(&o->in.state->ledger, problem, &op);
     if (through > 0 && drift > 0.01 * through) {
-        log_warn("rounding changed the heat by %.3g J, %.3g %% of the %.3g J that passed the "
+        char unit[SCHEMA_UNIT_BYTES];
+        log_warn("rounding changed the heat by %.3g %s, %.3g %% of the %.3g %s that passed the "
                  "boundary or came from sources; %s",
-                 drift, 100 * drift / through, through,
+                 drift, quantity_unit("J", unit), 100 * drift / through, through, unit,
                  problem->precision == PRECISION_FLOAT32 ? "use run.precision: float64"
                                                          : "the steps are very small");
     }
@@ -471,9 +472,10 @@ static void print_result(struct outputs *o, uint64_t hash, double wall)
              (long long)state->step, state->time, (long long)steps, steps == 1 ? "" : "s", wall,
              wall > 0 ? (double)steps * cells / wall * 1e-9 : 0.0);
     const struct quantity_setting *q = quantity_used();
+    char unit[SCHEMA_UNIT_BYTES];
     log_info("%-12s %.6g .. %.6g %s, mean %.9g %s; %s drift %.3g %s of %.6g %s", q->name, d->min,
-             d->max, q->unit, d->mean, q->unit, quantity_content(), d->heat_drift, q->content_unit,
-             d->heat, q->content_unit);
+             d->max, q->unit, d->mean, q->unit, quantity_content(), d->heat_drift,
+             quantity_unit("J", unit), d->heat, unit);
     log_info("field hash   %016llx", (unsigned long long)hash);
     log_info("  report       %s/report.json", problem->output.directory);
     for (int k = 0; k < OUTPUT_KINDS; k++) {

@@ -10,14 +10,38 @@ static const struct quantity_setting temperature = {
     .name = "temperature", .symbol = "T", .unit = "K", .content_unit = "J"};
 static const struct quantity_setting *used = &temperature;
 
-void quantity_use(const struct quantity_setting *quantity)
+static const char *per = ""; /* of sums over the volume */
+
+void quantity_use(const struct settings *settings)
 {
-    used = quantity != NULL && quantity->given ? quantity : &temperature;
+    static const char *const lengths[] = {"", "/m", "/m^2", ""};
+    int free_axes = 0;
+    for (int a = AXIS_X; a < AXIS_COUNT; a++) {
+        const bool has_default = settings->grid.lower[a] == 0 && settings->grid.upper[a] == 1;
+        free_axes += settings->grid.cells[a] == 1 && has_default ? 1 : 0;
+    }
+    per = lengths[free_axes];
+    used = settings->quantity.given ? &settings->quantity : &temperature;
 }
 
 const struct quantity_setting *quantity_used(void)
 {
     return used;
+}
+
+const char *quantity_unit(const char *unit, char text[SCHEMA_UNIT_BYTES])
+{
+    char whole[SCHEMA_UNIT_BYTES];
+    if (strcmp(unit, "K/W") == 0 && per[0] != '\0') {
+        snprintf(text, SCHEMA_UNIT_BYTES, "K/(W%s)", per);
+        return text;
+    }
+    const bool is_sum =
+        strcmp(unit, "J") == 0 || strcmp(unit, "W") == 0 || strcmp(unit, "m^3") == 0;
+    schema_unit_for(unit, used->unit, used->content_unit, whole);
+    snprintf(text, SCHEMA_UNIT_BYTES, "%.290s%s", used->given && strlen(unit) == 1 ? whole : unit,
+             is_sum ? per : "");
+    return text;
 }
 
 const char *quantity_note(char note[QUANTITY_NOTE_BYTES])
@@ -42,7 +66,7 @@ void quantity_use_note(const char *text)
         *parts[i] = strsep(&next, ",\r\n");
         noted.given = *parts[i] != NULL;
     }
-    quantity_use(&noted);
+    used = noted.given ? &noted : &temperature;
 }
 
 /* "mol/m^3": "mol_per_m3" */

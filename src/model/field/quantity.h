@@ -2,11 +2,16 @@
  * configuration names another quantity. One for the process. */
 #pragma once
 
+#include "config/schema/schema.h"
 #include "config/settings.h"
 
-/* Use these labels, which must outlive all output. Not given, or NULL: a temperature. */
-void quantity_use(const struct quantity_setting *quantity);
+/* Use the labels of this configuration, which must outlive all output. */
+void quantity_use(const struct settings *settings);
 const struct quantity_setting *quantity_used(void);
+
+/* A unit of temperatures and heat, in that of the quantity. "J", "W" and "m^3" become J/m or J/m^2,
+ * for example, if axes of one cell have the default length of 1 m. */
+const char *quantity_unit(const char *unit, char text[SCHEMA_UNIT_BYTES]);
 
 static inline const char *quantity_content(void)
 {

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #include "base/comm.h"
+#include "model/field/quantity.h"
 
 struct suspect {
     double badness; /* K; below 0: none */
@@ -190,15 +191,17 @@ static enum status check_ledger(struct stepper *stepper, const struct diagnostic
         return STATUS_OK;
     }
     char place[PLACE_BYTES];
+    char unit[SCHEMA_UNIT_BYTES];
     struct search search = {.stepper = stepper, .by_range = false};
     TRY(find_place(&search, place));
     const enum status status =
         fail(STATUS_NUMERICS,
              "invalid values in the solution: from step %" PRId64 " to step %" PRId64
-             " (t = %g s) the heat changed by %.6g J that did not pass a boundary%s, and rounding "
-             "explains at most %.3g J; the roughest place is %s",
-             check->step, stepper->state->step, d->time, change,
-             problem_has_sources(stepper->problem) ? " or come from a source" : "", allowed, place);
+             " (t = %g s) the heat changed by %.6g %s that did not pass a boundary%s, and rounding "
+             "explains at most %.3g %s; the roughest place is %s",
+             check->step, stepper->state->step, d->time, change, quantity_unit("J", unit),
+             problem_has_sources(stepper->problem) ? " or come from a source" : "", allowed, unit,
+             place);
     return status_agree(stepper->team->comm, status);
 }
 
