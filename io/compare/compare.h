@@ -42,6 +42,9 @@ enum status frames_read(MPI_Comm comm, const char *path, const char *name, struc
 /* frames_read on one process without MPI, for a file; the seal of a checkpoint is not checked. */
 enum status frames_read_alone(const char *path, const char *name, struct frames *frames);
 void frames_free(struct frames *frames);
+/* On one process. The configuration of a run, from its snapshots or else its newest checkpoint;
+ * caller frees. STATUS_FILE if there is none. */
+enum status frames_configuration(const char *directory, char **text);
 /* True if both have the same box and numbers of cells, or integer ratios of them. Then both get the
  * smaller number on each axis: reading gives the means over the cells of the file. */
 bool frames_share_grid(struct frames *a, struct frames *b);

@@ -342,6 +342,17 @@ enum status frames_read_alone(const char *path, const char *name, struct frames 
     return read_mine(frames);
 }
 
+enum status frames_configuration(const char *directory, char **text)
+{
+    enum { MOST_BYTES = 1 << 24 };
+    char path[PATH_BYTES];
+    SCOPED_H5_FILE hid_t file = H5I_INVALID_HID;
+    h5_init();
+    TRY(find_in_folder(directory, path));
+    TRY(h5_open_plain(path, false, &file));
+    return h5_get_text(file, "/configuration", MOST_BYTES, text);
+}
+
 void frames_free(struct frames *frames)
 {
     for (int64_t n = 0; n < frames->count; n++) {

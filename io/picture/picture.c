@@ -45,6 +45,13 @@ uint32_t colormap_of(enum colormap map, double value, double low, double high)
     return color;
 }
 
+double picture_round_step(double least)
+{
+    const double power = pow(10.0, floor(log10(least)));
+    const double factor = least / power / (1.0 + 1e-9); /* a rounding error above 2 is still 2 */
+    return power * (factor <= 1.0 ? 1.0 : factor <= 2.0 ? 2.0 : factor <= 5.0 ? 5.0 : 10.0);
+}
+
 /* Cells read from the device at once, where all rows are shown. */
 enum { READ_CELLS = 1 << 22 };
 

@@ -106,6 +106,60 @@ static void draw_bar(cairo_t *cairo, const struct picture_view *view,
     draw_cells(cairo, view, values, (const int[]){1, BAR_SAMPLES}, bar);
 }
 
+/* An isoline: in each square of the centres of four samples from edge to edge, by linear
+ * interpolation. */
+static void draw_contour(cairo_t *cairo, const struct picture_view *view, double level,
+                         const struct picture_place *plot)
+{
+    static const int corners[5][2] = {{0, 0}, {1, 0}, {1, 1}, {0, 1}, {0, 0}};
+    const int nx = view->samples[0];
+    const int ny = view->samples[1];
+    for (int i = 0; i < (nx - 1) * (ny - 1); i++) {
+        const int at[2] = {i % (nx - 1), i / (nx - 1)};
+        int ends = 0;
+        for (int e = 0; e < 4; e++) {
+            const int *from = corners[e];
+            const int *to = corners[e + 1];
+            const double a = view->values[(at[1] + from[1]) * nx + at[0] + from[0]] - level;
+            const double b = view->values[(at[1] + to[1]) * nx + at[0] + to[0]] - level;
+            if ((a < 0) == (b < 0) || !isfinite(a - b)) {
+                continue;
+            }
+            const double part = a / (a - b);
+            const double x = at[0] + from[0] + part * (to[0] - from[0]) + 0.5;
+            const double y = at[1] + from[1] + part * (to[1] - from[1]) + 0.5;
+            (ends++ % 2 == 0 ? cairo_move_to
+                             : cairo_line_to)(cairo, plot->x + x * plot->width / nx,
+                                              plot->y + plot->height - y * plot->height / ny);
+        }
+    }
+}
+
+/* With their marks on the bar; light lines with dark edges show on every colour. */
+static void draw_contours(cairo_t *cairo, const struct picture_view *view,
+                          const struct picture_layout *layout)
+{
+    enum { EDGE = 0x222228, LIGHT = 0xffffff, OUTLINE = 0x40e0ff };
+    const double *range = view->color_range;
+    const struct picture_place *bar = &layout->bar;
+    for (int i = 0; i < view->nlevels; i++) {
+        const bool outline = view->outlined && i == view->nlevels - 1;
+        const double above = (view->levels[i] - range[0]) / (range[1] - range[0]);
+        draw_contour(cairo, view, view->levels[i], &layout->plot);
+        if (above >= 0 && above <= 1) {
+            cairo_move_to(cairo, bar->x, bar->y + (1 - above) * bar->height);
+            cairo_rel_line_to(cairo, bar->width, 0);
+        }
+        cairo_set_line_cap(cairo, CAIRO_LINE_CAP_BUTT);
+        set_color(cairo, EDGE);
+        cairo_set_line_width(cairo, outline ? 4.0 : 3.0);
+        cairo_stroke_preserve(cairo);
+        set_color(cairo, outline ? OUTLINE : LIGHT);
+        cairo_set_line_width(cairo, outline ? 2.0 : 1.0);
+        cairo_stroke(cairo);
+    }
+}
+
 /* Draw a curve, with gaps where a value is not finite. */
 static void draw_curve(cairo_t *cairo, const struct picture_chart *chart,
                        const struct picture_curve *curve, const struct picture_place *plot)
@@ -174,7 +228,10 @@ static void draw(cairo_t *cairo, const struct picture_view *view, const struct p
         draw_curves(cairo, chart, layout);
     } else {
         draw_cells(cairo, view, view->values, view->samples, &layout->plot);
-        draw_bar(cairo, view, &layout->bar);
+        if (layout->bar.width > 0) {
+            draw_bar(cairo, view, &layout->bar);
+        }
+        draw_contours(cairo, view, layout);
     }
     for (int i = 0; i < layout->ntexts; i++) {
         const struct picture_text *text = &layout->texts[i];

@@ -23,11 +23,17 @@ struct picture_view {
     enum axis plane_axis;  /* ... across this axis ... */
     double plane_at;       /* ... at this place, m */
     double min, max;       /* for the line below the picture, K ... */
-    const char *range_of;  /* ... "in this plane"; NULL: of the field */
+    const char *more;      /* ... and this text after it; NULL: none */
     double color_range[2]; /* K; for a curve the range of the T axis */
     enum colormap colormap;
     const char *quantity; /* NULL: T */
     const char *unit;     /* NULL: K; "": none */
+
+    const char *const *names; /* the values number these, which a legend shows; NULL: no numbers */
+    int nnames;
+    const double *levels; /* isolines */
+    int nlevels;
+    bool outlined; /* the last one is in a colour of its own */
 };
 
 enum { PICTURE_MAX_SAMPLES = 1000 };
@@ -69,6 +75,9 @@ struct picture_chart {
 
 /* Fails as picture_draw. */
 enum status picture_draw_chart(const struct picture_chart *chart, const char *path);
+
+/* 1, 2 or 5 times a power of ten: the first that is not below `least` > 0. */
+double picture_round_step(double least);
 
 /* For values that are not finite; no map contains this grey. */
 enum { COLORMAP_GREY = 0x808080 };

@@ -41,7 +41,7 @@ struct ticks {
     double step;
     int64_t first;
     int count;
-    const char *unit;
+    char unit[100];
     bool logarithmic;
 };
 
@@ -73,15 +73,20 @@ static int text_width(cairo_t *cairo, const struct picture_style *style, const c
     return (int)ceil(extents.x_advance);
 }
 
-/* `align`: the part of the text to the left of x, 0 to 1; y: its top. */
+/* `align`: the part of the text to the left of x, 0 to 1; y: its top. "m^2" is shown raised. */
 static void add_text(struct picture_layout *layout, cairo_t *cairo,
                      const struct picture_style *style, int x, int y, double align,
                      const char *string)
 {
     if (layout->ntexts < PICTURE_MAX_TEXTS) {
         struct picture_text *text = &layout->texts[layout->ntexts++];
-        const int width = text_width(cairo, style, string);
         snprintf(text->text, sizeof text->text, "%s", string);
+        for (char *at = text->text; (at = strchr(at, '^')) != NULL; at++) {
+            if (at[1] == '2' || at[1] == '3') {
+                memcpy(at, at[1] == '2' ? "\u00b2" : "\u00b3", 2);
+            }
+        }
+        const int width = text_width(cairo, style, text->text);
         text->style = style;
         text->place =
             (struct picture_place){x - (int)lround(align * width), y, width, style->size * 5 / 4};
@@ -114,42 +119,41 @@ static void add_heading(struct picture_layout *layout, cairo_t *cairo,
 
 /* The scale for values of up to `most`: the first that they reach, or the last. */
 struct scale {
-    const char *unit; /* unit of the values ... */
-    const char *label;
-    double limit;
-    double factor; /* ... and their factor for the label */
+    const char *units; /* the first letters of those that it is for */
+    const char *prefix;
+    double limit;  /* it is for ranges that reach this */
+    double factor; /* for the label */
+    bool whole;    /* the prefix is the unit */
 };
 
 static struct ticks ticks_of(const struct picture_axis *axis, int pixels)
 {
     static const struct scale scales[] = {
-        {"m", "km", 1e4, 1e-3},
-        {"m", "m", 1e-2, 1.0},
-        {"m", "mm", 1e-5, 1e3},
-        {"m", "\u00b5m", 1e-8, 1e6},
-        {"m", "nm", 0.0, 1e9},
-        {"s", "d", 259200.0, 1.0 / 86400.0},
-        {"s", "h", 10800.0, 1.0 / 3600.0},
-        {"s", "s", 1e-1, 1.0},
-        {"s", "ms", 1e-4, 1e3},
-        {"s", "\u00b5s", 1e-7, 1e6},
-        {"s", "ns", 0.0, 1e9},
-        {"J", "GJ", 2e9, 1e-9},
-        {"J", "MJ", 2e6, 1e-6},
-        {"J", "kJ", 2e3, 1e-3},
-        {"J", "J", 1e-2, 1.0},
-        {"J", "mJ", 0.0, 1e3},
-        {"W", "MW", 2e6, 1e-6},
-        {"W", "kW", 2e3, 1e-3},
-        {"W", "W", 1e-2, 1.0},
-        {"W", "mW", 0.0, 1e3},
+        {"m", "k", 1e4, 1e-3, false},
+        {"m", "", 1e-2, 1.0, false},
+        {"m", "m", 1e-5, 1e3, false},
+        {"m", "\u00b5", 1e-8, 1e6, false},
+        {"m", "n", 0.0, 1e9, false},
+        {"s", "d", 259200.0, 1.0 / 86400.0, true},
+        {"s", "h", 10800.0, 1.0 / 3600.0, true},
+        {"s", "", 1e-1, 1.0, false},
+        {"s", "m", 1e-4, 1e3, false},
+        {"s", "\u00b5", 1e-7, 1e6, false},
+        {"s", "n", 0.0, 1e9, false},
+        {"JW", "G", 2e9, 1e-9, false},
+        {"JW", "M", 2e6, 1e-6, false},
+        {"JW", "k", 2e3, 1e-3, false},
+        {"JW", "", 1e-2, 1.0, false},
+        {"JW", "m", 0.0, 1e3, false},
     };
     const double most = fmax(fabs(axis->lower), fabs(axis->upper));
-    struct ticks ticks = {axis->lower, axis->upper, pixels, .unit = axis->unit,
-                          .logarithmic = axis->logarithmic};
-    for (size_t i = 0; !axis->logarithmic && i < sizeof scales / sizeof scales[0]; i++) {
-        if (strcmp(scales[i].unit, axis->unit) == 0 && most >= scales[i].limit) {
-            ticks.unit = scales[i].label;
+    const bool scaled = strcspn(axis->unit, "/") == 1 && !axis->logarithmic; /* m, J/m^2 */
+    struct ticks ticks = {axis->lower, axis->upper, pixels, .logarithmic = axis->logarithmic};
+    snprintf(ticks.unit, sizeof ticks.unit, "%.90s", axis->unit);
+    for (size_t i = 0; scaled && i < sizeof scales / sizeof scales[0]; i++) {
+        if (strchr(scales[i].units, axis->unit[0]) != NULL && most >= scales[i].limit) {
+            snprintf(ticks.unit, sizeof ticks.unit, "%s%.90s", scales[i].prefix,
+                     scales[i].whole ? "" : axis->unit);
             ticks.lower *= scales[i].factor;
             ticks.upper *= scales[i].factor;
             return ticks;
@@ -160,10 +164,7 @@ static struct ticks ticks_of(const struct picture_axis *axis, int pixels)
 
 static void set_step(struct ticks *ticks, int wanted)
 {
-    const double least = (ticks->upper - ticks->lower) / wanted;
-    const double power = pow(10.0, floor(log10(least)));
-    const double factor = least / power / (1.0 + 1e-9); /* a rounding error above 2 is still 2 */
-    ticks->step = power * (factor <= 1.0 ? 1.0 : factor <= 2.0 ? 2.0 : factor <= 5.0 ? 5.0 : 10.0);
+    ticks->step = picture_round_step((ticks->upper - ticks->lower) / wanted);
     ticks->step = ticks->logarithmic ? fmax(ticks->step, 1.0) : ticks->step;
     ticks->first = (int64_t)ceil(ticks->lower / ticks->step - 1e-9);
     ticks->count = (int)((int64_t)floor(ticks->upper / ticks->step + 1e-9) - ticks->first) + 1;
@@ -197,7 +198,7 @@ static void tick_label(const struct ticks *ticks, int i, char label[PICTURE_TEXT
 static void axis_title(const char *name, const struct ticks *ticks, char title[PICTURE_TEXT_BYTES])
 {
     const bool plain = ticks->unit[0] == '\0'; /* a number */
-    snprintf(title, PICTURE_TEXT_BYTES, "%.200s%s%s%s", name, plain ? "" : " [", ticks->unit,
+    snprintf(title, PICTURE_TEXT_BYTES, "%.140s%s%s%s", name, plain ? "" : " [", ticks->unit,
              plain ? "" : "]");
 }
 
@@ -314,9 +315,8 @@ static void describe(const struct picture_view *view,
     }
     const char *unit = unit_of(view);
     const char *space = unit[0] != '\0' ? " " : "";
-    snprintf(text[1], PICTURE_TEXT_BYTES, "min %.8g%s%s    max %.8g%s%s%s%s", view->min, space,
-             unit, view->max, space, unit, view->range_of != NULL ? "    " : "",
-             view->range_of != NULL ? view->range_of : "");
+    snprintf(text[1], PICTURE_TEXT_BYTES, "min %.8g%s%s    max %.8g%s%s%s", view->min, space, unit,
+             view->max, space, unit, view->more != NULL ? view->more : "");
 }
 
 /* Small grids are magnified by an integer, so that all cells have the same size. */
@@ -347,6 +347,51 @@ static void place_plot(struct picture_layout *layout, cairo_t *cairo, const int 
     layout->ntexts = layout->nlines = layout->nkeys = 0;
 }
 
+/* A column of names to the right of the plot, so that it hides no curve. */
+static const struct picture_place *add_key(struct picture_layout *layout, cairo_t *cairo,
+                                           const char *name)
+{
+    const int x = layout->plot.x + layout->plot.width + 2 * GAP;
+    const int y = layout->plot.y + layout->nkeys * (LINE + 2);
+    struct picture_place *key = &layout->keys[layout->nkeys++];
+    *key = (struct picture_place){x, y, KEY_WIDTH, label_style.size};
+    add_heading(layout, cairo, &label_style, x + KEY_WIDTH + GAP, y, name);
+    return key;
+}
+
+/* Boxes in the colours of the numbers that occur. */
+static void add_boxes(struct picture_layout *layout, cairo_t *cairo,
+                      const struct picture_view *view)
+{
+    bool occurs[MOST_MATERIALS] = {false};
+    for (int i = 0; i < view->samples[0] * view->samples[1]; i++) {
+        const double number = view->values[i];
+        if (number >= 0 && number < view->nnames) {
+            occurs[(int)number] = true;
+        }
+    }
+    for (int i = 0; i < view->nnames; i++) {
+        if (occurs[i] && layout->nkeys < PICTURE_MAX_CURVES) {
+            const struct picture_place *key = add_key(layout, cairo, view->names[i]);
+            add_line(layout, key->x, key->y, key->width, key->height,
+                     colormap_of(view->colormap, i, view->color_range[0], view->color_range[1]));
+            add_border(layout, key);
+        }
+    }
+}
+
+/* The width of a column of names. */
+static int legend_width(cairo_t *cairo, const char *const *names, int count)
+{
+    int widest = 0;
+    for (int i = 0; i < count; i++) {
+        const int width = text_width(cairo, &label_style, names[i]);
+        widest = width > widest ? width : widest;
+    }
+    widest = widest < LEGEND_WIDTH ? widest : LEGEND_WIDTH;
+    return widest > 0 ? 2 * GAP + KEY_WIDTH + GAP + widest + 2 * GAP : 0;
+}
+
 void picture_layout(cairo_t *cairo, const struct picture_view *view, struct picture_layout *layout)
 {
     char text[PICTURE_HEADINGS][PICTURE_TEXT_BYTES];
@@ -365,16 +410,25 @@ void picture_layout(cairo_t *cairo, const struct picture_view *view, struct pict
     axis_title(colors.name, &marks, text[0]);
     const int bar = (int)fmax(BAR_WIDTH + BESIDE + widest_label(cairo, &marks),
                               text_width(cairo, &label_style, text[0]) + GAP);
-    place_plot(layout, cairo, size, &ticks[0], &ticks[1], BAR_GAP + bar);
-    layout->bar = (struct picture_place){layout->plot.x + size[0] + BAR_GAP, layout->plot.y,
-                                         BAR_WIDTH, size[1]};
+    place_plot(layout, cairo, size, &ticks[0], &ticks[1],
+               view->names != NULL ? legend_width(cairo, view->names, view->nnames)
+                                   : BAR_GAP + bar);
     describe(view, text);
-    add_headings(layout, cairo, view->title, text[0], text[1]);
+    if (view->names != NULL) {
+        add_boxes(layout, cairo, view);
+        const int lowest = layout->plot.y + layout->nkeys * (LINE + 2) + GAP;
+        layout->height = lowest > layout->height ? lowest : layout->height;
+    }
+    add_headings(layout, cairo, view->title, text[0], view->names != NULL ? "" : text[1]);
     add_axis(layout, cairo, &layout->plot, BELOW, axis_name(view->axis[0]), &ticks[0], false);
     add_axis(layout, cairo, &layout->plot, LEFT, axis_name(view->axis[1]), &ticks[1], false);
     add_border(layout, &layout->plot);
-    add_axis(layout, cairo, &layout->bar, RIGHT, colors.name, &marks, false);
-    add_border(layout, &layout->bar);
+    if (view->names == NULL) {
+        layout->bar = (struct picture_place){layout->plot.x + size[0] + BAR_GAP, layout->plot.y,
+                                             BAR_WIDTH, size[1]};
+        add_axis(layout, cairo, &layout->bar, RIGHT, colors.name, &marks, false);
+        add_border(layout, &layout->bar);
+    }
 }
 
 void picture_chart_of(const struct picture_view *view,
@@ -397,45 +451,27 @@ void picture_chart_of(const struct picture_view *view,
         1};
 }
 
-/* A column of names to the right of the plot, so that it hides no curve. */
-static void add_legend(struct picture_layout *layout, cairo_t *cairo,
-                       const struct picture_chart *chart)
-{
-    const int x = layout->plot.x + layout->plot.width + 2 * GAP;
-    for (int i = 0; i < chart->ncurves && i < PICTURE_MAX_CURVES; i++) {
-        const int y = layout->plot.y + i * (LINE + 2);
-        layout->keys[layout->nkeys++] = (struct picture_place){x, y, KEY_WIDTH, label_style.size};
-        add_heading(layout, cairo, &label_style, x + KEY_WIDTH + GAP, y, chart->curves[i].name);
-    }
-}
-
-static int legend_width(cairo_t *cairo, const struct picture_chart *chart)
-{
-    int widest = 0;
-    for (int i = 0; i < chart->ncurves && chart->ncurves > 1; i++) {
-        const int width = text_width(cairo, &label_style, chart->curves[i].name);
-        widest = width > widest ? width : widest;
-    }
-    widest = widest < LEGEND_WIDTH ? widest : LEGEND_WIDTH;
-    return widest > 0 ? 2 * GAP + KEY_WIDTH + GAP + widest + 2 * GAP : 0;
-}
-
 void picture_layout_chart(cairo_t *cairo, const struct picture_chart *chart,
                           struct picture_layout *layout)
 {
     const int size[2] = {PLOT_LONG_SIDE, CURVE_HEIGHT};
+    const int nkeys = chart->ncurves > 1 ? chart->ncurves : 0;
+    const char *names[PICTURE_MAX_CURVES];
     struct ticks ticks[2];
+    for (int i = 0; i < nkeys; i++) {
+        names[i] = chart->curves[i].name;
+    }
     for (int d = 0; d < 2; d++) {
         ticks[d] = ticks_of(&chart->axis[d], size[d]);
         spread(cairo, &ticks[d], d == 0);
     }
-    place_plot(layout, cairo, size, &ticks[0], &ticks[1], legend_width(cairo, chart));
+    place_plot(layout, cairo, size, &ticks[0], &ticks[1], legend_width(cairo, names, nkeys));
     layout->height -= chart->footer[0] == '\0' ? GAP + LINE : 0;
     add_headings(layout, cairo, chart->title, chart->note, chart->footer);
     add_axis(layout, cairo, &layout->plot, BELOW, chart->axis[0].name, &ticks[0], true);
     add_axis(layout, cairo, &layout->plot, LEFT, chart->axis[1].name, &ticks[1], true);
     add_border(layout, &layout->plot);
-    if (chart->ncurves > 1) {
-        add_legend(layout, cairo, chart);
+    for (int i = 0; i < nkeys; i++) {
+        add_key(layout, cairo, names[i]);
     }
 }

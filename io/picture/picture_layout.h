@@ -5,7 +5,7 @@
 
 #include "io/picture/picture_draw.h"
 
-enum { PICTURE_MAX_TEXTS = 100, PICTURE_MAX_LINES = 120, PICTURE_TEXT_BYTES = 256 };
+enum { PICTURE_MAX_TEXTS = 100, PICTURE_MAX_LINES = 160, PICTURE_TEXT_BYTES = 256 };
 
 struct picture_place {
     int x;

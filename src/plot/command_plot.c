@@ -10,6 +10,7 @@
 #include "base/log.h"
 #include "io/picture/picture.h"
 #include "io/series/series.h"
+#include "model/field/quantity.h"
 #include "plot/plot.h"
 
 enum { DIRECTORY, ONLY, OPERANDS = 17 };
@@ -29,6 +30,8 @@ static const struct option option_table[] = {
     {OPTION_STRING, "--plane", "z=0.05", "the plane across x, y or z (default: z, middle)",
      &request.plane},
     {OPTION_STRING, "--field", "NAME", "T (default), T_max, time_above, ...", &request.field},
+    {OPTION_STRING, "--contours", "N|V,...",
+     "isolines of planes: about N (up to 30), or at the values V", &request.contours},
     {OPTION_STRING, "--output", "NAME", "FILE.png, FILE.svg, or a folder (DIR/plots)",
      &request.output},
     {OPTION_STRING, "--film", "FILE", "a film of the states by ffmpeg: .mp4 or .gif",
@@ -108,6 +111,28 @@ static enum status plot_entries(struct outcome *outcome)
     return STATUS_OK;
 }
 
+/* A number of lines, or values with commas. */
+static enum status read_contours(struct plot *plot)
+{
+    const char *at = plot->contours;
+    char *end = NULL;
+    const long count = strtol(at, &end, 10);
+    if (*end == '\0' && count >= 1 && count <= PLOT_CONTOURS) {
+        plot->nround = (int)count;
+        return STATUS_OK;
+    }
+    do {
+        plot->levels[plot->nlevels++] = strtod(at, &end);
+        if (*end == '\0' && end > at) {
+            return STATUS_OK;
+        }
+        at = end + 1;
+    } while (*end == ',' && plot->nlevels < PLOT_CONTOURS);
+    return fail(STATUS_INPUT,
+                "--contours %s: give a number of lines up to %d, or values such as 400,500",
+                plot->contours, PLOT_CONTOURS);
+}
+
 static enum status check_folder(const char *path)
 {
     struct stat found;
@@ -160,6 +185,12 @@ static enum status execute(void)
     }
     TRY(check_folder(request.directory));
     TRY(request.with != NULL ? check_folder(request.with) : STATUS_OK);
+    TRY(request.contours != NULL ? read_contours(&request) : STATUS_OK);
+    SCOPED_BY(settings_release) struct settings *settings = plot_settings(&request);
+    request.settings = settings;
+    if (settings != NULL) {
+        quantity_use(settings);
+    }
     int what = ONLY;
     if (request.film != NULL) {
         operands[ONLY] = operands[ONLY] != NULL ? operands[ONLY] : "snapshots";

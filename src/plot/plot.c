@@ -1,9 +1,14 @@
 #include "plot/plot.h"
 
+#include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 
 #include "base/log.h"
+#include "config/read/settings_tree.h"
+#include "io/compare/compare.h"
 #include "model/field/quantity.h"
 
 static bool is_picture(const char *output)
@@ -11,9 +16,55 @@ static bool is_picture(const char *output)
     return output != NULL && (path_ends_in(output, ".png") || path_ends_in(output, ".svg"));
 }
 
+/* report.json is YAML, too. */
+static enum status read_report(const char *directory, char **text)
+{
+    char path[PATH_BYTES];
+    SCOPED_FREE char *bytes = NULL;
+    size_t nbytes = 0;
+    struct tree *root = NULL;
+    TRY(path_join(directory, "report.json", path));
+    TRY(file_read_all(path, (size_t)1 << 28, &bytes, &nbytes));
+    struct settings_origin *origin = calloc(1, sizeof *origin);
+    TRY(CHECK_MEMORY(origin != NULL, "no memory for %s", path));
+    const enum status status = tree_parse(origin, NULL, bytes, nbytes, &root);
+    const struct tree *config = status == STATUS_OK ? tree_child(root, "config") : NULL;
+    *text = config != NULL && config->kind == TREE_SCALAR ? strdup(config->text) : NULL;
+    origin_destroy(origin);
+    return *text != NULL ? STATUS_OK : fail(STATUS_FILE, "%s has no configuration", path);
+}
+
+struct settings *plot_settings(const struct plot *plot)
+{
+    SCOPED_FREE char *text = NULL;
+    struct settings *settings = NULL;
+    if ((frames_configuration(plot->directory, &text) != STATUS_OK &&
+         read_report(plot->directory, &text) != STATUS_OK) ||
+        settings_read_text(plot->directory, text, NULL, 0, &settings) != STATUS_OK) {
+        fail_clear();
+    }
+    return settings;
+}
+
+const char *plot_title(const struct plot *plot, const char *what, char title[PLOT_TEXT_BYTES])
+{
+    const char *of = plot->settings != NULL ? plot->settings->title : "untitled";
+    const bool named = strcmp(of, "untitled") != 0;
+    snprintf(title, PLOT_TEXT_BYTES, "%.150s%s%.300s", named ? of : "", named ? ": " : "", what);
+    return title;
+}
+
 double plot_celsius(const struct plot *plot)
 {
     return plot->celsius && !quantity_used()->given ? 273.15 : 0.0;
+}
+
+void plot_extend(double range[2], double value)
+{
+    if (isfinite(value)) {
+        range[0] = fmin(range[0], value);
+        range[1] = fmax(range[1], value);
+    }
 }
 
 enum status plot_path(struct plot *plot, const char *name, char path[PATH_BYTES])

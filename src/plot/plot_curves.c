@@ -50,14 +50,6 @@ struct selection {
     bool dashed;
 };
 
-static void extend(double range[2], double value)
-{
-    if (isfinite(value)) {
-        range[0] = fmin(range[0], value);
-        range[1] = fmax(range[1], value);
-    }
-}
-
 /* Is it one of the curves of --curve, a list with commas? */
 static bool is_chosen(const struct plot *plot, const char *name)
 {
@@ -90,8 +82,8 @@ static enum status curves_add(struct curves *curves, const struct selection *fro
     for (size_t i = 0; i < count; i++, row += table->ncolumns) {
         x[i] = curves->axis[0].logarithmic ? log10(row[from->x]) : row[from->x];
         y[i] = isfinite(x[i]) ? row[from->y] - start : NAN; /* no logarithm of t = 0 */
-        extend(curves->range[0], x[i]);
-        extend(curves->range[1], y[i]);
+        plot_extend(curves->range[0], x[i]);
+        plot_extend(curves->range[1], y[i]);
     }
     const int n = curves->count++;
     snprintf(curves->name[n], CSV_NAME_BYTES, "%s", from->name);
@@ -100,28 +92,20 @@ static enum status curves_add(struct curves *curves, const struct selection *fro
     return STATUS_OK;
 }
 
-/* The labels of a quantity that is not a temperature. */
+/* The title, and the labels of the quantity in use. */
 static void label(const struct plot *plot, struct picture_chart *chart, const char *name,
-                  char title[NOTE_BYTES])
+                  char title[PLOT_TEXT_BYTES])
 {
-    static char per_second[NOTE_BYTES];
+    static char unit[SCHEMA_UNIT_BYTES];
+    char what[NOTE_BYTES];
     const struct quantity_setting *q = quantity_used();
     struct picture_axis *y = &chart->axis[1];
-    if (plot_celsius(plot) != 0 && strcmp(y->unit, "K") == 0) {
-        y->unit = PLOT_CELSIUS;
-    }
-    if (!q->given) {
-        return;
-    }
-    snprintf(title, NOTE_BYTES, "%s: %.200s", q->name, name);
-    snprintf(per_second, sizeof per_second, "%s/s", q->content_unit);
-    chart->title = title;
+    snprintf(what, sizeof what, "%.100s: %.200s", q->name, name);
+    chart->title = plot_title(plot, q->given ? what : chart->title, title);
     y->name = strcmp(y->name, "T") == 0 ? q->symbol : y->name;
-    y->name = strcmp(y->name, "heat") == 0 ? "content" : y->name;
-    y->unit = strcmp(y->unit, "K") == 0   ? q->unit
-              : strcmp(y->unit, "J") == 0 ? q->content_unit
-              : strcmp(y->unit, "W") == 0 ? per_second
-                                          : y->unit;
+    y->name = strcmp(y->name, "heat") == 0 ? quantity_content() : y->name;
+    y->unit = plot_celsius(plot) != 0 && strcmp(y->unit, "K") == 0 ? PLOT_CELSIUS
+                                                                   : quantity_unit(y->unit, unit);
 }
 
 static enum status curves_draw(struct plot *plot, struct curves *curves, const char *name,
@@ -130,7 +114,7 @@ static enum status curves_draw(struct plot *plot, struct curves *curves, const c
     char path[PATH_BYTES];
     char note[NOTE_BYTES];
     char footer[NOTE_BYTES] = "";
-    char title[NOTE_BYTES];
+    char title[PLOT_TEXT_BYTES];
     struct picture_chart chart = *form;
     if (plot->with != NULL) {
         snprintf(note, sizeof note, "%.200s (lines)    %.200s (dashes)", plot->directory,
@@ -329,7 +313,7 @@ static const struct time_chart time_charts[] = {
      .name = "melt_pool_volume",
      .title = "Volume of the melt pool",
      .quantity = "volume",
-     .unit = "m\u00b3",
+     .unit = "m^3",
      .column = {"pool_volume_m3"},
      .label = {"melt pool"}},
     {.file = "probes",

@@ -13,7 +13,7 @@
 #include "plot/plot.h"
 
 /* Cells read at once, where all rows are shown. */
-enum { READ_CELLS = 1 << 22, TITLE_BYTES = 512 };
+enum { READ_CELLS = 1 << 22, TITLE_BYTES = PLOT_TEXT_BYTES };
 
 static struct grid grid_of(const struct frames *frames)
 {
@@ -101,14 +101,13 @@ static enum status read_plane(const struct frames *frames, int64_t state,
     const int64_t most = thinned || many < 1 ? 1 : many;
     const int64_t height = plane->samples[1];
     const int64_t rows = most < height ? most : height;
-    double *cells = malloc((size_t)(rows * plane->cells[0]) * sizeof *cells);
-    enum status status = CHECK_MEMORY(cells != NULL, "no memory to read a plane");
-    for (int64_t row = 0; row < height && status == STATUS_OK; row += rows) {
-        status = read_rows(frames, state, plane, (int)row,
-                           height - row < rows ? height - row : rows, cells, values);
+    SCOPED_FREE double *cells = malloc((size_t)(rows * plane->cells[0]) * sizeof *cells);
+    TRY(CHECK_MEMORY(cells != NULL, "no memory to read a plane"));
+    for (int64_t row = 0; row < height; row += rows) {
+        TRY(read_rows(frames, state, plane, (int)row, height - row < rows ? height - row : rows,
+                      cells, values));
     }
-    free(cells);
-    return status;
+    return STATUS_OK;
 }
 
 /* ---- the picture ------------------------------------------------------------------------------
@@ -117,7 +116,7 @@ static enum status read_plane(const struct frames *frames, int64_t state,
 /* The attribute of the dataset, as it is usually written; NULL: none. */
 static const char *unit_of(const struct frames *frames)
 {
-    static const char *const written[][2] = {{"W m-2", "W/m\u00b2"}, {"K s-1", "K/s"}, {"1", ""}};
+    static const char *const written[][2] = {{"W m-2", "W/m^2"}, {"K s-1", "K/s"}, {"1", ""}};
     const char *unit = frames->units[0] != '\0' ? frames->units : NULL;
     for (size_t i = 0; i < sizeof written / sizeof written[0]; i++) {
         unit = strcmp(frames->units, written[i][0]) == 0 ? written[i][1] : unit;
@@ -130,10 +129,7 @@ static void find_range(const double *values, int count, double range[2])
     range[0] = INFINITY;
     range[1] = -INFINITY;
     for (int i = 0; i < count; i++) {
-        if (isfinite(values[i])) {
-            range[0] = fmin(range[0], values[i]);
-            range[1] = fmax(range[1], values[i]);
-        }
+        plot_extend(range, values[i]);
     }
 }
 
@@ -143,9 +139,41 @@ struct scene {
     const struct frames *frames, *other; /* other: NULL, or to subtract */
     struct grid grid;
     struct picture_plane plane;
-    double shift; /* to subtract, for degrees Celsius */
+    double shift;                      /* to subtract, for degrees Celsius */
+    const char *names[MOST_MATERIALS]; /* of materials, if these are shown */
+    int nnames;
+    double melting;
     double *values;
 };
+
+/* The isolines, and a text that names them. */
+static void set_levels(const struct plot *plot, const struct scene *scene,
+                       struct picture_view *view, double levels[PLOT_CONTOURS + 1],
+                       char text[TITLE_BYTES])
+{
+    const double *range = view->color_range;
+    const char *unit = view->unit != NULL ? view->unit : quantity_used()->unit;
+    int n = snprintf(text, TITLE_BYTES, "%s", view->has_plane_at ? "    in this plane" : "");
+    view->levels = levels;
+    view->more = text;
+    if (plot->nround > 0) {
+        const double step = picture_round_step((range[1] - range[0]) / plot->nround);
+        n += snprintf(&text[n], 100, "    contours every %g %.50s", step, unit);
+        for (double l = ceil(range[0] / step);
+             l * step <= range[1] && view->nlevels < PLOT_CONTOURS; l++) {
+            levels[view->nlevels++] = l * step;
+        }
+    } else if (plot->nlevels > 0) {
+        n += snprintf(&text[n], 300, "    contours at %.200s %.50s", plot->contours, unit);
+        memcpy(levels, plot->levels, sizeof plot->levels);
+        view->nlevels = plot->nlevels;
+    }
+    if (isfinite(scene->melting)) {
+        snprintf(&text[n], 100, "    melt pool: %g %.50s", scene->melting, unit);
+        levels[view->nlevels++] = scene->melting;
+        view->outlined = true;
+    }
+}
 
 /* shared: the range of the colours, of several pictures; NULL: that of the values. */
 static enum status draw(const struct plot *plot, const struct scene *scene,
@@ -154,8 +182,11 @@ static enum status draw(const struct plot *plot, const struct scene *scene,
     const struct picture_plane *plane = &scene->plane;
     const char *name = scene->name;
     double range[2];
+    char what[TITLE_BYTES];
     char title[TITLE_BYTES];
     char quantity[TITLE_BYTES];
+    char text[TITLE_BYTES];
+    double levels[PLOT_CONTOURS + 1];
     find_range(scene->values, plane->samples[0] * plane->samples[1], range);
     const double *colors = shared != NULL ? shared : range;
     struct picture_setting setting = {.range = {colors[0], colors[1]},
@@ -165,22 +196,30 @@ static enum status draw(const struct plot *plot, const struct scene *scene,
     if (plot->with != NULL) { /* no difference is the neutral colour */
         setting.range[1] = fmax(fabs(colors[0]), fabs(colors[1]));
         setting.range[0] = -setting.range[1];
-        snprintf(title, sizeof title, "%s: %.150s minus %.150s", name, plot->directory, plot->with);
+        snprintf(what, sizeof what, "%.150s minus %.150s, %s", plot->directory, plot->with, name);
     } else {
-        snprintf(title, sizeof title, "%s: %.300s", name, plot->directory);
+        snprintf(what, sizeof what, "%.300s, %s", plot->directory, name);
+    }
+    if (scene->nnames > 0) {
+        setting =
+            (struct picture_setting){.range = {0, scene->nnames - 1}, .colormap = COLORMAP_VIRIDIS};
     }
     picture_widen(setting.range, 0.0);
     snprintf(quantity, sizeof quantity, "%s%s",
              strcmp(plot->field, "T") == 0 ? quantity_used()->symbol : plot->field,
              plot->with != NULL ? " difference" : "");
     struct picture_view view = picture_view_of(&scene->grid, plane, &setting, range[0], range[1]);
-    view.title = title;
+    view.title = plot_title(plot, what, title);
+    view.names = scene->nnames > 0 ? scene->names : NULL;
+    view.nnames = scene->nnames;
     view.step = frame->step;
     view.time = frame->time;
     view.values = scene->values;
-    view.range_of = view.has_plane_at ? "in this plane" : NULL;
     view.quantity = quantity;
     view.unit = scene->shift != 0 ? PLOT_CELSIUS : unit_of(scene->frames);
+    if (scene->nnames == 0) {
+        set_levels(plot, scene, &view, levels, text);
+    }
     return picture_draw(&view, path);
 }
 
@@ -189,16 +228,13 @@ static enum status subtract(const struct frames *other, double time,
                             const struct picture_plane *plane, double *values)
 {
     const int count = plane->samples[0] * plane->samples[1];
-    double *others = malloc((size_t)count * sizeof *others);
-    enum status status = CHECK_MEMORY(others != NULL, "no memory for a plane");
-    if (status == STATUS_OK) {
-        status = read_plane(other, nearest(other, time), plane, others);
-    }
-    for (int i = 0; i < count && status == STATUS_OK; i++) {
+    SCOPED_FREE double *others = malloc((size_t)count * sizeof *others);
+    TRY(CHECK_MEMORY(others != NULL, "no memory for a plane"));
+    TRY(read_plane(other, nearest(other, time), plane, others));
+    for (int i = 0; i < count; i++) {
         values[i] -= others[i];
     }
-    free(others);
-    return status;
+    return STATUS_OK;
 }
 
 static enum status read_state(const struct scene *scene, int64_t state)
@@ -284,20 +320,34 @@ static enum status draw_state(struct plot *plot, const struct scene *scene)
     return STATUS_OK;
 }
 
+/* The names of materials; the outline of the melt pool. */
+static void annotate(const struct plot *plot, struct scene *scene)
+{
+    const struct settings *settings = plot->settings;
+    if (settings == NULL || scene->other != NULL) {
+        return;
+    }
+    for (int m = 0; m < settings->nmaterials && strcmp(plot->field, "material") == 0; m++) {
+        scene->names[scene->nnames++] = settings->materials[m].name;
+    }
+    if (strcmp(scene->frames->units, "K") == 0) {
+        scene->melting = settings_melting(settings) - scene->shift;
+    }
+}
+
 static enum status plot_frames(struct plot *plot, const char *name, const struct frames *frames,
                                const struct frames *other)
 {
-    struct scene scene = {.name = name, .frames = frames, .other = other, .grid = grid_of(frames)};
+    struct scene scene = {
+        .name = name, .frames = frames, .other = other, .grid = grid_of(frames), .melting = NAN};
     scene.shift = other == NULL && strcmp(frames->units, "K") == 0 ? plot_celsius(plot) : 0;
+    annotate(plot, &scene);
     TRY(choose_plane(plot, &scene.grid, &scene.plane));
-    scene.values =
-        malloc(((size_t)(scene.plane.samples[0] * scene.plane.samples[1]) + 1) * sizeof(double));
-    enum status status = CHECK_MEMORY(scene.values != NULL, "no memory for a plane");
-    if (status == STATUS_OK) {
-        status = plot->film != NULL ? draw_film(plot, &scene) : draw_state(plot, &scene);
-    }
-    free(scene.values);
-    return status;
+    SCOPED_FREE double *values =
+        malloc(((size_t)(scene.plane.samples[0] * scene.plane.samples[1]) + 1) * sizeof *values);
+    TRY(CHECK_MEMORY(values != NULL, "no memory for a plane"));
+    scene.values = values;
+    return plot->film != NULL ? draw_film(plot, &scene) : draw_state(plot, &scene);
 }
 
 enum status plot_plane(struct plot *plot, const char *name)
