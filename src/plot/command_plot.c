@@ -34,8 +34,8 @@ static const struct option option_table[] = {
      "isolines of planes: about N (up to 30), or at the values V", &request.contours},
     {OPTION_STRING, "--output", "NAME", "FILE.png, FILE.svg, or a folder (DIR/plots)",
      &request.output},
-    {OPTION_STRING, "--film", "FILE", "a film of the states by ffmpeg: .mp4 or .gif",
-     &request.film},
+    {OPTION_STRING, "--film", "FILE",
+     "a film of the states: .mp4 by ffmpeg, .gif by ImageMagick or ffmpeg", &request.film},
     {OPTION_FLAG, "--svg", "", "write SVG instead of PNG", &request.svg},
     {OPTION_END, NULL, NULL, NULL, NULL},
 };

@@ -251,21 +251,32 @@ static enum status read_state(const struct scene *scene, int64_t state)
 
 /* ---- films ----------------------------------------------------------------------------------- */
 
-/* count: an earlier attempt may have left more pictures. */
-static enum status encode(char *film, char *pictures, int count)
+static bool runs(char **words)
 {
-    char n[32];
-    char pad[] = "pad=ceil(iw/2)*2:ceil(ih/2)*2"; /* the encoder needs even sizes */
-    char *words[] = {"ffmpeg",   "-y",      "-framerate", "10", "-i",        pictures, "-vf", pad,
-                     "-pix_fmt", "yuv420p", "-frames:v",  n,    "-loglevel", "error",  film,  NULL};
-    snprintf(n, sizeof n, "%d", count);
     pid_t child = 0;
     int state = 0;
     return posix_spawnp(&child, words[0], NULL, NULL, words, environ) == 0 &&
-                   waitpid(child, &state, 0) == child && state == 0
-               ? STATUS_OK
-               : fail(STATUS_FILE, "ffmpeg cannot create %s; is it installed? The pictures are %s",
-                      film, pictures);
+           waitpid(child, &state, 0) == child && state == 0;
+}
+
+/* From pictures "%06d.png"; an earlier attempt may have left more than `count`. */
+static enum status encode(char *film, char *pictures, int count)
+{
+    char n[32];
+    char listed[PATH_BYTES + 32];
+    char pad[] = "pad=ceil(iw/2)*2:ceil(ih/2)*2"; /* the encoder needs even sizes */
+    char *ffmpeg[] = {"ffmpeg",    "-y",    "-framerate", "10",      "-i",        pictures,
+                      "-vf",       pad,     "-pix_fmt",   "yuv420p", "-frames:v", n,
+                      "-loglevel", "error", film,         NULL};
+    char *magick[] = {"convert", "-delay", "10", "-loop", "0", listed, film, NULL};
+    snprintf(n, sizeof n, "%d", count);
+    snprintf(listed, sizeof listed, "%s[0-%d]", pictures, count - 1);
+    const bool gif = path_ends_in(film, ".gif");
+    if ((gif && runs(magick)) || runs(ffmpeg)) {
+        return STATUS_OK;
+    }
+    return fail(STATUS_FILE, "%s cannot create %s; is it installed? The pictures are %s",
+                gif ? "neither ImageMagick nor ffmpeg" : "ffmpeg", film, pictures);
 }
 
 /* A picture per state, all with one range of colours. */
@@ -298,10 +309,6 @@ static enum status draw_film(struct plot *plot, const struct scene *scene)
     }
     snprintf(path, sizeof path, "%.4070s/%%06d.png", folder);
     TRY(encode((char *)(uintptr_t)plot->film, path, count));
-    while (--count >= 0) {
-        snprintf(path, sizeof path, "%.4070s/%06d.png", folder, count);
-        remove(path);
-    }
     directory_remove(folder);
     plot_done(plot, plot->film);
     return STATUS_OK;
