@@ -371,8 +371,7 @@ static const struct option check_options[] = {
     {OPTION_COUNT, "--ranks", "N", "number of MPI ranks (default 1)", &options.ranks},
     {OPTION_LIST, "--set", "KEY=VALUE", "override a key, as for run (repeatable)", &options.sets},
     {OPTION_STRING, "--output", "DIR", "output folder, as for run", &options.output},
-    {OPTION_FLAG, "--print", "", "print the configuration with these values in place of the line",
-     &options.print},
+    {OPTION_FLAG, "--print", "", "print the configuration with these values", &options.print},
     {OPTION_END, NULL, NULL, NULL, NULL},
 };
 

@@ -38,9 +38,8 @@ static const struct command_line line = {
              "each probe. Complete runs are not repeated, interrupted ones resume. With\n"
              "--script the runs are jobs of Slurm, and the same command writes their table\n"
              "later. Needs Python 3.",
-    .example =
-        "  $ isotherm sweep rod.yaml --vary 'grid.cells=[50],[100]' --jobs 2\n"
-        "  $ isotherm sweep rod.yaml --vary time.safety=0.5,0.9 --script jobscripts/cpu.sbatch",
+    .example = "  $ isotherm sweep rod.yaml --vary 'grid.cells=[50],[100]' --jobs 2\n"
+               "  $ isotherm sweep rod.yaml --vary time.safety=0.5,0.9 --script cpu.sbatch",
     .options = option_table,
     .operand = "CONFIG",
     .min_operands = 1,
