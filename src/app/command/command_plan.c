@@ -339,22 +339,16 @@ static enum status show(struct plan *plan, const struct wall_time *wall_time)
 
 static enum status execute(void)
 {
-    struct settings *settings = NULL;
-    struct plan plan = {0};
+    SCOPED_BY(settings_release) struct settings *settings = NULL;
+    SCOPED_BY(plan_destroy) struct plan plan = {0};
     struct wall_time wall_time;
     if (options.ranks_per_node > INT32_MAX || options.ranks_per_module > INT32_MAX) {
         return fail(STATUS_INPUT, "--ranks-per-node and --ranks-per-module: at most %d", INT32_MAX);
     }
-    enum status status;
-    TRY_GOTO(
-        configuration_read(MPI_COMM_NULL, options.config, &options.sets, NULL, NULL, &settings));
+    TRY(configuration_read(MPI_COMM_NULL, options.config, &options.sets, NULL, NULL, &settings));
     wall_time_measure(settings, options.ranks, options.ranks_per_node, &wall_time);
-    TRY_GOTO(plan_create(settings, options.ranks, &plan));
-    TRY_GOTO(show(&plan, &wall_time));
-done:
-    plan_destroy(&plan);
-    settings_destroy(settings);
-    return status;
+    TRY(plan_create(settings, options.ranks, &plan));
+    return show(&plan, &wall_time);
 }
 
 const struct command command_plan = {
@@ -390,12 +384,11 @@ static const struct command_line check_line = {
 
 static enum status check(void)
 {
-    struct settings *settings = NULL;
-    struct plan plan = {0};
-    enum status status;
-    TRY_GOTO(configuration_read(MPI_COMM_NULL, options.config, &options.sets, options.output, NULL,
-                                &settings));
-    TRY_GOTO(plan_create(settings, options.ranks, &plan));
+    SCOPED_BY(settings_release) struct settings *settings = NULL;
+    SCOPED_BY(plan_destroy) struct plan plan = {0};
+    TRY(configuration_read(MPI_COMM_NULL, options.config, &options.sets, options.output, NULL,
+                           &settings));
+    TRY(plan_create(settings, options.ranks, &plan));
     if (options.print) {
         log_info("%s", settings->text);
     } else {
@@ -406,10 +399,7 @@ static enum status check(void)
     }
     settings_warn(settings, plan.problem.timeline.end, true);
     resolution_warn(&plan.problem);
-done:
-    plan_destroy(&plan);
-    settings_destroy(settings);
-    return status;
+    return STATUS_OK;
 }
 
 const struct command command_check = {

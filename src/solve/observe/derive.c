@@ -14,16 +14,12 @@ static enum status restore(struct stepper *stepper, enum derived_kind kind, bool
     const struct box global = box_shift(&owned, field->placement.offset);
     const size_t bytes = (size_t)box_cells(&owned) * sizeof(double);
     MPI_Comm comm = stepper->team->comm;
-    double *h_values = malloc(bytes);
-    enum status status =
-        CHECK_MEMORY(h_values != NULL, "no memory for %s of a derived field", SIZE_TEXT(bytes));
-    TRY_GOTO(status_agree(comm, status));
-    TRY_GOTO(checkpoint_read_derived(comm, stepper->state->restarted_from, kind, &global, h_values,
-                                     found));
-    status = status_agree(comm, *found ? field_write_derived(field, kind, h_values) : STATUS_OK);
-done:
-    free(h_values);
-    return status;
+    SCOPED_FREE double *h_values = malloc(bytes);
+    TRY(status_agree(comm, CHECK_MEMORY(h_values != NULL, "no memory for %s of a derived field",
+                                        SIZE_TEXT(bytes))));
+    TRY(checkpoint_read_derived(comm, stepper->state->restarted_from, kind, &global, h_values,
+                                found));
+    return status_agree(comm, *found ? field_write_derived(field, kind, h_values) : STATUS_OK);
 }
 
 static enum status take_sample(struct stepper *stepper, unsigned mask, bool first)
@@ -66,22 +62,18 @@ static enum status write_marks(struct stepper *stepper)
     const enum precision precision = field->layout.precision;
     const struct box owned = layout_owned(&field->layout);
     bool is_next[MOST_MATERIALS] = {false};
-    void *values = malloc((size_t)box_cells(&owned) * precision_bytes(precision));
-    enum status status = STATUS_OK;
+    SCOPED_FREE void *values = malloc((size_t)box_cells(&owned) * precision_bytes(precision));
     TRY(CHECK_MEMORY(values != NULL, "no memory for the materials of the cells"));
     for (int m = 0; m < medium->nmaterials; m++) {
         is_next[medium->materials[m].becomes] |= medium->materials[m].becomes != m;
     }
-    TRY_GOTO(field_read_derived(field, DERIVED_MATERIAL, &owned, precision, values));
+    TRY(field_read_derived(field, DERIVED_MATERIAL, &owned, precision, values));
     for (int64_t c = 0; c < box_cells(&owned); c++) {
         const double number = precision_get(precision, values, c);
         const bool known = number >= 0 && number < medium->nmaterials;
         precision_set(precision, values, c, known && is_next[(int)number] ? 1e30 : 0);
     }
-    status = field_write(field, &owned, values);
-done:
-    free(values);
-    return status;
+    return field_write(field, &owned, values);
 }
 
 /* As the steps do, from marks in the buffer of the next field. */

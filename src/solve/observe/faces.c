@@ -295,20 +295,16 @@ static enum status take_classes(struct stepper *stepper, struct face_diagnostics
     MPI_Comm comm = stepper->team->comm;
     const struct problem *problem = stepper->problem;
     const int n = first_of(&problem->boundary, FACE_COUNT);
-    struct exact_sum(*sums)[FACE_SUMS] = calloc((size_t)n, sizeof *sums);
-    struct face_closures closures = {.stepper = stepper};
-    enum status status = CHECK_MEMORY(sums != NULL, "no memory for the sums of the faces");
-    TRY_GOTO(status_agree(comm, status));
-    TRY_GOTO(status_agree(comm, engine_wait(stepper->level->engine)));
-    TRY_GOTO(faces_closures(stepper, &closures));
-    TRY_GOTO(status_agree(comm, sum_mine(&closures, sums)));
-    TRY_GOTO(exact_sums_reduce(comm, sums[0], n * FACE_SUMS));
+    SCOPED_FREE struct exact_sum(*sums)[FACE_SUMS] = calloc((size_t)n, sizeof *sums);
+    SCOPED_BY(faces_closures_free) struct face_closures closures = {.stepper = stepper};
+    TRY(status_agree(comm, CHECK_MEMORY(sums != NULL, "no memory for the sums of the faces")));
+    TRY(status_agree(comm, engine_wait(stepper->level->engine)));
+    TRY(faces_closures(stepper, &closures));
+    TRY(status_agree(comm, sum_mine(&closures, sums)));
+    TRY(exact_sums_reduce(comm, sums[0], n * FACE_SUMS));
     report_faces(problem, &closures.op, sums, faces);
     report_patches(&problem->boundary, sums, faces);
-done:
-    faces_closures_free(&closures);
-    free(sums);
-    return status;
+    return STATUS_OK;
 }
 
 enum status faces_take(struct stepper *stepper, struct face_diagnostics *faces)

@@ -93,16 +93,12 @@ static enum status compare_on_node(const struct engine *engine, bool float64, MP
                                    const struct need *mine, bool *room_for_copies)
 {
     const int nranks = comm_size(node);
-    struct need *needs = calloc((size_t)nranks, sizeof *needs);
+    SCOPED_FREE struct need *needs = calloc((size_t)nranks, sizeof *needs);
     TRY(status_agree(node, needs != NULL ? STATUS_OK : fail(STATUS_MEMORY, "out of memory")));
-    enum status status;
-    TRY_GOTO(comm_check(
+    TRY(comm_check(
         MPI_Allgather(mine, (int)sizeof *mine, MPI_BYTE, needs, (int)sizeof *mine, MPI_BYTE, node),
         "MPI_Allgather"));
-    TRY_GOTO(compare(engine, float64, needs, nranks, mine, room_for_copies));
-done:
-    free(needs);
-    return status;
+    return compare(engine, float64, needs, nranks, mine, room_for_copies);
 }
 
 enum status memory_check(const struct problem *problem, const struct team *team,
