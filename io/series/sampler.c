@@ -17,6 +17,7 @@ struct point {
     int64_t high[AXIS_COUNT];
     int face[AXIS_COUNT];    /* the upper corner lies on this face of `high`; -1: at its centre */
     double part[AXIS_COUNT]; /* 0 at the lower corner, 1 at the upper one */
+    bool above;              /* half of the way belongs to the upper corner */
 };
 
 struct sampler {
@@ -32,6 +33,9 @@ struct sampler {
     int64_t *d_elements; /* in the field's allocation */
     void *d_taken;
     void *h_taken;
+    uint8_t *of_class;     /* npoints times CORNERS, as `corners`; NULL: all conduct equally */
+    int64_t *class_at;     /* of the corners that this rank owns: in the classes' allocation */
+    int64_t *d_class_word; /* of four classes */
 };
 
 /* Between the outermost centre, `cells` beyond it, and the face half a cell away. */
@@ -73,84 +77,106 @@ static void corner_cell(const struct point *point, int corner, int64_t cell[AXIS
     }
 }
 
-/* The element of a cell in the field's allocation; -1 when another rank owns it. */
-static int64_t find_element(const struct field *field, const int64_t cell[AXIS_COUNT])
+/* The local indices of a cell; false when another rank owns it. */
+static bool find_cell(const struct field *field, const int64_t cell[AXIS_COUNT],
+                      int64_t local[AXIS_COUNT])
 {
-    int64_t local[AXIS_COUNT];
     for (int a = 0; a < AXIS_COUNT; a++) {
         local[a] = cell[a] - field->placement.offset[a];
         if (local[a] < 0 || local[a] >= field->layout.cells[a]) {
-            return -1;
+            return false;
         }
     }
-    return layout_index(&field->layout, local[AXIS_X], local[AXIS_Y], local[AXIS_Z]);
+    return true;
 }
 
 uint64_t sampler_bytes(int64_t npoints, enum precision precision)
 {
-    return (uint64_t)npoints * CORNERS * (sizeof(int64_t) + precision_bytes(precision));
+    return (uint64_t)npoints * CORNERS * (2 * sizeof(int64_t) + precision_bytes(precision));
 }
 
 static enum status send_elements(struct sampler *s, const struct field *field,
-                                 const int64_t *elements)
+                                 const int64_t *elements, int64_t **d_elements)
 {
     const size_t bytes = (size_t)s->nmine * sizeof *elements;
-    const size_t taken = (size_t)s->nmine * precision_bytes(field->layout.precision);
-    void *d_elements = NULL;
-    if (s->nmine == 0) {
-        return STATUS_OK;
-    }
-    TRY(s->backend->runtime->memory_alloc(s->device, bytes, &d_elements));
-    s->d_elements = d_elements;
-    TRY(s->backend->runtime->memory_alloc(s->device, taken, &s->d_taken));
-    TRY(s->backend->runtime->pinned_alloc(s->device, taken, &s->h_taken));
-    TRY(s->backend->runtime->copy_to_device(field->queue, s->d_elements, elements, bytes));
+    void *d = NULL;
+    TRY(s->backend->runtime->memory_alloc(s->device, bytes, &d));
+    *d_elements = d;
+    TRY(s->backend->runtime->copy_to_device(field->queue, d, elements, bytes));
     return s->backend->runtime->queue_wait(field->queue);
 }
 
-static enum status find_mine(struct sampler *s, const struct field *field)
+enum { WORD = sizeof(float) }; /* classes are read as words of this many bytes */
+
+static enum status allocate_mine(struct sampler *s, const struct field *field, int64_t *elements)
 {
+    const size_t taken = (size_t)s->nmine * sizeof(double);
+    if (s->nmine == 0) {
+        return STATUS_OK;
+    }
+    TRY(send_elements(s, field, elements, &s->d_elements));
+    TRY(s->backend->runtime->memory_alloc(s->device, taken, &s->d_taken));
+    TRY(s->backend->runtime->pinned_alloc(s->device, taken, &s->h_taken));
+    if (s->of_class == NULL) {
+        return STATUS_OK;
+    }
+    for (int64_t m = 0; m < s->nmine; m++) {
+        elements[m] = s->class_at[m] / WORD;
+    }
+    return send_elements(s, field, elements, &s->d_class_word);
+}
+
+static enum status find_mine(struct sampler *s, const struct field *field,
+                             const struct layout *classes)
+{
+    const struct layout *layout = &field->layout;
     SCOPED_FREE int64_t *elements = malloc((size_t)s->npoints * CORNERS * sizeof *elements);
     TRY(CHECK_MEMORY(elements != NULL, "no memory for the points of probes and lines"));
-    for (int64_t p = 0; p < s->npoints; p++) {
-        for (int c = 0; c < CORNERS; c++) {
-            int64_t cell[AXIS_COUNT];
-            corner_cell(&s->point[p], c, cell);
-            const int64_t element = find_element(field, cell);
-            if (element >= 0) {
-                s->slot[s->nmine] = p * CORNERS + c;
-                elements[s->nmine++] = element;
+    for (int64_t i = 0; i < s->npoints * CORNERS; i++) {
+        int64_t cell[AXIS_COUNT];
+        int64_t at[AXIS_COUNT];
+        corner_cell(&s->point[i / CORNERS], (int)(i % CORNERS), cell);
+        if (find_cell(field, cell, at)) {
+            if (classes != NULL) {
+                s->class_at[s->nmine] = layout_index(classes, at[AXIS_X], at[AXIS_Y], at[AXIS_Z]);
             }
+            elements[s->nmine] = layout_index(layout, at[AXIS_X], at[AXIS_Y], at[AXIS_Z]);
+            s->slot[s->nmine++] = i;
         }
     }
-    return send_elements(s, field, elements);
+    return allocate_mine(s, field, elements);
 }
 
 enum status sampler_create(const struct field *field, const struct grid *grid,
-                           const bool periodic[AXIS_COUNT], const double *points, int64_t npoints,
-                           struct sampler **sampler)
+                           const bool periodic[AXIS_COUNT], const struct layout *classes,
+                           const struct sampler_points *points, struct sampler **sampler)
 {
     *sampler = NULL;
     struct sampler *s = calloc(1, sizeof *s);
     TRY(CHECK_MEMORY(s != NULL, "no memory for the points of probes and lines"));
-    const size_t n = (size_t)npoints;
+    const size_t n = (size_t)points->npoints;
     s->backend = field->backend;
     s->device = field->device;
-    s->npoints = npoints;
+    s->npoints = points->npoints;
     s->point = calloc(n, sizeof *s->point);
     s->values = calloc(n, sizeof *s->values);
     s->corners = calloc(n * CORNERS, sizeof *s->corners);
     s->slot = calloc(n * CORNERS, sizeof *s->slot);
+    s->of_class = classes != NULL ? calloc(n, CORNERS) : NULL;
+    s->class_at = classes != NULL ? calloc(n * CORNERS, sizeof *s->class_at) : NULL;
     enum status status = STATUS_OK;
-    TRY_GOTO(
-        CHECK_MEMORY(s->point != NULL && s->values != NULL && s->corners != NULL && s->slot != NULL,
-                     "no memory for the points of probes and lines"));
-    for (int64_t p = 0; p < npoints; p++) {
+    TRY_GOTO(CHECK_MEMORY(s->point != NULL && s->values != NULL && s->corners != NULL &&
+                              s->slot != NULL &&
+                              (classes == NULL || (s->of_class != NULL && s->class_at != NULL)),
+                          "no memory for the points of probes and lines"));
+    for (int64_t p = 0; p < s->npoints; p++) {
+        const double *at = points->points + p * AXIS_COUNT;
+        s->point[p].above = points->above != NULL && points->above[p];
         for (int a = 0; a < AXIS_COUNT; a++) {
-            place(grid, periodic[a], (enum axis)a, points[p * AXIS_COUNT + a], &s->point[p]);
+            place(grid, periodic[a], (enum axis)a, at[a], &s->point[p]);
         }
     }
-    TRY_GOTO(find_mine(s, field));
+    TRY_GOTO(find_mine(s, field, classes));
     *sampler = s;
     return STATUS_OK;
 done:
@@ -166,6 +192,9 @@ void sampler_destroy(struct sampler *s)
     s->backend->runtime->pinned_free(s->device, s->h_taken);
     s->backend->runtime->memory_free(s->device, s->d_taken);
     s->backend->runtime->memory_free(s->device, s->d_elements);
+    s->backend->runtime->memory_free(s->device, s->d_class_word);
+    free(s->class_at);
+    free(s->of_class);
     free(s->slot);
     free(s->corners);
     free(s->values);
@@ -173,17 +202,11 @@ void sampler_destroy(struct sampler *s)
     free(s);
 }
 
-/* What corner_value needs of the faces. */
-struct faces {
-    sampler_closure *closure;
-    const void *context;
-};
-
 /* The value at a corner, given that of its cell. On an edge or a corner of the domain prescribed
  * temperatures win, as the mean of those that meet; otherwise the differences between face and cell
  * add up, which is exact for a linear field. */
 static double corner_value(const struct sampler *s, const struct field *field,
-                           const struct faces *faces, int64_t slot, double cell)
+                           const struct sampler_space *space, int64_t slot, double cell)
 {
     const struct point *point = &s->point[slot / CORNERS];
     const int corner = (int)(slot % CORNERS);
@@ -201,7 +224,7 @@ static double corner_value(const struct sampler *s, const struct field *field,
             continue;
         }
         const struct class_closure closure =
-            faces->closure(faces->context, (enum face)point->face[a], local);
+            space->closure(space->context, (enum face)point->face[a], local);
         const double at_face = class_closure_face(&closure, cell);
         value = nfaces++ == 0 ? at_face : value + (at_face - cell);
         if (closure.a == -1 && closure.e == 0) { /* a given temperature */
@@ -212,25 +235,57 @@ static double corner_value(const struct sampler *s, const struct field *field,
     return nprescribed > 0 ? prescribed / nprescribed : value;
 }
 
+/* Gather what stands at `d_elements`, for the host. Blocks. */
+static enum status gather(struct sampler *s, const struct field *field, enum precision precision,
+                          const void *d_from, const int64_t *d_elements)
+{
+    TRY(ENQUEUE(s->backend->operations, gather, field->queue, .precision = precision,
+                .d_field = d_from, .d_elements = d_elements, .count = s->nmine,
+                .d_values = s->d_taken));
+    TRY(s->backend->runtime->copy_to_host(field->queue, s->h_taken, s->d_taken,
+                                          (size_t)s->nmine * precision_bytes(precision)));
+    return s->backend->runtime->queue_wait(field->queue);
+}
+
 /* This rank's corners. Blocks. */
 static enum status take_mine(struct sampler *s, const struct field *field,
-                             const struct faces *faces)
+                             const struct sampler_space *space)
 {
     const enum precision precision = field->layout.precision;
     memset(s->corners, 0, (size_t)s->npoints * CORNERS * sizeof *s->corners);
     if (s->nmine == 0) {
         return STATUS_OK;
     }
-    TRY(ENQUEUE(s->backend->operations, gather, field->queue, .precision = precision,
-                .d_field = field_temperature(field), .d_elements = s->d_elements, .count = s->nmine,
-                .d_values = s->d_taken));
-    TRY(s->backend->runtime->copy_to_host(field->queue, s->h_taken, s->d_taken,
-                                          (size_t)s->nmine * precision_bytes(precision)));
-    TRY(s->backend->runtime->queue_wait(field->queue));
+    TRY(gather(s, field, precision, field_temperature(field), s->d_elements));
     for (int64_t m = 0; m < s->nmine; m++) {
         const double cell = precision_get(precision, s->h_taken, m);
-        s->corners[s->slot[m]] = corner_value(s, field, faces, s->slot[m], cell);
+        s->corners[s->slot[m]] = corner_value(s, field, space, s->slot[m], cell);
     }
+    return STATUS_OK;
+}
+
+/* The same of the classes. Blocks. */
+static enum status take_classes(struct sampler *s, const struct field *field,
+                                const struct device_medium *medium)
+{
+    memset(s->of_class, 0, (size_t)s->npoints * CORNERS);
+    if (s->nmine == 0) {
+        return STATUS_OK;
+    }
+    TRY(gather(s, field, PRECISION_FLOAT32, medium->d_class, s->d_class_word));
+    for (int64_t m = 0; m < s->nmine; m++) {
+        const uint8_t *word = (const uint8_t *)s->h_taken + m * WORD;
+        s->of_class[s->slot[m]] = word[s->class_at[m] % WORD] & medium->mask;
+    }
+    return STATUS_OK;
+}
+
+/* One rank has the value and the others 0: the sum is exact in any order. */
+static enum status add_up(MPI_Comm comm, void *values, int64_t count, MPI_Datatype type)
+{
+    const bool first = comm_rank(comm) == 0;
+    TRY_MPI(MPI_Reduce(first ? MPI_IN_PLACE : values, first ? values : NULL, (int)count, type,
+                       MPI_SUM, 0, comm));
     return STATUS_OK;
 }
 
@@ -240,31 +295,45 @@ static double between(double low, double high, double part)
     return part == 1 ? high : fma(part, high - low, low);
 }
 
-static double interpolate(const struct point *point, const double *corner)
+/* From the corners on one axis after the other; the nearer corner's class goes with the value. */
+static double interpolate(const struct sampler *s, const struct sampler_space *space, int64_t p)
 {
-    const double *t = point->part;
-    const double y0z0 = between(corner[0], corner[1], t[AXIS_X]);
-    const double y1z0 = between(corner[2], corner[3], t[AXIS_X]);
-    const double y0z1 = between(corner[4], corner[5], t[AXIS_X]);
-    const double y1z1 = between(corner[6], corner[7], t[AXIS_X]);
-    const double z0 = between(y0z0, y1z0, t[AXIS_Y]);
-    const double z1 = between(y0z1, y1z1, t[AXIS_Y]);
-    return between(z0, z1, t[AXIS_Z]);
+    const struct point *point = &s->point[p];
+    double value[CORNERS];
+    uint8_t of[CORNERS] = {0};
+    memcpy(value, s->corners + p * CORNERS, sizeof value);
+    if (s->of_class != NULL) {
+        memcpy(of, s->of_class + p * CORNERS, sizeof of);
+    }
+    for (int a = 0, n = CORNERS / 2; a < AXIS_COUNT; a++, n /= 2) {
+        const double part = point->part[a];
+        const bool upper = part > 0.5 || (part == 0.5 && point->above);
+        for (int i = 0; i < n; i++) {
+            const double *pair = &value[2 * i];
+            const double share = of[2 * i] == of[2 * i + 1]
+                                     ? part
+                                     : space->share(space->context, (enum axis)a, &of[2 * i], pair,
+                                                    part, point->above);
+            value[i] = between(pair[0], pair[1], share);
+            of[i] = of[2 * i + (upper ? 1 : 0)];
+        }
+    }
+    return value[0];
 }
 
 enum status sampler_take(MPI_Comm comm, struct sampler *s, const struct field *field,
-                         sampler_closure *closure, const void *context, const double **values)
+                         const struct sampler_space *space, const double **values)
 {
-    const bool first = comm_rank(comm) == 0;
-    const struct faces faces = {closure, context};
     *values = NULL;
-    TRY(status_agree(comm, take_mine(s, field, &faces)));
-    /* one rank has the value and the others 0: the sum is exact in any order */
-    TRY_MPI(MPI_Reduce(first ? MPI_IN_PLACE : s->corners, first ? s->corners : NULL,
-                       (int)(s->npoints * CORNERS), MPI_DOUBLE, MPI_SUM, 0, comm));
-    if (first) {
+    TRY(status_agree(comm, take_mine(s, field, space)));
+    TRY(add_up(comm, s->corners, s->npoints * CORNERS, MPI_DOUBLE));
+    if (s->of_class != NULL) {
+        TRY(status_agree(comm, take_classes(s, field, space->medium)));
+        TRY(add_up(comm, s->of_class, s->npoints * CORNERS, MPI_UINT8_T));
+    }
+    if (comm_rank(comm) == 0) {
         for (int64_t p = 0; p < s->npoints; p++) {
-            s->values[p] = interpolate(&s->point[p], s->corners + p * CORNERS);
+            s->values[p] = interpolate(s, space, p);
         }
         *values = s->values;
     }

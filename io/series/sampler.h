@@ -1,7 +1,8 @@
-/* Temperatures at points, for probes and lines: trilinear interpolation between the centres of the
- * eight cells around a point. Within half a cell of a face it goes from the outermost centre to the
- * face, whose temperature follows from the closure; across periodic faces to the cells at the other
- * side. The bits do not depend on the decomposition. */
+/* Temperatures at points, for probes and lines: interpolation between the centres of the eight
+ * cells around a point, on each axis with the conductivities of the two cells and their contact.
+ * Within half a cell of a face it goes from the outermost centre to the face, whose temperature
+ * follows from the closure; across periodic faces to the cells at the other side. The bits do not
+ * depend on the decomposition. */
 #pragma once
 
 #include <mpi.h>
@@ -13,11 +14,19 @@
 
 struct sampler;
 
-/* Not collective. `points`: npoints times x, y, z, m, inside the grid; copied. Coordinates of
- * unused axes are ignored. The field's device must outlive the sampler. */
+/* `points`: npoints times x, y, z, m, inside the grid. Coordinates of unused axes are ignored.
+ * `above`: of each point between two cells, the upper one owns it; NULL: the lower ones do. */
+struct sampler_points {
+    int64_t npoints;
+    const double *points;
+    const bool *above;
+};
+
+/* Not collective. The points are copied. The field's device must outlive the sampler. `classes`:
+ * the layout of the classes, if their conductivities differ; else NULL. */
 enum status sampler_create(const struct field *field, const struct grid *grid,
-                           const bool periodic[AXIS_COUNT], const double *points, int64_t npoints,
-                           struct sampler **sampler);
+                           const bool periodic[AXIS_COUNT], const struct layout *classes,
+                           const struct sampler_points *points, struct sampler **sampler);
 void sampler_destroy(struct sampler *sampler); /* takes NULL */
 
 /* Device memory that sampler_create needs at most. */
@@ -27,7 +36,21 @@ uint64_t sampler_bytes(int64_t npoints, enum precision precision);
 typedef struct class_closure sampler_closure(const void *context, enum face face,
                                              const int64_t cell[AXIS_COUNT]);
 
+/* Between the centres of neighbouring cells of the classes `of` at `kelvins`: the share of their
+ * difference from the lower one to `part` of the way. At half the way of a contact the side that
+ * `above` says. */
+typedef double sampler_share(const void *context, enum axis axis, const uint8_t of[2],
+                             const double kelvins[2], double part, bool above);
+
+/* What is between the cells' centres and beyond the outermost ones, at the time of the field. */
+struct sampler_space {
+    const void *context;
+    sampler_closure *closure; /* called where the cell is owned */
+    sampler_share *share;     /* called on rank 0 */
+    const struct device_medium *medium;
+};
+
 /* Collective, agreed. The temperatures of the present step, K, on rank 0: npoints values, borrowed
- * until the next call; NULL elsewhere. `closure`: of that time; called where the cell is owned. */
+ * until the next call; NULL elsewhere. */
 enum status sampler_take(MPI_Comm comm, struct sampler *sampler, const struct field *field,
-                         sampler_closure *closure, const void *context, const double **values);
+                         const struct sampler_space *space, const double **values);

@@ -290,6 +290,7 @@ struct region_setting {
 struct probe_setting {
     char *name; /* of the column */
     double at[AXIS_COUNT];
+    enum side side;     /* of a point between two cells: the cell that it belongs to */
     bool has_impedance; /* a second column: (T - reference) / power */
     bool has_reference; /* else `to` */
     double reference;   /* K */

@@ -201,9 +201,15 @@ class Layers(Materials):
                 "boundary": {"x_min": {"type": "temperature", "value": 400.0},
                              "x_max": {"type": "temperature", "value": 300.0}},
                 "time": {"steps": 2000},
-                "output": {"checkpoints": {"every": 2000}},
+                "output": {"checkpoints": {"every": 2000},
+                           "probes": {"every": 2000, "points": [
+                               {"name": "off", "at": 0.0391},
+                               {"name": "below", "at": 0.04},
+                               {"name": "above", "at": 0.04, "side": "above"},
+                               {"name": "joint", "at": 0.08}, {"name": "past", "at": 0.0807}]}},
             }
-            final = self.run_config(config, f"wall{cells}").temperature().ravel()
+            run = self.run_config(config, f"wall{cells}")
+            final = run.temperature().ravel()
             x = (np.arange(cells) + 0.5) * length / cells
             q = 100 / (0.04 / k[0] + resistance + 0.04 / k[1] + 0.04 / k[2])
             at_a = 400 - q * x / k[0]
@@ -211,6 +217,13 @@ class Layers(Materials):
             at_c = 300 + q * (0.12 - x) / k[2]
             exact = np.where(x < 0.04, at_a, np.where(x < 0.08, at_b, at_c))
             self.assertLess(abs(final - exact).max(), 1e-10)
+            probes = (run.folder / "probes.csv").read_text().splitlines()[-1].split(",")[2:]
+            side = 400 - q * 0.04 / k[0]
+            joint = 300 + q * 0.04 / k[2]
+            np.testing.assert_allclose(
+                [float(value) for value in probes],
+                [400 - q * 0.0391 / k[0], side, side - q * resistance, joint,
+                 joint - q * 0.0007 / k[2]], rtol=0, atol=1e-10)
 
     @staticmethod
     def steady(k, resistance):

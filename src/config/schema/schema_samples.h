@@ -10,9 +10,8 @@
         CADENCE("output.probes", AT(output.probes.cadence)),                                       \
         LIST("output.probes.points", FREE, AT(output.probes.points), AT(output.probes.npoints),    \
              struct probe_setting,                                                                 \
-             "The points. The temperature is interpolated linearly between cell centres and, "     \
-             "within "                                                                             \
-             "half a cell of a face, towards the temperature of the face.",                        \
+             "The points. The temperature is interpolated between cell centres, linearly in each " \
+             "cell, and within half a cell of a face towards the temperature of the face.",        \
              .flags = SCHEMA_REQUIRED, .example = "- {name: core, at: [0.5, 0.5, 0.5]}",           \
              .check = settings_check_probe),                                                       \
         KEY("output.probes.points[].name", TEXT, FREE, IN_PROBE(name),                             \
@@ -20,6 +19,9 @@
             .example = "core"),                                                                    \
         POINT("output.probes.points[].at", FREE, IN_PROBE(at), "The position, inside the grid.",   \
               .check = settings_check_inside),                                                     \
+        KEY("output.probes.points[].side", CHOICE, FREE, IN_PROBE(side),                           \
+            "At a contact resistance, where the temperature jumps: the side of the point.",        \
+            .choices = sides, .fallback = "below"),                                                \
         SECTION("output.probes.points[].impedance",                                                \
                 "Also the thermal impedance of the probe, (T - reference) / power, as the column " \
                 "Zth_NAME_K_per_W. It uses the power in the step before the row; `nan` where it "  \

@@ -80,6 +80,7 @@ static const struct schema_choice truths[] = {{"false", TRUTH_NO}, {"true", TRUT
 static const struct schema_choice scales[] = {
     {"absolute", TEMPERATURE_ABSOLUTE}, {"difference", TEMPERATURE_DIFFERENCE}, {NULL, 0}};
 static const struct schema_choice axes[] = {{"x", AXIS_X}, {"y", AXIS_Y}, {"z", AXIS_Z}, {NULL, 0}};
+static const struct schema_choice sides[] = {{"below", SIDE_MIN}, {"above", SIDE_MAX}, {NULL, 0}};
 static const struct schema_choice surfaces[] = {
     {"none", NO_SURFACE},  {"x_min", FACE_X_MIN}, {"x_max", FACE_X_MAX}, {"y_min", FACE_Y_MIN},
     {"y_max", FACE_Y_MAX}, {"z_min", FACE_Z_MIN}, {"z_max", FACE_Z_MAX}, {NULL, 0}};

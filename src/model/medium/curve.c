@@ -303,6 +303,17 @@ double curve_conductivity_slope(const struct curve *curve, int segment)
            (curve->heat[segment + 1] - curve->heat[segment]);
 }
 
+double curve_conductivity(const struct curve *curve, enum axis axis, double kelvins)
+{
+    int s = 0;
+    while (s + 1 < curve->count && kelvins >= curve->temperature[s + 1]) {
+        s++;
+    }
+    const double heat = (kelvins - curve->temperature[s]) / curve_slope(curve, s);
+    return curve->factor[axis] *
+           (curve->conductivity[s] + curve_conductivity_slope(curve, s) * heat);
+}
+
 /* The first and the last segment are open. */
 static bool holds(const struct curve *curve, int segment, double low, double high)
 {

@@ -31,6 +31,8 @@ double curve_conductivity_slope(const struct curve *curve, int segment);
  * J/(m^3 K), latent heat left out, and the largest conductivity, W/(m K), along an axis. */
 double curve_least_capacity(const struct curve *curve, double low, double high);
 double curve_most_conductivity(const struct curve *curve, enum axis axis, double low, double high);
+/* At a temperature, W/(m K), along an axis. */
+double curve_conductivity(const struct curve *curve, enum axis axis, double kelvins);
 /* Of all: the largest heat per kelvin above 0 K, and the smallest conductivity. */
 double curve_most_capacity(const struct curve *curve);
 double curve_least_conductivity(const struct curve *curve, enum axis axis);

@@ -300,6 +300,21 @@ double medium_conductivity(const struct medium *medium, enum axis axis, int of_c
                                 : medium->conductivity;
 }
 
+double medium_conductivity_at(const struct medium *medium, enum axis axis, int of_class,
+                              double kelvins)
+{
+    return medium->curves != NULL
+               ? curve_conductivity(&medium->curves[medium->classes[of_class].key.material], axis,
+                                    kelvins)
+               : medium_conductivity(medium, axis, of_class);
+}
+
+double medium_contact(const struct medium *medium, int of_class, int neighbour)
+{
+    return medium->resistance[medium->classes[of_class].key.material * medium->nmaterials +
+                              medium->classes[neighbour].key.material];
+}
+
 double medium_least_conductivity(const struct medium *medium, enum axis axis)
 {
     double least = medium->nclasses > 0 ? INFINITY : medium->conductivity;

@@ -89,6 +89,13 @@ enum status medium_set_classes(struct medium *medium, const struct class_key *ke
 double medium_conductivity(const struct medium *medium, enum axis axis, int of_class);
 double medium_least_conductivity(const struct medium *medium, enum axis axis);
 
+/* The same of a class at a temperature. */
+double medium_conductivity_at(const struct medium *medium, enum axis axis, int of_class,
+                              double kelvins);
+
+/* The thermal resistance of a contact between cells of two classes, m^2 K/W; 0: none. */
+double medium_contact(const struct medium *medium, int of_class, int neighbour);
+
 /* The class of the cells of a class when they have become another material; itself if none. */
 int medium_next_class(const struct medium *medium, int of_class);
 /* From this value of the field on they become it; INFINITY: never. */

@@ -28,6 +28,7 @@ struct sample_output {
     char csv_name[NAME_BYTES];
     double *points;     /* x, y, z each; on unused axes the centre of the cell */
     const char **names; /* of probes */
+    bool *above;        /* of probes: a point between two cells belongs to the upper one */
     struct impedances impedances;
     struct series series; /* of all these */
     struct sampler *sampler;
@@ -94,9 +95,12 @@ static enum status probe_points(const struct output_setting *requests, const str
                                 struct sample_output *output)
 {
     output->names = calloc((size_t)output->sampled.points, sizeof *output->names);
-    TRY(CHECK_MEMORY(output->names != NULL, "no memory for the points of probes and lines"));
+    output->above = calloc((size_t)output->sampled.points, sizeof *output->above);
+    TRY(CHECK_MEMORY(output->names != NULL && output->above != NULL,
+                     "no memory for the points of probes and lines"));
     for (int64_t p = 0; p < output->sampled.points; p++) {
         output->names[p] = requests->probes.points[p].name;
+        output->above[p] = requests->probes.points[p].side == SIDE_MAX;
         put(grid, requests->probes.points[p].at, output->points + p * AXIS_COUNT);
     }
     return impedances_create(requests, &output->impedances);
@@ -132,6 +136,7 @@ static void output_end(struct sample_output *output)
     csv_close(&output->csv);
     sampler_destroy(output->sampler);
     impedances_destroy(&output->impedances);
+    free(output->above);
     free(output->names);
     free(output->points);
 }
@@ -154,8 +159,11 @@ static enum status open_series(const struct output_context *in, const struct sam
 {
     const struct problem *problem = in->problem;
     TRY(output_begin(in, sampled, output));
-    TRY(sampler_create(in->stepper->level->field, &problem->grid, problem->boundary.periodic,
-                       output->points, sampled->points, &output->sampler));
+    const struct level *level = in->stepper->level;
+    const struct sampler_points points = {sampled->points, output->points, output->above};
+    TRY(sampler_create(level->field, &problem->grid, problem->boundary.periodic,
+                       problem->medium.nmaterials > 1 ? &level->classes->args.layout : NULL,
+                       &points, &output->sampler));
     if (in->team->rank == 0) {
         TRY(series_open(&output->series, in->restart_step, &output->csv));
         folder_report_gap(in, sampled->cadence, &output->csv);
@@ -209,6 +217,9 @@ static enum status write_values(struct sample_outputs *outputs, const struct out
                                 const struct face_closures *closures)
 {
     MPI_Comm comm = in->team->comm;
+    const struct level *level = in->stepper->level;
+    const struct sampler_space space = {closures, faces_closure_at, faces_share_between,
+                                        &level->classes->args};
     for (int i = 0; i < outputs->count; i++) {
         struct sample_output *output = &outputs->output[i];
         const double *values = NULL;
@@ -216,8 +227,7 @@ static enum status write_values(struct sample_outputs *outputs, const struct out
             continue;
         }
         TRY(status_agree(comm, engine_settle(in->engine)));
-        TRY(sampler_take(comm, output->sampler, in->stepper->level->field, faces_closure_at,
-                         closures, &values));
+        TRY(sampler_take(comm, output->sampler, level->field, &space, &values));
         TRY(impedances_take(&output->impedances, in->stepper, values));
         values = output->impedances.count > 0 ? output->impedances.row : values;
         TRY(status_agree(comm, in->team->rank == 0 ? write_series(output, in, values) : STATUS_OK));

@@ -188,6 +188,24 @@ struct class_closure faces_closure_at(const void *context, enum face face,
     return *closure_of(&cells, condition, at, &own);
 }
 
+/* Piecewise linear: half of a cell, the contact, half of a cell. */
+double faces_share_between(const void *context, enum axis axis, const uint8_t of[2],
+                           const double kelvins[2], double part, bool above)
+{
+    const struct face_closures *closures = context;
+    const struct problem *problem = closures->stepper->problem;
+    const double h = problem->grid.spacing[axis];
+    const double low = h / medium_conductivity_at(&problem->medium, axis, of[0], kelvins[0]);
+    const double high = h / medium_conductivity_at(&problem->medium, axis, of[1], kelvins[1]);
+    const double contact = medium_contact(&problem->medium, of[0], of[1]);
+    const double all = low / 2 + contact + high / 2;
+    if (contact == 0 && low == high) {
+        return part;
+    }
+    const bool upper = part > 0.5 || (part == 0.5 && above);
+    return upper ? 1 - (1 - part) * high / all : part * low / all;
+}
+
 /* W and K, of each condition of a face with `cells` cells here. */
 static void sum_layer(const struct face_closures *closures, enum face face, const void *values,
                       int64_t cells, struct exact_sum (*sums)[FACE_SUMS])

@@ -17,6 +17,10 @@ void faces_closures_free(struct face_closures *closures);
  * struct face_closures. */
 struct class_closure faces_closure_at(const void *context, enum face face,
                                       const int64_t cell[AXIS_COUNT]);
+/* Between two cells of a medium of classes, with the conductances of a step (io/series/sampler.h);
+ * `context`: a struct face_closures. */
+double faces_share_between(const void *context, enum axis axis, const uint8_t of[2],
+                           const double kelvins[2], double part, bool above);
 
 /* At the faces of the domain; NaN for periodic faces and unused axes. */
 struct face_diagnostics {
