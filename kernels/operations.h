@@ -51,7 +51,7 @@ enum { STEPS_MOST = 8 };
 struct step_args {
     struct layout layout;
     const struct coefficients *levels; /* [nsteps]: of one kind, with the same a, closed and
-                                          classes in each */
+                                          classes in each; on GPUs also weights of closures */
     int nsteps;                        /* 1 to steps_most of their kind */
     void *d_out;                       /* fields of `layout`, distinct */
     const void *d_in;

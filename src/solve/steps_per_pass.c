@@ -16,12 +16,25 @@ static bool has_moving_sources(const struct problem *problem, bool of_files)
     return any;
 }
 
+/* The weights of a stencil of high order next to a face depend on its coefficient, and a kernel of
+ * a GPU has one set of them. */
+static bool has_changing_weights(const struct problem *problem)
+{
+    bool any = false;
+    for (int f = 0; f < FACE_COUNT && problem->radius > 1; f++) {
+        const struct boundary_setting *face = &problem->boundary.face[f][0].setting;
+        any = any || face->number[BOUNDARY_COEFFICIENT].formula != NULL;
+    }
+    return any;
+}
+
 int steps_fused(const struct problem *problem, const struct backend *backend)
 {
     const int most = backend->operations->steps_most[operator_kind(problem)];
     const bool acts_after_each =
         has_moving_sources(problem, false) || problem->medium.changes || problem->medium.perfused;
-    return most > 1 && !acts_after_each ? most : 1;
+    const bool differ = backend_has(backend, BACKEND_GPU) && has_changing_weights(problem);
+    return most > 1 && !acts_after_each && !differ ? most : 1;
 }
 
 /* NULL: several steps can be one pass. The cells of other ranks are then advanced from the same

@@ -50,6 +50,15 @@ void uniform_reference_cell(struct problem *p, const int64_t cell[AXIS_COUNT],
     }
 }
 
+/* The steps of half of the passes differ in length. */
+static void vary_lengths(struct problem *p, uint64_t *random)
+{
+    const bool one_length = random_below(random, 2) == 0;
+    for (int n = 0; n < p->nsteps * AXIS_COUNT && !one_length; n++) {
+        p->levels[n / AXIS_COUNT].r[n % AXIS_COUNT] *= random_between(random, 0.1, 1.0);
+    }
+}
+
 /* Each step has values of its own at closed faces. */
 void uniform_fill(struct problem *p, uint64_t *random)
 {
@@ -64,14 +73,11 @@ void uniform_fill(struct problem *p, uint64_t *random)
             }
         }
     }
-    const bool one_length = random_below(random, 2) == 0;
     for (int s = 0; s < p->nsteps; s++) {
         memcpy(p->args.b, p->levels[s].b, sizeof p->args.b);
         p->levels[s] = p->args;
-        for (int axis = 0; axis < AXIS_COUNT && !one_length; axis++) {
-            p->levels[s].r[axis] *= random_between(random, 0.1, 1.0);
-        }
     }
+    vary_lengths(p, random);
 }
 
 static double input(const struct problem *p, const int64_t cell[AXIS_COUNT], int axis, int64_t at)
@@ -193,4 +199,5 @@ void high_order_fill(struct problem *p, uint64_t *random)
             p->levels[s].high_order.closure[face].value = random_between(random, -500, 500);
         }
     }
+    vary_lengths(p, random);
 }

@@ -143,12 +143,12 @@ void problem_create_kind(struct problem *p, enum kind kind, const int64_t cells[
         high_order_fill(p, random);
     } else {
         uniform_fill(p, random);
-        if (nsteps > 1 && p->layout.halo[AXIS_X] > nsteps) {
-            /* a subdomain that was widened into its halo */
-            p->layout.origin--;
-            p->layout.halo[AXIS_X]--;
-            p->layout.cells[AXIS_X] += 2;
-        }
+    }
+    if (nsteps > 1 && p->layout.halo[AXIS_X] > problem_depth(p)) {
+        /* a subdomain that was widened into its halo */
+        p->layout.origin--;
+        p->layout.halo[AXIS_X]--;
+        p->layout.cells[AXIS_X] += 2;
     }
     create_fields(p, random);
 }

@@ -227,7 +227,7 @@ static const struct operations operations = {
     OPERATIONS(ROW).steps_most = {[KIND_UNIFORM] = HIP_STEPS_MOST,
                                   [KIND_CLASSES] = HIP_STEPS_OF_MEDIA,
                                   [KIND_ENTHALPY] = HIP_STEPS_OF_MEDIA,
-                                  [KIND_HIGH_ORDER] = 1},
+                                  [KIND_HIGH_ORDER] = HIP_STEPS_OF_HIGH_ORDER},
     .step_shapes = hip_step_shapes,
     .step_shape = hip_step_shape,
     .variants = variants,

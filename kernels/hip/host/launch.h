@@ -95,11 +95,12 @@ hip_step_launcher hip_launch_step_high_order;
 
 /* Several steps in a pass. */
 enum {
-    HIP_STEPS_MOST = 4,    /* in a uniform medium */
-    HIP_STEPS_OF_MEDIA = 3 /* of classes and enthalpies: the memory of a block on gfx90a */
+    HIP_STEPS_MOST = 4,         /* in a uniform medium */
+    HIP_STEPS_OF_MEDIA = 3,     /* of classes and enthalpies: the memory of a block on gfx90a */
+    HIP_STEPS_OF_HIGH_ORDER = 2 /* the registers of a thread, 60 more per level with radius 4 */
 };
 /* Of 2 or more steps: */
-hip_step_launcher hip_launch_steps_tile; /* any box, and any kind but high order */
+hip_step_launcher hip_launch_steps_tile; /* any box, any kind */
 /* In a uniform medium with planes of tiles staged in shared memory, of 2, 3 and 4 steps; where
  * hip_step_staged_is_built. */
 hip_step_launcher hip_launch_steps_staged_2;

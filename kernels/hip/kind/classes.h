@@ -147,10 +147,6 @@ template <typename REAL, int T> struct classes {
     {
         return place_beside(of, p, x, z);
     }
-    __device__ __forceinline__ REAL seen(const place &, REAL value) const
-    {
-        return value;
-    }
 
     __device__ __forceinline__ REAL beyond(int l, const place &p, int face, REAL c) const
     {

@@ -202,6 +202,7 @@ template <typename REAL, int T, bool SHARES_THETA> struct enthalpy {
     typedef class_place place;
     static constexpr bool IS_EVERYWHERE = false;
     static constexpr bool SEES_FIELD = !SHARES_THETA;
+    static constexpr int R = 1;
 
     nonlinear<REAL> of; /* with the table of level 0 */
     const REAL *table[T];
@@ -228,7 +229,7 @@ template <typename REAL, int T, bool SHARES_THETA> struct enthalpy {
     }
     __device__ __forceinline__ REAL seen(const place &p, REAL u) const
     {
-        return SHARES_THETA ? nonlinear_theta(segments_at(of, p), of.count, u) : u;
+        return nonlinear_theta(segments_at(of, p), of.count, u);
     }
 
     template <typename TERM>

@@ -55,47 +55,128 @@ static __device__ __forceinline__ float wide_update(float base, float dx, float 
     return wide_update_float32(base, dx, dy, dz, r[AXIS_X], r[AXIS_Y], r[AXIS_Z]);
 }
 
-/* The sum of a row next to a face, whose first cell is at `face`. */
-template <typename REAL, int R>
-static __device__ __forceinline__ double near_sum(const struct wide_closure &closure,
-                                                  const double *weight, double given,
-                                                  const REAL *face, int64_t inward, REAL own)
+/* For T levels, which differ in r and in the values of their closures. */
+template <typename REAL, int RADIUS, int T = 1> struct wide_stencil : wide_rules<REAL> {
+    struct place {
+    };
+    static constexpr int R = RADIUS;
+    static constexpr bool IS_EVERYWHERE = false;
+    static constexpr bool SEES_FIELD = true;
+
+    bool advances;               /* else only the sums over closed faces are taken */
+    int64_t first, last;         /* elements of the allocation, from cell (0, 0, 0) */
+    REAL later_r[T][AXIS_COUNT]; /* for levels 1 and more; and the closures' values there */
+    double later[T][FACE_COUNT];
+
+    __device__ __forceinline__ place at(int64_t, int64_t, int64_t) const
+    {
+        return {};
+    }
+
+    __device__ __forceinline__ double value(int l, int face) const
+    {
+        return l == 0 ? this->closure[face].value : later[l][face];
+    }
+
+    /* The cells that the update of cell `at` of an axis reads beyond it on one side (0 or 1). */
+    __device__ __forceinline__ int64_t reach(int axis, int side, int64_t at, int64_t cells) const
+    {
+        const int64_t here = side == 0 ? at : cells - 1 - at;
+        const int64_t there = cells - 1 - here;
+        const bool near_here = this->closed[2 * axis + side] && here < R;
+        const bool near_there = this->closed[2 * axis + 1 - side] && there < R;
+        return !this->used[axis] ? 0 : near_here ? here : near_there ? 2 * R - 1 - there : R;
+    }
+};
+
+/* d_out: NULL: only the sums are taken. */
+template <typename REAL, int R, int T = 1>
+static wide_stencil<REAL, R, T> wide_stencil_of(const struct layout *layout,
+                                                const struct coefficients *args, const void *d_out)
 {
-    double sum = wide_given(given, closure.slope, closure.value, (double)own);
-    for (int cell = 0; cell < 2 * R; cell++) {
-        sum = wide_near(weight[cell], (double)face[cell * inward], (double)own, sum);
+    wide_stencil<REAL, R, T> kind = {};
+    static_cast<wide_rules<REAL> &>(kind) = wide_rules_of<REAL>(args);
+    for (int l = 0; l < T; l++) {
+        for (int face = 0; face < FACE_COUNT; face++) {
+            kind.later_r[l][face / 2] = (REAL)args[l].r[face / 2];
+            kind.later[l][face] = args[l].high_order.closure[face].value;
+        }
+    }
+    kind.advances = d_out != nullptr;
+    kind.first = -layout->origin;
+    kind.last = layout->elements - layout->origin;
+    return kind;
+}
+
+/* The sum of a row next to a face, or of the inward flux there, for level l; cell(n): the n-th cell
+ * from the face. */
+template <typename REAL, int R, int T, typename CELL>
+static __device__ __forceinline__ double near_sum(const wide_stencil<REAL, R, T> &kind, int l,
+                                                  int face, const double *weight, double given,
+                                                  REAL own, const CELL &cell)
+{
+    constexpr int UNROLLED = T == 1 ? 2 * R : 1; /* several levels: few cells, much code */
+    double sum = wide_given(given, kind.closure[face].slope, kind.value(l, face), (double)own);
+#pragma unroll UNROLLED
+    for (int n = 0; n < 2 * R; n++) {
+        sum = wide_near(weight[n], (double)cell(n), (double)own, sum);
     }
     return sum;
 }
 
-/* D along one axis of the cell `c`, at `at` of `cells`. */
-template <typename REAL, int R, int AXIS>
-static __device__ __forceinline__ REAL difference(const wide_rules<REAL> &rules, const REAL *c,
-                                                  int64_t at, int64_t cells, int64_t stride)
+/* D of level l along one axis of cell `at`, of value `own`; line(n): the value n cells from it. */
+template <int AXIS, typename REAL, int R, int T, typename LINE>
+static __device__ __forceinline__ REAL difference(const wide_stencil<REAL, R, T> &kind, int l,
+                                                  REAL own, int64_t at, int64_t cells,
+                                                  const LINE &line)
 {
     constexpr int MIN = 2 * AXIS;
     constexpr int MAX = 2 * AXIS + 1;
     const int64_t from_max = cells - 1 - at;
-    const REAL own = c[0];
-    if (!rules.used[AXIS]) {
+    if (!kind.used[AXIS]) {
         return 0;
     }
-    if (rules.closed[MIN] && at < R) {
-        const struct wide_closure &closure = rules.closure[MIN];
-        return (REAL)near_sum<REAL, R>(closure, closure.weight[at], closure.given[at],
-                                       c - at * stride, stride, own);
+    if (kind.closed[MIN] && at < R) {
+        const struct wide_closure &closure = kind.closure[MIN];
+        return (REAL)near_sum(kind, l, MIN, closure.weight[at], closure.given[at], own,
+                              [&](int n) { return line(n - at); });
     }
-    if (rules.closed[MAX] && from_max < R) {
-        const struct wide_closure &closure = rules.closure[MAX];
-        return (REAL)near_sum<REAL, R>(closure, closure.weight[from_max], closure.given[from_max],
-                                       c + from_max * stride, -stride, own);
+    if (kind.closed[MAX] && from_max < R) {
+        const struct wide_closure &closure = kind.closure[MAX];
+        return (REAL)near_sum(kind, l, MAX, closure.weight[from_max], closure.given[from_max], own,
+                              [&](int n) { return line(from_max - n); });
     }
     REAL sum = 0;
 #pragma unroll
     for (int k = R; k >= 1; k--) {
-        sum = wide_term(rules.w[k - 1], own, c[-k * stride], c[k * stride], sum);
+        sum = wide_term(kind.w[k - 1], own, line(-k), line(k), sum);
     }
     return sum;
+}
+
+/* Cells that are `stride` elements apart. */
+template <typename REAL> struct wide_line {
+    const REAL *own;
+    int64_t stride;
+
+    __device__ __forceinline__ REAL operator()(int64_t n) const
+    {
+        return own[n * stride];
+    }
+};
+
+/* The value of level l + 1, from lines along the axes. */
+template <typename REAL, int R, int T, typename X, typename Y, typename Z>
+static __device__ __forceinline__ REAL advance_along(const wide_stencil<REAL, R, T> &kind, int l,
+                                                     REAL base, REAL own,
+                                                     const int64_t (&cell)[AXIS_COUNT],
+                                                     const int64_t (&cells)[AXIS_COUNT], const X &x,
+                                                     const Y &y, const Z &z)
+{
+    const REAL dx = difference<AXIS_X>(kind, l, own, cell[0], cells[0], x);
+    const REAL dy = difference<AXIS_Y>(kind, l, own, cell[1], cells[1], y);
+    const REAL dz = difference<AXIS_Z>(kind, l, own, cell[2], cells[2], z);
+    return wide_update(base, dx, dy, dz, l == 0 ? kind.r : kind.later_r[l]);
 }
 
 /* D along x of a vector of cells away from faces; beside(v): the vector v vectors from it. */
@@ -127,30 +208,6 @@ static __device__ __forceinline__ vec16<REAL> difference_in_row(const wide_rules
     return dx;
 }
 
-template <typename REAL, int RADIUS> struct wide_stencil : wide_rules<REAL> {
-    struct place {
-    };
-    static constexpr int R = RADIUS;
-    static constexpr bool IS_EVERYWHERE = true;
-
-    bool advances;       /* else only the sums over closed faces are taken */
-    int64_t first, last; /* elements of the allocation, from cell (0, 0, 0) */
-
-    __device__ __forceinline__ place at(int64_t, int64_t, int64_t) const
-    {
-        return {};
-    }
-};
-
-/* d_out: NULL: only the sums are taken. */
-template <typename REAL, int R>
-static wide_stencil<REAL, R> wide_stencil_of(const struct layout *layout,
-                                             const struct coefficients *args, const void *d_out)
-{
-    return {wide_rules_of<REAL>(args), d_out != nullptr, -layout->origin,
-            layout->elements - layout->origin};
-}
-
 /* As advance_in of other kinds. */
 template <bool CORRECTS = false, typename REAL, int R, typename TERM>
 static __device__ __forceinline__ void advance_in(const grid_view<REAL> &view,
@@ -169,12 +226,12 @@ static __device__ __forceinline__ void advance_in(const grid_view<REAL> &view,
     }
     for (; on != 0; on &= on - 1) { /* one body for all faces, few of which a cell lies on */
         const int face = __ffs((int)on) - 1;
-        const struct wide_closure &closure = kind.closure[face];
         const int64_t inward = face / 2 == AXIS_X   ? stride[AXIS_X]
                                : face / 2 == AXIS_Y ? stride[AXIS_Y]
                                                     : stride[AXIS_Z];
-        const double x = near_sum<REAL, R>(closure, closure.in, closure.in_given, c,
-                                           face % 2 == 0 ? inward : -inward, c[0]);
+        const struct wide_closure &closure = kind.closure[face];
+        const double x = near_sum(kind, 0, face, closure.in, closure.in_given, c[0],
+                                  wide_line<REAL>{c, face % 2 == 0 ? inward : -inward});
 #pragma unroll
         for (int f = 0; f < FACE_COUNT; f++) { /* no indexing of registers by a variable */
             if (f == face) {
@@ -183,10 +240,9 @@ static __device__ __forceinline__ void advance_in(const grid_view<REAL> &view,
         }
     }
     if (kind.advances) {
-        const REAL dx = difference<REAL, R, AXIS_X>(kind, c, cell[0], view.cells[0], stride[0]);
-        const REAL dy = difference<REAL, R, AXIS_Y>(kind, c, cell[1], view.cells[1], stride[1]);
-        const REAL dz = difference<REAL, R, AXIS_Z>(kind, c, cell[2], view.cells[2], stride[2]);
-        view.out[at] = wide_update(CORRECTS ? view.out[at] : c[0], dx, dy, dz, kind.r);
+        view.out[at] = advance_along(kind, 0, CORRECTS ? view.out[at] : c[0], c[0], cell,
+                                     view.cells, wide_line<REAL>{c, stride[0]},
+                                     wide_line<REAL>{c, stride[1]}, wide_line<REAL>{c, stride[2]});
     }
 }
 

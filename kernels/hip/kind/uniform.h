@@ -5,7 +5,7 @@
  * values live. A kind K has
  *   K::place             what a cell brings beside its temperature; of cell (i, j, k): K::at
  *   K::moved             the place x cells and z planes from there
- *   K::seen              the value that neighbours see of a cell
+ *   K::seen              the value that neighbours see of a cell, where it is not the cell
  *   K::advance           the new value of a cell of level l
  *   K::closed            faces beyond which nothing is read
  * and where neighbours see values of the same unit
@@ -60,10 +60,6 @@ template <typename REAL, int T, int R_OF = T> struct uniform {
     __device__ __forceinline__ place moved(const place &, int64_t, int64_t) const
     {
         return {};
-    }
-    __device__ __forceinline__ REAL seen(const place &, REAL value) const
-    {
-        return value;
     }
 
     /* Beyond a closed face; and the cell's term in the sum of the face. */
