@@ -59,6 +59,29 @@ static bool fits(const int64_t size[AXIS_COUNT], int radius)
     return enough;
 }
 
+/* The passes of several steps that --kernel selects, in the m-th medium. */
+static enum status add_passes(struct bench *bench, int m)
+{
+    const struct bench_request *request = bench->request;
+    const struct backend *backend = bench->place.backend;
+    const int most = backend->operations->steps_most[KIND_ENTHALPY]; /* as for KIND_CLASSES */
+    struct bench_kernel kernel;
+    for (int n = 0; bench_kernel_at(backend, n, &kernel); n++) {
+        if (kernel.nsteps < 2 || kernel.radius > 1 ||
+            !bench_is_selected(request, NULL, kernel.name)) {
+            continue;
+        }
+        if (kernel.nsteps <= most) {
+            kernel.about = request->media.item[m];
+            TRY(add_row(bench, &(struct row){.kernel = kernel, .medium = &bench->media[m]}));
+        } else if (!bench_is_listed(&request->kernels, bench_kind_name(NULL))) {
+            return fail(STATUS_INPUT, "--kernel %s: not available with --medium %s on %s",
+                        kernel.name, request->media.item[m], backend->name);
+        }
+    }
+    return STATUS_OK;
+}
+
 static enum status choose_rows(struct bench *bench)
 {
     const struct backend *backend = bench->place.backend;
@@ -78,6 +101,7 @@ static enum status choose_rows(struct bench *bench)
                                                     .step = backend->operations->step,
                                                     .settling_calls = production->settling_calls},
                                          .medium = &bench->media[m]}));
+        TRY(add_passes(bench, m));
     }
     return STATUS_OK;
 }
@@ -158,13 +182,13 @@ static enum status queue_one(struct bench *bench, const struct row *row)
                                    .nboxes = 1};
     for (int s = 0; s < args.nsteps; s++) {
         levels[s] = bench->args;
+        coefficients_set_medium(&levels[s], row->medium);
+        if (row->kernel.radius > 1) {
+            bench_wide_args(row->kernel.radius, &bench->layout, &levels[s]);
+        }
     }
     if (row->kernel.step != NULL) {
-        coefficients_set_medium(levels, row->medium);
         return row->kernel.step(bench->place.queue, &args);
-    }
-    if (row->kernel.radius > 1) {
-        bench_wide_args(row->kernel.radius, &bench->layout, levels);
     }
     if (row->kernel.nsteps > 0) {
         return bench->place.backend->operations->step(bench->place.queue, &args);
@@ -343,6 +367,10 @@ static void report(struct bench *bench, struct json *json, double *copy_GBs)
         table_row_begin(&table, r > 0 ? json : NULL);
         table_text(&table, "kernel", "kernel", -18, row->kernel.name);
         table_text(&table, "kind", NULL, 0, bench_kind_name(bench->study));
+        if (row->medium != NULL) {
+            table_text(&table, "medium", NULL, 0,
+                       bench->request->media.item[row->medium - bench->media]);
+        }
         if (is_production(bench, row) && bench->tuning.shape != NULL) {
             table_text(&table, "launch_shape", NULL, 0, bench->tuning.shape);
         }

@@ -18,6 +18,9 @@ bool bench_kernel_at(const struct backend *backend, int index, struct bench_kern
          .about = "a step with the stencil of order 4"},
         {.nsteps = 1, .radius = 3, .name = "order_6", .about = "of order 6"},
         {.nsteps = 1, .radius = 4, .name = "order_8", .about = "of order 8"},
+        {.nsteps = 2, .radius = 2, .name = "order_4_steps_2", .about = "two steps of order 4"},
+        {.nsteps = 2, .radius = 3, .name = "order_6_steps_2", .about = "of order 6"},
+        {.nsteps = 2, .radius = 4, .name = "order_8_steps_2", .about = "of order 8"},
     };
     const struct operations *operations = backend->operations;
     if (index < operations->nvariants) {
@@ -30,7 +33,8 @@ bool bench_kernel_at(const struct backend *backend, int index, struct bench_kern
     }
     index -= operations->nvariants;
     for (size_t p = 0; p < sizeof passes / sizeof passes[0]; p++) {
-        if (passes[p].nsteps <= operations->steps_most[KIND_UNIFORM] && index-- == 0) {
+        const enum kind kind = passes[p].radius > 1 ? KIND_HIGH_ORDER : KIND_UNIFORM;
+        if (passes[p].nsteps <= operations->steps_most[kind] && index-- == 0) {
             *kernel = passes[p];
             kernel->settling_calls = operations->variants[operations->nvariants - 1].settling_calls;
             return true;
