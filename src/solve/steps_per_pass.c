@@ -100,7 +100,9 @@ enum status steps_per_pass_plan(const struct problem *problem, const struct back
         return STATUS_OK;
     }
     plan->most = run->steps_per_pass;
-    snprintf(plan->reason, sizeof plan->reason, "as configured");
+    const bool one_by_one = plan->most > 1 && steps_fused(problem, backend) == 1;
+    snprintf(plan->reason, sizeof plan->reason, "as configured%s",
+             one_by_one ? "; kernels advance one step each" : "");
     if (thinnest >= pass_layers(plan)) {
         return STATUS_OK;
     }
