@@ -192,9 +192,13 @@ void problem_choose_boxes(struct problem *p, uint64_t *random)
 
 static bool in_boxes(const struct problem *p, const int64_t at[AXIS_COUNT])
 {
-    const struct box cell = {{at[0], at[1], at[2]}, {at[0] + 1, at[1] + 1, at[2] + 1}};
     for (int b = 0; b < p->nboxes; b++) {
-        if (box_contains(&p->boxes[b], &cell)) {
+        const struct box *box = &p->boxes[b];
+        bool inside = true;
+        for (int axis = 0; axis < AXIS_COUNT; axis++) {
+            inside = inside && at[axis] >= box->lo[axis] && at[axis] < box->hi[axis];
+        }
+        if (inside) {
             return true;
         }
     }
