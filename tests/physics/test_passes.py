@@ -196,7 +196,7 @@ class Passes(Bitwise):
     def test_random_media(self):
         """Classes, contacts, patches, radiation, painted and moving sources, formulas of time."""
         for seed in range(3 if SMALL else 14):
-            config, _, _ = media.solved_problem(seed, 12)
+            config = {**media.some_problem(seed), "time": {"steps": 12}}
             self.compare_media(seed, config, ((3, "cpu", "on", 2), (4, "guard", "off", 3),
                                               (2, "cpu", "off", 1)))
 

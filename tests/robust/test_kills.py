@@ -4,9 +4,9 @@ end is what a run has that nobody killed.
 One long run is killed and continued, killed and continued; after each kill every checkpoint, the
 history and the snapshots are looked at. Most kills are placed by fault_shim.c in front of, within
 or behind a call that changes a file, so that the load on the machine does not decide where they
-fall; the others come from outside, after a while. ISOTHERM_TEST_KILLS: how many kills (100 for
-each rank count, an eighth of them of a run that writes everything there is to be written),
-ISOTHERM_TEST_SEED: other places and other outputs."""
+fall; the others come from outside, after a while. ISOTHERM_TEST_KILLS: how many kills (100,
+an eighth of them of a run that writes everything there is to be written; on three ranks half of the
+others), ISOTHERM_TEST_SEED: other places and other outputs."""
 import os
 import random
 import time
@@ -97,7 +97,11 @@ class TwoRanks(Kills, RobustCase):
 
 
 class ThreeRanks(Kills, RobustCase):
+    """Only a rank between two others is new."""
+
     RANKS = 3
+    KILLS = Kills.KILLS // 2
+    STEPS = Kills.STEPS // 2 + 25
 
 
 class KillsOfEverything(Kills, Everything):
