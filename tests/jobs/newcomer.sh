@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# Play the newcomer: make a bare Debian 12, clone the committed source into it, and type the commands
-# of README.md and of the guide's task pages one after the other, each with its expected result
-# (test_readme.py). jobs.readme and jobs.guide type them where the program has been built.
+# Play the newcomer: make a bare Debian 12, clone the committed source into it, and type the
+# commands of README.md and of the guide's task pages one after the other, each with its expected
+# result (test_readme.py). jobs.readme and jobs.guide type them where the program has been built.
 #
 #   bash tests/jobs/newcomer.sh [FOLDER]      needs root and debootstrap; 1.5 GB in FOLDER
 #

@@ -54,7 +54,12 @@ GUIDE = {
     "melt_pool": {"tail": r"^288,"},
     "restart": {"grep": r'(?s)("field_hash": "\w+").*\1'},
     "cluster": {"isotherm plan": r"cells/rank +2097152 \.\. 2097152"},
+    "time_schemes": {"isotherm plan": r"of 24 levels, sts2.*would take 8\.63e\+05 steps"},
+    "doctor": {"mpirun": r"(?s)GB/s each way.*(no problems found|WRONG)",
+               "isotherm plan": r"links/step"},
 }
+if ROOT_OF_NEWCOMER:    # elsewhere jobs.install does this
+    GUIDE["install"] = {"bash": "", "isotherm --version --verbose": r"(?s)compilers.*HDF5"}
 
 
 def blocks(text):
@@ -164,13 +169,15 @@ class Guide(Player):
         for line in commands:
             done = self.shell(f". jobscripts/env_local.sh && {line}")
             said = done.stdout + done.stderr
-            self.assertEqual(done.returncode, 0, f"{line}\n{said}")
+            # doctor's finding about this machine is no mistake of the page
+            self.assertIn(done.returncode, (0, 1) if "doctor" in line else (0,), f"{line}\n{said}")
             for beginning in (text for text in expected if line.startswith(text)):
                 self.assertRegex(said, expected[beginning], line)
                 seen.add(beginning)
         self.assertEqual(seen, set(expected), "no longer in the page")
         self.check_excerpts(page, set(re.findall(r"configs/[\w/]+\.yaml", page)))
-        self.assertRegex(page, rf"!\[.*\]\(pictures/{name}\.png\)")
+        if any("isotherm run" in line for line in commands):
+            self.assertRegex(page, rf"!\[.*\]\(pictures/{name}\.png\)")
 
     def check_excerpts(self, page, names):
         """Each line that a page shows of a configuration is in one that it names."""

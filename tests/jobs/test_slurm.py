@@ -116,7 +116,7 @@ def setUpModule():
 
 
 def sweep():
-    """A job array for a run per value, by a folder that needs quotes; the last line of the output."""
+    """A job array for a run per value, in a folder that needs quotes; the last line of output."""
     return slurm.command(BINARY, "sweep", "sweep.yaml", "--vary",
                          "material.conductivity=45,40 W/(m K)", "--output", "it's swept",
                          "--script", SCRIPTS / "cpu.sbatch", "--sbatch",

@@ -39,7 +39,7 @@ static const struct command_line line = {
              "--script the runs are jobs of Slurm, and the same command writes their table\n"
              "later. Needs Python 3.",
     .example = "  $ isotherm sweep rod.yaml --vary 'grid.cells=[50],[100]' --jobs 2\n"
-               "  $ isotherm sweep rod.yaml --vary time.safety=0.5,0.9 --script cpu.sbatch",
+               "  $ isotherm sweep rod.yaml --vary time.end=9,12 --script jobscripts/cpu.sbatch",
     .options = option_table,
     .operand = "CONFIG",
     .min_operands = 1,
