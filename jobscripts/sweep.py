@@ -16,6 +16,7 @@ import os
 import queue
 import re
 import shlex
+import shutil
 import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
@@ -28,9 +29,15 @@ REPORTED = ("steps", "time", "wall_s", "min_K", "max_K", "mean_K", "heat_J", "bo
 def values(vary):
     """The words KEY=VALUE of a --vary; a comma inside brackets belongs to the value."""
     key, _, text = vary.partition("=")
-    found = re.findall(r"(?:\[[^\]]*\]|\([^)]*\)|\{[^}]*\}|[^,\[({])+", text)
-    if not key or not found:
-        print(f"error: --vary {vary}: give KEY=A,B,...", file=sys.stderr)
+    found, depth = [""], 0
+    for character in text:
+        depth += (character in "[({") - (character in "])}")
+        if character == "," and depth == 0:
+            found.append("")
+        else:
+            found[-1] += character
+    if not key or depth != 0 or not all(value.strip() for value in found):
+        print(f"error: --vary {vary}: give KEY=A,B,..., with all brackets closed", file=sys.stderr)
         sys.exit(2)
     return [f"{key}={value.strip()}" for value in found]
 
@@ -91,6 +98,9 @@ def submit(arguments, left):
         if queued.stdout.strip():
             print(f"job {job} waits or runs: nothing submitted")
             return 0
+    if shutil.which("sbatch") is None:
+        print("error: --script: there is no command sbatch on this machine", file=sys.stderr)
+        return 2
     cases = Path(arguments.output) / "sweep.cases"
     cases.parent.mkdir(parents=True, exist_ok=True)
     cases.write_text("".join(line_of(arguments, *point) for point in left), encoding="utf-8")

@@ -2,6 +2,7 @@
 import csv
 import json
 import shlex
+import sys
 import unittest
 
 import problems
@@ -76,12 +77,21 @@ class Sweep(Case):
     def test_wrong_values_and_runs_that_fail(self):
         self.config()
         for words, says in ((["--vary", "time.end"], "give KEY=A,B,..."), ([], "give --vary"),
+                            (["--vary", "grid.cells=[12"], "with all brackets closed"),
+                            (["--vary", "grid.cells=[12],"], "give KEY=A,B,..."),
                             (["--vary", "time.ed=1,2"], "unknown key"),
                             (["--vary", "time.end=1,-2"], "time.end=-2")):
             result = self.isotherm("sweep", "config.yaml", *words)
             self.assert_code(result, 2)
             self.assert_says(result, says)
             self.assertFalse((self.folder / "out").exists(), "all values are checked first")
+        tools = self.folder / "tools"
+        tools.mkdir()
+        (tools / "python3").symlink_to(sys.executable)
+        result = self.isotherm("sweep", "config.yaml", "--vary", "time.end=4,5", "--script", "x",
+                               env={"PATH": str(tools)})
+        self.assert_code(result, 2)
+        self.assert_says(result, "--script: there is no command sbatch on this machine")
         (self.folder / "out/rod").mkdir(parents=True)
         (self.folder / "out/rod/time.end=4").mkdir()
         (self.folder / "out/rod/time.end=4/history.csv").mkdir()
