@@ -14,4 +14,4 @@ endforeach()
 file(READ ${SCRIPT} script HEX)
 string(REGEX REPLACE "(..)" "0x\\1," script "${script}")
 file(WRITE ${OUTPUT}
-  "#include \"app/command/templates.h\"\n\n${arrays}\nconst struct config_template config_templates[] = {\n${rows}    {0, 0},\n};\n\nconst char sweep_script[] = {${script}0};\n")
+  "#include \"app/command/commands.h\"\n\n${arrays}\nconst struct config_template config_templates[] = {\n${rows}    {0, 0},\n};\n\nconst char sweep_script[] = {${script}0};\n")

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <limits.h>
+
 #include <mpi.h>
 
 #include "halo/plan.h"
@@ -110,3 +111,18 @@ enum status requests_wait_some(struct requests *requests, int *n);
 enum status requests_wait(struct requests *requests);
 /* Cancel the posted receives, when there will be no send. */
 void requests_cancel(struct requests *requests);
+
+/* The claims of the MPI library about device memory are only hints, unreliable in both directions;
+ * choose.h has the verification. */
+enum mpi_hint { MPI_SAYS_NOTHING, MPI_SAYS_NO, MPI_SAYS_YES };
+
+/* "says nothing", "no", "yes" */
+const char *mpi_hint_name(enum mpi_hint hint);
+
+struct mpi_hints {
+    enum mpi_hint cuda;
+    enum mpi_hint rocm;
+};
+
+/* After MPI_Init. Not collective. */
+struct mpi_hints mpi_hints_ask(void);

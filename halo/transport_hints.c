@@ -1,5 +1,5 @@
 /* Each MPI library has its own query functions. */
-#include "halo/transport_hints.h"
+#include "halo/transport.h"
 
 #include <mpi.h>
 #ifdef OPEN_MPI

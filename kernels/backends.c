@@ -3,10 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "kernels/cpu/backend_cpu.h"
-#include "kernels/guard/backend_guard.h"
 #ifdef ISOTHERM_WITH_HIP
-#include "kernels/hip/host/backend_hip.h"
 #endif
 
 static const struct backend *const backends[] = {

@@ -1,5 +1,5 @@
 /* The backend `cpu`: host memory, and operations that run at once; queues and events never wait. */
-#include "kernels/cpu/backend_cpu.h"
+#include "kernels/backend.h"
 
 #include <stdlib.h>
 

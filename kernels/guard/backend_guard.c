@@ -1,7 +1,7 @@
 /* The backend `guard`: it simulates a device. Its memory is accessible only while an operation
  * runs, so host code that touches it crashes; its queues run only when waited for, so that a
  * missing wait or event gives wrong data. */
-#include "kernels/guard/backend_guard.h"
+#include "kernels/backend.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -5,7 +5,7 @@
 
 #include <unistd.h>
 
-#include "kernels/cpu/backend_cpu.h"
+#include "kernels/backend.h"
 #include "kernels/cpu/host/memory.h"
 
 /* --- memory ---------------------------------------------------------------------------------- */

@@ -2,11 +2,9 @@
 
 #include <omp.h>
 
-#include "kernels/cpu/backend_cpu.h"
-#include "kernels/guard/backend_guard.h"
+#include "kernels/backend.h"
 #include "kernels/guard/guard_device.h"
 #ifdef ISOTHERM_WITH_HIP
-#include "kernels/hip/host/backend_hip.h"
 #define HIP(study, kernels) {study, &backend_hip, kernels, NULL, NULL},
 #else
 #define HIP(study, kernels)

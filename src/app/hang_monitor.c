@@ -14,7 +14,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "app/exit_note.h"
+#include "app/stop.h"
 #include "base/comm.h"
 #include "base/log.h"
 #include "base/thread.h"

@@ -7,8 +7,6 @@
 
 #include "app/about.h"
 #include "app/command/commands.h"
-#include "app/completion.h"
-#include "app/exit_note.h"
 #include "app/stop.h"
 #include "base/comm.h"
 #include "base/log.h"

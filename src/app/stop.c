@@ -1,5 +1,6 @@
 #include "app/stop.h"
 
+#include <fcntl.h>
 #include <inttypes.h>
 #include <math.h>
 #include <signal.h>
@@ -10,10 +11,10 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "app/exit_note.h"
 #include "base/comm.h"
 #include "base/file.h"
 #include "base/log.h"
+#include "base/status.h"
 #include "io/checkpoint/checkpoint.h"
 
 /* An agreement (a reduction and a wait for the device) takes tens of microseconds. */
@@ -384,4 +385,21 @@ enum status stop_handle_requests(struct stop *stop, struct stepper *stepper,
     stop->event_at = MPI_Wtime();
     stop->agreed_at = stop->event_at;
     return STATUS_OK;
+}
+
+void exit_note(int code)
+{
+    const char *path = getenv("ISOTHERM_EXIT_FILE");
+    if (path == NULL) {
+        return;
+    }
+    SCOPED_FD const int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+    if (fd < 0) {
+        return;
+    }
+    char text[16];
+    const int length = snprintf(text, sizeof text, "%d\n", code);
+    if (write(fd, text, (size_t)length) != length) {
+        unlink(path);
+    }
 }

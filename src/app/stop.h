@@ -57,3 +57,8 @@ double stop_guess_checkpoint(double bytes, int nodes);
 
 /* Parse a Unix time in s, as Slurm gives it. False when the string is not a positive number. */
 bool stop_parse_end(const char *text, double *end);
+
+/* Write `code` to the file named by ISOTHERM_EXIT_FILE, if it is set and the file does not exist:
+ * the first process decides. (srun reports the largest code of all tasks, also 137 of a task that
+ * it killed.) Safe in any thread; failures are ignored. */
+void exit_note(int code);

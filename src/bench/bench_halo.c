@@ -12,7 +12,7 @@
 #include "base/text/json.h"
 #include "bench/bench_parts.h"
 #include "kernels/backends.h"
-#include "machine/cores.h"
+#include "machine/machine.h"
 #include "solve/solver.h"
 
 enum { BATCHES = 5, WARM_UP_STEPS = 5, MAX_STEPS = 2000 };

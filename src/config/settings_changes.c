@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include "config/read/settings_value.h"
-#include "config/settings_table.h"
 
 static bool same_text(const char *a, const char *b)
 {

@@ -1,6 +1,6 @@
 /* Material properties that depend on temperature, and numbers that depend on time: tables, files
  * and polynomials in place of a number; and lists of times. */
-#include "config/settings_table.h"
+#include "config/read/settings_value.h"
 
 #include <math.h>
 #include <stdio.h>

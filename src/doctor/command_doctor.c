@@ -15,7 +15,7 @@
 #include "doctor/doctor.h"
 #include "io/hdf5/h5_about.h"
 #include "kernels/backends.h"
-#include "machine/cores.h"
+#include "machine/machine.h"
 
 static struct {
     struct option_name backend;

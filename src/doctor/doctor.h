@@ -5,7 +5,7 @@
 
 #include "base/command.h"
 #include "halo/choose.h"
-#include "halo/transport_hints.h"
+#include "halo/transport.h"
 #include "kernels/backend.h"
 #include "machine/host.h"
 

@@ -4,6 +4,11 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include <mpi.h>
+
+#include "base/status.h"
+#include "kernels/backend.h"
+
 /* Cores of one machine by number; those above the maximum are ignored. */
 enum { MACHINE_MAX_CORES = 1024, CORE_SET_WORDS = MACHINE_MAX_CORES / 64 };
 
@@ -54,3 +59,22 @@ struct machine {
  * of all threads. Unknown values stay 0, "" or -1. The first result is cached: a query takes some
  * 30 ms. Not collective. */
 void machine_examine(const char *pci, struct machine *machine);
+
+/* ---- shared by the threads of the ranks of a node ---- */
+
+/* Collective. The number of threads of this rank: the number of its cores `mine`, divided by the
+ * largest number of ranks that share one of them. So a rank that the launcher has bound to separate
+ * cores uses all of these. At least 1; 0 if `mine` is empty. */
+enum status cores_divide(MPI_Comm comm, const struct core_set *mine, int *threads);
+
+/* Collective, before the first OpenMP region. Set the number of OpenMP threads as by
+ * cores_divide, unless the environment sets their number or places; and start them, so that
+ * machine_examine finds the CPUs of all of them. */
+enum status cores_share(MPI_Comm comm);
+
+/* The number of OpenMP threads for work that is concurrent with the time steps: on a GPU all
+ * threads of the caller but the one that drives it; else 1. */
+int cores_beside(const struct backend *backend);
+
+/* The cores that this process may use; at least 1. */
+int cores_count(void);

@@ -9,7 +9,7 @@
 #include "io/checkpoint/checkpoint.h"
 #include "model/field/quantity.h"
 #include "output/kind/output_checkpoints.h"
-#include "output/progress.h"
+#include "output/report.h"
 #include "output/run_lock.h"
 #include "solve/observe/derive.h"
 #include "solve/observe/numerics_check.h"

@@ -3,6 +3,8 @@
 #pragma once
 
 #include "config/settings.h"
+#include "io/series/csv.h"
+#include "output/output.h"
 
 /* What may happen to the files of a run in the folder. */
 enum output_mode {
@@ -28,3 +30,28 @@ enum status run_folder_clear(const struct output_setting *requests);
  * truncated when they are opened. */
 enum status run_folder_roll_back(const struct output_setting *requests, int64_t step,
                                  bool with_checkpoints);
+
+/* ---- search for files of one kind ---- */
+
+/* Visit directory/name, if it exists. */
+enum status folder_visit_file(const char *directory, const char *name, output_visitor *visit,
+                              void *context);
+
+/* Visit the files of a run in directory/name: step_N.h5, step_N.png, latest, and temporary ones. */
+enum status folder_visit_steps(const char *directory, const char *name, output_visitor *visit,
+                               void *context);
+
+/* Call `visit` with the name of each entry, in a fixed order; stops at a failure. */
+enum status folder_scan(const char *directory,
+                        enum status (*visit)(void *context, const char *entry), void *context);
+
+/* Reports that an output which this run does not continue could not be truncated: not a reason to
+ * end the run. Returns STATUS_OK. */
+enum status folder_report_uncut(const char *name, enum status status);
+
+/* Warns if a CSV file that this run continues lacks rows before the restart. */
+void folder_report_gap(const struct output_context *in, const struct cadence *cadence,
+                       const struct csv *csv);
+
+/* Remove the rows after `step` from a CSV file that this run does not write. */
+enum status folder_cut_csv(const char *directory, const char *file, int64_t step);

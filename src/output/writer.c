@@ -9,7 +9,7 @@
 #include "base/file.h"
 #include "base/log.h"
 #include "base/thread.h"
-#include "machine/cores.h"
+#include "machine/machine.h"
 
 struct slot {
     void *h_memory;

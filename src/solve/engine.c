@@ -2,7 +2,7 @@
 
 #include "base/comm.h"
 #include "kernels/backends.h"
-#include "machine/cores.h"
+#include "machine/machine.h"
 
 enum status engine_choose(const struct problem *problem, const struct backend **backend, char *why,
                           size_t why_bytes)

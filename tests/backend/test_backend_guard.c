@@ -8,7 +8,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "kernels/guard/backend_guard.h"
+#include "kernels/backend.h"
 
 enum { BYTES = 100000 };
 

@@ -2,7 +2,7 @@
 #include "mpi_rig.h"
 
 #include "base/comm.h"
-#include "machine/cores.h"
+#include "machine/machine.h"
 
 /* The threads of this rank when it may use `count` cores from `first` on. */
 static int threads_on(int first, int count)

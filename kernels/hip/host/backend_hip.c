@@ -1,5 +1,5 @@
 /* The backend `hip`: queues, events, copies and reductions of one GPU, and the table. */
-#include "kernels/hip/host/backend_hip.h"
+#include "kernels/backend.h"
 
 #include <stdlib.h>
 #include <string.h>

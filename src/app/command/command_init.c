@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include "app/command/commands.h"
-#include "app/command/templates.h"
 #include "base/file.h"
 #include "base/log.h"
 

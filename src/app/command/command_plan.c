@@ -8,12 +8,11 @@
 
 #include "app/command/commands.h"
 #include "app/command/plan.h"
-#include "app/command/wall_time.h"
 #include "app/configuration.h"
 #include "base/file.h"
 #include "base/log.h"
-#include "machine/cores.h"
 #include "machine/host.h"
+#include "machine/machine.h"
 #include "machine/placement.h"
 #include "model/space/resolution.h"
 #include "model/space/shape.h"

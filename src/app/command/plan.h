@@ -1,6 +1,7 @@
 /* What a run would need, for `plan` and `check`. No MPI. */
 #pragma once
 
+#include "app/simulate.h"
 #include "kernels/backend.h"
 #include "model/problem.h"
 #include "solve/steps_per_pass.h"
@@ -30,3 +31,19 @@ void plan_print_time(const struct plan *plan);
 
 /* Is it a file that does not exist? An earlier job may create it. */
 bool plan_is_missing(const struct shape_setting *shape);
+
+struct wall_time {
+    struct rehearsal rehearsal;         /* no cells: it failed */
+    int together;                       /* ranks per node: by default one per core */
+    char unknown[STATUS_MESSAGE_BYTES]; /* why it failed */
+};
+
+/* Run the beginning of the problem on one rank with all cores or one GPU of this node, for about a
+ * second, with its outputs in a temporary folder beside the configured one. A grid above what a
+ * node has of it, or above some million cells, is coarsened. A process of its own does it, which
+ * starts MPI: that of the caller must have used neither MPI nor a device. Not collective. */
+void wall_time_measure(const struct settings *settings, int64_t nranks, int64_t ranks_per_node,
+                       struct wall_time *wall_time);
+
+/* One line: steps and outputs of the plan on nodes like this one. */
+void wall_time_print(const struct wall_time *wall_time, const struct plan *plan);

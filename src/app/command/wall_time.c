@@ -1,4 +1,4 @@
-#include "app/command/wall_time.h"
+#include "app/command/plan.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -12,7 +12,7 @@
 
 #include "base/comm.h"
 #include "base/log.h"
-#include "machine/cores.h"
+#include "machine/machine.h"
 
 enum {
     REHEARSAL_CELLS = 1 << 22, /* 64 MB in float64: more than caches hold */

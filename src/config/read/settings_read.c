@@ -5,7 +5,6 @@
 
 #include "config/check/settings_check.h"
 #include "config/read/settings_value.h"
-#include "config/settings_table.h"
 #include "config/units.h"
 
 static enum status read_section(struct item *section);

@@ -4,6 +4,9 @@
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
+
+#include "base/text/rows.h"
 
 static const char *const kinds[] = {
     [INITIAL_UNIFORM] = "uniform", [INITIAL_SPHERE] = "sphere",
@@ -46,6 +49,24 @@ static enum status check_path(const struct settings *settings, const struct grid
     return STATUS_OK;
 }
 
+/* The rows t, x, y, z and, with `power`, power (base/text/rows.h): at least two, t increases. */
+static enum status read_rows(const char *name, bool power, struct path *path)
+{
+    struct rows_format format = {.columns = 5, .least = 2, .what = "5 numbers: t, x, y, z, power"};
+    SCOPED_FREE double *numbers = NULL;
+    if (!power) {
+        format.columns = 4;
+        format.what = "4 numbers: t, x, y, z (the configuration has the power)";
+    }
+    TRY(rows_read(name, &format, &numbers, &path->count));
+    path->rows = calloc((size_t)path->count, sizeof *path->rows);
+    for (int n = 0; path->rows != NULL && n < path->count; n++) {
+        memcpy(&path->rows[n], numbers + (size_t)n * (size_t)format.columns,
+               sizeof *numbers * (size_t)format.columns);
+    }
+    return CHECK_MEMORY(path->rows != NULL, "no memory for a path");
+}
+
 static enum status read_path(const struct settings *settings, const struct grid *grid,
                              const struct sources *sources, int s)
 {
@@ -55,7 +76,7 @@ static enum status read_path(const struct settings *settings, const struct grid 
         return STATUS_OK;
     }
     const enum status status =
-        path_read(source->setting->path, !source->setting->by_power, &source->path);
+        read_rows(source->setting->path, !source->setting->by_power, &source->path);
     TRY(settings_place(settings->origin, status, "%s", key_of(sources, s, "path", key)));
     return check_path(settings, grid, &source->path, key);
 }
@@ -97,7 +118,7 @@ void sources_destroy(struct sources *sources)
         for (int axis = 0; axis < AXIS_COUNT; axis++) {
             expression_destroy(sources->source[s].at[axis]);
         }
-        path_free(&sources->source[s].path);
+        free(sources->source[s].path.rows);
     }
     free(sources->source);
     *sources = (struct sources){0};
@@ -167,4 +188,31 @@ bool sources_vary(const struct sources *sources)
                       sources->source[s].setting->factor.formula != NULL);
     }
     return any;
+}
+
+bool path_at(const struct path *path, double t, struct path_row *row, int *segment)
+{
+    int low = 0;
+    int high = path->count - 1;
+    if (t < path->rows[low].t || t > path->rows[high].t) {
+        return false;
+    }
+    while (high - low > 1) {
+        const int middle = low + (high - low) / 2;
+        if (path->rows[middle].t <= t) {
+            low = middle;
+        } else {
+            high = middle;
+        }
+    }
+    const struct path_row *a = &path->rows[low];
+    const struct path_row *b = &path->rows[high];
+    const double share = (t - a->t) / (b->t - a->t);
+    *segment = low;
+    row->t = t;
+    row->power = a->power + share * (b->power - a->power);
+    for (int axis = 0; axis < AXIS_COUNT; axis++) {
+        row->at[axis] = a->at[axis] + share * (b->at[axis] - a->at[axis]);
+    }
+    return true;
 }

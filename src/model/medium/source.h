@@ -3,8 +3,19 @@
 
 #include "config/expression.h"
 #include "model/medium/medium.h"
-#include "model/medium/path.h"
 #include "model/space/grid.h"
+
+/* The path of a moving source: rows of a CSV file, linear between them. */
+struct path_row {
+    double t; /* s */
+    double at[AXIS_COUNT];
+    double power; /* W; 0 if the file has none */
+};
+
+struct path {
+    int count;
+    struct path_row *rows; /* t increases */
+};
 
 struct source {
     const struct source_setting *setting; /* borrowed */
@@ -43,3 +54,7 @@ enum status source_number(const struct sources *sources, int s, const char *memb
 
 /* Whether the strength of a painted source depends on time. */
 bool sources_vary(const struct sources *sources);
+
+/* The row at time t; false before the first and after the last. *segment: the number of the row
+ * before it. */
+bool path_at(const struct path *path, double t, struct path_row *row, int *segment);

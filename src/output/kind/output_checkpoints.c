@@ -9,7 +9,7 @@
 #include "base/log.h"
 #include "io/checkpoint/checkpoint.h"
 #include "model/field/derived.h"
-#include "output/folder.h"
+#include "output/run_folder.h"
 
 /* The data of the write half; settings, grid and medium do not change during a run. */
 struct checkpoint_job {

@@ -7,8 +7,8 @@
 #include "base/file.h"
 #include "base/log.h"
 #include "io/picture/picture.h"
-#include "output/folder.h"
 #include "output/output.h"
+#include "output/run_folder.h"
 
 struct picture_output {
     char last[PATH_BYTES]; /* rank 0; "" before the first one */

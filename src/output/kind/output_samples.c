@@ -8,9 +8,9 @@
 #include "base/log.h"
 #include "io/series/sampler.h"
 #include "io/series/series.h"
-#include "output/folder.h"
 #include "output/kind/impedances.h"
 #include "output/output.h"
+#include "output/run_folder.h"
 #include "solve/observe/faces.h"
 
 enum { NAME_BYTES = 128 };

@@ -9,8 +9,8 @@
 #include "base/log.h"
 #include "io/snapshot/snapshot.h"
 #include "model/field/derived.h"
-#include "output/folder.h"
 #include "output/output.h"
+#include "output/run_folder.h"
 #include "solve/observe/derive.h"
 
 struct series_output {
