@@ -42,6 +42,7 @@ struct hip_launch_shape {
     int window_mib; /* staged: how far all blocks together may be ahead of the slowest */
     int wide;       /* march: threads of a block along x, 16, 32, 64 or 128 of 256 */
     int depth;      /* march: planes of a column */
+    int shared_kib; /* march: shared memory of a block, to have fewer blocks at once */
 };
 
 /* One launch, or a few, of a step or of a pass of several. */

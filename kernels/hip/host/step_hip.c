@@ -111,37 +111,40 @@ static hip_step_launcher *staged_by_rule(const struct layout *layout, const stru
                                                   : hip_launch_step_staged_pair;
 }
 
-/* X(name, kernel, MiB of pacing window (0: its own), threads in x and planes of the march). The
- * rule first; few, since a run tries all. */
+/* X(name, kernel, MiB of pacing window (0: its own), threads in x and planes of the march, KiB of
+ * shared memory of its blocks). The rule first; few, since a run tries all. */
 #define STAGED_SHAPES(X)                                                                           \
-    X("rule", staged_free, 0, 0, 0)                                                                \
-    X("free", staged_free, 0, 0, 0)                                                                \
-    X("pair", staged_pair, 13, 0, 0)                                                               \
-    X("pair, window 9 MiB", staged_pair, 9, 0, 0)                                                  \
-    X("pair, window 18 MiB", staged_pair, 18, 0, 0)                                                \
-    X("deep", staged_deep, 13, 0, 0)                                                               \
-    X("deep, window 9 MiB", staged_deep, 9, 0, 0)                                                  \
-    X("deep, window 18 MiB", staged_deep, 18, 0, 0)                                                \
-    X("wide", staged_wide, 13, 0, 0)                                                               \
-    X("wide, window 9 MiB", staged_wide, 9, 0, 0)                                                  \
-    X("wide, window 18 MiB", staged_wide, 18, 0, 0)                                                \
-    X("march", march, 0, 64, 64)
+    X("rule", staged_free, 0, 0, 0, 0)                                                             \
+    X("free", staged_free, 0, 0, 0, 0)                                                             \
+    X("pair", staged_pair, 13, 0, 0, 0)                                                            \
+    X("pair, window 9 MiB", staged_pair, 9, 0, 0, 0)                                               \
+    X("pair, window 18 MiB", staged_pair, 18, 0, 0, 0)                                             \
+    X("deep", staged_deep, 13, 0, 0, 0)                                                            \
+    X("deep, window 9 MiB", staged_deep, 9, 0, 0, 0)                                               \
+    X("deep, window 18 MiB", staged_deep, 18, 0, 0, 0)                                             \
+    X("wide", staged_wide, 13, 0, 0, 0)                                                            \
+    X("wide, window 9 MiB", staged_wide, 9, 0, 0, 0)                                               \
+    X("wide, window 18 MiB", staged_wide, 18, 0, 0, 0)                                             \
+    X("march", march, 0, 64, 64, 0)
 
+/* On gfx90a 21 KiB leave 3 blocks of 4 waves at once per compute unit, 32 KiB 2: fewer blocks drift
+ * less apart, so rows are still in the cache (docs/developers/gcd_model.md). */
 #define MARCH_SHAPES(X)                                                                            \
-    X("rule", march, 0, 64, 64)                                                                    \
-    X("march 64 x 4, 16 planes", march, 0, 64, 16)                                                 \
-    X("march 64 x 4, 32 planes", march, 0, 64, 32)                                                 \
-    X("march 64 x 4, 128 planes", march, 0, 64, 128)                                               \
-    X("march 64 x 4, 256 planes", march, 0, 64, 256)                                               \
-    X("march 32 x 8, 32 planes", march, 0, 32, 32)                                                 \
-    X("march 32 x 8, 64 planes", march, 0, 32, 64)                                                 \
-    X("march 32 x 8, 128 planes", march, 0, 32, 128)                                               \
-    X("march 16 x 16, 64 planes", march, 0, 16, 64)                                                \
-    X("march 128 x 2, 64 planes", march, 0, 128, 64)
+    X("rule", march, 0, 64, 64, 21)                                                                \
+    X("march 64 x 4, 64 planes, 2 blocks", march, 0, 64, 64, 32)                                   \
+    X("march 64 x 4, 64 planes, all blocks", march, 0, 64, 64, 0)                                  \
+    X("march 64 x 4, 16 planes, all blocks", march, 0, 64, 16, 0)                                  \
+    X("march 64 x 4, 32 planes, 2 blocks", march, 0, 64, 32, 32)                                   \
+    X("march 64 x 4, 32 planes, 3 blocks", march, 0, 64, 32, 21)                                   \
+    X("march 64 x 4, 128 planes, 2 blocks", march, 0, 64, 128, 32)                                 \
+    X("march 64 x 4, 128 planes, 3 blocks", march, 0, 64, 128, 21)                                 \
+    X("march 32 x 8, 64 planes, 2 blocks", march, 0, 32, 64, 32)                                   \
+    X("march 32 x 8, 64 planes, 3 blocks", march, 0, 32, 64, 21)                                   \
+    X("march 128 x 2, 64 planes, 2 blocks", march, 0, 128, 64, 32)
 
-#define SHAPE_NAME(name, kernel, window, wide, depth) name,
-#define SHAPE_CHOICE(name, kernel, window, wide, depth)                                            \
-    {hip_launch_step_##kernel, {window, wide, depth}},
+#define SHAPE_NAME(name, kernel, window, wide, depth, shared) name,
+#define SHAPE_CHOICE(name, kernel, window, wide, depth, shared)                                    \
+    {hip_launch_step_##kernel, {window, wide, depth, shared}},
 static const char *const staged_names[] = {STAGED_SHAPES(SHAPE_NAME)};
 static const struct step_choice staged_shapes[] = {STAGED_SHAPES(SHAPE_CHOICE)};
 static const char *const march_names[] = {MARCH_SHAPES(SHAPE_NAME)};
@@ -180,6 +183,17 @@ static const struct step_choice *tuned(const struct device *device, const struct
                                       : &march_shapes[choice->number];
 }
 
+/* Without the copy engine, in the shape that was chosen. */
+static struct step_choice choose_march_shape(const struct device *device,
+                                             const struct layout *layout, const struct box *box)
+{
+    const struct step_choice *shape = tuned(device, layout, box);
+    const struct step_choice choice = choose_plain(device, layout, box);
+    const bool shaped =
+        choice.launch == hip_launch_step_march && shape != NULL && shape->shape.wide > 0;
+    return shaped ? *shape : choice;
+}
+
 static struct step_choice choose_production(const struct device *device,
                                             const struct layout *layout, const struct box *box)
 {
@@ -187,11 +201,7 @@ static struct step_choice choose_production(const struct device *device,
     if (hip_step_staged_takes(layout, box)) {
         return shape != NULL ? *shape : (struct step_choice){.launch = staged_by_rule(layout, box)};
     }
-    struct step_choice choice = choose_plain(device, layout, box);
-    if (choice.launch == hip_launch_step_march && shape != NULL && shape->shape.wide > 0) {
-        choice = *shape;
-    }
-    return choice;
+    return choose_march_shape(device, layout, box);
 }
 
 /* In a medium of classes; as staged_by_rule. */
@@ -205,7 +215,7 @@ static struct step_choice choose_classes(const struct device *device, const stru
         return choose(device, layout, box);
     }
     if (!hip_step_staged_takes(layout, box) || !hip_step_medium_takes(&args->levels->medium)) {
-        return choose_plain(device, layout, box);
+        return choose_march_shape(device, layout, box);
     }
     return (struct step_choice){.launch = bytes < cache_bytes ? hip_launch_step_medium_free
                                                               : hip_launch_step_medium_deep};

@@ -328,6 +328,9 @@ static hipError_t launch(const KIND &kind, const struct hip_step *step)
     const face_sums sums = face_sums_of(args->levels, step->d_scratch);
     const int wide = step->shape.wide > 0 ? step->shape.wide : KIND::R == 1 ? 64 : 32;
     const int high = THREADS / wide;
+    const int rule_kib = KIND::R == 1 ? ARCH_MARCH_KIB : 0;
+    const unsigned shared = (unsigned)(step->shape.wide > 0 ? step->shape.shared_kib : rule_kib)
+                            << 10; /* not used: see struct hip_launch_shape */
     struct march m = {};
     m.box = *box;
     m.x_begin = box->lo[0] / N * N;
@@ -343,16 +346,16 @@ static hipError_t launch(const KIND &kind, const struct hip_step *step)
     if constexpr (KIND::R == 1) {
         if (args->levels->corrects) {
             step_march<REAL, true, true>
-                <<<nblocks, THREADS, 0, step->stream>>>(view, kind, sums, m);
+                <<<nblocks, THREADS, shared, step->stream>>>(view, kind, sums, m);
             return hipGetLastError();
         }
         if (sums.sums) {
             step_march<REAL, true, false>
-                <<<nblocks, THREADS, 0, step->stream>>>(view, kind, sums, m);
+                <<<nblocks, THREADS, shared, step->stream>>>(view, kind, sums, m);
             return hipGetLastError();
         }
     }
-    step_march<REAL, false, false><<<nblocks, THREADS, 0, step->stream>>>(view, kind, sums, m);
+    step_march<REAL, false, false><<<nblocks, THREADS, shared, step->stream>>>(view, kind, sums, m);
     return hipGetLastError();
 }
 
