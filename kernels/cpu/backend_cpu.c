@@ -5,7 +5,6 @@
 
 #include "base/clock.h"
 #include "kernels/cpu/host/memory.h"
-#include "kernels/cpu/host/shared_memory.h"
 #include "kernels/cpu/kernels_cpu.h"
 #include "kernels/cpu/schedule/pass.h"
 

@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "base/clock.h"
-#include "kernels/cpu/host/shared_memory.h"
+#include "kernels/cpu/host/memory.h"
 #include "kernels/guard/guard_device.h"
 
 /* --- recording ------------------------------------------------------------------------------- */

@@ -9,7 +9,6 @@
 #include <unistd.h>
 
 #include "kernels/cpu/host/memory.h"
-#include "kernels/cpu/host/shared_memory.h"
 
 static enum status protect(const struct device *device, const struct allocation *a, int access)
 {

@@ -80,3 +80,17 @@ static void make_star(const struct study_problem *problem, struct star *star)
     STUDY_ROWS(study_star_tiles_##suffix, type, struct star, make_star, tiles_##suffix)
 DEFINE_ROWS(double, float64, fma)
 DEFINE_ROWS(float, float32, fmaf)
+
+struct study_traffic study_star_traffic(const struct study_problem *problem, int part)
+{
+    const struct layout *layout = &problem->layout;
+    const uint64_t width = precision_bytes(layout->precision);
+    const uint64_t cells = study_cells(problem);
+    (void)part;
+    uint64_t read = cells;
+    for (int axis = 0; axis < AXIS_COUNT; axis++) {
+        read += 2 * (uint64_t)layout->halo[axis] * (cells / (uint64_t)layout->cells[axis]);
+    }
+    return (struct study_traffic){
+        .fetch_bytes = read * width, .write_bytes = cells * width, .points = cells};
+}

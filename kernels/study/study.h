@@ -184,15 +184,16 @@ static inline struct study_piece study_piece(const struct study_problem *problem
         }                                                                                          \
     }
 
-/* star.c */
-study_rows study_star_cells_float64, study_star_cells_float32;
-study_rows study_star_tiles_float64, study_star_tiles_float32;
-
 static inline uint64_t study_cells(const struct study_problem *problem)
 {
     const int64_t *n = problem->layout.cells;
     return (uint64_t)(n[AXIS_X] * n[AXIS_Y] * n[AXIS_Z]);
 }
+
+/* star.c; the traffic: the cells, and the halo without its edges and corners, are read. */
+study_rows study_star_cells_float64, study_star_cells_float32;
+study_rows study_star_tiles_float64, study_star_tiles_float32;
+struct study_traffic study_star_traffic(const struct study_problem *problem, int part);
 
 #ifdef __cplusplus
 extern "C" {

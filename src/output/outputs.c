@@ -12,7 +12,7 @@
 #include "output/report.h"
 #include "output/run_lock.h"
 #include "solve/observe/derive.h"
-#include "solve/observe/numerics_check.h"
+#include "solve/observe/diagnostics.h"
 
 /* The minimum interval of summaries for the progress line: each costs about half a step. */
 enum { STEPS_BETWEEN_SUMMARIES = 50 };

@@ -9,7 +9,7 @@
 
 #include "base/log.h"
 #include "io/picture/picture.h"
-#include "io/series/series.h"
+#include "io/series/csv.h"
 #include "model/field/quantity.h"
 #include "plot/plot.h"
 

@@ -12,7 +12,7 @@
 #include "output/outputs.h"
 #include "solve/adaptive.h"
 #include "solve/observe/derive.h"
-#include "solve/observe/melt_pool.h"
+#include "solve/observe/diagnostics.h"
 #include "solve/solver.h"
 #include "solve/start/initial.h"
 #include "solve/start/restart.h"

@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "base/comm.h"
-#include "solve/observe/numerics_check.h"
+#include "solve/observe/diagnostics.h"
 #include "solve/solver.h"
 
 /* Rough on purpose: with the default dt a cell at a cold wall can leave the data's range. */

@@ -1,4 +1,4 @@
-#include "kernels/cpu/host/shared_memory.h"
+#include "kernels/cpu/host/memory.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -39,21 +39,6 @@ static enum status setup(const struct study_case *wanted, struct study_problem *
     return STATUS_OK;
 }
 
-/* Read: the cells, and the halo without its edges and corners. */
-static struct study_traffic traffic(const struct study_problem *problem, int part)
-{
-    const struct layout *layout = &problem->layout;
-    const uint64_t width = precision_bytes(layout->precision);
-    const uint64_t cells = study_cells(problem);
-    (void)part;
-    uint64_t read = cells;
-    for (int axis = 0; axis < AXIS_COUNT; axis++) {
-        read += 2 * (uint64_t)layout->halo[axis] * (cells / (uint64_t)layout->cells[axis]);
-    }
-    return (struct study_traffic){
-        .fetch_bytes = read * width, .write_bytes = cells * width, .points = cells};
-}
-
 /* 2^24 cells: 64 MiB in float32, 128 MiB in float64. */
 static bool published(int index, enum precision precision, struct study_case *found)
 {
@@ -72,7 +57,7 @@ static bool published(int index, enum precision precision, struct study_case *fo
 const struct study study_diffusion = {
     .name = "diffusion",
     .setup = setup,
-    .traffic = traffic,
+    .traffic = study_star_traffic,
     .published = published,
     .host = {{.name = "plain",
               .about = "cell by cell",

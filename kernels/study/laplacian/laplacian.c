@@ -1,5 +1,5 @@
 /* The study `laplacian`: f = lap(u), the kernels that docs/developers/laplacian_study.md describes,
- * and their traffic model. The weight of an axis is 1/h^2, 1/m^2. */
+ * in a problem whose halo are the faces of a cube. The weight of an axis is 1/h^2, 1/m^2. */
 #include "kernels/study/study.h"
 
 static double weight(const struct study_problem *problem, int axis, int distance)
@@ -34,27 +34,10 @@ static enum status setup(const struct study_case *wanted, struct study_problem *
     return STATUS_OK;
 }
 
-/* Read: all points but the 8 corners and the 12 edges, as in the study. */
-static struct study_traffic traffic(const struct study_problem *problem, int part)
-{
-    const uint64_t width = precision_bytes(problem->layout.precision);
-    const uint64_t inner = study_cells(problem);
-    uint64_t all = 1;
-    uint64_t edges = 8;
-    (void)part;
-    for (int axis = 0; axis < AXIS_COUNT; axis++) {
-        const uint64_t cells = (uint64_t)problem->layout.cells[axis];
-        all *= cells + 2;
-        edges += 4 * cells;
-    }
-    return (struct study_traffic){
-        .fetch_bytes = (all - edges) * width, .write_bytes = inner * width, .points = inner};
-}
-
 const struct study study_laplacian = {
     .name = "laplacian",
     .setup = setup,
-    .traffic = traffic,
+    .traffic = study_star_traffic,
     .host = {{.name = "laplacian",
               .about = "f = lap(u), 64 points of a row at a time",
               .rows = {study_star_tiles_float64, study_star_tiles_float32}}}};

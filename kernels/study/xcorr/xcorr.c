@@ -28,16 +28,6 @@ static enum status setup(const struct study_case *wanted, struct study_problem *
     return STATUS_OK;
 }
 
-static struct study_traffic traffic(const struct study_problem *problem, int part)
-{
-    const uint64_t width = precision_bytes(problem->layout.precision);
-    const uint64_t cells = study_cells(problem);
-    (void)part;
-    return (struct study_traffic){.fetch_bytes = (cells + 2 * (uint64_t)problem->radius) * width,
-                                  .write_bytes = cells * width,
-                                  .points = cells};
-}
-
 /* 64 MiB in float32, 128 MiB in float64. */
 static bool published(int index, enum precision precision, struct study_case *found)
 {
@@ -49,7 +39,7 @@ static bool published(int index, enum precision precision, struct study_case *fo
 const struct study study_xcorr = {
     .name = "xcorr",
     .setup = setup,
-    .traffic = traffic,
+    .traffic = study_star_traffic,
     .published = published,
     .host = {{.name = "plain",
               .about = "one output after another",

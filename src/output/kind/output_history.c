@@ -11,9 +11,7 @@
 #include "model/field/quantity.h"
 #include "output/output.h"
 #include "output/run_folder.h"
-#include "solve/observe/faces.h"
-#include "solve/observe/materials.h"
-#include "solve/observe/melt_pool.h"
+#include "solve/observe/diagnostics.h"
 
 static const char file_name[] = "history.csv";
 

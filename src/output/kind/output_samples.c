@@ -6,12 +6,12 @@
 #include "base/comm.h"
 #include "base/file.h"
 #include "base/log.h"
+#include "io/series/csv.h"
 #include "io/series/sampler.h"
-#include "io/series/series.h"
 #include "output/kind/impedances.h"
 #include "output/output.h"
 #include "output/run_folder.h"
-#include "solve/observe/faces.h"
+#include "solve/observe/diagnostics.h"
 
 enum { NAME_BYTES = 128 };
 

@@ -24,3 +24,89 @@ enum status diagnostics_gather_ledger(struct stepper *stepper);
 
 /* Collective. 64 bits over global indices and temperatures; see kernels/cell/heat_cell.h. */
 enum status diagnostics_field_hash(struct stepper *stepper, uint64_t *hash);
+
+/* ---- of the cells of each material ---- */
+
+/* Of a material without cells all are NaN, but the heat is 0. */
+struct material_diagnostics {
+    double min, max, mean; /* K */
+    double heat;           /* J */
+};
+
+/* Collective, agreed. For problem->medium.nmaterials materials; the same bits on any decomposition.
+ * Copies the field and its classes to the host in pieces: about the cost of a snapshot's copy.
+ * Needs valid cells (diagnostics_take). */
+enum status materials_take(struct stepper *stepper, struct material_diagnostics *materials);
+
+/* ---- of the region that is melted ---- */
+
+/* All 0 where no cell is above the temperature of melting. */
+struct melt_pool_diagnostics {
+    /* m, along each axis: between the isotherms on the profile of the highest temperatures of the
+     * planes across it, linear between the centres of cells; or to the face that the region
+     * touches. */
+    double extent[AXIS_COUNT];
+    double volume; /* m^3, of the cells whose temperature is above it */
+};
+
+struct melt_pool; /* memory for the profiles */
+
+/* Not collective. */
+enum status melt_pool_open(const struct stepper *stepper, struct melt_pool **pool);
+void melt_pool_close(struct melt_pool *pool); /* takes NULL */
+/* Device memory that melt_pool_open needs on a rank that owns these cells. */
+uint64_t melt_pool_bytes(const struct box *owned);
+
+/* Collective, agreed. The same bits on any decomposition. Needs valid cells (diagnostics_take). */
+enum status melt_pool_take(struct melt_pool *pool, struct stepper *stepper,
+                           struct melt_pool_diagnostics *found);
+
+/* ---- of each closed face of the domain ---- */
+
+/* The closures of all faces at the time of the state. */
+struct face_closures {
+    const struct stepper *stepper;
+    struct heat_operator op;                   /* for a step of 1 s */
+    struct class_closure *classes[FACE_COUNT]; /* as operator_closures has them, or NULL */
+    void *enthalpy[FACE_COUNT]; /* of this rank's cells inside a closed face, or NULL */
+};
+/* Collective, agreed. */
+enum status faces_closures(const struct stepper *stepper, struct face_closures *closures);
+void faces_closures_free(struct face_closures *closures);
+/* That of a face at the cell `cell` (local indices) inside it, owned by this rank; `context`: a
+ * struct face_closures. */
+struct class_closure faces_closure_at(const void *context, enum face face,
+                                      const int64_t cell[AXIS_COUNT]);
+
+/* Between two cells of a medium of classes, with the conductances of a step (io/series/sampler.h);
+ * `context`: a struct face_closures. */
+double faces_share_between(const void *context, enum axis axis, const uint8_t of[2],
+                           const double kelvins[2], double part, bool above);
+
+/* At the faces of the domain; NaN for periodic faces and unused axes. */
+struct face_diagnostics {
+    double flow[FACE_COUNT]; /* W into the domain */
+    double mean[FACE_COUNT]; /* K, the temperature of the face */
+    /* The same for each named patch, in the order of boundary_next_named: {flow, mean}, of which
+     * the mean is NaN without cells. The caller's; NULL: not wanted. */
+    double (*patches)[2];
+};
+
+/* Collective, agreed. As they are at the current time: the flow is the heat that the ledger books
+ * for a step from there, divided by its length. Reads the cells at the faces; needs valid cells
+ * (diagnostics_take). The same bits on any decomposition. */
+enum status faces_take(struct stepper *stepper, struct face_diagnostics *faces);
+
+/* ---- checks: NaN and infinities (by diagnostics_take), the maximum principle and the heat ledger;
+ * model/operator/limits.h defines the bounds ---- */
+
+/* Whether a check is due after this step, independent of outputs. */
+bool numerics_check_is_due(const struct stepper *stepper, int64_t step);
+
+/* The next step at which a check is due; INT64_MAX: none. */
+int64_t numerics_check_next(const struct stepper *stepper);
+
+/* Collective. Check the diagnostics of the current step against those of the last check; the first
+ * call only stores them. STATUS_NUMERICS, agreed, with step, cell, place and rank. No effect when
+ * run.watch.every is 0. */
+enum status numerics_check(struct stepper *stepper, const struct diagnostics *diagnostics);

@@ -1,4 +1,3 @@
-#include "solve/observe/faces.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -1,4 +1,3 @@
-#include "solve/observe/materials.h"
 
 #include <math.h>
 

@@ -1,4 +1,4 @@
-#include "solve/observe/melt_pool.h"
+#include "solve/observe/diagnostics.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,4 +1,4 @@
-#include "solve/observe/numerics_check.h"
+#include "solve/observe/diagnostics.h"
 
 #include <inttypes.h>
 #include <math.h>
