@@ -169,6 +169,15 @@ struct plane_maxima_args {
     uint64_t *d_planes;
 };
 
+/* Raise d_keys, in device memory, to the class_key_of of: the largest difference of d_a and d_b in
+ * magnitude, the largest value of d_a, and the negative of its smallest; over the owned cells. */
+enum { DIFFERENCE_KEYS = 3 };
+struct compare_args {
+    struct layout layout;
+    const void *d_a, *d_b;
+    uint64_t *d_keys; /* [DIFFERENCE_KEYS] */
+};
+
 /* Sum modulo 2^64 of heat_cell_hash over the owned cells; add over ranks for `field_hash`. */
 struct hash_args {
     struct layout layout;
@@ -269,6 +278,7 @@ struct host_memory {
     X(number_classes, HOST_ONE(number_classes, medium))                                            \
     X(change_classes, )                                                                            \
     X(plane_maxima, )                                                                              \
+    X(compare, )                                                                                   \
     X(hash, HOST_RESULT(hash, h_hash))                                                             \
     X(gather, )                                                                                    \
     X(track, )                                                                                     \

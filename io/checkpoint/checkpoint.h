@@ -21,6 +21,7 @@
 #include "model/medium/medium.h"
 #include "model/operator/ledger.h"
 #include "model/space/grid.h"
+#include "model/superstep/superstep.h"
 
 /* The contents of a checkpoint besides the temperature. */
 struct checkpoint_state {
@@ -31,11 +32,12 @@ struct checkpoint_state {
     double boundary_heat; /* J, by the ledger, with the coefficients of that run */
     double source_heat;   /* J, the same; stored if the run has sources, or had some */
     /* The present time steps, if they were adapted to the field; else adapted_dt is 0. */
-    int64_t adapted_step; /* the first of them */
-    double adapted_time;  /* s, before it */
-    double adapted_dt;    /* s */
-    bool has_enthalpy;    /* read: the field has been filled with the enthalpy; else temperatures */
-    bool changed; /* read: material, precision or the grid's corners differ from the run's */
+    int64_t adapted_step;        /* the first of them */
+    double adapted_time;         /* s, before it */
+    double adapted_dt;           /* s */
+    struct step_control control; /* all 0 without super steps by a tolerance */
+    bool has_enthalpy; /* read: the field has been filled with the enthalpy; else temperatures */
+    bool changed;      /* read: material, precision or the grid's corners differ from the run's */
 };
 
 /* How a restart may differ from the run that wrote the checkpoint; checked before the values are

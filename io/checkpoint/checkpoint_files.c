@@ -92,6 +92,8 @@ static const struct h5_member always[] = {
 static const struct h5_member adapted[] = {MEMBER("adapted_step", H5_INT, 0, adapted_step),
                                            MEMBER("adapted_time_s", H5_DOUBLE, 0, adapted_time),
                                            MEMBER("adapted_dt_s", H5_DOUBLE, 0, adapted_dt)};
+static const struct h5_member control[] = {MEMBER("control", H5_INT, 4, control.exponent),
+                                           MEMBER("control_K", H5_DOUBLE, 4, control.low)};
 static const struct h5_member sources[] = {
     MEMBER("ledger_source_sum", H5_INT, DIGITS, ledger.source_sum),
     MEMBER("ledger_source_booked_J", H5_DOUBLE, 0, ledger.source_booked_J),
@@ -104,6 +106,9 @@ enum status checkpoint_state(hid_t dataset, struct checkpoint_state *state,
     TRY(h5_members(dataset, always, sizeof always / sizeof always[0], state, direction));
     if (writes ? state->adapted_dt > 0 : H5Aexists(dataset, "adapted_dt_s") > 0) {
         TRY(h5_members(dataset, adapted, 3, state, direction));
+    }
+    if (writes ? state->control.levels > 0 : H5Aexists(dataset, "control") > 0) {
+        TRY(h5_members(dataset, control, 2, state, direction));
     }
     if (writes ? state->source_heat != 0 : H5Aexists(dataset, "source_heat_J") > 0) {
         TRY(h5_members(dataset, sources, 3, state, direction));

@@ -18,6 +18,7 @@
 #include "solve/start/initial.h"
 #include "solve/start/restart.h"
 #include "solve/start/tuning.h"
+#include "solve/step_control.h"
 
 struct simulation {
     struct solver solver;
@@ -70,6 +71,10 @@ static void print_header(const struct solver *solver)
         log_info("nothing is left to do: the state is at step %lld, t = %.6g s; raise time.steps "
                  "or time.end to continue",
                  (long long)solver->state.step, solver->state.time);
+        return;
+    }
+    if (problem->time.by_tolerance) {
+        log_info("super steps by a tolerance to t = %.6g s", timeline->end);
         return;
     }
     log_info("%lld step%s of %s%.4g s to t = %.6g s", (long long)timeline->steps,
@@ -127,7 +132,9 @@ static enum status advance(struct simulation *s, double budget, double *wall)
     while (state->step < s->solver.problem.timeline.steps && MPI_Wtime() - start < budget) {
         const int64_t next = next_event(s);
         s->solver.stepper.summarise_at = outputs_summarise(s->outputs, next) ? next : 0;
-        TRY(stepper_advance(&s->solver.stepper, next - state->step));
+        TRY(s->solver.problem.time.by_tolerance
+                ? step_control_advance(&s->solver.stepper, &s->solver.problem)
+                : stepper_advance(&s->solver.stepper, next - state->step));
         TRY(handle_events(s));
         TRY(adaptive_step(&s->solver.stepper, &s->solver.problem));
     }

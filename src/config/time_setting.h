@@ -17,5 +17,8 @@ struct time_setting {
     bool dt_auto;
     double dt;           /* s, when not auto */
     double safety;       /* of the largest stable step, when auto */
+    double tolerance;    /* of the error, relative to the range of temperatures; 0: none */
+    double max_error;    /* K, the same; 0: none */
+    bool by_tolerance;   /* super steps whose lengths follow from an estimate of their error */
     int64_t adapt_every; /* steps between two adaptations of an automatic dt; 0: none */
 };

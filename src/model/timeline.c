@@ -7,7 +7,6 @@
 #include <stdlib.h>
 
 #include "model/field/derived.h"
-#include "model/medium/curve.h"
 #include "model/operator/high_order.h"
 #include "model/superstep/superstep.h"
 
@@ -16,76 +15,6 @@
 
 /* Each ends in at least one file access. */
 enum { MAX_STRETCHES = 1000000 };
-
-/* The rate of change of a cell that melts or becomes another material jumps. */
-static const char *why_euler(const struct medium *medium)
-{
-    for (int m = 0; m < medium->nmaterials && medium->curves != NULL; m++) {
-        if (medium->curves[m].melts) {
-            return "a material melts";
-        }
-    }
-    return medium->changes ? "a material becomes another one" : NULL;
-}
-
-/* Replace auto, and check that the problem allows the scheme. */
-static enum status choose_scheme(struct timeline *timeline, const struct settings *settings,
-                                 const struct medium *medium, bool linear)
-{
-    struct time_setting *setting = &timeline->setting;
-    const char *why = why_euler(medium);
-    timeline->scheme_reason = "as configured";
-    if (setting->scheme == SCHEME_AUTO) {
-        const bool is_short = setting->dt_auto || setting->dt <= timeline->dt_stable * (1 + 1e-12);
-        setting->scheme = is_short || why != NULL ? SCHEME_EULER : SCHEME_STS2;
-        timeline->scheme_reason = setting->dt_auto ? "auto: dt is the longest of forward Euler"
-                                  : is_short       ? "auto: forward Euler can take this dt"
-                                  : why != NULL    ? why
-                                                   : "auto: dt is too long for forward Euler";
-    }
-    if (setting->scheme != SCHEME_EULER && why != NULL) {
-        return settings_fail_at(timeline->origin, "time.scheme",
-                                "super steps need smooth rates of change, but %s; give euler", why);
-    }
-    timeline->stages_most = superstep_stages_most(setting->scheme, settings->run.precision, linear);
-    return setting->stages <= timeline->stages_most
-               ? STATUS_OK
-               : settings_fail_at(timeline->origin, "time.stages",
-                                  "%d stages would amplify rounding errors too much with this "
-                                  "precision%s; at most %d",
-                                  setting->stages, linear ? "" : " in a nonlinear problem",
-                                  timeline->stages_most);
-}
-
-static enum status choose_dt(struct timeline *timeline)
-{
-    const struct time_setting *setting = &timeline->setting;
-    const int stages = setting->scheme == SCHEME_EULER ? 1
-                       : setting->stages > 0           ? setting->stages
-                                                       : timeline->stages_most;
-    char of_stages[24] = "";
-    const double stable = superstep_limit(setting->scheme, stages) / 2 * timeline->dt_stable;
-    if (!(stable > 0) || !isfinite(stable)) {
-        return settings_fail_at(timeline->origin, "material.conductivity",
-                                "the largest stable time step would be %g s: the grid spacing or "
-                                "the diffusivity is far out of range",
-                                stable);
-    }
-    timeline->dt = setting->dt_auto ? setting->safety * stable : setting->dt;
-    /* a dt copied from a printed limit may exceed it in its last digits */
-    if (timeline->dt > stable * (1 + 1e-12)) {
-        if (stages > 1) {
-            snprintf(of_stages, sizeof of_stages, " of %d stages", stages);
-        }
-        return settings_fail_at(timeline->origin, setting->dt_auto ? "time.safety" : "time.dt",
-                                "the time step %.17g s is unstable on this grid; the largest "
-                                "stable one%s is %.17g s%s",
-                                timeline->dt, of_stages, stable,
-                                stages == 1 || setting->stages > 0 ? " (`dt: auto` chooses it)"
-                                                                   : "");
-    }
-    return STATUS_OK;
-}
 
 /* The number of steps of length dt from `start` to `end`, both in s, and the length of the last
  * one, which lands on `end`. */
@@ -295,8 +224,7 @@ enum status timeline_create(const struct settings *settings, const struct grid *
                                                   : medium_stable_dt(medium, grid),
                              .share = 1};
     TRY(check_adaptation(settings, medium));
-    TRY(choose_scheme(&built, settings, medium, linear));
-    TRY(choose_dt(&built));
+    TRY(timeline_choose_dt(&built, settings, medium, linear));
     const enum status status = count_steps(&built);
     if (status == STATUS_OK) {
         *timeline = built;
@@ -428,6 +356,24 @@ static bool lands_on(const struct timeline *timeline, const struct cadence *cade
                                 ? next_listed(cadence, time - 2 * near)
                                 : rint(time / cadence->interval) * cadence->interval;
     return step == 0 || (at_stretch && fabs(time - multiple) <= near);
+}
+
+double timeline_landing(const struct timeline *timeline, int64_t step)
+{
+    const int64_t at = find_stretch(timeline, step, INFINITY);
+    const double end = timeline->setting.by_steps ? INFINITY : timeline->end;
+    return at + 1 < timeline->nstretches ? timeline->stretch[at + 1].start : end;
+}
+
+bool timeline_jumps(const struct timeline *timeline, int64_t step)
+{
+    const double time = timeline_time(timeline, step);
+    const double near = tolerance(timeline, time);
+    bool jumps = false;
+    for (const struct table_setting *t = timeline->tables; t != NULL; t = t->next) {
+        jumps = jumps || (t->steps && fabs(table_next_row(t, time - 2 * near) - time) <= near);
+    }
+    return jumps;
 }
 
 int timeline_stages(const struct timeline *timeline, int64_t step)

@@ -53,6 +53,15 @@ enum status timeline_adapt(struct timeline *timeline, int64_t step, double dt);
 enum status timeline_restore(struct timeline *timeline, int64_t start_step, double start_time,
                              double dt);
 
+/* Set the scheme, its reason and dt. Fails as timeline_create, which calls it. */
+enum status timeline_choose_dt(struct timeline *timeline, const struct settings *settings,
+                               const struct medium *medium, bool linear);
+
+/* The next time after the step that starts at `step` on which a step lands; infinite: none. */
+double timeline_landing(const struct timeline *timeline, int64_t step);
+/* Whether a table over time jumps there. */
+bool timeline_jumps(const struct timeline *timeline, int64_t step);
+
 /* The stages of the step that starts at `step`. */
 int timeline_stages(const struct timeline *timeline, int64_t step);
 

@@ -245,6 +245,15 @@ enum status report_write(const char *path, const struct stepper *stepper, struct
     write_changes(&json, &stepper->state->changes);
     json_string(&json, "scheme", stepper->scheme->name);
     json_string(&json, "scheme_reason", stepper->problem->timeline.scheme_reason);
+    if (stepper->problem->time.by_tolerance) {
+        const struct step_control *control = &stepper->state->control;
+        json_begin(&json, "step_control", '{');
+        json_int(&json, "rejected", control->rejected);
+        json_int(&json, "levels", control->levels);
+        json_real(&json, "last_error_K", control->last_error);
+        json_real(&json, "largest_error_K", control->largest_error);
+        json_end(&json, '}');
+    }
     json_int(&json, "stencil_order", 2 * stepper->problem->radius);
     json_int(&json, "substeps_per_pass", stepper->passes.steps);
     write_passes(&json, stepper);

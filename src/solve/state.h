@@ -6,6 +6,7 @@
 #include "kernels/operations.h"
 #include "model/operator/ledger.h"
 #include "model/operator/limits.h"
+#include "model/superstep/superstep.h"
 
 /* The state of numerics_check.h between checks, the same on all ranks. */
 struct numerics_check {
@@ -20,8 +21,9 @@ struct numerics_check {
 struct state {
     struct ledger ledger;        /* of all ranks, as of the last reduction */
     struct numerics_check check; /* of all ranks */
-    int64_t step;                /* steps done */
-    double time;                 /* s, after these steps */
+    struct step_control control;
+    int64_t step; /* steps done */
+    double time;  /* s, after these steps */
     /* Of step summary_step, 0: of none. Taken by the pass that led there; valid once the bulk queue
      * was waited for. */
     struct field_summary summary;

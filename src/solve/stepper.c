@@ -58,6 +58,19 @@ static enum status sources_allocate(struct stepper *stepper)
     return CHECK_MEMORY(stepper->sources != NULL, "no memory for moving sources");
 }
 
+static enum status allocate_estimate(struct stepper *stepper)
+{
+    struct engine *engine = stepper->level->engine;
+    const size_t bytes = layout_bytes(&stepper->level->field->layout);
+    const uint64_t none[DIFFERENCE_KEYS] = {0};
+    if (!stepper->problem->time.by_tolerance) {
+        return STATUS_OK;
+    }
+    TRY(engine->runtime->memory_alloc(engine->device, bytes, &stepper->d_saved));
+    TRY(engine->runtime->memory_alloc(engine->device, bytes, &stepper->d_estimate));
+    return engine_send(engine, none, sizeof none, &stepper->d_keys);
+}
+
 enum status stepper_create(const struct problem *problem, const struct team *team,
                            struct level *level, struct state *state, const struct pass_plan *passes,
                            struct stepper *stepper)
@@ -75,6 +88,7 @@ enum status stepper_create(const struct problem *problem, const struct team *tea
         TRY(status_agree(team->comm, CHECK_MEMORY(stepper->slots != NULL,
                                                   "no memory for the ledger of super steps")));
     }
+    TRY(status_agree(team->comm, allocate_estimate(stepper)));
     TRY(status_agree(team->comm, sources_allocate(stepper)));
     TRY(source_files_open(problem, team, level->engine, &stepper->source_files));
     const int wanted = problem->run.steps_per_pass;
@@ -90,6 +104,10 @@ void stepper_destroy(struct stepper *stepper)
 {
     if (stepper->level != NULL) {
         source_files_close(&stepper->source_files, stepper->level->engine);
+        const struct engine *engine = stepper->level->engine;
+        engine->runtime->memory_free(engine->device, stepper->d_saved);
+        engine->runtime->memory_free(engine->device, stepper->d_estimate);
+        engine->runtime->memory_free(engine->device, stepper->d_keys);
     }
     free(stepper->sources);
     free(stepper->slots);

@@ -28,9 +28,11 @@ struct stepper {
     struct heat_source *sources; /* [step of a pass][entry that is not painted]; NULL: none */
     int nsources;
     struct source_files source_files;
-    struct ledger_slot *slots; /* [SUPERSTEP_LEVELS_MOST]; NULL for forward Euler */
-    int nslots;                /* levels of a super step; 0: none yet */
-    double slot_length;        /* s, of the super step */
+    struct ledger_slot *slots;  /* [SUPERSTEP_LEVELS_MOST]; NULL for forward Euler */
+    int nslots;                 /* levels of a super step; 0: none yet */
+    double slot_length;         /* s, of the super step */
+    void *d_saved, *d_estimate; /* fields of step_control.h; NULL without a tolerance */
+    void *d_keys;               /* uint64_t [DIFFERENCE_KEYS] */
 };
 
 /* A pass, and the operators of its steps. */

@@ -359,6 +359,29 @@ static void check_planes(struct rig *rig, const int64_t *cells, enum precision p
                  .limit = limit, .d_planes = d_planes));
     uint64_t *found = rig_download(rig, d_planes, count * sizeof *found);
     assert_memory_equal(found, wanted, count * sizeof *found);
+    /* and the other field differs where values are high */
+    uint64_t extremes[DIFFERENCE_KEYS] = {0};
+    for (int64_t c = 0; c < cells[0] * cells[1] * cells[2]; c++) {
+        const int64_t element =
+            layout_index(&layout, c % cells[0], c / cells[0] % cells[1], c / (cells[0] * cells[1]));
+        const double value = host_get(&layout, h_field, element);
+        const double of_cell[] = {fabs(value - (value > limit ? 7 : value)), value, -value};
+        host_set(&layout, h_field, element, value > limit ? 7 : value);
+        for (int n = 0; n < DIFFERENCE_KEYS; n++) {
+            const uint64_t key = class_key_of(of_cell[n]);
+            extremes[n] = key > extremes[n] ? key : extremes[n];
+        }
+    }
+    void *d_other = rig_upload(rig, h_field, layout_bytes(&layout));
+    const uint64_t none[DIFFERENCE_KEYS] = {0};
+    uint64_t *d_keys = rig_upload(rig, none, sizeof none);
+    must(ENQUEUE(operations, compare, rig->queue, .layout = layout, .d_a = d_field, .d_b = d_other,
+                 .d_keys = d_keys));
+    uint64_t *keys = rig_download(rig, d_keys, sizeof none);
+    assert_memory_equal(keys, extremes, sizeof extremes);
+    free(keys);
+    rig->backend->runtime->memory_free(rig->device, d_keys);
+    rig->backend->runtime->memory_free(rig->device, d_other);
     rig->backend->runtime->memory_free(rig->device, d_planes);
     rig->backend->runtime->memory_free(rig->device, d_field);
     free(found);

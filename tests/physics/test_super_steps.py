@@ -1,11 +1,19 @@
-"""The same bits of super steps for ranks, backends, overlap and restarts; the ledger closes."""
+"""The same bits of super steps for ranks, backends, overlap, steps per pass and restarts, of a
+fixed length and by a tolerance; the ledger closes, and errors are below the tolerance."""
+import random
 import unittest
 
+import numpy as np
+
+import media
 import problems
-from harness import checkpoints, short_dt, some
+from harness import Case, checkpoints, short_dt, some
 from test_bitwise import Bitwise, quiet
+from test_tables import rod
 
 CELLS = [23, 17, 13]
+# (backend, overlap, ranks, steps per pass)
+WAYS = (("guard", "on", 2, 3), ("cpu", "on", 3, 1), ("guard", "off", 1, 4), ("cpu", "off", 5, 2))
 
 
 class SuperSteps(Bitwise):
@@ -13,23 +21,30 @@ class SuperSteps(Bitwise):
         config = problems.mixed(CELLS, precision)
         config["boundary"]["x_min"]["value"] = "350 + 40*sin(0.2*t)"
         dt = short_dt(config, 1)
-        config["time"] = {"end": float(f"{150 * dt:.6g}"), **time}
-        config["output"] = {"history": {"every": 1}, "checkpoints": {"every": 4, "keep": 9}}
+        config["time"] = {"end": float(f"{80 * dt:.6g}"), **time}
+        config["output"] = {"history": {"every": 1}, "checkpoints": {"every": 2, "keep": 99}}
         return config, dt
 
-    def check(self, config):
-        reference = self.solve(config, sets=["run.backend=cpu", "run.halo.overlap=off"])
-        self.assert_below(abs(reference.report["heat_drift_J"] / reference.report["heat_J"]),
-                          1e-13 if config["run"]["precision"] == "float64" else 1e-5, "heat")
-        for backend, overlap, ranks in some((("guard", "off", 1), ("cpu", "on", 3),
-                                             ("guard", "on", 2)), 2):
+    def check(self, config, ways=2):
+        reference = self.solve(config, sets=["run.backend=cpu", "run.halo.overlap=off",
+                                             "run.steps_per_pass=1"])
+        if config["run"]["precision"] == "float64":
+            self.assert_ledger_closes(reference.report, 1e-13)
+        for backend, overlap, ranks, steps in some(WAYS, ways):
             self.expect_same(reference, quiet(config), f"{backend}, {overlap}, {ranks} ranks",
                              ranks=ranks, sets=[f"run.backend={backend}",
-                                                f"run.halo.overlap={overlap}"])
+                                                f"run.halo.overlap={overlap}",
+                                                f"run.steps_per_pass={steps}"])
         middle = checkpoints(reference.folder)[0]
         again = self.solve(quiet(config), "--restart", str(middle), ranks=2)
-        self.assertEqual(again.report["field_hash"], reference.report["field_hash"])
+        self.assertEqual(again.exact("field_hash", "steps", "heat_J", "boundary_heat_J"),
+                         reference.exact("field_hash", "steps", "heat_J", "boundary_heat_J"))
         return reference
+
+    def assert_ledger_closes(self, report, most):
+        heat = sum(abs(report.get(key, 0)) for key in ("heat_J", "boundary_heat_J",
+                                                       "source_heat_J"))
+        self.assert_below(abs(report["heat_drift_J"]) / heat, most, "heat")
 
     def test_fixed_length(self):
         for scheme, precision in (("sts2", "float64"), ("sts1", "float32")):
@@ -37,6 +52,56 @@ class SuperSteps(Bitwise):
             config["time"]["dt"] = 20 * dt
             run = self.check(config)
             self.assertEqual(run.report["scheme"], scheme)
+
+    def test_tolerance(self):
+        """Data that super steps resolve, and data for which many of them are repeated."""
+        for formula, precision, share, repeated in (("350 + 40*sin(0.2*t)", "float32", 1, 0),
+                                                    ("350 + 40*sin(20*t)", "float64", 0.12, 9)):
+            config, _ = self.config(precision, scheme="auto", tolerance=2e-3)
+            config["boundary"]["x_min"]["value"] = formula
+            config["time"]["end"] *= share
+            run = self.check(config, len(WAYS))
+            self.assertEqual(run.report["scheme"], "sts2")
+            self.assertGreaterEqual(run.report["step_control"]["rejected"], repeated)
+
+    def test_tolerance_in_random_problems(self):
+        for seed in some((40, 41), 1):
+            config = media.draw_problem(random.Random(seed), seed, 2)
+            dt = media.Problem(config).stable_dt()
+            config["time"] = {"end": float(f"{60 * dt:.6g}"), "scheme": "sts2",
+                              "tolerance": 1e-3}
+            config["output"] = {"history": {"interval": float(f"{17 * dt:.6g}")},
+                                "checkpoints": {"every": 8, "keep": 99}}
+            self.check(config)
+
+
+class Errors(Case):
+    """Against short super steps on the same grid."""
+
+    PULSES = {"rows": [[0, 300], [1.5, 420], [3, 300]], "between": "steps"}
+
+    def field(self, config, **time):
+        end = config["time"]["end"]
+        run = self.solve(dict(config, time={"end": end, "scheme": "sts2", **time},
+                              output={"checkpoints": {"interval": end}}))
+        return run.temperature()
+
+    def test_jump_at_the_end_of_a_super_step(self):
+        """A step that lands on a row of a table takes the value before it: the order is 2."""
+        config = rod(self.PULSES)
+        exact = self.field(config, dt=0.0125)
+        errors = [np.max(np.abs(self.field(config, dt=dt) - exact)) for dt in (0.1, 0.05)]
+        self.assert_below(errors[1], errors[0] / 3, "error of half the step")
+        self.assert_below(errors[0], 0.5, "error")
+
+    def test_errors_are_below_the_tolerance(self):
+        config = rod("350 + 40*sin(2*t)")
+        exact = self.field(config, tolerance=1e-6)
+        for tolerance in (1e-2, 1e-3, 1e-4):
+            for how in ({"tolerance": tolerance}, {"max_error": 90 * tolerance}):
+                error = np.max(np.abs(self.field(config, **how) - exact)) / 90
+                self.assert_below(error, tolerance, f"error with {how}")
+                self.assert_below(1e-3 * tolerance, error, f"care with {how}")
 
 
 if __name__ == "__main__":

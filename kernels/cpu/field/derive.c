@@ -1,5 +1,6 @@
 /* Samples of a field: single cells, derived fields, and the heat flux. */
 #include "kernels/cell/derived_cell.h"
+#include "kernels/class_summary.h"
 #include "kernels/cpu/kernels_cpu.h"
 #include "kernels/cpu/schedule/share.h"
 
@@ -18,6 +19,40 @@ KERNEL_INLINE double cell(const void *field, enum precision precision, int64_t a
 {
     return precision == PRECISION_FLOAT64 ? ((const double *)field)[at]
                                           : (double)((const float *)field)[at];
+}
+
+KERNEL_INLINE void compare_row(const struct compare_args *args, enum precision precision,
+                               int64_t first, uint64_t keys[DIFFERENCE_KEYS])
+{
+    for (int64_t i = first; i < first + args->layout.cells[AXIS_X]; i++) {
+        const double a = cell(args->d_a, precision, i);
+        const double of_cell[] = {fabs(a - cell(args->d_b, precision, i)), a, -a};
+        for (int n = 0; n < DIFFERENCE_KEYS; n++) {
+            const uint64_t key = class_key_of(of_cell[n]);
+            keys[n] = key > keys[n] ? key : keys[n];
+        }
+    }
+}
+
+enum status cpu_compare(struct queue *queue, const struct compare_args *args)
+{
+    const struct layout *layout = &args->layout;
+    const struct box owned = layout_owned(layout);
+    const int64_t ny = layout->cells[AXIS_Y];
+    uint64_t *keys = args->d_keys;
+    (void)queue;
+#pragma omp parallel for schedule(static)                                                          \
+    reduction(max                                                                                  \
+              : keys[:DIFFERENCE_KEYS]) if (share_is_worthwhile(&owned, 1))
+    for (int64_t row = 0; row < ny * layout->cells[AXIS_Z]; row++) {
+        const int64_t first = layout_index(layout, 0, row % ny, row / ny);
+        if (layout->precision == PRECISION_FLOAT64) {
+            compare_row(args, PRECISION_FLOAT64, first, keys);
+        } else {
+            compare_row(args, PRECISION_FLOAT32, first, keys);
+        }
+    }
+    return STATUS_OK;
 }
 
 KERNEL_INLINE void track_row(const struct track_sample *sample, const void *field,

@@ -105,6 +105,13 @@ void plan_print_time(const struct plan *plan)
 {
     const struct time_setting *time = &plan->problem.time;
     const struct timeline *timeline = &plan->problem.timeline;
+    if (time->by_tolerance) {
+        printf("super steps    by a tolerance, of up to %d stages (%s); forward Euler would take "
+               "%.3g steps\n",
+               timeline->stages_most, timeline->scheme_reason,
+               ceil((timeline->end - timeline->start_time) / timeline->dt_stable));
+        return;
+    }
     printf("time step      %s%.6g s", timeline->nstretches > 1 ? "at most " : "", timeline->dt);
     if (time->dt_auto) {
         printf(" = safety %g x the largest stable step %.6g s\n", time->safety,

@@ -302,12 +302,22 @@ SETTINGS_CHECK(scheme)
 {
     const struct time_setting *time = &settings->time;
     const bool is_sts = time->scheme == SCHEME_STS1 || time->scheme == SCHEME_STS2;
-    if (is_sts && time->stages == 0 && time->dt_auto) {
-        return item_fail(item, NULL, "super steps need `stages`, or a `dt`");
+    if (is_sts && time->stages == 0 && time->dt_auto && time->tolerance == 0 &&
+        time->max_error == 0) {
+        return item_fail(item, NULL, "super steps need `stages`, `dt` or `tolerance`");
     }
     return time->scheme == SCHEME_EULER || time->adapt_every == 0
                ? STATUS_OK
                : item_fail(item, NULL, "adapt_every needs scheme: euler");
+}
+
+SETTINGS_CHECK(tolerance)
+{
+    const enum time_scheme scheme = settings->time.scheme;
+    const double value = *(const double *)(item->base + item->row->offset);
+    return value == 0 || scheme == SCHEME_STS2 || scheme == SCHEME_AUTO
+               ? STATUS_OK
+               : item_fail(item, NULL, "needs scheme: sts2 or auto");
 }
 
 SETTINGS_CHECK(stages)

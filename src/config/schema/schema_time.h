@@ -1,6 +1,7 @@
 /* The rows of the section `time` in the table of schema_table.c, with its macros. */
 #pragma once
 
+static const struct schema_limit tolerated = {1e-8, 0.1, false, false, "from 1e-8 to 0.1", NULL};
 static const struct schema_choice schemes[] = {{"euler", SCHEME_EULER},
                                                {"sts1", SCHEME_STS1},
                                                {"sts2", SCHEME_STS2},
@@ -38,6 +39,16 @@ static const struct schema_choice stages[] = {
             "The time step, or super step. `auto`: `safety` times the largest stable step.",       \
             .flags = SCHEMA_OR_AUTO, .alternative = AT(time.dt_auto), .limit = &positive,          \
             .fallback = "auto", .unit = &second),                                                  \
+        KEY("time.tolerance", REAL, WARN, AT(time.tolerance),                                      \
+            "With `scheme: sts2` or `auto`, instead of `dt`: the error in time to aim at, "        \
+            "relative to the range of temperatures. The length of each super step follows from "   \
+            "an estimate of its error; one that is too long is repeated.",                         \
+            .limit = &tolerated, .rival = "dt, stages, max_error",                                 \
+            .check = settings_check_tolerance),                                                    \
+        KEY("time.max_error", REAL, WARN, AT(time.max_error),                                      \
+            "`tolerance` as a difference of temperatures.", .limit = &positive,                    \
+            .rival = "dt, stages, tolerance", .unit = &difference,                                 \
+            .check = settings_check_tolerance),                                                    \
         KEY("time.safety", REAL, WARN, AT(time.safety),                                            \
             "The fraction of the largest stable step used by `dt: auto`.", .limit = &fraction,     \
             .fallback = "0.9"),                                                                    \

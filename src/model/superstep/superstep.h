@@ -3,6 +3,7 @@
 #pragma once
 
 #include <stdbool.h>
+#include <stdint.h>
 
 #include "config/settings.h"
 
@@ -42,6 +43,18 @@ int superstep_stages_most(enum time_scheme scheme, enum precision precision, boo
  * super step, which a nonlinear F needs. */
 void superstep_levels(enum time_scheme scheme, int nstages, bool linear,
                       struct superstep *superstep);
+
+/* The state of the control of super steps by a tolerance (solve/step_control.h), the same on all
+ * ranks. */
+struct step_control {
+    int64_t exponent;     /* of the length of the next super step */
+    int64_t error;        /* of the last one: the logarithm of its estimate over the limit */
+    int64_t rejected;     /* super steps */
+    int64_t levels;       /* of all super steps and estimates */
+    double low, high;     /* K: the extremes so far; equal: unknown */
+    double last_error;    /* K, the estimate for the last super step */
+    double largest_error; /* K, that of all accepted ones */
+};
 
 /* When data that depend on time are taken: at `time`, or for a level of a super step. */
 struct instant {

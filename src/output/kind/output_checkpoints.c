@@ -107,7 +107,8 @@ enum status checkpoint_output_submit(struct checkpoint_output *output,
                                                .ledger = state->ledger,
                                                .boundary_heat = in->summary->boundary_heat,
                                                .source_heat = in->summary->source_heat};
-    if (in->problem->time.adapt_every > 0) {
+    context->state.control = state->control;
+    if (in->problem->time.adapt_every > 0 || in->problem->time.by_tolerance) {
         context->state.adapted_step = in->problem->timeline.start_step;
         context->state.adapted_time = in->problem->timeline.start_time;
         context->state.adapted_dt = in->problem->timeline.dt;

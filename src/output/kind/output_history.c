@@ -108,7 +108,8 @@ static void print_more(FILE *out, const struct problem *problem)
             fprintf(out, ",pool_%s_m", axis_name((enum axis)a));
         }
     }
-    fputs(wants_pool(problem) ? ",pool_volume_m3\n" : "\n", out);
+    fputs(wants_pool(problem) ? ",pool_volume_m3" : "", out);
+    fputs(problem->time.by_tolerance ? ",rejected,levels,error_K\n" : "\n", out);
 }
 
 /* The line of columns: of the existing file, or those wanted of a new one. Caller frees, after a
@@ -199,6 +200,10 @@ static void print_row(struct history_output *output, const struct output_context
             print_values(out, output->patches[p], PATCH_COLUMNS);
         }
         print_values(out, output->pool_columns, count_pool(in->problem));
+        const struct step_control *control = &in->stepper->state->control;
+        const double values[] = {(double)control->rejected, (double)control->levels,
+                                 control->last_error};
+        print_values(out, values, in->problem->time.by_tolerance ? 3 : 0);
     }
     fputc('\n', out);
 }

@@ -35,7 +35,8 @@ enum status memory_of_rank(const struct problem *problem, const struct backend *
     TRY(field_layout(backend, decomp, rank, precision, &layout));
     TRY(steps_per_pass_halo(decomp, rank, &layout, decomp->halo_width / problem->radius,
                             problem->radius, &halo));
-    *bytes = fields + derived +
+    const int copies = problem->time.by_tolerance ? 2 : 0; /* step_control.h */
+    *bytes = fields + derived + copies * (uint64_t)layout_bytes(&layout) +
              classes_bytes(problem, &owned, decomp->halo_width / problem->radius) +
              source_files_bytes(problem, &owned) + transport_buffer_bytes(&halo, precision) +
              outputs->kept_bytes;

@@ -130,7 +130,8 @@ static enum status continue_state(struct stepper *stepper, struct problem *probl
     struct state *state = stepper->state;
     state->step = saved->step;
     state->first_step = saved->step;
-    if (problem->time.adapt_every > 0 && saved->adapted_dt > 0) {
+    state->control = saved->control;
+    if ((problem->time.adapt_every > 0 || problem->time.by_tolerance) && saved->adapted_dt > 0) {
         TRY(timeline_restore(&problem->timeline, saved->adapted_step, saved->adapted_time,
                              saved->adapted_dt));
     }

@@ -1,0 +1,92 @@
+/* The time scheme of a run, and the length of its steps. */
+#include <math.h>
+#include <stdio.h>
+
+#include "model/medium/curve.h"
+#include "model/superstep/superstep.h"
+#include "model/timeline.h"
+
+/* The rate of change of a cell that melts or becomes another material jumps. */
+static const char *why_euler(const struct medium *medium)
+{
+    for (int m = 0; m < medium->nmaterials && medium->curves != NULL; m++) {
+        if (medium->curves[m].melts) {
+            return "a material melts";
+        }
+    }
+    return medium->changes ? "a material becomes another one" : NULL;
+}
+
+/* Replace auto, and check that the problem allows the scheme. */
+static enum status choose_scheme(struct timeline *timeline, const struct settings *settings,
+                                 const struct medium *medium, bool linear)
+{
+    struct time_setting *setting = &timeline->setting;
+    const char *why = why_euler(medium);
+    const bool wants_tolerance = setting->tolerance > 0 || setting->max_error > 0;
+    timeline->scheme_reason = "as configured";
+    if (setting->scheme == SCHEME_AUTO) {
+        const bool is_short =
+            !wants_tolerance &&
+            (setting->dt_auto || setting->dt <= timeline->dt_stable * (1 + 1e-12));
+        setting->scheme = is_short || why != NULL ? SCHEME_EULER : SCHEME_STS2;
+        timeline->scheme_reason = is_short && setting->dt_auto
+                                      ? "auto: dt is the longest of forward Euler"
+                                  : is_short        ? "auto: forward Euler can take this dt"
+                                  : why != NULL     ? why
+                                  : wants_tolerance ? "auto: super steps by a tolerance"
+                                                    : "auto: dt is too long for forward Euler";
+    }
+    setting->by_tolerance = wants_tolerance && setting->scheme == SCHEME_STS2;
+    if (setting->scheme != SCHEME_EULER && why != NULL) {
+        return settings_fail_at(timeline->origin, "time.scheme",
+                                "super steps need smooth rates of change, but %s; give euler", why);
+    }
+    timeline->stages_most = superstep_stages_most(setting->scheme, settings->run.precision, linear);
+    return setting->stages <= timeline->stages_most
+               ? STATUS_OK
+               : settings_fail_at(timeline->origin, "time.stages",
+                                  "%d stages would amplify rounding errors too much with this "
+                                  "precision%s; at most %d",
+                                  setting->stages, linear ? "" : " in a nonlinear problem",
+                                  timeline->stages_most);
+}
+
+static enum status choose_dt(struct timeline *timeline)
+{
+    const struct time_setting *setting = &timeline->setting;
+    const int stages = setting->scheme == SCHEME_EULER ? 1
+                       : setting->stages > 0           ? setting->stages
+                                                       : timeline->stages_most;
+    char of_stages[24] = "";
+    const double stable = superstep_limit(setting->scheme, stages) / 2 * timeline->dt_stable;
+    if (!(stable > 0) || !isfinite(stable)) {
+        return settings_fail_at(timeline->origin, "material.conductivity",
+                                "the largest stable time step would be %g s: the grid spacing or "
+                                "the diffusivity is far out of range",
+                                stable);
+    }
+    timeline->dt = setting->by_tolerance ? 2 * timeline->dt_stable
+                   : setting->dt_auto    ? setting->safety * stable
+                                         : setting->dt;
+    /* a dt copied from a printed limit may exceed it in its last digits */
+    if (timeline->dt > stable * (1 + 1e-12)) {
+        if (stages > 1) {
+            snprintf(of_stages, sizeof of_stages, " of %d stages", stages);
+        }
+        return settings_fail_at(timeline->origin, setting->dt_auto ? "time.safety" : "time.dt",
+                                "the time step %.17g s is unstable on this grid; the largest "
+                                "stable one%s is %.17g s%s",
+                                timeline->dt, of_stages, stable,
+                                stages == 1 || setting->stages > 0 ? " (`dt: auto` chooses it)"
+                                                                   : "");
+    }
+    return STATUS_OK;
+}
+
+enum status timeline_choose_dt(struct timeline *timeline, const struct settings *settings,
+                               const struct medium *medium, bool linear)
+{
+    TRY(choose_scheme(timeline, settings, medium, linear));
+    return choose_dt(timeline);
+}

@@ -1,0 +1,251 @@
+#include "solve/step_control.h"
+
+#include <math.h>
+
+#include "base/comm.h"
+#include "kernels/class_summary.h"
+#include "solve/observe/diagnostics.h"
+
+/* Lengths are 2^(n / 16) times forward Euler's longest step, and errors are compared by the same
+ * logarithm: all decisions are made with integers, so they do not depend on a library. */
+enum { PER_OCTAVE = 16, LEAST = -80, AFTER_JUMP = 0, LOG_MOST = 400, LOG_KEPT = 64 };
+static const double roots[PER_OCTAVE] = {0x1p0,
+                                         0x1.0b5586cf9890fp+0,
+                                         0x1.172b83c7d517bp+0,
+                                         0x1.2387a6e756238p+0,
+                                         0x1.306fe0a31b715p+0,
+                                         0x1.3dea64c123422p+0,
+                                         0x1.4bfdad5362a27p+0,
+                                         0x1.5ab07dd485429p+0,
+                                         0x1.6a09e667f3bcdp+0,
+                                         0x1.7a11473eb0187p+0,
+                                         0x1.8ace5422aa0dbp+0,
+                                         0x1.9c49182a3f090p+0,
+                                         0x1.ae89f995ad3adp+0,
+                                         0x1.c199bdd85529cp+0,
+                                         0x1.d5818dcfba487p+0,
+                                         0x1.ea4afa2a490dap+0};
+
+/* The floor of 16 log2 of a ratio. */
+static int64_t log_of(double ratio)
+{
+    int power = 0;
+    int n = 0;
+    if (!(ratio > 0x1p-25) || !(ratio < 0x1p25)) {
+        return ratio <= 0x1p-25 ? -LOG_MOST : LOG_MOST; /* also of NaN */
+    }
+    const double part = 2 * frexp(ratio, &power);
+    while (n + 1 < PER_OCTAVE && part >= roots[n + 1]) {
+        n++;
+    }
+    return PER_OCTAVE * (int64_t)(power - 1) + n;
+}
+
+static double length_of(const struct timeline *timeline, int64_t exponent)
+{
+    const int64_t part = (exponent % PER_OCTAVE + PER_OCTAVE) % PER_OCTAVE;
+    return ldexp(roots[part], (int)((exponent - part) / PER_OCTAVE)) * timeline->dt_stable;
+}
+
+/* The longest that is stable; in float32, whose estimate has a floor of about 4e-6 (s / 16)^2 times
+ * the temperatures, also the longest for which that is small. */
+static int64_t exponent_most(const struct problem *problem, double magnitude, double limit)
+{
+    int stages = problem->timeline.stages_most;
+    while (problem->precision == PRECISION_FLOAT32 && stages > 4 &&
+           (4e-6 / 256) * magnitude * stages * stages > limit / 4) {
+        stages -= 4;
+    }
+    while (superstep_limit(SCHEME_STS2, stages) == 0) {
+        stages -= 4;
+    }
+    return log_of(superstep_limit(SCHEME_STS2, stages) / 2);
+}
+
+/* The extremes of the state, and its largest difference to another one, K. */
+struct comparison {
+    double difference, low, high;
+};
+
+/* Wait for all work. */
+static enum status compare_rank(struct stepper *stepper, const void *d_other, uint64_t *keys)
+{
+    struct engine *engine = stepper->level->engine;
+    const struct field *field = stepper->level->field;
+    const uint64_t none[DIFFERENCE_KEYS] = {0};
+    TRY(engine_settle(engine));
+    TRY(engine->runtime->copy_to_device(engine->bulk_queue, stepper->d_keys, none, sizeof none));
+    TRY(ENQUEUE(engine->operations, compare, engine->bulk_queue, .layout = field->layout,
+                .d_a = field->d_now, .d_b = d_other, .d_keys = stepper->d_keys));
+    TRY(engine->runtime->copy_to_host(engine->bulk_queue, keys, stepper->d_keys, sizeof none));
+    return engine->runtime->queue_wait(engine->bulk_queue);
+}
+
+static enum status compare(struct stepper *stepper, const void *d_other, struct comparison *found)
+{
+    MPI_Comm comm = stepper->team->comm;
+    uint64_t keys[DIFFERENCE_KEYS];
+    TRY(status_agree(comm, compare_rank(stepper, d_other, keys)));
+    TRY_MPI(MPI_Allreduce(MPI_IN_PLACE, keys, DIFFERENCE_KEYS, MPI_UINT64_T, MPI_MAX, comm));
+    *found = (struct comparison){.difference = class_value_of(keys[0]),
+                                 .low = -class_value_of(keys[2]),
+                                 .high = class_value_of(keys[1])};
+    return STATUS_OK;
+}
+
+/* The limit of the estimate of a super step, and the largest magnitude of the data, K. The range of
+ * temperatures is that of the states so far and of the boundary. */
+static enum status find_limit(struct stepper *stepper, double *limit, double *magnitude)
+{
+    struct step_control *control = &stepper->state->control;
+    const struct problem *problem = stepper->problem;
+    const struct time_setting *time = &problem->time;
+    double low = -INFINITY;
+    double high = INFINITY;
+    if (!(control->low < control->high)) {
+        struct comparison now;
+        TRY(compare(stepper, stepper->level->field->d_now, &now));
+        control->low = now.low;
+        control->high = now.high;
+    }
+    if (problem->medium.curves == NULL) { /* else the field is not a temperature */
+        struct heat_operator op;
+        TRY(stepper_operator(stepper, &op));
+        limits_outside(problem, &op, &low, &high);
+    }
+    low = isfinite(low) ? fmin(low, control->low) : control->low;
+    high = isfinite(high) ? fmax(high, control->high) : control->high;
+    /* the sum of errors that diffusion damps is about the power 2/3 of one error */
+    const double share =
+        time->tolerance > 0 ? time->tolerance : fmin(time->max_error / (high - low), 0.1);
+    *limit = fmin(20 * sqrt(share), 1) * share * (high - low);
+    *magnitude = fmax(fabs(low), fabs(high));
+    return STATUS_OK;
+}
+
+/* Let d_estimate be the state plus half of F of the super step's length, at its start; then at its
+ * end, before a jump of the data there, add the same of the state there. */
+static enum status add_half(struct stepper *stepper, double start, double length, bool at_end)
+{
+    const double data = at_end ? 1 - 0x1p-30 : 0;
+    const struct superstep_level half = {
+        .weight = 0.5, .predicts = true, .corrects = at_end, .p1 = data, .p2 = 0.5 * data};
+    struct stepper_pass pass = {.pass.nsteps = 1, .levels = &half};
+    struct field *field = stepper->level->field;
+    void *d_next = field->d_next;
+    TRY(stepper_agree(stepper,
+                      operator_of_level(stepper->problem, start, length, &half, &pass.op[0])));
+    field->d_next = stepper->d_estimate;
+    TRY(stepper_queue_pass(stepper, &pass));
+    field_swap(field);
+    field->d_next = d_next;
+    return STATUS_OK;
+}
+
+/* One super step, and the estimate of its error: the trapezoidal rule differs from it by
+ * (1/12 + C) tau^3 T''', and it has an error of C tau^3 T'''. */
+static enum status try_step(struct stepper *stepper, struct comparison *found)
+{
+    const double share = 0.316; /* C / (1/12 + C) */
+    const struct timeline *timeline = &stepper->problem->timeline;
+    struct engine *engine = stepper->level->engine;
+    const struct field *field = stepper->level->field;
+    const double start = timeline_time(timeline, stepper->state->step);
+    const double length = timeline_dt(timeline, stepper->state->step);
+    TRY(status_agree(stepper->team->comm, engine_settle(engine)));
+    TRY(status_agree(stepper->team->comm,
+                     engine->runtime->copy_on_device(engine->bulk_queue, stepper->d_saved,
+                                                     field->d_now, layout_bytes(&field->layout))));
+    TRY(add_half(stepper, start, length, false));
+    TRY(stepper->scheme->advance(stepper, 1));
+    TRY(add_half(stepper, start, length, true));
+    TRY(compare(stepper, stepper->d_estimate, found));
+    found->difference *= share;
+    return diagnostics_gather_ledger(stepper);
+}
+
+/* The next exponent after a super step of length 2^(now / 16) with an error of 2^(error / 16) times
+ * the limit: a PI controller. */
+static int64_t next_exponent(const struct step_control *control, int64_t now, int64_t error)
+{
+    const int64_t change = (4 * control->error - 7 * error) / 30 - 2;
+    const int64_t most = change < 25 ? change : 25;
+    return now + (most > -28 ? most : -28);
+}
+
+static void accept_step(struct step_control *control, const struct comparison *found, int64_t now,
+                        int64_t error)
+{
+    const int64_t next = next_exponent(control, now, error);
+    const bool landed = now < control->exponent && next < control->exponent;
+    control->exponent = landed && error <= 0 ? control->exponent : next;
+    control->error = error < -LOG_KEPT ? -LOG_KEPT : error < LOG_KEPT ? error : LOG_KEPT;
+    control->low = fmin(control->low, found->low);
+    control->high = fmax(control->high, found->high);
+    control->last_error = found->difference;
+    control->largest_error = fmax(control->largest_error, found->difference);
+}
+
+/* Accept the super step from `before`, or undo it; all work is done. */
+static void judge(struct stepper *stepper, const struct state *before,
+                  const struct comparison *found, double limit, bool *accepted)
+{
+    const struct timeline *timeline = &stepper->problem->timeline;
+    struct state *state = stepper->state;
+    struct field *field = stepper->level->field;
+    struct step_control control = before->control;
+    const int64_t error = log_of(found->difference / limit);
+    const int64_t now = log_of(timeline_dt(timeline, before->step) / timeline->dt_stable);
+    control.levels += stepper->nslots + 2;
+    *accepted = error <= 0 || now <= LEAST;
+    if (*accepted) {
+        accept_step(&control, found, now, error);
+    } else {
+        void *d_undone = field->d_now;
+        control.exponent = now - (error < LOG_KEPT ? error : LOG_KEPT) / 3 - 3;
+        control.rejected++;
+        *state = *before;
+        field->d_shown = NULL;
+        field->d_now = stepper->d_saved;
+        stepper->d_saved = d_undone;
+    }
+    state->control = control;
+}
+
+/* Let the next super steps have the length of the control, or divide the time to the next landing
+ * equally. */
+static enum status choose_length(const struct stepper *stepper, struct timeline *timeline,
+                                 int64_t most)
+{
+    struct step_control *control = &stepper->state->control;
+    const int64_t step = stepper->state->step;
+    control->exponent = control->exponent < most ? control->exponent : most;
+    control->exponent = control->exponent > LEAST ? control->exponent : LEAST;
+    const double length = length_of(timeline, control->exponent);
+    const double left = timeline_landing(timeline, step) - stepper->state->time;
+    const double parts = fmax(ceil(left / length * (1 - 1e-12)), 1);
+    return status_agree(stepper->team->comm,
+                        timeline_adapt(timeline, step, isfinite(left) ? left / parts : length));
+}
+
+enum status step_control_advance(struct stepper *stepper, struct problem *problem)
+{
+    struct state *state = stepper->state;
+    bool accepted = false;
+    double limit = 0;
+    double magnitude = 0;
+    if (state->step == 0 || timeline_jumps(&problem->timeline, state->step)) {
+        state->control.exponent = AFTER_JUMP;
+        state->control.error = 0;
+    }
+    TRY(find_limit(stepper, &limit, &magnitude));
+    const int64_t most = exponent_most(problem, magnitude, limit);
+    while (!accepted) {
+        struct comparison found;
+        TRY(choose_length(stepper, &problem->timeline, most));
+        const struct state before = *state;
+        TRY(try_step(stepper, &found));
+        judge(stepper, &before, &found, limit, &accepted);
+    }
+    return stepper_show(stepper, false);
+}
