@@ -6,7 +6,7 @@ import subprocess
 import unittest
 
 import problems
-from harness import BINARY, LAUNCHER, Case, checkpoints, tree
+from harness import BINARY, LAUNCHER, Case, checkpoints, thorough, tree
 
 
 class Plan(Case):
@@ -77,6 +77,7 @@ class Plan(Case):
                                                "time.end=1"])
         self.assert_says(result, "no warnings", stream="out")
 
+    @thorough
     def test_estimates_the_wall_time(self):
         """From a rehearsal: no more than its form, and that it is that of all steps and outputs."""
         units = {"us": 1e-6, "ms": 1e-3, "s": 1, "min": 60, "h": 3600}
@@ -157,6 +158,7 @@ class Plan(Case):
         result = self.plan(sets=["time.dt=1e-6", "time.end=0.01"])
         self.assert_says(result, "warning: dt is ", "smaller than necessary", stream="out")
 
+    @thorough
     def test_warns_of_unequal_blocks_and_much_halo(self):
         result = self.plan("--ranks", 4, sets=["grid.cells=[10, 64, 48]",
                                                "run.decomposition=[4, 1, 1]"])
@@ -168,6 +170,7 @@ class Plan(Case):
         self.assert_says(result, "warning: a rank sends up to 100 % of its cells per step: the "
                          "exchange will dominate", stream="out")
 
+    @thorough
     def test_warns_of_outputs_that_are_never_due(self):
         each = ["output.history.every=0", "output.checkpoints.every=0", "output.snapshots.every=0",
                 "time.dt=0.01", "time.end=1", "grid.cells=[96, 64, 48]"]
@@ -191,6 +194,7 @@ class Plan(Case):
             result = self.plan(sets=self.due(each, "snapshots", cadence))
             self.assertNotIn("first and last", result.out)
 
+    @thorough
     def test_warns_of_dt_far_under_an_interval(self):
         each = ["output.history.every=0", "output.checkpoints.every=0", "output.snapshots.every=0",
                 "time.dt=0.01", "time.end=2000", "grid.cells=[96, 64, 48]"]
@@ -204,6 +208,7 @@ class Plan(Case):
         result = self.plan(sets=self.due(each, "snapshots", "every=99999"))
         self.assertNotIn("far below", result.out)
 
+    @thorough
     def test_warns_of_too_many_files(self):
         each = ["output.history.every=0", "output.checkpoints.every=0", "output.snapshots.every=0",
                 "time.dt=0.01", "time.end=20", "grid.cells=[96, 64, 48]"]
@@ -263,6 +268,7 @@ class Plan(Case):
         return [item for item in sets if not item.startswith(f"output.{key}.")] + [
             f"output.{key}={{{cadence.replace('=', ': ')}}}"]
 
+    @thorough
     def test_halo_is_as_worked_out_by_hand(self):
         """A rank sends each of its faces that has a neighbour: so many cells of so many bytes."""
         cases = (

@@ -23,7 +23,7 @@ KINDS = [("call", 4), ("rename", 1), ("unlink", 1), ("start", 1), ("moment", 3)]
 
 
 class Kills:
-    KILLS = KILLS - OF_EVERYTHING
+    DRAWN = KILLS = KILLS - OF_EVERYTHING
     STEPS = 5 * KILLS + 50
     MOST = {"call": 300, "rename": 16, "unlink": 1}  # calls of that kind until the last kill
 
@@ -73,7 +73,7 @@ class Kills:
         self.assertNotIn(" -> ", result.out + result.err, f"{what}: nothing was changed")
 
     def test_kills(self):
-        draw = random.Random(f"{SEED} {self.RANKS} {self.KILLS}")
+        draw = random.Random(f"{SEED} {self.RANKS} {self.DRAWN}")
         done = 0
         while done < self.KILLS:
             before = self.newest()
@@ -97,7 +97,7 @@ class TwoRanks(Kills, RobustCase):
 
 
 class ThreeRanks(Kills, RobustCase):
-    """Only a rank between two others is new."""
+    """Only a rank between two others is new: the first half of the kills that are drawn."""
 
     RANKS = 3
     KILLS = Kills.KILLS // 2
@@ -105,7 +105,7 @@ class ThreeRanks(Kills, RobustCase):
 
 
 class KillsOfEverything(Kills, Everything):
-    KILLS = OF_EVERYTHING
+    DRAWN = KILLS = OF_EVERYTHING
     STEPS = 3 * OF_EVERYTHING + 20
     MOST = {"call": 900, "rename": 60, "unlink": 8}
 
