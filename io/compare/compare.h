@@ -41,7 +41,7 @@ struct frames {
 enum status frames_read(MPI_Comm comm, const char *path, const char *name, struct frames *frames);
 /* frames_read on one process without MPI, for a file; the seal of a checkpoint is not checked. */
 enum status frames_read_alone(const char *path, const char *name, struct frames *frames);
-void frames_free(struct frames *frames);
+void frames_free(struct frames *frames); /* also for SCOPED_BY */
 /* On one process. The configuration of a run, from its snapshots or else its newest checkpoint;
  * caller frees. STATUS_FILE if there is none. */
 enum status frames_configuration(const char *directory, char **text);

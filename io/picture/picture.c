@@ -52,7 +52,7 @@ double picture_round_step(double least)
     return power * (factor <= 1.0 ? 1.0 : factor <= 2.0 ? 2.0 : factor <= 5.0 ? 5.0 : 10.0);
 }
 
-/* Cells read from the device at once, where all rows are shown. */
+/* Cells read at once, where all rows are shown. */
 enum { READ_CELLS = 1 << 22 };
 
 int64_t picture_sample_cell(const struct picture_plane *plane, int direction, int64_t p)
@@ -93,73 +93,60 @@ struct picture_plane picture_plane_choose(const struct grid *grid, enum axis nor
     return plane;
 }
 
-/* The samples [first, last) of a rank in each direction; none when the plane is elsewhere. */
-struct part {
-    int first[2];
-    int last[2];
-};
-
-static struct part part_of(const struct picture_plane *plane, const struct field *field)
+enum status picture_read(const struct picture_plane *plane, const struct box *part,
+                         picture_reader *read, void *context, double *values)
 {
-    const struct placement *placement = &field->placement;
-    const int64_t level = plane->level - placement->offset[plane->normal];
-    struct part part = {0};
-    if (level < 0 || level >= field->layout.cells[plane->normal]) {
-        return part;
+    const enum axis x = plane->axis[0]; /* the upward axis is the slower one in memory */
+    const enum axis y = plane->axis[1];
+    int first[2] = {0, 0};
+    int last[2] = {0, 0};
+    struct box box = *part;
+    if (plane->level < part->lo[plane->normal] || plane->level >= part->hi[plane->normal]) {
+        return STATUS_OK;
     }
+    box.lo[plane->normal] = plane->level;
+    box.hi[plane->normal] = plane->level + 1;
     for (int d = 0; d < 2; d++) {
-        const int64_t lo = placement->offset[plane->axis[d]];
-        const int64_t hi = lo + field->layout.cells[plane->axis[d]];
         for (int p = 0; p < plane->samples[d]; p++) {
-            part.first[d] += picture_sample_cell(plane, d, p) < lo;
-            part.last[d] += picture_sample_cell(plane, d, p) < hi;
+            first[d] += picture_sample_cell(plane, d, p) < part->lo[plane->axis[d]];
+            last[d] += picture_sample_cell(plane, d, p) < part->hi[plane->axis[d]];
         }
     }
-    return part;
-}
-
-/* Read the rows of samples [row, row + nrows), which are contiguous, and copy their samples to
- * `values`. */
-static enum status read_rows(struct field *field, const struct picture_plane *plane,
-                             const struct part *part, int row, int nrows, void *h_rows,
-                             double *values)
-{
-    const int64_t *offset = field->placement.offset;
-    const int64_t across = field->layout.cells[plane->axis[0]];
-    struct box box;
-    box.lo[plane->normal] = plane->level - offset[plane->normal];
-    box.hi[plane->normal] = box.lo[plane->normal] + 1;
-    box.lo[plane->axis[0]] = 0;
-    box.hi[plane->axis[0]] = across;
-    box.lo[plane->axis[1]] = picture_sample_cell(plane, 1, row) - offset[plane->axis[1]];
-    box.hi[plane->axis[1]] = box.lo[plane->axis[1]] + nrows;
-    TRY(field_read(field, &box, h_rows));
-    for (int r = 0; r < nrows; r++) {
-        for (int p = part->first[0]; p < part->last[0]; p++) {
-            /* the upward axis is the slower one: the box is [up][across] in memory */
-            const int64_t i =
-                r * across + picture_sample_cell(plane, 0, p) - offset[plane->axis[0]];
+    const int64_t across = box_extent(part, x);
+    const bool thinned = plane->samples[1] < plane->cells[1];
+    const int64_t most = READ_CELLS / across > 1 && !thinned ? READ_CELLS / across : 1;
+    const int nrows = most < last[1] - first[1] ? (int)most : last[1] - first[1];
+    SCOPED_FREE double *cells = malloc((size_t)(nrows * across + 1) * sizeof *cells);
+    TRY(CHECK_MEMORY(cells != NULL, "no memory to read a picture's plane"));
+    for (int row = first[1]; row < last[1]; row += nrows) { /* n rows are contiguous */
+        const int n = last[1] - row < nrows ? last[1] - row : nrows;
+        box.lo[y] = picture_sample_cell(plane, 1, row);
+        box.hi[y] = box.lo[y] + n;
+        TRY(read(context, &box, cells));
+        for (int i = 0; i < n * (last[0] - first[0]); i++) {
+            const int r = i / (last[0] - first[0]);
+            const int p = first[0] + i % (last[0] - first[0]);
             values[(int64_t)(row + r) * plane->samples[0] + p] =
-                precision_get(field->layout.precision, h_rows, i);
+                cells[r * across + picture_sample_cell(plane, 0, p) - box.lo[x]];
         }
     }
     return STATUS_OK;
 }
 
-/* Copy this rank's samples to their places in the whole plane, [up][across]. */
-static enum status read_part(struct field *field, const struct picture_plane *plane, double *values)
+static enum status read_field(void *context, const struct box *box, double *values)
 {
-    const struct part part = part_of(plane, field);
-    const int64_t across = field->layout.cells[plane->axis[0]];
-    const int height = part.last[1] - part.first[1];
-    const bool thinned = plane->samples[1] < plane->cells[1];
-    int64_t nrows = READ_CELLS / across > 1 && !thinned ? READ_CELLS / across : 1;
-    nrows = nrows < height ? nrows : height;
-    SCOPED_FREE void *h_rows = malloc((size_t)(nrows * across + 1) * sizeof(double));
-    TRY(CHECK_MEMORY(h_rows != NULL, "no memory to read a picture's plane"));
-    for (int row = part.first[1]; row < part.last[1]; row += (int)nrows) {
-        const int n = part.last[1] - row < (int)nrows ? part.last[1] - row : (int)nrows;
-        TRY(read_rows(field, plane, &part, row, n, h_rows, values));
+    struct field *field = context;
+    const int64_t count = box_cells(box);
+    struct box local = *box;
+    SCOPED_FREE void *h_cells = malloc((size_t)count * sizeof *values);
+    TRY(CHECK_MEMORY(h_cells != NULL, "no memory to read a picture's plane"));
+    for (int a = 0; a < AXIS_COUNT; a++) {
+        local.lo[a] -= field->placement.offset[a];
+        local.hi[a] -= field->placement.offset[a];
+    }
+    TRY(field_read(field, &local, h_cells));
+    for (int64_t i = 0; i < count; i++) {
+        values[i] = precision_get(field->layout.precision, h_cells, i);
     }
     return STATUS_OK;
 }
@@ -234,7 +221,9 @@ enum status picture_write(MPI_Comm comm, const char *directory, struct field *fi
     const int count = plane.samples[0] * plane.samples[1];
     double *values = calloc((size_t)count, sizeof *values);
     char file[PATH_BYTES];
-    enum status status = values != NULL ? read_part(field, &plane, values)
+    const struct box all = box_of_cells(field->layout.cells);
+    const struct box mine = box_shift(&all, field->placement.offset);
+    enum status status = values != NULL ? picture_read(&plane, &mine, read_field, field, values)
                                         : fail(STATUS_MEMORY, "no memory for a picture's plane");
     TRY_GOTO(status_agree(comm, status));
     /* each sample is on one rank and zero on all others: the bits do not change */

@@ -8,6 +8,7 @@
 #include <sys/stat.h>
 
 #include "base/log.h"
+#include "base/text/rows.h"
 #include "io/picture/picture.h"
 #include "io/series/csv.h"
 #include "model/field/quantity.h"
@@ -114,23 +115,21 @@ static enum status plot_entries(struct outcome *outcome)
 /* A number of lines, or values with commas. */
 static enum status read_contours(struct plot *plot)
 {
-    const char *at = plot->contours;
-    char *end = NULL;
-    const long count = strtol(at, &end, 10);
-    if (*end == '\0' && count >= 1 && count <= PLOT_CONTOURS) {
-        plot->nround = (int)count;
-        return STATUS_OK;
+    const struct rows row = {.line = (char *)(uintptr_t)plot->contours};
+    int count = 1;
+    for (const char *at = plot->contours; *at != '\0'; at++) {
+        count += *at == ',' ? 1 : 0;
     }
-    do {
-        plot->levels[plot->nlevels++] = strtod(at, &end);
-        if (*end == '\0' && end > at) {
-            return STATUS_OK;
-        }
-        at = end + 1;
-    } while (*end == ',' && plot->nlevels < PLOT_CONTOURS);
-    return fail(STATUS_INPUT,
-                "--contours %s: give a number of lines up to %d, or values such as 400,500",
-                plot->contours, PLOT_CONTOURS);
+    if (count > PLOT_CONTOURS || !rows_numbers(&row, count, plot->levels)) {
+        return fail(STATUS_INPUT,
+                    "--contours %s: give a number of lines up to %d, or values such as 400,500",
+                    plot->contours, PLOT_CONTOURS);
+    }
+    const double first = plot->levels[0];
+    plot->nround =
+        count == 1 && first == rint(first) && first >= 1 && first <= PLOT_CONTOURS ? (int)first : 0;
+    plot->nlevels = plot->nround > 0 ? 0 : count;
+    return STATUS_OK;
 }
 
 static enum status check_folder(const char *path)

@@ -337,26 +337,20 @@ enum { TIME_CHARTS = sizeof time_charts / sizeof time_charts[0] };
 static enum status draw_times(struct plot *plot, const struct tables *tables,
                               const struct time_chart *what)
 {
-    struct curves curves;
+    SCOPED_BY(curves_free) struct curves curves;
     struct picture_chart chart = {
         .title = what->title,
         .axis = {{.name = "t", .unit = "s", .logarithmic = what->logarithmic},
                  {.name = what->quantity, .unit = what->unit}}};
-    enum status status = STATUS_OK;
     curves_begin(&curves, plot, &chart);
     for (int c = 0; c < 3 && what->column[c] != NULL; c++) {
-        TRY_GOTO(add_column(tables, what->column[c], what->label[c], what->since_start,
-                            what->since_start && c > 0, &curves));
+        TRY(add_column(tables, what->column[c], what->label[c], what->since_start,
+                       what->since_start && c > 0, &curves));
     }
     if (what->begin != NULL) {
-        TRY_GOTO(add_columns(tables, what->begin, what->end, what->paired, &curves));
+        TRY(add_columns(tables, what->begin, what->end, what->paired, &curves));
     }
-    if (curves.count > 0) {
-        status = curves_draw(plot, &curves, what->name, &chart);
-    }
-done:
-    curves_free(&curves);
-    return status;
+    return curves.count > 0 ? curves_draw(plot, &curves, what->name, &chart) : STATUS_OK;
 }
 
 static bool is_drawn(const struct plot *plot, const struct time_chart *chart, const char *file)
@@ -367,21 +361,18 @@ static bool is_drawn(const struct plot *plot, const struct time_chart *chart, co
 
 enum status plot_times(struct plot *plot, const char *file)
 {
-    struct tables tables = {.count = 0};
-    enum status status = STATUS_OK;
-    for (int c = 0; c < TIME_CHARTS && status == STATUS_OK; c++) {
+    SCOPED_BY(tables_free) struct tables tables = {.count = 0};
+    for (int c = 0; c < TIME_CHARTS; c++) {
         if (!is_drawn(plot, &time_charts[c], file)) {
             continue;
         }
-        TRY_GOTO(tables.count > 0 ? STATUS_OK : tables_read(plot, file, &tables));
+        TRY(tables.count > 0 ? STATUS_OK : tables_read(plot, file, &tables));
         if (tables.count == 0) {
             break;
         }
-        status = draw_times(plot, &tables, &time_charts[c]);
+        TRY(draw_times(plot, &tables, &time_charts[c]));
     }
-done:
-    tables_free(&tables);
-    return status;
+    return STATUS_OK;
 }
 
 /* ---- lines ------------------------------------------------------------------------------------
@@ -454,21 +445,17 @@ static enum status add_profiles(const struct plot *plot, const struct tables *ta
 
 enum status plot_line(struct plot *plot, const char *name)
 {
-    struct tables tables;
-    struct curves curves;
+    SCOPED_BY(tables_free) struct tables tables = {.count = 0};
+    SCOPED_BY(curves_free) struct curves curves;
     char title[CSV_NAME_BYTES + 32];
     struct picture_chart chart = {
         .title = title, .axis = {{.name = "distance", .unit = "m"}, {.name = "T", .unit = "K"}}};
-    enum status status;
     snprintf(title, sizeof title, "Temperature along %s", name);
     curves_begin(&curves, plot, &chart);
-    TRY_GOTO(tables_read(plot, name, &tables));
-    if (tables.count > 0) {
-        TRY_GOTO(add_profiles(plot, &tables, &curves));
-        TRY_GOTO(curves.count > 0 ? curves_draw(plot, &curves, name, &chart) : STATUS_OK);
+    TRY(tables_read(plot, name, &tables));
+    if (tables.count == 0) {
+        return STATUS_OK;
     }
-done:
-    curves_free(&curves);
-    tables_free(&tables);
-    return status;
+    TRY(add_profiles(plot, &tables, &curves));
+    return curves.count > 0 ? curves_draw(plot, &curves, name, &chart) : STATUS_OK;
 }

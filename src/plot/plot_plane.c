@@ -12,8 +12,7 @@
 #include "model/field/quantity.h"
 #include "plot/plot.h"
 
-/* Cells read at once, where all rows are shown. */
-enum { READ_CELLS = 1 << 22, TITLE_BYTES = PLOT_TEXT_BYTES };
+enum { TITLE_BYTES = PLOT_TEXT_BYTES };
 
 static struct grid grid_of(const struct frames *frames)
 {
@@ -70,44 +69,24 @@ static enum status choose_plane(const struct plot *plot, const struct grid *grid
     return STATUS_OK;
 }
 
-/* The samples of rows [row, row + nrows), which are contiguous cells. */
-static enum status read_rows(const struct frames *frames, int64_t state,
-                             const struct picture_plane *plane, int row, int64_t nrows,
-                             double *cells, double *values)
+/* A state as the source of a picture. */
+struct state {
+    const struct frames *frames;
+    int64_t number;
+};
+
+static enum status read_box(void *context, const struct box *box, double *cells)
 {
-    struct box box;
-    const int64_t across = plane->cells[0];
-    box.lo[plane->normal] = plane->level;
-    box.hi[plane->normal] = plane->level + 1;
-    box.lo[plane->axis[0]] = 0;
-    box.hi[plane->axis[0]] = across;
-    box.lo[plane->axis[1]] = picture_sample_cell(plane, 1, row);
-    box.hi[plane->axis[1]] = box.lo[plane->axis[1]] + nrows;
-    TRY(frames_read_box(frames, state, &box, cells));
-    for (int64_t r = 0; r < nrows; r++) {
-        for (int p = 0; p < plane->samples[0]; p++) {
-            values[(row + r) * plane->samples[0] + p] =
-                cells[r * across + picture_sample_cell(plane, 0, p)];
-        }
-    }
-    return STATUS_OK;
+    const struct state *state = context;
+    return frames_read_box(state->frames, state->number, box, cells);
 }
 
-static enum status read_plane(const struct frames *frames, int64_t state,
+static enum status read_plane(const struct frames *frames, int64_t number,
                               const struct picture_plane *plane, double *values)
 {
-    const bool thinned = plane->samples[1] < plane->cells[1];
-    const int64_t many = READ_CELLS / plane->cells[0];
-    const int64_t most = thinned || many < 1 ? 1 : many;
-    const int64_t height = plane->samples[1];
-    const int64_t rows = most < height ? most : height;
-    SCOPED_FREE double *cells = malloc((size_t)(rows * plane->cells[0]) * sizeof *cells);
-    TRY(CHECK_MEMORY(cells != NULL, "no memory to read a plane"));
-    for (int64_t row = 0; row < height; row += rows) {
-        TRY(read_rows(frames, state, plane, (int)row, height - row < rows ? height - row : rows,
-                      cells, values));
-    }
-    return STATUS_OK;
+    struct state state = {frames, number};
+    const struct box all = box_of_cells(frames->cells);
+    return picture_read(plane, &all, read_box, &state, values);
 }
 
 /* ---- the picture ------------------------------------------------------------------------------
@@ -275,8 +254,8 @@ static enum status encode(char *film, char *pictures, int count)
     if ((gif && runs(magick)) || runs(ffmpeg)) {
         return STATUS_OK;
     }
-    return fail(STATUS_FILE, "%s cannot create %s; is it installed? The pictures are %s",
-                gif ? "neither ImageMagick nor ffmpeg" : "ffmpeg", film, pictures);
+    return fail(STATUS_FILE, "%s create %s; is it installed? The pictures are %s",
+                gif ? "neither ImageMagick nor ffmpeg can" : "ffmpeg cannot", film, pictures);
 }
 
 /* A picture per state, all with one range of colours. */
@@ -360,28 +339,20 @@ static enum status plot_frames(struct plot *plot, const char *name, const struct
 enum status plot_plane(struct plot *plot, const char *name)
 {
     const char *const folders[] = {plot->directory, plot->with};
-    struct frames frames[2] = {{.count = 0}, {.count = 0}};
-    const int count = plot->with != NULL ? 2 : 1;
+    SCOPED_BY(frames_free) struct frames shown = {.count = 0};
+    SCOPED_BY(frames_free) struct frames other = {.count = 0};
     char file[PATH_BYTES];
     char path[PATH_BYTES];
-    enum status status = STATUS_OK;
     snprintf(file, sizeof file, "%.200s.vtkhdf", name);
-    for (int r = 0; r < count; r++) {
-        TRY_GOTO(path_join(folders[r], file, path));
+    for (int r = 0; r < (plot->with != NULL ? 2 : 1); r++) {
+        TRY(path_join(folders[r], file, path));
         if (!file_exists(path)) {
-            status = plot_leave_out(plot, name, "%s does not exist", path);
-            goto done;
+            return plot_leave_out(plot, name, "%s does not exist", path);
         }
-        TRY_GOTO(frames_read_alone(path, plot->field, &frames[r]));
+        TRY(frames_read_alone(path, plot->field, r == 0 ? &shown : &other));
     }
-    if (count > 1 && !frames_share_grid(&frames[0], &frames[1])) {
-        status = plot_leave_out(plot, name, "%s and %s have different grids", frames[0].path,
-                                frames[1].path);
-        goto done;
+    if (plot->with != NULL && !frames_share_grid(&shown, &other)) {
+        return plot_leave_out(plot, name, "%s and %s have different grids", shown.path, other.path);
     }
-    status = plot_frames(plot, name, &frames[0], count > 1 ? &frames[1] : NULL);
-done:
-    frames_free(&frames[0]);
-    frames_free(&frames[1]);
-    return status;
+    return plot_frames(plot, name, &shown, plot->with != NULL ? &other : NULL);
 }
