@@ -10,6 +10,7 @@ from pathlib import Path
 from unittest import mock
 
 import numpy as np
+from PIL import Image
 
 import problems
 from harness import Case, tree
@@ -259,30 +260,162 @@ class Plot(Case):
             self.assertNotEqual((self.folder / "kelvin.svg").read_bytes(),
                                 (self.folder / "celsius.svg").read_bytes(), what)
 
-    def test_film(self):
-        """Of the states in a range of time, by a program that stands for ffmpeg."""
+    def lines_at(self, marked):
+        """The first columns of the groups of marked pixels in a row."""
+        found = np.flatnonzero(marked)
+        return found[np.diff(found, prepend=-100) > 8]
+
+    def plate(self, **output):
+        """T = 300 + 100 x / L on 40 cells, each of 20 pixels."""
+        config = problems.mixed([40, 20])
+        config["grid"] = {"cells": [40, 20], "upper": [1, 0.5]}
+        config["initial"] = [{"expression": {"value": "300 + 100 * x"}}]
+        config["time"] = {"end": 1e-3}
+        config["output"] = {"snapshots": {"every": 1}, **output}
+        return config
+
+    def test_contours(self):
+        self.solve(self.plate(), output="out")
+        drawn = {}
+        plain = None
+        for words in ("", "320,340.0,380", "5", "320", "350,"):
+            asked = ["--contours", words] if words else []
+            code = 2 if words.endswith(",") else 0
+            result = self.plot("out", "snapshots", "--time", "0", "--output", "a.png", *asked,
+                               code=code)
+            if code == 2:
+                self.assert_says(result, "--contours 350,: give a number of lines up to 30")
+                continue
+            row = pixels(self.folder / "a.png")[300, :850]      # without the bar
+            plain = row if plain is None else plain
+            drawn[words] = self.lines_at((row != plain).any(axis=-1))
+        self.assertEqual(len(drawn["320"]), 1)
+        np.testing.assert_allclose(drawn["320,340.0,380"] - drawn["320"][0], [0, 160, 480], atol=1)
+        # every 20 K; the ends of the range are 301.25 and 398.75 K
+        np.testing.assert_allclose(drawn["5"] - drawn["320"][0], [0, 160, 320, 480], atol=1)
+        for words in ("", "x", "31,a", "400,,500", ",".join("1" * 31)):
+            self.plot("out", "snapshots", "--contours", words, code=2)
+
+    def test_the_outline_of_the_melt_pool(self):
+        """At output.melting, in planes in K, in a colour of its own."""
+        cyan = (0x40, 0xe0, 0xff)
+        self.solve(self.plate(melting=350), output="out")
+        for n, (words, where) in enumerate((([], [400]), (["--celsius"], [400]),
+                                            (["--contours", "320"], [400]),
+                                            (["--with", "out"], []))):
+            name = f"{n}.png"
+            self.plot("out", "snapshots", "--time", "0", "--output", name, *words)
+            row = pixels(self.folder / name)[300, :850]
+            found = self.lines_at((row == cyan).all(axis=-1))
+            self.assertEqual(len(found), len(where), words)
+            left = np.flatnonzero(row.sum(axis=-1) < 300)[0] + 1     # the frame
+            np.testing.assert_allclose(found - left, where, atol=2)
+
+    def glyphs(self, path):
+        """The number of characters that are drawn."""
+        return len(re.findall(r"<use ", path.read_text()))
+
+    def test_materials_are_named(self):
+        metals = [{"name": name, "conductivity": k, "density": 8000, "heat_capacity": 400}
+                  for name, k in (("tin", 60), ("copper", 390), ("lead", 35))]
+        config = self.plate()
+        config.pop("material")
+        config["materials"] = metals
+        config["parts"] = [{"uniform": {"material": "tin"}},
+                           {"layer": {"axis": "x", "from": 0.5, "to": 1, "material": "lead"}}]
+        config["output"]["snapshots"]["derived"] = ["material"]
+        self.solve(config, output="out")
+        metals[2]["name"] = "plumbum"
+        config["parts"][1]["layer"]["material"] = "plumbum"
+        self.solve(config, output="renamed")
+        for name in ("out", "renamed"):
+            for end in ("png", "svg"):
+                self.plot(name, "snapshots", "--field", "material", "--output", f"{name}.{end}")
+        self.assertEqual(self.glyphs(self.folder / "renamed.svg") -
+                         self.glyphs(self.folder / "out.svg"),
+                         len("plumbum") - len("lead") + len("renamed") - len("out"))
+        image = pixels(self.folder / "out.png")
+        plot, legend = image[200:400, 100:800], image[:, 880:]
+        used = {tuple(color) for color in plot.reshape(-1, 3)}
+        self.assertEqual(len(used), 2, "two of three materials, no lines")
+        for color in used:
+            self.assertGreater((legend == color).all(axis=-1).sum(), 300, "its box")
+        others = {tuple(color) for color in legend.reshape(-1, 3) if np.ptp(color) > 40}
+        self.assertEqual(others, used, "no colour bar")
+
+    def test_the_title_and_the_units(self):
+        """The title of the configuration; per m and m^2 where that is the cross-section. The
+        configuration is in the report, snapshots or checkpoints, or nowhere."""
+        for cells, unit in (((40,), "/m2"), ((24, 20), "/m")):
+            config = problems.mixed(list(cells))
+            config["title"] = "rod"
+            del config["output"]["checkpoints"]
+            result = self.solve(config, output="out").result
+            self.assert_says(result, "heat drift ", f" J{unit.replace('2', '^2')} of ",
+                             f" J{unit.replace('2', '^2')}\n", stream="out")
+            report = self.folder / "out/report.json"
+            self.plot("out", "heat", "--output", "titled.svg")
+            report.rename(self.folder / "report.json")
+            self.plot("out", "heat", "--output", "plain.svg")
+            more = self.glyphs(self.folder / "titled.svg") - self.glyphs(self.folder / "plain.svg")
+            # on the axis, and at the lowest and highest value below the chart
+            self.assertEqual(more, len("rod: ") + 3 * len(unit))
+            shutil.rmtree(self.folder / "out")
+            for name in ("snapshots", "checkpoints"):
+                config["output"] = {"history": {"every": 5}, name: {"every": 30}}
+                self.solve(config, output="out")
+                (self.folder / "out/report.json").unlink()
+                self.plot("out", "heat", "--output", "running.svg")
+                self.assertEqual(self.glyphs(self.folder / "running.svg"),
+                                 self.glyphs(self.folder / "titled.svg"), name)
+                shutil.rmtree(self.folder / "out")
+            upper = config["grid"]["upper"]
+            config["grid"]["upper"] = [*upper, 0.1, 0.1][:3]
+            config["grid"]["lower"] = [*config["grid"].get("lower", [0] * len(upper)), 0, 0][:3]
+            self.assert_says(self.solve(config, output="out").result, " J of ", stream="out")
+            shutil.rmtree(self.folder / "out")
+
+    def test_a_gif(self):
+        """Decoded by another program: its states, and their time."""
+        if not shutil.which("convert"):
+            self.skipTest("no ImageMagick")
         self.run_one()
-        tools = self.folder / "tools"
-        tools.mkdir()
-        program = tools / "ffmpeg"
-        program.write_text("#!/bin/sh\nls film.mp4.pictures > list.txt\n"
-                           "for last; do :; done\necho film > $last\n")
-        program.chmod(0o755)
-        with mock.patch.dict(os.environ, PATH=f"{tools}:{os.environ['PATH']}"):
-            result = self.plot("out", "--film", "film.mp4", "--celsius")
-            self.assertEqual(result.out.split(), ["film.mp4"])
-            self.assertEqual((self.folder / "film.mp4").read_text(), "film\n")
-            self.assertEqual((self.folder / "list.txt").read_text().split(),
-                             [f"{n:06d}.png" for n in range(4)])
-            self.assertFalse((self.folder / "film.mp4.pictures").exists())
-            self.plot("out", "middle", "--film", "film.mp4", "--from", "1e-9")
-            self.assertEqual(len((self.folder / "list.txt").read_text().split()), 3)
-            self.assert_says(self.plot("out", "--film", "film.mp4", "--from", "1e9", code=2),
-                             "has no states from --from to --to")
-            program.write_text("#!/bin/sh\nexit 1\n")
-            self.assert_says(self.plot("out", "--film", "film.mp4", code=3),
-                             "ffmpeg cannot create film.mp4; is it installed?")
-        self.assertTrue((self.folder / "film.mp4.pictures/000000.png").exists())
+        result = self.plot("out", "--film", "film.gif", "--celsius")
+        self.assertEqual(result.out.split(), ["film.gif"])
+        self.assertFalse((self.folder / "film.gif.pictures").exists())
+        self.plot("out", "snapshots", "--celsius", "--output", "last.png")
+        with Image.open(self.folder / "film.gif") as film:
+            self.assertEqual(film.n_frames, 4)
+            self.assertEqual(film.info["duration"], 100)
+            self.assertEqual(film.size[::-1], pixels(self.folder / "last.png").shape[:2])
+            colors = []
+            for n in range(4):
+                film.seek(n)
+                colors.append(np.array(film.convert("RGB")))
+        self.assertTrue(all((a != b).any() for a, b in zip(colors, colors[1:])))
+        self.plot("out", "middle", "--film", "film.gif", "--from", "1e-9")
+        with Image.open(self.folder / "film.gif") as film:
+            self.assertEqual(film.n_frames, 3)
+        self.assert_says(self.plot("out", "--film", "film.gif", "--from", "1e9", code=2),
+                         "has no states from --from to --to")
+
+    def test_an_mp4(self):
+        if not shutil.which("ffmpeg"):
+            self.skipTest("no ffmpeg")
+        self.run_one()
+        self.assertEqual(self.plot("out", "--film", "film.mp4").out.split(), ["film.mp4"])
+        self.assertIn(b"ftyp", (self.folder / "film.mp4").read_bytes()[:32])
+        self.assertFalse((self.folder / "film.mp4.pictures").exists())
+
+    def test_a_film_without_programs(self):
+        self.run_one()
+        with mock.patch.dict(os.environ, PATH=str(self.folder)):
+            for film, says in (("film.mp4", "ffmpeg cannot create film.mp4; is it installed?"),
+                               ("film.gif", "neither ImageMagick nor ffmpeg can create film.gif")):
+                result = self.isotherm("plot", "out", "--film", film)
+                self.assert_code(result, 3)
+                self.assert_says(result, says, f"{film}.pictures/%06d.png")
+                self.assertEqual(len(list((self.folder / f"{film}.pictures").iterdir())), 4)
 
     def test_heat_of_sources(self):
         config = self.config()

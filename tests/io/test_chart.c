@@ -88,10 +88,17 @@ TEST(test_units)
         const char *unit;
         double most;
         const char *label;
-    } cases[] = {{"J", 5e6, "quantity [MJ]"}, {"J", 5e2, "quantity [J]"},
-                 {"W", 5e3, "quantity [kW]"}, {"s", 2e5, "quantity [h]"},
-                 {"s", 3e7, "quantity [d]"},  {"s", 2e-3, "quantity [ms]"},
-                 {"K", 5e6, "quantity [K]"},  {"m", 5e-3, "quantity [mm]"}};
+    } cases[] = {{"J", 5e6, "quantity [MJ]"},
+                 {"J", 5e2, "quantity [J]"},
+                 {"W", 5e3, "quantity [kW]"},
+                 {"s", 2e5, "quantity [h]"},
+                 {"s", 3e7, "quantity [d]"},
+                 {"s", 2e-3, "quantity [ms]"},
+                 {"K", 5e6, "quantity [K]"},
+                 {"m", 5e-3, "quantity [mm]"},
+                 {"J/m^2", 5e6, "quantity [MJ/m\u00b2]"},
+                 {"W/m", 5e3, "quantity [kW/m]"},
+                 {"K/(W/m)", 5e3, "quantity [K/(W/m)]"}};
     static struct picture_layout layout;
     struct picture_curve curves[PICTURE_MAX_CURVES];
     cairo_surface_t *surface = cairo_image_surface_create(CAIRO_FORMAT_RGB24, 1, 1);
