@@ -83,7 +83,8 @@ static void add_text(struct picture_layout *layout, cairo_t *cairo,
         snprintf(text->text, sizeof text->text, "%s", string);
         for (char *at = text->text; (at = strchr(at, '^')) != NULL; at++) {
             if (at[1] == '2' || at[1] == '3') {
-                memcpy(at, at[1] == '2' ? "\u00b2" : "\u00b3", 2);
+                at[0] = '\xc2'; /* in UTF-8 */
+                at[1] = at[1] == '2' ? '\xb2' : '\xb3';
             }
         }
         const int width = text_width(cairo, style, text->text);
