@@ -250,6 +250,7 @@ enum status report_write(const char *path, const struct stepper *stepper, struct
         json_begin(&json, "step_control", '{');
         json_int(&json, "rejected", control->rejected);
         json_int(&json, "levels", control->levels);
+        json_real(&json, "range_K", control->high - control->low);
         json_real(&json, "last_error_K", control->last_error);
         json_real(&json, "largest_error_K", control->largest_error);
         json_end(&json, '}');

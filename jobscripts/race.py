@@ -1,0 +1,227 @@
+#!/usr/bin/env python3
+"""Time schemes at equal error: the shortest run of each scheme whose error in time is below a bound.
+
+    python3 jobscripts/race.py build/cpu/isotherm --cells 64
+    python3 jobscripts/race.py build/hip-nvidia/isotherm --cells 256 --set run.backend=hip
+
+Errors are the largest difference along three lines to a run with short super steps on the same
+grid, relative to the range of all temperatures so far. Each scheme runs with longer steps first; a run that would take
+longer than --limit ends the series, and for forward Euler its beginning is measured and the wall
+time is proportional to the steps. The wall time is that of the loop over the steps, with the
+ledger. In the last column the tolerance divides the error of each run by a tolerance.
+"""
+import argparse
+import csv
+import json
+import math
+import subprocess
+import tempfile
+from pathlib import Path
+
+SIDE = 0.1
+BOUNDS = (1e-2, 1e-3, 1e-5)
+STEEL = {"conductivity": 45.0, "density": 7850.0, "heat_capacity": 490.0}
+DIFFUSIVITY = 45.0 / (7850.0 * 490.0)
+FACES = ("x_min", "x_max", "y_min", "y_max", "z_min", "z_max")
+INSULATED = {face: {"type": "flux", "value": 0} for face in FACES}
+
+
+def fixed(value):
+    return {"type": "temperature", "value": value}
+
+
+def wave(period):
+    return {"rows": [[0, 1], [0.4 * period, 0]], "between": "steps", "period": period}
+
+
+def sine():
+    """Decay to 1/e between six cold faces."""
+    shape = "*".join(f"sin({math.pi / SIDE:.15g}*{axis})" for axis in "xyz")
+    return {"material": STEEL, "initial": [{"expression": {"value": f"300 + 100*{shape}"}}],
+            "boundary": {face: fixed(300) for face in FACES},
+            "time": {"end": SIDE**2 / (3 * math.pi**2 * DIFFUSIVITY)}}
+
+
+def slab():
+    """A conductor between two layers of a thousandth of its conductivity; power that is switched."""
+    return {"materials": [{"name": "poor", "conductivity": 0.4, "density": 2000.0,
+                           "heat_capacity": 1000.0},
+                          {"name": "good", "conductivity": 400.0, "density": 2000.0,
+                           "heat_capacity": 1000.0}],
+            "parts": [{"uniform": {"material": "poor"}},
+                      {"layer": {"axis": "z", "from": 0.04, "to": 0.06, "material": "good"}}],
+            "sources": [{"box": {"lower": [0, 0, 0.045], "upper": [0.05, 0.1, 0.055],
+                                 "density": 4e5, "factor": wave(100)}}],
+            "initial": [{"uniform": {"value": 300}}],
+            "boundary": {**INSULATED, "z_min": fixed(300), "z_max": fixed(300)},
+            "time": {"end": 200}}
+
+
+def beam():
+    """A Gaussian beam that moves by its radius in the time of diffusion over it."""
+    radius = 0.01
+    end = 0.05 * radius / DIFFUSIVITY
+    source = {"radius": radius, "power": 500, "y": 0.05, "z": 0.07,
+              "x": f"0.025 + {0.05 / end:.15g}*t"}
+    return {"material": STEEL, "initial": [{"uniform": {"value": 300}}],
+            "boundary": {**INSULATED, "z_min": fixed(300)},
+            "sources": [{"gaussian": source}], "time": {"end": end}}
+
+
+def faces():
+    """Two faces whose temperatures have periods of a tenth and a 25th of L^2 / diffusivity."""
+    unit = SIDE**2 / DIFFUSIVITY
+    formulas = [f"300 + 50*sin({2 * math.pi / (part * unit):.15g}*t)" for part in (0.1, 0.04)]
+    return {"material": STEEL, "initial": [{"uniform": {"value": 300}}],
+            "boundary": {**INSULATED, "x_min": fixed(formulas[0]), "z_max": fixed(formulas[1])},
+            "time": {"end": 0.2 * unit}}
+
+
+def chip():
+    """Silicon, paste and copper, 100 times as thick as a chip; a square wave of power."""
+    materials = {"copper": (390, 8900, 385), "paste": (4, 2500, 800), "silicon": (130, 2330, 700)}
+    return {"materials": [dict(zip(("name", "conductivity", "density", "heat_capacity"),
+                                   (name, *values))) for name, values in materials.items()],
+            "parts": [{"uniform": {"material": "copper"}},
+                      {"layer": {"axis": "z", "from": 0.0625, "to": 0.075, "material": "paste"}},
+                      {"layer": {"axis": "z", "from": 0.075, "to": 0.1, "material": "silicon"}}],
+            "sources": [{"box": {"lower": [0.025, 0.025, 0.0875], "upper": [0.0625, 0.05, 0.1],
+                                 "density": 4e6, "factor": wave(40)}}],
+            "initial": [{"uniform": {"value": 300}}],
+            "boundary": {**INSULATED,
+                         "z_min": {"type": "convection", "coefficient": 5000, "ambient": 300}},
+            "time": {"end": 80}}
+
+
+PROBLEMS = {"sine": sine, "slab": slab, "beam": beam, "faces": faces, "chip": chip}
+
+
+class Run:
+    def __init__(self, time, report, values):
+        self.time, self.report, self.values = time, report, values
+        self.seconds, self.error = report["wall_s"], None
+
+    def measure(self, exact):
+        largest = max(abs(a - b) for a, b in zip(self.values, exact.values))
+        self.error = largest / exact.report["step_control"]["range_K"]
+
+
+class Problem:
+    def __init__(self, arguments, name, folder):
+        self.arguments, self.name, self.folder = arguments, name, folder
+        self.config = PROBLEMS[name]()
+        self.end = self.config["time"]["end"]
+        n = arguments.cells
+        across = {"x": [0, 0.05, 0.09], "y": [0.04, 0, 0.05], "z": [0.05, 0.04, 0]}
+        self.config.update(title=name, grid={"cells": [n] * 3, "upper": [SIDE] * 3}, output={
+            "history": {"interval": self.end},
+            "lines": [{"name": axis, "from": start, "points": n + 1, "interval": self.end,
+                       "to": [SIDE if value == 0 else value for value in start]}
+                      for axis, start in across.items()]})
+
+    def run(self, **time):
+        """The report and the values of the lines at the end; None where the step is refused."""
+        out = Path(self.folder) / "out"
+        file = Path(self.folder) / "c.yaml"
+        file.write_text(json.dumps({**self.config, "time": time}))
+        sets = [word for each in self.arguments.set for word in ("--set", each)]
+        result = subprocess.run([self.arguments.program, "run", file, "--output", out,
+                                 "--overwrite", *sets], capture_output=True, text=True,
+                                check=False)
+        if result.returncode != 0 and "time" not in result.stderr:
+            raise SystemExit(result.stderr)
+        if result.returncode != 0:
+            return None
+        values = []
+        for axis in "xyz":
+            with open(out / f"{axis}.csv", newline="", encoding="ascii") as stream:
+                rows = list(csv.DictReader(stream))
+            last = rows[-1]["time_s"]
+            values += [float(row["T_K"]) for row in rows if row["time_s"] == last]
+        return Run(time, json.loads((out / "report.json").read_text()), values)
+
+    def reference(self):
+        return self.run(end=self.end, scheme="sts2", **self.arguments.reference)
+
+    def euler(self, exact):
+        """The only run: longer steps are unstable. The seconds alone where it takes too long."""
+        first = self.run(steps=300)
+        first.seconds *= self.end / (300 * first.report["dt"])
+        if first.seconds > self.arguments.limit:
+            return [first]
+        whole = self.run(end=self.end)
+        whole.measure(exact)
+        return [whole]
+
+    def series(self, times, exact):
+        """From long steps on, until the smallest bound or the limit is reached."""
+        runs = []
+        for time in times:
+            run = self.run(end=self.end, **time)
+            if run is not None:
+                run.measure(exact)
+                runs.append(run)
+                if run.error <= BOUNDS[-1] or run.seconds > self.arguments.limit / 2:
+                    break
+        return runs
+
+
+def steps_of(problem, scheme, dt_stable):
+    """From the longest super step that is stable with 192 stages."""
+    longest = {"sts1": 0.85, "sts2": 0.49}[scheme] * 192**2 / 2 * dt_stable
+    fewest = max(4, problem.end / longest)
+    return [{"scheme": scheme, "dt": problem.end / math.ceil(fewest * 1.6**k)} for k in range(22)]
+
+
+def print_row(name, scheme, runs, euler):
+    cells = [f"{name:6}", f"{scheme:15}"]
+    for bound in BOUNDS:
+        good = [run for run in runs if run.error is not None and run.error <= bound]
+        best = min(good, key=lambda run: run.seconds, default=None)
+        cells.append("-" if best is None else
+                     f"{best.seconds:.3g} s ({euler.seconds / best.seconds:.1f}x, "
+                     f"{best.report['steps']} steps)")
+    if scheme == "sts2, tolerance":
+        shares = [run.error / run.time["tolerance"] for run in runs]
+        cells.append(f"{min(shares, default=0):.2g} to {max(shares, default=0):.2g}")
+    elif scheme == "euler":
+        known = "" if euler.error is None else f", error {euler.error:.1e}"
+        cells.append(f"{euler.seconds:.3g} s{known}")
+    else:
+        cells.append("")
+    print("| " + " | ".join(cells) + " |", flush=True)
+
+
+def race(arguments, name, folder):
+    problem = Problem(arguments, name, folder)
+    exact = problem.reference()
+    euler = problem.euler(exact)
+    print_row(name, "euler", euler, euler[0])
+    for scheme in ("sts1", "sts2"):
+        runs = problem.series(steps_of(problem, scheme, euler[0].report["dt_stable"]), exact)
+        print_row(name, scheme, runs, euler[0])
+    tolerances = [1e-2, 3e-3, 1e-3, 3e-4, 1e-4, 3e-5, 1e-5]
+    runs = problem.series([{"scheme": "auto", "tolerance": t} for t in tolerances], exact)
+    print_row(name, "sts2, tolerance", runs, euler[0])
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("program")
+    parser.add_argument("--cells", type=int, default=64, help="per axis")
+    parser.add_argument("--problem", action="append", choices=PROBLEMS, help="default: all")
+    parser.add_argument("--limit", type=float, default=60, help="s, of a run")
+    parser.add_argument("--reference", type=json.loads, default={"tolerance": 1e-6},
+                        help="keys of time of the reference, as JSON")
+    parser.add_argument("--set", action="append", default=[], help="KEY=VALUE for all runs")
+    arguments = parser.parse_args()
+    bounds = " | ".join(f"{bound:g}" for bound in BOUNDS)
+    print(f"| problem | scheme | {bounds} | error / tolerance |\n|---|---|---|---|---|---|",
+          flush=True)
+    with tempfile.TemporaryDirectory() as folder:
+        for name in arguments.problem or PROBLEMS:
+            race(arguments, name, folder)
+
+
+if __name__ == "__main__":
+    main()
