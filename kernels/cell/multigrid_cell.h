@@ -1,0 +1,280 @@
+/* One cell of a multigrid for div(k grad e) = -r: the expressions that every backend evaluates
+ * (docs/reference/numerics.md#steady-states).
+ *
+ * A grid stores the conductance of the lower face of each cell per axis; that of a closed upper end
+ * lies in the first layer of the halo. Values beyond closed faces are 0. Divisions are those of
+ * IEEE 754.
+ *
+ * Included by C and by HIP sources. */
+#pragma once
+
+#include "base/box.h"
+#include "kernels/cell/inline.h"
+#include "kernels/layout.h"
+
+/* One grid on one rank. All arrays are float32 in device memory and of `layout`, which has one
+ * layer of halo or two on each active axis, also beyond closed faces, where they hold 0. */
+struct multigrid {
+    struct layout layout;
+    bool active[AXIS_COUNT];  /* the axis conducts heat */
+    bool wraps[AXIS_COUNT];   /* periodic, and this rank has all its cells */
+    bool closed[FACE_COUNT];  /* no cells beyond it, on no rank */
+    int children[AXIS_COUNT]; /* cells of the next finer grid per cell, 1 or 2 */
+    float *d_g[AXIS_COUNT];   /* conductance of the lower face */
+    float *d_w[FACE_COUNT];   /* weight, for the children next to the face, of the cell beyond it;
+                                 NULL: the finest grid */
+};
+
+KERNEL_INLINE int64_t multigrid_step(const struct multigrid *m, int axis)
+{
+    return axis == 0 ? 1 : axis == 1 ? m->layout.pitch_y : m->layout.pitch_z;
+}
+
+/* Elements from cell `at` of `axis` to the cell before (-1) or after it (+1). */
+KERNEL_INLINE int64_t multigrid_beside(const struct multigrid *m, int axis, int64_t at, int toward)
+{
+    const int64_t n = m->layout.cells[axis];
+    const bool around = m->wraps[axis] && (toward < 0 ? at == 0 : at == n - 1);
+    return (around ? toward * (1 - n) : toward) * multigrid_step(m, axis);
+}
+
+/* Elements from a cell to its neighbours: those along y and z are the same for all cells of a row.
+ */
+struct multigrid_around {
+    int64_t low[AXIS_COUNT], high[AXIS_COUNT];
+};
+KERNEL_INLINE struct multigrid_around multigrid_around(const struct multigrid *m,
+                                                       const int64_t cell[AXIS_COUNT])
+{
+    struct multigrid_around around;
+    for (int axis = 0; axis < AXIS_COUNT; axis++) {
+        around.low[axis] = multigrid_beside(m, axis, cell[axis], -1);
+        around.high[axis] = multigrid_beside(m, axis, cell[axis], 1);
+    }
+    return around;
+}
+
+/* The heat that flows into a cell from its neighbours, and the sum of its conductances. e: NULL: 0.
+ */
+struct multigrid_flow {
+    float heat, total;
+};
+KERNEL_INLINE struct multigrid_flow multigrid_flow(const struct multigrid *m, const float *e,
+                                                   const struct multigrid_around *around,
+                                                   int64_t element)
+{
+    struct multigrid_flow flow = {0, 0};
+    for (int axis = AXIS_COUNT - 1; axis >= 0; axis--) {
+        if (m->active[axis]) {
+            const int64_t low = element + around->low[axis];
+            const int64_t high = element + around->high[axis];
+            const float g_low = m->d_g[axis][element];
+            const float g_high = m->d_g[axis][high];
+            flow.total += g_low + g_high;
+            if (e != NULL) {
+                const float from_high = fmaf(g_high, e[high] - e[element], flow.heat);
+                flow.heat = fmaf(g_low, e[low] - e[element], from_high);
+            }
+        }
+    }
+    return flow;
+}
+
+/* A step of Jacobi's method. */
+KERNEL_INLINE float multigrid_relaxed(const struct multigrid *m, const float *e, const float *r,
+                                      float weight, const struct multigrid_around *around,
+                                      int64_t element)
+{
+    const struct multigrid_flow flow = multigrid_flow(m, e, around, element);
+    const float change = flow.total > 0 ? (r[element] + flow.heat) / flow.total : 0;
+    return fmaf(weight, change, e != NULL ? e[element] : 0);
+}
+
+/* --- coarser grids ---------------------------------------------------------------------------- */
+
+/* The children of a cell on one axis: [first, first + count). */
+struct multigrid_children {
+    int64_t first, count;
+};
+KERNEL_INLINE struct multigrid_children multigrid_children(const struct multigrid *fine,
+                                                           const struct multigrid *coarse, int axis,
+                                                           int64_t at)
+{
+    const int64_t first = at * coarse->children[axis];
+    const int64_t left = fine->layout.cells[axis] - first;
+    const bool inside = at >= 0 && at < coarse->layout.cells[axis];
+    const int64_t count = coarse->children[axis];
+    return (struct multigrid_children){first, inside && left < count ? left : count};
+}
+
+/* The sum of the fine conductances on `axis` at the fine index `at`, over the children of the cell
+ * on the other axes. */
+KERNEL_INLINE float multigrid_sum(const struct multigrid *fine, const struct multigrid *coarse,
+                                  int axis, int64_t at, const int64_t cell[AXIS_COUNT])
+{
+    const int u = (axis + 1) % AXIS_COUNT;
+    const int v = (axis + 2) % AXIS_COUNT;
+    const struct multigrid_children cu = multigrid_children(fine, coarse, u, cell[u]);
+    const struct multigrid_children cv = multigrid_children(fine, coarse, v, cell[v]);
+    const int64_t begin = fine->layout.origin + at * multigrid_step(fine, axis) +
+                          cu.first * multigrid_step(fine, u) + cv.first * multigrid_step(fine, v);
+    float sum = 0;
+    for (int64_t n = 0; n < cu.count * cv.count; n++) {
+        sum += fine->d_g[axis][begin + n % cu.count * multigrid_step(fine, u) +
+                               n / cu.count * multigrid_step(fine, v)];
+    }
+    return sum;
+}
+
+/* Half the resistance between the two children on `axis` of the cell that has the index `at` there
+ * and else those of `cell`; 0: it has one child, or there is no such cell. */
+KERNEL_INLINE float multigrid_half(const struct multigrid *fine, const struct multigrid *coarse,
+                                   int axis, int64_t at, const int64_t cell[AXIS_COUNT])
+{
+    const int64_t n = coarse->layout.cells[axis];
+    const int64_t around = !coarse->wraps[axis] ? at : at < 0 ? at + n : at >= n ? at - n : at;
+    const bool is_outside = around < 0 ? coarse->closed[2 * axis] : coarse->closed[2 * axis + 1];
+    const struct multigrid_children c = multigrid_children(fine, coarse, axis, around);
+    if (c.count < 2 || ((around < 0 || around >= n) && is_outside)) {
+        return 0;
+    }
+    return 1 / (2 * multigrid_sum(fine, coarse, axis, c.first + 1, cell));
+}
+
+/* The conductances of the faces of a coarse cell, and its weights: in each child's column in
+ * parallel, then those of face and half cells in series. */
+KERNEL_INLINE void multigrid_coarsen(const struct multigrid *fine, const struct multigrid *coarse,
+                                     int axis, const int64_t cell[AXIS_COUNT], int64_t element)
+{
+    const int64_t n = coarse->layout.cells[axis];
+    const float own = multigrid_half(fine, coarse, axis, cell[axis], cell);
+    for (int side = 0; side < 2; side++) {
+        const int64_t face = cell[axis] + side;
+        const int64_t first = face * coarse->children[axis];
+        const int64_t end = fine->layout.cells[axis];
+        const int64_t at = first < end ? first : coarse->wraps[axis] ? 0 : end;
+        const float other = multigrid_half(fine, coarse, axis, cell[axis] + 2 * side - 1, cell);
+        const float g = 1 / (1 / multigrid_sum(fine, coarse, axis, at, cell) + own + other);
+        if (side == 0 || (face == n && coarse->closed[2 * axis + 1])) {
+            coarse->d_g[axis][element + side * multigrid_step(coarse, axis)] = g;
+        }
+        coarse->d_w[2 * axis + side][element] = g > 0 ? g * own : 0;
+    }
+}
+
+/* Where a fine cell lies in a coarse one, on one axis. */
+struct multigrid_place {
+    int64_t at;     /* index of the coarse cell */
+    int side;       /* of the child in it */
+    bool is_paired; /* a neighbour of the coarse cell has a weight */
+};
+KERNEL_INLINE struct multigrid_place multigrid_place(const struct multigrid *coarse, int axis,
+                                                     int64_t fine)
+{
+    const int children = coarse->children[axis];
+    const int64_t at = children == 2 ? fine >> 1 : fine;
+    return (struct multigrid_place){at, (int)(fine - at * children),
+                                    children == 2 && coarse->active[axis]};
+}
+
+/* The value of a fine cell, interpolated between those of coarse cells. */
+KERNEL_INLINE float multigrid_interpolated(const struct multigrid *coarse, const float *e,
+                                           const int64_t fine[AXIS_COUNT])
+{
+    struct multigrid_place place[AXIS_COUNT];
+    int64_t element = coarse->layout.origin;
+    float value[8];
+    for (int axis = 0; axis < AXIS_COUNT; axis++) {
+        place[axis] = multigrid_place(coarse, axis, fine[axis]);
+        element += place[axis].at * multigrid_step(coarse, axis);
+    }
+    int64_t away[AXIS_COUNT];
+    float weight[AXIS_COUNT];
+    for (int axis = 0; axis < AXIS_COUNT; axis++) {
+        const struct multigrid_place *p = &place[axis];
+        away[axis] = p->is_paired ? multigrid_beside(coarse, axis, p->at, 2 * p->side - 1) : 0;
+        weight[axis] = p->is_paired ? coarse->d_w[2 * axis + p->side][element] : 0;
+    }
+    for (int n = 0; n < 8; n++) {
+        value[n] =
+            e[element + (n & 1 ? away[0] : 0) + (n & 2 ? away[1] : 0) + (n & 4 ? away[2] : 0)];
+    }
+    for (int axis = 0, half = 4; axis < AXIS_COUNT; axis++, half /= 2) {
+        for (int n = 0; n < half; n++) {
+            value[n] = fmaf(weight[axis], value[2 * n + 1] - value[2 * n], value[2 * n]);
+        }
+    }
+    return value[0];
+}
+
+/* The share of a coarse cell in the children, on one axis, of its neighbour `away` (-1 to 1). */
+KERNEL_INLINE float multigrid_share(const struct multigrid *coarse, int axis, int away, int side,
+                                    int64_t neighbour)
+{
+    const bool is_paired = coarse->children[axis] == 2 && coarse->active[axis];
+    const float weight = is_paired ? coarse->d_w[2 * axis + side][neighbour] : 0;
+    return away == 0 ? 1 - weight : weight;
+}
+
+/* The sum over the children of a coarse cell's neighbour at `away` of their r times the shares of
+ * the cell. */
+KERNEL_INLINE float multigrid_gathered_from(const struct multigrid *fine,
+                                            const struct multigrid *coarse, const float *r,
+                                            const int64_t cell[AXIS_COUNT], int64_t element,
+                                            const int away[AXIS_COUNT])
+{
+    int64_t neighbour = element;
+    int64_t begin = fine->layout.origin;
+    int first[AXIS_COUNT];
+    int end[AXIS_COUNT];
+    for (int axis = 0; axis < AXIS_COUNT; axis++) {
+        const int64_t n = coarse->layout.cells[axis];
+        int64_t at = cell[axis] + away[axis];
+        if (away[axis] != 0) {
+            neighbour += multigrid_beside(coarse, axis, cell[axis], away[axis]);
+            at = !coarse->wraps[axis] ? at : at < 0 ? at + n : at >= n ? at - n : at;
+        }
+        const struct multigrid_children c = multigrid_children(fine, coarse, axis, at);
+        begin += c.first * multigrid_step(fine, axis);
+        first[axis] = away[axis] < 0 ? 1 : 0; /* the one next to the cell */
+        end[axis] = away[axis] > 0 ? 1 : (int)c.count;
+    }
+    float sum = 0;
+    for (int z = first[2]; z < end[2]; z++) {
+        const float share_z = multigrid_share(coarse, 2, away[2], z, neighbour);
+        for (int y = first[1]; y < end[1]; y++) {
+            const float share_y = multigrid_share(coarse, 1, away[1], y, neighbour);
+            for (int x = first[0]; x < end[0]; x++) {
+                const float share = multigrid_share(coarse, 0, away[0], x, neighbour);
+                sum = fmaf(share * share_y * share_z,
+                           r[begin + x + y * fine->layout.pitch_y + z * fine->layout.pitch_z], sum);
+            }
+        }
+    }
+    return sum;
+}
+
+/* The r of a coarse cell: the transpose of the interpolation. */
+KERNEL_INLINE float multigrid_gathered(const struct multigrid *fine, const struct multigrid *coarse,
+                                       const float *r, const int64_t cell[AXIS_COUNT],
+                                       int64_t element)
+{
+    int low[AXIS_COUNT];
+    int high[AXIS_COUNT];
+    for (int axis = 0; axis < AXIS_COUNT; axis++) {
+        const bool is_paired = coarse->children[axis] == 2 && coarse->active[axis];
+        const int64_t last = coarse->layout.cells[axis] - 1;
+        low[axis] = is_paired && (cell[axis] > 0 || !coarse->closed[2 * axis]) ? -1 : 0;
+        high[axis] = is_paired && (cell[axis] < last || !coarse->closed[2 * axis + 1]) ? 1 : 0;
+    }
+    float sum = 0;
+    for (int z = low[2]; z <= high[2]; z++) {
+        for (int y = low[1]; y <= high[1]; y++) {
+            for (int x = low[0]; x <= high[0]; x++) {
+                const int away[AXIS_COUNT] = {x, y, z};
+                sum += multigrid_gathered_from(fine, coarse, r, cell, element, away);
+            }
+        }
+    }
+    return sum;
+}
