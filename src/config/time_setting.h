@@ -4,9 +4,17 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Forward Euler, super steps of order 1 and 2, and the choice of one of them, which timeline_create
- * makes. */
-enum time_scheme { SCHEME_EULER, SCHEME_STS1, SCHEME_STS2, SCHEME_AUTO };
+/* Forward Euler, super steps of order 1 and 2, the choice of one of them, which timeline_create
+ * makes, and the steady state. */
+enum time_scheme { SCHEME_EULER, SCHEME_STS1, SCHEME_STS2, SCHEME_AUTO, SCHEME_STEADY };
+
+/* When the solver of steady states stops. */
+struct steady_setting {
+    bool given;
+    double temperature; /* K: the estimated error of every temperature */
+    double tolerance;   /* of the heat balance, of the heat that flows */
+    int64_t cycles;     /* at most */
+};
 
 struct time_setting {
     enum time_scheme scheme;
@@ -15,10 +23,11 @@ struct time_setting {
     double end;    /* s */
     int64_t steps;
     bool dt_auto;
-    double dt;           /* s, when not auto */
-    double safety;       /* of the largest stable step, when auto */
-    double tolerance;    /* of the error, relative to the range of temperatures; 0: none */
-    double max_error;    /* K, the same; 0: none */
-    bool by_tolerance;   /* super steps whose lengths follow from an estimate of their error */
+    double dt;         /* s, when not auto */
+    double safety;     /* of the largest stable step, when auto */
+    double tolerance;  /* of the error, relative to the range of temperatures; 0: none */
+    double max_error;  /* K, the same; 0: none */
+    bool by_tolerance; /* super steps whose lengths follow from an estimate of their error */
+    struct steady_setting steady;
     int64_t adapt_every; /* steps between two adaptations of an automatic dt; 0: none */
 };

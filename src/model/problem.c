@@ -5,8 +5,56 @@
 #include "model/medium/curve.h"
 #include "model/operator/high_order.h"
 
+static bool number_varies(const struct number_setting *number)
+{
+    return number->formula != NULL || number->table != NULL;
+}
+
+static bool source_varies(const struct source_setting *source)
+{
+    bool varies =
+        source->path != NULL || number_varies(&source->power) || number_varies(&source->factor);
+    for (int axis = 0; axis < AXIS_COUNT; axis++) {
+        varies = varies || number_varies(&source->at[axis]);
+    }
+    return varies;
+}
+
+/* The steady state needs a linear problem that does not vary in time. */
+static enum status check_steady(const struct problem *problem)
+{
+    const char *key = NULL;
+    const char *why = "";
+    for (int s = 0; s < problem->sources.count; s++) {
+        if (source_varies(problem->sources.source[s].setting)) {
+            key = "sources";
+            why = "a source varies in time";
+        }
+    }
+    if (boundary_varies(&problem->boundary)) {
+        key = "boundary";
+        why = "a boundary condition varies in time";
+    } else if (boundary_any_radiates(&problem->boundary)) {
+        key = "boundary";
+        why = "a face radiates";
+    } else if (problem->medium.curves != NULL) {
+        key = "materials";
+        why = "a material is perfused, or its properties depend on temperature";
+    } else if (problem->radius > 1) {
+        key = "run.stencil.order";
+        why = "the stencil is of high order";
+    } else if (problem->precision != PRECISION_FLOAT64) {
+        key = "run.precision";
+        why = "the precision is not float64";
+    }
+    return key == NULL || !problem->settings->time.steady.given
+               ? STATUS_OK
+               : settings_fail_at(problem->origin, key, "time.steady is not possible: %s", why);
+}
+
 static enum status lay_timeline(struct problem *problem)
 {
+    TRY(check_steady(problem));
     TRY(timeline_create(problem->settings, &problem->grid, &problem->medium,
                         problem_is_linear(problem), &problem->timeline));
     problem->time = problem->timeline.setting;

@@ -87,6 +87,16 @@ static enum status choose_dt(struct timeline *timeline)
 enum status timeline_choose_dt(struct timeline *timeline, const struct settings *settings,
                                const struct medium *medium, bool linear)
 {
+    struct time_setting *setting = &timeline->setting;
+    if (setting->steady.given) {
+        setting->scheme = SCHEME_STEADY;
+        setting->by_steps = true;
+        setting->steps = 1;
+        setting->stages = 1;
+        timeline->dt = 1; /* s, a time without meaning */
+        timeline->scheme_reason = "as configured";
+        return STATUS_OK;
+    }
     TRY(choose_scheme(timeline, settings, medium, linear));
     return choose_dt(timeline);
 }

@@ -9,6 +9,7 @@
 #include "base/text/json.h"
 #include "base/version.h"
 #include "output/output.h"
+#include "solve/steady/steady.h"
 
 static int64_t bytes_per_exchange(const struct stepper *stepper)
 {
@@ -258,6 +259,9 @@ enum status report_write(const char *path, const struct stepper *stepper, struct
     json_int(&json, "stencil_order", 2 * stepper->problem->radius);
     json_int(&json, "substeps_per_pass", stepper->passes.steps);
     write_passes(&json, stepper);
+    if (stepper->steady != NULL) {
+        steady_report(stepper->steady, &json);
+    }
     json_real(&json, "time", stepper->state->time);
     json_real(&json, "dt", stepper->problem->timeline.dt);
     json_real(&json, "dt_stable", stepper->problem->timeline.dt_stable);

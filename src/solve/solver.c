@@ -26,16 +26,19 @@ enum status solver_allocate(struct solver *solver, const struct output_memory *o
     struct engine *engine = &solver->engine;
     const struct team *team = &solver->team;
     const struct problem *problem = &solver->problem;
+    const enum time_scheme scheme = problem->time.scheme;
+    const bool is_sts = scheme == SCHEME_STS1 || scheme == SCHEME_STS2;
     TRY(memory_check(problem, team, outputs, engine));
-    TRY(status_agree(team->comm,
-                     level_create(engine, &solver->classes, &solver->phases, team,
-                                  problem->precision, problem->radius,
-                                  steps_fused(problem, engine->backend),
-                                  problem->time.scheme == SCHEME_EULER ? 1 : SUPERSTEP_LEVELS_MOST,
-                                  &solver->level)));
+    TRY(status_agree(team->comm, level_create(engine, &solver->classes, &solver->phases, team,
+                                              problem->precision, problem->radius,
+                                              steps_fused(problem, engine->backend),
+                                              is_sts ? SUPERSTEP_LEVELS_MOST : 1, &solver->level)));
+    TRY(steady_create(problem, team, engine, &solver->classes, &solver->steady));
     TRY(status_agree(team->comm, classes_allocate(&solver->classes, problem, team, engine)));
-    return stepper_create(problem, team, &solver->level, &solver->state, &solver->passes,
-                          &solver->stepper);
+    TRY(stepper_create(problem, team, &solver->level, &solver->state, &solver->passes,
+                       &solver->stepper));
+    solver->stepper.steady = solver->steady;
+    return STATUS_OK;
 }
 
 enum status solver_create(MPI_Comm comm, const struct settings *settings, struct solver *solver)
@@ -50,6 +53,7 @@ enum status solver_create(MPI_Comm comm, const struct settings *settings, struct
 void solver_destroy(struct solver *solver)
 {
     stepper_destroy(&solver->stepper);
+    steady_destroy(solver->steady);
     settings_changes_free(&solver->state.changes);
     level_destroy(&solver->level);
     classes_destroy(&solver->classes, &solver->engine);

@@ -9,6 +9,7 @@
 #include "solve/phases.h"
 #include "solve/start/memory.h"
 #include "solve/state.h"
+#include "solve/steady/steady.h"
 #include "solve/stepper.h"
 
 struct solver {
@@ -18,6 +19,7 @@ struct solver {
     struct classes classes;
     struct pass_plan passes; /* as planned; those in use are the stepper's */
     struct level level;
+    struct steady *steady; /* NULL: the problem is not one */
     struct state state;
     struct stepper stepper;
     struct phases phases;

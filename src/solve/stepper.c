@@ -76,14 +76,18 @@ enum status stepper_create(const struct problem *problem, const struct team *tea
                            struct stepper *stepper)
 {
     static const struct scheme *const schemes[] = {
-        [SCHEME_EULER] = &scheme_euler, [SCHEME_STS1] = &scheme_sts1, [SCHEME_STS2] = &scheme_sts2};
+        [SCHEME_EULER] = &scheme_euler,
+        [SCHEME_STS1] = &scheme_sts1,
+        [SCHEME_STS2] = &scheme_sts2,
+        [SCHEME_STEADY] = &scheme_steady,
+    };
     *stepper = (struct stepper){.problem = problem,
                                 .team = team,
                                 .level = level,
                                 .state = state,
                                 .scheme = schemes[problem->time.scheme],
                                 .passes = *passes};
-    if (problem->time.scheme != SCHEME_EULER) {
+    if (level->nslots > 1) {
         stepper->slots = calloc(SUPERSTEP_LEVELS_MOST, sizeof *stepper->slots);
         TRY(status_agree(team->comm, CHECK_MEMORY(stepper->slots != NULL,
                                                   "no memory for the ledger of super steps")));

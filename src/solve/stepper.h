@@ -33,6 +33,7 @@ struct stepper {
     double slot_length;         /* s, of the super step */
     void *d_saved, *d_estimate; /* fields of step_control.h; NULL without a tolerance */
     void *d_keys;               /* uint64_t [DIFFERENCE_KEYS] */
+    struct steady *steady;      /* borrowed, for the scheme of this name; else NULL */
 };
 
 /* A pass, and the operators of its steps. */

@@ -262,6 +262,9 @@ static void warn_of_time(struct plan *plan)
     const struct time_setting *time = &plan->problem.time;
     const struct timeline *timeline = &plan->problem.timeline;
     const double best = time->safety * timeline->dt_stable;
+    if (time->scheme == SCHEME_STEADY) {
+        return;
+    }
     if (timeline->dt < 0.1 * best) {
         warn(plan, "dt is %.3g times smaller than necessary: %.4g s is stable and takes %.3g steps",
              best / timeline->dt, best, ceil(timeline->end / best));

@@ -112,6 +112,12 @@ void plan_print_time(const struct plan *plan)
                ceil((timeline->end - timeline->start_time) / timeline->dt_stable));
         return;
     }
+    if (time->scheme == SCHEME_STEADY) {
+        printf("steady state   at most %" PRId64 " cycles, to an estimated error of %g K and %g of "
+               "the heat that flows\n",
+               time->steady.cycles, time->steady.temperature, time->steady.tolerance);
+        return;
+    }
     printf("time step      %s%.6g s", timeline->nstretches > 1 ? "at most " : "", timeline->dt);
     if (time->dt_auto) {
         printf(" = safety %g x the largest stable step %.6g s\n", time->safety,

@@ -25,6 +25,8 @@ static const struct schema_limit fraction = {0, 1, true, false, "above 0 and at 
 static const struct schema_limit share = {0, 1, false, false, "from 0 to 1", NULL};
 static const struct schema_limit pass_steps = {1, 8, false, false, "from 1 to 8", NULL};
 static const struct schema_limit gzip_level = {0, 9, false, false, "from 0 to 9", NULL};
+static const struct schema_limit small_kelvins = {
+    0, 100, true, false, "above 0 and at most 100", "it is a difference of temperatures"};
 static const struct schema_limit finite = {-1e30, 1e30, false, false, "", NULL};
 /* base/exact_sum.h can add up to 2^40 K exactly */
 static const struct schema_limit temperature = {

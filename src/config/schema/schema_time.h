@@ -14,14 +14,14 @@ static const struct schema_choice stages[] = {
     {"96", 96},  {"128", 128}, {"160", 160}, {"192", 192}, {NULL, 0}};
 
 #define TIME_ROWS                                                                                  \
-    SECTION("time", "The length of the run (either `end` or `steps`) and the time step.",          \
-            .flags = SCHEMA_REQUIRED, .one_of = "end, steps"),                                     \
+    SECTION("time", "The length of the run (`end`, `steps` or `steady`) and the time step.",       \
+            .flags = SCHEMA_REQUIRED, .one_of = "end, steps, steady"),                             \
         KEY("time.end", REAL, FREE, AT(time.end),                                                  \
             "The simulated time at the end; the last step is shortened to land exactly on it.",    \
-            .limit = &positive, .rival = "steps", .unit = &second),                                \
+            .limit = &positive, .rival = "steps, steady", .unit = &second),                        \
         KEY("time.steps", LONG, FREE, AT(time.steps), "The number of steps, instead of `end`.",    \
             .flags = SCHEMA_NOTED, .alternative = AT(time.by_steps), .limit = &from_one,           \
-            .rival = "end"),                                                                       \
+            .rival = "end, steady"),                                                               \
         KEY("time.scheme", CHOICE, WARN, AT(time.scheme),                                          \
             "The time scheme (docs/guide/time_schemes.md). `euler`: forward Euler, of order 1. "   \
             "`sts1` "                                                                              \
@@ -59,4 +59,21 @@ static const struct schema_choice stages[] = {
             "becomes "                                                                             \
             "shorter than the one for all temperatures. 0: never.",                                \
             .limit = &from_zero, .fallback = "0", .unit = &steps,                                  \
-            .check = settings_check_adaptation)
+            .check = settings_check_adaptation),                                                   \
+        SECTION("time.steady",                                                                     \
+                "Instead of `end` or `steps`: the steady state of constant boundary conditions "   \
+                "and sources (docs/guide/steady_state.md), as step 1 at t = 1 s. Not with "        \
+                "`run.stencil.order` above 2, float32, radiation, perfusion, or properties that "  \
+                "depend on temperature.",                                                          \
+                .flags = SCHEMA_NOTED, .alternative = AT(time.steady.given),                       \
+                .rival = "end, steps"),                                                            \
+        KEY("time.steady.temperature", REAL, WARN, AT(time.steady.temperature),                    \
+            "Stop when the estimated error of every temperature is below this.",                   \
+            .limit = &small_kelvins, .fallback = "1e-6", .unit = &difference),                     \
+        KEY("time.steady.tolerance", REAL, WARN, AT(time.steady.tolerance),                        \
+            "And when the heat that flows in and does not flow out is below this fraction of the " \
+            "heat that flows.",                                                                    \
+            .limit = &positive, .fallback = "1e-6"),                                               \
+        KEY("time.steady.cycles", LONG, WARN, AT(time.steady.cycles),                              \
+            "The largest number of multigrid cycles; the run fails if they do not suffice.",       \
+            .limit = &from_one, .fallback = "100")

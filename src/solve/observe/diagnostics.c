@@ -96,19 +96,16 @@ static enum status summarise_rank(struct stepper *stepper, struct field_summary 
     return STATUS_OK;
 }
 
-static enum status summarise(struct stepper *stepper, struct field_summary *all)
+enum status diagnostics_reduce(MPI_Comm comm, const struct field_summary *mine,
+                               struct field_summary *all)
 {
-    MPI_Comm comm = stepper->team->comm;
-    struct field_summary mine;
-    TRY(status_agree(comm, summarise_rank(stepper, &mine)));
-
-    double extremes[2] = {-mine.min, mine.max};
+    double extremes[2] = {-mine->min, mine->max};
     TRY_MPI(MPI_Allreduce(MPI_IN_PLACE, extremes, 2, MPI_DOUBLE, MPI_MAX, comm));
-    int64_t first_bad = mine.first_bad < 0 ? INT64_MAX : mine.first_bad;
+    int64_t first_bad = mine->first_bad < 0 ? INT64_MAX : mine->first_bad;
     TRY_MPI(MPI_Allreduce(MPI_IN_PLACE, &first_bad, 1, MPI_INT64_T, MPI_MIN, comm));
     enum { SUM, BAD, HEAT, SUMS };
     struct exact_sum sums[SUMS] = {
-        [SUM] = mine.sum, [BAD] = {.digit = {mine.bad_cells, 0, 0, 0}}, [HEAT] = mine.heat};
+        [SUM] = mine->sum, [BAD] = {.digit = {mine->bad_cells, 0, 0, 0}}, [HEAT] = mine->heat};
     TRY_MPI(MPI_Allreduce(MPI_IN_PLACE, sums, 4 * SUMS, MPI_INT64_T, MPI_SUM, comm));
     exact_sum_normalise(&sums[SUM]);
     exact_sum_normalise(&sums[HEAT]);
@@ -116,11 +113,22 @@ static enum status summarise(struct stepper *stepper, struct field_summary *all)
         .min = -extremes[0],
         .max = extremes[1],
         .sum = sums[SUM],
-        .heat = stepper->problem->medium.nclasses > 0 ? sums[HEAT] : sums[SUM],
+        .heat = sums[HEAT],
         .bad_cells = sums[BAD].digit[0],
         .first_bad = first_bad,
     };
     return STATUS_OK;
+}
+
+static enum status summarise(struct stepper *stepper, struct field_summary *all)
+{
+    MPI_Comm comm = stepper->team->comm;
+    struct field_summary mine;
+    TRY(status_agree(comm, summarise_rank(stepper, &mine)));
+    if (stepper->problem->medium.nclasses == 0) {
+        mine.heat = mine.sum;
+    }
+    return diagnostics_reduce(comm, &mine, all);
 }
 
 static int owner_of(const struct decomp *decomp, const int64_t cell[AXIS_COUNT])

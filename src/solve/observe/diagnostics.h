@@ -14,6 +14,10 @@ struct diagnostics {
     double heat_drift;     /* J, heat - heat at the start - boundary_heat - source_heat */
 };
 
+/* Collective. The summary of all ranks from that of each. */
+enum status diagnostics_reduce(MPI_Comm comm, const struct field_summary *mine,
+                               struct field_summary *all);
+
 /* Collective. Wait for all queues and reduce the ledger and the summary of the field.
  * STATUS_NUMERICS, agreed, with step, cell and rank, when a cell is NaN, infinite or beyond 1.1e12
  * K. */

@@ -12,6 +12,7 @@
 #include "model/field/field.h"
 #include "solve/medium/classes.h"
 #include "solve/medium/source_files.h"
+#include "solve/steady/grids.h"
 #include "solve/steps_per_pass.h"
 
 struct need {
@@ -38,8 +39,9 @@ enum status memory_of_rank(const struct problem *problem, const struct backend *
     const int copies = problem->time.by_tolerance ? 2 : 0; /* step_control.h */
     *bytes = fields + derived + copies * (uint64_t)layout_bytes(&layout) +
              classes_bytes(problem, &owned, decomp->halo_width / problem->radius) +
-             source_files_bytes(problem, &owned) + transport_buffer_bytes(&halo, precision) +
-             outputs->kept_bytes;
+             source_files_bytes(problem, &owned) +
+             steady_grids_bytes(problem, &owned, decomp->nranks) +
+             transport_buffer_bytes(&halo, precision) + outputs->kept_bytes;
     return STATUS_OK;
 }
 

@@ -1,0 +1,433 @@
+#include "solve/steady/grids.h"
+
+#include <limits.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/comm.h"
+
+/* Shared grids of fewer cells are copied: then exchanges take longer than the cells. */
+enum { SHARED_CELLS_LEAST = 1 << 18 };
+/* Layers that coarse conductances need; and the thinnest block that has room for them. */
+enum { SHARED_LAYERS = 2, THINNEST = 4 };
+
+uint64_t steady_grids_bytes(const struct problem *problem, const struct box *owned, int nranks)
+{
+    enum { ARRAYS = 8, COARSE_ARRAYS = 12 }; /* of the finest grid, of each other one */
+    const uint64_t own = (uint64_t)box_cells(owned);
+    const uint64_t all = (uint64_t)grid_total_cells(&problem->grid);
+    const uint64_t copied = all < 4 * SHARED_CELLS_LEAST ? all : 4 * SHARED_CELLS_LEAST;
+    const uint64_t values =
+        own * ARRAYS + own * COARSE_ARRAYS / 7 + (nranks > 1 ? copied * COARSE_ARRAYS : 0);
+    return problem->time.scheme == SCHEME_STEADY ? values * sizeof(float) : 0;
+}
+
+/* --- memory ---------------------------------------------------------------------------------- */
+
+static enum status allocate(struct steady_grids *grids, size_t bytes, void **d_block)
+{
+    void **blocks =
+        realloc(grids->memory.d_block, ((size_t)grids->memory.count + 1) * sizeof *blocks);
+    TRY(CHECK_MEMORY(blocks != NULL, "no memory for the grids of the steady state"));
+    grids->memory.d_block = blocks;
+    TRY(grids->engine->runtime->memory_alloc(grids->engine->device, bytes, d_block));
+    blocks[grids->memory.count++] = *d_block;
+    return STATUS_OK;
+}
+
+/* Zeros, halo included. */
+enum status steady_grids_array(struct steady_grids *grids, int number, float **d_values)
+{
+    const struct layout *layout = &grids->grid[number].m.layout;
+    const struct layout all = {.precision = PRECISION_FLOAT32,
+                               .cells = {layout->elements, 1, 1},
+                               .pitch_y = layout->elements,
+                               .pitch_z = layout->elements,
+                               .elements = layout->elements};
+    void *d_block = NULL;
+    TRY(allocate(grids, layout_bytes(layout), &d_block));
+    *d_values = d_block;
+    return ENQUEUE(grids->engine->operations, combine, grids->engine->bulk_queue, .layout = all,
+                   .d_out = d_block, .factor = 0);
+}
+
+static enum status allocate_grid(struct steady_grids *grids, int number)
+{
+    struct steady_grid *grid = &grids->grid[number];
+    for (int axis = 0; axis < AXIS_COUNT; axis++) {
+        if (!grid->m.active[axis]) {
+            continue;
+        }
+        TRY(steady_grids_array(grids, number, &grid->m.d_g[axis]));
+        for (int side = 0; side < SIDE_COUNT && number > 0; side++) {
+            TRY(steady_grids_array(grids, number,
+                                   &grid->m.d_w[face_of((enum axis)axis, (enum side)side)]));
+        }
+    }
+    TRY(steady_grids_array(grids, number, &grid->d_r));
+    TRY(steady_grids_array(grids, number, &grid->d_e));
+    return steady_grids_array(grids, number, &grid->d_other);
+}
+
+void steady_grids_destroy(struct steady_grids *grids)
+{
+    for (int n = 0; n < grids->count; n++) {
+        halo_destroy(grids->grid[n].halo);
+    }
+    for (int n = 0; n < grids->memory.count; n++) {
+        grids->engine->runtime->memory_free(grids->engine->device, grids->memory.d_block[n]);
+    }
+    free(grids->memory.d_block);
+    free(grids->blocks.box);
+    free(grids->blocks.d_box);
+    free(grids->blocks.cells);
+    free(grids->blocks.begin);
+    free(grids->blocks.h_values);
+}
+
+/* --- exchanges -------------------------------------------------------------------------------- */
+
+enum status steady_grid_exchange(struct steady_grids *grids, struct steady_grid *grid,
+                                 float *d_values)
+{
+    struct halo_flight flight;
+    if (grid->halo == NULL) {
+        return STATUS_OK;
+    }
+    TRY(halo_begin(grid->halo, grids->engine->bulk_queue, d_values, &flight));
+    return halo_end(&flight);
+}
+
+/* The blocks of `shared`, each with `layers` of cells beyond its upper end on `axis`. */
+static void set_blocks(struct steady_grids *grids, const struct steady_grid *shared, int axis,
+                       int layers)
+{
+    int begin = 0;
+    for (int rank = 0; rank < grids->team->nranks; rank++) {
+        struct box *box = &grids->blocks.box[rank];
+        *box = decomp_owned(&shared->decomp, rank);
+        box->hi[axis] += layers;
+        grids->blocks.cells[rank] = (int)box_cells(box);
+        grids->blocks.begin[rank] = begin;
+        grids->blocks.d_box[rank] = grids->blocks.d_values + begin;
+        begin += grids->blocks.cells[rank];
+    }
+}
+
+static enum status create_blocks(struct steady_grids *grids, const struct steady_grid *shared)
+{
+    const size_t nranks = (size_t)grids->team->nranks;
+    size_t cells = 1;
+    void *d_values = NULL;
+    for (int rank = 0; rank < grids->team->nranks; rank++) {
+        struct box box = decomp_owned(&shared->decomp, rank);
+        for (int axis = 0; axis < AXIS_COUNT; axis++) {
+            box.hi[axis]++;
+        }
+        cells += (size_t)box_cells(&box);
+    }
+    TRY(cells <= INT_MAX ? STATUS_OK
+                         : fail(STATUS_MEMORY, "the blocks of the ranks cannot be coarsened, and "
+                                               "the grid is too large to be copied to each rank"));
+    grids->blocks.box = calloc(nranks, sizeof *grids->blocks.box);
+    grids->blocks.d_box = calloc(nranks, sizeof *grids->blocks.d_box);
+    grids->blocks.cells = calloc(nranks, sizeof *grids->blocks.cells);
+    grids->blocks.begin = calloc(nranks, sizeof *grids->blocks.begin);
+    grids->blocks.h_values = calloc(cells, sizeof *grids->blocks.h_values);
+    TRY(CHECK_MEMORY(grids->blocks.box != NULL && grids->blocks.d_box != NULL &&
+                         grids->blocks.cells != NULL && grids->blocks.begin != NULL &&
+                         grids->blocks.h_values != NULL,
+                     "no memory for a grid of the steady state"));
+    TRY(allocate(grids, cells * sizeof(float), &d_values));
+    grids->blocks.d_values = d_values;
+    return STATUS_OK;
+}
+
+/* As set_blocks has set them; the boxes are those of the copy, too. */
+static enum status collect(struct steady_grids *grids, const struct steady_grid *shared,
+                           const float *d_from, const struct steady_grid *copy, float *d_to)
+{
+    const struct engine *engine = grids->engine;
+    const int rank = grids->team->rank;
+    const int nranks = grids->team->nranks;
+    const struct box own = decomp_owned(&shared->decomp, rank);
+    const struct box local =
+        box_shift(&grids->blocks.box[rank], (const int64_t[]){-own.lo[0], -own.lo[1], -own.lo[2]});
+    float *h_own = grids->blocks.h_values + grids->blocks.begin[rank];
+    TRY(ENQUEUE(engine->operations, pack, engine->bulk_queue, .layout = shared->m.layout,
+                .d_field = d_from, .boxes = &local, .d_buffers = &grids->blocks.d_box[rank],
+                .nboxes = 1));
+    TRY(engine->runtime->copy_to_host(engine->bulk_queue, h_own, grids->blocks.d_box[rank],
+                                      (size_t)grids->blocks.cells[rank] * sizeof(float)));
+    TRY(engine->runtime->queue_wait(engine->bulk_queue));
+    TRY_MPI(MPI_Allgatherv(MPI_IN_PLACE, 0, MPI_FLOAT, grids->blocks.h_values, grids->blocks.cells,
+                           grids->blocks.begin, MPI_FLOAT, grids->team->comm));
+    const int last = nranks - 1;
+    const size_t cells = (size_t)grids->blocks.begin[last] + (size_t)grids->blocks.cells[last];
+    TRY(engine->runtime->copy_to_device(engine->bulk_queue, grids->blocks.d_values,
+                                        grids->blocks.h_values, cells * sizeof(float)));
+    TRY(ENQUEUE(engine->operations, unpack, engine->bulk_queue, .layout = copy->m.layout,
+                .d_field = d_to, .boxes = grids->blocks.box, .d_buffers = grids->blocks.d_box,
+                .nboxes = nranks));
+    return engine->runtime->queue_wait(engine->bulk_queue); /* h_values are free again */
+}
+
+enum status steady_grid_collect(struct steady_grids *grids, const struct steady_grid *shared,
+                                const float *d_from, const struct steady_grid *copy, float *d_to)
+{
+    set_blocks(grids, shared, AXIS_X, 0);
+    return collect(grids, shared, d_from, copy, d_to);
+}
+
+enum status steady_grid_select(struct steady_grids *grids, const struct steady_grid *copy,
+                               const float *d_from, const struct steady_grid *shared, float *d_to)
+{
+    const struct engine *engine = grids->engine;
+    const struct box own = decomp_owned(&shared->decomp, grids->team->rank);
+    const struct box local = layout_owned(&shared->m.layout);
+    void *d_buffer = grids->blocks.d_values;
+    TRY(ENQUEUE(engine->operations, pack, engine->bulk_queue, .layout = copy->m.layout,
+                .d_field = d_from, .boxes = &own, .d_buffers = &d_buffer, .nboxes = 1));
+    return ENQUEUE(engine->operations, unpack, engine->bulk_queue, .layout = shared->m.layout,
+                   .d_field = d_to, .boxes = &local, .d_buffers = &d_buffer, .nboxes = 1);
+}
+
+/* --- grids ------------------------------------------------------------------------------------ */
+
+static int64_t thinnest_of(const struct decomp *decomp)
+{
+    int64_t thinnest = INT64_MAX;
+    for (int axis = 0; axis < AXIS_COUNT; axis++) {
+        const int64_t extent = decomp->global_cells[axis] / decomp->ranks[axis];
+        if (decomp_exchanges(decomp, (enum axis)axis) && extent < thinnest) {
+            thinnest = extent;
+        }
+    }
+    return thinnest;
+}
+
+static enum status create_halo(struct steady_grids *grids, struct steady_grid *grid)
+{
+    const struct halo_options options = {.transport = grids->problem->run.transport};
+    const int64_t thinnest = thinnest_of(&grid->decomp);
+    const int width = thinnest < SHARED_LAYERS ? (int)thinnest : SHARED_LAYERS;
+    TRY(status_agree(grids->team->comm,
+                     halo_plan_create(&grid->decomp, grids->team->rank, &grid->m.layout, width,
+                                      HALO_CORNERS, &grid->plan)));
+    return halo_create(grids->team->comm, grids->engine->backend, grids->engine->device,
+                       &grid->plan, &grid->m.layout, &options, &grid->halo);
+}
+
+/* With decomp, shared, copies and children; not its conductances. */
+static enum status add_grid(struct steady_grids *grids, const struct steady_grid *wanted)
+{
+    const bool *used = grids->problem->grid.used;
+    const bool *periodic = grids->problem->boundary.periodic;
+    const int number = grids->count;
+    const int64_t *n = wanted->decomp.global_cells;
+    const struct box cells =
+        wanted->shared ? decomp_owned(&wanted->decomp, grids->team->rank) : box_of_cells(n);
+    struct steady_grid *grid = &grids->grid[number];
+    int64_t extent[AXIS_COUNT];
+    int halo[AXIS_COUNT];
+    TRY(number < STEADY_GRIDS_MOST
+            ? STATUS_OK
+            : fail(STATUS_INPUT, "the steady state needs more than %d grids", STEADY_GRIDS_MOST));
+    *grid = *wanted;
+    grids->count++;
+    for (int axis = 0; axis < AXIS_COUNT; axis++) {
+        grid->m.active[axis] = used[axis] && (n[axis] > 1 || !periodic[axis]);
+        grid->m.wraps[axis] = !wanted->shared && periodic[axis] && n[axis] > 1;
+        extent[axis] = box_extent(&cells, (enum axis)axis);
+        halo[axis] = !used[axis] ? 0 : wanted->shared ? SHARED_LAYERS : 1;
+    }
+    for (int f = 0; f < FACE_COUNT; f++) {
+        const int axis = (int)face_axis((enum face)f);
+        const bool ends =
+            face_side((enum face)f) == SIDE_MIN ? cells.lo[axis] == 0 : cells.hi[axis] == n[axis];
+        grid->m.closed[f] = !periodic[axis] && ends;
+    }
+    enum status status = layout_create(extent, halo, PRECISION_FLOAT32, &grid->m.layout);
+    status = status == STATUS_OK ? allocate_grid(grids, number) : status;
+    TRY(status_agree(grids->team->comm, status));
+    return wanted->shared ? create_halo(grids, grid) : STATUS_OK;
+}
+
+/* Add log2(g), in units of 1/256 and linear between powers of two, of the lower faces that conduct:
+ * integers, which are the same in any order. */
+static void add_logs(const struct layout *layout, const float *h_g, int64_t *sum, int64_t *count)
+{
+    const struct box owned = layout_owned(layout);
+    for (int64_t n = 0; n < box_cells(&owned); n++) {
+        int64_t cell[AXIS_COUNT];
+        box_cell(&owned, n, cell);
+        int exponent = 0;
+        const float g = h_g[layout_index(layout, cell[0], cell[1], cell[2])];
+        const float fraction = frexpf(g, &exponent);
+        *sum += g > 0 ? 256 * (int64_t)exponent + (int64_t)(512 * fraction) : 0;
+        *count += g > 0 ? 1 : 0;
+    }
+}
+
+static enum status mean_logs(struct steady_grids *grids, const struct steady_grid *grid,
+                             double mean[AXIS_COUNT])
+{
+    const struct engine *engine = grids->engine;
+    int64_t sums[AXIS_COUNT][2] = {{0}};
+    float *h_g = malloc(layout_bytes(&grid->m.layout));
+    enum status status = CHECK_MEMORY(h_g != NULL, "no memory for the conductances of a grid");
+    for (int axis = 0; axis < AXIS_COUNT && status == STATUS_OK; axis++) {
+        if (grid->m.active[axis]) {
+            status = engine->runtime->copy_to_host(engine->bulk_queue, h_g, grid->m.d_g[axis],
+                                                   layout_bytes(&grid->m.layout));
+            status = status == STATUS_OK ? engine->runtime->queue_wait(engine->bulk_queue) : status;
+            if (status == STATUS_OK) {
+                add_logs(&grid->m.layout, h_g, &sums[axis][0], &sums[axis][1]);
+            }
+        }
+    }
+    free(h_g);
+    TRY(status_agree(grids->team->comm, status));
+    if (grid->shared) {
+        TRY_MPI(MPI_Allreduce(MPI_IN_PLACE, sums, 2 * AXIS_COUNT, MPI_INT64_T, MPI_SUM,
+                              grids->team->comm));
+    }
+    for (int axis = 0; axis < AXIS_COUNT; axis++) {
+        mean[axis] = sums[axis][1] > 0 ? (double)sums[axis][0] / (double)sums[axis][1] : -INFINITY;
+    }
+    return STATUS_OK;
+}
+
+/* Axes are coarsened where neighbours exchange at least half as much heat as on the one with the
+ * most: on the others smoothing leaves no smooth error. */
+static enum status choose_children(struct steady_grids *grids, const struct steady_grid *grid,
+                                   int children[AXIS_COUNT])
+{
+    double mean[AXIS_COUNT];
+    double most = -INFINITY;
+    TRY(mean_logs(grids, grid, mean));
+    for (int axis = 0; axis < AXIS_COUNT; axis++) {
+        most = grid->decomp.global_cells[axis] > 1 ? fmax(most, mean[axis]) : most;
+    }
+    for (int axis = 0; axis < AXIS_COUNT; axis++) {
+        const bool conducts = most == -INFINITY || mean[axis] >= most - 256;
+        children[axis] = grid->decomp.global_cells[axis] > 1 && conducts ? 2 : 1;
+    }
+    return STATUS_OK;
+}
+
+static bool has_one_cell(const struct steady_grid *grid)
+{
+    const int64_t *n = grid->decomp.global_cells;
+    return n[AXIS_X] == 1 && n[AXIS_Y] == 1 && n[AXIS_Z] == 1;
+}
+
+/* Whether the coarse grid can be shared, so that all children of a cell are on one rank. */
+static bool may_share(const struct steady_grids *grids, const struct decomp *decomp,
+                      const int children[AXIS_COUNT])
+{
+    const int64_t *n = decomp->global_cells;
+    bool possible = n[AXIS_X] * n[AXIS_Y] * n[AXIS_Z] > SHARED_CELLS_LEAST;
+    for (int axis = 0; axis < AXIS_COUNT; axis++) {
+        if (!decomp_exchanges(decomp, (enum axis)axis)) {
+            continue;
+        }
+        possible = possible && n[axis] / decomp->ranks[axis] >= THINNEST * children[axis] &&
+                   (!decomp->periodic[axis] || n[axis] % children[axis] == 0);
+        for (int rank = 0; rank < grids->team->nranks; rank++) {
+            possible = possible && decomp_owned(decomp, rank).lo[axis] % children[axis] == 0;
+        }
+    }
+    return possible;
+}
+
+static enum status add_coarse(struct steady_grids *grids, const int children[AXIS_COUNT])
+{
+    const int number = grids->count;
+    struct steady_grid *fine = &grids->grid[number - 1];
+    struct steady_grid wanted = {.decomp = fine->decomp, .shared = fine->shared};
+    for (int axis = 0; axis < AXIS_COUNT; axis++) {
+        const int64_t n = fine->decomp.global_cells[axis];
+        wanted.m.children[axis] = children[axis];
+        wanted.decomp.global_cells[axis] = (n + children[axis] - 1) / children[axis];
+        wanted.decomp.used[axis] = wanted.decomp.global_cells[axis] > 1;
+    }
+    TRY(add_grid(grids, &wanted));
+    struct steady_grid *coarse = &grids->grid[number];
+    TRY(ENQUEUE(grids->engine->operations, coarsen, grids->engine->bulk_queue, .fine = fine->m,
+                .coarse = coarse->m));
+    for (int axis = 0; axis < AXIS_COUNT; axis++) {
+        if (coarse->m.active[axis]) {
+            TRY(steady_grid_exchange(grids, coarse, coarse->m.d_g[axis]));
+            TRY(steady_grid_exchange(grids, coarse, coarse->m.d_w[2 * axis]));
+            TRY(steady_grid_exchange(grids, coarse, coarse->m.d_w[2 * axis + 1]));
+        }
+    }
+    return STATUS_OK;
+}
+
+static enum status add_copy(struct steady_grids *grids)
+{
+    const int number = grids->count;
+    struct steady_grid *shared = &grids->grid[number - 1];
+    struct steady_grid wanted = {.decomp = shared->decomp, .copies = true};
+    TRY(add_grid(grids, &wanted));
+    TRY(status_agree(grids->team->comm, create_blocks(grids, shared)));
+    struct steady_grid *copy = &grids->grid[number];
+    for (int axis = 0; axis < AXIS_COUNT; axis++) {
+        if (copy->m.active[axis]) {
+            set_blocks(grids, shared, axis, 1);
+            TRY(collect(grids, shared, shared->m.d_g[axis], copy, copy->m.d_g[axis]));
+        }
+    }
+    return STATUS_OK;
+}
+
+static enum status send_conductances(struct steady_grids *grids, const struct classes *classes,
+                                     const struct heat_operator *op)
+{
+    struct steady_grid *finest = &grids->grid[0];
+    const struct engine *engine = grids->engine;
+    const size_t bytes = layout_bytes(&finest->m.layout);
+    float *h_g = calloc(1, bytes);
+    enum status status = CHECK_MEMORY(h_g != NULL, "no memory for the conductances of the grid");
+    for (int axis = 0; axis < AXIS_COUNT && status == STATUS_OK; axis++) {
+        if (!finest->m.active[axis]) {
+            continue;
+        }
+        memset(h_g, 0, bytes);
+        TRY_GOTO(
+            steady_conductances(grids->problem, classes, op, &finest->m, (enum axis)axis, h_g));
+        TRY_GOTO(
+            engine->runtime->copy_to_device(engine->bulk_queue, finest->m.d_g[axis], h_g, bytes));
+        TRY_GOTO(engine->runtime->queue_wait(engine->bulk_queue));
+    }
+done:
+    free(h_g);
+    return status;
+}
+
+enum status steady_grids_create(const struct problem *problem, const struct team *team,
+                                struct engine *engine, const struct classes *classes,
+                                const struct heat_operator *op, struct steady_grids *grids)
+{
+    int children[AXIS_COUNT];
+    *grids = (struct steady_grids){.engine = engine, .team = team, .problem = problem};
+    TRY(add_grid(grids, &(struct steady_grid){.decomp = team->decomp, .shared = team->nranks > 1}));
+    struct steady_grid *finest = &grids->grid[0];
+    TRY(status_agree(team->comm, send_conductances(grids, classes, op)));
+    for (int axis = 0; axis < AXIS_COUNT; axis++) {
+        if (finest->m.active[axis]) {
+            TRY(steady_grid_exchange(grids, finest, finest->m.d_g[axis]));
+        }
+    }
+    while (!has_one_cell(&grids->grid[grids->count - 1])) {
+        const struct steady_grid *last = &grids->grid[grids->count - 1];
+        TRY(choose_children(grids, last, children));
+        TRY(last->shared && !may_share(grids, &last->decomp, children)
+                ? add_copy(grids)
+                : add_coarse(grids, children));
+    }
+    return STATUS_OK;
+}

@@ -1,0 +1,35 @@
+/* The solver of steady states: conjugate gradients, preconditioned by a multigrid cycle in float32,
+ * with residuals of the time steps' kernels in float64. */
+#pragma once
+
+#include "base/text/json.h"
+#include "solve/steady/grids.h"
+
+/* One cycle. */
+struct steady_record {
+    double residual; /* K/s: the largest rate of change before it */
+    double change;   /* K: the largest change of a temperature by it */
+    double rate;     /* of the changes, per cycle; NAN: unknown */
+    double error;    /* K: the estimate of the largest one after it; INFINITY: unknown */
+};
+
+struct steady {
+    struct steady_grids grids;
+    struct heat_operator op; /* of a step whose length the residuals are of */
+    float *d_p, *d_q;        /* of the finest grid: the direction, and the heat it lets flow out */
+    double pq;               /* their product */
+    bool rounding;           /* further cycles give no better temperatures */
+    double imbalance;        /* of the heat, of the heat that flows; NAN: unknown */
+    int count;
+    struct steady_record *record;
+};
+
+/* Collective, agreed. *steady is NULL where the problem is not one; destroy it also after a
+ * failure. `classes`: before classes_allocate. */
+enum status steady_create(const struct problem *problem, const struct team *team,
+                          struct engine *engine, const struct classes *classes,
+                          struct steady **steady);
+void steady_destroy(struct steady *steady); /* takes NULL */
+
+/* For report.json. */
+void steady_report(const struct steady *steady, struct json *json);
