@@ -7,7 +7,6 @@
 #include "base/comm.h"
 #include "base/log.h"
 #include "solve/observe/diagnostics.h"
-#include "solve/observe/faces.h"
 #include "solve/steady/steady.h"
 #include "solve/stepper.h"
 
