@@ -59,7 +59,7 @@ GUIDE = {
                "isotherm plan": r"links/step"},
 }
 if ROOT_OF_NEWCOMER:    # elsewhere jobs.install does this
-    GUIDE["install"] = {"bash": "", "isotherm --version --verbose": r"(?s)compilers.*HDF5"}
+    GUIDE["install"] = {"isotherm --version --verbose": r"(?s)compilers.*HDF5"}
 
 
 def blocks(text):
