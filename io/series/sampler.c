@@ -307,13 +307,15 @@ static double interpolate(const struct sampler *s, const struct sampler_space *s
     }
     for (int a = 0, n = CORNERS / 2; a < AXIS_COUNT; a++, n /= 2) {
         const double part = point->part[a];
-        const bool upper = part > 0.5 || (part == 0.5 && point->above);
+        /* where the class decides, a point on a face to rounding is meant to be there */
+        const double place = fabs(part - 0.5) < CENTER_TOLERANCE ? 0.5 : part;
+        const bool upper = place > 0.5 || (place == 0.5 && point->above);
         for (int i = 0; i < n; i++) {
             const double *pair = &value[2 * i];
             const double share = of[2 * i] == of[2 * i + 1]
                                      ? part
                                      : space->share(space->context, (enum axis)a, &of[2 * i], pair,
-                                                    part, point->above);
+                                                    place, point->above);
             value[i] = between(pair[0], pair[1], share);
             of[i] = of[2 * i + (upper ? 1 : 0)];
         }

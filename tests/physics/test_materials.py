@@ -205,7 +205,7 @@ class Layers(Materials):
                            "probes": {"every": 2000, "points": [
                                {"name": "off", "at": 0.0391},
                                {"name": "below", "at": 0.04},
-                               {"name": "above", "at": 0.04, "side": "above"},
+                               {"name": "above", "at": 0.04 - 1e-15, "side": "above"},
                                {"name": "joint", "at": 0.08}, {"name": "past", "at": 0.0807}]}},
             }
             run = self.run_config(config, f"wall{cells}")
