@@ -24,6 +24,14 @@ static bool has_copy_engine(void)
     return answer == NULL || strcmp(answer, "no") != 0;
 }
 
+/* The sanitizers look at every large shape, but at one in three of its problems: a loop leaves an
+ * array by its bounds and not by its numbers. */
+static bool is_left_out(size_t shape, uint64_t problem)
+{
+    const char *scale = getenv("ISOTHERM_TEST_SCALE");
+    return scale != NULL && strcmp(scale, "small") == 0 && (shape + problem) % 3 != 0;
+}
+
 /* Every launch shape, chosen for the first box: speed may depend on it, bits may not. */
 static void check_launch_shapes(struct rig *rig, const struct problem *p)
 {
@@ -144,8 +152,10 @@ TEST(single_large_shapes)
         {67, 9, 40},   {64, 64, 10},  {1100, 8, 9}, {20, 307, 35}};
     for (size_t s = 0; s < sizeof shapes / sizeof shapes[0]; s++) {
         for (uint64_t seed = 0; seed < 3; seed++) {
-            check_single(shapes[s], seed == 0 ? 63 : (unsigned)(37 * s + 11 * seed) % 64,
-                         100 * s + seed);
+            if (!is_left_out(s, seed)) {
+                check_single(shapes[s], seed == 0 ? 63 : (unsigned)(37 * s + 11 * seed) % 64,
+                             100 * s + seed);
+            }
         }
     }
 }
@@ -166,6 +176,9 @@ TEST(single_patterns_of_classes)
     uint64_t random = 5;
     for (int n = 0; n < 5 * PATTERN_COUNT * 2 && is_chosen(KIND_CLASSES); n++) {
         struct problem p;
+        if (is_left_out(0, (uint64_t)n)) {
+            continue;
+        }
         problem_create(&p, (const int64_t[]){231, 37, 11}, random_below(&random, 2) == 0 ? 18 : 63,
                        nclasses[n / 2 / PATTERN_COUNT], (enum pattern)(n / 2 % PATTERN_COUNT),
                        (enum precision)(n % 2), &random);
@@ -235,8 +248,11 @@ TEST(passes_of_large_shapes)
     };
     for (size_t s = 0; s < sizeof shapes / sizeof shapes[0]; s++) {
         for (int n = 0; n < 3; n++) {
-            check(KIND_UNIFORM, shapes[s], n == 0 ? 63 : (unsigned)(37 * s + 11 * (size_t)n) % 64,
-                  2 + n, 10 * s + (size_t)n);
+            if (!is_left_out(s, (uint64_t)n)) {
+                check(KIND_UNIFORM, shapes[s],
+                      n == 0 ? 63 : (unsigned)(37 * s + 11 * (size_t)n) % 64, 2 + n,
+                      10 * s + (size_t)n);
+            }
         }
     }
 }
