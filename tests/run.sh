@@ -100,11 +100,14 @@ run_emulated() {
 
 # cpu last: the tests that say most about the numbers stand at the end of the log
 failed=()
+fuzzers=
 if ! $quick; then
     if (setup_packages fuzz) && has_fuzzer; then
         say "Building and testing preset fuzz"
         build_preset fuzz "${cmake_arguments[@]}"
-        run_tests fuzz || failed+=(fuzz)
+        # two tests of unequal length: beside the next build
+        run_tests fuzz &>"$isotherm_root/build/tests-fuzz.log" &
+        fuzzers=$!
     else
         say "No clang-15 with libFuzzer: the fuzzers are left out."
     fi
@@ -119,6 +122,10 @@ cmake_arguments+=(
 if ! $quick; then
     say "Building and testing preset asan"
     build_preset asan "${cmake_arguments[@]}"
+    if [[ -n $fuzzers ]]; then
+        wait "$fuzzers" || failed+=(fuzz)
+        cat "$isotherm_root/build/tests-fuzz.log"
+    fi
     run_tests asan -E "$asan_leaves_out" || failed+=(asan)
 fi
 if ! $quick; then
