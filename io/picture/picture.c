@@ -7,6 +7,7 @@
 
 #include "base/comm.h"
 #include "base/file.h"
+#include "model/field/quantity.h"
 
 enum { INTERVALS = 16 };
 
@@ -182,7 +183,12 @@ uint32_t picture_curve_color(int number)
 struct picture_view picture_view_of(const struct grid *grid, const struct picture_plane *plane,
                                     const struct picture_setting *setting, double min, double max)
 {
-    struct picture_view view = {.min = min, .max = max, .colormap = setting->colormap};
+    const struct quantity_setting *quantity = quantity_used();
+    struct picture_view view = {.min = min,
+                                .max = max,
+                                .colormap = setting->colormap,
+                                .quantity = quantity->symbol,
+                                .unit = quantity->unit};
     for (int d = 0; d < 2; d++) {
         view.axis[d] = plane->axis[d];
         view.samples[d] = plane->samples[d];

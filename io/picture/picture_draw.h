@@ -26,8 +26,8 @@ struct picture_view {
     const char *more;      /* ... and this text after it; NULL: none */
     double color_range[2]; /* K; for a curve the range of the T axis */
     enum colormap colormap;
-    const char *quantity; /* NULL: T */
-    const char *unit;     /* NULL: K; "": none */
+    const char *quantity;
+    const char *unit; /* "": none */
 
     const char *const *names; /* the values number these, which a legend shows; NULL: no numbers */
     int nnames;

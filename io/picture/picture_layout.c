@@ -5,8 +5,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "model/field/quantity.h"
-
 enum {
     DARK = 0x222228,
     GRID = 0xe0e0e4,
@@ -46,16 +44,6 @@ struct ticks {
 };
 
 enum edge { BELOW, LEFT, RIGHT };
-
-static const char *quantity_of(const struct picture_view *view)
-{
-    return view->quantity != NULL ? view->quantity : quantity_used()->symbol;
-}
-
-static const char *unit_of(const struct picture_view *view)
-{
-    return view->unit != NULL ? view->unit : quantity_used()->unit;
-}
 
 /* ---- texts ----------------------------------------------------------------------------------- */
 
@@ -314,7 +302,7 @@ static void describe(const struct picture_view *view,
         snprintf(&text[0][n], PICTURE_TEXT_BYTES - (size_t)n, "    %s = %.4g m",
                  axis_name(view->plane_axis), view->plane_at);
     }
-    const char *unit = unit_of(view);
+    const char *unit = view->unit;
     const char *space = unit[0] != '\0' ? " " : "";
     snprintf(text[1], PICTURE_TEXT_BYTES, "min %.8g%s%s    max %.8g%s%s%s", view->min, space, unit,
              view->max, space, unit, view->more != NULL ? view->more : "");
@@ -404,7 +392,7 @@ void picture_layout(cairo_t *cairo, const struct picture_view *view, struct pict
         ticks[d] = ticks_of(&axis, size[d]);
         spread(cairo, &ticks[d], d == 0);
     }
-    const struct picture_axis colors = {quantity_of(view), unit_of(view), view->color_range[0],
+    const struct picture_axis colors = {view->quantity, view->unit, view->color_range[0],
                                         view->color_range[1], false};
     struct ticks marks = ticks_of(&colors, size[1]);
     spread(cairo, &marks, false);
@@ -447,7 +435,7 @@ void picture_chart_of(const struct picture_view *view,
         text[0],
         text[1],
         {{axis_name(view->axis[0]), "m", view->lower[0], view->upper[0], false},
-         {quantity_of(view), unit_of(view), view->color_range[0], view->color_range[1], false}},
+         {view->quantity, view->unit, view->color_range[0], view->color_range[1], false}},
         curve,
         1};
 }

@@ -92,11 +92,11 @@ static enum status read_plane(const struct frames *frames, int64_t number,
 /* ---- the picture ------------------------------------------------------------------------------
  */
 
-/* The attribute of the dataset, as it is usually written; NULL: none. */
+/* The attribute of the dataset, as it is usually written; without it that of the quantity. */
 static const char *unit_of(const struct frames *frames)
 {
     static const char *const written[][2] = {{"W m-2", "W/m^2"}, {"K s-1", "K/s"}, {"1", ""}};
-    const char *unit = frames->units[0] != '\0' ? frames->units : NULL;
+    const char *unit = frames->units[0] != '\0' ? frames->units : quantity_used()->unit;
     for (size_t i = 0; i < sizeof written / sizeof written[0]; i++) {
         unit = strcmp(frames->units, written[i][0]) == 0 ? written[i][1] : unit;
     }
@@ -131,24 +131,23 @@ static void set_levels(const struct plot *plot, const struct scene *scene,
                        char text[TITLE_BYTES])
 {
     const double *range = view->color_range;
-    const char *unit = view->unit != NULL ? view->unit : quantity_used()->unit;
     int n = snprintf(text, TITLE_BYTES, "%s", view->has_plane_at ? "    in this plane" : "");
     view->levels = levels;
     view->more = text;
     if (plot->nround > 0) {
         const double step = picture_round_step((range[1] - range[0]) / plot->nround);
-        n += snprintf(&text[n], 100, "    contours every %g %.50s", step, unit);
+        n += snprintf(&text[n], 100, "    contours every %g %.50s", step, view->unit);
         for (double l = ceil(range[0] / step);
              l * step <= range[1] && view->nlevels < PLOT_CONTOURS; l++) {
             levels[view->nlevels++] = l * step;
         }
     } else if (plot->nlevels > 0) {
-        n += snprintf(&text[n], 300, "    contours at %.200s %.50s", plot->contours, unit);
+        n += snprintf(&text[n], 300, "    contours at %.200s %.50s", plot->contours, view->unit);
         memcpy(levels, plot->levels, sizeof plot->levels);
         view->nlevels = plot->nlevels;
     }
     if (isfinite(scene->melting)) {
-        snprintf(&text[n], 100, "    melt pool: %g %.50s", scene->melting, unit);
+        snprintf(&text[n], 100, "    melt pool: %g %.50s", scene->melting, view->unit);
         levels[view->nlevels++] = scene->melting;
         view->outlined = true;
     }

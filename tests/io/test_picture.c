@@ -65,6 +65,8 @@ static struct picture_place plot_for(const struct rig *rig, enum axis across, en
                     (int)fmin((double)rig->grid.cells[up], PICTURE_MAX_SAMPLES)},
         .lower = {rig->grid.lower[across], rig->grid.lower[up]},
         .upper = {rig->grid.upper[across], rig->grid.upper[up]},
+        .quantity = "T",
+        .unit = "K",
         .color_range = {LOW, HIGH},
     };
     static struct picture_layout layout;

@@ -94,6 +94,8 @@ TEST(test_texts_never_touch)
             .plane_at = -1.2345e-300,
             .min = range[0],
             .max = range[1],
+            .quantity = "T",
+            .unit = "K",
             .color_range = {range[0], range[1]},
         };
         layout_of(&view, &layout);
@@ -113,6 +115,8 @@ static struct picture_view view_titled(const char *title)
         .upper = {1, 1},
         .values = values,
         .max = 3,
+        .quantity = "T",
+        .unit = "K",
         .color_range = {0, 3},
     };
 }
