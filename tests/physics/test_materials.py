@@ -7,6 +7,7 @@ import unittest
 import h5py
 import numpy as np
 
+import problems
 from harness import SMALL, Case, Run, cell_centers
 from media import solved_problem, some_problem
 from media_solver import Problem
@@ -178,6 +179,19 @@ class RandomOnGpu(RandomProblems):
     def ways(seed, ranks):
         backend = os.environ["ISOTHERM_GPU_BACKEND"]
         return [(backend, 1, 1), (backend, min(ranks, 3), 1)]
+
+    def test_passes_of_high_order(self):
+        """Two steps are one kernel; three are two kernels."""
+        for order, cells, precision in ((4, [37, 29, 23], "float64"), (6, [66, 19, 13], "float32"),
+                                        (8, [17, 41, 33], "float64"), (8, [41, 33], "float32")):
+            config = problems.mixed(cells, precision)
+            config["run"].update({"stencil": {"order": order}, "watch": {"every": 0}})
+            config["time"]["dt"] *= 0.3
+            gpu = os.environ["ISOTHERM_GPU_BACKEND"]
+            runs = [self.run_config(config, f"{order}", "--overwrite", "--backend", backend, "--set",
+                                    f"run.steps_per_pass={steps}").report["field_hash"]
+                    for backend, steps in (("cpu", 1), (gpu, 1), (gpu, 2), (gpu, 3))]
+            self.assertEqual(runs, runs[:1] * 4, f"order {order}, {precision}")
 
 
 class Layers(Materials):
