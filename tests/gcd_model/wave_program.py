@@ -88,6 +88,8 @@ VECTOR = {
     "v_or_b32": ("u32 u32", operator.or_), "v_xor_b32": ("u32 u32", operator.xor),
     "v_lshlrev_b32": ("u32 u32", lambda a, b: b << (a & 31)),
     "v_lshrrev_b32": ("u32 u32", lambda a, b: b >> (a & 31)),
+    "v_lshrrev_b16": ("u32 u32", lambda a, b: (b & 0xffff) >> (a & 15)),
+    "v_mul_lo_u16": ("u32 u32", lambda a, b: a * b & 0xffff),
     "v_ashrrev_i32": ("u32 i32", lambda a, b: b >> (a & 31)),
     "v_mul_lo_u32": ("u32 u32", operator.mul), "v_mul_u32_u24": ("u32 u32", operator.mul),
     "v_mul_i32_i24": ("i32 i32", operator.mul),
@@ -318,6 +320,9 @@ class Wave:
             result = (values[0] << by if operation == "lshl" else values[0] >> by
                       if operation == "lshr" else signed(values[0], width) >> by)
             self.scc = int(result & most != 0)
+        elif operation == "bfe":
+            result = values[0] >> (values[1] & 31) & ((1 << (values[1] >> 16 & 127)) - 1)
+            self.scc = int(result != 0)
         elif operation == "not":
             result = ~values[0]
             self.scc = int(result & most != 0)
@@ -415,7 +420,7 @@ class Wave:
             raise Unknown(name)
         stored = part[1] == "store"
         words = {"dword": 1, "dwordx2": 2, "dwordx3": 3, "dwordx4": 4}.get(part[2], 1)
-        size = 1 if "byte" in part[2] else 4 * words
+        size = 1 if "byte" in part[2] else 2 if "short" in part[2] else 4 * words
         where, data = (args[0], args[1]) if part[1] != "load" else (args[1], args[0])
         if part[1] == "atomic" and not is_address(where):
             where, data = args[1], args[0]
@@ -427,8 +432,8 @@ class Wave:
         self.note("L" if part[1] == "load" else "S", addresses, size,
                   int("slc" in last or stored and "glc" in last))
         if part[1] == "load":
-            fill = self.fetch(addresses[0], 1)[0] if addresses and size == 1 else 0
-            self.write(data, [fill] * LANES, 32 * words)
+            found = self.fetch(addresses[0], min(size, 4)) if addresses else b""
+            self.write(data, [int.from_bytes(found, "little") ] * LANES, 32 * words)
 
 
 def length_of(memory):

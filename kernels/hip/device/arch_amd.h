@@ -13,8 +13,9 @@ static __device__ __forceinline__ void arch_prefetch(const void *)
 {
 }
 constexpr bool ARCH_PACKS_BY_COPY = false; /* does the copy engine pack long rows? */
-constexpr int ARCH_MARCH_KIB = 21;         /* shared memory of a block of step_march, by rule */
-constexpr int ARCH_CELLS_MOST = 1;         /* of a thread of step_cell: a loop would spill */
+constexpr bool ARCH_MARCHES_AHEAD = true;
+constexpr int ARCH_MARCH_KIB = 32; /* shared memory of a block of step_march, by rule */
+constexpr int ARCH_CELLS_MOST = 1; /* of a thread of step_cell: a loop would spill */
 
 typedef unsigned int arch_uint4 __attribute__((ext_vector_type(4)));
 

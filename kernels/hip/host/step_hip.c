@@ -127,11 +127,11 @@ static hip_step_launcher *staged_by_rule(const struct layout *layout, const stru
     X("wide, window 18 MiB", staged_wide, 18, 0, 0, 0)                                             \
     X("march", march, 0, 64, 64, 0)
 
-/* On gfx90a 21 KiB leave 3 blocks of 4 waves at once per compute unit, 32 KiB 2: fewer blocks drift
+/* On gfx90a 32 KiB leave 2 blocks of 4 waves at once per compute unit, 21 KiB 3: fewer blocks drift
  * less apart, so rows are still in the cache (docs/developers/gcd_model.md). */
 #define MARCH_SHAPES(X)                                                                            \
-    X("rule", march, 0, 64, 64, 21)                                                                \
-    X("march 64 x 4, 64 planes, 2 blocks", march, 0, 64, 64, 32)                                   \
+    X("rule", march, 0, 64, 64, 32)                                                                \
+    X("march 64 x 4, 64 planes, 3 blocks", march, 0, 64, 64, 21)                                   \
     X("march 64 x 4, 64 planes, all blocks", march, 0, 64, 64, 0)                                  \
     X("march 64 x 4, 16 planes, all blocks", march, 0, 64, 16, 0)                                  \
     X("march 64 x 4, 32 planes, 2 blocks", march, 0, 64, 32, 32)                                   \

@@ -123,6 +123,48 @@ static __device__ __forceinline__ void conduct_around(const medium<REAL> &m, con
     }
 }
 
+/* For schedules that keep the coefficients of the class of a few cells of a thread from plane to
+ * plane; see kept_nothing. */
+template <typename REAL> struct kept_class {
+    int number; /* -1: these cells or their neighbours are of several classes */
+    REAL g[AXIS_COUNT], sigma, q;
+
+    typedef uint32_t mark; /* the bytes of the cells, */
+    /* N from a place on, whose first is a multiple of N. */
+    template <int N> static __device__ __forceinline__ mark mark_of(const class_place &p)
+    {
+        mark bytes = 0;
+        __builtin_memcpy(&bytes, __builtin_assume_aligned(p.byte, N), N);
+        return bytes;
+    }
+    template <typename KIND> __device__ __forceinline__ void look_at(const KIND &kind, mark bytes)
+    {
+        const medium<REAL> m = kind.level(0);
+        const int own = (int)(bytes & UINT8_MAX);
+        const uint32_t all = sizeof(REAL) == 8 ? 0x101 : 0x1010101;
+        const int found = bytes == (uint32_t)own * all && (own & ~m.mask) != 0 ? own & m.mask : -1;
+        if (found >= 0 && found != number) {
+#pragma unroll
+            for (int axis = 0; axis < AXIS_COUNT; axis++) {
+                g[axis] = m.table[medium_g_at(m.n, axis, found, found)];
+            }
+            sigma = m.table[medium_cell_at(found)];
+            q = m.table[medium_cell_at(found) + 1];
+        }
+        number = found;
+    }
+    template <typename KIND>
+    __device__ __forceinline__ REAL update(const KIND &kind, const class_place &p, REAL base,
+                                           REAL c, const REAL (&n)[FACE_COUNT]) const
+    {
+        if (number < 0) {
+            return kind.update(0, p, base, c, n);
+        }
+        const REAL both[FACE_COUNT] = {g[0], g[0], g[1], g[1], g[2], g[2]};
+        return medium_cell(base, c, n, both, sigma, q);
+    }
+};
+
 template <typename REAL, int T> struct classes {
     typedef class_place place;
     static constexpr bool IS_EVERYWHERE = false;

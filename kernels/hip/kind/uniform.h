@@ -102,6 +102,27 @@ static uniform<REAL, T, R_OF> uniform_of(const struct coefficients *args)
     return p;
 }
 
+/* Nothing is kept from plane to plane. */
+struct kept_nothing {
+    int number;
+
+    struct mark {
+    };
+    template <int, typename PLACE> static __device__ __forceinline__ mark mark_of(const PLACE &)
+    {
+        return {};
+    }
+    template <typename KIND> __device__ __forceinline__ void look_at(const KIND &, mark)
+    {
+    }
+    template <typename REAL, typename KIND, typename PLACE>
+    __device__ __forceinline__ REAL update(const KIND &kind, const PLACE &p, REAL base, REAL c,
+                                           const REAL (&n)[FACE_COUNT]) const
+    {
+        return kind.update(0, p, base, c, n);
+    }
+};
+
 /* One step of one cell, whose neighbours see the field itself. */
 template <bool CORRECTS = false, typename REAL, typename KIND, typename TERM>
 static __device__ __forceinline__ void advance_in(const grid_view<REAL> &view, const KIND &kind,

@@ -9,6 +9,13 @@
  * planes. */
 enum { THREADS = 256 };
 
+template <typename REAL, typename KIND> struct kept_by_march {
+    typedef kept_nothing type;
+};
+template <typename REAL> struct kept_by_march<REAL, classes<REAL, 1>> {
+    typedef std::conditional_t<ARCH_MARCHES_AHEAD, kept_class<REAL>, kept_nothing> type;
+};
+
 struct march {
     struct box box;
     int64_t x_begin; /* box.lo[0] rounded down to a whole vector */
@@ -122,34 +129,97 @@ static __device__ __forceinline__ void add_plane(const KIND &kind, struct exact_
     }
 }
 
-/* The new values of a vector at element `at`; z: the planes k - 1 to k + 1. */
-template <bool CORRECTS, typename REAL, typename KIND>
-static __device__ __forceinline__ vec16<REAL> advance_vector(const grid_view<REAL> &view,
-                                                             const KIND &kind,
-                                                             const march_column<REAL, KIND> &c,
-                                                             int64_t k, int64_t at,
-                                                             const vec16<REAL> (&z)[3])
+/* What a vector needs of its plane beside itself, and the plane above. */
+template <typename REAL, typename KEPT> struct around {
+    vec16<REAL> base, ym, yp, above;
+    REAL left, right;
+    typename KEPT::mark mark;
+};
+
+/* Around the vector at element `at`, but for `above`. */
+template <bool CORRECTS, typename REAL, typename KIND, typename KEPT>
+static __device__ __forceinline__ void read_plane(around<REAL, KEPT> &n,
+                                                  const grid_view<REAL> &view, const KIND &kind,
+                                                  const march_column<REAL, KIND> &c, int64_t k,
+                                                  int64_t at, const vec16<REAL> &here)
 {
     constexpr int N = vec16<REAL>::N;
     const REAL *in = view.in + at;
-    const vec16<REAL> &here = z[1];
-    const vec16<REAL> base = CORRECTS ? vector_at(view.out + at) : here;
-    const vec16<REAL> ym =
-        c.y_min ? beyond_vector(kind, c, FACE_Y_MIN, k, here) : vector_at(in - view.pitch_y);
-    const vec16<REAL> yp =
-        c.y_max ? beyond_vector(kind, c, FACE_Y_MAX, k, here) : vector_at(in + view.pitch_y);
+    n.base = CORRECTS ? vector_at(view.out + at) : here;
+    n.ym = c.y_min ? beyond_vector(kind, c, FACE_Y_MIN, k, here) : vector_at(in - view.pitch_y);
+    n.yp = c.y_max ? beyond_vector(kind, c, FACE_Y_MAX, k, here) : vector_at(in + view.pitch_y);
     /* padding on both sides of a row makes these loads safe; closed faces replace them */
-    REAL row[N + 2];
-    row[0] =
+    n.left =
         c.x_min == 0 ? kind.beyond(0, kind.moved(c.place, 0, k), FACE_X_MIN, here.v[0]) : in[-1];
+    n.right = here.v[N - 1];
+    if (c.end == N) { /* else the cell may lie outside the allocation */
+        n.right = in[N];
+    }
+}
+
+/* The same and `above`, ahead of their use, without a branch between the loads, so that one wait
+ * serves all: close_plane replaces what lies beyond closed faces. */
+template <bool CORRECTS, typename REAL, typename KIND, typename KEPT>
+static __device__ __forceinline__ void read_plane_ahead(around<REAL, KEPT> &n,
+                                                        const grid_view<REAL> &view,
+                                                        const KIND &kind,
+                                                        const march_column<REAL, KIND> &c,
+                                                        int64_t k, int64_t at)
+{
+    constexpr int N = vec16<REAL>::N;
+    const REAL *in = view.in + at;
+    const bool top = kind.closed[FACE_Z_MAX] && k == view.cells[2] - 1;
+    n.above = vector_at(in + (top ? 0 : view.pitch_z));
+    n.ym = vector_at(in - (c.y_min ? 0 : view.pitch_y));
+    n.yp = vector_at(in + (c.y_max ? 0 : view.pitch_y));
+    n.left = in[-1];
+    n.right = in[c.end == N ? N : N - 1];
+    if constexpr (CORRECTS) {
+        n.base = vector_at(view.out + at);
+    }
+    n.mark = KEPT::template mark_of<N>(kind.moved(c.place, 0, k));
+}
+
+template <bool CORRECTS, typename REAL, typename KIND, typename KEPT>
+static __device__ __forceinline__ void close_plane(around<REAL, KEPT> &n,
+                                                   const grid_view<REAL> &view, const KIND &kind,
+                                                   const march_column<REAL, KIND> &c, int64_t k,
+                                                   const vec16<REAL> &here)
+{
+    if (!CORRECTS) {
+        n.base = here;
+    }
+    if (c.y_min) {
+        n.ym = beyond_vector(kind, c, FACE_Y_MIN, k, here);
+    }
+    if (c.y_max) {
+        n.yp = beyond_vector(kind, c, FACE_Y_MAX, k, here);
+    }
+    if (c.x_min == 0) {
+        n.left = kind.beyond(0, kind.moved(c.place, 0, k), FACE_X_MIN, here.v[0]);
+    }
+    if (kind.closed[FACE_Z_MAX] && k == view.cells[2] - 1) {
+        n.above = beyond_vector(kind, c, FACE_Z_MAX, k, here);
+    }
+}
+
+/* The new values of a vector; z: the planes k - 1 to k + 1. */
+template <typename REAL, typename KIND, typename KEPT>
+static __device__ __forceinline__ vec16<REAL> advance_vector(const KIND &kind, KEPT &kept,
+                                                             const march_column<REAL, KIND> &c,
+                                                             int64_t k,
+                                                             const around<REAL, KEPT> &beside,
+                                                             const vec16<REAL> (&z)[3])
+{
+    constexpr int N = vec16<REAL>::N;
+    const vec16<REAL> &here = z[1];
+    REAL row[N + 2];
+    row[0] = beside.left;
 #pragma unroll
     for (int i = 0; i < N; i++) {
         row[i + 1] = here.v[i];
     }
-    row[N + 1] = here.v[N - 1];
-    if (c.end == N) { /* else the cell may lie outside the allocation */
-        row[N + 1] = in[N];
-    }
+    row[N + 1] = beside.right;
     vec16<REAL> out = here;
 #pragma unroll
     for (int i = 0; i < N; i++) {
@@ -157,11 +227,73 @@ static __device__ __forceinline__ vec16<REAL> advance_vector(const grid_view<REA
             const typename KIND::place place = kind.moved(c.place, i, k);
             const REAL right =
                 i == c.x_max ? kind.beyond(0, place, FACE_X_MAX, here.v[i]) : row[i + 2];
-            const REAL n[FACE_COUNT] = {row[i], right, ym.v[i], yp.v[i], z[0].v[i], z[2].v[i]};
-            out.v[i] = kind.update(0, place, base.v[i], here.v[i], n);
+            const REAL n[FACE_COUNT] = {row[i],         right,     beside.ym.v[i],
+                                        beside.yp.v[i], z[0].v[i], z[2].v[i]};
+            out.v[i] = kept.update(kind, place, beside.base.v[i], here.v[i], n);
         }
     }
     return out;
+}
+
+/* The same with the neighbours read where they are used. */
+template <bool CORRECTS, typename REAL, typename KIND>
+static __device__ __forceinline__ vec16<REAL> advance_plane(const grid_view<REAL> &view,
+                                                            const KIND &kind,
+                                                            const march_column<REAL, KIND> &c,
+                                                            int64_t k, int64_t at,
+                                                            const vec16<REAL> (&z)[3])
+{
+    kept_nothing kept;
+    around<REAL, kept_nothing> beside;
+    read_plane<CORRECTS>(beside, view, kind, c, k, at, z[1]);
+    return advance_vector(kind, kept, c, k, beside, z);
+}
+
+/* A plane of march_ahead, with what was read ahead of it; reads ahead of the next, if there is one.
+ */
+template <bool SUMS, bool CORRECTS, typename REAL, typename KIND, typename KEPT>
+static __device__ __forceinline__ void march_plane(const grid_view<REAL> &view, const KIND &kind,
+                                                   KEPT &kept, const march_column<REAL, KIND> &c,
+                                                   int64_t k, bool last, int64_t &at,
+                                                   vec16<REAL> (&z)[3], around<REAL, KEPT> &now,
+                                                   around<REAL, KEPT> &next, tally &x, tally &y)
+{
+    if (!last) {
+        read_plane_ahead<CORRECTS>(next, view, kind, c, k + 1, at + view.pitch_z);
+    }
+    close_plane<CORRECTS>(now, view, kind, c, k, z[1]);
+    kept.look_at(kind, now.mark);
+    z[2] = now.above;
+    store_vector(view, c, at, advance_vector(kind, kept, c, k, now, z));
+    if constexpr (SUMS) {
+        add_sides(x, y, kind, c, k, z[1]);
+    }
+    z[0] = z[1];
+    z[1] = z[2];
+    at += view.pitch_z;
+}
+
+/* The planes of a column, in pairs: no register moves from one plane to the next while it is being
+ * loaded. z: the planes before and at k_begin. */
+template <bool SUMS, bool CORRECTS, typename REAL, typename KIND>
+static __device__ __forceinline__ void march_ahead(const grid_view<REAL> &view, const KIND &kind,
+                                                   const march_column<REAL, KIND> &c,
+                                                   int64_t k_begin, int64_t k_end, int64_t at,
+                                                   vec16<REAL> (&z)[3], tally &x, tally &y)
+{
+    typename kept_by_march<REAL, KIND>::type kept;
+    around<REAL, decltype(kept)> even, odd;
+    kept.number = -1;
+    read_plane_ahead<CORRECTS>(even, view, kind, c, k_begin, at);
+    int64_t k = k_begin;
+    for (; k + 1 < k_end; k += 2) {
+        march_plane<SUMS, CORRECTS>(view, kind, kept, c, k, false, at, z, even, odd, x, y);
+        march_plane<SUMS, CORRECTS>(view, kind, kept, c, k + 1, k + 2 == k_end, at, z, odd, even, x,
+                                    y);
+    }
+    if (k < k_end) {
+        march_plane<SUMS, CORRECTS>(view, kind, kept, c, k, true, at, z, even, odd, x, y);
+    }
 }
 
 /* D along x of the cells of a vector. */
@@ -198,7 +330,7 @@ static __device__ __forceinline__ vec16<REAL> differences_in_x(const grid_view<R
 
 /* The same of high order; z: the planes k - R to k + R. */
 template <bool, typename REAL, int R>
-static __device__ __forceinline__ vec16<REAL> advance_vector(
+static __device__ __forceinline__ vec16<REAL> advance_plane(
     const grid_view<REAL> &view, const wide_stencil<REAL, R> &kind,
     const march_column<REAL, wide_stencil<REAL, R>> &c, int64_t, int64_t at,
     const vec16<REAL> (&z)[2 * R + 1])
@@ -288,17 +420,20 @@ static __global__ __launch_bounds__(THREADS) void step_march(const grid_view<REA
             z[p] = plane_beside(view, kind, c, FACE_Z_MIN, k_begin, at + (p - R) * view.pitch_z,
                                 z[p + 1]);
         }
-        for (int64_t k = k_begin; k < k_end; k++, at += view.pitch_z) {
-            z[2 * R] =
-                plane_beside(view, kind, c, FACE_Z_MAX, k, at + R * view.pitch_z, z[2 * R - 1]);
-            const vec16<REAL> out = advance_vector<CORRECTS>(view, kind, c, k, at, z);
-            store_vector(view, c, at, out);
-            if constexpr (SUMS) {
-                add_sides(x, y, kind, c, k, z[R]);
-            }
+        if constexpr (R == 1 && ARCH_MARCHES_AHEAD) {
+            march_ahead<SUMS, CORRECTS>(view, kind, c, k_begin, k_end, at, z, x, y);
+        } else {
+            for (int64_t k = k_begin; k < k_end; k++, at += view.pitch_z) {
+                z[2 * R] =
+                    plane_beside(view, kind, c, FACE_Z_MAX, k, at + R * view.pitch_z, z[2 * R - 1]);
+                store_vector(view, c, at, advance_plane<CORRECTS>(view, kind, c, k, at, z));
+                if constexpr (SUMS) {
+                    add_sides(x, y, kind, c, k, z[R]);
+                }
 #pragma unroll
-            for (int p = 0; p < 2 * R; p++) {
-                z[p] = z[p + 1];
+                for (int p = 0; p < 2 * R; p++) {
+                    z[p] = z[p + 1];
+                }
             }
         }
     }
