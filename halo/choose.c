@@ -46,13 +46,13 @@ static enum status try_transport(const struct question *question, const struct t
     struct halo_trial *trial = &choice->trials[choice->ntrials++];
     *trial = (struct halo_trial){.transport = transport->name, .on_node = nearness == ON_NODE};
     *result = trial;
-    struct transport_site site = *question->site;
+    SCOPED_BY(comm_free) MPI_Comm comm = MPI_COMM_NULL;
     /* the next trial must not receive messages of one that failed */
-    TRY_MPI(MPI_Comm_dup(question->site->comm, &site.comm));
-    TRY_MPI(MPI_Comm_set_errhandler(site.comm, MPI_ERRORS_RETURN));
-    const enum status status = try_on(question, &site, transport, nearness, trial);
-    comm_free(&site.comm);
-    return status;
+    TRY_MPI(MPI_Comm_dup(question->site->comm, &comm));
+    TRY_MPI(MPI_Comm_set_errhandler(comm, MPI_ERRORS_RETURN));
+    struct transport_site site = *question->site;
+    site.comm = comm;
+    return try_on(question, &site, transport, nearness, trial);
 }
 
 /* ---- requested by name ----------------------------------------------------------------------- */

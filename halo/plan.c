@@ -112,7 +112,6 @@ enum status halo_plan_create(const struct decomp *decomp, int rank, const struct
     if (box_is_empty(&built.interior)) {
         built.interior = (struct box){{0, 0, 0}, {0, 0, 0}};
     }
-    built.nshell = box_shell(&owned, &built.interior, built.shell);
     *plan = built;
     return STATUS_OK;
 }

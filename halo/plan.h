@@ -28,10 +28,8 @@ struct halo_plan {
     int width; /* layers, on every axis that is exchanged */
     enum halo_reach reach;
     int nmessages;
-    int nshell;
     struct halo_message message[HALO_MESSAGES_MAX]; /* faces, then edges, then corners */
     struct box interior; /* owned cells that are at least `width` cells away from any halo */
-    struct box shell[FACE_COUNT]; /* the other owned cells */
 };
 
 /* Not collective. Plan the exchange of `width` layers (at least 1) of a field of `layout`, which

@@ -286,15 +286,12 @@ static enum status read_index(hid_t file, struct frames *frames, int64_t **steps
 static enum status read_mine(struct frames *frames)
 {
     hid_t file = H5I_INVALID_HID;
-    int64_t *steps = NULL;
+    SCOPED_FREE int64_t *steps = NULL;
     TRY(h5_open_plain(frames->path, false, &file));
-    enum status status = read_index(file, frames, &steps);
+    const enum status status = read_index(file, frames, &steps);
     h5_close(file);
-    if (status == STATUS_OK) {
-        status = read_states(steps, frames);
-    }
-    free(steps);
-    return status;
+    TRY(status);
+    return read_states(steps, frames);
 }
 
 /* Rank 0: the file that `path` stands for. */

@@ -131,13 +131,10 @@ static enum status write_all(const char *path, const struct snapshot_series *ser
     xdmf->room = text.length;
     xdmf->limit = text.length + (size_t)room_for(&text);
     fprintf(text.out, "%*s?>\n    </Grid>\n  </Domain>\n</Xdmf>\n", room_for(&text), "");
-    enum status status = text_close(&text, path);
+    const enum status status = text_close(&text, path);
+    SCOPED_FREE char *bytes = text.bytes;
     xdmf->bytes = text.length;
-    if (status == STATUS_OK) {
-        status = file_replace(path, text.bytes, text.length);
-    }
-    free(text.bytes);
-    return status;
+    return status == STATUS_OK ? file_replace(path, bytes, text.length) : status;
 }
 
 static enum status add_text(int fd, const char *path, const struct text *text, uint64_t room)

@@ -28,16 +28,6 @@ bool box_is_empty(const struct box *box)
     return box_cells(box) == 0;
 }
 
-bool box_equal(const struct box *a, const struct box *b)
-{
-    for (int axis = 0; axis < AXIS_COUNT; axis++) {
-        if (a->lo[axis] != b->lo[axis] || a->hi[axis] != b->hi[axis]) {
-            return false;
-        }
-    }
-    return true;
-}
-
 bool box_contains(const struct box *outer, const struct box *inner)
 {
     for (int axis = 0; axis < AXIS_COUNT; axis++) {

@@ -52,7 +52,6 @@ static inline int64_t box_extent(const struct box *box, enum axis axis)
 }
 int64_t box_cells(const struct box *box);
 bool box_is_empty(const struct box *box);
-bool box_equal(const struct box *a, const struct box *b);
 bool box_contains(const struct box *outer, const struct box *inner);
 struct box box_intersect(const struct box *a, const struct box *b);
 /* Move by `shift` cells. */

@@ -192,12 +192,11 @@ enum status comm_node_rank(MPI_Comm comm, int *node_rank, int *node_size)
 
 enum status comm_node(MPI_Comm comm, int *node)
 {
-    MPI_Comm ranks = MPI_COMM_NULL;
+    SCOPED_BY(comm_free) MPI_Comm ranks = MPI_COMM_NULL;
     *node = comm_rank(comm);
     TRY_MPI(MPI_Comm_split_type(comm, MPI_COMM_TYPE_SHARED, *node, MPI_INFO_NULL, &ranks));
-    const enum status status = comm_check(MPI_Bcast(node, 1, MPI_INT, 0, ranks), "MPI_Bcast");
-    comm_free(&ranks);
-    return status;
+    TRY_MPI(MPI_Bcast(node, 1, MPI_INT, 0, ranks));
+    return STATUS_OK;
 }
 
 enum status exact_sums_reduce(MPI_Comm comm, struct exact_sum *sums, int count)

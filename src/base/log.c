@@ -13,7 +13,6 @@
 
 static int my_rank;
 static int rank_count = 1;
-static bool quiet_info;
 static int output_errno; /* errno of the last line that could not be written to standard output */
 static atomic_bool transient_shown; /* the writer may warn from its own thread */
 
@@ -39,11 +38,6 @@ void log_open_streams(void)
 int log_rank(void)
 {
     return my_rank;
-}
-
-void log_set_quiet(bool quiet)
-{
-    quiet_info = quiet;
 }
 
 /* mpirun copies the ranks' output to its own stderr, which a rank on the same node can inspect. */
@@ -169,7 +163,7 @@ static void write_line(FILE *stream, const char *prefix, const char *format, va_
 
 void log_info(const char *format, ...)
 {
-    if (my_rank != 0 || quiet_info) {
+    if (my_rank != 0) {
         return;
     }
     va_list args;

@@ -29,9 +29,6 @@ void log_open_streams(void);
 void log_init(int rank, int nranks);
 int log_rank(void);
 
-/* Turn log_info off. Warnings and errors are still printed. */
-void log_set_quiet(bool quiet);
-
 /* A line on stdout / stderr, from rank 0 only. log_warn starts it with "warning: ". A progress line
  * on the terminal is removed first (see log_transient). */
 void log_info(const char *format, ...) PRINTF_LIKE(1, 2);

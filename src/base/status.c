@@ -85,11 +85,6 @@ int status_exit_code(enum status code)
     return table[code].exit_code;
 }
 
-const char *status_meaning(enum status code)
-{
-    return table[code].meaning;
-}
-
 void scope_free(const void *variable)
 {
     void *memory;

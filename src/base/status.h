@@ -89,4 +89,3 @@ void fail_keep(struct failure *failure);
 void fail_restore(const struct failure *failure);
 
 int status_exit_code(enum status code);
-const char *status_meaning(enum status code);

@@ -30,16 +30,6 @@ static void ignore_error(muParserHandle_t parser)
     (void)parser;
 }
 
-static double natural_log(double x)
-{
-    return log(x);
-}
-
-static double arc_tangent2(double y, double x)
-{
-    return atan2(y, x);
-}
-
 static void define_names(struct expression *expression, const char *const *variables,
                          int nvariables)
 {
@@ -53,9 +43,9 @@ static void define_names(struct expression *expression, const char *const *varia
     mupDefineConst(parser, "pi", 3.14159265358979323846);
     mupDefineConst(parser, "e", 2.71828182845904523536);
     /* log has meant either logarithm in versions of muparser; here it is the natural one */
-    mupDefineFun1(parser, "log", natural_log, 1);
-    mupDefineFun1(parser, "ln", natural_log, 1);
-    mupDefineFun2(parser, "atan2", arc_tangent2, 1);
+    mupDefineFun1(parser, "log", log, 1);
+    mupDefineFun1(parser, "ln", log, 1);
+    mupDefineFun2(parser, "atan2", atan2, 1);
     expression->variables = variables;
     expression->nvariables = nvariables;
     for (int i = 0; i < nvariables; i++) {

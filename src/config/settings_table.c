@@ -260,7 +260,7 @@ static enum status load(const struct item *item, struct table_setting *table)
                   : table->of_time ? "give temperatures in K, or units: [s, degC]"
                                    : "give temperatures in K",
         .valid = table->of_time ? NULL : is_property};
-    double *numbers = NULL;
+    SCOPED_FREE double *numbers = NULL;
     int nrows = 0;
     const enum status status = rows_read(table->path, &format, &numbers, &nrows);
     if (status == STATUS_INPUT || status == STATUS_FILE) {
@@ -269,14 +269,12 @@ static enum status load(const struct item *item, struct table_setting *table)
     }
     TRY(status);
     if (!table->of_time && nrows > MOST_TABLE_ROWS) {
-        free(numbers);
         return item_fail(item, NULL, "%.400s: more than %d rows", table->file, MOST_TABLE_ROWS);
     }
     table->row = origin_memory(item->origin, (size_t)nrows * sizeof *table->row);
     for (int i = 0; table->row != NULL && i < 2 * nrows; i++) {
         table->row[i / 2][i % 2] = table->scale[i % 2] * numbers[i] + table->zero[i % 2];
     }
-    free(numbers);
     TRY(CHECK_MEMORY(table->row != NULL, "no memory for a table"));
     table->nrows = nrows;
     return check_rows(item, table);

@@ -72,20 +72,17 @@ enum status doctor_measure_pairs(MPI_Comm comm, const struct backend *backend,
                                  struct device *device, struct doctor_pair **pairs, int *npairs)
 {
     enum { TRANSPORTS = 8 };
-    struct doctor_pair *built =
+    SCOPED_FREE struct doctor_pair *built =
         calloc((size_t)DOCTOR_PAIR_RANKS * DOCTOR_PAIR_RANKS / 2 * TRANSPORTS, sizeof *built);
     *pairs = NULL;
     *npairs = 0;
-    enum status status = CHECK_MEMORY(built != NULL, "no memory for a list of pairs");
-    TRY_GOTO(status_agree(comm, status));
-    TRY_GOTO(measure_all(comm, backend, device, built, npairs));
+    TRY(status_agree(comm, CHECK_MEMORY(built != NULL, "no memory for a list of pairs")));
+    TRY(measure_all(comm, backend, device, built, npairs));
     if (comm_rank(comm) == 0) {
         *pairs = built;
-        return STATUS_OK;
+        built = NULL;
     }
-done:
-    free(built);
-    return status;
+    return STATUS_OK;
 }
 
 enum status doctor_test_device_send(MPI_Comm comm, const struct backend *backend,

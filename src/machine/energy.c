@@ -347,24 +347,18 @@ enum { ADDRESS_BYTES = 32 };
 /* True if no lower rank of this node has the same device. */
 static enum status is_first_of_device(MPI_Comm comm, const char *pci, bool *first)
 {
-    MPI_Comm node = MPI_COMM_NULL;
+    SCOPED_BY(comm_free) MPI_Comm node = MPI_COMM_NULL;
     TRY_MPI(MPI_Comm_split_type(comm, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &node));
-    const int rank = comm_rank(node);
     char mine[ADDRESS_BYTES] = "";
     SCOPED_FREE char *all = calloc((size_t)comm_size(node), ADDRESS_BYTES);
-    enum status status = status_agree(node, CHECK_MEMORY(all != NULL, "no memory for addresses"));
+    TRY(status_agree(node, CHECK_MEMORY(all != NULL, "no memory for addresses")));
     snprintf(mine, sizeof mine, "%s", pci);
-    if (status == STATUS_OK) {
-        status = comm_check(
-            MPI_Allgather(mine, ADDRESS_BYTES, MPI_CHAR, all, ADDRESS_BYTES, MPI_CHAR, node),
-            "MPI_Allgather");
-    }
-    *first = status == STATUS_OK;
-    for (int r = 0; r < rank && *first; r++) {
+    TRY_MPI(MPI_Allgather(mine, ADDRESS_BYTES, MPI_CHAR, all, ADDRESS_BYTES, MPI_CHAR, node));
+    *first = true;
+    for (int r = 0; r < comm_rank(node) && *first; r++) {
         *first = strcmp(mine, all + (size_t)r * ADDRESS_BYTES) != 0;
     }
-    comm_free(&node);
-    return status;
+    return STATUS_OK;
 }
 
 enum status team_energy_begin(MPI_Comm comm, const char *pci, struct team_energy *energy)

@@ -135,7 +135,7 @@ enum status rank_facts_gather(MPI_Comm comm, const struct machine *machine,
 {
     const int nranks = comm_size(comm);
     struct rank_facts mine;
-    struct rank_facts *built = NULL;
+    SCOPED_FREE struct rank_facts *built = NULL;
     enum status status = STATUS_OK;
     *all = NULL;
     memset(&mine, 0, sizeof mine); /* its padding is sent, too */
@@ -148,15 +148,12 @@ enum status rank_facts_gather(MPI_Comm comm, const struct machine *machine,
         built = calloc((size_t)nranks, sizeof *built);
         status = CHECK_MEMORY(built != NULL, "no memory for a list of %d ranks", nranks);
     }
-    TRY_GOTO(status_agree(comm, status));
-    TRY_GOTO(comm_check(
-        MPI_Gather(&mine, (int)sizeof mine, MPI_BYTE, built, (int)sizeof mine, MPI_BYTE, 0, comm),
-        "MPI_Gather"));
+    TRY(status_agree(comm, status));
+    TRY_MPI(
+        MPI_Gather(&mine, (int)sizeof mine, MPI_BYTE, built, (int)sizeof mine, MPI_BYTE, 0, comm));
     *all = built;
+    built = NULL;
     return STATUS_OK;
-done:
-    free(built);
-    return status;
 }
 
 void numa_text(uint64_t numa, char *text, size_t bytes)

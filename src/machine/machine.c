@@ -128,14 +128,12 @@ enum status cores_divide(MPI_Comm comm, const struct core_set *mine, int *thread
 {
     int users[MACHINE_MAX_CORES];
     int most = 1;
-    MPI_Comm node = MPI_COMM_NULL;
+    SCOPED_BY(comm_free) MPI_Comm node = MPI_COMM_NULL;
     for (int core = 0; core < MACHINE_MAX_CORES; core++) {
         users[core] = core_set_has(mine, core) ? 1 : 0;
     }
     TRY_MPI(MPI_Comm_split_type(comm, MPI_COMM_TYPE_SHARED, comm_rank(comm), MPI_INFO_NULL, &node));
-    const int code = MPI_Allreduce(MPI_IN_PLACE, users, MACHINE_MAX_CORES, MPI_INT, MPI_SUM, node);
-    comm_free(&node);
-    TRY(comm_check(code, "MPI_Allreduce"));
+    TRY_MPI(MPI_Allreduce(MPI_IN_PLACE, users, MACHINE_MAX_CORES, MPI_INT, MPI_SUM, node));
     for (int core = 0; core < MACHINE_MAX_CORES; core++) {
         most = core_set_has(mine, core) && users[core] > most ? users[core] : most;
     }

@@ -35,11 +35,9 @@ enum status team_place(struct team *team, const struct backend *backend,
                        const struct device_info *info)
 {
     machine_examine(info->address, &team->machine);
-    struct rank_place *places = malloc((size_t)team->nranks * sizeof *places);
+    SCOPED_FREE struct rank_place *places = malloc((size_t)team->nranks * sizeof *places);
     const int group = placement_group(&team->machine, backend, info);
-    const enum status status = choose_order(team, group, places);
-    free(places);
-    TRY(status);
+    TRY(choose_order(team, group, places));
     if (team->placement.cost < team->placement.natural_cost) {
         TRY(placement_communicator(team->comm, &team->placement, &team->ordered));
         team->comm = team->ordered;

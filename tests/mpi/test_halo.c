@@ -72,8 +72,11 @@ static void check_plan(const struct scene *scene)
     const struct box local = layout_owned(&scene->field->layout);
     int64_t cells = box_cells(&scene->plan.interior);
     int64_t sent = 0;
-    for (int n = 0; n < scene->plan.nshell; n++) {
-        cells += box_cells(&scene->plan.shell[n]);
+    int64_t weighted = 0;
+    struct box shell[FACE_COUNT];
+    const int nshell = box_shell(&local, &scene->plan.interior, shell);
+    for (int n = 0; n < nshell; n++) {
+        cells += box_cells(&shell[n]);
     }
     check(cells == box_cells(&local));
     for (int m = 0; m < scene->plan.nmessages; m++) {
@@ -86,9 +89,10 @@ static void check_plan(const struct scene *scene)
         const struct box moved = box_shift(&scene->plan.interior, shift);
         check(box_is_empty(&scene->plan.interior) || box_contains(&local, &moved));
         sent += message->cells;
+        weighted += message->cells * (message->toward[AXIS_X] != 0 ? DECOMP_X_FACE_WEIGHT : 1);
     }
     if (scene->plan.reach == HALO_FACES && scene->plan.width == scene->decomp.halo_width) {
-        check(sent == decomp_halo_cells(&scene->decomp, comm_rank(MPI_COMM_WORLD)));
+        check(weighted == decomp_cost(&scene->decomp, comm_rank(MPI_COMM_WORLD)));
     }
     check(halo_plan_bytes(&scene->plan, scene->precision) ==
           (size_t)sent * precision_bytes(scene->precision));

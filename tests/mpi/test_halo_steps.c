@@ -87,6 +87,7 @@ static void step_once(struct scene *scene, const struct coefficients *args, bool
     const struct halo_plan *plan = &scene->plan;
     struct halo_flight flight;
     const struct box all = layout_owned(&field->layout);
+    struct box shell[FACE_COUNT];
     struct step_args step = {.layout = field->layout,
                              .levels = args,
                              .nsteps = 1,
@@ -99,8 +100,8 @@ static void step_once(struct scene *scene, const struct coefficients *args, bool
         demand(operations->step(queue, &step));
     }
     demand(halo_end(&flight));
-    step.boxes = overlap ? plan->shell : &all;
-    step.nboxes = overlap ? plan->nshell : 1;
+    step.boxes = overlap ? shell : &all;
+    step.nboxes = overlap ? box_shell(&all, &plan->interior, shell) : 1;
     demand(operations->step(queue, &step));
     field_swap(field);
 }

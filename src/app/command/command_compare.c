@@ -433,36 +433,29 @@ static enum status save_json(const struct pairing *pairing, const struct result 
     return json_finish(&json, STATUS_OK, options.json);
 }
 
-static enum status compare_pairing(struct pairing *pairing)
+static enum status execute(void)
 {
+    SCOPED_BY(pairing_free) struct pairing pairing = {.count = 0};
     const bool first = comm_rank(MPI_COMM_WORLD) == 0;
     TRY(status_agree(MPI_COMM_WORLD, first ? json_check_place(options.json) : STATUS_OK));
     for (int s = 0; s < 2; s++) {
-        TRY(frames_read(MPI_COMM_WORLD, options.file[s], options.name, &pairing->side[s]));
+        TRY(frames_read(MPI_COMM_WORLD, options.file[s], options.name, &pairing.side[s]));
     }
-    TRY(status_agree(MPI_COMM_WORLD, match(pairing)));
-    describe("a", &pairing->side[0]);
-    describe("b", &pairing->side[1]);
-    describe_places(pairing);
+    TRY(status_agree(MPI_COMM_WORLD, match(&pairing)));
+    describe("a", &pairing.side[0]);
+    describe("b", &pairing.side[1]);
+    describe_places(&pairing);
     struct result result;
-    TRY(compare_all(pairing, &result));
-    print_result(pairing, &result);
+    TRY(compare_all(&pairing, &result));
+    print_result(&pairing, &result);
     if (options.json != NULL) {
-        TRY(status_agree(MPI_COMM_WORLD, first ? save_json(pairing, &result) : STATUS_OK));
+        TRY(status_agree(MPI_COMM_WORLD, first ? save_json(&pairing, &result) : STATUS_OK));
     }
     if (result.beyond > 0) {
         fail_set_agreed("the files differ");
         return STATUS_DIFFERENT;
     }
     return STATUS_OK;
-}
-
-static enum status execute(void)
-{
-    struct pairing pairing = {.count = 0};
-    const enum status status = compare_pairing(&pairing);
-    pairing_free(&pairing);
-    return status;
 }
 
 const struct command command_compare = {

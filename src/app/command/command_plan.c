@@ -116,14 +116,10 @@ static enum status print_placement(const struct plan *plan)
     const double width = (double)precision_bytes(plan->problem.precision);
     char reason[256];
     struct placement_order order;
-    struct rank_place *places = malloc((size_t)nranks * sizeof *places);
-    if (places == NULL) {
-        return fail(STATUS_MEMORY, "no memory to place %d ranks", nranks);
-    }
+    SCOPED_FREE struct rank_place *places = malloc((size_t)nranks * sizeof *places);
+    TRY(CHECK_MEMORY(places != NULL, "no memory to place %d ranks", nranks));
     placement_assume(nranks, (int)options.ranks_per_node, (int)options.ranks_per_module, places);
-    const enum status status = placement_choose(decomp, places, &order);
-    free(places);
-    TRY(status);
+    TRY(placement_choose(decomp, places, &order));
     placement_reason(&order, reason, sizeof reason);
     printf("placement      %s\n", reason);
     printf("links/step     ");

@@ -58,20 +58,17 @@ static enum status create_face(const struct settings *settings, enum face face,
 
 enum status boundary_create(const struct settings *settings, struct boundary *boundary)
 {
-    struct boundary built = {0};
-    enum status status = STATUS_OK;
+    SCOPED_BY(boundary_destroy) struct boundary built = {0};
     for (int f = 0; f < FACE_COUNT; f++) {
         const enum face face = (enum face)f;
         if (settings->boundary[f].kind == BOUNDARY_PERIODIC) {
             built.periodic[face_axis(face)] = true;
         }
-        TRY_GOTO(create_face(settings, face, &built));
+        TRY(create_face(settings, face, &built));
     }
     *boundary = built;
+    built = (struct boundary){0};
     return STATUS_OK;
-done:
-    boundary_destroy(&built);
-    return status;
 }
 
 void boundary_destroy(struct boundary *boundary)

@@ -84,30 +84,27 @@ static enum status read_path(const struct settings *settings, const struct grid 
 enum status sources_create(const struct settings *settings, const struct grid *grid,
                            struct sources *sources)
 {
-    enum status status = STATUS_OK;
     *sources = (struct sources){0};
     if (settings->nsources == 0) {
         return STATUS_OK;
     }
-    struct sources built = {.count = settings->nsources};
+    SCOPED_BY(sources_destroy) struct sources built = {.count = settings->nsources};
     built.source = calloc((size_t)built.count, sizeof *built.source);
     TRY(CHECK_MEMORY(built.source != NULL, "no memory for %d sources", built.count));
     for (int s = 0; s < built.count; s++) {
         struct source *source = &built.source[s];
         source->setting = &settings->sources[s];
         source->density = source->setting->by_power ? 0 : source->setting->density;
-        TRY_GOTO(expression_of_number(&source->setting->factor, &source->factor));
-        TRY_GOTO(expression_of_number(&source->setting->power, &source->power));
+        TRY(expression_of_number(&source->setting->factor, &source->factor));
+        TRY(expression_of_number(&source->setting->power, &source->power));
         for (int axis = 0; axis < AXIS_COUNT; axis++) {
-            TRY_GOTO(expression_of_number(&source->setting->at[axis], &source->at[axis]));
+            TRY(expression_of_number(&source->setting->at[axis], &source->at[axis]));
         }
-        TRY_GOTO(read_path(settings, grid, &built, s));
+        TRY(read_path(settings, grid, &built, s));
     }
     *sources = built;
+    built = (struct sources){0};
     return STATUS_OK;
-done:
-    sources_destroy(&built);
-    return status;
 }
 
 void sources_destroy(struct sources *sources)

@@ -232,7 +232,7 @@ int decomp_neighbour(const struct decomp *decomp, int rank, enum face face)
     return decomp_neighbour_toward(decomp, rank, toward);
 }
 
-static int64_t weighted_cells(const struct decomp *decomp, int rank, int64_t x_weight)
+int64_t decomp_cost(const struct decomp *decomp, int rank)
 {
     const struct box owned = decomp_owned(decomp, rank);
     int64_t sum = 0;
@@ -241,17 +241,8 @@ static int64_t weighted_cells(const struct decomp *decomp, int rank, int64_t x_w
             continue;
         }
         const struct box layers = box_inside(&owned, (enum face)face, decomp->halo_width);
-        sum += box_cells(&layers) * (face_axis((enum face)face) == AXIS_X ? x_weight : 1);
+        sum +=
+            box_cells(&layers) * (face_axis((enum face)face) == AXIS_X ? DECOMP_X_FACE_WEIGHT : 1);
     }
     return sum;
-}
-
-int64_t decomp_halo_cells(const struct decomp *decomp, int rank)
-{
-    return weighted_cells(decomp, rank, 1);
-}
-
-int64_t decomp_cost(const struct decomp *decomp, int rank)
-{
-    return weighted_cells(decomp, rank, DECOMP_X_FACE_WEIGHT);
 }

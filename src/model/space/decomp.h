@@ -36,8 +36,7 @@ int decomp_neighbour(const struct decomp *decomp, int rank, enum face face);
  * neighbour there. */
 int decomp_neighbour_toward(const struct decomp *decomp, int rank, const int toward[AXIS_COUNT]);
 
-/* Cells that a rank sends per step, plain and weighted (cells of x faces are strided in memory:
- * each is in another cache line). */
+/* Cells that a rank sends per step, weighted: cells of x faces are strided in memory, each is in
+ * another cache line. */
 enum { DECOMP_X_FACE_WEIGHT = 4 };
-int64_t decomp_halo_cells(const struct decomp *decomp, int rank);
 int64_t decomp_cost(const struct decomp *decomp, int rank);

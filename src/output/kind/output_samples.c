@@ -213,12 +213,14 @@ static enum status write_series(struct sample_output *output, const struct outpu
     return STATUS_OK;
 }
 
-static enum status write_values(struct sample_outputs *outputs, const struct output_context *in,
-                                const struct face_closures *closures)
+static enum status write_due(void *object, const struct output_context *in)
 {
+    struct sample_outputs *outputs = object;
+    SCOPED_BY(faces_closures_free) struct face_closures closures = {0};
     MPI_Comm comm = in->team->comm;
+    TRY(faces_closures(in->stepper, &closures));
     const struct level *level = in->stepper->level;
-    const struct sampler_space space = {closures, faces_closure_at, faces_share_between,
+    const struct sampler_space space = {&closures, faces_closure_at, faces_share_between,
                                         &level->classes->args};
     for (int i = 0; i < outputs->count; i++) {
         struct sample_output *output = &outputs->output[i];
@@ -233,15 +235,6 @@ static enum status write_values(struct sample_outputs *outputs, const struct out
         TRY(status_agree(comm, in->team->rank == 0 ? write_series(output, in, values) : STATUS_OK));
     }
     return STATUS_OK;
-}
-
-static enum status write_due(void *object, const struct output_context *in)
-{
-    struct face_closures closures;
-    TRY(faces_closures(in->stepper, &closures));
-    const enum status status = write_values(object, in, &closures);
-    faces_closures_free(&closures);
-    return status;
 }
 
 static enum status flush(void *object, const struct output_context *in)

@@ -82,15 +82,12 @@ enum status classes_survey_alone(struct problem *problem)
         return STATUS_OK;
     }
     for (int64_t k = 0; k < n[AXIS_Z]; k += planes) {
-        struct class_map map = {0};
-        struct patch_map patches = {.face = {{0}}};
+        SCOPED_BY(class_map_destroy) struct class_map map = {0};
+        SCOPED_BY(patch_map_destroy) struct patch_map patches = {.face = {{0}}};
         struct box part = box_of_cells(n);
         part.lo[AXIS_Z] = k;
         part.hi[AXIS_Z] = k + planes < n[AXIS_Z] ? k + planes : n[AXIS_Z];
-        const enum status status = survey_block(problem, &part, 1, &map, &patches, &survey);
-        class_map_destroy(&map);
-        patch_map_destroy(&patches);
-        TRY(status);
+        TRY(survey_block(problem, &part, 1, &map, &patches, &survey));
     }
     return apply_survey(problem, &survey);
 }
@@ -385,16 +382,14 @@ static enum status show_face(struct classes *classes, const struct problem *prob
     uint8_t *of_face = classes->h_face_class[face];
     const struct box owned = layout_owned(&field->layout);
     const struct box layer = box_inside(&owned, face, 1);
-    double *numbers = malloc((size_t)box_cells(&layer) * sizeof *numbers);
+    SCOPED_FREE double *numbers = malloc((size_t)box_cells(&layer) * sizeof *numbers);
     TRY(CHECK_MEMORY(numbers != NULL, "no memory for the materials of a face"));
-    const enum status status =
-        field_read_derived(field, DERIVED_MATERIAL, &layer, PRECISION_FLOAT64, numbers);
-    for (int64_t c = 0; c < box_cells(&layer) && status == STATUS_OK; c++) {
+    TRY(field_read_derived(field, DERIVED_MATERIAL, &layer, PRECISION_FLOAT64, numbers));
+    for (int64_t c = 0; c < box_cells(&layer); c++) {
         const bool same = numbers[c] == medium->classes[of_face[c]].key.material;
         of_face[c] = same ? of_face[c] : (uint8_t)medium_next_class(medium, of_face[c]);
     }
-    free(numbers);
-    return status;
+    return STATUS_OK;
 }
 
 enum status classes_show(struct classes *classes, const struct problem *problem,

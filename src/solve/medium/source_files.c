@@ -99,14 +99,9 @@ enum status source_files_open(const struct problem *problem, const struct team *
         if (is_file(problem, s)) {
             file->least = INFINITY;
             file->most = -INFINITY;
-            float *values = malloc((size_t)box_cells(&owned) * sizeof *values);
-            enum status status =
-                status_agree(team->comm, load(problem, s, &owned, engine, values, file));
-            if (status == STATUS_OK) {
-                status = reduce(&problem->grid, team, values, box_cells(&owned), file);
-            }
-            free(values);
-            TRY(status);
+            SCOPED_FREE float *values = malloc((size_t)box_cells(&owned) * sizeof *values);
+            TRY(status_agree(team->comm, load(problem, s, &owned, engine, values, file)));
+            TRY(reduce(&problem->grid, team, values, box_cells(&owned), file));
         }
     }
     return STATUS_OK;

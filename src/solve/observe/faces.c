@@ -242,14 +242,12 @@ static enum status sum_face(const struct face_closures *closures, enum face face
     struct field *field = closures->stepper->level->field;
     const struct box owned = layout_owned(&field->layout);
     const struct box box = box_inside(&owned, face, 1);
-    void *values = malloc((size_t)box_cells(&box) * precision_bytes(field->layout.precision));
+    SCOPED_FREE void *values =
+        malloc((size_t)box_cells(&box) * precision_bytes(field->layout.precision));
     TRY(CHECK_MEMORY(values != NULL, "no memory for the cells of a face"));
-    const enum status status = field_read(field, &box, values);
-    if (status == STATUS_OK) {
-        sum_layer(closures, face, values, box_cells(&box), sums);
-    }
-    free(values);
-    return status;
+    TRY(field_read(field, &box, values));
+    sum_layer(closures, face, values, box_cells(&box), sums);
+    return STATUS_OK;
 }
 
 /* Conditions of the faces before this one: where its sums begin. */
