@@ -1,4 +1,4 @@
-#include "app/configuration.h"
+#include "app/command/commands.h"
 
 #include <stdlib.h>
 #include <string.h>

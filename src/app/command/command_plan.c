@@ -8,7 +8,6 @@
 
 #include "app/command/commands.h"
 #include "app/command/plan.h"
-#include "app/configuration.h"
 #include "base/file.h"
 #include "base/log.h"
 #include "machine/host.h"

@@ -2,7 +2,6 @@
 #include <string.h>
 
 #include "app/command/commands.h"
-#include "app/configuration.h"
 #include "app/simulate.h"
 #include "base/comm.h"
 #include "kernels/backends.h"

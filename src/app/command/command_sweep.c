@@ -6,7 +6,6 @@
 #include <unistd.h>
 
 #include "app/command/commands.h"
-#include "app/configuration.h"
 #include "base/file.h"
 
 static struct {

@@ -2,7 +2,11 @@
  */
 #pragma once
 
+#include <mpi.h>
+
 #include "base/command.h"
+#include "base/text/options.h"
+#include "config/settings.h"
 
 extern const struct command command_check, command_compare, command_init, command_plan, command_run,
     command_sweep, command_verify;
@@ -15,3 +19,11 @@ struct config_template {
 
 extern const struct config_template config_templates[]; /* ends with a NULL name */
 extern const char sweep_script[];                       /* jobscripts/sweep.py */
+
+/* ---- settings from the configuration file and the command line ---- */
+
+/* Collective over `comm`: rank 0 reads the file, all ranks check the same text. MPI_COMM_NULL: this
+ * process only, without MPI. `output` and `backend` (may be NULL) are values of their own options
+ * and override --set. On failure *settings is NULL. */
+enum status configuration_read(MPI_Comm comm, const char *path, const struct option_list *sets,
+                               const char *output, const char *backend, struct settings **settings);

@@ -5,7 +5,7 @@
 
 #include "model/field/derived.h"
 #include "model/space/grid.h"
-#include "model/space/paint.h"
+#include "model/space/shape.h"
 
 /* Large enough for copies at full speed, small compared with large fields. */
 enum { STAGE_BYTES = 32 << 20 };

@@ -3,7 +3,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
-#include "model/space/paint.h"
+#include "model/space/shape.h"
 
 enum { PIECE_CELLS = 4 << 20 };
 

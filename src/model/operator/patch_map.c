@@ -4,7 +4,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "model/space/paint.h"
+#include "model/space/shape.h"
 
 void patch_shape(const struct patch_setting *patch, enum axis normal, int number,
                  struct shape_setting *shape)

@@ -2,6 +2,11 @@
 
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
+
+#include <omp.h>
+
+#include "base/thread.h"
 
 /* Along one axis: from `lower` to before `upper`, or within the radius of the centre. */
 struct extent {
@@ -177,4 +182,171 @@ enum status shape_try_formula(const struct shape_setting *shape, const struct gr
     }
     expression_destroy(expression);
     return status;
+}
+
+/* ---- painting ---- */
+
+/* The minimum per part: a part costs a parser (30 us, or the formula of 700 cells) and may wake a
+ * thread. */
+enum { CELLS_WORTH_A_PART = 8192 };
+
+/* What one call paints. */
+struct canvas {
+    const struct brush *brush;
+    const struct box *box; /* of the values */
+    struct box bounds;     /* of the shape in it */
+    enum precision precision;
+    void *values;
+};
+
+static bool index_inside(const struct brush *brush, int axis, int64_t index)
+{
+    /* of the global index alone: the same bits in every decomposition */
+    return shape_reaches(brush->grid, brush->shape, (enum axis)axis,
+                         grid_center(brush->grid, (enum axis)axis, index));
+}
+
+struct box brush_bounds(const struct brush *brush, const struct box *box)
+{
+    struct box bounds = *box;
+    for (int axis = 0; axis < AXIS_COUNT; axis++) {
+        while (bounds.lo[axis] < bounds.hi[axis] && !index_inside(brush, axis, bounds.lo[axis])) {
+            bounds.lo[axis]++;
+        }
+        while (bounds.hi[axis] > bounds.lo[axis] &&
+               !index_inside(brush, axis, bounds.hi[axis] - 1)) {
+            bounds.hi[axis]--;
+        }
+    }
+    return bounds;
+}
+
+/* Gauss-Legendre points in [-1/2, 1/2] and their weights. */
+enum { POINTS_MOST = 4 };
+static const struct {
+    double at[POINTS_MOST], weight[POINTS_MOST];
+} gauss[POINTS_MOST + 1] = {
+    [1] = {{0}, {1}},
+    [2] = {{-0.28867513459481288, 0.28867513459481288}, {0.5, 0.5}},
+    [3] = {{-0.38729833462074169, 0, 0.38729833462074169}, {5.0 / 18, 8.0 / 18, 5.0 / 18}},
+    [4] = {{-0.43056815579702629, -0.16999052179242813, 0.16999052179242813, 0.43056815579702629},
+           {0.17392742256872693, 0.32607257743127307, 0.32607257743127307, 0.17392742256872693}},
+};
+
+/* The mean of the formula over the cell around `center`. */
+static enum status mean_of_cell(const struct brush *brush, struct expression *expression,
+                                const double center[AXIS_COUNT], double *mean)
+{
+    const double *h = brush->grid->spacing;
+    int n[AXIS_COUNT];
+    for (int axis = 0; axis < AXIS_COUNT; axis++) {
+        n[axis] = brush->grid->used[axis] ? brush->points : 1;
+    }
+    *mean = 0;
+    for (int p = 0; p < n[AXIS_X] * n[AXIS_Y] * n[AXIS_Z]; p++) {
+        const int point[AXIS_COUNT] = {p % n[AXIS_X], p / n[AXIS_X] % n[AXIS_Y],
+                                       p / n[AXIS_X] / n[AXIS_Y]};
+        double at[AXIS_COUNT];
+        double weight = 1;
+        double value = 0;
+        for (int axis = 0; axis < AXIS_COUNT; axis++) {
+            at[axis] = fma(gauss[n[axis]].at[point[axis]], h[axis], center[axis]);
+            weight *= gauss[n[axis]].weight[point[axis]];
+        }
+        TRY(shape_evaluate(brush->shape, expression, at, &value));
+        *mean = fma(weight, value, *mean);
+    }
+    return STATUS_OK;
+}
+
+/* The value of a formula for one cell. */
+static enum status evaluate(const struct brush *brush, struct expression *expression,
+                            const double center[AXIS_COUNT], double *value)
+{
+    return brush->points > 1 && !brush->shape->is_condition
+               ? mean_of_cell(brush, expression, center, value)
+               : shape_evaluate(brush->shape, expression, center, value);
+}
+
+/* Paint the cells of one row from place `from` to before `to` of the bounds. */
+static enum status paint_row(const struct canvas *canvas, struct expression *expression,
+                             int64_t from, int64_t to)
+{
+    const struct brush *brush = canvas->brush;
+    const struct shape_setting *shape = brush->shape;
+    int64_t cell[AXIS_COUNT];
+    double at[AXIS_COUNT];
+    double value = shape->value;
+    box_cell(&canvas->bounds, from, cell);
+    for (int axis = 0; axis < AXIS_COUNT; axis++) {
+        at[axis] = grid_center(brush->grid, (enum axis)axis, cell[axis]);
+    }
+    const int64_t first = box_place(canvas->box, cell[AXIS_X], cell[AXIS_Y], cell[AXIS_Z]);
+    for (int64_t i = 0; i < to - from; i++) {
+        at[AXIS_X] = grid_center(brush->grid, AXIS_X, cell[AXIS_X] + i);
+        if (!shape_holds(brush->grid, shape, at)) {
+            continue;
+        }
+        if (expression != NULL) {
+            TRY(evaluate(brush, expression, at, &value));
+            if (shape->is_condition && value == 0) {
+                continue;
+            }
+            value = shape->is_condition ? shape->value : value;
+        }
+        precision_set(canvas->precision, canvas->values, first + i, value);
+    }
+    return STATUS_OK;
+}
+
+/* Paint a contiguous part, up to its first failure. Parts are in the order of the cells, so the
+ * first one that fails has the first cell that does. */
+static enum status paint_part(void *context, int64_t part)
+{
+    const struct canvas *canvas = context;
+    const struct brush *brush = canvas->brush;
+    const int64_t nx = box_extent(&canvas->bounds, AXIS_X);
+    const int64_t ncells = box_cells(&canvas->bounds);
+    const int64_t last = ncells * (part + 1) / brush->nparts;
+    for (int64_t from = ncells * part / brush->nparts, to; from < last; from = to) {
+        to = (from / nx + 1) * nx;
+        to = to < last ? to : last;
+        TRY(paint_row(canvas, brush->formulas != NULL ? brush->formulas[part] : NULL, from, to));
+    }
+    return STATUS_OK;
+}
+
+enum status brush_paint(const struct brush *brush, const struct box *box, enum precision precision,
+                        void *values)
+{
+    struct canvas canvas = {brush, box, brush_bounds(brush, box), precision, values};
+    return thread_divide(brush->nparts, paint_part, &canvas);
+}
+
+enum status brush_begin(struct brush *brush, const struct grid *grid,
+                        const struct shape_setting *shape, int64_t ncells, int points)
+{
+    const int64_t worth = ncells / CELLS_WORTH_A_PART;
+    const int threads = omp_get_max_threads();
+    const int most = worth < threads ? (int)worth : threads;
+    *brush = (struct brush){
+        .grid = grid, .shape = shape, .points = points, .nparts = most > 1 ? most : 1};
+    if (shape->kind != INITIAL_EXPRESSION) {
+        return STATUS_OK;
+    }
+    brush->formulas = calloc((size_t)brush->nparts, sizeof(struct expression *));
+    TRY(CHECK_MEMORY(brush->formulas != NULL, "no memory to paint with %d threads", threads));
+    /* serial: expression_create is not thread-safe */
+    for (int part = 0; part < brush->nparts; part++) {
+        TRY(shape_formula(shape, &brush->formulas[part]));
+    }
+    return STATUS_OK;
+}
+
+void brush_end(struct brush *brush)
+{
+    for (int part = 0; brush->formulas != NULL && part < brush->nparts; part++) {
+        expression_destroy(brush->formulas[part]);
+    }
+    free(brush->formulas);
 }
