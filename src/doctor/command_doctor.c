@@ -13,9 +13,127 @@
 #include "base/text/table.h"
 #include "base/version.h"
 #include "doctor/doctor.h"
+#include "halo/choose.h"
+#include "halo/probe.h"
 #include "io/hdf5/h5_about.h"
 #include "kernels/backends.h"
 #include "machine/machine.h"
+
+/* ---- the transports between two ranks, with the test and the times of halo/ ---- */
+
+/* A test between two ranks with one transport, both directions at once. */
+struct doctor_pair {
+    int a, b;
+    struct halo_trial trial;
+};
+enum { PAIR_BYTES = 8 << 20, PAIR_RANKS = 8 };
+
+/* Collective over `comm`; `pair` is filled on rank 0. */
+static enum status measure(MPI_Comm comm, const struct backend *backend, struct device *device,
+                           const char *transport, struct doctor_pair *pair)
+{
+    MPI_Comm two = MPI_COMM_NULL;
+    const int rank = comm_rank(comm);
+    const bool mine = rank == pair->a || rank == pair->b;
+    enum status status = STATUS_OK;
+    TRY_MPI(MPI_Comm_split(comm, mine ? 0 : MPI_UNDEFINED, rank, &two));
+    if (mine) {
+        status =
+            comm_check(MPI_Comm_set_errhandler(two, MPI_ERRORS_RETURN), "MPI_Comm_set_errhandler");
+        if (status == STATUS_OK) {
+            status =
+                halo_time_pairs(two, backend, device, transport, PAIR_BYTES, false, &pair->trial);
+        }
+        comm_free(&two);
+    }
+    TRY(status_agree(comm, status));
+    TRY_MPI(MPI_Bcast(&pair->trial, (int)sizeof pair->trial, MPI_BYTE, pair->a, comm));
+    pair->trial.transport = transport; /* on another rank it may have another address */
+    return STATUS_OK;
+}
+
+static bool suits(const struct transport *transport, const struct backend *backend, bool same_node)
+{
+    const bool supported = transport_supports(transport, backend) == STATUS_OK;
+    if (!supported) {
+        fail_clear();
+    }
+    return supported && (same_node || !transport->on_node_only);
+}
+
+static enum status measure_all(MPI_Comm comm, const struct backend *backend, struct device *device,
+                               struct doctor_pair *pairs, int *npairs)
+{
+    const int all = comm_size(comm);
+    const int nranks = all < PAIR_RANKS ? all : PAIR_RANKS;
+    int nodes[PAIR_RANKS] = {0};
+    int node = 0;
+    char why[384];
+    TRY(comm_node(comm, &node));
+    for (int rank = 0; rank < nranks; rank++) {
+        nodes[rank] = node;
+        TRY_MPI(MPI_Bcast(&nodes[rank], 1, MPI_INT, rank, comm));
+    }
+    TRY(halo_probe(comm, backend, false, why, sizeof why)); /* once for all pairs */
+    for (int a = 0; a < nranks; a++) {
+        for (int b = a + 1; b < nranks; b++) {
+            for (int t = 0; transports[t] != NULL; t++) {
+                if (suits(transports[t], backend, nodes[a] == nodes[b])) {
+                    pairs[*npairs] = (struct doctor_pair){.a = a, .b = b};
+                    TRY(measure(comm, backend, device, transports[t]->name, &pairs[*npairs]));
+                    (*npairs)++;
+                }
+            }
+        }
+    }
+    return STATUS_OK;
+}
+
+/* Collective over `comm`: test and time every transport that the backend supports between all of
+ * the first PAIR_RANKS ranks. *pairs: on rank 0, to be freed; NULL on the others. */
+static enum status measure_pairs(MPI_Comm comm, const struct backend *backend,
+                                 struct device *device, struct doctor_pair **pairs, int *npairs)
+{
+    enum { TRANSPORTS = 8 };
+    SCOPED_FREE struct doctor_pair *built =
+        calloc((size_t)PAIR_RANKS * PAIR_RANKS / 2 * TRANSPORTS, sizeof *built);
+    *pairs = NULL;
+    *npairs = 0;
+    TRY(status_agree(comm, CHECK_MEMORY(built != NULL, "no memory for a list of pairs")));
+    TRY(measure_all(comm, backend, device, built, npairs));
+    if (comm_rank(comm) == 0) {
+        *pairs = built;
+        built = NULL;
+    }
+    return STATUS_OK;
+}
+
+/* Collective. Determine from these measurements (rank 0), and with one rank from a message to
+ * itself, if MPI can send device memory. */
+static enum status test_device_send(MPI_Comm comm, const struct backend *backend,
+                                    const struct doctor_pair *pairs, int npairs,
+                                    struct doctor_facts *facts)
+{
+    if (backend_has(backend, BACKEND_HOST_ACCESS)) {
+        facts->device_send = DEVICE_SEND_NOT_NEEDED;
+        return STATUS_OK;
+    }
+    TRY(halo_probe(comm, backend, false, facts->device_send_error,
+                   sizeof facts->device_send_error)); /* cached, so the second call costs nothing */
+    facts->device_send = facts->device_send_error[0] == '\0' ? DEVICE_SEND_YES : DEVICE_SEND_NO;
+    for (int p = 0; p < npairs; p++) {
+        const struct transport *transport = transport_find(pairs[p].trial.transport);
+        if (transport->gives_mpi_data && !pairs[p].trial.works &&
+            facts->device_send == DEVICE_SEND_YES) {
+            facts->device_send = DEVICE_SEND_NO;
+            snprintf(facts->device_send_error, sizeof facts->device_send_error,
+                     "ranks %d and %d: %.340s", pairs[p].a, pairs[p].b, pairs[p].trial.why);
+        }
+    }
+    return STATUS_OK;
+}
+
+/* ---- the command ---- */
 
 static struct {
     struct option_name backend;
@@ -120,10 +238,10 @@ static enum status examine(struct doctor *doctor)
     TRY(open_device(doctor));
     machine_examine(doctor->info.address, &machine);
     TRY(rank_facts_gather(MPI_COMM_WORLD, &machine, &doctor->info, &doctor->ranks));
-    TRY(doctor_measure_pairs(MPI_COMM_WORLD, doctor->backend, doctor->device, &doctor->pairs,
-                             &doctor->npairs));
-    TRY(doctor_test_device_send(MPI_COMM_WORLD, doctor->backend, doctor->pairs,
-                                doctor->pairs != NULL ? doctor->npairs : 0, facts));
+    TRY(measure_pairs(MPI_COMM_WORLD, doctor->backend, doctor->device, &doctor->pairs,
+                      &doctor->npairs));
+    TRY(test_device_send(MPI_COMM_WORLD, doctor->backend, doctor->pairs,
+                         doctor->pairs != NULL ? doctor->npairs : 0, facts));
     TRY(status_agree(MPI_COMM_WORLD, query_mpi(doctor)));
     if (comm_rank(MPI_COMM_WORLD) == 0) {
         facts->nranks = comm_size(MPI_COMM_WORLD);
@@ -191,7 +309,7 @@ static void report_pairs(const struct doctor *doctor, struct json *json)
 {
     struct table table = {.has_heading = false};
     if (doctor->npairs > 0) {
-        log_info("GB/s each way between two ranks, both at once, %d MiB", DOCTOR_PAIR_BYTES >> 20);
+        log_info("GB/s each way between two ranks, both at once, %d MiB", PAIR_BYTES >> 20);
     }
     json_begin(json, "pairs", '[');
     for (int p = 0; p < doctor->npairs; p++) {
@@ -201,9 +319,9 @@ static void report_pairs(const struct doctor *doctor, struct json *json)
         table_int(&table, "b", "rank", 4, pair->b);
         table_text(&table, "transport", "transport", -12, pair->trial.transport);
         json_bool(json, "works", pair->trial.works);
-        table_int(&table, "bytes", NULL, 0, DOCTOR_PAIR_BYTES);
+        table_int(&table, "bytes", NULL, 0, PAIR_BYTES);
         table_real(&table, "bandwidth_GBs", "GB/s", 8, 2,
-                   pair->trial.seconds > 0 ? DOCTOR_PAIR_BYTES / pair->trial.seconds * 1e-9 : 0);
+                   pair->trial.seconds > 0 ? PAIR_BYTES / pair->trial.seconds * 1e-9 : 0);
         table_text(&table, NULL, "", -1, pair->trial.works ? "" : "does not work:");
         table_text(&table, "why_not", "", -1, pair->trial.why);
         table_row_end(&table);

@@ -38,22 +38,4 @@ enum { DOCTOR_MAX_FINDINGS = 64 };
 /* The findings, host by host; returns their number. A pure function. */
 int doctor_diagnose(const struct doctor_facts *facts, struct finding findings[DOCTOR_MAX_FINDINGS]);
 
-/* A test between two ranks with one transport, both directions at once. */
-struct doctor_pair {
-    int a, b;
-    struct halo_trial trial;
-};
-enum { DOCTOR_PAIR_BYTES = 8 << 20, DOCTOR_PAIR_RANKS = 8 };
-
-/* Collective over `comm`: test and time every transport that the backend supports between all of
- * the first DOCTOR_PAIR_RANKS ranks. *pairs: on rank 0, to be freed; NULL on the others. */
-enum status doctor_measure_pairs(MPI_Comm comm, const struct backend *backend,
-                                 struct device *device, struct doctor_pair **pairs, int *npairs);
-
-/* Collective. Determine from these measurements (rank 0), and with one rank from a message to
- * itself, if MPI can send device memory. */
-enum status doctor_test_device_send(MPI_Comm comm, const struct backend *backend,
-                                    const struct doctor_pair *pairs, int npairs,
-                                    struct doctor_facts *facts);
-
 extern const struct command command_doctor;
