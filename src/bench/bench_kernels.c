@@ -401,21 +401,18 @@ static enum status bench_kind(struct bench *bench, enum precision precision, str
         fail_clear();
         return STATUS_OK;
     }
-    enum status status = choose_rows(bench);
-    if (status == STATUS_OK && bench->nrows > 1) { /* more than the copy */
-        TRY_GOTO(bench_open(bench, precision));
-        TRY_GOTO(tune(bench));
-        TRY_GOTO(measure(bench));
+    TRY(choose_rows(bench));
+    if (bench->nrows > 1) { /* more than the copy */
+        TRY(bench_open(bench, precision));
+        TRY(tune(bench));
+        TRY(measure(bench));
         report(bench, json, &findings->copy_GBs);
         if (has_production(bench) && backend_has(bench->place.backend, BACKEND_FREE_COPIES)) {
-            TRY_GOTO(bench_copy_out_measure(&bench->place, &bench->layout, &bench->args,
-                                            bench->d_out, bench->d_in,
-                                            &findings->copy_out[findings->ncopy_out++]));
+            TRY(bench_copy_out_measure(&bench->place, &bench->layout, &bench->args, bench->d_out,
+                                       bench->d_in, &findings->copy_out[findings->ncopy_out++]));
         }
     }
-done:
-    bench_close(bench);
-    return status;
+    return STATUS_OK;
 }
 
 static enum status bench_device(struct bench *prototype, const bool wanted[2], struct json *json)
@@ -427,7 +424,7 @@ static enum status bench_device(struct bench *prototype, const bool wanted[2], s
     json_begin(json, "rows", '[');
     for (int p = PRECISION_FLOAT64; p <= PRECISION_FLOAT32; p++) {
         for (int s = -1; wanted[p] && (s < 0 || study_of_any_size(s) != NULL); s++) {
-            struct bench bench = *prototype;
+            SCOPED_BY(bench_close) struct bench bench = *prototype;
             bench.study = s < 0 ? NULL : study_of_any_size(s);
             TRY(bench_kind(&bench, (enum precision)p, json, &findings));
         }

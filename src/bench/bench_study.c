@@ -338,10 +338,9 @@ static enum status bench_case(struct bench *bench)
     struct result result = {.ntrials = 0};
     struct queued copy = {.bench = bench, .result = &result};
     const bool elsewhere = bench->entry->has_device != NULL && bench->entry->has_device();
-    enum status status = STATUS_OK;
-    TRY_GOTO(bench->study->setup(&bench->wanted, &bench->problem));
-    TRY_GOTO(bench_open(bench));
-    TRY_GOTO(measure(&copy));
+    TRY(bench->study->setup(&bench->wanted, &bench->problem));
+    TRY(bench_open(bench));
+    TRY(measure(&copy));
     bench->copy = elsewhere
                       ? (double)NAN
                       : 2.0 * (double)study_bytes(&bench->problem) / result.rounds.time.median_s;
@@ -350,20 +349,19 @@ static enum status bench_case(struct bench *bench)
              " cells, copy %.0f GB/s (%.4f ms)",
              bench->study->name, precision_name(bench->wanted.precision), bench->problem.radius,
              cells[0], cells[1], cells[2], bench->copy * 1e-9, 1e3 * result.rounds.time.median_s);
-    TRY_GOTO(bench_groups(bench));
-done:
-    bench_close(bench);
-    return status;
+    return bench_groups(bench);
 }
 
 static enum status bench_cases(const struct bench *prototype, const bool wanted[2], double *copy)
 {
     const int64_t *size = prototype->request->size;
     for (int p = PRECISION_FLOAT64; p <= PRECISION_FLOAT32; p++) {
-        struct bench bench = *prototype;
         struct study_case last = {.radius = -1};
-        for (int c = 0; wanted[p] && bench.study->published(c, (enum precision)p, &bench.wanted);
-             c++) {
+        for (int c = 0; wanted[p]; c++) {
+            SCOPED_BY(bench_close) struct bench bench = *prototype;
+            if (!bench.study->published(c, (enum precision)p, &bench.wanted)) {
+                break;
+            }
             if (!bench_has_radius(&bench.request->radii, bench.wanted.radius)) {
                 continue;
             }
@@ -380,7 +378,6 @@ static enum status bench_cases(const struct bench *prototype, const bool wanted[
             last = *next;
             TRY(bench_case(&bench));
             *copy = *copy == 0 ? bench.copy : *copy;
-            bench = *prototype;
         }
     }
     return STATUS_OK;
