@@ -129,7 +129,7 @@ class Steady(Case):
         self.assert_below(abs(float(last.split(",")[-1]) - 273.15 - 18.25), 0.02, "T at E")
 
     def test_same_bits(self):
-        """72 x 72 x 64 cells have grids that ranks share; blocks of odd sizes are copied at once."""
+        """Ranks share grids of 72 x 72 x 64 cells; blocks of odd sizes are copied at once."""
         config = layered([72, 72, 64], [0.072, 0.06, 0.08])
         config["boundary"].update(x_min={"type": "periodic"}, x_max={"type": "periodic"})
         config["time"]["steady"] = {"temperature": 1e-3}

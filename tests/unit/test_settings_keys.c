@@ -56,8 +56,8 @@ static const struct damage missing_keys[] = {
     {"time:\n  end: 10\n", "",
      "c.yaml:1: time: missing; give a section with the keys end, steps, scheme, stages, dt, "
      "tolerance, max_error, safety, adapt_every, steady"},
-    {"  end: 10\n", "", "c.yaml:22: time: neither end nor steps; give one of them"},
-    {"end: 10", "dt: 1", "c.yaml:22: time: neither end nor steps; give one of them"},
+    {"  end: 10\n", "", "c.yaml:22: time: neither end nor steps nor steady; give one of them"},
+    {"end: 10", "dt: 1", "c.yaml:22: time: neither end nor steps nor steady; give one of them"},
     {"  y_min: {type: convection, coefficient: 10, ambient: 293}\n", "",
      "c.yaml:17: boundary.y_min: missing: the y axis has 12 cells, so its faces need a boundary; "
      "give a type: one of temperature, flux, convection, radiation, periodic"},
