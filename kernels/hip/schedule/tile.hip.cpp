@@ -31,7 +31,7 @@ enum { DEPTH_MOST = EXACT_PARTS_MAX_TERMS >> TILE_BITS };
 
 /* T steps of a kind on tiles. */
 template <int T, typename KIND> struct tile_form {
-    static constexpr int FIRST = KIND::R > 1 ? 1 : 0; /* the first level on the tile */
+    static constexpr int FIRST = KIND::R > 1 ? 1 : 0; /* the lowest on the tile */
     static constexpr int LEVELS = T - FIRST;          /* that neighbours are read from there */
     static constexpr int DELAY = 2 * KIND::R - 1;     /* planes from a level to the next one */
     static constexpr int HALO = LEVELS * KIND::R;     /* cells of level FIRST around a box */
