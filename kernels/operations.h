@@ -251,54 +251,6 @@ struct liquid_fraction_args {
     double *d_fraction;
 };
 
-/* Let the owned cells of d_out be factor x y + z, in double with one rounding of the sum, then
- * rounded to its precision. `out` and the operands may be the same. */
-struct operand {
-    struct layout layout; /* its cells are those of `layout` */
-    const void *d_values; /* NULL: 1 as a factor, 0 as z */
-};
-struct combine_args {
-    struct layout layout;
-    void *d_out;
-    double factor;
-    struct operand x, y, z;
-    const struct device_medium *medium; /* not NULL: y is the weight of the cell's class */
-};
-
-/* Operations on the owned cells of a grid (kernels/cell/multigrid_cell.h), float32; outputs are
- * other arrays than inputs. The halo of e must be complete with edges and corners, for `gather_up`
- * that of r and of the coarse weights, for `coarsen` that of the fine conductances, two layers.
- * relax: a step of Jacobi's method, e + weight (r + heat that flows in) / (sum of conductances). */
-struct relax_args {
-    struct multigrid grid;
-    float weight;
-    const float *d_r;
-    const float *d_e; /* NULL: 0 */
-    float *d_out;
-};
-/* The heat that flows out of each cell. */
-struct flow_out_args {
-    struct multigrid grid;
-    const float *d_e;
-    float *d_out;
-};
-/* Conductances and weights of the coarse grid. */
-struct coarsen_args {
-    struct multigrid fine, coarse;
-};
-/* r of the coarse grid from that of the fine one; e of the fine grid from that of the coarse one.
- */
-struct gather_up_args {
-    struct multigrid fine, coarse;
-    const float *d_r;
-    float *d_out;
-};
-struct interpolate_args {
-    struct multigrid fine, coarse;
-    const float *d_e;
-    float *d_out;
-};
-
 /* Host memory that a member of the arguments points to, for a backend that keeps them. */
 struct host_memory {
     size_t pointer; /* offset of the member */
@@ -335,7 +287,7 @@ struct host_memory {
     X(extract, )                                                                                   \
     X(convert, HOST_ONE(convert, medium))                                                          \
     X(liquid_fraction, HOST_ONE(liquid_fraction, medium))                                          \
-    X(combine, HOST_ONE(combine, medium))                                                          \
+    X(combine, )                                                                                   \
     X(relax, )                                                                                     \
     X(flow_out, )                                                                                  \
     X(coarsen, )                                                                                   \

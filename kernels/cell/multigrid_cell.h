@@ -10,7 +10,7 @@
 
 #include "base/box.h"
 #include "kernels/cell/inline.h"
-#include "kernels/layout.h"
+#include "kernels/coefficients.h"
 
 /* One grid on one rank. All arrays are float32 in device memory and of `layout`, which has one
  * layer of halo or two on each active axis, also beyond closed faces, where they hold 0. */
@@ -277,4 +277,128 @@ KERNEL_INLINE float multigrid_gathered(const struct multigrid *fine, const struc
         }
     }
     return sum;
+}
+
+/* --- operations ------------------------------------------------------------------------------- */
+
+/* X(name, layout of its cells): operations of operations.h but relax, each with its arguments and,
+ * in NAME_cell, the work of one owned cell. d_out is another array than the inputs. The halo of e
+ * must be complete with edges and corners, for gather_up that of r and of the coarse weights, for
+ * `coarsen` that of the fine conductances, two layers. */
+#define MULTIGRID_OPERATIONS(X)                                                                    \
+    X(combine, layout)                                                                             \
+    X(flow_out, grid.layout)                                                                       \
+    X(coarsen, coarse.layout)                                                                      \
+    X(gather_up, coarse.layout)                                                                    \
+    X(interpolate, fine.layout)
+
+/* A step of Jacobi's method: e + weight (r + heat that flows in) / (sum of conductances). */
+struct relax_args {
+    struct multigrid grid;
+    float weight;
+    const float *d_r;
+    const float *d_e; /* NULL: 0 */
+    float *d_out;
+};
+KERNEL_INLINE void relax_cell(const struct relax_args *a, const int64_t cell[AXIS_COUNT],
+                              int64_t at)
+{
+    const struct multigrid_around around = multigrid_around(&a->grid, cell);
+    a->d_out[at] = multigrid_relaxed(&a->grid, a->d_e, a->d_r, a->weight, &around, at);
+}
+
+/* The heat that flows out of each cell. */
+struct flow_out_args {
+    struct multigrid grid;
+    const float *d_e;
+    float *d_out;
+};
+KERNEL_INLINE void flow_out_cell(const struct flow_out_args *a, const int64_t cell[AXIS_COUNT],
+                                 int64_t at)
+{
+    const struct multigrid_around around = multigrid_around(&a->grid, cell);
+    a->d_out[at] = -multigrid_flow(&a->grid, a->d_e, &around, at).heat;
+}
+
+/* Conductances and weights of the coarse grid. */
+struct coarsen_args {
+    struct multigrid fine, coarse;
+};
+KERNEL_INLINE void coarsen_cell(const struct coarsen_args *a, const int64_t cell[AXIS_COUNT],
+                                int64_t at)
+{
+    for (int axis = 0; axis < AXIS_COUNT; axis++) {
+        if (a->coarse.active[axis]) {
+            multigrid_coarsen(&a->fine, &a->coarse, axis, cell, at);
+        }
+    }
+}
+
+/* r of the coarse grid from that of the fine one. */
+struct gather_up_args {
+    struct multigrid fine, coarse;
+    const float *d_r;
+    float *d_out;
+};
+KERNEL_INLINE void gather_up_cell(const struct gather_up_args *a, const int64_t cell[AXIS_COUNT],
+                                  int64_t at)
+{
+    a->d_out[at] = multigrid_gathered(&a->fine, &a->coarse, a->d_r, cell, at);
+}
+
+/* e of the fine grid from that of the coarse one. */
+struct interpolate_args {
+    struct multigrid fine, coarse;
+    const float *d_e;
+    float *d_out;
+};
+KERNEL_INLINE void interpolate_cell(const struct interpolate_args *a,
+                                    const int64_t cell[AXIS_COUNT], int64_t at)
+{
+    a->d_out[at] = multigrid_interpolated(&a->coarse, a->d_e, cell);
+}
+
+KERNEL_INLINE int64_t multigrid_element(const struct layout *layout, const int64_t cell[AXIS_COUNT])
+{
+    return layout->origin + cell[0] + cell[1] * layout->pitch_y + cell[2] * layout->pitch_z;
+}
+
+/* factor x y + z in double, with one rounding of the sum, rounded to the precision of d_out, which
+ * may be an operand. */
+struct operand {
+    struct layout layout; /* its cells are those of the output */
+    const void *d_values; /* NULL: 1 as a factor, 0 as z */
+};
+struct combine_args {
+    struct layout layout;
+    void *d_out;
+    double factor;
+    struct operand x, y, z;
+    struct device_medium medium; /* with classes: y is the weight of the cell's class */
+};
+KERNEL_INLINE double multigrid_operand(const struct operand *operand,
+                                       const int64_t cell[AXIS_COUNT], double otherwise)
+{
+    if (operand->d_values == NULL) {
+        return otherwise;
+    }
+    const int64_t at = multigrid_element(&operand->layout, cell);
+    return operand->layout.precision == PRECISION_FLOAT64
+               ? ((const double *)operand->d_values)[at]
+               : (double)((const float *)operand->d_values)[at];
+}
+KERNEL_INLINE void combine_cell(const struct combine_args *a, const int64_t cell[AXIS_COUNT],
+                                int64_t at)
+{
+    const struct device_medium *m = &a->medium;
+    const double y = m->nclasses > 0
+                         ? m->d_weight[m->d_class[multigrid_element(&m->layout, cell)] & m->mask]
+                         : multigrid_operand(&a->y, cell, 1);
+    const double value =
+        fma(a->factor * multigrid_operand(&a->x, cell, 1), y, multigrid_operand(&a->z, cell, 0));
+    if (a->layout.precision == PRECISION_FLOAT64) {
+        ((double *)a->d_out)[at] = value;
+    } else {
+        ((float *)a->d_out)[at] = (float)value;
+    }
 }

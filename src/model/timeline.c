@@ -146,7 +146,8 @@ static enum status lay_stretches(struct timeline *timeline, double shortest, con
                 shortest, (int)MAX_STRETCHES);
         }
         TRY(add_stretch(timeline, &capacity, (int64_t)step, time));
-        double landing = next_landing(timeline, time);
+        const bool steady = timeline->setting.scheme == SCHEME_STEADY;
+        double landing = steady ? INFINITY : next_landing(timeline, time);
         if (!by_steps && landing >= final - tolerance(timeline, final)) {
             landing = final;
         }

@@ -149,7 +149,8 @@ bool settings_warning(const struct settings *settings, double end, bool files, i
     while (!found && *index < list.count) {
         const struct item *item = &list.item[(*index)++];
         found =
-            (item->row->flags & SCHEMA_CADENCE) != 0  ? check_cadence(item, end, text)
+            (item->row->flags & SCHEMA_CADENCE) != 0
+                ? check_cadence(item, settings->time.steady.given ? INFINITY : end, text)
             : strcmp(item->row->path, "sources") == 0 ? check_source(settings, item, text)
             : item->row->type == SCHEMA_CHOICES
                 ? check_cooling(settings, item, text)

@@ -37,19 +37,24 @@ static enum status allocate(struct steady_grids *grids, size_t bytes, void **d_b
 }
 
 /* Zeros, halo included. */
-enum status steady_grids_array(struct steady_grids *grids, int number, float **d_values)
+static enum status clear(struct steady_grids *grids, const struct layout *layout, float *d_values)
 {
-    const struct layout *layout = &grids->grid[number].m.layout;
     const struct layout all = {.precision = PRECISION_FLOAT32,
                                .cells = {layout->elements, 1, 1},
                                .pitch_y = layout->elements,
                                .pitch_z = layout->elements,
                                .elements = layout->elements};
+    return ENQUEUE(grids->engine->operations, combine, grids->engine->bulk_queue, .layout = all,
+                   .d_out = d_values, .factor = 0);
+}
+
+enum status steady_grids_array(struct steady_grids *grids, int number, float **d_values)
+{
+    const struct layout *layout = &grids->grid[number].m.layout;
     void *d_block = NULL;
     TRY(allocate(grids, layout_bytes(layout), &d_block));
     *d_values = d_block;
-    return ENQUEUE(grids->engine->operations, combine, grids->engine->bulk_queue, .layout = all,
-                   .d_out = d_block, .factor = 0);
+    return clear(grids, layout, *d_values);
 }
 
 static enum status allocate_grid(struct steady_grids *grids, int number)
@@ -79,11 +84,7 @@ void steady_grids_destroy(struct steady_grids *grids)
         grids->engine->runtime->memory_free(grids->engine->device, grids->memory.d_block[n]);
     }
     free(grids->memory.d_block);
-    free(grids->blocks.box);
-    free(grids->blocks.d_box);
-    free(grids->blocks.cells);
-    free(grids->blocks.begin);
-    free(grids->blocks.h_values);
+    free(grids->h_copy);
 }
 
 /* --- exchanges -------------------------------------------------------------------------------- */
@@ -99,85 +100,36 @@ enum status steady_grid_exchange(struct steady_grids *grids, struct steady_grid 
     return halo_end(&flight);
 }
 
-/* The blocks of `shared`, each with `layers` of cells beyond its upper end on `axis`. */
-static void set_blocks(struct steady_grids *grids, const struct steady_grid *shared, int axis,
-                       int layers)
-{
-    int begin = 0;
-    for (int rank = 0; rank < grids->team->nranks; rank++) {
-        struct box *box = &grids->blocks.box[rank];
-        *box = decomp_owned(&shared->decomp, rank);
-        box->hi[axis] += layers;
-        grids->blocks.cells[rank] = (int)box_cells(box);
-        grids->blocks.begin[rank] = begin;
-        grids->blocks.d_box[rank] = grids->blocks.d_values + begin;
-        begin += grids->blocks.cells[rank];
-    }
-}
-
-static enum status create_blocks(struct steady_grids *grids, const struct steady_grid *shared)
-{
-    const size_t nranks = (size_t)grids->team->nranks;
-    size_t cells = 1;
-    void *d_values = NULL;
-    for (int rank = 0; rank < grids->team->nranks; rank++) {
-        struct box box = decomp_owned(&shared->decomp, rank);
-        for (int axis = 0; axis < AXIS_COUNT; axis++) {
-            box.hi[axis]++;
-        }
-        cells += (size_t)box_cells(&box);
-    }
-    TRY(cells <= INT_MAX ? STATUS_OK
-                         : fail(STATUS_MEMORY, "the blocks of the ranks cannot be coarsened, and "
-                                               "the grid is too large to be copied to each rank"));
-    grids->blocks.box = calloc(nranks, sizeof *grids->blocks.box);
-    grids->blocks.d_box = calloc(nranks, sizeof *grids->blocks.d_box);
-    grids->blocks.cells = calloc(nranks, sizeof *grids->blocks.cells);
-    grids->blocks.begin = calloc(nranks, sizeof *grids->blocks.begin);
-    grids->blocks.h_values = calloc(cells, sizeof *grids->blocks.h_values);
-    TRY(CHECK_MEMORY(grids->blocks.box != NULL && grids->blocks.d_box != NULL &&
-                         grids->blocks.cells != NULL && grids->blocks.begin != NULL &&
-                         grids->blocks.h_values != NULL,
-                     "no memory for a grid of the steady state"));
-    TRY(allocate(grids, cells * sizeof(float), &d_values));
-    grids->blocks.d_values = d_values;
-    return STATUS_OK;
-}
-
-/* As set_blocks has set them; the boxes are those of the copy, too. */
+/* Every rank adds its block, with `layers` of cells beyond its upper end on `axis`, to zeros; where
+ * blocks overlap they are equal, so that the bits of all ranks make the whole. */
 static enum status collect(struct steady_grids *grids, const struct steady_grid *shared,
-                           const float *d_from, const struct steady_grid *copy, float *d_to)
+                           const float *d_from, const struct steady_grid *copy, float *d_to,
+                           int axis, int layers)
 {
     const struct engine *engine = grids->engine;
-    const int rank = grids->team->rank;
-    const int nranks = grids->team->nranks;
-    const struct box own = decomp_owned(&shared->decomp, rank);
-    const struct box local =
-        box_shift(&grids->blocks.box[rank], (const int64_t[]){-own.lo[0], -own.lo[1], -own.lo[2]});
-    float *h_own = grids->blocks.h_values + grids->blocks.begin[rank];
+    const size_t bytes = layout_bytes(&copy->m.layout);
+    struct box whole = decomp_owned(&shared->decomp, grids->team->rank);
+    struct box own = layout_owned(&shared->m.layout);
+    void *d_block = grids->d_block;
+    whole.hi[axis] += layers;
+    own.hi[axis] += layers;
+    TRY(clear(grids, &copy->m.layout, d_to));
     TRY(ENQUEUE(engine->operations, pack, engine->bulk_queue, .layout = shared->m.layout,
-                .d_field = d_from, .boxes = &local, .d_buffers = &grids->blocks.d_box[rank],
-                .nboxes = 1));
-    TRY(engine->runtime->copy_to_host(engine->bulk_queue, h_own, grids->blocks.d_box[rank],
-                                      (size_t)grids->blocks.cells[rank] * sizeof(float)));
-    TRY(engine->runtime->queue_wait(engine->bulk_queue));
-    TRY_MPI(MPI_Allgatherv(MPI_IN_PLACE, 0, MPI_FLOAT, grids->blocks.h_values, grids->blocks.cells,
-                           grids->blocks.begin, MPI_FLOAT, grids->team->comm));
-    const int last = nranks - 1;
-    const size_t cells = (size_t)grids->blocks.begin[last] + (size_t)grids->blocks.cells[last];
-    TRY(engine->runtime->copy_to_device(engine->bulk_queue, grids->blocks.d_values,
-                                        grids->blocks.h_values, cells * sizeof(float)));
+                .d_field = d_from, .boxes = &own, .d_buffers = &d_block, .nboxes = 1));
     TRY(ENQUEUE(engine->operations, unpack, engine->bulk_queue, .layout = copy->m.layout,
-                .d_field = d_to, .boxes = grids->blocks.box, .d_buffers = grids->blocks.d_box,
-                .nboxes = nranks));
-    return engine->runtime->queue_wait(engine->bulk_queue); /* h_values are free again */
+                .d_field = d_to, .boxes = &whole, .d_buffers = &d_block, .nboxes = 1));
+    TRY(engine->runtime->copy_to_host(engine->bulk_queue, grids->h_copy, d_to, bytes));
+    TRY(engine->runtime->queue_wait(engine->bulk_queue));
+    TRY_MPI(MPI_Allreduce(MPI_IN_PLACE, grids->h_copy, (int)copy->m.layout.elements, MPI_INT32_T,
+                          MPI_BOR, grids->team->comm));
+    TRY(engine->runtime->copy_to_device(engine->bulk_queue, d_to, grids->h_copy, bytes));
+    return engine->runtime->queue_wait(engine->bulk_queue); /* h_copy is free again */
 }
 
 enum status steady_grid_collect(struct steady_grids *grids, const struct steady_grid *shared,
                                 const float *d_from, const struct steady_grid *copy, float *d_to)
 {
-    set_blocks(grids, shared, AXIS_X, 0);
-    return collect(grids, shared, d_from, copy, d_to);
+    return collect(grids, shared, d_from, copy, d_to, AXIS_X, 0);
 }
 
 enum status steady_grid_select(struct steady_grids *grids, const struct steady_grid *copy,
@@ -186,7 +138,7 @@ enum status steady_grid_select(struct steady_grids *grids, const struct steady_g
     const struct engine *engine = grids->engine;
     const struct box own = decomp_owned(&shared->decomp, grids->team->rank);
     const struct box local = layout_owned(&shared->m.layout);
-    void *d_buffer = grids->blocks.d_values;
+    void *d_buffer = grids->d_block;
     TRY(ENQUEUE(engine->operations, pack, engine->bulk_queue, .layout = copy->m.layout,
                 .d_field = d_from, .boxes = &own, .d_buffers = &d_buffer, .nboxes = 1));
     return ENQUEUE(engine->operations, unpack, engine->bulk_queue, .layout = shared->m.layout,
@@ -373,12 +325,20 @@ static enum status add_copy(struct steady_grids *grids)
     struct steady_grid *shared = &grids->grid[number - 1];
     struct steady_grid wanted = {.decomp = shared->decomp, .copies = true};
     TRY(add_grid(grids, &wanted));
-    TRY(status_agree(grids->team->comm, create_blocks(grids, shared)));
     struct steady_grid *copy = &grids->grid[number];
+    const struct layout *layout = &copy->m.layout;
+    grids->h_copy = malloc(layout_bytes(layout));
+    enum status status =
+        CHECK_MEMORY(grids->h_copy != NULL && layout->elements <= INT_MAX,
+                     "the blocks of the ranks cannot be coarsened, and there is no memory for a "
+                     "copy of the grid on each rank; use another run.decomposition");
+    status = status == STATUS_OK
+                 ? allocate(grids, 2 * layout_bytes(&shared->m.layout), &grids->d_block)
+                 : status;
+    TRY(status_agree(grids->team->comm, status));
     for (int axis = 0; axis < AXIS_COUNT; axis++) {
         if (copy->m.active[axis]) {
-            set_blocks(grids, shared, axis, 1);
-            TRY(collect(grids, shared, shared->m.d_g[axis], copy, copy->m.d_g[axis]));
+            TRY(collect(grids, shared, shared->m.d_g[axis], copy, copy->m.d_g[axis], axis, 1));
         }
     }
     return STATUS_OK;

@@ -33,12 +33,8 @@ struct steady_grids {
         void **d_block;
         int count;
     } memory;
-    struct { /* of the shared grid that is copied: the blocks of all ranks, one after another */
-        struct box *box;
-        void **d_box; /* where each begins in d_values */
-        int *cells, *begin;
-        float *d_values, *h_values;
-    } blocks;
+    void *d_block; /* of the shared grid that is copied: this rank's cells */
+    void *h_copy;  /* all of them */
 };
 
 /* Device memory per rank, about: with grids that are coarsened on all axes. */

@@ -88,10 +88,12 @@ static enum status find_residual(struct solution *s)
 static enum status send_residual(struct solution *s)
 {
     struct engine *engine = s->steady->grids.engine;
+    const struct device_medium uniform = {.nclasses = 0};
+    const struct device_medium weights = s->medium != NULL ? *s->medium : uniform;
     s->scale = ldexp(1, -ilogb(largest(&s->lack)));
     return ENQUEUE(engine->operations, combine, engine->bulk_queue, .layout = *s->grid,
                    .d_out = s->steady->grids.grid[0].d_r, .factor = s->scale,
-                   .x = operand(&s->field->layout, s->field->d_next), .medium = s->medium);
+                   .x = operand(&s->field->layout, s->field->d_next), .medium = weights);
 }
 
 /* Collective. One cycle, and the step along the direction that it gives. */
