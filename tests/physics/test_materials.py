@@ -189,8 +189,7 @@ class RandomOnGpu(RandomProblems):
             config["time"]["dt"] *= 0.3
             gpu = os.environ["ISOTHERM_GPU_BACKEND"]
             runs = [self.run_config(config, f"{order}", "--overwrite", "--backend", backend,
-                                    "--set",
-                                    f"run.steps_per_pass={steps}").report["field_hash"]
+                                    "--set", f"run.steps_per_pass={steps}").report["field_hash"]
                     for backend, steps in (("cpu", 1), (gpu, 1), (gpu, 2), (gpu, 3))]
             self.assertEqual(runs, runs[:1] * 4, f"order {order}, {precision}")
 
