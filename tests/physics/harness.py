@@ -266,6 +266,13 @@ class Case(unittest.TestCase):
         self.assertEqual(result.code, 0, f"expected exit code 0:\n{result}")
         return Run(result, output)
 
+    def run_config(self, config, output, *more, code=0, **how):
+        """The run into a folder by name: a Run, or a Result of one that must end with `code`."""
+        self.write(config, "case.yaml")
+        result = self.isotherm("run", "case.yaml", "--output", output, *more, **how)
+        self.assert_code(result, code)
+        return Run(result, self.folder / output) if code == 0 else result
+
     def assert_below(self, value, bound, what):
         """Written so that NaN fails."""
         self.assertTrue(value <= bound, f"{what}: {value:.3g}, expected at most {bound:.3g}")

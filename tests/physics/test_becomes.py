@@ -5,9 +5,8 @@ import unittest
 import h5py
 import numpy as np
 
-from harness import checkpoints
+from harness import Case, checkpoints
 from problems import FACES
-from test_materials import Materials
 
 ALLOY = {"name": "alloy", "density": 8000.0, "conductivity": [[300.0, 10.0], [1500.0, 28.0]],
          "heat_capacity": [[300.0, 450.0], [1500.0, 700.0]], "latent_heat": 2.7e5,
@@ -17,7 +16,7 @@ POWDER = {"name": "powder", "conductivity": [[300.0, 0.2], [900.0, 0.4]], "becom
 INSULATED = {face: {"type": "flux", "value": 0.0} for face in FACES}
 
 
-class Track(Materials):
+class Track(Case):
     """Powder on two sides of a plate and a beam that is switched off, on periodic y."""
 
     def config(self, precision="float64"):
@@ -116,9 +115,7 @@ class Track(Materials):
         path = checkpoints(first.folder)[0]
         with h5py.File(path) as file:
             self.assertNotIn("material", file)
-        self.write(config, "case.yaml")
-        result = self.isotherm("run", "case.yaml", "--output", "out", "--restart", path)
-        self.assert_code(result, 2)
+        result = self.run_config(config, "out", "--restart", path, code=2)
         self.assertIn("becomes", result.err)
         rest = self.run_config(config, "out", "--restart", path, "--restart-changed")
         self.assertIn("the checkpoint has no material", rest.result.err)
@@ -126,7 +123,7 @@ class Track(Materials):
         self.assertLess(abs(last["heat_drift_J"]), 1e-13 * last["heat_J"])
 
 
-class Powder(Materials):
+class Powder(Case):
     def config(self, materials):
         return {"grid": {"cells": [6, 5, 4], "upper": [6e-3, 5e-3, 4e-3]}, "materials": materials,
                 "parts": [{"uniform": {"material": "powder"}}],
@@ -179,9 +176,7 @@ class Powder(Materials):
                 ("becomes", "becomes another material, too",
                  [POWDER, {**POWDER, "name": "dust", "becomes": "powder"}, ALLOY]),
                 ("density", "missing", [{"name": "powder", "conductivity": 1.0}, ALLOY])):
-            self.write(self.config(materials), "case.yaml")
-            result = self.isotherm("run", "case.yaml", "--output", "out")
-            self.assert_code(result, 2)
+            result = self.run_config(self.config(materials), "out", code=2)
             self.assert_one_error(result)
             self.assertIn(f".{key}: ", result.err)
             self.assertIn(expected, result.err)
@@ -194,7 +189,7 @@ class Powder(Materials):
         self.assertIn("two materials or more", self.isotherm("check", "case.yaml").err)
 
 
-class Numbers(Materials):
+class Numbers(Case):
     def test_of_materials_that_stay(self):
         config = {"grid": {"cells": [8, 6], "upper": [8e-3, 6e-3]},
                   "materials": [{"name": name, "density": 1e3, "conductivity": k,

@@ -8,7 +8,7 @@ import h5py
 import numpy as np
 
 import problems
-from harness import SMALL, Case, Run, cell_centers
+from harness import SMALL, Case, cell_centers
 from media import solved_problem, some_problem
 from media_solver import Problem
 from nonlinear import NonlinearProblem, nonlinear_problem, perfused_problem
@@ -17,15 +17,7 @@ STEPS = 24
 RANDOM = int(os.environ.get("ISOTHERM_RANDOM_PROBLEMS", "3" if SMALL else "24"))
 
 
-class Materials(Case):
-    def run_config(self, config, output, *more, **how):
-        self.write(config, "case.yaml")
-        result = self.isotherm("run", "case.yaml", "--output", output, *more, **how)
-        self.assertEqual(result.code, 0, f"expected exit code 0:\n{result}")
-        return Run(result, self.folder / output)
-
-
-class RandomProblems(Materials):
+class RandomProblems(Case):
     def seeds(self):
         """Numbers of problems, and how fine their grids are."""
         return [(seed, 1) for seed in range(RANDOM)]
@@ -194,7 +186,7 @@ class RandomOnGpu(RandomProblems):
             self.assertEqual(runs, runs[:1] * 4, f"order {order}, {precision}")
 
 
-class Layers(Materials):
+class Layers(Case):
     """A wall of three layers between two temperatures: exact in the steady state, at any
     resolution, with a contact resistance between the first two."""
 
@@ -248,7 +240,7 @@ class Layers(Materials):
                 f"300 + {q / k[2]!r}*(0.12 - x))")
 
 
-class Surfaces(Materials):
+class Surfaces(Case):
     def test_a_probe_on_a_face_has_its_temperature(self):
         config = some_problem(11)
         problem = Problem(config)
@@ -275,7 +267,7 @@ class Surfaces(Materials):
                          (run.folder / "probes.csv").read_bytes())
 
 
-class Files(Materials):
+class Files(Case):
     def problem(self):
         config = some_problem(3)
         problem = Problem(config)
@@ -302,11 +294,9 @@ class Files(Materials):
         for change, says in (({"64": names[1], "67": names[0]}, "parts[0].file.materials: {...}"),
                              ({}, "has no name for this number"), ({"a": "m0"}, "not an integer")):
             config["parts"][0]["file"]["materials"] = change or {64: names[0]}
-            self.write(config, "case.yaml")
             last = f"labels/checkpoints/step_{STEPS:010d}.h5"
             more = ["--restart", last] if "67" in change else []
-            result = self.isotherm("run", "case.yaml", "--output", "other", *more)
-            self.assertEqual(result.code, 2, f"{result}")
+            result = self.run_config(config, "other", *more, code=2)
             self.assertIn(says, result.err)
 
     def test_a_restart_continues_bit_for_bit_and_refuses_other_materials(self):
@@ -318,13 +308,11 @@ class Files(Materials):
         self.assertEqual(rest.report["heat_drift_J"], whole.report["heat_drift_J"])
         config["parts"].append({"box": {"lower": [0.0] * len(config["grid"]["cells"]),
                                         "upper": config["grid"]["upper"], "material": "m0"}})
-        self.write(config, "case.yaml")
-        result = self.isotherm("run", "case.yaml", "--output", "other", "--restart", middle)
-        self.assertEqual(result.code, 2, f"{result}")
+        result = self.run_config(config, "other", "--restart", middle, code=2)
         self.assertIn("parts", result.err)
 
 
-class RadiatingSlab(Materials):
+class RadiatingSlab(Case):
     """T = 600 + 300 exp(-alpha m^2 t) cos(m x), held at the end of x by radiation alone, to
     surroundings whose temperature follows from it."""
 
@@ -362,7 +350,7 @@ class RadiatingSlab(Materials):
         self.assertLess(self.error(16, "float32"), 0.2)
 
 
-class Patches(Materials):
+class Patches(Case):
     """What the random problems leave out."""
 
     def config(self):

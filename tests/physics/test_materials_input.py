@@ -12,9 +12,7 @@ class WrongInput(Case):
         config.pop("sources", None)
         config["time"] = {"steps": 2}
         change(config)
-        self.write(config, "case.yaml")
-        result = self.isotherm("run", "case.yaml", "--output", "out")
-        self.assertEqual(result.code, code, f"{result}")
+        result = self.run_config(config, "out", code=code)
         for text in expected:
             self.assertIn(text, result.err)
         self.assertFalse((self.folder / "out").exists())

@@ -7,12 +7,11 @@ import unittest
 import h5py
 import numpy as np
 
-from harness import checkpoints
+from harness import Case, checkpoints
 from problems import FACES
-from test_materials import Materials
 
 
-class Melting(Materials):
+class Melting(Case):
     """What the random problems with properties that depend on temperature leave out."""
 
     def config(self):
@@ -55,9 +54,7 @@ class Melting(Materials):
             self.assertEqual(rest.exact("field_hash"), whole.exact("field_hash"))
             self.assertEqual(rest.history()[-1], whole.history()[-1])
         config["materials"][0]["latent_heat"] = 3e5
-        self.write(config, "case.yaml")
-        refused = self.isotherm("run", "case.yaml", "--output", "other", "--restart", middle)
-        self.assertEqual(refused.code, 2, f"{refused}")
+        refused = self.run_config(config, "other", "--restart", middle, code=2)
         self.assertIn("latent_heat", refused.err)
         changed = self.run_config(config, "changed", "--restart", middle, "--restart-changed")
         last = changed.history()[-1]
@@ -136,7 +133,7 @@ class Melting(Materials):
         self.assertEqual(len(hashes), 1)
 
 
-class Perfused(Materials):
+class Perfused(Case):
     """Perfusion and metabolism, what the random problems leave out."""
 
     RHO_C, P, BLOOD, METABOLISM = 1050.0 * 3600.0, 0.02 * 1050.0 * 3617.0, 310.15, 5e4
@@ -196,16 +193,14 @@ class Perfused(Materials):
         self.assertEqual(rest.exact("field_hash"), whole.exact("field_hash"))
         self.assertEqual(rest.history()[-1], whole.history()[-1])
         config["materials"][0]["perfusion"]["arterial_temperature"] = 305.0
-        self.write(config, "case.yaml")
-        refused = self.isotherm("run", "case.yaml", "--output", "other", "--restart", middle)
-        self.assertEqual(refused.code, 2, f"{refused}")
+        refused = self.run_config(config, "other", "--restart", middle, code=2)
         self.assertIn("arterial_temperature", refused.err)
         changed = self.run_config(config, "changed", "--restart", middle, "--restart-changed")
         last = changed.history()[-1]
         self.assertLess(abs(last["heat_drift_J"]), 1e-12 * last["heat_J"])
 
 
-class Adapted(Materials):
+class Adapted(Case):
     """`time.adapt_every`: longer steps once the stiffest properties cannot occur any more."""
 
     def melting(self):
@@ -324,9 +319,7 @@ class Adapted(Materials):
                 ("leave it out", {"materials": [linear]}),
                 ("not a multiple of output.derived.every", {"time": {"end": 1.0,
                                                                      "adapt_every": 30}})):
-            self.write({**self.melting(), **changes}, "case.yaml")
-            result = self.isotherm("run", "case.yaml", "--output", "out")
-            self.assertEqual(result.code, 2, f"{result}")
+            result = self.run_config({**self.melting(), **changes}, "out", code=2)
             self.assertIn("time.adapt_every: ", result.err)
             self.assertIn(expected, result.err)
 

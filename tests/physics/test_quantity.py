@@ -7,7 +7,7 @@ import unittest
 
 import h5py
 
-from harness import Case, Run
+from harness import Case
 
 QUANTITY = {"name": "chloride", "symbol": "C", "unit": "kg/m^3", "content_unit": "kg"}
 
@@ -28,12 +28,6 @@ def cover(**more):
 
 
 class Quantity(Case):
-    def run_config(self, config, output, *more, **how):
-        self.write(config)
-        result = self.isotherm("run", "config.yaml", "--output", output, *more, **how)
-        self.assert_code(result, 0)
-        return Run(result, self.folder / output)
-
     def columns(self, path):
         with open(self.folder / path, encoding="ascii") as stream:
             return stream.readline().rstrip("\n").split(","), stream.readline()
@@ -85,9 +79,7 @@ class Quantity(Case):
         self.run_config(cover(initial=[start]), "again")
         heat = cover(initial=[start])
         del heat["quantity"]
-        self.write(heat)
-        result = self.isotherm("run", "config.yaml", "--output", "heat")
-        self.assert_code(result, 2)
+        result = self.run_config(heat, "heat", code=2)
         self.assert_says(result, "units \"kg/m^3\"; temperatures in K are needed")
 
     def test_values_of_materials_and_below_zero(self):

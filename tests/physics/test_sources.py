@@ -5,7 +5,7 @@ import unittest
 import h5py
 import numpy as np
 
-from harness import Case, Run
+from harness import Case
 from media import some_problem
 from media_solver import Problem
 
@@ -36,12 +36,6 @@ def closed_box(sources, cells=(16, 12, 10)):
 
 
 class Sources(Case):
-    def run_config(self, config, output, *more, code=0, **how):
-        self.write(config, "case.yaml")
-        result = self.isotherm("run", "case.yaml", "--output", output, *more, **how)
-        self.assertEqual(result.code, code, f"expected exit code {code}:\n{result}")
-        return Run(result, self.folder / output) if code == 0 else result
-
     def check_same(self, config, name, first, ways):
         for backend, ranks, threads, more in ways:
             other = self.run_config(config, name, "--overwrite", "--backend", backend, *more,
@@ -394,9 +388,7 @@ class Impedance(Sources):
             config = self.config(sources, {"impedance": impedance}, {})
             if sources is None:
                 del config["sources"]
-            self.write(config, "case.yaml")
-            result = self.isotherm("run", "case.yaml", "--output", "wrong")
-            self.assert_code(result, 2)
+            result = self.run_config(config, "wrong", code=2)
             self.assert_one_error(result)
             for text in expected:
                 self.assertIn(text, result.err)

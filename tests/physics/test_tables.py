@@ -5,7 +5,7 @@ import unittest
 
 import numpy as np
 
-from harness import Case, Run
+from harness import Case
 from test_sources import closed_box
 
 
@@ -20,12 +20,6 @@ def rod(value, **more):
 
 
 class Tables(Case):
-    def run_config(self, config, output, *more, code=0, **how):
-        self.write(config)
-        result = self.isotherm("run", "config.yaml", "--output", output, *more, **how)
-        self.assert_code(result, code)
-        return Run(result, self.folder / output) if code == 0 else result
-
     def test_linear_rows_are_the_formula(self):
         """Steps of both land on the kinks, which are multiples of the interval of the history."""
         table = [[0, 300], [2, 400], [3, 400], [5, 350]]
