@@ -9,6 +9,12 @@ import problems
 from harness import BINARY, LAUNCHER, Case, checkpoints, thorough, tree
 
 
+def quiet(end):
+    """Settings of so many seconds without outputs, in steps that give no warning."""
+    return ["output.history.every=0", "output.checkpoints.every=0", "output.snapshots.every=0",
+            "time.dt=0.01", f"time.end={end}", "grid.cells=[96, 64, 48]"]
+
+
 class Plan(Case):
     CELLS = [960, 640, 480]
     CLOSED = ["boundary.y_min={type: flux, value: 0}", "boundary.y_max={type: flux, value: 0}"]
@@ -172,8 +178,7 @@ class Plan(Case):
 
     @thorough
     def test_warns_of_outputs_that_are_never_due(self):
-        each = ["output.history.every=0", "output.checkpoints.every=0", "output.snapshots.every=0",
-                "time.dt=0.01", "time.end=1", "grid.cells=[96, 64, 48]"]
+        each = quiet(1)
         both = "only the first and last state are written"
         for key, cadence, long, ends in (
                 ("snapshots", "every=101", "100 steps", both),
@@ -196,8 +201,7 @@ class Plan(Case):
 
     @thorough
     def test_warns_of_dt_far_under_an_interval(self):
-        each = ["output.history.every=0", "output.checkpoints.every=0", "output.snapshots.every=0",
-                "time.dt=0.01", "time.end=2000", "grid.cells=[96, 64, 48]"]
+        each = quiet(2000)
         for key in ("snapshots", "pictures", "checkpoints", "history"):
             for cadence in ("every=100000", "interval=1000"):
                 with self.subTest(key=key, cadence=cadence):
@@ -210,8 +214,7 @@ class Plan(Case):
 
     @thorough
     def test_warns_of_too_many_files(self):
-        each = ["output.history.every=0", "output.checkpoints.every=0", "output.snapshots.every=0",
-                "time.dt=0.01", "time.end=20", "grid.cells=[96, 64, 48]"]
+        each = quiet(20)
         for key, cadence, count in (("snapshots", "every=1", 2001), ("pictures", "every=1", 2001),
                                     ("checkpoints", "interval=0.01", 2000),
                                     ("snapshots", "interval=0.01", 2001)):
@@ -224,9 +227,7 @@ class Plan(Case):
         self.assertNotIn("will be written: raise", result.out)
 
     def test_regions_lines_and_probes_are_outputs_too(self):
-        each = ["output.history.every=0", "output.checkpoints.every=0", "output.snapshots.every=0",
-                "time.dt=0.01", "time.end=20", "grid.cells=[96, 64, 48]",
-                "output.regions=[{name: cut, every: 1}]",
+        each = [*quiet(20), "output.regions=[{name: cut, every: 1}]",
                 "output.lines=[{name: rod, from: [0, 0, 0], to: [0.1, 0, 0], points: 2, "
                 "interval: 30}]",
                 "output.probes={interval: 0.005, points: [{name: a, at: [0.1, 0.1, 0.1]}]}"]
@@ -239,8 +240,7 @@ class Plan(Case):
                          stream="out")
 
     def test_warns_of_steps_cut_short_by_landings(self):
-        each = ["output.history.every=0", "output.checkpoints.every=0", "output.snapshots.every=0",
-                "time.dt=0.01", "time.end=2", "grid.cells=[96, 64, 48]"]
+        each = quiet(2)
         result = self.plan(sets=self.due(each, "snapshots", "interval=0.0001"))
         self.assert_says(result, "time step      at most 0.01 s", "steps          20000 to t = 2 s",
                          "landing on 19999 intermediate times: 0.0001 s per step on average",

@@ -17,6 +17,15 @@ struct scene {
     struct timeline timeline;
 };
 
+static enum status create(struct scene *scene)
+{
+    struct grid grid;
+    struct medium medium;
+    grid_create(&scene->settings, &grid);
+    assert_int_equal(medium_create(&scene->settings, &medium), STATUS_OK);
+    return timeline_create(&scene->settings, &grid, &medium, true, &scene->timeline);
+}
+
 /* dt is 1/1024 s: sums of it have no rounding. */
 static void lay(struct scene *scene, double end, int64_t steps, double whole, double first,
                 double second)
@@ -40,11 +49,7 @@ static void lay(struct scene *scene, double end, int64_t steps, double whole, do
     scene->region[2].file.cadence.every = 7;
     settings->output.regions = scene->region;
     settings->output.nregions = REGIONS;
-    struct grid grid;
-    struct medium medium;
-    grid_create(settings, &grid);
-    assert_int_equal(medium_create(settings, &medium), STATUS_OK);
-    assert_int_equal(timeline_create(settings, &grid, &medium, true, &scene->timeline), STATUS_OK);
+    assert_int_equal(create(scene), STATUS_OK);
 }
 
 /* Every step is as long as the clock says and no longer than dt; no landing is missed. */
@@ -211,12 +216,7 @@ TEST(too_many_landings_are_refused)
     lay(&scene, 10, 0, 0, 0, 0);
     timeline_destroy(&scene.timeline);
     scene.region[1].file.cadence.interval = 1e-6;
-    struct grid grid;
-    struct medium medium;
-    grid_create(&scene.settings, &grid);
-    assert_int_equal(medium_create(&scene.settings, &medium), STATUS_OK);
-    assert_int_equal(timeline_create(&scene.settings, &grid, &medium, true, &scene.timeline),
-                     STATUS_INPUT);
+    assert_int_equal(create(&scene), STATUS_INPUT);
     assert_string_equal(fail_message(), "output.regions[1].interval: an output every 1e-06 s is "
                                         "written more than 1000000 times; give a longer interval");
 }
@@ -227,15 +227,10 @@ TEST(intervals_beyond_reason_are_refused_at_once)
     static const double intervals[] = {1e-30, 1e-300, 4e-324, 1e-14};
     for (size_t i = 0; i < 2 * sizeof intervals / sizeof intervals[0]; i++) {
         struct scene scene;
-        struct grid grid;
-        struct medium medium;
         lay(&scene, 10, i % 2 == 0 ? 0 : 5, 0, 0, 0);
         timeline_destroy(&scene.timeline);
         scene.settings.output.history.interval = intervals[i / 2];
-        grid_create(&scene.settings, &grid);
-        assert_int_equal(medium_create(&scene.settings, &medium), STATUS_OK);
-        assert_int_equal(timeline_create(&scene.settings, &grid, &medium, true, &scene.timeline),
-                         STATUS_INPUT);
+        assert_int_equal(create(&scene), STATUS_INPUT);
         assert_non_null(strstr(fail_message(), "output.history.interval: an output every "));
         assert_non_null(strstr(fail_message(), " s is far too often for steps of 0.000976562 s"));
     }
@@ -250,16 +245,11 @@ TEST(steps_land_on_listed_times_and_on_rows)
     struct settings_origin origin = {.tables = &table};
     for (int with = 0; with < 4; with++) {
         struct scene scene;
-        struct grid grid;
-        struct medium medium;
         lay(&scene, 0.1, with < 2 ? 0 : 90, with % 2 == 0 ? 0 : 0.03, 0, 0);
         timeline_destroy(&scene.timeline);
         scene.region[0].file.cadence = (struct cadence){.times = times, .ntimes = 4};
         scene.settings.origin = &origin;
-        grid_create(&scene.settings, &grid);
-        assert_int_equal(medium_create(&scene.settings, &medium), STATUS_OK);
-        assert_int_equal(timeline_create(&scene.settings, &grid, &medium, true, &scene.timeline),
-                         STATUS_OK);
+        assert_int_equal(create(&scene), STATUS_OK);
         expect_sound(&scene);
         const struct timeline *t = &scene.timeline;
         const double expected[] = {0.004, 0.01, 0.0123, 0.0333, 0.04 + 0.004, 0.05, 0.04 + 0.0333};
