@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <ftw.h>
 #include <math.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -273,4 +274,13 @@ int rig_begin(void **state)
     snprintf(rig_folder, sizeof rig_folder, "%s.np%d", program_invocation_short_name, size);
     folder_make_empty(rig_folder);
     return 0;
+}
+
+void rig_limit_file_size(rlim_t bytes)
+{
+    signal(SIGXFSZ, SIG_IGN);
+    struct rlimit limit;
+    getrlimit(RLIMIT_FSIZE, &limit);
+    limit.rlim_cur = bytes == RLIM_INFINITY ? limit.rlim_max : bytes;
+    setrlimit(RLIMIT_FSIZE, &limit);
 }

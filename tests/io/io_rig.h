@@ -2,6 +2,8 @@
  * depend on the cell alone, and a folder of their own. */
 #pragma once
 
+#include <sys/resource.h>
+
 #include "base/comm.h"
 #include "base/file.h"
 #include "io/checkpoint/checkpoint.h"
@@ -59,6 +61,9 @@ void rig_write_checkpoint(struct rig *rig, const char *directory, int64_t step, 
 
 /* Collective. Fill the field by `initial: file`. */
 enum status read_file(struct rig *rig, const char *path, const char *dataset);
+
+/* Files larger than this fail to be written on every rank, as on a full disk. */
+void rig_limit_file_size(rlim_t bytes);
 
 /* Collective. Make and empty, remove a folder tree. */
 void folder_make_empty(const char *path);

@@ -5,11 +5,9 @@
 #include <fcntl.h>
 #include <inttypes.h>
 #include <linux/magic.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/vfs.h>
 #include <unistd.h>
@@ -340,16 +338,6 @@ static void expect_step_10(struct rig *rig)
     rig_expect_rough(rig, 10);
 }
 
-/* Files larger than the limit fail to be written on every rank, as on a full disk. */
-static void limit_file_size(rlim_t bytes)
-{
-    signal(SIGXFSZ, SIG_IGN);
-    struct rlimit limit;
-    getrlimit(RLIMIT_FSIZE, &limit);
-    limit.rlim_cur = bytes == RLIM_INFINITY ? limit.rlim_max : bytes;
-    setrlimit(RLIMIT_FSIZE, &limit);
-}
-
 TEST(test_full_disk)
 {
     static const int64_t cells[AXIS_COUNT] = {33, 17, 21};
@@ -359,9 +347,9 @@ TEST(test_full_disk)
     rig_open(&rig, world_size(), cells, PRECISION_FLOAT64, "cpu");
     rig_write_checkpoint(&rig, rig_folder, 10, 1);
     for (size_t i = 0; i < sizeof limits / sizeof limits[0]; i++) {
-        limit_file_size(limits[i]);
+        rig_limit_file_size(limits[i]);
         expect_failed_write(&rig, "could not be written");
-        limit_file_size(RLIM_INFINITY);
+        rig_limit_file_size(RLIM_INFINITY);
         expect_step_10(&rig);
     }
     rig_close(&rig);

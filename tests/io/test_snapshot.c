@@ -3,11 +3,9 @@
 #include "io_rig.h"
 
 #include <inttypes.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/resource.h>
 #include <sys/stat.h>
 
 #include "io/snapshot/snapshot.h"
@@ -453,15 +451,6 @@ TEST(test_cut)
     work_close(&w);
 }
 
-static void limit_file_size(rlim_t bytes)
-{
-    signal(SIGXFSZ, SIG_IGN);
-    struct rlimit limit;
-    getrlimit(RLIMIT_FSIZE, &limit);
-    limit.rlim_cur = bytes == RLIM_INFINITY ? limit.rlim_max : bytes;
-    setrlimit(RLIMIT_FSIZE, &limit);
-}
-
 TEST(test_full_disk)
 {
     static const int64_t cells[AXIS_COUNT] = {33, 17, 21};
@@ -472,9 +461,9 @@ TEST(test_full_disk)
     static const rlim_t limits[] = {100, 5000, 50000, 100000};
     for (size_t i = 0; i < sizeof limits / sizeof limits[0]; i++) {
         rig_fill_plain(&w.rig, 3);
-        limit_file_size(limits[i]);
+        rig_limit_file_size(limits[i]);
         must_fail(STATUS_FILE, "the snapshot of step 30 could not be written", put_step(&w, 30));
-        limit_file_size(RLIM_INFINITY);
+        rig_limit_file_size(RLIM_INFINITY);
     }
     work_reopen(&w, 20);
     work_write(&w, 40, 4);
