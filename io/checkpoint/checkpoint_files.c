@@ -93,7 +93,7 @@ static const struct h5_member adapted[] = {MEMBER("adapted_step", H5_INT, 0, ada
                                            MEMBER("adapted_time_s", H5_DOUBLE, 0, adapted_time),
                                            MEMBER("adapted_dt_s", H5_DOUBLE, 0, adapted_dt)};
 static const struct h5_member control[] = {MEMBER("control", H5_INT, 4, control.exponent),
-                                           MEMBER("control_K", H5_DOUBLE, 4, control.low)};
+                                           MEMBER("control_K", H5_DOUBLE, 6, control.low)};
 static const struct h5_member sources[] = {
     MEMBER("ledger_source_sum", H5_INT, DIGITS, ledger.source_sum),
     MEMBER("ledger_source_booked_J", H5_DOUBLE, 0, ledger.source_booked_J),

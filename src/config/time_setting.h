@@ -23,11 +23,13 @@ struct time_setting {
     double end;    /* s */
     int64_t steps;
     bool dt_auto;
-    double dt;         /* s, when not auto */
-    double safety;     /* of the largest stable step, when auto */
-    double tolerance;  /* of the error, relative to the range of temperatures; 0: none */
-    double max_error;  /* K, the same; 0: none */
-    bool by_tolerance; /* super steps whose lengths follow from an estimate of their error */
+    double dt;             /* s, when not auto */
+    double safety;         /* of the largest stable step, when auto */
+    double tolerance;      /* of the error, relative to the range of temperatures; 0: none */
+    double max_error;      /* K, the same; 0: none */
+    double until_rate;     /* K/s, below which the run ends; 0: none */
+    double until_distance; /* K from the steady state, the same */
+    bool by_tolerance;     /* super steps whose lengths follow from an estimate of their error */
     struct steady_setting steady;
     int64_t adapt_every; /* steps between two adaptations of an automatic dt; 0: none */
 };

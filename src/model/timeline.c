@@ -366,6 +366,13 @@ double timeline_landing(const struct timeline *timeline, int64_t step)
     return at + 1 < timeline->nstretches ? timeline->stretch[at + 1].start : end;
 }
 
+void timeline_end_at(struct timeline *timeline, int64_t step)
+{
+    timeline->end = timeline_time(timeline, step);
+    timeline->dt_last = timeline_dt_before(timeline, step);
+    timeline->steps = step;
+}
+
 bool timeline_jumps(const struct timeline *timeline, int64_t step)
 {
     const double time = timeline_time(timeline, step);

@@ -57,6 +57,9 @@ enum status timeline_restore(struct timeline *timeline, int64_t start_step, doub
 enum status timeline_choose_dt(struct timeline *timeline, const struct settings *settings,
                                const struct medium *medium, bool linear);
 
+/* Let the run end at `step`, where the state is. */
+void timeline_end_at(struct timeline *timeline, int64_t step);
+
 /* The next time after the step that starts at `step` on which a step lands; infinite: none. */
 double timeline_landing(const struct timeline *timeline, int64_t step);
 /* Whether a table over time jumps there. */

@@ -3,6 +3,7 @@
 #include <math.h>
 
 #include "base/comm.h"
+#include "base/log.h"
 #include "kernels/class_summary.h"
 #include "solve/observe/diagnostics.h"
 
@@ -228,6 +229,33 @@ static enum status choose_length(const struct stepper *stepper, struct timeline 
                         timeline_adapt(timeline, step, isfinite(left) ? left / parts : length));
 }
 
+/* End the run if the state is steady. Rates of change decay like exp(-decay t) in the end, and the
+ * distance from the steady state is then rate / decay. */
+static enum status end_if_steady(struct stepper *stepper, struct timeline *timeline)
+{
+    const struct time_setting *time = &stepper->problem->time;
+    const struct state *state = stepper->state;
+    struct step_control *control = &stepper->state->control;
+    const double length = timeline_dt_before(timeline, state->step);
+    const double before = timeline_dt_before(timeline, state->step - 1);
+    struct comparison found;
+    if (time->until_rate == 0 && time->until_distance == 0) {
+        return STATUS_OK;
+    }
+    TRY(compare(stepper, stepper->d_saved, &found));
+    const double rate = found.difference / length;
+    const double decay = 4 * (control->rate - rate) / ((control->rate + rate) * (length + before));
+    const bool decays = decay > 0 && fabs(decay - control->decay) <= 0.1 * decay;
+    control->rate = rate;
+    control->decay = decay;
+    if (rate < time->until_rate || (decays && rate / decay < time->until_distance)) {
+        log_info("steady at t = %.6g s: no temperature changes faster than %.3g K/s", state->time,
+                 rate);
+        timeline_end_at(timeline, state->step);
+    }
+    return STATUS_OK;
+}
+
 enum status step_control_advance(struct stepper *stepper, struct problem *problem)
 {
     struct state *state = stepper->state;
@@ -247,5 +275,6 @@ enum status step_control_advance(struct stepper *stepper, struct problem *proble
         TRY(try_step(stepper, &found));
         judge(stepper, &before, &found, limit, &accepted);
     }
+    TRY(end_if_steady(stepper, &problem->timeline));
     return stepper_show(stepper, false);
 }

@@ -104,5 +104,40 @@ class Errors(Case):
                 self.assert_below(1e-3 * tolerance, error, f"care with {how}")
 
 
+    def test_until_steady(self):
+        """The steady profile is linear; the run ends near it, on any number of ranks."""
+        config = rod(400, time={"end": 1e5, "scheme": "sts2", "tolerance": 1e-3,
+                                "until": {"distance": 0.05}},
+                     output={"checkpoints": {"interval": 1e5}})
+        config["boundary"]["x_max"] = {"type": "temperature", "value": 300}
+        run = self.solve(config)
+        exact = 400 - 100 * (np.arange(40) + 0.5) / 40
+        error = np.max(np.abs(run.temperature().ravel() - exact))
+        self.assert_below(error, 0.05, "distance")
+        self.assert_below(1e-4, error, "early enough")
+        ranks = self.solve(config, ranks=3, sets=["run.backend=guard"])
+        self.assertEqual(ranks.exact("field_hash", "steps"), run.exact("field_hash", "steps"))
+
+    def test_refusals(self):
+        bad = (({"tolerance": 1e-3}, "needs scheme: sts2 or auto"),
+               ({"scheme": "sts2", "tolerance": 0.5}, "the largest is 0.1"),
+               ({"scheme": "sts2", "max_error": 0}, "above 0"),
+               ({"scheme": "sts2", "stages": 8, "until": {"rate": 1}}, "needs a tolerance"))
+        for time, message in bad:
+            self.refuse(rod(400, time={"end": 6, **time}), message)
+        melting = {"name": "m", "density": 1000, "heat_capacity": 900, "conductivity": 10,
+                   "latent_heat": 3e5, "solidus": 350}
+        config = rod(400, time={"end": 6, "scheme": "sts2", "tolerance": 1e-3},
+                     materials=[melting], parts=[{"uniform": {"material": "m"}}])
+        del config["material"]
+        self.refuse(config, "a material melts")
+
+    def refuse(self, config, message):
+        self.write(config)
+        result = self.isotherm("check", "config.yaml")
+        self.assert_code(result, 2)
+        self.assertIn(message, result.err)
+
+
 if __name__ == "__main__":
     unittest.main()

@@ -21,7 +21,7 @@ static const struct damage unknown_keys[] = {
     {"time:", "speed:", "c.yaml:22: speed: unknown key; " TOP_KEYS},
     {"end: 10", "end: 10\n  stop: 5",
      "c.yaml:24: time.stop: unknown key; valid keys: end, steps, scheme, stages, dt, "
-     "tolerance, max_error, safety, adapt_every, steady"},
+     "tolerance, max_error, until, safety, adapt_every, steady"},
     {"flux, value: -5", "flux, value: -5, valeu: 3",
      "c.yaml:19: boundary.x_max.valeu: unknown key; did you mean 'value'? valid keys: type, "
      "value, patches"},
@@ -55,7 +55,7 @@ static const struct damage missing_keys[] = {
     {"title: base\ngrid", "grod", "c.yaml:1: grod: unknown key; did you mean 'grid'? " TOP_KEYS},
     {"time:\n  end: 10\n", "",
      "c.yaml:1: time: missing; give a section with the keys end, steps, scheme, stages, dt, "
-     "tolerance, max_error, safety, adapt_every, steady"},
+     "tolerance, max_error, until, safety, adapt_every, steady"},
     {"  end: 10\n", "", "c.yaml:22: time: neither end nor steps nor steady; give one of them"},
     {"end: 10", "dt: 1", "c.yaml:22: time: neither end nor steps nor steady; give one of them"},
     {"  y_min: {type: convection, coefficient: 10, ambient: 293}\n", "",
@@ -150,7 +150,7 @@ static const struct damage wrong_types[] = {
     {"time:\n  end: 10", "time: 10",
      "c.yaml:22: time: not a section (10); give a section with the keys end, steps, scheme, "
      "stages, dt, "
-     "tolerance, max_error, safety, adapt_every, steady"},
+     "tolerance, max_error, until, safety, adapt_every, steady"},
     {"time:", "run: fast\ntime:",
      "c.yaml:22: run: not a section (fast); give a section with the keys backend, precision, "
      "stencil, decomposition, steps_per_pass, halo, watch, walltime, walltime_margin, watchdog"},

@@ -320,6 +320,15 @@ SETTINGS_CHECK(tolerance)
                : item_fail(item, NULL, "needs scheme: sts2 or auto");
 }
 
+SETTINGS_CHECK(until)
+{
+    const struct time_setting *time = &settings->time;
+    const bool is_given = time->until_rate > 0 || time->until_distance > 0;
+    return !is_given || time->tolerance > 0 || time->max_error > 0
+               ? STATUS_OK
+               : item_fail(item, NULL, "needs a tolerance or max_error");
+}
+
 SETTINGS_CHECK(stages)
 {
     const enum time_scheme scheme = settings->time.scheme;

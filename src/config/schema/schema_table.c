@@ -36,6 +36,7 @@ static const struct schema_unit metre = {"m", "a length", "5 mm", 0, 0};
 static const struct schema_unit second = {"s", "a time", "3 min", 0, 0};
 static const struct schema_unit kelvin = {"K", "a temperature", "20 degC", 100, 6000};
 static const struct schema_unit difference = {"K", "a difference of temperatures", "20 mK", 0, 100};
+static const struct schema_unit rate = {"K/s", "a rate of change", "2 K/min", 0, 1e6};
 static const struct schema_unit conductivity = {"W/(m K)", "a thermal conductivity", "2 W/(cm K)",
                                                 0.001, 1e4};
 static const struct schema_unit diffusivity = {"m^2/s", "a diffusivity", "0.1 mm^2/s", 0, 1};

@@ -49,6 +49,14 @@ static const struct schema_choice stages[] = {
             "`tolerance` as a difference of temperatures.", .limit = &positive,                    \
             .rival = "dt, stages, tolerance", .unit = &difference,                                 \
             .check = settings_check_tolerance),                                                    \
+        SECTION("time.until", "With a tolerance: end before `end` in a steady state."),            \
+        KEY("time.until.rate", REAL, FREE, AT(time.until_rate),                                    \
+            "The run ends when no temperature changes faster.", .limit = &positive, .unit = &rate, \
+            .check = settings_check_until),                                                        \
+        KEY("time.until.distance", REAL, FREE, AT(time.until_distance),                            \
+            "The run ends when no temperature is farther from the steady state, by an estimate "   \
+            "from the decay of the rates of change.",                                              \
+            .limit = &positive, .unit = &difference, .check = settings_check_until),               \
         KEY("time.safety", REAL, WARN, AT(time.safety),                                            \
             "The fraction of the largest stable step used by `dt: auto`.", .limit = &fraction,     \
             .fallback = "0.9"),                                                                    \

@@ -54,6 +54,7 @@ struct step_control {
     double low, high;     /* K: the extremes so far; equal: unknown */
     double last_error;    /* K, the estimate for the last super step */
     double largest_error; /* K, that of all accepted ones */
+    double rate, decay;   /* K/s, the fastest change; 1/s, its decay. For `until` */
 };
 
 /* When data that depend on time are taken: at `time`, or for a level of a super step. */
