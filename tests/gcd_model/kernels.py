@@ -1,7 +1,9 @@
 """Predictions for the project's kernels on one GCD of an MI250X, from their code objects.
 
 usage: kernels.py GCD_SIM OBJECT... [--cells N] [--resident BLOCKS]... [--kernel NAME]...
-Prints the speed of an interior wave's program over the whole field; faces are left out."""
+       kernels.py --waits OBJECT   (of step_march)
+Prints the speed of an interior wave's program over the whole field; faces are left out. With
+--waits only the full waits per plane, and fails where a kernel has more than it should."""
 import argparse
 import pathlib
 import struct
@@ -132,7 +134,33 @@ def predict(sim, code, mangled, shown, n, resident, shape, planes=None):
     return cells / result["ns"], result["fetch"] * model.LINE / (cells * size)
 
 
+# Full waits (for all loads and stores in flight) of an interior wave per plane of step_march. In
+# classes the cells of a thread have one each, but only the first waits long.
+MOST_WAITS = {"uniform<": 1, "classes<double": 5, "classes<float": 9}
+
+
+def check_waits(path):
+    failed = False
+    with tempfile.TemporaryDirectory() as name:
+        code = check_gfx90a.code_object(path, pathlib.Path(name))
+        for mangled, _ in check_gfx90a.kernels_of(code):
+            shown = check_gfx90a.name_of(mangled)[1]
+            kind = next((k for k in MOST_WAITS if k in shown), None)
+            if kind is None:
+                continue
+            arguments, block, thread, _, _ = march_input(shown, 512, 8 if "double" in shown else 4,
+                                                         64, 64)
+            operations = program_of(code, mangled, arguments, block, thread)
+            stores = [n for n, operation in enumerate(operations) if operation[0] == "S"]
+            waits = operations[stores[20]:stores[40]].count(("W", 0)) / 20
+            print(f"{shown}: {waits:g} full waits per plane")
+            failed = failed or waits > MOST_WAITS[kind]
+    return 1 if failed else 0
+
+
 def main():
+    if sys.argv[1:2] == ["--waits"]:
+        return check_waits(sys.argv[2])
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("sim")
     parser.add_argument("objects", nargs="+")
@@ -159,5 +187,8 @@ def main():
                               f"{speed:.1f} Gcell/s, fetched {fetch:.2f}", flush=True)
 
 
+    return 0
+
+
 if __name__ == "__main__":
-    main()
+    sys.exit(main())

@@ -13,7 +13,7 @@ static __device__ __forceinline__ void arch_prefetch(const void *)
 {
 }
 constexpr bool ARCH_PACKS_BY_COPY = false; /* does the copy engine pack long rows? */
-constexpr bool ARCH_MARCHES_AHEAD = true;
+constexpr bool ARCH_READS_AT_ONCE = true;
 constexpr int ARCH_MARCH_KIB = 32; /* shared memory of a block of step_march, by rule */
 constexpr int ARCH_CELLS_MOST = 1; /* of a thread of step_cell: a loop would spill */
 

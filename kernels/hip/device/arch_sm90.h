@@ -17,7 +17,7 @@ static __device__ __forceinline__ void arch_prefetch(const void *address)
     asm volatile("prefetch.global.L2 [%0];" ::"l"(address));
 }
 constexpr bool ARCH_PACKS_BY_COPY = true;
-constexpr bool ARCH_MARCHES_AHEAD = false;
+constexpr bool ARCH_READS_AT_ONCE = false;
 constexpr int ARCH_MARCH_KIB = 0;
 constexpr int ARCH_CELLS_MOST = 16;
 #define ARCH_HAS_TILE_COPY 1

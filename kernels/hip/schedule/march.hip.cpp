@@ -13,7 +13,7 @@ template <typename REAL, typename KIND> struct kept_by_march {
     typedef kept_nothing type;
 };
 template <typename REAL> struct kept_by_march<REAL, classes<REAL, 1>> {
-    typedef std::conditional_t<ARCH_MARCHES_AHEAD, kept_class<REAL>, kept_nothing> type;
+    typedef std::conditional_t<ARCH_READS_AT_ONCE, kept_class<REAL>, kept_nothing> type;
 };
 
 struct march {
@@ -157,14 +157,14 @@ static __device__ __forceinline__ void read_plane(around<REAL, KEPT> &n,
     }
 }
 
-/* The same and `above`, ahead of their use, without a branch between the loads, so that one wait
- * serves all: close_plane replaces what lies beyond closed faces. */
+/* The same and `above`, without a branch between the loads, so that one wait serves all:
+ * close_plane replaces what lies beyond closed faces. */
 template <bool CORRECTS, typename REAL, typename KIND, typename KEPT>
-static __device__ __forceinline__ void read_plane_ahead(around<REAL, KEPT> &n,
-                                                        const grid_view<REAL> &view,
-                                                        const KIND &kind,
-                                                        const march_column<REAL, KIND> &c,
-                                                        int64_t k, int64_t at)
+static __device__ __forceinline__ void read_plane_at_once(around<REAL, KEPT> &n,
+                                                          const grid_view<REAL> &view,
+                                                          const KIND &kind,
+                                                          const march_column<REAL, KIND> &c,
+                                                          int64_t k, int64_t at)
 {
     constexpr int N = vec16<REAL>::N;
     const REAL *in = view.in + at;
@@ -249,51 +249,20 @@ static __device__ __forceinline__ vec16<REAL> advance_plane(const grid_view<REAL
     return advance_vector(kind, kept, c, k, beside, z);
 }
 
-/* A plane of march_ahead, with what was read ahead of it; reads ahead of the next, if there is one.
- */
-template <bool SUMS, bool CORRECTS, typename REAL, typename KIND, typename KEPT>
-static __device__ __forceinline__ void march_plane(const grid_view<REAL> &view, const KIND &kind,
-                                                   KEPT &kept, const march_column<REAL, KIND> &c,
-                                                   int64_t k, bool last, int64_t &at,
-                                                   vec16<REAL> (&z)[3], around<REAL, KEPT> &now,
-                                                   around<REAL, KEPT> &next, tally &x, tally &y)
+/* A plane at element `at`, z[1]; z[0]: the plane before; z[2] becomes the plane above. */
+template <bool CORRECTS, typename REAL, typename KIND, typename KEPT>
+static __device__ __forceinline__ vec16<REAL> advance_at_once(const grid_view<REAL> &view,
+                                                              const KIND &kind, KEPT &kept,
+                                                              const march_column<REAL, KIND> &c,
+                                                              int64_t k, int64_t at,
+                                                              vec16<REAL> (&z)[3])
 {
-    if (!last) {
-        read_plane_ahead<CORRECTS>(next, view, kind, c, k + 1, at + view.pitch_z);
-    }
-    close_plane<CORRECTS>(now, view, kind, c, k, z[1]);
-    kept.look_at(kind, now.mark);
-    z[2] = now.above;
-    store_vector(view, c, at, advance_vector(kind, kept, c, k, now, z));
-    if constexpr (SUMS) {
-        add_sides(x, y, kind, c, k, z[1]);
-    }
-    z[0] = z[1];
-    z[1] = z[2];
-    at += view.pitch_z;
-}
-
-/* The planes of a column, in pairs: no register moves from one plane to the next while it is being
- * loaded. z: the planes before and at k_begin. */
-template <bool SUMS, bool CORRECTS, typename REAL, typename KIND>
-static __device__ __forceinline__ void march_ahead(const grid_view<REAL> &view, const KIND &kind,
-                                                   const march_column<REAL, KIND> &c,
-                                                   int64_t k_begin, int64_t k_end, int64_t at,
-                                                   vec16<REAL> (&z)[3], tally &x, tally &y)
-{
-    typename kept_by_march<REAL, KIND>::type kept;
-    around<REAL, decltype(kept)> even, odd;
-    kept.number = -1;
-    read_plane_ahead<CORRECTS>(even, view, kind, c, k_begin, at);
-    int64_t k = k_begin;
-    for (; k + 1 < k_end; k += 2) {
-        march_plane<SUMS, CORRECTS>(view, kind, kept, c, k, false, at, z, even, odd, x, y);
-        march_plane<SUMS, CORRECTS>(view, kind, kept, c, k + 1, k + 2 == k_end, at, z, odd, even, x,
-                                    y);
-    }
-    if (k < k_end) {
-        march_plane<SUMS, CORRECTS>(view, kind, kept, c, k, true, at, z, even, odd, x, y);
-    }
+    around<REAL, KEPT> beside;
+    read_plane_at_once<CORRECTS>(beside, view, kind, c, k, at);
+    close_plane<CORRECTS>(beside, view, kind, c, k, z[1]);
+    kept.look_at(kind, beside.mark);
+    z[2] = beside.above;
+    return advance_vector(kind, kept, c, k, beside, z);
 }
 
 /* D along x of the cells of a vector. */
@@ -394,8 +363,8 @@ static __device__ __forceinline__ vec16<REAL> plane_beside(const grid_view<REAL>
     return vector_at(view.in + at);
 }
 
-/* SUMS: over closed faces; separate, since they need more registers. In a uniform medium at least 8
- * waves a SIMD (gfx90a), and 7 where a step corrects. */
+/* SUMS: over closed faces; separate, since they need more registers. In a uniform medium at least 6
+ * waves a SIMD (gfx90a). */
 template <typename REAL, bool SUMS, bool CORRECTS, typename KIND>
 static __global__ __launch_bounds__(THREADS) void step_march(const grid_view<REAL> view,
                                                              const KIND kind, const face_sums sums,
@@ -420,20 +389,24 @@ static __global__ __launch_bounds__(THREADS) void step_march(const grid_view<REA
             z[p] = plane_beside(view, kind, c, FACE_Z_MIN, k_begin, at + (p - R) * view.pitch_z,
                                 z[p + 1]);
         }
-        if constexpr (R == 1 && ARCH_MARCHES_AHEAD) {
-            march_ahead<SUMS, CORRECTS>(view, kind, c, k_begin, k_end, at, z, x, y);
-        } else {
-            for (int64_t k = k_begin; k < k_end; k++, at += view.pitch_z) {
+        typename kept_by_march<REAL, KIND>::type kept;
+        kept.number = -1;
+        for (int64_t k = k_begin; k < k_end; k++, at += view.pitch_z) {
+            vec16<REAL> out;
+            if constexpr (R == 1 && ARCH_READS_AT_ONCE) {
+                out = advance_at_once<CORRECTS>(view, kind, kept, c, k, at, z);
+            } else {
                 z[2 * R] =
                     plane_beside(view, kind, c, FACE_Z_MAX, k, at + R * view.pitch_z, z[2 * R - 1]);
-                store_vector(view, c, at, advance_plane<CORRECTS>(view, kind, c, k, at, z));
-                if constexpr (SUMS) {
-                    add_sides(x, y, kind, c, k, z[R]);
-                }
+                out = advance_plane<CORRECTS>(view, kind, c, k, at, z);
+            }
+            store_vector(view, c, at, out);
+            if constexpr (SUMS) {
+                add_sides(x, y, kind, c, k, z[R]);
+            }
 #pragma unroll
-                for (int p = 0; p < 2 * R; p++) {
-                    z[p] = z[p + 1];
-                }
+            for (int p = 0; p < 2 * R; p++) {
+                z[p] = z[p + 1];
             }
         }
     }

@@ -5,7 +5,7 @@
 
 constexpr int ARCH_WAVE = hip_on_host::WAVE;
 constexpr bool ARCH_PACKS_BY_COPY = true;
-constexpr bool ARCH_MARCHES_AHEAD = false;
+constexpr bool ARCH_READS_AT_ONCE = false;
 constexpr int ARCH_MARCH_KIB = 0;
 constexpr int ARCH_CELLS_MOST = 16;
 #define ARCH_HAS_TILE_COPY 1
