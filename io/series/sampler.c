@@ -110,7 +110,7 @@ enum { WORD = sizeof(float) }; /* classes are read as words of this many bytes *
 
 static enum status allocate_mine(struct sampler *s, const struct field *field, int64_t *elements)
 {
-    const size_t taken = (size_t)s->nmine * sizeof(double);
+    const size_t taken = (size_t)s->nmine * precision_bytes(field->layout.precision);
     if (s->nmine == 0) {
         return STATUS_OK;
     }
