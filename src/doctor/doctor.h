@@ -1,8 +1,6 @@
 /* The facts and the diagnosis of `isotherm doctor`. */
 #pragma once
 
-#include <mpi.h>
-
 #include "base/command.h"
 #include "halo/choose.h"
 #include "halo/transport.h"

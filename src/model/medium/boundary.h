@@ -1,8 +1,6 @@
 /* Boundary conditions as closures: the value beyond a face from the one inside. */
 #pragma once
 
-#include <math.h>
-
 #include "base/box.h"
 #include "config/expression.h"
 #include "kernels/backend.h"

@@ -11,8 +11,6 @@
  * whole. Where both grids have the same cells, nothing changes. */
 #pragma once
 
-#include <stddef.h>
-
 #include "base/box.h"
 #include "base/status.h"
 

@@ -1,7 +1,5 @@
 #include "solve/start/initial.h"
 
-#include <stdio.h>
-
 #include "base/comm.h"
 #include "base/log.h"
 #include "io/input/field_file.h"
