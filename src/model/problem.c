@@ -5,17 +5,12 @@
 #include "model/medium/curve.h"
 #include "model/operator/high_order.h"
 
-static bool number_varies(const struct number_setting *number)
-{
-    return number->formula != NULL || number->table != NULL;
-}
-
 static bool source_varies(const struct source_setting *source)
 {
     bool varies =
-        source->path != NULL || number_varies(&source->power) || number_varies(&source->factor);
+        source->path != NULL || source->power.formula != NULL || source->factor.formula != NULL;
     for (int axis = 0; axis < AXIS_COUNT; axis++) {
-        varies = varies || number_varies(&source->at[axis]);
+        varies = varies || source->at[axis].formula != NULL;
     }
     return varies;
 }
@@ -23,33 +18,29 @@ static bool source_varies(const struct source_setting *source)
 /* The steady state needs a linear problem that does not vary in time. */
 static enum status check_steady(const struct problem *problem)
 {
-    const char *key = NULL;
-    const char *why = "";
+    bool sources_vary = false;
     for (int s = 0; s < problem->sources.count; s++) {
-        if (source_varies(problem->sources.source[s].setting)) {
-            key = "sources";
-            why = "a source varies in time";
+        sources_vary = sources_vary || source_varies(problem->sources.source[s].setting);
+    }
+    const struct {
+        bool holds;
+        const char *key, *why;
+    } obstacles[] = {
+        {sources_vary, "sources", "a source varies in time"},
+        {boundary_varies(&problem->boundary), "boundary", "a boundary condition varies in time"},
+        {boundary_any_radiates(&problem->boundary), "boundary", "a face radiates"},
+        {problem->medium.curves != NULL, "materials",
+         "a material is perfused, or its properties depend on temperature"},
+        {problem->radius > 1, "run.stencil.order", "the stencil is of high order"},
+        {problem->precision != PRECISION_FLOAT64, "run.precision", "the precision is not float64"},
+    };
+    for (size_t n = 0; n < sizeof obstacles / sizeof *obstacles; n++) {
+        if (problem->settings->time.steady.given && obstacles[n].holds) {
+            return settings_fail_at(problem->origin, obstacles[n].key,
+                                    "time.steady is not possible: %s", obstacles[n].why);
         }
     }
-    if (boundary_varies(&problem->boundary)) {
-        key = "boundary";
-        why = "a boundary condition varies in time";
-    } else if (boundary_any_radiates(&problem->boundary)) {
-        key = "boundary";
-        why = "a face radiates";
-    } else if (problem->medium.curves != NULL) {
-        key = "materials";
-        why = "a material is perfused, or its properties depend on temperature";
-    } else if (problem->radius > 1) {
-        key = "run.stencil.order";
-        why = "the stencil is of high order";
-    } else if (problem->precision != PRECISION_FLOAT64) {
-        key = "run.precision";
-        why = "the precision is not float64";
-    }
-    return key == NULL || !problem->settings->time.steady.given
-               ? STATUS_OK
-               : settings_fail_at(problem->origin, key, "time.steady is not possible: %s", why);
+    return STATUS_OK;
 }
 
 static enum status lay_timeline(struct problem *problem)

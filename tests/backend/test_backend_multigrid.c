@@ -288,7 +288,7 @@ static void check_transpose(struct scene *scene)
     FOR_CELLS(&fine->layout, cell, at)
     {
         fine_sum += (double)r[at] * multigrid_interpolated(coarse, e, cell);
-        scale += fabs(r[at]);
+        scale += fabs((double)r[at]);
     }
     FOR_CELLS(&coarse->layout, cell, at)
     {
