@@ -28,26 +28,41 @@ struct doctor_pair {
 };
 enum { PAIR_BYTES = 8 << 20, PAIR_RANKS = 8 };
 
-/* Collective over `comm`; `pair` is filled on rank 0. */
-static enum status measure(MPI_Comm comm, const struct backend *backend, struct device *device,
-                           const char *transport, struct doctor_pair *pair)
+struct doctor {
+    const struct backend *backend;
+    char backend_reason[256];
+    struct device *device;
+    struct device_info info;
+    struct rank_facts *ranks; /* rank 0 */
+    struct doctor_pair *pairs;
+    int npairs;
+    struct doctor_facts facts;
+    struct h5_about hdf5;
+    char mpi[MPI_MAX_LIBRARY_VERSION_STRING];
+    struct finding findings[DOCTOR_MAX_FINDINGS];
+    int nfindings;
+};
+
+/* Collective, as are the next two. */
+static enum status measure(const struct doctor *doctor, const char *transport,
+                           struct doctor_pair *pair)
 {
     MPI_Comm two = MPI_COMM_NULL;
-    const int rank = comm_rank(comm);
+    const int rank = comm_rank(MPI_COMM_WORLD);
     const bool mine = rank == pair->a || rank == pair->b;
     enum status status = STATUS_OK;
-    TRY_MPI(MPI_Comm_split(comm, mine ? 0 : MPI_UNDEFINED, rank, &two));
+    TRY_MPI(MPI_Comm_split(MPI_COMM_WORLD, mine ? 0 : MPI_UNDEFINED, rank, &two));
     if (mine) {
         status =
             comm_check(MPI_Comm_set_errhandler(two, MPI_ERRORS_RETURN), "MPI_Comm_set_errhandler");
         if (status == STATUS_OK) {
-            status =
-                halo_time_pairs(two, backend, device, transport, PAIR_BYTES, false, &pair->trial);
+            status = halo_time_pairs(two, doctor->backend, doctor->device, transport, PAIR_BYTES,
+                                     false, &pair->trial);
         }
         comm_free(&two);
     }
-    TRY(status_agree(comm, status));
-    TRY_MPI(MPI_Bcast(&pair->trial, (int)sizeof pair->trial, MPI_BYTE, pair->a, comm));
+    TRY(status_agree(MPI_COMM_WORLD, status));
+    TRY_MPI(MPI_Bcast(&pair->trial, (int)sizeof pair->trial, MPI_BYTE, pair->a, MPI_COMM_WORLD));
     pair->trial.transport = transport; /* on another rank it may have another address */
     return STATUS_OK;
 }
@@ -61,27 +76,32 @@ static bool suits(const struct transport *transport, const struct backend *backe
     return supported && (same_node || !transport->on_node_only);
 }
 
-static enum status measure_all(MPI_Comm comm, const struct backend *backend, struct device *device,
-                               struct doctor_pair *pairs, int *npairs)
+/* Test and time every transport that the backend supports between all of the first PAIR_RANKS
+ * ranks. */
+static enum status measure_pairs(struct doctor *doctor)
 {
-    const int all = comm_size(comm);
+    enum { TRANSPORTS = 8 };
+    const int all = comm_size(MPI_COMM_WORLD);
     const int nranks = all < PAIR_RANKS ? all : PAIR_RANKS;
     int nodes[PAIR_RANKS] = {0};
     int node = 0;
     char why[384];
-    TRY(comm_node(comm, &node));
+    doctor->pairs = calloc((size_t)PAIR_RANKS * PAIR_RANKS / 2 * TRANSPORTS, sizeof *doctor->pairs);
+    TRY(status_agree(MPI_COMM_WORLD,
+                     CHECK_MEMORY(doctor->pairs != NULL, "no memory for a list of pairs")));
+    TRY(comm_node(MPI_COMM_WORLD, &node));
     for (int rank = 0; rank < nranks; rank++) {
         nodes[rank] = node;
-        TRY_MPI(MPI_Bcast(&nodes[rank], 1, MPI_INT, rank, comm));
+        TRY_MPI(MPI_Bcast(&nodes[rank], 1, MPI_INT, rank, MPI_COMM_WORLD));
     }
-    TRY(halo_probe(comm, backend, false, why, sizeof why)); /* once for all pairs */
+    TRY(halo_probe(MPI_COMM_WORLD, doctor->backend, false, why, sizeof why)); /* once for all */
     for (int a = 0; a < nranks; a++) {
         for (int b = a + 1; b < nranks; b++) {
             for (int t = 0; transports[t] != NULL; t++) {
-                if (suits(transports[t], backend, nodes[a] == nodes[b])) {
-                    pairs[*npairs] = (struct doctor_pair){.a = a, .b = b};
-                    TRY(measure(comm, backend, device, transports[t]->name, &pairs[*npairs]));
-                    (*npairs)++;
+                if (suits(transports[t], doctor->backend, nodes[a] == nodes[b])) {
+                    struct doctor_pair *pair = &doctor->pairs[doctor->npairs++];
+                    *pair = (struct doctor_pair){.a = a, .b = b};
+                    TRY(measure(doctor, transports[t]->name, pair));
                 }
             }
         }
@@ -89,45 +109,25 @@ static enum status measure_all(MPI_Comm comm, const struct backend *backend, str
     return STATUS_OK;
 }
 
-/* Collective over `comm`: test and time every transport that the backend supports between all of
- * the first PAIR_RANKS ranks. *pairs: on rank 0, to be freed; NULL on the others. */
-static enum status measure_pairs(MPI_Comm comm, const struct backend *backend,
-                                 struct device *device, struct doctor_pair **pairs, int *npairs)
+/* Determine from these measurements, and with one rank from a message to itself, if MPI can send
+ * device memory. */
+static enum status test_device_send(struct doctor *doctor)
 {
-    enum { TRANSPORTS = 8 };
-    SCOPED_FREE struct doctor_pair *built =
-        calloc((size_t)PAIR_RANKS * PAIR_RANKS / 2 * TRANSPORTS, sizeof *built);
-    *pairs = NULL;
-    *npairs = 0;
-    TRY(status_agree(comm, CHECK_MEMORY(built != NULL, "no memory for a list of pairs")));
-    TRY(measure_all(comm, backend, device, built, npairs));
-    if (comm_rank(comm) == 0) {
-        *pairs = built;
-        built = NULL;
-    }
-    return STATUS_OK;
-}
-
-/* Collective. Determine from these measurements (rank 0), and with one rank from a message to
- * itself, if MPI can send device memory. */
-static enum status test_device_send(MPI_Comm comm, const struct backend *backend,
-                                    const struct doctor_pair *pairs, int npairs,
-                                    struct doctor_facts *facts)
-{
-    if (backend_has(backend, BACKEND_HOST_ACCESS)) {
+    struct doctor_facts *facts = &doctor->facts;
+    if (backend_has(doctor->backend, BACKEND_HOST_ACCESS)) {
         facts->device_send = DEVICE_SEND_NOT_NEEDED;
         return STATUS_OK;
     }
-    TRY(halo_probe(comm, backend, false, facts->device_send_error,
+    TRY(halo_probe(MPI_COMM_WORLD, doctor->backend, false, facts->device_send_error,
                    sizeof facts->device_send_error)); /* cached, so the second call costs nothing */
     facts->device_send = facts->device_send_error[0] == '\0' ? DEVICE_SEND_YES : DEVICE_SEND_NO;
-    for (int p = 0; p < npairs; p++) {
-        const struct transport *transport = transport_find(pairs[p].trial.transport);
-        if (transport->gives_mpi_data && !pairs[p].trial.works &&
+    for (int p = 0; p < doctor->npairs; p++) {
+        const struct doctor_pair *pair = &doctor->pairs[p];
+        if (transport_find(pair->trial.transport)->gives_mpi_data && !pair->trial.works &&
             facts->device_send == DEVICE_SEND_YES) {
             facts->device_send = DEVICE_SEND_NO;
             snprintf(facts->device_send_error, sizeof facts->device_send_error,
-                     "ranks %d and %d: %.340s", pairs[p].a, pairs[p].b, pairs[p].trial.why);
+                     "ranks %d and %d: %.340s", pair->a, pair->b, pair->trial.why);
         }
     }
     return STATUS_OK;
@@ -156,21 +156,6 @@ static const struct command_line line = {
                "  $ mpirun -n 2 isotherm doctor\n"
                "  $ srun -N 2 --ntasks-per-node=8 -c 7 --gpus-per-task=1 isotherm doctor",
     .options = option_table,
-};
-
-struct doctor {
-    const struct backend *backend;
-    char backend_reason[256];
-    struct device *device;
-    struct device_info info;
-    struct rank_facts *ranks;  /* rank 0 */
-    struct doctor_pair *pairs; /* rank 0 */
-    int npairs;
-    struct doctor_facts facts;
-    struct h5_about hdf5;
-    char mpi[MPI_MAX_LIBRARY_VERSION_STRING];
-    struct finding findings[DOCTOR_MAX_FINDINGS];
-    int nfindings;
 };
 
 static enum status open_local(struct doctor *doctor, int node_rank, int node_size)
@@ -238,10 +223,8 @@ static enum status examine(struct doctor *doctor)
     TRY(open_device(doctor));
     machine_examine(doctor->info.address, &machine);
     TRY(rank_facts_gather(MPI_COMM_WORLD, &machine, &doctor->info, &doctor->ranks));
-    TRY(measure_pairs(MPI_COMM_WORLD, doctor->backend, doctor->device, &doctor->pairs,
-                      &doctor->npairs));
-    TRY(test_device_send(MPI_COMM_WORLD, doctor->backend, doctor->pairs,
-                         doctor->pairs != NULL ? doctor->npairs : 0, facts));
+    TRY(measure_pairs(doctor));
+    TRY(test_device_send(doctor));
     TRY(status_agree(MPI_COMM_WORLD, query_mpi(doctor)));
     if (comm_rank(MPI_COMM_WORLD) == 0) {
         facts->nranks = comm_size(MPI_COMM_WORLD);
