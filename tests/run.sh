@@ -70,7 +70,7 @@ run_tests() {
 # device file exists. Elsewhere the suite would only repeat what the preset cpu runs, and the code
 # for the host, which does not run, is compiled without optimisation.
 build_and_test_gpu() {
-    local preset=$1 device=$2 target=backend_links tests=(-R _resources) flags=-O0
+    local preset=$1 device=$2 target=backend_links tests=(-R '_(resources|waits)') flags=-O0
     if [[ -e $device ]]; then
         target=backend_tests
         tests=(-L backend)

@@ -147,6 +147,9 @@ KERNEL_INLINE void multigrid_coarsen(const struct multigrid *fine, const struct 
                                      int axis, const int64_t cell[AXIS_COUNT], int64_t element)
 {
     const int64_t n = coarse->layout.cells[axis];
+    if (!coarse->active[axis]) {
+        return;
+    }
     const float own = multigrid_half(fine, coarse, axis, cell[axis], cell);
     for (int side = 0; side < 2; side++) {
         const int64_t face = cell[axis] + side;
@@ -327,11 +330,10 @@ struct coarsen_args {
 KERNEL_INLINE void coarsen_cell(const struct coarsen_args *a, const int64_t cell[AXIS_COUNT],
                                 int64_t at)
 {
-    for (int axis = 0; axis < AXIS_COUNT; axis++) {
-        if (a->coarse.active[axis]) {
-            multigrid_coarsen(&a->fine, &a->coarse, axis, cell, at);
-        }
-    }
+    /* not a loop: with constant axes gfx90a keeps the grids out of scratch memory */
+    multigrid_coarsen(&a->fine, &a->coarse, AXIS_X, cell, at);
+    multigrid_coarsen(&a->fine, &a->coarse, AXIS_Y, cell, at);
+    multigrid_coarsen(&a->fine, &a->coarse, AXIS_Z, cell, at);
 }
 
 /* r of the coarse grid from that of the fine one. */

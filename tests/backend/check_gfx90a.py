@@ -50,10 +50,12 @@ SCALAR_SPILLS = {"steps_tile": 70, "steps_tile of media": 300, "steps_tile of le
                  "step_cell of high order": 60, "step_march": 40, "step_march of a correction": 40,
                  "step_march of media": 100, "step_march of high order": 14,
                  "mhd_cached": 160, "mhd_shared": 220, "visit_box": 4, "visit_box of media": 50,
+                 "visit_box of coarse grids": 40,
                  "add_source": 40}
 # Vector registers that move to accumulation registers, not to memory: there is no scratch.
 VECTOR_SPILLS = {"mhd_shared": 6}
 KINDS = (("classes<|enthalpy<", "media"), ("wide_stencil<", "high order"),
+         ("coarsen_body|gather_up_body", "coarse grids"),
          ("true, true, uniform<", "a correction"), (r"uniform<\w+, ([2-4]), \1>", "levels"))
 WIDE_LOADS = {"step_march": 4}
 

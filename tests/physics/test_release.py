@@ -77,7 +77,8 @@ class Release(Case):
                             f"output.checkpoints={{every: {middle}, keep: 100}}", ranks=2)
         if entry["exact"]:
             self.assertEqual(two["field_hash"], entry[self.PRECISION], "2 ranks")
-        self.assertEqual(two["steps"], entry["steps"])
+        steps = entry["steps"]                # with a tolerance those of each precision
+        self.assertEqual(two["steps"], steps[self.PRECISION] if isinstance(steps, dict) else steps)
         three = self.run_file(name, "three", "--overwrite", "--restart",
                               f"{output}/checkpoints/step_{middle:010d}.h5", ranks=3)
         self.assertEqual(three["first_step"], middle)
@@ -87,7 +88,8 @@ class Release(Case):
             self.assertEqual(one["field_hash"], two["field_hash"], "1 rank")
 
     def check_all(self):
-        names = some(self.release["files"], 2)
+        files = self.release["files"]         # steady states are of float64 only
+        names = some([name for name in files if self.PRECISION in files[name]], 2)
         for name in names:
             with self.subTest(f"{name}, {self.PRECISION}"):
                 self.check_file(name)
