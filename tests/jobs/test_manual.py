@@ -151,7 +151,7 @@ class Completion(unittest.TestCase):
     def test_bash_keys(self):
         self.assertEqual(self.bash("run", "--set", "time.s"),
                          {"time.steps=", "time.safety=", "time.scheme=", "time.stages=",
-                          "time.steady=", "time.steady.temperature=", "time.steady.tolerance=",
+                          "time.steady.temperature=", "time.steady.tolerance=",
                           "time.steady.cycles="})
         self.assertEqual(self.bash("plan", "--set", "boundary.z_max.a"),
                          {"boundary.z_max.ambient="})
