@@ -32,7 +32,7 @@ static const struct option option_table[] = {
      &request.plane},
     {OPTION_STRING, "--field", "NAME", "T (default), T_max, time_above, ...", &request.field},
     {OPTION_STRING, "--contours", "N|V,...",
-     "isolines of planes: about N (up to 30), or at the values V", &request.contours},
+     "isolines of planes: about N (up to 30), or at V", &request.contours},
     {OPTION_STRING, "--output", "NAME", "FILE.png, FILE.svg, or a folder (DIR/plots)",
      &request.output},
     {OPTION_STRING, "--film", "FILE",

@@ -180,7 +180,8 @@ class Bench(Case):
                 "laplacian": (38 * 22 * 14, 40 * 24 * 16 - 8 - 4 * (38 + 22 + 14), 38 * 22 * 14),
             }[row["kind"]]
             # a pass of n steps counts as n steps that read and write all cells
-            steps = int(row["kernel"][6:]) if row["kernel"].startswith("steps_") else 1
+            of_pass = re.search(r"steps_(\d+)$", row["kernel"])
+            steps = int(of_pass.group(1)) if of_pass else 1
             cells, fetched, written = steps * cells, steps * fetched, steps * written
             seconds = row["ms"] * 1e-3
             self.assertEqual(row["fetch_bytes"], width * fetched)
