@@ -36,7 +36,7 @@ static const struct option option_table[] = {
     {OPTION_STRING, "--output", "NAME", "FILE.png, FILE.svg, or a folder (DIR/plots)",
      &request.output},
     {OPTION_STRING, "--film", "FILE",
-     "a film of the states: .mp4 by ffmpeg, .gif by ImageMagick or ffmpeg", &request.film},
+     "a film of the states, .mp4 or .gif", &request.film},
     {OPTION_FLAG, "--svg", "", "write SVG instead of PNG", &request.svg},
     {OPTION_END, NULL, NULL, NULL, NULL},
 };
