@@ -49,20 +49,6 @@ static const char *why_single(const struct problem *problem, bool exchanges)
                : NULL;
 }
 
-/* The extent of the thinnest block on an axis with neighbours; INT64_MAX: there is none. */
-static int64_t thinnest_block(const struct decomp *decomp, enum axis *axis)
-{
-    int64_t thinnest = INT64_MAX;
-    for (int a = 0; a < AXIS_COUNT; a++) {
-        const int64_t extent = decomp->global_cells[a] / decomp->ranks[a];
-        if (decomp_exchanges(decomp, (enum axis)a) && extent < thinnest) {
-            thinnest = extent;
-            *axis = (enum axis)a;
-        }
-    }
-    return thinnest;
-}
-
 /* auto: the layers within which the fastest is looked for. */
 static int most_to_try(const struct problem *problem, const struct backend *backend,
                        const struct decomp *decomp, int64_t thinnest)
@@ -88,7 +74,7 @@ enum status steps_per_pass_plan(const struct problem *problem, const struct back
 {
     const struct run_setting *run = &problem->run;
     enum axis axis = AXIS_X;
-    const int64_t thinnest = thinnest_block(decomp, &axis);
+    const int64_t thinnest = decomp_thinnest(decomp, &axis);
     const char *single = why_single(problem, thinnest < INT64_MAX);
     *plan = (struct pass_plan){.most = 1, .radius = problem->radius};
     if (single != NULL) {

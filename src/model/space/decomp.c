@@ -201,6 +201,19 @@ bool decomp_exchanges(const struct decomp *decomp, enum axis axis)
     return decomp->used[axis] && (decomp->ranks[axis] > 1 || decomp->periodic[axis]);
 }
 
+int64_t decomp_thinnest(const struct decomp *decomp, enum axis *axis)
+{
+    int64_t thinnest = INT64_MAX;
+    for (int a = 0; a < AXIS_COUNT; a++) {
+        const int64_t extent = decomp->global_cells[a] / decomp->ranks[a];
+        if (decomp_exchanges(decomp, (enum axis)a) && extent < thinnest) {
+            thinnest = extent;
+            *axis = (enum axis)a;
+        }
+    }
+    return thinnest;
+}
+
 int decomp_neighbour_toward(const struct decomp *decomp, int rank, const int toward[AXIS_COUNT])
 {
     int coords[AXIS_COUNT];

@@ -29,6 +29,9 @@ struct box decomp_owned(const struct decomp *decomp, int rank);
 void decomp_coords(const struct decomp *decomp, int rank, int coords[AXIS_COUNT]);
 /* Whether any block has a neighbour on this axis. */
 bool decomp_exchanges(const struct decomp *decomp, enum axis axis);
+/* The cells of the thinnest block on an axis with neighbours, and that axis; INT64_MAX: there is
+ * none, and the axis stays. */
+int64_t decomp_thinnest(const struct decomp *decomp, enum axis *axis);
 /* The rank beyond `face`, -1 at a physical boundary. On a periodic axis with one block: the rank
  * itself. Unused axes have no neighbours, periodic or not. */
 int decomp_neighbour(const struct decomp *decomp, int rank, enum face face);

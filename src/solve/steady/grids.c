@@ -147,22 +147,11 @@ enum status steady_grid_select(struct steady_grids *grids, const struct steady_g
 
 /* --- grids ------------------------------------------------------------------------------------ */
 
-static int64_t thinnest_of(const struct decomp *decomp)
-{
-    int64_t thinnest = INT64_MAX;
-    for (int axis = 0; axis < AXIS_COUNT; axis++) {
-        const int64_t extent = decomp->global_cells[axis] / decomp->ranks[axis];
-        if (decomp_exchanges(decomp, (enum axis)axis) && extent < thinnest) {
-            thinnest = extent;
-        }
-    }
-    return thinnest;
-}
-
 static enum status create_halo(struct steady_grids *grids, struct steady_grid *grid)
 {
     const struct halo_options options = {.transport = grids->problem->run.transport};
-    const int64_t thinnest = thinnest_of(&grid->decomp);
+    enum axis axis;
+    const int64_t thinnest = decomp_thinnest(&grid->decomp, &axis);
     const int width = thinnest < SHARED_LAYERS ? (int)thinnest : SHARED_LAYERS;
     TRY(status_agree(grids->team->comm,
                      halo_plan_create(&grid->decomp, grids->team->rank, &grid->m.layout, width,
