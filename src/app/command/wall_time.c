@@ -162,7 +162,10 @@ void wall_time_print(const struct wall_time *wall_time, const struct plan *plan)
     if (rehearsal->threads > 0 && nodes > 1) {
         snprintf(where, sizeof where, ", for %d nodes like this one", nodes);
     }
-    printf("wall time      about %s%s: %.0f step%s of %s",
+    const struct time_setting *setting = &plan->problem.time;
+    const bool until = setting->until_rate > 0 || setting->until_distance > 0;
+    printf("wall time      %s %s%s: %.0f step%s of %s",
+           until ? "if time.until does not end the run, about" : "about",
            duration_text(times * (steps * rehearsal->step_s + outputs), whole),
            nranks > 1 ? " without halo exchange" : "", steps, steps == 1 ? "" : "s",
            duration_text(times * rehearsal->step_s, each));
