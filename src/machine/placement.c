@@ -8,7 +8,7 @@
 
 const int64_t link_cost[LINK_COUNT] = {0, 1, 3, 6};
 
-static enum link link_between(const struct rank_place *places, int a, int b)
+enum link placement_link(const struct rank_place *places, int a, int b)
 {
     if (a == b) {
         return LINK_SELF;
@@ -29,8 +29,8 @@ static void count_links(const struct decomp *decomp, const struct rank_place *pl
             const int peer = decomp_neighbour(decomp, block, (enum face)f);
             if (peer >= 0) {
                 const struct box layers = box_inside(&owned, (enum face)f, 1);
-                order->link_cells[link_between(places, order->rank_of_block[block],
-                                               order->rank_of_block[peer])] += box_cells(&layers);
+                order->link_cells[placement_link(places, order->rank_of_block[block],
+                                                 order->rank_of_block[peer])] += box_cells(&layers);
             }
         }
     }

@@ -40,6 +40,9 @@ enum status placement_choose(const struct decomp *decomp, const struct rank_plac
                              struct placement_order *order);
 void placement_free(struct placement_order *order); /* takes a zeroed one */
 
+/* The link between two ranks. */
+enum link placement_link(const struct rank_place *places, int a, int b);
+
 /* The reason for this order in one sentence: at least 256 bytes. */
 void placement_reason(const struct placement_order *order, char *text, size_t bytes);
 

@@ -20,6 +20,7 @@
 static struct {
     const char *config;
     struct option_list sets;
+    struct option_list machines;
     const char *output; /* of check */
     bool print;
     int64_t ranks;
@@ -33,6 +34,8 @@ static const struct option option_table[] = {
      &options.ranks_per_node},
     {OPTION_COUNT, "--ranks-per-module", "N", "ranks per GPU module (MI250X: 2; default 1)",
      &options.ranks_per_module},
+    {OPTION_LIST, "--machine", "NAME|FILE", "wall time there; later files add numbers",
+     &options.machines},
     {OPTION_LIST, "--set", "KEY=VALUE", "override a key, as for run (repeatable)", &options.sets},
     {OPTION_END, NULL, NULL, NULL, NULL},
 };
@@ -41,8 +44,9 @@ static const struct command_line line = {
     .usage = "isotherm plan CONFIG [options]",
     .about = "Show what `isotherm run` would do: decomposition, memory per rank, halo traffic,\n"
              "time step and its limit, wall time, file sizes, and warnings about performance\n"
-             "problems. Runs the first second on this machine, in a temporary folder.",
-    .example = "  $ isotherm plan configs/weak_scaling.yaml --ranks 64",
+             "problems. Runs the first second on this machine, in a temporary folder;\n"
+             "with --machine it runs nothing and predicts the run by that machine's numbers.",
+    .example = "  $ isotherm plan configs/weak_scaling.yaml --ranks 64 --machine frontier",
     .options = option_table,
     .operand = "CONFIG",
     .min_operands = 1,
@@ -312,16 +316,21 @@ static void warn_of_disk(struct plan *plan, double bytes)
     }
 }
 
-static enum status show(struct plan *plan, const struct wall_time *wall_time)
+static enum status show(struct plan *plan, const struct wall_time *wall_time,
+                        const struct machine_model *machine)
 {
     log_info("plan for %s", plan->problem.title);
     print_blocks(plan);
     TRY(print_placement(plan));
     plan_print_time(plan);
-    wall_time_print(wall_time, plan);
-    print_launch(plan);
+    if (options.machines.count > 0) {
+        TRY(plan_print_machine(machine, plan));
+    } else {
+        wall_time_print(wall_time, plan);
+        print_launch(plan);
+        TRY(warn_of_memory(plan));
+    }
     const double bytes = print_files(plan);
-    TRY(warn_of_memory(plan));
     warn_of_blocks(plan);
     warn_of_initial(plan);
     warn_of_shapes(plan);
@@ -338,14 +347,21 @@ static enum status execute(void)
 {
     SCOPED_BY(settings_release) struct settings *settings = NULL;
     SCOPED_BY(plan_destroy) struct plan plan = {0};
-    struct wall_time wall_time;
+    SCOPED_BY(machine_model_destroy) struct machine_model machine = {0};
+    struct wall_time wall_time = {0};
     if (options.ranks_per_node > INT32_MAX || options.ranks_per_module > INT32_MAX) {
         return fail(STATUS_INPUT, "--ranks-per-node and --ranks-per-module: at most %d", INT32_MAX);
     }
     TRY(configuration_read(MPI_COMM_NULL, options.config, &options.sets, NULL, NULL, &settings));
-    wall_time_measure(settings, options.ranks, options.ranks_per_node, &wall_time);
+    if (options.machines.count > 0) {
+        TRY(plan_read_machine(&options.machines, &machine));
+        options.ranks_per_node = (int64_t)machine.number[MACHINE_RANKS_PER_NODE].low;
+        options.ranks_per_module = (int64_t)machine.number[MACHINE_RANKS_PER_MODULE].low;
+    } else {
+        wall_time_measure(settings, options.ranks, options.ranks_per_node, &wall_time);
+    }
     TRY(plan_create(settings, options.ranks, &plan));
-    return show(&plan, &wall_time);
+    return show(&plan, &wall_time, &machine);
 }
 
 const struct command command_plan = {

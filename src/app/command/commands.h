@@ -18,6 +18,7 @@ struct config_template {
 };
 
 extern const struct config_template config_templates[]; /* ends with a NULL name */
+extern const struct config_template machine_files[];    /* likewise: jobscripts/machines */
 extern const char sweep_script[];                       /* jobscripts/sweep.py */
 
 /* ---- settings from the configuration file and the command line ---- */

@@ -2,7 +2,9 @@
 #pragma once
 
 #include "app/simulate.h"
+#include "base/text/options.h"
 #include "kernels/backend.h"
+#include "machine/model.h"
 #include "model/problem.h"
 #include "solve/steps_per_pass.h"
 
@@ -47,3 +49,9 @@ void wall_time_measure(const struct settings *settings, int64_t nranks, int64_t 
 
 /* One line: steps and outputs of the plan on nodes like this one. */
 void wall_time_print(const struct wall_time *wall_time, const struct plan *plan);
+
+/* The numbers of --machine: names of jobscripts/machines, or files. STATUS_INPUT when one is wrong
+ * or missing. Destroy the machine, on failure too. */
+enum status plan_read_machine(const struct option_list *names, struct machine_model *machine);
+/* The wall time on it, its parts, and rows for other numbers of nodes. */
+enum status plan_print_machine(const struct machine_model *machine, const struct plan *plan);

@@ -1,0 +1,184 @@
+/* plan --machine: the wall time on a machine that is known by its numbers. */
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "app/command/commands.h"
+#include "app/command/plan.h"
+#include "base/file.h"
+#include "base/log.h"
+
+enum { MACHINE_FILE_BYTES = 1 << 20, NODES_MOST = 1 << 14 };
+
+static enum status add_file(const char *name, struct machine_model *machine)
+{
+    char known[256] = "";
+    if (strchr(name, '/') != NULL || path_ends_in(name, ".yaml")) {
+        SCOPED_FREE char *bytes = NULL;
+        size_t nbytes = 0;
+        TRY(file_read_all(name, MACHINE_FILE_BYTES, &bytes, &nbytes));
+        return machine_model_read(name, bytes, nbytes, machine);
+    }
+    for (const struct config_template *file = machine_files; file->name != NULL; file++) {
+        if (strcmp(file->name, name) == 0) {
+            return machine_model_read(name, file->text, strlen(file->text), machine);
+        }
+        const size_t used = strlen(known);
+        snprintf(known + used, sizeof known - used, "%s%s", used > 0 ? ", " : "", file->name);
+    }
+    return fail(STATUS_INPUT, "--machine %s: known are %s, or give a file: ./%s.yaml", name, known,
+                name);
+}
+
+enum status plan_read_machine(const struct option_list *names, struct machine_model *machine)
+{
+    for (int i = 0; i < names->count; i++) {
+        TRY(add_file(names->item[i], machine));
+    }
+    return machine_model_complete(machine);
+}
+
+/* The fastest number of steps per pass for which the machine has a rate; that of the configuration,
+ * if it has one. */
+static enum status best_pass(const struct machine_model *machine, const struct plan *plan,
+                             const struct decomp *decomp, struct machine_pass *best)
+{
+    const struct run_setting *run = &plan->problem.run;
+    const int least = run->steps_per_pass_auto ? 1 : plan->passes.steps;
+    const int most = run->steps_per_pass_auto ? STEPS_MOST : least;
+    const double cells = (double)grid_total_cells(&plan->problem.grid) / decomp->nranks;
+    struct machine_value per_s;
+    bool found = false;
+    for (int steps = least; steps <= most; steps++) {
+        struct machine_pass pass;
+        struct decomp deep = *decomp;
+        enum axis axis = AXIS_X;
+        deep.halo_width = steps * plan->problem.radius;
+        if (decomp_thinnest(&deep, &axis) < deep.halo_width ||
+            (found && !machine_rate_of(machine, &plan->problem, steps, cells, &per_s))) {
+            continue;
+        }
+        TRY(machine_predict(machine, &plan->problem, &deep, steps, &pass));
+        if (!found || pass.total[MACHINE_SLOW] / steps < best->total[MACHINE_SLOW] / best->steps) {
+            *best = pass;
+            found = true;
+        }
+    }
+    return found ? STATUS_OK : fail(STATUS_INPUT, "the blocks are too thin for the halo of a pass");
+}
+
+static void print_range(const double value[MACHINE_ENDS], double unit)
+{
+    const double fast = value[MACHINE_FAST] * unit;
+    const double slow = value[MACHINE_SLOW] * unit;
+    printf(slow > 1.005 * fast ? "%.3g to %.3g" : "%.3g", fast, slow);
+}
+
+static void print_pass(const struct machine_pass *pass)
+{
+    const double rate[MACHINE_ENDS] = {pass->rate[MACHINE_SLOW], pass->rate[MACHINE_FAST]};
+    printf("  kernel       ");
+    print_range(pass->kernel, 1e3);
+    printf(" ms per pass of %d step%s: ", pass->steps, pass->steps == 1 ? "" : "s");
+    print_range(rate, 1e-9);
+    printf(" Gcell/s per rank (%s)\n", pass->source);
+    if (pass->exchange[MACHINE_SLOW] > 0) {
+        double beside[MACHINE_ENDS];
+        for (int end = 0; end < MACHINE_ENDS; end++) {
+            beside[end] = pass->total[end] - pass->kernel[end];
+        }
+        printf("  halo         ");
+        print_range(pass->exchange, 1e3);
+        printf(" ms, of it ");
+        print_range(pass->network, 1e3);
+        printf(" on the slowest link; launches, cells beside cuts and what is not hidden add ");
+        print_range(beside, 1e3);
+        printf(" ms\n");
+    }
+}
+
+/* The levels of all steps; 0: only the run will tell. */
+static double levels_of(const struct timeline *timeline)
+{
+    const bool open = timeline->setting.by_tolerance || timeline->setting.scheme == SCHEME_STEADY;
+    return open ? 0 : (double)timeline->steps * timeline_stages(timeline, 0);
+}
+
+static void print_run(const struct machine_model *machine, const struct plan *plan,
+                      const struct machine_pass *pass)
+{
+    char fast[DURATION_TEXT];
+    char slow[DURATION_TEXT];
+    const double levels = levels_of(&plan->problem.timeline);
+    const int per_node = (int)machine->number[MACHINE_RANKS_PER_NODE].low;
+    const int nodes = (plan->decomp.nranks + per_node - 1) / per_node;
+    const struct machine_value *power = &machine->number[MACHINE_POWER];
+    const double step[MACHINE_ENDS] = {pass->total[MACHINE_FAST] / pass->steps,
+                                       pass->total[MACHINE_SLOW] / pass->steps};
+    printf("machine        %s\n", machine->title);
+    printf("wall time      ");
+    if (levels > 0) {
+        printf("%s to %s without outputs: %.3g levels of ",
+               duration_text(levels * step[MACHINE_FAST], fast),
+               duration_text(levels * step[MACHINE_SLOW], slow), levels);
+    } else {
+        printf("unknown number of levels, each of ");
+    }
+    print_range(step, 1e3);
+    printf(" ms, %d node%s\n", nodes, nodes == 1 ? "" : "s");
+    print_pass(pass);
+    if (power->source != NULL && levels > 0) {
+        const double joule = power->high * plan->decomp.nranks * levels * step[MACHINE_SLOW];
+        printf("  energy       at most %.3g kWh (%s)\n", joule / 3.6e6, power->source);
+    }
+}
+
+/* Rows for 1, 2, 4 ... nodes, from the first whose memory is enough to 30 % efficiency. */
+static enum status print_nodes(const struct machine_model *machine, const struct plan *plan)
+{
+    const int per_node = (int)machine->number[MACHINE_RANKS_PER_NODE].low;
+    const double cells = (double)grid_total_cells(&plan->problem.grid);
+    const double memory = (double)plan->max_bytes * (double)plan->decomp.nranks;
+    double first = 0;
+    int best = 0;
+    for (int nodes = 1; nodes <= NODES_MOST; nodes *= 2) {
+        const int ranks = nodes * per_node;
+        struct machine_pass pass;
+        struct decomp decomp;
+        if (memory / ranks > machine->number[MACHINE_MEMORY].low) {
+            continue;
+        }
+        if (cells / ranks < 32768 ||
+            problem_decompose(&plan->problem, ranks, &decomp) != STATUS_OK ||
+            best_pass(machine, plan, &decomp, &pass) != STATUS_OK) {
+            fail_clear();
+            break;
+        }
+        const double step = pass.total[MACHINE_SLOW] / pass.steps;
+        first = first > 0 ? first : step * nodes;
+        const double efficiency = first / (step * nodes);
+        printf("%-15s%d: %.4g ms per level, %.1f %%, %d step%s per pass, limited by the %s\n",
+               best == 0 ? "nodes" : "", nodes, 1e3 * step, 100 * efficiency, pass.steps,
+               pass.steps == 1 ? "" : "s",
+               pass.exchange[MACHINE_SLOW] > pass.kernel[MACHINE_SLOW] ? "exchange" : "kernel");
+        best = efficiency >= 0.8 || best == 0 ? nodes : best;
+        if (efficiency < 0.3) {
+            break;
+        }
+    }
+    if (best > 0) {
+        printf("               %d node%s %s the most that keep 80 %% of the first row\n", best,
+               best == 1 ? "" : "s", best == 1 ? "is" : "are");
+    }
+    return STATUS_OK;
+}
+
+enum status plan_print_machine(const struct machine_model *machine, const struct plan *plan)
+{
+    struct machine_pass pass;
+    TRY(best_pass(machine, plan, &plan->decomp, &pass));
+    print_run(machine, plan, &pass);
+    return plan->problem.run.decomposition_auto ? print_nodes(machine, plan) : STATUS_OK;
+}

@@ -1,0 +1,187 @@
+#include "machine/model.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "model/operator/operator.h"
+
+const char *machine_medium(const struct problem *problem)
+{
+    static const char *const orders[] = {"order_4", "order_6", "order_8"};
+    switch (operator_kind(problem)) {
+    case KIND_CLASSES:
+        return "classes";
+    case KIND_ENTHALPY:
+        return "enthalpy";
+    case KIND_HIGH_ORDER:
+        return orders[problem->radius - 2];
+    default:
+        return "uniform";
+    }
+}
+
+static bool is_measured(const struct machine_rate *rate)
+{
+    return strncmp(rate->per_s.source, "measured", strlen("measured")) == 0;
+}
+
+bool machine_rate_of(const struct machine_model *machine, const struct problem *problem, int steps,
+                     double cells, struct machine_value *per_s)
+{
+    const struct machine_rate *below = NULL;
+    const struct machine_rate *above = NULL;
+    bool measured = false;
+    const char *medium = machine_medium(problem);
+    for (int r = 0; r < machine->nrates; r++) {
+        const struct machine_rate *rate = &machine->rate[r];
+        if (strcmp(rate->medium, medium) != 0 || rate->precision != problem->precision ||
+            rate->steps != steps || (measured && !is_measured(rate))) {
+            continue;
+        }
+        if (is_measured(rate) && !measured) {
+            measured = true;
+            below = above = NULL;
+        }
+        below =
+            rate->cells <= cells && (below == NULL || rate->cells >= below->cells) ? rate : below;
+        above =
+            rate->cells >= cells && (above == NULL || rate->cells <= above->cells) ? rate : above;
+    }
+    if (below == NULL && above == NULL) {
+        return false;
+    }
+    below = below != NULL ? below : above;
+    above = above != NULL ? above : below;
+    const double share = above->cells > below->cells
+                             ? log(cells / below->cells) / log(above->cells / below->cells)
+                             : 0;
+    per_s->low = below->per_s.low + share * (above->per_s.low - below->per_s.low);
+    per_s->high = below->per_s.high + share * (above->per_s.high - below->per_s.high);
+    per_s->source = share < 0.5 ? below->per_s.source : above->per_s.source;
+    return true;
+}
+
+/* The number that makes the run faster, or slower. */
+static double number_at(const struct machine_model *machine, enum machine_number number, int end)
+{
+    const bool more_is_faster = number >= MACHINE_MEMORY && number <= MACHINE_NETWORK;
+    const struct machine_value *value = &machine->number[number];
+    return (end == MACHINE_FAST) == more_is_faster ? value->high : value->low;
+}
+
+/* A rank does this work in a pass. */
+struct work {
+    double cells;  /* updates of all levels */
+    double shell;  /* the part on which the neighbours wait */
+    double packed; /* bytes, whole sectors of the memory */
+    double sent[LINK_COUNT];
+    int messages;
+};
+
+static void count_face(const struct problem *problem, const struct box *owned, enum face face,
+                       int steps, enum link link, struct work *work)
+{
+    const double sector = 64;
+    const double width = (double)precision_bytes(problem->precision);
+    const double layers = (double)steps * problem->radius;
+    const struct box layer = box_inside(owned, face, 1);
+    const double area = (double)box_cells(&layer);
+    const double bytes = area * layers * width;
+    work->cells += area * problem->radius * steps * (steps - 1) / 2.0;
+    work->shell += area * layers * steps;
+    work->packed += bytes * (face_axis(face) == AXIS_X ? fmax(1, sector / (layers * width)) : 1);
+    work->sent[link] += bytes;
+}
+
+static struct work work_of(const struct problem *problem, const struct decomp *decomp,
+                           const struct placement_order *order, const struct rank_place *places,
+                           int block, int steps)
+{
+    struct work work = {.messages = 1};
+    const struct box owned = decomp_owned(decomp, block);
+    work.cells = (double)box_cells(&owned) * steps;
+    for (int axis = 0; axis < AXIS_COUNT; axis++) {
+        int neighbours = 0;
+        for (int side = 0; side < 2; side++) {
+            const enum face face = (enum face)(2 * axis + side);
+            const int peer = decomp_neighbour(decomp, block, face);
+            if (peer >= 0) {
+                const enum link link =
+                    placement_link(places, order->rank_of_block[block], order->rank_of_block[peer]);
+                count_face(problem, &owned, face, steps, link, &work);
+                neighbours++;
+            }
+        }
+        work.messages = steps > 1 ? work.messages * (1 + neighbours) : work.messages + neighbours;
+    }
+    work.messages--;
+    return work;
+}
+
+static void predict_block(const struct machine_model *machine, const struct machine_value *per_s,
+                          const struct work *work, double stretch, int end,
+                          struct machine_pass *pass)
+{
+    const double rate = end == MACHINE_FAST ? per_s->high : per_s->low;
+    const double launch = number_at(machine, MACHINE_LAUNCH, end);
+    const double kernel = work->cells / rate;
+    double exchange = 0;
+    double network = 0;
+    double total = launch + kernel;
+    if (work->messages > 0) {
+        const double pack = 2 * work->packed / number_at(machine, MACHINE_COPY, end);
+        const double shell = number_at(machine, MACHINE_SHELL, end) * work->shell / rate;
+        network = fmax(fmax(work->sent[LINK_GROUP] / number_at(machine, MACHINE_MODULE, end),
+                            work->sent[LINK_NODE] / number_at(machine, MACHINE_NODE, end)),
+                       work->sent[LINK_NETWORK] * number_at(machine, MACHINE_RANKS_PER_NIC, end) /
+                           number_at(machine, MACHINE_NETWORK, end));
+        exchange = 2 * pack + number_at(machine, MACHINE_WAIT, end) +
+                   number_at(machine, MACHINE_LATENCY, end) +
+                   (work->messages - 1) * number_at(machine, MACHINE_MESSAGE, end) + network;
+        total = 2 * launch + kernel + exchange;
+        if (work->cells > work->shell) {
+            const double inner = (work->cells - work->shell) / rate;
+            total = fmin(total, 3 * launch + shell + fmax(inner + 2 * pack, exchange));
+        }
+    }
+    total *= stretch;
+    if (total > pass->total[end]) {
+        pass->total[end] = total;
+        pass->kernel[end] = kernel;
+        pass->exchange[end] = exchange;
+        pass->network[end] = network;
+        pass->rate[end] = rate;
+        pass->source = per_s->source;
+    }
+}
+
+enum status machine_predict(const struct machine_model *machine, const struct problem *problem,
+                            const struct decomp *decomp, int steps, struct machine_pass *pass)
+{
+    const int per_node = (int)machine->number[MACHINE_RANKS_PER_NODE].low;
+    const int nodes = (decomp->nranks + per_node - 1) / per_node;
+    SCOPED_BY(placement_free) struct placement_order order = {0};
+    SCOPED_FREE struct rank_place *places = malloc((size_t)decomp->nranks * sizeof *places);
+    TRY(CHECK_MEMORY(places != NULL, "no memory to place %d ranks", decomp->nranks));
+    placement_assume(decomp->nranks, per_node, (int)machine->number[MACHINE_RANKS_PER_MODULE].low,
+                     places);
+    TRY(placement_choose(decomp, places, &order));
+    *pass = (struct machine_pass){.steps = steps};
+    for (int block = 0; block < decomp->nranks; block++) {
+        const struct work work = work_of(problem, decomp, &order, places, block, steps);
+        const struct box owned = decomp_owned(decomp, block);
+        struct machine_value per_s;
+        if (!machine_rate_of(machine, problem, steps, (double)box_cells(&owned), &per_s)) {
+            return fail(STATUS_INPUT, "%s has no rate for %s, %s, %d step%s per pass",
+                        machine->title, machine_medium(problem), precision_name(problem->precision),
+                        steps, steps == 1 ? "" : "s");
+        }
+        for (int end = 0; end < MACHINE_ENDS; end++) {
+            const double stretch = 1 + number_at(machine, MACHINE_JITTER, end) * log2(nodes);
+            predict_block(machine, &per_s, &work, stretch, end, pass);
+        }
+    }
+    return STATUS_OK;
+}

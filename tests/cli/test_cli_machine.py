@@ -1,0 +1,91 @@
+"""`isotherm plan --machine`: a run on a machine that is known by its numbers."""
+import json
+import os
+import re
+import unittest
+
+import problems
+from harness import Case
+
+# docs/developers/scaling.md: cells, blocks, steps per pass, efficiency in percent
+WEAK = [((512, 512, 512), (1, 1, 4), 1, 98.8), ((512, 512, 512), (1, 2, 2), 1, 98.0),
+        ((256, 256, 256), (1, 1, 4), 1, 96.7), ((512, 512, 512), (1, 1, 2), 1, 97.1),
+        ((512, 512, 512), (1, 1, 2), 4, 96.1), ((256, 256, 256), (1, 1, 2), 1, 98.4),
+        ((256, 256, 256), (1, 1, 2), 4, 89.9)]
+STRONG = [(1024, (1, 2, 2), 1, 98.5), (512, (1, 2, 2), 1, 82.8), (512, (1, 1, 4), 1, 85.9),
+          (1024, (1, 1, 2), 1, 97.9), (1024, (1, 1, 2), 4, 94.9), (512, (1, 1, 2), 1, 94.9),
+          (512, (1, 1, 2), 4, 77.9)]
+
+
+class Machine(Case):
+    def plan(self, *options, cells=(512, 512, 512), sets=(), code=0):
+        self.write(problems.mixed(list(cells)))
+        words = ["plan", "config.yaml", "--set", "time.dt=auto", *options]
+        for item in sets:
+            words += ["--set", item]
+        result = self.isotherm(*words)
+        self.assert_code(result, code)
+        return result
+
+    def level(self, blocks, steps, cells):
+        ranks = blocks[0] * blocks[1] * blocks[2]
+        result = self.plan("--machine", "h200", "--ranks", ranks, cells=cells,
+                           sets=[f"run.steps_per_pass={steps}",
+                                 f"run.decomposition={list(blocks)}"])
+        found = re.search(r"levels of (\S+)(?: to (\S+))? ms", result.out)
+        self.assertIsNotNone(found, result)
+        return (float(found[1]) + float(found[2] or found[1])) / 2
+
+    def test_agrees_with_measurements(self):
+        """Within 5 points of the rows of two and four GPUs; rates are those of one."""
+        cases = [(cells, [n * b for n, b in zip(cells, blocks)], blocks, steps, measured, 1)
+                 for cells, blocks, steps, measured in WEAK]
+        cases += [([n] * 3, [n] * 3, blocks, steps, measured, blocks[1] * blocks[2])
+                  for n, blocks, steps, measured in STRONG]
+        for one, all_cells, blocks, steps, measured, times in cases:
+            with self.subTest(cells=all_cells, blocks=blocks, steps=steps):
+                share = self.level((1, 1, 1), steps, one) / self.level(blocks, steps, all_cells)
+                self.assertAlmostEqual(100 * share / times, measured, delta=5)
+
+    def test_says_where_a_number_comes_from(self):
+        result = self.plan("--machine", "frontier", "--ranks", 64, cells=(2048, 2048, 2048))
+        self.assert_says(result, "machine        Frontier", "wall time", "8 nodes", "kernel",
+                         "predicted: tests/gcd_model", "halo", "energy", "nodes          1: ",
+                         "are the most that keep 80 %", stream="out")
+
+    def test_measured_rates_win(self):
+        rows = [{"kernel": "production", "kind": "step", "precision": "float64",
+                 "cells": [512, 512, 512], "cell_updates_per_s": 1e9},
+                {"kernel": "kernel_3", "kind": "laplacian", "precision": "float64",
+                 "cells": [512, 512, 512], "cell_updates_per_s": 1e12}]
+        with open(os.path.join(self.folder, "mine.json"), "w") as file:
+            json.dump({"device": "a", "rows": rows}, file)
+        for machines in (("frontier", "./mine.json"), ("./mine.json", "frontier")):
+            result = self.plan(*(word for name in machines for word in ("--machine", name)))
+            self.assert_says(result, "134 ms per pass of 1 step: 1 Gcell/s per rank "
+                                     "(measured: bench kernels)", stream="out")
+
+    def test_a_medium_without_a_rate(self):
+        result = self.plan("--machine", "h200", sets=["run.precision=float32"], code=2)
+        self.assert_says(result, "has no rate for uniform, float32, 1 step per pass")
+
+    def test_wrong_machines(self):
+        good = 'copy_GBs: [4200, 4280, "measured: here"]\n'
+        wrong = [("copy_GBs: 4", "m.yaml:1: copy_GBs: give [value, source]"),
+                 ('copy_GBs: [5, 4, "measured"]', "the lower end is above the upper one"),
+                 ('copy_GBs: [x, "measured"]', "'x' is not a number from 0 on"),
+                 ('copy_GBs: [4, "a friend"]', "does not begin with measured, published"),
+                 (good + "copy: 4", "m.yaml:2: copy: not a key of a machine"),
+                 ("rates: [{medium: uniform}]", "give medium, precision, steps, cells"),
+                 (good, "ranks_per_node is missing: [value, source]")]
+        for text, says in wrong:
+            with self.subTest(text):
+                with open(os.path.join(self.folder, "m.yaml"), "w") as file:
+                    file.write(text)
+                self.assert_says(self.plan("--machine", "m.yaml", code=2), says)
+        self.assert_says(self.plan("--machine", "frontera", code=2),
+                         "--machine frontera: known are frontier, h200, lumi, or give a file")
+
+
+if __name__ == "__main__":
+    unittest.main()
