@@ -13,6 +13,7 @@
 #include "base/text/table.h"
 #include "base/version.h"
 #include "doctor/doctor.h"
+#include "doctor/screen.h"
 #include "halo/choose.h"
 #include "halo/probe.h"
 #include "io/hdf5/h5_about.h"
@@ -41,6 +42,7 @@ struct doctor {
     char mpi[MPI_MAX_LIBRARY_VERSION_STRING];
     struct finding findings[DOCTOR_MAX_FINDINGS];
     int nfindings;
+    struct screen_result *screened; /* rank 0, with --screen: of all ranks */
 };
 
 /* Collective, as are the next two. */
@@ -138,10 +140,13 @@ static enum status test_device_send(struct doctor *doctor)
 static struct {
     struct option_name backend;
     const char *json;
+    double screen_s;
 } options = {.backend = {"auto", backend_names}};
 
 static const struct option option_table[] = {
     {OPTION_NAME, "--backend", "NAME", " (default auto)", &options.backend},
+    {OPTION_REAL, "--screen", "SECONDS", "load devices so long, and compare bits",
+     &options.screen_s},
     {OPTION_STRING, "--json", "FILE", "also write the results as JSON", &options.json},
     {OPTION_END, NULL, NULL, NULL, NULL},
 };
@@ -152,7 +157,7 @@ static const struct command_line line = {
              "memory, threads, HDF5, and the placement of ranks; measure the bandwidth\n"
              "between ranks; report problems and how to fix them. Start it with the same\n"
              "launcher options as a run. Exit code 0: no problems found; 1: problems found.",
-    .example = "  $ isotherm doctor\n"
+    .example = "  $ isotherm doctor --screen 20\n"
                "  $ mpirun -n 2 isotherm doctor\n"
                "  $ srun -N 2 --ntasks-per-node=8 -c 7 --gpus-per-task=1 isotherm doctor",
     .options = option_table,
@@ -206,6 +211,24 @@ static void try_locking(struct doctor_facts *facts)
     unlink(path);
 }
 
+/* Collective. */
+static enum status screen(struct doctor *doctor)
+{
+    struct screen_result mine;
+    const int nranks = comm_size(MPI_COMM_WORLD);
+    if (comm_rank(MPI_COMM_WORLD) == 0) {
+        doctor->screened = calloc((size_t)nranks, sizeof mine);
+    }
+    TRY(status_agree(MPI_COMM_WORLD,
+                     CHECK_MEMORY(comm_rank(MPI_COMM_WORLD) != 0 || doctor->screened != NULL,
+                                  "no memory for the results of %d ranks", nranks)));
+    TRY(status_agree(MPI_COMM_WORLD,
+                     screen_device(doctor->backend, doctor->device, options.screen_s, &mine)));
+    TRY_MPI(MPI_Gather(&mine, (int)sizeof mine, MPI_BYTE, doctor->screened, (int)sizeof mine,
+                       MPI_BYTE, 0, MPI_COMM_WORLD));
+    return STATUS_OK;
+}
+
 static enum status query_mpi(struct doctor *doctor)
 {
     int length = 0;
@@ -226,6 +249,9 @@ static enum status examine(struct doctor *doctor)
     TRY(measure_pairs(doctor));
     TRY(test_device_send(doctor));
     TRY(status_agree(MPI_COMM_WORLD, query_mpi(doctor)));
+    if (options.screen_s > 0) {
+        TRY(screen(doctor));
+    }
     if (comm_rank(MPI_COMM_WORLD) == 0) {
         facts->nranks = comm_size(MPI_COMM_WORLD);
         facts->ranks = doctor->ranks;
@@ -235,6 +261,10 @@ static enum status examine(struct doctor *doctor)
         find_dead_backend(facts);
         try_locking(facts);
         doctor->nfindings = doctor_diagnose(facts, doctor->findings);
+        if (doctor->screened != NULL) {
+            doctor->nfindings =
+                screen_diagnose(facts, doctor->screened, doctor->findings, doctor->nfindings);
+        }
     }
     return STATUS_OK;
 }
@@ -312,6 +342,29 @@ static void report_pairs(const struct doctor *doctor, struct json *json)
     json_end(json, ']');
 }
 
+static void report_screen(const struct doctor *doctor, struct json *json)
+{
+    struct table table = {.has_heading = false};
+    if (doctor->screened == NULL) {
+        return;
+    }
+    log_info("screened: a known problem in passes of every length, and in memory meanwhile");
+    json_begin(json, "screened", '[');
+    for (int rank = 0; rank < doctor->facts.nranks; rank++) {
+        const struct screen_result *result = &doctor->screened[rank];
+        table_row_begin(&table, json);
+        table_int(&table, "rank", "rank", 4, rank);
+        table_int(&table, "checks", "checks", 7, result->checks);
+        table_int(&table, "wrong", "wrong", 6, result->wrong);
+        table_real(&table, "bytes", NULL, 0, 0, (double)result->bytes);
+        table_real(&table, NULL, "GB", 8, 2, 1e-9 * (double)result->bytes);
+        table_real(&table, "cell_updates_per_s", NULL, 0, 0, result->cells_per_s);
+        table_real(&table, NULL, "Gcell/s", 8, 2, 1e-9 * result->cells_per_s);
+        table_row_end(&table);
+    }
+    json_end(json, ']');
+}
+
 static int count_wrong(const struct doctor *doctor)
 {
     int count = 0;
@@ -370,6 +423,7 @@ static enum status print_report(const struct doctor *doctor)
     print_ranks(doctor);
     rank_facts_json(&json, doctor->ranks, doctor->facts.nranks);
     report_pairs(doctor, &json);
+    report_screen(doctor, &json);
     report_findings(doctor, &json);
     json_end(&json, '}');
     TRY(json_finish(&json, STATUS_OK, options.json));
@@ -399,6 +453,7 @@ done:
     }
     free(doctor->ranks);
     free(doctor->pairs);
+    free(doctor->screened);
     free(doctor);
     return status;
 }

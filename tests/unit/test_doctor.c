@@ -4,6 +4,8 @@
 #include <string.h>
 
 #include "doctor/doctor.h"
+#include "doctor/screen.h"
+#include "kernels/backend.h"
 #include "tests/test.h"
 
 enum { MOST_RANKS = 40 };
@@ -222,6 +224,93 @@ TEST(numa_nodes_as_text)
         numa_text(cases[c].numa, text, sizeof text);
         assert_string_equal(text, cases[c].text);
     }
+}
+
+/* ---- screening ---- */
+
+/* The steps and hashes of the backend cpu; one bit of the result of call `fault` is flipped. */
+static struct operations faulty;
+static int calls;
+static int fault;
+
+static enum status step_with_a_fault(struct queue *queue, const struct step_args *args)
+{
+    TRY(backend_cpu.operations->step(queue, args));
+    if (++calls == fault) {
+        ((unsigned char *)args->d_out)[args->layout.origin * 8 + 17] ^= 0x10;
+    }
+    return STATUS_OK;
+}
+
+/* As memory that loses a bit between two reads. */
+static enum status hash_and_lose_a_bit(struct queue *queue, const struct hash_args *args)
+{
+    TRY(backend_cpu.operations->hash(queue, args));
+    if (++calls == fault) {
+        union {
+            const void *d_field;
+            unsigned char *bytes;
+        } field = {args->d_field};
+        field.bytes[args->layout.origin * 8 + 16] ^= 1;
+    }
+    return STATUS_OK;
+}
+
+static enum status little_memory(struct device *device, struct device_info *info)
+{
+    TRY(backend_cpu.runtime->info(device, info));
+    info->free_bytes = 1 << 30;
+    return STATUS_OK;
+}
+
+static struct screen_result screened(int at, bool in_memory)
+{
+    struct backend backend = backend_cpu;
+    struct runtime runtime = *backend_cpu.runtime;
+    struct device *device = NULL;
+    struct screen_result result;
+    faulty = *backend_cpu.operations;
+    backend.operations = &faulty;
+    backend.runtime = &runtime;
+    runtime.info = little_memory;
+    calls = 0;
+    fault = at;
+    if (in_memory) {
+        faulty.hash = hash_and_lose_a_bit;
+    } else {
+        faulty.step = step_with_a_fault;
+    }
+    assert_int_equal(backend.runtime->open(0, 1, &device), STATUS_OK);
+    assert_int_equal(screen_device(&backend, device, 1e-9, &result), STATUS_OK);
+    backend.runtime->close(device);
+    return result;
+}
+
+TEST(screening_finds_a_flipped_bit)
+{
+    const struct screen_result good = screened(0, false);
+    assert_int_equal(good.wrong, 0);
+    assert_true(good.checks >= 2 && good.bytes > 0);
+    /* in the first pass, 8 steps long, of the first problem: wrong when computed and later */
+    const struct screen_result wrong = screened(1, false);
+    assert_int_equal(wrong.wrong, 2);
+    assert_int_equal(wrong.steps, 8);
+    const struct screen_result lost = screened(1, true);
+    assert_int_equal(lost.wrong, 1);
+    assert_int_equal(lost.steps, 0);
+
+    struct screen_result results[8];
+    healthy_gpu_node(8);
+    for (int rank = 0; rank < 8; rank++) {
+        results[rank] = good;
+        results[rank].cells_per_s = rank == 3 ? 235e9 : 250e9;
+    }
+    results[5] = wrong;
+    results[5].cells_per_s = 250e9;
+    assert_int_equal(screen_diagnose(&facts, results, findings, 0), 2);
+    assert_non_null(strstr(findings[0].what, "rank 3"));
+    assert_non_null(strstr(findings[0].what, "6.0 % below the median"));
+    assert_non_null(strstr(findings[1].what, "the first was computed in passes of 8"));
 }
 
 TEST_MAIN(NULL, NULL)
