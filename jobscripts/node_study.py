@@ -1,10 +1,13 @@
 #!/usr/bin/env python3
-"""The scaling of one node with several GPUs: weak and strong, one step per pass and several.
+"""The scaling of one node with several GPUs: weak and strong, one step per pass and several, of a
+uniform medium and of other problems.
 
     python3 jobscripts/node_study.py --isotherm build/hip-nvidia/isotherm --gpus 8
 
 The command checks the node (`isotherm doctor`), then lets jobscripts/study.py run every case on 1,
-2, 4, ... GPUs: six faces of mixed types, float64, no output. It prints the table of
+2, 4, ... GPUs: six faces of mixed types, float64, no output. --problem chooses materials, a laser
+track, super steps with a tolerance, or the steady state instead; for the last two a rate is cells
+per second of the whole run. It prints the table of
 docs/developers/halo.md and writes it to node_study.md in the folder of --output, next to the
 studies. A second call continues where the first stopped.
 """
@@ -31,6 +34,25 @@ FACES = ("x_min={type: temperature, value: 310}", "x_max={type: flux, value: 30}
          "y_min={type: temperature, value: 300}", "y_max={type: flux, value: 0}",
          "z_min={type: convection, coefficient: 3, ambient: 300}",
          "z_max={type: temperature, value: 350}")
+MATERIAL = "material: {conductivity: 1, density: 1, heat_capacity: 1}"
+LAYERS = ("materials:\n"
+          "- {name: a, conductivity: 1, density: 1, heat_capacity: 1}\n"
+          "- {name: b, conductivity: 0.3, density: 1, heat_capacity: 2}\nparts:\n"
+          "- uniform: {material: a}\n"
+          + "".join(f"- layer: {{axis: z, from: {n / 8}, to: {(n + 1) / 8}, material: b}}\n"
+                    for n in range(1, 8, 2)))
+# name: (what replaces the material of the configuration, settings instead of the steps, whether a
+# rate is that of the whole run)
+PROBLEMS = {"uniform": (MATERIAL, (), False),
+            "layers": (LAYERS, (), False),
+            "track": (MATERIAL,
+                      ("sources=[{gaussian: {surface: z_max, radius: 0.02, power: 1, "
+                       "absorptivity: 1, x: 0.2 + 1e3*t, y: 0.5}}]",
+                       "initial=[{uniform: {value: 300}}]",
+                       *(f"boundary.{axis}_{side}={{type: temperature, value: 300}}"
+                         for axis in "xyz" for side in ("min", "max"))), False),
+            "sts2": (MATERIAL, ("time={end: 0.01, scheme: sts2, tolerance: 1e-3}",), True),
+            "steady": (MATERIAL, ("time={steady: {tolerance: 1e-8}}",), True)}
 
 
 def arguments():
@@ -41,6 +63,7 @@ def arguments():
     add("--gpus", type=int, required=True, help="number of GPUs of this node, with a rank each")
     add("--backend", default="hip")
     add("--case", action="append", choices=CASES, help="run this one only (repeatable)")
+    add("--problem", choices=PROBLEMS, default="uniform")
     add("--transport", action="append", help=f"only this one (repeatable): {', '.join(TRANSPORTS)}")
     add("--steps-per-pass", default="1,auto", help="such as 1,4 (1,auto)")
     add("--repeats", type=int, default=3)
@@ -62,20 +85,32 @@ def check_node(args):
         print(done.stdout + done.stderr, file=sys.stderr)
 
 
+def rate_of(row, whole):
+    """Updates per second of the steps, or cells per second of the whole run."""
+    if not whole:
+        return float(row["cell_updates_per_s"])
+    cells = int(row["cells_x"]) * int(row["cells_y"]) * int(row["cells_z"])
+    return cells / float(row["wall_s"])
+
+
 def study(args, case, transport, steps_per_pass):
     """The median rate of each number of GPUs, in cells per second, and all field hashes of each."""
     kind, cells, steps = CASES[case]
-    folder = args.output / f"{case}, {transport}, {steps_per_pass} per pass".replace(" ", "_")
+    folder = args.output / f"{args.problem}, {case}, {transport}, {steps_per_pass} per pass".replace(" ", "_")
     ranks = [2**n for n in range(args.gpus.bit_length()) if 2**n <= args.gpus]
+    material, own, whole = PROBLEMS[args.problem]
     sets = [f"boundary.{face}" for face in FACES]
     sets += [f"run.backend={args.backend}", f"run.halo.transport={transport}",
-             f"run.steps_per_pass={steps_per_pass}", "run.watch.every=0",
-             f"time.steps={max(1, steps // args.shrink)}"]
-    command = [sys.executable, str(HERE / "study.py"), kind,
-               str(HERE.parent / f"configs/{kind}_scaling.yaml"), "--isotherm", args.isotherm,
-               "--ranks", ",".join(map(str, ranks)), "--repeats", str(args.repeats), "--cells",
-               ",".join(str(n // args.shrink) for n in cells), "--launcher", args.launcher,
-               "--output", str(folder), "--submit"]
+             f"run.steps_per_pass={steps_per_pass}", "run.watch.every=0"]
+    sets += [] if whole else [f"time.steps={max(1, steps // args.shrink)}"]
+    source = (HERE.parent / f"configs/{kind}_scaling.yaml").read_text(encoding="utf-8")
+    config = args.output / f"{kind}_{args.problem}.yaml"
+    config.write_text(source.replace(MATERIAL, material), encoding="utf-8")
+    command = [sys.executable, str(HERE / "study.py"), kind, str(config), "--isotherm",
+               args.isotherm, "--ranks", ",".join(map(str, ranks)), "--repeats",
+               str(args.repeats), "--cells", ",".join(str(n // args.shrink) for n in cells),
+               "--launcher", args.launcher, "--output", str(folder), "--submit"]
+    sets += own
     for item in sets:
         command += ["--set", item]
     done = subprocess.run(command, stdin=subprocess.DEVNULL)
@@ -83,7 +118,7 @@ def study(args, case, transport, steps_per_pass):
         sys.exit(f"{case}, {transport}: {command[1]} ended with {done.returncode}")
     with open(folder / "study.csv", newline="", encoding="utf-8") as stream:
         groups = by_ranks([{**row, "ranks": int(row["ranks"])} for row in csv.DictReader(stream)])
-    rates = {count: statistics.median(float(row["cell_updates_per_s"]) for row in group)
+    rates = {count: statistics.median(rate_of(row, whole) for row in group)
              for count, group in groups.items()}
     hashes = {count: {row["field_hash"] for row in group} for count, group in groups.items()}
     return rates, hashes

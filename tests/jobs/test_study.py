@@ -129,7 +129,7 @@ class Study(Case):
         words = [sys.executable, str(NODE_STUDY), "--isotherm", BINARY, "--launcher",
                  f"{LAUNCHER} -n {{ranks}}", "--gpus", "2", "--backend", "cpu", "--transport",
                  "host", "--case", "weak 256^3", "--case", "strong 512^3", "--shrink", "32",
-                 "--repeats", "1", "--output", "n"]
+                 "--repeats", "1", "--problem", "layers", "--output", "n"]
 
         def table(code):
             done = subprocess.run(words, capture_output=True, text=True, cwd=self.folder,
@@ -145,7 +145,7 @@ class Study(Case):
                                  ("weak 256^3", "strong 512^3") for steps in ("1", "auto")])
         self.assertEqual(lines[-1], "One field hash per grid.")
         self.assertIn("no problems found", (self.folder / "n/doctor.txt").read_text())
-        path = self.folder / "n/strong_512^3,_host,_auto_per_pass/runs/ranks_2_1/report.json"
+        path = self.folder / "n/layers,_strong_512^3,_host,_auto_per_pass/runs/ranks_2_1/report.json"
         report = json.loads(path.read_text())
         self.assertEqual(report["decomposition"], [1, 1, 2])
         path.write_text(json.dumps({**report, "field_hash": "0" * 16}))
