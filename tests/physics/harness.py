@@ -1,7 +1,8 @@
 """Drive the built program as a user does: write a configuration, start it, read what it left.
 
 ISOTHERM_BINARY names the program, ISOTHERM_MPIEXEC the launcher. ISOTHERM_TEST_SCALE=small asks
-for fewer and smaller runs: with the sanitizers a start alone takes a second or two a rank."""
+for fewer and smaller runs: with the sanitizers a start alone takes a second or two a rank.
+ISOTHERM_TEST_SCRATCH: where the tests' folders are; in memory, their fsync costs nothing."""
 import csv
 import hashlib
 import json
@@ -236,9 +237,10 @@ class Case(unittest.TestCase):
     """A test with a folder of its own, removed afterwards; all paths are relative to it."""
 
     maxDiff = None
+    SCRATCH = os.environ.get("ISOTHERM_TEST_SCRATCH")
 
     def setUp(self):
-        self.folder = Path(tempfile.mkdtemp(prefix="isotherm_test_"))
+        self.folder = Path(tempfile.mkdtemp(prefix="isotherm_test_", dir=self.SCRATCH))
         self.addCleanup(shutil.rmtree, self.folder, ignore_errors=True)
         self.count = 0
 

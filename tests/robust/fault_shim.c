@@ -15,6 +15,9 @@
  *     FAULT_LOG     a file name; each rank appends a line a call to FAULT_LOG.<rank>:
  *                   number, call, path, and "fault" where it was made to fail
  *
+ * The half second that a run waits behind a stale lock for another run with the same idea is left
+ * out: the tests start one run after the other.
+ *
  * What goes through stdio is not seen: libc writes it by calls of its own. So no file of a run is
  * written that way. */
 #include <aio.h>
@@ -32,6 +35,7 @@
 #include <string.h>
 #include <sys/syscall.h>
 #include <sys/uio.h>
+#include <time.h>
 #include <unistd.h>
 
 enum kind { KIND_ERROR, KIND_HANG, KIND_SHORT, KIND_KILL, KIND_KILL_HALF, KIND_KILL_AFTER };
@@ -332,36 +336,33 @@ int aio_write64(struct aiocb64 *block)
     return write_later((struct aiocb *)block, "aio_write64");
 }
 
-/* ---- everything else that changes files -------------------------------------------------------
- */
+/* ---- everything else that changes files ------------------------------------------------------ */
+
+/* Do `call` unless it is to fail. */
+#define UNLESS_REFUSED(verdict_of_it, call)                                                        \
+    do {                                                                                           \
+        const enum verdict verdict = (verdict_of_it);                                              \
+        return verdict == FAIL ? refuse() : (int)done(verdict, call);                              \
+    } while (0)
 
 static int open_for(const char *name, int flags, unsigned mode)
 {
     const char *call = (flags & O_DIRECT) != 0 ? "open_direct" : "open";
-    const enum verdict verdict = (flags & O_ACCMODE) == O_RDONLY ? PASS : judge_name(call, name);
-    if (verdict == FAIL) {
-        return refuse();
+    UNLESS_REFUSED((flags & O_ACCMODE) == O_RDONLY ? PASS : judge_name(call, name),
+                   syscall(SYS_openat, AT_FDCWD, name, flags, mode));
+}
+
+#define DEFINE_OPEN(open_of_some_size)                                                             \
+    int open_of_some_size(const char *name, int flags, ...)                                        \
+    {                                                                                              \
+        va_list args;                                                                              \
+        va_start(args, flags);                                                                     \
+        const unsigned mode = (flags & (O_CREAT | O_TMPFILE)) != 0 ? va_arg(args, unsigned) : 0;   \
+        va_end(args);                                                                              \
+        return open_for(name, flags, mode);                                                        \
     }
-    return (int)done(verdict, syscall(SYS_openat, AT_FDCWD, name, flags, mode));
-}
-
-int open(const char *name, int flags, ...)
-{
-    va_list args;
-    va_start(args, flags);
-    const unsigned mode = (flags & (O_CREAT | O_TMPFILE)) != 0 ? va_arg(args, unsigned) : 0;
-    va_end(args);
-    return open_for(name, flags, mode);
-}
-
-int open64(const char *name, int flags, ...)
-{
-    va_list args;
-    va_start(args, flags);
-    const unsigned mode = (flags & (O_CREAT | O_TMPFILE)) != 0 ? va_arg(args, unsigned) : 0;
-    va_end(args);
-    return open_for(name, flags, mode);
-}
+DEFINE_OPEN(open)
+DEFINE_OPEN(open64)
 
 int close(int fd)
 {
@@ -372,20 +373,17 @@ int close(int fd)
 
 int fsync(int fd)
 {
-    const enum verdict verdict = judge_fd("fsync", fd);
-    return verdict == FAIL ? refuse() : (int)done(verdict, syscall(SYS_fsync, fd));
+    UNLESS_REFUSED(judge_fd("fsync", fd), syscall(SYS_fsync, fd));
 }
 
 int fdatasync(int fd)
 {
-    const enum verdict verdict = judge_fd("fsync", fd);
-    return verdict == FAIL ? refuse() : (int)done(verdict, syscall(SYS_fdatasync, fd));
+    UNLESS_REFUSED(judge_fd("fsync", fd), syscall(SYS_fdatasync, fd));
 }
 
 int ftruncate(int fd, off_t bytes)
 {
-    const enum verdict verdict = judge_fd("truncate", fd);
-    return verdict == FAIL ? refuse() : (int)done(verdict, syscall(SYS_ftruncate, fd, bytes));
+    UNLESS_REFUSED(judge_fd("truncate", fd), syscall(SYS_ftruncate, fd, bytes));
 }
 
 int ftruncate64(int fd, off_t bytes)
@@ -395,9 +393,7 @@ int ftruncate64(int fd, off_t bytes)
 
 int fallocate(int fd, int mode, off_t offset, off_t bytes)
 {
-    const enum verdict verdict = judge_fd("allocate", fd);
-    return verdict == FAIL ? refuse()
-                           : (int)done(verdict, syscall(SYS_fallocate, fd, mode, offset, bytes));
+    UNLESS_REFUSED(judge_fd("allocate", fd), syscall(SYS_fallocate, fd, mode, offset, bytes));
 }
 
 int fallocate64(int fd, int mode, off_t offset, off_t bytes)
@@ -408,8 +404,7 @@ int fallocate64(int fd, int mode, off_t offset, off_t bytes)
 /* It returns its error instead of setting errno. */
 int posix_fallocate(int fd, off_t offset, off_t bytes)
 {
-    const int result = fallocate(fd, 0, offset, bytes);
-    return result == 0 ? 0 : errno;
+    return fallocate(fd, 0, offset, bytes) == 0 ? 0 : errno;
 }
 
 int posix_fallocate64(int fd, off_t offset, off_t bytes)
@@ -419,14 +414,18 @@ int posix_fallocate64(int fd, off_t offset, off_t bytes)
 
 int rename(const char *from, const char *to)
 {
-    const enum verdict verdict = judge_name("rename", to);
-    return verdict == FAIL ? refuse() : (int)done(verdict, syscall(SYS_rename, from, to));
+    UNLESS_REFUSED(judge_name("rename", to), syscall(SYS_rename, from, to));
 }
 
 int unlink(const char *name)
 {
-    const enum verdict verdict = judge_name("unlink", name);
-    return verdict == FAIL ? refuse() : (int)done(verdict, syscall(SYS_unlink, name));
+    UNLESS_REFUSED(judge_name("unlink", name), syscall(SYS_unlink, name));
+}
+
+int nanosleep(const struct timespec *time, struct timespec *left)
+{
+    const bool behind_a_lock = time->tv_sec == 0 && time->tv_nsec == 500000000;
+    return behind_a_lock ? 0 : (int)syscall(SYS_nanosleep, time, left);
 }
 
 /* NOLINTEND(readability-inconsistent-declaration-parameter-name) */

@@ -197,7 +197,7 @@ class RobustCase(Case):
         super().setUpClass()
         cls.checker = Checker()
         cls.addClassCleanup(cls.checker.close)
-        folder = tempfile.mkdtemp(prefix="isotherm_reference_")
+        folder = tempfile.mkdtemp(prefix="isotherm_reference_", dir=cls.SCRATCH)
         cls.addClassCleanup(shutil.rmtree, folder, ignore_errors=True)
         cls.reference = cls.solve_reference(Path(folder))
 
@@ -235,8 +235,7 @@ class RobustCase(Case):
         self.out = self.folder / "out"
 
     def begin(self, ranks, fault=None, extra=None):
-        if fault is not None:
-            fault = {"FOLDER": self.out, **fault}
+        fault = {"FOLDER": self.out, **(fault or {})}
         return Job(["run", "config.yaml", "--output", "out", "--restart", "auto"], ranks,
                    self.folder, fault, extra)
 

@@ -174,6 +174,7 @@ class Direct(Faults, RobustCase):
     they go through it. A rank's part begins within a page."""
 
     IO = "ompio"
+    SCRATCH = None  # in memory there is no cache
     CELLS = [64, 63, 140]
     CALLS = ("open_direct", "write_direct")
 
