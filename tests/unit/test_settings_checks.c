@@ -17,13 +17,8 @@ static const struct damage geometry[] = {
     {"upper: [0.4, 0.3]", "upper: [0.4, 0]",
      "c.yaml:5: grid.upper: the y axis has no length (from 0 to 0); give an upper corner above the "
      "lower one"},
-    {"upper: [0.4, 0.3]", "upper: [-0.4, 0.3]",
-     "c.yaml:5: grid.upper: the x axis has no length (from 0 to -0.4); give an upper corner above "
-     "the lower one"},
     {"upper: [0.4, 0.3]\n", "upper: [0.4]\n",
      "c.yaml:5: grid.upper: 1 entry ([0.4]); give 2, as many as grid.cells, or 3"},
-    {"lower: [0, 0]\n", "lower: [0]\n",
-     "c.yaml:4: grid.lower: 1 entry ([0]); give 2, as many as grid.cells, or 3"},
     {"upper: [0.4, 0.3]\n", "upper: [0.4, 1e-40]\n",
      "c.yaml:5: grid.upper: the cells on the y axis would be 8.33333e-42 m thin, too thin for "
      "distinct positions; give fewer cells or a longer axis"},
@@ -33,31 +28,11 @@ static const struct damage geometry[] = {
     {"center: [0.1, 0.1]", "center: [0.46, 0.1]",
      "c.yaml:12: initial[1].sphere.center: the sphere lies outside the grid (it is 0.06 m away, "
      "the radius is 0.05 m); give a centre nearer to the grid or a larger radius"},
-    {"center: [0.1, 0.1]", "center: [0.44, 0.34]",
-     "c.yaml:12: initial[1].sphere.center: the sphere lies outside the grid (it is 0.0565685 m "
-     "away, the radius is 0.05 m); give a centre nearer to the grid or a larger radius"},
     {"center: [0.1, 0.1]", "center: [0.1]",
      "c.yaml:12: initial[1].sphere.center: 1 entry ([0.1]); give 2, as many as grid.cells, or 3"},
-    {"upper: [0.3, 0.2]", "upper: [0.5, 0.2]",
-     "c.yaml:15: initial[2].box.upper: the box lies outside the grid in x (0.5); give a value from "
-     "0 to 0.4"},
-    {"lower: [0.2, 0.1]", "lower: [0.2, -0.1]",
-     "c.yaml:14: initial[2].box.lower: the box lies outside the grid in y (-0.1); give a value "
-     "from 0 to 0.3"},
     {"upper: [0.3, 0.2]", "upper: [0.2, 0.2]",
      "c.yaml:15: initial[2].box.upper: the box has no length in x (from 0.2 to 0.2); give an upper "
      "corner above the lower one"},
-    {"upper: [0.3, 0.2]", "upper: [0.3, 0.05]",
-     "c.yaml:15: initial[2].box.upper: the box has no length in y (from 0.1 to 0.05); give an "
-     "upper corner above the lower one"},
-    {"upper: [0.3, 0.2]", "upper: [0.3]",
-     "c.yaml:15: initial[2].box.upper: 1 entry ([0.3]); give 2, as many as grid.cells, or 3"},
-    {"lower: [0.2, 0.1]", "lower: [0.5, 0.1]",
-     "c.yaml:15: initial[2].box.upper: the box has no length in x (from 0.5 to 0.3); give an upper "
-     "corner above the lower one"},
-    {"upper: [0.3, 0.2]", "upper: [0.3, 0.30001]",
-     "c.yaml:15: initial[2].box.upper: the box lies outside the grid in y (0.30001); give a value "
-     "from 0 to 0.3"},
     {"conductivity: 45\n  density: 7850\n  heat_capacity: 490",
      "conductivity: 1e-30\n  density: 1e-300\n  heat_capacity: 1e-300",
      "c.yaml:6: material: the diffusivity k / (rho c) is not a usable number (inf m^2/s); give "
@@ -71,12 +46,6 @@ static const struct damage boundaries[] = {
     {"[16, 12]", "[16, 1]",
      "c.yaml:20: boundary.y_min: the y axis has one cell: leave out its faces\n"
      "c.yaml:21: boundary.y_max: the y axis has one cell: leave out its faces"},
-    {"{type: flux, value: -5}", "{type: periodic}",
-     "c.yaml:19: boundary.x_max: periodic, but x_min is not; make both faces of the x axis "
-     "periodic, or neither"},
-    {"{type: temperature, value: 350}", "{type: periodic}",
-     "c.yaml:18: boundary.x_min: periodic, but x_max is not; make both faces of the x axis "
-     "periodic, or neither"},
     {"ambient: 293", "ambient: 293, surroundings: 400",
      "c.yaml:20: boundary.y_min.surroundings: has no effect on a face that does not radiate; add "
      "an "
@@ -91,9 +60,6 @@ static const struct damage boundaries[] = {
     {"{type: flux, value: -5}", "{type: periodic, value: 0}",
      "c.yaml:19: boundary.x_max.value: not a key of type periodic (0); valid keys: "
      "type"},
-    {"{type: temperature, value: 350}", "{type: temperature, value: 350, ambient: 1}",
-     "c.yaml:18: boundary.x_min.ambient: not a key of type temperature (1); valid keys: type, "
-     "value, patches"},
 };
 
 #define OR_DIFFERENCE                                                                              \
@@ -103,11 +69,6 @@ static const struct damage kelvins[] = {
     {"uniform: {value: 300}", "uniform: {value: -20}",
      "c.yaml:11: initial[0].uniform.value: kelvins? -20 K is below absolute zero; did you mean "
      "253.15 (-20 degC)? " OR_DIFFERENCE},
-    {"value: 900", "value: -0.5",
-     "c.yaml:12: initial[1].sphere.value: kelvins? -0.5 K is below absolute zero; did you mean "
-     "272.65 (-0.5 degC)? " OR_DIFFERENCE},
-    {"value: 200", "value: -274",
-     "c.yaml:16: initial[2].box.value: kelvins? -274 K is below absolute zero; " OR_DIFFERENCE},
     {"value: 350", "value: -40",
      "c.yaml:18: boundary.x_min.value: kelvins? -40 K is below absolute zero; did you mean 233.15 "
      "(-40 degC)? " OR_DIFFERENCE},
@@ -140,9 +101,6 @@ static const struct damage formulas[] = {
     {"300 + t", "300 + t K\\n",
      "c.yaml:21: boundary.y_max.value: not a formula: unknown name \"K\" at column 9 (300 + t "
      "K); " KNOWN("t")},
-    {"300 + t", "300 + x",
-     "c.yaml:21: boundary.y_max.value: not a formula: unknown name \"x\" at column 7 (300 + "
-     "x); " KNOWN("t")},
     {"300 + t", "300 + sin(",
      "c.yaml:21: boundary.y_max.value: not a formula: Unexpected end of expression at column 12 "
      "(300 + sin(); give a number or a formula in t"},
@@ -160,9 +118,6 @@ static const struct damage formulas[] = {
      "give a number or a formula in t"},
     {"300 + t", "",
      "c.yaml:21: boundary.y_max.value: empty; give a number, a formula in t or a table of t, in K"},
-    {"300 + t", "300*K",
-     "c.yaml:21: boundary.y_max.value: not a formula: unknown name \"K\" at column 5 "
-     "(300*K); " KNOWN("t")},
     {"uniform: {value: 300}", "expression: {value: \"300+*x\"}",
      "c.yaml:11: initial[0].expression.value: not a formula: Unexpected operator \"*\" at column 5 "
      "(300+*x); give a number or a formula in x, y, z"},
@@ -172,9 +127,6 @@ static const struct damage formulas[] = {
     {"uniform: {value: 300}", "expression: {value: \"\"}",
      "c.yaml:11: initial[0].expression.value: empty; give a formula in x, y, z, in K, such as "
      "\"300 + 10*sin(pi*x)\""},
-    {"uniform: {value: 300}", "expression: {value: foo(x)}",
-     "c.yaml:11: initial[0].expression.value: not a formula: unknown name \"foo\" at column 1 "
-     "(foo(x)); " KNOWN("x, y, z")},
 };
 
 static const struct damage entries[] = {
@@ -193,11 +145,6 @@ static const struct damage entries[] = {
      "c.yaml:11: initial[0].file.path: empty; give a string, such as start.h5"},
     {"end: 10", "end: 10\n  steps: 5",
      "c.yaml:24: time.steps: given together with end; give one of them"},
-    {"end: 10", "end: 10\n  end: 11",
-     "c.yaml:24: time.end: given twice, first on line 23; keep one"},
-    {"time:", "grid: {}\ntime:", "c.yaml:22: grid: given twice, first on line 2; keep one"},
-    {"value: 900}", "value: 900, value: 901}",
-     "c.yaml:12: initial[1].sphere.value: given twice, first on line 12; keep one"},
     {"time:", "output: {pictures: {every: 1, range: [400, 300]}}\ntime:",
      "c.yaml:22: output.pictures.range: not a range (from 400 to 300); give the lower temperature "
      "first"},
@@ -218,36 +165,16 @@ static const struct damage yaml[] = {
     {"title: base", "? [a]\n: b", "c.yaml:1: a key is not a plain word; write 'key: value'"},
     {"title: base", "a: &a [*a]", "c.yaml:1: nested deeper than 16 levels; use fewer"},
     {"title: base", "title: \"a\\0b\"", "c.yaml:1: a string contains a zero byte; remove it"},
-    {"title: base", "\"a\\0b\": 1", "c.yaml:1: a key is not a plain word; write 'key: value'"},
     {"title: base", "title: base: x",
      "c.yaml:1: not valid YAML: mapping values are not allowed in this context"},
     {"  end", "      end: 3\n  end",
      "c.yaml:24: not valid YAML: did not find expected key while parsing a block mapping"},
 };
 
-TEST(test_geometry)
-{
-    EXPECT_ALL(geometry);
-}
-
-TEST(test_boundaries)
-{
-    EXPECT_ALL(boundaries);
-}
-
-TEST(test_formulas)
-{
-    EXPECT_ALL(formulas);
-}
-
-TEST(test_entries)
-{
-    EXPECT_ALL(entries);
-}
-
-TEST(test_yaml)
-{
-    EXPECT_ALL(yaml);
-}
+TEST_REFUSED(geometry)
+TEST_REFUSED(boundaries)
+TEST_REFUSED(formulas)
+TEST_REFUSED(entries)
+TEST_REFUSED(yaml)
 
 TEST_MAIN(NULL, NULL)

@@ -91,3 +91,8 @@ static inline void expect_all(const struct damage *cases, size_t ncases)
 }
 
 #define EXPECT_ALL(cases) expect_all(cases, sizeof(cases) / sizeof((cases)[0]))
+#define TEST_REFUSED(cases)                                                                        \
+    TEST(test_##cases)                                                                             \
+    {                                                                                              \
+        EXPECT_ALL(cases);                                                                         \
+    }

@@ -19,29 +19,7 @@ static const struct damage unknown_keys[] = {
      "conductivity, density, heat_capacity, diffusivity"},
     {"title:", "titel:", "c.yaml:1: titel: unknown key; did you mean 'title'? " TOP_KEYS},
     {"time:", "speed:", "c.yaml:22: speed: unknown key; " TOP_KEYS},
-    {"end: 10", "end: 10\n  stop: 5",
-     "c.yaml:24: time.stop: unknown key; valid keys: end, steps, scheme, stages, dt, "
-     "tolerance, max_error, until, safety, adapt_every, steady"},
-    {"flux, value: -5", "flux, value: -5, valeu: 3",
-     "c.yaml:19: boundary.x_max.valeu: unknown key; did you mean 'value'? valid keys: type, "
-     "value, patches"},
-    {"radius", "diameter",
-     "c.yaml:12: initial[1].sphere.diameter: unknown key; valid keys: center, radius, "
-     "value"},
-    {"- uniform", "- uniforms",
-     "c.yaml:11: initial[0].uniforms: unknown key; did you mean 'uniform'? valid keys: "
-     "uniform, sphere, box, cylinder, layer, expression, file"},
-    {"x_max:", "x_mxa:",
-     "c.yaml:19: boundary.x_mxa: unknown key; did you mean 'x_max'? valid keys: x_min, "
-     "x_max, y_min, y_max, z_min, z_max"},
-    {"upper: [0.4, 0.3]", "uper: [0.4, 0.3]",
-     "c.yaml:5: grid.uper: unknown key; did you mean 'upper'? valid keys: cells, lower, "
-     "upper"},
     {"time:", "\"a\\nb\": 1\ntime:", "c.yaml:22: a b: unknown key; " TOP_KEYS},
-    {"time:", "output: {snapshot: {every: 3}}\ntime:",
-     "c.yaml:22: output.snapshot: unknown key; did you mean 'snapshots'? valid keys: "
-     "directory, writer, history, melting, snapshots, regions, derived, probes, lines, "
-     "checkpoints, pictures"},
     {"time:", "run: {halo: {transprot: auto}}\ntime:",
      "c.yaml:22: run.halo.transprot: unknown key; did you mean 'transport'? valid keys: "
      "transport, overlap"},
@@ -56,8 +34,6 @@ static const struct damage missing_keys[] = {
     {"time:\n  end: 10\n", "",
      "c.yaml:1: time: missing; give a section with the keys end, steps, scheme, stages, dt, "
      "tolerance, max_error, until, safety, adapt_every, steady"},
-    {"  end: 10\n", "", "c.yaml:22: time: neither end nor steps nor steady; give one of them"},
-    {"end: 10", "dt: 1", "c.yaml:22: time: neither end nor steps nor steady; give one of them"},
     {"  y_min: {type: convection, coefficient: 10, ambient: 293}\n", "",
      "c.yaml:17: boundary.y_min: missing: the y axis has 12 cells, so its faces need a boundary; "
      "give a type: one of temperature, flux, convection, radiation, periodic"},
@@ -73,20 +49,8 @@ static const struct damage missing_keys[] = {
     {"coefficient: 10, ", "",
      "c.yaml:20: boundary.y_min.coefficient: missing; give a number of 0 or more, a formula in t "
      "or a table of t, in W/(m^2 K)"},
-    {", ambient: 293", "",
-     "c.yaml:20: boundary.y_min.ambient: missing; give a number, a formula in t or a table of t, "
-     "in K"},
-    {", radius: 0.05", "",
-     "c.yaml:12: initial[1].sphere.radius: missing; give a number above 0, in m"},
-    {"center: [0.1, 0.1], ", "",
-     "c.yaml:12: initial[1].sphere.center: missing; give a list of 1 to 3 numbers, in m, such as "
-     "[0.1, 0.2, 0.3]"},
-    {"      value: 200\n", "", "c.yaml:13: initial[2].box.value: missing; give a number, in K"},
     {"time:", "output: {snapshots: {}}\ntime:",
      "c.yaml:22: output.snapshots: neither every nor interval nor times nor logarithmic; give one "
-     "of them"},
-    {"time:", "output:\n  pictures: {plane: x}\ntime:",
-     "c.yaml:23: output.pictures: neither every nor interval nor times nor logarithmic; give one "
      "of them"},
     {"uniform: {value: 300}", "file: {dataset: /U}",
      "c.yaml:11: initial[0].file.path: missing; give a string, such as start.h5"},
@@ -97,35 +61,16 @@ static const struct damage missing_keys[] = {
 
 static const struct damage wrong_types[] = {
     {"7850", "heavy", "c.yaml:8: material.density: not a number (heavy); " GIVE_DENSITY},
-    {"7850", "", "c.yaml:8: material.density: empty; " GIVE_DENSITY},
-    {"7850", "null", "c.yaml:8: material.density: not a number (null); " GIVE_DENSITY},
     {"7850", "[1]", "c.yaml:8: material.density: not a single value ([1]); " GIVE_DENSITY},
-    {"7850", "{a: 1}", "c.yaml:8: material.density: not a single value ({...}); " GIVE_DENSITY},
-    {"7850", "0x10", "c.yaml:8: material.density: not a number (0x10); " GIVE_DENSITY},
-    {"7850", "nan", "c.yaml:8: material.density: not a number (nan); " GIVE_DENSITY},
-    {"7850", ".inf", "c.yaml:8: material.density: not a number (.inf); " GIVE_DENSITY},
-    {"7850", "1_000", "c.yaml:8: material.density: not a number (1_000); " GIVE_DENSITY},
-    {"7850", "1,5", "c.yaml:8: material.density: not a number (1,5); " GIVE_DENSITY},
     {"7850", "1e", "c.yaml:8: material.density: not a number (1e); " GIVE_DENSITY},
     {"[16, 12]", "16",
      "c.yaml:4: grid.lower: 2 entries ([0, 0]); give 1, as many as grid.cells, or 3"},
     {"[16, 12]", "many", "c.yaml:3: grid.cells: not an integer (many); " GIVE_CELLS},
     {"[16, 12]", "[16, 1.5]", "c.yaml:3: grid.cells: not an integer (1.5); " GIVE_CELLS},
-    {"[16, 12]", "[16, 1e-3]", "c.yaml:3: grid.cells: not an integer (1e-3); " GIVE_CELLS},
-    {"[16, 12]", "[16, 12e]", "c.yaml:3: grid.cells: not an integer (12e); " GIVE_CELLS},
     {"[16, 12]", "[16, [12]]", "c.yaml:3: grid.cells: not a single value ([12]); " GIVE_CELLS},
-    {"[16, 12]", "[16, ]",
-     "c.yaml:4: grid.lower: 2 entries ([0, 0]); give 1, as many as grid.cells, or 3"},
     {"[16, 12]", "", "c.yaml:3: grid.cells: empty; " GIVE_CELLS},
     {"[16, 12]", "{x: 16, y: 12}", "c.yaml:3: grid.cells: not a list ({...}); " GIVE_CELLS},
-    {"title: base", "title: [base]", "c.yaml:1: title: not a string ([base]); give a string"},
     {"title: base", "title:", "c.yaml:1: title: empty; give a string"},
-    {"{type: temperature, value: 350}", "temperature",
-     "c.yaml:18: boundary.x_min: not a section (temperature); give a section with the keys type, "
-     "value, coefficient, ambient, emissivity, surroundings, patches"},
-    {"{type: temperature, value: 350}", "[1, 2]",
-     "c.yaml:18: boundary.x_min: not a section ([1, 2]); give a section with the keys type, value, "
-     "coefficient, ambient, emissivity, surroundings, patches"},
     {"value: 350", "value: [350]",
      "c.yaml:18: boundary.x_min.value: not a single value ([350]); give a number, a formula in t "
      "or a table of t, in K"},
@@ -137,12 +82,6 @@ static const struct damage wrong_types[] = {
     {"uniform: {value: 300}", "expression: {value: [x]}",
      "c.yaml:11: initial[0].expression.value: not a formula ([x]); give a formula in x, y, z, in "
      "K, such as \"300 + 10*sin(pi*x)\""},
-    {"- uniform: {value: 300}", "- 300",
-     "c.yaml:11: initial[0]: not an entry (300); give exactly one of: uniform, sphere, box, "
-     "cylinder, layer, expression, file"},
-    {"- uniform: {value: 300}", "-",
-     "c.yaml:11: initial[0]: not an entry; give exactly one of: uniform, sphere, box, "
-     "cylinder, layer, expression, file"},
     {"end: 10", "steps: ten",
      "c.yaml:23: time.steps: not an integer (ten); give an integer of 1 or more"},
     {"end: 10", "end: 10\n  dt: fast",
@@ -154,30 +93,18 @@ static const struct damage wrong_types[] = {
     {"time:", "run: fast\ntime:",
      "c.yaml:22: run: not a section (fast); give a section with the keys backend, precision, "
      "stencil, decomposition, steps_per_pass, halo, watch, walltime, walltime_margin, watchdog"},
-    {"time:", "run: {decomposition: {x: 4}}\ntime:",
-     "c.yaml:22: run.decomposition: not a list ({...}); " GIVE_RANKS},
     {"time:", "run: {halo: {transport: [peer]}}\ntime:",
      "c.yaml:22: run.halo.transport: not a single word ([peer]); give one of auto, host, staged, "
      "gpu-aware, peer"},
-    {"time:", "run: {backend: [cpu]}\ntime:",
-     "c.yaml:22: run.backend: not a string ([cpu]); give a string"},
-    {"time:", "output: {pictures: {every: 1, range: 300}}\ntime:",
-     "c.yaml:22: output.pictures.range: not a list (300); give auto or a list of 2 numbers, in K, "
-     "such as [273, 900]"},
 };
 
 static const struct damage ranges[] = {
     {"7850", "-1", "c.yaml:8: material.density: out of range (-1); " GIVE_DENSITY},
     {"7850", "0", "c.yaml:8: material.density: out of range (0); " GIVE_DENSITY},
-    {"7850", "1e999",
-     "c.yaml:8: material.density: out of range (1e999): the largest is 1e+30; " GIVE_DENSITY},
-    {"7850", "1e31",
-     "c.yaml:8: material.density: out of range (1e31): the largest is 1e+30; " GIVE_DENSITY},
     {"value: -5", "value: -2e30",
      "c.yaml:19: boundary.x_max.value: out of range (-2e30): the smallest is -1e+30; give a "
      "number, a formula in t or a table of t, in W/m^2"},
     {"[16, 12]", "[16, 0]", "c.yaml:3: grid.cells: out of range (0); " GIVE_CELLS},
-    {"[16, 12]", "[16, -12]", "c.yaml:3: grid.cells: out of range (-12); " GIVE_CELLS},
     {"[16, 12]", "[99999999999999999999, 1]",
      "c.yaml:3: grid.cells: out of range (99999999999999999999): the largest is "
      "9007199254740992; " GIVE_CELLS},
@@ -189,8 +116,6 @@ static const struct damage ranges[] = {
      "c.yaml:3: grid.cells: 1e+18 cells in total; give at most 5e+17, so that sizes fit 64 bits"},
     {"radius: 0.05", "radius: 0",
      "c.yaml:12: initial[1].sphere.radius: out of range (0); give a number above 0, in m"},
-    {"radius: 0.05", "radius: -0.05",
-     "c.yaml:12: initial[1].sphere.radius: out of range (-0.05); give a number above 0, in m"},
     {"value: 300}", "value: 1e12}",
      "c.yaml:11: initial[0].uniform.value: out of range (1e12): " TOO_HOT "; give a number, in K"},
     {"value: 350", "value: -2e12",
@@ -202,19 +127,12 @@ static const struct damage ranges[] = {
     {"ambient: 293", "ambient: 1e13",
      "c.yaml:20: boundary.y_min.ambient: out of range (1e13): " TOO_HOT
      "; give a number, a formula in t or a table of t, in K"},
-    {"end: 10", "end: 0", "c.yaml:23: time.end: out of range (0); give a number above 0, in s"},
-    {"end: 10", "end: -1", "c.yaml:23: time.end: out of range (-1); give a number above 0, in s"},
     {"end: 10", "steps: 0",
      "c.yaml:23: time.steps: out of range (0); give an integer of 1 or more"},
     {"end: 10", "steps: 99999999999999999999",
      "c.yaml:23: time.steps: out of range (99999999999999999999): the largest is 9007199254740992; "
      "give an integer of 1 or "
      "more"},
-    {"end: 10", "steps: 1e16",
-     "c.yaml:23: time.steps: out of range (1e16): the largest is 9007199254740992; give an integer "
-     "of 1 or more"},
-    {"end: 10", "steps: 0.0",
-     "c.yaml:23: time.steps: out of range (0.0); give an integer of 1 or more"},
     {"end: 10", "steps: 9007199254740993",
      "c.yaml:23: time.steps: out of range (9007199254740993): the largest is 9007199254740992; "
      "give an integer of 1 or more"},
@@ -235,16 +153,12 @@ static const struct damage ranges[] = {
     {"time:", "run: {decomposition: [3000000000]}\ntime:",
      "c.yaml:22: run.decomposition: out of range (3000000000): the largest is "
      "2147483647; " GIVE_RANKS},
-    {"time:", "run: {decomposition: [1, 1, 1, 1]}\ntime:",
-     "c.yaml:22: run.decomposition: 4 entries ([1, 1, 1, 1]); " GIVE_RANKS},
     {"time:", "output: {history: {every: -1}}\ntime:",
      "c.yaml:22: output.history.every: out of range (-1); give an integer of 0 or more, in "
      "steps"},
     {"time:", "output: {snapshots: {every: 1, compress: 10}}\ntime:",
      "c.yaml:22: output.snapshots.compress: out of range (10): the largest is 9; give an integer "
      "from 0 to 9"},
-    {"time:", "output: {checkpoints: {every: 1, keep: 0}}\ntime:",
-     "c.yaml:22: output.checkpoints.keep: out of range (0); give an integer of 1 or more"},
     {"time:", "output: {pictures: {every: 1, range: [300]}}\ntime:",
      "c.yaml:22: output.pictures.range: 1 entry ([300]); give auto or a list of 2 numbers, in K, "
      "such as [273, 900]"},
@@ -253,20 +167,9 @@ static const struct damage ranges[] = {
 };
 
 static const struct damage choices[] = {
-    {"type: flux", "type: fluxx",
-     "c.yaml:19: boundary.x_max.type: unknown (fluxx), did you mean 'flux'? give one of "
-     "temperature, flux, convection, radiation, periodic"},
-    {"type: flux", "type: current",
-     "c.yaml:19: boundary.x_max.type: unknown (current); give one of temperature, flux, "
-     "convection, radiation, periodic"},
-    {"time:", "run: {halo: {transport: cuda}}\ntime:",
-     "c.yaml:22: run.halo.transport: unknown (cuda); give one of auto, host, staged, gpu-aware, "
-     "peer"},
     {"time:", "run: {precision: float16}\ntime:",
      "c.yaml:22: run.precision: unknown (float16), did you mean 'float64'? give one of float64, "
      "float32"},
-    {"time:", "run: {precision: double}\ntime:",
-     "c.yaml:22: run.precision: unknown (double); give one of float64, float32"},
     {"time:", "run: {halo: {transport: gpu_aware}}\ntime:",
      "c.yaml:22: run.halo.transport: unknown (gpu_aware), did you mean 'gpu-aware'? give one of "
      "auto, host, staged, gpu-aware, peer"},
@@ -274,36 +177,13 @@ static const struct damage choices[] = {
      "c.yaml:22: run.walltime: not a number (soon); give auto or a number above 0, in s"},
     {"time:", "run: {halo: {overlap: yes}}\ntime:",
      "c.yaml:22: run.halo.overlap: unknown (yes); give one of auto, on, off"},
-    {"time:", "output: {snapshots: {every: 1, precision: half}}\ntime:",
-     "c.yaml:22: output.snapshots.precision: unknown (half); give one of float64, float32"},
-    {"time:", "output: {pictures: {every: 1, plane: xy}}\ntime:",
-     "c.yaml:22: output.pictures.plane: unknown (xy); give one of x, y, z"},
 };
 
-TEST(test_unknown_keys)
-{
-    EXPECT_ALL(unknown_keys);
-}
-
-TEST(test_missing_keys)
-{
-    EXPECT_ALL(missing_keys);
-}
-
-TEST(test_wrong_types)
-{
-    EXPECT_ALL(wrong_types);
-}
-
-TEST(test_ranges)
-{
-    EXPECT_ALL(ranges);
-}
-
-TEST(test_choices)
-{
-    EXPECT_ALL(choices);
-}
+TEST_REFUSED(unknown_keys)
+TEST_REFUSED(missing_keys)
+TEST_REFUSED(wrong_types)
+TEST_REFUSED(ranges)
+TEST_REFUSED(choices)
 
 /* All of them at once, in the order of the file, the command line last. */
 TEST(test_several)
