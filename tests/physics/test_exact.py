@@ -70,8 +70,8 @@ class SineMode(Case):
 class Verify(Case):
     BOUNDARIES = ["temperature", "temperature as f(t)", "flux", "convection", "periodic"]
 
-    def check(self, ranks):
-        result = self.isotherm("verify", "--json", "orders.json", ranks=ranks, limit=240)
+    def test_orders_on_two_ranks(self):
+        result = self.isotherm("verify", "--json", "orders.json", ranks=2, limit=240)
         self.assert_code(result, 0)
         rows = json.loads((self.folder / "orders.json").read_text())["rows"]
         found = {(row["boundary"], row["dimensions"]): row for row in rows}
@@ -80,7 +80,6 @@ class Verify(Case):
         for key, row in found.items():
             self.assert_below(abs(row["order_in_space"] - 2), 0.05, f"{key}: order in space - 2")
             self.assert_below(abs(row["order_in_time"] - 1), 0.05, f"{key}: order in time - 1")
-        return rows
 
     def test_orders_of_super_steps(self):
         for scheme, order in (("sts1", 1), ("sts2", 2)):
@@ -91,11 +90,6 @@ class Verify(Case):
             for row in rows:
                 self.assert_below(abs(row["order_in_time"] - order), 0.1, f"{scheme}: {row}")
 
-    def test_orders_on_one_rank(self):
-        self.check(1)
-
-    def test_orders_on_two_ranks(self):
-        self.check(2)
 
 
 class SteadyProfile(Case):
@@ -132,10 +126,6 @@ class SteadyProfile(Case):
     def exact_start(self, axis):
         surface = self.AMBIENT + self.FLUX / self.COEFFICIENT
         return f"{surface!r} + {self.FLUX / self.CONDUCTIVITY!r}*{'xyz'[axis]}"
-
-    @thorough
-    def test_stays_in_one_dimension(self):
-        self.check(self.problem([33], 0, self.exact_start(0), 3000), 0, ranks=2)
 
     def test_stays_along_each_axis(self):
         for axis in some(range(3), 1):
@@ -176,7 +166,7 @@ class Conservation(Case):
 class Reference(Case):
     """Mixed boundaries, all kinds of initial shapes, a shorter last step: against plain numpy."""
 
-    def check(self, cells, ranks, closures=None):
+    def check(self, cells, ranks, closures):
         config = problems.mixed(cells, closures=closures)
         run = self.solve(config, ranks=ranks)
         steps = problems.step_list(config)
@@ -192,28 +182,18 @@ class Reference(Case):
         self.assert_below(relative(run.report["mean_K"], field.mean()), 1e-13, "mean_K")
         self.assert_below(relative(run.report["min_K"], field.min()), 2e-13, "min_K")
         self.assert_below(relative(run.report["max_K"], field.max()), 2e-13, "max_K")
-        return run
+        self.assertEqual((run.report["steps"], run.report["time"]),
+                         (problems.STEPS, config["time"]["end"]))
 
-    @thorough
-    def test_one_dimension(self):
-        self.check([43], 2)
-
-    def test_two_dimensions(self):
-        self.check([31, 19], 3)
-
-    @thorough
-    def test_two_dimensions_of_fluxes(self):
+    def test_problems(self):
         p = problems
-        self.check([16, 21], 2, closures=[p.HEATED, p.MOVING, p.COOLED, p.HEATED])
-
-    def test_three_dimensions(self):
-        self.check([17, 13, 11], 3)
-
-    @thorough
-    def test_three_dimensions_the_other_way_round(self):
-        p = problems
-        self.check([11, 12, 15], 4, closures=[p.HEATED, p.HOT, p.COOLED, p.MOVING,
-                                              p.AROUND, p.AROUND])
+        fluxes = [p.HEATED, p.MOVING, p.COOLED, p.HEATED]
+        other_way_round = [p.HEATED, p.HOT, p.COOLED, p.MOVING, p.AROUND, p.AROUND]
+        for cells, ranks, closures in some((([17, 13, 11], 3, None), ([31, 19], 3, None),
+                                            ([43], 2, None), ([16, 21], 2, fluxes),
+                                            ([11, 12, 15], 4, other_way_round)), 2):
+            with self.subTest(cells):
+                self.check(cells, ranks, closures)
 
     @thorough
     def test_every_row_of_the_history_balances(self):
@@ -226,36 +206,6 @@ class Reference(Case):
             self.assert_below(share, 1e-13, f"drift at step {row['step']} as a share of the heat")
             kept = row["heat_J"] - rows[0]["heat_J"] - row["boundary_heat_J"]
             self.assert_below(abs(kept) / row["heat_J"], 1e-13, "heat_J less what came in")
-
-
-@thorough
-class End(Case):
-    def test_the_last_step_lands_on_the_end(self):
-        config = problems.mixed([17, 13, 11])
-        dt, end = config["time"]["dt"], config["time"]["end"]
-        run = self.solve(config)
-        last = run.history()[-1]
-        self.assertEqual(run.report["time"], end)
-        self.assertEqual(run.report["steps"], problems.STEPS)
-        self.assertEqual(last["time_s"], end)
-        self.assert_below(relative(last["dt_s"], end - (problems.STEPS - 1) * dt), 1e-9,
-                          "the length of the last step")
-
-    def test_a_whole_number_of_steps_has_no_sliver(self):
-        """0.1 + 0.1 + 0.1 is not 0.3 in binary: no fourth step for the difference."""
-        config = problems.base([20], problems.MIXED[1])
-        config["initial"] = [{"uniform": {"value": 300.0}}]
-        config["time"] = {"end": 0.3, "dt": 0.1}
-        self.assertLess(0.1, stable_dt(config))
-        run = self.solve(config)
-        self.assertEqual((run.report["steps"], run.report["time"]), (3, 0.3))
-
-    def test_steps_make_that_many(self):
-        config = problems.base([20], problems.MIXED[1])
-        config["time"] = {"steps": 7, "dt": 0.1}
-        run = self.solve(config)
-        self.assertEqual(run.report["steps"], 7)
-        self.assertTrue(math.isclose(run.report["time"], 0.7, rel_tol=1e-15))
 
 
 class Restart(Case):
@@ -303,21 +253,7 @@ def checkpoints_before_the_end(run):
 
 
 @thorough
-class Principles(Case):
-    def test_no_new_extremes_without_sources(self):
-        """Up to a Fourier number of 1/3 every new value is a mean of old ones and of those at the
-        faces."""
-        closures = [fixed(300.0), flux(0.0), fixed(650.0), fixed(250.0), *[problems.AROUND] * 2]
-        config = problems.base([17, 13, 11], closures)
-        config["time"] = {"steps": 400, "safety": 0.6}
-        config["output"] = {"history": {"every": 1}}
-        rows = self.solve(config, ranks=2).history()
-        for before, after in zip(rows, rows[1:]):
-            highest, lowest = max(before["max_K"], 650.0), min(before["min_K"], 250.0)
-            self.assertLessEqual(after["max_K"], highest * (1 + 1e-15), after["step"])
-            self.assertGreaterEqual(after["min_K"], lowest * (1 - 1e-15), after["step"])
-        self.assertLess(rows[-1]["max_K"], rows[0]["max_K"] - 10, "something happens at all")
-
+class Symmetry(Case):
     def test_a_mirrored_problem_stays_mirrored_bit_for_bit(self):
         """Spacings are powers of two and the centre is 0, so that centres are exact mirrors."""
         cells = [22, 18, 14]
