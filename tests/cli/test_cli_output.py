@@ -139,7 +139,7 @@ class Viewers(Case):
                     self.assertGreaterEqual(count, seen)
                     looks, seen = looks + 1, count
                 os.kill(process.pid, signal.SIGCONT)
-                time.sleep(0.02)
+                time.sleep(0.005)
         finally:
             kill_session(process.pid)
         self.assertEqual(code, 0, (self.folder / "said").read_text())

@@ -69,12 +69,19 @@ EVERY_4 = list(range(0, STEPS + 1, 4))
 
 
 class Restart(Case):
+    @classmethod
+    def setUpClass(cls):
+        """One undisturbed run for all tests; they work on copies."""
+        first = cls("go_back")
+        first.setUp()
+        cls.addClassCleanup(first.doCleanups)
+        cls.whole = first.solve(everything(), ranks=2)
+        first.assertEqual(steps_of(cls.whole.folder),
+                          {**listed(EVERY_4), "checkpoints": [8, 16, 24]})
+
     def setUp(self):
         super().setUp()
         self.config = everything()
-        self.whole = self.solve(self.config, ranks=2)
-        self.assertEqual(steps_of(self.whole.folder),
-                         {**listed(EVERY_4), "checkpoints": [8, 16, 24]})
 
     def go_back(self, *to):
         """A copy of the run whose newest checkpoint is another one."""

@@ -8,7 +8,7 @@ import h5py
 import numpy as np
 
 import problems
-from harness import Case, checkpoints, some, thorough
+from harness import Case
 
 CELLS = [31, 27, 22]
 
@@ -94,16 +94,14 @@ class Writer(Case):
     def test_captures_beside_the_steps(self):
         """On a device whose copies come late: the files of the steps' own captures, and the
         cpu's."""
-        for ranks in some((3, 1), 1):
-            with self.subTest(ranks=ranks):
-                beside = self.solve(every_form("auto"), "--backend", "guard", ranks=ranks)
-                within = self.solve(every_form("foreground"), "--backend", "guard", ranks=ranks)
-                plain = self.solve(every_form("auto"), "--backend", "cpu", ranks=2)
-                self.check_same(beside, within)
-                self.check_same(beside, plain)
-                self.assertEqual(beside.report["output"]["captures"], "in the background")
-                self.assertEqual(within.report["output"]["captures"], "at once")
-                self.assertEqual(plain.report["output"]["captures"], "at once")
+        beside = self.solve(every_form("auto"), "--backend", "guard", ranks=3)
+        within = self.solve(every_form("foreground"), "--backend", "guard", ranks=3)
+        plain = self.solve(every_form("auto"), "--backend", "cpu", ranks=2)
+        self.check_same(beside, within)
+        self.check_same(beside, plain)
+        self.assertEqual(beside.report["output"]["captures"], "in the background")
+        self.assertEqual(within.report["output"]["captures"], "at once")
+        self.assertEqual(plain.report["output"]["captures"], "at once")
 
     def test_captures_seldom(self):
         """Steps overwrite both copies of the field long before a copy arrives."""
@@ -178,17 +176,6 @@ class Writer(Case):
         problem["output"] = {"history": {"every": 5}}
         kinds = {"snapshots", "checkpoints", "probes", "pictures"}
         self.assertEqual(kinds & self.solve(problem, "--overwrite").report["output"].keys(), set())
-
-    @thorough
-    def test_a_restart_goes_on_from_what_was_written_beside(self):
-        whole = self.solve(config("auto"), ranks=2)
-        first = config("auto")
-        first["time"]["steps"] = 13
-        self.solve(first, output="parts", ranks=2)
-        self.assertEqual([path.name for path in checkpoints(self.folder / "parts")][-1],
-                         "step_0000000013.h5")
-        rest = self.solve(config("auto"), "--restart", "auto", output="parts", ranks=3)
-        self.assertEqual(rest.report["field_hash"], whole.report["field_hash"])
 
     def test_a_write_that_fails_ends_the_run(self):
         """The folder of the snapshots' data goes away while steps are being made."""
