@@ -1,9 +1,6 @@
 """The folder of a run: what is written, what is refused, restarts, damage."""
 import os
 import shutil
-import signal
-import struct
-import subprocess
 import unittest
 from pathlib import Path
 from unittest import mock
@@ -12,8 +9,7 @@ import h5py
 import numpy as np
 
 import problems
-from harness import (SMALL, Case, checkpoints, command_words, environment, kill_session, some,
-                     thorough, tree, wait_until)
+from harness import Case, checkpoints, some, thorough, tree
 
 CELLS = [15, 13, 11]
 
@@ -87,50 +83,6 @@ class Files(Case):
         run = self.solve(small_problem(), sets=["material.conductivity=40"], ranks=2)
         again = self.solve(run.report["config"])
         self.assertEqual(again.report["field_hash"], run.report["field_hash"])
-
-    @thorough
-    def test_history(self):
-        rows = self.solve(small_problem()).history()
-        self.assertEqual([row["step"] for row in rows], [0, 5, 10, 15, 20, 25, 30])
-        self.assertTrue(all(np.isfinite(list(row.values())).all() for row in rows))
-        for row in rows:
-            self.assertAlmostEqual(row["time_s"], row["step"] * row["dt_s"], places=12)
-
-    def test_checkpoints_and_latest(self):
-        run = self.solve(small_problem(checkpoints={"every": 7, "keep": 2}), ranks=2)
-        names = [path.name for path in checkpoints(run.folder)]
-        self.assertEqual(names, ["step_0000000028.h5", "step_0000000030.h5"])
-        latest = (run.folder / "checkpoints/latest").read_text().strip()
-        self.assertEqual(latest, "step_0000000030.h5")
-        self.assertEqual(sorted(os.listdir(run.folder / "checkpoints")), ["latest", *names])
-
-    @thorough
-    def test_snapshots(self):
-        run = self.solve(small_problem(snapshots={"every": 12, "precision": "float32"}), ranks=3)
-        with h5py.File(run.folder / "snapshots.vtkhdf", "r") as file:
-            field = file["/VTKHDF/CellData/T"]
-            times = file["/VTKHDF/Steps/Values"][()]
-            self.assertEqual(field.shape, (4, *CELLS[::-1]))
-            last = field[-1]
-        dt = run.report["dt"]
-        self.assertTrue(np.allclose(times, [0, 12 * dt, 24 * dt, 30 * dt], rtol=1e-14))
-        self.assertTrue(np.array_equal(last, run.temperature().astype(np.float32)))
-        self.assertIn("snapshots/step_0000000012.h5:/T",
-                      (run.folder / "snapshots.xdmf").read_text())
-
-    @thorough
-    def test_pictures(self):
-        run = self.solve(small_problem(pictures={"every": 15}), ranks=2)
-        pictures = sorted((run.folder / "pictures").iterdir())
-        self.assertEqual([path.name for path in pictures],
-                         [f"step_{step:010}.png" for step in (0, 15, 30)])
-        for path in pictures:
-            data = path.read_bytes()
-            self.assertEqual(data[:8], b"\x89PNG\r\n\x1a\n", path.name)
-            width, height = struct.unpack(">II", data[16:24])
-            self.assertTrue(200 <= width <= 2000 and 150 <= height <= 2000, (width, height))
-            self.assertEqual(data[-8:-4], b"IEND", path.name)
-        self.assertNotEqual(pictures[0].read_bytes(), pictures[2].read_bytes())
 
     def test_pictures_without_cairo(self):
         """One warning, no pictures, and the same steps: pictures at times shorten some."""
@@ -244,13 +196,10 @@ class Restart(Case):
     @classmethod
     def setUpClass(cls):
         """One undisturbed run for all tests; they work on copies."""
-        cls.first = cls("copy")
-        cls.first.setUp()
-        cls.whole = cls.first.solve(small_problem(), output="whole", ranks=2)
-
-    @classmethod
-    def tearDownClass(cls):
-        cls.first.doCleanups()
+        first = cls("copy")
+        first.setUp()
+        cls.addClassCleanup(first.doCleanups)
+        cls.whole = first.solve(small_problem(), output="whole", ranks=2)
 
     def setUp(self):
         super().setUp()
@@ -296,22 +245,14 @@ class Restart(Case):
             self.assertEqual(run.report["field_hash"], self.whole.report["field_hash"])
             self.assertEqual(run.history_bytes(), self.whole.history_bytes())
 
-    def test_auto_passes_over_a_truncated_checkpoint(self):
+    def test_auto_passes_over_a_damaged_checkpoint(self):
+        """Damage of all kinds: tests/io/test_seal.c."""
         size = checkpoints(self.whole.folder)[-1].stat().st_size
-        for keep in some((size // 2, size - 1, 700, 100, 0), 1):
-            self.check_passed_over(lambda path, keep=keep: os.truncate(path, keep),
-                                   f"{keep} of {size} bytes left")
-
-    def test_auto_passes_over_a_flipped_bit(self):
-        size = checkpoints(self.whole.folder)[-1].stat().st_size
-        for place in some((size // 2, 2, 30, 510, 520, 2500, size - 1), 1):
-            self.check_passed_over(lambda path, place=place: flip_bit(path, place),
-                                   f"a bit of byte {place} of {size} flipped")
-
-    @thorough
-    def test_auto_passes_over_appended_bytes(self):
-        self.check_passed_over(lambda path: path.write_bytes(path.read_bytes() + b"\0"),
-                               "a byte too many")
+        for what, damage in some({
+                "half of it left": lambda path: os.truncate(path, size // 2),
+                "no byte left": lambda path: os.truncate(path, 0),
+                "a bit flipped": lambda path: flip_bit(path, size // 2)}.items(), 1):
+            self.check_passed_over(damage, what)
 
     def test_auto_with_all_checkpoints_damaged(self):
         name, files = self.copy()
@@ -327,32 +268,18 @@ class Restart(Case):
                                              tree(self.folder)[f"config_{self.count}.yaml"]})
 
     @thorough
-    def test_damaged_file_by_name(self):
-        name, files = self.copy()
+    def test_unusable_files_by_name(self):
+        _, files = self.copy()
         flip_bit(files[1], 5000)
-        result, output = self.start(self.config, "--restart", files[1], ranks=3)
-        self.assert_code(result, 3)
-        self.assert_one_error(result)
-        self.assert_says(result, files[1].name, "checksum")
-        self.assertFalse(output.exists(), "nothing may be written")
-
-    @thorough
-    def test_missing_file_by_name(self):
-        result, output = self.start(self.config, "--restart", "none.h5", ranks=2)
-        self.assert_code(result, 3)
-        self.assert_one_error(result)
-        self.assert_says(result, "none.h5", "No such file")
-        self.assertFalse(output.exists(), "nothing may be written")
-
-    @thorough
-    def test_something_else_by_name(self):
-        """A good HDF5 file, but no checkpoint."""
-        with h5py.File(self.folder / "field.h5", "w") as file:
+        with h5py.File(self.folder / "field.h5", "w") as file:  # a valid file, but no checkpoint
             file["/T"] = np.full(CELLS[::-1], 300.0)
-        result, output = self.start(self.config, "--restart", "field.h5")
-        self.assert_code(result, 3)
-        self.assert_says(result, "field.h5", "seal of a checkpoint")
-        self.assertFalse(output.exists(), "nothing may be written")
+        for path, says in ((files[1], "checksum"), ("none.h5", "No such file"),
+                           ("field.h5", "seal of a checkpoint")):
+            result, output = self.start(self.config, "--restart", path, ranks=2)
+            self.assert_code(result, 3)
+            self.assert_one_error(result)
+            self.assert_says(result, Path(path).name, says)
+            self.assertFalse(output.exists(), "nothing may be written")
 
     def test_of_another_problem(self):
         """All keys at once, each with both values, and what to do; nothing is written."""
@@ -444,40 +371,6 @@ def flip_bit(path, place):
     data = bytearray(Path(path).read_bytes())
     data[place] ^= 0x10
     Path(path).write_bytes(data)
-
-
-class Killed(Case):
-    """The power goes off in the middle; the run goes on from its newest checkpoint."""
-
-    def test_goes_on_after_kill(self):
-        config = problems.mixed([16, 16, 16] if SMALL else [48, 40, 32])
-        config["time"] = {"steps": 1200, "dt": config["time"]["dt"]}
-        config["output"] = {"history": {"every": 7}, "checkpoints": {"every": 40, "keep": 2},
-                            "snapshots": {"every": 300}}
-        whole = self.solve(config, ranks=2)
-        self.write(config)
-        # it never ends by itself and keeps all checkpoints, however late the kill comes
-        words = command_words(["run", "config.yaml", "--output", "killed",
-                               "--set", "time.steps=100000000",
-                               "--set", "output.checkpoints.keep=1000000"], 3)
-        process = subprocess.Popen(words, cwd=self.folder, env=environment(1),
-                                   stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
-                                   stderr=subprocess.DEVNULL, start_new_session=True)
-        latest = self.folder / "killed/checkpoints/step_0000000120.h5"
-        started = wait_until(latest.exists)
-        kill_session(process.pid)
-        self.assertEqual(process.wait(), -signal.SIGKILL, "it was still running")
-        self.assertTrue(started, "a checkpoint after 120 steps")
-        for file in checkpoints(self.folder / "killed"):
-            if file.name > "step_0000001160.h5":
-                file.unlink()
-        run = self.solve(config, "--restart", "auto", output="killed", ranks=2)
-        self.assertGreaterEqual(run.report["first_step"], 120)
-        self.assertEqual(run.report["field_hash"], whole.report["field_hash"])
-        self.assertEqual(run.history_bytes(), whole.history_bytes())
-        self.assertEqual(list(run.folder.rglob("*.tmp")), [])
-        with h5py.File(run.folder / "snapshots.vtkhdf", "r") as file:
-            self.assertEqual(file["/VTKHDF/CellData/T"].shape[0], 5)
 
 
 if __name__ == "__main__":

@@ -49,7 +49,7 @@ class ThreeDimensions:
     CELLS = [19, 15, 13] if SMALL else [37, 29, 23]
     DECOMPOSITIONS = [[2, 2, 1], [1, 1, 4], [4, 1, 1], [1, 4, 1], [3, 1, 2], [2, 2, 2], [1, 5, 1]]
     # (writes, continues): how many ranks
-    RESTARTS = {1: [3], 3: [2, 5], 4: [1]}
+    RESTARTS = {3: [2, 5], 4: [1]}
 
     def setUp(self):
         super().setUp()
@@ -57,7 +57,7 @@ class ThreeDimensions:
 
     def test_ranks(self):
         reference = self.reference(self.config)
-        for ranks in some((3, 2, 4, 5, 7, 8), 1):
+        for ranks in some((3, 2, 4, 7), 1):
             run = self.expect_same(reference, quiet(self.config), f"{ranks} ranks", ranks=ranks)
             self.expect_way(run, "ranks", ranks)
 
@@ -86,7 +86,7 @@ class ThreeDimensions:
         reference = self.reference(self.config)
         for backend, transport in some((("guard", "peer"), ("guard", "staged"), ("cpu", "peer"),
                                         ("cpu", "staged"), ("cpu", "host"), ("guard", "auto")), 1):
-            for ranks in some((3, 1), 1):
+            for ranks in some((3, 1) if transport == "peer" else (3,), 1):
                 run = self.expect_same(
                     reference, quiet(self.config), f"{backend}, {transport}, {ranks} ranks",
                     "--backend", backend, ranks=ranks,
@@ -118,16 +118,6 @@ class ThreeDimensions:
                                  ranks=ranks)
                 self.assertEqual(run.exact(*KEYS), reference.exact(*KEYS), what)
                 self.assertEqual(run.report["first_step"], 32)
-
-    @thorough
-    def test_history_goes_on_in_the_same_folder(self):
-        reference = self.reference(self.config)
-        first = self.solve(self.config, ranks=3)
-        checkpoints(first.folder)[-1].unlink()
-        again = self.solve(self.config, "--restart", "auto", output=first.folder.name, ranks=2)
-        self.assertEqual(again.report["first_step"], 32)
-        self.assertEqual(again.exact(*KEYS), reference.exact(*KEYS))
-        self.assertEqual(again.history_bytes(), reference.history_bytes())
 
 
 class Float64(ThreeDimensions, Bitwise):
