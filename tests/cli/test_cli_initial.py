@@ -96,10 +96,11 @@ class Interpolate(Case):
         rng = np.random.default_rng(3)
         path = self.folder / "start.h5"
         for old, cells in (([9], [30]), ([30], [7]), ([9, 8], [18, 5]), ([4, 6], [9, 12])):
-            field = 300 + rng.integers(0, 400, old[::-1]) / 4
-            for kind in ("f8", "f4", ">f4"):
+            drawn = 300 + rng.integers(0, 400, old[::-1]) / 4
+            for kind in ("f8", ">f4", "i2", ">u8"):
+                field = drawn.astype(kind).astype(float)
                 with h5py.File(path, "w") as file:
-                    file["T"] = field.astype(kind)
+                    file["T"] = drawn.astype(kind)
                 self.check(cells, field.reshape((1, 1, *field.shape)[-3:]), path, ranks=3)
 
     @thorough
@@ -139,8 +140,10 @@ class Interpolate(Case):
         with h5py.File(self.folder / "deep.h5", "w") as file:
             file["T"] = np.full((2, 2, 2, 2), 300.0)
             file["none"] = np.zeros((0, 4))
+            file["text"] = "no numbers"
         self.refused(begin(fine, "deep.h5"), "has the shape (2, 2, 2, 2); the grid needs")
         self.refused(begin(fine, "deep.h5", dataset="none"), "has the shape (0, 4)")
+        self.refused(begin(fine, "deep.h5", dataset="text"), "does not hold numbers")
         self.refused(begin(fine, path, interpolate="maybe"), "interpolate", "one of false, true")
 
     def test_values_are_checked(self):
