@@ -54,11 +54,15 @@ static inline void test_add(const char *name, CMUnitTestFunction test, CMFixture
     static void name(void **test_state __attribute__((unused)))
 #define TEST(name) TEST_WITH(name, NULL, NULL)
 
-/* Run all tests, with `setup` before the first and `teardown` after the last one. Returns the
- * number of failures. */
+/* Run all tests of this file, with `setup` before the first and `teardown` after the last one.
+ * Returns the number of failures; 1 without a test. */
 static inline int test_run(CMFixtureFunction setup, CMFixtureFunction teardown)
 {
     const struct test_list *list = test_list();
+    if (list->count == 0) {
+        print_error("no test in the file that calls test_run\n");
+        return 1;
+    }
     return _cmocka_run_group_tests("tests", list->tests, list->count, setup, teardown);
 }
 

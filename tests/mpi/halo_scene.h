@@ -13,10 +13,10 @@ struct way {
 /* All combinations that can work. The first ones take no time for proofs: for many cases. */
 enum { QUICK_WAYS = 7, WAYS = 13 };
 extern struct way ways[WAYS];
-/* The value of main. argv[1] in the place of `guard`: where there is a GPU, the same cases run on
- * it
- * ("hip"). Also the program that the probe of a transport starts. */
-int halo_main(int argc, char **argv);
+/* To be called first: -1, or the value of main, for this is also the program that the probe of a
+ * transport starts. argv[1] in the place of `guard`: where there is a GPU, the same cases run on it
+ * ("hip"). */
+int halo_prepare(int argc, char **argv);
 
 struct scene {
     struct rig rig;
