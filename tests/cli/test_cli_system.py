@@ -7,7 +7,7 @@ import subprocess
 import unittest
 
 import problems
-from harness import Case, command_words, environment, kill_session, wait_until
+from harness import LIMIT_S, Case, command_words, environment, kill_session, wait_until
 from live import Live
 from test_cli_writer import contents
 
@@ -150,19 +150,22 @@ class Early(Case):
             self.assertTrue(wait_until(is_ready), "the signal has its handler")
         return live
 
+    def check_end(self, live):
+        result = live.end(LIMIT_S)
+        self.assert_code(result, 75)
+        self.assert_says(result, "stopped by a signal before the first step", stream="out")
+
     def test_a_run_ends_before_its_first_step(self):
         for number in (signal.SIGTERM, signal.SIGUSR2, signal.SIGINT):
             with self.subTest(number.name):
                 live = self.begin(1)
                 os.kill(live.process.pid, number)
-                self.assertEqual(live.process.wait(30), 75)
-                self.assertIn("stopped by a signal before the first step", live.text("out"))
+                self.check_end(live)
 
     def test_one_rank_ends_all(self):
         live = self.begin(3)
         live.signal(signal.SIGUSR2, rank=1)
-        self.assertEqual(live.process.wait(30), 75)
-        self.assertIn("stopped by a signal before the first step", live.text("out"))
+        self.check_end(live)
 
     def test_other_commands_end(self):
         for words in (["verify"], ["bench", "kernels", "--backend", "cpu", "--size", 200, 200, 200,
@@ -173,7 +176,7 @@ class Early(Case):
                     stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True)
                 self.addCleanup(kill_session, process.pid)
                 process.send_signal(signal.SIGTERM)
-                self.assertEqual(process.wait(30), -signal.SIGTERM)
+                self.assertEqual(process.wait(LIMIT_S), -signal.SIGTERM)
 
 
 if __name__ == "__main__":

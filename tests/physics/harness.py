@@ -89,9 +89,11 @@ def isotherm(*words, ranks=1, threads=1, cwd=None, limit=LIMIT_S, stdout=subproc
     descriptor; then Result.out, Result.err is empty. What runs longer than `limit` seconds is
     killed with all its ranks."""
     full = command_words(words, ranks)
+    # mpirun gets SIGPIPE ignored, as Python has it, and gives its ranks the default: at its end it
+    # may write to a rank that has just left
     process = subprocess.Popen(full, cwd=cwd, env=environment(threads, env), text=True,
-                               errors="replace", stdin=subprocess.DEVNULL,
-                               stdout=stdout, stderr=stderr, start_new_session=True)
+                               errors="replace", stdin=subprocess.DEVNULL, stdout=stdout,
+                               stderr=stderr, start_new_session=True, restore_signals=ranks == 1)
     try:
         out, err = process.communicate(timeout=limit)
     except subprocess.TimeoutExpired:

@@ -27,9 +27,10 @@ class Live:
         name = case.write(config, f"{output}.yaml")
         self.words = command_words(["run", name, "--output", output, *options], ranks)
         with open(self.path("out"), "wb") as out, open(self.path("err"), "wb") as err:
+            # restore_signals: see isotherm() in harness.py
             self.process = subprocess.Popen(
                 self.words, cwd=case.folder, env=environment(1, extra), stdin=subprocess.DEVNULL,
-                stdout=out, stderr=err, start_new_session=True)
+                stdout=out, stderr=err, start_new_session=True, restore_signals=ranks == 1)
         case.addCleanup(kill_session, self.process.pid)
 
     def wait_for_steps(self):
