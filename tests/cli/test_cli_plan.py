@@ -74,10 +74,12 @@ class Plan(Case):
         self.assertTrue(0.9 <= promised / size <= 1.1,
                         f"plan says {found.group(0)}, the file takes {size:.0f} B")
 
+    @thorough
     def test_says_where_dt_comes_from(self):
         self.assert_says(self.plan(sets=["time.dt=auto", "time.safety=0.8"]),
                          "time step", "safety 0.8 x the largest stable step", stream="out")
 
+    @thorough
     def test_nothing_to_warn_of(self):
         result = self.plan("--ranks", 2, sets=["grid.cells=[96, 64, 48]", "time.dt=auto",
                                                "time.end=1"])
@@ -116,12 +118,14 @@ class Plan(Case):
                                  "initial=[{file: {path: later.h5, dataset: T}}]"])
         self.assert_says(result, "wall time      unknown: ", "cannot open later.h5", stream="out")
 
+    @thorough
     def test_the_wall_time_of_other_machines(self):
         """With more ranks than there are cores here, it says for how many nodes."""
         result = self.plan("--ranks", 64, "--ranks-per-node", 4)
         self.assert_says(result, "wall time", " without halo exchange: 41 steps",
                          "with 2.3 million cells, for 16 nodes like this one", stream="out")
 
+    @thorough
     def test_names_the_settings_of_mpirun(self):
         """Where Open MPI refuses to start so many ranks: the program cannot say so then."""
         version = subprocess.run([LAUNCHER, "--version"], capture_output=True, text=True,
@@ -156,10 +160,12 @@ class Plan(Case):
         for text in (result.out, self.solve(config).result.out):
             self.assertIsNone(re.search(r"\b1 (steps|messages|times|rows|ranks)\b", text), text)
 
+    @thorough
     def test_warns_of_thin_blocks(self):
         result = self.plan("--ranks", 320, sets=["run.decomposition=[320, 1, 1]"])
         self.assert_says(result, "warning: ", "only 3 cells thick in x", stream="out")
 
+    @thorough
     def test_warns_of_a_tiny_step(self):
         result = self.plan(sets=["time.dt=1e-6", "time.end=0.01"])
         self.assert_says(result, "warning: dt is ", "smaller than necessary", stream="out")
@@ -232,6 +238,7 @@ class Plan(Case):
                          "output.lines[0].interval is 30 s, more than the 20 s of the run",
                          stream="out")
 
+    @thorough
     def test_warns_of_steps_cut_short_by_landings(self):
         each = quiet(2)
         result = self.plan(sets=self.due(each, "snapshots", "interval=0.0001"))
@@ -291,6 +298,7 @@ class Plan(Case):
                                  f"{messages} messages", stream="out")
                 self.assertEqual(run.report["halo_bytes_per_step"], first)
 
+    @thorough
     def test_warns_of_a_shape_between_the_cells(self):
         text = "warning: --set initial[1]={sphere: "
         shape = "initial[1]={sphere: {center: [0.5, 0.5, 0.5], radius: %s, value: 400}}"
@@ -301,6 +309,7 @@ class Plan(Case):
                          stream="out")
         self.assertNotIn("centre", self.plan(sets=[*huge, shape % "1e-4"]).out)
 
+    @thorough
     def test_warns_of_no_room_for_outputs_on_their_way(self):
         """`guard` keeps its device memory apart, as a GPU does."""
         found = re.search(r"local device .*, ([0-9.]+) ([kMGT]B)$", self.plan().out, re.M)
@@ -313,6 +322,7 @@ class Plan(Case):
         self.assert_says(self.plan(sets=sets), text, stream="out")
         self.assertNotIn(text, self.plan(sets=[*sets, "output.writer=foreground"]).out)
 
+    @thorough
     def test_warns_of_too_much_memory_and_disk(self):
         result = self.plan("--ranks", 8, sets=["grid.cells=[20000, 20000, 20000]",
                                                "time.dt=auto", "time.end=1"])
