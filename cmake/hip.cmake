@@ -39,7 +39,6 @@ elseif(ISOTHERM_HIP STREQUAL "nvidia")
   endif()
   enable_language(CXX)
   enable_language(CUDA)
-  option(ISOTHERM_HIP_UNTIMED "compile other kernels than the examined ones as fast as nvcc can" OFF)
   find_package(CUDAToolkit REQUIRED)
   set(ISOTHERM_HIP_LANGUAGE CUDA)
 elseif(ISOTHERM_HIP STREQUAL "host")
@@ -95,7 +94,7 @@ function(isotherm_add_hip library)
     set_source_files_properties(${sources} PROPERTIES
       INCLUDE_DIRECTORIES "${folder}/nvidia;${CUDAToolkit_INCLUDE_DIRS}")
     target_link_libraries(${library} PRIVATE CUDA::cudart_static)
-    if(ISOTHERM_HIP_UNTIMED) # where nothing runs, only what check_sm90.py reads is optimised
+    if(ISOTHERM_UNTIMED) # only what check_sm90.py reads is optimised
       list(FILTER kernels EXCLUDE REGEX "steps_staged_|ring/high_order")
       set_property(SOURCE ${kernels} APPEND PROPERTY COMPILE_OPTIONS -Ofc=max)
     endif()

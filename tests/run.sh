@@ -87,7 +87,7 @@ build_and_test_gpu() {
     fi
     say "Building preset $preset"
     isotherm_target=$target build_preset "$preset" "${cmake_arguments[@]}" "$@" \
-        "-DCMAKE_C_FLAGS_RELEASE=$flags" "-DISOTHERM_HIP_UNTIMED=$untimed" || return
+        "-DCMAKE_C_FLAGS_RELEASE=$flags" "-DISOTHERM_UNTIMED=$untimed" || return
     run_tests "$preset" "${tests[@]}"
 }
 
@@ -148,13 +148,15 @@ if ! $quick; then
     # not installed by this script: it would replace another version of libomp-dev
     if [[ -e /usr/lib/llvm-15/lib/libomptarget-amdgpu-gfx90a.bc ]]; then
         say "Building preset offload-amd"
-        isotherm_target=test_backend_jacobi build_preset offload-amd "${cmake_arguments[@]}" &&
+        isotherm_target=test_backend_jacobi build_preset offload-amd "${cmake_arguments[@]}" \
+            -DISOTHERM_UNTIMED=ON &&
             run_tests offload-amd -R gfx90a_offload || failed+=(offload-amd)
     fi
     # on a machine without an NVIDIA GPU the same program runs its target regions on the host
     if (setup_packages offload_nvidia); then
         say "Building preset offload-nvidia"
-        isotherm_target=test_backend_jacobi build_preset offload-nvidia "${cmake_arguments[@]}" &&
+        isotherm_target=test_backend_jacobi build_preset offload-nvidia \
+            "${cmake_arguments[@]}" -DISOTHERM_UNTIMED=ON &&
             run_tests offload-nvidia -R 'backend.test_backend_jacobi[.]' || failed+=(offload-nvidia)
     fi
     if command -v nvcc >/dev/null; then
