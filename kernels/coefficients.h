@@ -71,7 +71,8 @@ struct coefficients {
     bool closed[FACE_COUNT]; /* a uniform medium: outside = a inside + b; else the neighbour is read
                                 from the halo. Both faces of an unused axis are closed with a = 1,
                                 b = 0. */
-    /* The sum of a cell begins with what d_out holds, its value one step before d_in. */
+    /* The sum of a cell begins with its value one step before: of the first step of a pass, what
+     * d_out holds. */
     bool corrects;
     double a[FACE_COUNT];
     double b[FACE_COUNT];
@@ -91,6 +92,16 @@ struct coefficients {
 static inline const struct device_medium *coefficients_medium(const struct coefficients *c)
 {
     return c->kind == KIND_CLASSES || c->kind == KIND_ENTHALPY ? &c->medium : NULL;
+}
+
+/* Bit l: step l of a pass corrects. */
+static inline unsigned coefficients_corrections(const struct coefficients *levels, int nsteps)
+{
+    unsigned bits = 0;
+    for (int l = 0; l < nsteps; l++) {
+        bits |= levels[l].corrects ? 1U << l : 0;
+    }
+    return bits;
 }
 
 /* NULL: no effect. */

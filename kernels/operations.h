@@ -42,7 +42,8 @@ enum { STEPS_MOST = 8 };
 /* Advance the cells of `boxes` (disjoint, inside the owned cells) by `nsteps` forward-Euler
  * steps in one pass, with the expression of the coefficients' kind, bit for bit: several steps give
  * the bits and the face sums of as many calls.
- * A step that corrects is alone, and reads d_out in the cells that it writes and nowhere else.
+ * A pass whose first step corrects has no other step, and reads d_out in the cells that it writes
+ * and nowhere else.
  * The halo of d_in must be complete around the boxes, except beyond closed faces, where it is never
  * read: one layer, of high order `radius` layers, faces only; for several steps that many times
  * nsteps, with edges and corners, and so must the classes. The cells around a box are then advanced

@@ -182,6 +182,7 @@ static enum status queue_one(struct bench *bench, const struct row *row)
                                    .nboxes = 1};
     for (int s = 0; s < args.nsteps; s++) {
         levels[s] = bench->args;
+        levels[s].corrects = s > 0 && s == row->kernel.corrects;
         coefficients_set_medium(&levels[s], row->medium);
         if (row->kernel.radius > 1) {
             bench_wide_args(row->kernel.radius, &bench->layout, &levels[s]);

@@ -18,19 +18,12 @@ static enum status book_if_levels_change(struct stepper *stepper, int nlevels, d
     return STATUS_OK;
 }
 
-/* The levels of the next pass, from level l on. Those of a pair are passes of one: the second reads
- * the state before the first from the output. */
+/* The levels of the next pass, from level l on; pairs are not divided where passes have several. */
 static int pass_length(const struct superstep *superstep, int l, int most)
 {
-    const struct superstep_level *level = &superstep->level[l];
-    if (level->predicts || level->corrects) {
-        return 1;
-    }
-    int alike = 1;
-    while (l + alike < superstep->nlevels && !level[alike].predicts) {
-        alike++;
-    }
-    return pass_share(alike, most);
+    const int n = pass_share(superstep->nlevels - l, most);
+    const bool divides = l + n < superstep->nlevels && superstep->level[l + n].corrects;
+    return divides && n > 1 ? n - 1 : n;
 }
 
 static enum status advance_levels(struct stepper *stepper, double start, double length,

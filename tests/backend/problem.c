@@ -165,8 +165,10 @@ void problem_destroy(struct problem *p)
 
 void problem_let_correct(struct problem *p, uint64_t *random)
 {
-    p->corrects = 0;
-    fill(p, p->h_out, random);
+    p->corrects = p->nsteps > 1 ? 1 + (int)random_below(random, p->nsteps - 1) : 0;
+    if (p->nsteps == 1) {
+        fill(p, p->h_out, random);
+    }
 }
 
 void problem_choose_boxes(struct problem *p, uint64_t *random)

@@ -52,7 +52,7 @@ void problem_create(struct problem *p, const int64_t cells[AXIS_COUNT], unsigned
 void problem_destroy(struct problem *p);
 /* All owned cells, cut at random, some pieces left out, or interior and shell. */
 void problem_choose_boxes(struct problem *p, uint64_t *random);
-/* Let the only step correct; before problem_solve. */
+/* Let the only step correct, or one after the first; before problem_solve. */
 void problem_let_correct(struct problem *p, uint64_t *random);
 /* The expected output and face sums, once the boxes are chosen. */
 void problem_solve(struct problem *p);

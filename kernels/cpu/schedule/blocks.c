@@ -153,6 +153,10 @@ static void advance_block(const struct blocks *b, int l, int64_t block)
     if (box_is_empty(&cells)) {
         return;
     }
+    if (call.args->corrects) {
+        copy_rows(&cells, b->cell_bytes, &b->window, level_field(b, l + 1), &b->window,
+                  level_field(b, l - 1));
+    }
     if (divided) {
         call.boxes = &inner;
         part(&call, b->tally[l]);

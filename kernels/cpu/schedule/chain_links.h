@@ -7,7 +7,8 @@ struct NAMED(links) {
     REAL *slot;    /* the plane below, overwritten by the new one */
     const REAL *c; /* the plane between */
     int64_t pitch;
-    const REAL *source; /* the new plane */
+    const REAL *source;   /* the new plane */
+    unsigned corrections; /* bit l: link l corrects */
     int64_t source_pitch;
     const REAL *ahead; /* `nahead` rows of the next plane, to be prefetched evenly */
     int64_t nahead;
@@ -37,9 +38,11 @@ KERNEL_INLINE struct NAMED(links)
     return part;
 }
 
-/* What a chain keeps in registers: for each link its line, the one before, and the new value. */
+/* What a chain keeps in registers: for each link its line, the one before, the new value, and the
+ * value of the level before at the plane between. */
 struct NAMED(chained) {
-    struct STEPS_VECTOR before[STEPS_CHAIN], here[STEPS_CHAIN], value[STEPS_CHAIN];
+    struct STEPS_VECTOR before[STEPS_CHAIN], here[STEPS_CHAIN], value[STEPS_CHAIN],
+        base[STEPS_CHAIN + 1];
 };
 
 /* The line of link l, and the one before, at the beginning of a row. */
@@ -56,7 +59,7 @@ KERNEL_INLINE void NAMED(link_begin)(const struct NAMED(links) * from, int l, in
 /* Link l of a chain at cells i and on. */
 KERNEL_INLINE void NAMED(link)(const struct NAMED(coefficients) * k,
                                const struct NAMED(links) * from, int l, int nlinks, bool flat,
-                               int64_t i, struct NAMED(chained) * at_line)
+                               bool pairs, int64_t i, struct NAMED(chained) * at_line)
 {
     enum { VECTOR = sizeof(struct STEPS_VECTOR) / sizeof(REAL), STRIDE = 2 * NAMED(PLANE) };
     REAL *slot = from->slot + l * STRIDE + i;
@@ -92,7 +95,12 @@ KERNEL_INLINE void NAMED(link)(const struct NAMED(coefficients) * k,
         .zm = flat ? centre : below,
         .zp = flat ? centre : above,
     };
-    NAMED(cells)(&k[l], &at, result, VECTOR, false);
+    if (pairs) {
+        const bool corrects = (from->corrections >> l & 1) != 0;
+        STEPS(store)(corrects ? at_line->base[l] : STEPS(load)(centre), result);
+        at_line->base[l + 1] = old;
+    }
+    NAMED(cells)(&k[l], &at, result, VECTOR, pairs);
     if (l < nlinks - 1) {
         at_line->value[l + 1] = STEPS(load)(result);
     } else if ((uint64_t)(i - from->keep_begin) < (uint64_t)from->keep) {
@@ -102,12 +110,16 @@ KERNEL_INLINE void NAMED(link)(const struct NAMED(coefficients) * k,
     }
 }
 
-/* The new values of the lowest level at cells i and on, with what is prefetched. */
-KERNEL_INLINE void NAMED(link_source)(const struct NAMED(links) * from, int nlinks, int64_t i,
-                                      struct NAMED(chained) * at_line)
+/* The new values of the lowest level at cells i and on, with what is prefetched. Where it corrects,
+ * the level before it is complete. */
+KERNEL_INLINE void NAMED(link_source)(const struct NAMED(links) * from, int nlinks, bool pairs,
+                                      int64_t i, struct NAMED(chained) * at_line)
 {
     enum { VECTOR = sizeof(struct STEPS_VECTOR) / sizeof(REAL) };
     at_line->value[0] = STEPS(load)(from->source + i);
+    if (pairs && (from->corrections & 1) != 0) {
+        at_line->base[0] = STEPS(load)(from->slot - 2 * NAMED(PLANE) + i);
+    }
     stream_fetch(STREAM_SECOND_LEVEL, from->ahead + i);
     stream_fetch(STREAM_SECOND_LEVEL, from->beside + i);
     if (nlinks < STEPS_CHAIN) { /* once more: what comes too fast is dropped */
@@ -122,7 +134,8 @@ KERNEL_INLINE void NAMED(link_source)(const struct NAMED(links) * from, int nlin
 /* The rows of a chain. Link l is l lines behind link 0, so that none waits for another: at the
  * beginning of a row, it is still in the row before. */
 KERNEL_INLINE void NAMED(chain_rows)(const struct NAMED(coefficients) * k,
-                                     const struct NAMED(links) * from, int nlinks, bool flat)
+                                     const struct NAMED(links) * from, int nlinks, bool flat,
+                                     bool pairs)
 {
     enum { VECTOR = sizeof(struct STEPS_VECTOR) / sizeof(REAL) };
     const int64_t n = from->n;
@@ -138,16 +151,16 @@ KERNEL_INLINE void NAMED(chain_rows)(const struct NAMED(coefficients) * k,
         for (int i = 0; i < lag; i++) {
 #pragma GCC unroll 4
             for (int l = lag; r > 0 && l > i; l--) {
-                NAMED(link)(k, &last, l, nlinks, flat, n + (i - l) * VECTOR, &at_line);
+                NAMED(link)(k, &last, l, nlinks, flat, pairs, n + (i - l) * VECTOR, &at_line);
             }
             if (r == from->rows) {
                 continue;
             }
-            NAMED(link_source)(&row, nlinks, i * VECTOR, &at_line);
+            NAMED(link_source)(&row, nlinks, pairs, i * VECTOR, &at_line);
             NAMED(link_begin)(&row, i, 0, &at_line);
 #pragma GCC unroll 4
             for (int l = i; l >= 0; l--) {
-                NAMED(link)(k, &row, l, nlinks, flat, (i - l) * VECTOR, &at_line);
+                NAMED(link)(k, &row, l, nlinks, flat, pairs, (i - l) * VECTOR, &at_line);
             }
         }
         if (r == from->rows) {
@@ -157,10 +170,10 @@ KERNEL_INLINE void NAMED(chain_rows)(const struct NAMED(coefficients) * k,
             NAMED(link_begin)(&row, lag, 0, &at_line);
         }
         for (int64_t i = lag * VECTOR; i < n; i += VECTOR) {
-            NAMED(link_source)(&row, nlinks, i, &at_line);
+            NAMED(link_source)(&row, nlinks, pairs, i, &at_line);
 #pragma GCC unroll 4
             for (int l = nlinks - 1; l >= 0; l--) {
-                NAMED(link)(k, &row, l, nlinks, flat, i - l * VECTOR, &at_line);
+                NAMED(link)(k, &row, l, nlinks, flat, pairs, i - l * VECTOR, &at_line);
             }
         }
     }
@@ -168,52 +181,55 @@ KERNEL_INLINE void NAMED(chain_rows)(const struct NAMED(coefficients) * k,
 
 /* The same for rows that are too short for that: line by line. */
 KERNEL_INLINE void NAMED(chain_lines)(const struct NAMED(coefficients) * k,
-                                      const struct NAMED(links) * from, int nlinks, bool flat)
+                                      const struct NAMED(links) * from, int nlinks, bool flat,
+                                      bool pairs)
 {
     enum { VECTOR = sizeof(struct STEPS_VECTOR) / sizeof(REAL) };
     struct NAMED(chained) at_line;
     for (int64_t r = 0; r < from->rows; r++) {
         const struct NAMED(links) row = NAMED(links_part)(from, r, 1, 0);
         for (int64_t i = 0; i < from->n; i += VECTOR) {
-            NAMED(link_source)(&row, nlinks, i, &at_line);
+            NAMED(link_source)(&row, nlinks, pairs, i, &at_line);
 #pragma GCC unroll 4
             for (int l = 0; l < nlinks; l++) {
                 NAMED(link_begin)(&row, l, i, &at_line);
-                NAMED(link)(k, &row, l, nlinks, flat, i, &at_line);
+                NAMED(link)(k, &row, l, nlinks, flat, pairs, i, &at_line);
             }
         }
     }
 }
 
 KERNEL_INLINE void NAMED(chain)(const struct NAMED(coefficients) * coefficients,
-                                const struct NAMED(links) * links, int nlinks, bool flat)
+                                const struct NAMED(links) * links, int nlinks, bool flat,
+                                bool pairs)
 {
     enum { VECTOR = sizeof(struct STEPS_VECTOR) / sizeof(REAL) };
     struct NAMED(coefficients) k[STEPS_CHAIN];
     memcpy(k, coefficients, (size_t)nlinks * sizeof k[0]);
     const struct NAMED(links) from = *links;
     if (from.n >= nlinks * VECTOR) {
-        NAMED(chain_rows)(k, &from, nlinks, flat);
+        NAMED(chain_rows)(k, &from, nlinks, flat, pairs);
     } else {
-        NAMED(chain_lines)(k, &from, nlinks, flat);
+        NAMED(chain_lines)(k, &from, nlinks, flat, pairs);
     }
 }
 
-/* Not inlined: the number of links is constant in each. */
-#define CHAIN(nlinks)                                                                              \
-    static STEPS_TARGET __attribute__((noinline)) void NAMED(chain_##nlinks)(                      \
+/* Not inlined: all but the cells is constant in each. */
+#define CHAIN_OF(name, nlinks, flat, pairs)                                                        \
+    static STEPS_TARGET __attribute__((noinline)) void NAMED(name##_##nlinks)(                     \
         const struct NAMED(coefficients) * k, const struct NAMED(links) * links)                   \
     {                                                                                              \
-        NAMED(chain)(k, links, nlinks, false);                                                     \
-    }                                                                                              \
-    static STEPS_TARGET __attribute__((noinline)) void NAMED(chain_flat_##nlinks)(                 \
-        const struct NAMED(coefficients) * k, const struct NAMED(links) * links)                   \
-    {                                                                                              \
-        NAMED(chain)(k, links, nlinks, true);                                                      \
+        NAMED(chain)(k, links, nlinks, flat, pairs);                                               \
     }
+#define CHAIN(nlinks)                                                                              \
+    CHAIN_OF(chain, nlinks, false, false)                                                          \
+    CHAIN_OF(chain_flat, nlinks, true, false)                                                      \
+    CHAIN_OF(chain_pairs, nlinks, false, true)                                                     \
+    CHAIN_OF(chain_flat_pairs, nlinks, true, true)
 CHAIN(0)
 CHAIN(1)
 CHAIN(2)
 CHAIN(3)
 CHAIN(4)
 #undef CHAIN
+#undef CHAIN_OF

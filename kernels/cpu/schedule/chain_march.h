@@ -16,7 +16,8 @@ struct NAMED(march) {
     const struct layout *layout;
     const struct coefficients *args; /* of each step */
     int nsteps;
-    bool flat; /* a single plane, which marches along y; its rows have no neighbours */
+    unsigned corrections; /* bit l: step l corrects */
+    bool flat;            /* a single plane, which marches along y; its rows have no neighbours */
     enum axis row_axis, axis;
     REAL *out;
     const REAL *in;
@@ -57,31 +58,39 @@ KERNEL_INLINE void NAMED(advance_cells)(const struct NAMED(march) * m, int first
                                         const struct NAMED(links) * links)
 {
     typedef void function(const struct NAMED(coefficients) *, const struct NAMED(links) *);
-    static function *const chain[2][STEPS_CHAIN + 1] = {
-        {NAMED(chain_0), NAMED(chain_1), NAMED(chain_2), NAMED(chain_3), NAMED(chain_4)},
-        {NAMED(chain_flat_0), NAMED(chain_flat_1), NAMED(chain_flat_2), NAMED(chain_flat_3),
-         NAMED(chain_flat_4)}};
+#define CHAINS(name)                                                                               \
+    {                                                                                              \
+        NAMED(name##_0), NAMED(name##_1), NAMED(name##_2), NAMED(name##_3), NAMED(name##_4)        \
+    }
+    static function *const chain[4][STEPS_CHAIN + 1] = {
+        CHAINS(chain), CHAINS(chain_flat), CHAINS(chain_pairs), CHAINS(chain_flat_pairs)};
+#undef CHAINS
+    const int way = (m->flat ? 1 : 0) + (m->corrections != 0 ? 2 : 0);
     if (last - first <= STEPS_CHAIN) {
-        chain[m->flat][last - first](&m->k[first], links);
+        struct NAMED(links) all = *links;
+        all.corrections = m->corrections >> first;
+        chain[way][last - first](&m->k[first], &all);
         return;
     }
     /* in chains of about the same length, a few rows at a time, which stay in the L1 cache */
     REAL between[STEPS_BETWEEN * NAMED(PIECE)] __attribute__((aligned(STREAM_LINE_BYTES)));
-    const int nchains = (last - first + STEPS_CHAIN - 1) / STEPS_CHAIN;
     for (int64_t r = 0; r < links->rows; r += STEPS_BETWEEN) {
         const int64_t left = links->rows - r;
         struct NAMED(links) part =
             NAMED(links_part)(links, r, left < STEPS_BETWEEN ? left : STEPS_BETWEEN, 0);
         REAL *const out = part.out;
-        int l = first;
-        for (int n = nchains; n > 0; n--) {
-            const int nlinks = (last - l + n - 1) / n;
-            part.out = n > 1 ? between : out;
-            part.out_pitch = n > 1 ? part.n : links->out_pitch;
-            part.stream = n == 1 && links->stream;
-            part.keep = n == 1 ? links->keep : 0;
-            chain[m->flat][nlinks](&m->k[l], &part);
-            l += nlinks;
+        for (int l = first, nlinks = 0; l < last; l += nlinks) {
+            const int nchains = (last - l + STEPS_CHAIN - 1) / STEPS_CHAIN;
+            nlinks = (last - l + nchains - 1) / nchains;
+            if (nchains > 1 && (m->corrections >> (l + nlinks) & 1) != 0) {
+                nlinks--; /* a step that corrects goes with the one before it */
+            }
+            part.out = nchains > 1 ? between : out;
+            part.out_pitch = nchains > 1 ? part.n : links->out_pitch;
+            part.stream = nchains == 1 && links->stream;
+            part.keep = nchains == 1 ? links->keep : 0;
+            part.corrections = m->corrections >> l;
+            chain[way][nlinks](&m->k[l], &part);
             part.slot += (int64_t)nlinks * 2 * NAMED(PLANE);
             part.c += (int64_t)nlinks * 2 * NAMED(PLANE);
             part.source = between;
@@ -372,6 +381,7 @@ static void NAMED(steps_tile)(const struct steps_pass *pass, const struct box *t
     struct NAMED(march) m = {.layout = pass->layout,
                              .args = pass->args,
                              .nsteps = nsteps,
+                             .corrections = coefficients_corrections(pass->args, nsteps),
                              .flat = flat,
                              .row_axis = flat ? AXIS_Z : AXIS_Y,
                              .axis = flat ? AXIS_Y : AXIS_Z,

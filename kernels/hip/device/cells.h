@@ -86,13 +86,6 @@ static __device__ __forceinline__ float heat_cell(float base, float c, float xm,
     return heat_cell_float32(base, c, xm, xp, ym, yp, zm, zp, r[AXIS_X], r[AXIS_Y], r[AXIS_Z]);
 }
 
-template <typename REAL>
-static __device__ __forceinline__ REAL heat_cell(REAL c, REAL xm, REAL xp, REAL ym, REAL yp,
-                                                 REAL zm, REAL zp, const REAL (&r)[AXIS_COUNT])
-{
-    return heat_cell(c, c, xm, xp, ym, yp, zm, zp, r);
-}
-
 static __device__ __forceinline__ double outside(double inside, double a, double b)
 {
     return heat_outside_float64(inside, a, b);

@@ -107,6 +107,9 @@ hip_step_launcher hip_launch_steps_tile; /* any box, any kind */
 hip_step_launcher hip_launch_steps_staged_2;
 hip_step_launcher hip_launch_steps_staged_3;
 hip_step_launcher hip_launch_steps_staged_4;
+hip_step_launcher hip_launch_steps_staged_pair_2; /* where a step corrects */
+hip_step_launcher hip_launch_steps_staged_pair_3;
+hip_step_launcher hip_launch_steps_staged_pair_4;
 /* Add the sums over closed faces before each step, for boxes whose kernels did not. */
 hip_step_launcher hip_launch_steps_sums;
 

@@ -49,9 +49,12 @@ static enum status sum_rest(struct hip_step *step, struct unsummed *rest)
 
 static enum status several_steps(struct hip_step *step)
 {
-    static hip_step_launcher *const staged[] = {
-        hip_launch_steps_staged_2, hip_launch_steps_staged_3, hip_launch_steps_staged_4};
+    static hip_step_launcher *const staged[2][3] = {
+        {hip_launch_steps_staged_2, hip_launch_steps_staged_3, hip_launch_steps_staged_4},
+        {hip_launch_steps_staged_pair_2, hip_launch_steps_staged_pair_3,
+         hip_launch_steps_staged_pair_4}};
     const struct step_args *args = step->args;
+    const bool corrects = coefficients_corrections(args->levels, args->nsteps) != 0;
     struct unsummed rest = {.count = 0};
     for (int b = 0; b < args->nboxes; b++) {
         const struct box *box = &args->boxes[b];
@@ -59,7 +62,7 @@ static enum status several_steps(struct hip_step *step)
             continue;
         }
         hip_step_launcher *launch =
-            staged_takes(args, box) ? staged[args->nsteps - 2] : hip_launch_steps_tile;
+            staged_takes(args, box) ? staged[corrects][args->nsteps - 2] : hip_launch_steps_tile;
         step->boxes = box;
         step->nboxes = 1;
         step->summed = false;

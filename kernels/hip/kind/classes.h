@@ -174,7 +174,12 @@ template <typename REAL, int T> struct classes {
     medium<REAL> of; /* with the table of level 0 */
     const REAL *table[T];
     bool closed[FACE_COUNT];
+    unsigned corrections; /* bit l */
 
+    __device__ __forceinline__ bool corrected(int l) const
+    {
+        return (corrections >> l & 1) != 0;
+    }
     __device__ __forceinline__ medium<REAL> level(int l) const
     {
         medium<REAL> m = of;
@@ -222,6 +227,7 @@ template <typename REAL, int T> static classes<REAL, T> classes_of(const struct 
 {
     classes<REAL, T> kind = {};
     kind.of = medium_of<REAL>(&args->medium);
+    kind.corrections = coefficients_corrections(args, T);
     for (int l = 0; l < T; l++) {
         kind.table[l] = static_cast<const REAL *>(args[l].medium.d_table);
     }

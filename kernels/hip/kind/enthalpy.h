@@ -207,7 +207,12 @@ template <typename REAL, int T, bool SHARES_THETA> struct enthalpy {
     nonlinear<REAL> of; /* with the table of level 0 */
     const REAL *table[T];
     bool closed[FACE_COUNT];
+    unsigned corrections; /* bit l */
 
+    __device__ __forceinline__ bool corrected(int l) const
+    {
+        return (corrections >> l & 1) != 0;
+    }
     __device__ __forceinline__ nonlinear<REAL> level(int l) const
     {
         nonlinear<REAL> m = of;
@@ -287,6 +292,7 @@ static enthalpy<REAL, T, SHARES_THETA> enthalpy_of(const struct coefficients *ar
 {
     enthalpy<REAL, T, SHARES_THETA> kind = {};
     kind.of = nonlinear_of<REAL>(&args->medium);
+    kind.corrections = coefficients_corrections(args, T);
     for (int l = 0; l < T; l++) {
         kind.table[l] = static_cast<const REAL *>(args[l].medium.d_table);
     }

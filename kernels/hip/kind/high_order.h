@@ -67,7 +67,12 @@ template <typename REAL, int RADIUS, int T = 1> struct wide_stencil : wide_rules
     int64_t first, last;         /* elements of the allocation, from cell (0, 0, 0) */
     REAL later_r[T][AXIS_COUNT]; /* for levels 1 and more; and the closures' values there */
     double later[T][FACE_COUNT];
+    unsigned corrections; /* bit l */
 
+    __device__ __forceinline__ bool corrected(int l) const
+    {
+        return (corrections >> l & 1) != 0;
+    }
     __device__ __forceinline__ place at(int64_t, int64_t, int64_t) const
     {
         return {};
@@ -103,6 +108,7 @@ static wide_stencil<REAL, R, T> wide_stencil_of(const struct layout *layout,
         }
     }
     kind.advances = d_out != nullptr;
+    kind.corrections = coefficients_corrections(args, T);
     kind.first = -layout->origin;
     kind.last = layout->elements - layout->origin;
     return kind;

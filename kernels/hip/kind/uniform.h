@@ -8,6 +8,7 @@
  *   K::seen              the value that neighbours see of a cell, where it is not the cell
  *   K::advance           the new value of a cell of level l
  *   K::closed            faces beyond which nothing is read
+ *   K::corrected         of several levels: whether the step from level l corrects
  * and where neighbours see values of the same unit
  *   K::beyond, K::term   the value beyond a closed face; the cell's term in the sum of the face
  *   K::update            the new value of a cell of level l, from all its neighbours
@@ -52,7 +53,12 @@ template <typename REAL, int T, int R_OF = T> struct uniform {
     REAL a[FACE_COUNT];
     REAL b[T][FACE_COUNT];
     bool closed[FACE_COUNT];
+    unsigned corrections; /* bit l */
 
+    __device__ __forceinline__ bool corrected(int l) const
+    {
+        return R_OF > 1 && (corrections >> l & 1) != 0;
+    }
     __device__ __forceinline__ place at(int64_t, int64_t, int64_t) const
     {
         return {};
@@ -89,6 +95,7 @@ template <typename REAL, int T, int R_OF = T>
 static uniform<REAL, T, R_OF> uniform_of(const struct coefficients *args)
 {
     uniform<REAL, T, R_OF> p = {};
+    p.corrections = coefficients_corrections(args, R_OF);
     for (int n = 0; n < R_OF * AXIS_COUNT; n++) {
         p.r[n / AXIS_COUNT][n % AXIS_COUNT] = (REAL)args[n / AXIS_COUNT].r[n % AXIS_COUNT];
     }

@@ -253,10 +253,10 @@ static hipError_t launch(struct hip_step *step, const KIND &kind)
     return hipGetLastError();
 }
 
-/* Whether all steps have the same r. */
+/* Whether all steps have the same r, and none corrects. */
 static bool are_alike(const struct coefficients *args, int nsteps)
 {
-    bool alike = true;
+    bool alike = coefficients_corrections(args, nsteps) == 0;
     for (int s = 1; s < nsteps; s++) {
         alike = alike && memcmp(args[s].r, args[0].r, sizeof args[0].r) == 0;
     }

@@ -45,9 +45,9 @@ template <typename REAL, int T, typename KIND> struct tile_cell {
     int own, left, right, front, back; /* places in a plane of shared memory */
     bool known, next_known, written;   /* next_known: so are its neighbours */
     bool closed[4];                    /* lies on the face */
-    /* Level FIRST + n in the plane to be advanced; and what is seen of it there and in the planes
-     * around it, but for the last one. */
-    REAL here[tile_form<T, KIND>::LEVELS];
+    /* Level FIRST + n in the plane to be advanced and in the one before, and what is seen of it
+     * there and in the planes around it, but for the last one. */
+    REAL here[tile_form<T, KIND>::LEVELS], before[tile_form<T, KIND>::LEVELS];
     REAL seen[tile_form<T, KIND>::LEVELS][2 * tile_form<T, KIND>::DELAY];
 };
 
@@ -118,12 +118,13 @@ static __device__ __forceinline__ void faces_of(const grid_view<REAL> &view, con
     on[FACE_Z_MAX] = kind.closed[FACE_Z_MAX] && k == view.cells[2] - 1;
 }
 
-/* The value of level l + 1 of a cell in plane k, from lines of level l along the axes. */
+/* The value of level l + 1 of a cell in plane k, from lines of level l along the axes. base: what
+ * its sum begins with. */
 template <typename REAL, int T, int R, typename X, typename Y, typename Z, typename TERM>
-static __device__ __forceinline__ REAL
-advance_wide(const grid_view<REAL> &view, const wide_stencil<REAL, R, T> &kind,
-             const tile_cell<REAL, T, wide_stencil<REAL, R, T>> &c, int l, int64_t k,
-             const bool (&on)[FACE_COUNT], const X &x, const Y &y, const Z &z, const TERM &term)
+static __device__ __forceinline__ REAL advance_wide(
+    const grid_view<REAL> &view, const wide_stencil<REAL, R, T> &kind,
+    const tile_cell<REAL, T, wide_stencil<REAL, R, T>> &c, int l, int64_t k,
+    const bool (&on)[FACE_COUNT], REAL base, const X &x, const Y &y, const Z &z, const TERM &term)
 {
     const REAL own = z(0);
 #pragma unroll
@@ -138,7 +139,7 @@ advance_wide(const grid_view<REAL> &view, const wide_stencil<REAL, R, T> &kind,
                  }));
         }
     }
-    return advance_along(kind, l, own, own, {c.i, c.j, k}, view.cells, x, y, z);
+    return advance_along(kind, l, base, own, {c.i, c.j, k}, view.cells, x, y, z);
 }
 
 /* The cell in plane k of level FIRST, at element `at` of the field. */
@@ -158,21 +159,22 @@ static __device__ __forceinline__ REAL first_of(
     const REAL *own = view.in + at;
     bool on[FACE_COUNT];
     faces_of(view, kind, c, k, on);
-    return advance_wide(view, kind, c, 0, k, on, wide_line<REAL>{own, 1},
+    return advance_wide(view, kind, c, 0, k, on, *own, wide_line<REAL>{own, 1},
                         wide_line<REAL>{own, view.pitch_y}, wide_line<REAL>{own, view.pitch_z},
                         term);
 }
 
-/* The cell in plane k of level l + 1; z: what is seen of level l in the planes around it. */
+/* The cell in plane k of level l + 1; base: what its sum begins with; z: what is seen of level l in
+ * the planes around it. */
 template <typename REAL, int T, typename KIND, typename TERM>
 static __device__ __forceinline__ REAL next_of(const grid_view<REAL> &view, const KIND &kind,
                                                const tiling &, const tile_cell<REAL, T, KIND> &c,
                                                const REAL *plane, int l, int64_t k,
-                                               const bool (&on)[FACE_COUNT], REAL here,
+                                               const bool (&on)[FACE_COUNT], REAL base, REAL here,
                                                const REAL (&z)[3], const TERM &term)
 {
     REAL n[FACE_COUNT] = {plane[c.left], plane[c.right], plane[c.front], plane[c.back], z[0], z[2]};
-    return kind.advance(l, kind.moved(c.place, 0, k), on, here, here, z[1], n,
+    return kind.advance(l, kind.moved(c.place, 0, k), on, base, here, z[1], n,
                         [&](int face, double x) { term(l, k, face, x); });
 }
 
@@ -180,8 +182,9 @@ template <typename REAL, int T, int R, typename TERM>
 static __device__ __forceinline__ REAL
 next_of(const grid_view<REAL> &view, const wide_stencil<REAL, R, T> &kind, const tiling &t,
         const tile_cell<REAL, T, wide_stencil<REAL, R, T>> &c, const REAL *plane, int l, int64_t k,
-        const bool (&on)[FACE_COUNT], REAL, const REAL (&z)[4 * R - 1], const TERM &term)
+        const bool (&on)[FACE_COUNT], REAL, REAL here, const REAL (&z)[4 * R - 1], const TERM &term)
 {
+    static_assert(T == 2, "the level before one on the tile is the field");
     const REAL *own = plane + c.own;
     const auto along_z = [&](int64_t n) {
         REAL value = z[0];
@@ -191,7 +194,8 @@ next_of(const grid_view<REAL> &view, const wide_stencil<REAL, R, T> &kind, const
         }
         return value;
     };
-    return advance_wide(view, kind, c, l, k, on, wide_line<REAL>{own, 1},
+    const REAL base = kind.corrected(l) ? view.in[c.at + k * view.pitch_z] : here;
+    return advance_wide(view, kind, c, l, k, on, base, wide_line<REAL>{own, 1},
                         wide_line<REAL>{own, (int64_t)1 << t.wide_bits}, along_z, term);
 }
 
@@ -206,6 +210,7 @@ static __device__ __forceinline__ REAL advance_cell(const grid_view<REAL> &view,
 {
     typedef tile_form<T, KIND> F;
     constexpr int DELAY = F::DELAY;
+    REAL base = 0; /* of the level before l, the plane of the step */
 #pragma unroll
     for (int n = 0; n < F::LEVELS; n++) { /* the step from level l to l + 1, in plane `at` */
         const int l = F::FIRST + n;
@@ -229,9 +234,11 @@ static __device__ __forceinline__ REAL advance_cell(const grid_view<REAL> &view,
         faces_of(view, kind, c, at, on);
         c.here[n] = value;
         if (KIND::IS_EVERYWHERE || (c.next_known && is_here)) {
-            value = next_of<REAL, T>(view, kind, t, c, before + (n << TILE_BITS), l, at, on, here,
-                                     z, term);
+            value = next_of<REAL, T>(view, kind, t, c, before + (n << TILE_BITS), l, at, on,
+                                     kind.corrected(l) ? base : here, here, z, term);
         }
+        base = KIND::SEES_FIELD ? z[0] : c.before[n];
+        c.before[n] = here;
         now[(n << TILE_BITS) + c.own] = z[DELAY + 1];
 #pragma unroll
         for (int p = 0; p < 2 * DELAY; p++) {

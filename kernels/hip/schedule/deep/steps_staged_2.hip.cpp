@@ -2,3 +2,4 @@
 #include "kernels/hip/schedule/deep/steps_staged_launch.h"
 
 DEFINE_DEEP(2, 8, false, 4)
+DEFINE_DEEP_PAIR(2, 8, false, 4)

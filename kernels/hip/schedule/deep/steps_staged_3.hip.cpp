@@ -2,3 +2,4 @@
 #include "kernels/hip/schedule/deep/steps_staged_launch.h"
 
 DEFINE_DEEP(3, 7, true, 4)
+DEFINE_DEEP_PAIR(3, 7, true, 4)

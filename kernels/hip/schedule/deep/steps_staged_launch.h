@@ -158,7 +158,7 @@ template <typename S> static hipError_t launch(struct hip_step *step)
         return hip_launch_steps_tile(step);
     }
     /* in float64 with 4 steps registers would be in local memory */
-    if constexpr (S::T < 4 || sizeof(typename S::REAL) == 4) {
+    if constexpr (S::CORRECTIONS == 0 && (S::T < 4 || sizeof(typename S::REAL) == 4)) {
         if (step->result != nullptr && is_exact<S>(known.list)) {
             return launch_list<summarised<S>>(step, known.list);
         }
@@ -166,19 +166,41 @@ template <typename S> static hipError_t launch(struct hip_step *step)
     return launch_list<S>(step, known.list);
 }
 
+template <int T, int STAGES, bool AHEAD, int ROWS, unsigned CORRECTIONS>
+static hipError_t launch_either(struct hip_step *step)
+{
+    return step->args->layout.precision == PRECISION_FLOAT64
+               ? launch<deep_shape<double, T, STAGES, AHEAD, true, 4, CORRECTIONS>>(step)
+               : launch<deep_shape<float, T, STAGES, AHEAD, true, ROWS, CORRECTIONS>>(step);
+}
+
 /* The launcher of a pass: see deep_shape; `rows`: in float32. */
 #define DEFINE_DEEP(nsteps, stages, ahead, rows)                                                   \
     hipError_t hip_launch_steps_staged_##nsteps(struct hip_step *step)                             \
     {                                                                                              \
-        return step->args->layout.precision == PRECISION_FLOAT64                                   \
-                   ? launch<deep_shape<double, nsteps, stages, ahead, true>>(step)                 \
-                   : launch<deep_shape<float, nsteps, stages, ahead, true, rows>>(step);           \
+        return launch_either<nsteps, stages, ahead, rows, 0>(step);                                \
+    }
+
+/* The same where the second or the last step corrects. */
+#define DEFINE_DEEP_PAIR(nsteps, stages, ahead, rows)                                              \
+    hipError_t hip_launch_steps_staged_pair_##nsteps(struct hip_step *step)                        \
+    {                                                                                              \
+        constexpr unsigned second = 2, last = 1U << (nsteps - 1);                                  \
+        const unsigned corrections = coefficients_corrections(step->args->levels, nsteps);         \
+        return corrections == second ? launch_either<nsteps, stages, ahead, rows, second>(step)    \
+               : corrections == last ? launch_either<nsteps, stages, ahead, rows, last>(step)      \
+                                     : hip_launch_steps_tile(step);                                \
     }
 
 #else
 
 #define DEFINE_DEEP(nsteps, stages, ahead, rows)                                                   \
     hipError_t hip_launch_steps_staged_##nsteps(struct hip_step *)                                 \
+    {                                                                                              \
+        return hipErrorNotSupported;                                                               \
+    }
+#define DEFINE_DEEP_PAIR(nsteps, stages, ahead, rows)                                              \
+    hipError_t hip_launch_steps_staged_pair_##nsteps(struct hip_step *)                            \
     {                                                                                              \
         return hipErrorNotSupported;                                                               \
     }

@@ -7,12 +7,15 @@
 #if ARCH_HAS_TILE_COPY
 
 /* T steps; STAGES planes of level 0 in shared memory; AHEAD: loads of a row before the arithmetic
- * of the row before it; REUSE: a row of level 0 is loaded once and kept for its neighbours. */
-template <typename REAL_, int T_, int STAGES_, bool AHEAD_, bool REUSE_, int ROWS_ = 4>
+ * of the row before it; REUSE: a row of level 0 is loaded once and kept for its neighbours.
+ * CORRECTIONS: bit l: the step from level l corrects. */
+template <typename REAL_, int T_, int STAGES_, bool AHEAD_, bool REUSE_, int ROWS_ = 4,
+          unsigned CORRECTIONS_ = 0>
 struct deep_shape {
     typedef REAL_ REAL;
     static constexpr int T = T_, STAGES = STAGES_;
     static constexpr bool AHEAD = AHEAD_, REUSE = REUSE_;
+    static constexpr unsigned CORRECTIONS = CORRECTIONS_;
     static constexpr int V = vec16<REAL>::N; /* cells of a lane in x */
     static constexpr int ROWS = ROWS_;       /* of a lane in y */
     static constexpr int WAVES = 12;

@@ -76,8 +76,8 @@ template <typename S> struct deep_wave {
         return c;
     }
 
-    /* Level l in row r of the plane that has just been computed. */
-    template <bool ODD> __device__ __forceinline__ cells new_row_of(int l, int r)
+    /* Level l in row r of the plane below, and then of the one that has just been computed. */
+    template <bool ODD> __device__ __forceinline__ cells lower_row_of(int l, int r)
     {
         cells c;
 #pragma unroll
@@ -134,7 +134,7 @@ template <typename S> struct deep_wave {
             if (k == l) {
 #pragma unroll
                 for (int r = 0; r < ROWS; r++) {
-                    const cells o = closed(new_row_of<ODD>(l, r), FACE_Z_MIN, l);
+                    const cells o = closed(lower_row_of<ODD>(l, r), FACE_Z_MIN, l);
 #pragma unroll
                     for (int i = 0; i < V; i++) {
                         middle<ODD>()[l - 1][r][i] = o.v[i];
@@ -157,10 +157,10 @@ template <typename S> struct deep_wave {
         for (int l = TOP > 1 ? TOP : 1; l < T; l++) {
             if (y_min) {
                 store_shared(edges_of<ODD>(l) + S::BEFORE,
-                             closed(new_row_of<ODD>(l, 0), FACE_Y_MIN, l));
+                             closed(lower_row_of<ODD>(l, 0), FACE_Y_MIN, l));
             } else {
                 store_shared(edges_of<ODD>(l) + S::WAVE_ROWS + S::AFTER,
-                             closed(new_row_of<ODD>(l, ROWS - 1), FACE_Y_MAX, l));
+                             closed(lower_row_of<ODD>(l, ROWS - 1), FACE_Y_MAX, l));
             }
         }
     }
@@ -212,15 +212,31 @@ template <typename S> struct deep_wave {
         s.right[l] = __shfl_down_sync(0xFFFFFFFFU, c.v[0], 1);
     }
 
+    /* What the sums of the step from level l begin with; c: the cells. Where the step before is
+     * complete, its level is still the one below. */
+    template <int TOP, bool ODD>
+    __device__ __forceinline__ cells base_of(const cells &c, const cells &before, int l, int r)
+    {
+        if ((S::CORRECTIONS >> l & 1) == 0) {
+            return c;
+        }
+        if (l >= TOP) {
+            return before;
+        }
+        return l == 1 ? load(below + r * S::ROW) : lower_row_of<ODD>(l - 1, r);
+    }
+
     /* The step from level l in row r. fresh: the levels in the planes above, which have just been
-     * computed in this row. */
+     * computed in this row. before: of the level before l, the plane at hand, which its own step
+     * had below; afterwards of l for the next step. */
     template <int WITH, int TOP, bool ODD>
-    __device__ __forceinline__ void advance(sources &s, cells (&fresh)[T + 1], int l, int r, int k)
+    __device__ __forceinline__ void advance(sources &s, cells (&fresh)[T + 1], cells &before, int l,
+                                            int r, int k)
     {
         if (l + 1 < TOP) {
             return;
         }
-        const uint32_t before = edges_of<!ODD>(l);
+        const uint32_t shared = edges_of<!ODD>(l);
         const cells c = l == 0 ? s.here : row_of<ODD>(l, r);
         cells lo, hi, front, back;
         if (l == 0) {
@@ -233,9 +249,9 @@ template <typename S> struct deep_wave {
             for (int i = 0; i < V; i++) {
                 lo.v[i] = lower<ODD>()[l - 1][r][i];
             }
-            front = r > 0 ? row_of<ODD>(l, r > 0 ? r - 1 : 0) : load(before + S::BEFORE);
+            front = r > 0 ? row_of<ODD>(l, r > 0 ? r - 1 : 0) : load(shared + S::BEFORE);
             back = r < ROWS - 1 ? row_of<ODD>(l, r < ROWS - 1 ? r + 1 : r)
-                                : load(before + S::WAVE_ROWS + S::AFTER);
+                                : load(shared + S::WAVE_ROWS + S::AFTER);
             if (l >= TOP) {
                 hi = fresh[l];
 #pragma unroll
@@ -255,6 +271,7 @@ template <typename S> struct deep_wave {
         if ((WITH & WITH_X_MAX) != 0 && (WITH & WITH_PARTS) == 0) {
             right = x_max ? outside(c.v[V - 1], w.p.a[FACE_X_MAX], w.p.b[l][FACE_X_MAX]) : right;
         }
+        const cells base = base_of<TOP, ODD>(c, before, l, r);
         cells o;
 #pragma unroll
         for (int i = 0; i < V; i++) {
@@ -263,8 +280,10 @@ template <typename S> struct deep_wave {
             if ((WITH & WITH_PARTS) != 0 && (parts >> (8 + i) & 1) != 0) {
                 xp = outside(c.v[i], w.p.a[FACE_X_MAX], w.p.b[l][FACE_X_MAX]);
             }
-            o.v[i] = heat_cell(c.v[i], xm, xp, front.v[i], back.v[i], lo.v[i], hi.v[i], w.p.r[l]);
+            o.v[i] = heat_cell(base.v[i], c.v[i], xm, xp, front.v[i], back.v[i], lo.v[i], hi.v[i],
+                               w.p.r[l]);
         }
+        before = lo;
         fresh[l + 1] = o;
         if (l + 1 == T) {
             write<WITH, TOP>(o, r, k - T);
@@ -304,6 +323,7 @@ template <typename S> struct deep_wave {
         sources s[ROWS];
         cells at_hand[ROWS]; /* level 0, this plane */
         cells fresh[T + 1];
+        cells before;
         if (S::AHEAD) {
 #pragma unroll
             for (int l = 0; l < T; l++) {
@@ -324,7 +344,7 @@ template <typename S> struct deep_wave {
                 if (!S::AHEAD) {
                     prepare<TOP, ODD>(s[n], at_hand, l, r);
                 }
-                advance<WITH, TOP, ODD>(s[n], fresh, l, r, k);
+                advance<WITH, TOP, ODD>(s[n], fresh, before, l, r, k);
             }
             if (n == 1) {
                 arrive();

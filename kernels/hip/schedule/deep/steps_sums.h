@@ -148,12 +148,15 @@ template <int N, typename REAL, int T, typename MEMORY> struct face_strip {
         }
     }
 
-    /* What layer d of level l at row v becomes. EDGES: it may be at closed faces of other axes. */
+    /* What layer d of level l at row v becomes; before: the level before it there. EDGES: it may be
+     * at closed faces of other axes. */
     template <bool EDGES>
     __device__ __forceinline__ REAL advance(const levels &here, const levels &below,
-                                            const REAL (&above)[T], int l, int d, int v) const
+                                            const REAL (&above)[T], REAL before, int l, int d,
+                                            int v) const
     {
         const REAL c = here[l][d];
+        const REAL base = p.corrected(l) ? before : c;
         REAL n[FACE_COUNT];
         /* which of two neighbours is which does not matter: they are added */
         n[2 * N] = d == 0 ? outside(c, a, b[l]) : here[l][d > 0 ? d - 1 : 0];
@@ -171,7 +174,7 @@ template <int N, typename REAL, int T, typename MEMORY> struct face_strip {
             n[2 * V] = v_min ? outside(c, p.a[2 * V], p.b[l][2 * V]) : n[2 * V];
             n[2 * V + 1] = v_max ? outside(c, p.a[2 * V + 1], p.b[l][2 * V + 1]) : n[2 * V + 1];
         }
-        return heat_cell(c, n[0], n[1], n[2], n[3], n[4], n[5], p.r[l]);
+        return heat_cell(base, c, n[0], n[1], n[2], n[3], n[4], n[5], p.r[l]);
     }
 
     /* Add the cells at the face of all levels: level l is in row v - l. */
@@ -210,15 +213,17 @@ template <int N, typename REAL, int T, typename MEMORY> struct face_strip {
     template <bool EDGES>
     __device__ __forceinline__ void row(int v, REAL (&value)[T], const levels &here, levels &below)
     {
+        REAL before[T] = {};
 #pragma unroll
         for (int l = 0; l < T; l++) {
             REAL next[T];
 #pragma unroll
             for (int d = 0; d + 1 < T - l; d++) {
-                next[d] = advance<EDGES>(here, below, value, l, d, v - l - 1);
+                next[d] = advance<EDGES>(here, below, value, before[d], l, d, v - l - 1);
             }
 #pragma unroll
             for (int d = 0; d < T - l; d++) {
+                before[d] = below[l][d];
                 below[l][d] = value[d];
                 value[d] = next[d];
             }
