@@ -1,5 +1,6 @@
 /* Super steps of the stabilised schemes: a chain of levels, each a step of its own length. The
  * temperatures between the first and the last level are those of no time. */
+#include "base/comm.h"
 #include "solve/observe/diagnostics.h"
 #include "solve/stepper.h"
 
@@ -48,6 +49,33 @@ static enum status advance_levels(struct stepper *stepper, double start, double 
     return STATUS_OK;
 }
 
+/* Before save_start the first pass is one kernel. */
+static int first_pass_most(const struct stepper *stepper)
+{
+    const int fused = stepper->level->fused;
+    const int steps = stepper->passes.steps;
+    return stepper->d_saved != NULL && fused < steps ? fused : steps;
+}
+
+/* After the first pass the state before it is the next output: keep it and its halo, or a copy
+ * where the next pass reads it there. */
+static enum status save_start(struct stepper *stepper, bool is_needed)
+{
+    MPI_Comm comm = stepper->team->comm;
+    struct engine *engine = stepper->level->engine;
+    struct field *field = stepper->level->field;
+    void *d_start = field->d_next;
+    if (is_needed) {
+        TRY(status_agree(comm, engine_settle(engine)));
+        return status_agree(comm,
+                            engine->runtime->copy_on_device(engine->bulk_queue, stepper->d_saved,
+                                                            d_start, layout_bytes(&field->layout)));
+    }
+    field->d_next = stepper->d_saved;
+    stepper->d_saved = d_start;
+    return STATUS_OK;
+}
+
 static enum status advance_once(struct stepper *stepper)
 {
     const struct problem *problem = stepper->problem;
@@ -60,8 +88,11 @@ static enum status advance_once(struct stepper *stepper)
                      problem_is_linear(problem), &superstep);
     TRY(book_if_levels_change(stepper, superstep.nlevels, length));
     for (int l = 0, n = 0; l < superstep.nlevels; l += n) {
-        n = pass_length(&superstep, l, stepper->passes.steps);
+        n = pass_length(&superstep, l, l == 0 ? first_pass_most(stepper) : stepper->passes.steps);
         TRY(advance_levels(stepper, start, length, &superstep, l, n));
+        if (l == 0 && stepper->d_saved != NULL) {
+            TRY(save_start(stepper, n < superstep.nlevels && superstep.level[n].corrects));
+        }
     }
     state->step++;
     state->summary_step = 0;

@@ -68,8 +68,9 @@ struct comparison {
     double difference, low, high;
 };
 
-/* Wait for all work. */
-static enum status compare_rank(struct stepper *stepper, const void *d_other, uint64_t *keys)
+/* Wait for all work. pass: of the steps by which the other state is advanced; NULL: none. */
+static enum status compare_rank(struct stepper *stepper, const void *d_other,
+                                const struct pass *pass, uint64_t *keys)
 {
     struct engine *engine = stepper->level->engine;
     const struct field *field = stepper->level->field;
@@ -77,16 +78,19 @@ static enum status compare_rank(struct stepper *stepper, const void *d_other, ui
     TRY(engine_settle(engine));
     TRY(engine->runtime->copy_to_device(engine->bulk_queue, stepper->d_keys, none, sizeof none));
     TRY(ENQUEUE(engine->operations, compare, engine->bulk_queue, .layout = field->layout,
-                .d_a = field->d_now, .d_b = d_other, .d_keys = stepper->d_keys));
+                .levels = pass != NULL ? pass->levels : NULL,
+                .nsteps = pass != NULL ? pass->nsteps : 0, .d_a = field->d_now, .d_b = d_other,
+                .d_keys = stepper->d_keys));
     TRY(engine->runtime->copy_to_host(engine->bulk_queue, keys, stepper->d_keys, sizeof none));
     return engine->runtime->queue_wait(engine->bulk_queue);
 }
 
-static enum status compare(struct stepper *stepper, const void *d_other, struct comparison *found)
+static enum status compare(struct stepper *stepper, const void *d_other, const struct pass *pass,
+                           struct comparison *found)
 {
     MPI_Comm comm = stepper->team->comm;
     uint64_t keys[DIFFERENCE_KEYS];
-    TRY(status_agree(comm, compare_rank(stepper, d_other, keys)));
+    TRY(status_agree(comm, compare_rank(stepper, d_other, pass, keys)));
     TRY_MPI(MPI_Allreduce(MPI_IN_PLACE, keys, DIFFERENCE_KEYS, MPI_UINT64_T, MPI_MAX, comm));
     *found = (struct comparison){.difference = class_value_of(keys[0]),
                                  .low = -class_value_of(keys[2]),
@@ -105,7 +109,7 @@ static enum status find_limit(struct stepper *stepper, double *limit, double *ma
     double high = INFINITY;
     if (!(control->low < control->high)) {
         struct comparison now;
-        TRY(compare(stepper, stepper->level->field->d_now, &now));
+        TRY(compare(stepper, stepper->level->field->d_now, NULL, &now));
         control->low = now.low;
         control->high = now.high;
     }
@@ -124,18 +128,36 @@ static enum status find_limit(struct stepper *stepper, double *limit, double *ma
     return STATUS_OK;
 }
 
-/* Let d_estimate be the state plus half of F of the super step's length, at its start; then at its
- * end, before a jump of the data there, add the same of the state there. */
+/* Half of F of the super step's length, at its start, and at its end before a jump of the data. */
+static const struct superstep_level halves[] = {{.weight = 0.5, .predicts = true},
+                                                {.weight = 0.5,
+                                                 .predicts = true,
+                                                 .corrects = true,
+                                                 .p1 = 1 - 0x1p-30,
+                                                 .p2 = 0.5 * (1 - 0x1p-30)}};
+
+/* Compare the state with the one before the super step plus both halves. */
+static enum status compare_halves(struct stepper *stepper, double start, double length,
+                                  struct comparison *found)
+{
+    struct stepper_pass pass = {.pass.nsteps = 2, .levels = halves};
+    for (int half = 0; half < 2; half++) {
+        TRY(stepper_agree(stepper, operator_of_level(stepper->problem, start, length, &halves[half],
+                                                     &pass.op[half])));
+    }
+    TRY(stepper_find_coefficients(stepper, &pass));
+    TRY(level_exchange(stepper->level));
+    return compare(stepper, stepper->d_saved, &pass.pass, found);
+}
+
+/* Without compare_halves: let d_estimate be the state plus the first half; then add the second. */
 static enum status add_half(struct stepper *stepper, double start, double length, bool at_end)
 {
-    const double data = at_end ? 1 - 0x1p-30 : 0;
-    const struct superstep_level half = {
-        .weight = 0.5, .predicts = true, .corrects = at_end, .p1 = data, .p2 = 0.5 * data};
-    struct stepper_pass pass = {.pass.nsteps = 1, .levels = &half};
+    struct stepper_pass pass = {.pass.nsteps = 1, .levels = &halves[at_end]};
     struct field *field = stepper->level->field;
     void *d_next = field->d_next;
-    TRY(stepper_agree(stepper,
-                      operator_of_level(stepper->problem, start, length, &half, &pass.op[0])));
+    TRY(stepper_agree(
+        stepper, operator_of_level(stepper->problem, start, length, pass.levels, &pass.op[0])));
     field->d_next = stepper->d_estimate;
     TRY(stepper_queue_pass(stepper, &pass));
     field_swap(field);
@@ -149,18 +171,17 @@ static enum status try_step(struct stepper *stepper, struct comparison *found)
 {
     const double share = 0.316; /* C / (1/12 + C) */
     const struct timeline *timeline = &stepper->problem->timeline;
-    struct engine *engine = stepper->level->engine;
-    const struct field *field = stepper->level->field;
     const double start = timeline_time(timeline, stepper->state->step);
     const double length = timeline_dt(timeline, stepper->state->step);
-    TRY(status_agree(stepper->team->comm, engine_settle(engine)));
-    TRY(status_agree(stepper->team->comm,
-                     engine->runtime->copy_on_device(engine->bulk_queue, stepper->d_saved,
-                                                     field->d_now, layout_bytes(&field->layout))));
-    TRY(add_half(stepper, start, length, false));
-    TRY(stepper->scheme->advance(stepper, 1));
-    TRY(add_half(stepper, start, length, true));
-    TRY(compare(stepper, stepper->d_estimate, found));
+    if (stepper->d_estimate == NULL) {
+        TRY(stepper->scheme->advance(stepper, 1));
+        TRY(compare_halves(stepper, start, length, found));
+    } else {
+        TRY(add_half(stepper, start, length, false));
+        TRY(stepper->scheme->advance(stepper, 1));
+        TRY(add_half(stepper, start, length, true));
+        TRY(compare(stepper, stepper->d_estimate, NULL, found));
+    }
     found->difference *= share;
     return diagnostics_gather_ledger(stepper);
 }
@@ -242,7 +263,7 @@ static enum status end_if_steady(struct stepper *stepper, struct timeline *timel
     if (time->until_rate == 0 && time->until_distance == 0) {
         return STATUS_OK;
     }
-    TRY(compare(stepper, stepper->d_saved, &found));
+    TRY(compare(stepper, stepper->d_saved, NULL, &found));
     const double rate = found.difference / length;
     const double decay = 4 * (control->rate - rate) / ((control->rate + rate) * (length + before));
     const bool decays = decay > 0 && fabs(decay - control->decay) <= 0.1 * decay;

@@ -47,10 +47,7 @@ enum status stepper_use_passes(struct stepper *stepper, int steps)
 /* Room for those that are not painted, if there are any. */
 static enum status sources_allocate(struct stepper *stepper)
 {
-    const struct sources *sources = &stepper->problem->sources;
-    for (int s = 0; s < sources->count; s++) {
-        stepper->nsources += source_is_painted(sources->source[s].setting) ? 0 : 1;
-    }
+    stepper->nsources = sources_moving(&stepper->problem->sources);
     if (stepper->nsources == 0) {
         return STATUS_OK;
     }
@@ -67,7 +64,9 @@ static enum status allocate_estimate(struct stepper *stepper)
         return STATUS_OK;
     }
     TRY(engine->runtime->memory_alloc(engine->device, bytes, &stepper->d_saved));
-    TRY(engine->runtime->memory_alloc(engine->device, bytes, &stepper->d_estimate));
+    if (estimate_needs_field(stepper->problem)) {
+        TRY(engine->runtime->memory_alloc(engine->device, bytes, &stepper->d_estimate));
+    }
     return engine_send(engine, none, sizeof none, &stepper->d_keys);
 }
 
@@ -92,8 +91,8 @@ enum status stepper_create(const struct problem *problem, const struct team *tea
         TRY(status_agree(team->comm, CHECK_MEMORY(stepper->slots != NULL,
                                                   "no memory for the ledger of super steps")));
     }
-    TRY(status_agree(team->comm, allocate_estimate(stepper)));
     TRY(status_agree(team->comm, sources_allocate(stepper)));
+    TRY(status_agree(team->comm, allocate_estimate(stepper)));
     TRY(source_files_open(problem, team, level->engine, &stepper->source_files));
     const int wanted = problem->run.steps_per_pass;
     if (!problem->run.steps_per_pass_auto && wanted != stepper->passes.steps) {
@@ -302,11 +301,17 @@ static enum status limit_queue_depth(struct stepper *stepper)
     return engine->runtime->event_record(engine->bulk_queue, done);
 }
 
-enum status stepper_queue_pass(struct stepper *stepper, struct stepper_pass *pass)
+enum status stepper_find_coefficients(struct stepper *stepper, struct stepper_pass *pass)
 {
     for (int step = 0; step < pass->pass.nsteps; step++) {
         TRY(set_step(stepper, pass, step));
     }
+    return STATUS_OK;
+}
+
+enum status stepper_queue_pass(struct stepper *stepper, struct stepper_pass *pass)
+{
+    TRY(stepper_find_coefficients(stepper, pass));
     TRY(pass_queue(stepper->level, &pass->pass));
     return limit_queue_depth(stepper);
 }

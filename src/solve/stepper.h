@@ -28,12 +28,14 @@ struct stepper {
     struct heat_source *sources; /* [step of a pass][entry that is not painted]; NULL: none */
     int nsources;
     struct source_files source_files;
-    struct ledger_slot *slots;  /* [SUPERSTEP_LEVELS_MOST]; NULL for forward Euler */
-    int nslots;                 /* levels of a super step; 0: none yet */
-    double slot_length;         /* s, of the super step */
-    void *d_saved, *d_estimate; /* fields of step_control.h; NULL without a tolerance */
-    void *d_keys;               /* uint64_t [DIFFERENCE_KEYS] */
-    struct steady *steady;      /* borrowed, for the scheme of this name; else NULL */
+    struct ledger_slot *slots; /* [SUPERSTEP_LEVELS_MOST]; NULL for forward Euler */
+    int nslots;                /* levels of a super step; 0: none yet */
+    double slot_length;        /* s, of the super step */
+    /* For step_control.h; NULL without a tolerance: the state before a super step, with its halo;
+     * and that of the estimate where estimate_needs_field. */
+    void *d_saved, *d_estimate;
+    void *d_keys;          /* uint64_t [DIFFERENCE_KEYS] */
+    struct steady *steady; /* borrowed, for the scheme of this name; else NULL */
 };
 
 /* A pass, and the operators of its steps. */
@@ -43,6 +45,13 @@ struct stepper_pass {
     int slot; /* of the device's sums, where those of this pass begin; 0: forward Euler */
     const struct superstep_level *levels; /* of a super step: of each step; NULL: forward Euler */
 };
+
+/* Whether the estimate of a super step is taken by passes to a field of its own: moving sources
+ * heat cells after a step, and `compare` has no stencils of high order. */
+static inline bool estimate_needs_field(const struct problem *problem)
+{
+    return problem->radius > 1 || sources_moving(&problem->sources) > 0;
+}
 
 /* Collective. Open the halo's transport and choose the overlap. The outcome is agreed. */
 enum status stepper_create(const struct problem *problem, const struct team *team,
@@ -87,6 +96,9 @@ enum status stepper_coefficients(const struct stepper *stepper, const struct hea
 enum status stepper_find_operators(const struct stepper *stepper, int nsteps,
                                    struct stepper_pass *pass);
 
-/* Collective through the halo; queued. Find the coefficients and sources of the pass, add what they
- * may do to the limits, and queue it; at most PASSES_AHEAD passes are in flight. */
+/* Find the coefficients and sources of the pass, and add what they may do to the limits. */
+enum status stepper_find_coefficients(struct stepper *stepper, struct stepper_pass *pass);
+
+/* Collective through the halo; queued. The same, and queue the pass; at most PASSES_AHEAD passes
+ * are in flight. */
 enum status stepper_queue_pass(struct stepper *stepper, struct stepper_pass *pass);

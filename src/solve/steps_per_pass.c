@@ -5,13 +5,11 @@
 
 #include "model/operator/operator.h"
 
-static bool has_moving_sources(const struct problem *problem, bool of_files)
+static bool has_sources_from_files(const struct problem *problem)
 {
     bool any = false;
     for (int s = 0; s < problem->sources.count; s++) {
-        const struct source_setting *setting = problem->sources.source[s].setting;
-        any = any ||
-              (!source_is_painted(setting) && (!of_files || setting->shape.kind == INITIAL_FILE));
+        any = any || problem->sources.source[s].setting->shape.kind == INITIAL_FILE;
     }
     return any;
 }
@@ -31,8 +29,8 @@ static bool has_changing_weights(const struct problem *problem)
 int steps_fused(const struct problem *problem, const struct backend *backend)
 {
     const int most = backend->operations->steps_most[operator_kind(problem)];
-    const bool acts_after_each =
-        has_moving_sources(problem, false) || problem->medium.changes || problem->medium.perfused;
+    const bool acts_after_each = sources_moving(&problem->sources) > 0 || problem->medium.changes ||
+                                 problem->medium.perfused;
     const bool differ = backend_has(backend, BACKEND_GPU) && has_changing_weights(problem);
     return most > 1 && !acts_after_each && !differ ? most : 1;
 }
@@ -44,7 +42,7 @@ static const char *why_single(const struct problem *problem, bool exchanges)
     if (exchanges && problem->medium.changes) {
         return "where a material becomes another one the ranks exchange after each step";
     }
-    return exchanges && has_moving_sources(problem, true)
+    return exchanges && has_sources_from_files(problem)
                ? "sources from files are added to owned cells after each step"
                : NULL;
 }

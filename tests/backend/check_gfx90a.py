@@ -47,7 +47,6 @@ OFFLOAD_SCRATCH = "norm_of"
 SCALAR_SPILLS = {"steps_tile": 70, "steps_tile of media": 340, "steps_tile of levels": 130,
                  "steps_tile of high order": 250,
                  "steps_sums": 600, "compare_cells": 40, "compare_cells of media": 230,
-                 "compare_march": 40, "compare_march of media": 120,
                  "step_odd": 100, "step_cell of media": 4,
                  "step_cell of high order": 60, "step_march": 40, "step_march of a correction": 40,
                  "step_march of media": 100, "step_march of high order": 14,

@@ -159,6 +159,7 @@ void problem_destroy(struct problem *p)
         medium_destroy(p);
     }
     free(p->h_in);
+    free((void *)(uintptr_t)p->h_start);
     free(p->h_out);
     free(p->h_expected);
 }
@@ -169,6 +170,80 @@ void problem_let_correct(struct problem *p, uint64_t *random)
     if (p->nsteps == 1) {
         fill(p, p->h_out, random);
     }
+}
+
+void problem_compare(struct problem *p, uint64_t *random)
+{
+    const size_t bytes = layout_bytes(&p->layout);
+    void *h_start = host_field(&p->layout);
+    p->corrects = -1;
+    p->boxes[0] = layout_owned(&p->layout);
+    p->nboxes = 1;
+    problem_solve(p);
+    memcpy(h_start, p->h_in, bytes);
+    memcpy(p->h_out, p->h_expected, bytes);
+    fill(p, p->h_in, random);
+    p->corrects = 0;
+    problem_solve(p);
+    p->h_start = h_start;
+}
+
+/* The coefficients of each step, with tables in device memory. */
+static void upload_levels(struct rig *rig, const struct problem *p,
+                          const struct device_medium *medium,
+                          struct coefficients levels[STEPS_MOST])
+{
+    const size_t bytes = p->nvalues * precision_bytes(p->layout.precision);
+    for (int s = 0; s < p->nsteps; s++) {
+        levels[s] = has_classes(p) ? p->args : p->levels[s];
+        levels[s].corrects = s == p->corrects;
+        if (has_classes(p)) {
+            coefficients_set_medium(&levels[s], medium);
+            levels[s].medium.d_table =
+                s > 0 ? rig_upload(rig, p->tables[s], bytes) : medium->d_table;
+        }
+    }
+}
+
+void problem_check_compare(struct rig *rig, const struct problem *p)
+{
+    void (*release)(struct device *, void *) = rig->backend->runtime->memory_free;
+    const size_t bytes = layout_bytes(&p->layout);
+    const uint64_t none[DIFFERENCE_KEYS] = {0};
+    uint64_t expected[DIFFERENCE_KEYS] = {0};
+    void *d_a = rig_upload(rig, p->h_in, bytes);
+    void *d_b = rig_upload(rig, p->h_start, bytes);
+    uint64_t *d_keys = rig_upload(rig, none, sizeof none);
+    struct device_medium medium = {0};
+    struct coefficients levels[STEPS_MOST];
+    if (has_classes(p)) {
+        medium = problem_upload(rig, p);
+    }
+    upload_levels(rig, p, &medium, levels);
+    levels[1] = levels[0];
+    levels[0].corrects = false;
+    must(ENQUEUE(rig->backend->operations, compare, rig->queue, .layout = p->layout,
+                 .levels = levels, .nsteps = 2, .d_a = d_a, .d_b = d_b, .d_keys = d_keys));
+    for (int64_t c = 0; c < box_cells(&p->boxes[0]); c++) {
+        const int64_t *n = p->layout.cells;
+        const int64_t at = layout_index(&p->layout, c % n[0], c / n[0] % n[1], c / (n[0] * n[1]));
+        const double a = host_get(&p->layout, p->h_in, at);
+        const double of_cell[] = {fabs(a - host_get(&p->layout, p->h_expected, at)), a, -a};
+        for (int key = 0; key < DIFFERENCE_KEYS; key++) {
+            const uint64_t of = class_key_of(of_cell[key]);
+            expected[key] = of > expected[key] ? of : expected[key];
+        }
+    }
+    must(rig->backend->runtime->queue_wait(rig->queue));
+    uint64_t *got = rig_download(rig, d_keys, sizeof none);
+    assert_memory_equal(got, expected, sizeof expected);
+    free(got);
+    if (has_classes(p)) {
+        problem_free_medium(rig, &medium);
+    }
+    release(rig->device, d_a);
+    release(rig->device, d_b);
+    release(rig->device, d_keys);
 }
 
 void problem_choose_boxes(struct problem *p, uint64_t *random)
@@ -262,23 +337,6 @@ void problem_solve(struct problem *p)
     advance(&at, at.boxes, at.nboxes, p->face_sum[p->nsteps - 1]);
     free(at.h_in);
     free(h_before);
-}
-
-/* The coefficients of each step, with tables in device memory. */
-static void upload_levels(struct rig *rig, const struct problem *p,
-                          const struct device_medium *medium,
-                          struct coefficients levels[STEPS_MOST])
-{
-    const size_t bytes = p->nvalues * precision_bytes(p->layout.precision);
-    for (int s = 0; s < p->nsteps; s++) {
-        levels[s] = has_classes(p) ? p->args : p->levels[s];
-        levels[s].corrects = s == p->corrects;
-        if (has_classes(p)) {
-            coefficients_set_medium(&levels[s], medium);
-            levels[s].medium.d_table =
-                s > 0 ? rig_upload(rig, p->tables[s], bytes) : medium->d_table;
-        }
-    }
 }
 
 void problem_check_step(struct rig *rig, step_function *step, const char *name,

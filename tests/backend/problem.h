@@ -23,9 +23,10 @@ struct problem {
     struct box boxes[MAX_BOXES];
     int nboxes;
     void *h_in;
-    void *h_out;        /* before: a pattern */
-    const void *h_base; /* for the reference: of a step that corrects, what its sums begin with */
-    void *h_expected;   /* h_out with the cells of the boxes advanced */
+    const void *h_start; /* for compare: what is advanced; else NULL */
+    void *h_out;         /* before: a pattern */
+    const void *h_base;  /* for the reference: of a step that corrects, what its sums begin with */
+    void *h_expected;    /* h_out with the cells of the boxes advanced */
     struct exact_sum face_sum[STEPS_MOST][FACE_COUNT];
 };
 
@@ -56,6 +57,10 @@ void problem_choose_boxes(struct problem *p, uint64_t *random);
 void problem_let_correct(struct problem *p, uint64_t *random);
 /* The expected output and face sums, once the boxes are chosen. */
 void problem_solve(struct problem *p);
+/* Let the expected output of a problem of one step be that of h_start, advanced by the step, and
+ * then by one that corrects, from another h_in. And check what `compare` finds. */
+void problem_compare(struct problem *p, uint64_t *random);
+void problem_check_compare(struct rig *rig, const struct problem *p);
 
 /* Layers of halo that a pass reads. */
 int problem_depth(const struct problem *p);

@@ -56,6 +56,10 @@ static void check_schedules(struct rig *rig, const struct problem *p)
 {
     const struct operations *operations = rig->backend->operations;
     const enum kind kind = p->args.kind;
+    if (p->h_start != NULL) {
+        problem_check_compare(rig, p);
+        return;
+    }
     if (p->nsteps > 1) {
         if (p->nsteps <= operations->steps_most[kind]) {
             problem_check_step(rig, operations->step, "pass", p, true);
@@ -112,6 +116,10 @@ static void check(enum kind kind, const int64_t cells[AXIS_COUNT], unsigned clos
         if (random_below(&random, 3) == 0) {
             problem_let_correct(&p, &random);
             problem_solve(&p);
+            check_problem(&p);
+        }
+        if (nsteps == 1 && kind != KIND_HIGH_ORDER && random_below(&random, 4) == 0) {
+            problem_compare(&p, &random);
             check_problem(&p);
         }
         problem_destroy(&p);

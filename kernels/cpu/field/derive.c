@@ -1,8 +1,13 @@
 /* Samples of a field: single cells, derived fields, and the heat flux. */
 #include "kernels/cell/derived_cell.h"
+#include <omp.h>
+#include <stdlib.h>
+
 #include "kernels/class_summary.h"
+#include "kernels/cpu/host/memory.h"
 #include "kernels/cpu/kernels_cpu.h"
-#include "kernels/cpu/schedule/share.h"
+#include "kernels/cpu/schedule/stream.h"
+#include "kernels/cpu/schedule/threads.h"
 
 enum status cpu_gather(struct queue *queue, const struct gather_args *args)
 {
@@ -27,31 +32,73 @@ KERNEL_INLINE void compare_row(const struct compare_args *args, enum precision p
     for (int64_t i = first; i < first + args->layout.cells[AXIS_X]; i++) {
         const double a = cell(args->d_a, precision, i);
         const double of_cell[] = {fabs(a - cell(args->d_b, precision, i)), a, -a};
-        for (int n = 0; n < DIFFERENCE_KEYS; n++) {
+        for (int n = 0; n < (isnan(a) ? 1 : DIFFERENCE_KEYS); n++) {
             const uint64_t key = class_key_of(of_cell[n]);
             keys[n] = key > keys[n] ? key : keys[n];
         }
     }
 }
 
-enum status cpu_compare(struct queue *queue, const struct compare_args *args)
+/* Rows of a plane; with steps, by way of `memory`, which has room for them. */
+static void compare_rows(const struct compare_args *args, const struct box *rows, void *memory,
+                         uint64_t keys[DIFFERENCE_KEYS])
 {
     const struct layout *layout = &args->layout;
-    const struct box owned = layout_owned(layout);
-    const int64_t ny = layout->cells[AXIS_Y];
-    uint64_t *keys = args->d_keys;
-    (void)queue;
-#pragma omp parallel for schedule(static)                                                          \
-    reduction(max                                                                                  \
-              : keys[:DIFFERENCE_KEYS]) if (share_is_worthwhile(&owned, 1))
-    for (int64_t row = 0; row < ny * layout->cells[AXIS_Z]; row++) {
-        const int64_t first = layout_index(layout, 0, row % ny, row / ny);
+    const size_t bytes = precision_bytes(layout->precision);
+    const int64_t at = layout_index(layout, 0, rows->lo[AXIS_Y], rows->lo[AXIS_Z]);
+    struct compare_args found = *args;
+    struct tally none[FACE_COUNT] = {{.target = NULL}};
+    for (int s = 0; s < args->nsteps; s++) {
+        /* rows begin at lines where those of the field do */
+        struct step_call call = {.layout = layout,
+                                 .args = &args->levels[s],
+                                 .out = (char *)memory -
+                                        (size_t)at * bytes / STREAM_LINE_BYTES * STREAM_LINE_BYTES,
+                                 .in = s == 0 ? args->d_b : args->d_a,
+                                 .boxes = rows,
+                                 .nboxes = 1};
+        step_kinds[call.args->kind]->part(&call, none);
+        found.d_b = call.out;
+    }
+    for (int64_t j = rows->lo[AXIS_Y]; j < rows->hi[AXIS_Y]; j++) {
+        const int64_t first = layout_index(layout, 0, j, rows->lo[AXIS_Z]);
         if (layout->precision == PRECISION_FLOAT64) {
-            compare_row(args, PRECISION_FLOAT64, first, keys);
+            compare_row(&found, PRECISION_FLOAT64, first, keys);
         } else {
-            compare_row(args, PRECISION_FLOAT32, first, keys);
+            compare_row(&found, PRECISION_FLOAT32, first, keys);
         }
     }
+}
+
+enum status cpu_compare(struct queue *queue, const struct compare_args *args)
+{
+    enum { ROWS_BYTES = 128 * 1024 };
+    const struct layout *layout = &args->layout;
+    const struct box owned = layout_owned(layout);
+    const int64_t pitch = layout->pitch_y * (int64_t)precision_bytes(layout->precision);
+    const int64_t high = pitch < ROWS_BYTES ? ROWS_BYTES / pitch : 1;
+    const int64_t across = (layout->cells[AXIS_Y] + high - 1) / high;
+    const int64_t room = ((high * pitch) / STREAM_LINE_BYTES + 2) * STREAM_LINE_BYTES;
+    const int nthreads = share_is_worthwhile(&owned, 1) ? omp_get_max_threads() : 1;
+    uint64_t *keys = args->d_keys;
+    void *memory = NULL;
+    (void)queue;
+    if (args->nsteps > 0) {
+        TRY(host_memory_alloc((size_t)(nthreads * room), &memory));
+    }
+#pragma omp parallel for schedule(static) num_threads(nthreads)                                    \
+    reduction(max                                                                                  \
+              : keys[:DIFFERENCE_KEYS])
+    for (int64_t n = 0; n < across * layout->cells[AXIS_Z]; n++) {
+        struct box rows = owned;
+        rows.lo[AXIS_Y] = n % across * high;
+        rows.hi[AXIS_Y] =
+            rows.lo[AXIS_Y] + high < rows.hi[AXIS_Y] ? rows.lo[AXIS_Y] + high : rows.hi[AXIS_Y];
+        rows.lo[AXIS_Z] = n / across;
+        rows.hi[AXIS_Z] = n / across + 1;
+        compare_rows(args, &rows, (char *)memory + omp_get_thread_num() * room, keys);
+    }
+    free(memory);
     return STATUS_OK;
 }
 

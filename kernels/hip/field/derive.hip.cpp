@@ -28,47 +28,6 @@ enum status hip_gather(struct queue *queue, const struct gather_args *args)
     });
 }
 
-template <typename REAL>
-static __global__ __launch_bounds__(VISIT_THREADS) void compare_cells(const cell_sweep s,
-                                                                      const compare_args args)
-{
-    __shared__ unsigned long long of_block[DIFFERENCE_KEYS];
-    unsigned long long mine[DIFFERENCE_KEYS] = {0};
-    if (threadIdx.x < DIFFERENCE_KEYS) {
-        of_block[threadIdx.x] = 0;
-    }
-    __syncthreads();
-    visit_cells(s, [&](int64_t i, int64_t j, int64_t k) {
-        const int64_t at = element_at(args.layout, i, j, k);
-        const double a = (double)static_cast<const REAL *>(args.d_a)[at];
-        const double b = (double)static_cast<const REAL *>(args.d_b)[at];
-        const double of_cell[] = {fabs(a - b), a, -a};
-        for (int n = 0; n < DIFFERENCE_KEYS; n++) {
-            const unsigned long long key = class_key_of(of_cell[n]);
-            mine[n] = key > mine[n] ? key : mine[n];
-        }
-    });
-    for (int n = 0; n < DIFFERENCE_KEYS; n++) {
-        atomicMax(&of_block[n], mine[n]);
-    }
-    __syncthreads();
-    if (threadIdx.x < DIFFERENCE_KEYS) {
-        atomicMax(reinterpret_cast<unsigned long long *>(args.d_keys) + threadIdx.x,
-                  of_block[threadIdx.x]);
-    }
-}
-
-enum status hip_compare(struct queue *queue, const struct compare_args *args)
-{
-    enum { BLOCKS = 4096 }; /* many cells each: their keys are merged one by one */
-    const struct box owned = layout_owned(&args->layout);
-    const cell_sweep s = sweep_of(&owned, BLOCKS);
-    return in_precision(args->layout.precision, [&](auto real) {
-        compare_cells<decltype(real)><<<s.nblocks, VISIT_THREADS, 0, queue->stream>>>(s, *args);
-        return hip_check(hipGetLastError(), "compare");
-    });
-}
-
 template <typename REAL> struct track_cell {
     struct track_args args;
     __device__ void operator()(int64_t i, int64_t j, int64_t k) const

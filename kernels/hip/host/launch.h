@@ -86,6 +86,8 @@ bool hip_step_nonlinear_takes(const struct device_medium *medium, const struct b
 /* After it, which calls this: the cells beside those of other curves, in a box without cells on
  * closed faces. */
 hip_step_launcher hip_launch_step_odd;
+/* `compare` with two steps in a uniform medium, where hip_step_staged_takes the box. */
+hipError_t hip_launch_compare_ring(struct hip_step *step, const struct compare_args *args);
 bool hip_step_staged_is_built(void);
 bool hip_step_staged_takes(const struct layout *layout, const struct box *box);
 bool hip_step_medium_takes(const struct device_medium *medium);

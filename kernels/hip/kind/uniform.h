@@ -130,19 +130,26 @@ struct kept_nothing {
     }
 };
 
-/* One step of one cell, whose neighbours see the field itself. */
+/* One step of one cell, whose neighbours see the field itself; base: what its sum begins with. */
+template <typename REAL, typename KIND, typename TERM>
+static __device__ __forceinline__ REAL advanced_in(const grid_view<REAL> &view, const KIND &kind,
+                                                   const int64_t (&cell)[AXIS_COUNT], REAL base,
+                                                   const TERM &term)
+{
+    const REAL c = view.in[view.at(cell[0], cell[1], cell[2])];
+    bool on[FACE_COUNT];
+    REAL n[FACE_COUNT];
+    read_around(view, kind.closed, cell, on, n);
+    return kind.advance(0, kind.at(cell[0], cell[1], cell[2]), on, base, c, c, n, term);
+}
+
 template <bool CORRECTS = false, typename REAL, typename KIND, typename TERM>
 static __device__ __forceinline__ void advance_in(const grid_view<REAL> &view, const KIND &kind,
                                                   const int64_t (&cell)[AXIS_COUNT],
                                                   const TERM &term)
 {
     const int64_t at = view.at(cell[0], cell[1], cell[2]);
-    const REAL c = view.in[at];
-    const REAL base = CORRECTS ? view.out[at] : c;
-    bool on[FACE_COUNT];
-    REAL n[FACE_COUNT];
-    read_around(view, kind.closed, cell, on, n);
-    view.out[at] = kind.advance(0, kind.at(cell[0], cell[1], cell[2]), on, base, c, c, n, term);
+    view.out[at] = advanced_in(view, kind, cell, CORRECTS ? view.out[at] : view.in[at], term);
 }
 
 /* launch(a cell, the steps): the launch of a kernel for a precision and a number of steps, both

@@ -187,6 +187,15 @@ bool sources_vary(const struct sources *sources)
     return any;
 }
 
+int sources_moving(const struct sources *sources)
+{
+    int count = 0;
+    for (int s = 0; s < sources->count; s++) {
+        count += source_is_painted(sources->source[s].setting) ? 0 : 1;
+    }
+    return count;
+}
+
 bool path_at(const struct path *path, double t, struct path_row *row, int *segment)
 {
     int low = 0;

@@ -54,6 +54,8 @@ enum status source_number(const struct sources *sources, int s, const char *memb
 
 /* Whether the strength of a painted source depends on time. */
 bool sources_vary(const struct sources *sources);
+/* The number of those that are not painted. */
+int sources_moving(const struct sources *sources);
 
 /* The row at time t; false before the first and after the last. *segment: the number of the row
  * before it. */

@@ -13,7 +13,7 @@
 #include "solve/medium/classes.h"
 #include "solve/medium/source_files.h"
 #include "solve/steady/grids.h"
-#include "solve/steps_per_pass.h"
+#include "solve/stepper.h"
 
 struct need {
     char address[sizeof((struct device_info *)0)->address];
@@ -36,7 +36,7 @@ enum status memory_of_rank(const struct problem *problem, const struct backend *
     TRY(field_layout(backend, decomp, rank, precision, &layout));
     TRY(steps_per_pass_halo(decomp, rank, &layout, decomp->halo_width / problem->radius,
                             problem->radius, &halo));
-    const int copies = problem->time.by_tolerance ? 2 : 0; /* step_control.h */
+    const int copies = problem->time.by_tolerance ? 1 + (int)estimate_needs_field(problem) : 0;
     *bytes = fields + derived + copies * (uint64_t)layout_bytes(&layout) +
              classes_bytes(problem, &owned, decomp->halo_width / problem->radius) +
              source_files_bytes(problem, &owned) +

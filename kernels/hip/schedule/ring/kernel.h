@@ -113,7 +113,8 @@ struct ring_call {
  * whole vectors earlier, in the padding, since the engine needs 16-byte alignment. */
 template <typename S>
 static arch_region<typename S::REAL> region_of(const grid_view<typename S::REAL> &view,
-                                               const bool (&closed)[FACE_COUNT], work &w)
+                                               const bool (&closed)[FACE_COUNT], work &w,
+                                               const typename S::REAL *in)
 {
     arch_region<typename S::REAL> region = {};
     int *const begin[AXIS_COUNT] = {&w.region_x, &w.region_y, &w.region_z};
@@ -122,7 +123,7 @@ static arch_region<typename S::REAL> region_of(const grid_view<typename S::REAL>
         *begin[axis] = closed[2 * axis] ? 0 : -layers;
         region.cells[axis] = view.cells[axis] + (closed[2 * axis + 1] ? 0 : S::R) - *begin[axis];
     }
-    region.first = view.in + w.region_x + w.region_y * view.pitch_y + w.region_z * view.pitch_z;
+    region.first = in + w.region_x + w.region_y * view.pitch_y + w.region_z * view.pitch_z;
     region.pitch_y = view.pitch_y;
     region.pitch_z = view.pitch_z;
     return region;
@@ -166,7 +167,7 @@ template <typename S> static void plan_ring(work &w, const ring_call &call, int6
     w.sub_cells = (S::PITCH * rows + line - 1) / line * line;
     w.class_cells = S::SUBTILES * w.sub_cells;
     w.class_sub = (S::CLASS_PITCH * rows + 127) / 128 * 128;
-    w.stage_cells = w.class_cells + S::SUBTILES * w.class_sub / (int)sizeof(REAL);
+    w.stage_cells = S::FIELDS * w.class_cells + S::SUBTILES * w.class_sub / (int)sizeof(REAL);
     w.stages = w.ring_bytes / (w.stage_cells * (int)sizeof(REAL));
     w.stages = w.stages < MOST_STAGES ? w.stages : (int)MOST_STAGES;
     const int64_t patch_bytes = nblocks * S::TX * w.height * (int64_t)sizeof(REAL);
@@ -275,8 +276,15 @@ template <typename K> static hipError_t launch(const ring_call &call, const K &k
     const grid_view<REAL> view = view_of<REAL>(&args->layout, args->d_out, args->d_in);
     work w = K::divide(call, known, (S::SHARED_BYTES - bytes) / 128 * 128);
     ring_maps maps = {};
-    error = arch_tile_map_make(&maps.cells, region_of<S>(view, coefficients->closed, w), S::PITCH,
-                               w.height + 2 * S::R);
+    error = arch_tile_map_make(&maps.cells, region_of<S>(view, coefficients->closed, w, view.in),
+                               S::PITCH, w.height + 2 * S::R);
+    if constexpr (S::FIELDS > 1) {
+        if (error == hipSuccess) {
+            error = arch_tile_map_make(&maps.classes,
+                                       region_of<S>(view, coefficients->closed, w, kind.other),
+                                       S::PITCH, w.height + 2 * S::R);
+        }
+    }
     if constexpr (S::CLASS_PITCH > 0) {
         if (error == hipSuccess) {
             error = arch_tile_map_make(&maps.classes, region_of_classes<S>(&coefficients->medium),

@@ -34,6 +34,7 @@ struct shape {
     /* 32 bytes of halo at either end: the engine splits rows with other alignments */
     static constexpr int PAD = 32 / (int)sizeof(REAL);
     static constexpr int PITCH = SUB_X + 2 * PAD;
+    static constexpr int FIELDS = 1; /* 2: those of another field follow the cells */
     static constexpr int CLASS_PAD = 16;
     static constexpr int CLASS_PITCH = CLASSES ? SUB_X + 2 * CLASS_PAD : 0;
     static constexpr int SHARED_BYTES = (BLOCKS == 1 ? 225 : 111) * 1024; /* of 228 KiB */
@@ -56,7 +57,8 @@ struct work {
     int tiles_x, tiles, items;          /* items: tiles * columns in z */
     int ring_bytes;                     /* of shared memory, at most */
     int stages, stage_cells, sub_cells; /* the ring: stages, cells per stage and per subtile */
-    int class_cells, class_sub;         /* cells of a stage before its classes, bytes per subtile */
+    int class_cells, class_sub;         /* cells of a stage before its classes or the other field,
+                                           bytes of classes per subtile */
     /* blocks count their progress in groups of planes, and a block may begin a group when all have
      * requested the one `lead` before it; groups: per patch, 0: no pacing */
     int group, groups, lead;
@@ -144,7 +146,7 @@ static __device__ __forceinline__ bool pace(const unsigned int *count, unsigned 
     return false;
 }
 
-/* The copy engine reads these: a field, and the classes where there are any. */
+/* The copy engine reads these: a field, and the other one or the classes where there are any. */
 struct ring_maps {
     arch_tile_map cells, classes;
 };
@@ -159,6 +161,11 @@ static __device__ __forceinline__ void fetch(const stage_ring<S> &ring, const ri
                        c.i + sub * S::SUB_X - S::PAD - w.region_x, c.j - S::R - w.region_y,
                        c.k_begin - S::R + plane - w.region_z);
     }
+    for (int sub = 0; sub < S::SUBTILES && S::FIELDS > 1; sub++) {
+        arch_tile_copy(ring.stage() + w.class_cells + sub * w.sub_cells, maps.classes,
+                       &ring.filled[ring.slot], c.i + sub * S::SUB_X - S::PAD - w.region_x,
+                       c.j - S::R - w.region_y, c.k_begin - S::R + plane - w.region_z);
+    }
     uint8_t *const classes = reinterpret_cast<uint8_t *>(ring.stage() + w.class_cells);
     for (int sub = 0; sub < S::SUBTILES && S::CLASS_PITCH > 0; sub++) {
         arch_tile_copy(classes + sub * w.class_sub, maps.classes, &ring.filled[ring.slot],
@@ -172,7 +179,7 @@ static __device__ __forceinline__ void fetch_all(stage_ring<S> ring, const ring_
                                                  const work &w, unsigned int *counters)
 {
     const uint32_t bytes = S::SUBTILES * (w.height + 2 * S::R) *
-                           (S::PITCH * (int)sizeof(typename S::REAL) + S::CLASS_PITCH);
+                           (S::FIELDS * S::PITCH * (int)sizeof(typename S::REAL) + S::CLASS_PITCH);
     bool patient = true;
     const int group = w.groups > 0 ? w.group : INT32_MAX;
     for (int item = blockIdx.x; item < w.items; item += (int)gridDim.x) {
