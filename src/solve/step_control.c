@@ -9,7 +9,14 @@
 
 /* Lengths are 2^(n / 16) times forward Euler's longest step, and errors are compared by the same
  * logarithm: all decisions are made with integers, so they do not depend on a library. */
-enum { PER_OCTAVE = 16, LEAST = -80, AFTER_JUMP = 0, LOG_MOST = 400, LOG_KEPT = 64 };
+enum {
+    PER_OCTAVE = 16,
+    LEAST = -80,
+    FIRST_MOST = 160,
+    LOG_MOST = 400,
+    LOG_KEPT = 64,
+    ESTIMATE_LEVELS = 4 /* the work of an estimate, in levels of passes of several */
+};
 static const double roots[PER_OCTAVE] = {0x1p0,
                                          0x1.0b5586cf9890fp+0,
                                          0x1.172b83c7d517bp+0,
@@ -26,6 +33,11 @@ static const double roots[PER_OCTAVE] = {0x1p0,
                                          0x1.c199bdd85529cp+0,
                                          0x1.d5818dcfba487p+0,
                                          0x1.ea4afa2a490dap+0};
+
+static int64_t clamp(int64_t value, int64_t least, int64_t most)
+{
+    return value < least ? least : value < most ? value : most;
+}
 
 /* The floor of 16 log2 of a ratio. */
 static int64_t log_of(double ratio)
@@ -48,11 +60,12 @@ static double length_of(const struct timeline *timeline, int64_t exponent)
     return ldexp(roots[part], (int)((exponent - part) / PER_OCTAVE)) * timeline->dt_stable;
 }
 
-/* The longest that is stable; in float32, whose estimate has a floor of about 4e-6 (s / 16)^2 times
- * the temperatures, also the longest for which that is small. */
-static int64_t exponent_most(const struct problem *problem, double magnitude, double limit)
+/* The longest that is stable, s; in float32, whose estimate has a floor of about 4e-6 (s / 16)^2
+ * times the temperatures, also the longest for which that is small. */
+static double longest(const struct problem *problem, double magnitude, double limit)
 {
-    int stages = problem->timeline.stages_most;
+    const struct timeline *timeline = &problem->timeline;
+    int stages = timeline->stages_most;
     while (problem->precision == PRECISION_FLOAT32 && stages > 4 &&
            (4e-6 / 256) * magnitude * stages * stages > limit / 4) {
         stages -= 4;
@@ -60,7 +73,21 @@ static int64_t exponent_most(const struct problem *problem, double magnitude, do
     while (superstep_limit(SCHEME_STS2, stages) == 0) {
         stages -= 4;
     }
-    return log_of(superstep_limit(SCHEME_STS2, stages) / 2);
+    return superstep_limit(SCHEME_STS2, stages) / 2 * timeline->dt_stable;
+}
+
+/* At most `length`, s: the limit of fewer stages where that takes less work per time. */
+static double cheapest(const struct timeline *timeline, double length)
+{
+    const double tau_radius = 2 * length / timeline->dt_stable;
+    const int stages = superstep_stages(SCHEME_STS2, tau_radius * (1 - 1e-12));
+    int fewer = stages - 4;
+    while (fewer > 0 && superstep_limit(SCHEME_STS2, fewer) == 0) {
+        fewer -= 4;
+    }
+    const double limit = superstep_limit(SCHEME_STS2, fewer);
+    const bool pays = (fewer + ESTIMATE_LEVELS) * tau_radius < (stages + ESTIMATE_LEVELS) * limit;
+    return fewer > 0 && pays ? limit / 2 * timeline->dt_stable : length;
 }
 
 /* The extremes of the state, and its largest difference to another one, K. */
@@ -98,34 +125,30 @@ static enum status compare(struct stepper *stepper, const void *d_other, const s
     return STATUS_OK;
 }
 
-/* The limit of the estimate of a super step, and the largest magnitude of the data, K. The range of
- * temperatures is that of the states so far and of the boundary. */
-static enum status find_limit(struct stepper *stepper, double *limit, double *magnitude)
+/* Begin the range of temperatures: that of the state, and of the boundary during the run. */
+static enum status begin_range(struct stepper *stepper)
 {
-    struct step_control *control = &stepper->state->control;
+    enum { TIMES = 64 };
     const struct problem *problem = stepper->problem;
-    const struct time_setting *time = &problem->time;
-    double low = -INFINITY;
-    double high = INFINITY;
-    if (!(control->low < control->high)) {
-        struct comparison now;
-        TRY(compare(stepper, stepper->level->field->d_now, NULL, &now));
-        control->low = now.low;
-        control->high = now.high;
+    struct step_control *control = &stepper->state->control;
+    struct comparison now;
+    TRY(compare(stepper, stepper->level->field->d_now, NULL, &now));
+    control->low = now.low;
+    control->high = now.high;
+    for (int i = 0; i <= TIMES && problem->medium.curves == NULL; i++) { /* else enthalpies */
+        const double end = problem->time.by_steps ? 0 : problem->time.end;
+        const struct instant when = {.time = i * (end / TIMES)};
+        boundary_widen(&problem->boundary, &problem->grid, &when, &control->low, &control->high);
     }
-    if (problem->medium.curves == NULL) { /* else the field is not a temperature */
-        struct heat_operator op;
-        TRY(stepper_operator(stepper, &op));
-        limits_outside(problem, &op, &low, &high);
-    }
-    low = isfinite(low) ? fmin(low, control->low) : control->low;
-    high = isfinite(high) ? fmax(high, control->high) : control->high;
-    /* the sum of errors that diffusion damps is about the power 2/3 of one error */
-    const double share =
-        time->tolerance > 0 ? time->tolerance : fmin(time->max_error / (high - low), 0.1);
-    *limit = fmin(20 * sqrt(share), 1) * share * (high - low);
-    *magnitude = fmax(fabs(low), fabs(high));
     return STATUS_OK;
+}
+
+/* Of the estimate of a super step, K. The sum of errors that diffusion damps is about the power 2/3
+ * of one error. */
+static double limit_of(const struct time_setting *time, double range)
+{
+    const double share = time->tolerance > 0 ? time->tolerance : fmin(time->max_error / range, 0.1);
+    return fmin(20 * sqrt(share), 1) * share * range;
 }
 
 /* Half of F of the super step's length, at its start, and at its end before a jump of the data. */
@@ -186,22 +209,45 @@ static enum status try_step(struct stepper *stepper, struct comparison *found)
     return diagnostics_gather_ledger(stepper);
 }
 
+/* At the start and after a jump of the data: the length after which stiff parts of the largest rate
+ * of change are estimated to be half the limit. Nothing else is known, so it is not very long. */
+static enum status choose_first(struct stepper *stepper, double limit)
+{
+    struct state *state = stepper->state;
+    const struct timeline *timeline = &stepper->problem->timeline;
+    const struct state before = *state;
+    struct comparison found;
+    TRY(status_agree(stepper->team->comm, engine_settle(stepper->level->engine)));
+    TRY(add_half(stepper, state->time, timeline->dt_stable, false));
+    TRY(compare(stepper, stepper->d_estimate, &found));
+    *state = before;
+    state->control.exponent = clamp(log_of(2 * limit / found.difference), 0, FIRST_MOST);
+    state->control.error = 0;
+    return STATUS_OK;
+}
+
 /* The next exponent after a super step of length 2^(now / 16) with an error of 2^(error / 16) times
  * the limit: a PI controller. */
 static int64_t next_exponent(const struct step_control *control, int64_t now, int64_t error)
 {
-    const int64_t change = (4 * control->error - 7 * error) / 30 - 2;
-    const int64_t most = change < 25 ? change : 25;
-    return now + (most > -28 ? most : -28);
+    const int64_t before = clamp(control->error, -PER_OCTAVE, LOG_KEPT);
+    const int64_t change = (4 * before - 7 * error - 12 + 30 * LOG_MOST) / 30 - LOG_MOST;
+    return now + clamp(change, -28, 32);
 }
 
+/* A super step that was shortened somewhat tells the error of one of the length of the control. */
 static void accept_step(struct step_control *control, const struct comparison *found, int64_t now,
                         int64_t error)
 {
-    const int64_t next = next_exponent(control, now, error);
-    const bool landed = now < control->exponent && next < control->exponent;
-    control->exponent = landed && error <= 0 ? control->exponent : next;
-    control->error = error < -LOG_KEPT ? -LOG_KEPT : error < LOG_KEPT ? error : LOG_KEPT;
+    const int64_t shorter = control->exponent > now ? control->exponent - now : 0;
+    if (shorter < PER_OCTAVE / 2) {
+        const int64_t whole = error + 3 * shorter;
+        control->exponent = next_exponent(control, now + shorter, whole);
+        control->error = whole;
+    } else {
+        const int64_t next = next_exponent(control, now, error);
+        control->exponent = next > control->exponent ? next : control->exponent;
+    }
     control->low = fmin(control->low, found->low);
     control->high = fmax(control->high, found->high);
     control->last_error = found->difference;
@@ -224,7 +270,7 @@ static void judge(struct stepper *stepper, const struct state *before,
         accept_step(&control, found, now, error);
     } else {
         void *d_undone = field->d_now;
-        control.exponent = now - (error < LOG_KEPT ? error : LOG_KEPT) / 3 - 3;
+        control.exponent = now - clamp(error, 0, LOG_KEPT) / 3 - 3;
         control.rejected++;
         *state = *before;
         field->d_shown = NULL;
@@ -234,16 +280,15 @@ static void judge(struct stepper *stepper, const struct state *before,
     state->control = control;
 }
 
-/* Let the next super steps have the length of the control, or divide the time to the next landing
- * equally. */
+/* Let the next super steps have the length of the control, at most `most` s, or divide the time to
+ * the next landing equally. */
 static enum status choose_length(const struct stepper *stepper, struct timeline *timeline,
-                                 int64_t most)
+                                 double most)
 {
     struct step_control *control = &stepper->state->control;
     const int64_t step = stepper->state->step;
-    control->exponent = control->exponent < most ? control->exponent : most;
-    control->exponent = control->exponent > LEAST ? control->exponent : LEAST;
-    const double length = length_of(timeline, control->exponent);
+    control->exponent = clamp(control->exponent, LEAST, log_of(most / timeline->dt_stable) + 1);
+    const double length = cheapest(timeline, fmin(length_of(timeline, control->exponent), most));
     const double left = timeline_landing(timeline, step) - stepper->state->time;
     const double parts = fmax(ceil(left / length * (1 - 1e-12)), 1);
     return status_agree(stepper->team->comm,
@@ -279,22 +324,29 @@ static enum status end_if_steady(struct stepper *stepper, struct timeline *timel
 
 enum status step_control_advance(struct stepper *stepper, struct problem *problem)
 {
+    const struct time_setting *time = &problem->time;
     struct state *state = stepper->state;
     bool accepted = false;
-    double limit = 0;
-    double magnitude = 0;
-    if (state->step == 0 || timeline_jumps(&problem->timeline, state->step)) {
-        state->control.exponent = AFTER_JUMP;
-        state->control.error = 0;
+    if (!(state->control.low < state->control.high)) {
+        TRY(begin_range(stepper));
     }
-    TRY(find_limit(stepper, &limit, &magnitude));
-    const int64_t most = exponent_most(problem, magnitude, limit);
+    const double low = state->control.low;
+    const double high = state->control.high;
+    const double limit = limit_of(time, high - low);
+    double most = longest(problem, fmax(fabs(low), fabs(high)), limit);
+    if (time->until_distance > 0 && state->control.decay > 0) { /* to see the decay in time */
+        most = fmin(most, 1.5 / state->control.decay);
+    }
+    if (state->step == 0 || timeline_jumps(&problem->timeline, state->step)) {
+        TRY(choose_first(stepper, limit));
+    }
     while (!accepted) {
         struct comparison found;
         TRY(choose_length(stepper, &problem->timeline, most));
         const struct state before = *state;
         TRY(try_step(stepper, &found));
-        judge(stepper, &before, &found, limit, &accepted);
+        const double range = fmax(high, found.high) - fmin(low, found.low);
+        judge(stepper, &before, &found, limit_of(time, range), &accepted);
     }
     TRY(end_if_steady(stepper, &problem->timeline));
     return stepper_show(stepper, false);

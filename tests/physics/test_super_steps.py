@@ -56,7 +56,7 @@ class SuperSteps(Bitwise):
     def test_tolerance(self):
         """Data that super steps resolve, and data for which many of them are repeated."""
         for formula, precision, share, repeated in (("350 + 40*sin(0.2*t)", "float32", 1, 0),
-                                                    ("350 + 40*sin(20*t)", "float64", 0.12, 9)):
+                                                    ("350 + 40*sin(20*t)", "float64", 0.12, 5)):
             config, _ = self.config(precision, scheme="auto", tolerance=2e-3)
             config["boundary"]["x_min"]["value"] = formula
             config["time"]["end"] *= share

@@ -306,6 +306,24 @@ struct boundary_state boundary_at(const struct boundary *boundary, const struct 
     return now;
 }
 
+void boundary_widen(const struct boundary *boundary, const struct grid *grid,
+                    const struct instant *when, double *low, double *high)
+{
+    for (int f = 0; f < FACE_COUNT; f++) {
+        for (int p = 0; p < boundary->nconditions[f]; p++) {
+            const struct boundary_state now = boundary_at(boundary, grid, (enum face)f, p, when);
+            const double given[] = {
+                now.fixed ? now.number[BOUNDARY_VALUE] : NAN,
+                now.number[BOUNDARY_COEFFICIENT] > 0 ? now.number[BOUNDARY_AMBIENT] : NAN,
+                now.emissivity > 0 ? now.number[BOUNDARY_SURROUNDINGS] : NAN};
+            for (size_t i = 0; i < sizeof given / sizeof given[0]; i++) {
+                *low = isfinite(given[i]) ? fmin(*low, given[i]) : *low;
+                *high = isfinite(given[i]) ? fmax(*high, given[i]) : *high;
+            }
+        }
+    }
+}
+
 /* *number: which one is to blame. */
 static enum status check_condition(const struct boundary *boundary, const struct grid *grid,
                                    const struct medium *medium, enum face face, int patch,

@@ -54,6 +54,10 @@ struct boundary_state {
 struct boundary_state boundary_at(const struct boundary *boundary, const struct grid *grid,
                                   enum face face, int patch, const struct instant *when);
 
+/* Widen a range, K, by the temperatures of the boundary at that time. */
+void boundary_widen(const struct boundary *boundary, const struct grid *grid,
+                    const struct instant *when, double *low, double *high);
+
 /* STATUS_NUMERICS, with the key, when a formula gives no valid value at time t; with `settings`
  * STATUS_INPUT, with the line of the face in the configuration. */
 enum status boundary_check(const struct settings *settings, const struct boundary *boundary,
