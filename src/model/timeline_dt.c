@@ -17,6 +17,15 @@ static const char *why_euler(const struct medium *medium)
     return medium->changes ? "a material becomes another one" : NULL;
 }
 
+/* Whether forward Euler takes no more levels than super steps of dt. */
+static bool is_short(const struct timeline *timeline)
+{
+    const struct time_setting *setting = &timeline->setting;
+    const double steps = setting->dt / timeline->dt_stable * (1 - 1e-12);
+    return setting->dt_auto || steps <= 1 ||
+           (!setting->by_steps && steps <= superstep_stages(SCHEME_STS2, 2 * steps));
+}
+
 /* Replace auto, and check that the problem allows the scheme. */
 static enum status choose_scheme(struct timeline *timeline, const struct settings *settings,
                                  const struct medium *medium, bool linear)
@@ -26,16 +35,17 @@ static enum status choose_scheme(struct timeline *timeline, const struct setting
     const bool wants_tolerance = setting->tolerance > 0 || setting->max_error > 0;
     timeline->scheme_reason = "as configured";
     if (setting->scheme == SCHEME_AUTO) {
-        const bool is_short =
-            !wants_tolerance &&
-            (setting->dt_auto || setting->dt <= timeline->dt_stable * (1 + 1e-12));
-        setting->scheme = is_short || why != NULL ? SCHEME_EULER : SCHEME_STS2;
-        timeline->scheme_reason = is_short && setting->dt_auto
-                                      ? "auto: dt is the longest of forward Euler"
-                                  : is_short        ? "auto: forward Euler can take this dt"
-                                  : why != NULL     ? why
-                                  : wants_tolerance ? "auto: super steps by a tolerance"
-                                                    : "auto: dt is too long for forward Euler";
+        const bool by_euler = !wants_tolerance && is_short(timeline);
+        const bool longest = setting->dt_auto || setting->dt > timeline->dt_stable * (1 + 1e-12);
+        setting->scheme = by_euler || why != NULL ? SCHEME_EULER : SCHEME_STS2;
+        timeline->scheme_reason =
+            by_euler && setting->dt_auto ? "auto: dt is the longest of forward Euler"
+            : by_euler && longest        ? "auto: super steps of this dt take no fewer levels"
+            : by_euler                   ? "auto: forward Euler can take this dt"
+            : why != NULL                ? why
+            : wants_tolerance            ? "auto: super steps by a tolerance"
+                                         : "auto: dt is too long for forward Euler";
+        setting->dt = by_euler && longest ? timeline->dt_stable : setting->dt;
     }
     setting->by_tolerance = wants_tolerance && setting->scheme == SCHEME_STS2;
     if (setting->scheme != SCHEME_EULER && why != NULL) {

@@ -12,7 +12,7 @@
 enum {
     PER_OCTAVE = 16,
     LEAST = -80,
-    FIRST_MOST = 160,
+    FIRST_MOST = 64,
     LOG_MOST = 400,
     LOG_KEPT = 64,
     ESTIMATE_LEVELS = 4 /* the work of an estimate, in levels of passes of several */
@@ -210,7 +210,7 @@ static enum status try_step(struct stepper *stepper, struct comparison *found)
 }
 
 /* At the start and after a jump of the data: the length after which stiff parts of the largest rate
- * of change are estimated to be half the limit. Nothing else is known, so it is not very long. */
+ * of change are estimated to be half the limit. It is not long, since data may begin to change. */
 static enum status choose_first(struct stepper *stepper, double limit)
 {
     struct state *state = stepper->state;
@@ -221,7 +221,10 @@ static enum status choose_first(struct stepper *stepper, double limit)
     TRY(add_half(stepper, state->time, timeline->dt_stable, false));
     TRY(compare(stepper, stepper->d_estimate, &found));
     *state = before;
-    state->control.exponent = clamp(log_of(2 * limit / found.difference), 0, FIRST_MOST);
+    const int64_t before_jump = state->step > 0 ? state->control.exponent : 0;
+    const int64_t most = before_jump > FIRST_MOST ? before_jump : FIRST_MOST;
+    state->control.exponent =
+        found.difference > 0 ? clamp(log_of(2 * limit / found.difference), 0, most) : 0;
     state->control.error = 0;
     return STATUS_OK;
 }

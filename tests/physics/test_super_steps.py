@@ -1,5 +1,6 @@
 """The same bits of super steps for ranks, backends, overlap, steps per pass and restarts, of a
 fixed length and by a tolerance; the ledger closes, and errors are below the tolerance."""
+import math
 import random
 import unittest
 
@@ -103,6 +104,33 @@ class Errors(Case):
                 self.assert_below(error, tolerance, f"error with {how}")
                 self.assert_below(1e-3 * tolerance, error, f"care with {how}")
 
+
+    def test_auto_takes_no_more_levels_than_euler(self):
+        """Of a dt; and of a tolerance that forward Euler meets on a grid that is not too coarse,
+        with two levels for each estimate and two for its other work."""
+        config = rod("350 + 40*sin(2*t)", output={"history": {"every": 10}})
+        dt = short_dt(config, 1)
+        for length, scheme in ((0.9, "euler"), (1.5, "euler"), (7.9, "euler"), (9, "sts2")):
+            config["time"] = {"end": 72 * dt, "dt": length * dt, "scheme": "auto"}
+            report = self.solve(config).report
+            self.assertEqual(report["scheme"], scheme, length)
+            levels = report["steps"] * {"euler": 1, "sts2": 8}[scheme]
+            self.assertLessEqual(levels, math.ceil(72 / min(length, 1)))
+        self.write(config)
+        self.assertIn("super steps", self.isotherm("plan", "config.yaml", "--set",
+                                                   f"time.dt={9 * dt}").out)
+        self.assertIn("no fewer levels", self.isotherm("plan", "config.yaml", "--set",
+                                                       f"time.dt={4 * dt}").out)
+        config["time"] = {"end": 6.0}
+        config["grid"]["cells"] = [120]
+        exact = self.field(config, tolerance=1e-6)
+        euler = self.solve(dict(config, output={"checkpoints": {"interval": 6.0}}))
+        self.assert_below(np.max(np.abs(euler.temperature() - exact)) / 90, 1e-2, "forward Euler")
+        control = self.solve(dict(config, time={"end": 6.0, "scheme": "auto", "tolerance": 1e-2}))
+        report = control.report
+        estimates = report["steps"] + report["step_control"]["rejected"]
+        self.assertLessEqual(report["step_control"]["levels"] + 2 * estimates,
+                             1.02 * euler.report["steps"])
 
     def test_until_steady(self):
         """The steady profile is linear; the run ends near it, on any number of ranks."""

@@ -3,6 +3,7 @@
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "base/file.h"
 #include "model/field/field.h"
@@ -131,6 +132,9 @@ void plan_print_time(const struct plan *plan)
                levels, time->scheme == SCHEME_STS1 ? 1 : 2, timeline->scheme_reason,
                ceil((timeline->end - timeline->start_time) / timeline->dt_stable));
     } else {
+        if (strcmp(timeline->scheme_reason, "as configured") != 0) {
+            printf("               forward Euler (%s)\n", timeline->scheme_reason);
+        }
         print_overshoot(&plan->problem);
     }
     if (time->adapt_every > 0) {
