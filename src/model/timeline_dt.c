@@ -17,7 +17,7 @@ static const char *why_euler(const struct medium *medium)
     return medium->changes ? "a material becomes another one" : NULL;
 }
 
-/* Whether forward Euler takes no more levels than super steps of dt. */
+/* Whether super steps of dt would save no levels. */
 static bool is_short(const struct timeline *timeline)
 {
     const struct time_setting *setting = &timeline->setting;
