@@ -10,7 +10,7 @@
  * becomes (4/h^2) sin^2(beta h/2) and, for convection, hc/k = (2/h) tan(beta h/2) tan(beta ..).
  * Temperature as f(t): only the last axis varies, T = base + cos(beta x + 0.4) exp(-alpha beta^2
  * t), and its ends follow the solution; the semi-discrete value at a face has the factor cos(beta
- * h/2).
+ * h/2). Flux and convection as f(t) have the same solution; the coefficient varies too.
  * For orders above 2 the time steps must not show: n steps of forward Euler, exact in space,
  * multiply the mode by (1 - rate dt)^n, which is exp(-rate' t) at the times of the steps. The
  * solution is compared as means over cells: each mode has the factor sin(beta h/2) / (beta h/2). */
@@ -46,10 +46,11 @@ struct mode {
 struct scene {
     enum verify_kind kind;
     int dimensions;
-    int moving_axis; /* of VERIFY_TEMPERATURE_OF_TIME; otherwise -1 */
+    int moving_axis; /* of kinds with functions of time; otherwise -1 */
     int cells;
     bool discrete;
     struct mode mode[AXIS_COUNT];
+    bool stiff;  /* the initial state has a mode that varies from cell to cell */
     double rate; /* 1/s */
     int order;   /* of the stencil */
     enum time_scheme scheme;
@@ -88,6 +89,12 @@ static double solve_robin(double reach, double h)
     return 0.5 * (low + high);
 }
 
+static bool is_of_time(enum verify_kind kind)
+{
+    return kind == VERIFY_TEMPERATURE_OF_TIME || kind == VERIFY_FLUX_OF_TIME ||
+           kind == VERIFY_CONVECTION_OF_TIME;
+}
+
 static void make_mode(struct scene *scene, int axis)
 {
     struct mode *mode = &scene->mode[axis];
@@ -123,7 +130,7 @@ static void make_scene(enum verify_kind kind, int dimensions, int cells, bool di
     *scene = (struct scene){
         .kind = kind,
         .dimensions = dimensions,
-        .moving_axis = kind == VERIFY_TEMPERATURE_OF_TIME ? dimensions - 1 : -1,
+        .moving_axis = is_of_time(kind) ? dimensions - 1 : -1,
         .cells = cells,
         .discrete = discrete,
         .order = 2,
@@ -171,6 +178,8 @@ static void add_mode(struct text *text, const struct scene *scene, int axis)
         add(text, "*cos(%.17g*%s+0.3)", beta, name);
         break;
     case VERIFY_TEMPERATURE_OF_TIME:
+    case VERIFY_FLUX_OF_TIME:
+    case VERIFY_CONVECTION_OF_TIME:
         add(text, "*cos(%.17g*%s+%.17g)", beta, name, PHASE);
         break;
     default:
@@ -208,27 +217,53 @@ static void add_solution(struct text *text, const struct scene *scene, bool with
     if (with_time) {
         add(text, "*exp(-%.17g*t)", scene->rate);
     }
+    for (int axis = 0; axis < scene->dimensions && scene->stiff && !with_time; axis++) {
+        const int half_waves = scene->cells - (scene->kind == VERIFY_PERIODIC ? 2 : 1);
+        add(text, "%scos(%.17g*%s)", axis == 0 ? "+" : "*", half_waves * PI / LENGTH[axis],
+            axis_name((enum axis)axis));
+    }
+}
+
+/* A face at which the solution varies in time. With b = beta h/2, the temperature of the face has
+ * the factor cos b, and the heat that flows in is k 2/h sin b times the sine in place of the
+ * cosine. */
+static void add_face_of_time(struct text *text, const struct scene *scene, int axis, enum side side)
+{
+    const struct mode *mode = &scene->mode[axis];
+    const double phase = mode->beta * (side == SIDE_MIN ? 0 : LENGTH[axis]) + PHASE;
+    const double face = (scene->discrete ? cos(mode->beta * mode->h / 2.0) : 1.0) * cos(phase);
+    const double slope = sqrt(mode->decay) * sin(phase) * (side == SIDE_MIN ? 1 : -1);
+    if (!moves(scene, axis)) {
+        add(text, "{type: flux, value: 0}\n");
+    } else if (scene->kind == VERIFY_FLUX_OF_TIME) {
+        add(text, "{type: flux, value: \"(%.17g)*exp(-%.17g*t)\"}\n", CONDUCTIVITY * slope,
+            scene->rate);
+    } else if (scene->kind == VERIFY_TEMPERATURE_OF_TIME) {
+        add(text, "{type: temperature, value: \"%.17g+(%.17g)*exp(-%.17g*t)\"}\n", BASE, face,
+            scene->rate);
+    } else {
+        char coefficient[80];
+        snprintf(coefficient, sizeof coefficient, "%.17g*(1+0.5*sin(%.17g*t))", COEFFICIENT,
+                 3 * scene->rate);
+        add(text,
+            "{type: convection, coefficient: \"%s\", "
+            "ambient: \"%.17g+((%.17g)+(%.17g)/(%s))*exp(-%.17g*t)\"}\n",
+            coefficient, BASE, face, CONDUCTIVITY * slope, coefficient, scene->rate);
+    }
 }
 
 static void add_face(struct text *text, const struct scene *scene, int axis, enum side side)
 {
-    const struct mode *mode = &scene->mode[axis];
     add(text, "  %s: ", face_name(face_of((enum axis)axis, side)));
     switch (scene->kind) {
     case VERIFY_TEMPERATURE:
         add(text, "{type: temperature, value: %.17g}\n", BASE);
         break;
-    case VERIFY_TEMPERATURE_OF_TIME: {
-        if (!moves(scene, axis)) {
-            add(text, "{type: flux, value: 0}\n");
-            break;
-        }
-        const double shift = scene->discrete ? cos(mode->beta * mode->h / 2.0) : 1.0;
-        const double at = side == SIDE_MIN ? 0 : LENGTH[axis];
-        add(text, "{type: temperature, value: \"%.17g+(%.17g)*exp(-%.17g*t)\"}\n", BASE,
-            shift * cos(mode->beta * at + PHASE), scene->rate);
+    case VERIFY_TEMPERATURE_OF_TIME:
+    case VERIFY_FLUX_OF_TIME:
+    case VERIFY_CONVECTION_OF_TIME:
+        add_face_of_time(text, scene, axis, side);
         break;
-    }
     case VERIFY_FLUX:
         add(text, "{type: flux, value: %.17g}\n", side == SIDE_MIN ? FLUX : -FLUX);
         break;
@@ -336,7 +371,7 @@ enum status verify_problem_in_time(enum verify_kind kind, enum time_scheme schem
     struct scene scene;
     double dt = 0;
     int steps = 0;
-    make_scene(kind, dimensions, 24, true, &scene);
+    make_scene(kind, dimensions, scheme == SCHEME_EULER ? 24 : 16, true, &scene);
     choose_steps(&scene, &dt, &steps);
     scene.scheme = scheme;
     if (scheme != SCHEME_EULER) {
@@ -344,6 +379,10 @@ enum status verify_problem_in_time(enum verify_kind kind, enum time_scheme schem
         const double longest = superstep_limit(scheme, STAGES) / 2 * step_of(&scene, 0.5);
         steps = 4 * (int)ceil(end / longest);
         dt = end / steps;
+        if (level == VERIFY_STIFF) {
+            scene.stiff = true;
+            return write_problem(&scene, longest, 10, problem);
+        }
     }
     return write_problem(&scene, dt / (1 << level), steps << level, problem);
 }

@@ -10,7 +10,9 @@
     X(FLUX, "flux")                                                                                \
     X(CONVECTION, "convection")                                                                    \
     X(PERIODIC, "periodic")                                                                        \
-    X(MIXED, "convection and flux")
+    X(MIXED, "convection and flux")                                                                \
+    X(FLUX_OF_TIME, "flux as f(t)")                                                                \
+    X(CONVECTION_OF_TIME, "convection as f(t)")
 
 #define VERIFY_ENUM(name, text) VERIFY_##name,
 enum verify_kind { VERIFY_KIND_LIST(VERIFY_ENUM) VERIFY_KINDS };
@@ -33,6 +35,9 @@ enum status verify_problem_of_order(enum verify_kind kind, int order, int dimens
                                     struct verify_problem *problem);
 
 /* Level 0, 1, 2, ...: dt halves on one grid; `exact` solves the semi-discrete equations. Super
- * steps have 16 stages and begin with a quarter of the longest stable length. */
+ * steps have 16 stages and begin with a quarter of the longest stable length. Level VERIFY_STIFF:
+ * a few steps of the longest stable length (super steps) from a state with a mode of 1 K that
+ * varies from cell to cell and is absent from `exact`. */
+enum { VERIFY_STIFF = -1 };
 enum status verify_problem_in_time(enum verify_kind kind, enum time_scheme scheme, int dimensions,
                                    int level, struct verify_problem *problem);
