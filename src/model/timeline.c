@@ -119,6 +119,16 @@ static enum status refuse_steps(const struct timeline *timeline)
                             timeline->setting.end, timeline->dt, left / timeline->dt, MAX_STEPS);
 }
 
+/* After the stretches that are laid, without landings. */
+static void guess_rest(struct timeline *timeline, double final, double last_step)
+{
+    const double left = (final - timeline->end) / timeline->dt;
+    const double most = last_step - (double)timeline->steps;
+    const double count = fmin(ceil(left), most);
+    timeline->end = isfinite(final) ? final : timeline->end + count * timeline->dt;
+    timeline->steps += count > 0 ? (int64_t)count : 0;
+}
+
 /* From start_step and start_time, landing by landing, to the end or the last step. `shortest`: the
  * interval of the output `key`. */
 static enum status lay_stretches(struct timeline *timeline, double shortest, const char *key)
@@ -168,6 +178,10 @@ static enum status lay_stretches(struct timeline *timeline, double shortest, con
         time = landing;
         timeline->steps = (int64_t)step;
         timeline->end = time;
+        if (timeline->changes_often && timeline->nstretches == 2) {
+            guess_rest(timeline, final, last_step);
+            return STATUS_OK;
+        }
     }
     return STATUS_OK;
 }
@@ -267,12 +281,30 @@ static enum status replace(struct timeline *timeline, struct timeline *by)
     return status;
 }
 
+/* The index of the last stretch that begins neither after `step` nor after `time`; 0 if all do. */
+static int64_t find_stretch(const struct timeline *timeline, int64_t step, double time)
+{
+    int64_t low = 0;
+    int64_t high = timeline->nstretches - 1;
+    while (low < high) {
+        const int64_t middle = (low + high + 1) / 2;
+        if (timeline->stretch[middle].first <= step && timeline->stretch[middle].start <= time) {
+            low = middle;
+        } else {
+            high = middle - 1;
+        }
+    }
+    return low;
+}
+
 enum status timeline_adapt(struct timeline *timeline, int64_t step, double dt)
 {
     struct timeline changed = *timeline;
-    if (dt == timeline->dt) {
+    const int64_t at = find_stretch(timeline, step, INFINITY);
+    if (dt == timeline->dt && (!timeline->changes_often || at + 1 < timeline->nstretches)) {
         return STATUS_OK;
     }
+    changed.changes_often = timeline->setting.by_tolerance;
     changed.dt = dt;
     changed.start_step = step;
     changed.start_time = timeline_time(timeline, step);
@@ -294,22 +326,6 @@ enum status timeline_restore(struct timeline *timeline, int64_t start_step, doub
 static bool is_before(const struct timeline *timeline, int64_t step)
 {
     return timeline->before_dt > 0 && step == timeline->start_step - 1;
-}
-
-/* The index of the last stretch that begins neither after `step` nor after `time`; 0 if all do. */
-static int64_t find_stretch(const struct timeline *timeline, int64_t step, double time)
-{
-    int64_t low = 0;
-    int64_t high = timeline->nstretches - 1;
-    while (low < high) {
-        const int64_t middle = (low + high + 1) / 2;
-        if (timeline->stretch[middle].first <= step && timeline->stretch[middle].start <= time) {
-            low = middle;
-        } else {
-            high = middle - 1;
-        }
-    }
-    return low;
 }
 
 double timeline_time(const struct timeline *timeline, int64_t step)
@@ -361,9 +377,9 @@ static bool lands_on(const struct timeline *timeline, const struct cadence *cade
 
 double timeline_landing(const struct timeline *timeline, int64_t step)
 {
-    const int64_t at = find_stretch(timeline, step, INFINITY);
     const double end = timeline->setting.by_steps ? INFINITY : timeline->end;
-    return at + 1 < timeline->nstretches ? timeline->stretch[at + 1].start : end;
+    const double landing = next_landing(timeline, timeline_time(timeline, step));
+    return landing >= end - tolerance(timeline, end) ? end : landing;
 }
 
 void timeline_end_at(struct timeline *timeline, int64_t step)

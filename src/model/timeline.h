@@ -32,6 +32,7 @@ struct timeline {
     int64_t steps;           /* total number, from step 0 */
     double end;              /* s, the time after the last step */
     double dt_last;          /* s, length of the last step */
+    bool changes_often;      /* only the first two stretches are laid, and `steps` is a guess */
     struct stretch *stretch; /* in order; NULL: no steps after start_step */
     int64_t nstretches;
 };

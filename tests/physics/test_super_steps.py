@@ -149,15 +149,28 @@ class Errors(Case):
     def test_refusals(self):
         bad = (({"tolerance": 1e-3}, "needs scheme: sts2 or auto"),
                ({"scheme": "sts2", "tolerance": 0.5}, "the largest is 0.1"),
+               ({"scheme": "sts2", "tolerance": 1e-9}, "1e-8 to 0.1"),
                ({"scheme": "sts2", "max_error": 0}, "above 0"),
+               ({"scheme": "sts2", "tolerance": 1e-3, "dt": 1}, "dt"),
+               ({"scheme": "sts2", "tolerance": 1e-3, "stages": 8}, "stages"),
                ({"scheme": "sts2", "stages": 8, "until": {"rate": 1}}, "needs a tolerance"))
         for time, message in bad:
             self.refuse(rod(400, time={"end": 6, **time}), message)
+        single = {"run": {"precision": "float32"}}
+        self.refuse(rod(400, time={"end": 6, "scheme": "sts2", "stages": 96}, **single),
+                    "with this precision; at most 64")
+        self.refuse(rod(400, time={"end": 6, "scheme": "sts2", "tolerance": 1e-6}, **single),
+                    "at least 1e-5")
+        hot = rod(400, time={"end": 6, "scheme": "sts2", "stages": 64})
+        hot["boundary"]["x_max"] = {"type": "radiation", "emissivity": 0.9, "ambient": 300}
+        self.refuse(hot, "in a nonlinear problem; at most 32")
         melting = {"name": "m", "density": 1000, "heat_capacity": 900, "conductivity": 10,
                    "latent_heat": 3e5, "solidus": 350}
         config = rod(400, time={"end": 6, "scheme": "sts2", "tolerance": 1e-3},
                      materials=[melting], parts=[{"uniform": {"material": "m"}}])
         del config["material"]
+        self.refuse(config, "a material melts")
+        config["time"] = {"end": 6, "scheme": "sts2", "stages": 8}
         self.refuse(config, "a material melts")
 
     def refuse(self, config, message):

@@ -315,6 +315,11 @@ SETTINGS_CHECK(tolerance)
 {
     const enum time_scheme scheme = settings->time.scheme;
     const double value = *(const double *)(item->base + item->row->offset);
+    const double tolerance = settings->time.tolerance;
+    if (settings->run.precision == PRECISION_FLOAT32 && tolerance > 0 && tolerance < 1e-5) {
+        return item_fail(item, NULL,
+                         "the rounding errors of float32 hide such errors; at least 1e-5");
+    }
     return value == 0 || scheme == SCHEME_STS2 || scheme == SCHEME_AUTO
                ? STATUS_OK
                : item_fail(item, NULL, "needs scheme: sts2 or auto");
