@@ -5,8 +5,15 @@
 #include <stdint.h>
 
 /* Forward Euler, super steps of order 1 and 2, the choice of one of them, which timeline_create
- * makes, and the steady state. */
-enum time_scheme { SCHEME_EULER, SCHEME_STS1, SCHEME_STS2, SCHEME_AUTO, SCHEME_STEADY };
+ * makes, the steady state, and super steps of order 2 that do not overshoot. */
+enum time_scheme {
+    SCHEME_EULER,
+    SCHEME_STS1,
+    SCHEME_STS2,
+    SCHEME_AUTO,
+    SCHEME_STEADY,
+    SCHEME_MONOTONE
+};
 
 /* When the solver of steady states stops. */
 struct steady_setting {
@@ -18,6 +25,7 @@ struct steady_setting {
 
 struct time_setting {
     enum time_scheme scheme;
+    int monotone;  /* enum truth, of sts2: SCHEME_MONOTONE */
     int stages;    /* of a super step; 0: as many as its length needs */
     bool by_steps; /* `steps` was given, not `end` */
     double end;    /* s */

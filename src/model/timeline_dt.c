@@ -47,6 +47,7 @@ static enum status choose_scheme(struct timeline *timeline, const struct setting
                                          : "auto: dt is too long for forward Euler";
         setting->dt = by_euler && longest ? timeline->dt_stable : setting->dt;
     }
+    setting->scheme = setting->monotone ? SCHEME_MONOTONE : setting->scheme;
     setting->by_tolerance = wants_tolerance && setting->scheme == SCHEME_STS2;
     if (setting->scheme != SCHEME_EULER && why != NULL) {
         return settings_fail_at(timeline->origin, "time.scheme",

@@ -112,3 +112,4 @@ static enum status advance(struct stepper *stepper, int64_t steps)
 
 const struct scheme scheme_sts1 = {.name = "sts1", .advance = advance};
 const struct scheme scheme_sts2 = {.name = "sts2", .advance = advance};
+const struct scheme scheme_monotone = {.name = "sts2, monotone", .advance = advance};

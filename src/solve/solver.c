@@ -27,7 +27,7 @@ enum status solver_allocate(struct solver *solver, const struct output_memory *o
     const struct team *team = &solver->team;
     const struct problem *problem = &solver->problem;
     const enum time_scheme scheme = problem->time.scheme;
-    const bool is_sts = scheme == SCHEME_STS1 || scheme == SCHEME_STS2;
+    const bool is_sts = scheme != SCHEME_EULER && scheme != SCHEME_STEADY;
     TRY(memory_check(problem, team, outputs, engine));
     TRY(status_agree(team->comm, level_create(engine, &solver->classes, &solver->phases, team,
                                               problem->precision, problem->radius,

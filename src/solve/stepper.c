@@ -75,9 +75,8 @@ enum status stepper_create(const struct problem *problem, const struct team *tea
                            struct stepper *stepper)
 {
     static const struct scheme *const schemes[] = {
-        [SCHEME_EULER] = &scheme_euler,
-        [SCHEME_STS1] = &scheme_sts1,
-        [SCHEME_STS2] = &scheme_sts2,
+        [SCHEME_EULER] = &scheme_euler,   [SCHEME_STS1] = &scheme_sts1,
+        [SCHEME_STS2] = &scheme_sts2,     [SCHEME_MONOTONE] = &scheme_monotone,
         [SCHEME_STEADY] = &scheme_steady,
     };
     *stepper = (struct stepper){.problem = problem,

@@ -83,7 +83,7 @@ class Verify(Case):
             self.assert_below(abs(row["order_in_time"] - 1), 0.05, f"{key}: order in time - 1")
 
     def test_orders_of_super_steps(self):
-        for scheme, order in (("sts1", 1), ("sts2", 2)):
+        for scheme, order in (("sts1", 1), ("sts2", 2), ("monotone", 2)):
             result = self.isotherm("verify", "--scheme", scheme, "--json", f"{scheme}.json")
             self.assert_code(result, 0)
             rows = json.loads((self.folder / f"{scheme}.json").read_text())["rows"]

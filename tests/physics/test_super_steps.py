@@ -48,9 +48,10 @@ class SuperSteps(Bitwise):
         self.assert_below(abs(report["heat_drift_J"]) / heat, most, "heat")
 
     def test_fixed_length(self):
-        for scheme, precision in (("sts2", "float64"), ("sts1", "float32")):
-            config, dt = self.config(precision, scheme=scheme, dt=0)
-            config["time"]["dt"] = 20 * dt
+        for scheme, precision in (("sts2", "float64"), ("sts1", "float32"),
+                                  ("sts2, monotone", "float64")):
+            config, dt = self.config(precision, scheme=scheme[:4], dt=0)
+            config["time"].update(dt=20 * dt, monotone="monotone" in scheme)
             run = self.check(config)
             self.assertEqual(run.report["scheme"], scheme)
 
@@ -132,6 +133,22 @@ class Errors(Case):
         self.assertLessEqual(report["step_control"]["levels"] + 2 * estimates,
                              1.02 * euler.report["steps"])
 
+    def test_monotone(self):
+        """After super steps over the size of a hot block in three dimensions."""
+        config = {"grid": {"cells": [24] * 3, "upper": [1] * 3},
+                  "material": {"conductivity": 1, "density": 1, "heat_capacity": 1},
+                  "initial": [{"uniform": {"value": 300}},
+                              {"box": {"lower": [0.375] * 3, "upper": [0.625] * 3, "value": 400}}],
+                  "boundary": {face: {"type": "flux", "value": 0} for face in
+                               ("x_min", "x_max", "y_min", "y_max", "z_min", "z_max")},
+                  "output": {"checkpoints": {"every": 1}}}
+        for monotone, least in ((True, 299.99), (False, 290)):
+            config["time"] = {"steps": 1, "scheme": "sts2", "stages": 32, "safety": 1,
+                              "monotone": monotone}
+            run = self.solve(config)
+            self.assert_below(least, run.report["min_K"], f"monotone: {monotone}")
+        self.assert_below(run.report["min_K"], 299, "undershoot of sts2")
+
     def test_until_steady(self):
         """The steady profile is linear; the run ends near it, on any number of ranks."""
         config = rod(400, time={"end": 1e5, "scheme": "sts2", "tolerance": 1e-3,
@@ -153,6 +170,9 @@ class Errors(Case):
                ({"scheme": "sts2", "max_error": 0}, "above 0"),
                ({"scheme": "sts2", "tolerance": 1e-3, "dt": 1}, "dt"),
                ({"scheme": "sts2", "tolerance": 1e-3, "stages": 8}, "stages"),
+               ({"scheme": "sts2", "tolerance": 1e-3, "monotone": True}, "`dt` or `stages`"),
+               ({"scheme": "sts1", "stages": 8, "monotone": True}, "needs scheme: sts2"),
+               ({"scheme": "sts2", "stages": 96, "monotone": True}, "at most 48"),
                ({"scheme": "sts2", "stages": 8, "until": {"rate": 1}}, "needs a tolerance"))
         for time, message in bad:
             self.refuse(rod(400, time={"end": 6, **time}), message)

@@ -32,7 +32,8 @@ static const struct damage missing_keys[] = {
     {"  cells: [16, 12]\n", "", "c.yaml:2: grid.cells: missing; " GIVE_CELLS},
     {"title: base\ngrid", "grod", "c.yaml:1: grod: unknown key; did you mean 'grid'? " TOP_KEYS},
     {"time:\n  end: 10\n", "",
-     "c.yaml:1: time: missing; give a section with the keys end, steps, scheme, stages, dt, "
+     "c.yaml:1: time: missing; give a section with the keys end, steps, scheme, stages, monotone, "
+     "dt, "
      "tolerance, max_error, until, safety, adapt_every, steady"},
     {"  y_min: {type: convection, coefficient: 10, ambient: 293}\n", "",
      "c.yaml:17: boundary.y_min: missing: the y axis has 12 cells, so its faces need a boundary; "
@@ -88,7 +89,7 @@ static const struct damage wrong_types[] = {
      "c.yaml:24: time.dt: not a number (fast); give auto or a number above 0, in s"},
     {"time:\n  end: 10", "time: 10",
      "c.yaml:22: time: not a section (10); give a section with the keys end, steps, scheme, "
-     "stages, dt, "
+     "stages, monotone, dt, "
      "tolerance, max_error, until, safety, adapt_every, steady"},
     {"time:", "run: fast\ntime:",
      "c.yaml:22: run: not a section (fast); give a section with the keys backend, precision, "

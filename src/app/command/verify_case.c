@@ -301,7 +301,8 @@ static void add_config(struct text *text, const struct scene *scene, double dt, 
     }
     add(text, "time: {steps: %d, dt: %.17g", steps, dt);
     if (scene->scheme != SCHEME_EULER) {
-        add(text, ", scheme: sts%d, stages: %d", scene->scheme == SCHEME_STS1 ? 1 : 2, STAGES);
+        add(text, ", scheme: sts%d, stages: %d, monotone: %s", scene->scheme == SCHEME_STS1 ? 1 : 2,
+            STAGES, scene->scheme == SCHEME_MONOTONE ? "true" : "false");
     }
     add(text, "}\n");
     add(text, "run: {watch: {temperature: difference}, stencil: {order: %d}}\n", scene->order);

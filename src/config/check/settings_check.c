@@ -325,6 +325,15 @@ SETTINGS_CHECK(tolerance)
                : item_fail(item, NULL, "needs scheme: sts2 or auto");
 }
 
+SETTINGS_CHECK(monotone)
+{
+    const struct time_setting *time = &settings->time;
+    const bool is_fixed = time->tolerance == 0 && time->max_error == 0;
+    return !time->monotone || (time->scheme == SCHEME_STS2 && is_fixed)
+               ? STATUS_OK
+               : item_fail(item, NULL, "needs scheme: sts2 with a `dt` or `stages`");
+}
+
 SETTINGS_CHECK(until)
 {
     const struct time_setting *time = &settings->time;

@@ -32,6 +32,7 @@ SETTINGS_CHECK(source_radius);
 SETTINGS_CHECK(source_position);
 SETTINGS_CHECK(adaptation);
 SETTINGS_CHECK(tolerance);
+SETTINGS_CHECK(monotone);
 SETTINGS_CHECK(until);
 SETTINGS_CHECK(scheme);
 SETTINGS_CHECK(stages);

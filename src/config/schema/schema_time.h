@@ -35,6 +35,11 @@ static const struct schema_choice stages[] = {
             "are stable for `dt`. At most 64 (`sts1`: 128) in float32. Where properties depend "   \
             "on temperature or a face radiates: at most 32 (64), and 8 (16) in float32.",          \
             .choices = stages, .fallback = "auto", .check = settings_check_stages),                \
+        KEY("time.monotone", CHOICE, WARN, AT(time.monotone),                                      \
+            "With `scheme: sts2` and a `dt` or `stages`: super steps after which no temperature "  \
+            "leaves the range of its surroundings by more than a few percent of it, of up to 48 "  \
+            "stages, and about a fifth more of them.",                                             \
+            .choices = truths, .fallback = "false", .check = settings_check_monotone),             \
         KEY("time.dt", REAL, WARN, AT(time.dt),                                                    \
             "The time step, or super step. `auto`: `safety` times the largest stable step.",       \
             .flags = SCHEMA_OR_AUTO, .alternative = AT(time.dt_auto), .limit = &positive,          \

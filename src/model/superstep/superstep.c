@@ -13,7 +13,10 @@ struct superstep_row {
 
 #include "model/superstep/superstep_table.h"
 
-enum { ROWS = sizeof superstep_rows / sizeof superstep_rows[0] };
+enum {
+    ROWS = sizeof superstep_rows / sizeof superstep_rows[0],
+    MONOTONE_ROWS = sizeof superstep_monotone_rows / sizeof superstep_monotone_rows[0]
+};
 
 /* Chebyshev's polynomial of degree s, shifted and scaled so that stiff modes are damped to 1/5:
  * R(z) = T_s(w0 + w1 z) / T_s(w0) with T_s(w0) = 5. */
@@ -48,11 +51,14 @@ static double fixed_sine_squared(double x)
     return sine * sine;
 }
 
-static const struct superstep_row *row_of(int nstages)
+/* SCHEME_STS1 has the stages of SCHEME_STS2. */
+static const struct superstep_row *row_of(enum time_scheme scheme, int nstages)
 {
-    for (int i = 0; i < ROWS; i++) {
-        if (superstep_rows[i].nstages == nstages) {
-            return &superstep_rows[i];
+    const bool monotone = scheme == SCHEME_MONOTONE;
+    const struct superstep_row *row = monotone ? superstep_monotone_rows : superstep_rows;
+    for (int i = 0; i < (monotone ? MONOTONE_ROWS : ROWS); i++) {
+        if (row[i].nstages == nstages) {
+            return &row[i];
         }
     }
     return NULL;
@@ -60,7 +66,7 @@ static const struct superstep_row *row_of(int nstages)
 
 double superstep_limit(enum time_scheme scheme, int nstages)
 {
-    const struct superstep_row *row = row_of(nstages);
+    const struct superstep_row *row = row_of(scheme, nstages);
     if (scheme == SCHEME_EULER) {
         return nstages == 1 ? 2 : 0;
     }
@@ -68,7 +74,7 @@ double superstep_limit(enum time_scheme scheme, int nstages)
         return 0;
     }
     const struct chebyshev c = chebyshev_of(nstages);
-    return scheme == SCHEME_STS2 ? row->limit : 0.999 * (2 + c.above) / c.w1;
+    return scheme != SCHEME_STS1 ? row->limit : 0.999 * (2 + c.above) / c.w1;
 }
 
 int superstep_stages(enum time_scheme scheme, double tau_radius)
@@ -87,11 +93,13 @@ int superstep_stages(enum time_scheme scheme, double tau_radius)
 
 int superstep_stages_most(enum time_scheme scheme, enum precision precision, bool linear)
 {
-    const bool second = scheme == SCHEME_STS2;
-    if (precision == PRECISION_FLOAT64) {
-        return linear ? SUPERSTEP_LEVELS_MOST : second ? 32 : 64;
-    }
-    return linear ? (second ? 64 : 128) : (second ? 8 : 16);
+    const bool second = scheme != SCHEME_STS1;
+    const int least = second ? 8 : 16;
+    const int most = scheme == SCHEME_MONOTONE ? superstep_monotone_rows[MONOTONE_ROWS - 1].nstages
+                                               : SUPERSTEP_LEVELS_MOST;
+    const int wanted =
+        precision == PRECISION_FLOAT64 ? (linear ? most : 4 * least) : (linear ? 8 * least : least);
+    return wanted < most ? wanted : most;
 }
 
 /* Lebedev's order of `n` factors that are sorted from the largest to the smallest: no product of
@@ -142,12 +150,13 @@ static void set_data(struct superstep *superstep)
 
 /* Temperatures in between are bounded in the order for nonlinear problems. The overshoot at the end
  * is that of data that are made for it, on an unbounded grid, and as much again for other media. */
-static void set_limits(struct superstep *superstep, bool second, bool linear)
+static void set_limits(enum time_scheme scheme, bool linear, struct superstep *superstep)
 {
+    const bool second = scheme != SCHEME_STS1;
     const double s = superstep->nlevels;
     for (int l = 0; l < superstep->nlevels; l++) {
         superstep->level[l].inside = !linear ? 1 : second ? 0.043 * s * s * s * s : 0.7 * s * s;
-        superstep->level[l].overshoot = 0.08 * s * sqrt(s);
+        superstep->level[l].overshoot = scheme == SCHEME_MONOTONE ? 0.1 : 0.08 * s * sqrt(s);
     }
 }
 
@@ -167,17 +176,29 @@ static void set_weights(struct superstep *superstep, const double *pair, const d
         superstep->level[at] = (struct superstep_level){.weight = pair[0], .predicts = true};
         superstep->level[at + 1] = (struct superstep_level){.weight = pair[1], .corrects = true};
     }
-    set_data(superstep);
-    set_limits(superstep, pair != NULL, linear);
+}
+
+/* Let the levels be the `npairs` pairs, alpha and a each, in the order for linear problems. */
+static void set_pairs(struct superstep *superstep, const double *pairs, int npairs, bool linear)
+{
+    for (int i = 0; i < npairs; i++) {
+        const double *pair = &pairs[2 * (linear ? i : npairs - 1 - i)];
+        superstep->level[2 * i] = (struct superstep_level){.weight = pair[0], .predicts = true};
+        superstep->level[2 * i + 1] = (struct superstep_level){.weight = pair[1], .corrects = true};
+    }
 }
 
 void superstep_levels(enum time_scheme scheme, int nstages, bool linear,
                       struct superstep *superstep)
 {
     *superstep = (struct superstep){.nlevels = nstages, .level[0] = {.weight = 1}};
-    if (scheme == SCHEME_STS2) {
-        const double *first = &superstep_factors[row_of(nstages)->first];
-        set_weights(superstep, first, first + 2, linear);
+    if (scheme == SCHEME_STS2 || scheme == SCHEME_MONOTONE) {
+        const double *first = &superstep_factors[row_of(scheme, nstages)->first];
+        if (scheme == SCHEME_MONOTONE) {
+            set_pairs(superstep, first, nstages / 2, linear);
+        } else {
+            set_weights(superstep, first, first + 2, linear);
+        }
     } else if (scheme == SCHEME_STS1) {
         const struct chebyshev c = chebyshev_of(nstages);
         int order[SUPERSTEP_LEVELS_MOST];
@@ -193,5 +214,9 @@ void superstep_levels(enum time_scheme scheme, int nstages, bool linear,
             factors[i] /= sum; /* which is 1 but for rounding */
         }
         set_weights(superstep, NULL, factors, linear);
+    }
+    if (scheme != SCHEME_EULER) {
+        set_data(superstep);
+        set_limits(scheme, linear, superstep);
     }
 }

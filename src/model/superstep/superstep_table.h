@@ -247,6 +247,66 @@ static const double superstep_factors[] = {
     0x1.815e62250ba0fp-14, 0x1.4ee544701c2b0p-11, 0x1.f90cbd24cb313p-15, 0x1.00e2672d7bc0ap-12,
     0x1.28c10bfed1351p-14, 0x1.6dbf86c5e86e5p-10, 0x1.e13352b6c5be9p-15, 0x1.72febf06dea75p-13,
     0x1.4d7f346f38169p-14, 0x1.841a2b5ebce78p-12, 0x1.0ead3aeac4630p-14, 0x1.cbe1c96f4db29p-14,
+    /* 4, monotone */
+    0x1.8997917aa93f0p-2, 0x1.6d844a4bf372ap-1, 0x1.31b5be49ebe10p-4, 0x1.24f76b68191acp-2,
+    /* 8, monotone */
+    0x1.596e75d616173p-2, 0x1.49465038a7bb0p-1, 0x1.34ecb3ec0e7c8p-6, 0x1.33de4e3640cfdp-4,
+    0x1.c98f69c0cbac3p-5, 0x1.7449a8372dbbap-3, 0x1.ae1147c740e4dp-6, 0x1.995bdf9625e11p-4,
+    /* 12, monotone */
+    0x1.4dcf0dc5dec71p-2, 0x1.41aa618888275p-1, 0x1.1ec52bb1ce493p-7, 0x1.1e8c4f0c94a6ep-5,
+    0x1.725bc141ca964p-6, 0x1.4c1a93d45e13dp-4, 0x1.c04aec5994041p-7, 0x1.ae24e32a4f0d5p-5,
+    0x1.b2f8c6726edddp-5, 0x1.4ddb26a59d93ep-3, 0x1.4cab987b8110fp-7, 0x1.4906f30167603p-5,
+    /* 16, monotone */
+    0x1.49435c28426b7p-2, 0x1.3ecaba009b0e2p-1, 0x1.4cdb1a14280a0p-8, 0x1.4cc47388322a6p-6,
+    0x1.92e44c766380dp-7, 0x1.7774dd6e132f0p-5, 0x1.1421bacc283fep-7, 0x1.0af7da4eb0bbep-5,
+    0x1.ab36a15eb1550p-5, 0x1.3fd996be6279dp-3, 0x1.6a6dba126a3ecp-8, 0x1.6910d17c7c288p-6,
+    0x1.5fda3160436f3p-6, 0x1.31f7baae7a79bp-4, 0x1.ab201eb2e531ap-8, 0x1.a54e6ac16a5e6p-6,
+    /* 20, monotone */
+    0x1.4705f3e464e5fp-2, 0x1.3d656bdb40aaap-1, 0x1.b3a5287215d9bp-9, 0x1.b39858c91d470p-7,
+    0x1.fb8947e02c4f8p-8, 0x1.e28e45b1c50f5p-6, 0x1.76c2becb66bedp-8, 0x1.6c793e2fce814p-6,
+    0x1.a79873e38e972p-5, 0x1.39255c563549cp-3, 0x1.cc73248a78ac1p-9, 0x1.cbb38f85f3ccep-7,
+    0x1.7f97caebf0df9p-7, 0x1.5f30ba74be221p-5, 0x1.2bd4dc0b6cb28p-8, 0x1.27aa308677497p-6,
+    0x1.57928e132a4d3p-6, 0x1.25cf01cf02d12p-4, 0x1.ff6007109afa1p-9, 0x1.fc64fa624ae10p-7,
+    /* 24, monotone */
+    0x1.45c19d516c3b2p-2, 0x1.3c9cce48f876ap-1, 0x1.338b2e05c6f37p-9, 0x1.3386a64ae500dp-7,
+    0x1.5d56a5767c466p-8, 0x1.502c6f1fc75c6p-6, 0x1.0f1be71a61716p-8, 0x1.08dcae8efdc6bp-6,
+    0x1.531e20c253afbp-6, 0x1.1f20e93029b4ep-4, 0x1.5800d110cac5cp-9, 0x1.57012e872e5ccp-7,
+    0x1.75772f547bc4dp-7, 0x1.5229b00cedf7cp-5, 0x1.7fb5472e3f90bp-9, 0x1.7d1559707c1ecp-7,
+    0x1.a59b69141b3bdp-5, 0x1.3568f3c1a6d20p-3, 0x1.3fc375ff36c6fp-9, 0x1.3f80d0fe771efp-7,
+    0x1.e4d7fb1df7769p-8, 0x1.c7d9afe6ea455p-6, 0x1.bd93183f4b4dcp-9, 0x1.b7ab8d860a496p-7,
+    /* 32, monotone */
+    0x1.44730f27e8c22p-2, 0x1.3bcefc1f97d0ap-1, 0x1.61d85a64080c0p-10, 0x1.61d69e8029505p-8,
+    0x1.85708d37d0fd7p-9, 0x1.7bd96cdf6fb24p-7, 0x1.41b36d3f85d8ap-9, 0x1.3c40997a32a2fp-7,
+    0x1.6b92ec29e2478p-7, 0x1.4538789f34a62p-5, 0x1.90e8f275a514ep-10, 0x1.900381f6244a8p-8,
+    0x1.cf318f356f70cp-8, 0x1.ade9b621958a6p-6, 0x1.b315a793e48e5p-10, 0x1.b13c337936a94p-8,
+    0x1.a399584aa1527p-5, 0x1.3199174506e3dp-3, 0x1.69d6d2db59dc3p-10, 0x1.69bdbc71a0760p-8,
+    0x1.eaf59f82085efp-9, 0x1.d9ac31ee3ccc6p-7, 0x1.12c47681f6979p-9, 0x1.0fa980bb3d80bp-7,
+    0x1.4eb052ffdd34dp-6, 0x1.1861deb19aca2p-4, 0x1.7928faa660ef2p-10, 0x1.78cc4cf830f1ap-8,
+    0x1.45cc99ae01a69p-8, 0x1.3579d5b70d0fcp-6, 0x1.e2e841ee0186dp-10, 0x1.df6f58bdd007bp-8,
+    /* 40, monotone */
+    0x1.43d2cbf78efe0p-2, 0x1.3b6cc9c1c367fp-1, 0x1.cb9063c01fdb2p-11, 0x1.cb8f7007f0166p-9,
+    0x1.f04af84205930p-10, 0x1.e78a84d3cd501p-8, 0x1.a9b31927e4e4ep-10, 0x1.a42689cafdf71p-8,
+    0x1.c568c66511940p-8, 0x1.a207c25b5d9aap-6, 0x1.064927c96f2c3p-10, 0x1.05d283d6dd224p-8,
+    0x1.3b63f22f05f45p-8, 0x1.29806b329e581p-6, 0x1.1801abc2c7369p-10, 0x1.172df6e3fce49p-8,
+    0x1.a2a7009b80c6bp-5, 0x1.2fc96b7f4a4bbp-3, 0x1.d244dd7a10650p-11, 0x1.d23732e19531fp-9,
+    0x1.28ca3e5c8904ap-9, 0x1.21c8d4cfb5d85p-7, 0x1.753a99a48de05p-10, 0x1.71b2084fcb896p-8,
+    0x1.67069aec8f42ep-7, 0x1.3f31214b99b8cp-5, 0x1.f206d320ecffbp-11, 0x1.f18f57e812cc6p-9,
+    0x1.d4e38cbbbd727p-9, 0x1.c12d9982e4e26p-7, 0x1.2f3ebc83beac2p-10, 0x1.2ddc27585a899p-8,
+    0x1.4ca01bfbb4b93p-6, 0x1.15338a1eed3f4p-4, 0x1.dee9ffa9821e0p-11, 0x1.deb864aa29343p-9,
+    0x1.6e06b75e43aabp-9, 0x1.628288cfa573ap-7, 0x1.4d8e8183fe491p-10, 0x1.4b5275ad44b05p-8,
+    /* 48, monotone */
+    0x1.4379d222b98edp-2, 0x1.3b36618f1778bp-1, 0x1.426836f89ce36p-11, 0x1.4267e2b40bca6p-9,
+    0x1.57ca6e9cc1ad5p-10, 0x1.53303fbe46146p-8, 0x1.2e6b56e6ae27cp-10, 0x1.2b46eebdc0b55p-8,
+    0x1.35d62acb52f39p-8, 0x1.23111d44dc9f3p-6, 0x1.71c92a5bdcf61p-11, 0x1.71417e83f8033p-9,
+    0x1.c94352fc93f9bp-9, 0x1.b42e13c418b4ap-7, 0x1.8679e9f556497p-11, 0x1.859e2ff448f75p-9,
+    0x1.4b7ef1ee6747dp-6, 0x1.1373008012cddp-4, 0x1.4bd8d3f78e557p-11, 0x1.4bc7ea4158c3dp-9,
+    0x1.d5b0d5fea80d1p-10, 0x1.cb70870842411p-8, 0x1.e96f18e0f5d07p-11, 0x1.e67cc40378a85p-9,
+    0x1.648d5d86ae1a5p-7, 0x1.3be42e72d5e58p-5, 0x1.5504011a3a5cfp-11, 0x1.54dbdeb740642p-9,
+    0x1.1c1725688f036p-9, 0x1.142f1632619cdp-7, 0x1.c0e4769f17ea4p-11, 0x1.bee563f986823p-9,
+    0x1.a2218a5461247p-5, 0x1.2ec90c60ba2c5p-3, 0x1.45b270ffd6946p-11, 0x1.45adbc93e07b7p-9,
+    0x1.8dc30dd20574dp-10, 0x1.86f38214d84eep-8, 0x1.0e2c039d3a844p-10, 0x1.0c048fa5134acp-8,
+    0x1.c02203cb8e387p-8, 0x1.9b93fd978c0e0p-6, 0x1.6182a5993bb77p-11, 0x1.61348fbcb0270p-9,
+    0x1.61e0e4269e1fdp-9, 0x1.55431b114ef26p-7, 0x1.a073296ead5b3p-11, 0x1.9f1f1998fab90p-9,
 };
 static const struct superstep_row superstep_rows[] = {
     {4, 0, 0x1.bcda5b87b0114p+2}, /* 6.958 = 0.4349 s^2 */
@@ -264,5 +324,16 @@ static const struct superstep_row superstep_rows[] = {
     {128, 444, 0x1.f60d1f15e67d9p+12}, /* 8040.861 = 0.4908 s^2 */
     {160, 572, 0x1.883f1259f383dp+13}, /* 12564.448 = 0.4908 s^2 */
     {192, 732, 0x1.1a6cbcaff9502p+14}, /* 18093.278 = 0.4908 s^2 */
+};
+static const struct superstep_row superstep_monotone_rows[] = {
+    {4, 924, 0x1.f0a3d70a3d70ap+2}, /* 8.000 = 0.5000 s^2 */
+    {8, 928, 0x1.b28f5c28f5c29p+4}, /* 28.000 = 0.4375 s^2 */
+    {12, 936, 0x1.c740da740da74p+5}, /* 58.667 = 0.4074 s^2 */
+    {16, 948, 0x1.8400000000000p+6}, /* 100.000 = 0.3906 s^2 */
+    {20, 964, 0x1.26e147ae147aep+7}, /* 152.000 = 0.3800 s^2 */
+    {24, 984, 0x1.a0740da740da7p+7}, /* 214.667 = 0.3727 s^2 */
+    {32, 1008, 0x1.68d70a3d70a3cp+8}, /* 372.000 = 0.3633 s^2 */
+    {40, 1040, 0x1.156b851eb851fp+9}, /* 572.000 = 0.3575 s^2 */
+    {48, 1080, 0x1.8b1d0369d0369p+9}, /* 814.667 = 0.3536 s^2 */
 };
 /* clang-format on */

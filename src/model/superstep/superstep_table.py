@@ -7,6 +7,10 @@ is 1/5. R is found by the exchange algorithm of Remez in the Chebyshev basis: it
 points, so s - 2 of its zeros are real and lie between them. The two others are a complex pair, which
 follows from the two conditions of order 2 once the real factors are rounded.
 
+The monotone scheme has only pairs: R = a + b C(1 + w z) with Gegenbauer's polynomial C of degree s and
+index 3/2, which is RKG2 (T. Skaras et al., J. Comput. Phys. 425 (2021) 109879): its kernel on an
+unbounded grid is positive but for a few percent.
+
 usage: superstep_table.py > superstep_table.h        (needs NumPy)
 """
 import math
@@ -17,6 +21,7 @@ from numpy.polynomial import chebyshev
 
 DAMPING = 0.2
 RIGHT = 2 * math.log(5)
+MONOTONE_MOST = 48
 STAGES = (4, 8, 12, 16, 20, 24, 32, 40, 48, 64, 80, 96, 128, 160, 192)
 
 
@@ -112,6 +117,45 @@ def pair(factors):
     return float(a), float((Fraction(1, 2) - products - a * total) / a)
 
 
+def gegenbauer(degree, x):
+    """C of index 3/2 and its derivative."""
+    before, value = 0, 1
+    before_slope, slope = 0, 0
+    for n in range(1, degree + 1):
+        value, before, slope, before_slope = (
+            ((2 * n + 1) * x * value - (n + 1) * before) / n, value,
+            ((2 * n + 1) * (value + x * slope) - (n + 1) * before_slope) / n, slope)
+    return value, slope
+
+
+def monotone(degree):
+    """beta, and a and alpha of the pairs, from the largest to the smallest."""
+    first = 3 * math.comb(degree + 3, 4)
+    second = 15 * math.comb(degree + 4, 6)
+    w, b = first / second, second / first ** 2
+    shift = (1 - b * math.comb(degree + 2, 2)) / b
+    angles = math.pi * (np.arange(degree) + 0.5) / degree
+    roots = np.cos(angles) + 1j * np.sin(angles) / degree * np.where(np.arange(degree) % 2, 1, -1)
+    for _ in range(200):  # by Aberth's method
+        value, slope = gegenbauer(degree, roots)
+        newton = (value + shift) / slope
+        apart = roots[:, None] - roots[None, :] + np.eye(degree)
+        others = (1 / apart).sum(axis=1) - 1
+        roots = roots - newton / (1 - newton * others)
+    factors = sorted((w / (1 - root) for root in roots if root.imag > 0), key=abs, reverse=True)
+    assert len(factors) == degree // 2
+    total = sum(2 * factor.real for factor in factors)
+    assert abs(total - 1) < 1e-9
+    pairs = [(2 * f.real / total, abs(f) ** 2 / (2 * f.real) * total) for f in factors]
+    # the products of all pairs of weights sum to 1/2: correct alpha by what rounding left
+    half = ((sum(a for a, _ in pairs) ** 2 - sum(a * a for a, _ in pairs)) / 2
+            + sum(a * alpha for a, alpha in pairs))
+    a, alpha = pairs[0]
+    pairs[0] = (a, alpha + (0.5 - half) / a)
+    assert abs(half - 0.5) < 1e-9 and all(a > 0 and alpha > 0 for a, alpha in pairs)
+    return 2 / w, pairs
+
+
 def lebedev(n):
     """The order in which products of factors, sorted from the largest, stay small."""
     if n == 1:
@@ -119,6 +163,17 @@ def lebedev(n):
     if n % 2 == 0:
         return [i for k in lebedev(n // 2) for i in (n - 1 - k, k)]
     return [n // 2] + [i + (i >= n // 2) for i in lebedev(n - 1)]
+
+
+def print_numbers(title, numbers):
+    print(f"    /* {title} */")
+    for i in range(0, len(numbers), 4):
+        print("    " + " ".join(f"{float(w).hex()}," for w in numbers[i:i + 4]))
+
+
+def row_text(degree, at, beta, share=0.999):
+    return (f"    {{{degree}, {at}, {(share * beta).hex()}}}, "
+            f"/* {beta:.3f} = {beta / degree ** 2:.4f} s^2 */")
 
 
 def main():
@@ -134,16 +189,21 @@ def main():
         order = [items[i] for i in reversed(lebedev(len(items)))]
         assert order[0] is None and a > 0 and alpha > 0
         numbers = [alpha, a] + order[1:]
-        print(f"    /* {degree} */")
-        for i in range(0, len(numbers), 4):
-            print("    " + " ".join(f"{w.hex()}," for w in numbers[i:i + 4]))
-        rows.append(f"    {{{degree}, {at}, {(0.999 * beta).hex()}}}, "
-                    f"/* {beta:.3f} = {beta / degree ** 2:.4f} s^2 */")
+        print_numbers(degree, numbers)
+        rows.append(row_text(degree, at, beta))
         at += len(numbers)
+    monotone_rows = []
+    for degree in (s for s in STAGES if s <= MONOTONE_MOST):
+        beta, pairs = monotone(degree)
+        order = [pairs[i] for i in reversed(lebedev(len(pairs)))]
+        print_numbers(f"{degree}, monotone", [w for a, alpha in order for w in (alpha, a)])
+        monotone_rows.append(row_text(degree, at, beta, 0.97))  # R is 1 at -beta
+        at += degree
     print("};")
-    print("static const struct superstep_row superstep_rows[] = {")
-    print("\n".join(rows))
-    print("};")
+    for name, texts in (("rows", rows), ("monotone_rows", monotone_rows)):
+        print(f"static const struct superstep_row superstep_{name}[] = {{")
+        print("\n".join(texts))
+        print("};")
     print("/* clang-format on */")
 
 
