@@ -173,15 +173,16 @@ static enum status compare_halves(struct stepper *stepper, double start, double 
     return compare(stepper, stepper->d_saved, &pass.pass, found);
 }
 
-/* Without compare_halves: let d_estimate be the state plus the first half; then add the second. */
-static enum status add_half(struct stepper *stepper, double start, double length, bool at_end)
+/* Let d_sum be the state plus the first half; then add the second. */
+static enum status add_half(struct stepper *stepper, double start, double length, bool at_end,
+                            void *d_sum)
 {
     struct stepper_pass pass = {.pass.nsteps = 1, .levels = &halves[at_end]};
     struct field *field = stepper->level->field;
     void *d_next = field->d_next;
     TRY(stepper_agree(
         stepper, operator_of_level(stepper->problem, start, length, pass.levels, &pass.op[0])));
-    field->d_next = stepper->d_estimate;
+    field->d_next = d_sum;
     TRY(stepper_queue_pass(stepper, &pass));
     field_swap(field);
     field->d_next = d_next;
@@ -200,9 +201,9 @@ static enum status try_step(struct stepper *stepper, struct comparison *found)
         TRY(stepper->scheme->advance(stepper, 1));
         TRY(compare_halves(stepper, start, length, found));
     } else {
-        TRY(add_half(stepper, start, length, false));
+        TRY(add_half(stepper, start, length, false, stepper->d_estimate));
         TRY(stepper->scheme->advance(stepper, 1));
-        TRY(add_half(stepper, start, length, true));
+        TRY(add_half(stepper, start, length, true, stepper->d_estimate));
         TRY(compare(stepper, stepper->d_estimate, NULL, found));
     }
     found->difference *= share;
@@ -218,8 +219,8 @@ static enum status choose_first(struct stepper *stepper, double limit)
     const struct state before = *state;
     struct comparison found;
     TRY(status_agree(stepper->team->comm, engine_settle(stepper->level->engine)));
-    TRY(add_half(stepper, state->time, timeline->dt_stable, false));
-    TRY(compare(stepper, stepper->d_estimate, &found));
+    TRY(add_half(stepper, state->time, timeline->dt_stable, false, stepper->d_saved));
+    TRY(compare(stepper, stepper->d_saved, NULL, &found));
     *state = before;
     const int64_t before_jump = state->step > 0 ? state->control.exponent : 0;
     const int64_t most = before_jump > FIRST_MOST ? before_jump : FIRST_MOST;
