@@ -24,8 +24,9 @@ struct source_shape {
     bool half;
 };
 
-/* i, j, k: global indices of the cell. */
-KERNEL_INLINE double source_cell(const struct source_shape *s, double i, double j, double k)
+/* e of the cell of global indices i, j, k; *front: u is above 0. */
+KERNEL_INLINE double source_exponent(const struct source_shape *s, double i, double j, double k,
+                                     bool *front)
 {
     const double x = fma(i + 0.5, s->spacing[0], s->start[0]);
     const double y = fma(j + 0.5, s->spacing[1], s->start[1]);
@@ -33,9 +34,23 @@ KERNEL_INLINE double source_cell(const struct source_shape *s, double i, double 
     const double u = fma(s->turn[0][0], x, fma(s->turn[0][1], y, s->turn[0][2] * z));
     const double v = fma(s->turn[1][0], x, fma(s->turn[1][1], y, s->turn[1][2] * z));
     const double w = fma(s->turn[2][0], x, fma(s->turn[2][1], y, s->turn[2][2] * z));
-    const bool front = u > 0;
-    const double e = fma((front ? s->front : s->rear) * u, u, fma(s->side * v, v, s->deep * w * w));
-    const bool none = e > SOURCE_CUT || (s->half && w < 0);
-    const double heat = (front ? s->peak_front : s->peak_rear) * fixed_exp(none ? 0 : -e);
-    return none ? 0 : heat; /* no branch, so that loops vectorize */
+    *front = u > 0;
+    const double e =
+        fma((*front ? s->front : s->rear) * u, u, fma(s->side * v, v, s->deep * w * w));
+    return s->half && w < 0 ? 2 * SOURCE_CUT : e;
+}
+
+/* The density where e is at most SOURCE_CUT. */
+KERNEL_INLINE double source_density(const struct source_shape *s, double e, bool front)
+{
+    return (front ? s->peak_front : s->peak_rear) * fixed_exp(-e);
+}
+
+/* Of any cell. */
+KERNEL_INLINE double source_cell(const struct source_shape *s, double i, double j, double k)
+{
+    bool front;
+    const double e = source_exponent(s, i, j, k, &front);
+    const double heat = source_density(s, e > SOURCE_CUT ? 0 : e, front);
+    return e > SOURCE_CUT ? 0 : heat; /* no branch, so that loops vectorize */
 }

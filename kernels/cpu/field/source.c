@@ -47,7 +47,9 @@ enum { PART_CELLS = 256 };
                 const REAL sigma = table != NULL                                                   \
                                        ? table[medium_cell_at(row->classes[part + i] & mask)]      \
                                        : (REAL)1;                                                  \
-                cells[part + i] = FMA(sigma, heat[i], cells[part + i]);                            \
+                /* without heat a cell keeps its bits, of -0 too */                                \
+                cells[part + i] =                                                                  \
+                    heat[i] == 0 ? cells[part + i] : FMA(sigma, heat[i], cells[part + i]);         \
             }                                                                                      \
             tally_add_##name(tally, heat, n);                                                      \
         }                                                                                          \

@@ -10,11 +10,12 @@ template <typename REAL> struct convert_cell {
     enum enthalpy_conversion conversion;
     __device__ void operator()(int64_t i, int64_t j, int64_t k) const
     {
-        const REAL *segments = m.segments() + nonlinear_pitch(m.count) * m.class_at(i, j, k);
+        const int of_class = m.of.n == 1 ? 0 : m.class_at(i, j, k);
+        const REAL *segments = m.segments() + nonlinear_pitch(m.count) * of_class;
         const REAL x = view.in[view.at(i, j, k)];
         view.out[view.at(i, j, k)] = conversion == CONVERT_TO_ENTHALPY
                                          ? nonlinear_enthalpy(segments, m.count, x)
-                                         : nonlinear_at(segments, m.count, x).temperature;
+                                         : m.temperature(of_class, x);
     }
 };
 

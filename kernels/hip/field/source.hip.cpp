@@ -6,8 +6,9 @@
 #include "kernels/cell/source_cell.h"
 #include "kernels/hip/device/visit.h"
 
-/* A sum has enough blocks to fill any chip, and few enough that their atomics do not matter. */
-enum { SUM_BLOCKS_MOST = 4096 };
+/* A sum has enough blocks to fill any chip, and few enough that their atomics do not matter. PART:
+ * cells of a row that a thread reads at a time for a sum. */
+enum { SUM_BLOCKS_MOST = 4096, PART = 4 };
 
 /* What a kernel needs of the medium. */
 struct source_medium {
@@ -17,11 +18,22 @@ struct source_medium {
     uint8_t mask;
 };
 
-/* The end of a kernel. All threads of all blocks call. */
+/* The end of a kernel: one set of atomics per block, since those at one address come one after
+ * another. All threads of all blocks call. */
 static __device__ __forceinline__ void finish(struct exact_sum *d_sum, const tally &sum,
                                               struct hip_scratch *scratch)
 {
-    face_sum_add(d_sum, sum);
+    __shared__ struct exact_sum of_block;
+    if (threadIdx.x < 4) {
+        of_block.digit[threadIdx.x] = 0;
+    }
+    __syncthreads();
+    face_sum_add(&of_block, sum);
+    __syncthreads();
+    if (threadIdx.x < 4 && of_block.digit[threadIdx.x] != 0) {
+        atomicAdd(reinterpret_cast<unsigned long long *>(&d_sum->digit[threadIdx.x]),
+                  (unsigned long long)of_block.digit[threadIdx.x]);
+    }
     if (is_last_block(scratch)) {
         face_sum_normalise(d_sum);
     }
@@ -41,11 +53,19 @@ static __global__ __launch_bounds__(VISIT_THREADS) void add_source(
             const int64_t at = (k * layout.cells[AXIS_Y] + j) * layout.cells[AXIS_X] + i;
             density = args.shape.peak_front * (double)args.d_values[at];
         } else {
-            density =
-                source_cell(&args.shape, (double)(args.offset[AXIS_X] + i),
-                            (double)(args.offset[AXIS_Y] + j), (double)(args.offset[AXIS_Z] + k));
+            bool front;
+            const double e = source_exponent(&args.shape, (double)(args.offset[AXIS_X] + i),
+                                             (double)(args.offset[AXIS_Y] + j),
+                                             (double)(args.offset[AXIS_Z] + k), &front);
+            if (e > SOURCE_CUT) { /* half of the box */
+                return;
+            }
+            density = source_density(&args.shape, e, front);
         }
         const REAL heat = (REAL)density;
+        if (heat == 0) { /* the cell keeps its bits */
+            return;
+        }
         REAL sigma = 1;
         if (medium.classes != nullptr) {
             const int of_class = medium.classes[element_at(medium.layout, i, j, k)] & medium.mask;
@@ -60,7 +80,7 @@ static __global__ __launch_bounds__(VISIT_THREADS) void add_source(
 
 enum status hip_add_source(struct queue *queue, const struct add_source_args *args)
 {
-    const cell_sweep s = sweep_of(&args->box, VISIT_BLOCKS_MOST);
+    const cell_sweep s = sweep_of(&args->box, SUM_BLOCKS_MOST);
     struct source_medium medium = {};
     if (box_is_empty(&args->box)) {
         return STATUS_OK;
@@ -76,35 +96,44 @@ enum status hip_add_source(struct queue *queue, const struct add_source_args *ar
     });
 }
 
-template <typename REAL>
+/* LINEAR: the curves have one segment, so that there is nothing to search. */
+template <typename REAL, bool LINEAR>
 static __global__ __launch_bounds__(VISIT_THREADS) void sum_perfusion(const cell_sweep s,
                                                                       const grid_view<REAL> view,
-                                                                      const nonlinear<REAL> m,
+                                                                      nonlinear<REAL> m,
                                                                       struct exact_sum *d_sum,
                                                                       struct hip_scratch *scratch)
 {
     tally sum = {};
-    visit_cells(s, [&](int64_t i, int64_t j, int64_t k) {
-        const int c = m.class_at(i, j, k);
-        const REAL *of_class = m.numbers() + (int64_t)NONLINEAR_NUMBERS * c;
-        if (of_class[NONLINEAR_PERFUSION] > 0) {
-            const REAL *segments = m.segments() + nonlinear_pitch(m.count) * c;
-            const REAL u = view.in[view.at(i, j, k)];
-            sum.add(nonlinear_perfusion(of_class, nonlinear_at(segments, m.count, u).temperature));
-        }
+    m.count = LINEAR ? 1 : m.count;
+    visit_rows<PART>(s, [&](int64_t first, int64_t j, int64_t k) {
+        REAL u[PART];
+        int of_class[PART];
+        for_part<PART>(s, first, [&](int c, int64_t i) {
+            u[c] = view.in[view.at(i, j, k)];
+            of_class[c] = m.of.n == 1 ? 0 : m.class_at(i, j, k);
+        });
+        for_part<PART>(s, first, [&](int c, int64_t) {
+            const REAL *numbers = m.numbers() + (int64_t)NONLINEAR_NUMBERS * of_class[c];
+            if (numbers[NONLINEAR_PERFUSION] > 0) {
+                sum.add(nonlinear_perfusion(numbers, m.temperature(of_class[c], u[c])));
+            }
+        });
     });
     finish(d_sum, sum, scratch);
 }
 
 enum status hip_sum_perfusion(struct queue *queue, const struct sum_perfusion_args *args)
 {
-    const cell_sweep s = sweep_of(&args->box, SUM_BLOCKS_MOST);
+    const cell_sweep s = sweep_of(&args->box, SUM_BLOCKS_MOST, PART);
     if (box_is_empty(&args->box)) {
         return STATUS_OK;
     }
     return in_precision(args->layout.precision, [&](auto real) {
         using REAL = decltype(real);
-        sum_perfusion<<<s.nblocks, VISIT_THREADS, 0, queue->stream>>>(
+        const auto kernel =
+            args->medium->nsegments == 1 ? sum_perfusion<REAL, true> : sum_perfusion<REAL, false>;
+        kernel<<<s.nblocks, VISIT_THREADS, 0, queue->stream>>>(
             s, view_of<REAL>(&args->layout, nullptr, args->d_field),
             nonlinear_of<REAL>(args->medium), args->d_sum, queue->d_scratch);
         return hip_check(hipGetLastError(), "sum_perfusion");

@@ -36,6 +36,8 @@ template <typename REAL> struct nonlinear {
     {
         return of.classes[i + j * of.pitch_y + k * of.pitch_z] & of.mask;
     }
+    /* Of a cell of enthalpy u. */
+    __device__ __forceinline__ REAL temperature(int of_class, REAL u) const;
 };
 
 template <typename REAL> static nonlinear<REAL> nonlinear_of(const struct device_medium *args)
@@ -118,6 +120,12 @@ template <typename REAL> static nonlinear<REAL> nonlinear_of(const struct device
 NONLINEAR_OVERLOAD(float64, double)
 NONLINEAR_OVERLOAD(float32, float)
 #undef NONLINEAR_OVERLOAD
+
+template <typename REAL>
+__device__ __forceinline__ REAL nonlinear<REAL>::temperature(int of_class, REAL u) const
+{
+    return nonlinear_at(segments() + nonlinear_pitch(count) * of_class, count, u).temperature;
+}
 
 /* The half cell at a closed face: g, and F - T, which is returned. */
 template <typename REAL>
