@@ -316,13 +316,14 @@ static void make_odd(struct problem *p, uint64_t *random)
 /* Of steps, too. */
 TEST(odd_cells_in_long_rows)
 {
-    static const int64_t shapes[][AXIS_COUNT] = {{136, 9, 5}, {512, 7, 4}, {200, 30, 3}};
+    static const int64_t shapes[][AXIS_COUNT] = {
+        {136, 9, 5}, {512, 7, 4}, {200, 30, 3}, {140, 21, 12}};
     uint64_t random = 1;
-    for (int n = 0; n < 18; n++) {
+    for (int n = 0; n < 24; n++) {
         struct problem p;
-        problem_create(&p, shapes[n % 3], n % 2 == 0 ? 63 : (unsigned)random_below(&random, 64),
-                       n % 6 < 4 ? 2 : 1, PATTERN_ONE, (enum precision)(n / 3 % 2), &random);
-        problem_make_nonlinear(&p, 32, &random);
+        problem_create(&p, shapes[n % 4], n % 2 == 0 ? 63 : (unsigned)random_below(&random, 64),
+                       n % 6 < 4 ? 2 : 1, PATTERN_ONE, (enum precision)(n / 4 % 2), &random);
+        problem_make_nonlinear(&p, n % 4 < 2 ? 32 : 1, &random);
         make_odd(&p, &random);
         check_problem(&p, &random);
         problem_solve(&p);

@@ -12,11 +12,12 @@ enum { WIDE = 32, CURVES_POOL = 1344 }; /* workers of a block along x; numbers, 
 
 /* WIDE x TALL workers of a block have a vector of cells in each of ROWS rows. Other sizes were
  * slower on an H200: docs/records/hip.md. */
-template <typename REAL_, int KIND_, bool PERFUSED_> struct form {
+template <typename REAL_, int KIND_, bool PERFUSED_, bool LINEAR_ = false> struct form {
     typedef REAL_ REAL;
     static constexpr int N = vec16<REAL>::N;
     static constexpr int KIND = KIND_;
     static constexpr bool PERFUSED = PERFUSED_; /* a class is */
+    static constexpr bool LINEAR = LINEAR_;     /* one curve of one segment: nothing to search */
     static constexpr int ROWS = 1;
     static constexpr int TALL = 14;
     static constexpr int BLOCKS = 2; /* per multiprocessor */
@@ -27,13 +28,15 @@ template <typename REAL_, int KIND_, bool PERFUSED_> struct form {
     static constexpr int SIDES = (2 * (WIDE + TY) + ARCH_WAVE - 1) / ARCH_WAVE * ARCH_WAVE;
     static constexpr int THREADS = WORKERS + SIDES;
     /* numbers in shared memory: segments, then classes */
-    static constexpr int POOL = KIND == ONE_CLASS    ? 5 * NONLINEAR_SEGMENTS
-                                : KIND == ONE_CURVE  ? 5 * NONLINEAR_SEGMENTS + MEDIUM_CLASSES + 1
+    static constexpr int POOL = KIND == ONE_CLASS ? 5 * NONLINEAR_SEGMENTS
+                                : KIND == ONE_CURVE
+                                    ? 5 * NONLINEAR_SEGMENTS + (LINEAR ? 5 : 1) * MEDIUM_CLASSES + 1
                                 : KIND == FAR_CURVES ? 4 * (MEDIUM_CLASSES + 1)
                                                      : CURVES_POOL;
 };
 
-/* Of a segment {its beginning, theta, dtheta/du, d2theta/du2 / 2}, or of a class {r, q}. */
+/* Of a segment {its beginning, theta, dtheta/du, d2theta/du2 / 2}, or of a class {r, q}; of a
+ * linear curve {p, Ta, T, dT/du} of a class. */
 template <typename REAL> struct alignas(16) four {
     REAL v[4];
 };
@@ -198,7 +201,7 @@ template <typename F> struct lookup {
             }
 #pragma unroll
             for (int half = NONLINEAR_SEGMENTS / 2; half > 0; half /= 2) {
-                if (F::KIND < CURVES || half < m.count) {
+                if (!F::LINEAR && (F::KIND < CURVES || half < m.count)) {
 #pragma unroll
                     for (int c = 0; c < ROWS * F::N; c++) {
                         int &s = at[c / F::N][c % F::N];
@@ -223,11 +226,11 @@ static __device__ __forceinline__ lookup<F> lookup_of(const nonlinear<typename F
 {
     typedef typename F::REAL REAL;
     /* one curve: as many as there may be, so that the search needs no branches */
-    const int most = F::KIND < CURVES ? (int)NONLINEAR_SEGMENTS : m.count;
+    const int most = F::LINEAR ? 1 : F::KIND < CURVES ? (int)NONLINEAR_SEGMENTS : m.count;
     const int curves = F::KIND == FAR_CURVES ? 0 : F::KIND == CURVES ? m.of.n : 1;
     four<REAL> *segment = reinterpret_cast<four<REAL> *>(tile.pool);
     four<REAL> *numbers = segment + curves * most;
-    REAL *begin = reinterpret_cast<REAL *>(numbers + (F::KIND < CURVES ? 0 : m.of.n));
+    REAL *begin = reinterpret_cast<REAL *>(numbers + (F::KIND < CURVES && !F::LINEAR ? 0 : m.of.n));
     REAL *q = begin + curves * most;
     for (int s = threadIdx.x; s < curves * most; s += F::THREADS) {
         const int in_curve = s % most;
@@ -247,6 +250,12 @@ static __device__ __forceinline__ lookup<F> lookup_of(const nonlinear<typename F
             numbers[c] = {{of[0], of[1], of[2], of_q}};
         } else if (F::KIND == ONE_CURVE) {
             q[c] = of_q;
+        }
+        if (F::LINEAR) {
+            const REAL *values = m.segments() + 1;
+            const REAL *tissue = of - NONLINEAR_R;
+            numbers[c] = {
+                {tissue[NONLINEAR_PERFUSION], tissue[NONLINEAR_BLOOD], values[0], values[1]}};
         }
     }
     const REAL *r = m.numbers() + NONLINEAR_R;

@@ -82,14 +82,19 @@ static __device__ __forceinline__ typename F::REAL source_of(const lookup<F> &lo
                                                              typename F::REAL u)
 {
     typedef typename F::REAL REAL;
-    if (F::KIND == ONE_CLASS) {
-        return lookup.only_q;
-    }
     const nonlinear<REAL> &m = lookup.m;
-    const int of_class = lookup.class_in(word, i);
-    const REAL q = F::KIND == ONE_CURVE ? lookup.q[of_class] : regions.at(i).v[3];
+    const int of_class = F::KIND == ONE_CLASS ? 0 : lookup.class_in(word, i);
+    const REAL q = F::KIND == ONE_CLASS   ? lookup.only_q
+                   : F::KIND == ONE_CURVE ? lookup.q[of_class]
+                                          : regions.at(i).v[3];
     if (!F::PERFUSED) {
         return q;
+    }
+    if (F::LINEAR) {
+        const four<REAL> of = lookup.numbers[of_class];
+        const REAL tissue[NONLINEAR_BLOOD + 1] = {0, 0, 0, of.v[0], of.v[1]};
+        const REAL segment[1 + NONLINEAR_SEGMENT] = {lookup.segment->v[0], of.v[2], of.v[3]};
+        return nonlinear_source(tissue, q, nonlinear_in(segment, 1, 0, u).temperature);
     }
     const REAL *numbers = m.numbers() + NONLINEAR_NUMBERS * of_class;
     const REAL t =
@@ -344,9 +349,13 @@ template <typename REAL> static hipError_t launch(struct hip_step *step)
     const grid_view<REAL> view = view_of<REAL>(&args->layout, args->d_out, args->d_in);
     const nonlinear<REAL> m = nonlinear_of<REAL>(medium);
     hipStream_t stream = step->stream;
-#define LAUNCH_KIND(kind, perfused) launch_as<form<REAL, kind, perfused>>(stream, view, m, plan)
+#define LAUNCH_KIND(kind, ...) launch_as<form<REAL, kind, __VA_ARGS__>>(stream, view, m, plan)
     if (medium->one_curve && medium->nclasses == 1 && !medium->perfused) {
         return LAUNCH_KIND(ONE_CLASS, false);
+    }
+    if (medium->one_curve && medium->nsegments == 1 && medium->perfused) {
+        return medium->nclasses == 1 ? LAUNCH_KIND(ONE_CLASS, true, true)
+                                     : LAUNCH_KIND(ONE_CURVE, true, true);
     }
     if (medium->one_curve) {
         return medium->perfused ? LAUNCH_KIND(ONE_CURVE, true) : LAUNCH_KIND(ONE_CURVE, false);
