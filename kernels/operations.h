@@ -78,8 +78,8 @@ static inline struct step_cost step_cost_of(enum kind kind, enum precision preci
     return (struct step_cost){.fetch_bytes = value + has_class, .write_bytes = value};
 }
 
-/* Add a source to the cells of `box` (inside the owned cells): T = fma(sigma, heat, T) with the
- * heat of source_cell, rounded to the field's precision; sigma of the cell's class, or 1. */
+/* Add a source to the cells of `box` (inside the owned cells): T = fma(sigma, heat, T) where the
+ * heat of source_cell, rounded to the field's precision, is not 0; sigma of the class, or 1. */
 struct add_source_args {
     struct layout layout;
     const struct device_medium *medium; /* NULL: uniform */
@@ -195,22 +195,25 @@ struct hash_args {
 };
 
 /* Copy elements of a field, given by their indices in its allocation, to a contiguous buffer; all
- * in device memory. */
+ * in device memory. With a medium the temperatures of an enthalpy. */
 struct gather_args {
     enum precision precision;
     const void *d_field;
     const int64_t *d_elements;
+    const struct device_medium *medium; /* with segments; NULL: copy */
+    const int64_t *d_classes;           /* with a medium: of each, its index in d_class */
     int64_t count;
     void *d_values;
 };
 
 /* Update the fields of a sample (float64) with the owned cells: derived_track. They hold NaN before
- * the first sample. */
+ * the first sample. With a medium with the temperatures of an enthalpy. */
 struct track_args {
     struct layout layout;
     struct layout kept; /* of the fields of the sample: the same cells, no halo */
     struct track_sample sample;
     const void *d_field;
+    const struct device_medium *medium; /* with segments; or NULL */
 };
 
 /* The square of the heat flux at the centres of the owned cells, W^2/m^4. The halo of d_field must
@@ -288,8 +291,8 @@ struct host_memory {
     X(plane_maxima, )                                                                              \
     X(compare, HOST_ARRAY(compare, levels, nsteps))                                                \
     X(hash, HOST_RESULT(hash, h_hash))                                                             \
-    X(gather, )                                                                                    \
-    X(track, )                                                                                     \
+    X(gather, HOST_ONE(gather, medium))                                                            \
+    X(track, HOST_ONE(track, medium))                                                              \
     X(flux_squared, HOST_ONE(flux_squared, around))                                                \
     X(extract, )                                                                                   \
     X(convert, HOST_ONE(convert, medium))                                                          \

@@ -31,10 +31,11 @@ struct sampler {
     int64_t nmine;
     int64_t *slot;       /* in `corners` */
     int64_t *d_elements; /* in the field's allocation */
+    int64_t *d_classes;  /* in the classes' allocation; NULL: there are none */
     void *d_taken;
     void *h_taken;
     uint8_t *of_class;     /* npoints times CORNERS, as `corners`; NULL: all conduct equally */
-    int64_t *class_at;     /* of the corners that this rank owns: in the classes' allocation */
+    int64_t *class_at;     /* as d_classes, or NULL */
     int64_t *d_class_word; /* of four classes */
 };
 
@@ -92,7 +93,7 @@ static bool find_cell(const struct field *field, const int64_t cell[AXIS_COUNT],
 
 uint64_t sampler_bytes(int64_t npoints, enum precision precision)
 {
-    return (uint64_t)npoints * CORNERS * (2 * sizeof(int64_t) + precision_bytes(precision));
+    return (uint64_t)npoints * CORNERS * (3 * sizeof(int64_t) + precision_bytes(precision));
 }
 
 static enum status send_elements(struct sampler *s, const struct field *field,
@@ -117,6 +118,7 @@ static enum status allocate_mine(struct sampler *s, const struct field *field, i
     TRY(send_elements(s, field, elements, &s->d_elements));
     TRY(s->backend->runtime->memory_alloc(s->device, taken, &s->d_taken));
     TRY(s->backend->runtime->pinned_alloc(s->device, taken, &s->h_taken));
+    TRY(s->class_at != NULL ? send_elements(s, field, s->class_at, &s->d_classes) : STATUS_OK);
     if (s->of_class == NULL) {
         return STATUS_OK;
     }
@@ -149,7 +151,8 @@ static enum status find_mine(struct sampler *s, const struct field *field,
 
 enum status sampler_create(const struct field *field, const struct grid *grid,
                            const bool periodic[AXIS_COUNT], const struct layout *classes,
-                           const struct sampler_points *points, struct sampler **sampler)
+                           bool differ, const struct sampler_points *points,
+                           struct sampler **sampler)
 {
     *sampler = NULL;
     struct sampler *s = calloc(1, sizeof *s);
@@ -162,12 +165,12 @@ enum status sampler_create(const struct field *field, const struct grid *grid,
     s->values = calloc(n, sizeof *s->values);
     s->corners = calloc(n * CORNERS, sizeof *s->corners);
     s->slot = calloc(n * CORNERS, sizeof *s->slot);
-    s->of_class = classes != NULL ? calloc(n, CORNERS) : NULL;
+    s->of_class = differ ? calloc(n, CORNERS) : NULL;
     s->class_at = classes != NULL ? calloc(n * CORNERS, sizeof *s->class_at) : NULL;
     enum status status = STATUS_OK;
     TRY_GOTO(CHECK_MEMORY(s->point != NULL && s->values != NULL && s->corners != NULL &&
-                              s->slot != NULL &&
-                              (classes == NULL || (s->of_class != NULL && s->class_at != NULL)),
+                              s->slot != NULL && (!differ || s->of_class != NULL) &&
+                              (classes == NULL || s->class_at != NULL),
                           "no memory for the points of probes and lines"));
     for (int64_t p = 0; p < s->npoints; p++) {
         const double *at = points->points + p * AXIS_COUNT;
@@ -184,6 +187,16 @@ done:
     return status;
 }
 
+unsigned sampler_faces(const struct sampler *s)
+{
+    unsigned faces = 0;
+    for (int64_t i = 0; i < s->npoints * AXIS_COUNT; i++) {
+        const int face = s->point[i / AXIS_COUNT].face[i % AXIS_COUNT];
+        faces |= face >= 0 ? 1U << (unsigned)face : 0;
+    }
+    return faces;
+}
+
 void sampler_destroy(struct sampler *s)
 {
     if (s == NULL) {
@@ -192,6 +205,7 @@ void sampler_destroy(struct sampler *s)
     s->backend->runtime->pinned_free(s->device, s->h_taken);
     s->backend->runtime->memory_free(s->device, s->d_taken);
     s->backend->runtime->memory_free(s->device, s->d_elements);
+    s->backend->runtime->memory_free(s->device, s->d_classes);
     s->backend->runtime->memory_free(s->device, s->d_class_word);
     free(s->class_at);
     free(s->of_class);
@@ -235,13 +249,15 @@ static double corner_value(const struct sampler *s, const struct field *field,
     return nprescribed > 0 ? prescribed / nprescribed : value;
 }
 
-/* Gather what stands at `d_elements`, for the host. Blocks. */
+/* Gather what stands at `d_elements`, for the host; with `medium` the temperatures of an enthalpy.
+ * Blocks. */
 static enum status gather(struct sampler *s, const struct field *field, enum precision precision,
-                          const void *d_from, const int64_t *d_elements)
+                          const void *d_from, const int64_t *d_elements,
+                          const struct device_medium *medium)
 {
     TRY(ENQUEUE(s->backend->operations, gather, field->queue, .precision = precision,
-                .d_field = d_from, .d_elements = d_elements, .count = s->nmine,
-                .d_values = s->d_taken));
+                .d_field = d_from, .d_elements = d_elements, .medium = medium,
+                .d_classes = s->d_classes, .count = s->nmine, .d_values = s->d_taken));
     TRY(s->backend->runtime->copy_to_host(field->queue, s->h_taken, s->d_taken,
                                           (size_t)s->nmine * precision_bytes(precision)));
     return s->backend->runtime->queue_wait(field->queue);
@@ -256,7 +272,8 @@ static enum status take_mine(struct sampler *s, const struct field *field,
     if (s->nmine == 0) {
         return STATUS_OK;
     }
-    TRY(gather(s, field, precision, field_temperature(field), s->d_elements));
+    TRY(gather(s, field, precision, field_temperature(field), s->d_elements,
+               space->enthalpy ? space->medium : NULL));
     for (int64_t m = 0; m < s->nmine; m++) {
         const double cell = precision_get(precision, s->h_taken, m);
         s->corners[s->slot[m]] = corner_value(s, field, space, s->slot[m], cell);
@@ -272,7 +289,7 @@ static enum status take_classes(struct sampler *s, const struct field *field,
     if (s->nmine == 0) {
         return STATUS_OK;
     }
-    TRY(gather(s, field, PRECISION_FLOAT32, medium->d_class, s->d_class_word));
+    TRY(gather(s, field, PRECISION_FLOAT32, medium->d_class, s->d_class_word, NULL));
     for (int64_t m = 0; m < s->nmine; m++) {
         const uint8_t *word = (const uint8_t *)s->h_taken + m * WORD;
         s->of_class[s->slot[m]] = word[s->class_at[m] % WORD] & medium->mask;

@@ -23,10 +23,11 @@ struct sampler_points {
 };
 
 /* Not collective. The points are copied. The field's device must outlive the sampler. `classes`:
- * the layout of the classes, if their conductivities differ; else NULL. */
+ * their layout, or NULL; `differ`: they conduct differently. */
 enum status sampler_create(const struct field *field, const struct grid *grid,
                            const bool periodic[AXIS_COUNT], const struct layout *classes,
-                           const struct sampler_points *points, struct sampler **sampler);
+                           bool differ, const struct sampler_points *points,
+                           struct sampler **sampler);
 void sampler_destroy(struct sampler *sampler); /* takes NULL */
 
 /* Device memory that sampler_create needs at most. */
@@ -48,7 +49,11 @@ struct sampler_space {
     sampler_closure *closure; /* called where the cell is owned */
     sampler_share *share;     /* called on rank 0 */
     const struct device_medium *medium;
+    bool enthalpy; /* the field is one, without its temperatures */
 };
+
+/* The faces, as bits, whose closures are called for. */
+unsigned sampler_faces(const struct sampler *sampler);
 
 /* Collective, agreed. The temperatures of the present step, K, on rank 0: npoints values, borrowed
  * until the next call; NULL elsewhere. */

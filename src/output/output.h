@@ -40,6 +40,7 @@ struct output_kind {
     struct output_section section[2];
     bool not_at_start;           /* not written at step 0 */
     bool needs_others_on_disk;   /* the others are flushed before it is written */
+    bool reads_enthalpy;         /* needs no temperatures where the field is one */
     enum output_summary summary; /* whether it needs one of the field */
 
     /* Rank 0; changes nothing. Check that an output which is on can continue the files of a run up

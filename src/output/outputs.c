@@ -273,9 +273,8 @@ static enum status write_kind(struct outputs *o, int kind,
 {
     const double since = MPI_Wtime();
     const int before = phases_enter(o->in.stepper->level->phases, PHASE_OUTPUTS + kind);
-    if (output_kinds[kind]->needs_others_on_disk) {
-        TRY(flush_all(o));
-    }
+    TRY(output_kinds[kind]->needs_others_on_disk ? flush_all(o) : STATUS_OK);
+    TRY(output_kinds[kind]->reads_enthalpy ? STATUS_OK : stepper_show_due(o->in.stepper));
     TRY(write(o->object[kind], context(o, kind)));
     writer_expose(o->writer, kind, since);
     phases_enter(o->in.stepper->level->phases, before);

@@ -117,8 +117,13 @@ void stepper_destroy(struct stepper *stepper)
 
 enum status stepper_advance(struct stepper *stepper, int64_t steps)
 {
-    TRY(stepper->scheme->advance(stepper, steps));
-    return stepper_show(stepper, false);
+    return stepper->scheme->advance(stepper, steps);
+}
+
+enum status stepper_show_due(struct stepper *stepper)
+{
+    const bool is_due = stepper_hides(stepper);
+    return status_agree(stepper->team->comm, is_due ? stepper_show(stepper, false) : STATUS_OK);
 }
 
 /* In d_next, which the next step overwrites only after the outputs' work on the bulk queue. */

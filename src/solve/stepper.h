@@ -63,13 +63,23 @@ void stepper_destroy(struct stepper *stepper); /* takes a zeroed one */
  * transports. */
 enum status stepper_use_passes(struct stepper *stepper, int steps);
 
-/* Collective through the halo; queued. Advance the state by `steps` steps. */
+/* Collective through the halo; queued. Advance the state by `steps` steps. Temperatures of an
+ * enthalpy are shown on demand: by stepper_show_due. */
 enum status stepper_advance(struct stepper *stepper, int64_t steps);
 
-/* Let outputs see the temperatures of the current step; after stepper_advance they do. Of an
- * enthalpy: convert it. `from_temperature`: first convert the field, which holds temperatures, to
- * it. Blocks; not collective, but it fails alike where a formula of time does. */
+/* Let outputs see the temperatures of the current step. Of an enthalpy: convert it.
+ * `from_temperature`: first convert the field, which holds temperatures, to it. Blocks; not
+ * collective, but it fails alike where a formula of time does. */
 enum status stepper_show(struct stepper *stepper, bool from_temperature);
+
+/* Is the field an enthalpy whose temperatures are not shown yet? */
+static inline bool stepper_hides(const struct stepper *stepper)
+{
+    return stepper->problem->medium.curves != NULL && stepper->level->field->d_shown == NULL;
+}
+
+/* Collective, agreed. Show them if so. */
+enum status stepper_show_due(struct stepper *stepper);
 
 /* Agree on the status of something that depends on the time only, so that all ranks fail alike. */
 enum status stepper_agree(const struct stepper *stepper, enum status status);

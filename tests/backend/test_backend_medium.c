@@ -152,6 +152,59 @@ static void check_convert(struct rig *rig, const struct problem *p)
     }
 }
 
+/* Temperatures of an enthalpy that is not converted: of single cells, and as a sample sees them. */
+static void check_temperatures(struct rig *rig, const struct problem *p)
+{
+    const struct layout *l = &p->layout;
+    const int64_t *n = l->cells;
+    const int64_t count = n[0] * n[1] * n[2];
+    const size_t bytes = precision_bytes(l->precision);
+    const struct operations *operations = rig->backend->operations;
+    struct layout kept;
+    must(layout_create(n, (const int[]){0, 0, 0}, PRECISION_FLOAT64, &kept));
+    int64_t *at = malloc(2 * (size_t)count * sizeof *at); /* in the field, and in the classes */
+    void *h_expected = host_field(l);
+    double *h_highest = host_field(&kept);
+    assert_non_null(at);
+    nonlinear_convert(p, CONVERT_TO_TEMPERATURE, p->h_in, h_expected);
+    for (int64_t c = 0; c < count; c++) {
+        const int64_t cell[AXIS_COUNT] = {c % n[0], c / n[0] % n[1], c / (n[0] * n[1])};
+        at[c] = layout_index(l, cell[0], cell[1], cell[2]);
+        at[count + c] = layout_index(&p->medium.layout, cell[0], cell[1], cell[2]);
+    }
+    void *d_in = rig_upload(rig, p->h_in, layout_bytes(l));
+    void *d_values = rig_upload(rig, p->h_in, (size_t)count * bytes);
+    int64_t *d_at = rig_upload(rig, at, 2 * (size_t)count * sizeof *at);
+    const struct device_medium medium = problem_upload(rig, p);
+    struct device_medium given = medium;
+    struct track_args args = {.layout = *l, .kept = kept, .d_field = d_in, .medium = &given};
+    args.sample.first = true;
+    args.sample.d_kept[TRACK_HIGHEST] = rig_upload(rig, h_highest, layout_bytes(&kept));
+    must(operations->track(rig->queue, &args));
+    must(ENQUEUE(operations, gather, rig->queue, .precision = l->precision, .d_field = d_in,
+                 .d_elements = d_at, .medium = &given, .d_classes = d_at + count, .count = count,
+                 .d_values = d_values));
+    memset(&given, 0xFF, sizeof given);
+    free(h_highest);
+    h_highest = rig_download(rig, args.sample.d_kept[TRACK_HIGHEST], layout_bytes(&kept));
+    void *h_values = rig_download(rig, d_values, (size_t)count * bytes);
+    for (int64_t c = 0; c < count; c++) {
+        const double expected = host_get(l, h_expected, at[c]);
+        const int64_t in_kept = layout_index(&kept, c % n[0], c / n[0] % n[1], c / (n[0] * n[1]));
+        assert_true(precision_get(l->precision, h_values, c) == expected);
+        assert_true(h_highest[in_kept] == expected);
+    }
+    free(at);
+    free(h_expected);
+    free(h_highest);
+    free(h_values);
+    problem_free_medium(rig, &medium);
+    rig->backend->runtime->memory_free(rig->device, args.sample.d_kept[TRACK_HIGHEST]);
+    rig->backend->runtime->memory_free(rig->device, d_in);
+    rig->backend->runtime->memory_free(rig->device, d_values);
+    rig->backend->runtime->memory_free(rig->device, d_at);
+}
+
 /* The liquid fraction, or the heat flux. */
 static void check_derived(struct rig *rig, const struct problem *p, bool flux)
 {
@@ -243,6 +296,7 @@ static void check_problem(struct problem *p, uint64_t *random)
             check_groups(&rig, p);
         } else {
             check_convert(&rig, p);
+            check_temperatures(&rig, p);
             check_derived(&rig, p, false);
             check_perfusion(&rig, p);
         }

@@ -9,21 +9,42 @@
 #include "kernels/cpu/schedule/stream.h"
 #include "kernels/cpu/schedule/threads.h"
 
-enum status cpu_gather(struct queue *queue, const struct gather_args *args)
-{
-    const size_t bytes = precision_bytes(args->precision);
-    (void)queue;
-    for (int64_t c = 0; c < args->count; c++) {
-        memcpy((char *)args->d_values + (size_t)c * bytes,
-               (const char *)args->d_field + (size_t)args->d_elements[c] * bytes, bytes);
-    }
-    return STATUS_OK;
-}
-
 KERNEL_INLINE double cell(const void *field, enum precision precision, int64_t at)
 {
     return precision == PRECISION_FLOAT64 ? ((const double *)field)[at]
                                           : (double)((const float *)field)[at];
+}
+
+/* The temperature of a cell of enthalpy u; `byte`: of its class. */
+KERNEL_INLINE double temperature_of(const struct device_medium *m, enum precision precision,
+                                    uint8_t byte, double u)
+{
+    const int count = m->nsegments;
+    const int64_t at = nonlinear_segments_at(m->nclasses, m->nclosures, count, byte & m->mask);
+    if (precision == PRECISION_FLOAT64) {
+        return nonlinear_at_float64((const double *)m->d_table + at, count, u).temperature;
+    }
+    const float *segments = (const float *)m->d_table + at;
+    return (double)nonlinear_at_float32(segments, count, (float)u).temperature;
+}
+
+enum status cpu_gather(struct queue *queue, const struct gather_args *args)
+{
+    const size_t bytes = precision_bytes(args->precision);
+    const struct device_medium *m = args->medium;
+    (void)queue;
+    for (int64_t c = 0; c < args->count; c++) {
+        const int64_t at = args->d_elements[c];
+        if (m != NULL) {
+            precision_set(args->precision, args->d_values, c,
+                          temperature_of(m, args->precision, m->d_class[args->d_classes[c]],
+                                         cell(args->d_field, args->precision, at)));
+        } else {
+            memcpy((char *)args->d_values + (size_t)c * bytes,
+                   (const char *)args->d_field + (size_t)at * bytes, bytes);
+        }
+    }
+    return STATUS_OK;
 }
 
 KERNEL_INLINE void compare_row(const struct compare_args *args, enum precision precision,
@@ -102,11 +123,17 @@ enum status cpu_compare(struct queue *queue, const struct compare_args *args)
     return STATUS_OK;
 }
 
-KERNEL_INLINE void track_row(const struct track_sample *sample, const void *field,
-                             enum precision precision, int64_t first, int64_t kept_first, int64_t n)
+KERNEL_INLINE void track_row(const struct track_args *args, enum precision precision, int64_t j,
+                             int64_t k)
 {
-    for (int64_t i = 0; i < n; i++) {
-        derived_track(sample, kept_first + i, cell(field, precision, first + i));
+    const struct device_medium *m = args->medium;
+    const int64_t first = layout_index(&args->layout, 0, j, k);
+    const int64_t kept_first = layout_index(&args->kept, 0, j, k);
+    const uint8_t *classes = m != NULL ? m->d_class + layout_index(&m->layout, 0, j, k) : NULL;
+    for (int64_t i = 0; i < args->layout.cells[AXIS_X]; i++) {
+        const double value = cell(args->d_field, precision, first + i);
+        derived_track(&args->sample, kept_first + i,
+                      m != NULL ? temperature_of(m, precision, classes[i], value) : value);
     }
 }
 
@@ -119,14 +146,10 @@ enum status cpu_track(struct queue *queue, const struct track_args *args)
     (void)queue;
 #pragma omp parallel for schedule(static) if (share_is_worthwhile(&owned, 1))
     for (int64_t row = 0; row < nrows; row++) {
-        const int64_t first = layout_index(layout, 0, row % ny, row / ny);
-        const int64_t kept_first = layout_index(&args->kept, 0, row % ny, row / ny);
         if (layout->precision == PRECISION_FLOAT64) {
-            track_row(&args->sample, args->d_field, PRECISION_FLOAT64, first, kept_first,
-                      layout->cells[AXIS_X]);
+            track_row(args, PRECISION_FLOAT64, row % ny, row / ny);
         } else {
-            track_row(&args->sample, args->d_field, PRECISION_FLOAT32, first, kept_first,
-                      layout->cells[AXIS_X]);
+            track_row(args, PRECISION_FLOAT32, row % ny, row / ny);
         }
     }
     return STATUS_OK;

@@ -7,12 +7,16 @@
 #include "kernels/hip/device/visit.h"
 
 template <typename CELL>
-static __global__ __launch_bounds__(VISIT_THREADS) void gather_cells(const struct gather_args args)
+static __global__ __launch_bounds__(VISIT_THREADS) void gather_cells(const struct gather_args args,
+                                                                     const nonlinear<CELL> m)
 {
     const int64_t n = (int64_t)blockIdx.x * VISIT_THREADS + threadIdx.x;
     if (n < args.count) {
-        static_cast<CELL *>(args.d_values)[n] =
-            static_cast<const CELL *>(args.d_field)[args.d_elements[n]];
+        CELL value = static_cast<const CELL *>(args.d_field)[args.d_elements[n]];
+        if (args.medium != nullptr) {
+            value = m.temperature(m.of.classes[args.d_classes[n]] & m.of.mask, value);
+        }
+        static_cast<CELL *>(args.d_values)[n] = value;
     }
 }
 
@@ -23,26 +27,75 @@ enum status hip_gather(struct queue *queue, const struct gather_args *args)
         return STATUS_OK;
     }
     return in_precision(args->precision, [&](auto cell) {
-        gather_cells<decltype(cell)><<<nblocks, VISIT_THREADS, 0, queue->stream>>>(*args);
+        using CELL = decltype(cell);
+        nonlinear<CELL> m = {};
+        if (args->medium != nullptr) {
+            m = nonlinear_of<CELL>(args->medium);
+            m.of.classes = args->medium->d_class; /* from its first byte */
+        }
+        gather_cells<CELL><<<nblocks, VISIT_THREADS, 0, queue->stream>>>(*args, m);
         return hip_check(hipGetLastError(), "gather");
     });
 }
 
-template <typename REAL> struct track_cell {
-    struct track_args args;
-    __device__ void operator()(int64_t i, int64_t j, int64_t k) const
-    {
-        const REAL *field = static_cast<const REAL *>(args.d_field);
-        derived_track(&args.sample, element_at(args.kept, i, j, k),
-                      (double)field[element_at(args.layout, i, j, k)]);
-    }
-};
+enum { PART = 2 }; /* cells of a row that a thread reads at a time */
+
+/* The highest temperature and the dose, the usual ones, in registers: read before others are
+ * written. */
+template <typename REAL>
+static __global__ __launch_bounds__(VISIT_THREADS) void track_cells(const cell_sweep s,
+                                                                    const struct track_args args,
+                                                                    const nonlinear<REAL> m)
+{
+    double *const all_highest = args.sample.d_kept[TRACK_HIGHEST];
+    double *const all_dose = args.sample.d_kept[TRACK_DOSE];
+    visit_rows<PART>(s, [&](int64_t first, int64_t j, int64_t k) {
+        const REAL *row =
+            static_cast<const REAL *>(args.d_field) + element_at(args.layout, 0, j, k);
+        const int64_t kept = element_at(args.kept, 0, j, k);
+        REAL value[PART];
+        double highest[PART];
+        double dose[PART];
+        for_part<PART>(s, first, [&](int c, int64_t i) {
+            value[c] = row[i];
+            highest[c] = all_highest != nullptr ? all_highest[kept + i] : 0;
+            dose[c] = all_dose != nullptr ? all_dose[kept + i] : 0;
+        });
+        for_part<PART>(s, first, [&](int c, int64_t i) {
+            if (args.medium != nullptr) {
+                value[c] = m.temperature(m.of.n == 1 ? 0 : m.class_at(i, j, k), value[c]);
+            }
+            const double before = highest[c];
+            struct track_sample here = args.sample;
+            struct track_sample others = args.sample;
+            for (int kind = 0; kind < TRACK_COUNT; kind++) {
+                here.d_kept[kind] = nullptr;
+            }
+            here.d_kept[TRACK_HIGHEST] = highest;
+            here.d_kept[TRACK_DOSE] = dose;
+            others.d_kept[TRACK_HIGHEST] = others.d_kept[TRACK_DOSE] = nullptr;
+            derived_track(&here, c, (double)value[c]);
+            derived_track(&others, kept + i, (double)value[c]);
+            if (all_highest != nullptr && highest[c] != before) { /* true of NaN */
+                all_highest[kept + i] = highest[c];
+            }
+            if (all_dose != nullptr) {
+                all_dose[kept + i] = dose[c];
+            }
+        });
+    });
+}
 
 enum status hip_track(struct queue *queue, const struct track_args *args)
 {
+    const struct box owned = layout_owned(&args->layout);
+    const cell_sweep s = sweep_of(&owned, VISIT_BLOCKS_MOST, PART);
     return in_precision(args->layout.precision, [&](auto real) {
-        return visit(queue, layout_owned(&args->layout), track_cell<decltype(real)>{*args},
-                     "track");
+        using REAL = decltype(real);
+        const nonlinear<REAL> m =
+            args->medium != nullptr ? nonlinear_of<REAL>(args->medium) : nonlinear<REAL>{};
+        track_cells<REAL><<<s.nblocks, VISIT_THREADS, 0, queue->stream>>>(s, *args, m);
+        return hip_check(hipGetLastError(), "track");
     });
 }
 

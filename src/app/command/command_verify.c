@@ -123,6 +123,7 @@ static enum status solve(const struct verify_problem *problem, double *error)
     SCOPED_BY(solver_destroy) struct solver solver;
     TRY(solver_create(MPI_COMM_WORLD, settings, &solver));
     TRY(stepper_advance(&solver.stepper, solver.problem.timeline.steps));
+    TRY(stepper_show_due(&solver.stepper));
     return measure_error(&solver, problem->exact, error);
 }
 

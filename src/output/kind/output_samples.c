@@ -161,9 +161,10 @@ static enum status open_series(const struct output_context *in, const struct sam
     TRY(output_begin(in, sampled, output));
     const struct level *level = in->stepper->level;
     const struct sampler_points points = {sampled->points, output->points, output->above};
+    const struct layout *classes = &level->classes->args.layout;
     TRY(sampler_create(level->field, &problem->grid, problem->boundary.periodic,
-                       problem->medium.nmaterials > 1 ? &level->classes->args.layout : NULL,
-                       &points, &output->sampler));
+                       problem->medium.nclasses > 0 ? classes : NULL,
+                       problem->medium.nmaterials > 1, &points, &output->sampler));
     if (in->team->rank == 0) {
         TRY(series_open(&output->series, in->restart_step, &output->csv));
         folder_report_gap(in, sampled->cadence, &output->csv);
@@ -218,10 +219,14 @@ static enum status write_due(void *object, const struct output_context *in)
     struct sample_outputs *outputs = object;
     SCOPED_BY(faces_closures_free) struct face_closures closures = {0};
     MPI_Comm comm = in->team->comm;
-    TRY(faces_closures(in->stepper, &closures));
+    unsigned faces = 0;
+    for (int i = 0; i < outputs->count; i++) {
+        faces |= sampler_faces(outputs->output[i].sampler);
+    }
+    TRY(faces_closures(in->stepper, faces, &closures));
     const struct level *level = in->stepper->level;
     const struct sampler_space space = {&closures, faces_closure_at, faces_share_between,
-                                        &level->classes->args};
+                                        &level->classes->args, stepper_hides(in->stepper)};
     for (int i = 0; i < outputs->count; i++) {
         struct sample_output *output = &outputs->output[i];
         const double *values = NULL;
@@ -369,6 +374,7 @@ const struct output_kind output_samples = {
     .section = {{"output.probes", "rows of probes", 1000000},
                 {"output.lines", "rows of a line", 1000000}},
     .summary = SUMMARY_NEVER,
+    .reads_enthalpy = true,
     .check = check,
     .open = open_outputs,
     .close = close_outputs,

@@ -50,7 +50,8 @@ static enum status take_sample(struct stepper *stepper, unsigned mask, bool firs
     }
     TRY(engine_settle(engine));
     TRY(ENQUEUE(engine->operations, track, engine->bulk_queue, .layout = field->layout,
-                .kept = derived->layout, .sample = sample, .d_field = field_temperature(field)));
+                .kept = derived->layout, .sample = sample, .d_field = field_temperature(field),
+                .medium = stepper_hides(stepper) ? &stepper->level->classes->args : NULL));
     return engine_settle(engine);
 }
 

@@ -197,7 +197,8 @@ static enum status take(struct stepper *stepper, struct diagnostics *diagnostics
 enum status diagnostics_take(struct stepper *stepper, struct diagnostics *diagnostics)
 {
     const int before = phases_enter(stepper->level->phases, PHASE_DIAGNOSTICS);
-    const enum status status = take(stepper, diagnostics);
+    enum status status = stepper_show_due(stepper);
+    status = status == STATUS_OK ? take(stepper, diagnostics) : status;
     phases_enter(stepper->level->phases, before);
     return status;
 }

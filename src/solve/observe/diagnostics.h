@@ -74,8 +74,10 @@ struct face_closures {
     struct class_closure *classes[FACE_COUNT]; /* as operator_closures has them, or NULL */
     void *enthalpy[FACE_COUNT]; /* of this rank's cells inside a closed face, or NULL */
 };
-/* Collective, agreed. */
-enum status faces_closures(const struct stepper *stepper, struct face_closures *closures);
+/* Collective, agreed. Bits of `faces`: of which. */
+enum { ALL_FACES = (1 << FACE_COUNT) - 1 };
+enum status faces_closures(const struct stepper *stepper, unsigned faces,
+                           struct face_closures *closures);
 void faces_closures_free(struct face_closures *closures);
 /* That of a face at the cell `cell` (local indices) inside it, owned by this rank; `context`: a
  * struct face_closures. */

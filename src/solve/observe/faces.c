@@ -97,7 +97,8 @@ static enum status read_enthalpy(const struct stepper *stepper, enum face face, 
     struct field *field = stepper->level->field;
     const struct box owned = layout_owned(&field->layout);
     const struct box box = box_inside(&owned, face, 1);
-    if (field->d_shown == NULL || stepper->level->classes->h_face_class[face] == NULL) {
+    if (stepper->problem->medium.curves == NULL ||
+        stepper->level->classes->h_face_class[face] == NULL) {
         return STATUS_OK;
     }
     *values = malloc((size_t)box_cells(&box) * precision_bytes(field->layout.precision));
@@ -105,12 +106,16 @@ static enum status read_enthalpy(const struct stepper *stepper, enum face face, 
     return field_read_now(field, &box, *values);
 }
 
-enum status faces_closures(const struct stepper *stepper, struct face_closures *closures)
+enum status faces_closures(const struct stepper *stepper, unsigned faces,
+                           struct face_closures *closures)
 {
     enum status status = STATUS_OK;
     *closures = (struct face_closures){.stepper = stepper};
     TRY(stepper_operator_per_second(stepper, &closures->op));
     for (int f = 0; f < FACE_COUNT && stepper->problem->medium.nclasses > 0; f++) {
+        if ((faces >> (unsigned)f & 1U) == 0) {
+            continue;
+        }
         TRY_GOTO(operator_closures(&closures->op, stepper->problem, (enum face)f,
                                    &closures->classes[f]));
         TRY_GOTO(read_enthalpy(stepper, (enum face)f, &closures->enthalpy[f]));
@@ -314,7 +319,7 @@ static enum status take_classes(struct stepper *stepper, struct face_diagnostics
     SCOPED_BY(faces_closures_free) struct face_closures closures = {.stepper = stepper};
     TRY(status_agree(comm, CHECK_MEMORY(sums != NULL, "no memory for the sums of the faces")));
     TRY(status_agree(comm, engine_wait(stepper->level->engine)));
-    TRY(faces_closures(stepper, &closures));
+    TRY(faces_closures(stepper, ALL_FACES, &closures));
     TRY(status_agree(comm, sum_mine(&closures, sums)));
     TRY(exact_sums_reduce(comm, sums[0], n * FACE_SUMS));
     report_faces(problem, &closures.op, sums, faces);
