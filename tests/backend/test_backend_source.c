@@ -47,7 +47,7 @@ static void scene_open(struct scene *scene, const struct backend *backend, const
         const int64_t j = c / cells[0] % cells[1];
         const int64_t k = c / cells[0] / cells[1];
         host_set(&scene->layout, scene->h_field, layout_index(&scene->layout, i, j, k),
-                 random_between(&scene->random, 200, 900));
+                 c % 7 == 0 ? -0.0 : random_between(&scene->random, 200, 900));
         scene->h_class[layout_index(&scene->class_layout, i, j, k)] =
             (uint8_t)random_below(&scene->random, CLASSES);
         scene->h_values[c] = (float)random_between(&scene->random, -1e6, 1e6);
@@ -114,9 +114,10 @@ static struct exact_sum add_plainly(struct scene *scene, const struct add_source
                 const double sigma = args->medium != NULL ? scene->sigma[of_class] : 1;
                 const int64_t at = layout_index(&scene->layout, i, j, k);
                 const double before = host_get(&scene->layout, scene->h_field, at);
-                host_set(&scene->layout, scene->h_field, at,
-                         single ? (double)fmaf((float)sigma, (float)heat, (float)before)
-                                : fma(sigma, heat, before));
+                const double after = single ? (double)fmaf((float)sigma, (float)heat, (float)before)
+                                            : fma(sigma, heat, before);
+                /* without heat it keeps its bits, of -0 too */
+                host_set(&scene->layout, scene->h_field, at, heat != 0 ? after : before);
                 struct exact_parts parts = {{0}};
                 exact_parts_add(&parts, heat);
                 exact_sum_add_parts(&sum, &parts);
