@@ -19,6 +19,7 @@
 #include "kernels/coefficients.h"
 #include "kernels/layout.h"
 #include "kernels/runtime.h"
+#include "kernels/tiles.h"
 
 /* The result of a reduction. */
 struct field_summary {
@@ -64,6 +65,10 @@ struct step_args {
      * above 2^18 K. */
     struct field_summary *h_summary;
     struct placement placement; /* for h_summary */
+    /* NULL, or of one step of all owned cells, in one box: only tiles that may change are advanced.
+     * The same d_changed, d_awake and d_sums, and the next number, as in the step before; unless
+     * `all`, d_out holds the field before that step, and the coefficients are the same. */
+    const struct tiles *tiles;
 };
 typedef enum status step_function(struct queue *queue, const struct step_args *args);
 
@@ -89,6 +94,14 @@ struct add_source_args {
     int64_t offset[AXIS_COUNT]; /* global index of the local cell (0, 0, 0) */
     const float *d_values;      /* NULL: the shape. W/m^3 of the owned cells, [z][y][x] */
     struct exact_sum *d_sum;    /* device memory: add the exact sum of the heat, K */
+};
+
+/* Let the tiles that meet these boxes (inside the owned cells) count as changed in the step of
+ * `tiles`, which was queued before: something else has changed their cells. */
+struct mark_tiles_args {
+    const struct tiles *tiles;
+    const struct box *boxes;
+    int nboxes;
 };
 
 /* Add to *d_sum the exact sum, K, of p (Ta - T) over the cells of `box` (inside the owned cells):
@@ -278,8 +291,9 @@ struct host_memory {
 
 /* X(name, host memory): every operation, each with its struct name_args. */
 #define OPERATIONS(X)                                                                              \
-    X(step, HOST_ARRAY(step, levels, nsteps) HOST_ARRAY(step, boxes, nboxes)                       \
+    X(step, HOST_ARRAY(step, levels, nsteps) HOST_ARRAY(step, boxes, nboxes) HOST_ONE(step, tiles) \
                 HOST_RESULT(step, h_summary))                                                      \
+    X(mark_tiles, HOST_ONE(mark_tiles, tiles) HOST_ARRAY(mark_tiles, boxes, nboxes))               \
     X(add_source, HOST_ONE(add_source, medium))                                                    \
     X(sum_perfusion, HOST_ONE(sum_perfusion, medium))                                              \
     X(pack, HOST_ARRAY(pack, boxes, nboxes) HOST_ARRAY(pack, d_buffers, nboxes))                   \

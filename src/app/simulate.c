@@ -14,6 +14,7 @@
 #include "output/outputs.h"
 #include "solve/adaptive.h"
 #include "solve/observe/derive.h"
+#include "solve/sleep_control.h"
 #include "solve/solver.h"
 #include "solve/start/initial.h"
 #include "solve/start/restart.h"
@@ -150,6 +151,7 @@ static enum status run_all(struct simulation *s)
     TRY(team_energy_begin(comm, s->solver.engine.info.address, &s->energy));
     TRY(advance(s, INFINITY, &cost.wall_s));
     TRY(team_energy_total(comm, &s->energy, &cost.energy));
+    TRY(sleep_count(&s->solver.stepper));
     return outputs_finish(s->outputs, &cost);
 }
 

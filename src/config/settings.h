@@ -230,6 +230,7 @@ enum temperature_scale {
 };
 
 enum overlap { OVERLAP_AUTO, OVERLAP_ON, OVERLAP_OFF };
+enum sleeping_tiles { SLEEPING_AUTO, SLEEPING_ON, SLEEPING_OFF }; /* in the same order */
 
 /* Whether files are written in the background where MPI supports it. */
 enum writer_choice { WRITER_AUTO, WRITER_FOREGROUND };
@@ -330,6 +331,7 @@ struct run_setting {
     int decomposition[AXIS_COUNT];
     bool steps_per_pass_auto;
     int steps_per_pass; /* when not auto */
+    enum sleeping_tiles sleeping_tiles;
     char *transport;
     enum overlap overlap;
     int64_t watch_every; /* steps between two checks of the solution; 0: none */

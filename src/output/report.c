@@ -67,6 +67,14 @@ static void write_passes(struct json *json, const struct stepper *stepper)
     json_end(json, '}');
 }
 
+static void write_sleep(struct json *json, const struct sleep *sleep)
+{
+    json_begin(json, "sleeping_tiles", '{');
+    json_int(json, "passes", sleep->passes);
+    json_real(json, "share_advanced", sleep->all > 0 ? sleep->advanced / sleep->all : 1);
+    json_end(json, '}');
+}
+
 static void write_machine(struct json *json, const struct stepper *stepper)
 {
     json_string(json, "backend", stepper->level->engine->backend->name);
@@ -259,6 +267,7 @@ enum status report_write(const char *path, const struct stepper *stepper, struct
     json_int(&json, "stencil_order", 2 * stepper->problem->radius);
     json_int(&json, "substeps_per_pass", stepper->passes.steps);
     write_passes(&json, stepper);
+    write_sleep(&json, &stepper->level->sleep);
     if (stepper->steady != NULL) {
         steady_report(stepper->steady, &json);
     }

@@ -29,6 +29,7 @@ enum status level_create(struct engine *engine, struct classes *classes, struct 
 
 void level_destroy(struct level *level)
 {
+    sleep_destroy(&level->sleep, level->engine);
     halo_destroy(level->halo);
     field_destroy(level->field);
     free(level->h_sums);

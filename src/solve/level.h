@@ -8,6 +8,7 @@
 #include "solve/engine.h"
 #include "solve/medium/classes.h"
 #include "solve/phases.h"
+#include "solve/sleep.h"
 
 /* The sums of the ledger on the device: those of the faces, then that of sources. Behind them lies
  * one for cells of other ranks, which is never read. */
@@ -30,6 +31,7 @@ struct level {
     bool overlap;        /* of the exchange with the interior */
     struct box interior; /* the cells that are computed meanwhile */
     int64_t exchanges;   /* of passes */
+    struct sleep sleep;
 };
 
 /* Not collective. A field of NaN without halo; engine, classes, phases and team must outlive the

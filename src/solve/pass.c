@@ -106,8 +106,14 @@ static enum status add_sources(const struct level *level, struct queue *queue,
         const struct box local = box_shift(&source->box, to_local);
         for (int b = 0; b < heated->nboxes; b++) {
             args.box = box_intersect(&local, &heated->boxes[b]);
-            TRY(box_is_empty(&args.box) ? STATUS_OK
-                                        : level->engine->operations->add_source(queue, &args));
+            if (box_is_empty(&args.box)) {
+                continue;
+            }
+            TRY(level->engine->operations->add_source(queue, &args));
+            TRY(level->sleep.is_on
+                    ? ENQUEUE(level->engine->operations, mark_tiles, queue,
+                              .tiles = &level->sleep.tiles, .boxes = &args.box, .nboxes = 1)
+                    : STATUS_OK);
         }
     }
     return STATUS_OK;
@@ -147,7 +153,7 @@ static enum status launch(const struct level *level, struct queue *queue,
     }
     TRY(ENQUEUE(level->engine->operations, step, queue, .layout = region->layout, .levels = levels,
                 .nsteps = nsteps, .d_out = field->d_next, .d_in = field->d_now, .boxes = moved,
-                .nboxes = nboxes));
+                .nboxes = nboxes, .tiles = level->sleep.is_on ? &level->sleep.tiles : NULL));
     const struct heated heated = {.region = region,
                                   .coefficients = &levels[0],
                                   .d_sum = silent ? &level->d_sums[UNCOUNTED_SUM]
@@ -262,7 +268,7 @@ static enum status first_stage(struct level *level, const struct pass *pass,
 {
     struct engine *engine = level->engine;
     const struct field *field = level->field;
-    if (level->overlap) {
+    if (level->overlap && !level->sleep.is_on) {
         return stage_overlapped(level, pass, stage);
     }
     if (level->halo != NULL) {
@@ -289,9 +295,16 @@ enum status pass_queue(struct level *level, const struct pass *pass)
     const int radius = level->radius;
     struct stage stage = {.nsteps = stage_length(pass, 0, most)};
     stage.beyond = radius * (pass->nsteps - stage.nsteps);
+    if (level->sleep.is_on) {
+        sleep_begin_step(&level->sleep, pass->levels);
+    }
     TRY(first_stage(level, pass, &stage));
     level->exchanges += level->halo != NULL;
     field_swap(level->field);
+    if (level->sleep.is_on) { /* the next pass may be one that overlaps */
+        level->sleep.tiles.all = false;
+        return join(engine, engine->bulk_queue, engine->bulk_done, engine->halo_queue);
+    }
     if (stage.nsteps == pass->nsteps) {
         return STATUS_OK;
     }

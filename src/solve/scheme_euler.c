@@ -1,6 +1,7 @@
 /* Forward Euler: passes of several steps over the field, overlapped with the halo exchange where
  * that is faster. */
 #include "solve/observe/diagnostics.h"
+#include "solve/sleep_control.h"
 #include "solve/stepper.h"
 
 /* Before a step of another length: book the ledger's sums with the old operator. */
@@ -25,7 +26,7 @@ static int pass_length(const struct stepper *stepper, int64_t steps)
 {
     enum { AHEAD = 3 }; /* passes, enough to divide the steps as if all were looked at */
     const struct timeline *timeline = &stepper->problem->timeline;
-    const int most = stepper->passes.steps;
+    const int most = stepper->level->sleep.is_on ? 1 : stepper->passes.steps;
     const int64_t first = stepper->state->step;
     const int64_t window = steps < AHEAD * most ? steps : AHEAD * most;
     int64_t alike = 1;
@@ -41,6 +42,7 @@ static enum status advance_by_pass(struct stepper *stepper, int64_t steps, int64
     struct state *state = stepper->state;
     struct stepper_pass p;
     TRY(book_if_dt_changes(stepper));
+    TRY(sleep_decide(stepper));
     TRY(stepper_find_operators(stepper, pass_length(stepper, steps), &p));
     const bool last = state->step + p.pass.nsteps == stepper->summarise_at;
     p.pass.h_summary =

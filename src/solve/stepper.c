@@ -136,6 +136,7 @@ enum status stepper_show(struct stepper *stepper, bool from_temperature)
     if (stepper->problem->medium.curves == NULL) {
         return STATUS_OK;
     }
+    sleep_forget(&stepper->level->sleep);
     if (medium->d_table == NULL) { /* no step yet; the curves do not depend on it */
         TRY(stepper_operator(stepper, &op));
         TRY(classes_update(stepper->level->classes, stepper->problem, engine, &op));

@@ -43,7 +43,7 @@ OFFLOAD_SCRATCH = "norm_of"
 # Scalar registers that move to lanes of a vector register, not to memory: of step_march only in the
 # variant that sums up closed faces, outside of its loop; of mhd_* the 75 coefficients; of
 # steps_tile and steps_sums those of all levels; of step_odd the numbers of the medium; of
-# visit_box, track_cells and add_source the arguments.
+# visit_box, track_cells, add_source and step_awake the arguments.
 SCALAR_SPILLS = {"steps_tile": 70, "steps_tile of media": 340, "steps_tile of levels": 130,
                  "steps_tile of high order": 250,
                  "steps_sums": 600, "compare_cells": 40, "compare_cells of media": 230,
@@ -52,7 +52,8 @@ SCALAR_SPILLS = {"steps_tile": 70, "steps_tile of media": 340, "steps_tile of le
                  "step_march of media": 100, "step_march of high order": 14,
                  "mhd_cached": 160, "mhd_shared": 220, "visit_box": 4, "visit_box of media": 50,
                  "visit_box of coarse grids": 40,
-                 "add_source": 40, "track_cells": 30}
+                 "add_source": 40, "track_cells": 30, "step_awake": 50, "step_awake of media": 130,
+                 "step_awake of high order": 110}
 # Vector registers that move to accumulation registers, not to memory: there is no scratch.
 VECTOR_SPILLS = {"mhd_shared": 6}
 KINDS = (("classes<|enthalpy<", "media"), ("wide_stencil<", "high order"),

@@ -349,6 +349,122 @@ TEST(passes_first_calls_and_later_ones)
     check_first_calls((const int64_t[]){150, 130, 60}, 3, 0, PRECISION_FLOAT64, 5);
 }
 
+/* --- sleeping tiles -------------------------------------------------------------------------- */
+
+static struct rig *tiles_rig;
+
+static void *zeros(size_t bytes)
+{
+    void *h_zeros = calloc(1, bytes);
+    assert_non_null(h_zeros);
+    void *d_zeros = rig_upload(tiles_rig, h_zeros, bytes);
+    free(h_zeros);
+    return d_zeros;
+}
+
+static struct tiles tiles_of(const struct step_args *args)
+{
+    const int64_t wide = args->layout.precision == PRECISION_FLOAT64 ? 32 : 64;
+    struct tiles tiles = {
+        .size = {wide, 16, 8},
+        .radius = args->levels->kind == KIND_HIGH_ORDER ? args->levels->high_order.radius : 1};
+    for (int axis = 0; axis < AXIS_COUNT; axis++) {
+        tiles.cells[axis] = args->layout.cells[axis];
+        tiles.count[axis] = (tiles.cells[axis] + tiles.size[axis] - 1) / tiles.size[axis];
+    }
+    for (int face = 0; face < FACE_COUNT; face++) {
+        tiles.open[face] = !args->levels->closed[face];
+    }
+    const size_t total = (size_t)tiles_total(&tiles);
+    tiles.d_changed = zeros(total * sizeof *tiles.d_changed);
+    tiles.d_list = zeros(total * sizeof *tiles.d_list);
+    tiles.d_awake = zeros(sizeof *tiles.d_awake);
+    tiles.d_sums = zeros(total * FACE_COUNT * sizeof *tiles.d_sums);
+    return tiles;
+}
+
+static void free_tiles(const struct tiles *tiles)
+{
+    void (*release)(struct device *, void *) = tiles_rig->backend->runtime->memory_free;
+    release(tiles_rig->device, tiles->d_changed);
+    release(tiles_rig->device, tiles->d_list);
+    release(tiles_rig->device, tiles->d_awake);
+    release(tiles_rig->device, tiles->d_sums);
+}
+
+/* The same step three times: of all tiles, its sums to other memory; after a pause in which nothing
+ * changes, of none but those at open faces; and of those around one cell. What is left out has its
+ * result and its sums by then. */
+static enum status step_of_tiles(struct queue *queue, const struct step_args *args)
+{
+    const struct operations *operations = tiles_rig->backend->operations;
+    struct tiles tiles = tiles_of(args);
+    struct exact_sum *d_other = zeros(sizeof *d_other);
+    struct coefficients elsewhere = *args->levels;
+    struct step_args all = *args;
+    struct step_args some = *args;
+    const struct box cell = {{args->layout.cells[0] / 2, args->layout.cells[1] / 2, 0},
+                             {args->layout.cells[0] / 2 + 1, args->layout.cells[1] / 2 + 1, 1}};
+    for (int face = 0; face < FACE_COUNT; face++) {
+        if (elsewhere.d_face_sum[face] != NULL) {
+            elsewhere.d_face_sum[face] = d_other;
+        }
+    }
+    tiles.step = 1;
+    tiles.all = true;
+    all.levels = &elsewhere;
+    all.tiles = some.tiles = &tiles;
+    TRY(operations->step(queue, &all));
+    tiles.step = 8; /* as if there had been others; counts alternate */
+    tiles.all = false;
+    TRY(operations->step(queue, &all));
+    TRY(operations->mark_tiles(
+        queue, &(struct mark_tiles_args){.tiles = &tiles, .boxes = &cell, .nboxes = 1}));
+    tiles.step = 9;
+    TRY(operations->step(queue, &some));
+    TRY(tiles_rig->backend->runtime->queue_wait(queue));
+    struct tiles_awake *awake = rig_download(tiles_rig, tiles.d_awake, sizeof *awake);
+    assert_true(awake->advanced > (uint64_t)tiles_total(&tiles));
+    assert_true(awake->count[1] > 0 && awake->count[1] <= tiles_total(&tiles));
+    const bool closed = args->levels->closed[0] && args->levels->closed[1] &&
+                        args->levels->closed[2] && args->levels->closed[3] &&
+                        args->levels->closed[4] && args->levels->closed[5];
+    assert_true(!closed || awake->count[1] <= 6);
+    free(awake);
+    tiles_rig->backend->runtime->memory_free(tiles_rig->device, d_other);
+    free_tiles(&tiles);
+    return STATUS_OK;
+}
+
+TEST(single_tiles)
+{
+    static const int64_t shapes[][AXIS_COUNT] = {{70, 35, 20}, {131, 17, 9}, {64, 1, 33},
+                                                 {200, 40, 1}, {9, 8, 50},   {1, 40, 17}};
+    uint64_t random = 31;
+    for (int n = 0; n < 6 * KIND_COUNT * 2; n++) {
+        const enum kind kind = (enum kind)(n / 2 % KIND_COUNT);
+        struct problem p;
+        if (!is_chosen(kind) || is_left_out(0, (uint64_t)(n / 2))) {
+            continue;
+        }
+        problem_create_kind(&p, kind, shapes[n / 2 / KIND_COUNT],
+                            n % 4 == 0 ? (unsigned)random_below(&random, 64) : 63, 1,
+                            (enum precision)(n % 2), &random);
+        p.boxes[0] = layout_owned(&p.layout);
+        p.nboxes = 1;
+        problem_solve(&p);
+        for (int b = 0; b < rig_backend_count(); b++) {
+            struct rig rig;
+            rig_open(&rig, rig_backend_at(b));
+            tiles_rig = &rig;
+            problem_check_step(&rig, step_of_tiles, "tiles", &p, true);
+            problem_check_step(&rig, step_of_tiles, "tiles without sums", &p, false);
+            rig_close(&rig);
+        }
+        problem_destroy(&p);
+    }
+}
+
 /* Which: a pattern of names of tests, such as "single*". */
 int main(int argc, char **argv)
 {

@@ -115,8 +115,10 @@ class Passes(Bitwise):
         at_18 = checkpoints(first.folder)[1]
         self.assertEqual(at_18.name, "step_0000000018.h5")
         for steps, backend, ranks in ((5, "cpu", 3), (1, "guard", 1), (4, "guard", 2)):
+            sleeps = "on" if steps == 1 else "auto"
             again = self.solve(quiet(config), "--restart", at_18, ranks=ranks,
-                               sets=self.settings(steps, backend, "on"))
+                               sets=self.settings(steps, backend, "on",
+                                                  f"run.sleeping_tiles={sleeps}"))
             self.assertEqual(again.exact("field_hash", "boundary_heat_J", "heat_drift_J", "time"),
                              reference.exact("field_hash", "boundary_heat_J", "heat_drift_J",
                                              "time"))
@@ -185,6 +187,10 @@ class Passes(Bitwise):
                 reference, config, f"seed {seed}: {steps} steps, {backend}, {ranks} ranks",
                 ranks=ranks,
                 sets=self.settings(steps, backend, overlap, *self.along(config, ranks)))
+            self.expect_same(
+                reference, config, f"seed {seed}: sleeping tiles, {backend}, {ranks} ranks",
+                ranks=ranks, sets=self.settings("auto", backend, overlap, "run.sleeping_tiles=on",
+                                                *self.along(config, ranks)))
 
     def along(self, config, ranks):
         """Cut the longest axis."""
@@ -229,6 +235,42 @@ class Passes(Bitwise):
             config["time"]["dt"] *= 0.3
             config["run"]["watch"] = {"every": 0}
             self.compare_media(order, config, ((steps, "cpu", "on", 2), (2, "guard", "off", 3)))
+
+    def beam(self, **more):
+        """A beam on a cold plate, of which it reaches a part."""
+        face = {"type": "temperature", "value": 300.0}
+        return {
+            "grid": {"cells": [67, 50, 41], "upper": [1.34e-3, 1e-3, 0.82e-3]},
+            "material": {"conductivity": 25.0, "density": 7800.0, "heat_capacity": 600.0},
+            "sources": [{"gaussian": {"surface": "z_max", "radius": 5e-5, "power": 6.0,
+                                      "x": "3e-4 + 2*t", "y": 3e-4}}],
+            "initial": [{"uniform": {"value": 300.0}}],
+            "boundary": {"x_min": face, "x_max": face, "z_min": {"type": "flux", "value": 0.0},
+                         "y_min": {"type": "convection", "coefficient": 40.0, "ambient": 300.0},
+                         "y_max": {"type": "periodic"}, "z_max": {"type": "flux", "value": 0.0},
+                         **more.pop("boundary", {})},
+            "time": {"steps": 14}, "output": {"history": {"every": 4}}, **more}
+
+    def test_sleeping_tiles(self):
+        around = {"boundary": {"y_min": {"type": "periodic"}, "y_max": {"type": "periodic"}}}
+        closed = {"boundary": {"y_max": {"type": "flux", "value": 0.0}}}
+        ambient = {"boundary": {**closed["boundary"], "x_max": {
+            "type": "temperature", "value": "300 + (t > 5e-5 ? 1 : 0)"}}}
+        for what, most, config in (
+                ("uniform", 0.5, self.beam(**closed)), ("periodic", 0.8, self.beam(**around)),
+                ("float32", 0.5, self.beam(run={"precision": "float32"}, **closed)),
+                ("order 6", 0.6, self.beam(run={"stencil": {"order": 6}}, **closed)),
+                ("a face in time", 1.1, self.beam(**ambient))):
+            reference = self.plain(config)
+            for backend, ranks, overlap in some((("cpu", 1, "off"), ("guard", 3, "on"),
+                                                 ("guard", 1, "off"), ("cpu", 2, "on")), 2):
+                run = self.expect_same(reference, config, f"{what}, {backend}, {ranks} ranks",
+                                       ranks=ranks, sets=self.settings(
+                                           "auto", backend, overlap, "run.sleeping_tiles=on"))
+                sleeping = run.report["sleeping_tiles"]
+                self.assertEqual(sleeping["passes"], 14)
+                if ranks == 1:
+                    self.assertLess(sleeping["share_advanced"], most, what)
 
     def test_what_goes_step_by_step_says_so(self):
         config = problems.mixed(CELLS)

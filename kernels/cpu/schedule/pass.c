@@ -114,7 +114,9 @@ static enum status several_steps(struct queue *queue, const struct step_args *ar
 enum status cpu_step(struct queue *queue, const struct step_args *args)
 {
     struct field_summary *summary = args->h_summary;
-    if (args->nsteps == 1) {
+    if (args->tiles != NULL) {
+        cpu_step_awake(args);
+    } else if (args->nsteps == 1) {
         struct step_call call = step_call_of(args);
         step_kinds[args->levels->kind]->step(&queue->tuner[1], &call);
     } else {

@@ -45,3 +45,6 @@ extern const struct steps_schedule steps_blocks; /* any other kind */
 
 /* The cells that are known `rest` cells around `box`: not those beyond closed faces. */
 struct box steps_level(const struct steps_pass *pass, const struct box *box, int rest);
+
+/* One step of args->tiles. */
+void cpu_step_awake(const struct step_args *args);

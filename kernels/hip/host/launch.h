@@ -61,8 +61,8 @@ struct hip_step {
 };
 typedef hipError_t hip_step_launcher(struct hip_step *step);
 
-/* One thread per cell: any number of boxes, best for thin ones. d_out NULL, of high order: only the
- * sums over closed faces. */
+/* One thread per cell: any number of boxes, best for thin ones, or args->tiles. d_out NULL, of high
+ * order: only the sums over closed faces. */
 hip_step_launcher hip_launch_step_cell;
 
 /* Marching in z with the neighbours in z in registers: any box of a field with several cells in x

@@ -83,7 +83,11 @@ enum status hip_step(struct queue *queue, const struct step_args *args)
     if (args->h_summary != NULL) {
         TRY(hip_result_begin(queue, &step.result));
     }
-    if (args->nsteps > 1) {
+    if (args->tiles != NULL) {
+        step.boxes = args->boxes;
+        step.nboxes = args->nboxes;
+        TRY(hip_check(hip_launch_step_cell(&step), "step kernel of tiles"));
+    } else if (args->nsteps > 1) {
         TRY(several_steps(&step));
     } else {
         TRY(is_aligned(args) ? hip_step_production(queue, args) : hip_step_cell(queue, args));

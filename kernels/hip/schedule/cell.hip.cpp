@@ -5,6 +5,8 @@
 
 enum { THREADS = 256, BOXES_PER_LAUNCH = 8 };
 
+#include "kernels/hip/schedule/awake.h"
+
 /* Boxes as one row of cells: box b holds the cells with begin[b] <= n < begin[b + 1]. */
 struct box_list {
     struct box box[BOXES_PER_LAUNCH];
@@ -82,6 +84,9 @@ template <typename REAL, typename KIND>
 static hipError_t launch_in(const KIND &kind, const struct hip_step *step, const face_sums &sums,
                             const grid_view<REAL> &view, const struct box_list &list)
 {
+    if (step->args->tiles != NULL) {
+        return launch_awake<REAL>(kind, step, sums, view);
+    }
     return step->args->levels->corrects
                ? launch_as<true, REAL>(kind, step->stream, sums, view, list)
                : launch_as<false, REAL>(kind, step->stream, sums, view, list);

@@ -333,6 +333,11 @@ static const struct schema_key table[] = {
         "source from a file.",
         .flags = SCHEMA_OR_AUTO, .alternative = AT(run.steps_per_pass_auto), .limit = &pass_steps,
         .fallback = "auto"),
+    KEY("run.sleeping_tiles", CHOICE, FREE, AT(run.sleeping_tiles),
+        "Steps leave out parts of the grid where no bit can change. `auto`: while these are large, "
+        "with moving sources and at least 1000 steps. Only with `time.scheme: euler`, and not "
+        "where a material becomes another one.",
+        .choices = overlaps, .fallback = "auto"),
     SECTION("run.halo", "The halo exchange between ranks."),
     KEY("run.halo.transport", NAME, FREE, AT(run.transport),
         "The transport of halos between ranks. `auto`: the fastest transport that passes a test.",

@@ -1,0 +1,95 @@
+/* One step of the tiles that may change, each by one thread. */
+#include <string.h>
+
+#include "kernels/cpu/schedule/pass.h"
+#include "kernels/cpu/schedule/threads.h"
+
+static bool differ(const struct step_args *args, const struct box *box)
+{
+    const size_t cell = precision_bytes(args->layout.precision);
+    const size_t bytes = (size_t)box_extent(box, AXIS_X) * cell;
+    bool any = false;
+    for (int64_t k = box->lo[AXIS_Z]; k < box->hi[AXIS_Z] && !any; k++) {
+        for (int64_t j = box->lo[AXIS_Y]; j < box->hi[AXIS_Y] && !any; j++) {
+            const size_t at = (size_t)layout_index(&args->layout, box->lo[AXIS_X], j, k) * cell;
+            any = memcmp((const char *)args->d_out + at, (const char *)args->d_in + at, bytes) != 0;
+        }
+    }
+    return any;
+}
+
+/* The sums of a tile are kept, for steps that leave it out. */
+static void advance_tile(const struct step_args *args, int64_t tile)
+{
+    const struct tiles *tiles = args->tiles;
+    const struct box box = tiles_box(tiles, tile);
+    struct coefficients own = *args->levels;
+    struct tally tally[FACE_COUNT];
+    const struct step_call call = {.layout = &args->layout,
+                                   .args = &own,
+                                   .out = args->d_out,
+                                   .in = args->d_in,
+                                   .boxes = &box,
+                                   .nboxes = 1};
+    for (int face = 0; face < FACE_COUNT; face++) {
+        if (own.d_face_sum[face] != NULL) {
+            own.d_face_sum[face] = &tiles->d_sums[tile * FACE_COUNT + face];
+            *own.d_face_sum[face] = (struct exact_sum){{0}};
+        }
+    }
+    tally_begin(tally, &own);
+    step_kinds[own.kind]->part(&call, tally);
+    tally_end(tally);
+    if (differ(args, &box)) {
+        tiles->d_changed[tile] = tiles->step;
+    }
+}
+
+static void add_sums(const struct step_args *args)
+{
+    for (int face = 0; face < FACE_COUNT; face++) {
+        struct exact_sum *sum = args->levels->d_face_sum[face];
+        for (int64_t tile = 0; sum != NULL && tile < tiles_total(args->tiles); tile++) {
+            const struct box box = tiles_box(args->tiles, tile);
+            const enum axis axis = face_axis((enum face)face);
+            if (face_side((enum face)face) == SIDE_MIN ? box.lo[axis] == 0
+                                                       : box.hi[axis] == args->tiles->cells[axis]) {
+                exact_sum_add(sum, &args->tiles->d_sums[tile * FACE_COUNT + face]);
+            }
+        }
+    }
+}
+
+void cpu_step_awake(const struct step_args *args)
+{
+    const struct tiles *tiles = args->tiles;
+    const int64_t total = tiles_total(tiles);
+    int64_t n = 0;
+    for (int64_t tile = 0; tile < total; tile++) {
+        if (tiles_wake(tiles, tile)) {
+            tiles->d_list[n++] = (uint32_t)tile;
+        }
+    }
+#pragma omp parallel for schedule(dynamic)
+    for (int64_t i = 0; i < n; i++) {
+        advance_tile(args, tiles->d_list[i]);
+    }
+    add_sums(args);
+    tiles->d_awake->count[tiles->step % 2] = (uint32_t)n;
+    tiles->d_awake->advanced += (uint64_t)n;
+}
+
+enum status cpu_mark_tiles(struct queue *queue, const struct mark_tiles_args *args)
+{
+    const struct tiles *tiles = args->tiles;
+    (void)queue;
+    for (int b = 0; b < args->nboxes; b++) {
+        const struct box met = tiles_meet(tiles, &args->boxes[b]);
+        for (int64_t n = 0; n < box_cells(&met); n++) {
+            int64_t at[AXIS_COUNT];
+            box_cell(&met, n, at);
+            tiles->d_changed[tiles_number(tiles, at[0], at[1], at[2])] = tiles->step;
+        }
+    }
+    return STATUS_OK;
+}
