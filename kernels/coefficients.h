@@ -36,6 +36,8 @@ struct device_medium {
     int nclosures;          /* per face: nclasses times the number of patches */
     const void *d_table;    /* in the field's precision, see medium_cell.h */
     bool same_axes;         /* the g of all axes in it are equal: classes_same_axes */
+    bool affine;            /* no closure in it radiates: classes_affine */
+    int64_t dt_number;      /* tables of one number differ in q and closures only */
     const double *d_weight; /* 1 / sigma of each class */
     int nsegments;          /* of each class, for KIND_ENTHALPY; else 0 */
     bool one_curve;         /* with segments: of all classes; their pairs are NONLINEAR_ONE_CURVE */

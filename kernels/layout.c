@@ -178,3 +178,14 @@ bool classes_same_axes(const void *table, enum precision precision, int nclasses
     const size_t length = (size_t)nclasses * (size_t)nclasses * bytes;
     return memcmp(g[AXIS_X], g[AXIS_Y], length) == 0 && memcmp(g[AXIS_X], g[AXIS_Z], length) == 0;
 }
+
+bool classes_affine(const void *table, enum precision precision, int nclasses, int nclosures)
+{
+    const int64_t first = medium_closure_at(nclasses, nclosures, 0, 0);
+    bool affine = true;
+    for (int64_t at = first + 2; at < medium_table_length(nclasses, nclosures); at += 4) {
+        affine = affine && (precision == PRECISION_FLOAT64 ? ((const double *)table)[at] == 0.0
+                                                           : ((const float *)table)[at] == 0.0F);
+    }
+    return affine;
+}

@@ -81,15 +81,23 @@ KERNEL_INLINE float medium_root4_float32(float x)
 }
 
 #define MEDIUM_DEFINE(name, REAL, FMA)                                                             \
-    /* base: what the sum begins with, as in heat_cell.h. */                                       \
+    /* base: what the sum begins with, as in heat_cell.h; dxm..dzp: each neighbour less the        \
+     * cell. */                                                                                    \
+    KERNEL_INLINE REAL medium_sum_##name(REAL base, REAL dxm, REAL dxp, REAL dym, REAL dyp,        \
+                                         REAL dzm, REAL dzp, REAL gxm, REAL gxp, REAL gym,         \
+                                         REAL gyp, REAL gzm, REAL gzp, REAL sigma, REAL q)         \
+    {                                                                                              \
+        const REAL z = FMA(gzm, dzm, FMA(gzp, dzp, q));                                            \
+        const REAL y = FMA(gym, dym, FMA(gyp, dyp, z));                                            \
+        const REAL x = FMA(gxm, dxm, FMA(gxp, dxp, y));                                            \
+        return FMA(sigma, x, base);                                                                \
+    }                                                                                              \
     KERNEL_INLINE REAL medium_cell_##name(REAL base, REAL c, REAL xm, REAL xp, REAL ym, REAL yp,   \
                                           REAL zm, REAL zp, REAL gxm, REAL gxp, REAL gym,          \
                                           REAL gyp, REAL gzm, REAL gzp, REAL sigma, REAL q)        \
     {                                                                                              \
-        const REAL z = FMA(gzm, zm - c, FMA(gzp, zp - c, q));                                      \
-        const REAL y = FMA(gym, ym - c, FMA(gyp, yp - c, z));                                      \
-        const REAL x = FMA(gxm, xm - c, FMA(gxp, xp - c, y));                                      \
-        return FMA(sigma, x, base);                                                                \
+        return medium_sum_##name(base, xm - c, xp - c, ym - c, yp - c, zm - c, zp - c, gxm, gxp,   \
+                                 gym, gyp, gzm, gzp, sigma, q);                                    \
     }                                                                                              \
     /* The temperature F of a face that radiates, from a F + e F^4 = sum. */                       \
     KERNEL_INLINE REAL medium_radiating_##name(REAL sum, REAL a, REAL e)                           \

@@ -130,6 +130,7 @@ static enum status upload_table(const struct bench_place *place, enum precision 
         }
     }
     medium->same_axes = classes_same_axes(table, precision, n);
+    medium->affine = classes_affine(table, precision, n, n);
     return upload(place, table, nvalues * precision_bytes(precision), (void **)&medium->d_table);
 }
 

@@ -175,7 +175,7 @@ static void fill_patches(struct problem *p, enum face face, int npatches, uint64
 }
 
 /* An unused axis has closures a = 1, b = 0 and conductances that do not matter. */
-static void fill_table(struct problem *p, int npatches, uint64_t *random)
+static void fill_table(struct problem *p, int npatches, bool affine, uint64_t *random)
 {
     struct device_medium *m = &p->medium;
     const int n = m->nclasses;
@@ -206,7 +206,7 @@ static void fill_table(struct problem *p, int npatches, uint64_t *random)
         const bool used = p->args.r[face / 2] > 0.0;
         for (int c = 0; c < m->nclosures; c++) {
             const int64_t at = medium_closure_at(n, m->nclosures, face, c);
-            const bool radiates = used && random_below(random, 3) == 0;
+            const bool radiates = used && !affine && random_below(random, 3) == 0;
             const double a = radiates ? random_between(random, 1.0, 3.0)
                                       : (used ? random_between(random, -1.0, 1.0) : 1.0);
             const double b = used ? random_between(random, -300.0, 500.0) : 0.0;
@@ -216,9 +216,11 @@ static void fill_table(struct problem *p, int npatches, uint64_t *random)
                      radiates ? random_between(random, 1e-11, 1e-9) : 0.0);
             host_set(&p->layout, table, at + 3, 0.0);
         }
-        fill_patches(p, (enum face)face, used ? npatches : 0, random);
+        const bool has_patches = used && (!affine || face / 2 == AXIS_Z);
+        fill_patches(p, (enum face)face, has_patches ? npatches : 0, random);
     }
     m->same_axes = classes_same_axes(table, p->layout.precision, n);
+    m->affine = classes_affine(table, p->layout.precision, n, m->nclosures);
     m->d_table = table;
     m->d_weight = weight;
 }
@@ -226,7 +228,8 @@ static void fill_table(struct problem *p, int npatches, uint64_t *random)
 void medium_fill(struct problem *p, enum pattern pattern, uint64_t *random)
 {
     fill_classes(p, pattern, p->nsteps, random);
-    fill_table(p, 1 + (int)random_below(random, 4), random);
+    const int npatches = 1 + (int)random_below(random, 4);
+    fill_table(p, npatches, random_below(random, 2) == 0, random);
 }
 
 /* The number at `at` of a table, times something. */

@@ -280,6 +280,18 @@ TEST(passes_of_fairly_large_shapes)
     }
 }
 
+/* Three steps, which have a schedule of their own on some chips. */
+TEST(passes_of_classes)
+{
+    static const int64_t shapes[][AXIS_COUNT] = {{200, 70, 30}, {131, 52, 33}, {66, 97, 21}};
+    for (uint64_t n = 0; n < 12; n++) {
+        if (!is_left_out(0, n)) {
+            check(KIND_CLASSES, shapes[n / 3 % 3], n % 2 == 0 ? 63 : (unsigned)(41 * n) % 64, 3,
+                  700 + n);
+        }
+    }
+}
+
 /* As many steps as a tile is wide; rows that are divided, and end within a line; a pass that is
  * longer than what stays in registers. */
 TEST(passes_that_are_long)

@@ -25,8 +25,8 @@ static bool staged_takes(const struct step_args *args, const struct box *box)
     const int64_t before_x = layout->origin - layout->halo[AXIS_Y] * layout->pitch_y -
                              layout->halo[AXIS_Z] * layout->pitch_z;
     const bool y_both = closed[FACE_Y_MIN] && closed[FACE_Y_MAX];
-    return args->levels->kind == KIND_UNIFORM && hip_step_staged_is_built() && is_aligned(args) &&
-           before_x >= BEFORE_X && layout->pitch_y < INT32_MAX / 2 && rows < INT32_MAX / 2 &&
+    return hip_step_staged_is_built() && is_aligned(args) && before_x >= BEFORE_X &&
+           layout->pitch_y < INT32_MAX / 2 && rows < INT32_MAX / 2 &&
            layout->cells[AXIS_Z] <= UINT16_MAX &&
            (rows + 2 * TILE_Y) * layout->pitch_y * bytes < UINT32_MAX &&
            (rows >= TILE_Y || !y_both) && box_extent(box, AXIS_X) >= LEAST_X &&
@@ -61,8 +61,12 @@ static enum status several_steps(struct hip_step *step)
         if (box_is_empty(box)) {
             continue;
         }
-        hip_step_launcher *launch =
-            staged_takes(args, box) ? staged[corrects][args->nsteps - 2] : hip_launch_steps_tile;
+        hip_step_launcher *launch = hip_launch_steps_tile;
+        if (staged_takes(args, box) && args->levels->kind == KIND_UNIFORM) {
+            launch = staged[corrects][args->nsteps - 2];
+        } else if (staged_takes(args, box) && !corrects && hip_steps_classes_takes(args)) {
+            launch = hip_launch_steps_classes_3;
+        }
         step->boxes = box;
         step->nboxes = 1;
         step->summed = false;

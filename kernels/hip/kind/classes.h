@@ -55,6 +55,25 @@ static __device__ __forceinline__ float medium_cell(float base, float c,
                                g[4], g[5], sigma, q);
 }
 
+/* By the differences of the neighbours and the cell. */
+static __device__ __forceinline__ double medium_sum(double base, double dxm, double dxp, double dym,
+                                                    double dyp, double dzm, double dzp, double gxm,
+                                                    double gxp, double gym, double gyp, double gzm,
+                                                    double gzp, double sigma, double q)
+{
+    return medium_sum_float64(base, dxm, dxp, dym, dyp, dzm, dzp, gxm, gxp, gym, gyp, gzm, gzp,
+                              sigma, q);
+}
+
+static __device__ __forceinline__ float medium_sum(float base, float dxm, float dxp, float dym,
+                                                   float dyp, float dzm, float dzp, float gxm,
+                                                   float gxp, float gym, float gyp, float gzm,
+                                                   float gzp, float sigma, float q)
+{
+    return medium_sum_float32(base, dxm, dxp, dym, dyp, dzm, dzp, gxm, gxp, gym, gyp, gzm, gzp,
+                              sigma, q);
+}
+
 static __device__ __forceinline__ double medium_outside(double inside, double a, double b, double e)
 {
     return medium_outside_float64(inside, a, b, e);

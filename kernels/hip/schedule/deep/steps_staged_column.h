@@ -8,9 +8,9 @@
 
 #include "kernels/hip/schedule/deep/steps_sums.h"
 
-template <typename S> struct deep_work {
+template <typename S, typename KIND = uniform<typename S::REAL, S::T>> struct deep_work {
     typedef typename S::REAL REAL;
-    uniform<REAL, S::T> p;
+    KIND p;
     REAL *out;      /* the cell where the first tile begins, in plane 0 */
     const REAL *in; /* cell (0, 0, 0) */
     int pitch_y;
@@ -46,8 +46,8 @@ struct deep_column {
 };
 
 /* Item n of a block: a whole part of a column, or a piece. */
-template <typename S>
-static __device__ __forceinline__ deep_column deep_column_of(const deep_work<S> &w, int n)
+template <typename S, typename KIND>
+static __device__ __forceinline__ deep_column deep_column_of(const deep_work<S, KIND> &w, int n)
 {
     const work_list &list = w.list;
     const int tiles = list.x.count * list.y.count;
@@ -74,7 +74,9 @@ static __device__ __forceinline__ deep_column deep_column_of(const deep_work<S> 
     c.y = list.y.start(c.ty);
     c.top = w.top && c.end == w.cells[AXIS_Z];
     c.first = w.bottom > 0 ? max(c.begin - S::T, 0) : c.begin - S::T;
-    c.first -= (c.last_main(S::T) + 1 - c.first) & 1; /* rounds come in pairs: see deep_wave */
+    if (S::PAIRS) { /* see deep_wave */
+        c.first -= (c.last_main(S::T) + 1 - c.first) & 1;
+    }
     return c;
 }
 

@@ -33,11 +33,12 @@ struct deep_feeder {
         int x, y, first, last; /* indices of the region; last < first: no column */
     } now, next;
     int plane, stage;
+    int class_stage; /* where classes have a ring of their own */
 };
 
-template <typename S> struct deep_block {
+template <typename S, typename WORK = deep_work<S>> struct deep_block {
     const arch_tile_map &map;
-    const deep_work<S> &w;
+    const WORK &w;
     char *shared;
     arch_arrivals *filled; /* of each stage: the plane has arrived */
     arch_arrivals *passed; /* all waves are past the middle of a round */
@@ -52,8 +53,9 @@ template <typename S> struct deep_block {
         deep_feeder::path path = {0, 0, 0, -1};
         if (item < items) {
             const deep_column c = deep_column_of(w, item);
+            const int last = S::PAIRS ? c.last_round(S::T) : c.end - 1 + S::T;
             path = {c.x - w.region[AXIS_X], c.y - 1 - w.region[AXIS_Y], c.first - w.region[AXIS_Z],
-                    c.last_round(S::T) - w.region[AXIS_Z]};
+                    last - w.region[AXIS_Z]};
         }
         feeder->next = path;
     }
@@ -72,9 +74,16 @@ template <typename S> struct deep_block {
         if (plane > feeder->now.last) {
             return;
         }
-        arch_arrive_with_bytes(&filled[stage], S::STAGE);
+        arch_arrive_with_bytes(&filled[stage], S::STAGE + S::CLASS_BYTES);
         arch_tile_copy(shared + stage * S::STAGE, map, &filled[stage], feeder->now.x, feeder->now.y,
                        plane);
+        if constexpr (S::CLASS_STAGES > 0) {
+            const int to = feeder->class_stage;
+            arch_tile_copy(shared + S::AT_CLASSES + to * S::CLASS_STAGE, w.class_map,
+                           &filled[stage], S::class_x(feeder->now.x + w.region[AXIS_X]),
+                           feeder->now.y + w.class_y, plane + w.class_z);
+            feeder->class_stage = to + 1 < S::CLASS_STAGES ? to + 1 : 0;
+        }
         feeder->stage = stage + 1 < S::STAGES ? stage + 1 : 0;
         feeder->plane = plane + 1;
         if (plane == feeder->now.last) {
@@ -85,12 +94,13 @@ template <typename S> struct deep_block {
 
 /* Take a column: what does not change from plane to plane. Returns what its code must know, or
  * IDLE: no cell that is written depends on this wave's rows. all: everything. */
-template <typename S>
-static __device__ __forceinline__ int take_column(deep_wave<S> &my, const deep_column &c, bool all)
+template <typename S, typename WORK>
+static __device__ __forceinline__ int take_column(deep_rows<S, WORK> &my, const deep_column &c,
+                                                  bool all)
 {
     typedef typename S::REAL REAL;
     constexpr int V = S::V;
-    const deep_work<S> &w = my.w;
+    const WORK &w = my.w;
     const int lane = (int)threadIdx.x % ARCH_WAVE;
     const int wave = (int)threadIdx.x / ARCH_WAVE;
     const int x = c.x + lane * V;
@@ -131,18 +141,19 @@ static __device__ __forceinline__ int take_column(deep_wave<S> &my, const deep_c
 }
 
 /* Where a block is in the ring and in the rounds. */
-template <typename S> struct deep_rounds {
-    deep_block<S> &block;
-    deep_wave<S> &my;
+template <typename S, typename BLOCK = deep_block<S>, typename WAVE = deep_wave<S>>
+struct deep_rounds {
+    BLOCK &block;
+    WAVE &my;
     /* of the stage of this round's plane: the address of its `filled`, and the parity in bit 0, in
      * one register */
     uint32_t filled;
 
-    /* All waves are past the middle of the round before. */
-    template <bool ODD> __device__ __forceinline__ void begin()
+    /* All waves are past the middle of the round before. parity: of that round. */
+    __device__ __forceinline__ void begin(unsigned parity)
     {
         /* votes: else the compiler duplicates the code for lanes that leave the loop apart */
-        while (!arch_all(arch_arrivals_ended(block.passed, ODD ? 0 : 1))) {
+        while (!arch_all(arch_arrivals_ended(block.passed, parity))) {
         }
         if (arch_is_chosen()) {
             block.request();
@@ -158,15 +169,21 @@ template <typename S> struct deep_rounds {
         }
     }
 
-    /* Wait for plane k, and advance all levels. */
-    template <int WITH, int TOP, bool ODD> __device__ __forceinline__ void round(int k)
+    /* The same, and the plane of this round has arrived. */
+    __device__ __forceinline__ void begin_with_plane(unsigned parity)
     {
         const bool ready = arch_arrivals_ended_at(filled & ~1U, filled & 1);
-        begin<ODD>();
+        begin(parity);
         if (!arch_all(ready)) {
             while (!arch_all(arch_arrivals_ended_at(filled & ~1U, filled & 1))) {
             }
         }
+    }
+
+    /* Wait for plane k, and advance all levels. */
+    template <int WITH, int TOP, bool ODD> __device__ __forceinline__ void round(int k)
+    {
+        begin_with_plane(ODD ? 0 : 1);
         my.template advance_plane<WITH, TOP, ODD>(k, [&]() { arrive(); });
         next();
     }
@@ -187,10 +204,10 @@ template <typename S> struct deep_rounds {
     __device__ __forceinline__ void pass_by(int first, int last)
     {
         for (int k = first; k < last; k += 2) {
-            begin<false>();
+            begin(1);
             arrive();
             next();
-            begin<true>();
+            begin(0);
             arrive();
             next();
         }
@@ -288,6 +305,49 @@ static __device__ __forceinline__ void finish_block(const deep_work<S> &w, const
     }
 }
 
+/* The arrivals of a block; a barrier must follow. */
+template <typename S, typename BLOCK>
+static __device__ __forceinline__ void init_arrivals(const BLOCK &block)
+{
+    if (threadIdx.x == 0) {
+        for (int stage = 0; stage < S::STAGES; stage++) {
+            arch_arrivals_init(&block.filled[stage], 1);
+        }
+        arch_arrivals_init(block.passed, S::WAVES);
+        arch_arrivals_publish();
+    }
+}
+
+/* The first planes. */
+template <typename S, typename BLOCK>
+static __device__ __forceinline__ void request_first(BLOCK &block)
+{
+    if (arch_is_chosen()) {
+        block.feeder->stage = 0;
+        if (S::CLASS_STAGES > 0) {
+            block.feeder->class_stage = 0;
+        }
+        block.set_next(0);
+        block.begin_next();
+        for (int round = 0; round < S::LEAD; round++) {
+            block.request();
+        }
+    }
+}
+
+/* Where a wave is in shared memory. */
+template <typename S, typename WAVE>
+static __device__ __forceinline__ void place_wave(WAVE &my, const char *shared)
+{
+    const int lane = (int)threadIdx.x % ARCH_WAVE;
+    const int wave = (int)threadIdx.x / ARCH_WAVE;
+    const uint32_t first = arch_shared_address(shared) + lane * 16;
+    my.edges = first + S::AT_ROWS + wave * S::WAVE_ROWS;
+    my.above = first + (1 + wave * S::ROWS) * S::ROW;
+    my.here = my.above + (S::STAGES - 1) * S::STAGE;
+    my.below = my.here - S::STAGE;
+}
+
 /* Long, since all state of a wave is in registers from the first column to the last. 12 waves with
  * 168 registers: one block per multiprocessor. */
 template <typename S>
@@ -307,30 +367,11 @@ static __global__ __launch_bounds__(S::THREADS,
         reinterpret_cast<deep_feeder *>(arrivals + S::STAGES + 1),
         list.whole + list.first[blockIdx.x + 1] - list.first[blockIdx.x],
     };
-    if (threadIdx.x == 0) {
-        for (int stage = 0; stage < S::STAGES; stage++) {
-            arch_arrivals_init(&block.filled[stage], 1);
-        }
-        arch_arrivals_init(block.passed, S::WAVES);
-        arch_arrivals_publish();
-    }
+    init_arrivals<S>(block);
     __syncthreads();
-    if (arch_is_chosen()) {
-        block.feeder->stage = 0;
-        block.set_next(0);
-        block.begin_next();
-        for (int round = 0; round < S::LEAD; round++) {
-            block.request();
-        }
-    }
-    const int lane = (int)threadIdx.x % ARCH_WAVE;
-    const int wave = (int)threadIdx.x / ARCH_WAVE;
-    deep_wave<S> my = {w};
-    const uint32_t first = arch_shared_address(shared) + lane * 16;
-    my.edges = first + S::AT_ROWS + wave * S::WAVE_ROWS;
-    my.above = first + (1 + wave * S::ROWS) * S::ROW;
-    my.here = my.above + (S::STAGES - 1) * S::STAGE;
-    my.below = my.here - S::STAGE;
+    request_first<S>(block);
+    deep_wave<S> my = {{w}};
+    place_wave<S>(my, shared);
     deep_rounds<S> rounds = {block, my, arch_shared_address(block.filled)};
     for (int item = 0; item < block.items; item++) {
         march_column(rounds, item);

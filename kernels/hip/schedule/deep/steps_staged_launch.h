@@ -77,7 +77,8 @@ static arch_region<typename S::REAL> region_of(const struct layout *layout,
     return region;
 }
 
-template <typename S> static hipError_t units_of_device(int *units)
+/* kernel: of the shape. */
+template <typename S> static hipError_t units_of_device(const void *kernel, int *units)
 {
     static int known = 0; /* a process has one device */
     int device = 0;
@@ -88,9 +89,8 @@ template <typename S> static hipError_t units_of_device(int *units)
             error = hipDeviceGetAttribute(&known, hipDeviceAttributeMultiprocessorCount, device);
         }
         if (error == hipSuccess) {
-            error =
-                hipFuncSetAttribute(reinterpret_cast<const void *>(steps_staged<S>),
-                                    hipFuncAttributeMaxDynamicSharedMemorySize, S::SHARED_BYTES);
+            error = hipFuncSetAttribute(kernel, hipFuncAttributeMaxDynamicSharedMemorySize,
+                                        S::SHARED_BYTES);
         }
         known = known < work_list::MOST_UNITS ? known : (int)work_list::MOST_UNITS;
     }
@@ -105,18 +105,14 @@ template <typename S> static bool is_exact(const work_list &list)
     return 2 * planes / list.units * S::ROWS * S::V < WRITTEN_MOST;
 }
 
-template <typename S> static hipError_t launch_list(struct hip_step *step, const work_list &list)
+/* What a kernel needs of a step on a box, but the kind. */
+template <typename S, typename WORK>
+static hipError_t work_of(struct hip_step *step, const work_list &list, WORK &w, arch_tile_map &map)
 {
     typedef typename S::REAL REAL;
     const struct layout *layout = &step->args->layout;
     const struct coefficients *args = step->args->levels;
-    static_assert(sizeof(arch_tile_map) + sizeof(deep_work<S>) <= 4096, "parameters");
-    int units = 0;
-    hipError_t error = units_of_device<S>(&units);
-    if (error != hipSuccess) {
-        return error;
-    }
-    deep_work<S> w = {};
+    static_assert(sizeof(arch_tile_map) + sizeof(WORK) <= 4096, "parameters");
     w.list = list;
     w.scratch = step->d_scratch;
     w.result = step->result;
@@ -125,7 +121,6 @@ template <typename S> static hipError_t launch_list(struct hip_step *step, const
     list_box(w.sums, layout, step->boxes);
     list_strips(w.sums, S::T);
     step->summed = true;
-    w.p = uniform_of<REAL, S::T>(args);
     w.pitch_y = (int)layout->pitch_y;
     w.pitch_z = layout->pitch_z;
     w.out = static_cast<REAL *>(step->args->d_out) + layout->origin +
@@ -136,9 +131,20 @@ template <typename S> static hipError_t launch_list(struct hip_step *step, const
     for (int axis = 0; axis < AXIS_COUNT; axis++) {
         w.cells[axis] = (int)layout->cells[axis];
     }
+    return arch_tile_map_make(&map, region_of<S>(layout, args, step->args->d_in, w.region), S::TX,
+                              S::TY + 2);
+}
+
+template <typename S> static hipError_t launch_list(struct hip_step *step, const work_list &list)
+{
+    deep_work<S> w = {};
     arch_tile_map map;
-    error = arch_tile_map_make(&map, region_of<S>(layout, args, step->args->d_in, w.region), S::TX,
-                               S::TY + 2);
+    int units = 0;
+    hipError_t error = units_of_device<S>(reinterpret_cast<const void *>(steps_staged<S>), &units);
+    if (error == hipSuccess) {
+        w.p = uniform_of<typename S::REAL, S::T>(step->args->levels);
+        error = work_of<S>(step, list, w, map);
+    }
     if (error != hipSuccess) {
         return error;
     }
@@ -149,7 +155,8 @@ template <typename S> static hipError_t launch_list(struct hip_step *step, const
 template <typename S> static hipError_t launch(struct hip_step *step)
 {
     int units = 0;
-    const hipError_t error = units_of_device<S>(&units);
+    const hipError_t error =
+        units_of_device<S>(reinterpret_cast<const void *>(steps_staged<S>), &units);
     if (error != hipSuccess) {
         return error;
     }

@@ -40,6 +40,8 @@ struct deep_shape {
     static constexpr int AT_REST = AT_ROWS + (T - 1) * LEVEL_ROWS + ROW;
     static constexpr int SHARED_BYTES = AT_REST + 256;
     static constexpr bool SUMMARY = false;
+    static constexpr bool PAIRS = true;                     /* rounds come in pairs */
+    static constexpr int CLASS_STAGES = 0, CLASS_BYTES = 0; /* of classes: none */
 };
 
 /* The same, with the summary of the cells that are written. */

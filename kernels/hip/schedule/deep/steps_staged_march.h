@@ -8,6 +8,47 @@
 
 #if ARCH_HAS_TILE_COPY
 
+/* The rows of a wave in a column of tiles, and their stores. */
+template <typename S, typename WORK> struct deep_rows {
+    typedef typename S::REAL REAL;
+    typedef vec16<REAL> cells;
+    static constexpr int V = S::V;
+
+    const WORK &w;
+    unsigned place; /* bytes from w.out to my first cell; but WITH_PARTS, the low bits: `rows` */
+    unsigned parts; /* WITH_PARTS: bits of `rows`; from 4, the cells of my vectors that are written;
+                     * from 8, my cell at the face x_max */
+    bool x_min, x_max, y_min, y_max; /* my cells lie on these closed faces */
+    int begin, end;                  /* planes that are written */
+
+    /* Bit r: row r is written. */
+    template <int WITH> __device__ __forceinline__ unsigned rows() const
+    {
+        return (WITH & WITH_PARTS) != 0 ? parts & 15U : place & 15U;
+    }
+    template <int WITH> __device__ __forceinline__ unsigned offset() const
+    {
+        return (WITH & WITH_PARTS) != 0 ? place : place & ~15U;
+    }
+    __device__ __forceinline__ bool in_column(int plane) const
+    {
+        return (unsigned)(plane - begin) < (unsigned)(end - begin);
+    }
+
+    template <int WITH>
+    __device__ __forceinline__ void store_cells(bool on, REAL *to, const cells &c) const
+    {
+        if ((WITH & WITH_PARTS) == 0) {
+            store_stream_if(on, to, c);
+        } else {
+#pragma unroll
+            for (int i = 0; i < V; i++) {
+                store_if(on && (parts >> (4 + i) & 1) != 0, to + i, c.v[i]);
+            }
+        }
+    }
+};
+
 /* --- a wave ---------------------------------------------------------------------------------- */
 
 /* The levels of a wave's rows. When plane k of level 0 has arrived, level l + 1 is computed in
@@ -18,23 +59,19 @@
  * What is beyond closed faces: in x it replaces what comes from the neighbour lane. In y the first
  * or the last wave writes it where it reads the rows of neighbour waves, so that no wave needs
  * registers for it. */
-template <typename S> struct deep_wave {
+template <typename S> struct deep_wave : deep_rows<S, deep_work<S>> {
+    typedef deep_rows<S, deep_work<S>> rows_of;
     typedef typename S::REAL REAL;
     typedef vec16<REAL> cells;
     static constexpr int T = S::T, V = S::V, ROWS = S::ROWS;
     typedef REAL levels[T - 1][ROWS][V];
+    using rows_of::in_column;
+    using rows_of::place, rows_of::parts, rows_of::begin;
+    using rows_of::w, rows_of::x_min, rows_of::x_max, rows_of::y_min, rows_of::y_max;
 
-    const deep_work<S> &w;
     levels one, two;             /* levels 1 to T - 1 */
     uint32_t above, here, below; /* shared memory: my cells in three planes of level 0 */
     uint32_t edges;              /* and of level 1 in the rows of my first border, parity 0 */
-
-    /* of the column */
-    unsigned place; /* bytes from w.out to my first cell; but WITH_PARTS, the low bits: `rows` */
-    unsigned parts; /* WITH_PARTS: bits of `rows`; from 4, the cells of my vectors that are written;
-                     * from 8, my cell at the face x_max */
-    bool x_min, x_max, y_min, y_max; /* my cells lie on these closed faces */
-    int begin, end;                  /* planes that are written */
 
     written_cells<REAL> written;
 
@@ -85,33 +122,6 @@ template <typename S> struct deep_wave {
             c.v[i] = lower<ODD>()[l - 1][r][i];
         }
         return c;
-    }
-
-    /* Bit r: row r is written. */
-    template <int WITH> __device__ __forceinline__ unsigned rows() const
-    {
-        return (WITH & WITH_PARTS) != 0 ? parts & 15U : place & 15U;
-    }
-    template <int WITH> __device__ __forceinline__ unsigned offset() const
-    {
-        return (WITH & WITH_PARTS) != 0 ? place : place & ~15U;
-    }
-    __device__ __forceinline__ bool in_column(int plane) const
-    {
-        return (unsigned)(plane - begin) < (unsigned)(end - begin);
-    }
-
-    template <int WITH>
-    __device__ __forceinline__ void store_cells(bool on, REAL *to, const cells &c) const
-    {
-        if ((WITH & WITH_PARTS) == 0) {
-            store_stream_if(on, to, c);
-        } else {
-#pragma unroll
-            for (int i = 0; i < V; i++) {
-                store_if(on && (parts >> (4 + i) & 1) != 0, to + i, c.v[i]);
-            }
-        }
     }
 
     /* At the closed face z_min, in round 1: the plane below it of level 0. */
@@ -297,11 +307,11 @@ template <typename S> struct deep_wave {
     template <int WITH, int TOP>
     __device__ __forceinline__ void write(const cells &o, int r, int plane)
     {
-        const bool on =
-            (rows<WITH>() >> r & 1) != 0 && (TOP > 0 ? in_column(plane) : plane >= begin);
+        const bool on = (rows_of::template rows<WITH>() >> r & 1) != 0 &&
+                        (TOP > 0 ? in_column(plane) : plane >= begin);
         char *const to = reinterpret_cast<char *>(w.out + plane * w.pitch_z) +
-                         r * (w.pitch_y * (int64_t)sizeof(REAL)) + offset<WITH>();
-        store_cells<WITH>(on, reinterpret_cast<REAL *>(to), o);
+                         r * (w.pitch_y * (int64_t)sizeof(REAL)) + rows_of::template offset<WITH>();
+        rows_of::template store_cells<WITH>(on, reinterpret_cast<REAL *>(to), o);
         if constexpr (S::SUMMARY) {
 #pragma unroll
             for (int i = 0; i < V; i++) {

@@ -59,6 +59,58 @@ static __device__ __forceinline__ vec16<float> load_shared(uint32_t from, vec16<
     return to;
 }
 
+/* Two numbers of a table. */
+template <typename REAL> struct alignas(2 * sizeof(REAL)) pair_of {
+    REAL a, b;
+};
+
+/* Tables do not change while a kernel runs: the compiler may move these loads. */
+static __device__ __forceinline__ double load_table(uint32_t from, double to)
+{
+    asm("ld.shared.f64 %0, [%1];" : "=d"(to) : "r"(from));
+    return to;
+}
+
+static __device__ __forceinline__ float load_table(uint32_t from, float to)
+{
+    asm("ld.shared.f32 %0, [%1];" : "=f"(to) : "r"(from));
+    return to;
+}
+
+static __device__ __forceinline__ pair_of<double> load_table(uint32_t from, pair_of<double> to)
+{
+    asm("ld.shared.v2.f64 {%0,%1}, [%2];" : "=d"(to.a), "=d"(to.b) : "r"(from));
+    return to;
+}
+
+static __device__ __forceinline__ pair_of<float> load_table(uint32_t from, pair_of<float> to)
+{
+    asm("ld.shared.v2.f32 {%0,%1}, [%2];" : "=f"(to.a), "=f"(to.b) : "r"(from));
+    return to;
+}
+
+/* What load_bytes loads with this token it does not load before. */
+static __device__ __forceinline__ int begin_reads(void)
+{
+    int token;
+    asm volatile("mov.u32 %0, 0;" : "=r"(token)::"memory");
+    return token;
+}
+
+/* 1, 2 or 4 bytes. */
+template <int BYTES> static __device__ __forceinline__ uint32_t load_bytes(uint32_t from, int token)
+{
+    uint32_t to;
+    if (BYTES == 1) {
+        asm("ld.shared.u8 %0, [%1];" : "=r"(to) : "r"(from), "r"(token));
+    } else if (BYTES == 2) {
+        asm("ld.shared.u16 %0, [%1];" : "=r"(to) : "r"(from), "r"(token));
+    } else {
+        asm("ld.shared.u32 %0, [%1];" : "=r"(to) : "r"(from), "r"(token));
+    }
+    return to;
+}
+
 /* The same value in all lanes, but the compiler computes from it again instead of keeping in
  * registers what it already has. */
 static __device__ __forceinline__ int forget(int value)

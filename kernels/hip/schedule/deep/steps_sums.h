@@ -15,7 +15,7 @@
  *      z        z        x   y     */
 #pragma once
 
-#include "kernels/hip/kind/uniform.h"
+#include "kernels/hip/kind/classes.h"
 
 /* Strips as long as leave this many, about as many waves as take them; but not shorter. */
 enum { STRIPS_WANTED = 2000, ROWS_LEAST = 8, ROWS_MOST = 512 };
@@ -49,9 +49,9 @@ static __host__ __device__ int divide_up(int cells, int by)
 }
 
 /* Whether cell `i` of an axis lies on that closed face. */
-template <typename REAL, int T>
-static __device__ __forceinline__ bool is_on(const grid_view<REAL> &view, const uniform<REAL, T> &p,
-                                             int face, int i)
+template <typename REAL, typename KIND>
+static __device__ __forceinline__ bool is_on(const grid_view<REAL> &view, const KIND &p, int face,
+                                             int i)
 {
     return p.closed[face] && i == (face % 2 == 0 ? 0 : (int)view.cells[face / 2] - 1);
 }
@@ -122,17 +122,18 @@ template <int T> struct binade_sums {
 };
 
 /* A strip of a face of axis N: what a lane has of it. */
-template <int N, typename REAL, int T, typename MEMORY> struct face_strip {
+template <int N, typename REAL, int T, typename KIND, typename MEMORY> struct face_strip {
     static constexpr int U = N == AXIS_X ? AXIS_Y : AXIS_X, V = N == AXIS_Z ? AXIS_Y : AXIS_Z;
     typedef REAL levels[T][T]; /* level l, layer d from the face inwards */
 
     const grid_view<REAL> &view;
-    const uniform<REAL, T> &p;
+    const KIND &p;
     MEMORY &memory;
     int face, v_begin, v_end;
     const REAL *first = nullptr; /* of this lane, in row 0 */
     int64_t inwards = 0, pitch_v = 0;
     int v_first = 0, v_last = 0; /* rows that are read */
+    int u_read = 0;              /* of this lane */
     int last = 0;                /* layer at the opposite face, if that is closed and near */
     bool summed = false, u_min = false, u_max = false;
     bool plain = false; /* no lane is at a closed face of U, and the opposite face is not near */
@@ -148,6 +149,17 @@ template <int N, typename REAL, int T, typename MEMORY> struct face_strip {
         }
     }
 
+    /* The place of layer d in row v, or of the nearest one that is read. */
+    __device__ __forceinline__ auto place_at(int d, int v) const
+    {
+        const int inside = min(d, last);
+        int64_t cell[AXIS_COUNT];
+        cell[N] = face % 2 == 0 ? inside : view.cells[N] - 1 - inside;
+        cell[U] = u_read;
+        cell[V] = min(max(v, v_first), v_last);
+        return p.at(cell[0], cell[1], cell[2]);
+    }
+
     /* What layer d of level l at row v becomes; before: the level before it there. EDGES: it may be
      * at closed faces of other axes. */
     template <bool EDGES>
@@ -158,23 +170,52 @@ template <int N, typename REAL, int T, typename MEMORY> struct face_strip {
         const REAL c = here[l][d];
         const REAL base = p.corrected(l) ? before : c;
         REAL n[FACE_COUNT];
-        /* which of two neighbours is which does not matter: they are added */
-        n[2 * N] = d == 0 ? outside(c, a, b[l]) : here[l][d > 0 ? d - 1 : 0];
-        n[2 * N + 1] = here[l][d + 1];
+        /* of a uniform medium which of two neighbours is which does not matter: they are added */
+        const bool is_max = !KIND::IS_EVERYWHERE && face % 2 != 0;
+        const REAL outer = d > 0                 ? here[l][d > 0 ? d - 1 : 0]
+                           : KIND::IS_EVERYWHERE ? outside(c, a, b[l])
+                                                 : c;
+        n[2 * N] = is_max ? here[l][d + 1] : outer;
+        n[2 * N + 1] = is_max ? outer : here[l][d + 1];
         n[2 * U] = arch_shift_up(c, 1);
         n[2 * U + 1] = arch_shift_down(c, 1);
         n[2 * V] = below[l][d];
         n[2 * V + 1] = above[d];
-        if (EDGES) {
-            const int other = face ^ 1;
-            const bool v_min = is_on(view, p, 2 * V, v), v_max = is_on(view, p, 2 * V + 1, v);
-            n[2 * N + 1] = d == last ? outside(c, p.a[other], p.b[l][other]) : n[2 * N + 1];
-            n[2 * U] = u_min ? outside(c, p.a[2 * U], p.b[l][2 * U]) : n[2 * U];
-            n[2 * U + 1] = u_max ? outside(c, p.a[2 * U + 1], p.b[l][2 * U + 1]) : n[2 * U + 1];
-            n[2 * V] = v_min ? outside(c, p.a[2 * V], p.b[l][2 * V]) : n[2 * V];
-            n[2 * V + 1] = v_max ? outside(c, p.a[2 * V + 1], p.b[l][2 * V + 1]) : n[2 * V + 1];
+        const bool v_min = EDGES && is_on(view, p, 2 * V, v);
+        const bool v_max = EDGES && is_on(view, p, 2 * V + 1, v);
+        if constexpr (!KIND::IS_EVERYWHERE) {
+            bool on[FACE_COUNT];
+            on[2 * N] = is_max ? d == last : d == 0;
+            on[2 * N + 1] = is_max ? d == 0 : d == last;
+            on[2 * U] = u_min;
+            on[2 * U + 1] = u_max;
+            on[2 * V] = v_min;
+            on[2 * V + 1] = v_max;
+            return p.advance(l, place_at(d, v), on, base, c, c, n, [](int, double) {});
+        } else {
+            if (EDGES) {
+                const int other = face ^ 1;
+                n[2 * N + 1] = d == last ? outside(c, p.a[other], p.b[l][other]) : n[2 * N + 1];
+                n[2 * U] = u_min ? outside(c, p.a[2 * U], p.b[l][2 * U]) : n[2 * U];
+                n[2 * U + 1] = u_max ? outside(c, p.a[2 * U + 1], p.b[l][2 * U + 1]) : n[2 * U + 1];
+                n[2 * V] = v_min ? outside(c, p.a[2 * V], p.b[l][2 * V]) : n[2 * V];
+                n[2 * V + 1] = v_max ? outside(c, p.a[2 * V + 1], p.b[l][2 * V + 1]) : n[2 * V + 1];
+            }
+            return heat_cell(base, c, n[0], n[1], n[2], n[3], n[4], n[5], p.r[l]);
         }
-        return heat_cell(base, c, n[0], n[1], n[2], n[3], n[4], n[5], p.r[l]);
+    }
+
+    /* The terms of a medium of classes: level l is in row v - l. */
+    __device__ __forceinline__ void sum_kind(int v, const levels &of_row)
+    {
+#pragma unroll
+        for (int l = 0; l < T; l++) {
+            if (summed && v - l >= v_begin && v - l < v_end) {
+                const auto place = place_at(0, v - l);
+                const REAL c = of_row[l][0];
+                memory.count(l, p.term(l, place, face, c, p.beyond(l, place, face, c)));
+            }
+        }
     }
 
     /* Add the cells at the face of all levels: level l is in row v - l. */
@@ -229,7 +270,11 @@ template <int N, typename REAL, int T, typename MEMORY> struct face_strip {
             }
         }
         load(v + 2, value);
-        sum(v, below);
+        if constexpr (KIND::IS_EVERYWHERE) {
+            sum(v, below);
+        } else {
+            sum_kind(v, below);
+        }
     }
 
     __device__ __forceinline__ void march()
@@ -244,8 +289,8 @@ template <int N, typename REAL, int T, typename MEMORY> struct face_strip {
         load(begin + 1, of_odd);
         /* votes: else the compiler duplicates the code for lanes that leave the loop apart */
         for (int v = begin; arch_all(v < v_end + T - 1); v += 2) {
-            if (arch_all(plain && (v >= T || !p.closed[2 * V]) &&
-                         (v + 1 < cells || !p.closed[2 * V + 1]))) {
+            if (KIND::IS_EVERYWHERE && arch_all(plain && (v >= T || !p.closed[2 * V]) &&
+                                                (v + 1 < cells || !p.closed[2 * V + 1]))) {
                 row<false>(v, of_even, odd, even);
                 row<false>(v + 1, of_odd, even, odd);
             } else {
@@ -253,19 +298,19 @@ template <int N, typename REAL, int T, typename MEMORY> struct face_strip {
                 row<true>(v + 1, of_odd, even, odd);
             }
         }
-        if (summed && v_begin < v_end) {
+        if (KIND::IS_EVERYWHERE && summed && v_begin < v_end) {
             sums.end(memory, v_end - v_begin);
         }
     }
 };
 
 /* The sums of strip `number` of a rectangle, on a face of axis N. */
-template <int N, typename REAL, int T, typename MEMORY>
-static __device__ __forceinline__ void sum_strip(const grid_view<REAL> &view,
-                                                 const uniform<REAL, T> &p, const rectangle &r,
-                                                 int number, int v_begin, int v_end, MEMORY &memory)
+template <int N, typename REAL, int T, typename KIND, typename MEMORY>
+static __device__ __forceinline__ void sum_strip(const grid_view<REAL> &view, const KIND &p,
+                                                 const rectangle &r, int number, int v_begin,
+                                                 int v_end, MEMORY &memory)
 {
-    typedef face_strip<N, REAL, T, MEMORY> strip;
+    typedef face_strip<N, REAL, T, KIND, MEMORY> strip;
     constexpr int U = strip::U, V = strip::V;
     constexpr int BEYOND = T - 1; /* cells that a summed one depends on, on either side */
     const int64_t stride[AXIS_COUNT] = {1, view.pitch_y, view.pitch_z};
@@ -293,9 +338,12 @@ static __device__ __forceinline__ void sum_strip(const grid_view<REAL> &view,
     of.u_max = is_on(view, p, 2 * U + 1, u);
     of.plain = !(p.closed[2 * U] && u_first <= 0) &&
                !(p.closed[2 * U + 1] && u_first + ARCH_WAVE >= cells_u) && last >= T - 1;
-    of.a = p.a[r.face];
-    for (int l = 0; l + 1 < T; l++) {
-        of.b[l] = p.b[l][r.face];
+    of.u_read = u_read;
+    if constexpr (KIND::IS_EVERYWHERE) {
+        of.a = p.a[r.face];
+        for (int l = 0; l + 1 < T; l++) {
+            of.b[l] = p.b[l][r.face];
+        }
     }
     of.march();
 }
@@ -321,10 +369,9 @@ static __device__ __forceinline__ void add_strip(const LIST &list, int face,
 
 /* Take strips until none is left, and add their sums to those of the faces, which must be
  * normalised afterwards. All threads of all blocks call. */
-template <typename REAL, int T, typename LIST, int THREADS>
-static __device__ __forceinline__ void sum_strips(const grid_view<REAL> &view,
-                                                  const uniform<REAL, T> &p, const LIST &list,
-                                                  struct hip_scratch *scratch,
+template <typename REAL, typename KIND, int T, typename LIST, int THREADS>
+static __device__ __forceinline__ void sum_strips(const grid_view<REAL> &view, const KIND &p,
+                                                  const LIST &list, struct hip_scratch *scratch,
                                                   sums_memory<T, THREADS> &memory)
 {
     enum { DIGITS = T * FACE_COUNT * 4 };
@@ -361,13 +408,13 @@ static __device__ __forceinline__ void sum_strips(const grid_view<REAL> &view,
         }
         switch (r.face / 2) {
         case AXIS_X:
-            sum_strip<AXIS_X>(view, p, r, number % across, v_begin, v_end, memory);
+            sum_strip<AXIS_X, REAL, T>(view, p, r, number % across, v_begin, v_end, memory);
             break;
         case AXIS_Y:
-            sum_strip<AXIS_Y>(view, p, r, number % across, v_begin, v_end, memory);
+            sum_strip<AXIS_Y, REAL, T>(view, p, r, number % across, v_begin, v_end, memory);
             break;
         default:
-            sum_strip<AXIS_Z>(view, p, r, number % across, v_begin, v_end, memory);
+            sum_strip<AXIS_Z, REAL, T>(view, p, r, number % across, v_begin, v_end, memory);
         }
         add_strip(list, r.face, memory);
     }

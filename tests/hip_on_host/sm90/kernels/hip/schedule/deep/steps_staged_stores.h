@@ -29,6 +29,27 @@ template <typename T> static T load_shared(uint32_t from, T value)
     return value;
 }
 
+template <typename REAL> struct alignas(2 * sizeof(REAL)) pair_of {
+    REAL a, b;
+};
+
+template <typename T> static T load_table(uint32_t from, T value)
+{
+    return load_shared(from, value);
+}
+
+static inline int begin_reads(void)
+{
+    return 0;
+}
+
+template <int BYTES> static uint32_t load_bytes(uint32_t from, int)
+{
+    uint32_t value = 0;
+    memcpy(&value, hip_on_host::shared_at(from, BYTES), BYTES);
+    return value;
+}
+
 static inline int forget(int value)
 {
     return hip_on_host::same_in_wave("forget", value);

@@ -1,0 +1,137 @@
+/* Part of steps_classes_3.hip.cpp: the kernel. */
+#pragma once
+
+#include "kernels/hip/schedule/deep/steps_classes_march.h"
+
+#if ARCH_HAS_TILE_COPY
+
+template <typename S>
+using classes_rounds = deep_rounds<S, deep_block<S, classes_work<S>>, classes_wave<S>>;
+
+/* The rounds of planes k to end. */
+template <int WITH, typename S>
+static __device__ __forceinline__ void march_rounds(classes_rounds<S> &rounds, int k, int end)
+{
+    classes_wave<S> &my = rounds.my;
+#pragma unroll 1
+    for (; k < end; k++) {
+        if constexpr (WITH == IDLE) {
+            rounds.begin(my.before());
+            rounds.arrive();
+        } else {
+            rounds.begin_with_plane(my.before());
+            my.template advance_plane<WITH>(k, [&]() { rounds.arrive(); });
+        }
+        rounds.next();
+        my.next();
+    }
+}
+
+/* All planes of a column; those at closed faces in z by the code for all faces. */
+template <typename S>
+static __device__ __forceinline__ void march_classes(classes_rounds<S> &rounds, int item,
+                                                     uint32_t first_class)
+{
+    constexpr int T = S::T;
+    classes_wave<S> &my = rounds.my;
+    if (threadIdx.x == 0) {
+        rounds.block.set_next(item + 1);
+    }
+#pragma unroll
+    for (int n = 0; n <= T; n++) {
+        my.one[n] = 0; /* of planes that are not needed */
+    }
+#pragma unroll 1
+    for (int part = 0; part < 3; part++) {
+        const deep_column c = deep_column_of(my.w, forget(item));
+        const int with = forget(take_column(my, c, part != 1));
+        const int low = my.w.bottom > 0 && c.first == 0 ? T + 1 : c.first;
+        const int high = c.top ? c.end : c.end + T;
+        const int begin = part == 0 ? c.first : part == 1 ? low : high;
+        const int end = part == 0 ? low : part == 1 ? high : c.end + T;
+        /* the first lane of a tile that begins before the field has no class that is needed */
+        const int x = threadIdx.x % ARCH_WAVE == 0 && c.x < 0 ? S::HALO_X : 0;
+        my.classes = first_class + (uint32_t)(c.x + 16 - S::class_x(c.x) + x);
+        switch (with) {
+        case IDLE:
+            march_rounds<IDLE>(rounds, begin, end);
+            break;
+        case WITH_NONE:
+            march_rounds<WITH_NONE>(rounds, begin, end);
+            break;
+        case WITH_X_MIN:
+            march_rounds<WITH_X_MIN>(rounds, begin, end);
+            break;
+        case WITH_X_MAX:
+            march_rounds<WITH_X_MAX>(rounds, begin, end);
+            break;
+        default:
+            my.x = c.x + (int)threadIdx.x % ARCH_WAVE * S::V;
+            my.y = c.y + (int)threadIdx.x / ARCH_WAVE * S::ROWS;
+            march_rounds<WITH_ALL>(rounds, begin, end);
+        }
+    }
+}
+
+/* The table of coefficients; and no classes that it does not have, which lookups without effect
+ * would read. All threads call. */
+template <typename S>
+static __device__ __forceinline__ void prepare_classes(const classes_work<S> &w, char *shared)
+{
+    typedef typename S::REAL REAL;
+    const medium<REAL> &m = w.p.of;
+    const int n = m.n, pairs = w.at_numbers / (int)sizeof(REAL);
+    REAL *const table = reinterpret_cast<REAL *>(shared + S::AT_TABLE);
+    for (int at = (int)threadIdx.x; at < pairs; at += S::THREADS) {
+        table[at] = m.table[2 * n + at];
+    }
+    for (int l = 0; l < (w.of_step > 0 ? S::T : 1); l++) {
+        REAL *const to = table + pairs + l * (w.of_step / (int)sizeof(REAL));
+        for (int at = (int)threadIdx.x; at < 2 * n; at += S::THREADS) {
+            to[at] = w.p.table[l][at];
+        }
+        for (int at = (int)threadIdx.x; at < 2 * FACE_COUNT * m.nclosures; at += S::THREADS) {
+            to[2 * n + at] = w.p.table[l][medium_closure_at(n, m.nclosures, 0, at / 2) + at % 2];
+        }
+    }
+    uint32_t *const classes = reinterpret_cast<uint32_t *>(shared + S::AT_CLASSES);
+    for (int at = (int)threadIdx.x; at < S::CLASS_STAGES * S::CLASS_STAGE / 4; at += S::THREADS) {
+        classes[at] = 0;
+    }
+    arch_reads_before_tile_copy();
+}
+
+template <typename S>
+static __global__ __launch_bounds__(S::THREADS,
+                                    1) void steps_classes(const __grid_constant__ arch_tile_map map,
+                                                          const __grid_constant__ classes_work<S> w)
+{
+    extern __shared__ __attribute__((aligned(1024))) char shared[];
+    arch_arrivals *const arrivals = reinterpret_cast<arch_arrivals *>(shared + S::AT_REST);
+    deep_block<S, classes_work<S>> block = {
+        map,
+        w,
+        shared,
+        arrivals,
+        arrivals + S::STAGES,
+        reinterpret_cast<deep_feeder *>(arrivals + S::STAGES + 1),
+        w.list.whole + w.list.first[blockIdx.x + 1] - w.list.first[blockIdx.x],
+    };
+    init_arrivals<S>(block);
+    prepare_classes(w, shared);
+    __syncthreads();
+    request_first<S>(block);
+    classes_wave<S> my = {{w}};
+    place_wave<S>(my, shared);
+    my.table = arch_shared_address(shared) + S::AT_TABLE;
+    const int lane = (int)threadIdx.x % ARCH_WAVE;
+    const int wave = (int)threadIdx.x / ARCH_WAVE;
+    const uint32_t first_class = arch_shared_address(shared) + S::AT_CLASSES + lane * S::V +
+                                 (1 + wave * S::ROWS) * S::CLASS_ROW;
+    classes_rounds<S> rounds = {block, my, arch_shared_address(block.filled)};
+    for (int item = 0; item < block.items; item++) {
+        march_classes(rounds, item, first_class);
+    }
+}
+
+#endif

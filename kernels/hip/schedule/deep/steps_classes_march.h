@@ -1,0 +1,449 @@
+/* Part of steps_classes_3.hip.cpp: how a wave advances its rows of a tile in a medium of classes.
+ *
+ * As steps_staged_march.h, but all rows of a level before the next one. A wave keeps of each level
+ * the plane at hand and how much it is above the plane below: a difference of two cells serves
+ * both, and roles do not swap. The classes have a ring of their own, since levels need those of
+ * more planes. Where the flags of a wave's cells say that they and all around them have one class
+ * in all planes at hand, the coefficients of a level are looked up once, else cell by cell, in a
+ * table in shared memory:
+ *   g            of pairs of classes, of every axis or of one where they are the same
+ *   sigma, q     of a class    } of every step,
+ *   a, b         of a closure  } or of one where they are the same */
+#pragma once
+
+#include "kernels/hip/kind/classes.h"
+#include "kernels/hip/schedule/deep/steps_staged_kernel.h"
+
+#if ARCH_HAS_TILE_COPY
+
+template <typename REAL, int T, int STAGES>
+struct classes_shape : deep_shape<REAL, T, STAGES, false, false> {
+    typedef deep_shape<REAL, T, STAGES, false, false> of;
+    static constexpr bool PAIRS = false;
+    static constexpr int LEAD = STAGES - 3; /* no plane of the round before is read at its end */
+    /* rows from a multiple of 16 cells on, with one cell on either side of the tile */
+    static constexpr int CLASS_ROW = (of::TX + 17 + 15) / 16 * 16;
+    static constexpr int CLASS_BYTES = (of::TY + 2) * CLASS_ROW;
+    static constexpr int CLASS_STAGE = (CLASS_BYTES + 127) / 128 * 128;
+    static constexpr int CLASS_STAGES = T + 3 + LEAD;
+    static constexpr int AT_CLASSES = (of::AT_REST + 127) / 128 * 128;
+    static constexpr int AT_REST = AT_CLASSES + CLASS_STAGES * CLASS_STAGE;
+    static constexpr int AT_TABLE = AT_REST + 256;
+    static constexpr int SHARED_BYTES = 227 * 1024;
+
+    /* In the region of the copies of classes, which begins 16 cells before the field. */
+    static __host__ __device__ constexpr int class_x(int x)
+    {
+        return (x + 15) & ~15;
+    }
+};
+
+template <typename S> struct classes_work : deep_work<S, classes<typename S::REAL, S::T>> {
+    arch_tile_map class_map;
+    int class_y, class_z; /* from a plane and a row of the region of copies to those of classes */
+    int pair_row, pair_axis; /* bytes of the table: of a class, and of an axis or 0 */
+    int at_numbers;          /* where those of steps begin */
+    int of_step;             /* bytes of a step, or 0 */
+    uint32_t mask;           /* of the classes of four cells */
+};
+
+/* What the code of a round knows beside WITH_X_MIN to WITH_ALL. */
+enum { WITH_X = WITH_X_MIN | WITH_X_MAX };
+
+template <typename S> struct classes_wave : deep_rows<S, classes_work<S>> {
+    typedef deep_rows<S, classes_work<S>> rows_of;
+    typedef typename S::REAL REAL;
+    typedef vec16<REAL> cells;
+    typedef pair_of<REAL> two;
+    static constexpr int T = S::T, V = S::V, ROWS = S::ROWS;
+    using rows_of::parts, rows_of::begin;
+    using rows_of::w, rows_of::x_min, rows_of::x_max, rows_of::y_min, rows_of::y_max;
+
+    cells at[T - 1][ROWS], rise[T - 1][ROWS]; /* levels 1 to T - 1 */
+    uint32_t above, here, below, edges;       /* see deep_wave */
+    uint32_t parity;                          /* bytes to the edges of this round */
+    uint32_t classes;                         /* the first byte of my cells in stage 0 */
+    int stage;                                /* bytes to the classes of the newest plane */
+    int one[T + 1]; /* the class of the wave, n planes below the newest one; -1: several */
+    uint32_t table; /* in shared memory */
+    int x, y;       /* my first cell; for closed faces of z */
+
+    static __device__ __forceinline__ cells load(uint32_t from)
+    {
+        return load_shared(from, cells{});
+    }
+    /* The parity of the round before this one. */
+    __device__ __forceinline__ unsigned before() const
+    {
+        return parity == 0 ? 1 : 0;
+    }
+    __device__ __forceinline__ void next()
+    {
+        stage += S::CLASS_STAGE;
+        if (stage == S::CLASS_STAGES * S::CLASS_STAGE) {
+            stage = 0;
+        }
+        parity ^= S::PARITY_ROWS;
+    }
+    /* My classes n planes below the newest one. */
+    __device__ __forceinline__ uint32_t classes_below(int n) const
+    {
+        const int from = stage - n * S::CLASS_STAGE;
+        return classes + (from < 0 ? from + S::CLASS_STAGES * S::CLASS_STAGE : from);
+    }
+    template <int N> __device__ __forceinline__ uint32_t word(uint32_t from, int token) const
+    {
+        return load_bytes<N>(from, token) & w.mask & (uint32_t)(((uint64_t)1 << 8 * N) - 1);
+    }
+    __device__ __forceinline__ REAL g(int axis, uint32_t row, uint32_t other) const
+    {
+        return load_table(row + other * (int)sizeof(REAL) + axis * w.pair_axis, REAL());
+    }
+    __device__ __forceinline__ uint32_t row_of_class(uint32_t of_class) const
+    {
+        return table + of_class * w.pair_row;
+    }
+    __device__ __forceinline__ uint32_t numbers(int l) const
+    {
+        return table + w.at_numbers + l * w.of_step;
+    }
+    /* Beyond a closed face, in the step from level l. */
+    __device__ __forceinline__ REAL closed(int face, int l, int closure, REAL inside) const
+    {
+        const int at = w.p.of.n + face * w.p.of.nclosures + closure;
+        const two c = load_table(numbers(l) + at * (int)sizeof(two), two());
+        return medium_outside(inside, c.a, c.b, (REAL)0);
+    }
+
+    /* The patch of a face of z that cell i in row r lies on, times the number of classes. */
+    __device__ __forceinline__ int patch_at(int face, int r, int i) const
+    {
+        const uint8_t *const patch = w.p.of.patch[face];
+        int cell[] = {x + i, y + r};
+#pragma unroll
+        for (int a = 0; a < 2; a++) { /* the nearest one that there is */
+            cell[a] = max(cell[a], w.p.closed[2 * a] ? 0 : -T);
+            cell[a] = min(cell[a], w.cells[a] - 1 + (w.p.closed[2 * a + 1] ? 0 : T));
+        }
+        return patch == nullptr ? 0
+                                : patch[cell[1] * w.p.of.patch_pitch[face] + cell[0]] * w.p.of.n;
+    }
+
+    /* Class i of a word. */
+    static __device__ __forceinline__ uint32_t class_in(uint32_t word, int i)
+    {
+        return i == V - 1 ? word >> 8 * i : word >> 8 * i & 0xFF;
+    }
+
+    /* The classes of a new plane have arrived. */
+    __device__ __forceinline__ void look_at_classes(int token)
+    {
+#pragma unroll
+        for (int n = T; n > 0; n--) {
+            one[n] = one[n - 1];
+        }
+        const uint32_t from = classes_below(0);
+        uint32_t row[ROWS];
+#pragma unroll
+        for (int r = 0; r < ROWS; r++) {
+            row[r] = load_bytes<V>(from + r * S::CLASS_ROW, token);
+        }
+        const uint32_t first = arch_first_lane_value(row[0]) & 0xFF;
+        uint32_t differing = 0;
+#pragma unroll
+        for (int r = 0; r < ROWS; r++) {
+            differing |= row[r] ^ first * (V == 2 ? 0x101U : 0x1010101U);
+        }
+        const bool same = arch_all(differing == 0 && (int)first > w.p.of.mask);
+        one[0] = same ? (int)first & w.p.of.mask : -1;
+    }
+
+    /* Values around the rows of a level, and which classes. */
+    struct level_rows {
+        cells c[ROWS + 2], up[ROWS], rise[ROWS]; /* c: with the rows before and after */
+        REAL left[ROWS], right[ROWS];
+    };
+
+    /* The class of cell i in row r, in the plane at hand of level l. */
+    template <bool ONE>
+    __device__ __forceinline__ int class_at(int l, uint32_t own, int r, int i, int token) const
+    {
+        return ONE ? one[l] : (int)load_bytes<1>(own + r * S::CLASS_ROW + i, token) & w.p.of.mask;
+    }
+
+    template <bool ONE>
+    __device__ __forceinline__ cells close_row(const cells &inside, int face, int l, int from,
+                                               uint32_t own, int r, int token) const
+    {
+        cells o;
+#pragma unroll
+        for (int i = 0; i < V; i++) {
+            const int patch = face / 2 == AXIS_Z ? patch_at(face, r, i) : 0;
+            o.v[i] = closed(face, from, class_at<ONE>(l, own, r, i, token) + patch, inside.v[i]);
+        }
+        return o;
+    }
+
+    /* What closed faces of x and z change. */
+    template <int WITH, bool ONE, int L>
+    __device__ __forceinline__ void close(level_rows &n, int plane, uint32_t own, int token) const
+    {
+        constexpr bool ALL = (WITH & WITH_PARTS) != 0;
+        if (ALL && plane == 0 && w.p.closed[FACE_Z_MIN]) {
+#pragma unroll
+            for (int r = 0; r < ROWS; r++) {
+                const cells o = close_row<ONE>(n.c[r + 1], FACE_Z_MIN, L, L - 1, own, r, token);
+#pragma unroll
+                for (int i = 0; i < V; i++) {
+                    n.rise[r].v[i] = n.c[r + 1].v[i] - o.v[i];
+                }
+            }
+        }
+        if (ALL && plane == w.cells[AXIS_Z] - 1 && w.p.closed[FACE_Z_MAX]) {
+#pragma unroll
+            for (int r = 0; r < ROWS; r++) {
+                n.up[r] = close_row<ONE>(n.c[r + 1], FACE_Z_MAX, L, L - 1, own, r, token);
+            }
+        }
+        /* by all lanes, without a branch */
+#pragma unroll
+        for (int r = 0; r < ROWS; r++) {
+            if ((WITH & WITH_X_MIN) != 0) {
+                const REAL o =
+                    closed(FACE_X_MIN, L - 1, class_at<ONE>(L, own, r, 0, token), n.c[r + 1].v[0]);
+                n.left[r] = x_min ? o : n.left[r];
+            }
+            if ((WITH & WITH_X_MAX) != 0) {
+                int last = V - 1;
+                REAL inside = n.c[r + 1].v[V - 1];
+#pragma unroll
+                for (int i = 0; i < V - 1 && ALL; i++) {
+                    const bool is_last = (parts >> (8 + i) & 1) != 0;
+                    last = is_last ? i : last;
+                    inside = is_last ? n.c[r + 1].v[i] : inside;
+                }
+                const REAL o =
+                    closed(FACE_X_MAX, L - 1, class_at<ONE>(L, own, r, last, token), inside);
+                n.right[r] = x_max ? o : n.right[r];
+            }
+        }
+    }
+
+    /* Coefficients of a row. */
+    struct row_numbers {
+        REAL x[V + 1], ym[V], yp[V], zm[V], zp[V];
+        two of[V];
+    };
+
+    /* n: of the classes in the rows of this plane. */
+    __device__ __forceinline__ void look_up(row_numbers &to, const row_numbers &before,
+                                            const uint32_t (&rows)[ROWS + 2], int l, int r,
+                                            uint32_t own, uint32_t lower, int token) const
+    {
+        const uint32_t here = rows[r + 1];
+        const uint32_t low = word<V>(lower + r * S::CLASS_ROW, token);
+        const uint32_t high = word<V>(classes_below(l - 1) + r * S::CLASS_ROW, token);
+        const uint32_t left = word<1>(own + r * S::CLASS_ROW - 1, token);
+        const uint32_t right = word<1>(own + r * S::CLASS_ROW + V, token);
+#pragma unroll
+        for (int i = 0; i < V; i++) {
+            const uint32_t c = class_in(here, i);
+            const uint32_t row = row_of_class(c);
+            const uint32_t other = i > 0 ? class_in(here, i > 0 ? i - 1 : 0) : left;
+            to.x[i] = g(AXIS_X, row, other);
+            if (i == V - 1) {
+                to.x[V] = g(AXIS_X, row, right);
+            }
+            to.ym[i] = r > 0 ? before.yp[i] : g(AXIS_Y, row, class_in(rows[r], i));
+            to.yp[i] = g(AXIS_Y, row, class_in(rows[r + 2], i));
+            to.zm[i] = g(AXIS_Z, row, class_in(low, i));
+            to.zp[i] = g(AXIS_Z, row, class_in(high, i));
+            to.of[i] = load_table(numbers(l - 1) + c * (uint32_t)sizeof(two), two());
+        }
+    }
+
+    /* Row r one step later. rise: afterwards of the plane above. */
+    template <int WITH>
+    __device__ __forceinline__ cells step_row(level_rows &n, int r, const row_numbers &k) const
+    {
+        const cells &c = n.c[r + 1];
+        REAL dx[V + 1];
+        dx[0] = n.left[r] - c.v[0];
+#pragma unroll
+        for (int i = 1; i < V; i++) {
+            dx[i] = c.v[i] - c.v[i - 1];
+        }
+        dx[V] = n.right[r] - c.v[V - 1];
+        cells o;
+#pragma unroll
+        for (int i = 0; i < V; i++) {
+            const bool is_last = (WITH & WITH_PARTS) != 0 && (parts >> (8 + i) & 1) != 0;
+            const REAL up = n.up[r].v[i] - c.v[i];
+            const REAL before = c.v[i] - n.c[r].v[i];
+            const REAL after = n.c[r + 2].v[i] - c.v[i];
+            o.v[i] = medium_sum(c.v[i], i > 0 ? -dx[i] : dx[0],
+                                is_last ? n.right[r] - c.v[i] : dx[i + 1], -before, after,
+                                -n.rise[r].v[i], up, k.x[i], k.x[i + 1], k.ym[i], k.yp[i], k.zm[i],
+                                k.zp[i], k.of[i].a, k.of[i].b);
+            n.rise[r].v[i] = up;
+        }
+        return o;
+    }
+
+    /* up: level L - 1 in the plane above, afterwards level L in this one. */
+    template <int WITH, bool ONE, int L, typename ARRIVE>
+    __device__ __forceinline__ void advance_level(cells (&up)[ROWS], int k, int token,
+                                                  ARRIVE arrive)
+    {
+        constexpr int M = L > 1 ? L - 2 : 0; /* of the levels in registers */
+        const int plane = k - L;
+        const uint32_t own = classes_below(L);
+        level_rows n;
+        if (L == 1) {
+#pragma unroll
+            for (int r = 0; r < ROWS + 2; r++) {
+                n.c[r] = load(here + (r - 1) * S::ROW);
+            }
+        } else {
+            const uint32_t from = edges + (parity ^ S::PARITY_ROWS) + M * S::LEVEL_ROWS;
+            n.c[0] = load(from + S::BEFORE);
+            n.c[ROWS + 1] = load(from + S::WAVE_ROWS + S::AFTER);
+#pragma unroll
+            for (int r = 0; r < ROWS; r++) {
+                n.c[r + 1] = at[M][r];
+            }
+        }
+#pragma unroll
+        for (int r = 0; r < ROWS; r++) {
+            n.left[r] = __shfl_up_sync(0xFFFFFFFFU, n.c[r + 1].v[V - 1], 1);
+            n.right[r] = __shfl_down_sync(0xFFFFFFFFU, n.c[r + 1].v[0], 1);
+        }
+        if (L == T) {
+            arrive();
+        }
+#pragma unroll
+        for (int r = 0; r < ROWS; r++) {
+            if (L == 1) {
+                n.up[r] = load(above + r * S::ROW);
+                const cells low = load(below + r * S::ROW);
+#pragma unroll
+                for (int i = 0; i < V; i++) {
+                    n.rise[r].v[i] = n.c[r + 1].v[i] - low.v[i];
+                }
+            } else {
+                n.up[r] = up[r];
+                n.rise[r] = rise[M][r];
+            }
+        }
+        if (L == 1 && y_min) {
+            n.c[0] = close_row<ONE>(n.c[1], FACE_Y_MIN, 1, 0, own, 0, token);
+        }
+        if (L == 1 && y_max) {
+            n.c[ROWS + 1] = close_row<ONE>(n.c[ROWS], FACE_Y_MAX, 1, 0, own, ROWS - 1, token);
+        }
+        close<WITH, ONE, L>(n, plane, own, token);
+        row_numbers numbers_of = {};
+        uint32_t rows[ROWS + 2] = {};
+        if (ONE) {
+            const uint32_t row = row_of_class(one[L]);
+            const REAL gx = g(AXIS_X, row, one[L]), gy = g(AXIS_Y, row, one[L]),
+                       gz = g(AXIS_Z, row, one[L]);
+            const two of = load_table(numbers(L - 1) + one[L] * (uint32_t)sizeof(two), two());
+#pragma unroll
+            for (int i = 0; i < V; i++) {
+                numbers_of.x[i] = numbers_of.x[i + 1] = gx;
+                numbers_of.ym[i] = numbers_of.yp[i] = gy;
+                numbers_of.zm[i] = numbers_of.zp[i] = gz;
+                numbers_of.of[i] = of;
+            }
+        } else {
+#pragma unroll
+            for (int r = 0; r < ROWS + 2; r++) {
+                rows[r] = word<V>(own + (r - 1) * S::CLASS_ROW, token);
+            }
+        }
+        /* the plane below the first one has its classes, but no copy loads it */
+        const bool bottom = (WITH & WITH_PARTS) != 0 && plane == 0 && w.p.closed[FACE_Z_MIN];
+        const uint32_t lower = ONE ? 0 : bottom ? own : classes_below(L + 1);
+#pragma unroll
+        for (int r = 0; r < ROWS; r++) {
+            if (!ONE) {
+                const row_numbers before = numbers_of;
+                look_up(numbers_of, before, rows, L, r, own, lower, token);
+            }
+            up[r] = step_row<WITH>(n, r, numbers_of);
+            if (L == T) {
+                write<WITH>(up[r], r, plane);
+            }
+        }
+        if (L > 1) {
+#pragma unroll
+            for (int r = 0; r < ROWS; r++) {
+                at[M][r] = n.up[r];
+                rise[M][r] = n.rise[r];
+            }
+        }
+        if (L < T) {
+            store_edges<ONE>(up, L, own, token);
+        }
+    }
+
+    /* The first and the last row of level l, for the next round; and what is beyond closed faces.
+     */
+    template <bool ONE>
+    __device__ __forceinline__ void store_edges(const cells (&o)[ROWS], int l, uint32_t own,
+                                                int token) const
+    {
+        const uint32_t to = edges + parity + (l - 1) * S::LEVEL_ROWS;
+        store_shared(to + S::AFTER, o[0]);
+        store_shared(to + S::WAVE_ROWS + S::BEFORE, o[ROWS - 1]);
+        if (y_min) {
+            store_shared(to + S::BEFORE, close_row<ONE>(o[0], FACE_Y_MIN, l, l, own, 0, token));
+        }
+        if (y_max) {
+            store_shared(to + S::WAVE_ROWS + S::AFTER,
+                         close_row<ONE>(o[ROWS - 1], FACE_Y_MAX, l, l, own, ROWS - 1, token));
+        }
+    }
+
+    template <int WITH>
+    __device__ __forceinline__ void write(const cells &o, int r, int plane) const
+    {
+        const bool all = (WITH & WITH_PARTS) != 0;
+        const bool on = (rows_of::template rows<WITH>() >> r & 1) != 0 &&
+                        (all ? rows_of::in_column(plane) : plane >= begin);
+        char *const to = reinterpret_cast<char *>(w.out + plane * w.pitch_z) +
+                         r * (w.pitch_y * (int64_t)sizeof(REAL)) + rows_of::template offset<WITH>();
+        rows_of::template store_cells<WITH>(on, reinterpret_cast<REAL *>(to), o);
+    }
+
+    template <int WITH, bool ONE, typename ARRIVE>
+    __device__ __forceinline__ void advance_levels(int k, int token, ARRIVE arrive)
+    {
+        cells up[ROWS];
+        advance_level<WITH, ONE, 1>(up, k, token, arrive);
+        advance_level<WITH, ONE, 2>(up, k, token, arrive);
+        if constexpr (T > 2) {
+            advance_level<WITH, ONE, 3>(up, k, token, arrive);
+        }
+    }
+
+    template <int WITH, typename ARRIVE>
+    __device__ __forceinline__ void advance_plane(int k, ARRIVE arrive)
+    {
+        const int token = begin_reads();
+        look_at_classes(token);
+        int every = one[1];
+#pragma unroll
+        for (int n = 2; n <= T; n++) {
+            every |= one[n];
+        }
+        if (every >= 0) {
+            advance_levels<WITH, true>(k, token, arrive);
+        } else {
+            advance_levels<WITH, false>(k, token, arrive);
+        }
+    }
+};
+
+#endif
