@@ -18,13 +18,6 @@ static void divide(const struct engine *engine, const struct layout *layout, str
     }
 }
 
-static enum status zeros(struct engine *engine, size_t bytes, void **d_memory)
-{
-    SCOPED_FREE void *h_zeros = calloc(1, bytes);
-    TRY(CHECK_MEMORY(h_zeros != NULL, "no memory for tiles"));
-    return engine_send(engine, h_zeros, bytes, d_memory);
-}
-
 enum status sleep_create(struct sleep *sleep, struct engine *engine, const struct layout *layout,
                          const bool open[FACE_COUNT], int radius)
 {
@@ -33,27 +26,23 @@ enum status sleep_create(struct sleep *sleep, struct engine *engine, const struc
     memcpy(tiles->open, open, sizeof tiles->open);
     divide(engine, layout, tiles);
     const size_t total = (size_t)tiles_total(tiles);
-    const size_t bytes[SLEEP_MEMORIES] = {total * sizeof *tiles->d_changed,
-                                          total * sizeof *tiles->d_list, sizeof *tiles->d_awake,
-                                          total * FACE_COUNT * sizeof *tiles->d_sums};
-    enum status status = STATUS_OK;
-    for (int n = 0; n < SLEEP_MEMORIES && status == STATUS_OK; n++) {
-        status = zeros(engine, bytes[n], &sleep->d_memory[n]);
-    }
-    tiles->d_changed = sleep->d_memory[0];
-    tiles->d_list = sleep->d_memory[1];
-    tiles->d_awake = sleep->d_memory[2];
-    tiles->d_sums = sleep->d_memory[3];
-    return status;
+    const size_t bytes = sizeof *tiles->d_awake + total * FACE_COUNT * sizeof *tiles->d_sums +
+                         total * (sizeof *tiles->d_changed + sizeof *tiles->d_list);
+    SCOPED_FREE void *h_zeros = calloc(1, bytes);
+    TRY(CHECK_MEMORY(h_zeros != NULL, "no memory for tiles"));
+    TRY(engine_send(engine, h_zeros, bytes, &sleep->d_memory));
+    tiles->d_awake = sleep->d_memory;
+    tiles->d_sums = (struct exact_sum *)(tiles->d_awake + 1);
+    tiles->d_changed = (uint32_t *)(tiles->d_sums + total * FACE_COUNT);
+    tiles->d_list = tiles->d_changed + total;
+    return STATUS_OK;
 }
 
 void sleep_destroy(struct sleep *sleep, const struct engine *engine)
 {
-    for (int n = 0; n < SLEEP_MEMORIES; n++) {
-        if (sleep->d_memory[n] != NULL) {
-            engine->runtime->memory_free(engine->device, sleep->d_memory[n]);
-            sleep->d_memory[n] = NULL;
-        }
+    if (sleep->d_memory != NULL) {
+        engine->runtime->memory_free(engine->device, sleep->d_memory);
+        sleep->d_memory = NULL;
     }
 }
 

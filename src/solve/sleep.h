@@ -4,16 +4,14 @@
 
 #include "solve/engine.h"
 
-enum { SLEEP_MEMORIES = 4 };
-
 /* Starts zeroed. */
 struct sleep {
     bool possible; /* for the problem, and this setting */
     bool is_on;    /* passes advance tiles only, one step each */
     struct tiles tiles;
-    void *d_memory[SLEEP_MEMORIES]; /* of the tiles */
-    struct coefficients last;       /* of the last pass with tiles */
-    int64_t passes;                 /* with tiles */
+    void *d_memory;           /* of the tiles */
+    struct coefficients last; /* of the last pass with tiles */
+    int64_t passes;           /* with tiles */
     /* of sleep_control.h */
     int64_t next_look;   /* the step at which to decide again */
     int64_t pause;       /* steps without tiles, the next time */

@@ -53,10 +53,9 @@ static enum status create(struct stepper *stepper)
     for (int f = 0; f < FACE_COUNT; f++) {
         open[f] = decomp_neighbour(level->decomp, level->rank, (enum face)f) >= 0;
     }
-    return level->sleep.d_memory[0] != NULL
-               ? STATUS_OK
-               : sleep_create(&level->sleep, level->engine, &level->field->layout, open,
-                              level->radius);
+    return level->sleep.d_memory != NULL ? STATUS_OK
+                                         : sleep_create(&level->sleep, level->engine,
+                                                        &level->field->layout, open, level->radius);
 }
 
 /* The first pass advances all tiles and finds those that change, so the second one tells. Without

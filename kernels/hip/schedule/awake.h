@@ -1,8 +1,8 @@
 /* One step of the tiles that may change, of every kind: a kernel lists them, and the blocks of the
- * next one advance the cells of the list, one per thread of THREADS. */
+ * next one, of THREADS threads, advance the tiles of the list. */
 #pragma once
 
-#include "kernels/hip/kind/uniform.h"
+#include "kernels/hip/kind/classes.h"
 
 enum { AWAKE_BLOCKS = 4096, DIGITS = 4 };
 
@@ -28,39 +28,105 @@ template <typename REAL> static __device__ __forceinline__ bool is_changed(REAL 
     }
 }
 
+/* A column of PLANES cells at `at`, beside none of which lies a closed face: one wait serves all
+ * loads. Returns true if a bit changes. Only of kinds with an update. */
+enum { PLANES = 4 };
+template <typename REAL, typename KIND>
+static __device__ __forceinline__ bool advance_column(const grid_view<REAL> &view, const KIND &kind,
+                                                      int64_t i, int64_t j, int64_t k)
+{
+    const int64_t at = view.at(i, j, k);
+    const REAL *c = view.in + at;
+    REAL z[PLANES + 2];
+    REAL n[PLANES][FACE_COUNT];
+#pragma unroll
+    for (int p = 0; p < PLANES + 2; p++) {
+        z[p] = c[(p - 1) * view.pitch_z];
+    }
+#pragma unroll
+    for (int p = 0; p < PLANES; p++, c += view.pitch_z) {
+        n[p][0] = c[-1];
+        n[p][1] = c[1];
+        n[p][2] = c[-view.pitch_y];
+        n[p][3] = c[view.pitch_y];
+    }
+    bool changed = false;
+#pragma unroll
+    for (int p = 0; p < PLANES; p++) {
+        n[p][4] = z[p];
+        n[p][5] = z[p + 2];
+        const REAL out = kind.update(0, kind.at(i, j, k + p), z[p + 1], z[p + 1], n[p]);
+        view.out[at + p * view.pitch_z] = out;
+        changed = changed || is_changed(out, z[p + 1]);
+    }
+    return changed;
+}
+
+template <typename KIND> struct has_columns : std::false_type {
+};
+template <typename REAL> struct has_columns<uniform<REAL, 1>> : std::true_type {
+};
+template <typename REAL> struct has_columns<classes<REAL, 1>> : std::true_type {
+};
+
+/* True where no cell of the box lies on a closed face. */
+static __device__ __forceinline__ bool is_inside(const bool (&closed)[FACE_COUNT],
+                                                 const struct tiles &tiles, const struct box &box)
+{
+    bool inside = true;
+#pragma unroll
+    for (int axis = 0; axis < AXIS_COUNT; axis++) {
+        inside = inside && !(closed[2 * axis] && box.lo[axis] == 0) &&
+                 !(closed[2 * axis + 1] && box.hi[axis] == tiles.cells[axis]);
+    }
+    return inside;
+}
+
+/* A block advances PLANES planes of a tile at once. */
 template <typename REAL, typename KIND>
 static __global__ __launch_bounds__(THREADS) void step_awake(const grid_view<REAL> view,
                                                              const KIND kind, const face_sums sums,
                                                              const struct tiles tiles)
 {
     const uint32_t wide = (uint32_t)tiles.size[AXIS_X];
-    const uint32_t high = (uint32_t)tiles.size[AXIS_Y];
-    const uint32_t parts = wide * high * (uint32_t)tiles.size[AXIS_Z] / THREADS;
+    const uint32_t parts = (uint32_t)tiles.size[AXIS_Z] / PLANES;
     const uint32_t count = tiles.d_awake->count[tiles.step % 2];
     for (uint32_t n = blockIdx.x; n < count * parts; n += gridDim.x) {
         const uint32_t tile = tiles.d_list[n / parts];
         const struct box box = tiles_box(&tiles, tile);
-        const uint32_t of_tile = n % parts * THREADS + threadIdx.x;
-        const uint32_t row = of_tile / wide;
-        const int64_t cell[AXIS_COUNT] = {box.lo[AXIS_X] + of_tile % wide,
-                                          box.lo[AXIS_Y] + row % high, box.lo[AXIS_Z] + row / high};
+        const int64_t i = box.lo[AXIS_X] + threadIdx.x % wide;
+        const int64_t begin = box.lo[AXIS_Z] + n % parts * PLANES;
+        const int64_t end = begin + PLANES < box.hi[AXIS_Z] ? begin + PLANES : box.hi[AXIS_Z];
+        const bool columns =
+            has_columns<KIND>::value && end - begin == PLANES && is_inside(kind.closed, tiles, box);
         tally tallies[FACE_COUNT] = {};
         bool changed = false;
-        if (cell[0] < box.hi[0] && cell[1] < box.hi[1] && cell[2] < box.hi[2]) {
-            const int64_t at = view.at(cell[0], cell[1], cell[2]);
-            advance_in(view, kind, cell, [&](int face, double x) {
-                if (sums.sum[face] != nullptr) {
-                    tallies[face].add(x);
+        for (int64_t j = box.lo[AXIS_Y] + threadIdx.x / wide;
+             i < box.hi[AXIS_X] && j < box.hi[AXIS_Y]; j += THREADS / wide) {
+            if constexpr (has_columns<KIND>::value) {
+                if (columns) {
+                    changed |= advance_column(view, kind, i, j, begin);
+                    continue;
                 }
-            });
-            changed = is_changed(view.out[at], view.in[at]);
+            }
+            KERNEL_NO_UNROLL
+            for (int64_t k = begin; k < end; k++) {
+                const int64_t cell[AXIS_COUNT] = {i, j, k};
+                const int64_t at = view.at(i, j, k);
+                advance_in(view, kind, cell, [&](int face, double x) {
+                    if (sums.sum[face] != nullptr) {
+                        tallies[face].add(x);
+                    }
+                });
+                changed |= is_changed(view.out[at], view.in[at]);
+            }
         }
         if (arch_any(changed) && arch_is_first_lane()) {
             tiles.d_changed[tile] = tiles.step;
         }
 #pragma unroll
         for (int face = 0; face < FACE_COUNT; face++) {
-            face_sum_add(sums.sum[face] != nullptr
+            face_sum_add(sums.sum[face] != nullptr && !columns
                              ? &tiles.d_sums[(int64_t)tile * FACE_COUNT + face]
                              : nullptr,
                          tallies[face]);
