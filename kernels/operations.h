@@ -12,8 +12,8 @@
 
 #include "base/box.h"
 #include "base/exact_sum.h"
+#include "kernels/cell/correct_cell.h"
 #include "kernels/cell/derived_cell.h"
-#include "kernels/cell/multigrid_cell.h"
 #include "kernels/cell/source_cell.h"
 #include "kernels/class_summary.h"
 #include "kernels/coefficients.h"
@@ -313,6 +313,8 @@ struct host_memory {
     X(liquid_fraction, HOST_ONE(liquid_fraction, medium))                                          \
     X(combine, )                                                                                   \
     X(relax, )                                                                                     \
+    X(ascend, )                                                                                    \
+    X(correct, )                                                                                   \
     X(flow_out, )                                                                                  \
     X(coarsen, )                                                                                   \
     X(gather_up, )                                                                                 \

@@ -2,8 +2,9 @@
  * (docs/reference/numerics.md#steady-states).
  *
  * A grid stores the conductance of the lower face of each cell per axis; that of a closed upper end
- * lies in the first layer of the halo. Values beyond closed faces are 0. Divisions are those of
- * IEEE 754.
+ * lies in the first layer of the halo. In a uniform medium all quantities are per volume instead,
+ * and conductances and weights are tables along the axes. Values beyond closed faces are 0.
+ * Divisions are those of IEEE 754.
  *
  * Included by C and by HIP sources. */
 #pragma once
@@ -16,14 +17,25 @@
  * layer of halo or two on each active axis, also beyond closed faces, where they hold 0. */
 struct multigrid {
     struct layout layout;
-    bool active[AXIS_COUNT];  /* the axis conducts heat */
-    bool wraps[AXIS_COUNT];   /* periodic, and this rank has all its cells */
-    bool closed[FACE_COUNT];  /* no cells beyond it, on no rank */
-    int children[AXIS_COUNT]; /* cells of the next finer grid per cell, 1 or 2 */
-    float *d_g[AXIS_COUNT];   /* conductance of the lower face */
-    float *d_w[FACE_COUNT];   /* weight, for the children next to the face, of the cell beyond it;
-                                 NULL: the finest grid */
+    bool active[AXIS_COUNT];   /* the axis conducts heat */
+    bool wraps[AXIS_COUNT];    /* periodic, and this rank has all its cells */
+    bool closed[FACE_COUNT];   /* no cells beyond it, on no rank */
+    int children[AXIS_COUNT];  /* cells of the next finer grid per cell, 1 or 2 */
+    float *d_g[AXIS_COUNT];    /* conductance of the lower face */
+    float *d_w[FACE_COUNT];    /* weight, for the children next to the face, of the cell beyond it;
+                                  NULL: the finest grid */
+    float *d_line[AXIS_COUNT]; /* of a uniform medium, in place of d_g and d_w: [LINES][cells of the
+                                  axis]; else NULL */
 };
+
+/* Of the cells of an axis: conductances of their faces, the weights that d_w has, and the share of
+ * the lower child in the mean of both. Zero on an axis that does not conduct. */
+enum line { LINE_LOW, LINE_HIGH, LINE_WEIGHT_LOW, LINE_WEIGHT_HIGH, LINE_SHARE, LINES };
+
+KERNEL_INLINE float multigrid_line(const struct multigrid *m, int axis, int line, int64_t at)
+{
+    return m->d_line[axis][line * m->layout.cells[axis] + at];
+}
 
 KERNEL_INLINE int64_t multigrid_step(const struct multigrid *m, int axis)
 {
@@ -61,15 +73,18 @@ struct multigrid_flow {
 };
 KERNEL_INLINE struct multigrid_flow multigrid_flow(const struct multigrid *m, const float *e,
                                                    const struct multigrid_around *around,
-                                                   int64_t element)
+                                                   const int64_t cell[AXIS_COUNT], int64_t element)
 {
+    const bool lines = m->d_line[0] != NULL;
     struct multigrid_flow flow = {0, 0};
     for (int axis = AXIS_COUNT - 1; axis >= 0; axis--) {
         if (m->active[axis]) {
             const int64_t low = element + around->low[axis];
             const int64_t high = element + around->high[axis];
-            const float g_low = m->d_g[axis][element];
-            const float g_high = m->d_g[axis][high];
+            const float g_low =
+                lines ? multigrid_line(m, axis, LINE_LOW, cell[axis]) : m->d_g[axis][element];
+            const float g_high =
+                lines ? multigrid_line(m, axis, LINE_HIGH, cell[axis]) : m->d_g[axis][high];
             flow.total += g_low + g_high;
             if (e != NULL) {
                 const float from_high = fmaf(g_high, e[high] - e[element], flow.heat);
@@ -80,13 +95,18 @@ KERNEL_INLINE struct multigrid_flow multigrid_flow(const struct multigrid *m, co
     return flow;
 }
 
+KERNEL_INLINE float multigrid_inverse(float total)
+{
+    return total > 0 ? 1 / total : 0;
+}
+
 /* A step of Jacobi's method. */
 KERNEL_INLINE float multigrid_relaxed(const struct multigrid *m, const float *e, const float *r,
                                       float weight, const struct multigrid_around *around,
-                                      int64_t element)
+                                      const int64_t cell[AXIS_COUNT], int64_t element)
 {
-    const struct multigrid_flow flow = multigrid_flow(m, e, around, element);
-    const float change = flow.total > 0 ? (r[element] + flow.heat) / flow.total : 0;
+    const struct multigrid_flow flow = multigrid_flow(m, e, around, cell, element);
+    const float change = (r[element] + flow.heat) * multigrid_inverse(flow.total);
     return fmaf(weight, change, e != NULL ? e[element] : 0);
 }
 
@@ -180,6 +200,16 @@ KERNEL_INLINE struct multigrid_place multigrid_place(const struct multigrid *coa
                                     children == 2 && coarse->active[axis]};
 }
 
+/* The weight of the coarse cell beside. */
+KERNEL_INLINE float multigrid_weight(const struct multigrid *coarse, int axis,
+                                     const struct multigrid_place *place, int64_t element)
+{
+    return !place->is_paired ? 0
+           : coarse->d_line[0] != NULL
+               ? multigrid_line(coarse, axis, LINE_WEIGHT_LOW + place->side, place->at)
+               : coarse->d_w[2 * axis + place->side][element];
+}
+
 /* The value of a fine cell, interpolated between those of coarse cells. */
 KERNEL_INLINE float multigrid_interpolated(const struct multigrid *coarse, const float *e,
                                            const int64_t fine[AXIS_COUNT])
@@ -196,7 +226,7 @@ KERNEL_INLINE float multigrid_interpolated(const struct multigrid *coarse, const
     for (int axis = 0; axis < AXIS_COUNT; axis++) {
         const struct multigrid_place *p = &place[axis];
         away[axis] = p->is_paired ? multigrid_beside(coarse, axis, p->at, 2 * p->side - 1) : 0;
-        weight[axis] = p->is_paired ? coarse->d_w[2 * axis + p->side][element] : 0;
+        weight[axis] = multigrid_weight(coarse, axis, p, element);
     }
     for (int n = 0; n < 8; n++) {
         value[n] =
@@ -257,6 +287,32 @@ KERNEL_INLINE float multigrid_gathered_from(const struct multigrid *fine,
     return sum;
 }
 
+/* The mean r of the children of a coarse cell. */
+KERNEL_INLINE float multigrid_mean(const struct multigrid *fine, const struct multigrid *coarse,
+                                   const float *r, const int64_t cell[AXIS_COUNT])
+{
+    struct multigrid_children c[AXIS_COUNT];
+    float share[AXIS_COUNT][2];
+    int64_t begin = fine->layout.origin;
+    for (int axis = 0; axis < AXIS_COUNT; axis++) {
+        c[axis] = multigrid_children(fine, coarse, axis, cell[axis]);
+        share[axis][0] = multigrid_line(coarse, axis, LINE_SHARE, cell[axis]);
+        share[axis][1] = 1 - share[axis][0];
+        begin += c[axis].first * multigrid_step(fine, axis);
+    }
+    float sum = 0;
+    for (int n = 0; n < 8; n++) {
+        const int x = n & 1;
+        const int y = n >> 1 & 1;
+        const int z = n >> 2;
+        if (x < c[0].count && y < c[1].count && z < c[2].count) {
+            sum = fmaf(share[0][x] * share[1][y] * share[2][z],
+                       r[begin + x + y * fine->layout.pitch_y + z * fine->layout.pitch_z], sum);
+        }
+    }
+    return sum;
+}
+
 /* The r of a coarse cell: the transpose of the interpolation. */
 KERNEL_INLINE float multigrid_gathered(const struct multigrid *fine, const struct multigrid *coarse,
                                        const float *r, const int64_t cell[AXIS_COUNT],
@@ -284,10 +340,10 @@ KERNEL_INLINE float multigrid_gathered(const struct multigrid *fine, const struc
 
 /* --- operations ------------------------------------------------------------------------------- */
 
-/* X(name, layout of its cells): operations of operations.h but relax, each with its arguments and,
- * in NAME_cell, the work of one owned cell. d_out is another array than the inputs. The halo of e
- * must be complete with edges and corners, for gather_up that of r and of the coarse weights, for
- * `coarsen` that of the fine conductances, two layers. */
+/* X(name, layout of its cells): operations of operations.h but relax and ascend, each with its
+ * arguments and, in NAME_cell, the work of one owned cell. d_out is another array than the inputs.
+ * The halo of e must be complete with edges and corners, for gather_up that of r and of the coarse
+ * weights unless the medium is uniform, for `coarsen` that of the fine conductances, two layers. */
 #define MULTIGRID_OPERATIONS(X)                                                                    \
     X(combine, layout)                                                                             \
     X(flow_out, grid.layout)                                                                       \
@@ -307,7 +363,7 @@ KERNEL_INLINE void relax_cell(const struct relax_args *a, const int64_t cell[AXI
                               int64_t at)
 {
     const struct multigrid_around around = multigrid_around(&a->grid, cell);
-    a->d_out[at] = multigrid_relaxed(&a->grid, a->d_e, a->d_r, a->weight, &around, at);
+    a->d_out[at] = multigrid_relaxed(&a->grid, a->d_e, a->d_r, a->weight, &around, cell, at);
 }
 
 /* The heat that flows out of each cell. */
@@ -320,7 +376,7 @@ KERNEL_INLINE void flow_out_cell(const struct flow_out_args *a, const int64_t ce
                                  int64_t at)
 {
     const struct multigrid_around around = multigrid_around(&a->grid, cell);
-    a->d_out[at] = -multigrid_flow(&a->grid, a->d_e, &around, at).heat;
+    a->d_out[at] = -multigrid_flow(&a->grid, a->d_e, &around, cell, at).heat;
 }
 
 /* Conductances and weights of the coarse grid. */
@@ -336,7 +392,7 @@ KERNEL_INLINE void coarsen_cell(const struct coarsen_args *a, const int64_t cell
     multigrid_coarsen(&a->fine, &a->coarse, AXIS_Z, cell, at);
 }
 
-/* r of the coarse grid from that of the fine one. */
+/* r of the coarse grid from that of the fine one: in a uniform medium the mean of the children. */
 struct gather_up_args {
     struct multigrid fine, coarse;
     const float *d_r;
@@ -345,20 +401,36 @@ struct gather_up_args {
 KERNEL_INLINE void gather_up_cell(const struct gather_up_args *a, const int64_t cell[AXIS_COUNT],
                                   int64_t at)
 {
-    a->d_out[at] = multigrid_gathered(&a->fine, &a->coarse, a->d_r, cell, at);
+    a->d_out[at] = a->coarse.d_line[0] != NULL
+                       ? multigrid_mean(&a->fine, &a->coarse, a->d_r, cell)
+                       : multigrid_gathered(&a->fine, &a->coarse, a->d_r, cell, at);
 }
 
-/* e of the fine grid from that of the coarse one. */
+/* e of the fine grid: `factor` times that of the coarse one. */
 struct interpolate_args {
     struct multigrid fine, coarse;
+    float factor;
     const float *d_e;
     float *d_out;
 };
 KERNEL_INLINE void interpolate_cell(const struct interpolate_args *a,
                                     const int64_t cell[AXIS_COUNT], int64_t at)
 {
-    a->d_out[at] = multigrid_interpolated(&a->coarse, a->d_e, cell);
+    a->d_out[at] = a->factor * multigrid_interpolated(&a->coarse, a->d_e, cell);
 }
+
+/* interpolate, then `nsteps` times relax, on grids that have all cells. */
+enum { ASCEND_MOST = 8 };
+struct ascend_args {
+    struct multigrid fine, coarse;
+    float factor;
+    int nsteps; /* 4 or 8 */
+    float weight[ASCEND_MOST];
+    const float *d_r;
+    const float *d_e; /* of the coarse grid */
+    float *d_out;
+    float *d_other; /* overwritten */
+};
 
 KERNEL_INLINE int64_t multigrid_element(const struct layout *layout, const int64_t cell[AXIS_COUNT])
 {

@@ -27,7 +27,8 @@ static const struct {
               {{12, 7, 5}, {2, 1, 2}, {true, false, true}},
               {{2, 9, 3}, {2, 2, 2}, {true, true, false}},
               {{65, 1, 1}, {2, 1, 1}, {false, false, false}},
-              {{20, 31, 1}, {1, 2, 1}, {false, true, false}}};
+              {{20, 31, 1}, {1, 2, 1}, {false, true, false}},
+              {{70, 61, 62}, {2, 2, 2}, {false, true, false}}};
 enum { NSHAPES = sizeof shapes / sizeof shapes[0] };
 
 static float *zeros(const struct layout *layout)
@@ -89,10 +90,33 @@ static void conduct(struct scene *scene, struct multigrid *grid)
     }
 }
 
+/* The bytes of the tables of an axis. */
+static size_t line_bytes(const struct multigrid *grid, int axis)
+{
+    return LINES * (size_t)grid->layout.cells[axis] * sizeof(float);
+}
+
+/* Tables with any values, but where nothing conducts. */
+static void draw_lines(struct scene *scene, struct multigrid *grid)
+{
+    for (int a = 0; a < AXIS_COUNT; a++) {
+        grid->d_line[a] = malloc(line_bytes(grid, a));
+        assert_non_null(grid->d_line[a]);
+        for (int64_t n = 0; n < LINES * grid->layout.cells[a]; n++) {
+            grid->d_line[a][n] =
+                grid->active[a] ? (float)random_between(&scene->random, 0.1, 0.5) : 0;
+        }
+    }
+}
+
 static void upload(struct scene *scene, struct twin *twin)
 {
     const size_t bytes = layout_bytes(&twin->host.layout);
     twin->device = twin->host;
+    for (int a = 0; a < AXIS_COUNT && twin->host.d_line[0] != NULL; a++) {
+        twin->device.d_line[a] =
+            rig_upload(&scene->rig, twin->host.d_line[a], line_bytes(&twin->host, a));
+    }
     for (int a = 0; a < AXIS_COUNT; a++) {
         if (twin->host.d_g[a] != NULL) {
             twin->device.d_g[a] = rig_upload(&scene->rig, twin->host.d_g[a], bytes);
@@ -107,6 +131,10 @@ static void upload(struct scene *scene, struct twin *twin)
 
 static void release(struct scene *scene, struct twin *twin)
 {
+    for (int a = 0; a < AXIS_COUNT; a++) {
+        free(twin->host.d_line[a]);
+        scene->rig.backend->runtime->memory_free(scene->rig.device, twin->device.d_line[a]);
+    }
     for (int n = 0; n < AXIS_COUNT + FACE_COUNT; n++) {
         const int f = n - AXIS_COUNT;
         free(n < AXIS_COUNT ? twin->host.d_g[n] : twin->host.d_w[f]);
@@ -133,8 +161,9 @@ static void compare(struct scene *scene, const struct layout *layout, const void
           at = layout_index(layout, cell[0], cell[1], cell[2]), true);                             \
          n_++)
 
-/* Fine and coarse grid of a shape; the coarse one by the backend and by a loop. */
-static void scene_open(struct scene *scene, const struct backend *backend, int shape)
+/* Fine and coarse grid of a shape; the coarse one by the backend and by a loop. `uniform`: with
+ * tables along the axes instead. */
+static void scene_open(struct scene *scene, const struct backend *backend, int shape, bool uniform)
 {
     memset(scene, 0, sizeof *scene);
     scene->random = 4321 + (uint64_t)shape;
@@ -143,6 +172,13 @@ static void scene_open(struct scene *scene, const struct backend *backend, int s
     struct multigrid *coarse = &scene->coarse.host;
     lay_out(fine, shape, false);
     lay_out(coarse, shape, true);
+    if (uniform) {
+        draw_lines(scene, fine);
+        draw_lines(scene, coarse);
+        upload(scene, &scene->fine);
+        upload(scene, &scene->coarse);
+        return;
+    }
     conduct(scene, fine);
     for (int n = 0; n < AXIS_COUNT + FACE_COUNT; n++) {
         const int axis = n < AXIS_COUNT ? n : (n - AXIS_COUNT) / 2;
@@ -173,11 +209,11 @@ static void scene_close(struct scene *scene)
     rig_close(&scene->rig);
 }
 
-static void for_each_scene(void (*check)(struct scene *scene))
+static void for_each_scene(void (*check)(struct scene *scene), bool uniform)
 {
     for (int n = 0; n < rig_backend_count() * NSHAPES; n++) {
         struct scene scene;
-        scene_open(&scene, rig_backend_at(n / NSHAPES), n % NSHAPES);
+        scene_open(&scene, rig_backend_at(n / NSHAPES), n % NSHAPES, uniform);
         check(&scene);
         scene_close(&scene);
     }
@@ -200,6 +236,14 @@ static void check_coarsen(struct scene *scene)
 /* Which of the operations from one array to another. */
 enum transfer { RELAX, RELAX_FROM_ZERO, FLOW_OUT, GATHER_UP, INTERPOLATE, TRANSFERS };
 
+static float gathered(const struct scene *scene, const float *in, const int64_t *cell, int64_t at)
+{
+    const struct multigrid *fine = &scene->fine.host;
+    const struct multigrid *coarse = &scene->coarse.host;
+    return fine->d_line[0] != NULL ? multigrid_mean(fine, coarse, in, cell)
+                                   : multigrid_gathered(fine, coarse, in, cell, at);
+}
+
 static float on_host(const struct scene *scene, enum transfer transfer, const float *in,
                      const float *r, const int64_t *cell, int64_t at)
 {
@@ -208,15 +252,15 @@ static float on_host(const struct scene *scene, enum transfer transfer, const fl
     const struct multigrid_around around = multigrid_around(fine, cell);
     switch (transfer) {
     case RELAX:
-        return multigrid_relaxed(fine, in, r, 0.7F, &around, at);
+        return multigrid_relaxed(fine, in, r, 0.7F, &around, cell, at);
     case RELAX_FROM_ZERO:
-        return multigrid_relaxed(fine, NULL, r, 0.7F, &around, at);
+        return multigrid_relaxed(fine, NULL, r, 0.7F, &around, cell, at);
     case FLOW_OUT:
-        return -multigrid_flow(fine, in, &around, at).heat;
+        return -multigrid_flow(fine, in, &around, cell, at).heat;
     case GATHER_UP:
-        return multigrid_gathered(fine, coarse, in, cell, at);
+        return gathered(scene, in, cell, at);
     default:
-        return multigrid_interpolated(coarse, in, cell);
+        return 0.9F * multigrid_interpolated(coarse, in, cell);
     }
 }
 
@@ -241,8 +285,8 @@ static void on_device(const struct scene *scene, enum transfer transfer, const f
                      .d_out = out));
         break;
     default:
-        must(ENQUEUE(operations, interpolate, queue, .fine = fine, .coarse = coarse, .d_e = in,
-                     .d_out = out));
+        must(ENQUEUE(operations, interpolate, queue, .fine = fine, .coarse = coarse, .factor = 0.9F,
+                     .d_e = in, .d_out = out));
     }
     must(scene->rig.backend->runtime->queue_wait(queue));
 }
@@ -272,6 +316,54 @@ static void check_transfers(struct scene *scene)
         free(in);
         free(r);
         free(expected);
+    }
+}
+
+/* Interpolation, and the steps one by one. */
+static void check_ascend(struct scene *scene)
+{
+    const struct multigrid *fine = &scene->fine.host;
+    const struct layout *layout = &fine->layout;
+    const size_t bytes = layout_bytes(layout);
+    struct ascend_args args = {.fine = scene->fine.device,
+                               .coarse = scene->coarse.device,
+                               .factor = 1.05F,
+                               .nsteps = fine->d_line[0] != NULL ? 4 : 8,
+                               .weight = {0.5F, 1.3F, 0.7F, 1.1F, 0.6F, 0.9F, 1.2F, 0.4F}};
+    float *e = random_array(scene, &scene->coarse.host.layout);
+    float *r = random_array(scene, layout);
+    float *now = zeros(layout);
+    float *next = zeros(layout);
+    void *d_e = rig_upload(&scene->rig, e, layout_bytes(&scene->coarse.host.layout));
+    void *d_r = rig_upload(&scene->rig, r, bytes);
+    void *d_out = rig_upload(&scene->rig, now, bytes);
+    void *d_other = rig_upload(&scene->rig, now, bytes);
+    args.d_e = d_e;
+    args.d_r = d_r;
+    args.d_out = d_out;
+    args.d_other = d_other;
+    must(scene->rig.backend->operations->ascend(scene->rig.queue, &args));
+    FOR_CELLS(layout, cell, at)
+    {
+        now[at] = 1.05F * multigrid_interpolated(&scene->coarse.host, e, cell);
+    }
+    for (int step = 0; step < args.nsteps; step++) {
+        FOR_CELLS(layout, cell, at)
+        {
+            const struct multigrid_around around = multigrid_around(fine, cell);
+            next[at] = multigrid_relaxed(fine, now, r, args.weight[step], &around, cell, at);
+        }
+        float *swap = now;
+        now = next;
+        next = swap;
+    }
+    must(scene->rig.backend->runtime->queue_wait(scene->rig.queue));
+    compare(scene, layout, d_out, now);
+    void *const device[] = {d_e, d_r, d_out, d_other};
+    float *const host[] = {e, r, now, next};
+    for (int n = 0; n < 4; n++) {
+        scene->rig.backend->runtime->memory_free(scene->rig.device, device[n]);
+        free(host[n]);
     }
 }
 
@@ -346,22 +438,29 @@ static void check_combine(struct scene *scene)
 
 TEST(coarse_conductances_and_weights)
 {
-    for_each_scene(check_coarsen);
+    for_each_scene(check_coarsen, false);
 }
 
 TEST(steps_and_transfers)
 {
-    for_each_scene(check_transfers);
+    for_each_scene(check_transfers, false);
+    for_each_scene(check_transfers, true);
+}
+
+TEST(corrections_of_a_coarse_grid_are_interpolated_and_smoothed)
+{
+    for_each_scene(check_ascend, false);
+    for_each_scene(check_ascend, true);
 }
 
 TEST(residuals_are_gathered_by_the_transpose_of_the_interpolation)
 {
-    for_each_scene(check_transpose);
+    for_each_scene(check_transpose, false);
 }
 
 TEST(fields_are_combined)
 {
-    for_each_scene(check_combine);
+    for_each_scene(check_combine, false);
 }
 
 TEST_MAIN(NULL, NULL)

@@ -45,8 +45,21 @@ def layered(cells, upper, jump=50):
     return config
 
 
+def plain(cells, upper):
+    """A uniform medium with flat cells, sources and each linear kind of boundary."""
+    config = layered(cells, upper)
+    del config["parts"], config["contacts"], config["materials"]
+    config["material"] = {"conductivity": 1.0, "density": 1000, "heat_capacity": 900}
+    if len(cells) > 2:
+        config["boundary"]["z_min"] = dict(FLUX)
+    return config
+
+
 def direct(config):
     """By elimination: the balance of each cell is affine in the temperatures."""
+    if "material" in config:
+        config = {**config, "materials": [{"name": "a", **config["material"]}],
+                  "parts": [{"uniform": {"material": "a"}}]}
     problem = Problem(config)
     shape = problem.classes.shape
 
@@ -73,10 +86,12 @@ class Steady(Case):
                  "flat cells": layered([10, 12, 6], [1.0, 0.12, 0.02]),
                  "jump of 1000": layered([9, 8, 11], [0.09, 0.08, 0.11], jump=1000),
                  "2D": layered([31, 17], [0.3, 0.2]),
-                 "1D": layered([65], [0.3])}
-        periodic = layered([12, 9, 8], [0.12, 0.09, 0.08])
-        periodic["boundary"].update(y_min={"type": "periodic"}, y_max={"type": "periodic"})
-        cases["periodic"] = periodic
+                 "1D": layered([65], [0.3]),
+                 "uniform": plain([13, 9, 8], [0.13, 0.09, 0.2]),
+                 "uniform, 1D": plain([65], [0.3])}
+        for name, kind in (("periodic", layered), ("uniform, periodic", plain)):
+            cases[name] = kind([12, 9, 8], [0.12, 0.09, 0.08])
+            cases[name]["boundary"].update(y_min={"type": "periodic"}, y_max={"type": "periodic"})
         for name, config in some(cases.items(), 2):
             with self.subTest(name):
                 run = self.solve(config)
@@ -130,18 +145,19 @@ class Steady(Case):
 
     def test_same_bits(self):
         """Ranks share grids of 72 x 72 x 64 cells; blocks of odd sizes are copied at once."""
-        config = layered([72, 72, 64], [0.072, 0.06, 0.08])
-        config["boundary"].update(x_min={"type": "periodic"}, x_max={"type": "periodic"})
-        config["time"]["steady"] = {"temperature": 1e-3}
-        reference = self.solve(quiet(config), sets=["run.backend=cpu"])
-        for ranks, blocks, backend in some(((2, [2, 1, 1], "guard"), (3, [1, 3, 1], "cpu"),
-                                            (4, [2, 1, 2], "cpu"), (5, [1, 5, 1], "cpu")), 1):
-            run = self.solve(quiet(config), ranks=ranks, sets=[
-                f"run.backend={backend}", f"run.decomposition={blocks}"])
-            self.assertEqual(run.exact("field_hash", "steady"),
-                             {**reference.exact("field_hash"),
-                              "steady": repr({**reference.report["steady"],
-                                              "grids": run.report["steady"]["grids"]})})
+        for kind in (layered, plain):
+            config = kind([72, 72, 64], [0.072, 0.06, 0.08])
+            config["boundary"].update(x_min={"type": "periodic"}, x_max={"type": "periodic"})
+            config["time"]["steady"] = {"temperature": 1e-3}
+            reference = self.solve(quiet(config), sets=["run.backend=cpu"])
+            for ranks, blocks, backend in some(((2, [2, 1, 1], "guard"), (3, [1, 3, 1], "cpu"),
+                                                (4, [2, 1, 2], "cpu"), (5, [1, 5, 1], "cpu")), 1):
+                run = self.solve(quiet(config), ranks=ranks, sets=[
+                    f"run.backend={backend}", f"run.decomposition={blocks}"])
+                self.assertEqual(run.exact("field_hash", "steady"),
+                                 {**reference.exact("field_hash"),
+                                  "steady": repr({**reference.report["steady"],
+                                                  "grids": run.report["steady"]["grids"]})})
 
     @thorough
     def test_cycles_do_not_grow(self):

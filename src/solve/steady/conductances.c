@@ -1,4 +1,5 @@
 /* The conductances of the grid of the problem, from classes and boundary conditions. */
+#include <math.h>
 #include <stdlib.h>
 
 #include "solve/steady/grids.h"
@@ -81,4 +82,90 @@ done:
     free(r.closures[SIDE_MIN]);
     free(r.closures[SIDE_MAX]);
     return status;
+}
+
+/* --- a uniform medium --------------------------------------------------------------------------
+ */
+
+static enum status allocate_axis(int64_t n, bool periodic, struct steady_axis *axis)
+{
+    *axis = (struct steady_axis){.n = n, .periodic = periodic};
+    axis->resistance = malloc(((size_t)n + 1) * sizeof *axis->resistance);
+    axis->size = malloc((size_t)n * sizeof *axis->size);
+    return CHECK_MEMORY(axis->resistance != NULL && axis->size != NULL,
+                        "no memory for the axes of the steady state");
+}
+
+void steady_axis_destroy(struct steady_axis *axis)
+{
+    free(axis->resistance);
+    free(axis->size);
+    *axis = (struct steady_axis){.n = 0};
+}
+
+enum status steady_axis_create(const struct problem *problem, const struct heat_operator *op,
+                               enum axis axis, struct steady_axis *finest)
+{
+    const int64_t n = problem->grid.cells[axis];
+    const double g = op->all.r[axis];
+    TRY(allocate_axis(n, problem->boundary.periodic[axis], finest));
+    for (int64_t i = 0; i < n; i++) {
+        finest->resistance[i] = 1 / g;
+        finest->size[i] = 1;
+    }
+    finest->resistance[n] = 1 / g;
+    if (!finest->periodic) {
+        finest->resistance[0] = 1 / (g * (1 - op->all.a[face_of(axis, SIDE_MIN)]));
+        finest->resistance[n] = 1 / (g * (1 - op->all.a[face_of(axis, SIDE_MAX)]));
+    } else if (n == 1) {
+        finest->resistance[0] = finest->resistance[n] = INFINITY;
+    }
+    return STATUS_OK;
+}
+
+/* Half the resistance between the two children of a cell; 0: it has one, or is none. */
+static double half(const struct steady_axis *fine, const struct steady_axis *coarse, int64_t at)
+{
+    const int64_t cell = !coarse->periodic ? at : at < 0 ? coarse->n - 1 : at % coarse->n;
+    const bool has_two =
+        cell >= 0 && cell < coarse->n && fine->n > coarse->n && 2 * cell + 1 < fine->n;
+    return has_two ? fine->resistance[2 * cell + 1] / 2 : 0;
+}
+
+enum status steady_axis_coarsen(const struct steady_axis *fine, int children,
+                                struct steady_axis *coarse)
+{
+    const int64_t n = (fine->n + children - 1) / children;
+    TRY(allocate_axis(n, fine->periodic, coarse));
+    for (int64_t i = 0; i <= n; i++) {
+        const int64_t face = i < n ? i * children : fine->n;
+        coarse->resistance[i] =
+            fine->periodic && n == 1
+                ? INFINITY
+                : fine->resistance[face] + half(fine, coarse, i - 1) + half(fine, coarse, i);
+    }
+    for (int64_t i = 0; i < n; i++) {
+        const int64_t last = i * children + children - 1;
+        coarse->size[i] = fine->size[i * children];
+        coarse->size[i] += children == 2 && last < fine->n ? fine->size[last] : 0;
+    }
+    return STATUS_OK;
+}
+
+void steady_axis_tables(const struct steady_axis *axis, const struct steady_axis *fine, int64_t lo,
+                        int64_t hi, float *lines)
+{
+    const int64_t n = hi - lo;
+    for (int64_t i = lo; i < hi; i++) {
+        const double low = axis->resistance[i];
+        const double high = axis->resistance[i + 1];
+        const double own = fine != NULL ? half(fine, axis, i) : 0;
+        const int64_t child = fine != NULL && fine->n > axis->n ? 2 * i : i;
+        float *line = lines + i - lo;
+        line[LINE_LOW * n] = (float)(1 / (low * axis->size[i]));
+        line[LINE_HIGH * n] = (float)(1 / (high * axis->size[i]));
+        line[LINE_WEIGHT_LOW * n] = (float)(own / low);
+        line[LINE_WEIGHT_HIGH * n] = (float)(own / high);
+        line[LINE_SHARE * n] = fine != NULL ? (float)(fine->size[child] / axis->size[i]) : 1;
+    }
 }

@@ -1,14 +1,27 @@
 /* One multigrid cycle: residuals go down to one cell, and corrections come up, smoothed on each
- * grid. It contains no reduction. */
+ * grid. It contains no reduction. And the start by full multigrid in a uniform medium. */
+#include <string.h>
+
 #include "solve/steady/grids.h"
 
-enum { SMOOTHING_STEPS = 8 };
+struct smoothing {
+    int nsteps;
+    float weight[ASCEND_MOST];
+    float factor; /* of corrections of the finest grid */
+};
 
 /* 1 / (1 - cos(2 pi j / (2 n + 1))), j = 1 to n: Chebyshev polynomials of the fourth kind (J.
  * Lottes, "Optimal polynomial smoothers for multigrid V-cycles", 2023). */
-static const float weights[SMOOTHING_STEPS] = {14.8087223F,  3.83154853F,  1.80420206F,
-                                               1.10164718F,  0.785137048F, 0.623972537F,
-                                               0.540477104F, 0.504293276F};
+static const struct smoothing of_classes = {.nsteps = 8,
+                                            .weight = {14.8087223F, 3.83154853F, 1.80420206F,
+                                                       1.10164718F, 0.785137048F, 0.623972537F,
+                                                       0.540477104F, 0.504293276F},
+                                            .factor = 1};
+
+/* 1 / (1.125 + 0.875 cos(pi (j - 1/2) / n)), j = 1 to n: the roots of the Chebyshev polynomial of
+ * 0.25 to 2. Means over cells and linear interpolation give corrections that are too small. */
+static const struct smoothing of_uniform = {
+    .nsteps = 4, .weight = {0.517225F, 0.685003F, 1.265579F, 3.158506F}, .factor = 1.05F};
 
 static enum status relax(struct steady_grids *grids, struct steady_grid *grid, float weight,
                          const float *d_e, float *d_out)
@@ -17,51 +30,205 @@ static enum status relax(struct steady_grids *grids, struct steady_grid *grid, f
                    .weight = weight, .d_r = grid->d_r, .d_e = d_e, .d_out = d_out);
 }
 
-static enum status smooth(struct steady_grids *grids, struct steady_grid *grid)
-{
-    for (int step = 0; step < SMOOTHING_STEPS; step++) {
-        float *before = grid->d_e;
-        TRY(steady_grid_exchange(grids, grid, before));
-        TRY(relax(grids, grid, weights[step], before, grid->d_other));
-        grid->d_e = grid->d_other;
-        grid->d_other = before;
-    }
-    return STATUS_OK;
-}
-
 static enum status descend(struct steady_grids *grids, struct steady_grid *fine,
                            struct steady_grid *coarse)
 {
     if (coarse->copies) {
         return steady_grid_collect(grids, fine, fine->d_r, coarse, coarse->d_r);
     }
-    TRY(steady_grid_exchange(grids, fine, fine->d_r));
+    if (!grids->uniform) {
+        TRY(steady_grid_exchange(grids, fine, fine->d_r));
+    }
     return ENQUEUE(grids->engine->operations, gather_up, grids->engine->bulk_queue, .fine = fine->m,
                    .coarse = coarse->m, .d_r = fine->d_r, .d_out = coarse->d_r);
 }
 
+/* d_e of the fine grid from d_from of the coarse one. */
 static enum status ascend(struct steady_grids *grids, struct steady_grid *fine,
-                          struct steady_grid *coarse)
+                          struct steady_grid *coarse, float *d_from, float factor)
 {
+    const struct smoothing *smoothing = grids->uniform ? &of_uniform : &of_classes;
     if (coarse->copies) {
-        return steady_grid_select(grids, coarse, coarse->d_e, fine, fine->d_e);
+        return steady_grid_select(grids, coarse, d_from, fine, fine->d_e);
     }
-    TRY(steady_grid_exchange(grids, coarse, coarse->d_e));
+    if (!fine->shared) {
+        struct ascend_args args = {.fine = fine->m,
+                                   .coarse = coarse->m,
+                                   .factor = factor,
+                                   .nsteps = smoothing->nsteps,
+                                   .d_r = fine->d_r,
+                                   .d_e = d_from,
+                                   .d_out = fine->d_e,
+                                   .d_other = fine->d_other};
+        memcpy(args.weight, smoothing->weight, sizeof args.weight);
+        return grids->engine->operations->ascend(grids->engine->bulk_queue, &args);
+    }
+    TRY(steady_grid_exchange(grids, coarse, d_from));
     TRY(ENQUEUE(grids->engine->operations, interpolate, grids->engine->bulk_queue, .fine = fine->m,
-                .coarse = coarse->m, .d_e = coarse->d_e, .d_out = fine->d_e));
-    return smooth(grids, fine);
+                .coarse = coarse->m, .factor = factor, .d_e = d_from, .d_out = fine->d_e));
+    for (int step = 0; step < smoothing->nsteps; step++) {
+        float *before = fine->d_e;
+        TRY(steady_grid_exchange(grids, fine, before));
+        TRY(relax(grids, fine, smoothing->weight[step], before, fine->d_other));
+        fine->d_e = fine->d_other;
+        fine->d_other = before;
+    }
+    return STATUS_OK;
+}
+
+/* The number of the finest grid that is not copied. */
+static int finest_of(const struct steady_grids *grids)
+{
+    return grids->grid[1].copies ? 1 : 0;
+}
+
+/* From grid number `first` on. */
+static enum status cycle(struct steady_grids *grids, int first)
+{
+    const struct smoothing *smoothing = grids->uniform ? &of_uniform : &of_classes;
+    const int last = grids->count - 1;
+    struct steady_grid *one_cell = &grids->grid[last];
+    for (int n = first; n < last; n++) {
+        TRY(descend(grids, &grids->grid[n], &grids->grid[n + 1]));
+    }
+    TRY(relax(grids, one_cell, 1, NULL, one_cell->d_e));
+    for (int n = last - 1; n >= first; n--) {
+        struct steady_grid *coarse = &grids->grid[n + 1];
+        TRY(ascend(grids, &grids->grid[n], coarse, coarse->d_e,
+                   n == finest_of(grids) ? smoothing->factor : 1));
+    }
+    return STATUS_OK;
 }
 
 enum status steady_cycle(struct steady_grids *grids)
 {
-    const int last = grids->count - 1;
-    struct steady_grid *one_cell = &grids->grid[last];
-    for (int n = 0; n < last; n++) {
-        TRY(descend(grids, &grids->grid[n], &grids->grid[n + 1]));
+    return cycle(grids, 0);
+}
+
+/* --- the start by full multigrid -------------------------------------------------------------- */
+
+static struct operand operand(const struct steady_grid *grid, const float *d_values)
+{
+    return (struct operand){.layout = grid->m.layout, .d_values = d_values};
+}
+
+/* Sources and fluxes, as means of those of the grid before. */
+static enum status restrict_heat(struct steady_grids *grids)
+{
+    for (int n = 0; n < grids->count - 1; n++) {
+        const struct steady_grid *fine = &grids->grid[n];
+        const struct steady_grid *coarse = &grids->grid[n + 1];
+        const float *d_from = n == 0 ? fine->d_r : fine->d_b;
+        TRY(coarse->copies ? steady_grid_collect(grids, fine, d_from, coarse, coarse->d_b)
+                           : ENQUEUE(grids->engine->operations, gather_up,
+                                     grids->engine->bulk_queue, .fine = fine->m,
+                                     .coarse = coarse->m, .d_r = d_from, .d_out = coarse->d_b));
     }
-    TRY(relax(grids, one_cell, 1, NULL, one_cell->d_e));
-    for (int n = last - 1; n >= 0; n--) {
-        TRY(ascend(grids, &grids->grid[n], &grids->grid[n + 1]));
+    return STATUS_OK;
+}
+
+/* Temperatures of a grid: those of the coarser one, and a cycle. */
+static enum status solve_grid(struct steady_grids *grids, int number)
+{
+    const struct operations *operations = grids->engine->operations;
+    struct queue *queue = grids->engine->bulk_queue;
+    struct steady_grid *grid = &grids->grid[number];
+    struct steady_grid *coarse = &grids->grid[number + 1];
+    if (number < grids->count - 1) {
+        if (coarse->copies) {
+            return steady_grid_select(grids, coarse, coarse->d_t, grid, grid->d_t);
+        }
+        TRY(steady_grid_exchange(grids, coarse, coarse->d_t));
+        TRY(ENQUEUE(operations, interpolate, queue, .fine = grid->m, .coarse = coarse->m,
+                    .factor = 1, .d_e = coarse->d_t, .d_out = grid->d_t));
+    } else {
+        TRY(ENQUEUE(operations, combine, queue, .layout = grid->m.layout, .d_out = grid->d_t,
+                    .factor = 0));
+    }
+    TRY(steady_grid_exchange(grids, grid, grid->d_t));
+    TRY(ENQUEUE(operations, flow_out, queue, .grid = grid->m, .d_e = grid->d_t,
+                .d_out = grid->d_other));
+    TRY(ENQUEUE(operations, combine, queue, .layout = grid->m.layout, .d_out = grid->d_r,
+                .factor = -1, .x = operand(grid, grid->d_other), .z = operand(grid, grid->d_b)));
+    TRY(cycle(grids, number));
+    return ENQUEUE(operations, combine, queue, .layout = grid->m.layout, .d_out = grid->d_t,
+                   .factor = 1, .x = operand(grid, grid->d_e), .z = operand(grid, grid->d_t));
+}
+
+enum status steady_start(struct steady_grids *grids)
+{
+    TRY(restrict_heat(grids));
+    for (int n = grids->count - 1; n > finest_of(grids); n--) {
+        TRY(solve_grid(grids, n));
+    }
+    return STATUS_OK;
+}
+
+enum status steady_start_finest(struct steady_grids *grids)
+{
+    const int finest = finest_of(grids);
+    struct steady_grid *coarse = &grids->grid[finest + 1];
+    if (finest > 0) {
+        TRY(descend(grids, &grids->grid[0], &grids->grid[1]));
+    }
+    TRY(ascend(grids, &grids->grid[finest], coarse, coarse->d_t, 1));
+    return finest == 0 ? STATUS_OK
+                       : steady_grid_select(grids, &grids->grid[1], grids->grid[1].d_e,
+                                            &grids->grid[0], grids->grid[0].d_e);
+}
+
+/* The temperature beyond a face, relative to the reference; false: it lets no heat through. */
+static bool ghost_of(const struct heat_operator *op, double reference, int face, double *value)
+{
+    const double a = op->all.a[face];
+    *value = op->all.b[face] / (1 - a) - reference;
+    return a != 1;
+}
+
+/* A part of the halo beyond closed faces: the mean of what is beyond them. */
+static enum status fill_part(struct steady_grids *grids, const struct heat_operator *op,
+                             const struct steady_grid *grid, const int side[AXIS_COUNT])
+{
+    struct layout part = grid->m.layout;
+    double sum = 0;
+    int count = 0;
+    for (int axis = 0; axis < AXIS_COUNT; axis++) {
+        const int64_t step = multigrid_step(&grid->m, axis);
+        const int face = 2 * axis + (side[axis] > 0 ? 1 : 0);
+        double value = 0;
+        if (side[axis] != 0) {
+            part.origin += (side[axis] < 0 ? -1 : part.cells[axis]) * step;
+            part.cells[axis] = part.halo[axis] > 0 ? 1 : 0;
+            if (grid->m.closed[face] && ghost_of(op, grids->reference, face, &value)) {
+                sum += value;
+                count++;
+            }
+        }
+    }
+    return count == 0 || part.cells[0] * part.cells[1] * part.cells[2] == 0
+               ? STATUS_OK
+               : ENQUEUE(grids->engine->operations, combine, grids->engine->bulk_queue,
+                         .layout = part, .d_out = grid->d_t, .factor = sum / count);
+}
+
+enum status steady_start_prepare(struct steady_grids *grids, const struct heat_operator *op)
+{
+    double sum = 0;
+    int count = 0;
+    for (int f = 0; f < FACE_COUNT; f++) {
+        double value = 0;
+        const bool conducts = !grids->problem->boundary.periodic[f / 2] &&
+                              grids->problem->grid.used[f / 2] && ghost_of(op, 0, f, &value);
+        sum += conducts ? value : 0;
+        count += conducts ? 1 : 0;
+    }
+    grids->can_start = count > 0 && grids->count > finest_of(grids) + 1;
+    grids->reference = count > 0 ? sum / count : 0;
+    for (int n = 1; n < grids->count; n++) {
+        for (int part = 0; part < 27; part++) {
+            const int side[AXIS_COUNT] = {part % 3 - 1, part / 3 % 3 - 1, part / 9 - 1};
+            TRY(fill_part(grids, op, &grids->grid[n], side));
+        }
     }
     return STATUS_OK;
 }

@@ -14,18 +14,21 @@ enum { SHARED_LAYERS = 2, THINNEST = 4 };
 
 uint64_t steady_grids_bytes(const struct problem *problem, const struct box *owned, int nranks)
 {
-    enum { ARRAYS = 8, COARSE_ARRAYS = 12 }; /* of the finest grid, of each other one */
+    enum { ARRAYS = 8, COARSE_ARRAYS = 12, UNIFORM = 3, COARSE_UNIFORM = 5 };
     const uint64_t own = (uint64_t)box_cells(owned);
     const uint64_t all = (uint64_t)grid_total_cells(&problem->grid);
     const uint64_t copied = all < 4 * SHARED_CELLS_LEAST ? all : 4 * SHARED_CELLS_LEAST;
-    const uint64_t values =
-        own * ARRAYS + own * COARSE_ARRAYS / 7 + (nranks > 1 ? copied * COARSE_ARRAYS : 0);
-    return problem->time.scheme == SCHEME_STEADY ? values * sizeof(float) : 0;
+    const bool uniform = problem->medium.nclasses == 0;
+    const uint64_t finest = uniform ? UNIFORM : ARRAYS; /* of a grid */
+    const uint64_t coarse = uniform ? COARSE_UNIFORM : COARSE_ARRAYS;
+    const uint64_t values = own * finest + own * coarse / 7 + (nranks > 1 ? copied * coarse : 0);
+    const uint64_t heat = uniform && problem->sources.count > 0 ? own * sizeof(double) : 0;
+    return problem->time.scheme == SCHEME_STEADY ? values * sizeof(float) + heat : 0;
 }
 
 /* --- memory ---------------------------------------------------------------------------------- */
 
-static enum status allocate(struct steady_grids *grids, size_t bytes, void **d_block)
+enum status steady_grids_allocate(struct steady_grids *grids, size_t bytes, void **d_block)
 {
     void **blocks =
         realloc(grids->memory.d_block, ((size_t)grids->memory.count + 1) * sizeof *blocks);
@@ -52,7 +55,7 @@ enum status steady_grids_array(struct steady_grids *grids, int number, float **d
 {
     const struct layout *layout = &grids->grid[number].m.layout;
     void *d_block = NULL;
-    TRY(allocate(grids, layout_bytes(layout), &d_block));
+    TRY(steady_grids_allocate(grids, layout_bytes(layout), &d_block));
     *d_values = d_block;
     return clear(grids, layout, *d_values);
 }
@@ -61,7 +64,7 @@ static enum status allocate_grid(struct steady_grids *grids, int number)
 {
     struct steady_grid *grid = &grids->grid[number];
     for (int axis = 0; axis < AXIS_COUNT; axis++) {
-        if (!grid->m.active[axis]) {
+        if (!grid->m.active[axis] || grids->uniform) {
             continue;
         }
         TRY(steady_grids_array(grids, number, &grid->m.d_g[axis]));
@@ -69,6 +72,10 @@ static enum status allocate_grid(struct steady_grids *grids, int number)
             TRY(steady_grids_array(grids, number,
                                    &grid->m.d_w[face_of((enum axis)axis, (enum side)side)]));
         }
+    }
+    if (grids->uniform && number > 0) {
+        TRY(steady_grids_array(grids, number, &grid->d_t));
+        TRY(steady_grids_array(grids, number, &grid->d_b));
     }
     TRY(steady_grids_array(grids, number, &grid->d_r));
     TRY(steady_grids_array(grids, number, &grid->d_e));
@@ -82,6 +89,9 @@ void steady_grids_destroy(struct steady_grids *grids)
     }
     for (int n = 0; n < grids->memory.count; n++) {
         grids->engine->runtime->memory_free(grids->engine->device, grids->memory.d_block[n]);
+    }
+    for (int axis = 0; axis < AXIS_COUNT; axis++) {
+        steady_axis_destroy(&grids->axis[axis]);
     }
     free(grids->memory.d_block);
     free(grids->h_copy);
@@ -195,19 +205,75 @@ static enum status add_grid(struct steady_grids *grids, const struct steady_grid
     return wanted->shared ? create_halo(grids, grid) : STATUS_OK;
 }
 
-/* Add log2(g), in units of 1/256 and linear between powers of two, of the lower faces that conduct:
- * integers, which are the same in any order. */
+/* --- tables along the axes --- */
+
+/* To the device; `fine`: the axis of the grid before, NULL: there are no children. */
+static enum status send_tables(struct steady_grids *grids, int axis, const struct steady_axis *fine)
+{
+    struct steady_grid *grid = &grids->grid[grids->count - 1];
+    const struct engine *engine = grids->engine;
+    const int64_t n = grid->m.layout.cells[axis];
+    const int64_t lo = grid->shared ? decomp_owned(&grid->decomp, grids->team->rank).lo[axis] : 0;
+    const size_t bytes = LINES * (size_t)n * sizeof(float);
+    void *d_lines = NULL;
+    float *h_lines = malloc(bytes);
+    enum status status = CHECK_MEMORY(h_lines != NULL, "no memory for the axes of a grid");
+    TRY_GOTO(status);
+    steady_axis_tables(&grids->axis[axis], fine, lo, lo + n, h_lines);
+    TRY_GOTO(steady_grids_allocate(grids, bytes, &d_lines));
+    grid->m.d_line[axis] = d_lines;
+    TRY_GOTO(engine->runtime->copy_to_device(engine->bulk_queue, d_lines, h_lines, bytes));
+    TRY_GOTO(engine->runtime->queue_wait(engine->bulk_queue));
+done:
+    free(h_lines);
+    return status;
+}
+
+/* Of the last grid, with the children that it has. */
+static enum status coarsen_axes(struct steady_grids *grids)
+{
+    const struct steady_grid *grid = &grids->grid[grids->count - 1];
+    for (int axis = 0; axis < AXIS_COUNT; axis++) {
+        struct steady_axis fine = grids->axis[axis];
+        grids->axis[axis] = (struct steady_axis){.n = 0};
+        enum status status = steady_axis_coarsen(&fine, grid->m.children[axis], &grids->axis[axis]);
+        status = status == STATUS_OK ? send_tables(grids, axis, &fine) : status;
+        steady_axis_destroy(&fine);
+        TRY(status);
+    }
+    return STATUS_OK;
+}
+
+/* Of the finest grid, or of a copy. */
+static enum status begin_axes(struct steady_grids *grids, const struct heat_operator *op)
+{
+    for (int axis = 0; axis < AXIS_COUNT; axis++) {
+        if (op != NULL) {
+            TRY(steady_axis_create(grids->problem, op, (enum axis)axis, &grids->axis[axis]));
+        }
+        TRY(send_tables(grids, axis, NULL));
+    }
+    return STATUS_OK;
+}
+
+/* Add log2(g), in units of 1/256 and linear between powers of two: integers, which are the same in
+ * any order. */
+static void add_log(float g, int64_t *sum, int64_t *count)
+{
+    int exponent = 0;
+    const float fraction = frexpf(g, &exponent);
+    *sum += g > 0 ? 256 * (int64_t)exponent + (int64_t)(512 * fraction) : 0;
+    *count += g > 0 ? 1 : 0;
+}
+
+/* Of the lower faces that conduct. */
 static void add_logs(const struct layout *layout, const float *h_g, int64_t *sum, int64_t *count)
 {
     const struct box owned = layout_owned(layout);
     for (int64_t n = 0; n < box_cells(&owned); n++) {
         int64_t cell[AXIS_COUNT];
         box_cell(&owned, n, cell);
-        int exponent = 0;
-        const float g = h_g[layout_index(layout, cell[0], cell[1], cell[2])];
-        const float fraction = frexpf(g, &exponent);
-        *sum += g > 0 ? 256 * (int64_t)exponent + (int64_t)(512 * fraction) : 0;
-        *count += g > 0 ? 1 : 0;
+        add_log(h_g[layout_index(layout, cell[0], cell[1], cell[2])], sum, count);
     }
 }
 
@@ -218,8 +284,14 @@ static enum status mean_logs(struct steady_grids *grids, const struct steady_gri
     int64_t sums[AXIS_COUNT][2] = {{0}};
     float *h_g = malloc(layout_bytes(&grid->m.layout));
     enum status status = CHECK_MEMORY(h_g != NULL, "no memory for the conductances of a grid");
+    for (int axis = 0; axis < AXIS_COUNT && grids->uniform; axis++) {
+        const struct steady_axis *a = &grids->axis[axis];
+        for (int64_t i = 0; i < a->n; i++) {
+            add_log((float)(1 / (a->resistance[i] * a->size[i])), &sums[axis][0], &sums[axis][1]);
+        }
+    }
     for (int axis = 0; axis < AXIS_COUNT && status == STATUS_OK; axis++) {
-        if (grid->m.active[axis]) {
+        if (grid->m.active[axis] && !grids->uniform) {
             status = engine->runtime->copy_to_host(engine->bulk_queue, h_g, grid->m.d_g[axis],
                                                    layout_bytes(&grid->m.layout));
             status = status == STATUS_OK ? engine->runtime->queue_wait(engine->bulk_queue) : status;
@@ -230,7 +302,7 @@ static enum status mean_logs(struct steady_grids *grids, const struct steady_gri
     }
     free(h_g);
     TRY(status_agree(grids->team->comm, status));
-    if (grid->shared) {
+    if (grid->shared && !grids->uniform) {
         TRY_MPI(MPI_Allreduce(MPI_IN_PLACE, sums, 2 * AXIS_COUNT, MPI_INT64_T, MPI_SUM,
                               grids->team->comm));
     }
@@ -296,6 +368,9 @@ static enum status add_coarse(struct steady_grids *grids, const int children[AXI
     }
     TRY(add_grid(grids, &wanted));
     struct steady_grid *coarse = &grids->grid[number];
+    if (grids->uniform) {
+        return status_agree(grids->team->comm, coarsen_axes(grids));
+    }
     TRY(ENQUEUE(grids->engine->operations, coarsen, grids->engine->bulk_queue, .fine = fine->m,
                 .coarse = coarse->m));
     for (int axis = 0; axis < AXIS_COUNT; axis++) {
@@ -321,10 +396,13 @@ static enum status add_copy(struct steady_grids *grids)
         CHECK_MEMORY(grids->h_copy != NULL && layout->elements <= INT_MAX,
                      "the blocks of the ranks cannot be coarsened, and there is no memory for a "
                      "copy of the grid on each rank; use another run.decomposition");
-    status = status == STATUS_OK
-                 ? allocate(grids, 2 * layout_bytes(&shared->m.layout), &grids->d_block)
-                 : status;
+    status = status == STATUS_OK ? steady_grids_allocate(grids, 2 * layout_bytes(&shared->m.layout),
+                                                         &grids->d_block)
+                                 : status;
     TRY(status_agree(grids->team->comm, status));
+    if (grids->uniform) {
+        return status_agree(grids->team->comm, begin_axes(grids, NULL));
+    }
     for (int axis = 0; axis < AXIS_COUNT; axis++) {
         if (copy->m.active[axis]) {
             TRY(collect(grids, shared, shared->m.d_g[axis], copy, copy->m.d_g[axis], axis, 1));
@@ -362,12 +440,16 @@ enum status steady_grids_create(const struct problem *problem, const struct team
                                 const struct heat_operator *op, struct steady_grids *grids)
 {
     int children[AXIS_COUNT];
-    *grids = (struct steady_grids){.engine = engine, .team = team, .problem = problem};
+    *grids = (struct steady_grids){.engine = engine,
+                                   .team = team,
+                                   .problem = problem,
+                                   .uniform = problem->medium.nclasses == 0};
     TRY(add_grid(grids, &(struct steady_grid){.decomp = team->decomp, .shared = team->nranks > 1}));
     struct steady_grid *finest = &grids->grid[0];
-    TRY(status_agree(team->comm, send_conductances(grids, classes, op)));
+    TRY(status_agree(team->comm, grids->uniform ? begin_axes(grids, op)
+                                                : send_conductances(grids, classes, op)));
     for (int axis = 0; axis < AXIS_COUNT; axis++) {
-        if (finest->m.active[axis]) {
+        if (finest->m.active[axis] && !grids->uniform) {
             TRY(steady_grid_exchange(grids, finest, finest->m.d_g[axis]));
         }
     }
@@ -378,5 +460,5 @@ enum status steady_grids_create(const struct problem *problem, const struct team
                 ? add_copy(grids)
                 : add_coarse(grids, children));
     }
-    return STATUS_OK;
+    return grids->uniform ? status_agree(team->comm, steady_start_prepare(grids, op)) : STATUS_OK;
 }

@@ -21,12 +21,27 @@ struct steady_grid {
     float *d_r;        /* the heat that each cell still lacks */
     float *d_e;        /* the correction that gives it, and one of the step before */
     float *d_other;
+    /* in a uniform medium, but for the finest grid: temperatures relative to the reference, in the
+     * halo those beyond closed faces, and the heat of sources and fluxes */
+    float *d_t, *d_b;
+};
+
+/* An axis of a uniform medium: of all ranks. */
+struct steady_axis {
+    int64_t n;
+    bool periodic;
+    double *resistance; /* [n + 1], of the faces; INFINITY: closed */
+    double *size;       /* [n], of the cells */
 };
 
 struct steady_grids {
     struct engine *engine; /* borrowed, as are the next two */
     const struct team *team;
     const struct problem *problem;
+    bool uniform;                        /* the grids have tables along the axes */
+    struct steady_axis axis[AXIS_COUNT]; /* of the last grid */
+    double reference;                    /* K: the mean of the temperatures outside */
+    bool can_start;                      /* there is one, and a coarser grid */
     int count;
     struct steady_grid grid[STEADY_GRIDS_MOST];
     struct {
@@ -47,7 +62,9 @@ enum status steady_grids_create(const struct problem *problem, const struct team
                                 const struct heat_operator *op, struct steady_grids *grids);
 void steady_grids_destroy(struct steady_grids *grids); /* takes a zeroed one */
 
-/* Another array of the finest grid, zeros. */
+/* Device memory until the grids are destroyed. */
+enum status steady_grids_allocate(struct steady_grids *grids, size_t bytes, void **d_block);
+/* An array of this grid, zeros. */
 enum status steady_grids_array(struct steady_grids *grids, int number, float **d_values);
 
 /* Collective; queued on bulk_queue. Complete the halo of an array of the grid. */
@@ -63,6 +80,26 @@ enum status steady_grid_select(struct steady_grids *grids, const struct steady_g
 /* Collective; queued. One cycle: the correction d_e of the finest grid for its d_r. The same bits
  * on any number of ranks. */
 enum status steady_cycle(struct steady_grids *grids);
+
+/* Collective; queued. The start from the reference by full multigrid, where can_start: each grid
+ * has its own boundary values. First prepare, once; then steady_start, for which d_r of the finest
+ * grid is the heat of sources and fluxes; then, with its residual, steady_start_finest gives d_e.
+ */
+enum status steady_start_prepare(struct steady_grids *grids, const struct heat_operator *op);
+enum status steady_start(struct steady_grids *grids);
+enum status steady_start_finest(struct steady_grids *grids);
+
+/* An axis of the finest grid in units of its cells and of the step of `op`; and of the next coarser
+ * one, of `children` cells each: halves of cells and the face between them in series.
+ * STATUS_MEMORY. Destroy takes a zeroed one. */
+enum status steady_axis_create(const struct problem *problem, const struct heat_operator *op,
+                               enum axis axis, struct steady_axis *finest);
+enum status steady_axis_coarsen(const struct steady_axis *fine, int children,
+                                struct steady_axis *coarse);
+void steady_axis_destroy(struct steady_axis *axis);
+/* The tables of the cells from lo to before hi: [LINES][hi - lo]. `fine`: NULL: none. */
+void steady_axis_tables(const struct steady_axis *axis, const struct steady_axis *fine, int64_t lo,
+                        int64_t hi, float *lines);
 
 /* The conductances of the lower faces on `axis` of this rank's cells, and of the upper end, in the
  * layout of the grid. */

@@ -3,7 +3,9 @@
  * the number of ranks. */
 #include <math.h>
 #include <stdio.h>
+#include <string.h>
 
+#include "base/clock.h"
 #include "base/comm.h"
 #include "base/log.h"
 #include "solve/observe/diagnostics.h"
@@ -17,8 +19,14 @@ struct solution {
     const struct layout *grid;          /* of the finest grid */
     const struct device_medium *medium; /* NULL: uniform */
     struct field_summary lack;          /* the residual: K per step */
+    double largest_lack;                /* K per step */
     double scale;                       /* of the residual in the grids, which is about 1 at most */
 };
+
+static enum status agree(const struct solution *s, enum status status)
+{
+    return status_agree(s->stepper->team->comm, status);
+}
 
 static struct operand operand(const struct layout *layout, const void *d_values)
 {
@@ -56,30 +64,109 @@ static enum status product(const struct solution *s, const float *d_a, const flo
 {
     struct engine *engine = s->steady->grids.engine;
     struct field_summary all;
-    TRY(ENQUEUE(engine->operations, combine, engine->bulk_queue, .layout = s->field->layout,
-                .d_out = s->field->d_next, .factor = 1, .x = operand(s->grid, d_a),
-                .y = operand(s->grid, d_b)));
+    TRY(agree(s, ENQUEUE(engine->operations, combine, engine->bulk_queue,
+                         .layout = s->field->layout, .d_out = s->field->d_next, .factor = 1,
+                         .x = operand(s->grid, d_a), .y = operand(s->grid, d_b))));
     TRY(summarise(s, &s->field->layout, s->field->d_next, NULL, &all));
     *result = all.bad_cells == 0 ? exact_sum_value(&all.sum) : NAN;
     return STATUS_OK;
 }
 
-/* Collective. The change of the temperatures in one step of steady->op, to d_next: the kernels of
+/* Collective. The change of the temperatures in one step of `op`, to d_next: the kernels of
  * the time steps, which begin with 0. */
-static enum status find_residual(struct solution *s)
+static enum status find_change(struct solution *s, const struct heat_operator *op)
 {
     struct engine *engine = s->steady->grids.engine;
-    struct stepper_pass pass = {.pass.nsteps = 1, .levels = s->steady->op.when.level};
-    pass.op[0] = s->steady->op;
-    TRY(ENQUEUE(engine->operations, combine, engine->bulk_queue, .layout = s->field->layout,
-                .d_out = s->field->d_next, .factor = 0));
+    struct stepper_pass pass = {.pass.nsteps = 1, .levels = op->when.level};
+    pass.op[0] = *op;
+    TRY(agree(s, ENQUEUE(engine->operations, combine, engine->bulk_queue,
+                         .layout = s->field->layout, .d_out = s->field->d_next, .factor = 0)));
     TRY(engine_wait(engine));
     TRY(stepper_queue_pass(s->stepper, &pass));
     field_swap(s->field);
     TRY(engine_wait(engine));
     s->medium = s->stepper->problem->medium.nclasses > 0 ? &s->stepper->level->classes->args : NULL;
+    return STATUS_OK;
+}
+
+static enum status find_residual(struct solution *s)
+{
+    TRY(find_change(s, &s->steady->op));
     TRY(summarise(s, &s->field->layout, s->field->d_next, s->medium, &s->lack));
+    s->largest_lack = largest(&s->lack);
     return s->lack.bad_cells == 0
+               ? STATUS_OK
+               : fail(STATUS_NUMERICS, "invalid values in the solution of the steady state");
+}
+
+/* Collective. The heat of sources: what changes where all temperatures are 0. */
+static enum status find_heat(struct solution *s)
+{
+    struct engine *engine = s->steady->grids.engine;
+    const struct runtime *runtime = engine->runtime;
+    const size_t bytes = layout_bytes(&s->field->layout);
+    struct heat_operator op = s->steady->op;
+    double *d_heat = s->steady->d_heat;
+    if (d_heat == NULL) {
+        return STATUS_OK;
+    }
+    memset(op.all.b, 0, sizeof op.all.b);
+    TRY(agree(s, runtime->copy_on_device(engine->bulk_queue, d_heat, s->field->d_now, bytes)));
+    TRY(agree(s, ENQUEUE(engine->operations, combine, engine->bulk_queue,
+                         .layout = s->field->layout, .d_out = s->field->d_now, .factor = 0)));
+    TRY(find_change(s, &op));
+    TRY(agree(s, runtime->copy_on_device(engine->bulk_queue, s->field->d_now, d_heat, bytes)));
+    return agree(s, runtime->copy_on_device(engine->bulk_queue, d_heat, s->field->d_next, bytes));
+}
+
+/* Collective. In a uniform medium: add the correction d_e, NULL: 0, and find the residual, which
+ * goes to the finest grid; the largest change of a temperature. `insulated`: as if only fluxes went
+ * through faces. */
+static enum status correct(struct solution *s, float *d_e, bool insulated, double *change)
+{
+    struct steady *steady = s->steady;
+    struct engine *engine = steady->grids.engine;
+    const struct runtime *runtime = engine->runtime;
+    struct steady_grid *finest = &steady->grids.grid[0];
+    struct coefficients c;
+    uint32_t bits[2] = {0, 0};
+    float most[2];
+    operator_coefficients(&steady->op, s->stepper->problem, &s->stepper->team->decomp,
+                          s->stepper->team->rank, NULL, &c);
+    struct correct_args args = {.layout = s->field->layout,
+                                .grid = finest->m,
+                                .d_in = s->field->d_now,
+                                .d_e = d_e,
+                                .d_heat = steady->d_heat,
+                                .d_out = s->field->d_next,
+                                .d_r = finest->d_r,
+                                .d_largest = steady->d_largest};
+    memcpy(args.r, c.r, sizeof args.r);
+    memcpy(args.a, c.a, sizeof args.a);
+    memcpy(args.b, c.b, sizeof args.b);
+    memcpy(args.closed, c.closed, sizeof args.closed);
+    for (int f = 0; f < FACE_COUNT && insulated; f++) {
+        args.b[f] = args.a[f] == 1 ? args.b[f] : 0;
+        args.a[f] = 1;
+    }
+    TRY(level_exchange(s->stepper->level));
+    if (d_e != NULL) {
+        TRY(steady_grid_exchange(&steady->grids, finest, d_e));
+        field_swap(s->field);
+    }
+    enum status status = engine_settle(engine);
+    TRY_GOTO(status);
+    TRY_GOTO(runtime->copy_to_device(engine->bulk_queue, steady->d_largest, bits, sizeof bits));
+    TRY_GOTO(engine->operations->correct(engine->bulk_queue, &args));
+    TRY_GOTO(runtime->copy_to_host(engine->bulk_queue, bits, steady->d_largest, sizeof bits));
+    TRY_GOTO(runtime->queue_wait(engine->bulk_queue));
+done:
+    TRY(agree(s, status));
+    TRY_MPI(MPI_Allreduce(MPI_IN_PLACE, bits, 2, MPI_UINT32_T, MPI_MAX, s->stepper->team->comm));
+    memcpy(most, bits, sizeof most);
+    *change = most[0];
+    s->largest_lack = most[1];
+    return isfinite(most[0]) && isfinite(most[1])
                ? STATUS_OK
                : fail(STATUS_NUMERICS, "invalid values in the solution of the steady state");
 }
@@ -90,47 +177,85 @@ static enum status send_residual(struct solution *s)
     struct engine *engine = s->steady->grids.engine;
     const struct device_medium uniform = {.nclasses = 0};
     const struct device_medium weights = s->medium != NULL ? *s->medium : uniform;
-    s->scale = ldexp(1, -ilogb(largest(&s->lack)));
+    s->scale = ldexp(1, -ilogb(s->largest_lack));
     return ENQUEUE(engine->operations, combine, engine->bulk_queue, .layout = *s->grid,
                    .d_out = s->steady->grids.grid[0].d_r, .factor = s->scale,
                    .x = operand(&s->field->layout, s->field->d_next), .medium = weights);
 }
 
-/* Collective. One cycle, and the step along the direction that it gives. */
-static enum status improve(struct solution *s, double *change)
+/* Collective. The direction of conjugate gradients from the correction of a cycle, and the step
+ * along it. NAN: nothing is left but rounding errors. */
+static enum status find_direction(struct solution *s, double *step)
 {
     struct steady *steady = s->steady;
     struct steady_grids *grids = &steady->grids;
     struct steady_grid *finest = &grids->grid[0];
     struct engine *engine = grids->engine;
-    struct field_summary direction;
     double zq = 0;
     double pr = 0;
-    TRY(send_residual(s));
-    TRY(steady_cycle(grids));
     if (steady->pq > 0) {
         TRY(product(s, finest->d_e, steady->d_q, &zq));
     }
-    TRY(ENQUEUE(engine->operations, combine, engine->bulk_queue, .layout = *s->grid,
-                .d_out = steady->d_p, .factor = steady->pq > 0 ? -zq / steady->pq : 0,
-                .x = operand(s->grid, steady->d_p), .z = operand(s->grid, finest->d_e)));
+    TRY(agree(s, ENQUEUE(engine->operations, combine, engine->bulk_queue, .layout = *s->grid,
+                         .d_out = steady->d_p, .factor = steady->pq > 0 ? -zq / steady->pq : 0,
+                         .x = operand(s->grid, steady->d_p), .z = operand(s->grid, finest->d_e))));
     TRY(steady_grid_exchange(grids, finest, steady->d_p));
-    TRY(ENQUEUE(engine->operations, flow_out, engine->bulk_queue, .grid = finest->m,
-                .d_e = steady->d_p, .d_out = steady->d_q));
+    TRY(agree(s, ENQUEUE(engine->operations, flow_out, engine->bulk_queue, .grid = finest->m,
+                         .d_e = steady->d_p, .d_out = steady->d_q)));
     TRY(product(s, steady->d_p, finest->d_r, &pr));
     TRY(product(s, steady->d_p, steady->d_q, &steady->pq));
-    TRY(summarise(s, s->grid, steady->d_p, NULL, &direction));
-    const double kelvins =
-        ldexp(pr / steady->pq / s->scale,
-              s->medium != NULL ? medium_heat_bits(&s->stepper->problem->medium) : 0);
-    if (!(steady->pq > 0) || !isfinite(kelvins)) {
-        *change = NAN; /* nothing is left but rounding errors */
+    const double length = ldexp(
+        pr / steady->pq, s->medium != NULL ? medium_heat_bits(&s->stepper->problem->medium) : 0);
+    *step = steady->pq > 0 && isfinite(length) ? length : NAN;
+    return STATUS_OK;
+}
+
+/* Collective. In a uniform medium: the first residual, of a uniform start after full multigrid. */
+static enum status start(struct solution *s, bool uniform_start)
+{
+    struct steady_grids *grids = &s->steady->grids;
+    struct engine *engine = grids->engine;
+    double change = 0;
+    TRY(find_heat(s));
+    if (uniform_start && grids->can_start) {
+        TRY(agree(s, ENQUEUE(engine->operations, combine, engine->bulk_queue,
+                             .layout = s->field->layout, .d_out = s->field->d_now,
+                             .factor = grids->reference)));
+        TRY(correct(s, NULL, true, &change));
+        TRY(steady_start(grids));
+        TRY(correct(s, NULL, false, &change));
+        s->steady->cold = s->largest_lack / s->steady->op.dt;
+        TRY(steady_start_finest(grids));
+        return correct(s, grids->grid[0].d_e, false, &change);
+    }
+    return correct(s, NULL, false, &change);
+}
+
+/* Collective. One cycle, and its correction: in a uniform medium as it is, and then the residual is
+ * that after it. */
+static enum status improve(struct solution *s, double *change)
+{
+    struct steady_grids *grids = &s->steady->grids;
+    struct engine *engine = grids->engine;
+    struct field_summary direction;
+    double step = 1;
+    if (grids->uniform) {
+        TRY(steady_cycle(grids));
+        return correct(s, grids->grid[0].d_e, false, change);
+    }
+    TRY(agree(s, send_residual(s)));
+    TRY(steady_cycle(grids));
+    TRY(find_direction(s, &step));
+    TRY(summarise(s, s->grid, s->steady->d_p, NULL, &direction));
+    const double kelvins = step / s->scale;
+    *change = fabs(kelvins) * largest(&direction);
+    if (isnan(*change)) {
         return STATUS_OK;
     }
-    *change = fabs(kelvins) * largest(&direction);
-    return ENQUEUE(engine->operations, combine, engine->bulk_queue, .layout = s->field->layout,
-                   .d_out = s->field->d_now, .factor = kelvins, .x = operand(s->grid, steady->d_p),
-                   .z = operand(&s->field->layout, s->field->d_now));
+    return agree(s, ENQUEUE(engine->operations, combine, engine->bulk_queue,
+                            .layout = s->field->layout, .d_out = s->field->d_now, .factor = kelvins,
+                            .x = operand(s->grid, s->steady->d_p),
+                            .z = operand(&s->field->layout, s->field->d_now)));
 }
 
 /* --- when to stop ----------------------------------------------------------------------------- */
@@ -147,9 +272,12 @@ static void judge(struct steady *steady, double change, double residual)
         record->rate = rate;
         record->error = rate < 1 ? change * fmax(1, rate / (1 - rate)) : INFINITY;
     }
+    record->seconds = clock_seconds() - steady->began;
     steady->count++;
-    log_info("cycle %d: temperatures change by at most %.3g K, estimated error %.3g K",
-             steady->count, change, record->error);
+    if (!steady->quiet) {
+        log_info("cycle %d: temperatures change by at most %.3g K, estimated error %.3g K",
+                 steady->count, change, record->error);
+    }
 }
 
 /* Whether the last cycles changed temperatures by rounding errors only. */
@@ -226,8 +354,11 @@ static enum status is_reached(struct solution *s, bool *reached)
     const struct steady *steady = s->steady;
     double watts = 0;
     *reached =
-        largest(&s->lack) == 0 || steady->rounding ||
+        s->largest_lack == 0 || steady->rounding ||
         (steady->count > 0 && steady->record[steady->count - 1].error <= setting->temperature);
+    if (*reached && steady->grids.uniform) {
+        TRY(find_residual(s));
+    }
     if (*reached) {
         TRY(find_imbalance(s, &watts));
         *reached = steady->imbalance <= setting->tolerance;
@@ -254,16 +385,20 @@ static enum status fail_slow(const struct solution *s)
              last->change, last->rate, balance));
 }
 
-static enum status iterate(struct solution *s, bool held)
+static enum status iterate(struct solution *s, const struct field_summary *before, bool held)
 {
     struct steady *steady = s->steady;
     const int64_t most = s->stepper->problem->time.steady.cycles;
+    const bool uniform = steady->grids.uniform;
     for (;;) {
         bool reached = false;
         double change = 0;
-        TRY(find_residual(s));
+        TRY(uniform && (steady->count > 0 || held) ? STATUS_OK : find_residual(s));
         if (steady->count == 0 && !held) {
             TRY(refuse_unbalanced(s));
+        }
+        if (steady->count == 0 && uniform) {
+            TRY(start(s, before->min == before->max));
         }
         TRY(is_reached(s, &reached));
         if (reached) {
@@ -272,11 +407,12 @@ static enum status iterate(struct solution *s, bool held)
         if (steady->count == most || steady->rounding) {
             return fail_slow(s);
         }
+        const double residual = s->largest_lack / steady->op.dt;
         TRY(improve(s, &change));
         if (isnan(change)) {
             steady->rounding = true;
         } else {
-            judge(steady, change, largest(&s->lack) / steady->op.dt);
+            judge(steady, change, residual);
             TRY(check_rounding(s));
         }
     }
@@ -303,11 +439,12 @@ static enum status solve(struct stepper *stepper)
                          .steady = stepper->steady,
                          .field = stepper->level->field,
                          .grid = &stepper->steady->grids.grid[0].m.layout};
+    s.steady->began = clock_seconds();
     const bool held = is_held(stepper->problem, &s.steady->op.when);
     struct field_summary before;
     s.medium = stepper->problem->medium.nclasses > 0 ? &stepper->level->classes->args : NULL;
     TRY(summarise(&s, &s.field->layout, s.field->d_now, s.medium, &before));
-    TRY(iterate(&s, held));
+    TRY(iterate(&s, &before, held));
     if (!held) {
         TRY(restore_heat(&s, &before));
     }

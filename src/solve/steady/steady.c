@@ -4,9 +4,27 @@
 #include <stdlib.h>
 
 #include "base/comm.h"
+#include "model/field/field.h"
 
 /* A step whose result is the change alone, which the ledger does not count. */
 static const struct superstep_level once = {.weight = 1, .predicts = true, .corrects = true};
+
+static enum status allocate_arrays(struct steady *s, const struct problem *problem)
+{
+    struct steady_grids *grids = &s->grids;
+    const struct team *team = grids->team;
+    struct layout field;
+    if (!grids->uniform) {
+        TRY(steady_grids_array(grids, 0, &s->d_p));
+        return steady_grids_array(grids, 0, &s->d_q);
+    }
+    TRY(steady_grids_allocate(grids, 2 * sizeof *s->d_largest, (void **)&s->d_largest));
+    TRY(field_layout(grids->engine->backend, &team->decomp, team->rank, problem->precision,
+                     &field));
+    return problem->sources.count == 0
+               ? STATUS_OK
+               : steady_grids_allocate(grids, layout_bytes(&field), (void **)&s->d_heat);
+}
 
 enum status steady_create(const struct problem *problem, const struct team *team,
                           struct engine *engine, const struct classes *classes,
@@ -27,9 +45,7 @@ enum status steady_create(const struct problem *problem, const struct team *team
     TRY(status_agree(team->comm,
                      operator_of_level(problem, 0, problem->timeline.dt_stable, &once, &s->op)));
     TRY(steady_grids_create(problem, team, engine, classes, &s->op, &s->grids));
-    enum status status = steady_grids_array(&s->grids, 0, &s->d_p);
-    status = status == STATUS_OK ? steady_grids_array(&s->grids, 0, &s->d_q) : status;
-    return status_agree(team->comm, status);
+    return status_agree(team->comm, allocate_arrays(s, problem));
 }
 
 void steady_destroy(struct steady *steady)

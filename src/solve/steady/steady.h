@@ -11,15 +11,24 @@ struct steady_record {
     double change;   /* K: the largest change of a temperature by it */
     double rate;     /* of the changes, per cycle; NAN: unknown */
     double error;    /* K: the estimate of the largest one after it; INFINITY: unknown */
+    double seconds;  /* since the solver began, at its end */
 };
 
 struct steady {
     struct steady_grids grids;
     struct heat_operator op; /* of a step whose length the residuals are of */
-    float *d_p, *d_q;        /* of the finest grid: the direction, and the heat it lets flow out */
-    double pq;               /* their product */
-    bool rounding;           /* further cycles give no better temperatures */
-    double imbalance;        /* of the heat, of the heat that flows; NAN: unknown */
+    /* in a uniform medium */
+    double *d_heat;      /* of sources in that step, K, as the field; NULL: there are none */
+    uint32_t *d_largest; /* of correct_args */
+    /* with classes */
+    float *d_p, *d_q; /* of the finest grid: the direction, and the heat it lets flow out */
+    double pq;        /* their product */
+
+    bool quiet;       /* no line per cycle */
+    double began;     /* clock_seconds */
+    double cold;      /* K/s: the largest rate of change of a uniform start */
+    bool rounding;    /* further cycles give no better temperatures */
+    double imbalance; /* of the heat, of the heat that flows; NAN: unknown */
     int count;
     struct steady_record *record;
 };

@@ -1,0 +1,368 @@
+/* Four steps of Jacobi's method in a pass over a grid that has all cells.
+ *
+ * A block marches in z through a tile of WIDE by HIGH cells. When it has plane k of e, it computes
+ * plane k - 1 after one step, plane k - 2 after two, ..., and plane k - 4, which it writes but for
+ * four cells at each edge. A thread keeps its cells of each step, in the plane at hand and the one
+ * below, in registers; neighbours in x and y come from shared memory, where each step has the plane
+ * of this round and of the one before, so that one barrier per plane is enough. Beyond closed faces
+ * values remain 0; beyond the end of a periodic axis are the cells of the other one. */
+#include "kernels/hip/device/arch.h"
+#include "kernels/hip/host/device_hip.h"
+
+#include "kernels/cell/multigrid_cell.h"
+
+enum { STEPS = 4, WIDE = 64, TALL = 8, THREADS = WIDE * TALL };
+constexpr int ROWS = ARCH_WAVE == 64 ? 3 : 4; /* of a thread: as shared memory allows */
+constexpr int HIGH = TALL * ROWS;
+constexpr int PLANE = (HIGH + 2) * WIDE + 2; /* with unused neighbours of the edges */
+constexpr int SHARED_BYTES = 2 * STEPS * PLANE * (int)sizeof(float);
+
+struct smoothing {
+    struct multigrid m;
+    float weight[STEPS];
+    const float *r, *e;
+    float *out;
+    int across, up; /* tiles */
+    int depth;      /* planes of a block */
+};
+
+/* The index of cell `at`, which may be beyond the ends of the axis, where the arrays have it. */
+static __device__ __forceinline__ int source_of(const struct multigrid &m, int axis, int at)
+{
+    const int n = (int)m.layout.cells[axis];
+    if (m.wraps[axis]) {
+        const int rest = at % n;
+        return rest < 0 ? rest + n : rest;
+    }
+    return at < -1 ? -1 : at > n ? n : at;
+}
+
+static __device__ __forceinline__ bool is_cell(const struct multigrid &m, int axis, int at)
+{
+    return m.wraps[axis] || (at >= 0 && at < (int)m.layout.cells[axis]);
+}
+
+/* The conductances of the lower and the upper face. */
+struct pair {
+    float low, high;
+};
+
+static __device__ __forceinline__ pair line_pair(const struct multigrid &m, int axis, int at)
+{
+    const int source = source_of(m, axis, at);
+    return !is_cell(m, axis, at) ? pair{0, 0}
+                                 : pair{multigrid_line(&m, axis, LINE_LOW, source),
+                                        multigrid_line(&m, axis, LINE_HIGH, source)};
+}
+
+/* The cells of a thread in any plane. */
+struct column {
+    int at[ROWS + 1]; /* elements from the first of the plane, and those of the row after */
+    int next;         /* elements to the neighbour in x */
+    unsigned cells;   /* bit per row: the grid has it */
+};
+
+static __device__ __forceinline__ column column_of(const struct multigrid &m, int i, int j)
+{
+    const int x = source_of(m, AXIS_X, i);
+    column c = {{}, source_of(m, AXIS_X, i + 1) - x, 0};
+#pragma unroll
+    for (int n = 0; n <= ROWS; n++) {
+        c.at[n] = x + source_of(m, AXIS_Y, j + n) * (int)m.layout.pitch_y;
+        if (n < ROWS && is_cell(m, AXIS_X, i) && is_cell(m, AXIS_Y, j + n)) {
+            c.cells |= 1U << n;
+        }
+    }
+    return c;
+}
+
+static __device__ __forceinline__ int64_t plane_of(const struct multigrid &m, int k)
+{
+    return m.layout.origin + source_of(m, AXIS_Z, k) * m.layout.pitch_z;
+}
+
+/* The conductances around the cells of a thread, in a plane. */
+template <bool LINES> struct surroundings;
+
+template <> struct surroundings<true> {
+    pair x, y[ROWS], z;
+
+    __device__ __forceinline__ surroundings(const struct multigrid &m, int i, int j)
+    {
+        x = line_pair(m, AXIS_X, i);
+#pragma unroll
+        for (int n = 0; n < ROWS; n++) {
+            y[n] = line_pair(m, AXIS_Y, j + n);
+        }
+    }
+    __device__ __forceinline__ void enter(const struct multigrid &m, int k)
+    {
+        z = line_pair(m, AXIS_Z, k);
+    }
+    __device__ __forceinline__ void read(const struct multigrid &, const column &, int n,
+                                         pair (&g)[AXIS_COUNT]) const
+    {
+        g[AXIS_X] = x;
+        g[AXIS_Y] = y[n];
+        g[AXIS_Z] = z;
+    }
+};
+
+template <> struct surroundings<false> {
+    int64_t plane, above;
+
+    __device__ __forceinline__ surroundings(const struct multigrid &, int, int) : plane(0), above(0)
+    {
+    }
+    __device__ __forceinline__ void enter(const struct multigrid &m, int k)
+    {
+        plane = plane_of(m, k);
+        above = plane_of(m, k + 1);
+    }
+    __device__ __forceinline__ void read(const struct multigrid &m, const column &c, int n,
+                                         pair (&g)[AXIS_COUNT]) const
+    {
+        const float *const x = m.d_g[AXIS_X] + plane;
+        const float *const y = m.d_g[AXIS_Y] + plane;
+        g[AXIS_X] = pair{x[c.at[n]], x[c.at[n] + c.next]};
+        g[AXIS_Y] = pair{y[c.at[n]], y[c.at[n + 1]]};
+        g[AXIS_Z] = pair{m.d_g[AXIS_Z][plane + c.at[n]], m.d_g[AXIS_Z][above + c.at[n]]};
+    }
+};
+
+/* As multigrid_flow has it. */
+static __device__ __forceinline__ float total_of(const pair (&g)[AXIS_COUNT])
+{
+    return g[AXIS_Z].low + g[AXIS_Z].high + (g[AXIS_Y].low + g[AXIS_Y].high) +
+           (g[AXIS_X].low + g[AXIS_X].high);
+}
+
+static __device__ __forceinline__ float flow_of(const pair &g, float low, float c, float high,
+                                                float heat)
+{
+    return fmaf(g.low, low - c, fmaf(g.high, high - c, heat));
+}
+
+/* What a thread keeps of its cells. */
+struct rows {
+    float of[ROWS];
+};
+struct kept {
+    rows below[STEPS], centre[STEPS]; /* after s steps, in the plane that step s + 1 is at */
+    rows r[STEPS], inverse[STEPS];    /* of the planes that the steps are at */
+    float z_total;                    /* of the last inverse */
+};
+
+/* One more step in a plane: `above` has the plane after it. */
+template <int S, bool LINES>
+static __device__ __forceinline__ rows stepped(const smoothing &p,
+                                               const surroundings<LINES> &around,
+                                               const column &column, kept &kept, const rows &above,
+                                               const float *row, unsigned cells)
+{
+    const rows &centre = kept.centre[S];
+    const float low_row = row[-WIDE];
+    const float high_row = row[ROWS * WIDE];
+    rows after;
+#pragma unroll
+    for (int n = 0; n < ROWS; n++) {
+        pair g[AXIS_COUNT];
+        around.read(p.m, column, n, g);
+        if (S == 0 && (!LINES || g[AXIS_Z].low + g[AXIS_Z].high != kept.z_total)) {
+            kept.inverse[0].of[n] = multigrid_inverse(total_of(g));
+        }
+        const float c = centre.of[n];
+        const float y_low = n > 0 ? centre.of[n > 0 ? n - 1 : 0] : low_row;
+        const float y_high = n < ROWS - 1 ? centre.of[n < ROWS - 1 ? n + 1 : 0] : high_row;
+        float heat = flow_of(g[AXIS_Z], kept.below[S].of[n], c, above.of[n], 0);
+        heat = flow_of(g[AXIS_Y], y_low, c, y_high, heat);
+        heat = flow_of(g[AXIS_X], row[n * WIDE - 1], c, row[n * WIDE + 1], heat);
+        const float change = (kept.r[S].of[n] + heat) * kept.inverse[S].of[n];
+        after.of[n] = cells >> n & 1 ? fmaf(p.weight[S], change, c) : 0;
+    }
+    return after;
+}
+
+/* Step S + 1 of plane k - 1 - S and those after it; `value` is that of plane k - S after S steps,
+ * and becomes that of plane k - STEPS after all. */
+template <int S, bool LINES>
+static __device__ __forceinline__ void advance(const smoothing &p, surroundings<LINES> &around,
+                                               const column &column, kept &kept, int k,
+                                               const float *now, float *later, rows &value)
+{
+    if constexpr (S < STEPS) {
+        const unsigned cells = is_cell(p.m, AXIS_Z, k - 1 - S) ? column.cells : 0;
+        around.enter(p.m, k - 1 - S);
+        const rows after = stepped<S>(p, around, column, kept, value, now + S * PLANE, cells);
+        if constexpr (LINES && S == 0) {
+            kept.z_total = around.z.low + around.z.high;
+        }
+        kept.below[S] = kept.centre[S];
+        kept.centre[S] = value;
+#pragma unroll
+        for (int n = 0; n < ROWS; n++) {
+            later[S * PLANE + n * WIDE] = value.of[n];
+        }
+        value = after;
+        advance<S + 1, LINES>(p, around, column, kept, k, now, later, value);
+    }
+}
+
+/* The planes of r and of 1 / (sum of conductances) belong to the next step. */
+static __device__ __forceinline__ void shift(kept &kept, const rows &r)
+{
+#pragma unroll
+    for (int s = STEPS - 1; s > 0; s--) {
+        kept.r[s] = kept.r[s - 1];
+        kept.inverse[s] = kept.inverse[s - 1];
+    }
+    kept.r[0] = r;
+}
+
+static __device__ __forceinline__ rows read_plane(const float *values, int64_t plane,
+                                                  const column &column)
+{
+    rows read;
+#pragma unroll
+    for (int n = 0; n < ROWS; n++) {
+        read.of[n] = values[plane + column.at[n]];
+    }
+    return read;
+}
+
+template <bool LINES>
+static __global__ __launch_bounds__(THREADS) void smooth_tile(const smoothing p)
+{
+    extern __shared__ __attribute__((aligned(16))) float shared[];
+    const struct multigrid &m = p.m;
+    const int tile = (int)blockIdx.x % (p.across * p.up);
+    const int tx = (int)threadIdx.x % WIDE;
+    const int ty = (int)threadIdx.x / WIDE * ROWS;
+    const int i = tile % p.across * (WIDE - 2 * STEPS) - STEPS + tx;
+    const int j = tile / p.across * (HIGH - 2 * STEPS) - STEPS + ty;
+    const int nz = (int)m.layout.cells[AXIS_Z];
+    const int begin = (int)blockIdx.x / (p.across * p.up) * p.depth;
+    const int end = begin + p.depth < nz ? begin + p.depth : nz;
+    const int first = m.wraps[AXIS_Z] || begin > STEPS ? begin - STEPS : -1;
+    const bool written = tx >= STEPS && tx < WIDE - STEPS && i < (int)m.layout.cells[AXIS_X];
+    const column column = column_of(m, i, j);
+    surroundings<LINES> around(m, i, j);
+    kept kept = {};
+    kept.z_total = -1;
+    float *now = shared + 1 + (ty + 1) * WIDE + tx;
+    float *later = now + STEPS * PLANE;
+    rows e_next = read_plane(p.e, plane_of(m, first), column);
+    rows r_next = {};
+    for (int n = 0; n < STEPS * ROWS; n++) {
+        now[n / ROWS * PLANE + n % ROWS * WIDE] = 0;
+    }
+    __syncthreads();
+    for (int k = first; k < end + STEPS; k++) {
+        rows value = e_next;
+        shift(kept, r_next);
+        r_next = read_plane(p.r, plane_of(m, k), column);
+        e_next = read_plane(p.e, plane_of(m, k + 1), column);
+        advance<0, LINES>(p, around, column, kept, k, now, later, value);
+        const int64_t done = m.layout.origin + (k - STEPS) * m.layout.pitch_z;
+#pragma unroll
+        for (int n = 0; n < ROWS; n++) {
+            if (k - STEPS >= begin && written && ty + n >= STEPS && ty + n < HIGH - STEPS &&
+                j + n < (int)m.layout.cells[AXIS_Y]) {
+                p.out[done + column.at[n]] = value.of[n];
+            }
+        }
+        __syncthreads();
+        float *const swap = now;
+        now = later;
+        later = swap;
+    }
+}
+
+/* --- the launch ------------------------------------------------------------------------------ */
+
+/* Fewer cells than this are not worth the planes that blocks read in vain. */
+static const int64_t fewest_cells = 1 << 18;
+
+static enum status count_processors(int *count)
+{
+    static int processors = 0; /* a process has one device */
+    int device = 0;
+    if (processors == 0) {
+        TRY_HIP(hipGetDevice, &device);
+        TRY_HIP(hipDeviceGetAttribute, &processors, hipDeviceAttributeMultiprocessorCount, device);
+        TRY_HIP(hipFuncSetAttribute, reinterpret_cast<const void *>(smooth_tile<true>),
+                hipFuncAttributeMaxDynamicSharedMemorySize, SHARED_BYTES);
+        TRY_HIP(hipFuncSetAttribute, reinterpret_cast<const void *>(smooth_tile<false>),
+                hipFuncAttributeMaxDynamicSharedMemorySize, SHARED_BYTES);
+    }
+    *count = processors;
+    return STATUS_OK;
+}
+
+/* Each processor has one block at a time: the depth with the fewest planes one after another. */
+static int depth_of(int tiles, int planes, int processors)
+{
+    int64_t least = INT64_MAX;
+    int best = planes;
+    for (int parts = 1; parts == 1 || planes / parts >= 2 * STEPS; parts++) {
+        const int depth = (planes + parts - 1) / parts;
+        const int64_t rounds = ((int64_t)tiles * parts + processors - 1) / processors;
+        const int64_t time = rounds * (depth + 2 * STEPS);
+        if (time < least) {
+            least = time;
+            best = depth;
+        }
+    }
+    return best;
+}
+
+static enum status smooth(struct queue *queue, const struct ascend_args *args, int step,
+                          const float *d_e, float *d_out)
+{
+    const int64_t *n = args->fine.layout.cells;
+    int processors = 0;
+    TRY(count_processors(&processors));
+    smoothing p = {args->fine, {}, args->d_r, d_e, d_out, 0, 0, 0};
+    for (int s = 0; s < STEPS; s++) {
+        p.weight[s] = args->weight[step + s];
+    }
+    p.across = (int)((n[AXIS_X] + WIDE - 2 * STEPS - 1) / (WIDE - 2 * STEPS));
+    p.up = (int)((n[AXIS_Y] + HIGH - 2 * STEPS - 1) / (HIGH - 2 * STEPS));
+    p.depth = depth_of(p.across * p.up, (int)n[AXIS_Z], processors);
+    const int64_t parts = (n[AXIS_Z] + p.depth - 1) / p.depth;
+    const unsigned nblocks = (unsigned)(p.across * p.up * parts);
+    if (args->fine.d_line[0] != nullptr) {
+        smooth_tile<true><<<nblocks, THREADS, SHARED_BYTES, queue->stream>>>(p);
+    } else {
+        smooth_tile<false><<<nblocks, THREADS, SHARED_BYTES, queue->stream>>>(p);
+    }
+    return hip_check(hipGetLastError(), "smooth");
+}
+
+static enum status relax(struct queue *queue, const struct ascend_args *args, int step,
+                         const float *d_e, float *d_out)
+{
+    const struct relax_args one = {args->fine, args->weight[step], args->d_r, d_e, d_out};
+    return hip_relax(queue, &one);
+}
+
+enum status hip_ascend(struct queue *queue, const struct ascend_args *args)
+{
+    const struct layout *layout = &args->fine.layout;
+    const bool *active = args->fine.active;
+    const bool fused = active[AXIS_X] && active[AXIS_Y] && active[AXIS_Z] &&
+                       layout->cells[0] * layout->cells[1] * layout->cells[2] >= fewest_cells &&
+                       layout->pitch_z < INT32_MAX;
+    const int passes = fused ? args->nsteps / STEPS : args->nsteps;
+    float *d_to = passes % 2 == 0 ? args->d_out : args->d_other;
+    float *d_from = nullptr;
+    const struct interpolate_args start = {args->fine, args->coarse, args->factor, args->d_e, d_to};
+    TRY(hip_interpolate(queue, &start));
+    for (int n = 0; n < passes; n++) {
+        d_from = d_to;
+        d_to = d_to == args->d_out ? args->d_other : args->d_out;
+        TRY(fused ? smooth(queue, args, n * STEPS, d_from, d_to)
+                  : relax(queue, args, n, d_from, d_to));
+    }
+    return STATUS_OK;
+}

@@ -1,0 +1,141 @@
+/* The correction of a field and its residual: every backend against a plain loop over the
+ * expressions of a cell, bit for bit. */
+#include "rig.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static const struct {
+    int64_t cells[AXIS_COUNT];
+    bool around[AXIS_COUNT];
+} shapes[] = {{{13, 18, 35}, {false, false, false}},
+              {{70, 7, 5}, {true, false, true}},
+              {{2, 9, 3}, {false, true, false}},
+              {{65, 1, 1}, {false, false, false}},
+              {{1, 31, 1}, {false, true, false}}};
+
+/* The arrays of a call, on the host or on a device. */
+struct arrays {
+    double *x; /* also the heat */
+    double *out;
+    float *e, *r;
+    uint32_t *largest;
+};
+
+/* A grid with halo on every used axis; closures of all kinds, and a field with values in its halo.
+ */
+static void prepare(int shape, struct correct_args *args)
+{
+    int halo[2][AXIS_COUNT];
+    *args = (struct correct_args){.d_out = NULL};
+    for (int f = 0; f < FACE_COUNT; f++) {
+        const bool used = shapes[shape].cells[f / 2] > 1;
+        args->closed[f] = !shapes[shape].around[f / 2];
+        args->a[f] = used ? 0.3 - 0.25 * f : 1;
+        args->b[f] = used ? 10 + f : 0;
+        args->r[f / 2] = used ? 0.1 / (1 + f) : 0;
+        args->grid.wraps[f / 2] = shapes[shape].around[f / 2];
+        halo[0][f / 2] = args->closed[f] ? 0 : 1;
+        halo[1][f / 2] = used ? 1 : 0;
+    }
+    must(layout_create(shapes[shape].cells, halo[0], PRECISION_FLOAT64, &args->layout));
+    must(layout_create(shapes[shape].cells, halo[1], PRECISION_FLOAT32, &args->grid.layout));
+}
+
+static void use(struct correct_args *args, const struct arrays *arrays, bool heated, bool changed)
+{
+    args->d_in = arrays->x;
+    args->d_heat = heated ? arrays->x : NULL;
+    args->d_e = changed ? arrays->e : NULL;
+    args->d_out = arrays->out;
+    args->d_r = arrays->r;
+    args->d_largest = arrays->largest;
+}
+
+static void expect(const struct correct_args *args)
+{
+    const struct box owned = layout_owned(&args->layout);
+    for (int64_t n = 0; n < box_cells(&owned); n++) {
+        int64_t cell[AXIS_COUNT];
+        double beside[FACE_COUNT];
+        box_cell(&owned, n, cell);
+        const int64_t x = layout_index(&args->layout, cell[0], cell[1], cell[2]);
+        const int64_t e = layout_index(&args->grid.layout, cell[0], cell[1], cell[2]);
+        for (int f = 0; f < FACE_COUNT; f++) {
+            const struct correct_side side = correct_side(args, f, cell);
+            beside[f] = correct_beside(args, &side, x, e);
+        }
+        const double c = correct_value(args, x, e);
+        args->d_r[e] = (float)heat_cell_float64(
+            args->d_heat != NULL ? args->d_heat[x] : 0, c, beside[0], beside[1], beside[2],
+            beside[3], beside[4], beside[5], args->r[0], args->r[1], args->r[2]);
+        const uint32_t bits[2] = {args->d_e != NULL ? correct_bits(args->d_e[e]) : 0,
+                                  correct_bits(args->d_r[e])};
+        for (int m = 0; m < 2; m++) {
+            args->d_largest[m] = bits[m] > args->d_largest[m] ? bits[m] : args->d_largest[m];
+        }
+        args->d_out[x] = args->d_e != NULL ? c : args->d_out[x];
+    }
+}
+
+static void draw(struct correct_args *args, uint64_t random, struct arrays *host)
+{
+    host->x = malloc(layout_bytes(&args->layout));
+    host->out = calloc(1, layout_bytes(&args->layout));
+    host->e = calloc(1, layout_bytes(&args->grid.layout));
+    host->r = calloc(1, layout_bytes(&args->grid.layout));
+    host->largest = calloc(2, sizeof *host->largest);
+    assert_true(host->x != NULL && host->out != NULL && host->e != NULL && host->r != NULL);
+    assert_non_null(host->largest);
+    for (int64_t n = 0; n < args->layout.elements; n++) {
+        host->x[n] = random_between(&random, 200, 400);
+    }
+    for (int64_t n = 0; n < args->grid.layout.elements; n++) {
+        host->e[n] = (float)random_between(&random, -1, 1);
+    }
+}
+
+static void check(struct rig *rig, int shape, bool heated, bool changed)
+{
+    struct correct_args args;
+    struct arrays host;
+    prepare(shape, &args);
+    draw(&args, 99 + (uint64_t)shape, &host);
+    const size_t sizes[] = {layout_bytes(&args.layout), layout_bytes(&args.layout),
+                            layout_bytes(&args.grid.layout), layout_bytes(&args.grid.layout),
+                            2 * sizeof(uint32_t)};
+    void *const hosts[] = {host.x, host.out, host.e, host.r, host.largest};
+    void *devices[5];
+    for (int n = 0; n < 5; n++) {
+        devices[n] = rig_upload(rig, hosts[n], sizes[n]);
+    }
+    const struct arrays device = {devices[0], devices[1], devices[2], devices[3], devices[4]};
+    use(&args, &device, heated, changed);
+    must(rig->backend->operations->correct(rig->queue, &args));
+    must(rig->backend->runtime->queue_wait(rig->queue));
+    use(&args, &host, heated, changed);
+    expect(&args);
+    for (int n = 0; n < 5; n++) {
+        void *got = rig_download(rig, devices[n], sizes[n]);
+        assert_memory_equal(got, hosts[n], sizes[n]);
+        rig->backend->runtime->memory_free(rig->device, devices[n]);
+        free(got);
+        free(hosts[n]);
+    }
+}
+
+TEST(a_field_is_corrected_and_its_residual_found)
+{
+    for (int n = 0; n < rig_backend_count(); n++) {
+        struct rig rig;
+        rig_open(&rig, rig_backend_at(n));
+        for (int shape = 0; shape < (int)(sizeof shapes / sizeof shapes[0]); shape++) {
+            check(&rig, shape, true, true);
+            check(&rig, shape, false, true);
+            check(&rig, shape, true, false);
+        }
+        rig_close(&rig);
+    }
+}
+
+TEST_MAIN(NULL, NULL)
