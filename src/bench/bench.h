@@ -50,6 +50,8 @@ enum status bench_kernels(const struct bench_request *request);
 enum status bench_study(const struct bench_request *request);
 /* bench_io.c; collective over MPI_COMM_WORLD */
 enum status bench_io(const struct bench_request *request);
+/* bench_steady.c; collective over MPI_COMM_WORLD */
+enum status bench_steady(const struct bench_request *request);
 /* bench_halo.c; collective over MPI_COMM_WORLD */
 enum status bench_halo(const struct bench_request *request);
 

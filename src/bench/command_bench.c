@@ -33,16 +33,17 @@ static const struct option option_table[] = {
 };
 
 static const struct command_line line = {
-    .usage = "isotherm bench kernels|halo|io|diffusion|jacobi|mhd|xcorr [options]",
+    .usage = "isotherm bench kernels|halo|io|steady|diffusion|jacobi|mhd|xcorr [options]",
     .about = "Measure the performance of this machine, and how close the program comes to it.\n"
              "  kernels   the copy ceiling, and the effective bandwidth of every kernel\n"
              "  halo      under mpirun: each transport, and its cost per step\n"
              "  io        under mpirun: snapshots and checkpoints compared with plain writes\n"
+             "  steady    cycles and milliseconds to a steady state\n"
              "  diffusion, jacobi, mhd, xcorr   stencil studies: docs/developers/studies.md\n"
              "Each has its own help page: isotherm bench halo --help.",
     .example = "  $ isotherm bench kernels --size 512 512 512 --precision float64 --json b.json",
     .options = option_table,
-    .operand = "what to measure (kernels, halo, io, diffusion, jacobi, mhd or xcorr)",
+    .operand = "what to measure (kernels, halo, io, steady, diffusion, jacobi, mhd...)",
     .min_operands = 1,
     .max_operands = 1,
     .operands = &options.what,
@@ -75,9 +76,9 @@ static const struct {
     int64_t repeats;
 } benchmarks[] = {
     {"kernels", bench_kernels, 512, 5}, {"halo", bench_halo, 0, 5},
-    {"io", bench_io, 256, 5},           {"diffusion", bench_study, 0, 100},
-    {"xcorr", bench_study, 0, 100},     {"mhd", bench_study, 0, 100},
-    {"jacobi", bench_study, 0, 100},
+    {"io", bench_io, 256, 5},           {"steady", bench_steady, 256, 3},
+    {"diffusion", bench_study, 0, 100}, {"xcorr", bench_study, 0, 100},
+    {"mhd", bench_study, 0, 100},       {"jacobi", bench_study, 0, 100},
 };
 
 static enum status execute(void)
@@ -96,11 +97,10 @@ static enum status execute(void)
             return benchmarks[b].run(&options);
         }
     }
-    return fail(
-        STATUS_INPUT,
-        "unknown benchmark '%s'; valid benchmarks: kernels, halo, io, diffusion, jacobi, mhd, "
-        "xcorr",
-        options.what);
+    return fail(STATUS_INPUT,
+                "unknown benchmark '%s'; valid benchmarks: kernels, halo, io, steady, diffusion, "
+                "jacobi, mhd, xcorr",
+                options.what);
 }
 
 static const struct command_line kernels_page = {
@@ -133,6 +133,16 @@ static const struct command_line io_page = {
     .example = "  $ mpirun -n 2 isotherm bench io --directory /scratch/me --json io.json",
     .options = option_table,
     .only = "--backend --size --repeats --directory --json",
+};
+
+static const struct command_line steady_page = {
+    .usage = "isotherm bench steady [options]",
+    .about = "Measure the cycles and milliseconds to a steady state, for residuals of 1e-8\n"
+             "and 1e-10 of that of a uniform start: a cube with faces of each type, uniform\n"
+             "and with conductivities of 1 and 1000 W/(m K); and the parts of a cycle.",
+    .example = "  $ isotherm bench steady --backend hip --size 512 512 512",
+    .options = option_table,
+    .only = "--backend --size --repeats --json",
 };
 
 static const struct command_line diffusion_page = {
@@ -184,6 +194,7 @@ static const struct command_word words[] = {
     {"kernels", false, &kernels_page},
     {"halo", true, &halo_page},
     {"io", true, &io_page},
+    {"steady", true, &steady_page},
     {"diffusion", false, &diffusion_page},
     {"xcorr", false, &xcorr_page},
     {"jacobi", false, &jacobi_page},

@@ -1,0 +1,231 @@
+/* isotherm bench steady: cycles and milliseconds to a steady state, and the parts of a cycle. */
+#include <inttypes.h>
+#include <math.h>
+#include <string.h>
+
+#include "base/log.h"
+#include "bench/bench_parts.h"
+#include "kernels/backends.h"
+#include "solve/solver.h"
+#include "solve/start/initial.h"
+
+struct steady_bench {
+    const struct bench_request *request;
+    const struct backend *backend;
+    double copy_GBs;
+    struct json json;
+    struct table table;
+};
+
+/* A ratio of conductivities of 1000, but in the first. */
+static const struct {
+    const char *name, *parts;
+} media[] = {
+    {"uniform", NULL},
+    {"layers", "{layer: {axis: z, from: 0.3, to: 0.36, material: b}}, "
+               "{layer: {axis: z, from: 0.5, to: 0.75, material: b}}"},
+    {"sphere", "{sphere: {center: [0.5, 0.5, 0.5], radius: 0.3, material: b}}"},
+    {"blocks", "{box: {lower: [0.1, 0.1, 0.1], upper: [0.4, 0.5, 0.6], material: b}}, "
+               "{box: {lower: [0.4, 0.5, 0.6], upper: [0.8, 0.9, 0.9], material: b}}"},
+};
+
+/* Faces of each type: given, film, closed, flux, given, film. */
+static enum status make_settings(const struct steady_bench *bench, int medium,
+                                 struct settings **settings)
+{
+    const int64_t *n = bench->request->size;
+    char text[2048];
+    char materials[512] = "material: {conductivity: 10, density: 1000, heat_capacity: 1000}";
+    if (media[medium].parts != NULL) {
+        snprintf(materials, sizeof materials,
+                 "materials: [{name: a, conductivity: 1, density: 1000, heat_capacity: 1000}, "
+                 "{name: b, conductivity: 1000, density: 1000, heat_capacity: 1000}]\n"
+                 "parts: [{uniform: {material: a}}, %s]",
+                 media[medium].parts);
+    }
+    snprintf(text, sizeof text,
+             "title: bench\n"
+             "grid: {cells: [%" PRId64 ", %" PRId64 ", %" PRId64 "], upper: [1, 1, 1]}\n"
+             "%s\n"
+             "initial: [{uniform: {value: 290}}]\n"
+             "boundary:\n"
+             "  x_min: {type: temperature, value: 300}\n"
+             "  x_max: {type: convection, coefficient: 20, ambient: 340}\n"
+             "  y_min: {type: flux, value: 0}\n"
+             "  y_max: {type: flux, value: 100}\n"
+             "  z_min: {type: temperature, value: 320}\n"
+             "  z_max: {type: convection, coefficient: 100, ambient: 310}\n"
+             "time: {steady: {temperature: 1.0e-9, tolerance: 1, cycles: 60}}\n"
+             "run: {backend: %s}\n"
+             "output: {directory: none, history: {every: 0}}\n",
+             n[0], n[1], n[2], materials, bench->backend->name);
+    return settings_read_text("bench", text, NULL, 0, settings);
+}
+
+/* The cycles until the residual is `share` of the first one, and the seconds; 0: never. */
+static int cycles_to(const struct steady *steady, double share, double *seconds)
+{
+    const double first = steady->cold > 0 ? steady->cold : steady->record[0].residual;
+    for (int n = 1; n < steady->count; n++) {
+        if (steady->record[n].residual <= share * first) {
+            *seconds = steady->record[n - 1].seconds;
+            return n;
+        }
+    }
+    *seconds = NAN;
+    return 0;
+}
+
+static void report(struct steady_bench *bench, int medium, const struct steady *steady,
+                   double setup_s)
+{
+    static const double shares[] = {1e-8, 1e-10};
+    static const char *const names[][4] = {{"cycles_1e8", "1e-8", "ms_1e8", "ms"},
+                                           {"cycles_1e10", "1e-10", "ms_1e10", "ms"}};
+    const int64_t *n = bench->request->size;
+    const double cells = (double)n[0] * (double)n[1] * (double)n[2];
+    struct table *table = &bench->table;
+    double seconds = 0;
+    table_row_begin(table, &bench->json);
+    table_text(table, "medium", "medium", -10, media[medium].name);
+    for (int s = 0; s < 2; s++) {
+        table_int(table, names[s][0], names[s][1], 6, cycles_to(steady, shares[s], &seconds));
+        table_real(table, names[s][2], names[s][3], 10, 2, 1e3 * seconds);
+        if (s == 0) {
+            table_real(table, "Munknowns_per_s", "Munknowns/s", 12, 0, 1e-6 * cells / seconds);
+        }
+    }
+    table_real(table, "setup_ms", "set-up ms", 10, 1, 1e3 * setup_s);
+    table_row_end(table);
+}
+
+/* --- the parts of a cycle on the finest grid --- */
+
+struct part {
+    struct solver *solver;
+    struct queue *queue;
+};
+
+static enum status call_ascend(void *context)
+{
+    const struct part *part = context;
+    const struct steady_grid *grid = part->solver->steady->grids.grid;
+    const bool uniform = part->solver->steady->grids.uniform;
+    return ENQUEUE(part->solver->engine.operations, ascend, part->queue, .fine = grid[0].m,
+                   .coarse = grid[1].m, .factor = 1, .nsteps = uniform ? 4 : 8,
+                   .weight = {0.5F, 0.5F, 0.5F, 0.5F, 0.5F, 0.5F, 0.5F, 0.5F}, .d_r = grid[0].d_r,
+                   .d_e = grid[1].d_e, .d_out = grid[0].d_e, .d_other = grid[0].d_other);
+}
+
+static enum status call_gather_up(void *context)
+{
+    const struct part *part = context;
+    const struct steady_grid *grid = part->solver->steady->grids.grid;
+    return ENQUEUE(part->solver->engine.operations, gather_up, part->queue, .fine = grid[0].m,
+                   .coarse = grid[1].m, .d_r = grid[0].d_r, .d_out = grid[1].d_r);
+}
+
+static enum status call_correct(void *context)
+{
+    const struct part *part = context;
+    const struct steady_grid *grid = part->solver->steady->grids.grid;
+    const struct field *field = part->solver->level.field;
+    return ENQUEUE(part->solver->engine.operations, correct, part->queue, .layout = field->layout,
+                   .grid = grid[0].m, .closed = {true, true, true, true, true, true},
+                   .d_in = field->d_now, .d_e = grid[0].d_e, .d_out = field->d_next,
+                   .d_r = grid[0].d_r, .d_largest = part->solver->steady->d_largest);
+}
+
+static enum status time_parts(struct steady_bench *bench, int medium, struct solver *solver)
+{
+    static const struct {
+        const char *name;
+        enum status (*call)(void *context);
+        double bytes, bytes_of_classes;              /* per cell; 0: no such part */
+    } parts[] = {{"smooth", call_ascend, 8.5, 40.5}, /* of classes: two passes */
+                 {"restrict", call_gather_up, 4.5, 7.5},
+                 {"correct", call_correct, 28, 0}};
+    const int64_t *n = bench->request->size;
+    const double cells = (double)n[0] * (double)n[1] * (double)n[2];
+    struct bench_place place = {.backend = bench->backend, .device = solver->engine.device};
+    struct part context = {.solver = solver};
+    TRY(bench_place_open(&place));
+    context.queue = place.queue;
+    enum status status = STATUS_OK;
+    for (size_t p = 0; p < sizeof parts / sizeof parts[0] && status == STATUS_OK; p++) {
+        const struct bench_calls calls = {place, parts[p].call, &context};
+        const double bytes =
+            solver->steady->grids.uniform ? parts[p].bytes : parts[p].bytes_of_classes;
+        struct bench_rounds rounds = {.count = 0};
+        if (bytes == 0) {
+            continue;
+        }
+        status = bench_time_rounds(&calls, 1e-3, 1e-2, bench->request->repeats, &rounds);
+        const double seconds = rounds.time.median_s;
+        table_row_begin(&bench->table, &bench->json);
+        table_text(&bench->table, "medium", "medium", -10, media[medium].name);
+        table_text(&bench->table, "part", "part", -10, parts[p].name);
+        table_real(&bench->table, "ms", "ms", 10, 3, 1e3 * seconds);
+        table_real(&bench->table, "bandwidth_GBs", "GB/s", 10, 1, 1e-9 * bytes * cells / seconds);
+        table_real(&bench->table, "copy_percent", "% copy", 8, 1,
+                   100 * 1e-9 * bytes * cells / seconds / bench->copy_GBs);
+        table_row_end(&bench->table);
+    }
+    bench_place_close(&place);
+    return status;
+}
+
+static enum status solve(struct steady_bench *bench, int medium, bool parts)
+{
+    SCOPED_BY(settings_release) struct settings *settings = NULL;
+    TRY(make_settings(bench, medium, &settings));
+    SCOPED_BY(solver_destroy) struct solver solver;
+    const double start = clock_seconds();
+    TRY(solver_create(MPI_COMM_WORLD, settings, &solver));
+    const double setup_s = clock_seconds() - start;
+    if (parts) {
+        TRY(bench_time_copy(bench->backend, solver.engine.device, (size_t)1 << 28,
+                            &bench->copy_GBs));
+        return time_parts(bench, medium, &solver);
+    }
+    solver.steady->quiet = true;
+    for (int64_t n = 0; n < bench->request->repeats; n++) { /* the last one counts */
+        solver.steady->count = 0;
+        solver.steady->pq = 0;
+        solver.steady->rounding = false;
+        TRY(initial_state(&solver.stepper));
+        TRY(stepper_advance(&solver.stepper, 1));
+    }
+    report(bench, medium, solver.steady, setup_s);
+    return STATUS_OK;
+}
+
+static enum status measure(struct steady_bench *bench)
+{
+    const int nmedia = sizeof media / sizeof media[0];
+    json_begin(&bench->json, NULL, '{');
+    json_string(&bench->json, "backend", bench->backend->name);
+    json_int3(&bench->json, "cells", bench->request->size);
+    for (int parts = 0; parts < 2; parts++) {
+        bench->table.has_heading = false;
+        log_info(parts ? "parts of a cycle on the finest grid, and their share of a copy"
+                       : "to residuals of 1e-8 and 1e-10 of that of a uniform start");
+        json_begin(&bench->json, parts ? "parts" : "rows", '[');
+        for (int m = 0; m < (parts ? 2 : nmedia); m++) {
+            TRY(solve(bench, m, parts));
+        }
+        json_end(&bench->json, ']');
+    }
+    json_end(&bench->json, '}');
+    return STATUS_OK;
+}
+
+enum status bench_steady(const struct bench_request *request)
+{
+    char why[256];
+    struct steady_bench bench = {.request = request};
+    TRY(backend_choose(request->backend.name, &bench.backend, why, sizeof why));
+    TRY(json_check_place(request->json));
+    TRY(json_open(&bench.json));
+    return json_finish(&bench.json, measure(&bench), request->json);
+}
