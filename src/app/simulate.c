@@ -78,6 +78,10 @@ static void print_header(const struct solver *solver)
         log_info("super steps by a tolerance to t = %.6g s", timeline->end);
         return;
     }
+    if (problem->time.scheme == SCHEME_STEADY) {
+        log_info("steady state to an estimated error of %g K", problem->time.steady.temperature);
+        return;
+    }
     log_info("%lld step%s of %s%.4g s to t = %.6g s", (long long)timeline->steps,
              timeline->steps == 1 ? "" : "s", timeline->nstretches > 1 ? "at most " : "",
              timeline->dt, timeline->end);

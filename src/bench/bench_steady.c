@@ -212,7 +212,9 @@ static enum status measure(struct steady_bench *bench)
                        : "to residuals of 1e-8 and 1e-10 of that of a uniform start");
         json_begin(&bench->json, parts ? "parts" : "rows", '[');
         for (int m = 0; m < (parts ? 2 : nmedia); m++) {
-            TRY(solve(bench, m, parts));
+            if (bench_is_listed(&bench->request->media, media[m].name)) {
+                TRY(solve(bench, m, parts));
+            }
         }
         json_end(&bench->json, ']');
     }

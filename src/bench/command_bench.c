@@ -139,10 +139,11 @@ static const struct command_line steady_page = {
     .usage = "isotherm bench steady [options]",
     .about = "Measure the cycles and milliseconds to a steady state, for residuals of 1e-8\n"
              "and 1e-10 of that of a uniform start: a cube with faces of each type, uniform\n"
-             "and with conductivities of 1 and 1000 W/(m K); and the parts of a cycle.",
+             "and with conductivities of 1 and 1000 W/(m K); and the parts of a cycle.\n"
+             "Media: uniform, layers, sphere, blocks.",
     .example = "  $ isotherm bench steady --backend hip --size 512 512 512",
     .options = option_table,
-    .only = "--backend --size --repeats --json",
+    .only = "--backend --size --medium --repeats --json",
 };
 
 static const struct command_line diffusion_page = {

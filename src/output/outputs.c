@@ -462,14 +462,14 @@ static enum status warn_of_drift(const struct outputs *o)
 static void print_result(struct outputs *o, uint64_t hash, double wall)
 {
     const struct problem *problem = o->in.problem;
-    const struct state *state = o->in.state;
     const struct diagnostics *d = &o->latest;
-    const int64_t steps = state->step - state->first_step;
+    const int64_t steps = o->in.state->step - o->in.state->first_step;
     const double cells = (double)grid_total_cells(&problem->grid);
-    log_transient("%s", "");
-    log_info("done: step %lld, t = %.6g s; %lld step%s in %.2f s, %.3g Gcell/s",
-             (long long)state->step, state->time, (long long)steps, steps == 1 ? "" : "s", wall,
-             wall > 0 ? (double)steps * cells / wall * 1e-9 : 0.0);
+    if (problem->time.scheme != SCHEME_STEADY) {
+        log_info("done: step %lld, t = %.6g s; %lld step%s in %.2f s, %.3g Gcell/s",
+                 (long long)o->in.state->step, o->in.state->time, (long long)steps,
+                 steps == 1 ? "" : "s", wall, wall > 0 ? (double)steps * cells / wall * 1e-9 : 0.0);
+    }
     const struct quantity_setting *q = quantity_used();
     char unit[SCHEMA_UNIT_BYTES];
     log_info("%-12s %.6g .. %.6g %s, mean %.9g %s; %s drift %.3g %s of %.6g %s", q->name, d->min,

@@ -452,6 +452,10 @@ static enum status solve(struct stepper *stepper)
         log_warn("the steady state: rounding errors prevent a smaller error than %.3g K",
                  s.steady->count > 0 ? s.steady->record[s.steady->count - 1].change : 0);
     }
+    if (!s.steady->quiet) {
+        log_info("steady state after %d cycles in %.3g s", s.steady->count,
+                 clock_seconds() - s.steady->began);
+    }
     return engine_wait(s.steady->grids.engine);
 }
 
