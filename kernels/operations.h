@@ -318,6 +318,7 @@ struct host_memory {
     X(flow_out, )                                                                                  \
     X(coarsen, )                                                                                   \
     X(gather_up, )                                                                                 \
+    X(average, )                                                                                   \
     X(interpolate, )
 
 #define OPERATION_MEMBER(name, host)                                                               \

@@ -291,24 +291,23 @@ KERNEL_INLINE float multigrid_gathered_from(const struct multigrid *fine,
 KERNEL_INLINE float multigrid_mean(const struct multigrid *fine, const struct multigrid *coarse,
                                    const float *r, const int64_t cell[AXIS_COUNT])
 {
-    struct multigrid_children c[AXIS_COUNT];
     float share[AXIS_COUNT][2];
+    int64_t step[AXIS_COUNT]; /* to the upper child; one that is alone has all of the mean */
     int64_t begin = fine->layout.origin;
     for (int axis = 0; axis < AXIS_COUNT; axis++) {
-        c[axis] = multigrid_children(fine, coarse, axis, cell[axis]);
+        const struct multigrid_children c = multigrid_children(fine, coarse, axis, cell[axis]);
         share[axis][0] = multigrid_line(coarse, axis, LINE_SHARE, cell[axis]);
         share[axis][1] = 1 - share[axis][0];
-        begin += c[axis].first * multigrid_step(fine, axis);
+        step[axis] = c.count > 1 ? multigrid_step(fine, axis) : 0;
+        begin += c.first * multigrid_step(fine, axis);
     }
     float sum = 0;
     for (int n = 0; n < 8; n++) {
         const int x = n & 1;
         const int y = n >> 1 & 1;
         const int z = n >> 2;
-        if (x < c[0].count && y < c[1].count && z < c[2].count) {
-            sum = fmaf(share[0][x] * share[1][y] * share[2][z],
-                       r[begin + x + y * fine->layout.pitch_y + z * fine->layout.pitch_z], sum);
-        }
+        sum = fmaf(share[0][x] * share[1][y] * share[2][z],
+                   r[begin + x * step[0] + y * step[1] + z * step[2]], sum);
     }
     return sum;
 }
@@ -343,12 +342,13 @@ KERNEL_INLINE float multigrid_gathered(const struct multigrid *fine, const struc
 /* X(name, layout of its cells): operations of operations.h but relax and ascend, each with its
  * arguments and, in NAME_cell, the work of one owned cell. d_out is another array than the inputs.
  * The halo of e must be complete with edges and corners, for gather_up that of r and of the coarse
- * weights unless the medium is uniform, for `coarsen` that of the fine conductances, two layers. */
+ * weights, for `coarsen` that of the fine conductances, two layers. */
 #define MULTIGRID_OPERATIONS(X)                                                                    \
     X(combine, layout)                                                                             \
     X(flow_out, grid.layout)                                                                       \
     X(coarsen, coarse.layout)                                                                      \
     X(gather_up, coarse.layout)                                                                    \
+    X(average, coarse.layout)                                                                      \
     X(interpolate, fine.layout)
 
 /* A step of Jacobi's method: e + weight (r + heat that flows in) / (sum of conductances). */
@@ -392,7 +392,7 @@ KERNEL_INLINE void coarsen_cell(const struct coarsen_args *a, const int64_t cell
     multigrid_coarsen(&a->fine, &a->coarse, AXIS_Z, cell, at);
 }
 
-/* r of the coarse grid from that of the fine one: in a uniform medium the mean of the children. */
+/* r of the coarse grid from that of the fine one. */
 struct gather_up_args {
     struct multigrid fine, coarse;
     const float *d_r;
@@ -401,9 +401,19 @@ struct gather_up_args {
 KERNEL_INLINE void gather_up_cell(const struct gather_up_args *a, const int64_t cell[AXIS_COUNT],
                                   int64_t at)
 {
-    a->d_out[at] = a->coarse.d_line[0] != NULL
-                       ? multigrid_mean(&a->fine, &a->coarse, a->d_r, cell)
-                       : multigrid_gathered(&a->fine, &a->coarse, a->d_r, cell, at);
+    a->d_out[at] = multigrid_gathered(&a->fine, &a->coarse, a->d_r, cell, at);
+}
+
+/* The same in a uniform medium. */
+struct average_args {
+    struct multigrid fine, coarse;
+    const float *d_r;
+    float *d_out;
+};
+KERNEL_INLINE void average_cell(const struct average_args *a, const int64_t cell[AXIS_COUNT],
+                                int64_t at)
+{
+    a->d_out[at] = multigrid_mean(&a->fine, &a->coarse, a->d_r, cell);
 }
 
 /* e of the fine grid: `factor` times that of the coarse one. */

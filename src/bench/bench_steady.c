@@ -120,9 +120,13 @@ static enum status call_ascend(void *context)
 static enum status call_gather_up(void *context)
 {
     const struct part *part = context;
+    const struct operations *operations = part->solver->engine.operations;
     const struct steady_grid *grid = part->solver->steady->grids.grid;
-    return ENQUEUE(part->solver->engine.operations, gather_up, part->queue, .fine = grid[0].m,
-                   .coarse = grid[1].m, .d_r = grid[0].d_r, .d_out = grid[1].d_r);
+    return part->solver->steady->grids.uniform
+               ? ENQUEUE(operations, average, part->queue, .fine = grid[0].m, .coarse = grid[1].m,
+                         .d_r = grid[0].d_r, .d_out = grid[1].d_r)
+               : ENQUEUE(operations, gather_up, part->queue, .fine = grid[0].m, .coarse = grid[1].m,
+                         .d_r = grid[0].d_r, .d_out = grid[1].d_r);
 }
 
 static enum status call_correct(void *context)

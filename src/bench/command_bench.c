@@ -33,7 +33,7 @@ static const struct option option_table[] = {
 };
 
 static const struct command_line line = {
-    .usage = "isotherm bench kernels|halo|io|steady|diffusion|jacobi|mhd|xcorr [options]",
+    .usage = "isotherm bench kernels|halo|io|steady|STUDY [options]",
     .about = "Measure the performance of this machine, and how close the program comes to it.\n"
              "  kernels   the copy ceiling, and the effective bandwidth of every kernel\n"
              "  halo      under mpirun: each transport, and its cost per step\n"
@@ -140,7 +140,7 @@ static const struct command_line steady_page = {
     .about = "Measure the cycles and milliseconds to a steady state, for residuals of 1e-8\n"
              "and 1e-10 of that of a uniform start: a cube with faces of each type, uniform\n"
              "and with conductivities of 1 and 1000 W/(m K); and the parts of a cycle.\n"
-             "Media: uniform, layers, sphere, blocks.",
+             "Media: uniform, layers, sphere, blocks. The last of the rounds counts.",
     .example = "  $ isotherm bench steady --backend hip --size 512 512 512",
     .options = option_table,
     .only = "--backend --size --medium --repeats --json",

@@ -281,8 +281,10 @@ static void on_device(const struct scene *scene, enum transfer transfer, const f
         must(ENQUEUE(operations, flow_out, queue, .grid = fine, .d_e = in, .d_out = out));
         break;
     case GATHER_UP:
-        must(ENQUEUE(operations, gather_up, queue, .fine = fine, .coarse = coarse, .d_r = in,
-                     .d_out = out));
+        must(fine.d_line[0] != NULL ? ENQUEUE(operations, average, queue, .fine = fine,
+                                              .coarse = coarse, .d_r = in, .d_out = out)
+                                    : ENQUEUE(operations, gather_up, queue, .fine = fine,
+                                              .coarse = coarse, .d_r = in, .d_out = out));
         break;
     default:
         must(ENQUEUE(operations, interpolate, queue, .fine = fine, .coarse = coarse, .factor = 0.9F,

@@ -22,7 +22,8 @@ MULTIGRID_OPERATIONS(DEFINE)
 /* --- correct: a thread marches in z through the cells of some rows ------------------------------
  */
 
-enum { CORRECT_WIDE = 64, CORRECT_TALL = 4, CORRECT_ROWS = 4, CORRECT_DEPTH = 32 };
+enum { CORRECT_WIDE = 64, CORRECT_TALL = 4, CORRECT_DEPTH = 32 };
+constexpr int CORRECT_ROWS = ARCH_WAVE == 64 ? 2 : 4; /* as registers allow */
 
 static __device__ __forceinline__ void raise(uint32_t *to, uint32_t value)
 {
@@ -72,29 +73,35 @@ static __global__ __launch_bounds__(CORRECT_WIDE *CORRECT_TALL) void correct_col
         for (int64_t k = begin; k < end; k++) {
             const int64_t here[AXIS_COUNT] = {i, j, k};
             const struct correct_side rise = correct_side(&a, 5, here);
-            double above[CORRECT_ROWS];
-#pragma unroll
+            double above[CORRECT_ROWS] = {};
+            float change[CORRECT_ROWS] = {};
+            float by[CORRECT_ROWS] = {};
+#pragma unroll /* all loads before the stores, which they might follow else */
             for (int r = 0; r < CORRECT_ROWS; r++) {
                 if (r < rows) {
                     const int64_t xr = x + r * a.layout.pitch_y;
                     const int64_t er = e + r * a.grid.layout.pitch_y;
-                    const double c = centre[r];
                     above[r] = correct_beside(&a, &rise, xr, er);
                     const double ym =
                         r == 0 ? correct_beside(&a, &south, xr, er) : centre[r > 0 ? r - 1 : 0];
                     const double yp = r == rows - 1 ? correct_beside(&a, &north, xr, er)
                                                     : centre[r + 1 < CORRECT_ROWS ? r + 1 : r];
-                    const float change = (float)heat_cell_float64(
-                        a.d_heat != nullptr ? a.d_heat[xr] : 0, c,
+                    change[r] = (float)heat_cell_float64(
+                        a.d_heat != nullptr ? a.d_heat[xr] : 0, centre[r],
                         correct_beside(&a, &west, xr, er), correct_beside(&a, &east, xr, er), ym,
                         yp, below[r], above[r], a.r[0], a.r[1], a.r[2]);
-                    a.d_r[er] = change;
-                    const uint32_t bits = correct_bits(change);
-                    largest[1] = bits > largest[1] ? bits : largest[1];
+                    by[r] = a.d_e != nullptr ? a.d_e[er] : 0;
+                }
+            }
+#pragma unroll
+            for (int r = 0; r < CORRECT_ROWS; r++) {
+                const uint32_t bits[2] = {correct_bits(by[r]), correct_bits(change[r])};
+                largest[0] = bits[0] > largest[0] ? bits[0] : largest[0];
+                largest[1] = bits[1] > largest[1] ? bits[1] : largest[1];
+                if (r < rows) {
+                    a.d_r[e + r * a.grid.layout.pitch_y] = change[r];
                     if (a.d_e != nullptr) {
-                        const uint32_t bits_e = correct_bits(a.d_e[er]);
-                        largest[0] = bits_e > largest[0] ? bits_e : largest[0];
-                        a.d_out[xr] = c;
+                        a.d_out[x + r * a.layout.pitch_y] = centre[r];
                     }
                 }
             }

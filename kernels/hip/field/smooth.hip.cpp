@@ -85,33 +85,48 @@ static __device__ __forceinline__ int64_t plane_of(const struct multigrid &m, in
 template <bool LINES> struct surroundings;
 
 template <> struct surroundings<true> {
-    pair x, y[ROWS], z;
+    pair x, y[ROWS], z[STEPS]; /* of the planes that the steps are at */
+    pair next;                 /* of z, one round ahead */
 
-    __device__ __forceinline__ surroundings(const struct multigrid &m, int i, int j)
+    __device__ __forceinline__ surroundings(const struct multigrid &m, int i, int j, int k) : z()
     {
+        next = line_pair(m, AXIS_Z, k - 1);
         x = line_pair(m, AXIS_X, i);
 #pragma unroll
         for (int n = 0; n < ROWS; n++) {
             y[n] = line_pair(m, AXIS_Y, j + n);
         }
     }
-    __device__ __forceinline__ void enter(const struct multigrid &m, int k)
+    __device__ __forceinline__ void shift(const struct multigrid &m, int k)
     {
-        z = line_pair(m, AXIS_Z, k);
+#pragma unroll
+        for (int s = STEPS - 1; s > 0; s--) {
+            z[s] = z[s - 1];
+        }
+        z[0] = next;
+        next = line_pair(m, AXIS_Z, k);
     }
+    __device__ __forceinline__ void enter(const struct multigrid &, int)
+    {
+    }
+    template <int S>
     __device__ __forceinline__ void read(const struct multigrid &, const column &, int n,
                                          pair (&g)[AXIS_COUNT]) const
     {
         g[AXIS_X] = x;
         g[AXIS_Y] = y[n];
-        g[AXIS_Z] = z;
+        g[AXIS_Z] = z[S];
     }
 };
 
 template <> struct surroundings<false> {
     int64_t plane, above;
 
-    __device__ __forceinline__ surroundings(const struct multigrid &, int, int) : plane(0), above(0)
+    __device__ __forceinline__ surroundings(const struct multigrid &, int, int, int)
+        : plane(0), above(0)
+    {
+    }
+    __device__ __forceinline__ void shift(const struct multigrid &, int)
     {
     }
     __device__ __forceinline__ void enter(const struct multigrid &m, int k)
@@ -119,6 +134,7 @@ template <> struct surroundings<false> {
         plane = plane_of(m, k);
         above = plane_of(m, k + 1);
     }
+    template <int S>
     __device__ __forceinline__ void read(const struct multigrid &m, const column &c, int n,
                                          pair (&g)[AXIS_COUNT]) const
     {
@@ -167,7 +183,7 @@ static __device__ __forceinline__ rows stepped(const smoothing &p,
 #pragma unroll
     for (int n = 0; n < ROWS; n++) {
         pair g[AXIS_COUNT];
-        around.read(p.m, column, n, g);
+        around.template read<S>(p.m, column, n, g);
         if (S == 0 && (!LINES || g[AXIS_Z].low + g[AXIS_Z].high != kept.z_total)) {
             kept.inverse[0].of[n] = multigrid_inverse(total_of(g));
         }
@@ -195,7 +211,7 @@ static __device__ __forceinline__ void advance(const smoothing &p, surroundings<
         around.enter(p.m, k - 1 - S);
         const rows after = stepped<S>(p, around, column, kept, value, now + S * PLANE, cells);
         if constexpr (LINES && S == 0) {
-            kept.z_total = around.z.low + around.z.high;
+            kept.z_total = around.z[0].low + around.z[0].high;
         }
         kept.below[S] = kept.centre[S];
         kept.centre[S] = value;
@@ -246,7 +262,7 @@ static __global__ __launch_bounds__(THREADS) void smooth_tile(const smoothing p)
     const int first = m.wraps[AXIS_Z] || begin > STEPS ? begin - STEPS : -1;
     const bool written = tx >= STEPS && tx < WIDE - STEPS && i < (int)m.layout.cells[AXIS_X];
     const column column = column_of(m, i, j);
-    surroundings<LINES> around(m, i, j);
+    surroundings<LINES> around(m, i, j, first);
     kept kept = {};
     kept.z_total = -1;
     float *now = shared + 1 + (ty + 1) * WIDE + tx;
@@ -260,6 +276,7 @@ static __global__ __launch_bounds__(THREADS) void smooth_tile(const smoothing p)
     for (int k = first; k < end + STEPS; k++) {
         rows value = e_next;
         shift(kept, r_next);
+        around.shift(m, k);
         r_next = read_plane(p.r, plane_of(m, k), column);
         e_next = read_plane(p.e, plane_of(m, k + 1), column);
         advance<0, LINES>(p, around, column, kept, k, now, later, value);

@@ -30,17 +30,22 @@ static enum status relax(struct steady_grids *grids, struct steady_grid *grid, f
                    .weight = weight, .d_r = grid->d_r, .d_e = d_e, .d_out = d_out);
 }
 
-static enum status descend(struct steady_grids *grids, struct steady_grid *fine,
-                           struct steady_grid *coarse)
+/* d_to of the coarse grid from d_from of the fine one. */
+static enum status descend(struct steady_grids *grids, struct steady_grid *fine, float *d_from,
+                           struct steady_grid *coarse, float *d_to)
 {
+    const struct operations *operations = grids->engine->operations;
+    struct queue *queue = grids->engine->bulk_queue;
     if (coarse->copies) {
-        return steady_grid_collect(grids, fine, fine->d_r, coarse, coarse->d_r);
+        return steady_grid_collect(grids, fine, d_from, coarse, d_to);
     }
-    if (!grids->uniform) {
-        TRY(steady_grid_exchange(grids, fine, fine->d_r));
+    if (grids->uniform) {
+        return ENQUEUE(operations, average, queue, .fine = fine->m, .coarse = coarse->m,
+                       .d_r = d_from, .d_out = d_to);
     }
-    return ENQUEUE(grids->engine->operations, gather_up, grids->engine->bulk_queue, .fine = fine->m,
-                   .coarse = coarse->m, .d_r = fine->d_r, .d_out = coarse->d_r);
+    TRY(steady_grid_exchange(grids, fine, d_from));
+    return ENQUEUE(operations, gather_up, queue, .fine = fine->m, .coarse = coarse->m,
+                   .d_r = d_from, .d_out = d_to);
 }
 
 /* d_e of the fine grid from d_from of the coarse one. */
@@ -89,7 +94,8 @@ static enum status cycle(struct steady_grids *grids, int first)
     const int last = grids->count - 1;
     struct steady_grid *one_cell = &grids->grid[last];
     for (int n = first; n < last; n++) {
-        TRY(descend(grids, &grids->grid[n], &grids->grid[n + 1]));
+        struct steady_grid *coarse = &grids->grid[n + 1];
+        TRY(descend(grids, &grids->grid[n], grids->grid[n].d_r, coarse, coarse->d_r));
     }
     TRY(relax(grids, one_cell, 1, NULL, one_cell->d_e));
     for (int n = last - 1; n >= first; n--) {
@@ -110,21 +116,6 @@ enum status steady_cycle(struct steady_grids *grids)
 static struct operand operand(const struct steady_grid *grid, const float *d_values)
 {
     return (struct operand){.layout = grid->m.layout, .d_values = d_values};
-}
-
-/* Sources and fluxes, as means of those of the grid before. */
-static enum status restrict_heat(struct steady_grids *grids)
-{
-    for (int n = 0; n < grids->count - 1; n++) {
-        const struct steady_grid *fine = &grids->grid[n];
-        const struct steady_grid *coarse = &grids->grid[n + 1];
-        const float *d_from = n == 0 ? fine->d_r : fine->d_b;
-        TRY(coarse->copies ? steady_grid_collect(grids, fine, d_from, coarse, coarse->d_b)
-                           : ENQUEUE(grids->engine->operations, gather_up,
-                                     grids->engine->bulk_queue, .fine = fine->m,
-                                     .coarse = coarse->m, .d_r = d_from, .d_out = coarse->d_b));
-    }
-    return STATUS_OK;
 }
 
 /* Temperatures of a grid: those of the coarser one, and a cycle. */
@@ -157,7 +148,11 @@ static enum status solve_grid(struct steady_grids *grids, int number)
 
 enum status steady_start(struct steady_grids *grids)
 {
-    TRY(restrict_heat(grids));
+    for (int n = 0; n < grids->count - 1; n++) { /* sources and fluxes */
+        struct steady_grid *fine = &grids->grid[n];
+        TRY(descend(grids, fine, n == 0 ? fine->d_r : fine->d_b, &grids->grid[n + 1],
+                    grids->grid[n + 1].d_b));
+    }
     for (int n = grids->count - 1; n > finest_of(grids); n--) {
         TRY(solve_grid(grids, n));
     }
@@ -169,7 +164,8 @@ enum status steady_start_finest(struct steady_grids *grids)
     const int finest = finest_of(grids);
     struct steady_grid *coarse = &grids->grid[finest + 1];
     if (finest > 0) {
-        TRY(descend(grids, &grids->grid[0], &grids->grid[1]));
+        TRY(descend(grids, &grids->grid[0], grids->grid[0].d_r, &grids->grid[1],
+                    grids->grid[1].d_r));
     }
     TRY(ascend(grids, &grids->grid[finest], coarse, coarse->d_t, 1));
     return finest == 0 ? STATUS_OK
