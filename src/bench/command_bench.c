@@ -36,8 +36,7 @@ static const struct command_line line = {
     .usage = "isotherm bench kernels|halo|io|steady|STUDY [options]",
     .about = "Measure the performance of this machine, and how close the program comes to it.\n"
              "  kernels   the copy ceiling, and the effective bandwidth of every kernel\n"
-             "  halo      under mpirun: each transport, and its cost per step\n"
-             "  io        under mpirun: snapshots and checkpoints compared with plain writes\n"
+             "  halo, io  under mpirun: transports, and their cost per step; files on a disk\n"
              "  steady    cycles and milliseconds to a steady state\n"
              "  diffusion, jacobi, mhd, xcorr   stencil studies: docs/developers/studies.md\n"
              "Each has its own help page: isotherm bench halo --help.",

@@ -49,7 +49,8 @@ class Help(Case):
         pages = {"kernels": ("--tune", "--kernel", "--repeats"), "io": ("--directory", "--repeats"),
                  "halo": ("--precision",), "xcorr": ("--radius", "--kernel", "--tune", "--repeats"),
                  "diffusion": ("--radius", "--kernel", "--tune", "--repeats"),
-                 "mhd": ("--kernel", "--tune", "--repeats"), "jacobi": ("--repeats",)}
+                 "mhd": ("--kernel", "--tune", "--repeats"), "jacobi": ("--repeats",),
+                 "steady": ("--repeats",)}
         options = {option for own in pages.values() for option in own}
         for name, own in pages.items():
             result = self.isotherm("bench", name, "--help")
@@ -244,6 +245,20 @@ class Bench(Case):
             self.assertAlmostEqual(row["bandwidth_GBs"] / rate, 1, 6)
             self.assertAlmostEqual(row["percent_of_copy"] / (100 * rate / row["copy_GBs"]), 1, 6)
         return bench["rows"]
+
+    def test_steady(self):
+        result = self.isotherm("bench", "steady", "--backend", "cpu", "--size", 20, 18, 16,
+                               "--repeats", 1, "--json", "b.json")
+        self.assert_code(result, 0)
+        bench = json.loads((self.folder / "b.json").read_text())
+        self.assertEqual([row["medium"] for row in bench["rows"]],
+                         ["uniform", "layers", "sphere", "blocks"])
+        for row in bench["rows"]:
+            self.assertGreater(row["cycles_1e8"], 2)
+            self.assertGreater(row["ms_1e8"], 0)
+        self.assertEqual([(row["medium"], row["part"]) for row in bench["parts"]],
+                         [("uniform", "smooth"), ("uniform", "restrict"), ("uniform", "correct"),
+                          ("layers", "smooth"), ("layers", "restrict")])
 
     def test_xcorr(self):
         for backend in ("cpu", "guard"):
