@@ -44,20 +44,29 @@ static __device__ __forceinline__ void march_classes(classes_rounds<S> &rounds, 
 #pragma unroll 1
     for (int part = 0; part < 3; part++) {
         const deep_column c = deep_column_of(my.w, forget(item));
-        const int with = forget(take_column(my, c, part != 1));
+        const bool *const closed = my.w.p.closed;
+        const bool x = (closed[FACE_X_MIN] && c.x == 0) ||
+                       (closed[FACE_X_MAX] && c.x + S::TX >= my.w.cells[AXIS_X]);
+        const bool y = (closed[FACE_Y_MIN] && c.y == 0) ||
+                       (closed[FACE_Y_MAX] && c.y + S::TY == my.w.cells[AXIS_Y]);
+        const int found = take_column(my, c, part != 1 || (x && y));
+        const int with = forget(found == WITH_NONE && y ? (int)WITH_Y : found);
         const int low = my.w.bottom > 0 && c.first == 0 ? T + 1 : c.first;
         const int high = c.top ? c.end : c.end + T;
         const int begin = part == 0 ? c.first : part == 1 ? low : high;
         const int end = part == 0 ? low : part == 1 ? high : c.end + T;
         /* the first lane of a tile that begins before the field has no class that is needed */
-        const int x = threadIdx.x % ARCH_WAVE == 0 && c.x < 0 ? S::HALO_X : 0;
-        my.classes = first_class + (uint32_t)(c.x + 16 - S::class_x(c.x) + x);
+        const int skipped = threadIdx.x % ARCH_WAVE == 0 && c.x < 0 ? S::HALO_X : 0;
+        my.classes = first_class + (uint32_t)(c.x + 16 - S::class_x(c.x) + skipped);
         switch (with) {
         case IDLE:
             march_rounds<IDLE>(rounds, begin, end);
             break;
         case WITH_NONE:
             march_rounds<WITH_NONE>(rounds, begin, end);
+            break;
+        case WITH_Y: /* a body of its own: its code costs others 4 % */
+            march_rounds<WITH_Y>(rounds, begin, end);
             break;
         case WITH_X_MIN:
             march_rounds<WITH_X_MIN>(rounds, begin, end);

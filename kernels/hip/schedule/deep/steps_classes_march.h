@@ -47,9 +47,6 @@ template <typename S> struct classes_work : deep_work<S, classes<typename S::REA
     uint32_t mask;           /* of the classes of four cells */
 };
 
-/* What the code of a round knows beside WITH_X_MIN to WITH_ALL. */
-enum { WITH_X = WITH_X_MIN | WITH_X_MAX };
-
 template <typename S> struct classes_wave : deep_rows<S, classes_work<S>> {
     typedef deep_rows<S, classes_work<S>> rows_of;
     typedef typename S::REAL REAL;
@@ -296,6 +293,7 @@ template <typename S> struct classes_wave : deep_rows<S, classes_work<S>> {
                                                   ARRIVE arrive)
     {
         constexpr int M = L > 1 ? L - 2 : 0; /* of the levels in registers */
+        constexpr bool Y = (WITH & (WITH_Y | WITH_PARTS)) != 0;
         const int plane = k - L;
         const uint32_t own = classes_below(L);
         level_rows n;
@@ -335,10 +333,10 @@ template <typename S> struct classes_wave : deep_rows<S, classes_work<S>> {
                 n.rise[r] = rise[M][r];
             }
         }
-        if (L == 1 && y_min) {
+        if (Y && L == 1 && y_min) {
             n.c[0] = close_row<ONE>(n.c[1], FACE_Y_MIN, 1, 0, own, 0, token);
         }
-        if (L == 1 && y_max) {
+        if (Y && L == 1 && y_max) {
             n.c[ROWS + 1] = close_row<ONE>(n.c[ROWS], FACE_Y_MAX, 1, 0, own, ROWS - 1, token);
         }
         close<WITH, ONE, L>(n, plane, own, token);
@@ -384,23 +382,23 @@ template <typename S> struct classes_wave : deep_rows<S, classes_work<S>> {
             }
         }
         if (L < T) {
-            store_edges<ONE>(up, L, own, token);
+            store_edges<Y, ONE>(up, L, own, token);
         }
     }
 
     /* The first and the last row of level l, for the next round; and what is beyond closed faces.
      */
-    template <bool ONE>
+    template <bool Y, bool ONE>
     __device__ __forceinline__ void store_edges(const cells (&o)[ROWS], int l, uint32_t own,
                                                 int token) const
     {
         const uint32_t to = edges + parity + (l - 1) * S::LEVEL_ROWS;
         store_shared(to + S::AFTER, o[0]);
         store_shared(to + S::WAVE_ROWS + S::BEFORE, o[ROWS - 1]);
-        if (y_min) {
+        if (Y && y_min) {
             store_shared(to + S::BEFORE, close_row<ONE>(o[0], FACE_Y_MIN, l, l, own, 0, token));
         }
-        if (y_max) {
+        if (Y && y_max) {
             store_shared(to + S::WAVE_ROWS + S::AFTER,
                          close_row<ONE>(o[ROWS - 1], FACE_Y_MAX, l, l, own, ROWS - 1, token));
         }
