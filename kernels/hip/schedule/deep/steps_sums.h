@@ -149,15 +149,29 @@ template <int N, typename REAL, int T, typename KIND, typename MEMORY> struct fa
         }
     }
 
-    /* The place of layer d in row v, or of the nearest one that is read. */
+    /* Of layer d in row v, or of the nearest one that is read. */
     __device__ __forceinline__ auto place_at(int d, int v) const
     {
-        const int inside = min(d, last);
         int64_t cell[AXIS_COUNT];
-        cell[N] = face % 2 == 0 ? inside : view.cells[N] - 1 - inside;
+        cell[N] = face % 2 == 0 ? min(d, last) : view.cells[N] - 1 - min(d, last);
         cell[U] = u_read;
         cell[V] = min(max(v, v_first), v_last);
         return p.at(cell[0], cell[1], cell[2]);
+    }
+
+    /* The value beyond face f of AXIS, which does not radiate. */
+    template <int AXIS, typename PLACE>
+    __device__ __forceinline__ REAL closed(int f, int l, const PLACE &place, REAL c) const
+    {
+        if constexpr (KIND::IS_EVERYWHERE) {
+            return outside(c, p.a[f], p.b[l][f]);
+        } else {
+            const auto &m = p.of;
+            const int at = medium_closure(m.patch[f], m.patch_pitch[f], m.n, 2 * AXIS, place.cell,
+                                          *place.byte & m.mask);
+            const REAL *const ab = p.table[l] + medium_closure_at(m.n, m.nclosures, f, at);
+            return medium_outside(c, ab[0], ab[1], (REAL)0);
+        }
     }
 
     /* What layer d of level l at row v becomes; before: the level before it there. EDGES: it may be
@@ -169,51 +183,39 @@ template <int N, typename REAL, int T, typename KIND, typename MEMORY> struct fa
     {
         const REAL c = here[l][d];
         const REAL base = p.corrected(l) ? before : c;
-        REAL n[FACE_COUNT];
-        /* of a uniform medium which of two neighbours is which does not matter: they are added */
-        const bool is_max = !KIND::IS_EVERYWHERE && face % 2 != 0;
-        const REAL outer = d > 0                 ? here[l][d > 0 ? d - 1 : 0]
-                           : KIND::IS_EVERYWHERE ? outside(c, a, b[l])
-                                                 : c;
-        n[2 * N] = is_max ? here[l][d + 1] : outer;
-        n[2 * N + 1] = is_max ? outer : here[l][d + 1];
+        const auto place = place_at(d, v);
+        REAL n[FACE_COUNT], outer = here[l][d > 0 ? d - 1 : 0], inner = here[l][d + 1];
         n[2 * U] = arch_shift_up(c, 1);
         n[2 * U + 1] = arch_shift_down(c, 1);
         n[2 * V] = below[l][d];
         n[2 * V + 1] = above[d];
-        const bool v_min = EDGES && is_on(view, p, 2 * V, v);
-        const bool v_max = EDGES && is_on(view, p, 2 * V + 1, v);
-        if constexpr (!KIND::IS_EVERYWHERE) {
-            bool on[FACE_COUNT];
-            on[2 * N] = is_max ? d == last : d == 0;
-            on[2 * N + 1] = is_max ? d == 0 : d == last;
-            on[2 * U] = u_min;
-            on[2 * U + 1] = u_max;
-            on[2 * V] = v_min;
-            on[2 * V + 1] = v_max;
-            return p.advance(l, place_at(d, v), on, base, c, c, n, [](int, double) {});
-        } else {
-            if (EDGES) {
-                const int other = face ^ 1;
-                n[2 * N + 1] = d == last ? outside(c, p.a[other], p.b[l][other]) : n[2 * N + 1];
-                n[2 * U] = u_min ? outside(c, p.a[2 * U], p.b[l][2 * U]) : n[2 * U];
-                n[2 * U + 1] = u_max ? outside(c, p.a[2 * U + 1], p.b[l][2 * U + 1]) : n[2 * U + 1];
-                n[2 * V] = v_min ? outside(c, p.a[2 * V], p.b[l][2 * V]) : n[2 * V];
-                n[2 * V + 1] = v_max ? outside(c, p.a[2 * V + 1], p.b[l][2 * V + 1]) : n[2 * V + 1];
-            }
-            return heat_cell(base, c, n[0], n[1], n[2], n[3], n[4], n[5], p.r[l]);
+        if (d == 0) {
+            outer = KIND::IS_EVERYWHERE ? outside(c, a, b[l]) : closed<N>(face, l, place, c);
         }
+        if (EDGES) {
+            const bool v_min = is_on(view, p, 2 * V, v), v_max = is_on(view, p, 2 * V + 1, v);
+            inner = d == last ? closed<N>(face ^ 1, l, place, c) : inner;
+            n[2 * U] = u_min ? closed<U>(2 * U, l, place, c) : n[2 * U];
+            n[2 * U + 1] = u_max ? closed<U>(2 * U + 1, l, place, c) : n[2 * U + 1];
+            n[2 * V] = v_min ? closed<V>(2 * V, l, place, c) : n[2 * V];
+            n[2 * V + 1] = v_max ? closed<V>(2 * V + 1, l, place, c) : n[2 * V + 1];
+        }
+        const bool is_max = !KIND::IS_EVERYWHERE && face % 2 != 0; /* uniform: n are added */
+        n[2 * N] = is_max ? inner : outer;
+        n[2 * N + 1] = is_max ? outer : inner;
+        return p.update(l, place, base, c, n);
     }
 
-    /* The terms of a medium of classes: level l is in row v - l. */
-    __device__ __forceinline__ void sum_kind(int v, const levels &of_row)
+    /* The terms of a medium of classes. */
+    __device__ __forceinline__ void sum_terms(int v, const levels &of_row)
     {
 #pragma unroll
         for (int l = 0; l < T; l++) {
             if (summed && v - l >= v_begin && v - l < v_end) {
                 const auto place = place_at(0, v - l);
-                const REAL c = of_row[l][0];
-                memory.count(l, p.term(l, place, face, c, p.beyond(l, place, face, c)));
+                const int own = *place.byte & p.of.mask;
+                const REAL c = of_row[l][0], g = p.table[l][medium_g_at(p.of.n, N, own, own)];
+                memory.count(l, (double)g * (double)(REAL)(closed<N>(face, l, place, c) - c));
             }
         }
     }
@@ -273,7 +275,7 @@ template <int N, typename REAL, int T, typename KIND, typename MEMORY> struct fa
         if constexpr (KIND::IS_EVERYWHERE) {
             sum(v, below);
         } else {
-            sum_kind(v, below);
+            sum_terms(v, below);
         }
     }
 
@@ -289,8 +291,8 @@ template <int N, typename REAL, int T, typename KIND, typename MEMORY> struct fa
         load(begin + 1, of_odd);
         /* votes: else the compiler duplicates the code for lanes that leave the loop apart */
         for (int v = begin; arch_all(v < v_end + T - 1); v += 2) {
-            if (KIND::IS_EVERYWHERE && arch_all(plain && (v >= T || !p.closed[2 * V]) &&
-                                                (v + 1 < cells || !p.closed[2 * V + 1]))) {
+            if (arch_all(plain && (v >= T || !p.closed[2 * V]) &&
+                         (v + 1 < cells || !p.closed[2 * V + 1]))) {
                 row<false>(v, of_even, odd, even);
                 row<false>(v + 1, of_odd, even, odd);
             } else {
