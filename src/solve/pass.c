@@ -88,9 +88,12 @@ static enum status add_sources(const struct level *level, struct queue *queue,
                                const struct heated *heated)
 {
     const struct placement *placement = &level->field->placement;
-    for (int n = 0; n < 27 * heated->coefficients->nsources; n++) {
-        const struct heat_source *source = &heated->coefficients->sources[n / 27];
-        const int image[AXIS_COUNT] = {n % 3 - 1, n / 3 % 3 - 1, n / 9 % 3 - 1};
+    enum { ITSELF = 13, IMAGES = 27 };
+    const int images = heated->region->beyond > 0 ? IMAGES : 1;
+    for (int n = 0; n < images * heated->coefficients->nsources; n++) {
+        const struct heat_source *source = &heated->coefficients->sources[n / images];
+        const int at = images > 1 ? n % images : ITSELF;
+        const int image[AXIS_COUNT] = {at % 3 - 1, at / 3 % 3 - 1, at / 9 - 1};
         struct add_source_args args = {.layout = heated->region->layout,
                                        .medium = coefficients_medium(heated->coefficients),
                                        .d_field = level->field->d_next,
