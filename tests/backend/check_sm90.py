@@ -27,8 +27,7 @@ WIDE = re.compile(r"of_high_orderI([df])Li(\d)E")
 # before.
 LOCAL = {"float64, 4 steps": 1,
          # of a wave's whole column, read once in a plane
-         "float64, 3 steps, classes, 4 planes": 5, "float64, 3 steps, classes, 5 planes": 3,
-         "float32, 3 steps, classes, 4 planes": 5}
+         "float64, 3 steps, classes, 4 planes": 3, "float64, 3 steps, classes, 5 planes": 3}
 
 
 def listing(cuobjdump, path):

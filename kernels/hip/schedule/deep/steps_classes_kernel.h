@@ -132,7 +132,8 @@ static __global__ __launch_bounds__(S::THREADS,
     request_first<S>(block);
     classes_wave<S> my = {{w}};
     place_wave<S>(my, shared);
-    my.table = arch_shared_address(shared) + S::AT_TABLE;
+    /* behind the barrier, which loads from the table could else precede */
+    my.table = arch_shared_address(shared) + S::AT_TABLE + begin_reads();
     const int lane = (int)threadIdx.x % ARCH_WAVE;
     const int wave = (int)threadIdx.x / ARCH_WAVE;
     const uint32_t first_class = arch_shared_address(shared) + S::AT_CLASSES + lane * S::V +
