@@ -96,7 +96,8 @@ def rate_of(row, whole):
 def study(args, case, transport, steps_per_pass):
     """The median rate of each number of GPUs, in cells per second, and all field hashes of each."""
     kind, cells, steps = CASES[case]
-    folder = args.output / f"{args.problem}, {case}, {transport}, {steps_per_pass} per pass".replace(" ", "_")
+    name = f"{args.problem}, {case}, {transport}, {steps_per_pass} per pass"
+    folder = args.output / name.replace(" ", "_")
     ranks = [2**n for n in range(args.gpus.bit_length()) if 2**n <= args.gpus]
     material, own, whole = PROBLEMS[args.problem]
     sets = [f"boundary.{face}" for face in FACES]

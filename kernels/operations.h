@@ -254,6 +254,19 @@ struct extract_args {
     void *d_values;
 };
 
+/* interpolate, then `nsteps` times relax, on grids that have all cells. */
+enum { ASCEND_MOST = 8 };
+struct ascend_args {
+    struct multigrid fine, coarse;
+    float factor;
+    int nsteps; /* 4 or 8 */
+    float weight[ASCEND_MOST];
+    const float *d_r;
+    const float *d_e; /* of the coarse grid */
+    float *d_out;
+    float *d_other; /* overwritten */
+};
+
 /* Convert the owned cells of an enthalpy to temperatures or back. d_out and d_in may be the same.
  */
 enum enthalpy_conversion { CONVERT_TO_ENTHALPY, CONVERT_TO_TEMPERATURE };

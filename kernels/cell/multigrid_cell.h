@@ -4,9 +4,7 @@
  * A grid stores the conductance of the lower face of each cell per axis; that of a closed upper end
  * lies in the first layer of the halo. In a uniform medium all quantities are per volume instead,
  * and conductances and weights are tables along the axes. Values beyond closed faces are 0.
- * Divisions are those of IEEE 754.
- *
- * Included by C and by HIP sources. */
+ * Divisions are those of IEEE 754. Included by C and by HIP sources. */
 #pragma once
 
 #include "base/box.h"
@@ -26,6 +24,9 @@ struct multigrid {
                                   NULL: the finest grid */
     float *d_line[AXIS_COUNT]; /* of a uniform medium, in place of d_g and d_w: [LINES][cells of the
                                   axis]; else NULL */
+    float
+        *d_sink; /* NULL, or, times `sink`, a conductance of each cell to e = 0; not with d_line */
+    float sink;
 };
 
 /* Of the cells of an axis: conductances of their faces, the weights that d_w has, and the share of
@@ -50,8 +51,7 @@ KERNEL_INLINE int64_t multigrid_beside(const struct multigrid *m, int axis, int6
     return (around ? toward * (1 - n) : toward) * multigrid_step(m, axis);
 }
 
-/* Elements from a cell to its neighbours: those along y and z are the same for all cells of a row.
- */
+/* Elements from a cell to its neighbours. */
 struct multigrid_around {
     int64_t low[AXIS_COUNT], high[AXIS_COUNT];
 };
@@ -66,8 +66,7 @@ KERNEL_INLINE struct multigrid_around multigrid_around(const struct multigrid *m
     return around;
 }
 
-/* The heat that flows into a cell from its neighbours, and the sum of its conductances. e: NULL: 0.
- */
+/* The heat that flows into a cell, and the sum of its conductances. e: NULL: 0. */
 struct multigrid_flow {
     float heat, total;
 };
@@ -77,6 +76,10 @@ KERNEL_INLINE struct multigrid_flow multigrid_flow(const struct multigrid *m, co
 {
     const bool lines = m->d_line[0] != NULL;
     struct multigrid_flow flow = {0, 0};
+    if (m->d_sink != NULL) {
+        flow.total = m->sink * m->d_sink[element];
+        flow.heat = e != NULL ? -flow.total * e[element] : 0;
+    }
     for (int axis = AXIS_COUNT - 1; axis >= 0; axis--) {
         if (m->active[axis]) {
             const int64_t low = element + around->low[axis];
@@ -183,6 +186,23 @@ KERNEL_INLINE void multigrid_coarsen(const struct multigrid *fine, const struct 
         }
         coarse->d_w[2 * axis + side][element] = g > 0 ? g * own : 0;
     }
+}
+
+/* The sum of the sinks of the children. */
+KERNEL_INLINE float multigrid_sink(const struct multigrid *fine, const struct multigrid *coarse,
+                                   const int64_t cell[AXIS_COUNT])
+{
+    const struct multigrid_children x = multigrid_children(fine, coarse, AXIS_X, cell[0]);
+    const struct multigrid_children y = multigrid_children(fine, coarse, AXIS_Y, cell[1]);
+    const struct multigrid_children z = multigrid_children(fine, coarse, AXIS_Z, cell[2]);
+    const int64_t begin = fine->layout.origin + x.first + y.first * fine->layout.pitch_y +
+                          z.first * fine->layout.pitch_z;
+    float sum = 0;
+    for (int64_t n = 0; n < x.count * y.count * z.count; n++) {
+        sum += fine->d_sink[begin + n % x.count + n / x.count % y.count * fine->layout.pitch_y +
+                            n / (x.count * y.count) * fine->layout.pitch_z];
+    }
+    return sum;
 }
 
 /* Where a fine cell lies in a coarse one, on one axis. */
@@ -351,7 +371,8 @@ KERNEL_INLINE float multigrid_gathered(const struct multigrid *fine, const struc
     X(average, coarse.layout)                                                                      \
     X(interpolate, fine.layout)
 
-/* A step of Jacobi's method: e + weight (r + heat that flows in) / (sum of conductances). */
+/* A step of Jacobi's method: e + weight (r + heat that flows in) / (sum of conductances and sink).
+ */
 struct relax_args {
     struct multigrid grid;
     float weight;
@@ -379,7 +400,7 @@ KERNEL_INLINE void flow_out_cell(const struct flow_out_args *a, const int64_t ce
     a->d_out[at] = -multigrid_flow(&a->grid, a->d_e, &around, cell, at).heat;
 }
 
-/* Conductances and weights of the coarse grid. */
+/* Conductances, weights and sinks of the coarse grid. */
 struct coarsen_args {
     struct multigrid fine, coarse;
 };
@@ -390,6 +411,9 @@ KERNEL_INLINE void coarsen_cell(const struct coarsen_args *a, const int64_t cell
     multigrid_coarsen(&a->fine, &a->coarse, AXIS_X, cell, at);
     multigrid_coarsen(&a->fine, &a->coarse, AXIS_Y, cell, at);
     multigrid_coarsen(&a->fine, &a->coarse, AXIS_Z, cell, at);
+    if (a->coarse.d_sink != NULL) {
+        a->coarse.d_sink[at] = multigrid_sink(&a->fine, &a->coarse, cell);
+    }
 }
 
 /* r of the coarse grid from that of the fine one. */
@@ -428,19 +452,6 @@ KERNEL_INLINE void interpolate_cell(const struct interpolate_args *a,
 {
     a->d_out[at] = a->factor * multigrid_interpolated(&a->coarse, a->d_e, cell);
 }
-
-/* interpolate, then `nsteps` times relax, on grids that have all cells. */
-enum { ASCEND_MOST = 8 };
-struct ascend_args {
-    struct multigrid fine, coarse;
-    float factor;
-    int nsteps; /* 4 or 8 */
-    float weight[ASCEND_MOST];
-    const float *d_r;
-    const float *d_e; /* of the coarse grid */
-    float *d_out;
-    float *d_other; /* overwritten */
-};
 
 KERNEL_INLINE int64_t multigrid_element(const struct layout *layout, const int64_t cell[AXIS_COUNT])
 {

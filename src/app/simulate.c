@@ -75,7 +75,8 @@ static void print_header(const struct solver *solver)
         return;
     }
     if (problem->time.by_tolerance) {
-        log_info("super steps by a tolerance to t = %.6g s", timeline->end);
+        log_info("%s steps by a tolerance to t = %.6g s",
+                 problem->time.scheme == SCHEME_IMPLICIT ? "implicit" : "super", timeline->end);
         return;
     }
     if (problem->time.scheme == SCHEME_STEADY) {

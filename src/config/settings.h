@@ -21,6 +21,7 @@ enum shape_kind {
     INITIAL_FILE,
     SOURCE_GAUSSIAN, /* `sources` only */
     SOURCE_GOLDAK,
+    INITIAL_STEADY, /* `initial` only */
 };
 
 /* A key that is true or false. */

@@ -5,14 +5,15 @@
 #include <stdint.h>
 
 /* Forward Euler, super steps of order 1 and 2, the choice of one of them, which timeline_create
- * makes, the steady state, and super steps of order 2 that do not overshoot. */
+ * makes, the steady state, super steps of order 2 that do not overshoot, and implicit steps. */
 enum time_scheme {
     SCHEME_EULER,
     SCHEME_STS1,
     SCHEME_STS2,
     SCHEME_AUTO,
     SCHEME_STEADY,
-    SCHEME_MONOTONE
+    SCHEME_MONOTONE,
+    SCHEME_IMPLICIT
 };
 
 /* When the solver of steady states stops. */

@@ -15,9 +15,21 @@ static bool source_varies(const struct source_setting *source)
     return varies;
 }
 
-/* The steady state needs a linear problem that does not vary in time. */
+static bool starts_steady(const struct settings *settings)
+{
+    return settings->ninitial > 0 &&
+           settings->initial[settings->ninitial - 1].kind == INITIAL_STEADY;
+}
+
+/* What the solver of steady states and implicit steps cannot do. */
 static enum status check_steady(const struct problem *problem)
 {
+    const struct settings *settings = problem->settings;
+    const bool is_steady = settings->time.steady.given;
+    const char *what = is_steady                                  ? "time.steady"
+                       : settings->time.scheme == SCHEME_IMPLICIT ? "time.scheme: implicit"
+                       : starts_steady(settings)                  ? "initial: steady"
+                                                                  : NULL;
     bool sources_vary = false;
     for (int s = 0; s < problem->sources.count; s++) {
         sources_vary = sources_vary || source_varies(problem->sources.source[s].setting);
@@ -26,18 +38,23 @@ static enum status check_steady(const struct problem *problem)
         bool holds;
         const char *key, *why;
     } obstacles[] = {
-        {sources_vary, "sources", "a source varies in time"},
-        {boundary_varies(&problem->boundary), "boundary", "a boundary condition varies in time"},
-        {boundary_any_radiates(&problem->boundary), "boundary", "a face radiates"},
-        {problem->medium.curves != NULL, "materials",
-         "a material is perfused, or its properties depend on temperature"},
+        {is_steady && sources_vary, "sources", "a source varies in time"},
+        {is_steady && boundary_varies(&problem->boundary), "boundary",
+         "a boundary condition varies in time"},
+        {problem->medium.changes, "materials", "a material becomes another one"},
         {problem->radius > 1, "run.stencil.order", "the stencil is of high order"},
         {problem->precision != PRECISION_FLOAT64, "run.precision", "the precision is not float64"},
     };
     for (size_t n = 0; n < sizeof obstacles / sizeof *obstacles; n++) {
-        if (problem->settings->time.steady.given && obstacles[n].holds) {
-            return settings_fail_at(problem->origin, obstacles[n].key,
-                                    "time.steady is not possible: %s", obstacles[n].why);
+        if (what != NULL && obstacles[n].holds) {
+            return settings_fail_at(problem->origin, obstacles[n].key, "%s is not possible: %s",
+                                    what, obstacles[n].why);
+        }
+    }
+    for (int entry = 0; entry < settings->ninitial - 1; entry++) {
+        if (settings->initial[entry].kind == INITIAL_STEADY) {
+            return settings_fail_at(problem->origin, "initial",
+                                    "entry %d is `steady` and not the last one", entry);
         }
     }
     return STATUS_OK;
@@ -61,6 +78,12 @@ bool problem_is_linear(const struct problem *problem)
         linear = linear && curve->count == 1 && curve_conductivity_slope(curve, 0) == 0;
     }
     return linear;
+}
+
+bool problem_needs_multigrid(const struct problem *problem)
+{
+    return problem->time.scheme == SCHEME_STEADY || problem->time.scheme == SCHEME_IMPLICIT ||
+           starts_steady(problem->settings);
 }
 
 enum status problem_create(const struct settings *settings, struct problem *problem)

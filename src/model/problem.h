@@ -42,6 +42,9 @@ static inline bool problem_has_sources(const struct problem *problem)
 /* Whether the rates of change are linear in the temperatures. */
 bool problem_is_linear(const struct problem *problem);
 
+/* Whether the solver of steady states (solve/steady/steady.h) is needed. */
+bool problem_needs_multigrid(const struct problem *problem);
+
 /* The heat of 1 K in one cell with the reference heat capacity, J. */
 static inline double problem_joule_per_kelvin(const struct problem *problem)
 {

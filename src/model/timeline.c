@@ -407,6 +407,9 @@ int timeline_stages(const struct timeline *timeline, int64_t step)
     if (setting->scheme == SCHEME_EULER || setting->stages > 0) {
         return setting->scheme == SCHEME_EULER ? 1 : setting->stages;
     }
+    if (setting->scheme == SCHEME_IMPLICIT) {
+        return 2;
+    }
     /* a dt at the limit may exceed it in its last digits */
     return superstep_stages(setting->scheme, tau_radius * (1 - 1e-12));
 }

@@ -48,10 +48,13 @@ static enum status choose_scheme(struct timeline *timeline, const struct setting
         setting->dt = by_euler && longest ? timeline->dt_stable : setting->dt;
     }
     setting->scheme = setting->monotone ? SCHEME_MONOTONE : setting->scheme;
-    setting->by_tolerance = wants_tolerance && setting->scheme == SCHEME_STS2;
+    setting->by_tolerance =
+        wants_tolerance && (setting->scheme == SCHEME_STS2 || setting->scheme == SCHEME_IMPLICIT);
     if (setting->scheme != SCHEME_EULER && why != NULL) {
         return settings_fail_at(timeline->origin, "time.scheme",
-                                "super steps need smooth rates of change, but %s; give euler", why);
+                                "super steps and implicit ones need smooth rates of change, but "
+                                "%s; give euler",
+                                why);
     }
     timeline->stages_most = superstep_stages_most(setting->scheme, settings->run.precision, linear);
     return setting->stages <= timeline->stages_most
@@ -66,6 +69,10 @@ static enum status choose_scheme(struct timeline *timeline, const struct setting
 static enum status choose_dt(struct timeline *timeline)
 {
     const struct time_setting *setting = &timeline->setting;
+    if (setting->scheme == SCHEME_IMPLICIT) {
+        timeline->dt = setting->by_tolerance ? 2 * timeline->dt_stable : setting->dt;
+        return STATUS_OK;
+    }
     const int stages = setting->scheme == SCHEME_EULER ? 1
                        : setting->stages > 0           ? setting->stages
                                                        : timeline->stages_most;

@@ -15,4 +15,5 @@ struct scheme {
     enum status (*advance)(struct stepper *stepper, int64_t steps);
 };
 
-extern const struct scheme scheme_euler, scheme_sts1, scheme_sts2, scheme_monotone, scheme_steady;
+extern const struct scheme scheme_euler, scheme_sts1, scheme_sts2, scheme_monotone, scheme_steady,
+    scheme_implicit;

@@ -4,9 +4,7 @@
 #include "solve/observe/diagnostics.h"
 #include "solve/stepper.h"
 
-/* r differs by level, and the ledger's sums are in units of it. So each level has sums of its own,
- * over all super steps of this length. */
-static enum status book_if_levels_change(struct stepper *stepper, int nlevels, double length)
+enum status stepper_book_levels(struct stepper *stepper, int nlevels, double length)
 {
     if (stepper->nslots == nlevels && stepper->slot_length == length) {
         return STATUS_OK;
@@ -27,12 +25,11 @@ static int pass_length(const struct superstep *superstep, int l, int most)
     return divides && n > 1 ? n - 1 : n;
 }
 
-static enum status advance_levels(struct stepper *stepper, double start, double length,
-                                  const struct superstep *superstep, int first, int nlevels)
+enum status stepper_advance_levels(struct stepper *stepper, double start, double length,
+                                   const struct superstep_level *levels, int first, int nlevels)
 {
     const struct problem *problem = stepper->problem;
-    struct stepper_pass pass = {
-        .pass.nsteps = nlevels, .slot = first, .levels = &superstep->level[first]};
+    struct stepper_pass pass = {.pass.nsteps = nlevels, .slot = first, .levels = &levels[first]};
     for (int l = 0; l < nlevels; l++) {
         TRY(stepper_agree(stepper,
                           operator_of_level(problem, start, length, &pass.levels[l], &pass.op[l])));
@@ -86,10 +83,10 @@ static enum status advance_once(struct stepper *stepper)
     const double length = timeline_dt(timeline, state->step);
     superstep_levels(problem->time.scheme, timeline_stages(timeline, state->step),
                      problem_is_linear(problem), &superstep);
-    TRY(book_if_levels_change(stepper, superstep.nlevels, length));
+    TRY(stepper_book_levels(stepper, superstep.nlevels, length));
     for (int l = 0, n = 0; l < superstep.nlevels; l += n) {
         n = pass_length(&superstep, l, l == 0 ? first_pass_most(stepper) : stepper->passes.steps);
-        TRY(advance_levels(stepper, start, length, &superstep, l, n));
+        TRY(stepper_advance_levels(stepper, start, length, superstep.level, l, n));
         if (l == 0 && stepper->d_saved != NULL) {
             TRY(save_start(stepper, n < superstep.nlevels && superstep.level[n].corrects));
         }

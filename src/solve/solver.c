@@ -27,14 +27,21 @@ enum status solver_allocate(struct solver *solver, const struct output_memory *o
     const struct team *team = &solver->team;
     const struct problem *problem = &solver->problem;
     const enum time_scheme scheme = problem->time.scheme;
-    const bool is_sts = scheme != SCHEME_EULER && scheme != SCHEME_STEADY;
+    const bool has_levels = scheme != SCHEME_EULER && scheme != SCHEME_STEADY;
     TRY(memory_check(problem, team, outputs, engine));
-    TRY(status_agree(team->comm, level_create(engine, &solver->classes, &solver->phases, team,
-                                              problem->precision, problem->radius,
-                                              steps_fused(problem, engine->backend),
-                                              is_sts ? SUPERSTEP_LEVELS_MOST : 1, &solver->level)));
-    TRY(steady_create(problem, team, engine, &solver->classes, &solver->steady));
+    TRY(status_agree(team->comm,
+                     level_create(engine, &solver->classes, &solver->phases, team,
+                                  problem->precision, problem->radius,
+                                  steps_fused(problem, engine->backend),
+                                  has_levels ? SUPERSTEP_LEVELS_MOST : 1, &solver->level)));
     TRY(status_agree(team->comm, classes_allocate(&solver->classes, problem, team, engine)));
+    TRY(steady_create(problem, team, engine, &solver->classes, &solver->level.field->layout,
+                      &solver->steady));
+    if (!problem_needs_multigrid(problem) ||
+        (problem_is_linear(problem) && problem->medium.curves == NULL &&
+         !boundary_coefficient_varies(&problem->boundary))) {
+        class_map_destroy(&solver->classes.map);
+    }
     TRY(stepper_create(problem, team, &solver->level, &solver->state, &solver->passes,
                        &solver->stepper));
     solver->stepper.steady = solver->steady;

@@ -77,7 +77,7 @@ enum status stepper_create(const struct problem *problem, const struct team *tea
     static const struct scheme *const schemes[] = {
         [SCHEME_EULER] = &scheme_euler,   [SCHEME_STS1] = &scheme_sts1,
         [SCHEME_STS2] = &scheme_sts2,     [SCHEME_MONOTONE] = &scheme_monotone,
-        [SCHEME_STEADY] = &scheme_steady,
+        [SCHEME_STEADY] = &scheme_steady, [SCHEME_IMPLICIT] = &scheme_implicit,
     };
     *stepper = (struct stepper){.problem = problem,
                                 .team = team,

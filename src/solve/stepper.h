@@ -47,10 +47,12 @@ struct stepper_pass {
 };
 
 /* Whether the estimate of a super step is taken by passes to a field of its own: moving sources
- * heat cells after a step, and `compare` has no stencils of high order. */
+ * heat cells after a step, `compare` has no stencils of high order, and that of an implicit step is
+ * damped. */
 static inline bool estimate_needs_field(const struct problem *problem)
 {
-    return problem->radius > 1 || sources_moving(&problem->sources) > 0;
+    return problem->radius > 1 || sources_moving(&problem->sources) > 0 ||
+           problem->time.scheme == SCHEME_IMPLICIT;
 }
 
 /* Collective. Open the halo's transport and choose the overlap. The outcome is agreed. */
@@ -105,6 +107,13 @@ enum status stepper_coefficients(const struct stepper *stepper, const struct hea
  * fails. The same on all ranks. */
 enum status stepper_find_operators(const struct stepper *stepper, int nsteps,
                                    struct stepper_pass *pass);
+
+/* Collective. Before a super step of this length. r differs by level, and the ledger's sums are in
+ * units of it. So each level has sums of its own, over all super steps of this length. */
+enum status stepper_book_levels(struct stepper *stepper, int nlevels, double length);
+/* Collective through the halo; queued. Some of its levels, as one pass. */
+enum status stepper_advance_levels(struct stepper *stepper, double start, double length,
+                                   const struct superstep_level *levels, int first, int nlevels);
 
 /* Find the coefficients and sources of the pass, and add what they may do to the limits. */
 enum status stepper_find_coefficients(struct stepper *stepper, struct stepper_pass *pass);

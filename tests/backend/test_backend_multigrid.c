@@ -113,6 +113,9 @@ static void upload(struct scene *scene, struct twin *twin)
 {
     const size_t bytes = layout_bytes(&twin->host.layout);
     twin->device = twin->host;
+    if (twin->host.d_sink != NULL) {
+        twin->device.d_sink = rig_upload(&scene->rig, twin->host.d_sink, bytes);
+    }
     for (int a = 0; a < AXIS_COUNT && twin->host.d_line[0] != NULL; a++) {
         twin->device.d_line[a] =
             rig_upload(&scene->rig, twin->host.d_line[a], line_bytes(&twin->host, a));
@@ -131,6 +134,8 @@ static void upload(struct scene *scene, struct twin *twin)
 
 static void release(struct scene *scene, struct twin *twin)
 {
+    free(twin->host.d_sink);
+    scene->rig.backend->runtime->memory_free(scene->rig.device, twin->device.d_sink);
     for (int a = 0; a < AXIS_COUNT; a++) {
         free(twin->host.d_line[a]);
         scene->rig.backend->runtime->memory_free(scene->rig.device, twin->device.d_line[a]);
@@ -180,6 +185,14 @@ static void scene_open(struct scene *scene, const struct backend *backend, int s
         return;
     }
     conduct(scene, fine);
+    if (shape % 2 == 1) {
+        fine->d_sink = random_array(scene, &fine->layout);
+        coarse->d_sink = zeros(&coarse->layout);
+        fine->sink = 0.3F;
+        for (int64_t n = 0; n < fine->layout.elements; n++) {
+            fine->d_sink[n] = fabsf(fine->d_sink[n]);
+        }
+    }
     for (int n = 0; n < AXIS_COUNT + FACE_COUNT; n++) {
         const int axis = n < AXIS_COUNT ? n : (n - AXIS_COUNT) / 2;
         if (coarse->active[axis]) {
@@ -195,6 +208,9 @@ static void scene_open(struct scene *scene, const struct backend *backend, int s
             if (coarse->active[a]) {
                 multigrid_coarsen(fine, coarse, a, cell, at);
             }
+        }
+        if (coarse->d_sink != NULL) {
+            coarse->d_sink[at] = multigrid_sink(fine, coarse, cell);
         }
     }
     must(ENQUEUE(backend->operations, coarsen, scene->rig.queue, .fine = scene->fine.device,
@@ -222,6 +238,9 @@ static void for_each_scene(void (*check)(struct scene *scene), bool uniform)
 static void check_coarsen(struct scene *scene)
 {
     const struct multigrid *host = &scene->coarse.host;
+    if (host->d_sink != NULL) {
+        compare(scene, &host->layout, scene->coarse.device.d_sink, host->d_sink);
+    }
     for (int n = 0; n < AXIS_COUNT + FACE_COUNT; n++) {
         const int f = n - AXIS_COUNT;
         const float *expected = n < AXIS_COUNT ? host->d_g[n] : host->d_w[f];

@@ -45,6 +45,15 @@ def layered(cells, upper, jump=50):
     return config
 
 
+def slab(cells, length, low, high, material):
+    return {"title": "slab", "grid": {"cells": [cells], "upper": [length]},
+            "materials": [{"name": "a", "density": 1800, "heat_capacity": 1700, **material}],
+            "initial": [{"uniform": {"value": 300}}],
+            "boundary": {"x_min": low, "x_max": high},
+            "time": {"steady": {"temperature": 1e-9}},
+            "output": {"checkpoints": {"every": 1}, "history": {"every": 1}}}
+
+
 def plain(cells, upper):
     """A uniform medium with flat cells, sources and each linear kind of boundary."""
     config = layered(cells, upper)
@@ -168,6 +177,61 @@ class Steady(Case):
             cycles.append(self.solve(quiet(config)).report["steady"]["cycles"])
         self.assert_below(max(cycles) - min(cycles), 2, f"cycles {cycles}")
 
+    def test_radiating_slab(self):
+        """A flux from behind leaves by radiation; the profile is linear."""
+        config = slab(16, 0.02, {"type": "flux", "value": 1e5},
+                      {"type": "radiation", "emissivity": 0.8, "ambient": 300},
+                      {"conductivity": 40.0})
+        run = self.solve(config)
+        front = (1e5 / (0.8 * 5.670374419e-8) + 300.0 ** 4) ** 0.25
+        expected = front + 1e5 / 40 * 0.02 * (15.5 - np.arange(16)) / 16
+        self.assert_below(np.abs(run.temperature()[0, 0] - expected).max(), 1e-8, "T")
+        self.assert_below(run.report["steady"]["cycles"], 20, "cycles")
+
+    def test_conductivity_of_temperature(self):
+        """k from 10 to 60 W/(m K): the integral of k over T is linear in x."""
+        errors = []
+        for n in (32, 64):
+            run = self.solve(slab(n, 0.1, {"type": "temperature", "value": 1400},
+                                  {"type": "temperature", "value": 400},
+                                  {"conductivity": [[300, 10], [1500, 60]]}))
+            x = (np.arange(n) + 0.5) / n
+            theta = 10 * np.array([1100, 100]) + 25 / 1200 * np.array([1100, 100]) ** 2
+            expected = 300 + (-10 + np.sqrt(100 + 100 / 1200 * (theta[0] + x * (
+                theta[1] - theta[0])))) * 1200 / 50
+            errors.append(np.abs(run.temperature()[0, 0] - expected).max())
+            last = run.history()[-1]
+            self.assert_below(abs(last["flow_x_min_W"] + last["flow_x_max_W"]) / 350000, 1e-6,
+                              "heat that stays")
+        self.assert_below(errors[1], 0.3 * errors[0], "error")
+
+    def test_perfusion(self):
+        """The solution of the difference equation: A cosh(m (x - L / 2)) above the blood."""
+        n, length, rate = 24, 0.06, 0.02 * 1050 * 3600
+        face = {"type": "temperature", "value": 293.15}
+        run = self.solve(slab(n, length, face, face, {"conductivity": 0.5, "perfusion": {
+            "rate": 0.02, "blood_density": 1050, "blood_heat_capacity": 3600,
+            "arterial_temperature": 310.15}}))
+        h = length / n
+        m = np.arccosh(1 + h * h * rate / 0.5 / 2) / h
+        x = (np.arange(n) + 0.5) * h - length / 2
+        expected = 310.15 - 17 * np.cosh(m * x) / (np.cosh(m * length / 2) * np.cosh(m * h / 2))
+        self.assert_below(np.abs(run.temperature()[0, 0] - expected).max(), 1e-8, "T")
+
+    def test_nonlinear_fixed_point(self):
+        """Tables, perfusion, radiation and several materials: time steps change nothing, and ranks
+        and backends no bit."""
+        config = nonlinear([18, 14, 11], [0.09, 0.07, 0.055])
+        run = self.solve(config)
+        self.assert_below(run.report["steady"]["cycles"], 40, "cycles")
+        for ranks, backend in some(((2, "guard"), (3, "cpu")), 1):
+            other = self.solve(quiet(config), ranks=ranks, sets=[f"run.backend={backend}"])
+            self.assertEqual(other.exact("field_hash"), run.exact("field_hash"))
+        config["initial"] = [{"file": {"path": str(checkpoints(run.folder)[-1])}}]
+        config["time"] = {"steps": 40}
+        again = self.solve(config)
+        self.assert_below(np.abs(again.temperature() - run.temperature()).max(), 1e-8, "T")
+
     def test_start_from_the_solution(self):
         config = layered([20, 15], [0.2, 0.15])
         run = self.solve(config)
@@ -194,6 +258,23 @@ class Steady(Case):
         self.assert_code(result, 2)
         self.assert_says(result, "no steady state", "100 W stay in the body")
 
+    def test_initial(self):
+        """`initial: - steady: {}`: a run stays there; a restart starts from its checkpoint."""
+        config = layered([13, 9, 7], [0.13, 0.09, 0.07])
+        expected = direct(config)
+        config["initial"].append({"steady": {}})
+        config["time"] = {"steps": 6, "scheme": "sts2", "stages": 16}
+        run = self.solve(config)
+        self.assert_below(np.abs(run.temperature() - expected).max(), 1e-5, "T")
+        whole = run.exact("field_hash")
+        self.solve(config, sets=["time.steps=3"], output="cut")
+        again = self.solve(config, "--restart", "auto", output="cut")
+        self.assertEqual(again.exact("field_hash"), whole)
+        config["initial"].reverse()
+        result = self.isotherm("check", self.write(config))
+        self.assert_code(result, 2)
+        self.assert_says(result, "not the last")
+
     def test_too_few_cycles(self):
         config = layered([20, 15], [0.2, 0.15])
         result, folder = self.start(config, sets=["time.steady.cycles=2"])
@@ -205,11 +286,89 @@ class Steady(Case):
         config = layered([20, 15], [0.2, 0.15])
         for key, value, says in (("run.precision", "float32", "the precision is not float64"),
                                  ("boundary.x_min.value", '"300 + t"', "varies in time"),
-                                 ("boundary.x_max.emissivity", "0.5", "a face radiates"),
+                                 ("run.stencil.order", "4", "order"),
                                  ("time.steady.temperature", "0.1 degC", "difference")):
             result = self.isotherm("check", self.write(config), "--set", f"{key}={value}")
             self.assert_code(result, 2)
             self.assert_says(result, says)
+
+
+def nonlinear(cells, upper):
+    """Tables, perfusion, radiation and several materials."""
+    config = layered(cells, upper)
+    config["materials"][0].update(conductivity=[[300, 10], [900, 60]],
+                                  heat_capacity=[[300, 700], [900, 1100]])
+    config["materials"][1].update(conductivity=[[300, 90], [900, 40]])
+    config["materials"][2]["perfusion"] = {
+        "rate": 0.01, "blood_density": 1050, "blood_heat_capacity": 3600,
+        "arterial_temperature": 310.15}
+    config["boundary"]["x_max"].update(emissivity=0.7)
+    if len(cells) > 2:
+        config["boundary"]["z_max"] = {"type": "radiation", "emissivity": 0.5, "ambient": 900}
+    return config
+
+
+class Implicit(Case):
+    def run_of(self, config, steps, end, **how):
+        config = {**config, "time": {"end": end, "scheme": "implicit", "dt": end / steps}}
+        return self.solve(config, **how)
+
+    def test_order(self):
+        """Halving the step quarters the error; faces vary in time; the heat is kept."""
+        linear = layered([20, 9], [0.2, 0.09])
+        linear["boundary"]["x_min"]["value"] = "320 + 40*sin(t/40)"
+        linear["boundary"]["x_max"].update(ambient="290 - t/20", coefficient="40 + t")
+        for name, config, end in (("linear", linear, 200),
+                                  ("nonlinear", nonlinear([14, 8], [0.14, 0.08]), 40)):
+            with self.subTest(name):
+                exact = self.solve({**config, "time": {"end": end, "scheme": "sts2",
+                                                       "tolerance": 1e-6}}).temperature()
+                runs = [self.run_of(config, steps, end) for steps in (12, 24)]
+                errors = [np.abs(run.temperature() - exact).max() for run in runs]
+                self.assert_below(abs(errors[0] / errors[1] - 4), 1.2, f"ratio of {errors}")
+                last = runs[1].history()[-1]
+                self.assert_below(abs(last["heat_drift_J"]) / last["heat_J"], 1e-13, "drift")
+
+    def test_same_bits(self):
+        config = nonlinear([18, 14, 11], [0.09, 0.07, 0.055])
+        config["boundary"]["x_min"]["value"] = "320 + t"
+        whole = self.run_of(config, 4, 40).exact("field_hash")
+        for ranks, backend in some(((2, "guard"), (3, "cpu")), 1):
+            run = self.run_of(config, 4, 40, ranks=ranks, sets=[f"run.backend={backend}"])
+            self.assertEqual(run.exact("field_hash"), whole)
+        self.run_of(config, 4, 40, sets=["time.end=20"], output="cut")
+        config["time"] = {"end": 40, "scheme": "implicit", "dt": 10}
+        again = self.solve(config, "--restart", "auto", output="cut")
+        self.assertEqual(again.exact("field_hash"), whole)
+
+    def test_tolerance(self):
+        """The length of each step by an estimate of its error; the same after a restart and on any
+        number of ranks."""
+        config = layered([20, 9], [0.2, 0.09])
+        config["time"] = {"end": 3000, "scheme": "implicit", "tolerance": 1e-3}
+        config["output"] = {"checkpoints": {"interval": 1500}}
+        run = self.solve(config)
+        config["time"].update(scheme="sts2", tolerance=1e-6)
+        exact = self.solve(config).temperature()
+        self.assert_below(np.abs(run.temperature() - exact).max(), 1e-3 * 60, "error")
+        self.assert_below(run.report["steps"], 150, "steps")
+        config["time"].update(scheme="implicit", tolerance=1e-3)
+        whole = run.exact("field_hash")
+        self.assertEqual(self.solve(config, ranks=2).exact("field_hash"), whole)
+        again = self.solve(config, "--restart", str(checkpoints(run.folder)[0]), output="again")
+        self.assertEqual(again.exact("field_hash"), whole)
+
+    def test_stiff(self):
+        """A step far longer than all times of the problem ends in its steady state."""
+        config = layered([13, 9, 7], [0.13, 0.09, 0.07])
+        run = self.run_of(config, 3, 3e9)
+        self.assert_below(np.abs(run.temperature() - direct(config)).max(), 1e-3, "T")
+
+    def test_refused(self):
+        config = {**layered([9], [0.09]), "time": {"end": 1, "scheme": "implicit"}}
+        result = self.isotherm("check", self.write(config))
+        self.assert_code(result, 2)
+        self.assert_says(result, "implicit steps need `dt` or `tolerance`")
 
 
 if __name__ == "__main__":

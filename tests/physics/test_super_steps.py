@@ -164,7 +164,7 @@ class Errors(Case):
         self.assertEqual(ranks.exact("field_hash", "steps"), run.exact("field_hash", "steps"))
 
     def test_refusals(self):
-        bad = (({"tolerance": 1e-3}, "needs scheme: sts2 or auto"),
+        bad = (({"tolerance": 1e-3}, "needs scheme: sts2, implicit or auto"),
                ({"scheme": "sts2", "tolerance": 0.5}, "the largest is 0.1"),
                ({"scheme": "sts2", "tolerance": 1e-9}, "1e-8 to 0.1"),
                ({"scheme": "sts2", "max_error": 0}, "above 0"),

@@ -140,7 +140,7 @@ static const struct damage entries[] = {
      "300}"},
     {"- uniform: {value: 300}", "- {}",
      "c.yaml:11: initial[0]: not an entry ({...}); give exactly one of: uniform, sphere, box, "
-     "cylinder, layer, expression, file"},
+     "cylinder, layer, expression, steady, file"},
     {"uniform: {value: 300}", "file: {path: \"\"}",
      "c.yaml:11: initial[0].file.path: empty; give a string, such as start.h5"},
     {"end: 10", "end: 10\n  steps: 5",

@@ -11,7 +11,13 @@ static enum status for_rows(const struct layout *layout, const void *args, row_f
     const struct box owned = layout_owned(layout);
     const int64_t ny = layout->cells[AXIS_Y];
     const int64_t nrows = ny * layout->cells[AXIS_Z];
-#pragma omp parallel for schedule(static) if (share_is_worthwhile(&owned, 1))
+    if (!share_is_worthwhile(&owned, 1)) { /* without the cost of a team of one thread */
+        for (int64_t r = 0; r < nrows; r++) {
+            row(args, r % ny, r / ny);
+        }
+        return STATUS_OK;
+    }
+#pragma omp parallel for schedule(static)
     for (int64_t r = 0; r < nrows; r++) {
         row(args, r % ny, r / ny);
     }

@@ -26,7 +26,7 @@ static const char *order_names(void)
 
 static const char *scheme_names(void)
 {
-    return "euler, sts1, sts2, monotone";
+    return "euler, sts1, sts2, monotone, implicit";
 }
 
 static struct {
@@ -53,9 +53,9 @@ static const struct command_line line = {
              "successively shorter steps. Expected: 2.00 in space and 1.00 in time, each\n"
              "within 0.05; otherwise the exit code is 5. --order 4, 6 or 8 measures that order\n"
              "of run.stencil.order instead, apart from the error of the time steps. --scheme\n"
-             "sts1, sts2 or monotone measures that time scheme alone: 1.00 or 2.00, within\n"
-             "0.1; and the "
-             "error after ten of the longest steps from a state with a stiff mode.",
+             "sts1, sts2, monotone or implicit measures that time scheme alone: 1.00 or\n"
+             "2.00, within 0.1; and the error after ten of the longest steps from a state\n"
+             "with a stiff mode.",
     .example = "  $ isotherm verify\n  $ mpirun -n 3 isotherm verify --json orders.json",
     .options = option_table,
     .min_operands = 0,
@@ -180,6 +180,11 @@ static enum status measure_orders(enum verify_kind kind, int dimensions, struct 
     return STATUS_OK;
 }
 
+static int order_in_time(enum time_scheme scheme)
+{
+    return scheme == SCHEME_EULER || scheme == SCHEME_STS1 ? 1 : 2;
+}
+
 static bool is_correct(const struct orders *orders)
 {
     /* NaN is not */
@@ -187,7 +192,7 @@ static bool is_correct(const struct orders *orders)
         return orders->space >= orders->wanted - WIDE_TOLERANCE;
     }
     if (orders->scheme != SCHEME_EULER) {
-        return fabs(orders->time - (orders->scheme == SCHEME_STS1 ? 1 : 2)) <= STS_TOLERANCE &&
+        return fabs(orders->time - order_in_time(orders->scheme)) <= STS_TOLERANCE &&
                orders->stiff_error <= STIFF_TOLERANCE;
     }
     return fabs(orders->space - 2.0) <= ORDER_TOLERANCE &&
@@ -226,7 +231,9 @@ static enum status verify_all(int order, enum time_scheme scheme, struct json *j
     struct table table = {.has_heading = false};
     if (order == 2) {
         log_info("%s, 7-point Laplacian, float64; errors are root mean squares in K",
-                 scheme == SCHEME_EULER ? "forward Euler" : "super steps of 16 stages");
+                 scheme == SCHEME_EULER      ? "forward Euler"
+                 : scheme == SCHEME_IMPLICIT ? "implicit steps"
+                                             : "super steps of 16 stages");
     } else {
         log_info("forward Euler, stencil of order %d, float64; errors of means over cells, root "
                  "mean squares in K",
@@ -263,10 +270,10 @@ static enum status order_of_option(int *order)
 
 static enum status scheme_of_option(enum time_scheme *scheme)
 {
-    static const char *const names[] = {"euler", "sts1", "sts2", "monotone"};
+    static const char *const names[] = {"euler", "sts1", "sts2", "monotone", "implicit"};
     static const enum time_scheme schemes[] = {SCHEME_EULER, SCHEME_STS1, SCHEME_STS2,
-                                               SCHEME_MONOTONE};
-    for (int i = 0; i < 4; i++) {
+                                               SCHEME_MONOTONE, SCHEME_IMPLICIT};
+    for (int i = 0; i < 5; i++) {
         *scheme = schemes[i];
         if (strcmp(options.scheme.name, names[i]) == 0) {
             return i == 0 || strcmp(options.order.name, "2") == 0
@@ -300,7 +307,7 @@ static enum status execute(void)
                  wrong));
     }
     if (scheme != SCHEME_EULER) {
-        log_info("all orders are correct: %d in time, within %g", scheme == SCHEME_STS1 ? 1 : 2,
+        log_info("all orders are correct: %d in time, within %g", order_in_time(scheme),
                  STS_TOLERANCE);
     } else if (order == 2) {
         log_info("all orders are correct: 2 in space, 1 in time, within %g", ORDER_TOLERANCE);

@@ -106,6 +106,11 @@ void plan_print_time(const struct plan *plan)
 {
     const struct time_setting *time = &plan->problem.time;
     const struct timeline *timeline = &plan->problem.timeline;
+    if (time->by_tolerance && time->scheme == SCHEME_IMPLICIT) {
+        printf("implicit       steps by a tolerance; forward Euler would take %.3g steps\n",
+               ceil((timeline->end - timeline->start_time) / timeline->dt_stable));
+        return;
+    }
     if (time->by_tolerance) {
         printf("super steps    by a tolerance, of up to %d stages (%s); forward Euler would take "
                "%.3g steps\n",
@@ -127,7 +132,10 @@ void plan_print_time(const struct plan *plan)
         printf(" as configured; the largest stable step is %.6g s\n", timeline->dt_stable);
     }
     const int levels = timeline_stages(timeline, 0);
-    if (levels > 1) {
+    if (time->scheme == SCHEME_IMPLICIT) {
+        printf("implicit       steps of two stages; forward Euler would take %.3g steps\n",
+               ceil((timeline->end - timeline->start_time) / timeline->dt_stable));
+    } else if (levels > 1) {
         printf("super steps    of %d levels, sts%d (%s); forward Euler would take %.3g steps\n",
                levels, time->scheme == SCHEME_STS1 ? 1 : 2, timeline->scheme_reason,
                ceil((timeline->end - timeline->start_time) / timeline->dt_stable));

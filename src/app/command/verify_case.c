@@ -301,8 +301,12 @@ static void add_config(struct text *text, const struct scene *scene, double dt, 
     }
     add(text, "time: {steps: %d, dt: %.17g", steps, dt);
     if (scene->scheme != SCHEME_EULER) {
-        add(text, ", scheme: sts%d, stages: %d, monotone: %s", scene->scheme == SCHEME_STS1 ? 1 : 2,
-            STAGES, scene->scheme == SCHEME_MONOTONE ? "true" : "false");
+        add(text,
+            scene->scheme == SCHEME_IMPLICIT ? ", scheme: implicit"
+            : scene->scheme == SCHEME_STS1   ? ", scheme: sts1, stages: %d"
+            : scene->scheme == SCHEME_STS2   ? ", scheme: sts2, stages: %d"
+                                             : ", scheme: sts2, monotone: true, stages: %d",
+            STAGES);
     }
     add(text, "}\n");
     add(text, "run: {watch: {temperature: difference}, stencil: {order: %d}}\n", scene->order);
@@ -378,7 +382,7 @@ enum status verify_problem_in_time(enum verify_kind kind, enum time_scheme schem
     if (scheme != SCHEME_EULER) {
         const double end = steps * dt;
         const double longest = superstep_limit(scheme, STAGES) / 2 * step_of(&scene, 0.5);
-        steps = 4 * (int)ceil(end / longest);
+        steps = scheme == SCHEME_IMPLICIT ? 8 : 4 * (int)ceil(end / longest);
         dt = end / steps;
         if (level == VERIFY_STIFF) {
             scene.stiff = true;

@@ -306,6 +306,10 @@ SETTINGS_CHECK(scheme)
         time->max_error == 0) {
         return item_fail(item, NULL, "super steps need `stages`, `dt` or `tolerance`");
     }
+    if (time->scheme == SCHEME_IMPLICIT && time->dt_auto && time->tolerance == 0 &&
+        time->max_error == 0) {
+        return item_fail(item, NULL, "implicit steps need `dt` or `tolerance`");
+    }
     return time->scheme == SCHEME_EULER || time->adapt_every == 0
                ? STATUS_OK
                : item_fail(item, NULL, "adapt_every needs scheme: euler");
@@ -320,9 +324,9 @@ SETTINGS_CHECK(tolerance)
         return item_fail(item, NULL,
                          "the rounding errors of float32 hide such errors; at least 1e-5");
     }
-    return value == 0 || scheme == SCHEME_STS2 || scheme == SCHEME_AUTO
+    return value == 0 || scheme == SCHEME_STS2 || scheme == SCHEME_IMPLICIT || scheme == SCHEME_AUTO
                ? STATUS_OK
-               : item_fail(item, NULL, "needs scheme: sts2 or auto");
+               : item_fail(item, NULL, "needs scheme: sts2, implicit or auto");
 }
 
 SETTINGS_CHECK(monotone)

@@ -9,6 +9,7 @@
 #include "config/schema/schema_samples.h"
 #include "config/schema/schema_sources.h"
 #include "config/schema/schema_time.h"
+#include "config/schema/schema_units.h"
 #include "config/settings.h"
 
 #define AT(member) offsetof(struct settings, member)
@@ -31,30 +32,6 @@ static const struct schema_limit finite = {-1e30, 1e30, false, false, "", NULL};
 /* base/exact_sum.h can add up to 2^40 K exactly */
 static const struct schema_limit temperature = {
     -1e12, 1e12, true, true, "", "sums of temperatures are exact only below 1e12 K in magnitude"};
-
-static const struct schema_unit metre = {"m", "a length", "5 mm", 0, 0};
-static const struct schema_unit second = {"s", "a time", "3 min", 0, 0};
-static const struct schema_unit kelvin = {"K", "a temperature", "20 degC", 100, 6000};
-static const struct schema_unit difference = {"K", "a difference of temperatures", "20 mK", 0, 100};
-static const struct schema_unit rate = {"K/s", "a rate of change", "2 K/min", 0, 1e6};
-static const struct schema_unit conductivity = {"W/(m K)", "a thermal conductivity", "2 W/(cm K)",
-                                                0.001, 1e4};
-static const struct schema_unit diffusivity = {"m^2/s", "a diffusivity", "0.1 mm^2/s", 0, 1};
-static const struct schema_unit density = {"kg/m^3", "a density", "7.8 g/cm^3", 0.01, 3e4};
-static const struct schema_unit heat_capacity = {"J/(kg K)", "a specific heat capacity",
-                                                 "0.5 kJ/(kg K)", 10, 1e5};
-static const struct schema_unit latent_heat = {"J/kg", "a heat per mass", "270 kJ/kg", 100, 1e8};
-static const struct schema_unit heat_flux = {"W/m^2", "a heat flux", "5 kW/m^2", 0, 1e13};
-static const struct schema_unit heat_transfer = {"W/(m^2 K)", "a heat transfer coefficient",
-                                                 "1 mW/(mm^2 K)", 0.01, 1e7};
-static const struct schema_unit resistance = {"m^2 K/W", "a contact resistance", "5 mm^2 K/W", 0,
-                                              0};
-static const struct schema_unit power = {"W", "a power", "5 mW", 0, 1e9};
-static const struct schema_unit power_density = {"W/m^3", "a power per volume", "3 W/cm^3", 0,
-                                                 1e17};
-static const struct schema_unit perfusion_rate = {"1/s", "a volume per volume and time", "30 1/min",
-                                                  0, 0};
-static const struct schema_unit steps = {"steps", NULL, NULL, 0, 0};
 
 static const struct schema_choice precisions[] = {
     {"float64", PRECISION_FLOAT64}, {"float32", PRECISION_FLOAT32}, {NULL, 0}};
@@ -283,6 +260,11 @@ static const struct schema_key table[] = {
         "The temperature at the centre (x, y, z) of a cell; coordinates in m.",
         .flags = SCHEMA_REQUIRED, .variables = "x, y, z", .unit = &kelvin,
         .example = "\"300 + 10*sin(pi*x)\""),
+    SHAPE(
+        "initial", IDLE, "steady", INITIAL_STEADY,
+        "`- steady: {}`, the last entry: the steady state of the conditions and sources at t = 0, "
+        "from the entries before it (docs/guide/steady_state.md). The keys of `time.steady` "
+        "have their defaults."),
     SHAPE("initial", IDLE, "file", INITIAL_FILE,
           "A field from an HDF5 file: any, a checkpoint or a snapshot."),
     KEY("initial[].file.path", TEXT, IDLE, IN_ENTRY(path), INPUT_FILE,

@@ -2,11 +2,9 @@
 #pragma once
 
 static const struct schema_limit tolerated = {1e-8, 0.1, false, false, "from 1e-8 to 0.1", NULL};
-static const struct schema_choice schemes[] = {{"euler", SCHEME_EULER},
-                                               {"sts1", SCHEME_STS1},
-                                               {"sts2", SCHEME_STS2},
-                                               {"auto", SCHEME_AUTO},
-                                               {NULL, 0}};
+static const struct schema_choice schemes[] = {
+    {"euler", SCHEME_EULER},       {"sts1", SCHEME_STS1}, {"sts2", SCHEME_STS2},
+    {"implicit", SCHEME_IMPLICIT}, {"auto", SCHEME_AUTO}, {NULL, 0}};
 /* The rows of src/model/superstep/superstep_table.h. */
 static const struct schema_choice stages[] = {
     {"auto", 0}, {"4", 4},     {"8", 8},     {"12", 12},   {"16", 16}, {"20", 20},
@@ -27,8 +25,10 @@ static const struct schema_choice stages[] = {
             "`sts1` "                                                                              \
             "and `sts2`: super steps of order 1 and 2, each of several stages, which take a step " \
             "that is up to s^2 / 4 times as long as Euler's for the cost of s Euler steps; not "   \
-            "where a material melts or becomes another one. `auto`: `euler` where it can take "    \
-            "`dt` or `dt` is auto, else `sts2`.",                                                  \
+            "where a material melts or becomes another one. `implicit`: steps of order 2 and of "  \
+            "any length `dt`, each of two stages that multigrid solves; likewise, and not in "     \
+            "float32 or with `run.stencil.order` above 2. `auto`: `euler` where it can take `dt` " \
+            "or `dt` is auto, else `sts2`.",                                                       \
             .choices = schemes, .fallback = "euler", .check = settings_check_scheme),              \
         KEY("time.stages", CHOICE, WARN, AT(time.stages),                                          \
             "The number of stages of a super step of `sts1` or `sts2`. `auto`: the fewest that "   \
@@ -45,7 +45,8 @@ static const struct schema_choice stages[] = {
             .flags = SCHEMA_OR_AUTO, .alternative = AT(time.dt_auto), .limit = &positive,          \
             .fallback = "auto", .unit = &second),                                                  \
         KEY("time.tolerance", REAL, WARN, AT(time.tolerance),                                      \
-            "With `scheme: sts2` or `auto`, instead of `dt`: the error in time to aim at, "        \
+            "With `scheme: sts2`, `implicit` or `auto`, instead of `dt`: the error in time to "    \
+            "aim at, "                                                                             \
             "relative to the range of temperatures. The length of each super step follows from "   \
             "an estimate of its error; one that is too long is repeated.",                         \
             .limit = &tolerated, .rival = "dt, stages, max_error",                                 \
@@ -76,8 +77,7 @@ static const struct schema_choice stages[] = {
         SECTION("time.steady",                                                                     \
                 "Instead of `end` or `steps`: the steady state of constant boundary conditions "   \
                 "and sources (docs/guide/steady_state.md), as step 1 at t = 1 s. Not with "        \
-                "`run.stencil.order` above 2, float32, radiation, perfusion, or properties that "  \
-                "depend on temperature.",                                                          \
+                "`run.stencil.order` above 2, float32, or a material that becomes another one.",   \
                 .flags = SCHEMA_NOTED, .alternative = AT(time.steady.given),                       \
                 .rival = "end, steps"),                                                            \
         KEY("time.steady.temperature", REAL, WARN, AT(time.steady.temperature),                    \

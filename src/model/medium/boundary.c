@@ -114,17 +114,28 @@ static bool condition_varies(const struct boundary_condition *condition)
     return varies;
 }
 
-bool boundary_varies(const struct boundary *boundary)
+static bool numbers_vary(const struct boundary *boundary, int first, int end)
 {
     for (int f = 0; f < FACE_COUNT; f++) {
-        for (int i = 0; i < boundary->nconditions[f] * BOUNDARY_NUMBERS; i++) {
-            const struct boundary_condition *condition = &boundary->face[f][i / BOUNDARY_NUMBERS];
-            if (condition->setting.number[i % BOUNDARY_NUMBERS].formula != NULL) {
-                return true;
+        for (int p = 0; p < boundary->nconditions[f]; p++) {
+            for (int n = first; n < end; n++) {
+                if (boundary->face[f][p].setting.number[n].formula != NULL) {
+                    return true;
+                }
             }
         }
     }
     return false;
+}
+
+bool boundary_varies(const struct boundary *boundary)
+{
+    return numbers_vary(boundary, 0, BOUNDARY_NUMBERS);
+}
+
+bool boundary_coefficient_varies(const struct boundary *boundary)
+{
+    return numbers_vary(boundary, BOUNDARY_COEFFICIENT, BOUNDARY_COEFFICIENT + 1);
 }
 
 bool boundary_any_radiates(const struct boundary *boundary)

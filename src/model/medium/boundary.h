@@ -38,6 +38,9 @@ bool boundary_next_named(const struct boundary *boundary, int *face, int *patch)
 /* Does any condition vary in time? */
 bool boundary_varies(const struct boundary *boundary);
 
+/* Does any heat transfer coefficient? */
+bool boundary_coefficient_varies(const struct boundary *boundary);
+
 /* Does any condition radiate? */
 bool boundary_any_radiates(const struct boundary *boundary);
 

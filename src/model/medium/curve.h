@@ -27,6 +27,12 @@ enum status curve_create(const struct settings *settings, int number, struct cur
 double curve_slope(const struct curve *curve, int segment);
 double curve_conductivity_slope(const struct curve *curve, int segment);
 
+/* Where it has this heat, J/m^3: K, W/(m K) along x, J/(m^3 K) (0 at a melting point). */
+struct curve_point {
+    double temperature, conductivity, capacity;
+};
+struct curve_point curve_at(const struct curve *curve, double heat);
+
 /* Of the segments that hold temperatures from `low` to `high`: the smallest heat capacity,
  * J/(m^3 K), latent heat left out, and the largest conductivity, W/(m K), along an axis. */
 double curve_least_capacity(const struct curve *curve, double low, double high);

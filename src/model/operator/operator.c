@@ -145,17 +145,6 @@ enum status operator_closures(const struct heat_operator *op, const struct probl
     return STATUS_OK;
 }
 
-/* The conductivity along x, W/(m K), of a cell of a class with the value u of the field. */
-static double conductivity_at(const struct medium *medium, const struct curve *curve, double u)
-{
-    const double heat = u * medium->heat_capacity_volume;
-    int s = 0;
-    while (s + 1 < curve->count && heat >= curve->heat[s + 1]) {
-        s++;
-    }
-    return curve->conductivity[s] + curve_conductivity_slope(curve, s) * (heat - curve->heat[s]);
-}
-
 struct class_closure operator_close_enthalpy(const struct problem *problem, enum axis axis,
                                              const struct class_closure *closure, int of_class,
                                              double u)
@@ -164,7 +153,8 @@ struct class_closure operator_close_enthalpy(const struct problem *problem, enum
     const struct curve *curve = &medium->curves[medium->classes[of_class].key.material];
     const struct face_exchange *x = &closure->exchange;
     const double h = problem->grid.spacing[axis];
-    const double k = conductivity_at(medium, curve, u) * curve->factor[axis];
+    const double k =
+        curve_at(curve, u * medium->heat_capacity_volume).conductivity * curve->factor[axis];
     const double half = h / (2 * k);
     struct class_closure built = {.exchange = *x,
                                   .conductance = grid_cell_volume(&problem->grid) * k / (h * h)};

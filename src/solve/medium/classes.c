@@ -258,7 +258,6 @@ enum status classes_allocate(struct classes *classes, const struct problem *prob
     classes->h_values = calloc(1, classes->table_bytes);
     TRY(CHECK_MEMORY(classes->h_values != NULL, "no memory for a table of materials"));
     TRY(engine->runtime->event_create(engine->device, &classes->ready));
-    class_map_destroy(&classes->map);
     classes->args = (struct device_medium){
         .layout = classes->map.layout,
         .d_class = classes->d_class,

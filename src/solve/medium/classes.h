@@ -24,7 +24,7 @@ struct changes {
 };
 
 struct classes {
-    struct class_map map;      /* until classes_allocate */
+    struct class_map map;      /* while the solver uses it; with the flags of d_class */
     struct device_medium args; /* of the last table */
     void *d_class, *d_weight;
     void *d_material;  /* [MEDIUM_CLASSES]: the number of the material of each class */
@@ -53,7 +53,7 @@ enum status classes_open(struct problem *problem, const struct team *team, int d
 /* Device memory that classes_allocate needs. */
 uint64_t classes_bytes(const struct problem *problem, const struct box *owned, int depth);
 
-/* Not collective. Copy the map to the device and free the host's. */
+/* Not collective. Copy the map to the device. */
 enum status classes_allocate(struct classes *classes, const struct problem *problem,
                              const struct team *team, struct engine *engine);
 void classes_destroy(struct classes *classes, struct engine *engine); /* takes a zeroed one */

@@ -5,6 +5,7 @@
 #include "io/input/field_file.h"
 #include "model/space/shape.h"
 #include "solve/observe/diagnostics.h"
+#include "solve/steady/steady.h"
 
 /* Only a warning: a parameter study may shrink a shape to nothing. */
 static void warn_of_shape(const struct problem *problem, int entry)
@@ -80,10 +81,19 @@ static enum status check_covered(struct stepper *stepper)
 
 enum status initial_state(struct stepper *stepper)
 {
-    for (int entry = 0; entry < stepper->problem->ninitial; entry++) {
-        warn_of_shape(stepper->problem, entry);
+    const struct problem *problem = stepper->problem;
+    const int n = problem->ninitial;
+    const bool is_steady = problem->initial[n - 1].kind == INITIAL_STEADY;
+    for (int entry = 0; entry < n - (is_steady ? 1 : 0); entry++) {
+        warn_of_shape(problem, entry);
         TRY(paint(stepper, entry));
     }
     TRY(status_agree(stepper->team->comm, stepper_show(stepper, true)));
-    return check_covered(stepper);
+    TRY(check_covered(stepper));
+    if (is_steady) {
+        TRY(steady_find(stepper));
+        stepper->state->check.begun = false;
+        TRY(stepper_show(stepper, false));
+    }
+    return STATUS_OK;
 }

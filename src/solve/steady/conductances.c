@@ -1,86 +1,180 @@
-/* The conductances of the grid of the problem, from classes and boundary conditions. */
+/* The conductances of the grid of the problem, from classes and boundary conditions, and where they
+ * depend on it from the state: Newton's method (docs/reference/numerics.md#steady-states). */
 #include <math.h>
 #include <stdlib.h>
 
+#include "model/medium/curve.h"
 #include "solve/steady/grids.h"
 
 struct face_reader {
     const struct problem *problem;
     const struct classes *classes;
     const struct heat_operator *op;
+    const struct steady_point *point;
     enum axis axis;
-    struct class_closure *closures[SIDE_COUNT]; /* of the two faces; NULL: uniform */
+    struct class_closure *closures[FACE_COUNT]; /* NULL: uniform */
 };
 
 static int class_at(const struct face_reader *r, const int64_t cell[AXIS_COUNT])
 {
     const struct layout *layout = &r->classes->map.layout;
-    return r->classes->map.h_class[layout_index(layout, cell[0], cell[1], cell[2])];
+    return r->problem->medium.nclasses > 0
+               ? r->classes->map.h_class[layout_index(layout, cell[0], cell[1], cell[2])] &
+                     r->classes->args.mask
+               : 0;
 }
 
-/* Between two cells, in units of the reference heat capacity per step. */
+/* The material of a cell, and its value of the field. */
+struct cell_state {
+    int of_class;
+    const struct curve *curve; /* NULL: constant properties */
+    double value;
+    struct curve_point at; /* with a curve */
+    double scale;          /* K per unit of e: the conductivity at the reference over its own */
+};
+static struct cell_state state_at(const struct face_reader *r, const int64_t cell[AXIS_COUNT])
+{
+    const struct medium *medium = &r->problem->medium;
+    const struct steady_point *point = r->point;
+    struct cell_state s = {.of_class = class_at(r, cell), .value = point->nominal, .scale = 1};
+    if (point->h_field != NULL) {
+        s.value = point->h_field[layout_index(&point->layout, cell[0], cell[1], cell[2])];
+    }
+    if (medium->curves != NULL && point->h_field != NULL) {
+        s.curve = &medium->curves[medium->classes[s.of_class].key.material];
+        s.at = curve_at(s.curve, s.value * medium->heat_capacity_volume);
+        s.scale = curve_conductivity(s.curve, AXIS_X, point->nominal) / s.at.conductivity;
+    }
+    return s;
+}
+
+/* Between two cells, in units of the reference heat capacity per step. Of one curve it is that of
+ * e, a multiple of the integral of the conductivity, and exact. */
 static double between(const struct face_reader *r, const int64_t low[AXIS_COUNT],
                       const int64_t high[AXIS_COUNT])
 {
     const struct medium *medium = &r->problem->medium;
+    const double per_step = r->op->dt / medium->heat_capacity_volume;
+    const double h = r->problem->grid.spacing[r->axis];
     if (medium->nclasses == 0) {
         return r->op->all.r[r->axis];
     }
-    return medium_conductance(medium, &r->problem->grid, r->axis, class_at(r, low),
-                              class_at(r, high)) *
-           r->op->dt / medium->heat_capacity_volume;
+    const struct cell_state a = state_at(r, low);
+    const struct cell_state b = state_at(r, high);
+    if (a.curve == NULL) {
+        return medium_conductance(medium, &r->problem->grid, r->axis, a.of_class, b.of_class) *
+               per_step;
+    }
+    const double contact = medium_contact(medium, a.of_class, b.of_class);
+    const double ka = a.at.conductivity * a.curve->factor[r->axis];
+    const double kb = b.at.conductivity * b.curve->factor[r->axis];
+    if (a.curve == b.curve && contact == 0) {
+        return ka * a.scale / (h * h) * per_step;
+    }
+    return (a.scale + b.scale) / 2 / (h * (h / (2 * ka) + contact + h / (2 * kb))) * per_step;
+}
+
+/* d outside / d inside of a closure; `inside`, K. */
+static double closure_slope(const struct class_closure *c, double inside, double least)
+{
+    if (c->e == 0) {
+        return c->a;
+    }
+    const double face = fmax(medium_radiating_float64(inside + c->b, c->a, c->e), least);
+    return 2 / (c->a + 4 * c->e * face * face * face) - 1;
 }
 
 /* Between a cell and what is outside. */
-static double beyond(const struct face_reader *r, const int64_t cell[AXIS_COUNT], enum side side)
+static double beyond(const struct face_reader *r, const int64_t cell[AXIS_COUNT], enum face face)
 {
-    const enum face face = face_of(r->axis, side);
-    double outside = r->op->all.a[face];
-    if (r->problem->medium.nclasses > 0) {
-        const struct patch_plane *plane = &r->classes->patches.face[face];
-        const int64_t row = cell[face_axis(face) == AXIS_Z ? AXIS_Y : AXIS_Z];
-        const int64_t column = cell[face_axis(face) == AXIS_X ? AXIS_Y : AXIS_X];
-        const int patch = plane->h_patch != NULL
-                              ? plane->h_patch[plane->origin + row * plane->pitch + column]
-                              : 0;
-        outside = r->closures[side][patch * r->problem->medium.nclasses + class_at(r, cell)].a;
+    const struct medium *medium = &r->problem->medium;
+    if (medium->nclasses == 0) {
+        return between(r, cell, cell) * (1 - r->op->all.a[face]);
     }
-    return between(r, cell, cell) * (1 - outside);
+    const struct cell_state s = state_at(r, cell);
+    const struct patch_plane *plane = &r->classes->patches.face[face];
+    const int64_t row = cell[face_axis(face) == AXIS_Z ? AXIS_Y : AXIS_Z];
+    const int64_t column = cell[face_axis(face) == AXIS_X ? AXIS_Y : AXIS_X];
+    const int patch =
+        plane->h_patch != NULL ? plane->h_patch[plane->origin + row * plane->pitch + column] : 0;
+    struct class_closure c = r->closures[face][patch * medium->nclasses + s.of_class];
+    if (s.curve != NULL) {
+        c = operator_close_enthalpy(r->problem, r->axis, &c, s.of_class, s.value);
+    }
+    /* the first step from far below must not be that of a face which hardly radiates */
+    const double least =
+        r->point->is_first && c.e > 0 ? 0.5 * pow(fmax(c.exchange.s0 / c.exchange.s4, 0), 0.25) : 0;
+    const double inside = s.curve != NULL ? s.at.temperature : s.value;
+    return c.conductance / grid_cell_volume(&r->problem->grid) * r->op->dt /
+           medium->heat_capacity_volume * (1 - closure_slope(&c, inside, least)) * s.scale;
 }
 
 static void read_faces(const struct face_reader *r, const struct multigrid *m, float *h_g)
 {
     struct box faces = layout_owned(&m->layout);
+    const enum face ends[] = {face_of(r->axis, SIDE_MIN), face_of(r->axis, SIDE_MAX)};
     faces.hi[r->axis]++;
+#pragma omp parallel for
     for (int64_t n = 0; n < box_cells(&faces); n++) {
         int64_t high[AXIS_COUNT];
         int64_t low[AXIS_COUNT];
         box_cell(&faces, n, high);
         box_cell(&faces, n, low);
         low[r->axis]--;
-        const bool first = low[r->axis] < 0 && m->closed[face_of(r->axis, SIDE_MIN)];
-        const bool last =
-            high[r->axis] == m->layout.cells[r->axis] && m->closed[face_of(r->axis, SIDE_MAX)];
+        const bool first = low[r->axis] < 0 && m->closed[ends[SIDE_MIN]];
+        const bool last = high[r->axis] == m->layout.cells[r->axis] && m->closed[ends[SIDE_MAX]];
         h_g[layout_index(&m->layout, high[0], high[1], high[2])] =
-            (float)(first  ? beyond(r, high, SIDE_MIN)
-                    : last ? beyond(r, low, SIDE_MAX)
+            (float)(first  ? beyond(r, high, ends[SIDE_MIN])
+                    : last ? beyond(r, low, ends[SIDE_MAX])
                            : between(r, low, high));
     }
 }
 
-enum status steady_conductances(const struct problem *problem, const struct classes *classes,
-                                const struct heat_operator *op, const struct multigrid *m,
-                                enum axis axis, float *h_g)
+static void read_cells(const struct face_reader *r, const struct multigrid *m, double mass,
+                       struct steady_values *values)
 {
-    struct face_reader r = {.problem = problem, .classes = classes, .op = op, .axis = axis};
-    enum status status = STATUS_OK;
-    for (int side = 0; side < SIDE_COUNT && problem->medium.nclasses > 0; side++) {
-        TRY_GOTO(operator_closures(op, problem, face_of(axis, (enum side)side), &r.closures[side]));
+    const struct medium *medium = &r->problem->medium;
+    const struct box owned = layout_owned(&m->layout);
+    const double per_step = r->op->dt / medium->heat_capacity_volume;
+#pragma omp parallel for
+    for (int64_t n = 0; n < box_cells(&owned); n++) {
+        int64_t cell[AXIS_COUNT];
+        box_cell(&owned, n, cell);
+        const int64_t at = layout_index(&m->layout, cell[0], cell[1], cell[2]);
+        const struct cell_state s = state_at(r, cell);
+        double heat = mass;
+        if (medium->nclasses > 0) {
+            const struct medium_class *of = &medium->classes[s.of_class];
+            const double capacity =
+                s.curve != NULL ? s.at.capacity / medium->heat_capacity_volume : of->weight;
+            heat = mass * capacity + of->perfusion * per_step;
+        }
+        values->h_sink[at] = (float)(heat * s.scale);
+        values->h_scale[at] = (float)s.scale;
     }
-    read_faces(&r, m, h_g);
+}
+
+enum status steady_conductances(const struct problem *problem, const struct classes *classes,
+                                const struct heat_operator *op, const struct steady_point *point,
+                                const struct multigrid *m, double mass,
+                                struct steady_values *values)
+{
+    struct face_reader r = {.problem = problem, .classes = classes, .op = op, .point = point};
+    enum status status = STATUS_OK;
+    for (int f = 0; f < FACE_COUNT && problem->medium.nclasses > 0; f++) {
+        TRY_GOTO(operator_closures(op, problem, (enum face)f, &r.closures[f]));
+    }
+    for (int axis = 0; axis < AXIS_COUNT; axis++) {
+        r.axis = (enum axis)axis;
+        if (m->active[axis]) {
+            read_faces(&r, m, values->h_g[axis]);
+        }
+    }
+    read_cells(&r, m, mass, values);
 done:
-    free(r.closures[SIDE_MIN]);
-    free(r.closures[SIDE_MAX]);
+    for (int f = 0; f < FACE_COUNT; f++) {
+        free(r.closures[f]);
+    }
     return status;
 }
 

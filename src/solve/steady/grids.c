@@ -7,24 +7,8 @@
 
 #include "base/comm.h"
 
-/* Shared grids of fewer cells are copied: then exchanges take longer than the cells. */
-enum { SHARED_CELLS_LEAST = 1 << 18 };
 /* Layers that coarse conductances need; and the thinnest block that has room for them. */
 enum { SHARED_LAYERS = 2, THINNEST = 4 };
-
-uint64_t steady_grids_bytes(const struct problem *problem, const struct box *owned, int nranks)
-{
-    enum { ARRAYS = 8, COARSE_ARRAYS = 12, UNIFORM = 3, COARSE_UNIFORM = 5 };
-    const uint64_t own = (uint64_t)box_cells(owned);
-    const uint64_t all = (uint64_t)grid_total_cells(&problem->grid);
-    const uint64_t copied = all < 4 * SHARED_CELLS_LEAST ? all : 4 * SHARED_CELLS_LEAST;
-    const bool uniform = problem->medium.nclasses == 0;
-    const uint64_t finest = uniform ? UNIFORM : ARRAYS; /* of a grid */
-    const uint64_t coarse = uniform ? COARSE_UNIFORM : COARSE_ARRAYS;
-    const uint64_t values = own * finest + own * coarse / 7 + (nranks > 1 ? copied * coarse : 0);
-    const uint64_t heat = uniform && problem->sources.count > 0 ? own * sizeof(double) : 0;
-    return problem->time.scheme == SCHEME_STEADY ? values * sizeof(float) + heat : 0;
-}
 
 /* --- memory ---------------------------------------------------------------------------------- */
 
@@ -72,6 +56,10 @@ static enum status allocate_grid(struct steady_grids *grids, int number)
             TRY(steady_grids_array(grids, number,
                                    &grid->m.d_w[face_of((enum axis)axis, (enum side)side)]));
         }
+    }
+    if (grids->sinks) {
+        TRY(steady_grids_array(grids, number, &grid->m.d_sink));
+        grid->m.sink = 1;
     }
     if (grids->uniform && number > 0) {
         TRY(steady_grids_array(grids, number, &grid->d_t));
@@ -341,7 +329,7 @@ static bool may_share(const struct steady_grids *grids, const struct decomp *dec
                       const int children[AXIS_COUNT])
 {
     const int64_t *n = decomp->global_cells;
-    bool possible = n[AXIS_X] * n[AXIS_Y] * n[AXIS_Z] > SHARED_CELLS_LEAST;
+    bool possible = n[AXIS_X] * n[AXIS_Y] * n[AXIS_Z] > STEADY_SHARED_LEAST;
     for (int axis = 0; axis < AXIS_COUNT; axis++) {
         if (!decomp_exchanges(decomp, (enum axis)axis)) {
             continue;
@@ -355,10 +343,35 @@ static bool may_share(const struct steady_grids *grids, const struct decomp *dec
     return possible;
 }
 
+/* Conductances, weights and sinks of a grid from those of the grid before it. */
+static enum status fill_grid(struct steady_grids *grids, int number)
+{
+    struct steady_grid *fine = &grids->grid[number - 1];
+    struct steady_grid *grid = &grids->grid[number];
+    for (int axis = 0; axis < AXIS_COUNT && grid->copies; axis++) {
+        if (grid->m.active[axis]) {
+            TRY(collect(grids, fine, fine->m.d_g[axis], grid, grid->m.d_g[axis], axis, 1));
+        }
+    }
+    if (grid->copies) {
+        return grids->sinks ? collect(grids, fine, fine->m.d_sink, grid, grid->m.d_sink, AXIS_X, 0)
+                            : STATUS_OK;
+    }
+    TRY(ENQUEUE(grids->engine->operations, coarsen, grids->engine->bulk_queue, .fine = fine->m,
+                .coarse = grid->m));
+    for (int axis = 0; axis < AXIS_COUNT; axis++) {
+        if (grid->m.active[axis]) {
+            TRY(steady_grid_exchange(grids, grid, grid->m.d_g[axis]));
+            TRY(steady_grid_exchange(grids, grid, grid->m.d_w[2 * axis]));
+            TRY(steady_grid_exchange(grids, grid, grid->m.d_w[2 * axis + 1]));
+        }
+    }
+    return STATUS_OK;
+}
+
 static enum status add_coarse(struct steady_grids *grids, const int children[AXIS_COUNT])
 {
-    const int number = grids->count;
-    struct steady_grid *fine = &grids->grid[number - 1];
+    const struct steady_grid *fine = &grids->grid[grids->count - 1];
     struct steady_grid wanted = {.decomp = fine->decomp, .shared = fine->shared};
     for (int axis = 0; axis < AXIS_COUNT; axis++) {
         const int64_t n = fine->decomp.global_cells[axis];
@@ -367,20 +380,8 @@ static enum status add_coarse(struct steady_grids *grids, const int children[AXI
         wanted.decomp.used[axis] = wanted.decomp.global_cells[axis] > 1;
     }
     TRY(add_grid(grids, &wanted));
-    struct steady_grid *coarse = &grids->grid[number];
-    if (grids->uniform) {
-        return status_agree(grids->team->comm, coarsen_axes(grids));
-    }
-    TRY(ENQUEUE(grids->engine->operations, coarsen, grids->engine->bulk_queue, .fine = fine->m,
-                .coarse = coarse->m));
-    for (int axis = 0; axis < AXIS_COUNT; axis++) {
-        if (coarse->m.active[axis]) {
-            TRY(steady_grid_exchange(grids, coarse, coarse->m.d_g[axis]));
-            TRY(steady_grid_exchange(grids, coarse, coarse->m.d_w[2 * axis]));
-            TRY(steady_grid_exchange(grids, coarse, coarse->m.d_w[2 * axis + 1]));
-        }
-    }
-    return STATUS_OK;
+    return grids->uniform ? status_agree(grids->team->comm, coarsen_axes(grids))
+                          : fill_grid(grids, grids->count - 1);
 }
 
 static enum status add_copy(struct steady_grids *grids)
@@ -389,8 +390,7 @@ static enum status add_copy(struct steady_grids *grids)
     struct steady_grid *shared = &grids->grid[number - 1];
     struct steady_grid wanted = {.decomp = shared->decomp, .copies = true};
     TRY(add_grid(grids, &wanted));
-    struct steady_grid *copy = &grids->grid[number];
-    const struct layout *layout = &copy->m.layout;
+    const struct layout *layout = &grids->grid[number].m.layout;
     grids->h_copy = malloc(layout_bytes(layout));
     enum status status =
         CHECK_MEMORY(grids->h_copy != NULL && layout->elements <= INT_MAX,
@@ -400,59 +400,88 @@ static enum status add_copy(struct steady_grids *grids)
                                                          &grids->d_block)
                                  : status;
     TRY(status_agree(grids->team->comm, status));
-    if (grids->uniform) {
-        return status_agree(grids->team->comm, begin_axes(grids, NULL));
-    }
-    for (int axis = 0; axis < AXIS_COUNT; axis++) {
-        if (copy->m.active[axis]) {
-            TRY(collect(grids, shared, shared->m.d_g[axis], copy, copy->m.d_g[axis], axis, 1));
-        }
-    }
-    return STATUS_OK;
+    return grids->uniform ? status_agree(grids->team->comm, begin_axes(grids, NULL))
+                          : fill_grid(grids, number);
 }
 
-static enum status send_conductances(struct steady_grids *grids, const struct classes *classes,
-                                     const struct heat_operator *op)
+static enum status send(struct steady_grids *grids, const struct steady_values *values,
+                        float *d_scale)
 {
-    struct steady_grid *finest = &grids->grid[0];
+    const struct multigrid *m = &grids->grid[0].m;
     const struct engine *engine = grids->engine;
-    const size_t bytes = layout_bytes(&finest->m.layout);
-    float *h_g = calloc(1, bytes);
-    enum status status = CHECK_MEMORY(h_g != NULL, "no memory for the conductances of the grid");
-    for (int axis = 0; axis < AXIS_COUNT && status == STATUS_OK; axis++) {
-        if (!finest->m.active[axis]) {
-            continue;
+    const struct {
+        float *d_to;
+        const float *h_from;
+    } arrays[] = {{m->d_g[AXIS_X], values->h_g[AXIS_X]},
+                  {m->d_g[AXIS_Y], values->h_g[AXIS_Y]},
+                  {m->d_g[AXIS_Z], values->h_g[AXIS_Z]},
+                  {m->d_sink, values->h_sink},
+                  {d_scale, values->h_scale}};
+    for (size_t n = 0; n < sizeof arrays / sizeof *arrays; n++) {
+        if (arrays[n].d_to != NULL) {
+            TRY(engine->runtime->copy_to_device(engine->bulk_queue, arrays[n].d_to,
+                                                arrays[n].h_from, layout_bytes(&m->layout)));
         }
-        memset(h_g, 0, bytes);
-        TRY_GOTO(
-            steady_conductances(grids->problem, classes, op, &finest->m, (enum axis)axis, h_g));
-        TRY_GOTO(
-            engine->runtime->copy_to_device(engine->bulk_queue, finest->m.d_g[axis], h_g, bytes));
-        TRY_GOTO(engine->runtime->queue_wait(engine->bulk_queue));
     }
-done:
-    free(h_g);
-    return status;
+    return engine->runtime->queue_wait(engine->bulk_queue);
 }
 
-enum status steady_grids_create(const struct problem *problem, const struct team *team,
-                                struct engine *engine, const struct classes *classes,
-                                const struct heat_operator *op, struct steady_grids *grids)
+/* Collective, agreed. All of the finest grid. */
+static enum status fill_finest(struct steady_grids *grids, const struct classes *classes,
+                               const struct heat_operator *op, const struct steady_point *point,
+                               double mass, float *d_scale)
 {
-    int children[AXIS_COUNT];
-    *grids = (struct steady_grids){.engine = engine,
-                                   .team = team,
-                                   .problem = problem,
-                                   .uniform = problem->medium.nclasses == 0};
-    TRY(add_grid(grids, &(struct steady_grid){.decomp = team->decomp, .shared = team->nranks > 1}));
+    enum { ARRAYS = AXIS_COUNT + 2 };
     struct steady_grid *finest = &grids->grid[0];
-    TRY(status_agree(team->comm, grids->uniform ? begin_axes(grids, op)
-                                                : send_conductances(grids, classes, op)));
+    const size_t elements = (size_t)finest->m.layout.elements;
+    float *h_all = calloc(ARRAYS * elements, sizeof *h_all);
+    struct steady_values values;
+    enum status status = CHECK_MEMORY(h_all != NULL, "no memory for the conductances of the grid");
+    if (status == STATUS_OK) {
+        for (int axis = 0; axis < AXIS_COUNT; axis++) {
+            values.h_g[axis] = h_all + (size_t)axis * elements;
+        }
+        values.h_sink = h_all + AXIS_COUNT * elements;
+        values.h_scale = values.h_sink + elements;
+        status = steady_conductances(grids->problem, classes, op, point, &finest->m, mass, &values);
+        status = status == STATUS_OK ? send(grids, &values, d_scale) : status;
+    }
+    free(h_all);
+    TRY(status_agree(grids->team->comm, status));
     for (int axis = 0; axis < AXIS_COUNT; axis++) {
         if (finest->m.active[axis] && !grids->uniform) {
             TRY(steady_grid_exchange(grids, finest, finest->m.d_g[axis]));
         }
     }
+    return STATUS_OK;
+}
+
+enum status steady_grids_linearise(struct steady_grids *grids, const struct classes *classes,
+                                   const struct heat_operator *op, const struct steady_point *point,
+                                   double mass, float *d_scale)
+{
+    TRY(fill_finest(grids, classes, op, point, mass, d_scale));
+    for (int n = 1; n < grids->count; n++) {
+        TRY(fill_grid(grids, n));
+    }
+    return STATUS_OK;
+}
+
+enum status steady_grids_create(const struct problem *problem, const struct team *team,
+                                struct engine *engine, const struct classes *classes,
+                                const struct heat_operator *op, bool sinks, double mass,
+                                struct steady_grids *grids)
+{
+    const struct steady_point none = {.nominal = 300};
+    int children[AXIS_COUNT];
+    *grids = (struct steady_grids){.engine = engine,
+                                   .team = team,
+                                   .problem = problem,
+                                   .uniform = problem->medium.nclasses == 0 && !sinks,
+                                   .sinks = sinks};
+    TRY(add_grid(grids, &(struct steady_grid){.decomp = team->decomp, .shared = team->nranks > 1}));
+    TRY(grids->uniform ? status_agree(team->comm, begin_axes(grids, op))
+                       : fill_finest(grids, classes, op, &none, mass, NULL));
     while (!has_one_cell(&grids->grid[grids->count - 1])) {
         const struct steady_grid *last = &grids->grid[grids->count - 1];
         TRY(choose_children(grids, last, children));

@@ -10,6 +10,8 @@
 
 /* Every coarser grid has at most about half the cells, and there is one copy. */
 enum { STEADY_GRIDS_MOST = 64 };
+/* Shared grids of fewer cells are copied: then exchanges take longer than the cells. */
+enum { STEADY_SHARED_LEAST = 1 << 18 };
 
 struct steady_grid {
     struct multigrid m;
@@ -38,6 +40,7 @@ struct steady_grids {
     struct engine *engine; /* borrowed, as are the next two */
     const struct team *team;
     const struct problem *problem;
+    bool sinks;                          /* cells have some */
     bool uniform;                        /* the grids have tables along the axes */
     struct steady_axis axis[AXIS_COUNT]; /* of the last grid */
     double reference;                    /* K: the mean of the temperatures outside */
@@ -55,11 +58,37 @@ struct steady_grids {
 /* Device memory per rank, about: with grids that are coarsened on all axes. */
 uint64_t steady_grids_bytes(const struct problem *problem, const struct box *owned, int nranks);
 
-/* Collective, agreed. The conductances are those of `op`, in units of its step. `classes`: before
- * classes_allocate. Destroy also after a failure. */
+/* Where conductances depend on the state: it, with its halo, in float64; NULL: the largest ones. */
+struct steady_point {
+    const double *h_field;
+    struct layout layout;
+    double nominal; /* K: a temperature in the middle of the state */
+    bool is_first;  /* no step has been taken */
+};
+
+/* Of the finest grid, in its layout. */
+struct steady_values {
+    float *h_g[AXIS_COUNT]; /* the conductances of the lower faces, and of the upper end */
+    float *h_sink;  /* as in struct multigrid: mass times the heat capacity, and perfusion */
+    float *h_scale; /* K per unit of e */
+};
+
+/* On this rank. STATUS_MEMORY. Needs classes->map. */
+enum status steady_conductances(const struct problem *problem, const struct classes *classes,
+                                const struct heat_operator *op, const struct steady_point *point,
+                                const struct multigrid *m, double mass,
+                                struct steady_values *values);
+
+/* Collective, agreed. The conductances are those of `op`, in units of its step; with `sinks`, with
+ * these times `mass`. Destroy also after a failure. */
 enum status steady_grids_create(const struct problem *problem, const struct team *team,
                                 struct engine *engine, const struct classes *classes,
-                                const struct heat_operator *op, struct steady_grids *grids);
+                                const struct heat_operator *op, bool sinks, double mass,
+                                struct steady_grids *grids);
+/* Collective, agreed. Those of a state; its d_scale as in steady_values, or NULL. */
+enum status steady_grids_linearise(struct steady_grids *grids, const struct classes *classes,
+                                   const struct heat_operator *op, const struct steady_point *point,
+                                   double mass, float *d_scale);
 void steady_grids_destroy(struct steady_grids *grids); /* takes a zeroed one */
 
 /* Device memory until the grids are destroyed. */
@@ -100,9 +129,3 @@ void steady_axis_destroy(struct steady_axis *axis);
 /* The tables of the cells from lo to before hi: [LINES][hi - lo]. `fine`: NULL: none. */
 void steady_axis_tables(const struct steady_axis *axis, const struct steady_axis *fine, int64_t lo,
                         int64_t hi, float *lines);
-
-/* The conductances of the lower faces on `axis` of this rank's cells, and of the upper end, in the
- * layout of the grid. */
-enum status steady_conductances(const struct problem *problem, const struct classes *classes,
-                                const struct heat_operator *op, const struct multigrid *m,
-                                enum axis axis, float *h_g);

@@ -2,6 +2,7 @@
 
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/comm.h"
 #include "model/field/field.h"
@@ -9,52 +10,142 @@
 /* A step whose result is the change alone, which the ledger does not count. */
 static const struct superstep_level once = {.weight = 1, .predicts = true, .corrects = true};
 
-static enum status allocate_arrays(struct steady *s, const struct problem *problem)
+uint64_t steady_grids_bytes(const struct problem *problem, const struct box *owned, int nranks)
 {
-    struct steady_grids *grids = &s->grids;
-    const struct team *team = grids->team;
-    struct layout field;
-    if (!grids->uniform) {
-        TRY(steady_grids_array(grids, 0, &s->d_p));
-        return steady_grids_array(grids, 0, &s->d_q);
+    enum { ARRAYS = 8, COARSE_ARRAYS = 12, UNIFORM = 3, COARSE_UNIFORM = 5 };
+    enum { OF_CURVES = 4 }; /* sinks, scales, and float64 temperatures; implicit: a sink, base */
+    const bool is_implicit = problem->time.scheme == SCHEME_IMPLICIT;
+    const uint64_t own = (uint64_t)box_cells(owned);
+    const uint64_t all = (uint64_t)grid_total_cells(&problem->grid);
+    const uint64_t copied = all < 4 * STEADY_SHARED_LEAST ? all : 4 * STEADY_SHARED_LEAST;
+    const bool uniform = problem->medium.nclasses == 0 && !is_implicit;
+    const uint64_t finest = (uniform ? UNIFORM : ARRAYS) + (is_implicit ? 3 : 0) +
+                            (problem->medium.curves != NULL ? OF_CURVES : 0);
+    const uint64_t coarse = uniform ? COARSE_UNIFORM : COARSE_ARRAYS;
+    const uint64_t values = own * finest + own * coarse / 7 + (nranks > 1 ? copied * coarse : 0);
+    const uint64_t heat = uniform && problem->sources.count > 0 ? own * sizeof(double) : 0;
+    return problem_needs_multigrid(problem) ? values * sizeof(float) + heat : 0;
+}
+
+static enum status allocate(struct steady *s, const struct problem *problem,
+                            const struct layout *field)
+{
+    struct engine *engine = s->grids.engine;
+    if (s->grids.uniform) {
+        TRY(steady_grids_allocate(&s->grids, 2 * sizeof *s->d_largest, (void **)&s->d_largest));
+        return problem->sources.count == 0
+                   ? STATUS_OK
+                   : steady_grids_allocate(&s->grids, layout_bytes(field), (void **)&s->d_heat);
     }
-    TRY(steady_grids_allocate(grids, 2 * sizeof *s->d_largest, (void **)&s->d_largest));
-    TRY(field_layout(grids->engine->backend, &team->decomp, team->rank, problem->precision,
-                     &field));
-    return problem->sources.count == 0
-               ? STATUS_OK
-               : steady_grids_allocate(grids, layout_bytes(&field), (void **)&s->d_heat);
+    TRY(steady_grids_array(&s->grids, 0, &s->d_p));
+    TRY(steady_grids_array(&s->grids, 0, &s->d_q));
+    if (problem->time.scheme == SCHEME_IMPLICIT) {
+        TRY(engine->runtime->memory_alloc(engine->device, layout_bytes(field), &s->d_base));
+    }
+    if (problem->medium.curves == NULL) {
+        return STATUS_OK;
+    }
+    if (s->newton.changes) {
+        TRY(steady_grids_array(&s->grids, 0, &s->d_scale));
+    }
+    return engine->runtime->memory_alloc(engine->device, layout_bytes(field), &s->d_temperature);
 }
 
 enum status steady_create(const struct problem *problem, const struct team *team,
                           struct engine *engine, const struct classes *classes,
-                          struct steady **steady)
+                          const struct layout *field, struct steady **steady)
 {
     *steady = NULL;
-    if (problem->time.scheme != SCHEME_STEADY) {
+    if (!problem_needs_multigrid(problem)) {
         return STATUS_OK;
     }
     struct steady *s = calloc(1, sizeof *s);
     *steady = s;
     if (s != NULL) {
         s->imbalance = NAN;
+        s->classes = classes;
+        s->newton.changes = !problem_is_linear(problem);
+        s->newton.varies = boundary_coefficient_varies(&problem->boundary);
         s->record = calloc((size_t)problem->time.steady.cycles, sizeof *s->record);
     }
     TRY(status_agree(team->comm, CHECK_MEMORY(s != NULL && s->record != NULL,
                                               "no memory for the cycles of the steady state")));
     TRY(status_agree(team->comm,
                      operator_of_level(problem, 0, problem->timeline.dt_stable, &once, &s->op)));
-    TRY(steady_grids_create(problem, team, engine, classes, &s->op, &s->grids));
-    return status_agree(team->comm, allocate_arrays(s, problem));
+    TRY(steady_grids_create(problem, team, engine, classes, &s->op,
+                            problem->medium.perfused || problem->time.scheme == SCHEME_IMPLICIT,
+                            problem->medium.curves != NULL ? 0 : 1, &s->grids));
+    return status_agree(team->comm, allocate(s, problem, field));
+}
+
+/* Of d_now, with the halo. */
+static enum status read_state(struct stepper *stepper, struct steady_point *point)
+{
+    const struct engine *engine = stepper->level->engine;
+    const struct field *field = stepper->level->field;
+    double *h_field = malloc(layout_bytes(&field->layout));
+    TRY(CHECK_MEMORY(h_field != NULL, "no memory for a copy of the state"));
+    point->h_field = h_field;
+    point->layout = field->layout;
+    TRY(engine->runtime->copy_to_host(engine->bulk_queue, h_field, field->d_now,
+                                      layout_bytes(&field->layout)));
+    return engine->runtime->queue_wait(engine->bulk_queue);
+}
+
+enum status steady_linearise(struct stepper *stepper, const struct steady_goal *goal,
+                             double magnitude, double mean)
+{
+    struct steady *s = stepper->steady;
+    struct steady_point point = {.nominal = mean, .is_first = goal->is_steady && s->count == 0};
+    struct heat_operator op = goal->op;
+    const bool is_enthalpy = stepper->problem->medium.curves != NULL;
+    const double mass = goal->mass * s->unit;
+    op.dt = s->op.dt;
+    memcpy(op.all.r, s->op.all.r, sizeof op.all.r);
+    enum status status = status_agree(stepper->team->comm, read_state(stepper, &point));
+    if (status == STATUS_OK) {
+        status = steady_grids_linearise(&s->grids, s->classes, &op, &point, is_enthalpy ? mass : 1,
+                                        s->d_scale);
+    }
+    free((void *)point.h_field);
+    s->pq = 0;
+    s->newton.done = true;
+    s->newton.mass = mass;
+    s->newton.cycles = 0;
+    s->newton.moved = 0;
+    s->newton.magnitude = magnitude;
+    return status;
 }
 
 void steady_destroy(struct steady *steady)
 {
     if (steady != NULL) {
+        if (steady->grids.engine != NULL) {
+            const struct engine *engine = steady->grids.engine;
+            engine->runtime->memory_free(engine->device, steady->d_temperature);
+            engine->runtime->memory_free(engine->device, steady->d_base);
+        }
         steady_grids_destroy(&steady->grids);
         free(steady->record);
     }
     free(steady);
+}
+
+bool steady_is_held(const struct problem *problem, const struct instant *when)
+{
+    bool held = false;
+    for (int f = 0; f < FACE_COUNT; f++) {
+        for (int p = 0; p < problem->boundary.nconditions[f]; p++) {
+            const struct boundary_state now =
+                boundary_at(&problem->boundary, &problem->grid, (enum face)f, p, when);
+            const struct face_exchange exchange = boundary_exchange(&now);
+            held = held || exchange.fixed || exchange.s1 > 0 || exchange.s4 > 0;
+        }
+    }
+    for (int c = 0; c < problem->medium.nclasses; c++) {
+        held = held || problem->medium.classes[c].perfusion > 0;
+    }
+    return held;
 }
 
 void steady_report(const struct steady *steady, struct json *json)
@@ -62,11 +153,12 @@ void steady_report(const struct steady *steady, struct json *json)
     json_begin(json, "steady", '{');
     json_int(json, "grids", steady->grids.count);
     json_int(json, "cycles", steady->count);
+    json_int(json, "all_cycles", steady->total);
     json_real(json, "error_K", steady->count > 0 ? steady->record[steady->count - 1].error : NAN);
     json_real(json, "imbalance", steady->imbalance);
     json_bool(json, "rounding_reached", steady->rounding);
     json_begin(json, "history", '[');
-    for (int n = 0; n < steady->count; n++) {
+    for (int64_t n = 0; n < steady->count; n++) {
         const struct steady_record *record = &steady->record[n];
         json_begin(json, NULL, '{');
         json_real(json, "residual_K_per_s", record->residual);

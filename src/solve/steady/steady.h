@@ -1,9 +1,11 @@
-/* The solver of steady states: conjugate gradients, preconditioned by a multigrid cycle in float32,
- * with residuals of the time steps' kernels in float64. */
+/* The solver of steady states and of implicit stages: conjugate gradients, preconditioned by a
+ * multigrid cycle in float32, with residuals of the time steps' kernels in float64; Newton's method
+ * around it where rates of change are not linear. */
 #pragma once
 
 #include "base/text/json.h"
 #include "solve/steady/grids.h"
+#include "solve/stepper.h"
 
 /* One cycle. */
 struct steady_record {
@@ -16,29 +18,83 @@ struct steady_record {
 
 struct steady {
     struct steady_grids grids;
-    struct heat_operator op; /* of a step whose length the residuals are of */
+    const struct classes *classes; /* borrowed */
+    struct heat_operator op;       /* of a step whose length is the unit of the grids */
+    double unit;                   /* it over the step of the last goal */
+    float *d_p, *d_q;              /* of the finest grid: the direction, and the heat it lets out */
+    float *d_scale;                /* K per unit of the direction; NULL: 1 */
+    void *d_temperature;           /* of an enthalpy, in its layout; else NULL */
+    void *d_base;                  /* of implicit steps: a field; else NULL */
+    double pq;                     /* the product of d_p and d_q; 0: the next direction is new */
     /* in a uniform medium */
-    double *d_heat;      /* of sources in that step, K, as the field; NULL: there are none */
+    double *d_heat;      /* of sources in a step of op, K, as the field; NULL: there are none */
     uint32_t *d_largest; /* of correct_args */
-    /* with classes */
-    float *d_p, *d_q; /* of the finest grid: the direction, and the heat it lets flow out */
-    double pq;        /* their product */
-
+    struct {
+        bool changes;     /* the rates of change are not linear */
+        bool varies;      /* their derivatives are not constant in time */
+        bool done;        /* in this solution, or this implicit step */
+        double mass;      /* of the sinks of an enthalpy */
+        int64_t cycles;   /* since then */
+        double moved;     /* K: the sum of their changes */
+        double magnitude; /* K, of the temperatures */
+    } newton;
     bool quiet;       /* no line per cycle */
     double began;     /* clock_seconds */
     double cold;      /* K/s: the largest rate of change of a uniform start */
     bool rounding;    /* further cycles give no better temperatures */
     double imbalance; /* of the heat, of the heat that flows; NAN: unknown */
-    int count;
+    int64_t count;
+    int64_t total; /* cycles of all solutions */
     struct steady_record *record;
 };
 
-/* Collective, agreed. *steady is NULL where the problem is not one; destroy it also after a
- * failure. `classes`: before classes_allocate. */
+/* The state that is sought, from the one that there is:
+ *   base + (change by a step of op) - mass (state) = 0 */
+struct steady_goal {
+    struct heat_operator op; /* of a level that predicts and corrects */
+    const void *d_base;      /* NULL: 0 */
+    double mass;             /* 0 or 1 */
+    double temperature;      /* K: the largest error */
+    double share;            /* or this share of the change of the first cycle, and ... */
+    double residual_share;   /* ... this one of the residual, K; INFINITY: any */
+    double tolerance;        /* of the imbalance; INFINITY: any */
+    int64_t cycles;
+    bool is_steady; /* of time.steady: for messages, and the heat that a body keeps */
+};
+
+/* Collective, agreed. *steady is NULL where the problem needs none; destroy it also after a
+ * failure. After classes_allocate, with their map. */
 enum status steady_create(const struct problem *problem, const struct team *team,
                           struct engine *engine, const struct classes *classes,
-                          struct steady **steady);
+                          const struct layout *field, struct steady **steady);
 void steady_destroy(struct steady *steady); /* takes NULL */
+
+/* Whether a face or blood fixes the temperatures. */
+bool steady_is_held(const struct problem *problem, const struct instant *when);
+
+/* Collective, agreed. Let the conductances be those of the state, whose halo is complete.
+ * Of its temperatures, K: the largest magnitude, and the mean. */
+enum status steady_linearise(struct stepper *stepper, const struct steady_goal *goal,
+                             double magnitude, double mean);
+
+/* Collective; blocks. In a uniform medium: add the correction d_e, NULL: 0, and find the residual,
+ * which goes to the finest grid; the largest change of a temperature, and the largest residual, K.
+ * `insulated`: as if only fluxes went through faces. */
+enum status steady_correct(struct stepper *stepper, float *d_e, bool insulated, double *change,
+                           double *lack);
+/* Likewise: the first residual; of a uniform start after full multigrid. */
+enum status steady_begin(struct stepper *stepper, bool uniform_start, double *lack);
+
+/* Collective; blocks. STATUS_NUMERICS when the cycles do not suffice; STATUS_INPUT when there is no
+ * such state. The state is that of d_now. */
+enum status steady_solve(struct stepper *stepper, const struct steady_goal *goal);
+
+/* Collective; blocks. After an implicit step: the largest difference of another field to the state
+ * once stiff modes are damped as by a stage, K. Overwrites d_next. */
+enum status steady_damped(struct stepper *stepper, const void *d_other, double *difference);
+
+/* Collective; blocks. The steady state of the conditions at the start. */
+enum status steady_find(struct stepper *stepper);
 
 /* For report.json. */
 void steady_report(const struct steady *steady, struct json *json);

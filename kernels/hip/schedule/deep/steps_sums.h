@@ -2,8 +2,7 @@
  * whose blocks take strips of faces when they have nothing else to do, or a kernel of its own.
  *
  * Level l of a face's cells depends on the first l + 1 layers of cells at the face, so all levels
- * are computed here once more, from T layers of level 0: few cells, and the kernels that advance
- * the field keep nothing for sums, which made the tiles at faces late.
+ * are computed here once more, from T layers of level 0: few cells.
  *
  * A wave takes a strip of a face, a lane per cell along u, and marches along v; the edges of
  * strips overlap by T - 1 cells, and so do their ends. Where it has read row v of level 0, it
@@ -42,13 +41,11 @@ static __host__ __device__ constexpr int strip_width(int levels)
 {
     return ARCH_WAVE - 2 * (levels - 1);
 }
-
 static __host__ __device__ int divide_up(int cells, int by)
 {
     return (cells + by - 1) / by;
 }
 
-/* Whether cell `i` of an axis lies on that closed face. */
 template <typename REAL, typename KIND>
 static __device__ __forceinline__ bool is_on(const grid_view<REAL> &view, const KIND &p, int face,
                                              int i)
@@ -174,8 +171,7 @@ template <int N, typename REAL, int T, typename KIND, typename MEMORY> struct fa
         }
     }
 
-    /* What layer d of level l at row v becomes; before: the level before it there. EDGES: it may be
-     * at closed faces of other axes. */
+    /* Layer d of level l at row v advanced; before: its level before. EDGES: at other faces too. */
     template <bool EDGES>
     __device__ __forceinline__ REAL advance(const levels &here, const levels &below,
                                             const REAL (&above)[T], REAL before, int l, int d,
@@ -493,9 +489,8 @@ template <typename LIST> static void list_strips(LIST &list, int steps)
     for (int n = 0; n < list.count; n++) {
         rows += (int64_t)divide_up(list.of[n].nu, strip_width(steps)) * list.of[n].nv;
     }
-    const int64_t wanted = rows / STRIPS_WANTED + 1;
-    list.rows = wanted < ROWS_MOST ? (int)wanted : (int)ROWS_MOST;
-    list.rows = list.rows > ROWS_LEAST ? list.rows : (int)ROWS_LEAST;
+    rows = rows / STRIPS_WANTED + 1;
+    list.rows = (int)(rows < ROWS_LEAST ? ROWS_LEAST : rows > ROWS_MOST ? ROWS_MOST : rows);
     list.strips = 0;
     for (int n = 0; n < list.count; n++) {
         rectangle &r = list.of[n];

@@ -1,0 +1,96 @@
+/* Implicit steps of order 2: two stages Y of the diagonally implicit method of R. Alexander (SIAM
+ * J. Numer. Anal. 14 (1977) 1006), L-stable. Multigrid finds the Y; the step itself is then
+ * explicit, T + (1 - g) tau F(Y1) + g tau F(Y2), by the kernels of the time steps, so that the
+ * ledger counts what passed the faces. */
+#include <math.h>
+
+#include "solve/steady/steady.h"
+
+#define G 0.29289321881345254 /* 1 - sqrt(1/2) */
+#define STAGE_1 .p1 = G, .p2 = G * G / 2
+#define STAGE_2 .p1 = 1 - 0x1p-30, .p2 = 0.5 * (1 - 0x1p-30) /* before a jump at the end */
+
+static const struct superstep_level implied[2] = {
+    {.weight = G, .predicts = true, .corrects = true, STAGE_1},
+    {.weight = G, .predicts = true, .corrects = true, STAGE_2},
+};
+static const struct superstep_level taken[2] = {
+    {.weight = 1 - G, .corrects = true, STAGE_1},
+    {.weight = G, .corrects = true, STAGE_2},
+};
+
+static enum status copy(struct stepper *stepper, void *d_to, const void *d_from)
+{
+    struct engine *engine = stepper->level->engine;
+    TRY(engine_wait(engine));
+    TRY(engine->runtime->copy_on_device(engine->bulk_queue, d_to, d_from,
+                                        layout_bytes(&stepper->level->field->layout)));
+    return engine_wait(engine);
+}
+
+/* *d_out = factor (*d_x) + (*d_z) of two fields. */
+static enum status add(struct stepper *stepper, void *d_out, double factor, const void *d_x,
+                       const void *d_z)
+{
+    struct engine *engine = stepper->level->engine;
+    const struct layout *layout = &stepper->level->field->layout;
+    return ENQUEUE(engine->operations, combine, engine->bulk_queue, .layout = *layout,
+                   .d_out = d_out, .factor = factor, .x = {*layout, d_x}, .z = {*layout, d_z});
+}
+
+/* Stage n from d_base, with d_now as the first guess; then d_now is d_base plus its share of the
+ * step, and d_next the stage. */
+static enum status take_stage(struct stepper *stepper, double start, double length, int n)
+{
+    struct steady *steady = stepper->steady;
+    struct steady_goal goal = {.d_base = steady->d_base,
+                               .mass = 1,
+                               .temperature = 1e-9,
+                               .share = 1e-4,
+                               .residual_share = 1e-4,
+                               .tolerance = INFINITY,
+                               .cycles = stepper->problem->time.steady.cycles};
+    TRY(stepper_agree(stepper,
+                      operator_of_level(stepper->problem, start, length, &implied[n], &goal.op)));
+    TRY(steady_solve(stepper, &goal));
+    TRY(copy(stepper, stepper->level->field->d_next, steady->d_base));
+    return stepper_advance_levels(stepper, start, length, taken, n, 1);
+}
+
+static enum status advance_once(struct stepper *stepper)
+{
+    const struct timeline *timeline = &stepper->problem->timeline;
+    struct state *state = stepper->state;
+    struct field *field = stepper->level->field;
+    void *d_base = stepper->steady->d_base;
+    const double start = timeline_time(timeline, state->step);
+    const double length = timeline_dt(timeline, state->step);
+    stepper->steady->newton.done = false; /* as after a restart */
+    TRY(stepper_book_levels(stepper, 2, length));
+    TRY(copy(stepper, d_base, field->d_now));
+    TRY(take_stage(stepper, start, length, 0));
+    /* the second stage is about T + (Y1 - T) / g */
+    TRY(engine_wait(stepper->level->engine));
+    TRY(add(stepper, d_base, 1 - 1 / G, d_base, NULL));
+    TRY(add(stepper, field->d_next, 1 / G, field->d_next, d_base));
+    TRY(copy(stepper, d_base, field->d_now));
+    field_swap(field);
+    TRY(take_stage(stepper, start, length, 1));
+    state->step++;
+    state->summary_step = 0;
+    state->time = timeline_time(timeline, state->step);
+    state->check.begun = false; /* the bounds are those of explicit steps */
+    atomic_store_explicit(&stepper->level->phases->step, state->step, memory_order_relaxed);
+    return STATUS_OK;
+}
+
+static enum status advance(struct stepper *stepper, int64_t steps)
+{
+    for (int64_t step = 0; step < steps; step++) {
+        TRY(advance_once(stepper));
+    }
+    phases_enter(stepper->level->phases, PHASE_OTHER);
+    return STATUS_OK;
+}
+
+const struct scheme scheme_implicit = {.name = "implicit", .advance = advance};

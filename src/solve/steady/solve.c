@@ -1,0 +1,492 @@
+/* Flexible conjugate gradients around the multigrid cycle, and Newton's method
+ * (docs/reference/numerics.md#steady-states). Products are exact sums, so the bits do not depend on
+ * the number of ranks. */
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+
+#include "base/clock.h"
+#include "base/comm.h"
+#include "base/log.h"
+#include "solve/observe/diagnostics.h"
+#include "solve/steady/steady.h"
+
+struct solution {
+    struct stepper *stepper;
+    struct steady *steady;
+    const struct steady_goal *goal;
+    struct field *field;
+    const struct layout *grid;          /* of the finest grid */
+    const struct device_medium *medium; /* NULL: heat capacities are equal */
+    struct field_summary lack;          /* the residual: K per step */
+    double largest_lack;                /* K per step */
+    double scale;                       /* of the residual in the grids, which is about 1 at most */
+};
+
+static struct operand operand(const struct layout *layout, const void *d_values)
+{
+    return (struct operand){.layout = *layout, .d_values = d_values};
+}
+
+/* Collective. Of owned cells, weighted by heat capacities as in the residual of the grids. */
+static enum status summarise(const struct solution *s, const struct layout *layout,
+                             const void *d_values, const struct device_medium *medium,
+                             struct field_summary *all)
+{
+    struct engine *engine = s->steady->grids.engine;
+    struct field_summary mine;
+    enum status status = ENQUEUE(engine->operations, summarise, engine->bulk_queue,
+                                 .layout = *layout, .placement = s->field->placement,
+                                 .medium = medium, .d_field = d_values, .h_summary = &mine);
+    status = status == STATUS_OK ? engine_wait(engine) : status;
+    TRY(status_agree(s->stepper->team->comm, status));
+    if (medium == NULL) {
+        mine.heat = mine.sum;
+    } else {
+        exact_sum_scale(&mine.heat, medium_heat_bits(&s->stepper->problem->medium));
+    }
+    return diagnostics_reduce(s->stepper->team->comm, &mine, all);
+}
+
+static double largest(const struct field_summary *summary)
+{
+    return fmax(fabs(summary->min), fabs(summary->max));
+}
+
+/* Collective. The product of two arrays of the finest grid. Overwrites d_next. */
+static enum status product(const struct solution *s, const float *d_a, const float *d_b,
+                           double *result)
+{
+    struct engine *engine = s->steady->grids.engine;
+    struct field_summary all;
+    TRY(ENQUEUE(engine->operations, combine, engine->bulk_queue, .layout = s->field->layout,
+                .d_out = s->field->d_next, .factor = 1, .x = operand(s->grid, d_a),
+                .y = operand(s->grid, d_b)));
+    TRY(summarise(s, &s->field->layout, s->field->d_next, NULL, &all));
+    *result = all.bad_cells == 0 ? exact_sum_value(&all.sum) : NAN;
+    return STATUS_OK;
+}
+
+/* Of sums of heat; an enthalpy is heat itself. */
+static const struct device_medium *weights_of(const struct solution *s)
+{
+    const struct medium *medium = &s->stepper->problem->medium;
+    return medium->nclasses > 0 && medium->curves == NULL ? &s->stepper->level->classes->args
+                                                          : NULL;
+}
+
+/* Collective. The residual, to d_next: the kernels of the time steps, whose sum begins with base
+ * and mass. */
+static enum status find_residual(struct solution *s)
+{
+    struct engine *engine = s->steady->grids.engine;
+    const struct steady_goal *goal = s->goal;
+    const struct layout *layout = &s->field->layout;
+    struct stepper_pass pass = {.pass.nsteps = 1, .levels = goal->op.when.level};
+    pass.op[0] = goal->op;
+    TRY(ENQUEUE(engine->operations, combine, engine->bulk_queue, .layout = *layout,
+                .d_out = s->field->d_next, .factor = -goal->mass,
+                .x = operand(layout, goal->mass > 0 ? s->field->d_now : NULL),
+                .z = operand(layout, goal->d_base)));
+    TRY(engine_wait(engine));
+    TRY(stepper_queue_pass(s->stepper, &pass));
+    field_swap(s->field);
+    TRY(engine_wait(engine));
+    s->medium = weights_of(s);
+    TRY(summarise(s, layout, s->field->d_next, s->medium, &s->lack));
+    s->largest_lack = largest(&s->lack);
+    return s->lack.bad_cells == 0
+               ? STATUS_OK
+               : fail(STATUS_NUMERICS, "invalid values in the solution of the steady state");
+}
+
+/* The residual as heat, in float32 and scaled by a power of two, to the finest grid. */
+static enum status send_residual(struct solution *s)
+{
+    struct engine *engine = s->steady->grids.engine;
+    const struct device_medium uniform = {.nclasses = 0};
+    const struct device_medium weights = s->medium != NULL ? *s->medium : uniform;
+    s->scale = ldexp(1, -ilogb(s->largest_lack));
+    return ENQUEUE(engine->operations, combine, engine->bulk_queue, .layout = *s->grid,
+                   .d_out = s->steady->grids.grid[0].d_r, .factor = s->scale,
+                   .x = operand(&s->field->layout, s->field->d_next), .medium = weights);
+}
+
+/* The direction: conjugate to the one before, with the heat that it lets flow out. */
+static enum status find_direction(struct solution *s)
+{
+    struct steady *steady = s->steady;
+    struct steady_grids *grids = &steady->grids;
+    struct steady_grid *finest = &grids->grid[0];
+    struct engine *engine = grids->engine;
+    double zq = 0;
+    if (steady->pq > 0) {
+        TRY(product(s, finest->d_e, steady->d_q, &zq));
+    }
+    TRY(ENQUEUE(engine->operations, combine, engine->bulk_queue, .layout = *s->grid,
+                .d_out = steady->d_p, .factor = steady->pq > 0 ? -zq / steady->pq : 0,
+                .x = operand(s->grid, steady->d_p), .z = operand(s->grid, finest->d_e)));
+    TRY(steady_grid_exchange(grids, finest, steady->d_p));
+    return ENQUEUE(engine->operations, flow_out, engine->bulk_queue, .grid = finest->m,
+                   .d_e = steady->d_p, .d_out = steady->d_q);
+}
+
+/* Add a multiple of the direction to the temperatures. *change: K, the largest one. */
+static enum status add_direction(struct solution *s, double wanted, double *change)
+{
+    const struct steady *steady = s->steady;
+    struct engine *engine = steady->grids.engine;
+    const struct layout *layout = &s->field->layout;
+    void *d_to = steady->d_temperature != NULL ? steady->d_temperature : s->field->d_now;
+    const struct operand scale = operand(s->grid, steady->d_scale);
+    struct field_summary direction;
+    TRY(ENQUEUE(engine->operations, combine, engine->bulk_queue, .layout = *layout,
+                .d_out = s->field->d_next, .factor = 1, .x = operand(s->grid, steady->d_p),
+                .y = scale));
+    TRY(summarise(s, layout, s->field->d_next, NULL, &direction));
+    /* far from the solution the linear problem says no more than where it lies */
+    const double most = steady->newton.changes ? 0.5 * steady->newton.magnitude : INFINITY;
+    const double factor = fmin(1, most / (fabs(wanted) * largest(&direction))) * wanted;
+    *change = fabs(factor) * largest(&direction);
+    TRY(ENQUEUE(engine->operations, combine, engine->bulk_queue, .layout = *layout, .d_out = d_to,
+                .factor = factor, .x = operand(s->grid, steady->d_p), .y = scale,
+                .z = operand(layout, d_to)));
+    return steady->d_temperature == NULL
+               ? STATUS_OK
+               : ENQUEUE(engine->operations, convert, engine->bulk_queue, .layout = *layout,
+                         .medium = &s->stepper->level->classes->args,
+                         .conversion = CONVERT_TO_ENTHALPY, .d_in = d_to, .d_out = s->field->d_now);
+}
+
+/* Of the grids' e, where d_scale is 1. */
+static double kelvins_of(const struct solution *s)
+{
+    return ldexp(s->steady->unit / s->scale,
+                 s->medium != NULL ? medium_heat_bits(&s->stepper->problem->medium) : 0);
+}
+
+/* Collective. One cycle, and the step along the direction that it gives. */
+static enum status improve(struct solution *s, double *change)
+{
+    struct steady *steady = s->steady;
+    const struct steady_grid *finest = &steady->grids.grid[0];
+    double pr = 0;
+    if (steady->grids.uniform) {
+        TRY(steady_cycle(&steady->grids));
+        return steady_correct(s->stepper, finest->d_e, false, change, &s->largest_lack);
+    }
+    TRY(send_residual(s));
+    TRY(steady_cycle(&steady->grids));
+    TRY(find_direction(s));
+    TRY(product(s, steady->d_p, finest->d_r, &pr));
+    TRY(product(s, steady->d_p, steady->d_q, &steady->pq));
+    const double factor = pr / steady->pq * kelvins_of(s);
+    if (!(steady->pq > 0) || !isfinite(factor)) {
+        *change = NAN; /* nothing is left but rounding errors */
+        return STATUS_OK;
+    }
+    return add_direction(s, factor, change);
+}
+
+/* --- Newton's method -------------------------------------------------------------------------- */
+
+/* After each cycle while the state changes much; those of a close state serve for longer. */
+static bool needs_conductances(const struct solution *s)
+{
+    enum { LEAST_CYCLES = 3 };
+    const struct steady *steady = s->steady;
+    const struct steady_record *last = &steady->record[steady->count > 0 ? steady->count - 1 : 0];
+    const bool is_slow = steady->count > 0 && last->rate > 0.4;
+    const double moved = steady->newton.moved / steady->newton.magnitude;
+    if (s->stepper->problem->medium.curves != NULL &&
+        steady->newton.mass != s->goal->mass * steady->unit) {
+        return true;
+    }
+    if (!steady->newton.done) {
+        return steady->newton.changes || steady->newton.varies;
+    }
+    if (steady->newton.cycles < LEAST_CYCLES) {
+        return steady->newton.changes && moved > 0.05;
+    }
+    return steady->newton.changes && moved > (is_slow ? 1e-4 : 1e-3);
+}
+
+static enum status follow_state(struct solution *s)
+{
+    struct field_summary now;
+    const struct grid *grid = &s->stepper->problem->grid;
+    const struct steady *steady = s->steady;
+    const void *d_shown = steady->d_temperature != NULL ? steady->d_temperature : s->field->d_now;
+    if (!needs_conductances(s)) {
+        return STATUS_OK;
+    }
+    TRY(summarise(s, &s->field->layout, d_shown, NULL, &now));
+    return steady_linearise(s->stepper, s->goal, fmax(fabs(now.min), fabs(now.max)),
+                            exact_sum_value(&now.sum) / (double)grid_total_cells(grid));
+}
+
+/* --- when to stop ----------------------------------------------------------------------------- */
+
+/* The change of a cycle bounds the error after it while the rate is below 1/2. */
+static void judge(struct steady *steady, double change, double residual, bool is_told)
+{
+    struct steady_record *record = &steady->record[steady->count];
+    const int longest = steady->newton.changes ? 3 : 2;
+    const int back = steady->count < longest ? (int)steady->count : longest;
+    const double rate = pow(change / record[-back].change, 1.0 / back);
+    double most = change;
+    if (back > 0 && steady->newton.changes) { /* changes may alternate */
+        most = fmax(most, record[-1].change);
+    }
+    *record = (struct steady_record){.residual = residual, .change = change, .rate = NAN};
+    record->error = change == 0 ? 0 : INFINITY;
+    if (back > 0 && change > 0) {
+        record->rate = rate;
+        record->error = rate < 1 ? most * fmax(1, rate / (1 - rate)) : INFINITY;
+    }
+    record->seconds = clock_seconds() - steady->began;
+    steady->count++;
+    steady->total++;
+    steady->newton.cycles++;
+    steady->newton.moved += change;
+    if (is_told) {
+        log_info("cycle %" PRId64 ": temperatures change by at most %.3g K, estimated error %.3g K",
+                 steady->count, change, record->error);
+    }
+}
+
+/* Whether the last cycles changed temperatures by rounding errors only. */
+static enum status check_rounding(struct solution *s)
+{
+    enum { PATIENCE = 6 };
+    const struct steady *steady = s->steady;
+    struct field_summary now;
+    double best = INFINITY;
+    double last = INFINITY;
+    for (int64_t n = 0; n < steady->count; n++) {
+        double *least = n < steady->count - PATIENCE ? &best : &last;
+        *least = fmin(*least, steady->record[n].change);
+    }
+    if (last < best / 2) {
+        return STATUS_OK;
+    }
+    TRY(summarise(s, &s->field->layout, s->field->d_now, NULL, &now));
+    s->steady->rounding = best < 1e-11 * largest(&now);
+    return STATUS_OK;
+}
+
+/* Collective. What flows in and does not flow out, W and as a share of the heat that flows. */
+static enum status find_imbalance(struct solution *s, double *watts)
+{
+    struct face_diagnostics faces = {.patches = NULL};
+    double inflow = 0;
+    double turnover = 0;
+    *watts = problem_joule_per_kelvin(s->stepper->problem) * exact_sum_value(&s->lack.heat) /
+             s->goal->op.dt;
+    s->field->d_shown = s->steady->d_temperature;
+    TRY(faces_take(s->stepper, &faces));
+    for (int f = 0; f < FACE_COUNT; f++) {
+        inflow += isnan(faces.flow[f]) ? 0 : faces.flow[f];
+        turnover += isnan(faces.flow[f]) ? 0 : fabs(faces.flow[f]);
+    }
+    turnover += fabs(*watts - inflow); /* of sources */
+    s->steady->imbalance = turnover > 0 ? fabs(*watts) / turnover : 0;
+    return STATUS_OK;
+}
+
+/* Only heat that leaves as it comes has a steady state without a given temperature. */
+static enum status refuse_unbalanced(struct solution *s)
+{
+    const struct problem *problem = s->stepper->problem;
+    MPI_Comm comm = s->stepper->team->comm;
+    double watts = 0;
+    TRY(find_imbalance(s, &watts));
+    if (s->steady->imbalance > 1e-9) {
+        return status_agree(
+            comm, settings_fail_at(problem->origin, "boundary",
+                                   "there is no steady state: no face has a given or an ambient "
+                                   "temperature, and %.6g W stay in the body; give one, or balance "
+                                   "fluxes and sources",
+                                   watts));
+    }
+    return problem->medium.curves == NULL
+               ? STATUS_OK
+               : status_agree(comm, settings_fail_at(
+                                        problem->origin, "boundary",
+                                        "the steady state is not unique: no face has a given or an "
+                                        "ambient temperature, and properties depend on "
+                                        "temperature; give one"));
+}
+
+static enum status is_reached(struct solution *s, bool *reached)
+{
+    const struct steady_goal *goal = s->goal;
+    const struct steady *steady = s->steady;
+    const double lack = s->largest_lack;
+    double watts = 0;
+    *reached = lack == 0 || steady->rounding;
+    if (steady->count > 0) {
+        const double scale = steady->record[0].change;
+        const double error = steady->record[steady->count - 1].error;
+        *reached = *reached || (error <= fmax(goal->temperature, goal->share * scale) &&
+                                lack <= fmax(goal->temperature, goal->residual_share * scale));
+    }
+    if (*reached && steady->grids.uniform) {
+        TRY(find_residual(s));
+    }
+    if (*reached && isfinite(goal->tolerance)) {
+        TRY(find_imbalance(s, &watts));
+        *reached = steady->imbalance <= goal->tolerance;
+    }
+    return STATUS_OK;
+}
+
+static enum status fail_slow(const struct solution *s)
+{
+    const struct steady *steady = s->steady;
+    const struct steady_record *last = &steady->record[steady->count > 0 ? steady->count - 1 : 0];
+    char balance[80] = "";
+    if (!isnan(steady->imbalance)) {
+        snprintf(balance, sizeof balance, "; %.3g of the heat that flows in does not flow out",
+                 steady->imbalance);
+    }
+    return status_agree(
+        s->stepper->team->comm,
+        s->goal->is_steady
+            ? fail(STATUS_NUMERICS,
+                   "the steady state is not reached after %" PRId64 " cycles%s: the last one "
+                   "changed temperatures by %.3g K, %.2f times the change before%s. Raise "
+                   "time.steady.cycles, or time.steady.temperature and tolerance",
+                   steady->count, steady->rounding ? ", and rounding errors prevent more" : "",
+                   last->change, last->rate, balance)
+            : fail(STATUS_NUMERICS,
+                   "after step %" PRId64 ": the implicit step is not solved after %" PRId64
+                   " cycles; the last one changed temperatures by %.3g K. Give a smaller time.dt",
+                   s->stepper->state->step, steady->count, last->change));
+}
+
+static enum status iterate(struct solution *s, bool held, bool uniform_start)
+{
+    struct steady *steady = s->steady;
+    const bool uniform = steady->grids.uniform;
+    for (;;) {
+        bool reached = false;
+        double change = 0;
+        TRY(uniform && (steady->count > 0 || held) ? STATUS_OK : find_residual(s));
+        if (steady->count == 0 && !held) {
+            TRY(refuse_unbalanced(s));
+        }
+        if (steady->count == 0 && uniform) {
+            TRY(steady_begin(s->stepper, uniform_start, &s->largest_lack));
+        }
+        TRY(is_reached(s, &reached));
+        if (reached) {
+            return STATUS_OK;
+        }
+        if (steady->count == s->goal->cycles || steady->rounding) {
+            return fail_slow(s);
+        }
+        const double residual = s->largest_lack / s->goal->op.dt;
+        TRY(follow_state(s));
+        TRY(improve(s, &change));
+        if (isnan(change)) {
+            steady->rounding = true;
+        } else {
+            judge(steady, change, residual, s->goal->is_steady && !steady->quiet);
+            TRY(check_rounding(s));
+        }
+    }
+}
+
+/* Without a given temperature the heat stays. */
+static enum status restore_heat(const struct solution *s, const struct field_summary *before)
+{
+    const struct medium *medium = &s->stepper->problem->medium;
+    struct engine *engine = s->steady->grids.engine;
+    const double cells = (double)grid_total_cells(&s->stepper->problem->grid);
+    struct field_summary after;
+    TRY(summarise(s, &s->field->layout, s->field->d_now, s->medium, &after));
+    const double lost = exact_sum_value(&before->heat) - exact_sum_value(&after.heat);
+    return ENQUEUE(engine->operations, combine, engine->bulk_queue, .layout = s->field->layout,
+                   .d_out = s->field->d_now,
+                   .factor = lost / (s->medium != NULL ? medium->total_weight : cells),
+                   .z = operand(&s->field->layout, s->field->d_now));
+}
+
+/* Of an enthalpy, find its temperatures; and start without a direction. */
+static enum status begin(const struct solution *s)
+{
+    struct steady *steady = s->steady;
+    struct engine *engine = steady->grids.engine;
+    steady->began = clock_seconds();
+    steady->count = 0;
+    steady->pq = 0;
+    steady->unit = steady->op.dt / s->goal->op.dt;
+    steady->rounding = false;
+    steady->imbalance = NAN;
+    for (int n = 0; n < steady->grids.count && steady->d_temperature == NULL; n++) {
+        steady->grids.grid[n].m.sink = (float)(s->goal->mass * steady->unit);
+    }
+    if (steady->d_temperature == NULL) {
+        return STATUS_OK;
+    }
+    TRY(ENQUEUE(engine->operations, convert, engine->bulk_queue, .layout = s->field->layout,
+                .medium = &s->stepper->level->classes->args, .conversion = CONVERT_TO_TEMPERATURE,
+                .d_in = s->field->d_now, .d_out = steady->d_temperature));
+    return engine_wait(engine);
+}
+
+enum status steady_solve(struct stepper *stepper, const struct steady_goal *goal)
+{
+    struct solution s = {.stepper = stepper,
+                         .steady = stepper->steady,
+                         .goal = goal,
+                         .field = stepper->level->field,
+                         .grid = &stepper->steady->grids.grid[0].m.layout};
+    const bool held = !goal->is_steady || steady_is_held(stepper->problem, &goal->op.when);
+    struct field_summary before = {.min = 0};
+    TRY(status_agree(stepper->team->comm, begin(&s)));
+    if (goal->is_steady) {
+        s.medium = weights_of(&s);
+        TRY(summarise(&s, &s.field->layout, s.field->d_now, s.medium, &before));
+    }
+    TRY(iterate(&s, held, goal->is_steady && before.min == before.max));
+    if (!held) {
+        TRY(restore_heat(&s, &before));
+    }
+    if (s.steady->rounding && goal->is_steady) {
+        log_warn("the steady state: rounding errors prevent a smaller error than %.3g K",
+                 s.steady->count > 0 ? s.steady->record[s.steady->count - 1].change : 0);
+    }
+    if (goal->is_steady && !s.steady->quiet) {
+        log_info("steady state after %" PRId64 " cycles in %.3g s", s.steady->count,
+                 clock_seconds() - s.steady->began);
+    }
+    return engine_wait(s.steady->grids.engine);
+}
+
+enum status steady_damped(struct stepper *stepper, const void *d_other, double *difference)
+{
+    struct steady *steady = stepper->steady;
+    struct engine *engine = steady->grids.engine;
+    struct solution s = {.stepper = stepper,
+                         .steady = steady,
+                         .field = stepper->level->field,
+                         .grid = &steady->grids.grid[0].m.layout};
+    const struct layout *layout = &s.field->layout;
+    struct field_summary e;
+    s.medium = weights_of(&s);
+    TRY(ENQUEUE(engine->operations, combine, engine->bulk_queue, .layout = *layout,
+                .d_out = s.field->d_next, .factor = -1, .x = operand(layout, s.field->d_now),
+                .z = operand(layout, d_other)));
+    TRY(summarise(&s, layout, s.field->d_next, NULL, &s.lack));
+    *difference = s.largest_lack = largest(&s.lack);
+    if (*difference == 0 || s.lack.bad_cells > 0) {
+        return STATUS_OK;
+    }
+    TRY(send_residual(&s));
+    TRY(steady_cycle(&steady->grids));
+    TRY(summarise(&s, s.grid, steady->grids.grid[0].d_e, NULL, &e));
+    *difference = largest(&e) * kelvins_of(&s);
+    return STATUS_OK;
+}

@@ -1,0 +1,113 @@
+/* Steady states of a uniform medium: refinement of float64 temperatures by cycles in float32
+ * (docs/reference/numerics.md#steady-states). */
+#include <math.h>
+#include <string.h>
+
+#include "base/comm.h"
+#include "solve/steady/steady.h"
+
+static enum status agree(const struct stepper *stepper, enum status status)
+{
+    return status_agree(stepper->team->comm, status);
+}
+
+/* Collective. The heat of sources: what changes in a step where all temperatures are 0. */
+static enum status find_heat(struct stepper *stepper)
+{
+    struct steady *steady = stepper->steady;
+    struct field *field = stepper->level->field;
+    struct engine *engine = steady->grids.engine;
+    const struct runtime *runtime = engine->runtime;
+    const size_t bytes = layout_bytes(&field->layout);
+    double *d_heat = steady->d_heat;
+    struct stepper_pass pass = {.pass.nsteps = 1, .levels = steady->op.when.level};
+    if (d_heat == NULL) {
+        return STATUS_OK;
+    }
+    pass.op[0] = steady->op;
+    memset(pass.op[0].all.b, 0, sizeof pass.op[0].all.b);
+    TRY(agree(stepper, runtime->copy_on_device(engine->bulk_queue, d_heat, field->d_now, bytes)));
+    TRY(agree(stepper, ENQUEUE(engine->operations, combine, engine->bulk_queue,
+                               .layout = field->layout, .d_out = field->d_now, .factor = 0)));
+    TRY(agree(stepper, ENQUEUE(engine->operations, combine, engine->bulk_queue,
+                               .layout = field->layout, .d_out = field->d_next, .factor = 0)));
+    TRY(engine_wait(engine));
+    TRY(stepper_queue_pass(stepper, &pass));
+    field_swap(field);
+    TRY(engine_wait(engine));
+    TRY(agree(stepper, runtime->copy_on_device(engine->bulk_queue, field->d_now, d_heat, bytes)));
+    return agree(stepper,
+                 runtime->copy_on_device(engine->bulk_queue, d_heat, field->d_next, bytes));
+}
+
+enum status steady_correct(struct stepper *stepper, float *d_e, bool insulated, double *change,
+                           double *lack)
+{
+    struct steady *steady = stepper->steady;
+    struct field *field = stepper->level->field;
+    struct engine *engine = steady->grids.engine;
+    const struct runtime *runtime = engine->runtime;
+    struct steady_grid *finest = &steady->grids.grid[0];
+    struct coefficients c;
+    uint32_t bits[2] = {0, 0};
+    float most[2];
+    operator_coefficients(&steady->op, stepper->problem, &stepper->team->decomp,
+                          stepper->team->rank, NULL, &c);
+    struct correct_args args = {.layout = field->layout,
+                                .grid = finest->m,
+                                .d_in = field->d_now,
+                                .d_e = d_e,
+                                .d_heat = steady->d_heat,
+                                .d_out = field->d_next,
+                                .d_r = finest->d_r,
+                                .d_largest = steady->d_largest};
+    memcpy(args.r, c.r, sizeof args.r);
+    memcpy(args.a, c.a, sizeof args.a);
+    memcpy(args.b, c.b, sizeof args.b);
+    memcpy(args.closed, c.closed, sizeof args.closed);
+    for (int f = 0; f < FACE_COUNT && insulated; f++) {
+        args.b[f] = args.a[f] == 1 ? args.b[f] : 0;
+        args.a[f] = 1;
+    }
+    TRY(level_exchange(stepper->level));
+    if (d_e != NULL) {
+        TRY(steady_grid_exchange(&steady->grids, finest, d_e));
+        field_swap(field);
+    }
+    enum status status = engine_settle(engine);
+    TRY_GOTO(status);
+    TRY_GOTO(runtime->copy_to_device(engine->bulk_queue, steady->d_largest, bits, sizeof bits));
+    TRY_GOTO(engine->operations->correct(engine->bulk_queue, &args));
+    TRY_GOTO(runtime->copy_to_host(engine->bulk_queue, bits, steady->d_largest, sizeof bits));
+    TRY_GOTO(runtime->queue_wait(engine->bulk_queue));
+done:
+    TRY(agree(stepper, status));
+    TRY_MPI(MPI_Allreduce(MPI_IN_PLACE, bits, 2, MPI_UINT32_T, MPI_MAX, stepper->team->comm));
+    memcpy(most, bits, sizeof most);
+    *change = most[0];
+    *lack = most[1];
+    return isfinite(most[0]) && isfinite(most[1])
+               ? STATUS_OK
+               : fail(STATUS_NUMERICS, "invalid values in the solution of the steady state");
+}
+
+enum status steady_begin(struct stepper *stepper, bool uniform_start, double *lack)
+{
+    struct steady_grids *grids = &stepper->steady->grids;
+    struct field *field = stepper->level->field;
+    struct engine *engine = grids->engine;
+    double change = 0;
+    TRY(find_heat(stepper));
+    if (uniform_start && grids->can_start) {
+        TRY(agree(stepper,
+                  ENQUEUE(engine->operations, combine, engine->bulk_queue, .layout = field->layout,
+                          .d_out = field->d_now, .factor = grids->reference)));
+        TRY(steady_correct(stepper, NULL, true, &change, lack));
+        TRY(steady_start(grids));
+        TRY(steady_correct(stepper, NULL, false, &change, lack));
+        stepper->steady->cold = *lack / stepper->steady->op.dt;
+        TRY(steady_start_finest(grids));
+        return steady_correct(stepper, grids->grid[0].d_e, false, &change, lack);
+    }
+    return steady_correct(stepper, NULL, false, &change, lack);
+}
