@@ -39,8 +39,12 @@ def reals(size, count):
     return struct.pack(f"<{count}{'d' if size == 8 else 'f'}", *[0] * count)
 
 
+# which faces are closed, and which steps of a pass correct
+FACES = struct.pack("<6?2xI", *[True] * 6, 0)
+
+
 def uniform(size, steps=1):
-    return reals(size, 3 + 6 + 6 * steps) + b"\1" * 6
+    return reals(size, 3 + 6 + 6 * steps) + FACES
 
 
 def class_bytes(n):
@@ -53,7 +57,7 @@ def classes(n):
     medium = struct.pack("<Q2q3i?3xQ", FIELDS["class"], pitch, plane, 127, 8, 6, True,
                          KERNARG + 4096)
     medium += struct.pack("<6Q6q3q", *[KERNARG + 65536] * 6, *[n] * 6, n, n, n)
-    return medium + struct.pack("<Q", KERNARG + 4096) + b"\1" * 6
+    return medium + struct.pack("<Q", KERNARG + 4096) + FACES
 
 
 def padded(parts):
