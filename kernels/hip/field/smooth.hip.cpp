@@ -369,7 +369,7 @@ enum status hip_ascend(struct queue *queue, const struct ascend_args *args)
     const bool *active = args->fine.active;
     const bool fused = active[AXIS_X] && active[AXIS_Y] && active[AXIS_Z] &&
                        layout->cells[0] * layout->cells[1] * layout->cells[2] >= fewest_cells &&
-                       layout->pitch_z < INT32_MAX;
+                       layout->pitch_z < INT32_MAX && args->fine.d_sink == nullptr;
     const int passes = fused ? args->nsteps / STEPS : args->nsteps;
     float *d_to = passes % 2 == 0 ? args->d_out : args->d_other;
     float *d_from = nullptr;
