@@ -348,6 +348,8 @@ struct kernel_variant {
 struct operations {
     OPERATIONS(OPERATION_MEMBER)
     int steps_most[KIND_COUNT]; /* per call of `step` */
+    /* Not 0: of several steps only this number, or a multiple, may be faster than single ones. */
+    int steps_whole[KIND_COUNT];
 
     /* The launch shapes of `step`, by name; returns their number. The first is the backend's own
      * rule. A shape changes the speed and never a bit. Both this and step_shape may be NULL: the

@@ -22,6 +22,7 @@ struct level {
     int rank;
     int radius;               /* of the stencil: layers of the halo per step */
     int fused;                /* steps that one kernel advances: steps_fused */
+    int whole;                /* of the operations for the kind of the coefficients: steps_whole */
     struct field *field;      /* layout, and the temperatures of two steps */
     struct exact_sum *d_sums; /* [nslots][DEVICE_SUMS] of this rank since the last reduction */
     struct exact_sum *h_sums; /* the same on the host */

@@ -284,9 +284,9 @@ static enum status first_stage(struct level *level, const struct pass *pass,
 }
 
 /* The steps of the stage that begins with step `first`; pairs as in scheme_sts.c. */
-static int stage_length(const struct pass *pass, int first, int most)
+static int stage_length(const struct pass *pass, int first, int most, int whole)
 {
-    const int n = pass_share(pass->nsteps - first, most);
+    const int n = pass_share(pass->nsteps - first, most, whole);
     const bool divides = first + n < pass->nsteps && pass->levels[first + n].corrects;
     return divides && n > 1 ? n - 1 : n;
 }
@@ -296,7 +296,7 @@ enum status pass_queue(struct level *level, const struct pass *pass)
     struct engine *engine = level->engine;
     const int most = level->fused;
     const int radius = level->radius;
-    struct stage stage = {.nsteps = stage_length(pass, 0, most)};
+    struct stage stage = {.nsteps = stage_length(pass, 0, most, level->whole)};
     stage.beyond = radius * (pass->nsteps - stage.nsteps);
     if (level->sleep.is_on) {
         sleep_begin_step(&level->sleep, pass->levels);
@@ -314,7 +314,7 @@ enum status pass_queue(struct level *level, const struct pass *pass)
     TRY(join(engine, engine->halo_queue, engine->halo_done, engine->bulk_queue));
     while (stage.first + stage.nsteps < pass->nsteps) {
         stage.first += stage.nsteps;
-        stage.nsteps = stage_length(pass, stage.first, most);
+        stage.nsteps = stage_length(pass, stage.first, most, level->whole);
         stage.beyond = radius * (pass->nsteps - stage.first - stage.nsteps);
         TRY(classes_follow_owned(level->classes, engine, level->field, engine->bulk_queue));
         TRY(stage_plain(level, pass, &stage));

@@ -33,7 +33,7 @@ static int pass_length(const struct stepper *stepper, int64_t steps)
     while (alike < window && timeline_dt(timeline, first + alike) == timeline_dt(timeline, first)) {
         alike++;
     }
-    return pass_share(alike, most);
+    return pass_share(alike, most, stepper->level->whole);
 }
 
 static enum status advance_by_pass(struct stepper *stepper, int64_t steps, int64_t *done)

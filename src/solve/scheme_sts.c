@@ -18,9 +18,9 @@ enum status stepper_book_levels(struct stepper *stepper, int nlevels, double len
 }
 
 /* The levels of the next pass, from level l on; pairs are not divided where passes have several. */
-static int pass_length(const struct superstep *superstep, int l, int most)
+static int pass_length(const struct superstep *superstep, int l, int most, int whole)
 {
-    const int n = pass_share(superstep->nlevels - l, most);
+    const int n = pass_share(superstep->nlevels - l, most, whole);
     const bool divides = l + n < superstep->nlevels && superstep->level[l + n].corrects;
     return divides && n > 1 ? n - 1 : n;
 }
@@ -85,7 +85,8 @@ static enum status advance_once(struct stepper *stepper)
                      problem_is_linear(problem), &superstep);
     TRY(stepper_book_levels(stepper, superstep.nlevels, length));
     for (int l = 0, n = 0; l < superstep.nlevels; l += n) {
-        n = pass_length(&superstep, l, l == 0 ? first_pass_most(stepper) : stepper->passes.steps);
+        n = pass_length(&superstep, l, l == 0 ? first_pass_most(stepper) : stepper->passes.steps,
+                        stepper->level->whole);
         TRY(stepper_advance_levels(stepper, start, length, superstep.level, l, n));
         if (l == 0 && stepper->d_saved != NULL) {
             TRY(save_start(stepper, n < superstep.nlevels && superstep.level[n].corrects));

@@ -34,6 +34,7 @@ enum status solver_allocate(struct solver *solver, const struct output_memory *o
                                   problem->precision, problem->radius,
                                   steps_fused(problem, engine->backend),
                                   has_levels ? SUPERSTEP_LEVELS_MOST : 1, &solver->level)));
+    solver->level.whole = engine->operations->steps_whole[operator_kind(problem)];
     TRY(status_agree(team->comm, classes_allocate(&solver->classes, problem, team, engine)));
     TRY(steady_create(problem, team, engine, &solver->classes, &solver->level.field->layout,
                       &solver->steady));
