@@ -8,6 +8,9 @@
 
 #include "kernels/cell/multigrid_cell.h"
 
+/* Conductances per face, those and sinks per cell, or tables along the axes. */
+enum content { FACES, SINKS, TABLES };
+
 /* A grid on the host, with the same arrays on the device. */
 struct twin {
     struct multigrid host, device;
@@ -166,9 +169,9 @@ static void compare(struct scene *scene, const struct layout *layout, const void
           at = layout_index(layout, cell[0], cell[1], cell[2]), true);                             \
          n_++)
 
-/* Fine and coarse grid of a shape; the coarse one by the backend and by a loop. `uniform`: with
- * tables along the axes instead. */
-static void scene_open(struct scene *scene, const struct backend *backend, int shape, bool uniform)
+/* Fine and coarse grid of a shape; the coarse one by the backend and by a loop, but for tables. */
+static void scene_open(struct scene *scene, const struct backend *backend, int shape,
+                       enum content content)
 {
     memset(scene, 0, sizeof *scene);
     scene->random = 4321 + (uint64_t)shape;
@@ -177,7 +180,7 @@ static void scene_open(struct scene *scene, const struct backend *backend, int s
     struct multigrid *coarse = &scene->coarse.host;
     lay_out(fine, shape, false);
     lay_out(coarse, shape, true);
-    if (uniform) {
+    if (content == TABLES) {
         draw_lines(scene, fine);
         draw_lines(scene, coarse);
         upload(scene, &scene->fine);
@@ -185,7 +188,7 @@ static void scene_open(struct scene *scene, const struct backend *backend, int s
         return;
     }
     conduct(scene, fine);
-    if (shape % 2 == 1) {
+    if (content == SINKS) {
         fine->d_sink = random_array(scene, &fine->layout);
         coarse->d_sink = zeros(&coarse->layout);
         fine->sink = 0.3F;
@@ -225,11 +228,11 @@ static void scene_close(struct scene *scene)
     rig_close(&scene->rig);
 }
 
-static void for_each_scene(void (*check)(struct scene *scene), bool uniform)
+static void for_each_scene(void (*check)(struct scene *scene), enum content content)
 {
     for (int n = 0; n < rig_backend_count() * NSHAPES; n++) {
         struct scene scene;
-        scene_open(&scene, rig_backend_at(n / NSHAPES), n % NSHAPES, uniform);
+        scene_open(&scene, rig_backend_at(n / NSHAPES), n % NSHAPES, content);
         check(&scene);
         scene_close(&scene);
     }
@@ -459,29 +462,32 @@ static void check_combine(struct scene *scene)
 
 TEST(coarse_conductances_and_weights)
 {
-    for_each_scene(check_coarsen, false);
+    for_each_scene(check_coarsen, FACES);
+    for_each_scene(check_coarsen, SINKS);
 }
 
 TEST(steps_and_transfers)
 {
-    for_each_scene(check_transfers, false);
-    for_each_scene(check_transfers, true);
+    for (int content = FACES; content <= TABLES; content++) {
+        for_each_scene(check_transfers, (enum content)content);
+    }
 }
 
 TEST(corrections_of_a_coarse_grid_are_interpolated_and_smoothed)
 {
-    for_each_scene(check_ascend, false);
-    for_each_scene(check_ascend, true);
+    for (int content = FACES; content <= TABLES; content++) {
+        for_each_scene(check_ascend, (enum content)content);
+    }
 }
 
 TEST(residuals_are_gathered_by_the_transpose_of_the_interpolation)
 {
-    for_each_scene(check_transpose, false);
+    for_each_scene(check_transpose, FACES);
 }
 
 TEST(fields_are_combined)
 {
-    for_each_scene(check_combine, false);
+    for_each_scene(check_combine, FACES);
 }
 
 TEST_MAIN(NULL, NULL)

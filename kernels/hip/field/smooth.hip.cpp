@@ -134,6 +134,10 @@ template <> struct surroundings<false> {
         plane = plane_of(m, k);
         above = plane_of(m, k + 1);
     }
+    __device__ __forceinline__ float sink(const struct multigrid &m, const column &c, int n) const
+    {
+        return m.sink * m.d_sink[plane + c.at[n]];
+    }
     template <int S>
     __device__ __forceinline__ void read(const struct multigrid &m, const column &c, int n,
                                          pair (&g)[AXIS_COUNT]) const
@@ -147,9 +151,11 @@ template <> struct surroundings<false> {
 };
 
 /* As multigrid_flow has it. */
-static __device__ __forceinline__ float total_of(const pair (&g)[AXIS_COUNT])
+template <bool SINKS>
+static __device__ __forceinline__ float total_of(const pair (&g)[AXIS_COUNT], float sink)
 {
-    return g[AXIS_Z].low + g[AXIS_Z].high + (g[AXIS_Y].low + g[AXIS_Y].high) +
+    const float z = g[AXIS_Z].low + g[AXIS_Z].high;
+    return (SINKS ? sink + z : z) + (g[AXIS_Y].low + g[AXIS_Y].high) +
            (g[AXIS_X].low + g[AXIS_X].high);
 }
 
@@ -170,7 +176,7 @@ struct kept {
 };
 
 /* One more step in a plane: `above` has the plane after it. */
-template <int S, bool LINES>
+template <int S, bool LINES, bool SINKS>
 static __device__ __forceinline__ rows stepped(const smoothing &p,
                                                const surroundings<LINES> &around,
                                                const column &column, kept &kept, const rows &above,
@@ -184,13 +190,18 @@ static __device__ __forceinline__ rows stepped(const smoothing &p,
     for (int n = 0; n < ROWS; n++) {
         pair g[AXIS_COUNT];
         around.template read<S>(p.m, column, n, g);
+        float sink = 0;
+        if constexpr (SINKS) {
+            sink = around.sink(p.m, column, n);
+        }
         if (S == 0 && (!LINES || g[AXIS_Z].low + g[AXIS_Z].high != kept.z_total)) {
-            kept.inverse[0].of[n] = multigrid_inverse(total_of(g));
+            kept.inverse[0].of[n] = multigrid_inverse(total_of<SINKS>(g, sink));
         }
         const float c = centre.of[n];
         const float y_low = n > 0 ? centre.of[n > 0 ? n - 1 : 0] : low_row;
         const float y_high = n < ROWS - 1 ? centre.of[n < ROWS - 1 ? n + 1 : 0] : high_row;
-        float heat = flow_of(g[AXIS_Z], kept.below[S].of[n], c, above.of[n], 0);
+        const float out = SINKS ? -sink * c : 0;
+        float heat = flow_of(g[AXIS_Z], kept.below[S].of[n], c, above.of[n], out);
         heat = flow_of(g[AXIS_Y], y_low, c, y_high, heat);
         heat = flow_of(g[AXIS_X], row[n * WIDE - 1], c, row[n * WIDE + 1], heat);
         const float change = (kept.r[S].of[n] + heat) * kept.inverse[S].of[n];
@@ -201,7 +212,7 @@ static __device__ __forceinline__ rows stepped(const smoothing &p,
 
 /* Step S + 1 of plane k - 1 - S and those after it; `value` is that of plane k - S after S steps,
  * and becomes that of plane k - STEPS after all. */
-template <int S, bool LINES>
+template <int S, bool LINES, bool SINKS>
 static __device__ __forceinline__ void advance(const smoothing &p, surroundings<LINES> &around,
                                                const column &column, kept &kept, int k,
                                                const float *now, float *later, rows &value)
@@ -209,7 +220,8 @@ static __device__ __forceinline__ void advance(const smoothing &p, surroundings<
     if constexpr (S < STEPS) {
         const unsigned cells = is_cell(p.m, AXIS_Z, k - 1 - S) ? column.cells : 0;
         around.enter(p.m, k - 1 - S);
-        const rows after = stepped<S>(p, around, column, kept, value, now + S * PLANE, cells);
+        const rows after =
+            stepped<S, LINES, SINKS>(p, around, column, kept, value, now + S * PLANE, cells);
         if constexpr (LINES && S == 0) {
             kept.z_total = around.z[0].low + around.z[0].high;
         }
@@ -220,7 +232,7 @@ static __device__ __forceinline__ void advance(const smoothing &p, surroundings<
             later[S * PLANE + n * WIDE] = value.of[n];
         }
         value = after;
-        advance<S + 1, LINES>(p, around, column, kept, k, now, later, value);
+        advance<S + 1, LINES, SINKS>(p, around, column, kept, k, now, later, value);
     }
 }
 
@@ -246,7 +258,7 @@ static __device__ __forceinline__ rows read_plane(const float *values, int64_t p
     return read;
 }
 
-template <bool LINES>
+template <bool LINES, bool SINKS>
 static __global__ __launch_bounds__(THREADS) void smooth_tile(const smoothing p)
 {
     extern __shared__ __attribute__((aligned(16))) float shared[];
@@ -279,7 +291,7 @@ static __global__ __launch_bounds__(THREADS) void smooth_tile(const smoothing p)
         around.shift(m, k);
         r_next = read_plane(p.r, plane_of(m, k), column);
         e_next = read_plane(p.e, plane_of(m, k + 1), column);
-        advance<0, LINES>(p, around, column, kept, k, now, later, value);
+        advance<0, LINES, SINKS>(p, around, column, kept, k, now, later, value);
         const int64_t done = m.layout.origin + (k - STEPS) * m.layout.pitch_z;
 #pragma unroll
         for (int n = 0; n < ROWS; n++) {
@@ -300,6 +312,15 @@ static __global__ __launch_bounds__(THREADS) void smooth_tile(const smoothing p)
 /* Fewer cells than this are not worth the planes that blocks read in vain. */
 static const int64_t fewest_cells = 1 << 18;
 
+typedef void smooth_kernel(const smoothing p);
+
+static smooth_kernel *kernel_of(const struct multigrid &m)
+{
+    return m.d_line[0] != nullptr ? smooth_tile<true, false>
+           : m.d_sink != nullptr  ? smooth_tile<false, true>
+                                  : smooth_tile<false, false>;
+}
+
 static enum status count_processors(int *count)
 {
     static int processors = 0; /* a process has one device */
@@ -307,10 +328,12 @@ static enum status count_processors(int *count)
     if (processors == 0) {
         TRY_HIP(hipGetDevice, &device);
         TRY_HIP(hipDeviceGetAttribute, &processors, hipDeviceAttributeMultiprocessorCount, device);
-        TRY_HIP(hipFuncSetAttribute, reinterpret_cast<const void *>(smooth_tile<true>),
-                hipFuncAttributeMaxDynamicSharedMemorySize, SHARED_BYTES);
-        TRY_HIP(hipFuncSetAttribute, reinterpret_cast<const void *>(smooth_tile<false>),
-                hipFuncAttributeMaxDynamicSharedMemorySize, SHARED_BYTES);
+        smooth_kernel *const all[] = {smooth_tile<true, false>, smooth_tile<false, false>,
+                                      smooth_tile<false, true>};
+        for (smooth_kernel *kernel : all) {
+            TRY_HIP(hipFuncSetAttribute, reinterpret_cast<const void *>(kernel),
+                    hipFuncAttributeMaxDynamicSharedMemorySize, SHARED_BYTES);
+        }
     }
     *count = processors;
     return STATUS_OK;
@@ -348,11 +371,8 @@ static enum status smooth(struct queue *queue, const struct ascend_args *args, i
     p.depth = depth_of(p.across * p.up, (int)n[AXIS_Z], processors);
     const int64_t parts = (n[AXIS_Z] + p.depth - 1) / p.depth;
     const unsigned nblocks = (unsigned)(p.across * p.up * parts);
-    if (args->fine.d_line[0] != nullptr) {
-        smooth_tile<true><<<nblocks, THREADS, SHARED_BYTES, queue->stream>>>(p);
-    } else {
-        smooth_tile<false><<<nblocks, THREADS, SHARED_BYTES, queue->stream>>>(p);
-    }
+    smooth_kernel *const kernel = kernel_of(args->fine);
+    kernel<<<nblocks, THREADS, SHARED_BYTES, queue->stream>>>(p);
     return hip_check(hipGetLastError(), "smooth");
 }
 
@@ -369,7 +389,7 @@ enum status hip_ascend(struct queue *queue, const struct ascend_args *args)
     const bool *active = args->fine.active;
     const bool fused = active[AXIS_X] && active[AXIS_Y] && active[AXIS_Z] &&
                        layout->cells[0] * layout->cells[1] * layout->cells[2] >= fewest_cells &&
-                       layout->pitch_z < INT32_MAX && args->fine.d_sink == nullptr;
+                       layout->pitch_z < INT32_MAX;
     const int passes = fused ? args->nsteps / STEPS : args->nsteps;
     float *d_to = passes % 2 == 0 ? args->d_out : args->d_other;
     float *d_from = nullptr;

@@ -56,7 +56,7 @@ static enum status ascend(struct steady_grids *grids, struct steady_grid *fine,
     if (coarse->copies) {
         return steady_grid_select(grids, coarse, d_from, fine, fine->d_e);
     }
-    if (!fine->shared && fine->m.d_sink == NULL) {
+    if (!fine->shared) {
         struct ascend_args args = {.fine = fine->m,
                                    .coarse = coarse->m,
                                    .factor = factor,
