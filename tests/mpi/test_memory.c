@@ -203,7 +203,7 @@ static void open_outputs(struct solver *solver, const struct output_memory *need
 {
     const enum precision precision = solver->problem.settings->run.precision;
     const uint64_t samples = (uint64_t)POINTS * CORNERS * precision_bytes(precision);
-    const uint64_t elements = (uint64_t)POINTS * CORNERS * 2 * sizeof(int64_t); /* and classes */
+    const uint64_t elements = (uint64_t)POINTS * CORNERS * 3 * sizeof(int64_t); /* and classes */
     const uint64_t before = memory.now;
     const uint64_t pinned = memory.pinned;
     demand(outputs_open(&solver->stepper, mode, outputs));
