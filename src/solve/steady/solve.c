@@ -23,6 +23,11 @@ struct solution {
     double scale;                       /* of the residual in the grids, which is about 1 at most */
 };
 
+static enum status agree(const struct solution *s, enum status status)
+{
+    return status_agree(s->stepper->team->comm, status);
+}
+
 static struct operand operand(const struct layout *layout, const void *d_values)
 {
     return (struct operand){.layout = *layout, .d_values = d_values};
@@ -59,9 +64,9 @@ static enum status product(const struct solution *s, const float *d_a, const flo
 {
     struct engine *engine = s->steady->grids.engine;
     struct field_summary all;
-    TRY(ENQUEUE(engine->operations, combine, engine->bulk_queue, .layout = s->field->layout,
-                .d_out = s->field->d_next, .factor = 1, .x = operand(s->grid, d_a),
-                .y = operand(s->grid, d_b)));
+    TRY(agree(s, ENQUEUE(engine->operations, combine, engine->bulk_queue,
+                         .layout = s->field->layout, .d_out = s->field->d_next, .factor = 1,
+                         .x = operand(s->grid, d_a), .y = operand(s->grid, d_b))));
     TRY(summarise(s, &s->field->layout, s->field->d_next, NULL, &all));
     *result = all.bad_cells == 0 ? exact_sum_value(&all.sum) : NAN;
     return STATUS_OK;
@@ -75,25 +80,12 @@ static const struct device_medium *weights_of(const struct solution *s)
                                                           : NULL;
 }
 
-/* Collective. The residual, to d_next: the kernels of the time steps, whose sum begins with base
- * and mass. */
+/* Collective. The residual, to d_next. */
 static enum status find_residual(struct solution *s)
 {
-    struct engine *engine = s->steady->grids.engine;
-    const struct steady_goal *goal = s->goal;
-    const struct layout *layout = &s->field->layout;
-    struct stepper_pass pass = {.pass.nsteps = 1, .levels = goal->op.when.level};
-    pass.op[0] = goal->op;
-    TRY(ENQUEUE(engine->operations, combine, engine->bulk_queue, .layout = *layout,
-                .d_out = s->field->d_next, .factor = -goal->mass,
-                .x = operand(layout, goal->mass > 0 ? s->field->d_now : NULL),
-                .z = operand(layout, goal->d_base)));
-    TRY(engine_wait(engine));
-    TRY(stepper_queue_pass(s->stepper, &pass));
-    field_swap(s->field);
-    TRY(engine_wait(engine));
+    TRY(steady_residual(s->stepper, s->goal));
     s->medium = weights_of(s);
-    TRY(summarise(s, layout, s->field->d_next, s->medium, &s->lack));
+    TRY(summarise(s, &s->field->layout, s->field->d_next, s->medium, &s->lack));
     s->largest_lack = largest(&s->lack);
     return s->lack.bad_cells == 0
                ? STATUS_OK
@@ -112,7 +104,7 @@ static enum status send_residual(struct solution *s)
                    .x = operand(&s->field->layout, s->field->d_next), .medium = weights);
 }
 
-/* The direction: conjugate to the one before, with the heat that it lets flow out. */
+/* Collective. The direction: conjugate to the one before, with the heat that it lets flow out. */
 static enum status find_direction(struct solution *s)
 {
     struct steady *steady = s->steady;
@@ -123,15 +115,15 @@ static enum status find_direction(struct solution *s)
     if (steady->pq > 0) {
         TRY(product(s, finest->d_e, steady->d_q, &zq));
     }
-    TRY(ENQUEUE(engine->operations, combine, engine->bulk_queue, .layout = *s->grid,
-                .d_out = steady->d_p, .factor = steady->pq > 0 ? -zq / steady->pq : 0,
-                .x = operand(s->grid, steady->d_p), .z = operand(s->grid, finest->d_e)));
+    TRY(agree(s, ENQUEUE(engine->operations, combine, engine->bulk_queue, .layout = *s->grid,
+                         .d_out = steady->d_p, .factor = steady->pq > 0 ? -zq / steady->pq : 0,
+                         .x = operand(s->grid, steady->d_p), .z = operand(s->grid, finest->d_e))));
     TRY(steady_grid_exchange(grids, finest, steady->d_p));
-    return ENQUEUE(engine->operations, flow_out, engine->bulk_queue, .grid = finest->m,
-                   .d_e = steady->d_p, .d_out = steady->d_q);
+    return agree(s, ENQUEUE(engine->operations, flow_out, engine->bulk_queue, .grid = finest->m,
+                            .d_e = steady->d_p, .d_out = steady->d_q));
 }
 
-/* Add a multiple of the direction to the temperatures. *change: K, the largest one. */
+/* Collective. Add a multiple of the direction to the temperatures. *change: K, the largest one. */
 static enum status add_direction(struct solution *s, double wanted, double *change)
 {
     const struct steady *steady = s->steady;
@@ -140,22 +132,24 @@ static enum status add_direction(struct solution *s, double wanted, double *chan
     void *d_to = steady->d_temperature != NULL ? steady->d_temperature : s->field->d_now;
     const struct operand scale = operand(s->grid, steady->d_scale);
     struct field_summary direction;
-    TRY(ENQUEUE(engine->operations, combine, engine->bulk_queue, .layout = *layout,
-                .d_out = s->field->d_next, .factor = 1, .x = operand(s->grid, steady->d_p),
-                .y = scale));
+    TRY(agree(s, ENQUEUE(engine->operations, combine, engine->bulk_queue, .layout = *layout,
+                         .d_out = s->field->d_next, .factor = 1, .x = operand(s->grid, steady->d_p),
+                         .y = scale)));
     TRY(summarise(s, layout, s->field->d_next, NULL, &direction));
     /* far from the solution the linear problem says no more than where it lies */
     const double most = steady->newton.changes ? 0.5 * steady->newton.magnitude : INFINITY;
     const double factor = fmin(1, most / (fabs(wanted) * largest(&direction))) * wanted;
     *change = fabs(factor) * largest(&direction);
-    TRY(ENQUEUE(engine->operations, combine, engine->bulk_queue, .layout = *layout, .d_out = d_to,
+    enum status status =
+        ENQUEUE(engine->operations, combine, engine->bulk_queue, .layout = *layout, .d_out = d_to,
                 .factor = factor, .x = operand(s->grid, steady->d_p), .y = scale,
-                .z = operand(layout, d_to)));
-    return steady->d_temperature == NULL
-               ? STATUS_OK
-               : ENQUEUE(engine->operations, convert, engine->bulk_queue, .layout = *layout,
+                .z = operand(layout, d_to));
+    if (status == STATUS_OK && steady->d_temperature != NULL) {
+        status = ENQUEUE(engine->operations, convert, engine->bulk_queue, .layout = *layout,
                          .medium = &s->stepper->level->classes->args,
                          .conversion = CONVERT_TO_ENTHALPY, .d_in = d_to, .d_out = s->field->d_now);
+    }
+    return agree(s, status);
 }
 
 /* Of the grids' e, where d_scale is 1. */
@@ -175,7 +169,7 @@ static enum status improve(struct solution *s, double *change)
         TRY(steady_cycle(&steady->grids));
         return steady_correct(s->stepper, finest->d_e, false, change, &s->largest_lack);
     }
-    TRY(send_residual(s));
+    TRY(agree(s, send_residual(s)));
     TRY(steady_cycle(&steady->grids));
     TRY(find_direction(s));
     TRY(product(s, steady->d_p, finest->d_r, &pr));
@@ -476,15 +470,15 @@ enum status steady_damped(struct stepper *stepper, const void *d_other, double *
     const struct layout *layout = &s.field->layout;
     struct field_summary e;
     s.medium = weights_of(&s);
-    TRY(ENQUEUE(engine->operations, combine, engine->bulk_queue, .layout = *layout,
-                .d_out = s.field->d_next, .factor = -1, .x = operand(layout, s.field->d_now),
-                .z = operand(layout, d_other)));
+    TRY(agree(&s, ENQUEUE(engine->operations, combine, engine->bulk_queue, .layout = *layout,
+                          .d_out = s.field->d_next, .factor = -1,
+                          .x = operand(layout, s.field->d_now), .z = operand(layout, d_other))));
     TRY(summarise(&s, layout, s.field->d_next, NULL, &s.lack));
     *difference = s.largest_lack = largest(&s.lack);
     if (*difference == 0 || s.lack.bad_cells > 0) {
         return STATUS_OK;
     }
-    TRY(send_residual(&s));
+    TRY(agree(&s, send_residual(&s)));
     TRY(steady_cycle(&steady->grids));
     TRY(summarise(&s, s.grid, steady->grids.grid[0].d_e, NULL, &e));
     *difference = largest(&e) * kelvins_of(&s);

@@ -117,6 +117,24 @@ enum status steady_linearise(struct stepper *stepper, const struct steady_goal *
     return status;
 }
 
+enum status steady_residual(struct stepper *stepper, const struct steady_goal *goal)
+{
+    struct engine *engine = stepper->level->engine;
+    struct field *field = stepper->level->field;
+    const struct layout *layout = &field->layout;
+    struct stepper_pass pass = {.pass.nsteps = 1, .levels = goal->op.when.level};
+    pass.op[0] = goal->op;
+    TRY(status_agree(stepper->team->comm,
+                     ENQUEUE(engine->operations, combine, engine->bulk_queue, .layout = *layout,
+                             .d_out = field->d_next, .factor = -goal->mass,
+                             .x = {*layout, goal->mass > 0 ? field->d_now : NULL},
+                             .z = {*layout, goal->d_base})));
+    TRY(engine_wait(engine));
+    TRY(stepper_queue_pass(stepper, &pass));
+    field_swap(field);
+    return engine_wait(engine);
+}
+
 void steady_destroy(struct steady *steady)
 {
     if (steady != NULL) {

@@ -77,6 +77,10 @@ bool steady_is_held(const struct problem *problem, const struct instant *when);
 enum status steady_linearise(struct stepper *stepper, const struct steady_goal *goal,
                              double magnitude, double mean);
 
+/* Collective; blocks. The residual, to d_next: the kernels of the time steps, whose sum begins with
+ * base and mass. */
+enum status steady_residual(struct stepper *stepper, const struct steady_goal *goal);
+
 /* Collective; blocks. In a uniform medium: add the correction d_e, NULL: 0, and find the residual,
  * which goes to the finest grid; the largest change of a temperature, and the largest residual, K.
  * `insulated`: as if only fluxes went through faces. */

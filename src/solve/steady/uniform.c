@@ -20,21 +20,15 @@ static enum status find_heat(struct stepper *stepper)
     const struct runtime *runtime = engine->runtime;
     const size_t bytes = layout_bytes(&field->layout);
     double *d_heat = steady->d_heat;
-    struct stepper_pass pass = {.pass.nsteps = 1, .levels = steady->op.when.level};
+    struct steady_goal goal = {.op = steady->op};
     if (d_heat == NULL) {
         return STATUS_OK;
     }
-    pass.op[0] = steady->op;
-    memset(pass.op[0].all.b, 0, sizeof pass.op[0].all.b);
+    memset(goal.op.all.b, 0, sizeof goal.op.all.b);
     TRY(agree(stepper, runtime->copy_on_device(engine->bulk_queue, d_heat, field->d_now, bytes)));
     TRY(agree(stepper, ENQUEUE(engine->operations, combine, engine->bulk_queue,
                                .layout = field->layout, .d_out = field->d_now, .factor = 0)));
-    TRY(agree(stepper, ENQUEUE(engine->operations, combine, engine->bulk_queue,
-                               .layout = field->layout, .d_out = field->d_next, .factor = 0)));
-    TRY(engine_wait(engine));
-    TRY(stepper_queue_pass(stepper, &pass));
-    field_swap(field);
-    TRY(engine_wait(engine));
+    TRY(steady_residual(stepper, &goal));
     TRY(agree(stepper, runtime->copy_on_device(engine->bulk_queue, field->d_now, d_heat, bytes)));
     return agree(stepper,
                  runtime->copy_on_device(engine->bulk_queue, d_heat, field->d_next, bytes));
