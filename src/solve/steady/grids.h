@@ -55,7 +55,7 @@ struct steady_grids {
     void *h_copy;  /* all of them */
 };
 
-/* Device memory per rank, about: with grids that are coarsened on all axes. */
+/* Device memory per rank, about: with the coarse grids of an isotropic medium. */
 uint64_t steady_grids_bytes(const struct problem *problem, const struct box *owned, int nranks);
 
 /* Where conductances depend on the state: it, with its halo, in float64; NULL: the largest ones. */

@@ -5,26 +5,81 @@
 #include <string.h>
 
 #include "base/comm.h"
-#include "model/field/field.h"
 
 /* A step whose result is the change alone, which the ledger does not count. */
 static const struct superstep_level once = {.weight = 1, .predicts = true, .corrects = true};
 
+/* To the next coarser grid, as where all axes conduct equally well; false: there is none. */
+static bool coarsen(int64_t n[AXIS_COUNT], double spacing[AXIS_COUNT])
+{
+    double least = INFINITY;
+    for (int axis = 0; axis < AXIS_COUNT; axis++) {
+        least = n[axis] > 1 ? fmin(least, spacing[axis]) : least;
+    }
+    for (int axis = 0; axis < AXIS_COUNT; axis++) {
+        if (n[axis] > 1 && spacing[axis] * spacing[axis] <= 2 * least * least) {
+            n[axis] = (n[axis] + 1) / 2;
+            spacing[axis] *= 2;
+        }
+    }
+    return isfinite(least);
+}
+
+/* Bytes of an array on a grid of these cells, and of one on each grid coarser than it. */
+static uint64_t array_bytes(const struct grid *grid, const int64_t cells[AXIS_COUNT], int halo,
+                            uint64_t *coarser)
+{
+    int64_t n[AXIS_COUNT];
+    double spacing[AXIS_COUNT];
+    int layers[AXIS_COUNT];
+    uint64_t first = 0;
+    for (int axis = 0; axis < AXIS_COUNT; axis++) {
+        n[axis] = cells[axis];
+        spacing[axis] = grid->spacing[axis];
+        layers[axis] = grid->used[axis] ? halo : 0;
+    }
+    *coarser = 0;
+    do {
+        struct layout layout;
+        if (layout_create(n, layers, PRECISION_FLOAT32, &layout) != STATUS_OK) {
+            break; /* nor can the field have one */
+        }
+        *(first == 0 ? &first : coarser) += layout_bytes(&layout);
+    } while (coarsen(n, spacing));
+    return first;
+}
+
 uint64_t steady_grids_bytes(const struct problem *problem, const struct box *owned, int nranks)
 {
     enum { ARRAYS = 8, COARSE_ARRAYS = 12, UNIFORM = 3, COARSE_UNIFORM = 5 };
-    enum { OF_CURVES = 4 }; /* sinks, scales, and float64 temperatures; implicit: a sink, base */
+    enum { OF_CURVES = 3, OF_IMPLICIT = 2 }; /* scales and float64 temperatures; the base */
     const bool is_implicit = problem->time.scheme == SCHEME_IMPLICIT;
-    const uint64_t own = (uint64_t)box_cells(owned);
-    const uint64_t all = (uint64_t)grid_total_cells(&problem->grid);
-    const uint64_t copied = all < 4 * STEADY_SHARED_LEAST ? all : 4 * STEADY_SHARED_LEAST;
     const bool uniform = problem->medium.nclasses == 0 && !is_implicit;
-    const uint64_t finest = (uniform ? UNIFORM : ARRAYS) + (is_implicit ? 3 : 0) +
+    const uint64_t sinks = is_implicit || problem->medium.perfused;
+    const uint64_t arrays = sinks + (uniform ? UNIFORM : ARRAYS) + (is_implicit ? OF_IMPLICIT : 0) +
                             (problem->medium.curves != NULL ? OF_CURVES : 0);
-    const uint64_t coarse = uniform ? COARSE_UNIFORM : COARSE_ARRAYS;
-    const uint64_t values = own * finest + own * coarse / 7 + (nranks > 1 ? copied * coarse : 0);
-    const uint64_t heat = uniform && problem->sources.count > 0 ? own * sizeof(double) : 0;
-    return problem_needs_multigrid(problem) ? values * sizeof(float) + heat : 0;
+    const uint64_t coarse = sinks + (uniform ? COARSE_UNIFORM : COARSE_ARRAYS);
+    const struct grid *grid = &problem->grid;
+    const int64_t own[AXIS_COUNT] = {box_extent(owned, AXIS_X), box_extent(owned, AXIS_Y),
+                                     box_extent(owned, AXIS_Z)};
+    int64_t all[AXIS_COUNT] = {grid->cells[AXIS_X], grid->cells[AXIS_Y], grid->cells[AXIS_Z]};
+    uint64_t coarser = 0;
+    if (!problem_needs_multigrid(problem)) {
+        return 0;
+    }
+    const uint64_t finest = array_bytes(grid, own, nranks > 1 ? 2 : 1, &coarser);
+    const bool shares = nranks == 1 || grid_total_cells(grid) > STEADY_SHARED_LEAST;
+    uint64_t bytes = finest * arrays + (shares ? coarser * coarse : 0);
+    double spacing[AXIS_COUNT] = {grid->spacing[AXIS_X], grid->spacing[AXIS_Y],
+                                  grid->spacing[AXIS_Z]};
+    while (all[AXIS_X] * all[AXIS_Y] * all[AXIS_Z] > 4 * STEADY_SHARED_LEAST) {
+        coarsen(all, spacing);
+    }
+    if (nranks > 1) { /* the copy, and a block of it to send and to receive */
+        const uint64_t copied = array_bytes(grid, all, 1, &coarser);
+        bytes += (copied + coarser) * coarse + 2 * (finest < copied ? finest : copied);
+    }
+    return bytes + (uniform && problem->sources.count > 0 ? 2 * finest : 0);
 }
 
 static enum status allocate(struct steady *s, const struct problem *problem,
