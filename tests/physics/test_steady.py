@@ -257,6 +257,11 @@ class Steady(Case):
         result, _ = self.start(config)
         self.assert_code(result, 2)
         self.assert_says(result, "no steady state", "100 W stay in the body")
+        # between faces of one temperature nothing flows that could be balanced
+        given = {"type": "temperature", "value": 300}
+        config["boundary"].update(x_min=given, x_max=given)
+        config["initial"] = [{"expression": {"value": "300 + 25 * sin(17 * x)"}}]
+        self.assert_below(np.abs(self.solve(config).temperature() - 300).max(), 1e-10, "T")
 
     def test_initial(self):
         """`initial: - steady: {}`: a run stays there; a restart starts from its checkpoint."""

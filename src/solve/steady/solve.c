@@ -20,6 +20,7 @@ struct solution {
     const struct device_medium *medium; /* NULL: heat capacities are equal */
     struct field_summary lack;          /* the residual: K per step */
     double largest_lack;                /* K per step */
+    double rounding;                    /* of one step, K; 0: not looked at */
     double scale;                       /* of the residual in the grids, which is about 1 at most */
 };
 
@@ -266,6 +267,7 @@ static enum status check_rounding(struct solution *s)
     }
     TRY(summarise(s, &s->field->layout, s->field->d_now, NULL, &now));
     s->steady->rounding = best < 1e-11 * largest(&now);
+    s->rounding = 0x1p-50 * largest(&now);
     return STATUS_OK;
 }
 
@@ -330,7 +332,8 @@ static enum status is_reached(struct solution *s, bool *reached)
     }
     if (*reached && isfinite(goal->tolerance)) {
         TRY(find_imbalance(s, &watts));
-        *reached = steady->imbalance <= goal->tolerance;
+        /* without flows of heat, too, where no step changes a temperature */
+        *reached = steady->imbalance <= goal->tolerance || lack <= s->rounding;
     }
     return STATUS_OK;
 }
