@@ -46,13 +46,19 @@ void sleep_destroy(struct sleep *sleep, const struct engine *engine)
     }
 }
 
+/* Bits that differ for the same value, or between members, only wake tiles. */
+static bool same_bits(const void *a, const void *b, size_t bytes)
+{
+    return memcmp(a, b, bytes) == 0;
+}
+
 static bool are_same(const struct coefficients *a, const struct coefficients *b)
 {
-    return a->kind == b->kind && memcmp(a->r, b->r, sizeof a->r) == 0 &&
-           memcmp(a->a, b->a, sizeof a->a) == 0 && memcmp(a->b, b->b, sizeof a->b) == 0 &&
-           a->medium.d_table == b->medium.d_table &&
-           memcmp(a->d_face_sum, b->d_face_sum, sizeof a->d_face_sum) == 0 &&
-           memcmp(a->high_order.closure, b->high_order.closure, sizeof a->high_order.closure) == 0;
+    return a->kind == b->kind && a->medium.d_table == b->medium.d_table &&
+           same_bits(a->r, b->r, sizeof a->r) && same_bits(a->a, b->a, sizeof a->a) &&
+           same_bits(a->b, b->b, sizeof a->b) &&
+           same_bits(a->d_face_sum, b->d_face_sum, sizeof a->d_face_sum) &&
+           same_bits(a->high_order.closure, b->high_order.closure, sizeof a->high_order.closure);
 }
 
 void sleep_begin_step(struct sleep *sleep, const struct coefficients *coefficients)
