@@ -12,14 +12,14 @@
 #include "output/kind/output_checkpoints.h"
 #include "output/output.h"
 #include "output/outputs.h"
-#include "solve/adaptive.h"
 #include "solve/observe/derive.h"
-#include "solve/sleep_control.h"
+#include "solve/scheme/adaptive.h"
+#include "solve/scheme/step_control.h"
+#include "solve/sleep/sleep_control.h"
 #include "solve/solver.h"
 #include "solve/start/initial.h"
 #include "solve/start/restart.h"
 #include "solve/start/tuning.h"
-#include "solve/step_control.h"
 
 struct simulation {
     struct solver solver;

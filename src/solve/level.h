@@ -8,7 +8,7 @@
 #include "solve/engine.h"
 #include "solve/medium/classes.h"
 #include "solve/phases.h"
-#include "solve/sleep.h"
+#include "solve/sleep/sleep.h"
 
 /* The sums of the ledger on the device: those of the faces, then that of sources. Behind them lies
  * one for cells of other ranks, which is never read. */

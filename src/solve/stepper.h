@@ -6,9 +6,9 @@
 #include "model/operator/operator.h"
 #include "solve/medium/source_files.h"
 #include "solve/pass.h"
-#include "solve/scheme.h"
+#include "solve/scheme/scheme.h"
+#include "solve/scheme/steps_per_pass.h"
 #include "solve/state.h"
-#include "solve/steps_per_pass.h"
 
 /* The ledger of one level of all super steps since the last reduction. */
 struct ledger_slot {

@@ -6,7 +6,7 @@
 #include "kernels/backend.h"
 #include "machine/model.h"
 #include "model/problem.h"
-#include "solve/steps_per_pass.h"
+#include "solve/scheme/steps_per_pass.h"
 
 struct plan {
     const struct backend *backend;

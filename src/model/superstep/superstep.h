@@ -44,8 +44,8 @@ int superstep_stages_most(enum time_scheme scheme, enum precision precision, boo
 void superstep_levels(enum time_scheme scheme, int nstages, bool linear,
                       struct superstep *superstep);
 
-/* The state of the control of super steps by a tolerance (solve/step_control.h), the same on all
- * ranks. */
+/* The state of the control of super steps by a tolerance (solve/scheme/step_control.h), the same on
+ * all ranks. */
 struct step_control {
     int64_t exponent;     /* of the length of the next super step */
     int64_t error;        /* of the last one: the logarithm of its estimate over the limit */

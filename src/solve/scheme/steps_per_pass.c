@@ -1,4 +1,4 @@
-#include "solve/steps_per_pass.h"
+#include "solve/scheme/steps_per_pass.h"
 
 #include <inttypes.h>
 #include <stdio.h>

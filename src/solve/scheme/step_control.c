@@ -1,4 +1,4 @@
-#include "solve/step_control.h"
+#include "solve/scheme/step_control.h"
 
 #include <math.h>
 

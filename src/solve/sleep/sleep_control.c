@@ -1,4 +1,4 @@
-#include "solve/sleep_control.h"
+#include "solve/sleep/sleep_control.h"
 
 #include "base/comm.h"
 

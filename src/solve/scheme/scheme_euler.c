@@ -1,7 +1,7 @@
 /* Forward Euler: passes of several steps over the field, overlapped with the halo exchange where
  * that is faster. */
 #include "solve/observe/diagnostics.h"
-#include "solve/sleep_control.h"
+#include "solve/sleep/sleep_control.h"
 #include "solve/stepper.h"
 
 /* Before a step of another length: book the ledger's sums with the old operator. */

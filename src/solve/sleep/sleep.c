@@ -1,4 +1,4 @@
-#include "solve/sleep.h"
+#include "solve/sleep/sleep.h"
 
 #include <stdlib.h>
 #include <string.h>

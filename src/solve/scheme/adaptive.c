@@ -1,4 +1,4 @@
-#include "solve/adaptive.h"
+#include "solve/scheme/adaptive.h"
 
 #include <math.h>
 
