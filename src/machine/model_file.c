@@ -120,15 +120,17 @@ static enum status read_row(struct settings_origin *origin, const struct tree *r
     if (kernel == NULL || cells == NULL || precision == NULL) {
         return origin_fail(origin, row, "rows", "not a row of bench kernels");
     }
-    const bool order = sscanf(kernel->text, "order_%*d_steps_%d", &rate.steps) == 1 ||
-                       strncmp(kernel->text, "order_", 6) == 0;
-    const bool steps = sscanf(kernel->text, "steps_%d", &rate.steps) == 1;
+    const bool order = strlen(kernel->text) >= strlen("order_N") &&
+                       strncmp(kernel->text, "order_", strlen("order_")) == 0;
+    char rest = '\0';
+    const bool steps = sscanf(kernel->text, "steps_%d%c", &rate.steps, &rest) == 1;
     if (order) {
+        (void)sscanf(kernel->text, "order_%*d_steps_%d", &rate.steps);
         char *name = origin_text(origin, kernel->text);
         TRY(CHECK_MEMORY(name != NULL, "no memory for a machine"));
         name[strlen("order_N")] = '\0';
         rate.medium = name;
-    } else if (medium != NULL) {
+    } else if (medium != NULL && rest == '\0') {
         const bool nonlinear = strncmp(medium->text, "alloy", 5) == 0;
         rate.medium = nonlinear ? "enthalpy" : "classes";
     } else if (!steps && strcmp(kernel->text, "production") != 0) {

@@ -181,7 +181,7 @@ class Bench(Case):
                 "laplacian": (38 * 22 * 14, 40 * 24 * 16 - 8 - 4 * (38 + 22 + 14), 38 * 22 * 14),
             }[row["kind"]]
             # a pass of n steps counts as n steps that read and write all cells
-            of_pass = re.search(r"steps_(\d+)$", row["kernel"])
+            of_pass = re.search(r"steps_(\d+)", row["kernel"])
             steps = int(of_pass.group(1)) if of_pass else 1
             cells, fetched, written = steps * cells, steps * fetched, steps * written
             seconds = row["ms"] * 1e-3
