@@ -35,7 +35,8 @@ class Melting(Case):
         solidus = 1000.0 * 2050.0 * 273.15
         expected = np.clip((enthalpy - solidus) / (1000.0 * 3.34e5), 0, 1)
         self.assertTrue(((expected > 0) & (expected < 1)).any())
-        snapshots = [path for path in run.folder.glob("**/*.h5") if "checkpoints" not in str(path)]
+        snapshots = [path for path in sorted(run.folder.glob("**/*.h5"))
+                     if "checkpoints" not in str(path)]
         found = None
         for path in snapshots:
             with h5py.File(path, "r") as file:
