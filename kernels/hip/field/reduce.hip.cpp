@@ -197,24 +197,12 @@ template <typename REAL> static unsigned blocks_of(const sweep<REAL> &s, int64_t
     return (unsigned)(nblocks < most ? nblocks : most);
 }
 
-static enum status count_processors(int *count)
-{
-    static int processors = 0; /* a process has one device */
-    int device = 0;
-    if (processors == 0) {
-        TRY_HIP(hipGetDevice, &device);
-        TRY_HIP(hipDeviceGetAttribute, &processors, hipDeviceAttributeMultiprocessorCount, device);
-    }
-    *count = processors;
-    return STATUS_OK;
-}
-
 template <typename REAL>
 static enum status launch_summarise(struct queue *queue, const struct summarise_args *args,
                                     struct hip_result *result)
 {
     int processors = 0;
-    TRY(count_processors(&processors));
+    TRY(hip_count_processors(&processors));
     const sweep<REAL> s =
         sweep_of<REAL>(&args->layout, &args->placement, args->medium, args->d_field);
     const unsigned nblocks = blocks_of(s, (int64_t)processors * BLOCKS_PER_PROCESSOR);

@@ -321,21 +321,19 @@ static smooth_kernel *kernel_of(const struct multigrid &m)
                                   : smooth_tile<false, false>;
 }
 
-static enum status count_processors(int *count)
+/* Let the kernels have their shared memory, once. */
+static enum status prepare_kernels()
 {
-    static int processors = 0; /* a process has one device */
-    int device = 0;
-    if (processors == 0) {
-        TRY_HIP(hipGetDevice, &device);
-        TRY_HIP(hipDeviceGetAttribute, &processors, hipDeviceAttributeMultiprocessorCount, device);
+    static bool done = false;
+    if (!done) {
         smooth_kernel *const all[] = {smooth_tile<true, false>, smooth_tile<false, false>,
                                       smooth_tile<false, true>};
         for (smooth_kernel *kernel : all) {
             TRY_HIP(hipFuncSetAttribute, reinterpret_cast<const void *>(kernel),
                     hipFuncAttributeMaxDynamicSharedMemorySize, SHARED_BYTES);
         }
+        done = true;
     }
-    *count = processors;
     return STATUS_OK;
 }
 
@@ -361,7 +359,8 @@ static enum status smooth(struct queue *queue, const struct ascend_args *args, i
 {
     const int64_t *n = args->fine.layout.cells;
     int processors = 0;
-    TRY(count_processors(&processors));
+    TRY(hip_count_processors(&processors));
+    TRY(prepare_kernels());
     smoothing p = {args->fine, {}, args->d_r, d_e, d_out, 0, 0, 0};
     for (int s = 0; s < STEPS; s++) {
         p.weight[s] = args->weight[step + s];

@@ -24,6 +24,18 @@ enum status hip_out_of_host_memory(void)
 {
     return fail(STATUS_MEMORY, "out of memory");
 }
+
+enum status hip_count_processors(int *count)
+{
+    static int processors = 0;
+    int device = 0;
+    if (processors == 0) {
+        TRY_HIP(hipGetDevice, &device);
+        TRY_HIP(hipDeviceGetAttribute, &processors, hipDeviceAttributeMultiprocessorCount, device);
+    }
+    *count = processors;
+    return STATUS_OK;
+}
 /* --- device ---------------------------------------------------------------------------------- */
 
 static enum status device_count(int *count)

@@ -51,6 +51,8 @@ struct stopwatch {
 
 enum status hip_check(hipError_t error, const char *what);
 enum status hip_out_of_host_memory(void);
+/* The multiprocessors of the device, of which a process has one. */
+enum status hip_count_processors(int *count);
 
 static inline struct hip_step hip_step_on(const struct queue *queue, const struct step_args *args)
 {
