@@ -320,3 +320,19 @@ enum status stepper_queue_pass(struct stepper *stepper, struct stepper_pass *pas
     TRY(pass_queue(stepper->level, &pass->pass));
     return limit_queue_depth(stepper);
 }
+
+enum status stepper_advance_each(struct stepper *stepper, int64_t steps,
+                                 enum status (*advance_once)(struct stepper *stepper))
+{
+    struct state *state = stepper->state;
+    struct phases *phases = stepper->level->phases;
+    for (int64_t step = 0; step < steps; step++) {
+        TRY(advance_once(stepper));
+        state->step++;
+        state->summary_step = 0;
+        state->time = timeline_time(&stepper->problem->timeline, state->step);
+        atomic_store_explicit(&phases->step, state->step, memory_order_relaxed);
+    }
+    phases_enter(phases, PHASE_OTHER);
+    return STATUS_OK;
+}

@@ -69,6 +69,11 @@ enum status stepper_use_passes(struct stepper *stepper, int steps);
  * enthalpy are shown on demand: by stepper_show_due. */
 enum status stepper_advance(struct stepper *stepper, int64_t steps);
 
+/* For schemes: take `steps` steps one after another, each by `advance_once`, which changes the
+ * field; the number and the time of the step follow. */
+enum status stepper_advance_each(struct stepper *stepper, int64_t steps,
+                                 enum status (*advance_once)(struct stepper *stepper));
+
 /* Let outputs see the temperatures of the current step. Of an enthalpy: convert it.
  * `from_temperature`: first convert the field, which holds temperatures, to it. Blocks; not
  * collective, but it fails alike where a formula of time does. */

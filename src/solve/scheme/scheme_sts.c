@@ -77,11 +77,11 @@ static enum status advance_once(struct stepper *stepper)
 {
     const struct problem *problem = stepper->problem;
     const struct timeline *timeline = &problem->timeline;
-    struct state *state = stepper->state;
+    const int64_t step = stepper->state->step;
     struct superstep superstep;
-    const double start = timeline_time(timeline, state->step);
-    const double length = timeline_dt(timeline, state->step);
-    superstep_levels(problem->time.scheme, timeline_stages(timeline, state->step),
+    const double start = timeline_time(timeline, step);
+    const double length = timeline_dt(timeline, step);
+    superstep_levels(problem->time.scheme, timeline_stages(timeline, step),
                      problem_is_linear(problem), &superstep);
     TRY(stepper_book_levels(stepper, superstep.nlevels, length));
     for (int l = 0, n = 0; l < superstep.nlevels; l += n) {
@@ -92,20 +92,12 @@ static enum status advance_once(struct stepper *stepper)
             TRY(save_start(stepper, n < superstep.nlevels && superstep.level[n].corrects));
         }
     }
-    state->step++;
-    state->summary_step = 0;
-    state->time = timeline_time(timeline, state->step);
-    atomic_store_explicit(&stepper->level->phases->step, state->step, memory_order_relaxed);
     return STATUS_OK;
 }
 
 static enum status advance(struct stepper *stepper, int64_t steps)
 {
-    for (int64_t step = 0; step < steps; step++) {
-        TRY(advance_once(stepper));
-    }
-    phases_enter(stepper->level->phases, PHASE_OTHER);
-    return STATUS_OK;
+    return stepper_advance_each(stepper, steps, advance_once);
 }
 
 const struct scheme scheme_sts1 = {.name = "sts1", .advance = advance};

@@ -76,21 +76,13 @@ static enum status advance_once(struct stepper *stepper)
     TRY(copy(stepper, d_base, field->d_now));
     field_swap(field);
     TRY(take_stage(stepper, start, length, 1));
-    state->step++;
-    state->summary_step = 0;
-    state->time = timeline_time(timeline, state->step);
     state->check.begun = false; /* the bounds are those of explicit steps */
-    atomic_store_explicit(&stepper->level->phases->step, state->step, memory_order_relaxed);
     return STATUS_OK;
 }
 
 static enum status advance(struct stepper *stepper, int64_t steps)
 {
-    for (int64_t step = 0; step < steps; step++) {
-        TRY(advance_once(stepper));
-    }
-    phases_enter(stepper->level->phases, PHASE_OTHER);
-    return STATUS_OK;
+    return stepper_advance_each(stepper, steps, advance_once);
 }
 
 const struct scheme scheme_implicit = {.name = "implicit", .advance = advance};
