@@ -70,6 +70,9 @@ static enum status read_value(struct settings_origin *origin, const struct tree 
 static enum status add_rate(struct settings_origin *origin, const struct tree *node,
                             const struct machine_rate *rate, struct machine_model *machine)
 {
+    if (!(rate->cells > 0 && rate->steps >= 1 && rate->per_s.low > 0)) {
+        return origin_fail(origin, node, "rates", "give steps, cells and a rate above 0");
+    }
     if (machine->nrates == MACHINE_RATES_MOST) {
         return origin_fail(origin, node, "rates", "at most %d", MACHINE_RATES_MOST);
     }
@@ -77,18 +80,21 @@ static enum status add_rate(struct settings_origin *origin, const struct tree *n
     return STATUS_OK;
 }
 
-static enum precision precision_of(const struct tree *node)
+static enum status read_precision(struct settings_origin *origin, const struct tree *node,
+                                  enum precision *precision)
 {
     const bool single = strcmp(node->text, precision_name(PRECISION_FLOAT32)) == 0;
-    return single ? PRECISION_FLOAT32 : PRECISION_FLOAT64;
+    *precision = single ? PRECISION_FLOAT32 : PRECISION_FLOAT64;
+    return strcmp(node->text, precision_name(*precision)) == 0
+               ? STATUS_OK
+               : origin_fail(origin, node, "precision", "give float64 or float32");
 }
 
 static enum status read_rate(struct settings_origin *origin, const struct tree *node,
                              struct machine_model *machine)
 {
     double steps = 0;
-    double cells = 0;
-    struct machine_value per_s;
+    struct machine_rate added = {.steps = 0};
     const struct tree *medium = tree_child(node, "medium");
     const struct tree *precision = tree_child(node, "precision");
     const struct tree *rate = tree_child(node, "Gcells");
@@ -96,16 +102,13 @@ static enum status read_rate(struct settings_origin *origin, const struct tree *
         return origin_fail(origin, node, "rates",
                            "give medium, precision, steps, cells and Gcells of each");
     }
+    added.medium = medium->text;
+    TRY(read_precision(origin, precision, &added.precision));
     TRY(read_number(origin, tree_child(node, "steps"), "rates.steps", &steps));
-    TRY(read_number(origin, tree_child(node, "cells"), "rates.cells", &cells));
-    TRY(read_value(origin, rate, "rates.Gcells", 1e9, &per_s));
-    return add_rate(origin, node,
-                    &(struct machine_rate){.medium = medium->text,
-                                           .precision = precision_of(precision),
-                                           .steps = (int)steps,
-                                           .cells = cells,
-                                           .per_s = per_s},
-                    machine);
+    TRY(read_number(origin, tree_child(node, "cells"), "rates.cells", &added.cells));
+    TRY(read_value(origin, rate, "rates.Gcells", 1e9, &added.per_s));
+    added.steps = steps <= STEPS_MOST ? (int)steps : 0;
+    return add_rate(origin, node, &added, machine);
 }
 
 /* A row of `bench kernels --json`; those of kernels that no run uses are skipped. */
@@ -143,7 +146,7 @@ static enum status read_row(struct settings_origin *origin, const struct tree *r
     }
     TRY(read_number(origin, tree_child(row, "cell_updates_per_s"), "rows.cell_updates_per_s",
                     &rate.per_s.low));
-    rate.precision = precision_of(precision);
+    TRY(read_precision(origin, precision, &rate.precision));
     rate.per_s.high = rate.per_s.low;
     rate.per_s.source = "measured: bench kernels";
     return add_rate(origin, row, &rate, machine);
@@ -195,9 +198,17 @@ enum status machine_model_read(const char *name, const char *bytes, size_t nbyte
 enum status machine_model_complete(const struct machine_model *machine)
 {
     for (int n = 0; n < MACHINE_NUMBERS; n++) {
-        if (machine->number[n].source == NULL && n != MACHINE_POWER) {
+        const struct machine_value *value = &machine->number[n];
+        if (value->source == NULL && n != MACHINE_POWER) {
             return fail(STATUS_INPUT, "%s: %s is missing: [value, source]", machine->origin->name,
                         numbers[n].key);
+        }
+        /* the others divide */
+        const double least = n <= MACHINE_RANKS_PER_NIC ? 1 : 0x1p-1022;
+        if (n <= MACHINE_NETWORK && (value->low < least || value->high > 1e30)) {
+            return fail(STATUS_INPUT, "%s: %s is %g; give %s", machine->origin->name,
+                        numbers[n].key, value->low,
+                        n <= MACHINE_RANKS_PER_NIC ? "1 or more" : "a number above 0");
         }
     }
     return STATUS_OK;

@@ -77,12 +77,20 @@ class Machine(Case):
                  ('copy_GBs: [4, "a friend"]', "does not begin with measured, published"),
                  (good + "copy: 4", "m.yaml:2: copy: not a key of a machine"),
                  ("rates: [{medium: uniform}]", "give medium, precision, steps, cells"),
+                 ('rates: [{medium: uniform, precision: double, steps: 1, cells: 8, '
+                  'Gcells: [1, "measured"]}]', "m.yaml:1: precision: give float64 or float32"),
+                 ('rates: [{medium: uniform, precision: float64, steps: 1, cells: 0, '
+                  'Gcells: [1, "measured"]}]', "give steps, cells and a rate above 0"),
                  (good, "ranks_per_node is missing: [value, source]")]
         for text, says in wrong:
             with self.subTest(text):
                 with open(os.path.join(self.folder, "m.yaml"), "w") as file:
                     file.write(text)
                 self.assert_says(self.plan("--machine", "m.yaml", code=2), says)
+        with open(os.path.join(self.folder, "m.yaml"), "w") as file:
+            file.write('ranks_per_node: [0, "measured"]')
+        self.assert_says(self.plan("--machine", "h200", "--machine", "m.yaml", code=2),
+                         "ranks_per_node is 0; give 1 or more")
         self.assert_says(self.plan("--machine", "frontera", code=2),
                          "--machine frontera: known are frontier, h200, lumi, or give a file")
 
