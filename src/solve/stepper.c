@@ -321,6 +321,16 @@ enum status stepper_queue_pass(struct stepper *stepper, struct stepper_pass *pas
     return limit_queue_depth(stepper);
 }
 
+enum status stepper_copy(struct stepper *stepper, void *d_to, const void *d_from)
+{
+    MPI_Comm comm = stepper->team->comm;
+    struct engine *engine = stepper->level->engine;
+    TRY(status_agree(comm, engine_settle(engine)));
+    return status_agree(
+        comm, engine->runtime->copy_on_device(engine->bulk_queue, d_to, d_from,
+                                              layout_bytes(&stepper->level->field->layout)));
+}
+
 enum status stepper_advance_each(struct stepper *stepper, int64_t steps,
                                  enum status (*advance_once)(struct stepper *stepper))
 {

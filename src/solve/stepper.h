@@ -69,6 +69,9 @@ enum status stepper_use_passes(struct stepper *stepper, int steps);
  * enthalpy are shown on demand: by stepper_show_due. */
 enum status stepper_advance(struct stepper *stepper, int64_t steps);
 
+/* Collective, agreed; queued on bulk_queue after all earlier work. Copy a field with its halo. */
+enum status stepper_copy(struct stepper *stepper, void *d_to, const void *d_from);
+
 /* For schemes: take `steps` steps one after another, each by `advance_once`, which changes the
  * field; the number and the time of the step follow. */
 enum status stepper_advance_each(struct stepper *stepper, int64_t steps,

@@ -58,15 +58,10 @@ static int first_pass_most(const struct stepper *stepper)
  * where the next pass reads it there. */
 static enum status save_start(struct stepper *stepper, bool is_needed)
 {
-    MPI_Comm comm = stepper->team->comm;
-    struct engine *engine = stepper->level->engine;
     struct field *field = stepper->level->field;
     void *d_start = field->d_next;
     if (is_needed) {
-        TRY(status_agree(comm, engine_settle(engine)));
-        return status_agree(comm,
-                            engine->runtime->copy_on_device(engine->bulk_queue, stepper->d_saved,
-                                                            d_start, layout_bytes(&field->layout)));
+        return stepper_copy(stepper, stepper->d_saved, d_start);
     }
     field->d_next = stepper->d_saved;
     stepper->d_saved = d_start;

@@ -197,19 +197,6 @@ static enum status add_half(struct stepper *stepper, double start, double length
     return STATUS_OK;
 }
 
-/* Copy the state to d_saved, as super steps do with their first pass. */
-static enum status keep_start(struct stepper *stepper)
-{
-    struct engine *engine = stepper->level->engine;
-    const struct field *field = stepper->level->field;
-    enum status status = engine_settle(engine);
-    if (status == STATUS_OK) {
-        status = engine->runtime->copy_on_device(engine->bulk_queue, stepper->d_saved, field->d_now,
-                                                 layout_bytes(&field->layout));
-    }
-    return status_agree(stepper->team->comm, status);
-}
-
 /* One super step, and the estimate of its error: the trapezoidal rule differs from it by
  * (1/12 + C) tau^3 T''', and it has an error of C tau^3 T'''. An implicit step has C = -0.0404. The
  * rule amplifies stiff modes, so that then the difference is solved for like a stage. */
@@ -221,7 +208,7 @@ static enum status try_step(struct stepper *stepper, struct comparison *found)
     const double start = timeline_time(timeline, stepper->state->step);
     const double length = timeline_dt(timeline, stepper->state->step);
     if (is_implicit) {
-        TRY(keep_start(stepper));
+        TRY(stepper_copy(stepper, stepper->d_saved, stepper->level->field->d_now));
     }
     if (stepper->d_estimate == NULL) {
         TRY(stepper->scheme->advance(stepper, 1));

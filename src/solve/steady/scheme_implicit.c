@@ -4,6 +4,7 @@
  * ledger counts what passed the faces. */
 #include <math.h>
 
+#include "base/comm.h"
 #include "solve/steady/steady.h"
 
 #define G 0.29289321881345254 /* 1 - sqrt(1/2) */
@@ -21,11 +22,8 @@ static const struct superstep_level taken[2] = {
 
 static enum status copy(struct stepper *stepper, void *d_to, const void *d_from)
 {
-    struct engine *engine = stepper->level->engine;
-    TRY(engine_wait(engine));
-    TRY(engine->runtime->copy_on_device(engine->bulk_queue, d_to, d_from,
-                                        layout_bytes(&stepper->level->field->layout)));
-    return engine_wait(engine);
+    TRY(stepper_copy(stepper, d_to, d_from));
+    return status_agree(stepper->team->comm, engine_wait(stepper->level->engine));
 }
 
 /* *d_out = factor (*d_x) + (*d_z) of two fields. */
