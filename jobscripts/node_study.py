@@ -14,6 +14,7 @@ studies. A second call continues where the first stopped.
 import argparse
 import csv
 import os
+import re
 import shlex
 import statistics
 import subprocess
@@ -97,7 +98,7 @@ def study(args, case, transport, steps_per_pass):
     """The median rate of each number of GPUs, in cells per second, and all field hashes of each."""
     kind, cells, steps = CASES[case]
     name = f"{args.problem}, {case}, {transport}, {steps_per_pass} per pass"
-    folder = args.output / name.replace(" ", "_")
+    folder = args.output / re.sub(r"[^A-Za-z0-9.-]+", "_", name)  # safe in every shell and archive
     ranks = [2**n for n in range(args.gpus.bit_length()) if 2**n <= args.gpus]
     material, own, whole = PROBLEMS[args.problem]
     sets = [f"boundary.{face}" for face in FACES]
@@ -132,6 +133,10 @@ def line_of(rates):
                       for count, rate in rates.items())
 
 
+def write_page(args, page):
+    (args.output / "node_study.md").write_text("\n".join(page) + "\n", encoding="utf-8")
+
+
 def main():
     args = arguments()
     args.output.mkdir(parents=True, exist_ok=True)
@@ -149,6 +154,8 @@ def main():
                              + " | ".join(f"{n} GPU" + "s" * (n > 1) for n in rates) + " |",
                              "|---" * (3 + len(rates)) + "|"]
                 page.append(f"| {case} | {steps_per_pass} | {transport} | {line_of(rates)} |")
+                # at once: a job that runs out of time keeps the rows that it has
+                write_page(args, page)
                 for count, found in hashes.items():
                     # a weak case has another grid on every number of GPUs
                     grid = (case, count if CASES[case][0] == "weak" else 0)
@@ -156,9 +163,8 @@ def main():
     differ = sorted(case for (case, _), found in hashes_of.items() if len(found) > 1)
     page += ["", "One field hash per grid." if not differ else
              f"THE FIELD HASHES DIFFER: {', '.join(differ)}"]
-    text = "\n".join(page)
-    (args.output / "node_study.md").write_text(text + "\n", encoding="utf-8")
-    print(text)
+    write_page(args, page)
+    print("\n".join(page))
     return 1 if differ else 0
 
 

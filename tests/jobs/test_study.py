@@ -145,7 +145,7 @@ class Study(Case):
                                  ("weak 256^3", "strong 512^3") for steps in ("1", "auto")])
         self.assertEqual(lines[-1], "One field hash per grid.")
         self.assertIn("no problems found", (self.folder / "n/doctor.txt").read_text())
-        path = (self.folder / "n/layers,_strong_512^3,_host,_auto_per_pass"
+        path = (self.folder / "n/layers_strong_512_3_host_auto_per_pass"
                 / "runs/ranks_2_1/report.json")
         report = json.loads(path.read_text())
         self.assertEqual(report["decomposition"], [1, 1, 2])
