@@ -13,6 +13,7 @@
 #include "output/output.h"
 #include "output/outputs.h"
 #include "solve/observe/derive.h"
+#include "solve/observe/self_check.h"
 #include "solve/scheme/adaptive.h"
 #include "solve/scheme/step_control.h"
 #include "solve/sleep/sleep_control.h"
@@ -25,6 +26,7 @@ struct simulation {
     struct solver solver;
     struct hang_monitor *monitor; /* NULL: off */
     struct stop *stop;
+    struct self_check *self_check; /* NULL: off */
     struct outputs *outputs;
     struct team_energy energy;
 };
@@ -104,14 +106,21 @@ static enum status open_all(struct simulation *s, const struct simulate_options 
     TRY(tuning_of_stepper(&solver->stepper));
     TRY(tuning_of_passes(&solver->stepper));
     TRY(derive_open(&solver->stepper));
+    TRY(self_check_create(&solver->stepper, &s->self_check));
     TRY(stop_create(&solver->team, &solver->problem, &s->stop));
     return outputs_open(&solver->stepper, options->folder, &s->outputs);
 }
 
 static enum status handle_events(struct simulation *s)
 {
+    bool repaired = false;
     team_energy_sample(&s->energy);
-    TRY(outputs_write(s->outputs));
+    enum status status = outputs_write(s->outputs);
+    if (status == STATUS_NUMERICS) { /* or has a bit been flipped? */
+        TRY(self_check_doubt(s->self_check, &repaired));
+        status = repaired ? outputs_write(s->outputs) : status;
+    }
+    TRY(status);
     return stop_handle_requests(s->stop, &s->solver.stepper, s->outputs);
 }
 
@@ -140,7 +149,11 @@ static enum status advance(struct simulation *s, double budget, double *wall)
         s->solver.stepper.summarise_at = outputs_summarise(s->outputs, next) ? next : 0;
         TRY(s->solver.problem.time.by_tolerance
                 ? step_control_advance(&s->solver.stepper, &s->solver.problem)
-                : stepper_advance(&s->solver.stepper, next - state->step));
+                : self_check_advance(s->self_check, &s->solver.stepper, next - state->step));
+        if (self_check_is_over(&s->solver.stepper)) {
+            TRY(outputs_checkpoint(s->outputs, true));
+            return self_check_verdict(s->self_check);
+        }
         TRY(handle_events(s));
         TRY(adaptive_step(&s->solver.stepper, &s->solver.problem));
     }
@@ -216,6 +229,7 @@ done:
     }
     hang_monitor_destroy(s->monitor);
     stop_destroy(s->stop);
+    self_check_destroy(s->self_check);
     solver_destroy(&s->solver);
     free(s);
     return status;

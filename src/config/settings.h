@@ -340,6 +340,7 @@ struct run_setting {
     bool walltime_auto;       /* Slurm's end of the job, when there is one */
     double walltime;          /* s from the start, when not auto */
     double walltime_margin;   /* s */
+    double self_check;        /* share of steps; 0: off */
     double watchdog_patience; /* s; 0: no watchdog */
     double watchdog_factor;
     double watchdog_grace; /* s */

@@ -298,11 +298,11 @@ static enum status show_progress(struct outputs *o)
 enum status outputs_write(struct outputs *o)
 {
     TRY(writer_poll(o->writer));
-    TRY(derive_sample(o->in.stepper));
     const unsigned due = kinds_due(o, o->in.state->step);
     if (outputs_summarise(o, o->in.state->step)) {
-        TRY(refresh(o));
+        TRY(refresh(o)); /* before a sample is taken of values that may be invalid */
     }
+    TRY(derive_sample(o->in.stepper));
     for (int k = 0; k < OUTPUT_KINDS; k++) {
         if ((due >> (unsigned)k & 1U) != 0 && o->object[k] != NULL) {
             TRY(write_kind(o, k, output_kinds[k]->write));

@@ -75,6 +75,18 @@ static void write_sleep(struct json *json, const struct sleep *sleep)
     json_end(json, '}');
 }
 
+static void write_self_check(struct json *json, const struct stepper *stepper)
+{
+    const struct self_check_counts *checked = &stepper->checked;
+    json_begin(json, "self_check", '{');
+    json_real(json, "share", stepper->problem->run.self_check);
+    json_int(json, "checks", checked->checks);
+    json_int(json, "steps", checked->steps);
+    json_int(json, "faults", checked->faults);
+    json_int(json, "repairs", checked->repairs);
+    json_end(json, '}');
+}
+
 static void write_machine(struct json *json, const struct stepper *stepper)
 {
     json_string(json, "backend", stepper->level->engine->backend->name);
@@ -268,6 +280,7 @@ enum status report_write(const char *path, const struct stepper *stepper, struct
     json_int(&json, "substeps_per_pass", stepper->passes.steps);
     write_passes(&json, stepper);
     write_sleep(&json, &stepper->level->sleep);
+    write_self_check(&json, stepper);
     if (stepper->steady != NULL) {
         steady_report(stepper->steady, &json);
     }

@@ -31,6 +31,7 @@ struct level {
     struct halo *halo;   /* NULL: nothing to exchange */
     bool overlap;        /* of the exchange with the interior */
     struct box interior; /* the cells that are computed meanwhile */
+    struct box apart;    /* owned cells that plain passes advance by a kernel of their own */
     int64_t exchanges;   /* of passes */
     struct sleep sleep;
 };

@@ -255,7 +255,11 @@ static enum status stage_plain(struct level *level, const struct pass *pass,
                        .d_in = field->d_now, .boxes = &owned, .nboxes = 1,
                        .h_summary = pass->h_summary, .placement = field->placement);
     }
-    return advance_around(level, engine->bulk_queue, pass, stage, &nothing);
+    const struct box *apart = level->sleep.is_on ? &nothing : &level->apart;
+    TRY(advance_around(level, engine->bulk_queue, pass, stage, apart));
+    return box_is_empty(apart) ? STATUS_OK
+                               : advance_box(level, engine->bulk_queue, &pass->levels[stage->first],
+                                             stage->nsteps, apart, 1);
 }
 
 /* Let later work on `to` see that on `from`. */

@@ -10,6 +10,13 @@
 #include "solve/scheme/steps_per_pass.h"
 #include "solve/state.h"
 
+/* What self_check.h has done. */
+struct self_check_counts {
+    int64_t checks, steps; /* that were computed twice */
+    int64_t faults, repairs;
+    bool is_over; /* too many faults of one device */
+};
+
 /* The ledger of one level of all super steps since the last reduction. */
 struct ledger_slot {
     struct ledger ledger;    /* its sums only */
@@ -24,6 +31,7 @@ struct stepper {
     const struct scheme *scheme;
     struct pass_plan passes;
     int64_t passes_queued;
+    struct self_check_counts checked;
     int64_t summarise_at;        /* diagnostics are taken there, so the pass may take the summary */
     struct heat_source *sources; /* [step of a pass][entry that is not painted]; NULL: none */
     int nsources;

@@ -177,6 +177,33 @@ class BadNumbers(Case):
                 self.assert_below(abs(run.report["heat_J"] / heat - 1), 1e-7, "heat")
                 self.assert_below(abs(run.report["heat_drift_J"] / heat), 1e-7, "drift")
 
+    def test_flipped_bits(self):
+        """Found by repeated steps, or by the heat balance between them; the result is the same."""
+        config = problem(checkpoints={"every": 10, "keep": 9}, derived={"every": 1})
+        whole = self.solve(config, ranks=1)
+        twice = ["run.self_check.share=1"]
+        for ranks, backend in ((1, "guard"), (3, "cpu")):
+            for share, bit in ((1, 3), (0.001, 61)):
+                flip = {"ISOTHERM_FLIP_BITS": f"17:{ranks - 1}:field:200:{bit}"}
+                run = self.solve(config, ranks=ranks, env=flip, sets=[
+                    f"run.self_check.share={share}", f"run.backend={backend}"])
+                self.assert_says(run.result, "self check: steps ", f"on rank {ranks - 1} (",
+                                 "the first result was wrong")
+                self.assertEqual(run.exact("field_hash"), whole.exact("field_hash"))
+                counts = run.report["self_check"]
+                self.assertEqual((counts["faults"], counts["repairs"]), (1, 1))
+        twice_there = {"ISOTHERM_FLIP_BITS": "17:1:field:200:60,23:1:field:200:60"}
+        result, output = self.start(config, ranks=3, sets=twice, env=twice_there)
+        self.assert_code(result, 4)
+        self.assert_one_error(result)
+        self.assert_says(result, "error: self check: 2 faults on rank 1 (")
+        run = self.run_config(config, output.name, "--restart", "auto")
+        self.assertEqual(run.exact("field_hash"), whole.exact("field_hash"))
+        bad = {"ISOTHERM_FLIP_BITS": "17:1:fields:200:60"}
+        result, _ = self.start(config, sets=twice, env=bad)
+        self.assert_code(result, 2)
+        self.assert_says(result, "ISOTHERM_FLIP_BITS: 17:1:fields:200:60; give STEP")
+
 
 if __name__ == "__main__":
     unittest.main()

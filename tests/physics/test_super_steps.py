@@ -176,6 +176,9 @@ class Errors(Case):
                ({"scheme": "sts2", "stages": 8, "until": {"rate": 1}}, "needs a tolerance"))
         for time, message in bad:
             self.refuse(rod(400, time={"end": 6, **time}), message)
+        twice = {"run": {"self_check": {"share": 1}}}
+        self.refuse(rod(400, time={"end": 6, "scheme": "sts2", "tolerance": 1e-3}, **twice),
+                    "without tolerance")
         single = {"run": {"precision": "float32"}}
         self.refuse(rod(400, time={"end": 6, "scheme": "sts2", "stages": 96}, **single),
                     "with this precision; at most 64")

@@ -93,8 +93,8 @@ static const struct damage wrong_types[] = {
      "tolerance, max_error, until, safety, adapt_every, steady"},
     {"time:", "run: fast\ntime:",
      "c.yaml:22: run: not a section (fast); give a section with the keys backend, precision, "
-     "stencil, decomposition, steps_per_pass, sleeping_tiles, halo, watch, walltime, "
-     "walltime_margin, watchdog"},
+     "stencil, decomposition, steps_per_pass, sleeping_tiles, halo, watch, self_check, "
+     "walltime, walltime_margin, watchdog"},
     {"time:", "run: {halo: {transport: [peer]}}\ntime:",
      "c.yaml:22: run.halo.transport: not a single word ([peer]); give one of auto, host, staged, "
      "gpu-aware, peer"},

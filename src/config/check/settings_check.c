@@ -315,6 +315,18 @@ SETTINGS_CHECK(scheme)
                : item_fail(item, NULL, "adapt_every needs scheme: euler");
 }
 
+SETTINGS_CHECK(self_check)
+{
+    const struct time_setting *time = &settings->time;
+    const bool fits = time->scheme != SCHEME_IMPLICIT && time->scheme != SCHEME_STEADY &&
+                      time->scheme != SCHEME_AUTO && time->tolerance == 0 && time->max_error == 0;
+    return fits || settings->run.self_check == 0
+               ? STATUS_OK
+               : item_fail(item, NULL,
+                           "needs steps of a given length: scheme euler, sts1, sts2 or "
+                           "monotone, without tolerance");
+}
+
 SETTINGS_CHECK(tolerance)
 {
     const enum time_scheme scheme = settings->time.scheme;

@@ -35,6 +35,7 @@ SETTINGS_CHECK(tolerance);
 SETTINGS_CHECK(monotone);
 SETTINGS_CHECK(until);
 SETTINGS_CHECK(scheme);
+SETTINGS_CHECK(self_check);
 SETTINGS_CHECK(stages);
 SETTINGS_CHECK(impedance_to);
 SETTINGS_CHECK(impedance_source);

@@ -341,6 +341,13 @@ static const struct schema_key table[] = {
         "temperatures, of any sign.",
         .choices = scales, .fallback = "absolute"),
 
+    SECTION("run.self_check",
+            "Steps are computed twice and compared bit for bit; a difference is repaired. Not with "
+            "`scheme: implicit` or `steady`, nor with a tolerance."),
+    KEY("run.self_check.share", REAL, FREE, AT(run.self_check),
+        "The share of the steps; 0 turns the check off, 1 computes every step twice. Needs device "
+        "memory for two more fields.",
+        .limit = &share, .fallback = "0", .check = settings_check_self_check),
     KEY("run.walltime", REAL, FREE, AT(run.walltime),
         "The wall-clock time limit. The run stops before it with a checkpoint and exit code 75. "
         "`auto`: the end of the Slurm job (`SLURM_JOB_END_TIME`); outside Slurm, no limit.",

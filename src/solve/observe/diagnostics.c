@@ -203,20 +203,21 @@ enum status diagnostics_take(struct stepper *stepper, struct diagnostics *diagno
     return status;
 }
 
-static enum status hash_rank(struct stepper *stepper, uint64_t *mine)
+enum status diagnostics_hash_rank(struct stepper *stepper, const void *d_field, uint64_t *mine)
 {
     struct engine *engine = stepper->level->engine;
     const struct field *field = stepper->level->field;
     TRY(engine_wait(engine));
     TRY(ENQUEUE(engine->operations, hash, engine->bulk_queue, .layout = field->layout,
-                .placement = field->placement, .d_field = field->d_now, .h_hash = mine));
+                .placement = field->placement, .d_field = d_field, .h_hash = mine));
     return engine->runtime->queue_wait(engine->bulk_queue);
 }
 
 enum status diagnostics_field_hash(struct stepper *stepper, uint64_t *hash)
 {
     uint64_t mine = 0;
-    TRY(status_agree(stepper->team->comm, hash_rank(stepper, &mine)));
+    TRY(status_agree(stepper->team->comm,
+                     diagnostics_hash_rank(stepper, stepper->level->field->d_now, &mine)));
     TRY_MPI(MPI_Allreduce(&mine, hash, 1, MPI_UINT64_T, MPI_SUM, stepper->team->comm));
     return STATUS_OK;
 }

@@ -26,6 +26,9 @@ enum status diagnostics_take(struct stepper *stepper, struct diagnostics *diagno
 /* Collective. Add the sums on the devices to the ledger and reset them to zero. */
 enum status diagnostics_gather_ledger(struct stepper *stepper);
 
+/* Not collective; blocks. The part of this rank in the hash of a field of the level. */
+enum status diagnostics_hash_rank(struct stepper *stepper, const void *d_field, uint64_t *mine);
+
 /* Collective. 64 bits over global indices and temperatures; see kernels/cell/heat_cell.h. */
 enum status diagnostics_field_hash(struct stepper *stepper, uint64_t *hash);
 

@@ -12,6 +12,7 @@
 #include "model/field/field.h"
 #include "solve/medium/classes.h"
 #include "solve/medium/source_files.h"
+#include "solve/observe/self_check.h"
 #include "solve/steady/grids.h"
 #include "solve/stepper.h"
 
@@ -37,8 +38,13 @@ enum status memory_of_rank(const struct problem *problem, const struct backend *
     TRY(steps_per_pass_halo(decomp, rank, &layout, decomp->halo_width / problem->radius,
                             problem->radius, &halo));
     const int copies = problem->time.by_tolerance ? 1 + (int)estimate_needs_field(problem) : 0;
-    *bytes = fields + derived + copies * (uint64_t)layout_bytes(&layout) +
-             classes_bytes(problem, &owned, decomp->halo_width / problem->radius) +
+    const uint64_t classes = classes_bytes(problem, &owned, decomp->halo_width / problem->radius);
+    const bool any = problem->medium.nclasses > 0;
+    *bytes = fields + derived + copies * (uint64_t)layout_bytes(&layout) + classes +
+             self_check_bytes(
+                 problem, &layout,
+                 any ? class_map_bytes(&problem->grid, &owned, decomp->halo_width / problem->radius)
+                     : 0) +
              source_files_bytes(problem, &owned) +
              steady_grids_bytes(problem, &owned, decomp->nranks) +
              transport_buffer_bytes(&halo, precision) + outputs->kept_bytes;

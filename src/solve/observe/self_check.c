@@ -1,0 +1,482 @@
+#include "solve/observe/self_check.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/comm.h"
+#include "base/log.h"
+#include "solve/observe/diagnostics.h"
+#include "solve/observe/self_check_faults.h"
+
+enum {
+    CHECKED_PASSES = 8, /* of the steps that are computed twice: their copies and sums then cost
+                           about a quarter of them */
+    KEPT_PASSES = 64,   /* at least from one look at the classes to the next */
+    RESULTS_MOST = 5
+};
+
+/* What must agree, on this rank. */
+struct result {
+    uint64_t hash;
+    struct ledger ledger;
+};
+
+/* ---- memory --------------------------------------------------------------------------------- */
+
+uint64_t self_check_bytes(const struct problem *problem, const struct layout *layout,
+                          uint64_t class_bytes)
+{
+    return problem->run.self_check > 0 ? 2 * (uint64_t)layout_bytes(layout) + class_bytes : 0;
+}
+
+static size_t class_bytes_of(const struct stepper *stepper)
+{
+    const bool any = stepper->problem->medium.nclasses > 0;
+    return any ? (size_t)stepper->level->classes->args.layout.elements : 0;
+}
+
+static enum status hash_rows(struct engine *engine, const void *d_from, int64_t nx, int64_t ny,
+                             int64_t first_row, uint64_t *hash)
+{
+    const struct layout layout = {.precision = PRECISION_FLOAT32,
+                                  .cells = {nx, ny, 1},
+                                  .pitch_y = nx,
+                                  .pitch_z = nx * ny,
+                                  .elements = nx * ny};
+    const struct placement placement = {.global_cells = {nx, INT64_MAX / nx, 1},
+                                        .offset = {0, first_row, 0}};
+    TRY(ENQUEUE(engine->operations, hash, engine->bulk_queue, .layout = layout,
+                .placement = placement, .d_field = d_from, .h_hash = hash));
+    return engine->runtime->queue_wait(engine->bulk_queue);
+}
+
+/* Any memory, as rows of float32: whole groups of 4 bytes. */
+static enum status hash_bytes(struct engine *engine, const void *d_from, size_t bytes,
+                              uint64_t *hash)
+{
+    enum { ROW = 4096 };
+    const int64_t words = (int64_t)(bytes / sizeof(float));
+    const int64_t rows = words / ROW;
+    uint64_t part = 0;
+    *hash = 0;
+    if (rows > 0) {
+        TRY(hash_rows(engine, d_from, ROW, rows, 0, hash));
+    }
+    if (words % ROW > 0) {
+        TRY(hash_rows(engine, (const float *)d_from + rows * ROW, words % ROW, 1, rows, &part));
+    }
+    *hash += part;
+    return STATUS_OK;
+}
+
+static enum status allocate(struct self_check *check)
+{
+    const struct stepper *stepper = check->stepper;
+    struct engine *engine = stepper->level->engine;
+    const struct runtime *runtime = engine->runtime;
+    const size_t bytes = layout_bytes(&stepper->level->field->layout);
+    const size_t class_bytes = class_bytes_of(stepper);
+    TRY(flips_read(&check->flips));
+    check->faults = calloc((size_t)stepper->team->nranks, sizeof *check->faults);
+    TRY(CHECK_MEMORY(check->faults != NULL, "no memory for the self-check"));
+    TRY(runtime->memory_alloc(engine->device, bytes, &check->d_start));
+    TRY(runtime->memory_alloc(engine->device, bytes, &check->d_other));
+    check->flips.d_copy = check->d_start;
+    if (class_bytes == 0) {
+        return STATUS_OK;
+    }
+    void *d_class = stepper->level->classes->d_class;
+    TRY(runtime->memory_alloc(engine->device, class_bytes, &check->d_classes));
+    TRY(runtime->copy_on_device(engine->bulk_queue, check->d_classes, d_class, class_bytes));
+    return hash_bytes(engine, d_class, class_bytes, &check->class_hash);
+}
+
+enum status self_check_create(struct stepper *stepper, struct self_check **check)
+{
+    MPI_Comm comm = stepper->team->comm;
+    *check = NULL;
+    if (stepper->problem->run.self_check == 0) {
+        return STATUS_OK;
+    }
+    struct self_check *built = calloc(1, sizeof *built);
+    TRY(status_agree(comm, CHECK_MEMORY(built != NULL, "no memory for the self-check")));
+    built->stepper = stepper;
+    const enum status status = status_agree(comm, allocate(built));
+    if (status != STATUS_OK) {
+        self_check_destroy(built);
+        return status;
+    }
+    *check = built;
+    return STATUS_OK;
+}
+
+void self_check_destroy(struct self_check *check)
+{
+    if (check == NULL) {
+        return;
+    }
+    const struct engine *engine = check->stepper->level->engine;
+    engine->runtime->memory_free(engine->device, check->d_start);
+    engine->runtime->memory_free(engine->device, check->d_other);
+    engine->runtime->memory_free(engine->device, check->d_classes);
+    flips_free(&check->flips);
+    free(check->faults);
+    free(check);
+}
+
+enum status self_check_verdict(const struct self_check *check)
+{
+    char device[DEVICE_TEXT];
+    self_check_name_device(check->stepper, check->last_rank, device);
+    return status_agree(
+        check->stepper->team->comm,
+        fail(STATUS_DEVICE,
+             "self check: %d faults on %s; the last one is repaired, and a checkpoint of step "
+             "%" PRId64 " is written. Restart without this device",
+             FAULTS_MOST, device, check->stepper->state->step));
+}
+
+/* ---- states ---------------------------------------------------------------------------------- */
+
+/* Copy the classes of cells to the kept ones, or `back`. */
+static enum status copy_classes(struct self_check *check, bool back)
+{
+    const struct stepper *stepper = check->stepper;
+    struct engine *engine = stepper->level->engine;
+    void *d_class = stepper->level->classes->d_class;
+    return engine->runtime->copy_on_device(engine->bulk_queue, back ? d_class : check->d_classes,
+                                           back ? check->d_classes : d_class,
+                                           class_bytes_of(stepper));
+}
+
+static enum status save(struct self_check *check)
+{
+    struct stepper *stepper = check->stepper;
+    const struct field *field = stepper->level->field;
+    const bool changes = stepper->problem->medium.changes;
+    TRY(diagnostics_gather_ledger(stepper));
+    check->start = *stepper->state;
+    check->begun = true;
+    TRY(stepper_copy(stepper, check->d_start, field->d_now));
+    TRY(status_agree(stepper->team->comm, changes ? copy_classes(check, false) : STATUS_OK));
+    return status_agree(stepper->team->comm,
+                        diagnostics_hash_rank(stepper, field->d_now, &check->start_hash));
+}
+
+/* All sums of the ledger since were gathered. The tables of the classes are then sent again. */
+static enum status restore(struct self_check *check)
+{
+    struct stepper *stepper = check->stepper;
+    struct level *level = stepper->level;
+    const bool changes = stepper->problem->medium.changes;
+    *stepper->state = check->start;
+    TRY(stepper_copy(stepper, level->field->d_now, check->d_start));
+    TRY(status_agree(stepper->team->comm, changes ? copy_classes(check, true) : STATUS_OK));
+    level->field->d_shown = NULL;
+    level->classes->dt = 0;
+    sleep_forget(&level->sleep);
+    atomic_store_explicit(&level->phases->step, check->start.step, memory_order_relaxed);
+    return status_agree(stepper->team->comm, engine_wait(level->engine));
+}
+
+/* ---- what steps never write ------------------------------------------------------------------ */
+
+/* Of this rank: restore it where it was wrong. */
+static enum status mend_kept(struct self_check *check, bool *wrong)
+{
+    struct stepper *stepper = check->stepper;
+    struct engine *engine = stepper->level->engine;
+    struct classes *classes = stepper->level->classes;
+    const size_t bytes = class_bytes_of(stepper);
+    uint64_t hash = check->class_hash;
+    TRY(engine_wait(engine));
+    TRY(stepper->problem->medium.changes ? STATUS_OK
+                                         : hash_bytes(engine, classes->d_class, bytes, &hash));
+    *wrong = hash != check->class_hash;
+    if (*wrong) {
+        TRY(hash_bytes(engine, check->d_classes, bytes, &hash));
+        if (hash != check->class_hash) {
+            return fail(STATUS_DEVICE, "self check: the classes of the cells and their copy have "
+                                       "changed; restart from the last checkpoint");
+        }
+        TRY(copy_classes(check, true));
+    }
+    if (classes->dt != 0) {
+        SCOPED_FREE void *h_table = malloc(classes->table_bytes);
+        TRY(CHECK_MEMORY(h_table != NULL, "no memory for a table of materials"));
+        TRY(engine->runtime->copy_to_host(engine->bulk_queue, h_table,
+                                          classes->d_table[classes->slot], classes->table_bytes));
+        TRY(engine->runtime->queue_wait(engine->bulk_queue));
+        *wrong =
+            *wrong || memcmp(h_table, classes->h_table[classes->slot], classes->table_bytes) != 0;
+        classes->dt = *wrong ? 0 : classes->dt;
+    }
+    return engine_wait(engine);
+}
+
+/* Collective. *wrong: on any rank the classes of cells or their coefficients have changed since
+ * the step `verified`; they are right again, but not the steps since. */
+static enum status check_kept(struct self_check *check, bool *wrong)
+{
+    struct stepper *stepper = check->stepper;
+    const struct team *team = stepper->team;
+    const int64_t step = stepper->state->step;
+    char device[DEVICE_TEXT];
+    *wrong = false;
+    if (check->d_classes != NULL) {
+        TRY(status_agree(team->comm, mend_kept(check, wrong)));
+        TRY(self_check_agree(check, wrong, device));
+    }
+    if (*wrong) {
+        log_warn("self check: the classes of cells or their coefficients have changed on %s "
+                 "between steps %" PRId64 " and %" PRId64
+                 "; they are restored. Outputs of the steps in between may be wrong",
+                 device, check->verified, step);
+    }
+    check->verified = step;
+    return STATUS_OK;
+}
+
+static void say_repaired(struct self_check *check, const char *what)
+{
+    check->stepper->checked.repairs++;
+    log_warn("self check: %s; computed again from step %" PRId64 ", continuing at step %" PRId64,
+             what, check->start.step, check->stepper->state->step);
+}
+
+/* ---- twice ----------------------------------------------------------------------------------- */
+
+/* The same number on all ranks, below `end`. */
+static int64_t random_below(int64_t step, int64_t end)
+{
+    uint64_t z = (uint64_t)step * UINT64_C(0x9e3779b97f4a7c15) + UINT64_C(0x632be59bd9b4e019);
+    z = (z ^ (z >> 30)) * UINT64_C(0xbf58476d1ce4e5b9);
+    z = (z ^ (z >> 27)) * UINT64_C(0x94d049bb133111eb);
+    return end > 1 ? (int64_t)((z >> 33) % (uint64_t)end) : 0;
+}
+
+static enum status find_result(struct self_check *check, struct result *result)
+{
+    struct stepper *stepper = check->stepper;
+    TRY(diagnostics_gather_ledger(stepper));
+    TRY(status_agree(stepper->team->comm,
+                     diagnostics_hash_rank(stepper, stepper->level->field->d_now, &result->hash)));
+    result->ledger = stepper->state->ledger;
+    return STATUS_OK;
+}
+
+/* In other memory, the cells divided between two kernels, and without overlap: other processors get
+ * other cells. */
+static enum status compute_elsewhere(struct self_check *check, int64_t steps, int number)
+{
+    struct level *level = check->stepper->level;
+    const bool overlap = level->overlap;
+    struct box apart = layout_owned(&level->field->layout);
+    int axis = AXIS_Z;
+    while (axis > AXIS_X && apart.hi[axis] < 4) {
+        axis--;
+    }
+    apart.lo[axis] = apart.hi[axis] * (1 + random_below(check->start.step + number, 3)) / 4;
+    level->apart = apart;
+    level->overlap = false;
+    const enum status status = flips_advance(&check->flips, check->stepper, steps);
+    level->apart = (struct box){{0, 0, 0}, {0, 0, 0}};
+    level->overlap = overlap;
+    return status;
+}
+
+/* Collective. *match: the first of earlier results that the last one agrees with, on all ranks;
+ * -1: none. */
+static enum status find_match(const struct self_check *check, const struct result *results,
+                              int last, int *match)
+{
+    unsigned same = 0;
+    for (int r = 0; r < last; r++) {
+        const bool is_same =
+            results[r].hash == results[last].hash &&
+            memcmp(&results[r].ledger, &results[last].ledger, sizeof results[r].ledger) == 0;
+        same |= (unsigned)is_same << r;
+    }
+    TRY_MPI(
+        MPI_Allreduce(MPI_IN_PLACE, &same, 1, MPI_UNSIGNED, MPI_BAND, check->stepper->team->comm));
+    *match = -1;
+    for (int r = last - 1; r >= 0; r--) {
+        *match = (same >> r & 1) != 0 ? r : *match;
+    }
+    return STATUS_OK;
+}
+
+static void keep_first(struct self_check *check)
+{
+    struct field *field = check->stepper->level->field;
+    void *d_first = field->d_now;
+    field->d_now = check->d_other;
+    check->d_other = d_first;
+}
+
+/* Collective. Whether the copy of the field at the start still is what was copied. */
+static enum status check_start(struct self_check *check, bool *wrong)
+{
+    struct stepper *stepper = check->stepper;
+    const struct team *team = stepper->team;
+    uint64_t hash = 0;
+    char device[DEVICE_TEXT];
+    TRY(status_agree(team->comm, diagnostics_hash_rank(stepper, check->d_start, &hash)));
+    *wrong = hash != check->start_hash;
+    TRY(self_check_agree(check, wrong, device));
+    if (*wrong) {
+        log_warn("self check: the copy of the field at step %" PRId64
+                 " has changed on %s; it is not used",
+                 check->start.step, device);
+    }
+    return STATUS_OK;
+}
+
+/* Collective. The state is the result of the steps since `start`. Compute them again until two
+ * results agree; the last one remains. *first_is_right: it was that of the state. */
+static enum status compute_again(struct self_check *check, bool *first_is_right)
+{
+    const struct stepper *stepper = check->stepper;
+    const struct state after = *stepper->state;
+    const int64_t steps = after.step - check->start.step;
+    struct result results[RESULTS_MOST];
+    bool wrong = false;
+    int match = -1;
+    TRY(find_result(check, &results[0]));
+    keep_first(check);
+    for (int n = 1; n < RESULTS_MOST && match < 0; n++) {
+        TRY(restore(check));
+        TRY(compute_elsewhere(check, steps, n));
+        TRY(find_result(check, &results[n]));
+        TRY(find_match(check, results, n, &match));
+        TRY(match < 0 ? check_kept(check, &wrong) : STATUS_OK);
+        if (match < 0 && n == 1 && !wrong) {
+            TRY(self_check_locate(check, &after));
+        }
+        if (match >= 0 && n > 1) {
+            say_repaired(check,
+                         match == 0 ? "the second result was wrong" : "the first result was wrong");
+        }
+    }
+    *first_is_right = match == 0;
+    return match >= 0 ? STATUS_OK
+                      : status_agree(stepper->team->comm,
+                                     fail(STATUS_DEVICE,
+                                          "self check: no two of %d computations of the steps from "
+                                          "%" PRId64 " to %" PRId64 " agree; restart from the last "
+                                          "checkpoint on other devices",
+                                          RESULTS_MOST, check->start.step, after.step));
+}
+
+/* Collective. Whether the steps since `start` can be computed again. */
+static enum status may_go_back(struct self_check *check, bool *may)
+{
+    const struct stepper *stepper = check->stepper;
+    bool wrong = false;
+    *may = check->begun && check->start.step < stepper->state->step &&
+           check->start.step >= stepper->problem->timeline.start_step;
+    TRY(*may ? check_start(check, &wrong) : STATUS_OK);
+    *may = *may && !wrong;
+    return STATUS_OK;
+}
+
+/* Collective. Check what is kept, and where it was wrong, compute all steps since `start` again. */
+static enum status look_at_kept(struct self_check *check)
+{
+    struct stepper *stepper = check->stepper;
+    struct state *state = stepper->state;
+    const int64_t step = state->step;
+    const int64_t before = check->verified;
+    const struct numerics_check numerics = state->check;
+    bool wrong = false;
+    bool may = true;
+    TRY(check_kept(check, &wrong));
+    if (!wrong || check->start.step == step) {
+        stepper->checked.repairs += wrong;
+        return STATUS_OK;
+    }
+    TRY(may_go_back(check, &may));
+    if (!may) {
+        return status_agree(stepper->team->comm,
+                            fail(STATUS_DEVICE,
+                                 "self check: no earlier state is left; restart from a "
+                                 "checkpoint of step %" PRId64 " or before",
+                                 before));
+    }
+    TRY(diagnostics_gather_ledger(stepper));
+    TRY(restore(check));
+    TRY(flips_advance(&check->flips, stepper, step - state->step));
+    state->check = numerics;
+    say_repaired(check, "the steps since were wrong");
+    return STATUS_OK;
+}
+
+enum status self_check_doubt(struct self_check *check, bool *repaired)
+{
+    *repaired = false;
+    if (check == NULL) {
+        return STATUS_OK;
+    }
+    struct stepper *stepper = check->stepper;
+    const struct numerics_check numerics = stepper->state->check;
+    const int64_t faults = stepper->checked.faults;
+    bool is_right = true;
+    bool may = false;
+    TRY(look_at_kept(check)); /* the heat of cells needs their classes, too */
+    *repaired = stepper->checked.faults > faults;
+    TRY(*repaired ? STATUS_OK : may_go_back(check, &may));
+    if (may) {
+        TRY(compute_again(check, &is_right));
+        stepper->state->check = numerics;
+    }
+    *repaired = *repaired || !is_right;
+    return STATUS_OK;
+}
+
+static int64_t checked_steps(const struct stepper *stepper)
+{
+    const bool single = stepper->problem->time.scheme == SCHEME_EULER;
+    return single ? (int64_t)CHECKED_PASSES * stepper->passes.steps : 2;
+}
+
+static enum status check_steps(struct self_check *check, int64_t steps)
+{
+    struct stepper *stepper = check->stepper;
+    const double share = stepper->problem->run.self_check;
+    bool flag = false;
+    TRY(look_at_kept(check));
+    TRY(save(check));
+    TRY(flips_advance(&check->flips, stepper, steps));
+    TRY(check_start(check, &flag));
+    stepper->checked.repairs += flag; /* the copy has not been used */
+    TRY(flag ? STATUS_OK : compute_again(check, &flag));
+    stepper->checked.checks++;
+    stepper->checked.steps += steps;
+    const double rest = fmin((double)steps / share - (double)steps, 1e15);
+    const int64_t gap = (int64_t)rest;
+    check->next = stepper->state->step + gap / 2 + random_below(stepper->state->step, gap + 1);
+    return STATUS_OK;
+}
+
+enum status self_check_advance(struct self_check *check, struct stepper *stepper, int64_t steps)
+{
+    if (check == NULL) {
+        return stepper_advance(stepper, steps);
+    }
+    const struct state *state = stepper->state;
+    const int64_t end = state->step + steps;
+    const int64_t most = checked_steps(stepper);
+    TRY(check->begun ? STATUS_OK : save(check));
+    while (state->step < end && !stepper->checked.is_over) {
+        if (state->step >= check->next) {
+            TRY(check_steps(check, end - state->step < most ? end - state->step : most));
+        } else {
+            const int64_t until = check->next < end ? check->next : end;
+            TRY(flips_advance(&check->flips, stepper, until - state->step));
+        }
+    }
+    const bool due = state->step - check->verified >= (int64_t)KEPT_PASSES * stepper->passes.steps;
+    return due || state->step == stepper->problem->timeline.steps ? look_at_kept(check) : STATUS_OK;
+}

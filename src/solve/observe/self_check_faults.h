@@ -1,0 +1,36 @@
+/* The faults that the self-check finds: whose they are, and where. */
+#pragma once
+
+#include "solve/observe/self_check_flips.h"
+
+struct self_check {
+    struct stepper *stepper;
+    struct flips flips;
+    int64_t next;     /* the step from which steps are computed twice */
+    int64_t verified; /* the step at which the classes were right */
+    /* The last state before steps that were computed twice. */
+    bool begun;
+    struct state start;
+    void *d_start, *d_classes;
+    uint64_t start_hash, class_hash; /* of this rank's cells, and bytes */
+    void *d_other;                   /* the field of the first result */
+    int *faults;                     /* [nranks] */
+    int last_rank;                   /* of the last fault; -1: unknown */
+};
+
+enum {
+    DEVICE_TEXT = 320,
+    FAULTS_MOST = 2 /* of one device: it then ends the run */
+};
+
+/* Rank 0 names the device of a rank; -1: unknown. */
+void self_check_name_device(const struct stepper *stepper, int rank, char text[DEVICE_TEXT]);
+
+/* Collective. Let *wrong hold on all ranks if it holds on any, and then count a fault of the
+ * highest of these: `device` is its name, for messages of rank 0. */
+enum status self_check_agree(struct self_check *check, bool *wrong, char device[DEVICE_TEXT]);
+
+/* Collective. Count a fault, and say where the field of the first result, in d_other, and the
+ * present one differ. The rank with the largest difference has the fault: it decays with the
+ * distance. `after`: the state at the end of the steps. */
+enum status self_check_locate(struct self_check *check, const struct state *after);

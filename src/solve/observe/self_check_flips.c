@@ -1,0 +1,123 @@
+#include "solve/observe/self_check_flips.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/comm.h"
+
+static bool read_flip(const char *text, struct flip *flip)
+{
+    static const char *const memories[] = {[FLIP_FIELD] = "field",
+                                           [FLIP_COPY] = "copy",
+                                           [FLIP_CLASS] = "class",
+                                           [FLIP_TABLE] = "table"};
+    char memory[8];
+    *flip = (struct flip){.step = -1};
+    if (sscanf(text, "%" SCNd64 ":%d:%7[a-z]:%" SCNd64 ":%d", &flip->step, &flip->rank, memory,
+               &flip->cell, &flip->bit) != 5) {
+        return false;
+    }
+    for (int m = FLIP_FIELD; m <= FLIP_TABLE; m++) {
+        if (strcmp(memory, memories[m]) == 0) {
+            flip->memory = (enum flip_memory)m;
+            return flip->step >= 0 && flip->cell >= 0 && flip->bit >= 0;
+        }
+    }
+    return false;
+}
+
+enum status flips_read(struct flips *flips)
+{
+    const char *text = getenv("ISOTHERM_FLIP_BITS");
+    int count = text != NULL;
+    *flips = (struct flips){.count = 0};
+    for (const char *c = text; c != NULL && *c != '\0'; c++) {
+        count += *c == ',';
+    }
+    flips->flip = calloc((size_t)count + 1, sizeof *flips->flip);
+    TRY(CHECK_MEMORY(flips->flip != NULL, "no memory for bits to flip"));
+    for (int f = 0; f < count; f++) {
+        if (!read_flip(text, &flips->flip[f])) {
+            return fail(STATUS_INPUT,
+                        "ISOTHERM_FLIP_BITS: %s; give STEP:RANK:MEMORY:CELL:BIT with MEMORY one "
+                        "of field, copy, class, table",
+                        text);
+        }
+        const char *comma = strchr(text, ',');
+        text = comma != NULL ? comma + 1 : text;
+    }
+    flips->count = count;
+    return STATUS_OK;
+}
+
+void flips_free(struct flips *flips)
+{
+    free(flips->flip);
+    *flips = (struct flips){.count = 0};
+}
+
+/* The byte that holds the bit; NULL: the run has no such memory. */
+static uint8_t *find_byte(const struct stepper *stepper, void *d_copy, const struct flip *flip)
+{
+    const struct field *field = stepper->level->field;
+    const struct classes *classes = stepper->level->classes;
+    const struct box owned = layout_owned(&field->layout);
+    const int64_t width = (int64_t)precision_bytes(field->layout.precision);
+    int64_t cell[AXIS_COUNT];
+    box_cell(&owned, flip->cell % box_cells(&owned), cell);
+    if (flip->memory == FLIP_FIELD || flip->memory == FLIP_COPY) {
+        uint8_t *d_cells = flip->memory == FLIP_COPY ? d_copy : field->d_now;
+        const int64_t at = layout_index(&field->layout, cell[0], cell[1], cell[2]);
+        return d_cells + at * width + flip->bit / 8 % width;
+    }
+    if (stepper->problem->medium.nclasses == 0) {
+        return NULL;
+    }
+    if (flip->memory == FLIP_CLASS) {
+        const struct layout *layout = &classes->args.layout;
+        return (uint8_t *)classes->d_class + layout_index(layout, cell[0], cell[1], cell[2]);
+    }
+    const int64_t at = (flip->cell * width + flip->bit / 8 % width) % (int64_t)classes->table_bytes;
+    return (uint8_t *)classes->d_table[classes->slot] + at;
+}
+
+static enum status apply(struct stepper *stepper, void *d_copy, const struct flip *flip)
+{
+    struct engine *engine = stepper->level->engine;
+    const struct runtime *runtime = engine->runtime;
+    uint8_t byte = 0;
+    uint8_t *d_byte = flip->rank == stepper->team->rank ? find_byte(stepper, d_copy, flip) : NULL;
+    if (d_byte == NULL) {
+        return STATUS_OK;
+    }
+    TRY(engine_wait(engine));
+    TRY(runtime->copy_to_host(engine->bulk_queue, &byte, d_byte, 1));
+    TRY(runtime->queue_wait(engine->bulk_queue));
+    byte ^= (uint8_t)(1U << flip->bit % 8);
+    TRY(runtime->copy_to_device(engine->bulk_queue, d_byte, &byte, 1));
+    return runtime->queue_wait(engine->bulk_queue);
+}
+
+enum status flips_advance(struct flips *flips, struct stepper *stepper, int64_t steps)
+{
+    const int64_t end = stepper->state->step + steps;
+    for (int64_t step = stepper->state->step; step < end; step = stepper->state->step) {
+        int64_t until = end;
+        bool one = false;
+        for (int f = 0; f < flips->count; f++) {
+            struct flip *flip = &flips->flip[f];
+            if (!flip->done && flip->step > step && flip->step < until) {
+                until = flip->step;
+            }
+            if (!flip->done && flip->step == step && !one) {
+                flip->done = true;
+                one = true; /* the next of this step when the step is repeated */
+                TRY(status_agree(stepper->team->comm, apply(stepper, flips->d_copy, flip)));
+            }
+        }
+        TRY(stepper_advance(stepper, until - step));
+    }
+    return STATUS_OK;
+}

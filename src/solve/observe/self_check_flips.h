@@ -1,0 +1,32 @@
+/* Bits that are flipped on purpose, to test the self-check on any backend. */
+#pragma once
+
+#include "solve/stepper.h"
+
+/* ISOTHERM_FLIP_BITS is a list, separated by commas, of STEP:RANK:MEMORY:CELL:BIT. When the run
+ * has reached STEP, the bit of an owned cell (counted along x, then y, then z) of that rank is
+ * flipped, once. MEMORY: `field`; `copy`, the field that the self-check keeps; `class`; or `table`,
+ * the coefficients of the classes, whose CELL counts its numbers. Only where run.self_check is on.
+ */
+enum flip_memory { FLIP_FIELD, FLIP_COPY, FLIP_CLASS, FLIP_TABLE };
+struct flip {
+    int64_t step;
+    int rank;
+    enum flip_memory memory;
+    int64_t cell;
+    int bit;
+    bool done;
+};
+struct flips {
+    struct flip *flip;
+    int count;
+    void *d_copy; /* of the field */
+};
+
+/* The same on all ranks. STATUS_INPUT for an entry that is not one. */
+enum status flips_read(struct flips *flips);
+void flips_free(struct flips *flips); /* takes a zeroed one */
+
+/* Collective through the halo; queued. stepper_advance with the flips on the way, also one that is
+ * due at the present step. */
+enum status flips_advance(struct flips *flips, struct stepper *stepper, int64_t steps);

@@ -1,0 +1,183 @@
+/* The self-check: every bit that is flipped, in a field, in the classes of cells or in their
+ * coefficients, is found and repaired, or was overwritten before any use; and the field is that of
+ * a run without the fault. */
+#include "mpi_rig.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/comm.h"
+#include "solve/observe/diagnostics.h"
+#include "solve/observe/self_check.h"
+#include "solve/solver.h"
+
+enum { STEPS = 24, STRETCH = 12, NX = 9, NY = 8, NZ = 10 };
+
+#define FACES                                                                                      \
+    "boundary:\n  x_min: {type: temperature, value: 900}\n"                                        \
+    "  x_max: {type: convection, coefficient: 40, ambient: 290}\n"                                 \
+    "  y_min: {type: flux, value: 50}\n  y_max: {type: temperature, value: 310}\n"                 \
+    "  z_min: {type: temperature, value: \"400 + 100*sin(300*t)\"}\n"                              \
+    "  z_max: {type: flux, value: 0}\n"
+#define METAL                                                                                      \
+    "material: {conductivity: 1, density: 1, heat_capacity: 1}\n"                                  \
+    "initial:\n  - expression: {value: \"600 + 299*sin(91.7*x + 57.3*y + 33.1*z)\"}\n" FACES
+#define LAYERS                                                                                     \
+    "materials:\n  - {name: a, conductivity: 1, density: 1, heat_capacity: 1}\n"                   \
+    "  - {name: b, conductivity: 3, density: 2, heat_capacity: 1}\n"                               \
+    "parts:\n  - uniform: {material: a}\n"                                                         \
+    "  - box: {lower: [0.2, 0.1, 0], upper: [0.8, 0.6, 1], material: b}\n"                         \
+    "initial:\n  - expression: {value: \"600 + 299*sin(91.7*x + 57.3*y + 33.1*z)\"}\n" FACES
+#define POWDER                                                                                     \
+    "materials:\n  - name: metal\n    density: 8\n    conductivity: [[300, 1], [1500, 3]]\n"       \
+    "    heat_capacity: 1\n    latent_heat: 100\n    solidus: 600\n    liquidus: 650\n"            \
+    "    liquid: {conductivity: 3, heat_capacity: 1}\n"                                            \
+    "  - {name: powder, conductivity: 0.2, becomes: metal}\n"                                      \
+    "parts:\n  - uniform: {material: metal}\n"                                                     \
+    "  - layer: {axis: z, from: 0.5, to: 1, material: powder}\n"                                   \
+    "initial:\n  - expression: {value: \"600 + 299*sin(91.7*x + 57.3*y + 33.1*z)\"}\n" FACES
+
+static const struct scene {
+    const char *name, *text, *time, *run;
+} scenes[] = {
+    {"metal", METAL, "", "steps_per_pass: 3"},
+    {"metal in float32", METAL, "", "steps_per_pass: 1, precision: float32"},
+    {"layers", LAYERS, "", "steps_per_pass: 2, halo: {overlap: on}"},
+    {"becoming another", POWDER, "", "steps_per_pass: 1"},
+    {"super steps", LAYERS, ", scheme: sts2, stages: 4", "steps_per_pass: 2"},
+    {"tiles", METAL, "", "sleeping_tiles: on"},
+};
+enum { SCENES = sizeof scenes / sizeof scenes[0] };
+
+struct outcome {
+    enum status status;
+    struct self_check_counts counts;
+    uint64_t hash;
+};
+
+/* As in the program: stretches of steps, each followed by a look at the values. */
+static enum status advance(struct solver *solver, struct self_check *check)
+{
+    struct stepper *stepper = &solver->stepper;
+    for (int64_t step = 0; step < STEPS && !self_check_is_over(stepper); step += STRETCH) {
+        struct diagnostics now;
+        bool repaired = false;
+        demand(self_check_advance(check, stepper, STRETCH));
+        enum status status = diagnostics_take(stepper, &now);
+        status = status == STATUS_OK ? numerics_check(stepper, &now) : status;
+        if (status != STATUS_OK) {
+            demand(self_check_doubt(check, &repaired));
+            TRY(repaired ? STATUS_OK : status);
+            fail_clear();
+            demand(diagnostics_take(stepper, &now));
+            demand(numerics_check(stepper, &now));
+        }
+    }
+    return self_check_is_over(stepper) ? self_check_verdict(check) : STATUS_OK;
+}
+
+static struct outcome run(const struct scene *scene, double share, const char *flips)
+{
+    char text[2048];
+    struct settings *settings = NULL;
+    struct solver solver;
+    struct self_check *check = NULL;
+    struct outcome o = {.status = STATUS_OK};
+    snprintf(
+        text, sizeof text,
+        "title: self check\ngrid: {cells: [%d, %d, %d]}\n%s"
+        "time: {steps: %d%s}\nrun: {backend: cpu, self_check: {share: %g}, watch: {every: %d}, "
+        "%s}\n",
+        NX, NY, NZ, scene->text, STEPS, scene->time, share, STRETCH, scene->run);
+    demand(settings_read_text(scene->name, text, NULL, 0, &settings));
+    setenv("ISOTHERM_FLIP_BITS", flips, 1);
+    if (flips[0] == '\0') {
+        unsetenv("ISOTHERM_FLIP_BITS");
+    }
+    demand(solver_create(MPI_COMM_WORLD, settings, &solver));
+    struct diagnostics first;
+    demand(diagnostics_take(&solver.stepper, &first));
+    demand(numerics_check(&solver.stepper, &first));
+    demand(self_check_create(&solver.stepper, &check));
+    o.status = advance(&solver, check);
+    fail_clear();
+    o.counts = solver.stepper.checked;
+    demand(diagnostics_field_hash(&solver.stepper, &o.hash));
+    self_check_destroy(check);
+    solver_destroy(&solver);
+    settings_destroy(settings);
+    return o;
+}
+
+static bool has_classes(const struct scene *scene)
+{
+    return strstr(scene->text, "materials:") != NULL;
+}
+
+static void pick(uint64_t *random, const char *memory, char text[64])
+{
+    const int nranks = comm_size(MPI_COMM_WORLD);
+    snprintf(text, 64, "%d:%d:%s:%d:%d", (int)random_below(random, STEPS),
+             (int)random_below(random, nranks), memory, (int)random_below(random, NX * NY * NZ),
+             (int)random_below(random, 64));
+}
+
+/* Each step computed twice: none is missed. */
+TEST(test_each_flipped_bit_is_repaired)
+{
+    static const char *const memories[] = {"field", "field", "copy", "class", "table"};
+    const int trials = comm_size(MPI_COMM_WORLD) == 1 ? 500 : 50;
+    uint64_t expected[SCENES];
+    uint64_t random = 36;
+    int found = 0;
+    for (int s = 0; s < SCENES; s++) {
+        const struct outcome clean = run(&scenes[s], 0, "");
+        const struct outcome twice = run(&scenes[s], 1, "");
+        expected[s] = clean.hash;
+        check(clean.status == STATUS_OK && clean.counts.checks == 0);
+        check(twice.status == STATUS_OK && twice.hash == clean.hash);
+        check(twice.counts.steps == STEPS && twice.counts.faults == 0);
+    }
+    for (int trial = 0; trial < trials; trial++) {
+        const int s = trial % SCENES;
+        char flips[64];
+        pick(&random, memories[random_below(&random, has_classes(&scenes[s]) ? 5 : 3)], flips);
+        const struct outcome o = run(&scenes[s], 1, flips);
+        const bool good =
+            o.status == STATUS_OK && o.hash == expected[s] && o.counts.faults == o.counts.repairs;
+        found += o.counts.faults > 0;
+        if (!good) {
+            print_error("%s, %s: status %d, %d faults, %d repairs, hash %s\n", scenes[s].name,
+                        flips, (int)o.status, (int)o.counts.faults, (int)o.counts.repairs,
+                        o.hash == expected[s] ? "right" : "wrong");
+        }
+        check(good);
+    }
+    if (comm_rank(MPI_COMM_WORLD) == 0) {
+        print_message("%d flipped bits: %d found, %d harmless\n", trials, found, trials - found);
+    }
+    check(found > trials / 2);
+    settle();
+}
+
+/* Few steps computed twice: a fault that the heat balance notices is repaired all the same. */
+TEST(test_an_alarm_is_repaired)
+{
+    static const char *const flips[] = {"14:0:field:300:62", "20:0:field:7:50", "22:0:class:500:0"};
+    for (size_t f = 0; f < sizeof flips / sizeof flips[0]; f++) {
+        const struct outcome o = run(&scenes[2], 0.01, flips[f]);
+        check(o.status == STATUS_OK && o.counts.faults == 1 && o.counts.repairs == 1);
+        check(o.hash == run(&scenes[2], 0, "").hash);
+    }
+    settle();
+}
+
+TEST(test_the_second_fault_of_a_device_ends_the_run)
+{
+    const struct outcome o = run(&scenes[0], 1, "7:0:field:300:60,14:0:field:300:60");
+    check(o.status == STATUS_DEVICE && o.counts.faults == 2 && o.counts.repairs == 2);
+    settle();
+}
+
+TEST_MAIN_RANKS(NULL, NULL)
