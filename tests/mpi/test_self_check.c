@@ -11,6 +11,8 @@
 #include "solve/observe/diagnostics.h"
 #include "solve/observe/self_check.h"
 #include "solve/solver.h"
+#include "solve/start/initial.h"
+#include "solve/start/tuning.h"
 
 enum { STEPS = 24, STRETCH = 12, NX = 9, NY = 8, NZ = 10 };
 
@@ -162,6 +164,32 @@ TEST(test_each_flipped_bit_is_repaired)
 }
 
 /* Few steps computed twice: a fault that the heat balance notices is repaired all the same. */
+/* Trial passes leave the field as it is, also where passes have multiples of three steps only. */
+TEST(test_trials_keep_the_field)
+{
+    for (int whole = 0; whole <= 3; whole += 3) {
+        const char *text = "title: trials\ngrid: {cells: [80, 80, 128]}\n" LAYERS
+                           "time: {steps: 50}\nrun: {backend: cpu}\n";
+        const struct output_memory none = {0};
+        struct settings *settings = NULL;
+        struct solver solver;
+        uint64_t before = 0;
+        uint64_t after = 0;
+        demand(settings_read_text("trials", text, NULL, 0, &settings));
+        demand(solver_open(MPI_COMM_WORLD, settings, &solver));
+        demand(solver_allocate(&solver, &none));
+        demand(initial_state(&solver.stepper));
+        solver.level.whole = whole;
+        demand(diagnostics_field_hash(&solver.stepper, &before));
+        demand(tuning_of_passes(&solver.stepper));
+        demand(diagnostics_field_hash(&solver.stepper, &after));
+        check(solver.stepper.passes.ntrials > 0 && before == after);
+        solver_destroy(&solver);
+        settings_destroy(settings);
+    }
+    settle();
+}
+
 TEST(test_an_alarm_is_repaired)
 {
     static const char *const flips[] = {"14:0:field:300:62", "20:0:field:7:50", "22:0:class:500:0"};

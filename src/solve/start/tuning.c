@@ -247,6 +247,12 @@ static enum status try_steps(struct pass_search *search, int steps)
     return add_trial(search, (struct pass_trial){.steps = steps, .overlap = by_rule});
 }
 
+/* A second kernel of a pass overwrites the current field. */
+static bool is_one_kernel(const struct level *level, int steps)
+{
+    return pass_share(steps, level->fused, level->whole) == steps;
+}
+
 /* In an order in which the usual best come early; as far as the time suffices. */
 static enum status try_all(struct pass_search *search)
 {
@@ -258,7 +264,8 @@ static enum status try_all(struct pass_search *search)
         (double)(stepper->problem->timeline.steps - stepper->state->step) * search_share;
     for (int i = 0; i < STEPS_MOST; i++) {
         const bool is_wanted = all ? order[i] <= passes->most : order[i] == passes->most;
-        if (is_wanted && (passes->ntrials == 0 || search->spent_s < search->limit_s)) {
+        if (is_wanted && is_one_kernel(stepper->level, order[i]) &&
+            (passes->ntrials == 0 || search->spent_s < search->limit_s)) {
             TRY(try_steps(search, order[i]));
             const double wanted = left * passes->trials[0].seconds;
             search->limit_s = fmin(fmax(wanted, least_search), most_search);
@@ -325,7 +332,8 @@ static bool is_to_be_searched(const struct stepper *stepper)
     const bool by_overlap = stepper->level->halo != NULL && run->overlap != OVERLAP_OFF;
     return passes->most > 1 &&
            passes->most <= steps_fused(stepper->problem, stepper->level->engine->backend) &&
-           (run->steps_per_pass_auto || by_overlap) &&
+           (run->steps_per_pass_auto ||
+            (by_overlap && is_one_kernel(stepper->level, passes->most))) &&
            stepper->state->step < stepper->problem->timeline.steps;
 }
 
