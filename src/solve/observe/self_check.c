@@ -11,8 +11,8 @@
 #include "solve/observe/self_check_faults.h"
 
 enum {
-    CHECKED_PASSES = 8, /* of the steps that are computed twice: their copies and sums then cost
-                           about a quarter of them */
+    CHECKED_PASSES = 8, /* of the steps that are computed twice, at most */
+    COPY_PASSES = 4,    /* as long as the copies and sums of a check take, about */
     KEPT_PASSES = 64,   /* at least from one look at the classes to the next */
     RESULTS_MOST = 5
 };
@@ -454,8 +454,11 @@ static enum status check_steps(struct self_check *check, int64_t steps)
     TRY(flag ? STATUS_OK : compute_again(check, &flag));
     stepper->checked.checks++;
     stepper->checked.steps += steps;
-    const double rest = fmin((double)steps / share - (double)steps, 1e15);
-    const int64_t gap = (int64_t)rest;
+    /* where outputs leave room for few steps the copies take longer: then fewer steps */
+    const double copies = (double)COPY_PASSES * stepper->passes.steps;
+    const double most = (double)checked_steps(stepper);
+    const double charge = ((double)steps + copies) * most / (most + copies);
+    const int64_t gap = share < 1 ? (int64_t)fmin(charge / share - (double)steps, 1e15) : 0;
     check->next = stepper->state->step + gap / 2 + random_below(stepper->state->step, gap + 1);
     return STATUS_OK;
 }
@@ -466,14 +469,18 @@ enum status self_check_advance(struct self_check *check, struct stepper *stepper
         return stepper_advance(stepper, steps);
     }
     const struct state *state = stepper->state;
-    const int64_t end = state->step + steps;
+    const int64_t first = state->step;
+    const int64_t end = first + steps;
     const int64_t most = checked_steps(stepper);
+    const bool all = stepper->problem->run.self_check == 1;
     TRY(check->begun ? STATUS_OK : save(check));
     while (state->step < end && !stepper->checked.is_over) {
-        if (state->step >= check->next) {
-            TRY(check_steps(check, end - state->step < most ? end - state->step : most));
+        const int64_t left = end - state->step;
+        if (state->step >= check->next && (left >= most || state->step == first || all)) {
+            TRY(check_steps(check, left < most ? left : most));
         } else {
-            const int64_t until = check->next < end ? check->next : end;
+            const bool ahead = check->next > state->step && check->next < end;
+            const int64_t until = ahead ? check->next : end;
             TRY(flips_advance(&check->flips, stepper, until - state->step));
         }
     }
