@@ -8,8 +8,8 @@
  * and the field hash is of that.
  *
  * Order of writing: check room, or take the file that was given up last; write under a temporary
- * name (raw.h); read back and compare with the field hash of the device's state; fsync; seal;
- * fsync; rename; `latest`; remove the oldest ones, or give one up. All ranks agree on the outcome
+ * name (raw.h); read back and compare with the field hash of the device's state; seal; fsync;
+ * rename; `latest`; remove the oldest ones, or give one up. All ranks agree on the outcome
  * of each step. */
 #pragma once
 

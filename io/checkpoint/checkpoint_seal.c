@@ -130,8 +130,7 @@ static enum status put_all(int fd, const struct seal *seal, const uint64_t *tabl
     seal_format(seal, text);
     TRY(file_write_at(fd, "its checksums", table, (size_t)seal->blocks * sizeof *table,
                       CHECKPOINT_SEAL_BYTES + body_of(seal)));
-    TRY(file_write_at(fd, "its seal", text, sizeof text, 0));
-    return file_sync(fd, "its seal");
+    return file_write_at(fd, "its seal", text, sizeof text, 0);
 }
 
 /* Rank 0. */

@@ -192,20 +192,23 @@ static enum status publish(const struct job *job, int keep)
     if (job->reason != NULL) {
         return file_publish(job->temporary, job->path);
     }
-    TRY(file_sync_named(job->temporary));
     TRY(file_publish(job->temporary, job->path));
     TRY(checkpoint_name_latest(job->folder, job->state->step));
     prune(job, keep);
     return STATUS_OK;
 }
 
-/* Collective, agreed. A post-mortem has no seal. */
+/* Collective, agreed. A post-mortem has no seal. The checksums of the seal are taken while the disk
+ * works, so one flush at the end serves all; each rank flushes the pages of its node. */
 static enum status write_file(const struct job *job, int keep)
 {
     const bool first = comm_rank(job->comm) == 0;
     enum status status = write_values(job);
     if (status == STATUS_OK && job->reason == NULL) {
         status = checkpoint_seal_write(job->comm, job->temporary);
+    }
+    if (status == STATUS_OK) {
+        status = status_agree(job->comm, file_sync_named(job->temporary));
     }
     if (status == STATUS_OK) {
         status = status_agree(job->comm, first ? publish(job, keep) : STATUS_OK);

@@ -48,13 +48,13 @@ struct raw_part {
 
 /* The action after writing. */
 enum raw_after {
-    RAW_READ_BACK, /* read back and compare with the checksums, for a restart */
-    RAW_FORGET     /* release the page cache: the cells are not read soon */
+    RAW_READ_BACK, /* read back and compare with the checksums, for a restart; not flushed yet */
+    RAW_FORGET     /* flush, and release the page cache: the cells are not read soon */
 };
 
 /* Collective, agreed. Write this rank's cells `box` of all datasets of the file (in their indices;
- * the boxes of all ranks cover them), and the checksums, and flush them to disk. `places`: given on
- * rank 0, broadcast to the others. */
+ * the boxes of all ranks cover them), and the checksums. `places`: given on rank 0, broadcast to
+ * the others. */
 enum status raw_fill(MPI_Comm comm, const char *path, struct raw_place *places,
                      const struct raw_part *parts, int nparts, const struct box *box,
                      enum raw_after after);
