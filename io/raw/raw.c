@@ -363,8 +363,7 @@ static enum status fill_open(MPI_Comm comm, struct file_output *file,
     for (int n = 0; n < nparts; n++) {
         TRY(write_part(comm, file, &places[n], &parts[n], box, after));
     }
-    return after == RAW_READ_BACK ? STATUS_OK
-                                  : status_agree(comm, file_sync(file->fd, file->path));
+    return after == RAW_READ_BACK ? STATUS_OK : status_agree(comm, file_sync(file->fd, file->path));
 }
 
 enum status raw_fill(MPI_Comm comm, const char *path, struct raw_place *places,
