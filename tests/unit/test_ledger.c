@@ -54,6 +54,20 @@ TEST(long_runs_keep_their_digits)
     assert_true(ledger_boundary_heat(&ledger, &problem, &op) == -6 * 0x1p-40);
 }
 
+/* The digits of a negative sum are those of 2^40 less its size: all of them count. A level of a
+ * super step has such sums, and so have differences of temperature. */
+TEST(small_negative_sums_keep_their_digits)
+{
+    const struct problem problem = {
+        .grid = {.cells = {NX, 1, 1}, .used = {true, false, false}, .spacing = {1, 1, 1}},
+        .medium = {.conductivity = 1, .heat_capacity_volume = 1, .diffusivity = 1}};
+    const double a = -0.32603333;
+    const struct heat_operator op = {.all = {.r = {1, 0, 0}, .closed = {true}, .a = {a}}};
+    const int64_t nine = ((int64_t)1 << 40) - 1; /* the highest digit */
+    const struct ledger ledger = {.face_sum = {{{nine - 99, nine, nine, -1}}}};
+    assert_true(ledger_boundary_heat(&ledger, &problem, &op) == (a - 1) * (-100 * 0x1p-80));
+}
+
 /* Small and large drifts of either sign, beyond what one term of an exact sum holds. */
 TEST(a_drift_is_forgiven)
 {

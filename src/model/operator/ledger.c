@@ -66,18 +66,29 @@ void ledger_add_step(struct ledger *ledger, const struct heat_operator *op)
     }
 }
 
+/* Add factor times a sum, digit by digit. A negative one has the highest digits of all: its digits
+ * would cancel, and 106 bits hold no more than 2^-66 K beside them. */
+static struct wide wide_add_sum(struct wide sum, double factor, const struct exact_sum *of)
+{
+    static const double unit[4] = {0x1p-80, 0x1p-40, 1, 0x1p40};
+    struct exact_sum size = *of;
+    const int64_t sign = of->digit[3] < 0 ? -1 : 1;
+    for (int d = 0; d < 4; d++) {
+        size.digit[d] *= sign;
+    }
+    exact_sum_normalise(&size);
+    for (int d = 3; d >= 0; d--) {
+        sum = wide_add_product(sum, factor, (double)(sign * size.digit[d]) * unit[d]);
+    }
+    return sum;
+}
+
 /* Sum over cells and steps of outside - inside at one face, K: a S + N B - S. */
 static double face_difference(const struct ledger *ledger, enum face face, double a, double cells)
 {
-    static const double unit[4] = {0x1p-80, 0x1p-40, 1, 0x1p40};
-    struct wide sum = {0, 0};
-    for (int d = 3; d >= 0; d--) {
-        const double inside = (double)ledger->face_sum[face].digit[d] * unit[d];
-        const double b = (double)ledger->b_sum[face].digit[d] * unit[d];
-        sum = wide_add_product(sum, a, inside);
-        sum = wide_add(sum, -inside);
-        sum = wide_add_product(sum, cells, b);
-    }
+    struct wide sum = wide_add_sum((struct wide){0, 0}, a, &ledger->face_sum[face]);
+    sum = wide_add_sum(sum, -1, &ledger->face_sum[face]);
+    sum = wide_add_sum(sum, cells, &ledger->b_sum[face]);
     return sum.high + sum.low;
 }
 

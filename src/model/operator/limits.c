@@ -118,7 +118,8 @@ static void count_roundings(struct roundings *n, const struct problem *problem,
         const double at_face = cells / (double)grid->cells[axis] * (wide ? problem->radius + 1 : 1);
         const double terms = at_face * op->all.r[axis] * longest;
         const bool given = wide || op->all.a[f] == 1;
-        n->face_terms += at_face;
+        /* the ledger multiplies its sums: of the temperatures by (a - 1) r, of b by r */
+        n->face_terms += at_face * fmax(1, (2 - op->all.a[f]) * op->all.r[axis]);
         n->of_magnitude += terms * (wide ? 6 : 1);
         n->of_range += terms * (wide ? 27 : 6 * (1 - op->all.a[f]));
         n->fixed_K += given ? terms * 6 * fabs(op->all.b[f]) : 0;
