@@ -60,7 +60,8 @@ TEST(rows_are_found_in_files_of_spreadsheets)
 {
     static const char *const texts[] = {
         "T,k\n1,2\n3,4\n5,6,7\n8;9\n", "T,k\r1,2\r3,4\r5,6,7\r8;9\r",
-        "\xEF\xBB\xBFT,k\r\n1, 2\r\n3\t4\r\n5,6,7\r\n8;9\r\n", "T,k\n  1,2 \n3 ,4\r\n5,6,7\n8;9"};
+        "\xEF\xBB\xBFT,k\r\n1, 2\r\n3\t4\r\n5,6,7\r\n8;9\r\n", "T,k\n  1,2 \n3 ,4\r\n5,6,7\n8;9",
+        "T,k\n\"1\",\"2.0e0\"\n3,\" 4\"\n5,6,7\n8;9"};
     static const bool valid[] = {true, true, false, false};
     for (size_t t = 0; t < sizeof texts / sizeof texts[0]; t++) {
         struct rows rows;

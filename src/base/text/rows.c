@@ -19,12 +19,17 @@ enum status rows_check(const char *name, const char *text, size_t nbytes)
     return STATUS_OK;
 }
 
-/* CR LF, and CR alone, become LF. */
-static void end_lines(char *text)
+/* CR LF, and CR alone, become LF; numbers lose their quotes. */
+static void plain_lines(char *text)
 {
     char *to = text;
     for (const char *c = text; *c != '\0'; c++) {
-        if (*c != '\r' || c[1] != '\n') {
+        const size_t digits = *c == '"' ? strspn(c + 1, "0123456789+-.eE ") : 0;
+        if (digits > 0 && c[digits + 1] == '"') {
+            memmove(to, c + 1, digits);
+            to += digits;
+            c += digits + 1;
+        } else if (*c != '\r' || c[1] != '\n') {
             *to++ = (char)(*c == '\r' ? '\n' : *c);
         }
     }
@@ -39,7 +44,7 @@ enum status rows_open(const char *name, size_t limit, struct rows *rows)
     *rows = (struct rows){.name = name};
     TRY(file_read_all(name, limit, &rows->text, &nbytes));
     TRY(rows_check(name, rows->text, nbytes));
-    end_lines(rows->text);
+    plain_lines(rows->text);
     const bool marked = strncmp(rows->text, byte_order_mark, length) == 0;
     rows->next = rows->text + (marked ? length : 0);
     return STATUS_OK;
