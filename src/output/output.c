@@ -10,6 +10,16 @@ const struct output_kind *const output_kinds[] = {
 };
 _Static_assert(sizeof output_kinds / sizeof output_kinds[0] == OUTPUT_KINDS, "see output.h");
 
+enum status output_flush(void *const *objects)
+{
+    for (int k = 0; k < OUTPUT_KINDS; k++) {
+        if (output_kinds[k]->flush != NULL && objects[k] != NULL) {
+            TRY(output_kinds[k]->flush(objects[k]));
+        }
+    }
+    return STATUS_OK;
+}
+
 int output_number(const struct output_kind *kind)
 {
     int k = 0;

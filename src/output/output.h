@@ -17,6 +17,7 @@ struct output_context {
     int64_t restart_step;              /* the files continue at this step; -1: new files */
     const struct diagnostics *summary; /* of the current step, if the kind needs one */
     int kind;                          /* index of the kind being called */
+    void *const *objects;              /* of all kinds; NULL: that kind is off */
 };
 
 /* A section of the configuration with a cadence, or a list of such sections. */
@@ -39,7 +40,6 @@ struct output_kind {
     const char *name; /* key of report.json */
     struct output_section section[2];
     bool not_at_start;           /* not written at step 0 */
-    bool needs_others_on_disk;   /* the others are flushed before it is written */
     bool reads_enthalpy;         /* needs no temperatures where the field is one */
     enum output_summary summary; /* whether it needs one of the field */
 
@@ -51,8 +51,9 @@ struct output_kind {
     void (*close)(void *object);
     /* Collective, agreed; at a step at which one of its cadences is due. */
     enum status (*write)(void *object, const struct output_context *in);
-    /* Collective, agreed. Flush the files to disk. NULL: no buffers. */
-    enum status (*flush)(void *object, const struct output_context *in);
+    /* Rank 0, also on the writer's thread while the loop writes. Flush the files to disk. NULL: the
+     * kind does so when it writes. */
+    enum status (*flush)(const void *object);
     /* Rank 0. Print the files, one line each. */
     void (*list)(const void *object, const struct output_context *in);
 
@@ -76,6 +77,9 @@ struct output_kind {
  * which a restart begins. */
 enum { OUTPUT_KINDS = 5 };
 extern const struct output_kind *const output_kinds[];
+
+/* Rank 0. Flush the files of all kinds, given as in output_context. */
+enum status output_flush(void *const *objects);
 
 /* The index in the table. */
 int output_number(const struct output_kind *kind);

@@ -161,7 +161,8 @@ enum status outputs_open(struct stepper *stepper, enum output_mode mode, struct 
                                         .state = stepper->state,
                                         .stepper = stepper,
                                         .restart_step = -1,
-                                        .summary = &built->latest};
+                                        .summary = &built->latest,
+                                        .objects = built->object};
     const enum status status = open_all(built, mode);
     if (status != STATUS_OK) {
         outputs_close(built);
@@ -257,23 +258,12 @@ static enum status refresh(struct outputs *o)
     return STATUS_OK;
 }
 
-static enum status flush_all(struct outputs *o)
-{
-    for (int k = 0; k < OUTPUT_KINDS; k++) {
-        if (output_kinds[k]->flush != NULL && o->object[k] != NULL) {
-            TRY(output_kinds[k]->flush(o->object[k], context(o, k)));
-        }
-    }
-    return STATUS_OK;
-}
-
 /* Collective. `write`: of the kind, or an alternative for the same files. */
 static enum status write_kind(struct outputs *o, int kind,
                               enum status (*write)(void *object, const struct output_context *in))
 {
     const double since = MPI_Wtime();
     const int before = phases_enter(o->in.stepper->level->phases, PHASE_OUTPUTS + kind);
-    TRY(output_kinds[kind]->needs_others_on_disk ? flush_all(o) : STATUS_OK);
     TRY(output_kinds[kind]->reads_enthalpy ? STATUS_OK : stepper_show_due(o->in.stepper));
     TRY(write(o->object[kind], context(o, kind)));
     writer_expose(o->writer, kind, since);
@@ -490,7 +480,7 @@ enum status outputs_finish(struct outputs *o, const struct run_cost *cost)
     uint64_t hash = 0;
     phases_enter(o->in.stepper->level->phases, PHASE_END);
     TRY(refresh(o));
-    TRY(flush_all(o));
+    TRY(status_agree(team->comm, team->rank == 0 ? output_flush(o->object) : STATUS_OK));
     TRY(diagnostics_field_hash(o->in.stepper, &hash));
     TRY(status_agree(team->comm, team->rank == 0 ? write_report(o, hash, cost) : STATUS_OK));
     print_result(o, hash, cost->wall_s);

@@ -15,6 +15,7 @@
 struct checkpoint_job {
     struct checkpoint_output *output;
     const struct problem *problem;
+    void *const *objects; /* as in output_context */
     struct checkpoint_part part;
     struct checkpoint_state state;
 };
@@ -61,11 +62,14 @@ static void close_output(void *object)
     free(object);
 }
 
+/* The rows of other files up to this step must be on disk before: a restart does not write them
+ * again. Were they flushed by the step loop, it would wait for the checkpoint before. */
 static enum status write_job(MPI_Comm comm, void *context, uint64_t *bytes)
 {
     const struct checkpoint_job *job = context;
     const struct problem *problem = job->problem;
     const struct output_setting *requests = &problem->output;
+    TRY(status_agree(comm, comm_rank(comm) == 0 ? output_flush(job->objects) : STATUS_OK));
     TRY(checkpoint_put(comm, requests->directory, &job->part, &problem->grid, &problem->medium,
                        &job->state, problem->text, requests->checkpoints.keep));
     snprintf(job->output->valid, PATH_BYTES, "%.4000s/checkpoints/step_%010lld.h5",
@@ -101,6 +105,7 @@ enum status checkpoint_output_submit(struct checkpoint_output *output,
     }
     context->output = output;
     context->problem = in->problem;
+    context->objects = in->objects;
     context->state = (struct checkpoint_state){.step = state->step,
                                                .time = state->time,
                                                .field_hash = hash,
@@ -180,7 +185,6 @@ const struct output_kind output_checkpoints = {
     .name = "checkpoints",
     .section = {{"output.checkpoints", "checkpoints", 1000}},
     .not_at_start = true,
-    .needs_others_on_disk = true,
     .summary = SUMMARY_ALWAYS,
     .open = open_output,
     .close = close_output,

@@ -198,19 +198,16 @@ static enum status open_outputs(const struct output_context *in, void **object)
     return STATUS_OK;
 }
 
-/* Rank 0. Write one row, or (values NULL) flush all rows. */
+/* Rank 0. Write one row. */
 static enum status write_series(struct sample_output *output, const struct output_context *in,
                                 const double *values)
 {
     const double since = MPI_Wtime();
     const double disk_since = file_disk_seconds();
     const uint64_t bytes = output->csv.bytes;
-    TRY(values != NULL
-            ? series_write(&output->series, &output->csv, in->state->step, in->state->time, values,
-                           output->sampled.points + output->impedances.count)
-            : csv_flush(&output->csv));
-    writer_count(in->writer, in->kind, values != NULL ? 1 : 0, output->csv.bytes - bytes, since,
-                 disk_since);
+    TRY(series_write(&output->series, &output->csv, in->state->step, in->state->time, values,
+                     output->sampled.points + output->impedances.count));
+    writer_count(in->writer, in->kind, 1, output->csv.bytes - bytes, since, disk_since);
     return STATUS_OK;
 }
 
@@ -242,14 +239,13 @@ static enum status write_due(void *object, const struct output_context *in)
     return STATUS_OK;
 }
 
-static enum status flush(void *object, const struct output_context *in)
+static enum status flush(const void *object)
 {
-    struct sample_outputs *outputs = object;
-    enum status status = STATUS_OK;
-    for (int i = 0; in->team->rank == 0 && status == STATUS_OK && i < outputs->count; i++) {
-        status = write_series(&outputs->output[i], in, NULL);
+    const struct sample_outputs *outputs = object;
+    for (int i = 0; i < outputs->count; i++) {
+        TRY(csv_flush(&outputs->output[i].csv));
     }
-    return status_agree(in->team->comm, status);
+    return STATUS_OK;
 }
 
 static void list(const void *object, const struct output_context *in)
