@@ -134,18 +134,20 @@ class Problem:
         rate = sum((low + high) / h for low, high, h in zip(self.lows, self.highs, self.h))
         return 1 / ((rate + self.perfusion) / self.rho_c).max()
 
-    def face_value(self, face, inside, k, h, t):
-        """The temperature of a closed face, from its half cell and what is outside."""
+    def face_value(self, face, inside, k, h, t, beam=0.0):
+        """The temperature of a closed face, from its half cell, what is outside, and the flux of a
+        source on it."""
         numbers = ("value", "coefficient", "ambient", "emissivity", "surroundings")
         at = {key: formula(face[key], t) for key in numbers if key in face}
         if face["type"] == "temperature":
             return at["value"]
         if face["type"] == "flux":
-            return inside + at["value"] * h / (2 * k)
+            return inside + (at["value"] + beam) * h / (2 * k)
         film, ambient = at.get("coefficient", 0.0), at["ambient"]
         radiated = STEFAN_BOLTZMANN * at.get("emissivity", 0.0)
         slope = 2 * k / h + film
         given = 2 * k / h * inside + film * ambient + radiated * at.get("surroundings", ambient)**4
+        given = given + beam
         T = given / slope
         if radiated > 0:   # Newton from above: monotonic
             T = np.minimum(T, (given / radiated) ** 0.25)
@@ -157,17 +159,17 @@ class Problem:
         """The heat flow from the neighbour on one side into each cell, W/m^2."""
         return (self.lows if shift == 1 else self.highs)[axis] * (self.beside(T, axis, shift) - T)
 
-    def inflow(self, T, t, axis, shift):
+    def inflow(self, T, t, axis, shift, beam=0.0):
         flow = self.between(T, axis, shift)   # and through closed faces
         if not self.is_periodic(axis):
             edge = self.edge(axis, shift)
             k = self.conductivity(axis, edge)
             condition = self.faces[2 * axis + (shift == -1)]
-            face = self.face_value(condition, T[edge], k, self.h[axis], t)
+            face = self.face_value(condition, T[edge], k, self.h[axis], t, beam)
             patches = self.patches(axis, shift)
             for number, patch in enumerate(condition.get("patches", []), 1):
                 face = np.where(patches == number,
-                                self.face_value(patch, T[edge], k, self.h[axis], t), face)
+                                self.face_value(patch, T[edge], k, self.h[axis], t, beam), face)
             flow[edge] = 2 * k / self.h[axis] * (face - T[edge])
         return flow
 
@@ -215,6 +217,14 @@ class Problem:
             self.goldak(shape, *places)
         return formula(shape["power"], t) * shape.get("absorptivity", 1.0) * density
 
+    def beam(self, t, axis, shift):
+        """W/m^3 of the sources on a face in the cells inside it."""
+        face = "xyz"[axis] + ("_min" if shift == 1 else "_max")
+        shapes = [source["gaussian"] for source in self.config.get("sources", [])
+                  if source.get("gaussian", {}).get("surface") == face]
+        return sum((self.moving("gaussian", shape, t, 0.0) * formula(shape.get("factor", 1.0), t)
+                    for shape in shapes), np.zeros_like(self.initial))
+
     def source(self, t, dt):
         """W/m^3 in the step about t."""
         total = np.zeros_like(self.initial)
@@ -256,7 +266,8 @@ class Problem:
         flow = self.inflow(T, t, axis, shift)[edge]
         area = math.prod(self.h) / self.h[axis]  # unused axes are 1 m long
         k = self.conductivity(axis, edge)
-        face = T[edge] + flow * self.h[axis] / (2 * k)
+        beam = self.beam(t, axis, shift)[edge] * self.h[axis]
+        face = T[edge] + self.inflow(T, t, axis, shift, beam)[edge] * self.h[axis] / (2 * k)
         return flow.sum() * area, face.mean(), face
 
     def solve(self, dt, steps):

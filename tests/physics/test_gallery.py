@@ -1,6 +1,7 @@
 """The worked examples of configs/gallery against their references: an exact solution, with the
 order of the scheme on three grids, or a published figure, with the tolerance of
 docs/guide/gallery.md."""
+import json
 import math
 import unittest
 
@@ -179,15 +180,26 @@ class LaserTrack(Example):
                                           self.SPEED, self.START, self.K, self.RHO_C)
 
     def test_converges_to_eagar_and_tsai_with_the_square_of_the_spacing(self):
-        exact, errors = 300 + self.eagar_tsai(), []
+        """On the surface, too, where the beam makes it warmer than the cells."""
+        exact, errors, means = 300 + self.eagar_tsai(), [], []
+        top = 300 + references.moving_gaussian(
+            [(self.START + self.SPEED * self.END, 0.0, 0.0)], self.END, self.POWER, self.SIGMA,
+            self.SPEED, self.START, self.K, self.RHO_C)[0]
+        points = [{"name": name, "at": list(at)} for name, at in self.POINTS.items()]
+        points.append({"name": "top", "at": [self.START + self.SPEED * self.END, self.Y, self.TOP]})
         for n in (1, 2, 4):
             run = self.solve_example("laser_track", f"track{n}",
-                                     f"grid.cells=[{32 * n}, {16 * n}, {12 * n}]")
+                                     f"grid.cells=[{32 * n}, {16 * n}, {12 * n}]",
+                                     f"output.probes.points={json.dumps(points)}")
+            found = last_row(run, ["top"])[0]
+            means.append(run.history()[-1]["T_z_max_K"])
             errors.append(float(np.abs(last_row(run, self.POINTS) - exact).max()))
             last = run.history()[-1]
             self.assert_below(abs(last["heat_drift_J"]), 1e-13 * last["heat_J"], "drift, J")
         self.assert_order(errors, 2, 0.3)
         self.assert_below(errors[-1], 0.012 * (exact.max() - 300), "largest error, K")
+        self.assert_below(abs(found - top), 0.01 * (top - 300), "error under the beam, K")
+        self.assertAlmostEqual((means[0] - means[1]) / (means[1] - means[2]), 4, delta=0.6)
 
     def test_rosenthal_is_close_behind_the_beam(self):
         """Within 12 %: the heat has spread to three times the width of the beam."""

@@ -76,14 +76,18 @@ struct face_closures {
     struct heat_operator op;                   /* for a step of 1 s */
     struct class_closure *classes[FACE_COUNT]; /* as operator_closures has them, or NULL */
     void *enthalpy[FACE_COUNT]; /* of this rank's cells inside a closed face, or NULL */
+    /* Gaussian sources on faces. */
+    struct heat_source beam[MOST_SOURCES];
+    enum face beam_face[MOST_SOURCES];
+    int nbeams;
 };
 /* Collective, agreed. Bits of `faces`: of which. */
 enum { ALL_FACES = (1 << FACE_COUNT) - 1 };
 enum status faces_closures(const struct stepper *stepper, unsigned faces,
                            struct face_closures *closures);
 void faces_closures_free(struct face_closures *closures);
-/* That of a face at the cell `cell` (local indices) inside it, owned by this rank; `context`: a
- * struct face_closures. */
+/* That of a face at the cell `cell` (local indices) inside it, owned by this rank, for the
+ * temperature of the face, with sources there; `context`: a struct face_closures. */
 struct class_closure faces_closure_at(const void *context, enum face face,
                                       const int64_t cell[AXIS_COUNT]);
 

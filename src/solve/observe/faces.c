@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "base/comm.h"
+#include "model/medium/moving.h"
 #include "solve/observe/diagnostics.h"
 
 /* The sums of this rank's cells in the layer `depth` cells inside each closed face, K. */
@@ -58,6 +59,90 @@ static enum status flows_of_radius(struct stepper *stepper, const struct heat_op
     return STATUS_OK;
 }
 
+/* --- sources on faces ------------------------------------------------------------------------- */
+
+/* The heat of a Gaussian source on a face enters the cells inside it, as if the face were
+ * insulated. The face is warmer than they are, by q h / (2 k) if nothing else passes it. */
+
+/* A formula without a value now has none: the next step reports it. */
+static void find_beams(struct face_closures *closures)
+{
+    const struct problem *problem = closures->stepper->problem;
+    const struct sources *sources = &problem->sources;
+    struct heat_operator now = closures->op;
+    now.middle = closures->stepper->state->time;
+    closures->nbeams = 0;
+    if (sources_at(sources, now.middle, now.source) != STATUS_OK) {
+        fail_clear();
+        return;
+    }
+    for (int s = 0; s < sources->count; s++) {
+        const struct source_setting *setting = sources->source[s].setting;
+        struct heat_source *beam = &closures->beam[closures->nbeams];
+        if (setting->shape.kind != SOURCE_GAUSSIAN || setting->surface == NO_SURFACE) {
+            continue;
+        }
+        if (moving_at(problem, &now, s, beam) != STATUS_OK) {
+            fail_clear();
+        } else if (!box_is_empty(&beam->box)) {
+            closures->beam_face[closures->nbeams++] = (enum face)setting->surface;
+        }
+    }
+}
+
+/* The closure of `face` at the cell of these local indices, with the heat of the beams there. */
+static struct class_closure add_beams(const struct face_closures *closures, enum face face,
+                                      const int64_t cell[AXIS_COUNT], struct class_closure closure)
+{
+    const int64_t *offset = closures->stepper->level->field->placement.offset;
+    double kelvins = 0; /* per second */
+    for (int b = 0; b < closures->nbeams; b++) {
+        if (closures->beam_face[b] == face) {
+            kelvins += source_cell(
+                &closures->beam[b].shape, (double)(cell[AXIS_X] + offset[AXIS_X]),
+                (double)(cell[AXIS_Y] + offset[AXIS_Y]), (double)(cell[AXIS_Z] + offset[AXIS_Z]));
+        }
+    }
+    const double watts = kelvins * problem_joule_per_kelvin(closures->stepper->problem);
+    const double rise = watts / (2 * closure.conductance);
+    closure.b += closure.e == 0 ? (1 + closure.a) * rise : rise; /* medium_cell.h */
+    return closure;
+}
+
+/* Collective, agreed. Of a uniform medium: add the mean of the rises to each face's temperature. */
+static enum status add_rises(const struct face_closures *closures, struct face_diagnostics *faces)
+{
+    const struct stepper *stepper = closures->stepper;
+    const struct grid *grid = &stepper->problem->grid;
+    const struct field *field = stepper->level->field;
+    const struct box owned = layout_owned(&field->layout);
+    const struct box here = box_shift(&owned, field->placement.offset);
+    struct exact_sum sums[FACE_COUNT] = {{{0}}}; /* K per second */
+    if (closures->nbeams == 0) {
+        return STATUS_OK;
+    }
+    for (int b = 0; b < closures->nbeams; b++) {
+        const struct box box = box_intersect(&closures->beam[b].box, &here);
+        const int64_t count = box_cells(&box);
+        for (int64_t n = 0; n < count; n++) {
+            int64_t at[AXIS_COUNT];
+            struct exact_parts parts = {{0, 0, 0}};
+            box_cell(&box, n, at);
+            exact_parts_add(&parts, source_cell(&closures->beam[b].shape, (double)at[AXIS_X],
+                                                (double)at[AXIS_Y], (double)at[AXIS_Z]));
+            exact_sum_add_parts(&sums[closures->beam_face[b]], &parts);
+        }
+    }
+    TRY(exact_sums_reduce(stepper->team->comm, sums, FACE_COUNT));
+    for (int f = 0; f < FACE_COUNT; f++) {
+        const enum axis axis = face_axis((enum face)f);
+        const double cells = (double)(grid_total_cells(grid) / grid->cells[axis]);
+        const double part = (1 + closures->op.all.a[f]) / (4 * closures->op.all.r[axis]);
+        faces->mean[f] += grid->used[axis] ? part * exact_sum_value(&sums[f]) / cells : 0;
+    }
+    return STATUS_OK;
+}
+
 static enum status take_uniform(struct stepper *stepper, struct face_diagnostics *faces)
 {
     const struct problem *problem = stepper->problem;
@@ -84,7 +169,9 @@ static enum status take_uniform(struct stepper *stepper, struct face_diagnostics
         faces->flow[f] = has ? flow : NAN;
         faces->mean[f] = has ? class_closure_face(&closure, inside) : NAN;
     }
-    return STATUS_OK;
+    struct face_closures closures = {.stepper = stepper, .op = op};
+    find_beams(&closures);
+    return add_rises(&closures, faces);
 }
 
 /* --- of a medium of classes ------------------------------------------------------------------ */
@@ -112,6 +199,7 @@ enum status faces_closures(const struct stepper *stepper, unsigned faces,
     enum status status = STATUS_OK;
     *closures = (struct face_closures){.stepper = stepper};
     TRY(stepper_operator_per_second(stepper, &closures->op));
+    find_beams(closures);
     for (int f = 0; f < FACE_COUNT && stepper->problem->medium.nclasses > 0; f++) {
         if ((faces >> (unsigned)f & 1U) == 0) {
             continue;
@@ -182,14 +270,19 @@ struct class_closure faces_closure_at(const void *context, enum face face,
     const struct box owned = layout_owned(&closures->stepper->level->field->layout);
     const struct box layer = box_inside(&owned, face, 1);
     const struct coefficients *all = &closures->op.all;
-    struct class_closure own;
-    if (closures->classes[face] == NULL) {
-        return (struct class_closure){.a = all->a[face], .b = all->b[face]};
+    struct class_closure own = {
+        .a = all->a[face],
+        .b = all->b[face],
+        .conductance =
+            problem_joule_per_kelvin(closures->stepper->problem) * all->r[face_axis(face)],
+    };
+    if (closures->classes[face] != NULL) {
+        const struct face_cells cells = cells_of(closures, face);
+        const int64_t at = box_place(&layer, cell[AXIS_X], cell[AXIS_Y], cell[AXIS_Z]);
+        const int condition = patch_map_at(&closures->stepper->level->classes->patches, face, at);
+        own = *closure_of(&cells, condition, at, &own);
     }
-    const struct face_cells cells = cells_of(closures, face);
-    const int64_t at = box_place(&layer, cell[AXIS_X], cell[AXIS_Y], cell[AXIS_Z]);
-    const int condition = patch_map_at(&closures->stepper->level->classes->patches, face, at);
-    return *closure_of(&cells, condition, at, &own);
+    return add_beams(closures, face, cell, own);
 }
 
 /* Piecewise linear: half of a cell, the contact, half of a cell. */
@@ -221,6 +314,8 @@ static void sum_layer(const struct face_closures *closures, enum face face, cons
     for (int64_t begin = 0; begin < cells; begin += PIECE) {
         struct exact_parts parts[MOST_PATCHES + 1][FACE_SUMS] = {{{{0}}}};
         const struct face_cells here = cells_of(closures, face);
+        const struct box owned = layout_owned(&closures->stepper->level->field->layout);
+        const struct box layer = box_inside(&owned, face, 1);
         const enum precision precision = problem->precision;
         const int64_t end = cells - begin < PIECE ? cells : begin + PIECE;
         for (int64_t c = begin; c < end; c++) {
@@ -231,7 +326,13 @@ static void sum_layer(const struct face_closures *closures, enum face face, cons
             const double outside =
                 medium_outside_float64(inside, closure->a, closure->b, closure->e);
             exact_parts_add(&parts[condition][FLOW], closure->conductance * (outside - inside));
-            exact_parts_add(&parts[condition][TEMPERATURE], class_closure_face(closure, inside));
+            struct class_closure warm = *closure;
+            if (closures->nbeams > 0) {
+                int64_t cell[AXIS_COUNT];
+                box_cell(&layer, c, cell);
+                warm = add_beams(closures, face, cell, warm);
+            }
+            exact_parts_add(&parts[condition][TEMPERATURE], class_closure_face(&warm, inside));
         }
 #pragma omp critical
         for (int i = 0; i < problem->boundary.nconditions[face] * FACE_SUMS; i++) {
