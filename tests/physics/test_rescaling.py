@@ -147,7 +147,8 @@ def columns(path):
     with open(path, newline="", encoding="utf-8") as stream:
         rows = list(csv.reader(line for line in stream if not line.startswith("#")))
     return {name: np.array(column, dtype=float)
-            for name, *column in zip(*rows, strict=True) if name not in ("step", "face", "name", "rejected", "levels")}
+            for name, *column in zip(*rows, strict=True)
+            if name not in ("step", "face", "name", "rejected", "levels")}
 
 
 def coarse(cells):
