@@ -212,7 +212,12 @@ enum status guard_flags_wait(struct queue *queue, uint32_t *const *d_flags, int 
 #define DEFINE(name, function, type, ...)                                                          \
     static enum status run_##name(struct queue *queue, const void *args)                           \
     {                                                                                              \
-        return function(queue->cpu, args);                                                         \
+        struct guard_fence fence;                                                                  \
+        enum status status = guard_fence_begin(#name, args, &fence);                               \
+        if (status == STATUS_OK) {                                                                 \
+            status = function(queue->cpu, fence.args);                                             \
+        }                                                                                          \
+        return guard_fence_end(&fence, status);                                                    \
     }                                                                                              \
     static enum status record_##name(struct queue *queue, const struct type *args)                 \
     {                                                                                              \

@@ -74,3 +74,18 @@ enum status guard_add(struct queue *queue, guard_function *run, const void *args
                       const struct host_memory *host);
 /* Run the queue's operations up to and including number `position`. */
 enum status guard_run_until(struct queue *queue, uint64_t position);
+
+/* A check of what an operation reads and writes of a field (guard_fence.c). */
+struct guard_fence {
+    const void *args;            /* to be given to the operation */
+    const struct layout *layout; /* of d_field; NULL: no check */
+    void *d_field;               /* it may differ in the boxes only */
+    const struct box *boxes;
+    int nboxes;
+    size_t bytes;
+    void *before, *input;  /* copies of d_field, and of what a step may read */
+    struct step_args step; /* with that copy */
+};
+/* Before the operation `name`; then call guard_fence_end with its status, on failure too. */
+enum status guard_fence_begin(const char *name, const void *args, struct guard_fence *fence);
+enum status guard_fence_end(struct guard_fence *fence, enum status status);

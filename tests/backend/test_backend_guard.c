@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "kernels/backend.h"
+#include "kernels/guard/guard_device.h"
 
 enum { BYTES = 100000 };
 
@@ -250,6 +251,44 @@ TEST(freeing_and_closing_finish_the_work_first)
     assert_true(is_filled_with(h_got, 0xFF));
     free(h_bytes);
     free(h_got);
+}
+
+/* Six cells along x, two fields of one plane: a step of cells 1 to 3, the face x_min closed. */
+TEST(a_step_sees_and_changes_its_cells_only)
+{
+    static double in[1024];
+    static double out[1024];
+    struct layout layout;
+    must(layout_create((const int64_t[]){6, 1, 1}, (const int[]){2, 0, 0}, PRECISION_FLOAT64,
+                       &layout));
+    assert_true(layout.elements <= 1024);
+    double *first = &in[layout.origin];
+    double *result = &out[layout.origin];
+    for (int i = -2; i < 8; i++) {
+        first[i] = result[i] = i;
+    }
+    struct coefficients level = {.closed = {[FACE_X_MIN] = true}};
+    const struct box boxes[] = {{{0, 0, 0}, {2, 1, 1}}, {{3, 0, 0}, {4, 1, 1}}};
+    const struct step_args args = {.layout = layout,
+                                   .levels = &level,
+                                   .nsteps = 1,
+                                   .d_out = out,
+                                   .d_in = in,
+                                   .boxes = boxes,
+                                   .nboxes = 2};
+    struct guard_fence fence;
+    must(guard_fence_begin("step_rows", &args, &fence));
+    const double *seen =
+        (const double *)((const struct step_args *)fence.args)->d_in + layout.origin;
+    for (int i = -2; i < 8; i++) {
+        assert_int_equal(seen[i] == i, i >= 0 && i <= 4);
+        assert_int_equal(result[i] == i, i < 0 || i == 2 || i > 3);
+    }
+    result[1] = 7;
+    assert_int_equal(guard_fence_end(&fence, STATUS_OK), STATUS_OK);
+    must(guard_fence_begin("step", &args, &fence));
+    result[2] = 7;
+    assert_int_equal(guard_fence_end(&fence, STATUS_OK), STATUS_DEVICE);
 }
 
 TEST_MAIN(NULL, NULL)
