@@ -1,7 +1,6 @@
 /* Rows of numbers in a text file, as programs and spreadsheets write them: separated by commas or
- * blanks, with a byte order mark or without, lines that end in LF, CR LF or CR. Lines that begin
- * with
- * '#' and empty ones are skipped. Not collective. */
+ * blanks, with a byte order mark or without, in quotes or without, lines that end in LF, CR LF or
+ * CR. Lines that begin with '#' and empty ones are skipped. Not collective. */
 #pragma once
 
 #include <stdbool.h>

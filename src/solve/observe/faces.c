@@ -136,9 +136,9 @@ static enum status add_rises(const struct face_closures *closures, struct face_d
     TRY(exact_sums_reduce(stepper->team->comm, sums, FACE_COUNT));
     for (int f = 0; f < FACE_COUNT; f++) {
         const enum axis axis = face_axis((enum face)f);
-        const double cells = (double)(grid_total_cells(grid) / grid->cells[axis]);
+        const int64_t cells = grid_total_cells(grid) / grid->cells[axis];
         const double part = (1 + closures->op.all.a[f]) / (4 * closures->op.all.r[axis]);
-        faces->mean[f] += grid->used[axis] ? part * exact_sum_value(&sums[f]) / cells : 0;
+        faces->mean[f] += grid->used[axis] ? part * exact_sum_value(&sums[f]) / (double)cells : 0;
     }
     return STATUS_OK;
 }
