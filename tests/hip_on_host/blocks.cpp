@@ -3,16 +3,13 @@
  *
  * ISOTHERM_HIP_HOST_ORDER=SEED: in a random order instead of that of their numbers, so that a
  * result that needs a barrier which is not there is different. */
-#undef _FORTIFY_SOURCE /* its longjmp does not leave a stack */
-
-#include <csetjmp>
 #include <cstdio>
 #include <cstdlib>
 #include <map>
 #include <memory>
 #include <mutex>
 #include <numeric>
-#include <random>
+#include <utility>
 #include <vector>
 
 #include <sys/mman.h>
@@ -20,35 +17,26 @@
 
 #include "blocks.h"
 
-#if defined(__SANITIZE_ADDRESS__)
-#define HAS_ASAN 1
-#elif defined(__has_feature)
-#if __has_feature(address_sanitizer)
-#define HAS_ASAN 1
-#endif
-#endif
-#ifdef HAS_ASAN
-#include <sanitizer/common_interface_defs.h>
-#endif
-
 dim3 threadIdx, blockIdx, blockDim, gridDim;
 
 namespace
 {
 constexpr size_t STACK_BYTES = 256 << 10; /* of which 4 KiB are never touched */
 constexpr size_t GUARD_BYTES = 4 << 10;
+constexpr size_t SHIFT_BYTES = 320, SHIFTS = 101; /* stacks one above another share no cache line */
 constexpr unsigned MOST_THREADS = 1024;
 constexpr size_t SHARED_ALIGN = 1024;   /* as kernels ask for it */
 constexpr uint32_t SHARED_BEGIN = 1024; /* the first address: not 0 */
 constexpr int QUIET = 100; /* looks of all that wait, after which nothing will ever happen */
 
 struct context {
-    jmp_buf at;
-    ucontext_t entry;
-    bool fresh; /* begins at entry */
+    void *at[5];       /* of __builtin_setjmp */
+    ucontext_t *entry; /* where it begins; NULL when it has */
+#ifdef HAS_ASAN
     void *asan_stack;
     const void *bottom;
     size_t bytes;
+#endif
 };
 
 /* Where threads wait for others: what for, and where in the source. */
@@ -65,6 +53,7 @@ struct wave {
     hip_on_host::wave_values round[2]; /* a lane may still read one when others fill the next */
 };
 
+/* Small: where all fibers take turns, each comes from further away than the nearest cache. */
 struct fiber {
     context here;
     unsigned thread; /* in the block */
@@ -83,9 +72,10 @@ struct executor {
     void (*thread)(const void *);
     const void *argument;
     std::vector<fiber> fibers;
-    std::vector<int> idle;       /* fibers without a thread */
-    std::vector<int> ready;      /* fibers that may go on, from next_ready on */
-    std::vector<unsigned> order; /* of threads, from next on */
+    std::vector<ucontext_t> entries; /* of the fibers */
+    std::vector<int> idle;           /* fibers without a thread */
+    std::vector<int> ready;          /* fibers that may go on, from next_ready on */
+    std::vector<unsigned> order;     /* of threads, from next on */
     size_t next_ready, next;
     unsigned live;
     meeting block;
@@ -95,13 +85,23 @@ struct executor {
     context host;
     int now; /* the fiber that runs */
     bool random;
-    std::mt19937_64 generator;
+    hip_on_host::draws generator;
     uint64_t blocks;
     char *shared;
     size_t shared_bytes;
 } e;
 
-void jump(context &from, context &to)
+/* A function of its own, as __builtin_longjmp wants it. Unlike longjmp, that looks for no handlers
+ * of threads that end, and restores only what the compiler needs. */
+[[noreturn]] __attribute__((noinline)) void go_to(context &to)
+{
+    if (to.entry != nullptr) {
+        setcontext(std::exchange(to.entry, nullptr));
+    }
+    __builtin_longjmp(to.at, 1);
+}
+
+__attribute__((noinline)) void jump(context &from, context &to)
 {
     if (&from == &to) {
         return;
@@ -109,12 +109,8 @@ void jump(context &from, context &to)
 #ifdef HAS_ASAN
     __sanitizer_start_switch_fiber(&from.asan_stack, to.bottom, to.bytes);
 #endif
-    if (_setjmp(from.at) == 0) {
-        if (to.fresh) {
-            to.fresh = false;
-            setcontext(&to.entry);
-        }
-        _longjmp(to.at, 1);
+    if (__builtin_setjmp(from.at) == 0) {
+        go_to(to);
     }
 #ifdef HAS_ASAN
     __sanitizer_finish_switch_fiber(from.asan_stack, nullptr, nullptr);
@@ -202,7 +198,8 @@ void run_another(int from)
     const size_t nready = e.ready.size() - e.next_ready;
     if (nready > 0 && !(can_begin && hip_on_host::one_of(2))) {
         if (e.random) {
-            std::swap(e.ready[e.next_ready], e.ready[e.next_ready + e.generator() % nready]);
+            std::swap(e.ready[e.next_ready],
+                      e.ready[e.next_ready + e.generator.below((uint32_t)nready)]);
         }
         e.now = e.ready[e.next_ready++];
     } else {
@@ -313,20 +310,26 @@ void make_fibers(void)
         abort();
     }
     e.fibers.resize(MOST_THREADS);
+    e.entries.resize(MOST_THREADS);
     for (size_t f = 0; f < MOST_THREADS; f++) {
         context &here = e.fibers[f].here;
         char *stack = stacks + f * STACK_BYTES;
         mprotect(stack, GUARD_BYTES, PROT_NONE);
-        getcontext(&here.entry);
-        here.fresh = true;
-        here.bottom = here.entry.uc_stack.ss_sp = stack + GUARD_BYTES;
-        here.bytes = here.entry.uc_stack.ss_size = STACK_BYTES - GUARD_BYTES;
-        makecontext(&here.entry, fiber_main, 0);
+        ucontext_t &entry = e.entries[f];
+        getcontext(&entry);
+        entry.uc_stack.ss_sp = stack + GUARD_BYTES;
+        entry.uc_stack.ss_size = STACK_BYTES - GUARD_BYTES - f % SHIFTS * SHIFT_BYTES;
+        makecontext(&entry, fiber_main, 0);
+        here.entry = &entry;
+#ifdef HAS_ASAN
+        here.bottom = entry.uc_stack.ss_sp;
+        here.bytes = entry.uc_stack.ss_size;
+#endif
         e.idle.push_back((int)(MOST_THREADS - 1 - f));
     }
     const char *seed = getenv("ISOTHERM_HIP_HOST_ORDER");
     e.random = seed != nullptr && *seed != '\0';
-    e.generator.seed(e.random ? strtoull(seed, nullptr, 10) : 0);
+    e.generator.state = e.random ? strtoull(seed, nullptr, 10) : 0;
 }
 
 void run_block(unsigned nthreads)
@@ -462,7 +465,7 @@ void hip_on_host::happened_at(const void *at)
 
 bool hip_on_host::one_of(unsigned n)
 {
-    return e.random && e.generator() % n == 0;
+    return e.random && e.generator.below(n) == 0;
 }
 
 uint32_t hip_on_host::shared_address(const void *shared)

@@ -1,12 +1,51 @@
 /* Between the executor of threads (blocks.cpp) and the engine that copies tiles (tile_copy.cpp). */
 #pragma once
 
+#include <cstdint>
 #include <string>
 
 #include "tile_copy.h"
 
+#if defined(__SANITIZE_ADDRESS__)
+#define HAS_ASAN 1
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer)
+#define HAS_ASAN 1
+#endif
+#endif
+#ifdef HAS_ASAN
+#include <sanitizer/common_interface_defs.h>
+#endif
+
 namespace hip_on_host
 {
+/* Random numbers by splitmix64: one is drawn for each switch between threads, so its time counts.
+ */
+struct draws {
+    using result_type = uint64_t;
+    uint64_t state;
+
+    static constexpr uint64_t min(void)
+    {
+        return 0;
+    }
+    static constexpr uint64_t max(void)
+    {
+        return UINT64_MAX;
+    }
+    uint64_t operator()(void)
+    {
+        uint64_t z = state += 0x9E3779B97F4A7C15;
+        z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9;
+        z = (z ^ (z >> 27)) * 0x94D049BB133111EB;
+        return z ^ (z >> 31);
+    }
+    uint64_t below(uint32_t n)
+    {
+        return ((*this)() >> 32) * n >> 32;
+    }
+};
+
 /* End the program, and say where the threads of the block wait. */
 [[noreturn]] void give_up(const char *what);
 
