@@ -8,9 +8,8 @@ usage() {
     cat <<'TEXT'
 usage: bash tests/run.sh [--quick] [-L LABELS] [-R NAMES]
 
-Install what is missing, build the presets fuzz, asan, hip-amd, offload-amd, offload-nvidia,
-hip-nvidia (where there are compilers for them), hip-host, hip-host-sm90 and cpu, and run their
-tests.
+Install what is missing, build the presets fuzz, hip-amd, offload-amd, offload-nvidia, hip-nvidia
+(where there are compilers for them), hip-host, hip-host-sm90, asan and cpu, and run their tests.
 
   --quick       preset cpu only; without -L and -R the tests in C and the checks of the source
   -L LABELS     tests whose label matches: unit backend mpi io physics cli robust jobs fuzz
@@ -57,38 +56,57 @@ if (($(df --output=avail /dev/shm 2>/dev/null | tail -n 1 || echo 0) > 4000000))
     export ISOTHERM_TEST_SCRATCH
     trap 'rm -rf "$ISOTHERM_TEST_SCRATCH"' EXIT
 fi
-# in the background: packages of Python are downloaded while the fuzzers are compiled
+# in the background: packages of Python are downloaded while programs are compiled
 (setup_readers && setup_lint && setup_cuobjdump) &
 readers=$!
 cmake_arguments=(-DISOTHERM_TESTS=ON -DISOTHERM_PYTHON=/usr/bin/python3)
 
-# run_tests PRESET [CTEST ARGUMENTS]: one test more at once than there are cores, since some wait
-# for daemons, for a stopped rank or for a file
+# run_tests PRESET [CTEST ARGUMENTS]: two tests more at once than there are cores, since the tests
+# wait for a third of their time: for daemons, a stopped rank, a file or each other
 run_tests() {
     local preset=$1
     shift
     ctest --test-dir "$isotherm_root/build/$preset" --output-on-failure \
-        --parallel "$(($(nproc) + 1))" \
+        --parallel "$(($(nproc) + 2))" \
         "${filter[@]}" "$@" </dev/null
+}
+
+# run_beside PRESET [CTEST ARGUMENTS]: the same beside what follows, such as the next build; a test
+# or two, which would leave a core idle. end_beside: wait for them all.
+beside=()
+failed=()
+run_beside() {
+    run_tests "$@" &>"$isotherm_root/build/tests-$1.log" &
+    beside+=("$1=$!")
+}
+end_beside() {
+    local each
+    for each in "${beside[@]}"; do
+        wait "${each#*=}" || failed+=("${each%=*}")
+        cat "$isotherm_root/build/tests-${each%=*}.log"
+    done
+    beside=()
 }
 
 # build_and_test_gpu PRESET DEVICE [CMAKE ARGUMENTS]: compiled, the code examined, and the
 # conformance suite where the device file exists. Elsewhere the suite would only repeat what the
 # preset cpu runs, and what is neither run nor examined is compiled without optimisation.
 build_and_test_gpu() {
-    local preset=$1 device=$2 target=backend_links tests=(-R '_(resources|waits)') flags=-O0
-    local untimed=ON
+    local preset=$1 device=$2 target=backend_links flags=-O0 untimed=ON
     shift 2
     if [[ -e $device ]]; then
         target=backend_tests
-        tests=(-L backend)
         flags="-O3 -DNDEBUG"
         untimed=OFF
     fi
     say "Building preset $preset"
     isotherm_target=$target build_preset "$preset" "${cmake_arguments[@]}" "$@" \
         "-DCMAKE_C_FLAGS_RELEASE=$flags" "-DISOTHERM_UNTIMED=$untimed" || return
-    run_tests "$preset" "${tests[@]}"
+    if [[ -e $device ]]; then
+        run_tests "$preset" -L backend
+    else
+        run_beside "$preset" -R '_(resources|waits)'
+    fi
 }
 
 # run_emulated PRESET IN_ORDER RANDOM: the kernels on the host, the tests IN_ORDER with threads and
@@ -107,38 +125,16 @@ run_emulated() {
     return "$failures"
 }
 
-# cpu last: the tests that say most about the numbers stand at the end of the log
-failed=()
-fuzzers=
+# Presets for GPUs first: packages of Python are downloaded meanwhile. cpu last: the tests that say
+# most about the numbers stand at the end of the log
 if ! $quick; then
     if (setup_packages fuzz) && has_fuzzer; then
         say "Building and testing preset fuzz"
         build_preset fuzz "${cmake_arguments[@]}"
-        # two tests of unequal length: beside the next build
-        run_tests fuzz &>"$isotherm_root/build/tests-fuzz.log" &
-        fuzzers=$!
+        run_beside fuzz
     else
         say "No clang-15 with libFuzzer: the fuzzers are left out."
     fi
-fi
-wait "$readers" || true
-if $quick && ((${#filter[@]} == 0)); then
-    filter=(-E "$quick_leaves_out")
-fi
-cmake_arguments+=(
-    "-DISOTHERM_VTK_PYTHON=$(compgen -G "$isotherm_root/build/venv/bin/python" || true)"
-    "-DISOTHERM_H5PY_PYTHON=$(compgen -G "$isotherm_root/build/venv-h5py/bin/python" || true)")
-if ! $quick; then
-    say "Building and testing preset asan"
-    # lines in reports, no variables for a debugger: a fifth of the compiler's time
-    build_preset asan "${cmake_arguments[@]}" -DCMAKE_C_FLAGS_DEBUG=-g1
-    if [[ -n $fuzzers ]]; then
-        wait "$fuzzers" || failed+=(fuzz)
-        cat "$isotherm_root/build/tests-fuzz.log"
-    fi
-    run_tests asan -E "$asan_leaves_out" || failed+=(asan)
-fi
-if ! $quick; then
     # in a shell of its own: what cannot be installed ends that alone
     if (setup_packages gpu) && command -v hipcc >/dev/null; then
         build_and_test_gpu hip-amd /dev/kfd || failed+=(hip-amd)
@@ -159,6 +155,15 @@ if ! $quick; then
             "${cmake_arguments[@]}" -DISOTHERM_UNTIMED=ON &&
             run_tests offload-nvidia -R 'backend.test_backend_jacobi[.]' || failed+=(offload-nvidia)
     fi
+fi
+wait "$readers" || true
+if $quick && ((${#filter[@]} == 0)); then
+    filter=(-E "$quick_leaves_out")
+fi
+cmake_arguments+=(
+    "-DISOTHERM_VTK_PYTHON=$(compgen -G "$isotherm_root/build/venv/bin/python" || true)"
+    "-DISOTHERM_H5PY_PYTHON=$(compgen -G "$isotherm_root/build/venv-h5py/bin/python" || true)")
+if ! $quick; then
     if command -v nvcc >/dev/null; then
         build_and_test_gpu hip-nvidia /dev/nvidiactl "-DISOTHERM_CUOBJDUMP=$(find_cuobjdump)" ||
             failed+=(hip-nvidia)
@@ -171,6 +176,7 @@ if ! $quick; then
         isotherm_target=conformance_tests build_preset "$preset" "${cmake_arguments[@]}" \
             -DISOTHERM_UNTIMED=ON || failed+=("$preset")
     done
+    end_beside
     say "Testing presets hip-host and hip-host-sm90"
     run_emulated hip-host 'uniform_single|hip_on_host' "-L backend -E $slow" &
     host=$!
@@ -180,6 +186,10 @@ if ! $quick; then
     wait "$host" || failed+=(hip-host)
     wait "$sm90" || failed+=(hip-host-sm90)
     cat "$isotherm_root"/build/tests-hip-host*.log
+    say "Building and testing preset asan"
+    # lines in reports, no variables for a debugger: a fifth of the compiler's time
+    build_preset asan "${cmake_arguments[@]}" -DCMAKE_C_FLAGS_DEBUG=-g1
+    run_tests asan -E "$asan_leaves_out" || failed+=(asan)
 fi
 say "Building and testing preset cpu"
 build_preset cpu "${cmake_arguments[@]}"
