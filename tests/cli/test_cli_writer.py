@@ -8,7 +8,7 @@ import h5py
 import numpy as np
 
 import problems
-from harness import Case
+from harness import Case, some, thorough
 
 CELLS = [31, 27, 22]
 
@@ -82,7 +82,7 @@ class Writer(Case):
                            for run in (one, two)))
 
     def test_the_same_files_as_in_the_foreground(self):
-        for ranks, backend in ((2, "cpu"), (3, "guard")):
+        for ranks, backend in some(((2, "cpu"), (3, "guard")), 1):
             with self.subTest(ranks=ranks, backend=backend):
                 beside = self.solve(config("auto"), "--backend", backend, ranks=ranks)
                 within = self.solve(config("foreground"), "--backend", backend, ranks=ranks)
@@ -103,6 +103,7 @@ class Writer(Case):
         self.assertEqual(within.report["output"]["captures"], "at once")
         self.assertEqual(plain.report["output"]["captures"], "at once")
 
+    @thorough
     def test_captures_seldom(self):
         """Steps overwrite both copies of the field long before a copy arrives."""
         results = []
@@ -115,6 +116,7 @@ class Writer(Case):
             results.append(self.solve(problem, "--backend", backend, ranks=2))
         self.check_same(*results, least=2 + 4)
 
+    @thorough
     def test_the_report_counts(self):
         run = self.solve(config("auto"), ranks=2)
         output = run.report["output"]
