@@ -42,6 +42,12 @@ int rig_backend_count(void)
     return nanswering;
 }
 
+bool rig_leaves_out(size_t shape, uint64_t problem)
+{
+    const char *third = getenv("ISOTHERM_TEST_THIRD");
+    return third != NULL && (shape + problem) % 3 != strtoul(third, NULL, 10);
+}
+
 const struct backend *rig_backend_at(int index)
 {
     return answering[index];

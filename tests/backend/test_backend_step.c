@@ -24,15 +24,6 @@ static bool has_copy_engine(void)
     return answer == NULL || strcmp(answer, "no") != 0;
 }
 
-/* With ISOTHERM_TEST_THIRD only one in three problems of each large shape, and of passes of each
- * length: the sanitizers and the emulations of the two chips, which take minutes, have a third
- * each. */
-static bool is_left_out(size_t shape, uint64_t problem)
-{
-    const char *third = getenv("ISOTHERM_TEST_THIRD");
-    return third != NULL && (shape + problem) % 3 != strtoul(third, NULL, 10);
-}
-
 /* Every launch shape, chosen for the first box: speed may depend on it, bits may not. */
 static void check_launch_shapes(struct rig *rig, const struct problem *p)
 {
@@ -161,7 +152,7 @@ TEST(single_large_shapes)
         {67, 9, 40},   {64, 64, 10},  {1100, 8, 9}, {20, 307, 35}};
     for (size_t s = 0; s < sizeof shapes / sizeof shapes[0]; s++) {
         for (uint64_t seed = 0; seed < 3; seed++) {
-            if (!is_left_out(s, seed)) {
+            if (!rig_leaves_out(s, seed)) {
                 check_single(shapes[s], seed == 0 ? 63 : (unsigned)(37 * s + 11 * seed) % 64,
                              100 * s + seed);
             }
@@ -185,7 +176,7 @@ TEST(single_patterns_of_classes)
     uint64_t random = 5;
     for (int n = 0; n < 5 * PATTERN_COUNT * 2 && is_chosen(KIND_CLASSES); n++) {
         struct problem p;
-        if (is_left_out(0, (uint64_t)n)) {
+        if (rig_leaves_out(0, (uint64_t)n)) {
             continue;
         }
         problem_create(&p, (const int64_t[]){231, 37, 11}, random_below(&random, 2) == 0 ? 18 : 63,
@@ -234,7 +225,7 @@ TEST(passes_of_small_shapes)
             const uint64_t seed = random_bits(&random);
             for (int kind = 0; kind < KIND_COUNT; kind++) {
                 /* the reference of the others takes several times as long */
-                if (!is_left_out((size_t)nsteps, (uint64_t)(n / 2)) &&
+                if (!rig_leaves_out((size_t)nsteps, (uint64_t)(n / 2)) &&
                     (kind == KIND_UNIFORM || n % 2 == 0)) {
                     check((enum kind)kind, cells, closed, nsteps, seed);
                 }
@@ -258,7 +249,7 @@ TEST(passes_of_large_shapes)
     };
     for (size_t s = 0; s < sizeof shapes / sizeof shapes[0]; s++) {
         for (int n = 0; n < 3; n++) {
-            if (!is_left_out(s, (uint64_t)n)) {
+            if (!rig_leaves_out(s, (uint64_t)n)) {
                 check(KIND_UNIFORM, shapes[s],
                       n == 0 ? 63 : (unsigned)(37 * s + 11 * (size_t)n) % 64, 2 + n,
                       10 * s + (size_t)n);
@@ -275,7 +266,7 @@ TEST(passes_of_fairly_large_shapes)
     for (size_t s = 0; s < sizeof shapes / sizeof shapes[0]; s++) {
         for (int n = 0; n < 2; n++) {
             for (int kind = KIND_UNIFORM + 1; kind < KIND_COUNT; kind++) {
-                if (!is_left_out(s, (uint64_t)(n + kind))) {
+                if (!rig_leaves_out(s, (uint64_t)(n + kind))) {
                     check((enum kind)kind, shapes[s], n == 0 ? 63 : (unsigned)(37 * s + 11) % 64,
                           2 + n + (int)s % 2, 10 * s + (size_t)n);
                 }
@@ -289,7 +280,7 @@ TEST(passes_of_classes)
 {
     static const int64_t shapes[][AXIS_COUNT] = {{200, 70, 30}, {131, 52, 33}, {66, 97, 21}};
     for (uint64_t n = 0; n < 12; n++) {
-        if (!is_left_out(0, n)) {
+        if (!rig_leaves_out(0, n)) {
             check(KIND_CLASSES, shapes[n / 3 % 3], n % 2 == 0 ? 63 : (unsigned)(41 * n) % 64, 3,
                   700 + n);
         }
@@ -305,7 +296,7 @@ TEST(passes_that_are_long)
     };
     for (size_t s = 0; s < sizeof shapes / sizeof shapes[0]; s++) {
         for (int n = 5; n <= STEPS_MOST; n++) {
-            if (!is_left_out(s, (uint64_t)n)) {
+            if (!rig_leaves_out(s, (uint64_t)n)) {
                 check(KIND_UNIFORM, shapes[s],
                       n == 5 ? 63 : (unsigned)(29 * s + 13 * (size_t)n) % 64, n,
                       100 * s + (size_t)n);
@@ -463,7 +454,7 @@ TEST(single_tiles)
     for (int n = 0; n < 6 * KIND_COUNT * 2; n++) {
         const enum kind kind = (enum kind)(n / 2 % KIND_COUNT);
         struct problem p;
-        if (!is_chosen(kind) || is_left_out(0, (uint64_t)(n / 2))) {
+        if (!is_chosen(kind) || rig_leaves_out(0, (uint64_t)(n / 2))) {
             continue;
         }
         problem_create_kind(&p, kind, shapes[n / 2 / KIND_COUNT],
