@@ -21,7 +21,7 @@ struct snapshots {
     struct snapshot_setting setting; /* precision is the file's */
     struct snapshot_series series;
     struct snapshot_list list; /* for the write half; equal on all ranks */
-    struct snapshot_lists lists;
+    struct snapshot_index index;
     int64_t captured_step; /* for the capture half */
 };
 
@@ -112,7 +112,7 @@ static enum status start_files(struct snapshots *s, int64_t restart_step)
         TRY(find_earlier(s, restart_step));
     }
     TRY(directory_make(s->series.folder));
-    TRY(snapshot_lists_write(&s->series, &s->list, &s->lists));
+    TRY(snapshot_lists_write(&s->series, &s->list, &s->index));
     return snapshot_files_drop_others(&s->series, &s->list);
 }
 
@@ -269,7 +269,7 @@ static enum status publish(struct snapshots *s, const char *temporary, int64_t s
     char path[PATH_BYTES];
     TRY(snapshot_file_path(&s->series, step, "", path));
     TRY(file_publish(temporary, path));
-    return snapshot_lists_write(&s->series, &s->list, &s->lists);
+    return snapshot_lists_write(&s->series, &s->list, &s->index);
 }
 
 static enum status write_one(struct snapshots *s, const struct snapshot_capture *capture)
@@ -285,7 +285,7 @@ static enum status write_one(struct snapshots *s, const struct snapshot_capture 
     return STATUS_OK;
 done:
     s->list.count = count;
-    snapshot_lists_close(&s->lists);
+    snapshot_index_close(&s->index);
     if (first) {
         unlink(temporary);
     }
@@ -373,7 +373,7 @@ uint64_t snapshots_size(const struct snapshots *s, int64_t step)
 void snapshots_close(struct snapshots *snapshots)
 {
     if (snapshots != NULL) {
-        snapshot_lists_close(&snapshots->lists);
+        snapshot_index_close(&snapshots->index);
         snapshot_list_free(&snapshots->list);
         snapshot_series_free(&snapshots->series);
         free(snapshots);

@@ -26,22 +26,22 @@ void snapshot_series_free(struct snapshot_series *series)
 }
 
 enum status snapshot_lists_write(const struct snapshot_series *series,
-                                 const struct snapshot_list *list, struct snapshot_lists *lists)
+                                 const struct snapshot_list *list, struct snapshot_index *index)
 {
     if (list->count == 0) {
         TRY(file_remove(series->xdmf_path));
         return file_remove(series->path);
     }
-    TRY(snapshot_index_write(series, list, &lists->index));
-    return xdmf_write(series->xdmf_path, series, list, &lists->xdmf);
+    TRY(snapshot_index_write(series, list, index));
+    return xdmf_write(series, list);
 }
 
-void snapshot_lists_close(struct snapshot_lists *lists)
+void snapshot_index_close(struct snapshot_index *index)
 {
-    if (lists->index.file != 0) {
-        h5_close(lists->index.file);
+    if (index->file != 0) {
+        h5_close(index->file);
     }
-    *lists = (struct snapshot_lists){0};
+    *index = (struct snapshot_index){0};
 }
 
 /* Add the centres of the cells and the time, for xarray. */

@@ -19,8 +19,8 @@
  *     /checksums/T        of its blocks (raw.h), unless T is compressed
  * Derived fields are stored in the same way as T.
  *
- * A copy of NAME.vtkhdf is kept in memory and extended, and NAME.xdmf is extended in place
- * (below), so that the cost of a snapshot does not grow with their number. */
+ * A copy of NAME.vtkhdf is kept in memory and extended: to make it again takes HDF5 longer with
+ * every snapshot. */
 #pragma once
 
 #include "base/file.h"
@@ -81,37 +81,15 @@ struct snapshot_index {
 enum status snapshot_index_write(const struct snapshot_series *series,
                                  const struct snapshot_list *list, struct snapshot_index *index);
 
-/* NAME.xdmf describes the data to readers without VTKHDF support.
- *
- * It grows in place. After the last step there is reserved room in a processing instruction, which
- * readers skip: "<?more      ?>", and then the closing tags. A step is written there between "? "
- * and "<?more ", still inside the instruction. When it is on disk the blank after "?" is replaced
- * by
- * ">", which ends the instruction before the step. So the file is well formed at any time. */
+/* Replace NAME.xdmf, which describes the data to readers without VTKHDF support. Not collective. */
+enum status xdmf_write(const struct snapshot_series *series, const struct snapshot_list *list);
 
-/* The state of the file. Zeroed: not written yet. */
-struct xdmf {
-    int64_t count;        /* number of steps in it */
-    uint64_t bytes;       /* length of the file */
-    uint64_t room, limit; /* offsets of the reserved room */
-};
-
-/* Not collective. Write the list, of which `xdmf` has the first steps. */
-enum status xdmf_write(const char *path, const struct snapshot_series *series,
-                       const struct snapshot_list *list, struct xdmf *xdmf);
-
-/* The state of both files. Zeroed: unknown, so they are rewritten. */
-struct snapshot_lists {
-    struct snapshot_index index;
-    struct xdmf xdmf;
-};
-
-/* Write the list to NAME.vtkhdf and NAME.xdmf; between calls with the same `lists` it may only
+/* Write the list to NAME.vtkhdf and NAME.xdmf; between calls with the same `index` it may only
  * grow. For an empty list both are removed, since readers fail on files without a state. Close
- * `lists`, on failure too. */
+ * `index`, on failure too. */
 enum status snapshot_lists_write(const struct snapshot_series *series,
-                                 const struct snapshot_list *list, struct snapshot_lists *lists);
-void snapshot_lists_close(struct snapshot_lists *lists);
+                                 const struct snapshot_list *list, struct snapshot_index *index);
+void snapshot_index_close(struct snapshot_index *index);
 
 /* Find the snapshots up to `restart_step`; changes nothing. Fills the empty list, from the data
  * files where NAME.vtkhdf is missing (*rebuilt); its precision is unchanged if there are none.

@@ -146,15 +146,11 @@ static enum status add_file(hid_t file, const struct snapshot_series *series,
 static enum status find_file(const struct snapshot_series *series, int64_t step,
                              struct snapshot_list *list)
 {
-    hid_t file = H5I_INVALID_HID;
+    SCOPED_H5_FILE hid_t file = H5I_INVALID_HID;
     char path[PATH_BYTES];
     TRY(snapshot_file_path(series, step, "", path));
-    enum status status = h5_open_plain(path, false, &file);
-    if (status == STATUS_OK) {
-        status = add_file(file, series, list);
-        h5_close(file);
-    }
-    return fail_prefix(status, "%s: ", path);
+    const enum status status = h5_open_plain(path, false, &file);
+    return fail_prefix(status == STATUS_OK ? add_file(file, series, list) : status, "%s: ", path);
 }
 
 static enum status find_files(const struct snapshot_series *series, int64_t restart_step,
@@ -172,16 +168,13 @@ static enum status find_files(const struct snapshot_series *series, int64_t rest
 enum status snapshot_index_read(const struct snapshot_series *series, int64_t restart_step,
                                 struct snapshot_list *list, bool *rebuilt)
 {
-    hid_t file = H5I_INVALID_HID;
+    SCOPED_H5_FILE hid_t file = H5I_INVALID_HID;
     *rebuilt = !file_exists(series->path);
     if (*rebuilt) {
         return find_files(series, restart_step, list);
     }
     enum status status = h5_open_plain(series->path, false, &file);
-    if (status == STATUS_OK) {
-        status = read_index(file, series, restart_step, list);
-        h5_close(file);
-    }
+    status = status == STATUS_OK ? read_index(file, series, restart_step, list) : status;
     return fail_prefix(status,
                        status == STATUS_FILE
                            ? "the snapshots of the earlier run cannot be continued (move %s to "
@@ -238,10 +231,10 @@ enum status snapshots_check(const char *directory, const char *name, const struc
 static enum status cut(const struct snapshot_series *series, int64_t step)
 {
     SCOPED_BY(snapshot_list_free) struct snapshot_list list = {0};
-    SCOPED_BY(snapshot_lists_close) struct snapshot_lists lists = {0};
+    SCOPED_BY(snapshot_index_close) struct snapshot_index index = {0};
     bool rebuilt = false;
     TRY(snapshot_index_read(series, step, &list, &rebuilt));
-    TRY(snapshot_lists_write(series, &list, &lists));
+    TRY(snapshot_lists_write(series, &list, &index));
     return snapshot_files_drop_others(series, &list);
 }
 

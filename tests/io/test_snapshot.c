@@ -413,20 +413,14 @@ TEST(test_no_states)
     work_close(&w);
 }
 
-/* The XDMF file grows in place, and is seldom copied to get room for more; another file of its name
- * is replaced. */
+/* A list that someone has changed is replaced. */
 TEST(test_many)
 {
     struct work w;
-    int copies = 0;
     work_open(&w, "many", few, PRECISION_FLOAT64, PRECISION_FLOAT32, 0);
-    work_write(&w, 0, 0);
-    for (int i = 1; i < 50; i++) {
-        const ino_t before = inode_of(&w, "snapshots.xdmf");
+    for (int i = 0; i < 50; i++) {
         work_write(&w, 10 * i, i);
-        copies += inode_of(&w, "snapshots.xdmf") != before ? 1 : 0;
     }
-    assert_in_range(copies, 1, 4);
     spoil(&w, "snapshots.xdmf", -1);
     work_write(&w, 500, 50);
     work_close(&w);
