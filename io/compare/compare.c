@@ -1,13 +1,11 @@
 #include "io/compare/compare.h"
 
-#include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/comm.h"
 #include "io/hdf5/h5.h"
-#include "io/hdf5/h5_field.h"
 #include "io/raw/h5_raw.h"
 
 /* Size of one piece in memory, and so of one read. */
@@ -214,25 +212,29 @@ static void compare_piece(const struct frames *frames, const struct box *box,
     }
 }
 
-/* This rank's share: a contiguous run of the pieces. */
-static enum status compare_share(const struct frames *const frames[2], const int64_t n[2],
-                                 const struct pieces *pieces, int rank, int nranks, double rtol,
-                                 double atol, struct difference *d)
+/* This rank's share: every n-th of the pieces. */
+static enum status compare_share(const struct frames *const frames[2], const int64_t n[2], int rank,
+                                 int nranks, double rtol, double atol, struct difference *d)
 {
     const bool narrow = frames[0]->frame[n[0]].precision == PRECISION_FLOAT32 ||
                         frames[1]->frame[n[1]].precision == PRECISION_FLOAT32;
     const enum precision narrower = narrow ? PRECISION_FLOAT32 : PRECISION_FLOAT64;
     SCOPED_BY(readers_close)
     struct reader reader[2] = {{.file = H5I_INVALID_HID}, {.file = H5I_INVALID_HID}};
-    const int64_t first = pieces->count * rank / nranks;
-    const int64_t last = pieces->count * (rank + 1) / nranks;
-    TRY(reader_open(frames[0], n[0], (size_t)pieces->piece_cells, &reader[0]));
-    TRY(reader_open(frames[1], n[1], (size_t)pieces->piece_cells, &reader[1]));
-    for (int64_t p = first; p < last; p++) {
-        const struct box box = pieces_box(pieces, p);
-        TRY(reader_read(&reader[0], &box));
-        TRY(reader_read(&reader[1], &box));
-        compare_piece(frames[0], &box, narrower, reader, rtol, atol, d);
+    const struct box all = box_of_cells(frames[0]->cells);
+    const int64_t fair = box_cells(&all) / nranks + 1;
+    const int64_t most = fair < PIECE_CELLS ? fair : PIECE_CELLS;
+    const int64_t row = all.hi[AXIS_X];
+    for (int f = 0; f < 2; f++) {
+        TRY(reader_open(frames[f], n[f], (size_t)(most > row ? most : row), &reader[f]));
+    }
+    struct box piece = box_before(&all);
+    for (int64_t p = 0; box_next(&all, most, &piece); p++) {
+        if (p % nranks == rank) {
+            TRY(reader_read(&reader[0], &piece));
+            TRY(reader_read(&reader[1], &piece));
+            compare_piece(frames[0], &piece, narrower, reader, rtol, atol, d);
+        }
     }
     return STATUS_OK;
 }
@@ -244,20 +246,12 @@ enum status frames_compare(MPI_Comm comm, const struct frames *a, int64_t na,
     const int nranks = comm_size(comm);
     const struct frames *const frames[2] = {a, b};
     const int64_t n[2] = {na, nb};
-    const int64_t total = a->cells[0] * a->cells[1] * a->cells[2];
-    const int64_t fair = total / nranks + 1;
-    struct pieces pieces;
     struct difference mine = no_difference();
     for (int f = 0; f < 2; f++) {
         const struct frame *frame = &frames[f]->frame[n[f]];
         TRY(h5_raw_check(comm, frame->path, frame->dataset, NULL)); /* the data are intact */
     }
-    enum status status =
-        pieces_create(MPI_COMM_SELF, a->cells, fair < PIECE_CELLS ? fair : PIECE_CELLS, &pieces);
-    if (status == STATUS_OK) {
-        status = compare_share(frames, n, &pieces, comm_rank(comm), nranks, rtol, atol, &mine);
-    }
-    TRY(status_agree(comm, status));
+    TRY(status_agree(comm, compare_share(frames, n, comm_rank(comm), nranks, rtol, atol, &mine)));
     SCOPED_FREE struct difference *all = malloc((size_t)nranks * sizeof *all);
     TRY(status_agree(comm, CHECK_MEMORY(all != NULL, "out of memory")));
     TRY_MPI(

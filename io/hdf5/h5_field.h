@@ -20,18 +20,3 @@ enum status h5_part_read(MPI_Comm comm, hid_t dataset, const struct box *box,
 
 /* Read the owned cells of a dataset of the field's precision. */
 enum status h5_field_read(MPI_Comm comm, hid_t dataset, struct field *field, size_t piece_bytes);
-
-/* The cuts of one rank's block. */
-struct pieces {
-    int64_t cells[AXIS_COUNT];  /* of this rank */
-    int64_t extent[AXIS_COUNT]; /* of a piece, the same on all ranks */
-    int64_t groups[AXIS_COUNT]; /* pieces per axis on the rank with most cells */
-    int64_t count;              /* product of the groups */
-    int64_t piece_cells;        /* of the largest piece on this rank */
-};
-
-/* Collective. Cut into pieces of at most `cells_limit` cells: whole planes, else whole rows. */
-enum status pieces_create(MPI_Comm comm, const int64_t cells[AXIS_COUNT], int64_t cells_limit,
-                          struct pieces *pieces);
-/* The piece in local indices; empty where this rank has fewer of them. */
-struct box pieces_box(const struct pieces *pieces, int64_t index);

@@ -137,38 +137,33 @@ static void narrow(double *values, int64_t count, enum precision precision)
     }
 }
 
-/* `values` has the size of the largest piece in the field's precision. */
-static enum status read_piece(const struct reading *r, const struct box *local, void *values)
+static enum status read_piece(const struct reading *r, const struct box *local)
 {
     const enum precision precision = r->field->layout.precision;
     const struct box global = box_shift(local, r->field->placement.offset);
-    if (r->same) {
-        TRY(read_checked(r, &global, precision, values));
-        return field_write(r->field, local, values);
-    }
-    const struct box source = regrid_source(&r->regrid, &global);
+    const struct box source = r->same ? global : regrid_source(&r->regrid, &global);
     const size_t cells = (size_t)regrid_buffer_cells(&source, &global);
     SCOPED_FREE double *old = malloc(cells * sizeof *old);
-    SCOPED_FREE double *new = malloc(cells * sizeof *new);
+    SCOPED_FREE double *new = malloc(r->same ? 1 : cells * sizeof *new);
     TRY(CHECK_MEMORY(old != NULL && new != NULL, "no memory to read %s", r->found->place.path));
-    TRY(read_checked(r, &source, PRECISION_FLOAT64, old));
+    TRY(read_checked(r, &source, r->same ? precision : PRECISION_FLOAT64, old));
+    if (r->same) {
+        return field_write(r->field, local, old);
+    }
     regrid_fill(&r->regrid, &source, &global, old, new);
     narrow(new, box_cells(&global), precision);
     return field_write(r->field, local, new);
 }
 
-static enum status read_pieces(const struct reading *r, const struct pieces *pieces)
+/* Of a piece in new cells, such that neither they nor the old ones need more memory. */
+static int64_t piece_cells(const struct reading *r)
 {
-    const size_t bytes = precision_bytes(r->field->layout.precision);
-    SCOPED_FREE void *values = r->same ? malloc((size_t)pieces->piece_cells * bytes) : NULL;
-    TRY(CHECK_MEMORY(!r->same || values != NULL, "no memory to read %s", r->found->place.path));
-    for (int64_t p = 0; p < pieces->count; p++) {
-        const struct box local = pieces_box(pieces, p);
-        if (!box_is_empty(&local)) {
-            TRY(read_piece(r, &local, values));
-        }
+    const enum precision precision = r->field->layout.precision;
+    double ratio = (double)(r->same ? precision_bytes(precision) : sizeof(double));
+    for (int a = 0; a < AXIS_COUNT; a++) {
+        ratio *= fmax(1, (double)r->regrid.old[a] / (double)r->regrid.new[a]);
     }
-    return STATUS_OK;
+    return (int64_t)fmax(1, H5_FIELD_PIECE_BYTES / ratio);
 }
 
 /* So that a flux, a time or degrees Celsius are not read as kelvins. The names are UDUNITS'. */
@@ -195,12 +190,16 @@ static enum status check_units(hid_t dataset, const char *path, const char *name
                 name, path, units, quantity->name, quantity->unit);
 }
 
-static enum status read_mine(struct reading *r, const struct pieces *pieces)
+static enum status read_mine(struct reading *r)
 {
     struct h5_place place = r->found->place;
+    const struct box owned = layout_owned(&r->field->layout);
     SCOPED_H5_FILE hid_t file = H5I_INVALID_HID;
     TRY(h5_open_place(&place, &file, &r->dataset));
-    return read_pieces(r, pieces);
+    for (struct box piece = box_before(&owned); box_next(&owned, piece_cells(r), &piece);) {
+        TRY(read_piece(r, &piece));
+    }
+    return STATUS_OK;
 }
 
 /* The number of the state nearest to `time`, which must be the one meant. */
@@ -273,22 +272,11 @@ enum status field_file_check(const struct shape_setting *source, const struct gr
     return find(source, grid, &found);
 }
 
-/* Of a piece in new cells, such that neither they nor the old ones need more memory. */
-static int64_t piece_cells(const struct reading *r, enum precision precision)
-{
-    double ratio = (double)(r->same ? precision_bytes(precision) : sizeof(double));
-    for (int a = 0; a < AXIS_COUNT; a++) {
-        ratio *= fmax(1, (double)r->regrid.old[a] / (double)r->regrid.new[a]);
-    }
-    return (int64_t)fmax(1, H5_FIELD_PIECE_BYTES / ratio);
-}
-
 enum status field_file_read(MPI_Comm comm, const struct shape_setting *source, struct field *field,
                             const struct grid *grid)
 {
     struct found found;
     struct reading r = {.found = &found, .field = field};
-    struct pieces pieces;
     h5_init();
     const bool first = comm_rank(comm) == 0;
     TRY(status_agree(comm, first ? find(source, grid, &found) : STATUS_OK));
@@ -296,9 +284,7 @@ enum status field_file_read(MPI_Comm comm, const struct shape_setting *source, s
     TRY(h5_raw_check(comm, found.place.path, found.place.name, NULL));
     r.same = memcmp(found.cells, grid->cells, sizeof found.cells) == 0;
     TRY(regrid_create(found.cells, grid->cells, &r.regrid));
-    const int64_t limit = piece_cells(&r, field->layout.precision);
-    TRY(pieces_create(comm, field->layout.cells, limit, &pieces));
-    return status_agree(comm, read_mine(&r, &pieces));
+    return status_agree(comm, read_mine(&r));
 }
 
 enum status field_file_read_box(const struct shape_setting *source, const struct grid *grid,

@@ -15,36 +15,6 @@ static void in_folder(const char *name, char path[PATH_BYTES])
     snprintf(path, PATH_BYTES, "%.2000s/%s", rig_folder, name);
 }
 
-TEST(test_pieces)
-{
-    for (int64_t limit = 1; limit < 700; limit += 1 + limit / 5) {
-        const int rank = comm_rank(MPI_COMM_WORLD);
-        const int64_t cells[AXIS_COUNT] = {9, 8 - rank, 7};
-        struct pieces pieces;
-        must(pieces_create(MPI_COMM_WORLD, cells, limit, &pieces));
-        char seen[9 * 8 * 7] = {0};
-        int64_t total = 0;
-        for (int64_t p = 0; p < pieces.count; p++) {
-            const struct box box = pieces_box(&pieces, p);
-            assert_true(box_cells(&box) <= limit && box_cells(&box) <= pieces.piece_cells);
-            for (int64_t k = box.lo[2]; k < box.hi[2]; k++) {
-                for (int64_t j = box.lo[1]; j < box.hi[1]; j++) {
-                    for (int64_t i = box.lo[0]; i < box.hi[0]; i++, total++) {
-                        seen[(k * 8 + j) * 9 + i]++;
-                    }
-                }
-            }
-        }
-        assert_int_equal(total, cells[0] * cells[1] * cells[2]);
-        for (size_t c = 0; c < sizeof seen; c++) {
-            assert_in_range(seen[c], 0, 1);
-        }
-        int64_t counts[2] = {pieces.count, -pieces.count};
-        MPI_Allreduce(MPI_IN_PLACE, counts, 2, MPI_INT64_T, MPI_MAX, MPI_COMM_WORLD);
-        assert_int_equal(counts[0], -counts[1]);
-    }
-}
-
 static hid_t make_dataset(hid_t file, const char *name, enum precision precision, bool filters)
 {
     const hsize_t shape[3] = {7, 6, 13};
