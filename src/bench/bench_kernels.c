@@ -288,19 +288,13 @@ static bool is_production(const struct bench *bench, const struct row *row)
            row->medium == NULL;
 }
 
-static bool has_production(const struct bench *bench)
-{
-    for (int r = 0; r < bench->nrows; r++) {
-        if (is_production(bench, &bench->rows[r])) {
-            return true;
-        }
-    }
-    return false;
-}
-
 static enum status tune(struct bench *bench)
 {
-    if (!has_production(bench)) {
+    bool has_production = false;
+    for (int r = 0; r < bench->nrows; r++) {
+        has_production = has_production || is_production(bench, &bench->rows[r]);
+    }
+    if (!has_production) {
         return STATUS_OK;
     }
     struct tuning_result *result = &bench->tuning;
@@ -386,14 +380,9 @@ static void report(struct bench *bench, struct json *json, double *copy_GBs)
 
 /* ---- all of it ---- */
 
-struct findings {
-    double copy_GBs; /* of the first kind and precision */
-    struct bench_copy_out copy_out[2];
-    int ncopy_out;
-};
-
+/* The rate of the first copy goes to `copy_GBs` while that is 0. */
 static enum status bench_kind(struct bench *bench, enum precision precision, struct json *json,
-                              struct findings *findings)
+                              double *copy_GBs)
 {
     const int64_t *size = bench->request->size;
     const struct study_case wanted = {{size[0], size[1], size[2]}, precision, 0};
@@ -407,19 +396,14 @@ static enum status bench_kind(struct bench *bench, enum precision precision, str
         TRY(bench_open(bench, precision));
         TRY(tune(bench));
         TRY(measure(bench));
-        report(bench, json, &findings->copy_GBs);
-        if (has_production(bench) && backend_has(bench->place.backend, BACKEND_FREE_COPIES)) {
-            TRY(bench_copy_out_measure(&bench->place, &bench->layout, &bench->args, bench->d_out,
-                                       bench->d_in, &findings->copy_out[findings->ncopy_out++]));
-        }
+        report(bench, json, copy_GBs);
     }
     return STATUS_OK;
 }
 
 static enum status bench_device(struct bench *prototype, const bool wanted[2], struct json *json)
 {
-    struct findings findings = {.copy_GBs = 0};
-    struct table copy_out = {.has_heading = false};
+    double copy_GBs = 0;
     struct device_info info;
     TRY(bench_begin_device(prototype->request, &prototype->place, json, &prototype->meter, &info));
     json_begin(json, "rows", '[');
@@ -427,16 +411,11 @@ static enum status bench_device(struct bench *prototype, const bool wanted[2], s
         for (int s = -1; wanted[p] && (s < 0 || study_of_any_size(s) != NULL); s++) {
             SCOPED_BY(bench_close) struct bench bench = *prototype;
             bench.study = s < 0 ? NULL : study_of_any_size(s);
-            TRY(bench_kind(&bench, (enum precision)p, json, &findings));
+            TRY(bench_kind(&bench, (enum precision)p, json, &copy_GBs));
         }
     }
     json_end(json, ']');
-    json_begin(json, "copy_out", '[');
-    for (int c = 0; c < findings.ncopy_out; c++) {
-        bench_copy_out_report(&findings.copy_out[c], &copy_out, json);
-    }
-    json_end(json, ']');
-    json_real(json, "copy_GBs", findings.copy_GBs);
+    json_real(json, "copy_GBs", copy_GBs);
     json_end(json, '}');
     return STATUS_OK;
 }

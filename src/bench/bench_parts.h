@@ -203,26 +203,3 @@ enum status bench_check_radii(const struct bench_request *request, const struct 
 /* The programming model of --backend. NULL: all that run here, so that they can be compared. */
 enum status bench_choose_model(const struct bench_request *request, const struct study *study,
                                const char **model);
-
-/* ---- bench_copy_out.c ---- */
-
-/* The effect of output on the steps: steps on one queue, a copy to the host on another. */
-
-struct bench_copy_out {
-    enum precision precision;
-    double bytes; /* copied: the field, or about 1 GiB of its planes */
-    int steps;
-    double steps_s, copy_s; /* each alone */
-    double both_s;          /* concurrently */
-};
-
-/* The queue of `place` runs the steps; the copy packs the box and copies it to pinned memory on a
- * queue of low priority. Does not change d_in. Best of three rounds, by the host's clock. Blocks.
- */
-enum status bench_copy_out_measure(const struct bench_place *place, const struct layout *layout,
-                                   const struct coefficients *args, void *d_out, const void *d_in,
-                                   struct bench_copy_out *result);
-
-/* One row: the steps alone, the copy alone, and both concurrently. */
-void bench_copy_out_report(const struct bench_copy_out *result, struct table *table,
-                           struct json *json);
