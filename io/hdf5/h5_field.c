@@ -25,7 +25,7 @@ static enum status pieces_begin(MPI_Comm comm, const struct box *box, size_t mos
                       "MPI_Allreduce");
 }
 
-/* Empty where this rank has no more. */
+/* Empty after the last one of this rank. */
 static bool pieces_next(struct pieces *pieces)
 {
     if (!box_next(pieces->box, pieces->most_cells, &pieces->piece)) {
