@@ -1,6 +1,5 @@
 #include "bench/bench_parts.h"
 
-#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 

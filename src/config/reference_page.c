@@ -1,6 +1,5 @@
 /* Writes docs/reference/configuration.md: cmake --build build/cpu --target configuration_page */
 #include <stdio.h>
-#include <stdlib.h>
 
 #include "config/settings.h"
 

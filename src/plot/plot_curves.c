@@ -1,5 +1,4 @@
 /* Charts of history.csv, probes.csv and lines. */
-#include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,7 +1,6 @@
 /* Values that are valid, but probably not what is meant. */
 #include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/file.h"

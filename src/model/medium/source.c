@@ -1,6 +1,5 @@
 #include "model/medium/source.h"
 
-#include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
