@@ -25,15 +25,11 @@ struct found {
 
 static void shape_text(const hsize_t *shape, int rank, char *text, size_t bytes)
 {
-    size_t used = 0;
-    used += (size_t)snprintf(text, bytes, "(");
-    for (int d = 0; d < rank && used < bytes; d++) {
-        used += (size_t)snprintf(text + used, bytes - used, "%s%llu", d > 0 ? ", " : "",
-                                 (unsigned long long)shape[d]);
+    snprintf(text, bytes, "(");
+    for (int d = 0; d < rank; d++) {
+        text_add(text, bytes, d > 0 ? ", " : "", "%llu", (unsigned long long)shape[d]);
     }
-    if (used < bytes) {
-        snprintf(text + used, bytes - used, ")");
-    }
+    text_add(text, bytes, "", ")");
 }
 
 /* Only Isotherm's own files say where they lie: checkpoints on the dataset, snapshots on the file.

@@ -113,7 +113,6 @@ static bool is_silent_mate(const struct hang_monitor *monitor, int rank)
 static void list_neighbours(const struct hang_monitor *monitor, char *text, size_t bytes)
 {
     const struct halo_message *message = monitor->plan->message;
-    const char *separator = "; it exchanges with ranks";
     for (int m = 0; m < monitor->plan->nmessages; m++) {
         const int peer = message[m].peer;
         bool known = peer == monitor->mine->rank;
@@ -121,10 +120,9 @@ static void list_neighbours(const struct hang_monitor *monitor, char *text, size
             known = known || message[before].peer == peer;
         }
         if (!known) {
-            const size_t used = strlen(text);
-            snprintf(text + used, bytes - used, "%s %d%s", separator, peer,
+            text_add(text, bytes, ", ", "%s%d%s",
+                     text[0] == '\0' ? "; it exchanges with ranks " : "", peer,
                      is_silent_mate(monitor, peer) ? " (silent)" : "");
-            separator = ",";
         }
     }
 }

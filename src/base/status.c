@@ -85,6 +85,19 @@ int status_exit_code(enum status code)
     return table[code].exit_code;
 }
 
+void text_add(char *text, size_t bytes, const char *separator, const char *format, ...)
+{
+    size_t used = strlen(text);
+    if (used > 0) {
+        snprintf(text + used, bytes - used, "%s", separator);
+        used = strlen(text);
+    }
+    va_list args;
+    va_start(args, format);
+    vsnprintf(text + used, bytes - used, format, args);
+    va_end(args);
+}
+
 void scope_free(const void *variable)
 {
     void *memory;

@@ -5,6 +5,8 @@
  * prints the message and ends the program. */
 #pragma once
 
+#include <stddef.h>
+
 /* name, exit code of the program, meaning for the user */
 #define STATUS_LIST(X)                                                                             \
     X(OK, 0, "done")                                                                               \
@@ -89,3 +91,8 @@ void fail_keep(struct failure *failure);
 void fail_restore(const struct failure *failure);
 
 int status_exit_code(enum status code);
+
+/* Print behind the text in an array of `bytes`, after `separator` unless the text is empty. Text
+ * that is too long is cut. */
+void text_add(char *text, size_t bytes, const char *separator, const char *format, ...)
+    PRINTF_LIKE(4, 5);

@@ -90,10 +90,9 @@ bool bench_is_selected(const struct bench_request *request, const struct study *
 
 static void append(char *text, size_t nbytes, const char *name)
 {
-    const size_t used = strlen(text);
     const char *last = strrchr(text, ' ');
     if (strcmp(last != NULL ? last + 1 : text, name) != 0) {
-        snprintf(text + used, nbytes - used, "%s%s", used > 0 ? ", " : "", name);
+        text_add(text, nbytes, ", ", "%s", name);
     }
 }
 

@@ -188,16 +188,16 @@ static enum status check(struct queued *queued)
 
 static void shape_words(const struct study_shape *shape, char text[64])
 {
-    int used = 0;
+    const int *block = shape->block;
     text[0] = '\0';
-    if (shape->block[AXIS_X] > 0) {
-        used += snprintf(text, 64, "%dx%dx%d", shape->block[0], shape->block[1], shape->block[2]);
+    if (block[AXIS_X] > 0) {
+        snprintf(text, 64, "%dx%dx%d", block[AXIS_X], block[AXIS_Y], block[AXIS_Z]);
     }
     if (shape->items > 0) {
-        used += snprintf(text + used, (size_t)(64 - used), " n=%d", shape->items);
+        text_add(text, 64, " ", "n=%d", shape->items);
     }
     if (shape->bounds > 0) {
-        snprintf(text + used, (size_t)(64 - used), " b=%d", shape->bounds);
+        text_add(text, 64, " ", "b=%d", shape->bounds);
     }
 }
 

@@ -90,15 +90,11 @@ static int message_length(const char *message)
 /* "x, y, z, pi, e" */
 static void list_names(const struct expression *expression, char names[NAMES_BYTES])
 {
-    size_t used = 0;
     names[0] = '\0';
-    for (int i = 0; i < expression->nvariables && used < NAMES_BYTES; i++) {
-        used +=
-            (size_t)snprintf(names + used, NAMES_BYTES - used, "%s, ", expression->variables[i]);
+    for (int i = 0; i < expression->nvariables; i++) {
+        text_add(names, NAMES_BYTES, ", ", "%s", expression->variables[i]);
     }
-    if (used < NAMES_BYTES) {
-        snprintf(names + used, NAMES_BYTES - used, "pi, e");
-    }
+    text_add(names, NAMES_BYTES, ", ", "pi, e");
 }
 
 /* An unknown name or character: muparser does not list the valid ones. */

@@ -40,8 +40,7 @@ int host_list(const struct host *host, host_question *is_one, const void *with, 
     for (int rank = host->first; rank < host->ranks_end; rank++) {
         if (host_has(host, rank) && is_one(&host->ranks[rank], with)) {
             if (count < SHOWN) {
-                const size_t used = strlen(names);
-                snprintf(names + used, sizeof names - used, "%s%d", count > 0 ? ", " : "", rank);
+                text_add(names, sizeof names, ", ", "%d", rank);
             }
             if (count++ == 0 && first != NULL) {
                 *first = rank;
@@ -107,8 +106,7 @@ void host_warn_of_crowd(const struct rank_facts *ranks, int nranks)
 static void need(bool needed, const char *name, const char *setting, char text[LAUNCH_BYTES])
 {
     if (needed && getenv(name) == NULL) {
-        const size_t used = strlen(text);
-        snprintf(text + used, LAUNCH_BYTES - used, "%s%s", used > 0 ? ", and " : "", setting);
+        text_add(text, LAUNCH_BYTES, ", and ", "%s", setting);
     }
 }
 
@@ -158,8 +156,7 @@ enum status rank_facts_gather(MPI_Comm comm, const struct machine *machine,
 
 void numa_text(uint64_t numa, char *text, size_t bytes)
 {
-    size_t used = 0;
-    snprintf(text, bytes, "?");
+    snprintf(text, bytes, "%s", numa == 0 ? "?" : "");
     for (int node = 0; node < 64; node++) {
         if ((numa >> node & 1) == 0) {
             continue;
@@ -168,11 +165,9 @@ void numa_text(uint64_t numa, char *text, size_t bytes)
         while (last < 63 && (numa >> (last + 1) & 1) != 0) {
             last++;
         }
-        if (used < bytes) {
-            const char *comma = used > 0 ? "," : "";
-            used += (size_t)(last > node
-                                 ? snprintf(text + used, bytes - used, "%s%d-%d", comma, node, last)
-                                 : snprintf(text + used, bytes - used, "%s%d", comma, node));
+        text_add(text, bytes, ",", "%d", node);
+        if (last > node) {
+            text_add(text, bytes, "-", "%d", last);
         }
         node = last;
     }

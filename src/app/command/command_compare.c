@@ -64,12 +64,11 @@ static void grid_text(const struct frames *frames, char *text, size_t bytes)
     const int64_t *n = frames->cells;
     const double *low = frames->lower;
     const double *high = frames->upper;
-    const int used = snprintf(text, bytes, "%" PRId64 " x %" PRId64 " x %" PRId64 " cells",
-                              n[AXIS_X], n[AXIS_Y], n[AXIS_Z]);
-    if (frames->has_place && used > 0 && (size_t)used < bytes) {
-        snprintf(text + used, bytes - (size_t)used,
-                 " from (%.12g, %.12g, %.12g) to (%.12g, %.12g, %.12g) m", low[AXIS_X], low[AXIS_Y],
-                 low[AXIS_Z], high[AXIS_X], high[AXIS_Y], high[AXIS_Z]);
+    snprintf(text, bytes, "%" PRId64 " x %" PRId64 " x %" PRId64 " cells", n[AXIS_X], n[AXIS_Y],
+             n[AXIS_Z]);
+    if (frames->has_place) {
+        text_add(text, bytes, " from ", "(%.12g, %.12g, %.12g) to (%.12g, %.12g, %.12g) m",
+                 low[AXIS_X], low[AXIS_Y], low[AXIS_Z], high[AXIS_X], high[AXIS_Y], high[AXIS_Z]);
     }
 }
 
@@ -255,11 +254,10 @@ static void place_text(const struct frames *frames, int64_t index, char *text, s
     double at[AXIS_COUNT];
     cell_of(frames, index, cell);
     frames_center(frames, cell, at);
-    const int used = snprintf(text, bytes, "cell (%" PRId64 ", %" PRId64 ", %" PRId64 ")", cell[0],
-                              cell[1], cell[2]);
-    if (frames->has_place && used > 0 && (size_t)used < bytes) {
-        snprintf(text + used, bytes - (size_t)used, " at (%.6g, %.6g, %.6g) m", at[0], at[1],
-                 at[2]);
+    snprintf(text, bytes, "cell (%" PRId64 ", %" PRId64 ", %" PRId64 ")", cell[0], cell[1],
+             cell[2]);
+    if (frames->has_place) {
+        text_add(text, bytes, " at ", "(%.6g, %.6g, %.6g) m", at[0], at[1], at[2]);
     }
 }
 

@@ -37,8 +37,7 @@ static enum status find_kind(const char *kind, const struct config_template **fo
 {
     char known[256] = "";
     for (const struct config_template *t = config_templates; t->name != NULL; t++) {
-        const size_t used = strlen(known);
-        snprintf(known + used, sizeof known - used, "%s%s", used > 0 ? ", " : "", t->name);
+        text_add(known, sizeof known, ", ", "%s", t->name);
         if (strcmp(t->name, kind) == 0) {
             *found = t;
             return STATUS_OK;

@@ -1,8 +1,5 @@
 /* plan --machine: the wall time on a machine that is known by its numbers. */
-#include <inttypes.h>
-#include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "app/command/commands.h"
@@ -25,8 +22,7 @@ static enum status add_file(const char *name, struct machine_model *machine)
         if (strcmp(file->name, name) == 0) {
             return machine_model_read(name, file->text, strlen(file->text), machine);
         }
-        const size_t used = strlen(known);
-        snprintf(known + used, sizeof known - used, "%s%s", used > 0 ? ", " : "", file->name);
+        text_add(known, sizeof known, ", ", "%s", file->name);
     }
     return fail(STATUS_INPUT, "--machine %s: known are %s, or give a file: ./%s.yaml", name, known,
                 name);

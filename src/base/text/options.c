@@ -1,7 +1,6 @@
 #include "base/text/options.h"
 
 #include <errno.h>
-#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -95,9 +94,8 @@ static enum status unknown_option(const struct command_line *line, const char *w
 {
     char known[512] = "--help";
     for (const struct option *o = line->options; o->kind != OPTION_END; o++) {
-        const size_t used = strlen(known);
         if (options_shown(line, o)) {
-            snprintf(known + used, sizeof known - used, ", %s", o->name);
+            text_add(known, sizeof known, ", ", "%s", o->name);
         }
     }
     return fail(STATUS_INPUT, "unknown option '%s'; valid options: %s", word, known);

@@ -19,8 +19,7 @@ void table_row_begin(struct table *table, struct json *json)
 
 static void append(char *line, int width, const char *text)
 {
-    const size_t used = strlen(line);
-    snprintf(line + used, TABLE_LINE_BYTES - used, " %*s", width, text);
+    text_add(line, TABLE_LINE_BYTES, " ", "%*s", width, text);
 }
 
 static void print(char *line)

@@ -3,7 +3,6 @@
 #include <float.h>
 #include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "config/expression.h"
@@ -45,11 +44,10 @@ static enum status check_members(const struct item *section)
     }
     char name[SCHEMA_WORD_BYTES];
     for (const char *list = section->row->one_of; schema_next_word(&list, name);) {
-        const size_t used = strlen(words);
         if (tree_child(section->node, name) != NULL) {
             return STATUS_OK;
         }
-        snprintf(words + used, sizeof words - used, "%s%s", used > 0 ? " nor " : "", name);
+        text_add(words, sizeof words, " nor ", "%s", name);
     }
     return item_fail(section, NULL, "neither %s; give one of them", words);
 }

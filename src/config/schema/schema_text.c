@@ -27,16 +27,15 @@ size_t schema_value_bytes(const struct schema_key *key)
 const char *schema_unit_for(const char *name, const char *unit, const char *content_unit,
                             char text[SCHEMA_UNIT_BYTES])
 {
-    size_t used = 0;
     text[0] = '\0';
-    for (const char *p = name; *p != '\0' && used < SCHEMA_UNIT_BYTES; p++) {
+    for (const char *p = name; *p != '\0'; p++) {
         const char *const by = *p == 'K' ? unit : *p == 'J' || *p == 'W' ? content_unit : NULL;
-        used += (size_t)snprintf(text + used, SCHEMA_UNIT_BYTES - used,
-                                 by == NULL     ? "%.1s"
-                                 : p[1] != '\0' ? "(%s%s)"
-                                 : *p == 'W'    ? "%s%s"
-                                                : "%s",
-                                 by == NULL ? p : by, *p == 'W' ? "/s" : "");
+        text_add(text, SCHEMA_UNIT_BYTES, "",
+                 by == NULL     ? "%.1s"
+                 : p[1] != '\0' ? "(%s%s)"
+                 : *p == 'W'    ? "%s%s"
+                                : "%s",
+                 by == NULL ? p : by, *p == 'W' ? "/s" : "");
     }
     return text;
 }
@@ -94,8 +93,7 @@ bool schema_next_word(const char **list, char word[SCHEMA_WORD_BYTES])
 
 static void append(char text[SCHEMA_TEXT_BYTES], const char *more)
 {
-    const size_t used = strlen(text);
-    snprintf(text + used, SCHEMA_TEXT_BYTES - used, "%s", more);
+    text_add(text, SCHEMA_TEXT_BYTES, "", "%s", more);
 }
 
 const char *schema_list_keys(const char *members, unsigned kinds, char text[SCHEMA_TEXT_BYTES])
@@ -108,8 +106,7 @@ const char *schema_list_keys(const char *members, unsigned kinds, char text[SCHE
         /* a name may have several rows, one for each kind */
         if (is_child_of_kind(&table[i], members, kinds, &name) &&
             schema_child(members, name, kinds) == &table[i]) {
-            append(text, text[0] != '\0' ? ", " : "");
-            append(text, name);
+            text_add(text, SCHEMA_TEXT_BYTES, ", ", "%s", name);
         }
     }
     return text;

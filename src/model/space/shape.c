@@ -119,12 +119,10 @@ enum status shape_check_cells(struct settings_origin *origin, const struct grid 
     }
     char key[48];
     char cell[96] = "";
-    size_t used = 0;
     snprintf(key, sizeof key, "%s[%d].%s", list, entry, shape_name(shape));
     for (int axis = 0; axis < AXIS_COUNT; axis++) {
         if (grid->used[axis]) {
-            used += (size_t)snprintf(cell + used, sizeof cell - used, "%s%.4g",
-                                     used > 0 ? " x " : "", grid->spacing[axis]);
+            text_add(cell, sizeof cell, " x ", "%.4g", grid->spacing[axis]);
         }
     }
     return settings_fail_at(
