@@ -135,27 +135,6 @@ static void write_restart(FILE *out)
     fputs("| all others | is reported |\n", out);
 }
 
-static void write_tables(FILE *out)
-{
-    fputs(
-        "\n## Tables over time\n\n"
-        "Where a formula of t may stand, a table may stand, too: rows `[t, value]`, or a CSV file "
-        "of them.\n\n"
-        "    factor: [[0, 0], [2 min, 1], [1 h, 0.5]]\n"
-        "    ambient: {file: air.csv, units: [h, degC], period: 1 day}\n"
-        "    value: {rows: [[0, 5 kW/m^2], [10 s, 0]], between: steps, period: 1 min}\n\n"
-        "- `rows`, or `file`: a CSV file with t and the value in two columns, in s and the unit of "
-        "the key. Lines of names before the first row and lines that begin with # are skipped. t "
-        "increases.\n"
-        "- `units`: the units of the two columns of the file; `1` for a value without a unit.\n"
-        "- `between`: `linear` (the default) between the rows, or `steps`: a value holds until the "
-        "next row.\n"
-        "- `period`: the table repeats after this time. Left out: the first value holds before the "
-        "first row, and the last one after the last.\n\n"
-        "The time step that reaches a row is shortened to land exactly on it.\n",
-        out);
-}
-
 /* Each unit once. */
 static void write_units(FILE *out)
 {
@@ -223,7 +202,6 @@ static void write_reference(FILE *out)
             write_section(out, &table[i]);
         }
     }
-    write_tables(out);
     write_units(out);
     write_restart(out);
 }
