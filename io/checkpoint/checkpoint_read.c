@@ -80,9 +80,8 @@ static enum status get_precision(hid_t dataset, enum precision *precision)
     char name[32] = "";
     TRY(h5_get_string(dataset, "precision", name, sizeof name));
     const bool wide = strcmp(name, precision_name(PRECISION_FLOAT64)) == 0;
-    if (!wide && strcmp(name, precision_name(PRECISION_FLOAT32)) != 0) {
-        return fail(STATUS_FILE, "its precision \"%s\" is unknown", name);
-    }
+    FAIL_IF(!wide && strcmp(name, precision_name(PRECISION_FLOAT32)) != 0,
+            fail(STATUS_FILE, "its precision \"%s\" is unknown", name));
     *precision = wide ? PRECISION_FLOAT64 : PRECISION_FLOAT32;
     return STATUS_OK;
 }

@@ -31,11 +31,9 @@ static enum status find_in_folder(const char *directory, char path[PATH_BYTES])
     }
     TRY(path_join(directory, "snapshots", folder));
     TRY(step_files_newest(folder, &newest));
-    if (newest >= 0) {
-        return fail(STATUS_FILE,
-                    "%s/snapshots holds snapshots, but %s, which names them, is missing", directory,
-                    path);
-    }
+    FAIL_IF(newest >= 0,
+            fail(STATUS_FILE, "%s/snapshots holds snapshots, but %s, which names them, is missing",
+                 directory, path));
     TRY(checkpoint_folder(directory, folder));
     TRY(step_files_newest(folder, &newest));
     if (newest < 0) {
@@ -149,9 +147,8 @@ static enum status add_state(hid_t file, int64_t n, struct frames *frames)
     char name[64];
     struct h5_place place;
     snprintf(name, sizeof name, "/snap/%" PRId64, n);
-    if (H5Lexists(file, name, H5P_DEFAULT) <= 0) {
-        return fail(STATUS_FILE, "%s has no state %s", frames->path, name);
-    }
+    FAIL_IF(H5Lexists(file, name, H5P_DEFAULT) <= 0,
+            fail(STATUS_FILE, "%s has no state %s", frames->path, name));
     TRY(h5_place_set(frames->path, name, &place));
     TRY(h5_find_snapshot(file, &place));
     return add_frame(frames, place.path, place.name);
@@ -174,17 +171,13 @@ static enum status read_steps(hid_t file, const char *path, int64_t **steps, int
 static enum status read_links(hid_t file, int64_t listed, struct frames *frames)
 {
     H5G_info_t group;
-    if (H5Gget_info_by_name(file, "/snap", &group, H5P_DEFAULT) < 0) {
-        return h5_fail("cannot read /snap of %s", frames->path);
-    }
+    FAIL_IF(H5Gget_info_by_name(file, "/snap", &group, H5P_DEFAULT) < 0,
+            h5_fail("cannot read /snap of %s", frames->path));
     const int64_t count = (int64_t)group.nlinks;
-    if (listed >= 0 && listed != count) {
-        return fail(STATUS_FILE, "%s is damaged: it lists %" PRId64 " state%s and has %" PRId64,
-                    frames->path, listed, listed == 1 ? "" : "s", count);
-    }
-    if (count == 0) {
-        return fail(STATUS_INPUT, "%s holds no snapshot", frames->path);
-    }
+    FAIL_IF(listed >= 0 && listed != count,
+            fail(STATUS_FILE, "%s is damaged: it lists %" PRId64 " state%s and has %" PRId64,
+                 frames->path, listed, listed == 1 ? "" : "s", count));
+    FAIL_IF(count == 0, fail(STATUS_INPUT, "%s holds no snapshot", frames->path));
     for (int64_t n = 0; n < count; n++) {
         TRY(add_state(file, n, frames));
     }
@@ -205,9 +198,7 @@ static enum status find_name(hid_t file, const char *path, const char *name, boo
         }
         snprintf(part, sizeof part, "%.*s", (int)n, name);
         const htri_t there = H5Lexists(file, part, H5P_DEFAULT);
-        if (there < 0) {
-            return h5_fail("cannot read %s of %s", part, path);
-        }
+        FAIL_IF(there < 0, h5_fail("cannot read %s of %s", part, path));
         *found = there > 0;
     }
     return STATUS_OK;
@@ -238,9 +229,8 @@ static enum status read_state(hid_t file, int64_t n, struct frames *frames)
         fail_clear(); /* not a string */
         frames->units[0] = '\0';
     }
-    if (frames->is_series && frame->step < 0) {
-        return fail(STATUS_FILE, "%s of %s has no attribute step", name, frame->path);
-    }
+    FAIL_IF(frames->is_series && frame->step < 0,
+            fail(STATUS_FILE, "%s of %s has no attribute step", name, frame->path));
     const struct h5_form form = h5_form(dataset);
     frame->precision = form.bytes > sizeof(float) ? PRECISION_FLOAT64 : PRECISION_FLOAT32;
     if (!form.usable || form.bytes > sizeof(double)) {
@@ -259,10 +249,9 @@ static enum status read_states(const int64_t *steps, struct frames *frames)
         SCOPED_H5_FILE hid_t file = H5I_INVALID_HID;
         TRY(h5_open_plain(frame->path, false, &file));
         TRY(read_state(file, n, frames));
-        if (steps != NULL && frame->step != steps[n]) {
-            return fail(STATUS_FILE, "%s is of step %" PRId64 ", and %s lists it as step %" PRId64,
-                        frame->path, frame->step, frames->path, steps[n]);
-        }
+        FAIL_IF(steps != NULL && frame->step != steps[n],
+                fail(STATUS_FILE, "%s is of step %" PRId64 ", and %s lists it as step %" PRId64,
+                     frame->path, frame->step, frames->path, steps[n]));
     }
     return STATUS_OK;
 }
@@ -271,9 +260,7 @@ static enum status read_index(hid_t file, struct frames *frames, int64_t **steps
 {
     int64_t listed = -1;
     const htri_t there = H5Lexists(file, "/snap", H5P_DEFAULT);
-    if (there < 0) {
-        return h5_fail("cannot read %s", frames->path);
-    }
+    FAIL_IF(there < 0, h5_fail("cannot read %s", frames->path));
     frames->is_series = there > 0;
     if (!frames->is_series) {
         return add_frame(frames, frames->path, "");

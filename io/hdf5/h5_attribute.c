@@ -107,9 +107,8 @@ enum status h5_attach_scales(hid_t file, hid_t dataset, const char *const names[
     hvl_t lists[H5S_MAX_RANK]; /* a dimension may have several scales */
     for (int d = 0; d < count; d++) {
         lists[d] = (hvl_t){.len = 1, .p = &scale[d]};
-        if (H5Rcreate(&scale[d], file, names[d], H5R_OBJECT, -1) < 0) {
-            return h5_fail("cannot refer to %s", names[d]);
-        }
+        FAIL_IF(H5Rcreate(&scale[d], file, names[d], H5R_OBJECT, -1) < 0,
+                h5_fail("cannot refer to %s", names[d]));
     }
     SCOPED_H5 const hid_t type = H5Tvlen_create(H5T_STD_REF_OBJ);
     return attribute_write(dataset, "DIMENSION_LIST", type, type, count, lists);
@@ -120,9 +119,7 @@ static enum status attribute_open(hid_t object, const char *name, H5T_class_t cl
                                   hid_t *attribute, hid_t *type)
 {
     *attribute = H5Aopen(object, name, H5P_DEFAULT);
-    if (*attribute < 0) {
-        return fail(STATUS_FILE, "the attribute %s is missing", name);
-    }
+    FAIL_IF(*attribute < 0, fail(STATUS_FILE, "the attribute %s is missing", name));
     SCOPED_H5 const hid_t space = H5Aget_space(*attribute);
     *type = H5Aget_type(*attribute);
     const bool fits = H5Sget_simple_extent_npoints(space) == (count > 0 ? count : 1) &&
@@ -171,9 +168,8 @@ enum status h5_get_string(hid_t object, const char *name, char *value, size_t by
     SCOPED_H5 const hid_t memory = H5Tcopy(H5T_C_S1);
     H5Tset_size(memory, variable ? H5T_VARIABLE : bytes);
     H5Tset_cset(memory, H5Tget_cset(type)); /* HDF5 does not convert character sets */
-    if (H5Aread(attribute, memory, variable ? (void *)&text : value) < 0) {
-        return h5_fail("cannot read the attribute %s", name);
-    }
+    FAIL_IF(H5Aread(attribute, memory, variable ? (void *)&text : value) < 0,
+            h5_fail("cannot read the attribute %s", name));
     if (variable) {
         snprintf(value, bytes, "%s", text != NULL ? text : "");
         H5free_memory(text);
@@ -237,9 +233,8 @@ enum status h5_get_text(hid_t file, const char *name, size_t most, char **text)
     SCOPED_H5 const hid_t space = H5Dget_space(dataset);
     const bool fixed = H5Tget_class(type) == H5T_STRING && H5Tis_variable_str(type) == 0;
     const size_t bytes = fixed ? H5Tget_size(type) : 0;
-    if (bytes == 0 || bytes > most || H5Sget_simple_extent_npoints(space) != 1) {
-        return fail(STATUS_FILE, "%s is not a string of at most %zu bytes", name, most);
-    }
+    FAIL_IF(bytes == 0 || bytes > most || H5Sget_simple_extent_npoints(space) != 1,
+            fail(STATUS_FILE, "%s is not a string of at most %zu bytes", name, most));
     *text = calloc(bytes + 1, 1);
     TRY(CHECK_MEMORY(*text != NULL, "no memory to read %s", name));
     return H5Dread(dataset, type, H5S_ALL, H5S_ALL, H5P_DEFAULT, *text) < 0

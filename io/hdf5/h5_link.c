@@ -56,9 +56,8 @@ enum status h5_find_snapshot(hid_t file, struct h5_place *place)
     if (H5Lexists(file, "/snap", H5P_DEFAULT) <= 0 || H5Lexists(file, link, H5P_DEFAULT) <= 0) {
         return STATUS_OK;
     }
-    if (H5Lget_info(file, link, &info, H5P_DEFAULT) < 0) {
-        return h5_fail("cannot read the link %s of %s", link, place->path);
-    }
+    FAIL_IF(H5Lget_info(file, link, &info, H5P_DEFAULT) < 0,
+            h5_fail("cannot read the link %s of %s", link, place->path));
     if (info.type != H5L_TYPE_EXTERNAL) {
         return STATUS_OK;
     }
@@ -110,9 +109,7 @@ static enum status check_own_values(hid_t dataset, const struct h5_place *place)
                     "that dataset",
                     place->name, place->path, source.name);
     }
-    if (is_virtual) {
-        return fail_elsewhere(place, "a virtual dataset, whose values are in", &source);
-    }
+    FAIL_IF(is_virtual, fail_elsewhere(place, "a virtual dataset, whose values are in", &source));
     return is_raw
                ? fail(STATUS_INPUT, "the values of %s of %s are in another file; copy the dataset",
                       place->name, place->path)

@@ -64,10 +64,9 @@ static enum status check_shape(hid_t file, hid_t dataset, const struct shape_set
     char text[256];
     const struct h5_form form = h5_form(dataset);
     const bool usable = form.usable;
-    if (form.class != H5T_FLOAT && form.class != H5T_INTEGER) {
-        return fail(STATUS_INPUT, "the dataset %s of %s does not hold numbers", found->place.name,
-                    found->place.path);
-    }
+    FAIL_IF(form.class != H5T_FLOAT && form.class != H5T_INTEGER,
+            fail(STATUS_INPUT, "the dataset %s of %s does not hold numbers", found->place.name,
+                 found->place.path));
     memcpy(found->cells, form.cells, sizeof found->cells);
     shape_text(form.shape, form.rank < 0 ? 0 : form.rank, text, sizeof text);
     if (usable && memcmp(found->cells, grid->cells, sizeof found->cells) == 0) {
@@ -223,10 +222,8 @@ static enum status find_state(hid_t file, const struct shape_setting *source, in
     SCOPED_FREE void *steps = NULL;
     int64_t ntimes = 0;
     int64_t nsteps = 0;
-    if (H5Lexists(file, "/snap", H5P_DEFAULT) <= 0) {
-        return fail(STATUS_INPUT, "%s is not a series of snapshots; leave out `time`",
-                    source->path);
-    }
+    FAIL_IF(H5Lexists(file, "/snap", H5P_DEFAULT) <= 0,
+            fail(STATUS_INPUT, "%s is not a series of snapshots; leave out `time`", source->path));
     TRY(h5_get_list(file, "/steps", H5T_NATIVE_INT64, sizeof(int64_t), &steps, &nsteps));
     TRY(h5_get_list(file, "/VTKHDF/Steps/Values", H5T_NATIVE_DOUBLE, sizeof(double), &times,
                     &ntimes));

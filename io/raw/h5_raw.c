@@ -108,10 +108,9 @@ static enum status check_form(hid_t dataset, const char *name, const struct raw_
     TRY(h5_get_int(dataset, "block_lines", &block_lines, 0));
     SCOPED_H5 const hid_t space = H5Dget_space(dataset);
     const hssize_t blocks = H5Sget_simple_extent_npoints(space);
-    if (line_cells != place->line_cells || block_lines != place->block_lines ||
-        blocks != place->blocks) {
-        return fail(STATUS_FILE, "%s has a form that this program does not support", name);
-    }
+    FAIL_IF(line_cells != place->line_cells || block_lines != place->block_lines ||
+                blocks != place->blocks,
+            fail(STATUS_FILE, "%s has a form that this program does not support", name));
     return STATUS_OK;
 }
 
@@ -145,9 +144,8 @@ static enum status find_in(hid_t file, hid_t dataset, const char *name, struct f
 {
     char of_sums[NAME_BYTES];
     sums_name(name, of_sums);
-    if (H5Fget_name(file, found->path, sizeof found->path) < 0) {
-        return h5_fail("cannot determine which file holds %s", name);
-    }
+    FAIL_IF(H5Fget_name(file, found->path, sizeof found->path) < 0,
+            h5_fail("cannot determine which file holds %s", name));
     TRY(find_sums(file, of_sums, &found->has_sums));
     if (!found->has_sums) {
         return STATUS_OK;

@@ -110,10 +110,9 @@ static enum status next_row(const char *path, int number, int commas, const char
         return STATUS_OK;
     }
     *step = strtoll(line, &after, 10);
-    if (after == line || *after != ',' || count(line, end, ',') != commas) {
-        return fail(STATUS_FILE, "%s:%d is not a valid row; move the file elsewhere to continue",
-                    path, number);
-    }
+    FAIL_IF(after == line || *after != ',' || count(line, end, ',') != commas,
+            fail(STATUS_FILE, "%s:%d is not a valid row; move the file elsewhere to continue", path,
+                 number));
     return STATUS_OK;
 }
 
@@ -187,9 +186,8 @@ enum status csv_cut(const char *path, int64_t step)
 static enum status read_rows(struct rows *rows, struct csv_table *table)
 {
     char *last = strrchr(rows->text, '\n');
-    if (last == NULL || !rows_next(rows)) {
-        return fail(STATUS_FILE, "%s has no line of columns yet", rows->name);
-    }
+    FAIL_IF(last == NULL || !rows_next(rows),
+            fail(STATUS_FILE, "%s has no line of columns yet", rows->name));
     last[1] = '\0'; /* a run may be writing the row after it */
     const char *end = rows->line + strlen(rows->line);
     table->ncolumns = count(rows->line, end, ',') + 1;
@@ -201,9 +199,8 @@ static enum status read_rows(struct rows *rows, struct csv_table *table)
                      rows->name));
     while (rows_next(rows)) {
         double *row = table->values + table->nrows++ * table->ncolumns;
-        if (!rows_numbers(rows, table->ncolumns, row)) {
-            return fail(STATUS_FILE, "%s:%d is not a valid row", rows->name, rows->number);
-        }
+        FAIL_IF(!rows_numbers(rows, table->ncolumns, row),
+                fail(STATUS_FILE, "%s:%d is not a valid row", rows->name, rows->number));
     }
     return STATUS_OK;
 }
@@ -230,9 +227,8 @@ enum status csv_column_name(const struct csv_table *table, int column, char name
         at = strchr(at, ',') + 1;
     }
     const size_t length = strcspn(at, ",");
-    if (length >= CSV_NAME_BYTES) {
-        return fail(STATUS_FILE, "the column name %.60s... is too long", at);
-    }
+    FAIL_IF(length >= CSV_NAME_BYTES,
+            fail(STATUS_FILE, "the column name %.60s... is too long", at));
     snprintf(name, CSV_NAME_BYTES, "%.*s", (int)length, at);
     return STATUS_OK;
 }

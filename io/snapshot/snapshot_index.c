@@ -187,9 +187,7 @@ static enum status make_structure(hid_t file, const struct snapshot_series *seri
     TRY(make_list(file, "/VTKHDF/Steps/Values", H5T_NATIVE_DOUBLE));
     TRY(make_fields(file, series, precision));
     SCOPED_H5 const hid_t group = H5Gopen2(file, "/VTKHDF", H5P_DEFAULT);
-    if (group < 0) {
-        return h5_fail("cannot open /VTKHDF");
-    }
+    FAIL_IF(group < 0, h5_fail("cannot open /VTKHDF"));
     return write_geometry(group, &series->grid);
 }
 
@@ -202,15 +200,13 @@ static enum status add_links(hid_t file, const struct snapshot_series *series, i
     char target[SNAPSHOT_NAME_BYTES];
     snprintf(name, sizeof name, "/snap/%" PRId64, i);
     snapshot_relative_path(series, step, target);
-    if (H5Lcreate_external(target, "/", file, name, H5P_DEFAULT, H5P_DEFAULT) < 0) {
-        return h5_fail("cannot create the link %s", name);
-    }
+    FAIL_IF(H5Lcreate_external(target, "/", file, name, H5P_DEFAULT, H5P_DEFAULT) < 0,
+            h5_fail("cannot create the link %s", name));
     for (int n = 0; (label = snapshot_content(series->derived, n)) != NULL; n++) {
         snprintf(name, sizeof name, "/fields/%s/%" PRId64, label->name, i);
         snprintf(target, sizeof target, "/snap/%" PRId64 "/%s", i, label->name);
-        if (H5Lcreate_soft(target, file, name, H5P_DEFAULT, H5P_DEFAULT) < 0) {
-            return h5_fail("cannot create the link %s", name);
-        }
+        FAIL_IF(H5Lcreate_soft(target, file, name, H5P_DEFAULT, H5P_DEFAULT) < 0,
+                h5_fail("cannot create the link %s", name));
     }
     return STATUS_OK;
 }
@@ -232,9 +228,7 @@ static enum status add_time_steps(hid_t file, unsigned derived, int64_t first, i
 static enum status set_step_count(hid_t file, int64_t count)
 {
     SCOPED_H5 const hid_t group = H5Gopen2(file, "/VTKHDF/Steps", H5P_DEFAULT);
-    if (group < 0) {
-        return h5_fail("cannot open /VTKHDF/Steps");
-    }
+    FAIL_IF(group < 0, h5_fail("cannot open /VTKHDF/Steps"));
     return h5_attribute_int(group, "NSteps", &count, 0);
 }
 

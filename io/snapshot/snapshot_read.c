@@ -83,9 +83,7 @@ static enum status add_entries(const struct snapshot_series *series, const int64
     for (int64_t i = 0; i < count && steps[i] <= restart_step; i++) {
         char path[PATH_BYTES];
         TRY(snapshot_file_path(series, steps[i], "", path));
-        if (!file_exists(path)) {
-            return fail(STATUS_FILE, "%s is missing", path);
-        }
+        FAIL_IF(!file_exists(path), fail(STATUS_FILE, "%s is missing", path));
         TRY(snapshot_list_add(list, steps[i], times[i]));
     }
     return STATUS_OK;
@@ -188,9 +186,7 @@ enum status snapshot_index_read(const struct snapshot_series *series, int64_t re
 static enum status read_grid(hid_t file, struct grid *grid)
 {
     SCOPED_H5 const hid_t group = H5Gopen2(file, "/VTKHDF", H5P_DEFAULT);
-    if (group < 0) {
-        return h5_fail("it has no group /VTKHDF");
-    }
+    FAIL_IF(group < 0, h5_fail("it has no group /VTKHDF"));
     TRY(h5_get_double(group, "Spacing", grid->spacing, AXIS_COUNT));
     return h5_grid(file, grid, H5_READ);
 }

@@ -72,9 +72,7 @@ static enum status sync_parent(const char *path)
         *slash = '\0';
     }
     SCOPED_FD const int fd = open(parent, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    if (fd < 0) {
-        return fail(STATUS_FILE, "cannot open the folder %s: %s", parent, strerror(errno));
-    }
+    FAIL_IF(fd < 0, fail(STATUS_FILE, "cannot open the folder %s: %s", parent, strerror(errno)));
     /* EINVAL: the file system cannot sync folders */
     return timed_fsync(fd) == 0 || errno == EINVAL
                ? STATUS_OK
@@ -95,9 +93,8 @@ static enum status check_regular(const char *path)
 enum status file_publish(const char *temporary, const char *path)
 {
     TRY(check_regular(path));
-    if (rename(temporary, path) != 0) {
-        return fail(STATUS_FILE, "cannot rename %s to %s: %s", temporary, path, strerror(errno));
-    }
+    FAIL_IF(rename(temporary, path) != 0,
+            fail(STATUS_FILE, "cannot rename %s to %s: %s", temporary, path, strerror(errno)));
     return sync_parent(path);
 }
 
@@ -230,9 +227,8 @@ enum status file_output_write(struct file_output *file, const void *bytes, size_
 
 enum status file_close(int fd, const char *path, enum status status)
 {
-    if (close(fd) != 0 && status == STATUS_OK) {
-        return fail(STATUS_FILE, "cannot close %s: %s", path, strerror(errno));
-    }
+    FAIL_IF(close(fd) != 0 && status == STATUS_OK,
+            fail(STATUS_FILE, "cannot close %s: %s", path, strerror(errno)));
     return status;
 }
 
@@ -249,12 +245,9 @@ enum status file_read_at(int fd, const char *path, void *bytes, size_t nbytes, u
     size_t done = 0;
     while (done < nbytes) {
         const ssize_t n = pread(fd, (char *)bytes + done, nbytes - done, (off_t)(offset + done));
-        if (n == 0) {
-            return fail(STATUS_FILE, "%s ends too early", path);
-        }
-        if (n < 0 && errno != EINTR) {
-            return fail(STATUS_FILE, "cannot read %s: %s", path, strerror(errno));
-        }
+        FAIL_IF(n == 0, fail(STATUS_FILE, "%s ends too early", path));
+        FAIL_IF(n < 0 && errno != EINTR,
+                fail(STATUS_FILE, "cannot read %s: %s", path, strerror(errno)));
         done += n > 0 ? (size_t)n : 0;
     }
     return STATUS_OK;
@@ -287,9 +280,7 @@ static enum status create(const char *path, const char *bytes, size_t nbytes, bo
     if (fd < 0 && errno == EEXIST && unlink(path) == 0) {
         fd = open(path, FLAGS, 0666);
     }
-    if (fd < 0) {
-        return fail(STATUS_FILE, "cannot create %s: %s", path, strerror(errno));
-    }
+    FAIL_IF(fd < 0, fail(STATUS_FILE, "cannot create %s: %s", path, strerror(errno)));
     enum status status = file_write(fd, path, bytes, nbytes);
     if (status == STATUS_OK && synced) {
         status = file_sync(fd, path);
@@ -364,9 +355,8 @@ enum status file_check_place(const char *path)
     if (snprintf(temporary, sizeof temporary, "%s.tmp", path) >= PATH_BYTES) {
         return too_long(path);
     }
-    if (stat(path, &found) == 0 && S_ISDIR(found.st_mode)) {
-        return fail(STATUS_FILE, "cannot write %s: it is a folder", path);
-    }
+    FAIL_IF(stat(path, &found) == 0 && S_ISDIR(found.st_mode),
+            fail(STATUS_FILE, "cannot write %s: it is a folder", path));
     if (is_in_place(path) && (access(path, W_OK) == 0 || errno == ENOENT)) {
         return STATUS_OK;
     }
@@ -437,9 +427,8 @@ enum status directory_make(const char *path)
         }
         const char kept = *p;
         *p = '\0';
-        if (mkdir(partial, 0777) != 0 && errno != EEXIST) {
-            return fail(STATUS_FILE, "cannot create the folder %s: %s", partial, strerror(errno));
-        }
+        FAIL_IF(mkdir(partial, 0777) != 0 && errno != EEXIST,
+                fail(STATUS_FILE, "cannot create the folder %s: %s", partial, strerror(errno)));
         *p = kept;
         if (kept == '\0') {
             break;

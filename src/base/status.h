@@ -43,6 +43,14 @@ enum { STATUS_MESSAGE_BYTES = 2048 };
         }                                                                                          \
     } while (0)
 
+/* Return a failure if something is wrong: FAIL_IF(n < 1, fail(STATUS_INPUT, "give 1 or more")). */
+#define FAIL_IF(wrong, failure)                                                                    \
+    do {                                                                                           \
+        if (wrong) {                                                                               \
+            return (failure);                                                                      \
+        }                                                                                          \
+    } while (0)
+
 /* Before the declaration of a pointer to memory, NULL: none, or of a descriptor, -1: none. It is
  * freed or closed at the end of its block, however that is left. */
 #define SCOPED_FREE __attribute__((cleanup(scope_free)))

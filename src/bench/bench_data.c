@@ -266,13 +266,11 @@ static enum status check_plane(struct slab *slab, const struct bench_place *plac
                                               (size_t)plane_length(layout) * width));
     TRY(place->backend->runtime->queue_wait(place->queue));
     for (int64_t row = 0; row < layout->cells[AXIS_Y] + 2 * layout->halo[AXIS_Y]; row++) {
-        if (memcmp(found, expected, row_bytes) != 0) {
-            return fail(STATUS_DEVICE,
-                        "%s, %s: row j = %" PRId64 ", k = %" PRId64
-                        " differs from the host's result",
-                        slab->call->kernel->name, precision_name(layout->precision),
-                        row - layout->halo[AXIS_Y], k);
-        }
+        FAIL_IF(memcmp(found, expected, row_bytes) != 0,
+                fail(STATUS_DEVICE,
+                     "%s, %s: row j = %" PRId64 ", k = %" PRId64 " differs from the host's result",
+                     slab->call->kernel->name, precision_name(layout->precision),
+                     row - layout->halo[AXIS_Y], k));
         found += pitch_bytes;
         expected += pitch_bytes;
     }

@@ -70,13 +70,10 @@ static uint64_t bytes_of(const struct io_bench *bench, const struct subject *sub
 static enum status make_folder(struct io_bench *bench)
 {
     const char *directory = bench->request->directory;
-    if (directory_check(directory) != STATUS_OK) {
-        return fail_prefix(STATUS_INPUT, "--directory: ");
-    }
-    if (snprintf(bench->folder, PATH_BYTES, "%s/isotherm_bench_io.%ld", directory,
-                 (long)getpid()) >= PATH_BYTES) {
-        return fail(STATUS_INPUT, "the path %.200s... is too long", directory);
-    }
+    FAIL_IF(directory_check(directory) != STATUS_OK, fail_prefix(STATUS_INPUT, "--directory: "));
+    FAIL_IF(snprintf(bench->folder, PATH_BYTES, "%s/isotherm_bench_io.%ld", directory,
+                     (long)getpid()) >= PATH_BYTES,
+            fail(STATUS_INPUT, "the path %.200s... is too long", directory));
     TRY(directory_check_room(directory,
                              checkpoint_file_bytes(&bench->solver.problem.grid, PRECISION_FLOAT64) +
                                  (UINT64_C(1) << 20)));

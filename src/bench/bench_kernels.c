@@ -41,10 +41,8 @@ struct bench {
 
 static enum status add_row(struct bench *bench, const struct row *row)
 {
-    if (bench->nrows == MAX_ROWS) {
-        return fail(STATUS_DEVICE, "the backend %s has more than %d kernels",
-                    bench->place.backend->name, MAX_ROWS);
-    }
+    FAIL_IF(bench->nrows == MAX_ROWS, fail(STATUS_DEVICE, "the backend %s has more than %d kernels",
+                                           bench->place.backend->name, MAX_ROWS));
     bench->rows[bench->nrows++] = *row;
     return STATUS_OK;
 }

@@ -118,9 +118,7 @@ enum status bench_check_names(const struct bench_request *request, const struct 
             }
             append(list, sizeof list, kernel.name);
         }
-        if (!known) {
-            return fail_kernel(word, backend->name, list);
-        }
+        FAIL_IF(!known, fail_kernel(word, backend->name, list));
     }
     return STATUS_OK;
 }
@@ -136,9 +134,7 @@ enum status bench_check_kernels(const struct bench_request *request,
             known = known || strcmp(k->name, word) == 0;
             append(list, sizeof list, k->name);
         }
-        if (!known) {
-            return fail_kernel(word, study_model(entry), list);
-        }
+        FAIL_IF(!known, fail_kernel(word, study_model(entry), list));
     }
     return STATUS_OK;
 }
@@ -152,10 +148,8 @@ enum status bench_check_radii(const struct bench_request *request, const struct 
         for (int c = 0; study->published(c, PRECISION_FLOAT64, &found); c++) {
             known = known || bench_has_radius(&one, found.radius);
         }
-        if (!known) {
-            return fail(STATUS_INPUT, "--radius %s: bench %s has no case with this radius",
-                        one.item[0], study->name);
-        }
+        FAIL_IF(!known, fail(STATUS_INPUT, "--radius %s: bench %s has no case with this radius",
+                             one.item[0], study->name));
     }
     return STATUS_OK;
 }
@@ -179,9 +173,8 @@ enum status bench_choose_model(const struct bench_request *request, const struct
     }
     TRY(backend_choose(name, &backend, why, sizeof why));
     *model = backend->name;
-    if (study_kernels(study, backend)->name == NULL) {
-        return fail(STATUS_INPUT, "--backend %s: bench %s has no kernels for it", backend->name,
-                    study->name);
-    }
+    FAIL_IF(study_kernels(study, backend)->name == NULL,
+            fail(STATUS_INPUT, "--backend %s: bench %s has no kernels for it", backend->name,
+                 study->name));
     return STATUS_OK;
 }

@@ -82,10 +82,9 @@ static const struct {
 
 static enum status execute(void)
 {
-    if (options.repeats > BENCH_MAX_REPEATS) {
-        return fail(STATUS_INPUT, "--repeats %" PRId64 " is too many; at most %d", options.repeats,
-                    BENCH_MAX_REPEATS);
-    }
+    FAIL_IF(options.repeats > BENCH_MAX_REPEATS,
+            fail(STATUS_INPUT, "--repeats %" PRId64 " is too many; at most %d", options.repeats,
+                 BENCH_MAX_REPEATS));
     for (size_t b = 0; b < sizeof benchmarks / sizeof benchmarks[0]; b++) {
         if (strcmp(benchmarks[b].name, options.what) == 0) {
             for (int axis = 0; axis < AXIS_COUNT; axis++) {

@@ -32,9 +32,7 @@ enum status settings_fail_at(struct settings_origin *origin, const char *key, co
     va_start(args, format);
     vsnprintf(message, sizeof message, format, args);
     va_end(args);
-    if (origin == NULL) {
-        return fail(STATUS_INPUT, "%s: %s", key, message);
-    }
+    FAIL_IF(origin == NULL, fail(STATUS_INPUT, "%s: %s", key, message));
     bool exact;
     const struct tree *node = tree_find(origin->root, key, &exact);
     return origin_fail(origin, node, key, "%s", message);

@@ -91,10 +91,9 @@ static enum status read_polynomial(const struct item *item, struct table_setting
     struct tree *list = (struct tree *)tree_child(item->node, "polynomial");
     struct tree *from = (struct tree *)tree_child(item->node, "from");
     struct tree *to = (struct tree *)tree_child(item->node, "to");
-    if (from == NULL || to == NULL || list->kind != TREE_LIST || list->nchildren == 0 ||
-        list->nchildren > MOST_COEFFICIENTS) {
-        return value_fail(item, "a polynomial has 1 to 8 coefficients, and from and to", "");
-    }
+    FAIL_IF(from == NULL || to == NULL || list->kind != TREE_LIST || list->nchildren == 0 ||
+                list->nchildren > MOST_COEFFICIENTS,
+            value_fail(item, "a polynomial has 1 to 8 coefficients, and from and to", ""));
     TRY(read_number(item, &temperature_key, from, &table->from));
     TRY(read_number(item, &temperature_key, to, &table->to));
     for (struct tree *c = list->first; c != NULL; c = c->next) {
@@ -109,9 +108,7 @@ static enum status read_unit(const struct item *item, const struct schema_key *k
 {
     const double far = 0x1p20; /* leaves the scale exact where there is no zero point */
     double value[2];
-    if (unit->kind != TREE_SCALAR) {
-        return value_fail(item, "`units` is not a list of units", "");
-    }
+    FAIL_IF(unit->kind != TREE_SCALAR, value_fail(item, "`units` is not a list of units", ""));
     if (strcmp(unit->text, "1") == 0) {
         return STATUS_OK;
     }
@@ -134,10 +131,8 @@ static enum status read_units(const struct item *item, struct tree *units,
 {
     struct schema_key key = value_key(item);
     key.limit = &any_number;
-    if (units->kind != TREE_LIST || units->nchildren != 2 || table->file == NULL) {
-        return value_fail(item, "`units` are those of the two columns of a file, as in [h, kW]",
-                          "");
-    }
+    FAIL_IF(units->kind != TREE_LIST || units->nchildren != 2 || table->file == NULL,
+            value_fail(item, "`units` are those of the two columns of a file, as in [h, kW]", ""));
     TRY(read_unit(item, &time_key, units->first, &table->scale[0], &table->zero[0]));
     return read_unit(item, &key, units->last, &table->scale[1], &table->zero[1]);
 }
@@ -145,9 +140,8 @@ static enum status read_units(const struct item *item, struct tree *units,
 static enum status read_file(const struct item *item, const struct tree *file,
                              struct table_setting *table)
 {
-    if (file->kind != TREE_SCALAR || file->text[0] == '\0') {
-        return value_fail(item, "`file` is not the name of a file", "");
-    }
+    FAIL_IF(file->kind != TREE_SCALAR || file->text[0] == '\0',
+            value_fail(item, "`file` is not the name of a file", ""));
     table->file = table->path = origin_text(item->origin, file->text);
     return CHECK_MEMORY(table->file != NULL, "no memory for a table");
 }
@@ -167,9 +161,8 @@ static enum status read_of_time(const struct item *item, struct table_setting *t
                           "not a table: its keys are file or rows, and between, period, units", "");
     }
     TRY(file != NULL ? read_file(item, file, table) : STATUS_OK);
-    if (rows != NULL && (rows->kind != TREE_LIST || rows->nchildren == 0)) {
-        return value_fail(item, "`rows` is not a list of rows [t, value]", "");
-    }
+    FAIL_IF(rows != NULL && (rows->kind != TREE_LIST || rows->nchildren == 0),
+            value_fail(item, "`rows` is not a list of rows [t, value]", ""));
     TRY(rows != NULL ? read_rows(item, rows, table) : STATUS_OK);
     TRY(period != NULL ? read_number(item, &period_key, period, &table->period) : STATUS_OK);
     TRY(units != NULL ? read_units(item, units, table) : STATUS_OK);
@@ -207,10 +200,9 @@ static enum status check_rows(const struct item *item, const struct table_settin
     }
     const double least = item->row->limit->low;
     for (int row = 0; table->of_time && row < table->nrows; row++) {
-        if (table->row[row][1] < least) {
-            return item_fail(item, NULL, "%.9g at t = %.9g s; give values %s", table->row[row][1],
-                             table->row[row][0], item->row->limit->text);
-        }
+        FAIL_IF(table->row[row][1] < least,
+                item_fail(item, NULL, "%.9g at t = %.9g s; give values %s", table->row[row][1],
+                          table->row[row][0], item->row->limit->text));
     }
     return STATUS_OK;
 }
@@ -267,9 +259,8 @@ static enum status load(const struct item *item, struct table_setting *table)
         return status;
     }
     TRY(status);
-    if (!table->of_time && nrows > MOST_TABLE_ROWS) {
-        return item_fail(item, NULL, "%.400s: more than %d rows", table->file, MOST_TABLE_ROWS);
-    }
+    FAIL_IF(!table->of_time && nrows > MOST_TABLE_ROWS,
+            item_fail(item, NULL, "%.400s: more than %d rows", table->file, MOST_TABLE_ROWS));
     table->row = origin_memory(item->origin, (size_t)nrows * sizeof *table->row);
     for (int i = 0; table->row != NULL && i < 2 * nrows; i++) {
         table->row[i / 2][i % 2] = table->scale[i % 2] * numbers[i] + table->zero[i % 2];
@@ -392,9 +383,8 @@ static enum status read_decades(const struct item *item, struct cadence *cadence
     double value[3];
     for (int i = 0; i < 3; i++) {
         struct tree *node = tree_child(item->node, names[i]);
-        if (node == NULL || item->node->nchildren != 3) {
-            return value_fail(item, "not the keys from, to and per_decade", "");
-        }
+        FAIL_IF(node == NULL || item->node->nchildren != 3,
+                value_fail(item, "not the keys from, to and per_decade", ""));
         TRY(read_number(item, keys[i], node, &value[i]));
     }
     const double intervals = floor(log10(value[1] / value[0]) * value[2] * (1 + 1e-12));
@@ -419,17 +409,15 @@ enum status times_read(const struct item *item)
     if (item->node->kind == TREE_MAPPING) {
         return read_decades(item, cadence);
     }
-    if (item->node->kind != TREE_LIST || item->node->nchildren == 0) {
-        return value_fail(item, "not a list of times", "");
-    }
+    FAIL_IF(item->node->kind != TREE_LIST || item->node->nchildren == 0,
+            value_fail(item, "not a list of times", ""));
     cadence->times = origin_memory(item->origin, (size_t)item->node->nchildren * sizeof(double));
     TRY(CHECK_MEMORY(cadence->times != NULL, "no memory for times"));
     for (struct tree *node = item->node->first; node != NULL; node = node->next) {
         double *time = &cadence->times[cadence->ntimes++];
         TRY(read_number(item, &period_key, node, time));
-        if (cadence->ntimes > 1 && !(time[0] > time[-1])) {
-            return value_fail(item, "the times do not increase", "");
-        }
+        FAIL_IF(cadence->ntimes > 1 && !(time[0] > time[-1]),
+                value_fail(item, "the times do not increase", ""));
     }
     return STATUS_OK;
 }

@@ -32,10 +32,9 @@ static enum status read_number(struct settings_origin *origin, const struct tree
     char *end = NULL;
     char shown[TREE_SHOW_BYTES];
     *value = node != NULL && node->kind == TREE_SCALAR ? strtod(node->text, &end) : NAN;
-    if (end == NULL || *end != '\0' || end == node->text || !isfinite(*value) || *value < 0) {
-        return origin_fail(origin, node, key, "'%s' is not a number from 0 on",
-                           node != NULL ? tree_show(node, shown) : "");
-    }
+    FAIL_IF(end == NULL || *end != '\0' || end == node->text || !isfinite(*value) || *value < 0,
+            origin_fail(origin, node, key, "'%s' is not a number from 0 on",
+                        node != NULL ? tree_show(node, shown) : ""));
     return STATUS_OK;
 }
 
@@ -45,17 +44,15 @@ static enum status read_value(struct settings_origin *origin, const struct tree 
 {
     static const char *const origins[] = {"measured", "published", "predicted", "assumed"};
     const int count = node->kind == TREE_LIST ? node->nchildren : 0;
-    if (count != 2 && count != 3) {
-        return origin_fail(origin, node, key, "give [value, source] or [low, high, source]");
-    }
+    FAIL_IF(count != 2 && count != 3,
+            origin_fail(origin, node, key, "give [value, source] or [low, high, source]"));
     TRY(read_number(origin, tree_entry(node, 0), key, &value->low));
     TRY(read_number(origin, tree_entry(node, count - 2), key, &value->high));
     value->low *= unit;
     value->high *= unit;
     value->source = tree_entry(node, count - 1)->text;
-    if (value->low > value->high) {
-        return origin_fail(origin, node, key, "the lower end is above the upper one");
-    }
+    FAIL_IF(value->low > value->high,
+            origin_fail(origin, node, key, "the lower end is above the upper one"));
     for (size_t i = 0; i < sizeof origins / sizeof *origins; i++) {
         if (strncmp(value->source, origins[i], strlen(origins[i])) == 0) {
             return STATUS_OK;
@@ -70,12 +67,10 @@ static enum status read_value(struct settings_origin *origin, const struct tree 
 static enum status add_rate(struct settings_origin *origin, const struct tree *node,
                             const struct machine_rate *rate, struct machine_model *machine)
 {
-    if (!(rate->cells > 0 && rate->steps >= 1 && rate->per_s.low > 0)) {
-        return origin_fail(origin, node, "rates", "give steps, cells and a rate above 0");
-    }
-    if (machine->nrates == MACHINE_RATES_MOST) {
-        return origin_fail(origin, node, "rates", "at most %d", MACHINE_RATES_MOST);
-    }
+    FAIL_IF(!(rate->cells > 0 && rate->steps >= 1 && rate->per_s.low > 0),
+            origin_fail(origin, node, "rates", "give steps, cells and a rate above 0"));
+    FAIL_IF(machine->nrates == MACHINE_RATES_MOST,
+            origin_fail(origin, node, "rates", "at most %d", MACHINE_RATES_MOST));
     machine->rate[machine->nrates++] = *rate;
     return STATUS_OK;
 }
@@ -98,10 +93,9 @@ static enum status read_rate(struct settings_origin *origin, const struct tree *
     const struct tree *medium = tree_child(node, "medium");
     const struct tree *precision = tree_child(node, "precision");
     const struct tree *rate = tree_child(node, "Gcells");
-    if (medium == NULL || precision == NULL || rate == NULL || node->nchildren != 5) {
-        return origin_fail(origin, node, "rates",
-                           "give medium, precision, steps, cells and Gcells of each");
-    }
+    FAIL_IF(medium == NULL || precision == NULL || rate == NULL || node->nchildren != 5,
+            origin_fail(origin, node, "rates",
+                        "give medium, precision, steps, cells and Gcells of each"));
     added.medium = medium->text;
     TRY(read_precision(origin, precision, &added.precision));
     TRY(read_number(origin, tree_child(node, "steps"), "rates.steps", &steps));
@@ -120,9 +114,8 @@ static enum status read_row(struct settings_origin *origin, const struct tree *r
     const struct tree *cells = tree_child(row, "cells");
     const struct tree *precision = tree_child(row, "precision");
     struct machine_rate rate = {.medium = "uniform", .steps = 1, .cells = 1};
-    if (kernel == NULL || cells == NULL || precision == NULL) {
-        return origin_fail(origin, row, "rows", "not a row of bench kernels");
-    }
+    FAIL_IF(kernel == NULL || cells == NULL || precision == NULL,
+            origin_fail(origin, row, "rows", "not a row of bench kernels"));
     const bool order = strlen(kernel->text) >= strlen("order_N") &&
                        strncmp(kernel->text, "order_", strlen("order_")) == 0;
     char rest = '\0';
@@ -199,17 +192,14 @@ enum status machine_model_complete(const struct machine_model *machine)
 {
     for (int n = 0; n < MACHINE_NUMBERS; n++) {
         const struct machine_value *value = &machine->number[n];
-        if (value->source == NULL && n != MACHINE_POWER) {
-            return fail(STATUS_INPUT, "%s: %s is missing: [value, source]", machine->origin->name,
-                        numbers[n].key);
-        }
+        FAIL_IF(value->source == NULL && n != MACHINE_POWER,
+                fail(STATUS_INPUT, "%s: %s is missing: [value, source]", machine->origin->name,
+                     numbers[n].key));
         /* the others divide */
         const double least = n <= MACHINE_RANKS_PER_NIC ? 1 : 0x1p-1022;
-        if (n <= MACHINE_NETWORK && (value->low < least || value->high > 1e30)) {
-            return fail(STATUS_INPUT, "%s: %s is %g; give %s", machine->origin->name,
-                        numbers[n].key, value->low,
-                        n <= MACHINE_RANKS_PER_NIC ? "1 or more" : "a number above 0");
-        }
+        FAIL_IF(n <= MACHINE_NETWORK && (value->low < least || value->high > 1e30),
+                fail(STATUS_INPUT, "%s: %s is %g; give %s", machine->origin->name, numbers[n].key,
+                     value->low, n <= MACHINE_RANKS_PER_NIC ? "1 or more" : "a number above 0"));
     }
     return STATUS_OK;
 }

@@ -46,16 +46,14 @@ static enum status check_steady(const struct problem *problem)
         {problem->precision != PRECISION_FLOAT64, "run.precision", "the precision is not float64"},
     };
     for (size_t n = 0; n < sizeof obstacles / sizeof *obstacles; n++) {
-        if (what != NULL && obstacles[n].holds) {
-            return settings_fail_at(problem->origin, obstacles[n].key, "%s is not possible: %s",
-                                    what, obstacles[n].why);
-        }
+        FAIL_IF(what != NULL && obstacles[n].holds,
+                settings_fail_at(problem->origin, obstacles[n].key, "%s is not possible: %s", what,
+                                 obstacles[n].why));
     }
     for (int entry = 0; entry < settings->ninitial - 1; entry++) {
-        if (settings->initial[entry].kind == INITIAL_STEADY) {
-            return settings_fail_at(problem->origin, "initial",
-                                    "entry %d is `steady` and not the last one", entry);
-        }
+        FAIL_IF(settings->initial[entry].kind == INITIAL_STEADY,
+                settings_fail_at(problem->origin, "initial",
+                                 "entry %d is `steady` and not the last one", entry));
     }
     return STATUS_OK;
 }

@@ -194,11 +194,9 @@ static enum status count_steps(struct timeline *timeline)
     const double steps = (double)(setting->steps - timeline->start_step);
     const double end = setting->by_steps ? timeline->start_time + fmax(steps, 0) * timeline->dt
                                          : fmax(setting->end, timeline->start_time);
-    if (setting->by_steps && (double)setting->steps > MAX_STEPS) {
-        return settings_fail_at(timeline->origin, "time.steps",
-                                "%" PRId64 " steps; at most 2^53 = %.0f", setting->steps,
-                                MAX_STEPS);
-    }
+    FAIL_IF(setting->by_steps && (double)setting->steps > MAX_STEPS,
+            settings_fail_at(timeline->origin, "time.steps",
+                             "%" PRId64 " steps; at most 2^53 = %.0f", setting->steps, MAX_STEPS));
     /* the multiples must be distinct times up to the end; else lay_stretches would not advance */
     if (!(shortest > tolerance(timeline, end))) {
         return settings_fail_at(
@@ -215,10 +213,9 @@ static enum status check_adaptation(const struct settings *settings, const struc
 {
     const int64_t every = settings->time.adapt_every;
     const int64_t sampled = settings->output.derived.every;
-    if (every > 0 && medium->curves == NULL) {
-        return settings_fail(settings, "time.adapt_every",
-                             "no material has properties that depend on temperature; leave it out");
-    }
+    FAIL_IF(every > 0 && medium->curves == NULL,
+            settings_fail(settings, "time.adapt_every",
+                          "no material has properties that depend on temperature; leave it out"));
     if (every > 0 && derived_sampled(derived_of_settings(settings)) != 0 && every % sampled != 0) {
         return settings_fail(settings, "time.adapt_every",
                              "%" PRId64 " is not a multiple of output.derived.every, %" PRId64,

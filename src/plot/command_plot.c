@@ -99,10 +99,8 @@ static enum status plot_entries(struct outcome *outcome)
 {
     struct dirent **entries = NULL;
     const int count = scandir(request.directory, &entries, NULL, alphasort);
-    if (count < 0) {
-        return fail(STATUS_FILE, "cannot open the folder %s: %s", request.directory,
-                    strerror(errno));
-    }
+    FAIL_IF(count < 0,
+            fail(STATUS_FILE, "cannot open the folder %s: %s", request.directory, strerror(errno)));
     for (int i = 0; i < count; i++) {
         keep_first(plot_entry(entries[i]->d_name), outcome);
         free(entries[i]);
@@ -134,9 +132,8 @@ static enum status read_contours(struct plot *plot)
 static enum status check_folder(const char *path)
 {
     struct stat found;
-    if (stat(path, &found) != 0) {
-        return fail(STATUS_FILE, "cannot open the folder %s: %s", path, strerror(errno));
-    }
+    FAIL_IF(stat(path, &found) != 0,
+            fail(STATUS_FILE, "cannot open the folder %s: %s", path, strerror(errno)));
     return S_ISDIR(found.st_mode)
                ? STATUS_OK
                : fail(STATUS_INPUT, "%s is not a folder; give the output folder of a run", path);
@@ -163,9 +160,8 @@ static enum status plot_all(void)
         fail_restore(&outcome.failure);
         return outcome.status;
     }
-    if (request.drawn == before && request.only != NULL) {
-        return fail(STATUS_INPUT, "%s holds no %s to plot", request.directory, request.only);
-    }
+    FAIL_IF(request.drawn == before && request.only != NULL,
+            fail(STATUS_INPUT, "%s holds no %s to plot", request.directory, request.only));
     return request.drawn > 0
                ? STATUS_OK
                : fail(STATUS_INPUT,
@@ -177,10 +173,9 @@ static enum status plot_all(void)
 static enum status execute(void)
 {
     request.directory = operands[DIRECTORY];
-    if (!picture_supported()) {
-        return fail(STATUS_FILE, "this build draws no pictures: install Cairo with PNG and SVG "
-                                 "(Debian: libcairo2-dev) and build again");
-    }
+    FAIL_IF(!picture_supported(),
+            fail(STATUS_FILE, "this build draws no pictures: install Cairo with PNG and SVG "
+                              "(Debian: libcairo2-dev) and build again"));
     TRY(check_folder(request.directory));
     TRY(request.with != NULL ? check_folder(request.with) : STATUS_OK);
     TRY(request.contours != NULL ? read_contours(&request) : STATUS_OK);

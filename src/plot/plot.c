@@ -102,9 +102,7 @@ enum status plot_leave_out(const struct plot *plot, const char *name, const char
     va_start(args, format);
     vsnprintf(reason, sizeof reason, format, args);
     va_end(args);
-    if (plot->only != NULL) {
-        return fail(STATUS_INPUT, "%s", reason);
-    }
+    FAIL_IF(plot->only != NULL, fail(STATUS_INPUT, "%s", reason));
     log_info("no picture of %s: %s", name, reason);
     return STATUS_OK;
 }

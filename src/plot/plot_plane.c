@@ -50,9 +50,8 @@ static enum status choose_plane(const struct plot *plot, const struct grid *grid
 {
     const char *text = plot->plane != NULL ? plot->plane : "z";
     char *end = NULL;
-    if (text[0] < 'x' || text[0] > 'z' || (text[1] != '\0' && text[1] != '=')) {
-        return fail(STATUS_INPUT, "--plane %s: give x, y or z, or a place such as z=0.05", text);
-    }
+    FAIL_IF(text[0] < 'x' || text[0] > 'z' || (text[1] != '\0' && text[1] != '='),
+            fail(STATUS_INPUT, "--plane %s: give x, y or z, or a place such as z=0.05", text));
     const enum axis normal = (enum axis)(text[0] - 'x');
     *plane = picture_plane_choose(grid, normal);
     if (text[1] == '\0' || plane->normal != normal) {
@@ -282,9 +281,8 @@ static enum status draw_film(struct plot *plot, const struct scene *scene)
             TRY(draw(plot, scene, frame, colors, path));
         }
     }
-    if (count == 0) {
-        return fail(STATUS_INPUT, "%s has no states from --from to --to", scene->frames->path);
-    }
+    FAIL_IF(count == 0,
+            fail(STATUS_INPUT, "%s has no states from --from to --to", scene->frames->path));
     snprintf(path, sizeof path, "%.4070s/%%06d.png", folder);
     TRY(encode((char *)(uintptr_t)plot->film, path, count));
     directory_remove(folder);

@@ -108,15 +108,12 @@ static enum status match_single(struct pairing *pairing, int single)
     const struct frames *one = &pairing->side[single];
     const struct frames *many = &pairing->side[1 - single];
     const bool known = one->frame[0].step >= 0;
-    if (!known && many->count > 1) {
-        return fail(STATUS_INPUT, "%s has no step number, and %s has %" PRId64, one->path,
-                    many->path, many->count);
-    }
+    FAIL_IF(!known && many->count > 1,
+            fail(STATUS_INPUT, "%s has no step number, and %s has %" PRId64, one->path, many->path,
+                 many->count));
     const int64_t n = known ? find_step(many, one->frame[0].step) : 0;
-    if (n < 0) {
-        return fail(STATUS_INPUT, "%s is of step %" PRId64 ", which %s does not have", one->path,
-                    one->frame[0].step, many->path);
-    }
+    FAIL_IF(n < 0, fail(STATUS_INPUT, "%s is of step %" PRId64 ", which %s does not have",
+                        one->path, one->frame[0].step, many->path));
     pairing->count = 1;
     pairing->match[single][0] = 0;
     pairing->match[1 - single][0] = n;
@@ -133,12 +130,10 @@ static enum status match_series(struct pairing *pairing)
                     a->count, a->count == 1 ? "" : "s", a->path, b->count, b->path);
     }
     for (int64_t n = 0; n < a->count; n++) {
-        if (a->frame[n].step != b->frame[n].step) {
-            return fail(STATUS_INPUT,
-                        "state %" PRId64 " is of step %" PRId64 " in %s and of step %" PRId64
-                        " in %s",
-                        n, a->frame[n].step, a->path, b->frame[n].step, b->path);
-        }
+        FAIL_IF(a->frame[n].step != b->frame[n].step,
+                fail(STATUS_INPUT,
+                     "state %" PRId64 " is of step %" PRId64 " in %s and of step %" PRId64 " in %s",
+                     n, a->frame[n].step, a->path, b->frame[n].step, b->path));
         pairing->match[0][n] = n;
         pairing->match[1][n] = n;
     }
@@ -191,9 +186,7 @@ static enum status match(struct pairing *pairing)
     TRY(share_grid(a, b));
     for (int s = 0; s < 2; s++) {
         pairing->match[s] = calloc((size_t)most, sizeof *pairing->match[s]);
-        if (pairing->match[s] == NULL) {
-            return fail(STATUS_MEMORY, "no memory for the list of states");
-        }
+        FAIL_IF(pairing->match[s] == NULL, fail(STATUS_MEMORY, "no memory for the list of states"));
     }
     if (is_merged(a) || is_merged(b)) {
         return match_times(pairing);

@@ -49,13 +49,10 @@ static enum status find_kind(const char *kind, const struct config_template **fo
 static enum status write_new(const char *path, const char *text)
 {
     const int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
-    if (fd < 0 && errno == EEXIST) {
-        return fail(STATUS_INPUT, "%s exists already; give another name: isotherm init %s FILE",
-                    path, operands[KIND]);
-    }
-    if (fd < 0) {
-        return fail(STATUS_FILE, "cannot create %s: %s", path, strerror(errno));
-    }
+    FAIL_IF(fd < 0 && errno == EEXIST,
+            fail(STATUS_INPUT, "%s exists already; give another name: isotherm init %s FILE", path,
+                 operands[KIND]));
+    FAIL_IF(fd < 0, fail(STATUS_FILE, "cannot create %s: %s", path, strerror(errno)));
     return file_close(fd, path, file_write(fd, path, text, strlen(text)));
 }
 

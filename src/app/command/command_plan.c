@@ -349,9 +349,8 @@ static enum status execute(void)
     SCOPED_BY(plan_destroy) struct plan plan = {0};
     SCOPED_BY(machine_model_destroy) struct machine_model machine = {0};
     struct wall_time wall_time = {0};
-    if (options.ranks_per_node > INT32_MAX || options.ranks_per_module > INT32_MAX) {
-        return fail(STATUS_INPUT, "--ranks-per-node and --ranks-per-module: at most %d", INT32_MAX);
-    }
+    FAIL_IF(options.ranks_per_node > INT32_MAX || options.ranks_per_module > INT32_MAX,
+            fail(STATUS_INPUT, "--ranks-per-node and --ranks-per-module: at most %d", INT32_MAX));
     TRY(configuration_read(MPI_COMM_NULL, options.config, &options.sets, NULL, NULL, &settings));
     if (options.machines.count > 0) {
         TRY(plan_read_machine(&options.machines, &machine));

@@ -46,10 +46,9 @@ static const struct command_line line = {
 
 static enum status check_options(void)
 {
-    if (options.restart != NULL && options.overwrite && strcmp(options.restart, "auto") == 0) {
-        return fail(STATUS_INPUT, "--restart auto continues the run in the output folder and "
-                                  "--overwrite replaces it: give one of them");
-    }
+    FAIL_IF(options.restart != NULL && options.overwrite && strcmp(options.restart, "auto") == 0,
+            fail(STATUS_INPUT, "--restart auto continues the run in the output folder and "
+                               "--overwrite replaces it: give one of them"));
     if (options.restart_changed && options.restart == NULL) {
         return fail(
             STATUS_INPUT,

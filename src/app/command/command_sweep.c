@@ -62,16 +62,14 @@ static enum status execute(void)
     char directory[PATH_BYTES];
     char sbatch[PATH_BYTES];
     struct settings *settings = NULL;
-    if (options.vary.count == 0) {
-        return fail(STATUS_INPUT, "give --vary KEY=A,B,...: a key and its values");
-    }
+    FAIL_IF(options.vary.count == 0,
+            fail(STATUS_INPUT, "give --vary KEY=A,B,...: a key and its values"));
     TRY(configuration_read(MPI_COMM_NULL, options.config, &options.sets, options.output, NULL,
                            &settings));
     snprintf(directory, sizeof directory, "%s", settings->output.directory);
     settings_destroy(settings);
-    if (readlink("/proc/self/exe", program, sizeof program - 1) < 0) {
-        return fail(STATUS_FILE, "/proc/self/exe: %s", strerror(errno));
-    }
+    FAIL_IF(readlink("/proc/self/exe", program, sizeof program - 1) < 0,
+            fail(STATUS_FILE, "/proc/self/exe: %s", strerror(errno)));
     snprintf(jobs, sizeof jobs, "%" PRId64, options.jobs);
     snprintf(sbatch, sizeof sbatch, "--sbatch=%s", options.sbatch); /* it begins with '-', too */
     const char *words[4 * OPTIONS_MAX_LIST + 14] = {

@@ -69,9 +69,8 @@ enum status plan_create(const struct settings *settings, int64_t nranks, struct 
     TRY(problem_create(settings, &plan->problem));
     TRY(classes_survey_alone(&plan->problem));
     TRY(check_initial(plan));
-    if (nranks > INT32_MAX) {
-        return fail(STATUS_INPUT, "--ranks %" PRId64 " is more than MPI supports", nranks);
-    }
+    FAIL_IF(nranks > INT32_MAX,
+            fail(STATUS_INPUT, "--ranks %" PRId64 " is more than MPI supports", nranks));
     TRY(problem_decompose(&plan->problem, (int)nranks, &plan->decomp));
     TRY(engine_choose(&plan->problem, &plan->backend, why, sizeof why));
     TRY(steps_per_pass_plan(&plan->problem, plan->backend, &plan->decomp, &plan->passes));

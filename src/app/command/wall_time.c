@@ -76,9 +76,7 @@ static enum status ask(const struct settings *settings, const char *folder, int6
                        struct answer *answered, bool *interrupted)
 {
     int ends[2];
-    if (pipe(ends) != 0) {
-        return fail(STATUS_MEMORY, "no pipe: %s", strerror(errno));
-    }
+    FAIL_IF(pipe(ends) != 0, fail(STATUS_MEMORY, "no pipe: %s", strerror(errno)));
     fflush(NULL);
     const pid_t child = fork();
     if (child == 0) {

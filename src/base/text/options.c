@@ -20,9 +20,8 @@ static enum status take_word(struct cursor *cursor, const char **word)
         cursor->attached = NULL;
         return STATUS_OK;
     }
-    if (cursor->next >= cursor->argc) {
-        return fail(STATUS_INPUT, "%s needs a value; see --help", cursor->option);
-    }
+    FAIL_IF(cursor->next >= cursor->argc,
+            fail(STATUS_INPUT, "%s needs a value; see --help", cursor->option));
     *word = cursor->argv[cursor->next++];
     return STATUS_OK;
 }
@@ -34,9 +33,8 @@ static enum status take_count(struct cursor *cursor, int64_t *count)
     char *end = NULL;
     errno = 0;
     const long long value = strtoll(word, &end, 10);
-    if (end == word || *end != '\0' || errno != 0 || value < 1) {
-        return fail(STATUS_INPUT, "%s: '%s' is not a positive integer", cursor->option, word);
-    }
+    FAIL_IF(end == word || *end != '\0' || errno != 0 || value < 1,
+            fail(STATUS_INPUT, "%s: '%s' is not a positive integer", cursor->option, word));
     *count = value;
     return STATUS_OK;
 }
@@ -47,9 +45,8 @@ static enum status take_real(struct cursor *cursor, double *number)
     TRY(take_word(cursor, &word));
     char *end = NULL;
     const double value = strtod(word, &end);
-    if (end == word || *end != '\0' || !(value >= 0)) {
-        return fail(STATUS_INPUT, "%s: '%s' is not a non-negative number", cursor->option, word);
-    }
+    FAIL_IF(end == word || *end != '\0' || !(value >= 0),
+            fail(STATUS_INPUT, "%s: '%s' is not a non-negative number", cursor->option, word));
     *number = value;
     return STATUS_OK;
 }
@@ -58,9 +55,7 @@ static enum status take_value(struct cursor *cursor, const struct option *option
 {
     switch (option->kind) {
     case OPTION_FLAG:
-        if (cursor->attached != NULL) {
-            return fail(STATUS_INPUT, "%s takes no value", option->name);
-        }
+        FAIL_IF(cursor->attached != NULL, fail(STATUS_INPUT, "%s takes no value", option->name));
         *(bool *)option->target = true;
         return STATUS_OK;
     case OPTION_STRING:
@@ -131,9 +126,8 @@ enum status options_parse(const struct command_line *line, int argc, char **argv
                         line->usage);
         }
     }
-    if (noperands < line->min_operands) {
-        return fail(STATUS_INPUT, "%s is missing; usage: %s", line->operand, line->usage);
-    }
+    FAIL_IF(noperands < line->min_operands,
+            fail(STATUS_INPUT, "%s is missing; usage: %s", line->operand, line->usage));
     return STATUS_OK;
 }
 

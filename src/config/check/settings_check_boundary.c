@@ -10,10 +10,9 @@ static enum status check_condition(const struct settings *settings, const struct
     const bool differences = settings->run.temperature == TEMPERATURE_DIFFERENCE;
     boundary->may_be_negative = differences;
     boundary->has_surroundings = tree_child(item->node, "surroundings") != NULL;
-    if (boundary->has_surroundings && !boundary_radiates(boundary)) {
-        return item_fail(item, "surroundings",
-                         "has no effect on a face that does not radiate; add an emissivity");
-    }
+    FAIL_IF(boundary->has_surroundings && !boundary_radiates(boundary),
+            item_fail(item, "surroundings",
+                      "has no effect on a face that does not radiate; add an emissivity"));
     if (boundary_radiates(boundary) && differences) {
         return item_fail(item, "emissivity",
                          "radiation needs absolute temperatures, but run.watch.temperature is "
@@ -31,9 +30,8 @@ SETTINGS_CHECK(face)
     const char *name = axis_name(axis);
     const bool given = boundary->kind != BOUNDARY_UNUSED;
     const bool used = settings_axis_used(settings, (int)axis);
-    if (!used && given) {
-        return item_fail(item, NULL, "the %s axis has one cell: leave out its faces", name);
-    }
+    FAIL_IF(!used && given,
+            item_fail(item, NULL, "the %s axis has one cell: leave out its faces", name));
     if (used && !given) {
         char types[SCHEMA_TEXT_BYTES];
         schema_expectation(schema_child(item_members(item), "type", 0), types);
@@ -80,18 +78,15 @@ static enum status check_name(const struct settings *settings, const struct item
 {
     for (int f = 0; patch->name != NULL && f < FACE_COUNT; f++) {
         const struct boundary_setting *face = &settings->boundary[f];
-        if (strcmp(patch->name, face_name((enum face)f)) == 0) {
-            return item_fail(item, "name", "the name of a face; give another one");
-        }
+        FAIL_IF(strcmp(patch->name, face_name((enum face)f)) == 0,
+                item_fail(item, "name", "the name of a face; give another one"));
         for (int i = 0; i < face->npatches; i++) {
             const struct patch_setting *other = &face->patches[i];
             if (other == patch) {
                 return STATUS_OK; /* those after it complain themselves */
             }
-            if (other->name != NULL && strcmp(other->name, patch->name) == 0) {
-                return item_fail(item, "name", "a second patch with the name '%.100s'",
-                                 patch->name);
-            }
+            FAIL_IF(other->name != NULL && strcmp(other->name, patch->name) == 0,
+                    item_fail(item, "name", "a second patch with the name '%.100s'", patch->name));
         }
     }
     return STATUS_OK;

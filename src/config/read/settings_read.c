@@ -16,10 +16,9 @@ static enum status read_entries(const struct item *list)
         const bool empty = node->kind == TREE_LIST || tree_is_empty(node);
         return value_fail(list, empty ? "empty" : "not a list", "");
     }
-    if (list->row->max_count > 0 && node->nchildren > list->row->max_count) {
-        return item_fail(list, NULL, "%d entries; give at most %d", node->nchildren,
-                         list->row->max_count);
-    }
+    FAIL_IF(list->row->max_count > 0 && node->nchildren > list->row->max_count,
+            item_fail(list, NULL, "%d entries; give at most %d", node->nchildren,
+                      list->row->max_count));
     char *entries = origin_memory(list->origin, (size_t)node->nchildren * list->row->entry_bytes);
     if (entries == NULL) {
         return STATUS_MEMORY;
@@ -144,13 +143,10 @@ static enum status read_item(const struct item *section, struct item *item)
 static enum status check_shape(const struct item *entry)
 {
     const struct tree *node = entry->node;
-    if (node->kind != TREE_MAPPING || node->nchildren == 0) {
-        return fail_kind(entry, "not an entry", "give exactly one of:");
-    }
+    FAIL_IF(node->kind != TREE_MAPPING || node->nchildren == 0,
+            fail_kind(entry, "not an entry", "give exactly one of:"));
     for (const struct tree *kind = node->first; kind != NULL; kind = kind->next) {
-        if (schema_child(item_members(entry), kind->key, 0) == NULL) {
-            return fail_unknown(entry, kind);
-        }
+        FAIL_IF(schema_child(item_members(entry), kind->key, 0) == NULL, fail_unknown(entry, kind));
     }
     if (node->nchildren > 1) {
         return origin_fail(entry->origin, node->first->next, entry->key,

@@ -70,10 +70,9 @@ static enum status follow(struct target *target)
     for (const char *rest = target->path; *rest != '\0';) {
         struct tree_step step;
         const char *here = rest;
-        if (!tree_step_next(&rest, &step)) {
-            return fail_path(target, target->path + strlen(target->path),
-                             "not a key; write it like time.steps or initial[0].sphere.radius");
-        }
+        FAIL_IF(!tree_step_next(&rest, &step),
+                fail_path(target, target->path + strlen(target->path),
+                          "not a key; write it like time.steps or initial[0].sphere.radius"));
         TRY(descend(target, &step, here > target->path && here[-1] == '.' ? here - 1 : here,
                     *rest == '[' ? TREE_LIST : TREE_MAPPING));
         if (target->row != NULL && target->row->type == SCHEMA_LIST &&
@@ -166,10 +165,9 @@ enum status origin_apply_set(struct settings_origin *origin, const char *set)
     char path[TREE_KEY_BYTES];
     struct target target = {.origin = origin, .path = path};
     TRY(keep_words(&target, "--set", set));
-    if (equals == NULL || equals == set || equals - set >= TREE_KEY_BYTES) {
-        return origin_fail(origin, &target.words, NULL,
-                           "not of the form key.path=value, such as --set time.steps=100");
-    }
+    FAIL_IF(equals == NULL || equals == set || equals - set >= TREE_KEY_BYTES,
+            origin_fail(origin, &target.words, NULL,
+                        "not of the form key.path=value, such as --set time.steps=100"));
     snprintf(path, sizeof path, "%.*s", (int)(equals - set), set);
     return replace(&target, equals + 1, NULL);
 }

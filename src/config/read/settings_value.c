@@ -221,9 +221,8 @@ static enum status read_with_unit(const struct item *item, const char *name)
     char text[NUMBER_BYTES];
     struct own_unit own;
     int has_zero = 0;
-    if (item->row->unit == NULL) {
-        return value_fail(item, "a number with a unit, where none belongs", "");
-    }
+    FAIL_IF(item->row->unit == NULL,
+            value_fail(item, "a number with a unit, where none belongs", ""));
     if (!find_converted(item, text, &has_zero)) {
         TRY(convert_unit(item, name, text, &has_zero));
     }
@@ -248,9 +247,8 @@ static enum status read_number(const struct item *item, void *at)
                  row->rival);
     }
     const enum parsed parsed = parse_number(row, text, at);
-    if (parsed == NOT_A_NUMBER) {
-        return value_fail(item, row->type == SCHEMA_REAL ? "not a number" : "not an integer", more);
-    }
+    FAIL_IF(parsed == NOT_A_NUMBER,
+            value_fail(item, row->type == SCHEMA_REAL ? "not a number" : "not an integer", more));
     return parsed == PARSED ? STATUS_OK : fail_range(item, parsed);
 }
 
@@ -300,12 +298,8 @@ static enum status read_single(const struct item *item, void *at)
         [SCHEMA_CHOICES] = "not a single word", [SCHEMA_REAL] = "not a single value",
         [SCHEMA_INT] = "not a single value",    [SCHEMA_LONG] = "not a single value",
         [SCHEMA_TIMES] = "not a list of times"};
-    if (item->node->kind != TREE_SCALAR) {
-        return value_fail(item, not_one[item->row->type], "");
-    }
-    if (item->node->text[0] == '\0') {
-        return value_fail(item, "empty", "");
-    }
+    FAIL_IF(item->node->kind != TREE_SCALAR, value_fail(item, not_one[item->row->type], ""));
+    FAIL_IF(item->node->text[0] == '\0', value_fail(item, "empty", ""));
     switch (item->row->type) {
     case SCHEMA_NAME:
     case SCHEMA_CHOICE:
@@ -325,10 +319,9 @@ static enum status store_label(const struct item *item, char **at)
     char text[TREE_SHOW_BYTES];
     struct tree named = *item->node;
     struct item labelled = *item;
-    if (named.kind == TREE_SCALAR &&
-        snprintf(text, sizeof text, "%s: %s", named.key, named.text) >= (int)sizeof text) {
-        return value_fail(item, "too long", "");
-    }
+    FAIL_IF(named.kind == TREE_SCALAR &&
+                snprintf(text, sizeof text, "%s: %s", named.key, named.text) >= (int)sizeof text,
+            value_fail(item, "too long", ""));
     named.text = text;
     labelled.node = &named;
     return read_single(&labelled, at);

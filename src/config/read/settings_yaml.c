@@ -40,18 +40,15 @@ static enum status convert_pair(struct conversion *from, const yaml_node_pair_t 
     const yaml_node_t *key = yaml_document_get_node(&from->document, pair->key);
     const char *name = (const char *)key->data.scalar.value;
     const size_t line = key->start_mark.line + 1;
-    if (key->type != YAML_SCALAR_NODE || strlen(name) != key->data.scalar.length) {
-        return origin_fail(from->origin, at_line(from, line), NULL,
-                           "a key is not a plain word; write 'key: value'");
-    }
+    FAIL_IF(key->type != YAML_SCALAR_NODE || strlen(name) != key->data.scalar.length,
+            origin_fail(from->origin, at_line(from, line), NULL,
+                        "a key is not a plain word; write 'key: value'"));
     const size_t length = strlen(from->path);
     snprintf(from->path + length, sizeof from->path - length, "%s%.60s", length > 0 ? "." : "",
              name);
     const struct tree *earlier = tree_child(into, name);
-    if (earlier != NULL) {
-        return origin_fail(from->origin, at_line(from, line), from->path,
-                           "given twice, first on line %d; keep one", earlier->line);
-    }
+    FAIL_IF(earlier != NULL, origin_fail(from->origin, at_line(from, line), from->path,
+                                         "given twice, first on line %d; keep one", earlier->line));
     TRY(convert(from, pair->value, line, depth + 1, into, name));
     from->path[length] = '\0';
     return STATUS_OK;
@@ -66,10 +63,8 @@ static enum status convert_children(struct conversion *from, const yaml_node_t *
         if (into->text == NULL) {
             return STATUS_MEMORY;
         }
-        if (strlen(into->text) != node->data.scalar.length) {
-            return origin_fail(from->origin, into, NULL,
-                               "a string contains a zero byte; remove it");
-        }
+        FAIL_IF(strlen(into->text) != node->data.scalar.length,
+                origin_fail(from->origin, into, NULL, "a string contains a zero byte; remove it"));
         return STATUS_OK;
     }
     if (node->type == YAML_MAPPING_NODE) {
@@ -98,14 +93,11 @@ static enum status convert(struct conversion *from, int index, size_t line, int 
                                            [YAML_MAPPING_NODE] = TREE_MAPPING};
     const yaml_node_t *node = yaml_document_get_node(&from->document, index);
     line = line > 0 ? line : node->start_mark.line + 1;
-    if (depth > MAX_DEPTH) {
-        return origin_fail(from->origin, at_line(from, line), NULL,
-                           "nested deeper than %d levels; use fewer", MAX_DEPTH);
-    }
-    if (++from->nnodes > MAX_NODES) {
-        return origin_fail(from->origin, at_line(from, line), NULL,
-                           "more than %d values (repeated by aliases?); use fewer", MAX_NODES);
-    }
+    FAIL_IF(depth > MAX_DEPTH, origin_fail(from->origin, at_line(from, line), NULL,
+                                           "nested deeper than %d levels; use fewer", MAX_DEPTH));
+    FAIL_IF(++from->nnodes > MAX_NODES,
+            origin_fail(from->origin, at_line(from, line), NULL,
+                        "more than %d values (repeated by aliases?); use fewer", MAX_NODES));
     struct tree *into = tree_create(from->origin, kinds[node->type], (int)line, from->typed);
     if (into == NULL || (key != NULL && (into->key = origin_text(from->origin, key)) == NULL)) {
         return STATUS_MEMORY;
@@ -161,16 +153,13 @@ static enum status check_bytes(struct conversion *from)
 {
     int brackets = 0;
     for (size_t i = 0; i < from->nbytes; i++) {
-        if (from->bytes[i] == '\0') {
-            return origin_fail(
-                from->origin, at_line(from, line_of(from, i)), NULL,
-                "not a text file: a zero byte; give a configuration in YAML (UTF-8)");
-        }
+        FAIL_IF(from->bytes[i] == '\0',
+                origin_fail(from->origin, at_line(from, line_of(from, i)), NULL,
+                            "not a text file: a zero byte; give a configuration in YAML (UTF-8)"));
         brackets += from->bytes[i] == '[' || from->bytes[i] == '{';
-        if (brackets > MAX_NODES) {
-            return origin_fail(from->origin, at_line(from, line_of(from, i)), NULL,
-                               "more than %d brackets; use fewer", MAX_NODES);
-        }
+        FAIL_IF(brackets > MAX_NODES,
+                origin_fail(from->origin, at_line(from, line_of(from, i)), NULL,
+                            "more than %d brackets; use fewer", MAX_NODES));
     }
     return STATUS_OK;
 }
@@ -178,18 +167,14 @@ static enum status check_bytes(struct conversion *from)
 /* The first document becomes the child of `parent`; a second one is refused. */
 static enum status load(struct conversion *from, yaml_parser_t *parser, struct tree *parent)
 {
-    if (yaml_parser_load(parser, &from->document) == 0) {
-        return fail_syntax(from, parser);
-    }
+    FAIL_IF(yaml_parser_load(parser, &from->document) == 0, fail_syntax(from, parser));
     enum status status = STATUS_OK;
     if (yaml_document_get_root_node(&from->document) != NULL) {
         status = convert(from, 1, 0, 0, parent, NULL);
     }
     yaml_document_delete(&from->document);
     TRY(status);
-    if (yaml_parser_load(parser, &from->document) == 0) {
-        return fail_syntax(from, parser);
-    }
+    FAIL_IF(yaml_parser_load(parser, &from->document) == 0, fail_syntax(from, parser));
     const bool more = yaml_document_get_root_node(&from->document) != NULL;
     const size_t line = from->document.start_mark.line + 1;
     yaml_document_delete(&from->document);

@@ -80,10 +80,9 @@ enum status copy_out_add(struct copy_out *c, const struct extract_args *args, vo
     const struct box cells = box_of_cells(args->cells);
     const size_t bytes = (size_t)box_cells(&cells) * precision_bytes(args->precision);
     char *d_values = c->d_memory + c->used;
-    if (copy_out_bytes(bytes) > c->room - c->used) {
-        return fail(STATUS_MEMORY, "no device memory for another %s in flight to the host",
-                    SIZE_TEXT(bytes));
-    }
+    FAIL_IF(copy_out_bytes(bytes) > c->room - c->used,
+            fail(STATUS_MEMORY, "no device memory for another %s in flight to the host",
+                 SIZE_TEXT(bytes)));
     c->used += copy_out_bytes(bytes);
     c->is_waited_for = false;
     struct extract_args extract = *args;

@@ -69,9 +69,7 @@ static enum status warm(const struct making *m, const struct phase *phase, doubl
         const double x = (i % 2 == 0 ? 1 : -1) * at[i / 2];
         const double t = low + (high - low) * (0.5 + 0.5 * x);
         const double c = property_at(&phase->capacity, t);
-        if (!(c > 0) || !isfinite(c)) {
-            return fail_value("heat capacity", c, t);
-        }
+        FAIL_IF(!(c > 0) || !isfinite(c), fail_value("heat capacity", c, t));
         sum += weight[i / 2] * c;
     }
     *heat = m->density * sum * (high - low) / 2;
@@ -115,13 +113,11 @@ static double next_knot(const struct phase *phase, double t, double end)
 
 static enum status add_node(struct curve *curve, double t, double heat, double conductivity)
 {
-    if (!(conductivity > 0) || !isfinite(conductivity)) {
-        return fail_value("conductivity", conductivity, t);
-    }
-    if (!isfinite(heat) || curve->count == NONLINEAR_SEGMENTS) {
-        return fail(STATUS_INPUT, "its tables have too many temperatures; give at most %d",
-                    NONLINEAR_SEGMENTS - 1);
-    }
+    FAIL_IF(!(conductivity > 0) || !isfinite(conductivity),
+            fail_value("conductivity", conductivity, t));
+    FAIL_IF(!isfinite(heat) || curve->count == NONLINEAR_SEGMENTS,
+            fail(STATUS_INPUT, "its tables have too many temperatures; give at most %d",
+                 NONLINEAR_SEGMENTS - 1));
     const int node = curve->count++;
     curve->temperature[node] = t;
     curve->heat[node] = heat;
@@ -161,10 +157,9 @@ static enum status melt(const struct making *m, struct curve *curve)
                            property_at(&m->liquid.capacity, m->liquidus)) /
                           2;
     const double heat = m->density * (middle * (m->liquidus - m->solidus) + m->latent);
-    if (!(heat > 0)) {
-        return fail(STATUS_INPUT, "it melts at one temperature without latent heat; give a "
-                                  "liquidus above the solidus");
-    }
+    FAIL_IF(!(heat > 0),
+            fail(STATUS_INPUT, "it melts at one temperature without latent heat; give a "
+                               "liquidus above the solidus"));
     curve->melts = true;
     curve->solidus_heat = curve->heat[curve->count - 1];
     curve->liquidus_heat = curve->solidus_heat + heat;

@@ -133,14 +133,12 @@ enum status sources_survey(struct sources *sources, const struct settings *setti
         for (int c = 0; c < medium->nclasses; c++) {
             cells += class_key_has(&medium->classes[c].key, s) ? medium->classes[c].cells : 0;
         }
-        if (cells == 0) {
-            return settings_fail(settings, key_of(sources, s, "", key),
-                                 "contains no cell centre%s, so it heats nothing; the cells are "
-                                 "%.4g x %.4g x %.4g m large",
-                                 source->setting->material >= 0 ? " of that material" : "",
-                                 grid->spacing[AXIS_X], grid->spacing[AXIS_Y],
-                                 grid->spacing[AXIS_Z]);
-        }
+        FAIL_IF(cells == 0,
+                settings_fail(settings, key_of(sources, s, "", key),
+                              "contains no cell centre%s, so it heats nothing; the cells are "
+                              "%.4g x %.4g x %.4g m large",
+                              source->setting->material >= 0 ? " of that material" : "",
+                              grid->spacing[AXIS_X], grid->spacing[AXIS_Y], grid->spacing[AXIS_Z]));
         source->cells = cells;
         if (source->setting->by_power) {
             source->density =

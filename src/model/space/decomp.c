@@ -85,11 +85,9 @@ static enum status refuse_count(const struct decomp *decomp, int nranks)
     const int64_t *cells = decomp->global_cells;
     const int64_t total = cells[AXIS_X] * cells[AXIS_Y] * cells[AXIS_Z];
     const int works = largest_count(decomp, nranks);
-    if (nranks > total) {
-        return fail(STATUS_INPUT,
-                    "%d ranks are more than the %" PRId64 " cells; at most %d %s used", nranks,
-                    total, works, works == 1 ? "rank can be" : "ranks can be");
-    }
+    FAIL_IF(nranks > total,
+            fail(STATUS_INPUT, "%d ranks are more than the %" PRId64 " cells; at most %d %s used",
+                 nranks, total, works, works == 1 ? "rank can be" : "ranks can be"));
     return fail(STATUS_INPUT,
                 "%" PRId64 " x %" PRId64 " x %" PRId64
                 " cells cannot be divided into %d blocks that are at least as thick as the halo "
@@ -102,13 +100,11 @@ static enum status check_wanted(const struct decomp *decomp, const int *wanted, 
     for (int axis = 0; axis < AXIS_COUNT; axis++) {
         const char *name = axis_name((enum axis)axis);
         const int64_t cells = decomp->global_cells[axis];
-        if (wanted[axis] < 1) {
-            return fail(STATUS_INPUT, "%d blocks on %s; use at least 1", wanted[axis], name);
-        }
-        if (!decomp->used[axis] && wanted[axis] > 1) {
-            return fail(STATUS_INPUT, "%d blocks on %s, which has only one cell; use 1",
-                        wanted[axis], name);
-        }
+        FAIL_IF(wanted[axis] < 1,
+                fail(STATUS_INPUT, "%d blocks on %s; use at least 1", wanted[axis], name));
+        FAIL_IF(!decomp->used[axis] && wanted[axis] > 1,
+                fail(STATUS_INPUT, "%d blocks on %s, which has only one cell; use 1", wanted[axis],
+                     name));
         if (!fits(decomp, (enum axis)axis, wanted[axis])) {
             return fail(STATUS_INPUT,
                         "%d blocks on %s leave %" PRId64 " of its %" PRId64

@@ -20,10 +20,9 @@ enum status regrid_create(const int64_t old_cells[AXIS_COUNT], const int64_t new
         regrid->cells[a] = old_cells[a];
         regrid->old[a] = old_cells[a] / divisor;
         regrid->new[a] = new_cells[a] / divisor;
-        if (regrid->old[a] > INT64_MAX / 4 / new_cells[a]) {
-            return fail(STATUS_INPUT, "%lld and %lld cells on the %s axis are too many",
-                        (long long)old_cells[a], (long long)new_cells[a], axis_name((enum axis)a));
-        }
+        FAIL_IF(regrid->old[a] > INT64_MAX / 4 / new_cells[a],
+                fail(STATUS_INPUT, "%lld and %lld cells on the %s axis are too many",
+                     (long long)old_cells[a], (long long)new_cells[a], axis_name((enum axis)a)));
     }
     return STATUS_OK;
 }
