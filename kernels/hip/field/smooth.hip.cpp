@@ -6,12 +6,9 @@
  * below, in registers; neighbours in x and y come from shared memory, where each step has the plane
  * of this round and of the one before, so that one barrier per plane is enough. Beyond closed faces
  * values remain 0; beyond the end of a periodic axis are the cells of the other one. */
-#include "kernels/hip/device/arch.h"
-#include "kernels/hip/host/device_hip.h"
+#include "kernels/hip/field/smooth.h"
 
-#include "kernels/cell/multigrid_cell.h"
-
-enum { STEPS = 4, WIDE = 64, TALL = 8, THREADS = WIDE * TALL };
+enum { STEPS = SMOOTH_STEPS, WIDE = 64, TALL = 8, THREADS = WIDE * TALL };
 constexpr int ROWS = ARCH_WAVE == 64 ? 3 : 4; /* of a thread: as shared memory allows */
 constexpr int HIGH = TALL * ROWS;
 constexpr int PLANE = (HIGH + 2) * WIDE + 2; /* with unused neighbours of the edges */
@@ -41,11 +38,6 @@ static __device__ __forceinline__ bool is_cell(const struct multigrid &m, int ax
 {
     return m.wraps[axis] || (at >= 0 && at < (int)m.layout.cells[axis]);
 }
-
-/* The conductances of the lower and the upper face. */
-struct pair {
-    float low, high;
-};
 
 static __device__ __forceinline__ pair line_pair(const struct multigrid &m, int axis, int at)
 {
@@ -157,12 +149,6 @@ static __device__ __forceinline__ float total_of(const pair (&g)[AXIS_COUNT], fl
     const float z = g[AXIS_Z].low + g[AXIS_Z].high;
     return (SINKS ? sink + z : z) + (g[AXIS_Y].low + g[AXIS_Y].high) +
            (g[AXIS_X].low + g[AXIS_X].high);
-}
-
-static __device__ __forceinline__ float flow_of(const pair &g, float low, float c, float high,
-                                                float heat)
-{
-    return fmaf(g.low, low - c, fmaf(g.high, high - c, heat));
 }
 
 /* What a thread keeps of its cells. */
@@ -337,23 +323,6 @@ static enum status prepare_kernels()
     return STATUS_OK;
 }
 
-/* Each processor has one block at a time: the depth with the fewest planes one after another. */
-static int depth_of(int tiles, int planes, int processors)
-{
-    int64_t least = INT64_MAX;
-    int best = planes;
-    for (int parts = 1; parts == 1 || planes / parts >= 2 * STEPS; parts++) {
-        const int depth = (planes + parts - 1) / parts;
-        const int64_t rounds = ((int64_t)tiles * parts + processors - 1) / processors;
-        const int64_t time = rounds * (depth + 2 * STEPS);
-        if (time < least) {
-            least = time;
-            best = depth;
-        }
-    }
-    return best;
-}
-
 static enum status smooth(struct queue *queue, const struct ascend_args *args, int step,
                           const float *d_e, float *d_out)
 {
@@ -367,7 +336,7 @@ static enum status smooth(struct queue *queue, const struct ascend_args *args, i
     }
     p.across = (int)((n[AXIS_X] + WIDE - 2 * STEPS - 1) / (WIDE - 2 * STEPS));
     p.up = (int)((n[AXIS_Y] + HIGH - 2 * STEPS - 1) / (HIGH - 2 * STEPS));
-    p.depth = depth_of(p.across * p.up, (int)n[AXIS_Z], processors);
+    p.depth = smooth_depth(p.across * p.up, (int)n[AXIS_Z], processors);
     const int64_t parts = (n[AXIS_Z] + p.depth - 1) / p.depth;
     const unsigned nblocks = (unsigned)(p.across * p.up * parts);
     smooth_kernel *const kernel = kernel_of(args->fine);
@@ -389,6 +358,13 @@ enum status hip_ascend(struct queue *queue, const struct ascend_args *args)
     const bool fused = active[AXIS_X] && active[AXIS_Y] && active[AXIS_Z] &&
                        layout->cells[0] * layout->cells[1] * layout->cells[2] >= fewest_cells &&
                        layout->pitch_z < INT32_MAX;
+    bool done = false;
+    if (fused) {
+        TRY(hip_ascend_staged(queue, args, &done));
+    }
+    if (done) {
+        return STATUS_OK;
+    }
     const int passes = fused ? args->nsteps / STEPS : args->nsteps;
     float *d_to = passes % 2 == 0 ? args->d_out : args->d_other;
     float *d_from = nullptr;

@@ -1,0 +1,41 @@
+/* What the kernels share that take four steps of Jacobi's method in a pass. */
+#pragma once
+
+/* first: it defines __device__ and KERNEL_INLINE */
+#include "kernels/hip/device/arch.h"
+
+#include "kernels/cell/multigrid_cell.h"
+#include "kernels/hip/host/device_hip.h"
+
+enum { SMOOTH_STEPS = 4 };
+
+/* Interpolation and the steps of args, in one pass; *done: false: not of such a grid. */
+enum status hip_ascend_staged(struct queue *queue, const struct ascend_args *args, bool *done);
+
+/* The conductances of the lower and the upper face. */
+struct alignas(8) pair {
+    float low, high;
+};
+
+static __device__ __forceinline__ float flow_of(const pair &g, float low, float c, float high,
+                                                float heat)
+{
+    return fmaf(g.low, low - c, fmaf(g.high, high - c, heat));
+}
+
+/* Each processor has one block at a time: the depth with the fewest planes one after another. */
+static inline int smooth_depth(int tiles, int planes, int processors)
+{
+    int64_t least = INT64_MAX;
+    int best = planes;
+    for (int parts = 1; parts == 1 || planes / parts >= 2 * SMOOTH_STEPS; parts++) {
+        const int depth = (planes + parts - 1) / parts;
+        const int64_t rounds = ((int64_t)tiles * parts + processors - 1) / processors;
+        const int64_t time = rounds * (depth + 2 * SMOOTH_STEPS);
+        if (time < least) {
+            least = time;
+            best = depth;
+        }
+    }
+    return best;
+}
