@@ -12,38 +12,26 @@
 
 #include "kernels/cell/inline.h"
 
-/* base: what the sum begins with, the cell unless it corrects; c: the cell; xm..zp: its six
- * neighbours, K; rx, ry, rz: alpha dt / h^2 per axis. */
-KERNEL_INLINE double heat_cell_float64(double base, double c, double xm, double xp, double ym,
-                                       double yp, double zm, double zp, double rx, double ry,
-                                       double rz)
-{
-    const double dx = fma(-2.0, c, xm + xp);
-    const double dy = fma(-2.0, c, ym + yp);
-    const double dz = fma(-2.0, c, zm + zp);
-    return fma(rx, dx, fma(ry, dy, fma(rz, dz, base)));
-}
-
-KERNEL_INLINE float heat_cell_float32(float base, float c, float xm, float xp, float ym, float yp,
-                                      float zm, float zp, float rx, float ry, float rz)
-{
-    const float dx = fmaf(-2.0F, c, xm + xp);
-    const float dy = fmaf(-2.0F, c, ym + yp);
-    const float dz = fmaf(-2.0F, c, zm + zp);
-    return fmaf(rx, dx, fmaf(ry, dy, fmaf(rz, dz, base)));
-}
-
-/* The value beyond a boundary face: an affine map of the cell inside it (see
- * model/medium/boundary.h). */
-KERNEL_INLINE double heat_outside_float64(double inside, double a, double b)
-{
-    return fma(a, inside, b);
-}
-
-KERNEL_INLINE float heat_outside_float32(float inside, float a, float b)
-{
-    return fmaf(a, inside, b);
-}
+#define HEAT_DEFINE(name, REAL, FMA)                                                               \
+    /* base: what the sum begins with, the cell unless it corrects; c: the cell; xm..zp: its six   \
+     * neighbours, K; rx, ry, rz: alpha dt / h^2 per axis. */                                      \
+    KERNEL_INLINE REAL heat_cell_##name(REAL base, REAL c, REAL xm, REAL xp, REAL ym, REAL yp,     \
+                                        REAL zm, REAL zp, REAL rx, REAL ry, REAL rz)               \
+    {                                                                                              \
+        const REAL dx = FMA((REAL)-2, c, xm + xp);                                                 \
+        const REAL dy = FMA((REAL)-2, c, ym + yp);                                                 \
+        const REAL dz = FMA((REAL)-2, c, zm + zp);                                                 \
+        return FMA(rx, dx, FMA(ry, dy, FMA(rz, dz, base)));                                        \
+    }                                                                                              \
+    /* The value beyond a boundary face: an affine map of the cell inside it (see                  \
+     * model/medium/boundary.h). */                                                                \
+    KERNEL_INLINE REAL heat_outside_##name(REAL inside, REAL a, REAL b)                            \
+    {                                                                                              \
+        return FMA(a, inside, b);                                                                  \
+    }
+HEAT_DEFINE(float64, double, fma)
+HEAT_DEFINE(float32, float, fmaf)
+#undef HEAT_DEFINE
 
 /* Finaliser of splitmix64 (G. Steele, D. Lea, C. Flood, OOPSLA 2014): a bijection of 64 bits in
  * which every input bit changes about half of the output bits. */

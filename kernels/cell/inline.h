@@ -13,6 +13,15 @@
 #define KERNEL_INLINE static inline __attribute__((always_inline, unused))
 #endif
 
+/* The names of a function for each precision; in C++ they are one name with overloads. */
+#ifdef __cplusplus
+#define KERNEL_FLOAT64(name) name
+#define KERNEL_FLOAT32(name) name
+#else
+#define KERNEL_FLOAT64(name) name##_float64
+#define KERNEL_FLOAT32(name) name##_float32
+#endif
+
 /* Before a loop that runs rarely. */
 #ifndef KERNEL_NO_UNROLL
 #define KERNEL_NO_UNROLL

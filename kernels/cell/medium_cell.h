@@ -62,7 +62,7 @@ enum { MEDIUM_NEWTON_STEPS = 5 };
 
 /* x^(1/4) of a positive x, up to 6.1 % too large: the bits of a number, as an integer, are nearly
  * its logarithm. */
-KERNEL_INLINE double medium_root4_float64(double x)
+KERNEL_INLINE double KERNEL_FLOAT64(medium_root4)(double x)
 {
     uint64_t bits;
     memcpy(&bits, &x, sizeof bits);
@@ -71,7 +71,7 @@ KERNEL_INLINE double medium_root4_float64(double x)
     return x;
 }
 
-KERNEL_INLINE float medium_root4_float32(float x)
+KERNEL_INLINE float KERNEL_FLOAT32(medium_root4)(float x)
 {
     uint32_t bits;
     memcpy(&bits, &x, sizeof bits);
@@ -80,10 +80,10 @@ KERNEL_INLINE float medium_root4_float32(float x)
     return x;
 }
 
-#define MEDIUM_DEFINE(name, REAL, FMA)                                                             \
+#define MEDIUM_DEFINE(NAMED, REAL, FMA)                                                            \
     /* base: what the sum begins with, as in heat_cell.h; dxm..dzp: each neighbour less the        \
      * cell. */                                                                                    \
-    KERNEL_INLINE REAL medium_sum_##name(REAL base, REAL dxm, REAL dxp, REAL dym, REAL dyp,        \
+    KERNEL_INLINE REAL NAMED(medium_sum)(REAL base, REAL dxm, REAL dxp, REAL dym, REAL dyp,        \
                                          REAL dzm, REAL dzp, REAL gxm, REAL gxp, REAL gym,         \
                                          REAL gyp, REAL gzm, REAL gzp, REAL sigma, REAL q)         \
     {                                                                                              \
@@ -92,19 +92,19 @@ KERNEL_INLINE float medium_root4_float32(float x)
         const REAL x = FMA(gxm, dxm, FMA(gxp, dxp, y));                                            \
         return FMA(sigma, x, base);                                                                \
     }                                                                                              \
-    KERNEL_INLINE REAL medium_cell_##name(REAL base, REAL c, REAL xm, REAL xp, REAL ym, REAL yp,   \
+    KERNEL_INLINE REAL NAMED(medium_cell)(REAL base, REAL c, REAL xm, REAL xp, REAL ym, REAL yp,   \
                                           REAL zm, REAL zp, REAL gxm, REAL gxp, REAL gym,          \
                                           REAL gyp, REAL gzm, REAL gzp, REAL sigma, REAL q)        \
     {                                                                                              \
-        return medium_sum_##name(base, xm - c, xp - c, ym - c, yp - c, zm - c, zp - c, gxm, gxp,   \
+        return NAMED(medium_sum)(base, xm - c, xp - c, ym - c, yp - c, zm - c, zp - c, gxm, gxp,   \
                                  gym, gyp, gzm, gzp, sigma, q);                                    \
     }                                                                                              \
     /* The temperature F of a face that radiates, from a F + e F^4 = sum. */                       \
-    KERNEL_INLINE REAL medium_radiating_##name(REAL sum, REAL a, REAL e)                           \
+    KERNEL_INLINE REAL NAMED(medium_radiating)(REAL sum, REAL a, REAL e)                           \
     {                                                                                              \
         /* each term alone gives a value above F, the smaller one at most 1.46 times it */         \
         REAL face = sum / a;                                                                       \
-        const REAL root = sum > 0 ? medium_root4_##name(sum / e) : face;                           \
+        const REAL root = sum > 0 ? NAMED(medium_root4)(sum / e) : face;                           \
         face = root < face ? root : face;                                                          \
         KERNEL_NO_UNROLL                                                                           \
         for (int n = 0; n < MEDIUM_NEWTON_STEPS; n++) {                                            \
@@ -116,14 +116,14 @@ KERNEL_INLINE float medium_root4_float32(float x)
     }                                                                                              \
     /* The value beyond a closed face. e = 0: a inside + b. Else the face radiates: its            \
      * temperature F solves a F + e F^4 = inside + b, and the value is 2 F - inside. */            \
-    KERNEL_INLINE REAL medium_outside_##name(REAL inside, REAL a, REAL b, REAL e)                  \
+    KERNEL_INLINE REAL NAMED(medium_outside)(REAL inside, REAL a, REAL b, REAL e)                  \
     {                                                                                              \
         if (e == 0) {                                                                              \
             return FMA(a, inside, b);                                                              \
         }                                                                                          \
-        const REAL face = medium_radiating_##name(inside + b, a, e);                               \
+        const REAL face = NAMED(medium_radiating)(inside + b, a, e);                               \
         return FMA((REAL)2, face, -inside);                                                        \
     }
-MEDIUM_DEFINE(float64, double, fma)
-MEDIUM_DEFINE(float32, float, fmaf)
+MEDIUM_DEFINE(KERNEL_FLOAT64, double, fma)
+MEDIUM_DEFINE(KERNEL_FLOAT32, float, fmaf)
 #undef MEDIUM_DEFINE

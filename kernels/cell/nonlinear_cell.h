@@ -64,12 +64,12 @@ KERNEL_INLINE int64_t nonlinear_table_length(int n, int m, int s)
     return nonlinear_segments_at(n, m, s, n);
 }
 
-#define NONLINEAR_DEFINE(name, REAL, FMA)                                                          \
+#define NONLINEAR_DEFINE(name, NAMED, REAL, FMA)                                                   \
     struct nonlinear_##name {                                                                      \
         REAL temperature, conductivity, theta;                                                     \
     };                                                                                             \
     /* The number of the segment of a cell, from the segments of its class. */                     \
-    KERNEL_INLINE int nonlinear_segment_##name(const REAL *segments, int count, REAL u)            \
+    KERNEL_INLINE int NAMED(nonlinear_segment)(const REAL *segments, int count, REAL u)            \
     {                                                                                              \
         int s = 0;                                                                                 \
         for (int half = count / 2; half > 0; half /= 2) {                                          \
@@ -78,40 +78,40 @@ KERNEL_INLINE int64_t nonlinear_table_length(int n, int m, int s)
         return s;                                                                                  \
     }                                                                                              \
     /* Is it s? */                                                                                 \
-    KERNEL_INLINE bool nonlinear_is_in_##name(const REAL *segments, int count, int s, REAL u)      \
+    KERNEL_INLINE bool NAMED(nonlinear_is_in)(const REAL *segments, int count, int s, REAL u)      \
     {                                                                                              \
         return (s == 0 || u >= segments[s]) && !(s + 1 < count && u >= segments[s + 1]);           \
     }                                                                                              \
     /* theta in a segment of these numbers. */                                                     \
-    KERNEL_INLINE REAL nonlinear_theta_of_##name(REAL beyond, REAL theta, REAL slope, REAL half)   \
+    KERNEL_INLINE REAL NAMED(nonlinear_theta_of)(REAL beyond, REAL theta, REAL slope, REAL half)   \
     {                                                                                              \
         return FMA(FMA(half, beyond, slope), beyond, theta);                                       \
     }                                                                                              \
     /* Of a cell in segment s. */                                                                  \
-    KERNEL_INLINE struct nonlinear_##name nonlinear_in_##name(const REAL *segments, int count,     \
+    KERNEL_INLINE struct nonlinear_##name NAMED(nonlinear_in)(const REAL *segments, int count,     \
                                                               int s, REAL u)                       \
     {                                                                                              \
         const REAL *of = segments + count + (int64_t)NONLINEAR_SEGMENT * s;                        \
         const REAL beyond = u - segments[s];                                                       \
         const struct nonlinear_##name at = {                                                       \
             FMA(of[1], beyond, of[0]), FMA(of[3], beyond, of[2]),                                  \
-            nonlinear_theta_of_##name(beyond, of[4], of[5], of[6])};                               \
+            NAMED(nonlinear_theta_of)(beyond, of[4], of[5], of[6])};                               \
         return at;                                                                                 \
     }                                                                                              \
-    KERNEL_INLINE struct nonlinear_##name nonlinear_at_##name(const REAL *segments, int count,     \
+    KERNEL_INLINE struct nonlinear_##name NAMED(nonlinear_at)(const REAL *segments, int count,     \
                                                               REAL u)                              \
     {                                                                                              \
-        return nonlinear_in_##name(segments, count, nonlinear_segment_##name(segments, count, u),  \
+        return NAMED(nonlinear_in)(segments, count, NAMED(nonlinear_segment)(segments, count, u),  \
                                    u);                                                             \
     }                                                                                              \
     /* theta alone. */                                                                             \
-    KERNEL_INLINE REAL nonlinear_theta_##name(const REAL *segments, int count, int s, REAL u)      \
+    KERNEL_INLINE REAL NAMED(nonlinear_theta)(const REAL *segments, int count, int s, REAL u)      \
     {                                                                                              \
         const REAL *of = segments + count + (int64_t)NONLINEAR_SEGMENT * s;                        \
-        return nonlinear_theta_of_##name(u - segments[s], of[4], of[5], of[6]);                    \
+        return NAMED(nonlinear_theta_of)(u - segments[s], of[4], of[5], of[6]);                    \
     }                                                                                              \
     /* u of a cell from its temperature; at a melting point it is solid. */                        \
-    KERNEL_INLINE REAL nonlinear_enthalpy_##name(const REAL *segments, int count, REAL t)          \
+    KERNEL_INLINE REAL NAMED(nonlinear_enthalpy)(const REAL *segments, int count, REAL t)          \
     {                                                                                              \
         int s = 0;                                                                                 \
         for (int half = count / 2; half > 0; half /= 2) {                                          \
@@ -121,7 +121,7 @@ KERNEL_INLINE int64_t nonlinear_table_length(int n, int m, int s)
         return of[1] > 0 ? segments[s] + (t - of[0]) / of[1] : segments[s];                        \
     }                                                                                              \
     /* g between two cells; the same bits from either side. */                                     \
-    KERNEL_INLINE REAL nonlinear_g_##name(REAL k, REAL w, REAL other_k, REAL other_w,              \
+    KERNEL_INLINE REAL NAMED(nonlinear_g)(REAL k, REAL w, REAL other_k, REAL other_w,              \
                                           REAL contact)                                            \
     {                                                                                              \
         const REAL product = k * other_k;                                                          \
@@ -132,7 +132,7 @@ KERNEL_INLINE int64_t nonlinear_table_length(int n, int m, int s)
     /* Between two cells: g, and what it multiplies, from the numbers of their classes along       \
      * `axis` and the pair's entry in the table; the same bits, but for the sign, from either      \
      * side. */                                                                                    \
-    KERNEL_INLINE REAL nonlinear_between_##name(                                                   \
+    KERNEL_INLINE REAL NAMED(nonlinear_between)(                                                   \
         int axis, const REAL *of_class, struct nonlinear_##name own, const REAL *of_other,         \
         struct nonlinear_##name other, REAL contact, REAL *difference)                             \
     {                                                                                              \
@@ -141,33 +141,33 @@ KERNEL_INLINE int64_t nonlinear_table_length(int n, int m, int s)
             return of_class[NONLINEAR_R + axis];                                                   \
         }                                                                                          \
         *difference = other.temperature - own.temperature;                                         \
-        return nonlinear_g_##name(own.conductivity, of_class[axis], other.conductivity,            \
+        return NAMED(nonlinear_g)(own.conductivity, of_class[axis], other.conductivity,            \
                                   of_other[axis], contact);                                        \
     }                                                                                              \
     /* F - T of a closed face, for a half cell of conductance half = k / w. */                     \
-    KERNEL_INLINE REAL nonlinear_face_##name(const REAL *closure, REAL half, REAL t)               \
+    KERNEL_INLINE REAL NAMED(nonlinear_face)(const REAL *closure, REAL half, REAL t)               \
     {                                                                                              \
         const REAL own = closure[3] == 0 ? half : (REAL)0;                                         \
         if (closure[2] == 0) {                                                                     \
             return FMA(-closure[1], t, closure[0]) / (own + closure[1]);                           \
         }                                                                                          \
-        return medium_radiating_##name(FMA(half, t, closure[0]), own + closure[1], closure[2]) -   \
+        return NAMED(medium_radiating)(FMA(half, t, closure[0]), own + closure[1], closure[2]) -   \
                t;                                                                                  \
     }                                                                                              \
     /* q and perfusion: what S begins with. Without perfusion T is not needed. */                  \
-    KERNEL_INLINE REAL nonlinear_source_##name(const REAL *of_class, REAL q, REAL t)               \
+    KERNEL_INLINE REAL NAMED(nonlinear_source)(const REAL *of_class, REAL q, REAL t)               \
     {                                                                                              \
         const REAL p = of_class[NONLINEAR_PERFUSION];                                              \
         return p == 0 ? q : FMA(p, of_class[NONLINEAR_BLOOD] - t, q);                              \
     }                                                                                              \
     /* The heat of perfusion, for the ledger. */                                                   \
-    KERNEL_INLINE double nonlinear_perfusion_##name(const REAL *of_class, REAL t)                  \
+    KERNEL_INLINE double NAMED(nonlinear_perfusion)(const REAL *of_class, REAL t)                  \
     {                                                                                              \
         const REAL difference = of_class[NONLINEAR_BLOOD] - t;                                     \
         return (double)of_class[NONLINEAR_PERFUSION] * (double)difference;                         \
     }                                                                                              \
     /* S, from g and the difference of T or theta of each face. */                                 \
-    KERNEL_INLINE REAL nonlinear_sum_##name(REAL gxm, REAL gxp, REAL gym, REAL gyp, REAL gzm,      \
+    KERNEL_INLINE REAL NAMED(nonlinear_sum)(REAL gxm, REAL gxp, REAL gym, REAL gyp, REAL gzm,      \
                                             REAL gzp, REAL xm, REAL xp, REAL ym, REAL yp, REAL zm, \
                                             REAL zp, REAL source)                                  \
     {                                                                                              \
@@ -175,11 +175,11 @@ KERNEL_INLINE int64_t nonlinear_table_length(int n, int m, int s)
         const REAL y = FMA(gym, ym, FMA(gyp, yp, z));                                              \
         return FMA(gxm, xm, FMA(gxp, xp, y));                                                      \
     }                                                                                              \
-    KERNEL_INLINE REAL nonlinear_liquid_##name(const REAL *of_class, REAL u)                       \
+    KERNEL_INLINE REAL NAMED(nonlinear_liquid)(const REAL *of_class, REAL u)                       \
     {                                                                                              \
         const REAL part = (u - of_class[NONLINEAR_SOLIDUS]) * of_class[NONLINEAR_MELTING];         \
         return part < 0 ? (REAL)0 : part > 1 ? (REAL)1 : part;                                     \
     }
-NONLINEAR_DEFINE(float64, double, fma)
-NONLINEAR_DEFINE(float32, float, fmaf)
+NONLINEAR_DEFINE(float64, KERNEL_FLOAT64, double, fma)
+NONLINEAR_DEFINE(float32, KERNEL_FLOAT32, float, fmaf)
 #undef NONLINEAR_DEFINE

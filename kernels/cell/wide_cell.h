@@ -25,17 +25,6 @@ struct wide_closure {
     double slope; /* 1: the given value counts less the own cell; 0: itself */
 };
 
-/* Start with sum = 0, and from k = R to k = 1. */
-KERNEL_INLINE double wide_term_float64(double w, double c, double m, double p, double sum)
-{
-    return fma(w, fma(-2.0, c, m + p), sum);
-}
-
-KERNEL_INLINE float wide_term_float32(float w, float c, float m, float p, float sum)
-{
-    return fmaf(w, fmaf(-2.0F, c, m + p), sum);
-}
-
 /* Of a row next to a closed face, or of the inward flux: in double for both precisions, rounded
  * once at the end. From cell 0 to cell 2 R - 1. */
 KERNEL_INLINE double wide_given(double weight, double slope, double value, double own)
@@ -48,15 +37,18 @@ KERNEL_INLINE double wide_near(double weight, double other, double own, double s
     return fma(weight, other - own, sum);
 }
 
-/* base: what the sum begins with, as in heat_cell.h. */
-KERNEL_INLINE double wide_update_float64(double base, double dx, double dy, double dz, double rx,
-                                         double ry, double rz)
-{
-    return fma(rx, dx, fma(ry, dy, fma(rz, dz, base)));
-}
-
-KERNEL_INLINE float wide_update_float32(float base, float dx, float dy, float dz, float rx,
-                                        float ry, float rz)
-{
-    return fmaf(rx, dx, fmaf(ry, dy, fmaf(rz, dz, base)));
-}
+#define WIDE_DEFINE(NAMED, REAL, FMA)                                                              \
+    /* Start with sum = 0, and from k = R to k = 1. */                                             \
+    KERNEL_INLINE REAL NAMED(wide_term)(REAL w, REAL c, REAL m, REAL p, REAL sum)                  \
+    {                                                                                              \
+        return FMA(w, FMA((REAL)-2, c, m + p), sum);                                               \
+    }                                                                                              \
+    /* base: what the sum begins with, as in heat_cell.h. */                                       \
+    KERNEL_INLINE REAL NAMED(wide_update)(REAL base, REAL dx, REAL dy, REAL dz, REAL rx, REAL ry,  \
+                                          REAL rz)                                                 \
+    {                                                                                              \
+        return FMA(rx, dx, FMA(ry, dy, FMA(rz, dz, base)));                                        \
+    }
+WIDE_DEFINE(KERNEL_FLOAT64, double, fma)
+WIDE_DEFINE(KERNEL_FLOAT32, float, fmaf)
+#undef WIDE_DEFINE

@@ -72,28 +72,22 @@ static __device__ __forceinline__ void read_around(const grid_view<REAL> &view,
     }
 }
 
-static __device__ __forceinline__ double heat_cell(double base, double c, double xm, double xp,
-                                                   double ym, double yp, double zm, double zp,
-                                                   const double (&r)[AXIS_COUNT])
+template <typename REAL>
+static __device__ __forceinline__ REAL heat_cell(REAL base, REAL c, REAL xm, REAL xp, REAL ym,
+                                                 REAL yp, REAL zm, REAL zp,
+                                                 const REAL (&r)[AXIS_COUNT])
 {
-    return heat_cell_float64(base, c, xm, xp, ym, yp, zm, zp, r[AXIS_X], r[AXIS_Y], r[AXIS_Z]);
+    if constexpr (sizeof(REAL) == sizeof(double)) {
+        return heat_cell_float64(base, c, xm, xp, ym, yp, zm, zp, r[0], r[1], r[2]);
+    } else {
+        return heat_cell_float32(base, c, xm, xp, ym, yp, zm, zp, r[0], r[1], r[2]);
+    }
 }
 
-static __device__ __forceinline__ float heat_cell(float base, float c, float xm, float xp, float ym,
-                                                  float yp, float zm, float zp,
-                                                  const float (&r)[AXIS_COUNT])
+/* The value beyond a boundary face: as heat_outside_float64. */
+template <typename REAL> static __device__ __forceinline__ REAL outside(REAL inside, REAL a, REAL b)
 {
-    return heat_cell_float32(base, c, xm, xp, ym, yp, zm, zp, r[AXIS_X], r[AXIS_Y], r[AXIS_Z]);
-}
-
-static __device__ __forceinline__ double outside(double inside, double a, double b)
-{
-    return heat_outside_float64(inside, a, b);
-}
-
-static __device__ __forceinline__ float outside(float inside, float a, float b)
-{
-    return heat_outside_float32(inside, a, b);
+    return arch_fma(a, inside, b);
 }
 
 template <typename REAL> static __device__ __forceinline__ vec16<REAL> vector_at(const REAL *cells)

@@ -3,6 +3,8 @@
 
 #include "kernels/hip/kind/uniform.h"
 
+#include "kernels/cell/medium_cell.h"
+
 /* By value to the kernels. */
 template <typename REAL> struct medium {
     const uint8_t *classes; /* of cell (0, 0, 0) */
@@ -37,51 +39,12 @@ template <typename REAL> static medium<REAL> medium_of(const struct device_mediu
     return m;
 }
 
-static __device__ __forceinline__ double medium_cell(double base, double c,
-                                                     const double (&n)[FACE_COUNT],
-                                                     const double (&g)[FACE_COUNT], double sigma,
-                                                     double q)
+template <typename REAL>
+static __device__ __forceinline__ REAL medium_cell(REAL base, REAL c, const REAL (&n)[FACE_COUNT],
+                                                   const REAL (&g)[FACE_COUNT], REAL sigma, REAL q)
 {
-    return medium_cell_float64(base, c, n[0], n[1], n[2], n[3], n[4], n[5], g[0], g[1], g[2], g[3],
-                               g[4], g[5], sigma, q);
-}
-
-static __device__ __forceinline__ float medium_cell(float base, float c,
-                                                    const float (&n)[FACE_COUNT],
-                                                    const float (&g)[FACE_COUNT], float sigma,
-                                                    float q)
-{
-    return medium_cell_float32(base, c, n[0], n[1], n[2], n[3], n[4], n[5], g[0], g[1], g[2], g[3],
-                               g[4], g[5], sigma, q);
-}
-
-/* By the differences of the neighbours and the cell. */
-static __device__ __forceinline__ double medium_sum(double base, double dxm, double dxp, double dym,
-                                                    double dyp, double dzm, double dzp, double gxm,
-                                                    double gxp, double gym, double gyp, double gzm,
-                                                    double gzp, double sigma, double q)
-{
-    return medium_sum_float64(base, dxm, dxp, dym, dyp, dzm, dzp, gxm, gxp, gym, gyp, gzm, gzp,
-                              sigma, q);
-}
-
-static __device__ __forceinline__ float medium_sum(float base, float dxm, float dxp, float dym,
-                                                   float dyp, float dzm, float dzp, float gxm,
-                                                   float gxp, float gym, float gyp, float gzm,
-                                                   float gzp, float sigma, float q)
-{
-    return medium_sum_float32(base, dxm, dxp, dym, dyp, dzm, dzp, gxm, gxp, gym, gyp, gzm, gzp,
-                              sigma, q);
-}
-
-static __device__ __forceinline__ double medium_outside(double inside, double a, double b, double e)
-{
-    return medium_outside_float64(inside, a, b, e);
-}
-
-static __device__ __forceinline__ float medium_outside(float inside, float a, float b, float e)
-{
-    return medium_outside_float32(inside, a, b, e);
+    return medium_cell(base, c, n[0], n[1], n[2], n[3], n[4], n[5], g[0], g[1], g[2], g[3], g[4],
+                       g[5], sigma, q);
 }
 
 /* The value beyond a closed face of a cell of the field. */

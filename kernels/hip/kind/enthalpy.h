@@ -49,77 +49,20 @@ template <typename REAL> static nonlinear<REAL> nonlinear_of(const struct device
     return m;
 }
 
-#define NONLINEAR_OVERLOAD(name, REAL)                                                             \
-    static __device__ __forceinline__ nonlinear_value<REAL> nonlinear_at(const REAL *segments,     \
-                                                                         int count, REAL u)        \
-    {                                                                                              \
-        return nonlinear_at_##name(segments, count, u);                                            \
-    }                                                                                              \
-    static __device__ __forceinline__ REAL nonlinear_theta(const REAL *segments, int count,        \
-                                                           REAL u)                                 \
-    {                                                                                              \
-        return nonlinear_theta_##name(segments, count,                                             \
-                                      nonlinear_segment_##name(segments, count, u), u);            \
-    }                                                                                              \
-    static __device__ __forceinline__ nonlinear_value<REAL> nonlinear_in(const REAL *segments,     \
-                                                                         int count, int s, REAL u) \
-    {                                                                                              \
-        return nonlinear_in_##name(segments, count, s, u);                                         \
-    }                                                                                              \
-    static __device__ __forceinline__ REAL nonlinear_theta_in(const REAL *segments, int count,     \
-                                                              int s, REAL u)                       \
-    {                                                                                              \
-        return nonlinear_theta_##name(segments, count, s, u);                                      \
-    }                                                                                              \
-    static __device__ __forceinline__ REAL nonlinear_theta_of(REAL beyond, REAL theta, REAL slope, \
-                                                              REAL half)                           \
-    {                                                                                              \
-        return nonlinear_theta_of_##name(beyond, theta, slope, half);                              \
-    }                                                                                              \
-    static __device__ __forceinline__ REAL nonlinear_enthalpy(const REAL *segments, int count,     \
-                                                              REAL t)                              \
-    {                                                                                              \
-        return nonlinear_enthalpy_##name(segments, count, t);                                      \
-    }                                                                                              \
-    static __device__ __forceinline__ REAL nonlinear_liquid(const REAL *of_class, REAL u)          \
-    {                                                                                              \
-        return nonlinear_liquid_##name(of_class, u);                                               \
-    }                                                                                              \
-    static __device__ __forceinline__ double nonlinear_perfusion(const REAL *of_class, REAL t)     \
-    {                                                                                              \
-        return nonlinear_perfusion_##name(of_class, t);                                            \
-    }                                                                                              \
-    static __device__ __forceinline__ REAL nonlinear_between(                                      \
-        int axis, const REAL *of_class, const nonlinear_##name &own, const REAL *of_other,         \
-        const nonlinear_##name &other, REAL contact, REAL &difference)                             \
-    {                                                                                              \
-        return nonlinear_between_##name(axis, of_class, own, of_other, other, contact,             \
-                                        &difference);                                              \
-    }                                                                                              \
-    static __device__ __forceinline__ REAL nonlinear_face(const REAL *closure, REAL half, REAL t)  \
-    {                                                                                              \
-        return nonlinear_face_##name(closure, half, t);                                            \
-    }                                                                                              \
-    static __device__ __forceinline__ REAL nonlinear_source(const REAL *of_class, REAL q, REAL t)  \
-    {                                                                                              \
-        return nonlinear_source_##name(of_class, q, t);                                            \
-    }                                                                                              \
-    static __device__ __forceinline__ REAL nonlinear_sum(const REAL(&g)[FACE_COUNT],               \
-                                                         const REAL(&d)[FACE_COUNT], REAL source)  \
-    {                                                                                              \
-        return nonlinear_sum_##name(g[0], g[1], g[2], g[3], g[4], g[5], d[0], d[1], d[2], d[3],    \
-                                    d[4], d[5], source);                                           \
-    }                                                                                              \
-    /* The new u. */                                                                               \
-    static __device__ __forceinline__ REAL nonlinear_cell(REAL base, const REAL *of_class, REAL q, \
-                                                          REAL t, const REAL(&g)[FACE_COUNT],      \
-                                                          const REAL(&d)[FACE_COUNT])              \
-    {                                                                                              \
-        return base + nonlinear_sum(g, d, nonlinear_source(of_class, q, t));                       \
-    }
-NONLINEAR_OVERLOAD(float64, double)
-NONLINEAR_OVERLOAD(float32, float)
-#undef NONLINEAR_OVERLOAD
+/* Of a cell in any segment. */
+template <typename REAL>
+static __device__ __forceinline__ REAL nonlinear_theta(const REAL *segments, int count, REAL u)
+{
+    return nonlinear_theta(segments, count, nonlinear_segment(segments, count, u), u);
+}
+
+template <typename REAL>
+static __device__ __forceinline__ REAL nonlinear_sum(const REAL (&g)[FACE_COUNT],
+                                                     const REAL (&d)[FACE_COUNT], REAL source)
+{
+    return nonlinear_sum(g[0], g[1], g[2], g[3], g[4], g[5], d[0], d[1], d[2], d[3], d[4], d[5],
+                         source);
+}
 
 template <typename REAL>
 __device__ __forceinline__ REAL nonlinear<REAL>::temperature(int of_class, REAL u) const
@@ -151,7 +94,7 @@ static __device__ __forceinline__ REAL nonlinear_couple(
     return nonlinear_between(axis, m.numbers() + NONLINEAR_NUMBERS * own_class, own,
                              m.numbers() + NONLINEAR_NUMBERS * other_class, other,
                              m.of.table[medium_g_at(m.of.n, axis, own_class, other_class)],
-                             difference);
+                             &difference);
 }
 
 /* A cell of enthalpy c, whose values are returned, with g and the differences across its faces to
@@ -262,7 +205,7 @@ template <typename REAL, int T, bool SHARES_THETA> struct enthalpy {
         } else {
             value = nonlinear_around(m, p, on, u, n, g, d, term);
         }
-        return nonlinear_cell(base, numbers, q, value.temperature, g, d);
+        return base + nonlinear_sum(g, d, nonlinear_source(numbers, q, value.temperature));
     }
 
     /* g and the differences; and the values of the cell where they are needed. */

@@ -32,27 +32,11 @@ template <typename REAL> static wide_rules<REAL> wide_rules_of(const struct coef
     return rules;
 }
 
-static __device__ __forceinline__ double wide_term(double w, double c, double m, double p,
-                                                   double sum)
+template <typename REAL>
+static __device__ __forceinline__ REAL wide_update(REAL base, REAL dx, REAL dy, REAL dz,
+                                                   const REAL (&r)[AXIS_COUNT])
 {
-    return wide_term_float64(w, c, m, p, sum);
-}
-
-static __device__ __forceinline__ float wide_term(float w, float c, float m, float p, float sum)
-{
-    return wide_term_float32(w, c, m, p, sum);
-}
-
-static __device__ __forceinline__ double wide_update(double base, double dx, double dy, double dz,
-                                                     const double (&r)[AXIS_COUNT])
-{
-    return wide_update_float64(base, dx, dy, dz, r[AXIS_X], r[AXIS_Y], r[AXIS_Z]);
-}
-
-static __device__ __forceinline__ float wide_update(float base, float dx, float dy, float dz,
-                                                    const float (&r)[AXIS_COUNT])
-{
-    return wide_update_float32(base, dx, dy, dz, r[AXIS_X], r[AXIS_Y], r[AXIS_Z]);
+    return wide_update(base, dx, dy, dz, r[AXIS_X], r[AXIS_Y], r[AXIS_Z]);
 }
 
 /* For T levels, which differ in r and in the values of their closures. */
