@@ -1,7 +1,7 @@
-/* Part of mhd_point.h, once for each precision: MHD_REAL is the type, MHD_FMA its fma,
- * MHD(name) a function and MHD_TYPE(name) a struct of it. No #pragma once, for that reason. */
+/* Part of mhd_point.h, once for each precision: MHD_REAL is the type, MHD(name) a name of it, and
+ * MHD_FMA its fma. No #pragma once, for that reason. */
 
-struct MHD_TYPE(weights) {
+struct MHD(weights) {
     /* of the pairs at distances 1 to 3, by axis; of the point itself */
     MHD_REAL first[3][3];
     MHD_REAL second[3][3], second_centre[3];
@@ -16,7 +16,7 @@ struct MHD_TYPE(weights) {
 
 /* What a point needs of the planes below and above: values at the distances 1 to 3, and the mixed
  * derivatives with z of velocity (0 to 2) and potential (3 to 5), by the component they act on. */
-struct MHD_TYPE(column) {
+struct MHD(column) {
     MHD_REAL below[MHD_FIELDS][3], above[MHD_FIELDS][3];
     MHD_REAL mixed[6];
 };
@@ -29,7 +29,7 @@ KERNEL_INLINE MHD_REAL MHD(first)(const MHD_REAL *at, ptrdiff_t step, const MHD_
         MHD_FMA(w[1], at[2 * step] - at[-2 * step], w[2] * (at[3 * step] - at[-3 * step])));
 }
 
-KERNEL_INLINE MHD_REAL MHD(first_z)(const struct MHD_TYPE(column) * c, int field, const MHD_REAL *w)
+KERNEL_INLINE MHD_REAL MHD(first_z)(const struct MHD(column) * c, int field, const MHD_REAL *w)
 {
     return MHD_FMA(w[0], c->above[field][0] - c->below[field][0],
                    MHD_FMA(w[1], c->above[field][1] - c->below[field][1],
@@ -45,7 +45,7 @@ KERNEL_INLINE MHD_REAL MHD(second)(MHD_REAL sum, const MHD_REAL *at, ptrdiff_t s
     return MHD_FMA(w[2], at[3 * step] + at[-3 * step], sum);
 }
 
-KERNEL_INLINE MHD_REAL MHD(second_z)(MHD_REAL sum, const struct MHD_TYPE(column) * c, int field,
+KERNEL_INLINE MHD_REAL MHD(second_z)(MHD_REAL sum, const struct MHD(column) * c, int field,
                                      const MHD_REAL *w)
 {
     sum = MHD_FMA(w[0], c->above[field][0] + c->below[field][0], sum);
@@ -72,7 +72,7 @@ KERNEL_INLINE MHD_REAL MHD(mixed_xy)(MHD_REAL sum, const MHD_REAL *at, ptrdiff_t
  * for sign = -1, contributes. `at`: field 0 in that plane. Planes are added in ascending order. */
 KERNEL_INLINE void MHD(add_mixed)(MHD_REAL *sums, const MHD_REAL *at, ptrdiff_t pitch_field,
                                   ptrdiff_t pitch_y, int a, MHD_REAL sign,
-                                  const struct MHD_TYPE(weights) * w)
+                                  const struct MHD(weights) * w)
 {
     const ptrdiff_t y = a * pitch_y;
     const MHD_REAL *u = at + MHD_UX * pitch_field;
@@ -107,9 +107,8 @@ KERNEL_INLINE void MHD(cross)(const MHD_REAL a[3], const MHD_REAL b[3], MHD_REAL
 /* B = curl A; j = (grad div A - lap A) / mu0; lap A. In j the second derivatives on a component's
  * own axis cancel. */
 KERNEL_INLINE void MHD(magnetic)(const MHD_REAL *p, ptrdiff_t f, ptrdiff_t y,
-                                 const struct MHD_TYPE(column) * c,
-                                 const struct MHD_TYPE(weights) * w, MHD_REAL b[3], MHD_REAL j[3],
-                                 MHD_REAL laplacian[3])
+                                 const struct MHD(column) * c, const struct MHD(weights) * w,
+                                 MHD_REAL b[3], MHD_REAL j[3], MHD_REAL laplacian[3])
 {
     const MHD_REAL *o = w->second_centre;
     b[0] = MHD(first)(p + 2 * f, y, w->first[1]) - MHD(first_z)(c, MHD_AY, w->first[2]);
@@ -135,8 +134,8 @@ KERNEL_INLINE void MHD(magnetic)(const MHD_REAL *p, ptrdiff_t f, ptrdiff_t y,
 }
 
 KERNEL_INLINE void MHD(gradient)(const MHD_REAL *at, ptrdiff_t f, ptrdiff_t y,
-                                 const struct MHD_TYPE(column) * c, int field,
-                                 const struct MHD_TYPE(weights) * w, MHD_REAL g[3])
+                                 const struct MHD(column) * c, int field,
+                                 const struct MHD(weights) * w, MHD_REAL g[3])
 {
     g[0] = MHD(first)(at + field * f, 1, w->first[0]);
     g[1] = MHD(first)(at + field * f, y, w->first[1]);
@@ -145,8 +144,8 @@ KERNEL_INLINE void MHD(gradient)(const MHD_REAL *at, ptrdiff_t f, ptrdiff_t y,
 
 /* nu lap u + (nu / 3 + zeta) grad div u. */
 KERNEL_INLINE void MHD(viscous)(const MHD_REAL *u, ptrdiff_t f, ptrdiff_t y,
-                                const struct MHD_TYPE(column) * c,
-                                const struct MHD_TYPE(weights) * w, MHD_REAL v[3])
+                                const struct MHD(column) * c, const struct MHD(weights) * w,
+                                MHD_REAL v[3])
 {
     v[0] = MHD(mixed_xy)(c->mixed[0], u + f, y, w->viscous_mixed[0]);
     v[1] = MHD(mixed_xy)(c->mixed[1], u, y, w->viscous_mixed[0]);
@@ -166,8 +165,8 @@ KERNEL_INLINE void MHD(viscous)(const MHD_REAL *u, ptrdiff_t f, ptrdiff_t y,
 }
 
 KERNEL_INLINE MHD_REAL MHD(laplacian)(const MHD_REAL *at, ptrdiff_t f, ptrdiff_t y,
-                                      const struct MHD_TYPE(column) * c, int field,
-                                      const struct MHD_TYPE(weights) * w)
+                                      const struct MHD(column) * c, int field,
+                                      const struct MHD(weights) * w)
 {
     const MHD_REAL *o = w->second_centre;
     at += field * f;
@@ -191,7 +190,7 @@ KERNEL_INLINE void MHD(shear)(MHD_REAL g[3][3], MHD_REAL div, MHD_REAL s[6])
 }
 
 KERNEL_INLINE MHD_REAL MHD(advance)(MHD_REAL value, MHD_REAL before, MHD_REAL rate,
-                                    const struct MHD_TYPE(weights) * w)
+                                    const struct MHD(weights) * w)
 {
     return MHD_FMA(w->beta, MHD_FMA(w->alpha, value - before, w->dt * rate), value);
 }
@@ -199,8 +198,8 @@ KERNEL_INLINE MHD_REAL MHD(advance)(MHD_REAL value, MHD_REAL before, MHD_REAL ra
 /* The point after the substep. `at`: the point of field 0, in its plane; `before`: its fields
  * before the previous substep; result: may be `before`. */
 KERNEL_INLINE void MHD(point)(const MHD_REAL *at, ptrdiff_t f, ptrdiff_t y,
-                              const struct MHD_TYPE(column) * c, const MHD_REAL before[MHD_FIELDS],
-                              const struct MHD_TYPE(weights) * w, MHD_REAL result[MHD_FIELDS])
+                              const struct MHD(column) * c, const MHD_REAL before[MHD_FIELDS],
+                              const struct MHD(weights) * w, MHD_REAL result[MHD_FIELDS])
 {
     const MHD_REAL *u_at = at + MHD_UX * f;
     const MHD_REAL *p_at = at + MHD_AX * f;
@@ -270,7 +269,7 @@ KERNEL_INLINE void MHD(column_of)(const MHD_REAL *at, ptrdiff_t z, MHD_REAL belo
 
 /* The column of a point from the fields themselves; pitch_z: elements to the plane above. */
 KERNEL_INLINE void MHD(column_at)(const MHD_REAL *at, ptrdiff_t f, ptrdiff_t y, ptrdiff_t z,
-                                  const struct MHD_TYPE(weights) * w, struct MHD_TYPE(column) * c)
+                                  const struct MHD(weights) * w, struct MHD(column) * c)
 {
     for (int n = 0; n < MHD_FIELDS; n++) {
         MHD(column_of)(at + n * f, z, c->below[n], c->above[n]);

@@ -7,14 +7,31 @@
 #include "kernels/study/mhd/mhd_point.h"
 
 template <typename REAL> struct mhd;
-template <> struct mhd<double> {
-    typedef mhd_weights_float64 weights;
-    typedef mhd_column_float64 column;
-};
-template <> struct mhd<float> {
-    typedef mhd_weights_float32 weights;
-    typedef mhd_column_float32 column;
-};
+
+#define DEFINE_MHD(REAL, suffix)                                                                   \
+    template <> struct mhd<REAL> {                                                                 \
+        typedef mhd_weights_##suffix weights;                                                      \
+        typedef mhd_column_##suffix column;                                                        \
+        static __device__ __forceinline__ void point(const REAL *at, ptrdiff_t f, ptrdiff_t y,     \
+                                                     const column &c, const weights &w,            \
+                                                     REAL *values)                                 \
+        {                                                                                          \
+            mhd_point_##suffix(at, f, y, &c, values, &w, values);                                  \
+        }                                                                                          \
+        static __device__ __forceinline__ void add_mixed(REAL *sums, const REAL *at, ptrdiff_t f,  \
+                                                         ptrdiff_t y, int a, REAL sign,            \
+                                                         const weights &w)                         \
+        {                                                                                          \
+            mhd_add_mixed_##suffix(sums, at, f, y, a, sign, &w);                                   \
+        }                                                                                          \
+        static __device__ __forceinline__ void column_at(const REAL *at, ptrdiff_t f, ptrdiff_t y, \
+                                                         ptrdiff_t z, const weights &w, column &c) \
+        {                                                                                          \
+            mhd_column_at_##suffix(at, f, y, z, &w, &c);                                           \
+        }                                                                                          \
+    };
+DEFINE_MHD(double, float64)
+DEFINE_MHD(float, float32)
 
 struct mhd_grid {
     int nx, ny, nz;
@@ -59,8 +76,8 @@ static __global__ __launch_bounds__(BOUNDS) void mhd_cached(REAL *__restrict__ o
     typename mhd<REAL>::column c;
     REAL values[MHD_FIELDS];
     load_point(values, out + offset, g.pitch_field);
-    mhd_column_at(at, g.pitch_field, g.pitch_y, g.pitch_z, &w, &c);
-    mhd_point(at, g.pitch_field, g.pitch_y, &c, values, &w, values);
+    mhd<REAL>::column_at(at, g.pitch_field, g.pitch_y, g.pitch_z, w, c);
+    mhd<REAL>::point(at, g.pitch_field, g.pitch_y, c, w, values);
     store(out + offset, values, g.pitch_field);
 }
 
@@ -88,11 +105,12 @@ template <typename REAL> struct marcher {
     __device__ __forceinline__ void add(const REAL *top, ptrdiff_t f, ptrdiff_t y,
                                         const typename mhd<REAL>::weights &w, REAL *mixed)
     {
-        mhd_add_mixed(sums[0], top, f, y, 3, (REAL)1, &w);
-        mhd_add_mixed(sums[1], top, f, y, 2, (REAL)1, &w);
-        mhd_add_mixed(sums[2], top, f, y, 1, (REAL)1, &w);
-        mhd_add_mixed(sums[4], top, f, y, 1, (REAL)-1, &w);
-        mhd_add_mixed(sums[5], top, f, y, 2, (REAL)-1, &w);
+        typedef mhd<REAL> m;
+        m::add_mixed(sums[0], top, f, y, 3, 1, w);
+        m::add_mixed(sums[1], top, f, y, 2, 1, w);
+        m::add_mixed(sums[2], top, f, y, 1, 1, w);
+        m::add_mixed(sums[4], top, f, y, 1, -1, w);
+        m::add_mixed(sums[5], top, f, y, 2, -1, w);
 #pragma unroll
         for (int n = 0; n < 6; n++) {
             mixed[n] = sums[0][n];
@@ -102,7 +120,7 @@ template <typename REAL> struct marcher {
             }
             sums[5][n] = 0;
         }
-        mhd_add_mixed(sums[5], top, f, y, 3, (REAL)-1, &w);
+        m::add_mixed(sums[5], top, f, y, 3, -1, w);
     }
 
     /* `at`: the point's plane. */
@@ -225,7 +243,7 @@ static __global__ __launch_bounds__(T::BOUNDS) void mhd_shared(
             }
             state.column(c, at, ring + here + slots.next * T::PLANE,
                          ring + here + slots.after * T::PLANE, top, T::FIELD);
-            mhd_point(at, T::FIELD, T::PITCH, &c, values, &w, values);
+            mhd<REAL>::point(at, T::FIELD, T::PITCH, c, w, values);
             if (mine) {
                 store(to, values, g.pitch_field);
             }
@@ -334,7 +352,7 @@ static __global__ __launch_bounds__(T::BOUNDS) void mhd_staged(
             load_point(values, before + (round & 1) * T::BEFORE + thread, T::TX * T::TY);
             state.column(c, at, ring + here + slots.next * T::PLANE,
                          ring + here + slots.after * T::PLANE, top, T::FIELD);
-            mhd_point(at, T::FIELD, T::PITCH, &c, values, &w, values);
+            mhd<REAL>::point(at, T::FIELD, T::PITCH, c, w, values);
             if (i + tx < g.nx && j + ty < g.ny) {
                 store(to, values, g.pitch_field);
             }

@@ -14,7 +14,7 @@ enum mhd_field { MHD_LNRHO, MHD_UX, MHD_UY, MHD_UZ, MHD_S, MHD_AX, MHD_AY, MHD_A
 enum { MHD_RADIUS = 3 };
 
 /* As fixed_exp, for -87 <= x <= 88: degree 7, whose remainder is 6e-9. */
-KERNEL_INLINE float KERNEL_FLOAT32(mhd_exp)(float x)
+KERNEL_INLINE float mhd_exp_float32(float x)
 {
     const float shift = 0x1.8p23F;
     const float shifted = fmaf(x, 0x1.715476p0F, shift);
@@ -37,26 +37,22 @@ KERNEL_INLINE float KERNEL_FLOAT32(mhd_exp)(float x)
     return p;
 }
 
-KERNEL_INLINE double KERNEL_FLOAT64(mhd_exp)(double x)
+KERNEL_INLINE double mhd_exp_float64(double x)
 {
     return fixed_exp(x);
 }
 
 #define MHD_REAL double
-#define MHD(name) KERNEL_FLOAT64(mhd_##name)
-#define MHD_TYPE(name) mhd_##name##_float64
+#define MHD(name) mhd_##name##_float64
 #define MHD_FMA fma
 #include "kernels/study/mhd/mhd_expression.h"
 #undef MHD_REAL
 #undef MHD
-#undef MHD_TYPE
 #undef MHD_FMA
 #define MHD_REAL float
-#define MHD(name) KERNEL_FLOAT32(mhd_##name)
-#define MHD_TYPE(name) mhd_##name##_float32
+#define MHD(name) mhd_##name##_float32
 #define MHD_FMA fmaf
 #include "kernels/study/mhd/mhd_expression.h"
 #undef MHD_REAL
 #undef MHD
-#undef MHD_TYPE
 #undef MHD_FMA
