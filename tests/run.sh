@@ -67,7 +67,7 @@ run_tests() {
     local preset=$1
     shift
     ctest --test-dir "$isotherm_root/build/$preset" --output-on-failure \
-        --parallel "$(($(nproc) + 2))" \
+        --parallel "$(($(nproc) + 1))" \
         "${filter[@]}" "$@" </dev/null
 }
 
