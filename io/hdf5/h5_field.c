@@ -70,7 +70,7 @@ enum status h5_field_read(MPI_Comm comm, hid_t dataset, struct field *field, siz
     const struct box owned = layout_owned(&field->layout);
     const size_t row = (size_t)box_extent(&owned, AXIS_X) * precision_bytes(precision);
     const size_t bytes = piece_bytes > row ? piece_bytes : row;
-    SCOPED_FREE void *values = malloc(bytes);
+    SCOPED_FREE void *values = malloc(bytes > 0 ? bytes : 1);
     struct pieces pieces;
     TRY(status_agree(
         comm, CHECK_MEMORY(values != NULL, "no memory for a buffer of %s", SIZE_TEXT(bytes))));

@@ -266,7 +266,7 @@ TEST(passes_of_fairly_large_shapes)
     for (size_t s = 0; s < sizeof shapes / sizeof shapes[0]; s++) {
         for (int n = 0; n < 2; n++) {
             for (int kind = KIND_UNIFORM + 1; kind < KIND_COUNT; kind++) {
-                if (!rig_leaves_out(s, (uint64_t)(n + kind))) {
+                if (!rig_leaves_out(s, (uint64_t)n + (uint64_t)kind)) {
                     check((enum kind)kind, shapes[s], n == 0 ? 63 : (unsigned)(37 * s + 11) % 64,
                           2 + n + (int)s % 2, 10 * s + (size_t)n);
                 }

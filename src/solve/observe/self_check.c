@@ -294,9 +294,10 @@ static enum status find_match(const struct self_check *check, const struct resul
 {
     unsigned same = 0;
     for (int r = 0; r < last; r++) {
-        const bool is_same =
-            results[r].hash == results[last].hash &&
-            memcmp(&results[r].ledger, &results[last].ledger, sizeof results[r].ledger) == 0;
+        const void *one = &results[r].ledger; /* by bits: they have no padding */
+        const void *other = &results[last].ledger;
+        const bool is_same = results[r].hash == results[last].hash &&
+                             memcmp(one, other, sizeof results[r].ledger) == 0;
         same |= (unsigned)is_same << r;
     }
     TRY_MPI(
