@@ -331,7 +331,6 @@ static bool is_to_be_searched(const struct stepper *stepper)
     const struct run_setting *run = &stepper->problem->run;
     const bool by_overlap = stepper->level->halo != NULL && run->overlap != OVERLAP_OFF;
     return passes->most > 1 &&
-           passes->most <= steps_fused(stepper->problem, stepper->level->engine->backend) &&
            (run->steps_per_pass_auto ||
             (by_overlap && is_one_kernel(stepper->level, passes->most))) &&
            stepper->state->step < stepper->problem->timeline.steps;
