@@ -115,6 +115,19 @@ struct sum_perfusion_args {
     struct exact_sum *d_sum;
 };
 
+/* Add to d_sums, for each condition of the owned cells inside a closed face, the exact sums of the
+ * heat flow into them, W, and of the temperature of the face, K; in double. Device memory. */
+enum { FACE_FLOW, FACE_TEMPERATURE, FACE_SUMS };
+struct sum_face_args {
+    struct layout layout;
+    const struct device_medium *medium; /* classes and patches; a patch is a condition */
+    const void *d_field;                /* temperatures; valid cells */
+    enum face face;
+    int nconditions;
+    const double *d_closures; /* [condition][class][4]: a, b, e (medium_cell.h); conductance, W/K */
+    struct exact_sum *d_sums; /* [condition][FACE_SUMS] */
+};
+
 /* Copy boxes (local indices, halo allowed) into contiguous buffers, one per box, of box_cells(box)
  * elements, x fastest; or out of them. */
 struct pack_args {
@@ -309,6 +322,7 @@ struct host_memory {
     X(mark_tiles, HOST_ONE(mark_tiles, tiles) HOST_ARRAY(mark_tiles, boxes, nboxes))               \
     X(add_source, HOST_ONE(add_source, medium))                                                    \
     X(sum_perfusion, HOST_ONE(sum_perfusion, medium))                                              \
+    X(sum_face, HOST_ONE(sum_face, medium))                                                        \
     X(pack, HOST_ARRAY(pack, boxes, nboxes) HOST_ARRAY(pack, d_buffers, nboxes))                   \
     X(unpack, HOST_ARRAY(unpack, boxes, nboxes) HOST_ARRAY(unpack, d_buffers, nboxes))             \
     X(summarise, HOST_ONE(summarise, medium) HOST_RESULT(summarise, h_summary))                    \

@@ -127,3 +127,10 @@ KERNEL_INLINE float KERNEL_FLOAT32(medium_root4)(float x)
 MEDIUM_DEFINE(KERNEL_FLOAT64, double, fma)
 MEDIUM_DEFINE(KERNEL_FLOAT32, float, fmaf)
 #undef MEDIUM_DEFINE
+
+/* The temperature of a closed face. */
+KERNEL_INLINE double KERNEL_FLOAT64(medium_face)(double inside, double a, double b, double e)
+{
+    return e == 0 ? 0.5 * fma(1 + a, inside, b)
+                  : 0.5 * (inside + KERNEL_FLOAT64(medium_outside)(inside, a, b, e));
+}

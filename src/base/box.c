@@ -48,6 +48,16 @@ struct box box_intersect(const struct box *a, const struct box *b)
     return result;
 }
 
+struct box box_around(const struct box *a, const struct box *b)
+{
+    struct box result;
+    for (int axis = 0; axis < AXIS_COUNT; axis++) {
+        result.lo[axis] = a->lo[axis] < b->lo[axis] ? a->lo[axis] : b->lo[axis];
+        result.hi[axis] = a->hi[axis] > b->hi[axis] ? a->hi[axis] : b->hi[axis];
+    }
+    return result;
+}
+
 struct box box_shift(const struct box *box, const int64_t shift[AXIS_COUNT])
 {
     struct box result = *box;

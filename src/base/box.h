@@ -54,6 +54,8 @@ int64_t box_cells(const struct box *box);
 bool box_is_empty(const struct box *box);
 bool box_contains(const struct box *outer, const struct box *inner);
 struct box box_intersect(const struct box *a, const struct box *b);
+/* The smallest box that holds both. */
+struct box box_around(const struct box *a, const struct box *b);
 /* Move by `shift` cells. */
 struct box box_shift(const struct box *box, const int64_t shift[AXIS_COUNT]);
 /* Remove `width` cells at one face (a negative width adds them). */

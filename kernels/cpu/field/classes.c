@@ -105,6 +105,50 @@ enum status cpu_summarise_classes(struct queue *queue, const struct summarise_cl
     return STATUS_OK;
 }
 
+/* Cells at a time: fewer than EXACT_PARTS_MAX_TERMS. */
+enum { FACE_PIECE = 1 << 14, CONDITIONS_MOST = 256 };
+
+static void sum_cell(const struct sum_face_args *args, const int64_t cell[AXIS_COUNT],
+                     struct exact_parts (*parts)[FACE_SUMS])
+{
+    const struct device_medium *m = args->medium;
+    const struct layout *l = &args->layout;
+    const int64_t at = layout_index(&m->layout, cell[AXIS_X], cell[AXIS_Y], cell[AXIS_Z]);
+    const int closure = medium_closure(m->d_patch[args->face], m->patch_pitch[args->face],
+                                       m->nclasses, args->face, cell, m->d_class[at] & m->mask);
+    const double *abe = &args->d_closures[4 * (int64_t)closure];
+    struct exact_parts *of_patch = parts[closure / m->nclasses];
+    const double inside = precision_get(l->precision, args->d_field,
+                                        layout_index(l, cell[AXIS_X], cell[AXIS_Y], cell[AXIS_Z]));
+    const double outside = medium_outside_float64(inside, abe[0], abe[1], abe[2]);
+    exact_parts_add(&of_patch[FACE_FLOW], abe[3] * (outside - inside));
+    exact_parts_add(&of_patch[FACE_TEMPERATURE],
+                    medium_face_float64(inside, abe[0], abe[1], abe[2]));
+}
+
+enum status cpu_sum_face(struct queue *queue, const struct sum_face_args *args)
+{
+    const struct box owned = layout_owned(&args->layout);
+    const struct box layer = box_inside(&owned, args->face, 1);
+    const int64_t cells = box_cells(&layer);
+    (void)queue;
+#pragma omp parallel for schedule(static) if (cells > FACE_PIECE)
+    for (int64_t begin = 0; begin < cells; begin += FACE_PIECE) {
+        struct exact_parts parts[CONDITIONS_MOST][FACE_SUMS] = {{{{0}}}};
+        const int64_t end = cells - begin < FACE_PIECE ? cells : begin + FACE_PIECE;
+        for (int64_t place = begin; place < end; place++) {
+            int64_t cell[AXIS_COUNT];
+            box_cell(&layer, place, cell);
+            sum_cell(args, cell, parts);
+        }
+#pragma omp critical(sum_face)
+        for (int n = 0; n < args->nconditions * FACE_SUMS; n++) {
+            exact_sum_add_parts(&args->d_sums[n], &parts[n / FACE_SUMS][n % FACE_SUMS]);
+        }
+    }
+    return STATUS_OK;
+}
+
 enum status cpu_number_classes(struct queue *queue, const struct number_classes_args *args)
 {
     const struct layout *kept = &args->kept;

@@ -1,5 +1,5 @@
-/* Heat sources that no class has: moving ones, and those of a file, one thread per cell; and the
- * sum of perfusion. */
+/* Heat sources that no class has: moving ones, and those of a file, one thread per cell; the sum of
+ * perfusion, and those of faces. */
 /* first: it defines KERNEL_INLINE */
 #include "kernels/hip/kind/enthalpy.h"
 
@@ -8,7 +8,7 @@
 
 /* A sum has enough blocks to fill any chip, and few enough that their atomics do not matter. PART:
  * cells of a row that a thread reads at a time for a sum. */
-enum { SUM_BLOCKS_MOST = 4096, PART = 4 };
+enum { SUM_BLOCKS_MOST = 4096, FACE_BLOCKS_MOST = 256, PART = 4 };
 
 /* What a kernel needs of the medium. */
 struct source_medium {
@@ -18,10 +18,9 @@ struct source_medium {
     uint8_t mask;
 };
 
-/* The end of a kernel: one set of atomics per block, since those at one address come one after
- * another. All threads of all blocks call. */
-static __device__ __forceinline__ void finish(struct exact_sum *d_sum, const tally &sum,
-                                              struct hip_scratch *scratch)
+/* One set of atomics per block, since those at one address come one after another. All threads
+ * call. */
+static __device__ __forceinline__ void add_block(struct exact_sum *d_sum, const tally &sum)
 {
     __shared__ struct exact_sum of_block;
     if (threadIdx.x < 4) {
@@ -34,6 +33,13 @@ static __device__ __forceinline__ void finish(struct exact_sum *d_sum, const tal
         atomicAdd(reinterpret_cast<unsigned long long *>(&d_sum->digit[threadIdx.x]),
                   (unsigned long long)of_block.digit[threadIdx.x]);
     }
+}
+
+/* The end of a kernel. All threads of all blocks call. */
+static __device__ __forceinline__ void finish(struct exact_sum *d_sum, const tally &sum,
+                                              struct hip_scratch *scratch)
+{
+    add_block(d_sum, sum);
     if (is_last_block(scratch)) {
         face_sum_normalise(d_sum);
     }
@@ -137,5 +143,54 @@ enum status hip_sum_perfusion(struct queue *queue, const struct sum_perfusion_ar
             s, view_of<REAL>(&args->layout, nullptr, args->d_field),
             nonlinear_of<REAL>(args->medium), args->d_sum, queue->d_scratch);
         return hip_check(hipGetLastError(), "sum_perfusion");
+    });
+}
+
+/* --- faces ------------------------------------------------------------------------------------ */
+
+/* `patch`: of cell (0, 0) of the face, or nullptr; rows `pitch` bytes apart. */
+template <typename REAL>
+static __global__ __launch_bounds__(VISIT_THREADS) void sum_face(
+    const cell_sweep s, const struct sum_face_args args, const source_medium medium, int nclasses,
+    const uint8_t *patch, int64_t pitch, struct hip_scratch *scratch)
+{
+    const REAL *field = static_cast<const REAL *>(args.d_field);
+    const int axis = args.face / 2;
+    for (int c = 0; c < args.nconditions; c++) {
+        const double *closures = args.d_closures + (int64_t)c * nclasses * 4;
+        tally flow = {};
+        tally temperature = {};
+        visit_cells(s, [&](int64_t i, int64_t j, int64_t k) {
+            const int64_t at = (axis == AXIS_Z ? j : k) * pitch + (axis == AXIS_X ? j : i);
+            if ((patch != nullptr ? (int)patch[at] : 0) != c) {
+                return;
+            }
+            const int of_class = medium.classes[element_at(medium.layout, i, j, k)] & medium.mask;
+            const double *abe = closures + 4 * of_class;
+            const double inside = (double)field[element_at(args.layout, i, j, k)];
+            flow.add(abe[3] * (medium_outside(inside, abe[0], abe[1], abe[2]) - inside));
+            temperature.add(medium_face(inside, abe[0], abe[1], abe[2]));
+        });
+        add_block(&args.d_sums[FACE_SUMS * c + FACE_FLOW], flow);
+        add_block(&args.d_sums[FACE_SUMS * c + FACE_TEMPERATURE], temperature);
+    }
+    if (is_last_block(scratch)) {
+        for (int n = 0; n < FACE_SUMS * args.nconditions; n++) {
+            face_sum_normalise(&args.d_sums[n]);
+        }
+    }
+}
+
+enum status hip_sum_face(struct queue *queue, const struct sum_face_args *args)
+{
+    const struct device_medium *m = args->medium;
+    const struct box owned = layout_owned(&args->layout);
+    const struct box layer = box_inside(&owned, args->face, 1);
+    const cell_sweep s = sweep_of(&layer, FACE_BLOCKS_MOST);
+    return in_precision(args->layout.precision, [&](auto real) {
+        sum_face<decltype(real)><<<s.nblocks, VISIT_THREADS, 0, queue->stream>>>(
+            s, *args, source_medium{m->layout, m->d_class, nullptr, m->mask}, m->nclasses,
+            m->d_patch[args->face], m->patch_pitch[args->face], queue->d_scratch);
+        return hip_check(hipGetLastError(), "sum_face");
     });
 }

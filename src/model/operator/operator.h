@@ -61,10 +61,7 @@ struct class_closure operator_close_enthalpy(const struct problem *problem, enum
 /* The temperature of the face, K. */
 static inline double class_closure_face(const struct class_closure *closure, double inside)
 {
-    if (closure->e == 0) {
-        return 0.5 * fma(1 + closure->a, inside, closure->b);
-    }
-    return 0.5 * (inside + medium_outside_float64(inside, closure->a, closure->b, closure->e));
+    return medium_face_float64(inside, closure->a, closure->b, closure->e);
 }
 
 /* For every face: the largest number of conditions times that of classes. */

@@ -102,6 +102,20 @@ static int tables_of(int depth)
     return (PASSES_AHEAD + 1) * depth + 1;
 }
 
+static size_t closures_bytes(const struct problem *problem)
+{
+    return (size_t)FACE_COUNT * (size_t)operator_closure_count(problem) * 4 * sizeof(double);
+}
+
+static size_t face_sums_bytes(const struct problem *problem)
+{
+    size_t conditions = 0;
+    for (int f = 0; f < FACE_COUNT; f++) {
+        conditions += (size_t)problem->boundary.nconditions[f];
+    }
+    return conditions * FACE_SUMS * sizeof(struct exact_sum);
+}
+
 uint64_t classes_bytes(const struct problem *problem, const struct box *owned, int depth)
 {
     if (problem->medium.nclasses == 0) {
@@ -118,6 +132,7 @@ uint64_t classes_bytes(const struct problem *problem, const struct box *owned, i
     return class_map_bytes(&problem->grid, owned, depth) +
            (uint64_t)tables_of(depth) * bytes_of_table(problem) +
            MEDIUM_CLASSES * (sizeof(double) + 1 + sizeof(struct class_summary)) + patches +
+           closures_bytes(problem) + face_sums_bytes(problem) +
            (problem->medium.changes ? MEDIUM_CLASSES * (sizeof(double) + 1) : 0);
 }
 
@@ -248,6 +263,10 @@ enum status classes_allocate(struct classes *classes, const struct problem *prob
     TRY(engine_send(engine, weights, sizeof weights, &classes->d_weight));
     TRY(engine_send(engine, materials, sizeof materials, &classes->d_material));
     TRY(engine_send(engine, none, sizeof none, &classes->d_summaries));
+    TRY(engine->runtime->memory_alloc(engine->device, closures_bytes(problem),
+                                      &classes->d_closures));
+    TRY(engine->runtime->memory_alloc(engine->device, face_sums_bytes(problem),
+                                      &classes->d_face_sums));
     classes->ntables = tables_of(classes->depth);
     for (int slot = 0; slot < classes->ntables; slot++) {
         TRY(engine->runtime->memory_alloc(engine->device, classes->table_bytes,
@@ -294,6 +313,8 @@ void classes_destroy(struct classes *classes, struct engine *engine)
     engine->runtime->memory_free(engine->device, classes->changes.d_at);
     engine->runtime->memory_free(engine->device, classes->changes.d_to);
     engine->runtime->event_destroy(classes->changes.done);
+    engine->runtime->memory_free(engine->device, classes->d_face_sums);
+    engine->runtime->memory_free(engine->device, classes->d_closures);
     engine->runtime->memory_free(engine->device, classes->d_summaries);
     engine->runtime->memory_free(engine->device, classes->d_material);
     engine->runtime->memory_free(engine->device, classes->d_weight);

@@ -29,8 +29,10 @@ struct classes {
     void *d_class, *d_weight;
     void *d_material;  /* [MEDIUM_CLASSES]: the number of the material of each class */
     void *d_summaries; /* [MEDIUM_CLASSES]: for summarise_classes */
-    int depth;         /* layers of halo: steps of a pass at most */
-    int ntables;       /* CLASS_TABLES_MOST at most */
+    /* For sum_face: of all faces, operator_closure_count closures each, and all conditions. */
+    void *d_closures, *d_face_sums;
+    int depth;   /* layers of halo: steps of a pass at most */
+    int ntables; /* CLASS_TABLES_MOST at most */
     void *d_table[CLASS_TABLES_MOST];
     void *h_table[CLASS_TABLES_MOST]; /* pinned */
     void *h_values;                   /* of the last table */

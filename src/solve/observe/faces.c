@@ -1,71 +1,18 @@
-
+/* The closures of faces with sources on them, and the sums of the faces of a medium of classes. */
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/comm.h"
 #include "model/medium/moving.h"
-#include "solve/observe/diagnostics.h"
-
-/* The sums of this rank's cells in the layer `depth` cells inside each closed face, K. */
-static enum status sum_layers(struct stepper *stepper, const struct heat_operator *op, int depth,
-                              struct exact_sum sums[FACE_COUNT])
-{
-    const struct grid *grid = &stepper->problem->grid;
-    const struct field *field = stepper->level->field;
-    const int64_t *offset = field->placement.offset;
-    const struct box owned = layout_owned(&field->layout);
-    const struct box all = box_of_cells(grid->cells);
-    const struct box domain =
-        box_shift(&all, (const int64_t[]){-offset[AXIS_X], -offset[AXIS_Y], -offset[AXIS_Z]});
-    struct box layers[FACE_COUNT]; /* empty: none */
-    TRY(engine_settle(stepper->level->engine));
-    for (int f = 0; f < FACE_COUNT; f++) {
-        const enum face face = (enum face)f;
-        const bool has = grid->used[face_axis(face)] && op->all.closed[f];
-        const struct box rest = box_shrink_face(&domain, face, depth);
-        const struct box layer = box_inside(&rest, face, has ? 1 : 0);
-        layers[f] = box_intersect(&layer, &owned);
-    }
-    return field_sums(stepper->level->field, layers, FACE_COUNT, sums);
-}
-
-/* The inward flow of each closed face, W, with the flux of a wider stencil
- * (kernels/cell/wide_cell.h), which is linear in the cells' sums. */
-static enum status flows_of_radius(struct stepper *stepper, const struct heat_operator *op,
-                                   double flow[FACE_COUNT])
-{
-    const struct problem *problem = stepper->problem;
-    const struct grid *grid = &problem->grid;
-    MPI_Comm comm = stepper->team->comm;
-    double own[FACE_COUNT];
-    for (int depth = 0; depth < 2 * problem->radius - 1; depth++) {
-        struct exact_sum sums[FACE_COUNT];
-        TRY(status_agree(comm, sum_layers(stepper, op, depth, sums)));
-        TRY(exact_sums_reduce(comm, sums, FACE_COUNT));
-        for (int f = 0; f < FACE_COUNT; f++) {
-            const struct wide_closure *c = &op->all.high_order.closure[f];
-            const enum axis axis = face_axis((enum face)f);
-            const int64_t cells = grid_total_cells(grid) / grid->cells[axis];
-            const double unit = problem_joule_per_kelvin(problem) * op->all.r[axis];
-            const double sum = exact_sum_value(&sums[f]);
-            if (depth == 0) {
-                own[f] = sum;
-                flow[f] = unit * c->in_given * ((double)cells * c->value - c->slope * sum);
-            } else {
-                flow[f] += unit * c->in[depth] * (sum - own[f]);
-            }
-        }
-    }
-    return STATUS_OK;
-}
+#include "solve/observe/faces.h"
 
 /* --- sources on faces ------------------------------------------------------------------------- */
 
 /* The heat of a Gaussian source on a face enters the cells inside it, as if the face were
  * insulated. The face is warmer than they are, by q h / (2 k) if nothing else passes it. */
 
-/* A formula without a value now has none: the next step reports it. */
-static void find_beams(struct face_closures *closures)
+void faces_find_beams(struct face_closures *closures)
 {
     const struct problem *problem = closures->stepper->problem;
     const struct sources *sources = &problem->sources;
@@ -95,12 +42,15 @@ static struct class_closure add_beams(const struct face_closures *closures, enum
                                       const int64_t cell[AXIS_COUNT], struct class_closure closure)
 {
     const int64_t *offset = closures->stepper->level->field->placement.offset;
+    const struct box here =
+        box_shift(&(struct box){.lo = {cell[AXIS_X], cell[AXIS_Y], cell[AXIS_Z]},
+                                .hi = {cell[AXIS_X] + 1, cell[AXIS_Y] + 1, cell[AXIS_Z] + 1}},
+                  offset);
     double kelvins = 0; /* per second */
     for (int b = 0; b < closures->nbeams; b++) {
-        if (closures->beam_face[b] == face) {
-            kelvins += source_cell(
-                &closures->beam[b].shape, (double)(cell[AXIS_X] + offset[AXIS_X]),
-                (double)(cell[AXIS_Y] + offset[AXIS_Y]), (double)(cell[AXIS_Z] + offset[AXIS_Z]));
+        if (closures->beam_face[b] == face && box_contains(&closures->beam[b].box, &here)) {
+            kelvins += source_cell(&closures->beam[b].shape, (double)here.lo[AXIS_X],
+                                   (double)here.lo[AXIS_Y], (double)here.lo[AXIS_Z]);
         }
     }
     const double watts = kelvins * problem_joule_per_kelvin(closures->stepper->problem);
@@ -109,74 +59,7 @@ static struct class_closure add_beams(const struct face_closures *closures, enum
     return closure;
 }
 
-/* Collective, agreed. Of a uniform medium: add the mean of the rises to each face's temperature. */
-static enum status add_rises(const struct face_closures *closures, struct face_diagnostics *faces)
-{
-    const struct stepper *stepper = closures->stepper;
-    const struct grid *grid = &stepper->problem->grid;
-    const struct field *field = stepper->level->field;
-    const struct box owned = layout_owned(&field->layout);
-    const struct box here = box_shift(&owned, field->placement.offset);
-    struct exact_sum sums[FACE_COUNT] = {{{0}}}; /* K per second */
-    if (closures->nbeams == 0) {
-        return STATUS_OK;
-    }
-    for (int b = 0; b < closures->nbeams; b++) {
-        const struct box box = box_intersect(&closures->beam[b].box, &here);
-        const int64_t count = box_cells(&box);
-        for (int64_t n = 0; n < count; n++) {
-            int64_t at[AXIS_COUNT];
-            struct exact_parts parts = {{0, 0, 0}};
-            box_cell(&box, n, at);
-            exact_parts_add(&parts, source_cell(&closures->beam[b].shape, (double)at[AXIS_X],
-                                                (double)at[AXIS_Y], (double)at[AXIS_Z]));
-            exact_sum_add_parts(&sums[closures->beam_face[b]], &parts);
-        }
-    }
-    TRY(exact_sums_reduce(stepper->team->comm, sums, FACE_COUNT));
-    for (int f = 0; f < FACE_COUNT; f++) {
-        const enum axis axis = face_axis((enum face)f);
-        const int64_t cells = grid_total_cells(grid) / grid->cells[axis];
-        const double part = (1 + closures->op.all.a[f]) / (4 * closures->op.all.r[axis]);
-        faces->mean[f] += grid->used[axis] ? part * exact_sum_value(&sums[f]) / (double)cells : 0;
-    }
-    return STATUS_OK;
-}
-
-static enum status take_uniform(struct stepper *stepper, struct face_diagnostics *faces)
-{
-    const struct problem *problem = stepper->problem;
-    const struct grid *grid = &problem->grid;
-    struct heat_operator op;
-    struct ledger second = {0}; /* of a step of 1 s */
-    double wide_flow[FACE_COUNT] = {0};
-    TRY(stepper_operator_per_second(stepper, &op));
-    TRY(status_agree(stepper->team->comm, sum_layers(stepper, &op, 0, second.face_sum)));
-    TRY(exact_sums_reduce(stepper->team->comm, second.face_sum, FACE_COUNT));
-    ledger_add_step(&second, &op);
-    if (problem->radius > 1) {
-        TRY(flows_of_radius(stepper, &op, wide_flow));
-    }
-    for (int f = 0; f < FACE_COUNT; f++) {
-        const enum face face = (enum face)f;
-        const enum axis axis = face_axis(face);
-        const bool has = grid->used[axis] && op.all.closed[f];
-        const int64_t cells = grid_total_cells(grid) / grid->cells[axis];
-        const struct class_closure closure = {.a = op.all.a[f], .b = op.all.b[f]};
-        const double inside = exact_sum_value(&second.face_sum[f]) / (double)cells;
-        const double flow =
-            problem->radius > 1 ? wide_flow[f] : ledger_face_heat(&second, problem, &op, face);
-        faces->flow[f] = has ? flow : NAN;
-        faces->mean[f] = has ? class_closure_face(&closure, inside) : NAN;
-    }
-    struct face_closures closures = {.stepper = stepper, .op = op};
-    find_beams(&closures);
-    return add_rises(&closures, faces);
-}
-
 /* --- of a medium of classes ------------------------------------------------------------------ */
-
-enum { FLOW, TEMPERATURE, FACE_SUMS };
 
 /* The enthalpies of this rank's cells inside `face`, if the field is one. */
 static enum status read_enthalpy(const struct stepper *stepper, enum face face, void **values)
@@ -199,7 +82,7 @@ enum status faces_closures(const struct stepper *stepper, unsigned faces,
     enum status status = STATUS_OK;
     *closures = (struct face_closures){.stepper = stepper};
     TRY(stepper_operator_per_second(stepper, &closures->op));
-    find_beams(closures);
+    faces_find_beams(closures);
     for (int f = 0; f < FACE_COUNT && stepper->problem->medium.nclasses > 0; f++) {
         if ((faces >> (unsigned)f & 1U) == 0) {
             continue;
@@ -303,36 +186,41 @@ double faces_share_between(const void *context, enum axis axis, const uint8_t of
     return upper ? 1 - (1 - part) * high / all : part * low / all;
 }
 
-/* W and K, of each condition of a face with `cells` cells here. */
-static void sum_layer(const struct face_closures *closures, enum face face, const void *values,
-                      int64_t cells, struct exact_sum (*sums)[FACE_SUMS])
+/* Add the sums of the cells of `box` inside a face to those of its conditions: with enthalpies of
+ * all, else what the sources there add to those of sum_face. */
+static void sum_box(const struct face_closures *closures, enum face face, const struct box *box,
+                    const void *values, struct exact_sum (*sums)[FACE_SUMS])
 {
     const struct problem *problem = closures->stepper->problem;
     const struct patch_map *patches = &closures->stepper->level->classes->patches;
-    enum { PIECE = 1 << 14 }; /* cells; less than EXACT_PARTS_MAX_TERMS */
-#pragma omp parallel for schedule(static) if (cells > PIECE)
-    for (int64_t begin = 0; begin < cells; begin += PIECE) {
+    const int64_t count = box_cells(box);
+    enum { PIECE = 1 << 14 }; /* cells; less than EXACT_PARTS_MAX_TERMS / 2 */
+#pragma omp parallel for schedule(static) if (count > PIECE)
+    for (int64_t begin = 0; begin < count; begin += PIECE) {
         struct exact_parts parts[MOST_PATCHES + 1][FACE_SUMS] = {{{{0}}}};
         const struct face_cells here = cells_of(closures, face);
         const struct box owned = layout_owned(&closures->stepper->level->field->layout);
         const struct box layer = box_inside(&owned, face, 1);
-        const enum precision precision = problem->precision;
-        const int64_t end = cells - begin < PIECE ? cells : begin + PIECE;
-        for (int64_t c = begin; c < end; c++) {
+        const int64_t end = count - begin < PIECE ? count : begin + PIECE;
+        for (int64_t n = begin; n < end; n++) {
             struct class_closure own;
-            const int condition = patch_map_at(patches, face, c);
-            const struct class_closure *closure = closure_of(&here, condition, c, &own);
-            const double inside = precision_get(precision, values, c);
-            const double outside =
-                medium_outside_float64(inside, closure->a, closure->b, closure->e);
-            exact_parts_add(&parts[condition][FLOW], closure->conductance * (outside - inside));
-            struct class_closure warm = *closure;
-            if (closures->nbeams > 0) {
-                int64_t cell[AXIS_COUNT];
-                box_cell(&layer, c, cell);
-                warm = add_beams(closures, face, cell, warm);
+            int64_t cell[AXIS_COUNT];
+            box_cell(box, n, cell);
+            const int64_t at = box_place(&layer, cell[AXIS_X], cell[AXIS_Y], cell[AXIS_Z]);
+            const int condition = patch_map_at(patches, face, at);
+            const struct class_closure *closure = closure_of(&here, condition, at, &own);
+            const double inside = precision_get(problem->precision, values, n);
+            if (here.enthalpy != NULL) {
+                const double outside =
+                    medium_outside_float64(inside, closure->a, closure->b, closure->e);
+                exact_parts_add(&parts[condition][FACE_FLOW],
+                                closure->conductance * (outside - inside));
+            } else {
+                exact_parts_add(&parts[condition][FACE_TEMPERATURE],
+                                -class_closure_face(closure, inside));
             }
-            exact_parts_add(&parts[condition][TEMPERATURE], class_closure_face(&warm, inside));
+            const struct class_closure warm = add_beams(closures, face, cell, *closure);
+            exact_parts_add(&parts[condition][FACE_TEMPERATURE], class_closure_face(&warm, inside));
         }
 #pragma omp critical
         for (int i = 0; i < problem->boundary.nconditions[face] * FACE_SUMS; i++) {
@@ -342,17 +230,41 @@ static void sum_layer(const struct face_closures *closures, enum face face, cons
     }
 }
 
-static enum status sum_face(const struct face_closures *closures, enum face face,
-                            struct exact_sum (*sums)[FACE_SUMS])
+/* The cells inside a face whose sums the host takes: see sum_box. */
+static struct box box_for_host(const struct face_closures *closures, enum face face)
+{
+    const struct field *field = closures->stepper->level->field;
+    const struct box owned = layout_owned(&field->layout);
+    const struct box layer = box_inside(&owned, face, 1);
+    struct box all = {.hi = {0}}; /* empty */
+    if (closures->enthalpy[face] != NULL) {
+        return layer;
+    }
+    for (int b = 0; b < closures->nbeams; b++) {
+        if (closures->beam_face[b] == face) {
+            const int64_t *offset = field->placement.offset;
+            const struct box box =
+                box_shift(&closures->beam[b].box,
+                          (const int64_t[]){-offset[AXIS_X], -offset[AXIS_Y], -offset[AXIS_Z]});
+            all = box_is_empty(&all) ? box : box_around(&all, &box);
+        }
+    }
+    return box_intersect(&all, &layer);
+}
+
+static enum status sum_face_of_host(const struct face_closures *closures, enum face face,
+                                    struct exact_sum (*sums)[FACE_SUMS])
 {
     struct field *field = closures->stepper->level->field;
-    const struct box owned = layout_owned(&field->layout);
-    const struct box box = box_inside(&owned, face, 1);
+    const struct box box = box_for_host(closures, face);
+    if (box_is_empty(&box)) {
+        return STATUS_OK;
+    }
     SCOPED_FREE void *values =
         malloc((size_t)box_cells(&box) * precision_bytes(field->layout.precision));
     TRY(CHECK_MEMORY(values != NULL, "no memory for the cells of a face"));
     TRY(field_read(field, &box, values));
-    sum_layer(closures, face, values, box_cells(&box), sums);
+    sum_box(closures, face, &box, values, sums);
     return STATUS_OK;
 }
 
@@ -366,13 +278,69 @@ static int first_of(const struct boundary *boundary, int face)
     return first;
 }
 
+/* The numbers of the closures of all faces, as sum_face has them. */
+static void find_numbers(const struct face_closures *closures, int per_face, double (*numbers)[4])
+{
+    const struct problem *problem = closures->stepper->problem;
+    for (int f = 0; f < FACE_COUNT; f++) {
+        for (int n = 0; n < problem->boundary.nconditions[f] * problem->medium.nclasses; n++) {
+            const struct class_closure *c = &closures->classes[f][n];
+            memcpy(numbers[f * per_face + n], (double[]){c->a, c->b, c->e, c->conductance},
+                   sizeof *numbers);
+        }
+    }
+}
+
+/* The sums of this rank's cells by the device, without those of sum_face_of_host. Not with
+ * enthalpies: each cell has a closure of its own. */
+static enum status sum_on_device(const struct face_closures *closures,
+                                 struct exact_sum (*sums)[FACE_SUMS])
+{
+    const struct stepper *stepper = closures->stepper;
+    const struct problem *problem = stepper->problem;
+    const struct boundary *boundary = &problem->boundary;
+    const struct field *field = stepper->level->field;
+    struct classes *classes = stepper->level->classes;
+    struct engine *engine = stepper->level->engine;
+    const int per_face = operator_closure_count(problem);
+    const size_t bytes = (size_t)first_of(boundary, FACE_COUNT) * sizeof *sums;
+    SCOPED_FREE double(*numbers)[4] =
+        calloc((size_t)FACE_COUNT * (size_t)per_face, sizeof *numbers);
+    TRY(CHECK_MEMORY(numbers != NULL, "no memory for the closures of the faces"));
+    find_numbers(closures, per_face, numbers);
+    TRY(engine->runtime->copy_to_device(engine->bulk_queue, classes->d_closures, numbers,
+                                        (size_t)FACE_COUNT * (size_t)per_face * sizeof *numbers));
+    TRY(engine->runtime->copy_to_device(engine->bulk_queue, classes->d_face_sums, sums, bytes));
+    for (int f = 0; f < FACE_COUNT; f++) {
+        if (classes->h_face_class[f] != NULL) {
+            const struct sum_face_args args = {
+                .layout = field->layout,
+                .medium = &classes->args,
+                .d_field = field->d_now,
+                .face = (enum face)f,
+                .nconditions = boundary->nconditions[f],
+                .d_closures = (double *)classes->d_closures + 4 * (int64_t)f * per_face,
+                .d_sums = (struct exact_sum *)classes->d_face_sums +
+                          FACE_SUMS * (int64_t)first_of(boundary, f),
+            };
+            TRY(engine->operations->sum_face(engine->bulk_queue, &args));
+        }
+    }
+    TRY(engine->runtime->copy_to_host(engine->bulk_queue, sums, classes->d_face_sums, bytes));
+    return engine->runtime->queue_wait(engine->bulk_queue);
+}
+
 static enum status sum_mine(const struct face_closures *closures,
                             struct exact_sum (*sums)[FACE_SUMS])
 {
     const struct stepper *stepper = closures->stepper;
+    if (stepper->problem->medium.curves == NULL) {
+        TRY(sum_on_device(closures, sums));
+    }
     for (int f = 0; f < FACE_COUNT; f++) {
         if (stepper->level->classes->h_face_class[f] != NULL) {
-            TRY(sum_face(closures, (enum face)f, sums + first_of(&stepper->problem->boundary, f)));
+            TRY(sum_face_of_host(closures, (enum face)f,
+                                 sums + first_of(&stepper->problem->boundary, f)));
         }
     }
     return STATUS_OK;
@@ -387,9 +355,9 @@ static void report_patches(const struct boundary *boundary,
     for (int n = 0; faces->patches != NULL && boundary_next_named(boundary, &face, &patch); n++) {
         const struct exact_sum *found = sums[first_of(boundary, face) + patch];
         const int64_t cells = boundary->face[face][patch].cells;
-        faces->patches[n][0] = exact_sum_value(&found[FLOW]);
+        faces->patches[n][0] = exact_sum_value(&found[FACE_FLOW]);
         faces->patches[n][1] =
-            cells > 0 ? exact_sum_value(&found[TEMPERATURE]) / (double)cells : NAN;
+            cells > 0 ? exact_sum_value(&found[FACE_TEMPERATURE]) / (double)cells : NAN;
     }
 }
 
@@ -406,8 +374,8 @@ static void report_faces(const struct problem *problem, const struct heat_operat
         for (int i = 0; i < problem->boundary.nconditions[f] * FACE_SUMS; i++) {
             exact_sum_add(&whole[i % FACE_SUMS], &sums[first + i / FACE_SUMS][i % FACE_SUMS]);
         }
-        faces->flow[f] = has ? exact_sum_value(&whole[FLOW]) : NAN;
-        faces->mean[f] = has ? exact_sum_value(&whole[TEMPERATURE]) / (double)cells : NAN;
+        faces->flow[f] = has ? exact_sum_value(&whole[FACE_FLOW]) : NAN;
+        faces->mean[f] = has ? exact_sum_value(&whole[FACE_TEMPERATURE]) / (double)cells : NAN;
     }
 }
 
@@ -431,8 +399,9 @@ static enum status take_classes(struct stepper *stepper, struct face_diagnostics
 enum status faces_take(struct stepper *stepper, struct face_diagnostics *faces)
 {
     const int before = phases_enter(stepper->level->phases, PHASE_DIAGNOSTICS);
-    const enum status status = stepper->problem->medium.nclasses > 0 ? take_classes(stepper, faces)
-                                                                     : take_uniform(stepper, faces);
+    const enum status status = stepper->problem->medium.nclasses > 0
+                                   ? take_classes(stepper, faces)
+                                   : faces_take_uniform(stepper, faces);
     phases_enter(stepper->level->phases, before);
     return status;
 }

@@ -1,0 +1,11 @@
+/* What faces.c and faces_uniform.c need of each other. */
+#pragma once
+
+#include "solve/observe/diagnostics.h"
+
+/* Find the Gaussian sources on faces at the current time. A formula without a value now has none:
+ * the next step reports it. */
+void faces_find_beams(struct face_closures *closures);
+
+/* faces_take of a uniform medium. */
+enum status faces_take_uniform(struct stepper *stepper, struct face_diagnostics *faces);

@@ -1,0 +1,123 @@
+/* The faces of a uniform medium: from exact sums of the layers inside them. */
+#include <math.h>
+
+#include "base/comm.h"
+#include "solve/observe/faces.h"
+
+/* The sums of this rank's cells in the layer `depth` cells inside each closed face, K. */
+static enum status sum_layers(struct stepper *stepper, const struct heat_operator *op, int depth,
+                              struct exact_sum sums[FACE_COUNT])
+{
+    const struct grid *grid = &stepper->problem->grid;
+    const struct field *field = stepper->level->field;
+    const int64_t *offset = field->placement.offset;
+    const struct box owned = layout_owned(&field->layout);
+    const struct box all = box_of_cells(grid->cells);
+    const struct box domain =
+        box_shift(&all, (const int64_t[]){-offset[AXIS_X], -offset[AXIS_Y], -offset[AXIS_Z]});
+    struct box layers[FACE_COUNT]; /* empty: none */
+    TRY(engine_settle(stepper->level->engine));
+    for (int f = 0; f < FACE_COUNT; f++) {
+        const enum face face = (enum face)f;
+        const bool has = grid->used[face_axis(face)] && op->all.closed[f];
+        const struct box rest = box_shrink_face(&domain, face, depth);
+        const struct box layer = box_inside(&rest, face, has ? 1 : 0);
+        layers[f] = box_intersect(&layer, &owned);
+    }
+    return field_sums(stepper->level->field, layers, FACE_COUNT, sums);
+}
+
+/* The inward flow of each closed face, W, with the flux of a wider stencil
+ * (kernels/cell/wide_cell.h), which is linear in the cells' sums. */
+static enum status flows_of_radius(struct stepper *stepper, const struct heat_operator *op,
+                                   double flow[FACE_COUNT])
+{
+    const struct problem *problem = stepper->problem;
+    const struct grid *grid = &problem->grid;
+    MPI_Comm comm = stepper->team->comm;
+    double own[FACE_COUNT];
+    for (int depth = 0; depth < 2 * problem->radius - 1; depth++) {
+        struct exact_sum sums[FACE_COUNT];
+        TRY(status_agree(comm, sum_layers(stepper, op, depth, sums)));
+        TRY(exact_sums_reduce(comm, sums, FACE_COUNT));
+        for (int f = 0; f < FACE_COUNT; f++) {
+            const struct wide_closure *c = &op->all.high_order.closure[f];
+            const enum axis axis = face_axis((enum face)f);
+            const int64_t cells = grid_total_cells(grid) / grid->cells[axis];
+            const double unit = problem_joule_per_kelvin(problem) * op->all.r[axis];
+            const double sum = exact_sum_value(&sums[f]);
+            if (depth == 0) {
+                own[f] = sum;
+                flow[f] = unit * c->in_given * ((double)cells * c->value - c->slope * sum);
+            } else {
+                flow[f] += unit * c->in[depth] * (sum - own[f]);
+            }
+        }
+    }
+    return STATUS_OK;
+}
+
+/* Collective, agreed. Of a uniform medium: add the mean of the rises to each face's temperature. */
+static enum status add_rises(const struct face_closures *closures, struct face_diagnostics *faces)
+{
+    const struct stepper *stepper = closures->stepper;
+    const struct grid *grid = &stepper->problem->grid;
+    const struct field *field = stepper->level->field;
+    const struct box owned = layout_owned(&field->layout);
+    const struct box here = box_shift(&owned, field->placement.offset);
+    struct exact_sum sums[FACE_COUNT] = {{{0}}}; /* K per second */
+    if (closures->nbeams == 0) {
+        return STATUS_OK;
+    }
+    for (int b = 0; b < closures->nbeams; b++) {
+        const struct box box = box_intersect(&closures->beam[b].box, &here);
+        const int64_t count = box_cells(&box);
+        for (int64_t n = 0; n < count; n++) {
+            int64_t at[AXIS_COUNT];
+            struct exact_parts parts = {{0, 0, 0}};
+            box_cell(&box, n, at);
+            exact_parts_add(&parts, source_cell(&closures->beam[b].shape, (double)at[AXIS_X],
+                                                (double)at[AXIS_Y], (double)at[AXIS_Z]));
+            exact_sum_add_parts(&sums[closures->beam_face[b]], &parts);
+        }
+    }
+    TRY(exact_sums_reduce(stepper->team->comm, sums, FACE_COUNT));
+    for (int f = 0; f < FACE_COUNT; f++) {
+        const enum axis axis = face_axis((enum face)f);
+        const int64_t cells = grid_total_cells(grid) / grid->cells[axis];
+        const double part = (1 + closures->op.all.a[f]) / (4 * closures->op.all.r[axis]);
+        faces->mean[f] += grid->used[axis] ? part * exact_sum_value(&sums[f]) / (double)cells : 0;
+    }
+    return STATUS_OK;
+}
+
+enum status faces_take_uniform(struct stepper *stepper, struct face_diagnostics *faces)
+{
+    const struct problem *problem = stepper->problem;
+    const struct grid *grid = &problem->grid;
+    struct heat_operator op;
+    struct ledger second = {0}; /* of a step of 1 s */
+    double wide_flow[FACE_COUNT] = {0};
+    TRY(stepper_operator_per_second(stepper, &op));
+    TRY(status_agree(stepper->team->comm, sum_layers(stepper, &op, 0, second.face_sum)));
+    TRY(exact_sums_reduce(stepper->team->comm, second.face_sum, FACE_COUNT));
+    ledger_add_step(&second, &op);
+    if (problem->radius > 1) {
+        TRY(flows_of_radius(stepper, &op, wide_flow));
+    }
+    for (int f = 0; f < FACE_COUNT; f++) {
+        const enum face face = (enum face)f;
+        const enum axis axis = face_axis(face);
+        const bool has = grid->used[axis] && op.all.closed[f];
+        const int64_t cells = grid_total_cells(grid) / grid->cells[axis];
+        const struct class_closure closure = {.a = op.all.a[f], .b = op.all.b[f]};
+        const double inside = exact_sum_value(&second.face_sum[f]) / (double)cells;
+        const double flow =
+            problem->radius > 1 ? wide_flow[f] : ledger_face_heat(&second, problem, &op, face);
+        faces->flow[f] = has ? flow : NAN;
+        faces->mean[f] = has ? class_closure_face(&closure, inside) : NAN;
+    }
+    struct face_closures closures = {.stepper = stepper, .op = op};
+    faces_find_beams(&closures);
+    return add_rises(&closures, faces);
+}
