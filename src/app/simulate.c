@@ -15,6 +15,7 @@
 #include "solve/observe/derive.h"
 #include "solve/observe/self_check.h"
 #include "solve/scheme/adaptive.h"
+#include "solve/scheme/dense_output.h"
 #include "solve/scheme/step_control.h"
 #include "solve/sleep/sleep_control.h"
 #include "solve/solver.h"
@@ -124,6 +125,18 @@ static enum status handle_events(struct simulation *s)
     return stop_handle_requests(s->stop, &s->solver.stepper, s->outputs);
 }
 
+/* At their times within the last step. */
+static enum status write_between(struct simulation *s)
+{
+    struct dense_output between = {0};
+    TRY(dense_output_next(&s->solver.stepper, &s->solver.problem, &between));
+    while (between.shows) {
+        TRY(outputs_write(s->outputs));
+        TRY(dense_output_next(&s->solver.stepper, &s->solver.problem, &between));
+    }
+    return STATUS_OK;
+}
+
 static int64_t next_event(const struct simulation *s)
 {
     int64_t next = s->solver.problem.timeline.steps;
@@ -154,6 +167,7 @@ static enum status advance(struct simulation *s, double budget, double *wall)
             TRY(outputs_checkpoint(s->outputs, true));
             return self_check_verdict(s->self_check);
         }
+        TRY(write_between(s));
         TRY(handle_events(s));
         TRY(adaptive_step(&s->solver.stepper, &s->solver.problem));
     }

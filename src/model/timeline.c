@@ -5,6 +5,7 @@
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "model/field/derived.h"
 #include "model/operator/high_order.h"
@@ -55,15 +56,17 @@ static double next_listed(const struct cadence *cadence, double time)
     return low < cadence->ntimes ? cadence->times[low] : INFINITY;
 }
 
-/* The first time after `time`, s, on which a step lands: a multiple of an interval, a listed time,
- * or that of a row; infinite without them. */
-static double next_landing(const struct timeline *timeline, double time)
+/* The first time after `after`, s, of an output with an interval or a list on which steps land, or
+ * of the others; infinite without them. */
+static double next_output(const struct timeline *timeline, double after, bool lands)
 {
-    const double after = time + tolerance(timeline, time);
     double next = INFINITY;
     char key[CADENCE_KEY_BYTES];
     const struct cadence *cadence = NULL;
     for (int i = 0; (cadence = settings_cadence(timeline->output, i, key)) != NULL; i++) {
+        if (lands != (timeline->why_landing != NULL || strcmp(key, "output.checkpoints") == 0)) {
+            continue;
+        }
         if (cadence->interval > 0) {
             double multiple = floor(after / cadence->interval);
             while (multiple * cadence->interval <= after) {
@@ -73,10 +76,26 @@ static double next_landing(const struct timeline *timeline, double time)
         }
         next = fmin(next, next_listed(cadence, after));
     }
+    return next;
+}
+
+/* The first time after `time`, s, on which a step lands: that of an output, or of a row; infinite
+ * without them. */
+static double next_landing(const struct timeline *timeline, double time)
+{
+    const double after = time + tolerance(timeline, time);
+    double next = next_output(timeline, after, true);
     for (const struct table_setting *t = timeline->tables; t != NULL; t = t->next) {
         next = fmin(next, table_next_row(t, after));
     }
     return next;
+}
+
+double timeline_next_between(const struct timeline *timeline, double time)
+{
+    return timeline->why_landing != NULL
+               ? INFINITY
+               : next_output(timeline, time + timeline_rounding(time), false);
 }
 
 /* The shortest interval of all outputs, and its key; infinite without intervals. */
@@ -119,6 +138,15 @@ static enum status refuse_steps(const struct timeline *timeline)
                             timeline->setting.end, timeline->dt, left / timeline->dt, MAX_STEPS);
 }
 
+static enum status refuse_interval(const struct timeline *timeline, double shortest,
+                                   const char *key)
+{
+    return settings_fail_at(
+        timeline->origin, key,
+        "an output every %g s is written more than %d times; give a longer interval", shortest,
+        (int)MAX_STRETCHES);
+}
+
 /* After the stretches that are laid, without landings. */
 static void guess_rest(struct timeline *timeline, double final, double last_step)
 {
@@ -150,10 +178,7 @@ static enum status lay_stretches(struct timeline *timeline, double shortest, con
                                     (int)MAX_STRETCHES);
         }
         if (timeline->nstretches == MAX_STRETCHES) {
-            return settings_fail_at(
-                timeline->origin, key,
-                "an output every %g s is written more than %d times; give a longer interval",
-                shortest, (int)MAX_STRETCHES);
+            return refuse_interval(timeline, shortest, key);
         }
         TRY(add_stretch(timeline, &capacity, (int64_t)step, time));
         const bool steady = timeline->setting.scheme == SCHEME_STEADY;
@@ -205,6 +230,9 @@ static enum status count_steps(struct timeline *timeline)
             "give a longer interval",
             shortest, timeline->dt, end);
     }
+    if (timeline->why_landing == NULL && end > MAX_STRETCHES * shortest) {
+        return refuse_interval(timeline, shortest, key);
+    }
     return lay_stretches(timeline, shortest, key);
 }
 
@@ -237,6 +265,7 @@ enum status timeline_create(const struct settings *settings, const struct grid *
                              .share = 1};
     TRY(check_adaptation(settings, medium));
     TRY(timeline_choose_dt(&built, settings, medium, linear));
+    built.why_landing = timeline_why_landing(&built.setting, settings, medium);
     const enum status status = count_steps(&built);
     if (status == STATUS_OK) {
         *timeline = built;
@@ -327,6 +356,9 @@ static bool is_before(const struct timeline *timeline, int64_t step)
 
 double timeline_time(const struct timeline *timeline, int64_t step)
 {
+    if (timeline_is_between(timeline, step)) {
+        return timeline->shown_time;
+    }
     if (is_before(timeline, step)) {
         return timeline->before_time;
     }
@@ -358,18 +390,19 @@ double timeline_dt_before(const struct timeline *timeline, int64_t step)
     return timeline_dt(timeline, step > 0 ? step - 1 : 0);
 }
 
-/* Whether the time after `step` steps is a multiple of the interval, or listed. Only ends of
- * stretches are exactly on one. */
+/* Whether the time after `step` steps is a multiple of the interval, or listed. Of steps that land
+ * on outputs only ends of stretches are exactly on one. */
 static bool lands_on(const struct timeline *timeline, const struct cadence *cadence, int64_t step)
 {
     const bool at_stretch = timeline->stretch != NULL &&
                             timeline->stretch[find_stretch(timeline, step, INFINITY)].first == step;
     const double time = timeline_time(timeline, step);
-    const double near = tolerance(timeline, time);
+    const bool lands = timeline->why_landing != NULL;
+    const double near = lands ? tolerance(timeline, time) : timeline_rounding(time);
     const double multiple = cadence->ntimes > 0
                                 ? next_listed(cadence, time - 2 * near)
                                 : rint(time / cadence->interval) * cadence->interval;
-    return step == 0 || (at_stretch && fabs(time - multiple) <= near);
+    return step == 0 || ((at_stretch || !lands) && fabs(time - multiple) <= near);
 }
 
 double timeline_landing(const struct timeline *timeline, int64_t step)
@@ -414,7 +447,7 @@ int timeline_stages(const struct timeline *timeline, int64_t step)
 bool timeline_is_due(const struct timeline *timeline, const struct cadence *cadence, int64_t step)
 {
     if (cadence->every > 0) {
-        return step % cadence->every == 0 || step == timeline->steps;
+        return timeline_is_multiple(timeline, cadence->every, step) || step == timeline->steps;
     }
     return cadence_is_on(cadence) && (step == timeline->steps || lands_on(timeline, cadence, step));
 }
@@ -454,6 +487,10 @@ int64_t timeline_count_due(const struct timeline *timeline, const struct cadence
         return 1 + whole + (timeline->steps % cadence->every != 0 ? 1 : 0);
     }
     const bool on = cadence_is_on(cadence);
+    if (on && timeline->why_landing == NULL) {
+        const int64_t before = timeline_count_times(cadence, timeline->end * (1 - 1e-12));
+        return before + 1; /* the end */
+    }
     int64_t count = on ? 1 : 0; /* the end */
     for (int64_t i = 0; on && i < timeline->nstretches; i++) {
         count += lands_on(timeline, cadence, timeline->stretch[i].first) ? 1 : 0;

@@ -1,6 +1,8 @@
 /* The time steps of a run: their number, lengths and times. */
 #pragma once
 
+#include <float.h>
+
 #include "model/medium/medium.h"
 #include "model/space/grid.h"
 
@@ -12,9 +14,9 @@ struct stretch {
 };
 
 /* All steps have length dt except those that land on a time: the last one, on `end`, and one before
- * each output with an interval or a list in simulated time, and before each row of a table over
- * time. A pure function of the first two members and of where a restart or timeline_adapt changed
- * the steps; so a restart reproduces the same steps. */
+ * each output with an interval or a list in simulated time, if not interpolated, and before each
+ * row of a table over time. A pure function of the first two members and of where a restart or
+ * timeline_adapt changed the steps; so a restart reproduces the same steps. */
 struct timeline {
     struct time_setting setting;
     const struct output_setting *output; /* borrowed: the intervals on which steps land */
@@ -33,6 +35,11 @@ struct timeline {
     double end;              /* s, the time after the last step */
     double dt_last;          /* s, length of the last step */
     bool changes_often;      /* only the first two stretches are laid, and `steps` is a guess */
+    const char *why_landing; /* NULL: outputs are interpolated, and only those of checkpoints are
+                                landed on (solve/scheme/dense_output.h) */
+    int64_t between;         /* states within the last step that have been shown */
+    int64_t shown_step;      /* the number of the one that is shown; 0: none */
+    double shown_time;       /* s, its time */
     struct stretch *stretch; /* in order; NULL: no steps after start_step */
     int64_t nstretches;
 };
@@ -54,6 +61,11 @@ enum status timeline_adapt(struct timeline *timeline, int64_t step, double dt);
 enum status timeline_restore(struct timeline *timeline, int64_t start_step, double start_time,
                              double dt);
 
+/* The reason why steps land on outputs; NULL: outputs are interpolated. `time`: after
+ * timeline_choose_dt. */
+const char *timeline_why_landing(const struct time_setting *time, const struct settings *settings,
+                                 const struct medium *medium);
+
 /* Set the scheme, its reason and dt. Fails as timeline_create, which calls it. */
 enum status timeline_choose_dt(struct timeline *timeline, const struct settings *settings,
                                const struct medium *medium, bool linear);
@@ -63,6 +75,22 @@ void timeline_end_at(struct timeline *timeline, int64_t step);
 
 /* The next time after the step that starts at `step` on which a step lands; infinite: none. */
 double timeline_landing(const struct timeline *timeline, int64_t step);
+/* Times of interpolated outputs closer than this count as equal; not by dt, which changes. */
+static inline double timeline_rounding(double time)
+{
+    return 8 * DBL_EPSILON * time;
+}
+/* The next time after `time`, s, of an output that is interpolated; infinite: none. */
+double timeline_next_between(const struct timeline *timeline, double time);
+/* Show the state at `time`, within the step that ended at `step`: it takes the number of the end,
+ * which becomes the next one. */
+void timeline_show_between(struct timeline *timeline, int64_t step, double time);
+/* Whether that is the state at `step`. */
+bool timeline_is_between(const struct timeline *timeline, int64_t step);
+/* Whether work that is done `every` steps is due at `step`: at a multiple, or at the end of a step
+ * within which it was. */
+bool timeline_is_multiple(const struct timeline *timeline, int64_t every, int64_t step);
+
 /* Whether a table over time jumps there. */
 bool timeline_jumps(const struct timeline *timeline, int64_t step);
 
@@ -81,5 +109,7 @@ bool timeline_is_due(const struct timeline *timeline, const struct cadence *cade
 /* The next such step after `step`; -1 when there is none. */
 int64_t timeline_next_due(const struct timeline *timeline, const struct cadence *cadence,
                           int64_t step);
+/* The number of such times of an interval or a list up to `time`, s. */
+int64_t timeline_count_times(const struct cadence *cadence, double time);
 /* The number of such steps. */
 int64_t timeline_count_due(const struct timeline *timeline, const struct cadence *cadence);

@@ -55,6 +55,13 @@ int64_t output_count(const struct problem *problem, int kind, int64_t step)
             of != output_kinds[kind]) {
             continue;
         }
+        if (cadence->every == 0 && timeline->why_landing == NULL) {
+            count += step >= timeline->steps
+                         ? timeline_count_due(timeline, cadence)
+                         : timeline_count_times(cadence, timeline_time(timeline, step));
+            count -= of->not_at_start ? 1 : 0;
+            continue;
+        }
         int64_t due = of->not_at_start ? timeline_next_due(timeline, cadence, 0) : 0;
         for (; due >= 0 && due <= step; due = timeline_next_due(timeline, cadence, due)) {
             count++;

@@ -245,7 +245,7 @@ bool outputs_summarise(const struct outputs *o, int64_t step)
            numerics_check_is_due(o->in.stepper, step);
 }
 
-/* Collective. Compute and check the summary of the current step. */
+/* Collective. Compute the summary of the current step, and check it at the end of a step. */
 static enum status refresh(struct outputs *o)
 {
     if (o->has_latest && o->latest.step == o->in.state->step) {
@@ -253,7 +253,9 @@ static enum status refresh(struct outputs *o)
     }
     o->has_latest = false;
     TRY(diagnostics_take(o->in.stepper, &o->latest));
-    TRY(numerics_check(o->in.stepper, &o->latest));
+    if (!timeline_is_between(&o->in.problem->timeline, o->in.state->step)) {
+        TRY(numerics_check(o->in.stepper, &o->latest));
+    }
     o->has_latest = true;
     return STATUS_OK;
 }
@@ -276,6 +278,7 @@ static enum status show_progress(struct outputs *o)
 {
     const struct stepper *stepper = o->in.stepper;
     if (o->in.state->step < o->progress.next_step ||
+        timeline_is_between(&o->in.problem->timeline, o->in.state->step) ||
         o->in.state->step >= o->in.problem->timeline.steps) {
         return STATUS_OK;
     }

@@ -23,7 +23,8 @@ int64_t outputs_next(const struct outputs *outputs);
 /* Whether outputs_write takes diagnostics at this later step, the next one at which it has work. */
 bool outputs_summarise(const struct outputs *outputs, int64_t step);
 
-/* Collective. Write what is due at the current step, and check the solution if that is due. */
+/* Collective. Write what is due at the current step, and check the solution if that is due. Within
+ * a step (dense_output.h) only what is due there. */
 enum status outputs_write(struct outputs *outputs);
 
 /* Collective. Submit a checkpoint of the current step to the writer, due or not, unless done for

@@ -42,8 +42,9 @@ struct stepper {
     /* For step_control.h; NULL without a tolerance: the state before a super step, with its halo;
      * and that of the estimate where estimate_needs_field. */
     void *d_saved, *d_estimate;
-    void *d_keys;          /* uint64_t [DIFFERENCE_KEYS] */
-    struct steady *steady; /* borrowed, for the scheme of this name; else NULL */
+    struct ledger ledger_before; /* of the state before a super step */
+    void *d_keys;                /* uint64_t [DIFFERENCE_KEYS] */
+    struct steady *steady;       /* borrowed, for the scheme of this name; else NULL */
 };
 
 /* A pass, and the operators of its steps. */

@@ -101,6 +101,14 @@ static void print_overshoot(const struct problem *problem)
     }
 }
 
+static void print_between(const struct timeline *timeline)
+{
+    const char *why = timeline->why_landing;
+    printf("outputs        %s%s\n",
+           why != NULL ? "shorten steps, which end at their times: " : "interpolated within steps",
+           why != NULL ? why : "");
+}
+
 void plan_print_time(const struct plan *plan)
 {
     const struct time_setting *time = &plan->problem.time;
@@ -108,6 +116,7 @@ void plan_print_time(const struct plan *plan)
     if (time->by_tolerance && time->scheme == SCHEME_IMPLICIT) {
         printf("implicit       steps by a tolerance; forward Euler would take %.3g steps\n",
                ceil((timeline->end - timeline->start_time) / timeline->dt_stable));
+        print_between(timeline);
         return;
     }
     if (time->by_tolerance) {
@@ -115,6 +124,7 @@ void plan_print_time(const struct plan *plan)
                "%.3g steps\n",
                timeline->stages_most, timeline->scheme_reason,
                ceil((timeline->end - timeline->start_time) / timeline->dt_stable));
+        print_between(timeline);
         return;
     }
     if (time->scheme == SCHEME_STEADY) {

@@ -168,7 +168,8 @@ enum status derive_sample(struct stepper *stepper)
     const struct state *state = stepper->state;
     struct derived *derived = stepper->level->field->derived;
     if (!keeps_samples(stepper) || derived->sampled_step == state->step ||
-        state->step % stepper->problem->output.derived.every != 0) {
+        !timeline_is_multiple(&stepper->problem->timeline, stepper->problem->output.derived.every,
+                              state->step)) {
         return STATUS_OK;
     }
     TRY(status_agree(stepper->team->comm, take_sample(stepper, derived->mask, !derived->started)));

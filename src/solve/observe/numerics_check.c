@@ -208,7 +208,7 @@ static enum status check_ledger(struct stepper *stepper, const struct diagnostic
 bool numerics_check_is_due(const struct stepper *stepper, int64_t step)
 {
     const int64_t every = stepper->problem->run.watch_every;
-    return every > 0 && step % every == 0;
+    return every > 0 && timeline_is_multiple(&stepper->problem->timeline, every, step);
 }
 
 int64_t numerics_check_next(const struct stepper *stepper)

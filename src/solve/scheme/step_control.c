@@ -347,6 +347,7 @@ enum status step_control_advance(struct stepper *stepper, struct problem *proble
     const struct time_setting *time = &problem->time;
     struct state *state = stepper->state;
     bool accepted = false;
+    problem->timeline.between = 0;
     if (!(state->control.low < state->control.high)) {
         TRY(begin_range(stepper));
     }
@@ -367,6 +368,7 @@ enum status step_control_advance(struct stepper *stepper, struct problem *proble
         TRY(try_step(stepper, &found));
         const double range = fmax(high, found.high) - fmin(low, found.low);
         judge(stepper, &before, &found, limit_of(time, range), &accepted);
+        stepper->ledger_before = before.ledger;
     }
     TRY(end_if_steady(stepper, &problem->timeline));
     return stepper_show(stepper, false);
