@@ -265,7 +265,7 @@ enum status timeline_create(const struct settings *settings, const struct grid *
                              .share = 1};
     TRY(check_adaptation(settings, medium));
     TRY(timeline_choose_dt(&built, settings, medium, linear));
-    built.why_landing = timeline_why_landing(&built.setting, settings, medium);
+    built.why_landing = timeline_why_landing(&built.setting, settings);
     const enum status status = count_steps(&built);
     if (status == STATUS_OK) {
         *timeline = built;

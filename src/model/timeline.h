@@ -63,8 +63,7 @@ enum status timeline_restore(struct timeline *timeline, int64_t start_step, doub
 
 /* The reason why steps land on outputs; NULL: outputs are interpolated. `time`: after
  * timeline_choose_dt. */
-const char *timeline_why_landing(const struct time_setting *time, const struct settings *settings,
-                                 const struct medium *medium);
+const char *timeline_why_landing(const struct time_setting *time, const struct settings *settings);
 
 /* Set the scheme, its reason and dt. Fails as timeline_create, which calls it. */
 enum status timeline_choose_dt(struct timeline *timeline, const struct settings *settings,

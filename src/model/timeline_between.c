@@ -3,13 +3,11 @@
 
 #include "model/timeline.h"
 
-const char *timeline_why_landing(const struct time_setting *time, const struct settings *settings,
-                                 const struct medium *medium)
+const char *timeline_why_landing(const struct time_setting *time, const struct settings *settings)
 {
     return !time->by_tolerance                  ? "the length of steps is fixed"
            : time->scheme == SCHEME_IMPLICIT    ? "the rates of an implicit step are not smooth"
            : time->by_steps                     ? "the end is a number of steps"
-           : medium->curves != NULL             ? "properties depend on temperature"
            : settings->output.derived.every > 1 ? "output.derived.every counts steps"
                                                 : NULL;
 }

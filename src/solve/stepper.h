@@ -2,6 +2,8 @@
  * the team, the level and the state; diagnostics and outputs reach them through it. */
 #pragma once
 
+#include <math.h>
+
 #include "model/medium/moving.h"
 #include "model/operator/operator.h"
 #include "solve/medium/source_files.h"
@@ -62,6 +64,13 @@ static inline bool estimate_needs_field(const struct problem *problem)
 {
     return problem->radius > 1 || sources_moving(&problem->sources) > 0 ||
            problem->time.scheme == SCHEME_IMPLICIT;
+}
+
+/* Whether outputs within super steps need that field for the temperatures of an enthalpy. */
+static inline bool between_needs_field(const struct problem *problem)
+{
+    return problem->medium.curves != NULL &&
+           timeline_next_between(&problem->timeline, 0) < HUGE_VAL;
 }
 
 /* Collective. Open the halo's transport and choose the overlap. The outcome is agreed. */

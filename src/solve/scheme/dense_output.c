@@ -45,9 +45,9 @@ static enum status blend_ledger(struct stepper *stepper, double share)
     return STATUS_OK;
 }
 
-/* From the state at the end of the step, which is then in d_next. The rates of change at the start,
+/* From the state at the end of the step. The rates of change at the start,
  * and at the end before a jump of the data, are levels whose base is what there is so far. */
-static enum status interpolate(struct stepper *stepper, const struct dense_output *between)
+static enum status interpolate(struct stepper *stepper, struct dense_output *between)
 {
     struct field *field = stepper->level->field;
     const double part = (between->time - between->start) / between->length;
@@ -66,6 +66,10 @@ static enum status interpolate(struct stepper *stepper, const struct dense_outpu
     field->d_now = d_end;
     field->d_next = d_sum;
     TRY(stepper_advance_levels(stepper, between->start, between->length, rates, 1, 1));
+    between->d_end = d_end;
+    if (stepper->d_estimate != NULL) { /* for stepper_show */
+        field->d_next = stepper->d_estimate;
+    }
     return diagnostics_gather_ledger(stepper);
 }
 
@@ -74,12 +78,15 @@ enum status dense_output_next(struct stepper *stepper, struct problem *problem,
 {
     struct timeline *timeline = &problem->timeline;
     struct state *state = stepper->state;
+    struct field *field = stepper->level->field;
     if (timeline->why_landing != NULL) {
         return STATUS_OK;
     }
     if (between->shows) {
         *state = between->end;
-        field_swap(stepper->level->field);
+        field->d_next = field->d_now;
+        field->d_now = between->d_end;
+        field->d_shown = NULL;
     } else {
         *between = (struct dense_output){.end = *state,
                                          .start = timeline_time(timeline, state->step - 1),

@@ -10,6 +10,7 @@ struct dense_output {
     struct state end;     /* the state at its end */
     double start, length; /* s, of the step */
     double time;          /* s, of the state that is shown */
+    void *d_end;          /* field->d_now at the end */
 };
 
 /* Collective. After a super step: let the stepper and its level show the state at the next time of

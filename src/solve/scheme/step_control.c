@@ -210,7 +210,7 @@ static enum status try_step(struct stepper *stepper, struct comparison *found)
     if (is_implicit) {
         TRY(stepper_copy(stepper, stepper->d_saved, stepper->level->field->d_now));
     }
-    if (stepper->d_estimate == NULL) {
+    if (!estimate_needs_field(stepper->problem)) {
         TRY(stepper->scheme->advance(stepper, 1));
         TRY(compare_halves(stepper, start, length, found));
     } else {

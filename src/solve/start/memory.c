@@ -37,7 +37,8 @@ enum status memory_of_rank(const struct problem *problem, const struct backend *
     TRY(field_layout(backend, decomp, rank, precision, &layout));
     TRY(steps_per_pass_halo(decomp, rank, &layout, decomp->halo_width / problem->radius,
                             problem->radius, &halo));
-    const int copies = problem->time.by_tolerance ? 1 + (int)estimate_needs_field(problem) : 0;
+    const bool estimate = estimate_needs_field(problem) || between_needs_field(problem);
+    const int copies = problem->time.by_tolerance ? 1 + (int)estimate : 0;
     const uint64_t classes = classes_bytes(problem, &owned, decomp->halo_width / problem->radius);
     const bool any = problem->medium.nclasses > 0;
     *bytes = fields + derived + copies * (uint64_t)layout_bytes(&layout) + classes +
