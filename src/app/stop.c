@@ -366,7 +366,8 @@ enum status stop_handle_requests(struct stop *stop, struct stepper *stepper,
     const int64_t step = stepper->state->step;
     const double now = MPI_Wtime();
     if (step > stop->event_step) {
-        const double each = (now - stop->event_at) / (double)(step - stop->event_step);
+        const int64_t steps = step - stop->event_step - stepper->problem->timeline.between;
+        const double each = (now - stop->event_at) / (double)steps;
         stop->worst_step = fmax(stop->worst_step, each);
     }
     stop->event_at = now;

@@ -151,8 +151,8 @@ static const struct schema_choice transports[] = {{"auto", 0},      {"host", 0},
         .unit = &steps, .flags = SCHEMA_CADENCE, __VA_ARGS__),                                     \
         KEY(path_ ".interval", REAL, FREE, (offset_) + offsetof(struct cadence, interval),         \
             "The interval in simulated time, instead of `every`. The step before each multiple "   \
-            "is shortened to land "                                                                \
-            "exactly on it.",                                                                      \
+            "is shortened to land exactly on it; a super step by a tolerance only for "            \
+            "checkpoints.",                                                                        \
             .limit = &positive, .rival = "every, times, logarithmic", .unit = &second),            \
         KEY(path_ ".times", TIMES, FREE, offset_,                                                  \
             "A list of simulated times, instead of `every`; the first and the last state are "     \
