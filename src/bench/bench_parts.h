@@ -172,9 +172,10 @@ struct bench_kernel {
     const char *about;
     step_function *step; /* of a variant */
     const struct study_kernel *study;
-    int nsteps;   /* of a pass of several; else 0 */
-    int corrects; /* the step that does so; 0: none */
-    int radius;   /* of a wider stencil; else 0 */
+    int nsteps;     /* of a pass of several; else 0 */
+    int corrects;   /* the step that does so; 0: none */
+    int radius;     /* of a wider stencil; else 0 */
+    bool estimates; /* compares two fields and writes nothing */
     int settling_calls;
 };
 /* The index-th of a backend: variants of the step, passes of several, steps of high order, and the
