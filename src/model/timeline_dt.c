@@ -38,12 +38,14 @@ static enum status choose_scheme(struct timeline *timeline, const struct setting
         const bool by_euler = !wants_tolerance && is_short(timeline);
         const bool longest = setting->dt_auto || setting->dt > timeline->dt_stable * (1 + 1e-12);
         setting->scheme = by_euler || why != NULL ? SCHEME_EULER : SCHEME_STS2;
+        setting->may_take_euler = wants_tolerance && setting->scheme == SCHEME_STS2;
         timeline->scheme_reason =
             by_euler && setting->dt_auto ? "auto: dt is the longest of forward Euler"
             : by_euler && longest        ? "auto: super steps of this dt take no fewer levels"
             : by_euler                   ? "auto: forward Euler can take this dt"
             : why != NULL                ? why
-            : wants_tolerance            ? "auto: super steps by a tolerance"
+            : wants_tolerance            ? "auto: super steps by a tolerance, "
+                                           "forward Euler where it costs less"
                                          : "auto: dt is too long for forward Euler";
         setting->dt = by_euler && longest ? timeline->dt_stable : setting->dt;
     }

@@ -56,15 +56,22 @@ class SuperSteps(Bitwise):
             self.assertEqual(run.report["scheme"], scheme)
 
     def test_tolerance(self):
-        """Data that super steps resolve, and data for which many of them are repeated."""
-        for formula, precision, share, repeated in (("350 + 40*sin(0.2*t)", "float32", 1, 0),
-                                                    ("350 + 40*sin(20*t)", "float64", 0.12, 5)):
-            config, _ = self.config(precision, scheme="auto", tolerance=2e-3)
+        """Data that super steps resolve, data for which many of them are repeated, and a tolerance
+        that steps of forward Euler keep."""
+        for formula, precision, share, repeated, tolerance in (
+                ("350 + 40*sin(0.2*t)", "float32", 1, 0, 2e-3),
+                ("350 + 40*sin(20*t)", "float64", 0.12, 5, 2e-3),
+                ("350 + 40*sin(2*t)", "float64", 3, 0, 0.05)):
+            config, _ = self.config(precision, scheme="auto", tolerance=tolerance)
             config["boundary"]["x_min"]["value"] = formula
             config["time"]["end"] *= share
             run = self.check(config, len(WAYS))
             self.assertEqual(run.report["scheme"], "sts2")
             self.assertGreaterEqual(run.report["step_control"]["rejected"], repeated)
+            self.assertIn("forward Euler where it costs less", run.report["scheme_reason"])
+            config["time"]["scheme"] = "sts2"
+            same = self.solve(config).exact("steps") == run.exact("steps")
+            self.assertEqual(same, tolerance < 0.01)
 
     def test_tolerance_in_random_problems(self):
         for seed in some((40, 41), 1):

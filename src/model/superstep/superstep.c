@@ -191,7 +191,7 @@ static void set_pairs(struct superstep *superstep, const double *pairs, int npai
 void superstep_levels(enum time_scheme scheme, int nstages, bool linear,
                       struct superstep *superstep)
 {
-    *superstep = (struct superstep){.nlevels = nstages, .level[0] = {.weight = 1}};
+    *superstep = (struct superstep){.nlevels = nstages};
     if (scheme == SCHEME_STS2 || scheme == SCHEME_MONOTONE) {
         const double *first = &superstep_factors[row_of(scheme, nstages)->first];
         if (scheme == SCHEME_MONOTONE) {
@@ -214,9 +214,13 @@ void superstep_levels(enum time_scheme scheme, int nstages, bool linear,
             factors[i] /= sum; /* which is 1 but for rounding */
         }
         set_weights(superstep, NULL, factors, linear);
+    } else {
+        for (int l = 0; l < nstages; l++) {
+            superstep->level[l] = (struct superstep_level){
+                .weight = 1.0 / nstages, .is_step = true, .p1 = (double)l / nstages};
+        }
+        return;
     }
-    if (scheme != SCHEME_EULER) {
-        set_data(superstep);
-        set_limits(scheme, linear, superstep);
-    }
+    set_data(superstep);
+    set_limits(scheme, linear, superstep);
 }

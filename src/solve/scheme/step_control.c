@@ -151,11 +151,17 @@ static enum status begin_range(struct stepper *stepper)
     return STATUS_OK;
 }
 
+/* The tolerance, relative to the range, K. */
+static double share_of(const struct time_setting *time, double range)
+{
+    return time->tolerance > 0 ? time->tolerance : fmin(time->max_error / range, 0.1);
+}
+
 /* Of the estimate of a super step, K. The sum of errors that diffusion damps is about the power 2/3
  * of one error. */
 static double limit_of(const struct time_setting *time, double range)
 {
-    const double share = time->tolerance > 0 ? time->tolerance : fmin(time->max_error / range, 0.1);
+    const double share = share_of(time, range);
     return fmin(20 * sqrt(share), 1) * share * range;
 }
 
@@ -315,6 +321,47 @@ static enum status choose_length(const struct stepper *stepper, struct timeline 
                         timeline_adapt(timeline, step, isfinite(left) ? left / parts : length));
 }
 
+/* The number of steps of forward Euler to take before the next super step of the control: none
+ * unless they cost less and have an error within the tolerance. The length of the control, x stable
+ * steps, has the error C tau^3 T_ttt = limit, so the fastest changes take tau (C range / limit)^1/3
+ * or longer; the errors of forward Euler, which are in the order of its step over that time, are
+ * then at most (EULER_CUBED limit / range)^1/3 / x of the range. docs/records/hip.md has the data.
+ */
+static int equal_levels(const struct stepper *stepper, double limit, double range)
+{
+    enum { EACH = 4, LENGTHS = 4 };
+    const double EULER_CUBED = 0.038;
+    const struct time_setting *time = &stepper->problem->time;
+    const struct timeline *timeline = &stepper->problem->timeline;
+    const bool is_due = stepper->state->step % EACH != 0 && time->until_rate == 0 &&
+                        time->until_distance == 0 && time->may_take_euler;
+    const double x = length_of(timeline, stepper->state->control.exponent) / timeline->dt_stable;
+    const double share = share_of(time, range) * x;
+    const int stages = superstep_stages(SCHEME_STS2, 2 * x);
+    const bool pays = (stages + ESTIMATE_LEVELS) * time->safety > x;
+    if (!is_due || !pays || share * share * share * range < EULER_CUBED * limit) {
+        return 0;
+    }
+    return (int)fmin(LENGTHS * x / time->safety, SUPERSTEP_LEVELS_MOST);
+}
+
+/* That many, or fewer to the next landing. */
+static enum status take_equal_levels(struct stepper *stepper, struct timeline *timeline, int most)
+{
+    struct state *state = stepper->state;
+    const double step = timeline->setting.safety * timeline->dt_stable;
+    const double left = timeline_landing(timeline, state->step) - state->time;
+    const bool lands = left <= most * step * (1 + 1e-12);
+    stepper->equal_levels = lands ? (int)fmax(ceil(left / step * (1 - 1e-12)), 1) : most;
+    state->control.levels += stepper->equal_levels;
+    TRY(status_agree(stepper->team->comm,
+                     timeline_adapt(timeline, state->step, lands ? left : most * step)));
+    TRY(stepper->scheme->advance(stepper, 1));
+    stepper->equal_levels = 0;
+    TRY(diagnostics_gather_ledger(stepper)); /* so that a super step can be undone */
+    return stepper_show(stepper, false);
+}
+
 /* End the run if the state is steady. Rates of change decay like exp(-decay t) in the end, and the
  * distance from the steady state is then rate / decay. */
 static enum status end_if_steady(struct stepper *stepper, struct timeline *timeline)
@@ -360,6 +407,10 @@ enum status step_control_advance(struct stepper *stepper, struct problem *proble
     }
     if (state->step == 0 || timeline_jumps(&problem->timeline, state->step)) {
         TRY(choose_first(stepper, limit));
+    }
+    const int equal = equal_levels(stepper, limit, high - low);
+    if (equal > 0) {
+        return take_equal_levels(stepper, &problem->timeline, equal);
     }
     while (!accepted) {
         struct comparison found;
