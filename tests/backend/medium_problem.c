@@ -239,16 +239,31 @@ static void scale(const struct problem *p, void *table, int64_t at, uint64_t *ra
              host_get(&p->layout, table, at) * random_between(random, 0.5, 1.5));
 }
 
-/* Later steps have other sources, and other values at closed faces. */
+/* As of a step of another length. */
+static void scale_pairs(const struct problem *p, void *table, double factor)
+{
+    const int n = p->medium.nclasses;
+    for (int64_t i = 0; i < (int64_t)AXIS_COUNT * n * n; i++) {
+        const int64_t at = medium_g_at(n, 0, 0, 0) + i;
+        host_set(&p->layout, table, at, factor * host_get(&p->layout, table, at));
+    }
+}
+
+/* Later steps have other sources, and other values at closed faces; those of half of the passes in
+ * classes have other lengths. */
 void medium_fill_tables(struct problem *p, uint64_t *random)
 {
-    const struct device_medium *m = &p->medium;
+    struct device_medium *m = &p->medium;
     const size_t bytes = p->nvalues * precision_bytes(p->layout.precision);
     const int given = m->nsegments > 0 ? 0 : 1;
+    m->dt_number = given == 1 && random_below(random, 2) == 0 ? 1 : 0;
     for (int step = 1; step < p->nsteps; step++) {
         void *table = malloc(bytes);
         assert_non_null(table);
         memcpy(table, m->d_table, bytes);
+        if (m->dt_number > 0) {
+            scale_pairs(p, table, random_between(random, 0.1, 1.0));
+        }
         for (int c = 0; c < m->nclasses; c++) {
             scale(p, table, medium_cell_at(c) + 1, random);
         }

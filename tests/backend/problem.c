@@ -201,6 +201,7 @@ static void upload_levels(struct rig *rig, const struct problem *p,
             coefficients_set_medium(&levels[s], medium);
             levels[s].medium.d_table =
                 s > 0 ? rig_upload(rig, p->tables[s], bytes) : medium->d_table;
+            levels[s].medium.dt_number = s * medium->dt_number;
         }
     }
 }

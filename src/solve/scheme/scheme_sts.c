@@ -17,10 +17,16 @@ enum status stepper_book_levels(struct stepper *stepper, int nlevels, double len
     return STATUS_OK;
 }
 
-/* The levels of the next pass, from level l on; pairs are not divided where passes have several. */
+/* The levels of the next pass, from level l on; pairs are not divided where passes have several.
+ * Passes of multiples of `whole` have no step that corrects. */
 static int pass_length(const struct superstep *superstep, int l, int most, int whole)
 {
-    const int n = pass_share(superstep->nlevels - l, most, whole);
+    int n = pass_share(superstep->nlevels - l, most, whole);
+    for (int i = 0; i < n && whole > 1; i++) {
+        if (superstep->level[l + i].predicts || superstep->level[l + i].corrects) {
+            n = i > 0 ? i : 1;
+        }
+    }
     const bool divides = l + n < superstep->nlevels && superstep->level[l + n].corrects;
     return divides && n > 1 ? n - 1 : n;
 }

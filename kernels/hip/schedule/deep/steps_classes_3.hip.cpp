@@ -8,21 +8,24 @@ enum { STEPS = HIP_STEPS_OF_CLASSES };
 
 /* Bytes of the table: see classes_work. */
 struct table_bytes {
-    int row, axis, pairs, step, all;
+    int row, axis, of_pairs, pairs, step, all;
 };
 
 template <typename REAL> static table_bytes table_of(const struct step_args *args)
 {
     const int n = args->levels->medium.nclasses;
     const int unit = (int)sizeof(REAL);
-    bool same = true;
+    bool same = true, same_dt = true;
     for (int l = 1; l < args->nsteps; l++) {
         same = same && args->levels[l].medium.d_table == args->levels->medium.d_table;
+        same_dt = same_dt && args->levels[l].medium.dt_number == args->levels->medium.dt_number;
     }
     table_bytes t = {};
     t.row = n * unit;
     t.axis = args->levels->medium.same_axes ? 0 : n * t.row;
-    t.pairs = ((t.axis > 0 ? AXIS_COUNT : 1) * n * t.row + 15) / 16 * 16;
+    t.of_pairs = ((t.axis > 0 ? AXIS_COUNT : 1) * n * t.row + 15) / 16 * 16;
+    t.pairs = (same_dt ? 1 : args->nsteps) * t.of_pairs;
+    t.of_pairs = same_dt ? 0 : t.of_pairs;
     t.step = 2 * (n + FACE_COUNT * args->levels->medium.nclosures) * unit;
     t.all = t.pairs + (same ? 1 : args->nsteps) * t.step;
     t.step = same ? 0 : t.step;
@@ -77,6 +80,7 @@ template <typename S> static hipError_t launch_classes(struct hip_step *step)
     w.class_z = args->closed[FACE_Z_MIN] ? 1 : 0;
     w.pair_row = table.row;
     w.pair_axis = table.axis;
+    w.of_pairs = table.of_pairs;
     w.at_numbers = table.pairs;
     w.of_step = table.step;
     w.mask = (uint32_t)args->medium.mask * 0x01010101U;
@@ -116,7 +120,7 @@ bool hip_steps_classes_takes(const struct step_args *args)
     }
     for (int l = 0; l < args->nsteps; l++) {
         takes = takes && args->levels[l].medium.affine &&
-                args->levels[l].medium.dt_number == first->medium.dt_number;
+                args->levels[l].medium.same_axes == first->medium.same_axes;
     }
     return takes;
 }

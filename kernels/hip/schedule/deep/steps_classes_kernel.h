@@ -90,9 +90,10 @@ static __device__ __forceinline__ void prepare_classes(const classes_work<S> &w,
     typedef typename S::REAL REAL;
     const medium<REAL> &m = w.p.of;
     const int n = m.n, pairs = w.at_numbers / (int)sizeof(REAL);
+    const int of_pairs = w.of_pairs > 0 ? w.of_pairs / (int)sizeof(REAL) : pairs;
     REAL *const table = reinterpret_cast<REAL *>(shared + S::AT_TABLE);
     for (int at = (int)threadIdx.x; at < pairs; at += S::THREADS) {
-        table[at] = m.table[2 * n + at];
+        table[at] = w.p.table[at / of_pairs][2 * n + at % of_pairs];
     }
     for (int l = 0; l < (w.of_step > 0 ? S::T : 1); l++) {
         REAL *const to = table + pairs + l * (w.of_step / (int)sizeof(REAL));

@@ -6,7 +6,8 @@
  * more planes. Where the flags of a wave's cells say that they and all around them have one class
  * in all planes at hand, the coefficients of a level are looked up once, else cell by cell, in a
  * table in shared memory:
- *   g            of pairs of classes, of every axis or of one where they are the same
+ *   g            of pairs of classes, of every axis or of one where they are the same, of every
+ *                step or of one where these have the same length
  *   sigma, q     of a class    } of every step,
  *   a, b         of a closure  } or of one where they are the same */
 #pragma once
@@ -42,6 +43,7 @@ template <typename S> struct classes_work : deep_work<S, classes<typename S::REA
     arch_tile_map class_map;
     int class_y, class_z; /* from a plane and a row of the region of copies to those of classes */
     int pair_row, pair_axis; /* bytes of the table: of a class, and of an axis or 0 */
+    int of_pairs;            /* bytes of the g of a step, or 0 */
     int at_numbers;          /* where those of steps begin */
     int of_step;             /* bytes of a step, or 0 */
     uint32_t mask;           /* of the classes of four cells */
@@ -96,9 +98,9 @@ template <typename S> struct classes_wave : deep_rows<S, classes_work<S>> {
     {
         return load_table(row + other * (int)sizeof(REAL) + axis * w.pair_axis, REAL());
     }
-    __device__ __forceinline__ uint32_t row_of_class(uint32_t of_class) const
+    __device__ __forceinline__ uint32_t row_of_class(int l, uint32_t of_class) const
     {
-        return table + of_class * w.pair_row;
+        return table + l * w.of_pairs + of_class * w.pair_row;
     }
     __device__ __forceinline__ uint32_t numbers(int l) const
     {
@@ -245,7 +247,7 @@ template <typename S> struct classes_wave : deep_rows<S, classes_work<S>> {
 #pragma unroll
         for (int i = 0; i < V; i++) {
             const uint32_t c = class_in(here, i);
-            const uint32_t row = row_of_class(c);
+            const uint32_t row = row_of_class(l - 1, c);
             const uint32_t other = i > 0 ? class_in(here, i > 0 ? i - 1 : 0) : left;
             to.x[i] = g(AXIS_X, row, other);
             if (i == V - 1) {
@@ -343,7 +345,7 @@ template <typename S> struct classes_wave : deep_rows<S, classes_work<S>> {
         row_numbers numbers_of = {};
         uint32_t rows[ROWS + 2] = {};
         if (ONE) {
-            const uint32_t row = row_of_class(one[L]);
+            const uint32_t row = row_of_class(L - 1, one[L]);
             const REAL gx = g(AXIS_X, row, one[L]), gy = g(AXIS_Y, row, one[L]),
                        gz = g(AXIS_Z, row, one[L]);
             const two of = load_table(numbers(L - 1) + one[L] * (uint32_t)sizeof(two), two());
