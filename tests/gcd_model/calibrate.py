@@ -101,7 +101,7 @@ def input_of(row):
     operations = program(row["kernel"], m, n, row.get("stream", False), row.get("spilled", 0))
     nblocks = counts[0] * counts[1] * counts[2]
     resident = max(row["waves"] * model.SIMDS // (wide * deep), 1)
-    text = model.text_of(counts, memory_strides, waves, operations, memory)
+    text = model.text_of(counts, memory_strides, waves, [operations], memory)
     return text, resident, nblocks // 2, wide * deep * LANES * m
 
 

@@ -7,6 +7,7 @@
  * usage: gcd_sim [NAME=NUMBER...] < INPUT      numbers: see the table of parameters
  * Input, a word and integers per line:
  *   blocks NX NY NZ          dispatched with x fastest
+ *   edge BYTES               the most of a piece in the last blocks in x, which end there
  *   memory BASE SX SY SZ     bytes: an address space, and its strides from block to block; in order
  *   wave OFFSET...           bytes: of the next wave of a block, one per memory
  *   L|S MEMORY HINT N (FIRST LENGTH)...   load or store of N pieces; HINT 1: nontemporal
@@ -14,9 +15,11 @@
  *   C B T    vector instructions that keep the SIMD for B cycles and the wave for T
  *   D C L    shared memory or scalar loads: C cycles of the pipe, L cycles of latency; K: wait
  *   B        barrier of the block
+ *   E        end of a program: the next waves of a block run the next one, the rest the last
  * Output: fetch, write (lines), ns, from the time when `skip` blocks were complete to the time when
  * the last was dispatched (skip = 0: from the first to the last event), and the blocks in it. */
 #include <inttypes.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -69,8 +72,8 @@ struct op {
     struct piece *pieces;
 };
 static struct op *ops;
-static int nops;
-static int64_t blocks[3];
+static int nops, program_begin[WAVES + 1], nprograms;
+static int64_t blocks[3], edge = INT64_MAX;
 static int64_t base[MEMORIES], stride[MEMORIES][3], wave_offset[WAVES][MEMORIES];
 static int nmemories, waves_per_block;
 
@@ -85,7 +88,7 @@ static double channel_free[CHANNELS], memory_free;
 static uint64_t fetched, written;
 
 struct wave {
-    int64_t block, origin[MEMORIES];
+    int64_t block, origin[MEMORIES], most; /* most bytes of a piece */
     int number, pc, piece;
     uint64_t line;           /* the next of the piece; 0: its first */
     double done;             /* of the instruction in the pipe */
@@ -260,7 +263,8 @@ static void advance_pipe(int number, double time)
     while (wave->piece < op->npieces) {
         const struct piece *piece = &op->pieces[wave->piece];
         const uint64_t address = (uint64_t)(wave->origin[op->a] + piece->first);
-        const uint64_t last = (address + (uint64_t)piece->length - 1) >> LINE_BITS;
+        const int64_t length = piece->length < wave->most ? piece->length : wave->most;
+        const uint64_t last = (address + (uint64_t)length - 1) >> LINE_BITS;
         const uint64_t line = (address >> LINE_BITS) + wave->line;
         const double ready =
             op->kind == 'L' ? load_line(number, line, time) : access_l2(line, 1, op->b, time);
@@ -291,6 +295,8 @@ static void start_block(int slot, int64_t block, double time)
     for (int n = 0; n < waves_per_block; n++) {
         struct wave *wave = &waves[slot * waves_per_block + n];
         *wave = (struct wave){.block = block, .number = n};
+        wave->pc = program_begin[n < nprograms ? n : nprograms - 1];
+        wave->most = at[0] == blocks[0] - 1 ? edge : INT64_MAX;
         for (int m = 0; m < nmemories; m++) {
             wave->origin[m] = base[m] + wave_offset[n][m] + at[0] * stride[m][0] +
                               at[1] * stride[m][1] + at[2] * stride[m][2];
@@ -383,7 +389,7 @@ static void simulate(void)
         time = when[event];
         if (event >= nwaves) {
             advance_pipe(event - nwaves, time);
-        } else if (waves[event].pc < nops) {
+        } else if (ops[waves[event].pc].kind != 'E') {
             advance_wave(event, time, slots, met, met_at);
         } else if (--left[event / waves_per_block] == 0) {
             done++;
@@ -408,28 +414,26 @@ static void simulate(void)
 
 static void read_op(char kind)
 {
-    enum { STEP = 1024 };
-    if (nops % STEP == 0) {
-        ops = realloc(ops, (size_t)(nops + STEP) * sizeof *ops);
+    if (nops % 1024 == 0) {
+        ops = realloc(ops, (size_t)(nops + 1024) * sizeof *ops);
     }
     struct op *op = &ops[nops++];
     *op = (struct op){.kind = kind};
     const int wanted = strchr("LSCD", kind) != NULL ? 2 : kind == 'W' ? 1 : 0;
-    if ((wanted > 0 && scanf("%d", &op->a) != 1) || (wanted > 1 && scanf("%d", &op->b) != 1)) {
-        op->kind = 0;
-    }
+    bool complete =
+        (wanted < 1 || scanf("%d", &op->a) == 1) && (wanted < 2 || scanf("%d", &op->b) == 1);
     if (kind == 'L' || kind == 'S') {
-        if (scanf("%d", &op->npieces) != 1) {
-            op->kind = 0;
-        }
+        complete &= scanf("%d", &op->npieces) == 1;
         op->pieces = allocate((size_t)op->npieces, sizeof *op->pieces);
         for (int n = 0; n < op->npieces; n++) {
-            if (scanf("%" SCNd64 " %" SCNd64, &op->pieces[n].first, &op->pieces[n].length) != 2) {
-                op->kind = 0;
-            }
+            struct piece *piece = &op->pieces[n];
+            complete &= scanf("%" SCNd64 " %" SCNd64, &piece->first, &piece->length) == 2;
         }
     }
-    if (op->kind == 0) {
+    if (kind == 'E' && nprograms < WAVES) {
+        program_begin[++nprograms] = nops;
+    }
+    if (!complete) {
         fprintf(stderr, "gcd_sim: operation %d is incomplete\n", nops);
         exit(1);
     }
@@ -451,12 +455,14 @@ static void read_input(void)
     while (scanf("%15s", word) == 1) {
         if (strcmp(word, "blocks") == 0) {
             read_numbers(blocks, 3);
+        } else if (strcmp(word, "edge") == 0) {
+            read_numbers(&edge, 1);
         } else if (strcmp(word, "memory") == 0 && nmemories < MEMORIES) {
             read_numbers(&base[nmemories], 1);
             read_numbers(stride[nmemories++], 3);
         } else if (strcmp(word, "wave") == 0 && waves_per_block < WAVES) {
             read_numbers(wave_offset[waves_per_block++], nmemories);
-        } else if (strlen(word) == 1 && strchr("LSWCDKB", word[0]) != NULL) {
+        } else if (strlen(word) == 1 && strchr("LSWCDKBE", word[0]) != NULL) {
             read_op(word[0]);
         } else {
             fprintf(stderr, "gcd_sim: %s is not expected here\n", word);

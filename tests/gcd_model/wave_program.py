@@ -277,6 +277,9 @@ class Wave:
             self.s[at:at + count] = struct.unpack(f"<{count}I", data)
         elif name in ("s_nop", "s_setprio", "s_sleep", "s_inst_prefetch"):
             pass
+        elif name.startswith("s_bitcmp"):
+            value, bit = (self.scalar(x) for x in args)
+            self.scc = int(value >> (bit & 31) & 1 == int(name[len("s_bitcmp")]))
         elif name.startswith("s_cmp"):
             _, test, kind = re.match(r"(s_cmp[k]?)_(\w+)_([iu]\d+)", name).groups()
             width = int(kind[1:])
@@ -367,6 +370,8 @@ class Wave:
             lanes[self.scalar(args[2])] = self.scalar(args[1])
             self.v[register(args[0])[1]] = lanes
             return None
+        if name == "v_mov_b32_dpp":
+            return self.write(args[0], [0] * LANES)  # from other lanes: of the field
         if name not in VECTOR and DATA.match(name):
             return self.write(args[0], [0] * LANES, 64 if "64" in name or "_pk_" in name else 32)
         if name not in VECTOR:
