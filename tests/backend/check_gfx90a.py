@@ -29,7 +29,8 @@ LEAST_WAVES = {"step_march": 6, "laplacian_baseline": 8, "laplacian_tiled": 7,
                "xcorr_sw_elementwise": 8, "xcorr_sw_pointwise": 8, "xcorr_vectors": 5,
                "xcorr_window": 5, "diffusion_hw": 8, "diffusion_hw_bounded": 8,
                "diffusion_sw": 8, "diffusion_sw_bounded": 8, "diffusion_march": 6,
-               "mhd_cached": 1, "mhd_shared": 1, "steps_tile": 5, "steps_sums": 3,
+               "mhd_cached": 1, "mhd_shared": 1, "steps_rows": 2,
+               "steps_rows of levels": 2, "steps_tile": 5, "steps_sums": 3,
                "step_march of media": 4, "steps_tile of media": 2, "steps_tile of levels": 5,
                "step_march of high order": 3, "steps_tile of high order": 2,
                 "step_march of a correction": 6, "compare_cells of media": 3, "step_awake": 3,
@@ -43,9 +44,10 @@ OFFLOAD_WAVES = {"laplacian": 8, "boundary": 8, "update": 8, "norm_of": 4}
 OFFLOAD_SCRATCH = "norm_of"
 # Scalar registers that move to lanes of a vector register, not to memory: of step_march only in the
 # variant that sums up closed faces, outside of its loop; of mhd_* the 75 coefficients; of
-# steps_tile and steps_sums those of all levels; of step_odd the numbers of the medium; of
-# visit_box, track_cells, add_source and step_awake the arguments.
-SCALAR_SPILLS = {"steps_tile": 70, "steps_tile of media": 340, "steps_tile of levels": 130,
+# steps_rows, steps_tile and steps_sums those of all levels; of step_odd the numbers of the medium;
+# of visit_box, track_cells, add_source and step_awake the arguments.
+SCALAR_SPILLS = {"steps_rows": 140, "steps_rows of levels": 200, "steps_tile": 70,
+                 "steps_tile of media": 340, "steps_tile of levels": 130,
                  "steps_tile of high order": 250,
                  "steps_sums": 600, "compare_cells": 40, "compare_cells of media": 230,
                  "step_odd": 100, "step_cell of media": 4,

@@ -52,6 +52,29 @@ template <typename T> static __device__ __forceinline__ T arch_shift_down(T valu
     return __shfl_down(value, (unsigned)lanes);
 }
 
+/* The value of the lane before or after, without shared memory; of the wave's first or last lane
+ * any value. All lanes call. */
+template <int CONTROL, typename T> static __device__ __forceinline__ T arch_lane_moved(T value)
+{
+    int words[sizeof(T) / sizeof(int)];
+    __builtin_memcpy(words, &value, sizeof value);
+    for (int &word : words) {
+        word = __builtin_amdgcn_update_dpp(0, word, CONTROL, 0xf, 0xf, true);
+    }
+    __builtin_memcpy(&value, words, sizeof value);
+    return value;
+}
+
+template <typename T> static __device__ __forceinline__ T arch_lane_before(T value)
+{
+    return arch_lane_moved<0x138>(value); /* wave_shr:1 */
+}
+
+template <typename T> static __device__ __forceinline__ T arch_lane_after(T value)
+{
+    return arch_lane_moved<0x130>(value); /* wave_shl:1 */
+}
+
 static __device__ __forceinline__ bool arch_any(bool condition)
 {
     return __any(condition) != 0;

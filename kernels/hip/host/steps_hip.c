@@ -47,6 +47,17 @@ static enum status sum_rest(struct hip_step *step, struct unsummed *rest)
     return hip_check(hip_launch_steps_sums(step), "kernel of sums");
 }
 
+/* The same of the schedule for other chips. */
+static bool rows_takes(const struct step_args *args, const struct box *box)
+{
+    enum { LEAST_X = 24, LEAST_Y = 12, LEAST_Z = 12 };
+    const int64_t *cells = args->layout.cells;
+    return !hip_step_staged_is_built() && is_aligned(args) && cells[AXIS_X] < INT32_MAX / 2 &&
+           cells[AXIS_Y] < INT32_MAX / 2 && cells[AXIS_Z] < INT32_MAX / 2 &&
+           box_extent(box, AXIS_X) >= LEAST_X && box_extent(box, AXIS_Y) >= LEAST_Y &&
+           box_extent(box, AXIS_Z) >= LEAST_Z;
+}
+
 static enum status several_steps(struct hip_step *step)
 {
     static hip_step_launcher *const staged[2][3] = {
@@ -62,7 +73,9 @@ static enum status several_steps(struct hip_step *step)
             continue;
         }
         hip_step_launcher *launch = hip_launch_steps_tile;
-        if (staged_takes(args, box) && args->levels->kind == KIND_UNIFORM) {
+        if (rows_takes(args, box) && args->levels->kind == KIND_UNIFORM) {
+            launch = hip_launch_steps_rows;
+        } else if (staged_takes(args, box) && args->levels->kind == KIND_UNIFORM) {
             launch = staged[corrects][args->nsteps - 2];
         } else if (staged_takes(args, box) && !corrects && hip_steps_classes_takes(args)) {
             launch = hip_launch_steps_classes_3;

@@ -19,6 +19,7 @@
  */
 #pragma once
 
+#include <cstring>
 #include <type_traits>
 
 #include "kernels/hip/device/cells.h"
@@ -107,6 +108,16 @@ static uniform<REAL, T, R_OF> uniform_of(const struct coefficients *args)
         }
     }
     return p;
+}
+
+/* Whether all steps have the same r, and none corrects. */
+static inline bool are_alike(const struct coefficients *args, int nsteps)
+{
+    bool alike = coefficients_corrections(args, nsteps) == 0;
+    for (int s = 1; s < nsteps; s++) {
+        alike = alike && memcmp(args[s].r, args[0].r, sizeof args[0].r) == 0;
+    }
+    return alike;
 }
 
 /* Nothing is kept from plane to plane. */

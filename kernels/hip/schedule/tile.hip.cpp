@@ -19,8 +19,6 @@
  * follows the one before by that many planes, which a thread keeps in registers. Level 1 is then
  * computed from the field itself, whose cells come from the caches, and tiles lose R cells per
  * level from there on. */
-#include <cstring>
-
 #include "kernels/hip/schedule/tile_cell.h"
 
 /* Planes of a column: so that the sums of its cells fit (EXACT_PARTS_MAX_TERMS). */
@@ -153,20 +151,6 @@ static __global__ __launch_bounds__(THREADS, (LEAST_BLOCKS<REAL, KIND>)) void st
 
 /* --- the launch ------------------------------------------------------------------------------ */
 
-/* Tiles of `most` cells on an axis; those that are read begin at `first`. */
-static void divide_axis(tiling &t, int axis, int64_t most, int halo)
-{
-    const int64_t before = t.lo[axis] - t.read_lo[axis];
-    const int64_t after = t.read_hi[axis] - t.hi[axis];
-    t.first[axis] = t.lo[axis] - (before < halo ? before : halo);
-    const int64_t last = t.hi[axis] + (after < halo ? after : halo);
-    const int64_t cells = last - t.first[axis];
-    t.step[axis] = most - 2 * halo;
-    t.count[axis] = cells <= most       ? 1
-                    : t.step[axis] <= 0 ? INT32_MAX /* never */
-                                        : (cells - 2 * halo + t.step[axis] - 1) / t.step[axis];
-}
-
 /* The width of a tile with the least cells in all tiles. */
 static void divide_planes(tiling &t, int halo)
 {
@@ -185,21 +169,12 @@ static void divide_planes(tiling &t, int halo)
     t.wide_bits = best;
 }
 
-/* `closed` faces of the field; beyond others F::HALO layers are read. */
 template <typename F>
 static tiling tiling_of(const struct layout *layout, const struct coefficients *args,
                         const struct box *box, int radius)
 {
     const int64_t enough_blocks = 1024;
-    tiling t = {};
-    for (int axis = 0; axis < AXIS_COUNT; axis++) {
-        t.lo[axis] = box->lo[axis];
-        t.hi[axis] = box->hi[axis];
-        t.read_lo[axis] = args->closed[2 * axis] ? 0 : -(int64_t)F::HALO;
-        t.read_hi[axis] = layout->cells[axis] + (args->closed[2 * axis + 1] ? 0 : F::HALO);
-        t.next_lo[axis] = t.read_lo[axis] + (args->closed[2 * axis] ? 0 : radius);
-        t.next_hi[axis] = t.read_hi[axis] - (args->closed[2 * axis + 1] ? 0 : radius);
-    }
+    tiling t = tiling_around(layout, args, box, F::HALO, radius);
     divide_planes(t, F::LOST);
     const int64_t planes = t.hi[2] - t.lo[2];
     const int64_t tiles = t.count[0] * t.count[1];
@@ -251,16 +226,6 @@ static hipError_t launch(struct hip_step *step, const KIND &kind)
         view_of<REAL>(&args->layout, args->d_out, args->d_in), kind, t,
         sinks_of<T>(args->levels, step->d_scratch));
     return hipGetLastError();
-}
-
-/* Whether all steps have the same r, and none corrects. */
-static bool are_alike(const struct coefficients *args, int nsteps)
-{
-    bool alike = coefficients_corrections(args, nsteps) == 0;
-    for (int s = 1; s < nsteps; s++) {
-        alike = alike && memcmp(args[s].r, args[0].r, sizeof args[0].r) == 0;
-    }
-    return alike;
 }
 
 template <typename REAL, int T> static hipError_t launch_high_order(struct hip_step *step)

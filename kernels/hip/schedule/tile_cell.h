@@ -3,6 +3,7 @@
 
 #include "kernels/hip/kind/enthalpy.h"
 #include "kernels/hip/kind/high_order.h"
+#include "kernels/hip/schedule/tiling.h"
 
 enum { THREADS = 512, CELLS = 2, TILE_BITS = 10 };
 static_assert(THREADS * CELLS == 1 << TILE_BITS, "a tile");
@@ -16,26 +17,6 @@ template <int T, typename KIND> struct tile_form {
     /* Cells that a tile loses at an edge. The last few rows before a closed face read more. */
     static constexpr int LOST = HALO + KIND::R - 1;
 };
-
-/* The box in tiles; see tiling_of. */
-struct tiling {
-    int64_t lo[AXIS_COUNT], hi[AXIS_COUNT];           /* of the box */
-    int64_t read_lo[AXIS_COUNT], read_hi[AXIS_COUNT]; /* cells that may be read, */
-    int64_t next_lo[AXIS_COUNT], next_hi[AXIS_COUNT]; /* and with them their neighbours */
-    int64_t first[AXIS_COUNT];                        /* the first cell of the first tile */
-    int64_t step[AXIS_COUNT];                         /* from one tile to the next */
-    int64_t count[AXIS_COUNT];                        /* tiles; in z: columns, without overlap */
-    int wide_bits;                                    /* a tile has 2^wide_bits cells in x */
-};
-
-/* The cells that tile n of an axis writes. */
-static __device__ __forceinline__ void core_of(const tiling &t, int axis, int64_t n, int64_t most,
-                                               int halo, int64_t &begin, int64_t &end)
-{
-    const int64_t start = t.first[axis] + n * t.step[axis];
-    begin = n == 0 ? t.lo[axis] : start + halo;
-    end = n == t.count[axis] - 1 ? t.hi[axis] : start + most - halo;
-}
 
 /* One cell of a thread. */
 template <typename REAL, int T, typename KIND> struct tile_cell {

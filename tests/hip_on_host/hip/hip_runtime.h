@@ -151,6 +151,10 @@ template <typename T> static T __shfl_up_sync(unsigned, T value, unsigned lanes)
     return __shfl_up(value, lanes);
 }
 
+/* wave_shr:1 and wave_shl:1 */
+#define __builtin_amdgcn_update_dpp(otherwise, value, control, rows, banks, bound)                 \
+    hip_on_host::from_lane("update_dpp", value,                                                    \
+                           (unsigned)hip_on_host::lane() + ((control) == 0x138 ? -1 : 1))
 #define __builtin_amdgcn_readfirstlane(value) hip_on_host::from_lane("readfirstlane", value, 0)
 
 static inline void __threadfence(void)

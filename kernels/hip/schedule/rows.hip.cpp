@@ -1,0 +1,386 @@
+/* Several steps in a pass of a uniform medium, where there is no engine that copies tiles.
+ *
+ * A block marches in z as in tile.hip.cpp, level by level. A wave has ROWS rows of a tile, and a
+ * lane 16 bytes of each; all levels are in its registers, in the plane to be advanced and in the
+ * one before. Neighbours in x come from the lanes beside it, those in y from its own rows; only the
+ * first and the last row of a wave pass through shared memory. It holds them once: the levels are
+ * two groups, and while one is advanced, the other's rows are written.
+ *
+ * Only the outermost tiles of a box, which may lie on closed faces or end within a vector, look
+ * for sides. Cells of the tile outside of the field hold values that reach no written cell. */
+#include "kernels/hip/kind/uniform.h"
+#include "kernels/hip/schedule/tiling.h"
+
+#if !ARCH_HAS_TILE_COPY
+
+/* ROWS: as many as registers hold. */
+template <typename REAL_, int T_, int ROWS_> struct rows_shape {
+    typedef REAL_ REAL;
+    static constexpr int T = T_, N = vec16<REAL>::N;
+    static constexpr int ROWS = ROWS_, WAVES = 8;
+    static constexpr int THREADS = ARCH_WAVE * WAVES;
+    /* half a cache line: tiles are written in whole ones */
+    static constexpr int HALO_X = 64 / (int)sizeof(REAL);
+    static constexpr int WIDE = ARCH_WAVE * N, HIGH = WAVES * ROWS;
+    static constexpr int GROUP = T / 2; /* levels of the first group */
+};
+
+/* In shared memory: the first and last row of each wave. */
+template <typename S> struct rows_edges {
+    vec16<typename S::REAL> of[S::T][S::WAVES][2][ARCH_WAVE];
+};
+
+template <typename S> struct rows_wave {
+    typedef vec16<typename S::REAL> vec;
+    /* level l in the plane to be advanced, and in the one before */
+    vec here[S::T][S::ROWS], before[S::T][S::ROWS];
+    vec ahead[S::ROWS]; /* level 0 in the next plane */
+    int wave, lane;
+    int i, j;               /* of the first cell; may be outside of the field */
+    int load_x;             /* i, moved to cells that may be read */
+    int x_min, x_max;       /* the cell of the vector on a closed face; -1: none */
+    int y_min, y_max;       /* the row of the wave on a closed face */
+    int begin, end;         /* the cells of the vector that are written, */
+    int row_begin, row_end; /* and the rows of the wave */
+};
+
+template <typename S, typename KIND>
+static __device__ __forceinline__ void place_wave(rows_wave<S> &w,
+                                                  const grid_view<typename S::REAL> &view,
+                                                  const KIND &kind, const tiling &t,
+                                                  const int64_t (&tile)[2])
+{
+    constexpr int N = S::N;
+    w.wave = (int)arch_first_lane_value(threadIdx.x / ARCH_WAVE);
+    w.lane = (int)(threadIdx.x % ARCH_WAVE);
+    w.i = (int)(t.first[0] + tile[0] * t.step[0]) + w.lane * N;
+    w.j = (int)(t.first[1] + tile[1] * t.step[1]) + w.wave * S::ROWS;
+    const int least = (int)t.read_lo[0], most = (int)t.read_hi[0] - 1;
+    const int last = most - (most % N + N) % N; /* a whole vector */
+    w.load_x = w.i < least ? least : w.i < last ? w.i : last;
+    const int to_max = (int)view.cells[0] - 1 - w.i;
+    w.x_min = kind.closed[FACE_X_MIN] && w.i == 0 ? 0 : -1;
+    w.x_max = kind.closed[FACE_X_MAX] && to_max >= 0 && to_max < N ? to_max : -1;
+    w.y_min = kind.closed[FACE_Y_MIN] ? -w.j : -1;
+    w.y_max = kind.closed[FACE_Y_MAX] ? (int)view.cells[1] - 1 - w.j : -1;
+    int64_t begin[2], end[2];
+    core_of(t, AXIS_X, tile[0], S::WIDE, S::HALO_X, begin[0], end[0]);
+    core_of(t, AXIS_Y, tile[1], S::HIGH, S::T, begin[1], end[1]);
+    const int before = (int)begin[0] - w.i, after = (int)end[0] - w.i;
+    w.begin = before > 0 ? before : 0;
+    w.end = after < N ? after : N;
+    w.row_begin = (int)begin[1] - w.j;
+    w.row_end = (int)end[1] - w.j;
+}
+
+template <bool SIDES, typename S>
+static __device__ __forceinline__ void read_ahead(const grid_view<typename S::REAL> &view,
+                                                  const tiling &t, rows_wave<S> &w, int k)
+{
+    const int top = (int)t.read_hi[2] - 1;
+    const typename S::REAL *plane = view.in + view.at(0, 0, k < top ? k : top);
+#pragma unroll
+    for (int r = 0; r < S::ROWS; r++) {
+        int row = w.j + r;
+        if (SIDES) {
+            row = row < (int)t.read_hi[1] ? row : (int)t.read_hi[1] - 1;
+            row = row > (int)t.read_lo[1] ? row : (int)t.read_lo[1];
+        }
+        w.ahead[r] = vector_at(plane + row * view.pitch_y + w.load_x);
+    }
+}
+
+/* The level T of plane k. */
+template <bool SIDES, typename S>
+static __device__ __forceinline__ void write_rows(const grid_view<typename S::REAL> &view,
+                                                  const rows_wave<S> &w, int k,
+                                                  const vec16<typename S::REAL> (&value)[S::ROWS])
+{
+    const bool whole = w.begin == 0 && w.end == S::N;
+#pragma unroll
+    for (int r = 0; r < S::ROWS; r++) {
+        if (r < w.row_begin || r >= w.row_end) {
+            continue;
+        }
+        typename S::REAL *const to = view.out + view.at(0, w.j + r, k) + w.i;
+        if (whole) {
+            arch_store_stream(to, value[r]);
+        } else if (SIDES) {
+#pragma unroll
+            for (int n = 0; n < S::N; n++) {
+                if (n >= w.begin && n < w.end) {
+                    to[n] = value[r].v[n];
+                }
+            }
+        }
+    }
+}
+
+template <int FROM, int TO, typename S>
+static __device__ __forceinline__ void show_edges(rows_edges<S> &edges, const rows_wave<S> &w)
+{
+#pragma unroll
+    for (int l = FROM; l < TO; l++) {
+        edges.of[l][w.wave][0][w.lane] = w.here[l][0];
+        edges.of[l][w.wave][1][w.lane] = w.here[l][S::ROWS - 1];
+    }
+}
+
+template <typename KIND, typename VEC>
+static __device__ __forceinline__ void close_vector(const KIND &kind, int l, int face,
+                                                    const VEC &inside, VEC &outside)
+{
+#pragma unroll
+    for (int n = 0; n < VEC::N; n++) {
+        outside.v[n] = kind.beyond(l, {}, face, inside.v[n]);
+    }
+}
+
+/* Level l + 1 of a row from its neighbours in y and z. */
+template <bool SIDES, typename S, typename KIND, typename VEC>
+static __device__ __forceinline__ VEC advance_row(const KIND &kind, const rows_wave<S> &w, int l,
+                                                  const VEC &c, const VEC (&beside)[4],
+                                                  const VEC &base)
+{
+    typedef typename S::REAL REAL;
+    constexpr int N = S::N;
+    REAL row[N + 2];
+    row[0] = arch_lane_before(c.v[N - 1]);
+    row[N + 1] = arch_lane_after(c.v[0]);
+#pragma unroll
+    for (int n = 0; n < N; n++) {
+        row[n + 1] = c.v[n];
+    }
+    VEC out;
+#pragma unroll
+    for (int n = 0; n < N; n++) {
+        REAL around[FACE_COUNT] = {row[n], row[n + 2]};
+        if (SIDES) {
+            around[0] = n == w.x_min ? kind.beyond(l, {}, FACE_X_MIN, c.v[n]) : around[0];
+            around[1] = n == w.x_max ? kind.beyond(l, {}, FACE_X_MAX, c.v[n]) : around[1];
+        }
+#pragma unroll
+        for (int s = 0; s < 4; s++) {
+            around[2 + s] = beside[s].v[n];
+        }
+        out.v[n] = kind.update(l, {}, kind.corrected(l) ? base.v[n] : c.v[n], c.v[n], around);
+    }
+    return out;
+}
+
+/* The step from level l to l + 1 in plane k. value: level l in plane k + 1; becomes l + 1 in plane
+ * k. base: the level before l in plane k; becomes l in plane k - 1. */
+template <bool SIDES, typename S, typename KIND>
+static __device__ __forceinline__ void advance_level(const KIND &kind, rows_wave<S> &w,
+                                                     const rows_edges<S> &edges, int planes, int l,
+                                                     int64_t k,
+                                                     vec16<typename S::REAL> (&value)[S::ROWS],
+                                                     vec16<typename S::REAL> (&base)[S::ROWS])
+{
+    typedef vec16<typename S::REAL> vec;
+    constexpr int R = S::ROWS;
+    if (kind.closed[FACE_Z_MIN] && k == 0) {
+#pragma unroll
+        for (int r = 0; r < R; r++) {
+            close_vector(kind, l, FACE_Z_MIN, w.here[l][r], w.before[l][r]);
+        }
+    }
+    if (kind.closed[FACE_Z_MAX] && k == planes - 1) {
+#pragma unroll
+        for (int r = 0; r < R; r++) {
+            close_vector(kind, l, FACE_Z_MAX, w.here[l][r], value[r]);
+        }
+    }
+    vec y[R + 2];
+    y[0] = edges.of[l][w.wave > 0 ? w.wave - 1 : 0][1][w.lane];
+    y[R + 1] = edges.of[l][w.wave + 1 < S::WAVES ? w.wave + 1 : w.wave][0][w.lane];
+    vec out[R];
+#pragma unroll
+    for (int r = 0; r < R; r++) {
+        vec beside[4] = {r == 0 ? y[0] : w.here[l][r > 0 ? r - 1 : 0],
+                         r == R - 1 ? y[R + 1] : w.here[l][r < R - 1 ? r + 1 : 0], w.before[l][r],
+                         value[r]};
+        if (SIDES && r == w.y_min) {
+            close_vector(kind, l, FACE_Y_MIN, w.here[l][r], beside[0]);
+        }
+        if (SIDES && r == w.y_max) {
+            close_vector(kind, l, FACE_Y_MAX, w.here[l][r], beside[1]);
+        }
+        out[r] = advance_row<SIDES>(kind, w, l, w.here[l][r], beside, base[r]);
+    }
+#pragma unroll
+    for (int r = 0; r < R; r++) {
+        base[r] = w.before[l][r];
+        w.before[l][r] = w.here[l][r];
+        w.here[l][r] = value[r];
+        value[r] = out[r];
+    }
+}
+
+/* Plane k of level 0, and the planes before of the others. */
+template <bool SIDES, typename S, typename KIND>
+static __device__ __forceinline__ void advance_planes(const grid_view<typename S::REAL> &view,
+                                                      const KIND &kind, const tiling &t,
+                                                      rows_wave<S> &w, rows_edges<S> &edges, int k,
+                                                      int k_begin, int k_end)
+{
+    constexpr int T = S::T;
+    vec16<typename S::REAL> value[S::ROWS], base[S::ROWS];
+#pragma unroll
+    for (int r = 0; r < S::ROWS; r++) {
+        value[r] = base[r] = w.ahead[r];
+    }
+    read_ahead<SIDES>(view, t, w, k + 1);
+    __syncthreads();
+    show_edges<S::GROUP, T>(edges, w);
+#pragma unroll
+    for (int l = 0; l < S::GROUP; l++) {
+        advance_level<SIDES>(kind, w, edges, (int)view.cells[2], l, k - 1 - l, value, base);
+    }
+    __syncthreads();
+    show_edges<0, S::GROUP>(edges, w);
+#pragma unroll
+    for (int l = S::GROUP; l < T; l++) {
+        advance_level<SIDES>(kind, w, edges, (int)view.cells[2], l, k - 1 - l, value, base);
+    }
+    if (k - T >= k_begin && k - T < k_end) {
+        write_rows<SIDES>(view, w, k - T, value);
+    }
+}
+
+template <bool SIDES, typename S, typename KIND>
+static __device__ __forceinline__ void march(const grid_view<typename S::REAL> &view,
+                                             const KIND &kind, const tiling &t, rows_wave<S> &w,
+                                             rows_edges<S> &edges)
+{
+    const int column = (int)(blockIdx.x / (unsigned)(t.count[0] * t.count[1]));
+    const int depth = (int)t.step[2], top = (int)t.hi[2], least = (int)t.read_lo[2];
+    const int k_begin = (int)t.lo[2] + column * depth;
+    const int k_end = k_begin + depth < top ? k_begin + depth : top;
+    const int k_first = k_begin - S::T > least ? k_begin - S::T : least;
+    read_ahead<SIDES>(view, t, w, k_first);
+    show_edges<0, S::GROUP>(edges, w);
+    /* two at a time: a level's registers change their roles, not their values */
+    constexpr int AT_ONCE = SIDES ? 1 : 2;
+    for (int k = k_first; k < k_end + S::T; k += AT_ONCE) {
+#pragma unroll
+        for (int n = 0; n < AT_ONCE; n++) {
+            advance_planes<SIDES>(view, kind, t, w, edges, k + n, k_begin, k_end);
+        }
+    }
+}
+
+template <typename S, typename KIND>
+static __global__ __launch_bounds__(S::THREADS) void steps_rows(
+    const grid_view<typename S::REAL> view, const KIND kind, const tiling t)
+{
+    extern __shared__ __attribute__((aligned(16))) char shared[];
+    rows_edges<S> &edges = *reinterpret_cast<rows_edges<S> *>(shared);
+    const unsigned wide = (unsigned)t.count[0], high = (unsigned)t.count[1];
+    const int64_t tile[2] = {blockIdx.x % wide, blockIdx.x / wide % high};
+    rows_wave<S> w = {};
+    place_wave(w, view, kind, t, tile);
+    if (tile[0] == 0 || tile[0] == t.count[0] - 1 || tile[1] == 0 || tile[1] == t.count[1] - 1) {
+        march<true>(view, kind, t, w, edges);
+    } else {
+        march<false>(view, kind, t, w, edges);
+    }
+}
+
+/* --- the launch ------------------------------------------------------------------------------ */
+
+static hipError_t processors_of_device(int *processors)
+{
+    static int known = 0; /* a process has one device */
+    int device = 0;
+    hipError_t error = hipSuccess;
+    if (known == 0) {
+        error = hipGetDevice(&device);
+    }
+    if (known == 0 && error == hipSuccess) {
+        error = hipDeviceGetAttribute(&known, hipDeviceAttributeMultiprocessorCount, device);
+    }
+    *processors = known;
+    return error;
+}
+
+/* Whole columns read the least, and march side by side, so that tiles find in the cache what their
+ * neighbours have read. They are divided only where that leaves processors idle for a fifth of the
+ * time; a processor has one block at once. */
+template <typename S> static void divide_depth(tiling &t, int64_t processors)
+{
+    const int64_t planes = t.hi[2] - t.lo[2];
+    int64_t best = INT64_MAX;
+    for (int64_t n = 1; n == 1 || planes / n >= 2 * S::T; n++) {
+        const int64_t depth = (planes + n - 1) / n;
+        const int64_t rounds = (t.count[0] * t.count[1] * n + processors - 1) / processors;
+        const int64_t time = rounds * (depth + 2 * S::T);
+        if (time < best - best / 5) {
+            best = time;
+            t.step[2] = depth;
+        }
+    }
+    t.count[2] = (planes + t.step[2] - 1) / t.step[2];
+}
+
+template <typename S>
+static tiling tiling_of(const struct layout *layout, const struct coefficients *args,
+                        const struct box *box, int64_t processors)
+{
+    const int line = 2 * S::HALO_X;
+    tiling t = tiling_around(layout, args, box, S::T, 1);
+    divide_axis(t, AXIS_Y, S::HIGH, S::T);
+    const int64_t begin = t.lo[AXIS_X] - (t.lo[AXIS_X] % line + line) % line;
+    t.read_lo[AXIS_X] = args->closed[FACE_X_MIN] ? 0 : -(int64_t)((S::T + S::N - 1) / S::N * S::N);
+    t.first[AXIS_X] = begin - S::HALO_X;
+    t.step[AXIS_X] = S::WIDE - 2 * S::HALO_X;
+    t.count[AXIS_X] = (t.hi[AXIS_X] - begin + t.step[AXIS_X] - 1) / t.step[AXIS_X];
+    divide_depth<S>(t, processors);
+    return t;
+}
+
+template <typename S, typename KIND>
+static hipError_t launch(struct hip_step *step, const KIND &kind)
+{
+    static bool prepared = false;
+    int processors = 0;
+    hipError_t error = processors_of_device(&processors);
+    if (error == hipSuccess && !prepared) {
+        error = hipFuncSetAttribute(reinterpret_cast<const void *>(steps_rows<S, KIND>),
+                                    hipFuncAttributeMaxDynamicSharedMemorySize,
+                                    (int)sizeof(rows_edges<S>));
+    }
+    if (error != hipSuccess) {
+        return error;
+    }
+    prepared = true;
+    const struct step_args *args = step->args;
+    const tiling t = tiling_of<S>(&args->layout, args->levels, step->boxes, processors);
+    const int64_t nblocks = t.count[0] * t.count[1] * t.count[2];
+    if (nblocks > INT32_MAX) {
+        return hipErrorInvalidValue;
+    }
+    const unsigned bytes = (unsigned)sizeof(rows_edges<S>);
+    steps_rows<S, KIND><<<(unsigned)nblocks, S::THREADS, bytes, step->stream>>>(
+        view_of<typename S::REAL>(&args->layout, args->d_out, args->d_in), kind, t);
+    return hipGetLastError();
+}
+
+#endif
+
+hipError_t hip_launch_steps_rows(struct hip_step *step)
+{
+#if ARCH_HAS_TILE_COPY
+    (void)step;
+    return hipErrorNotSupported;
+#else
+    const struct coefficients *args = step->args->levels;
+    return launch_steps_of(step->args, [&](auto cell, auto steps) {
+        typedef decltype(cell) REAL;
+        constexpr int T = decltype(steps)::value;
+        return are_alike(args, T)
+                   ? launch<rows_shape<REAL, T, 4>>(step, uniform_of<REAL, T, 1>(args))
+                   : launch<rows_shape<REAL, T, (T < 4 ? 4 : 3)>>(step, uniform_of<REAL, T>(args));
+    });
+#endif
+}
