@@ -53,6 +53,10 @@ class Machine(Case):
                          "predicted: tests/gcd_model", "halo", "energy", "nodes          1: ",
                          "are the most that keep 80 %", stream="out")
 
+    def test_warns_of_devices_that_are_too_small(self):
+        result = self.plan("--machine", "frontier", "--ranks", 2, cells=(2048, 2048, 2048))
+        self.assert_says(result, "which has 64 GB: use at least 3 ranks", stream="out")
+
     def test_measured_rates_win(self):
         rows = [{"kernel": "production", "kind": "step", "precision": "float64",
                  "cells": [512, 512, 512], "cell_updates_per_s": 1e9},

@@ -1,4 +1,5 @@
 /* plan --machine: the wall time on a machine that is known by its numbers. */
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -102,6 +103,17 @@ static double levels_of(const struct timeline *timeline)
     return open ? 0 : (double)timeline->steps * timeline_stages(timeline, 0);
 }
 
+/* The device of a rank may be too small. */
+static void warn_of_memory(const struct machine_model *machine, const struct plan *plan)
+{
+    const double has = machine->number[MACHINE_MEMORY].low;
+    const double needs = (double)plan->max_bytes;
+    if (needs > has) {
+        printf("  warning: a rank needs %s on its device, which has %s: use at least %.0f ranks\n",
+               SIZE_TEXT(needs), SIZE_TEXT(has), ceil(needs * plan->decomp.nranks / has));
+    }
+}
+
 static void print_run(const struct machine_model *machine, const struct plan *plan,
                       const struct machine_pass *pass)
 {
@@ -114,6 +126,7 @@ static void print_run(const struct machine_model *machine, const struct plan *pl
     const double step[MACHINE_ENDS] = {pass->total[MACHINE_FAST] / pass->steps,
                                        pass->total[MACHINE_SLOW] / pass->steps};
     printf("machine        %s\n", machine->title);
+    warn_of_memory(machine, plan);
     printf("wall time      ");
     if (levels > 0) {
         printf("%s to %s without outputs: %.3g levels of ",
