@@ -10,6 +10,7 @@ enum {
     THREADS = 256,
     BLOCKS_MAX = 4096,
     BLOCK_CELLS_MAX = EXACT_PARTS_MAX_TERMS / 2, /* on average */
+    AHEAD = 4 /* cells that a thread loads before it looks at them */
 };
 
 /* The owned cells by rows: `lanes` threads per row, THREADS / lanes rows per block. */
@@ -59,6 +60,20 @@ static __device__ __forceinline__ void run_end(class_counts &counts, const class
     }
 }
 
+static __device__ __forceinline__ void run_add(class_counts &counts, class_run &run, int group,
+                                               double cell)
+{
+    if (group != run.group) {
+        run_end(counts, run);
+        run_begin(run, group);
+    }
+    const unsigned long long key = class_key_of(cell);
+    run.min = key < run.min ? key : run.min;
+    run.max = key > run.max ? key : run.max;
+    run.cells++;
+    run.tally.add(cell);
+}
+
 template <typename REAL>
 static __device__ __forceinline__ void count_cells(const class_sweep<REAL> &s, class_counts &counts)
 {
@@ -72,18 +87,22 @@ static __device__ __forceinline__ void count_cells(const class_sweep<REAL> &s, c
         const int64_t j = row - k * s.cells[AXIS_Y];
         const REAL *cells = s.in + j * s.pitch_y + k * s.pitch_z;
         const uint8_t *classes = s.classes + j * s.class_pitch_y + k * s.class_pitch_z;
-        for (int64_t i = threadIdx.x % s.lanes; i < s.cells[AXIS_X]; i += s.lanes) {
-            const double cell = (double)cells[i];
-            const int group = s.groups[classes[i] & s.mask];
-            if (group != run.group) {
-                run_end(counts, run);
-                run_begin(run, group);
+        for (int64_t i = threadIdx.x % s.lanes; i < s.cells[AXIS_X]; i += AHEAD * s.lanes) {
+            double ahead[AHEAD];
+            int groups[AHEAD]; /* -1: beyond the row */
+#pragma unroll
+            for (int n = 0; n < AHEAD; n++) {
+                const int64_t at = i + n * s.lanes;
+                const bool within = at < s.cells[AXIS_X];
+                ahead[n] = (double)cells[within ? at : i];
+                groups[n] = within ? s.groups[classes[at] & s.mask] : -1;
             }
-            const unsigned long long key = class_key_of(cell);
-            run.min = key < run.min ? key : run.min;
-            run.max = key > run.max ? key : run.max;
-            run.cells++;
-            run.tally.add(cell);
+#pragma unroll
+            for (int n = 0; n < AHEAD; n++) {
+                if (groups[n] >= 0) {
+                    run_add(counts, run, groups[n], ahead[n]);
+                }
+            }
         }
     }
     run_end(counts, run);
@@ -139,7 +158,7 @@ static void launch(struct queue *queue, const struct summarise_classes_args *arg
     s.mask = medium->mask;
     s.groups = args->d_groups;
     s.lanes = 1;
-    while (s.lanes < THREADS && (int64_t)s.lanes < s.cells[AXIS_X]) {
+    while (s.lanes < THREADS && AHEAD * (int64_t)s.lanes < s.cells[AXIS_X]) {
         s.lanes *= 2;
     }
     const int64_t rows = s.cells[AXIS_Y] * s.cells[AXIS_Z];

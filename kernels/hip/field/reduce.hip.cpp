@@ -30,8 +30,9 @@ template <typename REAL> struct sweep {
     const double *weight;
 };
 
-/* A thread's cells: all(vectors) of the CHUNK cells of complete vectors of a row, and where there
- * are fewer or it returns false, one(cell, its global index) after another. */
+/* A thread's cells: all(vectors, element of the first one's class, elements to that of the next) of
+ * the CHUNK cells of complete vectors of a row, and where there are fewer or it returns false,
+ * one(cell, its global index, element of its class) after another. */
 template <typename REAL, typename ALL, typename ONE>
 static __device__ __forceinline__ void for_cells(const sweep<REAL> &s, ALL all, ONE one)
 {
@@ -55,6 +56,7 @@ static __device__ __forceinline__ void for_cells(const sweep<REAL> &s, ALL all, 
             }
         }
         const REAL *cells = s.in + j * s.pitch_y + k * s.pitch_z;
+        const int64_t row = j * s.class_pitch_y + k * s.class_pitch_z;
         for (int i = (int)(threadIdx.x % s.lanes) * N; i < cells_x; i += AHEAD * lanes * N) {
             vec16<REAL> vectors[AHEAD]; /* rows are padded to whole vectors */
 #pragma unroll
@@ -64,7 +66,8 @@ static __device__ __forceinline__ void for_cells(const sweep<REAL> &s, ALL all, 
             }
 #pragma unroll
             for (int v = 0; v < AHEAD; v += CHUNK / N) {
-                if (i + (v + CHUNK / N - 1) * lanes * N + N <= cells_x && all(&vectors[v])) {
+                if (i + (v + CHUNK / N - 1) * lanes * N + N <= cells_x &&
+                    all(&vectors[v], row + i + v * lanes * N, lanes * N)) {
                     continue;
                 }
                 const int64_t index =
@@ -74,7 +77,7 @@ static __device__ __forceinline__ void for_cells(const sweep<REAL> &s, ALL all, 
                 for (int c = 0; c < CHUNK; c++) {
                     const int at = i + (v + c / N) * lanes * N + c % N;
                     if (at < cells_x) {
-                        one(vectors[v + c / N].v[c % N], index + at);
+                        one(vectors[v + c / N].v[c % N], index + at, row + at);
                     }
                 }
             }
@@ -82,36 +85,36 @@ static __device__ __forceinline__ void for_cells(const sweep<REAL> &s, ALL all, 
     }
 }
 
-/* A thread's cells, times the weights of their classes; a second pass over the field, which keeps
- * that of a uniform medium as it is. */
-template <typename REAL>
-static __device__ __forceinline__ void add_heat(const sweep<REAL> &s, struct tally &heat)
-{
-    const int64_t rows = s.cells[AXIS_Y] * s.cells[AXIS_Z];
-    for (int64_t row = blockIdx.x; row < rows; row += gridDim.x) {
-        const int64_t k = row / s.cells[AXIS_Y];
-        const int64_t j = row - k * s.cells[AXIS_Y];
-        const REAL *cells = s.in + j * s.pitch_y + k * s.pitch_z;
-        const uint8_t *classes = s.classes + j * s.class_pitch_y + k * s.class_pitch_z;
-        for (int64_t i = threadIdx.x; i < s.cells[AXIS_X]; i += THREADS) {
-            const double cell = (double)cells[i];
-            const double good = fabs(cell) < EXACT_SUM_LIMIT ? cell : 0.0;
-            heat.add(good * s.weight[classes[i] & s.class_mask]);
-        }
-    }
-}
-
-template <typename REAL>
-static __global__ __launch_bounds__(THREADS, BLOCKS_PER_PROCESSOR) void summarise(
+/* MEDIUM: with the heat, cells times the weights of their classes. */
+template <typename REAL, bool MEDIUM>
+static __global__ __launch_bounds__(THREADS, MEDIUM ? 2 : BLOCKS_PER_PROCESSOR) void summarise(
     const sweep<REAL> s, struct hip_scratch *scratch, struct hip_result *result)
 {
+    constexpr int N = vec16<REAL>::N;
     findings f = {HUGE_VAL, -HUGE_VAL, {}, 0, 0, ~0ULL, {}};
+    const auto weight_at = [&s](int64_t at) { return s.weight[s.classes[at] & s.class_mask]; };
     for_cells(
-        s, [&f](const vec16<REAL> *vectors) { return f.see_all(vectors); },
-        [&f](REAL cell, int64_t index) { f.see((double)cell, index); });
-    if (s.classes != nullptr) {
-        add_heat(s, f.heat);
-    }
+        s,
+        [&](const vec16<REAL> *vectors, int64_t at, int stride) {
+            double weights[CHUNK] = {};
+#pragma unroll
+            for (int c = 0; c < CHUNK && MEDIUM; c++) {
+                weights[c] = weight_at(at + c / N * stride + c % N);
+            }
+            const bool valid = f.see_all(vectors);
+#pragma unroll
+            for (int c = 0; c < CHUNK && MEDIUM; c++) {
+                f.heat.add(valid ? (double)vectors[c / N].v[c % N] * weights[c] : 0.0);
+            }
+            return valid;
+        },
+        [&](REAL cell, int64_t index, int64_t at) {
+            f.see((double)cell, index);
+            if (MEDIUM) {
+                f.heat.add(fabs((double)cell) < EXACT_SUM_LIMIT ? (double)cell * weight_at(at)
+                                                                : 0.0);
+            }
+        });
     __shared__ merged waves[THREADS / ARCH_WAVE];
     finish_summary<THREADS / ARCH_WAVE>(scratch, f, waves, result);
 }
@@ -133,8 +136,8 @@ static __global__ __launch_bounds__(THREADS) void hash(const sweep<REAL> s,
 {
     uint64_t sum = 0;
     for_cells(
-        s, [](const vec16<REAL> *) { return false; },
-        [&sum](REAL cell, int64_t index) {
+        s, [](const vec16<REAL> *, int64_t, int) { return false; },
+        [&sum](REAL cell, int64_t index, int64_t) {
             sum += heat_cell_hash((uint64_t)index, bits_of(cell));
         });
     const long long all = arch_wave_sum((long long)sum);
@@ -205,8 +208,14 @@ static enum status launch_summarise(struct queue *queue, const struct summarise_
     TRY(hip_count_processors(&processors));
     const sweep<REAL> s =
         sweep_of<REAL>(&args->layout, &args->placement, args->medium, args->d_field);
-    const unsigned nblocks = blocks_of(s, (int64_t)processors * BLOCKS_PER_PROCESSOR);
-    summarise<REAL><<<nblocks, THREADS, 0, queue->stream>>>(s, queue->d_scratch, result);
+    const bool medium = args->medium != nullptr;
+    const unsigned nblocks =
+        blocks_of(s, (int64_t)processors * (medium ? 2 : BLOCKS_PER_PROCESSOR));
+    if (medium) {
+        summarise<REAL, true><<<nblocks, THREADS, 0, queue->stream>>>(s, queue->d_scratch, result);
+    } else {
+        summarise<REAL, false><<<nblocks, THREADS, 0, queue->stream>>>(s, queue->d_scratch, result);
+    }
     return hip_check(hipGetLastError(), "summarise");
 }
 
