@@ -60,6 +60,10 @@ struct step_args {
     const void *d_in;
     const struct box *boxes;
     int nboxes;
+    /* Disjoint boxes, not with a summary: their cells need not be written, and what lies in the
+     * boxes to advance is not summed. For cells that the caller computes in another way. */
+    const struct box *without;
+    int nwithout;
     /* NULL, or of a uniform medium and all owned cells: the summary of the result, as `summarise`
      * has it; where bad_cells is not 0, nothing else in it is valid, and cells may be valid and
      * above 2^18 K. */
@@ -317,8 +321,8 @@ struct host_memory {
 
 /* X(name, host memory): every operation, each with its struct name_args. */
 #define OPERATIONS(X)                                                                              \
-    X(step, HOST_ARRAY(step, levels, nsteps) HOST_ARRAY(step, boxes, nboxes) HOST_ONE(step, tiles) \
-                HOST_RESULT(step, h_summary))                                                      \
+    X(step, HOST_ARRAY(step, levels, nsteps) HOST_ARRAY(step, boxes, nboxes) HOST_ARRAY(           \
+                step, without, nwithout) HOST_ONE(step, tiles) HOST_RESULT(step, h_summary))       \
     X(mark_tiles, HOST_ONE(mark_tiles, tiles) HOST_ARRAY(mark_tiles, boxes, nboxes))               \
     X(add_source, HOST_ONE(add_source, medium))                                                    \
     X(sum_perfusion, HOST_ONE(sum_perfusion, medium))                                              \

@@ -30,6 +30,11 @@ enum status level_create(struct engine *engine, struct classes *classes, struct 
 void level_destroy(struct level *level)
 {
     sleep_destroy(&level->sleep, level->engine);
+    for (int n = 0; n < 2; n++) {
+        if (level->hot.d_field[n] != NULL) {
+            level->engine->runtime->memory_free(level->engine->device, level->hot.d_field[n]);
+        }
+    }
     halo_destroy(level->halo);
     field_destroy(level->field);
     free(level->h_sums);

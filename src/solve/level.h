@@ -14,6 +14,17 @@
  * one for cells of other ranks, which is never read. */
 enum { SOURCE_SUM = FACE_COUNT, LEDGER_SUMS, UNCOUNTED_SUM = LEDGER_SUMS, DEVICE_SUMS };
 
+/* Disjoint boxes of owned cells that the heat of moving sources reaches within a pass. A kernel of
+ * several steps leaves them out; single steps of these cells, and of those around that they depend
+ * on, go through two fields of their own. */
+enum { HOT_MOST = 16 };
+struct hot {
+    struct box of[HOT_MOST];
+    int count;
+    void *d_field[2]; /* NULL: none yet */
+    bool refused;     /* there was no memory */
+};
+
 struct level {
     struct engine *engine;   /* borrowed, as are the next four: backend and queues */
     struct classes *classes; /* of the medium; empty for a uniform one */
@@ -34,6 +45,7 @@ struct level {
     struct box apart;    /* owned cells that plain passes advance by a kernel of their own */
     int64_t exchanges;   /* of passes */
     struct sleep sleep;
+    struct hot hot; /* of the pass that is queued */
 };
 
 /* Not collective. A field of NaN without halo; engine, classes, phases and team must outlive the

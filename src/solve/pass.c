@@ -2,6 +2,8 @@
 
 #include <string.h>
 
+#include "solve/hot.h"
+
 /* Steps of a pass that one kernel advances, and the layers of the halo that it advances, too: those
  * that the later steps of the pass need. */
 struct stage {
@@ -81,19 +83,13 @@ struct heated {
     int nboxes;
 };
 
-/* Each box was computed on this queue, and the next step waits for it there. Cells of the halo
- * beyond the end of a periodic axis are those of the other end: only there an image of the source
- * meets a box. */
+/* Each box was computed on this queue, and the next step waits for it there. */
 static enum status add_sources(const struct level *level, struct queue *queue,
                                const struct heated *heated)
 {
-    const struct placement *placement = &level->field->placement;
-    enum { ITSELF = 13, IMAGES = 27 };
-    const int images = heated->region->beyond > 0 ? IMAGES : 1;
+    const int images = heated->region->beyond > 0 ? HOT_IMAGES : 1;
     for (int n = 0; n < images * heated->coefficients->nsources; n++) {
         const struct heat_source *source = &heated->coefficients->sources[n / images];
-        const int at = images > 1 ? n % images : ITSELF;
-        const int image[AXIS_COUNT] = {at % 3 - 1, at / 3 % 3 - 1, at / 9 - 1};
         struct add_source_args args = {.layout = heated->region->layout,
                                        .medium = coefficients_medium(heated->coefficients),
                                        .d_field = level->field->d_next,
@@ -101,9 +97,9 @@ static enum status add_sources(const struct level *level, struct queue *queue,
                                        .d_values = source->d_values,
                                        .d_sum = heated->d_sum};
         int64_t to_local[AXIS_COUNT];
+        hot_image(level, n % images, args.offset);
         for (int axis = 0; axis < AXIS_COUNT; axis++) {
-            args.offset[axis] = placement->offset[axis] - heated->region->shift[axis] +
-                                image[axis] * placement->global_cells[axis];
+            args.offset[axis] -= heated->region->shift[axis];
             to_local[axis] = -args.offset[axis];
         }
         const struct box local = box_shift(&source->box, to_local);
@@ -156,7 +152,12 @@ static enum status launch(const struct level *level, struct queue *queue,
     }
     TRY(ENQUEUE(level->engine->operations, step, queue, .layout = region->layout, .levels = levels,
                 .nsteps = nsteps, .d_out = field->d_next, .d_in = field->d_now, .boxes = moved,
-                .nboxes = nboxes, .tiles = level->sleep.is_on ? &level->sleep.tiles : NULL));
+                .nboxes = nboxes, .without = level->hot.of,
+                .nwithout = nsteps > 1 ? level->hot.count : 0,
+                .tiles = level->sleep.is_on ? &level->sleep.tiles : NULL));
+    if (nsteps > 1) {
+        return STATUS_OK; /* sources heat hot boxes only */
+    }
     const struct heated heated = {.region = region,
                                   .coefficients = &levels[0],
                                   .d_sum = silent ? &level->d_sums[UNCOUNTED_SUM]
@@ -205,6 +206,41 @@ static enum status advance_around(const struct level *level, struct queue *queue
 
 static const struct box nothing = {{0, 0, 0}, {0, 0, 0}};
 
+/* After the kernels of the pass. The first step reads the field as they do, each further one fewer
+ * cells around its box, and the last one writes the box. */
+static enum status advance_hot(const struct level *level, struct queue *queue,
+                               const struct pass *pass)
+{
+    const struct hot *hot = &level->hot;
+    struct field field = *level->field;
+    struct level steps = *level;
+    steps.field = &field;
+    for (int s = 0; s < pass->nsteps; s++) {
+        const int margin = pass->nsteps - 1 - s;
+        const struct region region = region_of(level, level->halo != NULL ? margin : 0);
+        field.d_now = s == 0 ? level->field->d_now : hot->d_field[(s - 1) % 2];
+        field.d_next = margin == 0 ? level->field->d_next : hot->d_field[s % 2];
+        for (int b = 0; b < hot->count; b++) {
+            struct box boxes[FACE_COUNT];
+            const struct box *box = &hot->of[b];
+            struct box wide = hot_widened(box, margin);
+            wide = box_intersect(&wide, &region.cells);
+            TRY(launch(&steps, queue, &region, false, &pass->levels[s], 1, box, 1));
+            const int nboxes = box_shell(&wide, box, boxes);
+            TRY(launch(&steps, queue, &region, true, &pass->levels[s], 1, boxes, nboxes));
+        }
+    }
+    return STATUS_OK;
+}
+
+/* Let later work on `to` see that on `from`. */
+static enum status join(struct engine *engine, struct queue *from, struct event *done,
+                        struct queue *to)
+{
+    TRY(engine->runtime->event_record(from, done));
+    return engine->runtime->event_wait(to, done);
+}
+
 static enum status stage_overlapped(struct level *level, const struct pass *pass,
                                     const struct stage *stage)
 {
@@ -234,7 +270,12 @@ static enum status stage_overlapped(struct level *level, const struct pass *pass
     /* and the shell reads cells that the previous interior wrote */
     TRY(runtime->event_wait(engine->halo_queue, engine->bulk_done));
     TRY(classes_follow_halo(level->classes, engine, field, engine->halo_queue));
-    return advance_around(level, engine->halo_queue, pass, stage, &level->interior);
+    TRY(advance_around(level, engine->halo_queue, pass, stage, &level->interior));
+    if (level->hot.count == 0) {
+        return STATUS_OK;
+    }
+    TRY(join(engine, engine->bulk_queue, engine->bulk_done, engine->halo_queue));
+    return advance_hot(level, engine->halo_queue, pass);
 }
 
 bool pass_may_summarise(const struct level *level, enum kind kind, int nsteps)
@@ -257,17 +298,11 @@ static enum status stage_plain(struct level *level, const struct pass *pass,
     }
     const struct box *apart = level->sleep.is_on ? &nothing : &level->apart;
     TRY(advance_around(level, engine->bulk_queue, pass, stage, apart));
-    return box_is_empty(apart) ? STATUS_OK
-                               : advance_box(level, engine->bulk_queue, &pass->levels[stage->first],
-                                             stage->nsteps, apart, 1);
-}
-
-/* Let later work on `to` see that on `from`. */
-static enum status join(struct engine *engine, struct queue *from, struct event *done,
-                        struct queue *to)
-{
-    TRY(engine->runtime->event_record(from, done));
-    return engine->runtime->event_wait(to, done);
+    if (!box_is_empty(apart)) {
+        TRY(advance_box(level, engine->bulk_queue, &pass->levels[stage->first], stage->nsteps,
+                        apart, 1));
+    }
+    return level->hot.count > 0 ? advance_hot(level, engine->bulk_queue, pass) : STATUS_OK;
 }
 
 static enum status first_stage(struct level *level, const struct pass *pass,
@@ -298,7 +333,7 @@ static int stage_length(const struct pass *pass, int first, int most, int whole)
 enum status pass_queue(struct level *level, const struct pass *pass)
 {
     struct engine *engine = level->engine;
-    const int most = level->fused;
+    const int most = hot_find(level, pass->levels, pass->nsteps);
     const int radius = level->radius;
     struct stage stage = {.nsteps = stage_length(pass, 0, most, level->whole)};
     stage.beyond = radius * (pass->nsteps - stage.nsteps);

@@ -22,6 +22,7 @@ struct problem {
     size_t patch_bytes[FACE_COUNT];
     struct box boxes[MAX_BOXES];
     int nboxes;
+    struct box without; /* as in step_args: none or one */
     void *h_in;
     const void *h_start; /* for compare: what is advanced; else NULL */
     void *h_out;         /* before: a pattern */

@@ -252,6 +252,22 @@ class Passes(Bitwise):
                          **more.pop("boundary", {})},
             "time": {"steps": 14}, "output": {"history": {"every": 4}}, **more}
 
+    def test_moving_sources(self):
+        """Two beams on one track and one across it; their heat meets faces and periodic ones."""
+        gaussian = self.beam()["sources"][0]["gaussian"]
+        sources = [{"gaussian": {**gaussian, **more}} for more in (
+            {"y": "1e-5 + 3*t"}, {"x": "4e-4 + 2*t", "y": "8e-5 + 3*t", "radius": 3e-5},
+            {"x": "1.3e-3", "y": 5e-4, "surface": "x_max", "z": "4e-4 - t"})]
+        around = {"boundary": {"y_min": {"type": "periodic"}}}
+        closed = {"boundary": {"y_max": {"type": "radiation", "emissivity": 0.5, "ambient": 300.0}}}
+        for what, config in (("uniform", self.beam(**around)), ("classes", self.beam(**closed))):
+            config["sources"] = sources
+            reference = self.plain(config)
+            for steps, backend, overlap, ranks in ((3, "guard", "on", 3), (4, "cpu", "off", 1),
+                                                   (3, "cpu", "on", 2)):
+                self.expect_same(reference, config, f"{what}: {steps}, {backend}, {ranks} ranks",
+                                 ranks=ranks, sets=self.settings(steps, backend, overlap))
+
     def test_sleeping_tiles(self):
         around = {"boundary": {"y_min": {"type": "periodic"}, "y_max": {"type": "periodic"}}}
         closed = {"boundary": {"y_max": {"type": "flux", "value": 0.0}}}

@@ -111,9 +111,27 @@ static enum status several_steps(struct queue *queue, const struct step_args *ar
     return STATUS_OK;
 }
 
+/* The boxes less the last of args->without. */
+static enum status step_outside(struct queue *queue, const struct step_args *args)
+{
+    struct box pieces[FACE_COUNT];
+    struct step_args of = *args;
+    const struct box *without = &args->without[--of.nwithout];
+    of.boxes = pieces;
+    for (int b = 0; b < args->nboxes; b++) {
+        const struct box inner = box_intersect(&args->boxes[b], without);
+        of.nboxes = box_shell(&args->boxes[b], &inner, pieces);
+        TRY(cpu_step(queue, &of));
+    }
+    return STATUS_OK;
+}
+
 enum status cpu_step(struct queue *queue, const struct step_args *args)
 {
     struct field_summary *summary = args->h_summary;
+    if (args->nwithout > 0) {
+        return step_outside(queue, args);
+    }
     if (args->tiles != NULL) {
         cpu_step_awake(args);
     } else if (args->nsteps == 1) {

@@ -58,38 +58,58 @@ static bool rows_takes(const struct step_args *args, const struct box *box)
            box_extent(box, AXIS_Z) >= LEAST_Z;
 }
 
-static enum status several_steps(struct hip_step *step)
+/* Let the cells of `box` outside the first n boxes of args->without be summed. */
+static enum status add_rest(struct hip_step *step, struct unsummed *rest, const struct box *box,
+                            int n)
+{
+    struct box pieces[FACE_COUNT];
+    if (n == 0) {
+        rest->boxes[rest->count++] = *box;
+        return rest->count == (int)(sizeof rest->boxes / sizeof rest->boxes[0])
+                   ? sum_rest(step, rest)
+                   : STATUS_OK;
+    }
+    const struct box inner = box_intersect(box, &step->args->without[n - 1]);
+    const int count = box_shell(box, &inner, pieces);
+    for (int p = 0; p < count; p++) {
+        TRY(add_rest(step, rest, &pieces[p], n - 1));
+    }
+    return STATUS_OK;
+}
+
+static hip_step_launcher *choose_launch(const struct step_args *args, const struct box *box)
 {
     static hip_step_launcher *const staged[2][3] = {
         {hip_launch_steps_staged_2, hip_launch_steps_staged_3, hip_launch_steps_staged_4},
         {hip_launch_steps_staged_pair_2, hip_launch_steps_staged_pair_3,
          hip_launch_steps_staged_pair_4}};
-    const struct step_args *args = step->args;
     const bool corrects = coefficients_corrections(args->levels, args->nsteps) != 0;
+    if (rows_takes(args, box) && args->levels->kind == KIND_UNIFORM) {
+        return hip_launch_steps_rows;
+    }
+    if (staged_takes(args, box) && args->levels->kind == KIND_UNIFORM) {
+        return staged[corrects][args->nsteps - 2];
+    }
+    return staged_takes(args, box) && !corrects && hip_steps_classes_takes(args)
+               ? hip_launch_steps_classes_3
+               : hip_launch_steps_tile;
+}
+
+/* All cells of a box are advanced, so that its division into tiles stays the same. */
+static enum status several_steps(struct hip_step *step)
+{
+    const struct step_args *args = step->args;
     struct unsummed rest = {.count = 0};
     for (int b = 0; b < args->nboxes; b++) {
         const struct box *box = &args->boxes[b];
         if (box_is_empty(box)) {
             continue;
         }
-        hip_step_launcher *launch = hip_launch_steps_tile;
-        if (rows_takes(args, box) && args->levels->kind == KIND_UNIFORM) {
-            launch = hip_launch_steps_rows;
-        } else if (staged_takes(args, box) && args->levels->kind == KIND_UNIFORM) {
-            launch = staged[corrects][args->nsteps - 2];
-        } else if (staged_takes(args, box) && !corrects && hip_steps_classes_takes(args)) {
-            launch = hip_launch_steps_classes_3;
-        }
         step->boxes = box;
         step->nboxes = 1;
         step->summed = false;
-        TRY(hip_check(launch(step), "kernel of several steps"));
-        if (!step->summed) {
-            rest.boxes[rest.count++] = *box;
-        }
-        if (rest.count == (int)(sizeof rest.boxes / sizeof rest.boxes[0])) {
-            TRY(sum_rest(step, &rest));
-        }
+        TRY(hip_check(choose_launch(args, box)(step), "kernel of several steps"));
+        TRY(step->summed ? STATUS_OK : add_rest(step, &rest, box, args->nwithout));
     }
     return rest.count > 0 ? sum_rest(step, &rest) : STATUS_OK;
 }

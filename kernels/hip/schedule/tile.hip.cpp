@@ -237,8 +237,32 @@ template <typename REAL, int T> static hipError_t launch_high_order(struct hip_s
     });
 }
 
+/* The pieces of the box outside the last of args->without: in other media than a uniform one their
+ * blocks take the sums. */
+static hipError_t launch_outside(struct hip_step *step)
+{
+    struct step_args args = *step->args;
+    struct hip_step of = *step;
+    struct box pieces[FACE_COUNT];
+    const struct box inner = box_intersect(step->boxes, &args.without[--args.nwithout]);
+    const int npieces = box_shell(step->boxes, &inner, pieces);
+    of.args = &args;
+    for (int p = 0; p < npieces; p++) {
+        of.boxes = &pieces[p];
+        const hipError_t error = hip_launch_steps_tile(&of);
+        if (error != hipSuccess) {
+            return error;
+        }
+    }
+    step->summed = of.summed;
+    return hipSuccess;
+}
+
 hipError_t hip_launch_steps_tile(struct hip_step *step)
 {
+    if (step->args->nwithout > 0) {
+        return launch_outside(step);
+    }
     const struct coefficients *args = step->args->levels;
     return launch_steps_of(step->args, [&](auto cell, auto steps) -> hipError_t {
         typedef decltype(cell) REAL;

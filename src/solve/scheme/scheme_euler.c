@@ -46,7 +46,8 @@ static enum status advance_by_pass(struct stepper *stepper, int64_t steps, int64
     TRY(stepper_find_operators(stepper, pass_length(stepper, steps), &p));
     const bool last = state->step + p.pass.nsteps == stepper->summarise_at;
     p.pass.h_summary =
-        last && pass_may_summarise(stepper->level, operator_kind(problem), p.pass.nsteps)
+        last && stepper->nsources == 0 &&
+                pass_may_summarise(stepper->level, operator_kind(problem), p.pass.nsteps)
             ? &state->summary
             : NULL;
     TRY(stepper_queue_pass(stepper, &p));

@@ -28,9 +28,12 @@ static bool has_changing_weights(const struct problem *problem)
 
 int steps_fused(const struct problem *problem, const struct backend *backend)
 {
-    const int most = backend->operations->steps_most[operator_kind(problem)];
-    const bool acts_after_each = sources_moving(&problem->sources) > 0 || problem->medium.changes ||
-                                 problem->medium.perfused;
+    const enum kind kind = operator_kind(problem);
+    const int most = backend->operations->steps_most[kind];
+    const bool hot_boxes =
+        (kind == KIND_UNIFORM || kind == KIND_CLASSES) && !has_sources_from_files(problem);
+    const bool acts_after_each = (sources_moving(&problem->sources) > 0 && !hot_boxes) ||
+                                 problem->medium.changes || problem->medium.perfused;
     const bool differ = backend_has(backend, BACKEND_GPU) && has_changing_weights(problem);
     return most > 1 && !acts_after_each && !differ ? most : 1;
 }
@@ -58,7 +61,9 @@ static int most_to_try(const struct problem *problem, const struct backend *back
     };
     const int64_t cells = decomp->global_cells[0] * decomp->global_cells[1] *
                           decomp->global_cells[2] / decomp->nranks;
-    if (!backend_has(backend, BACKEND_GPU) && cells < IN_CACHE) {
+    /* hot boxes take memory, and on CPUs gain nothing */
+    if (!backend_has(backend, BACKEND_GPU) &&
+        (cells < IN_CACHE || sources_moving(&problem->sources) > 0)) {
         return 1;
     }
     int64_t most = steps_fused(problem, backend);

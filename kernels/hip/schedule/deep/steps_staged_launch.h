@@ -118,9 +118,11 @@ static hipError_t work_of(struct hip_step *step, const work_list &list, WORK &w,
     w.result = step->result;
     step->summarised = S::SUMMARY;
     list_sums(w.sums, args, S::T);
-    list_box(w.sums, layout, step->boxes);
+    step->summed = step->args->nwithout == 0;
+    if (step->summed) {
+        list_box(w.sums, layout, step->boxes);
+    }
     list_strips(w.sums, S::T);
-    step->summed = true;
     w.pitch_y = (int)layout->pitch_y;
     w.pitch_z = layout->pitch_z;
     w.out = static_cast<REAL *>(step->args->d_out) + layout->origin +
