@@ -38,7 +38,8 @@ struct device_medium {
     bool same_axes;         /* the g of all axes in it are equal: classes_same_axes */
     bool affine;            /* no closure in it radiates: classes_affine */
     int64_t dt_number;      /* tables of one number differ in q and closures only */
-    const double *d_weight; /* 1 / sigma of each class */
+    const double *d_weight; /* 1 / sigma of each class; 0 of an ambient */
+    bool has_ambients;      /* a class is one */
     int nsegments;          /* of each class, for KIND_ENTHALPY; else 0 */
     bool one_curve;         /* with segments: of all classes; their pairs are NONLINEAR_ONE_CURVE */
     bool perfused;          /* with segments: a class is */
@@ -88,6 +89,7 @@ struct coefficients {
     const struct heat_source *sources; /* host memory, until the step is queued */
     /* Device memory: where the exact sum of the heat of sources and of perfusion is added, K. */
     struct exact_sum *d_source_sum;
+    struct exact_sum *d_surface_sum; /* the same of surfaces; NULL: no sum */
 };
 
 /* NULL: the kind has no classes. */

@@ -120,8 +120,9 @@ struct sum_perfusion_args {
 };
 
 /* Add to d_sums, for each condition of the owned cells inside a closed face, the exact sums of the
- * heat flow into them, W, and of the temperature of the face, K; in double. Device memory. */
-enum { FACE_FLOW, FACE_TEMPERATURE, FACE_SUMS };
+ * heat flow into them, W, and of the temperature of the face, K, in double, and their number. Cells
+ * whose closure has no conductance are no part of the body. Device memory. */
+enum { FACE_FLOW, FACE_TEMPERATURE, FACE_CELLS, FACE_SUMS };
 struct sum_face_args {
     struct layout layout;
     const struct device_medium *medium; /* classes and patches; a patch is a condition */
@@ -130,6 +131,19 @@ struct sum_face_args {
     int nconditions;
     const double *d_closures; /* [condition][class][4]: a, b, e (medium_cell.h); conductance, W/K */
     struct exact_sum *d_sums; /* [condition][FACE_SUMS] */
+};
+
+/* Add to *d_sum the exact sum, K, of g (T of the ambient - T) over a list of faces between a cell
+ * and an ambient: the heat of surfaces in a step from d_field. In double, the difference rounded as
+ * in the update. */
+struct sum_surfaces_args {
+    enum precision precision;
+    const struct device_medium *medium; /* without segments; NULL: none */
+    const void *d_field;
+    int64_t count;
+    const int64_t *d_elements; /* of the field: the cell of each face */
+    const int32_t *d_pairs;    /* the place of its g in the table: medium_g_at */
+    struct exact_sum *d_sum;
 };
 
 /* Copy boxes (local indices, halo allowed) into contiguous buffers, one per box, of box_cells(box)
@@ -149,7 +163,8 @@ struct unpack_args {
     int nboxes;
 };
 
-/* Minimum, maximum, exact sums and bad cells of the owned cells. The result does not depend on
+/* Minimum, maximum, exact sums and bad cells of the owned cells, without those of ambients. The
+ * result does not depend on
  * order, threads or decomposition. */
 struct summarise_args {
     struct layout layout;
@@ -327,6 +342,7 @@ struct host_memory {
     X(add_source, HOST_ONE(add_source, medium))                                                    \
     X(sum_perfusion, HOST_ONE(sum_perfusion, medium))                                              \
     X(sum_face, HOST_ONE(sum_face, medium))                                                        \
+    X(sum_surfaces, HOST_ONE(sum_surfaces, medium))                                                \
     X(pack, HOST_ARRAY(pack, boxes, nboxes) HOST_ARRAY(pack, d_buffers, nboxes))                   \
     X(unpack, HOST_ARRAY(unpack, boxes, nboxes) HOST_ARRAY(unpack, d_buffers, nboxes))             \
     X(summarise, HOST_ONE(summarise, medium) HOST_RESULT(summarise, h_summary))                    \

@@ -98,6 +98,8 @@ static const struct h5_member sources[] = {
     MEMBER("ledger_source_sum", H5_INT, DIGITS, ledger.source_sum),
     MEMBER("ledger_source_booked_J", H5_DOUBLE, 0, ledger.source_booked_J),
     MEMBER("source_heat_J", H5_DOUBLE, 0, source_heat)};
+static const struct h5_member surfaces[] = {
+    MEMBER("ledger_surface_sum", H5_INT, DIGITS, ledger.surface_sum)};
 
 enum status checkpoint_state(hid_t dataset, struct checkpoint_state *state,
                              enum h5_direction direction)
@@ -112,6 +114,10 @@ enum status checkpoint_state(hid_t dataset, struct checkpoint_state *state,
     }
     if (writes ? state->source_heat != 0 : H5Aexists(dataset, "source_heat_J") > 0) {
         TRY(h5_members(dataset, sources, 3, state, direction));
+    }
+    if (writes ? exact_sum_value(&state->ledger.surface_sum) != 0
+               : H5Aexists(dataset, "ledger_surface_sum") > 0) {
+        TRY(h5_members(dataset, surfaces, 1, state, direction));
     }
     return STATUS_OK;
 }

@@ -6,6 +6,8 @@
  *   g = G dt / C         G: conductance between the two cells per cell volume, W/(m^3 K); symmetric
  *   sigma = C / (rho c)  of the cell; constant over a run, whatever dt
  *   q = Q dt / C         Q: heat source of the cell, W/m^3; so g and q are in K per K and in K
+ * A cell with sigma = 0 keeps its temperature: the cells of an ambient, whose q is not a source but
+ * that temperature, for the sums of surfaces.
  * The same rounded g on both sides of a face, and a constant sigma, keep the heat, the sum of
  * T / sigma, up to the rounding of S. A uniform field stays exactly uniform.
  *
@@ -33,6 +35,12 @@ KERNEL_INLINE int64_t medium_cell_at(int of_class)
 KERNEL_INLINE int64_t medium_g_at(int n, int axis, int of_class, int neighbour)
 {
     return 2 * (int64_t)n + ((int64_t)axis * n + of_class) * n + neighbour;
+}
+
+/* The neighbour of a medium_g_at. */
+KERNEL_INLINE int medium_neighbour_of(int n, int pair)
+{
+    return (pair - 2 * n) % n;
 }
 
 KERNEL_INLINE int64_t medium_closure_at(int n, int m, int face, int closure)

@@ -7,6 +7,7 @@
 #include "base/box.h"
 #include "base/precision.h"
 #include "base/status.h"
+#include "config/ambient_setting.h"
 #include "config/time_setting.h"
 
 enum { MOST_MATERIALS = 255 };
@@ -401,6 +402,10 @@ struct settings {
     int nparts;
     struct contact_setting *contacts;
     int ncontacts;
+    struct ambient_setting *ambients;
+    int nambients;
+    struct surface_setting *surfaces;
+    int nsurfaces;
     struct source_setting *sources;
     int nsources;
     struct shape_setting *initial;

@@ -313,6 +313,9 @@ static void annotate(const struct plot *plot, struct scene *scene)
     for (int m = 0; m < settings->nmaterials && strcmp(plot->field, "material") == 0; m++) {
         scene->names[scene->nnames++] = settings->materials[m].name;
     }
+    for (int a = 0; a < settings->nambients && strcmp(plot->field, "material") == 0; a++) {
+        scene->names[scene->nnames++] = settings->ambients[a].name;
+    }
     if (strcmp(scene->frames->units, "K") == 0) {
         scene->melting = settings_melting(settings) - scene->shift;
     }

@@ -12,7 +12,13 @@
 
 /* The sums of the ledger on the device: those of the faces, then that of sources. Behind them lies
  * one for cells of other ranks, which is never read. */
-enum { SOURCE_SUM = FACE_COUNT, LEDGER_SUMS, UNCOUNTED_SUM = LEDGER_SUMS, DEVICE_SUMS };
+enum {
+    SOURCE_SUM = FACE_COUNT,
+    SURFACE_SUM,
+    LEDGER_SUMS,
+    UNCOUNTED_SUM = LEDGER_SUMS,
+    DEVICE_SUMS
+};
 
 /* Disjoint boxes of owned cells that the heat of moving sources reaches within a pass. A kernel of
  * several steps leaves them out; single steps of these cells, and of those around that they depend

@@ -204,6 +204,20 @@ static enum status advance_around(const struct level *level, struct queue *queue
     return launch(level, queue, &region, true, coefficients, stage->nsteps, boxes, nboxes);
 }
 
+/* The heat of surfaces in a step from d_now; where there are any, a stage is one step. */
+static enum status sum_surfaces(const struct level *level, const struct coefficients *step)
+{
+    const struct surfaces *surfaces = &level->classes->surfaces;
+    if (surfaces->count == 0 || step->d_surface_sum == NULL) {
+        return STATUS_OK;
+    }
+    return ENQUEUE(level->engine->operations, sum_surfaces, level->engine->bulk_queue,
+                   .precision = level->field->layout.precision, .medium = &step->medium,
+                   .d_field = level->field->d_now, .count = surfaces->count,
+                   .d_elements = surfaces->d_elements, .d_pairs = surfaces->d_pairs,
+                   .d_sum = step->d_surface_sum);
+}
+
 static const struct box nothing = {{0, 0, 0}, {0, 0, 0}};
 
 /* After the kernels of the pass. The first step reads the field as they do, each further one fewer
@@ -342,6 +356,7 @@ enum status pass_queue(struct level *level, const struct pass *pass)
     }
     TRY(first_stage(level, pass, &stage));
     level->exchanges += level->halo != NULL;
+    TRY(sum_surfaces(level, pass->levels));
     field_swap(level->field);
     if (level->sleep.is_on) { /* the next pass may be one that overlaps */
         level->sleep.tiles.all = false;
@@ -357,6 +372,7 @@ enum status pass_queue(struct level *level, const struct pass *pass)
         stage.beyond = radius * (pass->nsteps - stage.first - stage.nsteps);
         TRY(classes_follow_owned(level->classes, engine, level->field, engine->bulk_queue));
         TRY(stage_plain(level, pass, &stage));
+        TRY(sum_surfaces(level, &pass->levels[stage.first]));
         field_swap(level->field);
     }
     return join(engine, engine->bulk_queue, engine->bulk_done, engine->halo_queue);

@@ -35,12 +35,14 @@ enum status solver_allocate(struct solver *solver, const struct output_memory *o
                                   steps_fused(problem, engine->backend),
                                   has_levels ? SUPERSTEP_LEVELS_MOST : 1, &solver->level)));
     solver->level.whole = engine->operations->steps_whole[operator_kind(problem)];
-    TRY(status_agree(team->comm, classes_allocate(&solver->classes, problem, team, engine)));
+    TRY(status_agree(team->comm, classes_allocate(&solver->classes, problem, team, engine,
+                                                  &solver->level.field->layout)));
     TRY(steady_create(problem, team, engine, &solver->classes, &solver->level.field->layout,
                       &solver->steady));
-    if (!problem_needs_multigrid(problem) ||
-        (problem_is_linear(problem) && problem->medium.curves == NULL &&
-         !boundary_coefficient_varies(&problem->boundary))) {
+    const bool keeps = problem->medium.nambients > 0; /* for the start */
+    if (!keeps && (!problem_needs_multigrid(problem) ||
+                   (problem_is_linear(problem) && problem->medium.curves == NULL &&
+                    !boundary_coefficient_varies(&problem->boundary)))) {
         class_map_destroy(&solver->classes.map);
     }
     TRY(stepper_create(problem, team, &solver->level, &solver->state, &solver->passes,

@@ -285,10 +285,12 @@ static enum status set_step(struct stepper *stepper, struct stepper_pass *pass, 
     TRY(stepper_coefficients(stepper, op, d_sums, coefficients));
     TRY(find_sources(stepper, op, step, coefficients));
     coefficients->d_source_sum = &d_sums[SOURCE_SUM];
+    coefficients->d_surface_sum = &d_sums[SURFACE_SUM];
     coefficients->corrects = level != NULL && level->corrects;
     if (level != NULL && level->predicts) { /* its heat does not stay */
         memset(coefficients->d_face_sum, 0, sizeof coefficients->d_face_sum);
         coefficients->d_source_sum = &d_sums[UNCOUNTED_SUM];
+        coefficients->d_surface_sum = NULL;
     }
     return STATUS_OK;
 }

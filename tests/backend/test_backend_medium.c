@@ -302,7 +302,7 @@ static void check_face(struct rig *rig, const struct problem *p, enum face face,
         closures[c][0] = random_between(random, radiates ? 1 : -1, radiates ? 2 : 1);
         closures[c][1] = random_between(random, 0, 600);
         closures[c][2] = radiates ? random_between(random, 0, 1e-9) : 0;
-        closures[c][3] = random_between(random, 0, 50);
+        closures[c][3] = random_below(random, 6) == 0 ? 0 : random_between(random, 1, 50);
     }
     for (int64_t n = 0; n < box_cells(&layer); n++) {
         int64_t at[AXIS_COUNT];
@@ -314,6 +314,10 @@ static void check_face(struct rig *rig, const struct problem *p, enum face face,
         const double inside = host_get(l, p->h_in, layout_index(l, at[0], at[1], at[2]));
         const double outside = medium_outside_float64(inside, abe[0], abe[1], abe[2]);
         __int128 *sums = wanted[closure / nclasses];
+        if (abe[3] == 0) { /* no part of the body */
+            continue;
+        }
+        sums[FACE_CELLS] += fixed_point(1);
         sums[FACE_FLOW] += fixed_point(abe[3] * (outside - inside));
         sums[FACE_TEMPERATURE] += fixed_point(medium_face_float64(inside, abe[0], abe[1], abe[2]));
     }

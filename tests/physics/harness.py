@@ -189,7 +189,10 @@ def read_history(path):
     at_face = (("flow", "W"), ("T", "K"))
     expected = of_parts(faces, at_face) + of_parts(
         materials, (("min", "K"), ("max", "K"), ("mean", "K"), ("heat", "J"))
-    ) + of_parts(surfaces[len(faces):], at_face)
+    )
+    for name in surfaces[len(faces):]:
+        area = (("flow", "W"), ("area", "m2"), ("T", "K"))
+        expected += of_parts([name], area if f"area_{name}_m2" in rest else at_face)
     pool = [f"pool_{axis}_m" for axis in "xyz" if f"pool_{axis}_m" in rest]
     expected += pool + ["pool_volume_m3"] if pool else []
     if first != HISTORY_COLUMNS or rest != expected:

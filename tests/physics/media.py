@@ -1,7 +1,7 @@
 """Random problems with several materials; media_solver.py solves them."""
 import random
 
-from media_solver import Problem, Unphysical, classes_of, mask_of, source_mask
+from media_solver import Problem, Unphysical, classes_of, mask_of, names_of, source_mask
 from problems import FACES
 
 LENGTHS = [0.024, 0.031, 0.018]
@@ -245,3 +245,36 @@ def add_sources(config, rng):
                 for _ in range(rng.choice([0, 0, 1, 2]))]
     if sources:
         config["sources"] = sources
+
+
+def with_ambients(config, seed):
+    """Some of the materials, the last ones, become ambients with surfaces."""
+    rng = random.Random(seed)
+    materials = config["materials"]
+    count = min(len(materials) - 1, rng.randint(1, 3))
+    config["ambients"] = [{"name": m["name"], "temperature": round(rng.uniform(250, 450), 2)}
+                          for m in materials[len(materials) - count:]]
+    del materials[len(materials) - count:]
+    outside = names_of(config)[len(materials):]
+    names = [m["name"] for m in materials]
+    config["contacts"] = [c for c in config.get("contacts", [])
+                          if not set(c["between"]) & set(outside)]
+    problem = Problem(config)
+    config["surfaces"] = []
+    for a, name in enumerate(names):
+        for b, ambient in enumerate(outside, len(names)):
+            meets = any(((problem.classes == a) & (problem.neighbours(axis, shift) == b)).any()
+                        for axis in range(len(problem.h)) for shift in (1, -1))
+            if meets and rng.random() < 0.8:
+                between = [name, ambient] if rng.random() < 0.5 else [ambient, name]
+                config["surfaces"].append({"between": between, "name": f"s{a}_{b}",
+                                           "coefficient": rng.choice([0.0, 20.0, 3e3, 5e4])})
+    config["sources"] = [
+        source for source in config.get("sources", [])
+        if next(iter(source.values())).get("material") not in outside and
+        (next(iter(source)) in ("gaussian", "goldak") or
+         (source_mask(config, source, problem.classes) & problem.body).any())]
+    for key in ("contacts", "sources", "surfaces", "ambients"):
+        if not config[key]:
+            del config[key]
+    return config

@@ -54,8 +54,12 @@ def painted(config, parts, value_of):
     return field
 
 
+def names_of(config):
+    return [entry["name"] for entry in config["materials"] + config.get("ambients", [])]
+
+
 def classes_of(config):
-    names = [material["name"] for material in config["materials"]]
+    names = names_of(config)
     return painted(config, config["parts"],
                    lambda shape: names.index(shape["material"])).astype(int)
 
@@ -84,13 +88,24 @@ class Problem:
     perfusion = 0.0   # W/(m^3 K)
 
     def __init__(self, config):
-        names = [material["name"] for material in config["materials"]]
+        names = names_of(config)
         self.config = config
         self.classes = self.painted = classes_of(config)
         self.initial = painted(config, config["initial"], lambda shape: shape["value"])
         k = np.array([np.broadcast_to(m["conductivity"], 3) for m in config["materials"]])
         rho_c = np.array([m["density"] * m["heat_capacity"] for m in config["materials"]])
+        ambients, first = config.get("ambients", []), len(k)
+        k = np.concatenate([k, np.full((len(ambients), 3), np.inf)])   # their faces are as warm
+        rho_c = np.concatenate([rho_c, np.full(len(ambients), np.inf)])
+        self.body, self.body_classes = self.classes < first, first
+        for number, ambient in enumerate(ambients, first):
+            self.initial[self.classes == number] = ambient["temperature"]
         resistance = np.zeros((len(names), len(names)))
+        resistance[first:] = resistance[:, first:] = np.inf
+        for surface in config.get("surfaces", []):
+            a, b = (names.index(name) for name in surface["between"])
+            with np.errstate(divide="ignore"):
+                resistance[a, b] = resistance[b, a] = np.divide(1, surface["coefficient"])
         for contact in config.get("contacts", []):
             a, b = (names.index(name) for name in contact["between"])
             resistance[a, b] = resistance[b, a] = contact["resistance"]
@@ -163,14 +178,14 @@ class Problem:
         flow = self.between(T, axis, shift)   # and through closed faces
         if not self.is_periodic(axis):
             edge = self.edge(axis, shift)
-            k = self.conductivity(axis, edge)
+            k = np.where(self.body[edge], self.conductivity(axis, edge), 1.0)
             condition = self.faces[2 * axis + (shift == -1)]
             face = self.face_value(condition, T[edge], k, self.h[axis], t, beam)
             patches = self.patches(axis, shift)
             for number, patch in enumerate(condition.get("patches", []), 1):
                 face = np.where(patches == number,
                                 self.face_value(patch, T[edge], k, self.h[axis], t, beam), face)
-            flow[edge] = 2 * k / self.h[axis] * (face - T[edge])
+            flow[edge] = np.where(self.body[edge], 2 * k / self.h[axis] * (face - T[edge]), 0.0)
         return flow
 
     def gaussian(self, shape, at):
@@ -233,11 +248,11 @@ class Problem:
             if kind in ("gaussian", "goldak"):
                 total += self.moving(kind, shape, t, dt) * formula(shape.get("factor", 1.0), t)
                 continue
-            mask = source_mask(self.config, source, self.painted)
+            mask = source_mask(self.config, source, self.painted) & self.body
             density = shape["density"] if "density" in shape else \
                 shape["power"] / (mask.sum() * math.prod(self.h))
             total[mask] += density * formula(shape.get("factor", 1.0), t)
-        return total
+        return np.where(self.body, total, 0.0)
 
     def patches(self, axis, shift):
         """The number of the patch of each cell inside a closed face, from 1; 0 outside."""
@@ -265,10 +280,26 @@ class Problem:
         edge = self.edge(axis, shift)
         flow = self.inflow(T, t, axis, shift)[edge]
         area = math.prod(self.h) / self.h[axis]  # unused axes are 1 m long
-        k = self.conductivity(axis, edge)
+        k = np.where(self.body[edge], self.conductivity(axis, edge), np.nan)
         beam = self.beam(t, axis, shift)[edge] * self.h[axis]
         face = T[edge] + self.inflow(T, t, axis, shift, beam)[edge] * self.h[axis] / (2 * k)
-        return flow.sum() * area, face.mean(), face
+        mean = np.nanmean(face) if self.body[edge].any() else np.nan
+        return flow.sum() * area, mean, face
+
+    def surface(self, surface, T):
+        """Its heat flow in W, its area, and its mean temperature."""
+        names = names_of(self.config)
+        a, b = sorted(names.index(name) for name in surface["between"])
+        flow = area = warmth = 0.0
+        for axis, h in enumerate(self.h):
+            for shift in (1, -1):
+                at = (self.classes == a) & (self.neighbours(axis, shift) == b)
+                into = self.between(T, axis, shift)[at]
+                face = math.prod(self.h) / h
+                flow += into.sum() * face
+                area += at.sum() * face
+                warmth += (T[at] + into * h / (2 * self.k[a, axis])).sum() * face
+        return flow, area, warmth / area
 
     def solve(self, dt, steps):
         """The temperature after the steps, and the heat that entered through the faces and from
@@ -280,14 +311,16 @@ class Problem:
                 for shift in (1, -1):
                     flow = self.inflow(T, n * dt, axis, shift)
                     power += flow / h
+                    beside = self.body & (self.neighbours(axis, shift) >= self.body_classes)
+                    entered += dt * flow[beside].sum() / h
                     if not self.is_periodic(axis):
                         entered += dt * flow[self.edge(axis, shift)].sum() / h
             source = self.source((n + 0.5) * dt, dt)
             added += dt * source.sum()
-            T = T + dt * (power + source) / self.rho_c
+            T = T + dt * (power + source) / self.rho_c   # of an ambient: infinite
             if not T.min() >= 0:
                 raise Unphysical(f"{T.min():.6g} K after step {n + 1}")
         return T, entered, added
 
     def heat_of(self, mask, T):
-        return (self.rho_c * T)[mask].sum()
+        return (self.rho_c * T)[mask & self.body].sum()

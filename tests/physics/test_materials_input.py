@@ -138,6 +138,41 @@ class WrongInput(Case):
         self.check(unstable, "time.dt", "stable")
         self.check(no_file, "file", "none.h5", code=3)
 
+    def test_ambients_and_surfaces(self):
+        air = {"name": "air", "temperature": 300.0}
+        skin = {"between": ["m0", "air"], "coefficient": 10.0}
+
+        def beside(*surfaces, ambients=(air,), part="air"):
+            def change(config):
+                lengths = config["grid"]["upper"]
+                config["materials"] = config["materials"][:2]
+                config["parts"] = [{"uniform": {"material": part}}, {"sphere": {
+                    "center": [0.5 * x for x in lengths], "radius": 0.3 * lengths[0],
+                    "material": "m0"}}]
+                config.pop("contacts", None)
+                config.update(ambients=list(ambients), surfaces=list(surfaces))
+            return change
+
+        def melting(config):
+            beside(skin)(config)
+            config["materials"][1].update(latent_heat=1e5, solidus=1500.0)
+
+        for change, *texts in (
+                (beside(skin, ambients=[{"name": "m0", "temperature": 300.0}]),
+                 "ambients[0].name: 'm0' is a material"),
+                (beside(skin, ambients=[{"name": "air", "temperature": -20.0}]),
+                 "ambients[0].temperature", "-20"),
+                (beside({**skin, "between": ["m0", "m1"]}),
+                 "surfaces[0].between: 'm0' and 'm1'", "a material and an ambient"),
+                (beside({**skin, "between": ["m7", "air"]}), "surfaces[0].between", "m7"),
+                (beside({**skin, "between": ["m1", "air"]}),
+                 "no cell of 'm1' is beside one of 'air'"),
+                (beside(skin, {**skin, "between": ["air", "m0"]}),
+                 "surfaces[1].between: a second surface"),
+                (beside({**skin, "coefficient": -1.0}), "surfaces[0].coefficient"),
+                (melting, "ambients[0]", "constant properties")):
+            with self.subTest(expected=texts):
+                self.check(change, *texts)
 
 
 class Properties(Case):

@@ -21,6 +21,8 @@ static const char full_text[] =
     "  - expression: {where: x < y, material: b}\n"
     "  - file: {path: parts.h5, materials: [b, a]}\n"
     "contacts: [{between: [a, b], resistance: 1}]\n"
+    "ambients: [{name: c, temperature: 300}]\n"
+    "surfaces: [{name: d, between: [a, c], coefficient: 1}]\n"
     "sources:\n"
     "  - uniform: {material: a, density: 1}\n"
     "  - sphere: {center: [0.1, 0.1, 0.1], radius: 0.1, power: 1}\n"
@@ -116,6 +118,8 @@ static char *find_values(struct settings *s, const struct schema_key *row, char 
         {"boundary.*.", "boundary.y_max.", BOUNDARY_RADIATION, &s->boundary[FACE_Y_MAX]},
         {"materials[].", "materials[0].", -1, s->materials},
         {"contacts[].", "contacts[0].", -1, s->contacts},
+        {"ambients[].", "ambients[0].", -1, s->ambients},
+        {"surfaces[].", "surfaces[0].", -1, s->surfaces},
         {"parts[].uniform.", "parts[0].uniform.", -1, &s->parts[0]},
         {"parts[].sphere.", "parts[1].sphere.", -1, &s->parts[1]},
         {"parts[].box.", "parts[2].box.", -1, &s->parts[2]},

@@ -119,7 +119,8 @@ TEST(test_huge_file)
 TEST(test_not_a_configuration)
 {
     static const char keys[] =
-        "give the keys: title, quantity, grid, material, materials, parts, contacts, sources, "
+        "give the keys: title, quantity, grid, material, materials, parts, contacts, ambients, "
+        "surfaces, sources, "
         "initial, boundary, time, run, output";
     static const char *const cases[][2] = {
         {"", "the configuration is empty"},

@@ -7,10 +7,8 @@
 #define GIVE_DENSITY "give a number above 0, in kg/m^3"
 #define GIVE_RANKS "give auto or a list of 1 to 3 integers of 1 or more, such as [2, 2, 1]"
 #define TOP_KEYS                                                                                   \
-    "valid keys: title, quantity, grid, material, materials, parts, contacts, sources, initial, "  \
-    "boundary, "                                                                                   \
-    "time, "                                                                                       \
-    "run, output"
+    "valid keys: title, quantity, grid, material, materials, parts, contacts, ambients, "          \
+    "surfaces, sources, initial, boundary, time, run, output"
 #define TOO_HOT "sums of temperatures are exact only below 1e12 K in magnitude"
 
 static const struct damage unknown_keys[] = {

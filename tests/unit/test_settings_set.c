@@ -123,7 +123,8 @@ static const struct {
                           "conductivity, density, heat_capacity, diffusivity"},
     {"outptu.directory=x",
      "outptu: unknown key; did you mean 'output'? valid keys: title, quantity, grid, material, "
-     "materials, parts, contacts, sources, initial, boundary, time, run, output"},
+     "materials, parts, contacts, ambients, surfaces, sources, initial, boundary, time, run, "
+     "output"},
     {"grid=3", "grid: not a section (3); give a section with the keys cells, lower, upper"},
     {"grid[0]=3", "grid: a section, not a list; it has no entry [0]"},
     {"initial[7].uniform.value=3",

@@ -118,12 +118,16 @@ static void sum_cell(const struct sum_face_args *args, const int64_t cell[AXIS_C
                                        m->nclasses, args->face, cell, m->d_class[at] & m->mask);
     const double *abe = &args->d_closures[4 * (int64_t)closure];
     struct exact_parts *of_patch = parts[closure / m->nclasses];
+    if (abe[3] == 0) {
+        return;
+    }
     const double inside = precision_get(l->precision, args->d_field,
                                         layout_index(l, cell[AXIS_X], cell[AXIS_Y], cell[AXIS_Z]));
     const double outside = medium_outside_float64(inside, abe[0], abe[1], abe[2]);
     exact_parts_add(&of_patch[FACE_FLOW], abe[3] * (outside - inside));
     exact_parts_add(&of_patch[FACE_TEMPERATURE],
                     medium_face_float64(inside, abe[0], abe[1], abe[2]));
+    exact_parts_add(&of_patch[FACE_CELLS], 1);
 }
 
 enum status cpu_sum_face(struct queue *queue, const struct sum_face_args *args)

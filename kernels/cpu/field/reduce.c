@@ -106,6 +106,21 @@ static void find_heat(struct findings *f, const double *cells, const uint8_t *of
     tally_add_float64(&f->heat, term, n);
 }
 
+/* The same as find_in_chunk without the cells of ambients. */
+static void find_in_body(struct findings *f, const double *cells, const uint8_t *of_class,
+                         const struct device_medium *medium, int64_t n, int64_t index)
+{
+    for (int64_t begin = 0, end; begin < n; begin = end + 1) {
+        end = begin;
+        while (end < n && medium->d_weight[of_class[end] & medium->mask] > 0) {
+            end++;
+        }
+        if (end > begin) {
+            find_in_chunk(f, cells + begin, end - begin, index + begin);
+        }
+    }
+}
+
 static void find_in_piece(struct findings *f, const struct summarise_args *args,
                           const struct box *piece)
 {
@@ -126,11 +141,18 @@ static void find_in_piece(struct findings *f, const struct summarise_args *args,
                         wide[c] = (double)((const float *)args->d_field)[at + c];
                     }
                 }
-                find_in_chunk(f, cells, n, global_index(&args->placement, i, j, k));
-                if (medium != NULL) {
-                    find_heat(f, cells, medium->d_class + layout_index(&medium->layout, i, j, k),
-                              medium, n);
+                const int64_t index = global_index(&args->placement, i, j, k);
+                if (medium == NULL) {
+                    find_in_chunk(f, cells, n, index);
+                    continue;
                 }
+                const uint8_t *of_class = medium->d_class + layout_index(&medium->layout, i, j, k);
+                if (medium->has_ambients) {
+                    find_in_body(f, cells, of_class, medium, n, index);
+                } else {
+                    find_in_chunk(f, cells, n, index);
+                }
+                find_heat(f, cells, of_class, medium, n);
             }
         }
     }

@@ -1,4 +1,5 @@
-/* Heat sources that no class has: moving ones, and those of a file; and the sum of perfusion. */
+/* Heat sources that no class has: moving ones, and those of a file; and the sums of
+ * perfusion and of surfaces. */
 #include "kernels/cpu/kernels_cpu.h"
 #include "kernels/cpu/schedule/share.h"
 #include "kernels/cpu/schedule/tally.h"
@@ -48,6 +49,7 @@ enum { PART_CELLS = 256 };
                                        ? table[medium_cell_at(row->classes[part + i] & mask)]      \
                                        : (REAL)1;                                                  \
                 /* without heat a cell keeps its bits, of -0 too */                                \
+                heat[i] = sigma == 0 ? 0 : heat[i]; /* an ambient */                               \
                 cells[part + i] =                                                                  \
                     heat[i] == 0 ? cells[part + i] : FMA(sigma, heat[i], cells[part + i]);         \
             }                                                                                      \
@@ -166,6 +168,49 @@ enum status cpu_sum_perfusion(struct queue *queue, const struct sum_perfusion_ar
         }
         tally_flush(&tally);
 #pragma omp critical(cpu_sum_perfusion)
+        exact_sum_add(args->d_sum, &tally.sum);
+    }
+    return STATUS_OK;
+}
+
+#define DEFINE_SURFACES(name, REAL)                                                                \
+    static void surfaces_##name(const struct sum_surfaces_args *args, int64_t begin, int64_t n,    \
+                                double *heat)                                                      \
+    {                                                                                              \
+        const REAL *table = args->medium->d_table;                                                 \
+        const REAL *field = args->d_field;                                                         \
+        for (int64_t i = 0; i < n; i++) {                                                          \
+            const int32_t pair = args->d_pairs[begin + i];                                         \
+            const int of = medium_neighbour_of(args->medium->nclasses, pair);                      \
+            const REAL warmer =                                                                    \
+                table[medium_cell_at(of) + 1] - field[args->d_elements[begin + i]];                \
+            heat[i] = (double)table[pair] * (double)warmer;                                        \
+        }                                                                                          \
+    }
+DEFINE_SURFACES(float64, double)
+DEFINE_SURFACES(float32, float)
+
+enum status cpu_sum_surfaces(struct queue *queue, const struct sum_surfaces_args *args)
+{
+    enum { FOR_THREADS = 1 << 14 };
+    (void)queue;
+#pragma omp parallel if (args->count > FOR_THREADS)
+    {
+        struct tally tally = {.target = args->d_sum};
+#pragma omp for schedule(static)
+        for (int64_t begin = 0; begin < args->count; begin += PART_CELLS) {
+            double heat[PART_CELLS];
+            const int64_t left = args->count - begin;
+            const int64_t n = left < PART_CELLS ? left : PART_CELLS;
+            if (args->precision == PRECISION_FLOAT64) {
+                surfaces_float64(args, begin, n, heat);
+            } else {
+                surfaces_float32(args, begin, n, heat);
+            }
+            tally_add_float64(&tally, heat, n);
+        }
+        tally_flush(&tally);
+#pragma omp critical(cpu_sum_surfaces)
         exact_sum_add(args->d_sum, &tally.sum);
     }
     return STATUS_OK;

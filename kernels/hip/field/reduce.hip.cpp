@@ -28,6 +28,7 @@ template <typename REAL> struct sweep {
     int64_t class_pitch_y, class_pitch_z;
     int class_mask;
     const double *weight;
+    bool has_ambients;
 };
 
 /* A thread's cells: all(vectors, element of the first one's class, elements to that of the next) of
@@ -96,6 +97,9 @@ static __global__ __launch_bounds__(THREADS, MEDIUM ? 2 : BLOCKS_PER_PROCESSOR) 
     for_cells(
         s,
         [&](const vec16<REAL> *vectors, int64_t at, int stride) {
+            if (MEDIUM && s.has_ambients) {
+                return false;
+            }
             double weights[CHUNK] = {};
 #pragma unroll
             for (int c = 0; c < CHUNK && MEDIUM; c++) {
@@ -109,10 +113,13 @@ static __global__ __launch_bounds__(THREADS, MEDIUM ? 2 : BLOCKS_PER_PROCESSOR) 
             return valid;
         },
         [&](REAL cell, int64_t index, int64_t at) {
+            const double weight = MEDIUM ? weight_at(at) : 1;
+            if (weight == 0) { /* an ambient */
+                return;
+            }
             f.see((double)cell, index);
             if (MEDIUM) {
-                f.heat.add(fabs((double)cell) < EXACT_SUM_LIMIT ? (double)cell * weight_at(at)
-                                                                : 0.0);
+                f.heat.add(fabs((double)cell) < EXACT_SUM_LIMIT ? (double)cell * weight : 0.0);
             }
         });
     __shared__ merged waves[THREADS / ARCH_WAVE];
@@ -183,6 +190,7 @@ static sweep<REAL> sweep_of(const struct layout *layout, const struct placement 
         s.class_pitch_z = medium->layout.pitch_z;
         s.class_mask = medium->mask;
         s.weight = medium->d_weight;
+        s.has_ambients = medium->has_ambients;
     }
     s.lanes = 1;
     while (s.lanes < THREADS &&

@@ -1,5 +1,5 @@
-/* Heat sources that no class has: moving ones, and those of a file, one thread per cell; the sum of
- * perfusion, and those of faces. */
+/* Heat sources that no class has: moving ones, and those of a file, one thread per cell; the sums of
+ * perfusion, of surfaces and of faces. */
 /* first: it defines KERNEL_INLINE */
 #include "kernels/hip/kind/enthalpy.h"
 
@@ -77,6 +77,9 @@ static __global__ __launch_bounds__(VISIT_THREADS) void add_source(
             const int of_class = medium.classes[element_at(medium.layout, i, j, k)] & medium.mask;
             sigma = static_cast<const REAL *>(medium.table)[medium_cell_at(of_class)];
         }
+        if (sigma == 0) { /* an ambient */
+            return;
+        }
         REAL *cell = &field[element_at(layout, i, j, k)];
         *cell = arch_fma(sigma, heat, *cell);
         sum.add((double)heat);
@@ -146,6 +149,39 @@ enum status hip_sum_perfusion(struct queue *queue, const struct sum_perfusion_ar
     });
 }
 
+template <typename REAL>
+static __global__ __launch_bounds__(VISIT_THREADS) void sum_surfaces(
+    const struct sum_surfaces_args args, int n, const REAL *table, struct hip_scratch *scratch)
+{
+    const REAL *field = static_cast<const REAL *>(args.d_field);
+    const int64_t stride = (int64_t)gridDim.x * VISIT_THREADS;
+    tally sum = {};
+    for (int64_t i = (int64_t)blockIdx.x * VISIT_THREADS + threadIdx.x; i < args.count;
+         i += stride) {
+        const int pair = args.d_pairs[i];
+        const REAL ambient = table[medium_cell_at(medium_neighbour_of(n, pair)) + 1];
+        const REAL warmer = ambient - field[args.d_elements[i]];
+        sum.add((double)table[pair] * (double)warmer);
+    }
+    finish(args.d_sum, sum, scratch);
+}
+
+enum status hip_sum_surfaces(struct queue *queue, const struct sum_surfaces_args *args)
+{
+    const int64_t wanted = (args->count + VISIT_THREADS - 1) / VISIT_THREADS;
+    const unsigned nblocks = (unsigned)(wanted < SUM_BLOCKS_MOST ? wanted : SUM_BLOCKS_MOST);
+    if (args->count == 0) {
+        return STATUS_OK;
+    }
+    return in_precision(args->precision, [&](auto real) {
+        using REAL = decltype(real);
+        sum_surfaces<REAL><<<nblocks, VISIT_THREADS, 0, queue->stream>>>(
+            *args, args->medium->nclasses, static_cast<const REAL *>(args->medium->d_table),
+            queue->d_scratch);
+        return hip_check(hipGetLastError(), "sum_surfaces");
+    });
+}
+
 /* --- faces ------------------------------------------------------------------------------------ */
 
 /* `patch`: of cell (0, 0) of the face, or nullptr; rows `pitch` bytes apart. */
@@ -160,6 +196,7 @@ static __global__ __launch_bounds__(VISIT_THREADS) void sum_face(
         const double *closures = args.d_closures + (int64_t)c * nclasses * 4;
         tally flow = {};
         tally temperature = {};
+        tally cells = {};
         visit_cells(s, [&](int64_t i, int64_t j, int64_t k) {
             const int64_t at = (axis == AXIS_Z ? j : k) * pitch + (axis == AXIS_X ? j : i);
             if ((patch != nullptr ? (int)patch[at] : 0) != c) {
@@ -167,12 +204,17 @@ static __global__ __launch_bounds__(VISIT_THREADS) void sum_face(
             }
             const int of_class = medium.classes[element_at(medium.layout, i, j, k)] & medium.mask;
             const double *abe = closures + 4 * of_class;
+            if (abe[3] == 0) {
+                return;
+            }
             const double inside = (double)field[element_at(args.layout, i, j, k)];
             flow.add(abe[3] * (medium_outside(inside, abe[0], abe[1], abe[2]) - inside));
             temperature.add(medium_face(inside, abe[0], abe[1], abe[2]));
+            cells.add(1);
         });
         add_block(&args.d_sums[FACE_SUMS * c + FACE_FLOW], flow);
         add_block(&args.d_sums[FACE_SUMS * c + FACE_TEMPERATURE], temperature);
+        add_block(&args.d_sums[FACE_SUMS * c + FACE_CELLS], cells);
     }
     if (is_last_block(scratch)) {
         for (int n = 0; n < FACE_SUMS * args.nconditions; n++) {

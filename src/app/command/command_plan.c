@@ -111,6 +111,22 @@ static void print_blocks(const struct plan *plan)
            plan->max_messages == 1 ? "" : "s");
 }
 
+static void print_surfaces(const struct problem *problem)
+{
+    const struct settings *settings = problem->settings;
+    for (int s = 0; s < settings->nsurfaces; s++) {
+        const struct surface_setting *surface = &settings->surfaces[s];
+        double area = 0;
+        for (int axis = 0; axis < AXIS_COUNT; axis++) {
+            area += (double)problem->medium.surface_faces[s][axis] *
+                    grid_cell_volume(&problem->grid) / problem->grid.spacing[axis];
+        }
+        printf("surface        %s: %.6g m^2 of cell faces between %s and %s\n",
+               surface->name != NULL ? surface->name : "unnamed", area, surface->between[0],
+               surface->between[1]);
+    }
+}
+
 /* The order of the ranks if nodes and modules are filled in turn. */
 static enum status print_placement(const struct plan *plan)
 {
@@ -321,6 +337,7 @@ static enum status show(struct plan *plan, const struct wall_time *wall_time,
 {
     log_info("plan for %s", plan->problem.title);
     print_blocks(plan);
+    print_surfaces(&plan->problem);
     TRY(print_placement(plan));
     plan_print_time(plan);
     if (options.machines.count > 0) {

@@ -14,6 +14,8 @@ SETTINGS_CHECK(material);
 SETTINGS_CHECK(materials);
 SETTINGS_CHECK(part);
 SETTINGS_CHECK(contact);
+SETTINGS_CHECK(ambient);
+SETTINGS_CHECK(surface);
 SETTINGS_CHECK(source);
 SETTINGS_CHECK(sphere);
 SETTINGS_CHECK(layer);

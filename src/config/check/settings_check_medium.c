@@ -46,6 +46,24 @@ static enum status look_up(const struct settings *settings, const struct item *i
     return settings_look_up(item, below, name, &names, number);
 }
 
+static int find_ambient(const struct settings *settings, const char *name)
+{
+    int number = settings->nambients - 1;
+    while (number >= 0 && strcmp(settings->ambients[number].name, name) != 0) {
+        number--;
+    }
+    return number;
+}
+
+/* The same; ambients count after the materials. */
+static enum status look_up_paint(const struct settings *settings, const struct item *item,
+                                 const char *below, const char *name, int *number)
+{
+    const int ambient = find_ambient(settings, name);
+    *number = settings->nmaterials + ambient;
+    return ambient >= 0 ? STATUS_OK : look_up(settings, item, below, name, number);
+}
+
 /* ---- materials ---- */
 
 static enum status check_diffusivity(const struct item *item, double conductivity, double density,
@@ -177,7 +195,7 @@ SETTINGS_CHECK(part)
             }
             name += 2;
         }
-        TRY(look_up(settings, item, "file.materials", name, &number));
+        TRY(look_up_paint(settings, item, "file.materials", name, &number));
         part->numbers[n] = (unsigned char)number;
     }
     return STATUS_OK;
@@ -187,7 +205,7 @@ SETTINGS_CHECK(part_material)
 {
     struct shape_setting *part = (struct shape_setting *)item->base;
     int number = 0;
-    TRY(look_up(settings, item, NULL, part->material, &number));
+    TRY(look_up_paint(settings, item, NULL, part->material, &number));
     part->value = number;
     return STATUS_OK;
 }
@@ -208,6 +226,62 @@ SETTINGS_CHECK(contact)
             (other->number[0] == number[1] && other->number[1] == number[0])) {
             return item_fail(item, key, "a second contact between '%.60s' and '%.60s'",
                              contact->between[0], contact->between[1]);
+        }
+    }
+    return STATUS_OK;
+}
+
+/* ---- ambients ---- */
+
+SETTINGS_CHECK(ambient)
+{
+    const struct ambient_setting *ambient = (const struct ambient_setting *)item->base;
+    TRY(settings_check_is_new(item, strcmp));
+    for (int m = 0; m < settings->nmaterials; m++) {
+        const struct material_setting *material = &settings->materials[m];
+        if (strcmp(material->name, ambient->name) == 0) {
+            return item_fail(item, "name", "'%.100s' is a material; give the ambient another name",
+                             ambient->name);
+        }
+        if (material_is_nonlinear(material) || material->perfusion.given) {
+            return item_fail(item, NULL,
+                             "beside '%.100s', which melts, is perfused or depends on temperature; "
+                             "ambients need materials with constant properties",
+                             material->name);
+        }
+    }
+    if (settings->nmaterials + settings->nambients > MOST_MATERIALS) {
+        return item_fail(item, NULL, "%d materials and ambients; give %d at most",
+                         settings->nmaterials + settings->nambients, MOST_MATERIALS);
+    }
+    return settings->nparts > 0
+               ? STATUS_OK
+               : item_fail(item, NULL,
+                           "needs the list parts, which says which cells are of which material "
+                           "and which are of an ambient");
+}
+
+SETTINGS_CHECK(surface)
+{
+    struct surface_setting *surface = (struct surface_setting *)item->base;
+    static const char key[] = "between";
+    char *const *names = surface->between;
+    const int side = find_ambient(settings, names[0]) >= 0 ? 0 : 1;
+    const int ambient = find_ambient(settings, names[side]);
+    if (ambient < 0 || find_ambient(settings, names[1 - side]) >= 0) {
+        return item_fail(item, key, "'%.60s' and '%.60s'; give a material and an ambient", names[0],
+                         names[1]);
+    }
+    TRY(look_up(settings, item, key, names[1 - side], &surface->number[0]));
+    surface->number[1] = settings->nmaterials + ambient;
+    for (const struct surface_setting *other = settings->surfaces; other < surface; other++) {
+        if (other->number[0] == surface->number[0] && other->number[1] == surface->number[1]) {
+            return item_fail(item, key, "a second surface between '%.60s' and '%.60s'", names[0],
+                             names[1]);
+        }
+        if (other->name != NULL && surface->name != NULL &&
+            strcmp(other->name, surface->name) == 0) {
+            return item_fail(item, "name", "two surfaces have the name '%.100s'", other->name);
         }
     }
     return STATUS_OK;

@@ -206,7 +206,7 @@ SETTINGS_CHECK(derived)
     if (wants(derived, DERIVED_LIQUID) && !melts) {
         return item_fail(item, NULL, "liquid_fraction needs a material with latent_heat");
     }
-    if (wants(derived, DERIVED_MATERIAL) && settings->nmaterials < 2) {
+    if (wants(derived, DERIVED_MATERIAL) && settings->nmaterials + settings->nambients < 2) {
         return item_fail(item, NULL, "material needs two materials or more");
     }
     if (wants(derived, DERIVED_DOSE) && settings->run.temperature == TEMPERATURE_DIFFERENCE) {

@@ -1,5 +1,5 @@
-/* The rows of `quantity`, `materials` and `contacts` in the table of schema_table.c, with its
- * macros. */
+/* The rows of `quantity`, `materials`, `contacts`, `ambients` and `surfaces` in the table of
+ * schema_table.c, with its macros. */
 #pragma once
 
 #define IN_MATERIAL(member) offsetof(struct material_setting, member)
@@ -118,3 +118,31 @@
         KEY("contacts[].resistance", REAL, ASK, IN_CONTACT(resistance),                            \
             "The resistance, in series with the half cells on both sides.",                        \
             .flags = SCHEMA_REQUIRED, .limit = &not_negative, .unit = &resistance)
+
+#define IN_AMBIENT(member) offsetof(struct ambient_setting, member)
+#define IN_SURFACE(member) offsetof(struct surface_setting, member)
+#define AMBIENT_ROWS                                                                               \
+    LIST("ambients", ASK, AT(ambients), AT(nambients), struct ambient_setting,                     \
+         "Fluids around the body, which `parts` paints as it paints materials. Their cells keep "  \
+         "a given temperature and do not belong to the body: its heat, extremes and means leave "  \
+         "them out.",                                                                              \
+         .example = "- {name: air, temperature: 300}", .max_count = MOST_MATERIALS,                \
+         .needs = "materials", .check = settings_check_ambient),                                   \
+        KEY("ambients[].name", TEXT, ASK, IN_AMBIENT(name), "Its name, which no material has.",    \
+            .flags = SCHEMA_REQUIRED, .example = "air"),                                           \
+        KEY("ambients[].temperature", REAL, WARN, IN_AMBIENT(temperature), "Its temperature.",     \
+            .flags = SCHEMA_REQUIRED, .limit = &temperature, .unit = &kelvin,                      \
+            .check = settings_check_kelvins),                                                      \
+        LIST("surfaces", ASK, AT(surfaces), AT(nsurfaces), struct surface_setting,                 \
+             "Convection at all faces between the cells of a material and of an ambient. Pairs "   \
+             "that are not listed are insulated.",                                                 \
+             .example = "- {between: [steel, air], coefficient: 10, name: skin}",                  \
+             .max_count = MOST_SURFACES, .needs = "ambients", .check = settings_check_surface),    \
+        KEY("surfaces[].name", TEXT, FREE, IN_SURFACE(name),                                       \
+            "A name: `history.csv` then has columns of its heat flow, area and temperature.",      \
+            .example = "skin"),                                                                    \
+        KEY("surfaces[].between", TEXT, ASK, IN_SURFACE(between), "The material and the ambient.", \
+            .flags = SCHEMA_REQUIRED, .min_count = 2, .max_count = 2, .example = "[steel, air]"),  \
+        KEY("surfaces[].coefficient", REAL, WARN, IN_SURFACE(coefficient),                         \
+            "The heat transfer coefficient.", .flags = SCHEMA_REQUIRED, .limit = &not_negative,    \
+            .unit = &heat_transfer, .example = "10")

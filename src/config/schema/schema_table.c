@@ -243,6 +243,7 @@ static const struct schema_key table[] = {
         .flags = SCHEMA_REQUIRED | SCHEMA_LABELS, .min_count = 1, .max_count = MOST_MATERIALS,
         .example = "[silicon, copper]"),
     CONTACT_ROWS,
+    AMBIENT_ROWS,
 
     SOURCE_ROWS,
 

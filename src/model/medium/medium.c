@@ -38,6 +38,9 @@ static const char *class_need(const struct settings *settings, const struct boun
 
 static bool has_one_isotropic(const struct settings *settings)
 {
+    if (settings->nambients > 0) {
+        return false;
+    }
     const double *k = settings->nmaterials == 1 ? settings->materials[0].solid.conductivity : NULL;
     return settings->nmaterials == 0 || (k != NULL && k[0] == k[1] && k[0] == k[2]);
 }
@@ -109,6 +112,22 @@ static struct medium_class material_of(const struct material_setting *material, 
     };
 }
 
+static struct medium_class ambient_of(const struct settings *settings, int number)
+{
+    const struct ambient_setting *ambient = &settings->ambients[number - settings->nmaterials];
+    const double most = INFINITY;
+    return (struct medium_class){
+        .key = {.material = number},
+        .becomes = number,
+        .name = ambient->name,
+        .conductivity = {most, most, most},
+        .least_conductivity = {most, most, most},
+        .heat_capacity_volume = most,
+        .is_ambient = true,
+        .ambient = precision_round(settings->run.precision, ambient->temperature),
+    };
+}
+
 /* What a linear medium with the longest stable step of this one would have. */
 static void bound(const struct curve *curve, struct medium_class *material)
 {
@@ -138,9 +157,28 @@ static enum status create_curves(const struct settings *settings, struct medium 
     return STATUS_OK;
 }
 
-static void fill_materials(const struct settings *settings, struct medium *medium)
+/* Ambients, whose faces are insulated where no surface says otherwise. */
+static void fill_ambients(const struct settings *settings, struct medium *medium)
 {
     const int n = medium->nmaterials;
+    const int first = n - medium->nambients;
+    for (int a = first; a < n; a++) {
+        medium->materials[a] = ambient_of(settings, a);
+        for (int m = 0; m < n; m++) {
+            medium->resistance[a * n + m] = medium->resistance[m * n + a] = INFINITY;
+        }
+    }
+    for (int s = 0; s < settings->nsurfaces; s++) {
+        const struct surface_setting *surface = &settings->surfaces[s];
+        const double resistance = 1 / surface->coefficient;
+        medium->resistance[surface->number[0] * n + surface->number[1]] = resistance;
+        medium->resistance[surface->number[1] * n + surface->number[0]] = resistance;
+    }
+}
+
+static void fill_materials(const struct settings *settings, struct medium *medium)
+{
+    const int n = medium->nmaterials - medium->nambients;
     static char alone[] = "material";
     const double k = settings->material.conductivity;
     const struct material_setting single = {.name = alone,
@@ -176,9 +214,10 @@ static void fill_materials(const struct settings *settings, struct medium *mediu
         const struct contact_setting *contact = &settings->contacts[i];
         const int a = contact->number[0];
         const int b = contact->number[1];
-        medium->resistance[a * n + b] = contact->resistance;
-        medium->resistance[b * n + a] = contact->resistance;
+        medium->resistance[a * medium->nmaterials + b] = contact->resistance;
+        medium->resistance[b * medium->nmaterials + a] = contact->resistance;
     }
+    fill_ambients(settings, medium);
 }
 
 int medium_heat_bits(const struct medium *medium)
@@ -216,12 +255,13 @@ enum status medium_create(const struct settings *settings, struct medium *medium
     if (medium_class_key(settings, key, &what) == NULL) {
         return STATUS_OK;
     }
-    const int n = settings->nmaterials > 0 ? settings->nmaterials : 1;
+    const int n = (settings->nmaterials > 0 ? settings->nmaterials : 1) + settings->nambients;
     const size_t bytes = (size_t)n * sizeof *medium->materials;
     *medium = (struct medium){
         .conductivity =
             has_one_isotropic(settings) && !needs_curves(settings) ? medium->conductivity : 0,
         .nmaterials = n,
+        .nambients = settings->nambients,
         .nclasses = n,
     };
     medium->materials = calloc(1, bytes);
@@ -292,6 +332,31 @@ double medium_changes_at(const struct medium *medium, enum precision precision, 
                ? precision_round(precision, medium->curves[own->key.material].liquidus_heat /
                                                 medium->heat_capacity_volume)
                : INFINITY;
+}
+
+int medium_surface(const struct medium *medium, const struct settings *settings, int material,
+                   int neighbour)
+{
+    if (medium->materials[material].is_ambient == medium->materials[neighbour].is_ambient) {
+        return -1;
+    }
+    const int body = material < neighbour ? material : neighbour; /* ambients are the last */
+    const int ambient = material < neighbour ? neighbour : material;
+    int surface = settings->nsurfaces - 1;
+    while (surface >= 0 && (settings->surfaces[surface].number[0] != body ||
+                            settings->surfaces[surface].number[1] != ambient)) {
+        surface--;
+    }
+    return surface;
+}
+
+int64_t medium_ambient_cells(const struct medium *medium)
+{
+    int64_t cells = 0;
+    for (int c = 0; c < medium->nclasses; c++) {
+        cells += medium->classes[c].is_ambient ? medium->classes[c].cells : 0;
+    }
+    return cells;
 }
 
 double medium_conductivity(const struct medium *medium, enum axis axis, int of_class)

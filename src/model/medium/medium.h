@@ -38,6 +38,10 @@ struct medium_class {
     double metabolic_heat;       /* W/m^3 */
     double sigma;  /* reference over this, rounded to the run's precision; of an enthalpy 1 */
     double weight; /* 1 / sigma; of an enthalpy the most of it per kelvin above 0 K */
+    /* An ambient: its conductivity and heat capacity are infinite, sigma and weight are 0, so that
+     * the kernels keep the temperature of its cells, and its faces have that temperature. */
+    bool is_ambient;
+    double ambient; /* K, of an ambient, rounded to the run's precision */
 };
 
 struct curve; /* model/medium/curve.h */
@@ -57,9 +61,10 @@ struct medium {
     bool changes;  /* a material becomes another one */
     int nsegments; /* of a class in the table; 0: no curves */
 
-    int nmaterials; /* 0: uniform */
+    int nmaterials; /* 0: uniform; with the ambients, which are the last of them */
+    int nambients;
     struct medium_class *materials;
-    double *resistance; /* of contacts, m^2 K/W: [nmaterials][nmaterials] */
+    double *resistance; /* of contacts, m^2 K/W: [nmaterials][nmaterials]; INFINITY: insulated */
     int nclasses;       /* until the survey, the classes are the materials */
     struct medium_class *classes;
 
@@ -67,6 +72,7 @@ struct medium {
     double fastest_rate; /* the largest sum of conductances of a cell, and of its perfusion, over
                             its heat capacity, 1/s */
     double total_weight; /* the sum of the cells' weights */
+    int64_t surface_faces[MOST_SURFACES][AXIS_COUNT]; /* of each entry of `surfaces` */
     uint64_t class_hash; /* sum modulo 2^64 of heat_cell_hash(global index, material) */
 };
 
@@ -84,6 +90,13 @@ void medium_destroy(struct medium *medium); /* takes a zeroed one */
  * have become another material, too. STATUS_MEMORY. */
 enum status medium_set_classes(struct medium *medium, const struct class_key *keys,
                                const int64_t *cells, int nkeys);
+
+/* The entry of `surfaces` between two materials, of which one is an ambient; -1: none. */
+int medium_surface(const struct medium *medium, const struct settings *settings, int material,
+                   int neighbour);
+
+/* The cells of the grid that belong to an ambient; after the survey. */
+int64_t medium_ambient_cells(const struct medium *medium);
 
 /* Along an axis, W/(m K): of a class, and the smallest of all. */
 double medium_conductivity(const struct medium *medium, enum axis axis, int of_class);

@@ -122,7 +122,8 @@ static enum status add_to_row(struct painting *painting, int s, int64_t first, i
         }
         const int32_t number = (int32_t)painting->numbers[c];
         struct class_key key = painting->keys[number].key;
-        if (material >= 0 && key.material != material) {
+        const bool is_ambient = painting->problem->medium.materials[key.material].is_ambient;
+        if (is_ambient || (material >= 0 && key.material != material)) {
             continue;
         }
         if (painting->keys[number].with < 0) {

@@ -38,6 +38,7 @@ struct class_survey {
     struct class_key keys[MEDIUM_CLASSES]; /* ascending: the same numbers on all ranks */
     int64_t cells[MEDIUM_CLASSES];
     uint8_t meets[MOST_MATERIALS][MOST_MATERIALS]; /* pairs with a common face: maximum */
+    int64_t surfaces[MOST_SURFACES][AXIS_COUNT];   /* faces of each entry of `surfaces` */
     int64_t patches[FACE_COUNT][MOST_PATCHES + 1]; /* cells of each condition of a face */
 };
 void class_survey_add(struct class_survey *survey, const struct class_survey *more);

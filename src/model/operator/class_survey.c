@@ -87,6 +87,10 @@ void class_survey_add(struct class_survey *survey, const struct class_survey *mo
         survey->meets[i / MOST_MATERIALS][i % MOST_MATERIALS] |=
             more->meets[i / MOST_MATERIALS][i % MOST_MATERIALS];
     }
+    for (int i = 0; i < MOST_SURFACES * AXIS_COUNT; i++) {
+        survey->surfaces[i / AXIS_COUNT][i % AXIS_COUNT] +=
+            more->surfaces[i / AXIS_COUNT][i % AXIS_COUNT];
+    }
     for (int i = 0; i < FACE_COUNT * (MOST_PATCHES + 1); i++) {
         survey->patches[i / (MOST_PATCHES + 1)][i % (MOST_PATCHES + 1)] +=
             more->patches[i / (MOST_PATCHES + 1)][i % (MOST_PATCHES + 1)];
@@ -100,17 +104,24 @@ void class_survey_add(struct class_survey *survey, const struct class_survey *mo
     }
 }
 
-/* Which materials have cells in row (j, k) beside cells above them on an axis. */
-static void survey_contacts(const struct class_map *map, const struct grid *grid, int64_t j,
+/* Which materials have cells in row (j, k) beside cells above them on an axis, and the faces of
+ * surfaces between them. */
+static void survey_contacts(const struct class_map *map, const struct problem *problem, int64_t j,
                             int64_t k, struct class_survey *survey)
 {
+    const struct grid *grid = &problem->grid;
     const struct layout *layout = &map->layout;
     const int64_t pitch[AXIS_COUNT] = {1, layout->pitch_y, layout->pitch_z};
     const uint8_t *row = &map->h_class[layout_index(layout, 0, j, k)];
     for (int axis = 0; axis < AXIS_COUNT; axis++) {
         for (int64_t i = 0; grid->used[axis] && i < layout->cells[AXIS_X]; i++) {
-            const uint8_t next = row[i + pitch[axis]];
-            survey->meets[map->keys[row[i]].material][map->keys[next].material] = 1;
+            const int own = map->keys[row[i]].material;
+            const int next = map->keys[row[i + pitch[axis]]].material;
+            const int surface = medium_surface(&problem->medium, problem->settings, own, next);
+            survey->meets[own][next] = 1;
+            if (surface >= 0) {
+                survey->surfaces[surface][axis]++;
+            }
         }
     }
 }
@@ -136,9 +147,9 @@ enum status class_map_survey(const struct class_map *map, const struct problem *
     for (int c = 0; c < map->nkeys && survey->nkeys <= MEDIUM_CLASSES; c++) {
         add_key(survey, &map->keys[c], counts[c]);
     }
-    for (int64_t row = 0; problem->settings->ncontacts > 0 && row < cells[AXIS_Y] * cells[AXIS_Z];
-         row++) {
-        survey_contacts(map, &problem->grid, row % cells[AXIS_Y], row / cells[AXIS_Y], survey);
+    const bool any = problem->settings->ncontacts + problem->settings->nsurfaces > 0;
+    for (int64_t row = 0; any && row < cells[AXIS_Y] * cells[AXIS_Z]; row++) {
+        survey_contacts(map, problem, row % cells[AXIS_Y], row / cells[AXIS_Y], survey);
     }
     return STATUS_OK;
 }
@@ -165,6 +176,7 @@ enum status class_survey_apply(const struct class_survey *survey, struct problem
         return class_map_fail_too_many(problem->settings);
     }
     TRY(medium_set_classes(&problem->medium, all.keys, all.cells, all.nkeys));
+    memcpy(problem->medium.surface_faces, survey->surfaces, sizeof survey->surfaces);
     return problem_set_survey(problem, survey->fastest_rate, survey->hash);
 }
 

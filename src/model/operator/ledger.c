@@ -116,6 +116,9 @@ double ledger_boundary_heat(const struct ledger *ledger, const struct problem *p
     for (int face = 0; face < FACE_COUNT; face++) {
         heat += ledger_face_heat(ledger, problem, op, (enum face)face);
     }
+    if (problem->medium.nambients > 0) {
+        heat += ledger_heat(problem, &ledger->surface_sum);
+    }
     return heat;
 }
 
@@ -127,7 +130,8 @@ double ledger_source_heat(const struct ledger *ledger, const struct problem *pro
 double ledger_turnover(const struct ledger *ledger, const struct problem *problem,
                        const struct heat_operator *op)
 {
-    double turnover = fabs(ledger->booked_J) + fabs(ledger_source_heat(ledger, problem));
+    double turnover = fabs(ledger->booked_J) + fabs(ledger_source_heat(ledger, problem)) +
+                      fabs(ledger_heat(problem, &ledger->surface_sum));
     for (int face = 0; face < FACE_COUNT; face++) {
         turnover += fabs(ledger_face_heat(ledger, problem, op, (enum face)face));
     }
@@ -140,6 +144,7 @@ void ledger_close(struct ledger *ledger, const struct problem *problem,
     ledger->booked_J = ledger_boundary_heat(ledger, problem, op);
     memset(ledger->face_sum, 0, sizeof ledger->face_sum);
     memset(ledger->b_sum, 0, sizeof ledger->b_sum);
+    ledger->surface_sum = (struct exact_sum){{0}};
 }
 
 void ledger_forgive(struct ledger *ledger, const struct problem *problem, double drift_J)

@@ -8,6 +8,8 @@
  * With a wider stencil the kernel sums the inward flux itself, r times which is the heat in units
  * of rho c V. With classes the kernel sums g (outside - inside) itself, which is in units of the
  * reference heat capacity times the cell volume; and a sum of temperatures is that of T / sigma.
+ * The heat through surfaces between a body and ambients, in the same units, counts as heat through
+ * the boundary.
  * The heat of sources is in the same units: what the kernels added, as they rounded it. */
 #pragma once
 
@@ -24,6 +26,7 @@ struct ledger {
     double booked_J;                       /* heat before the last change of r */
     struct exact_sum source_sum;           /* by sources, over cells and steps, K */
     double source_booked_J;                /* heat before the last change of the heat capacity */
+    struct exact_sum surface_sum;          /* through surfaces, over faces and steps, K */
 };
 
 /* J, given the sum of T over all cells. */

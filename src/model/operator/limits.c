@@ -206,6 +206,9 @@ static struct outside_reach outside_of(const struct problem *problem,
             widen_by_face(&outside.reach, 0, medium->classes[c].arterial_temperature);
             outside.least_a = fmin(outside.least_a, 0);
         }
+        if (medium->classes[c].is_ambient) { /* a neighbour out of the sums */
+            widen_by_face(&outside.reach, 0, medium->classes[c].ambient);
+        }
     }
     return outside;
 }

@@ -123,6 +123,9 @@ static struct class_closure close_class(const struct problem *problem, enum face
     const struct medium *medium = &problem->medium;
     const struct grid *grid = &problem->grid;
     const enum axis axis = face_axis(face);
+    if (medium->classes[of_class].is_ambient) { /* insulated */
+        return (struct class_closure){.a = 1};
+    }
     const struct face_closure closure =
         boundary_close(now, medium_conductivity(medium, axis, of_class), grid->spacing[axis]);
     return (struct class_closure){.a = closure.a,
@@ -338,9 +341,10 @@ void operator_table(const struct heat_operator *op, const struct problem *proble
         return;
     }
     for (int c = 0; c < n; c++) {
-        precision_set(precision, table, medium_cell_at(c), medium->classes[c].sigma);
+        const struct medium_class *own = &medium->classes[c];
+        precision_set(precision, table, medium_cell_at(c), own->sigma);
         precision_set(precision, table, medium_cell_at(c) + 1,
-                      operator_class_source(op, problem, c));
+                      own->is_ambient ? own->ambient : operator_class_source(op, problem, c));
     }
     for (int i = 0; i < AXIS_COUNT * n * n && !same_dt; i++) {
         const int axis = i / (n * n);

@@ -307,5 +307,17 @@ enum status resolution_check_contacts(const struct problem *problem,
                                  contact->between[0], contact->between[1]);
         }
     }
+    for (int s = 0; s < settings->nsurfaces; s++) {
+        const int64_t *faces = survey->surfaces[s];
+        char *const *between = settings->surfaces[s].between;
+        if (faces[AXIS_X] + faces[AXIS_Y] + faces[AXIS_Z] == 0) {
+            char key[48];
+            snprintf(key, sizeof key, "surfaces[%d].between", s);
+            return settings_fail(settings, key,
+                                 "no cell of '%s' is beside one of '%s', so that the surface has "
+                                 "no effect; check the parts, or remove it",
+                                 between[0], between[1]);
+        }
+    }
     return STATUS_OK;
 }

@@ -17,7 +17,7 @@ enum { RESOLUTION_TEXT = 512 };
 bool resolution_warning(const struct problem *problem, int index, char text[RESOLUTION_TEXT]);
 void resolution_warn(const struct problem *problem); /* all of them, to the log */
 
-/* With the survey of all cells: STATUS_INPUT when the materials of a contact never meet, not even
- * after cells have become another material. */
+/* With the survey of all cells: STATUS_INPUT when the materials of a contact or surface never meet,
+ * not even after cells have become another material. */
 enum status resolution_check_contacts(const struct problem *problem,
                                       const struct class_survey *survey);

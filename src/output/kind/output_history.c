@@ -23,6 +23,7 @@ enum {
     FIRST_COLUMNS = 9,
     MATERIAL_COLUMNS = 4,
     PATCH_COLUMNS = 2,
+    SURFACE_COLUMNS = 3,
     POOL_COLUMNS = AXIS_COUNT + 1
 };
 
@@ -35,6 +36,7 @@ struct history_output {
     double (*patches)[PATCH_COLUMNS];
     struct melt_pool *pool; /* NULL: no columns of it */
     double pool_columns[POOL_COLUMNS];
+    struct surface_diagnostics surfaces[MOST_SURFACES];
 };
 
 /* --- the columns ----------------------------------------------------------------------------- */
@@ -42,7 +44,18 @@ struct history_output {
 static int count_materials(const struct problem *problem)
 {
     const bool wanted = problem->output.history_materials == TRUTH_YES;
-    return wanted && problem->medium.nmaterials > 1 ? problem->medium.nmaterials : 0;
+    const int bodies = problem->medium.nmaterials - problem->medium.nambients;
+    return wanted && bodies > 1 ? bodies : 0;
+}
+
+/* Entries of `surfaces` with a name. */
+static int count_surfaces(const struct problem *problem)
+{
+    int count = 0;
+    for (int s = 0; s < problem->settings->nsurfaces; s++) {
+        count += problem->settings->surfaces[s].name != NULL ? 1 : 0;
+    }
+    return count;
 }
 
 static int count_patches(const struct problem *problem)
@@ -103,6 +116,12 @@ static void print_more(FILE *out, const struct problem *problem)
         const char *name = column_name(problem->boundary.face[face][patch].name, text);
         fprintf(out, ",flow_%s_W,T_%s_K", name, name);
     }
+    for (int s = 0; s < problem->settings->nsurfaces; s++) {
+        if (problem->settings->surfaces[s].name != NULL) {
+            const char *name = column_name(problem->settings->surfaces[s].name, text);
+            fprintf(out, ",flow_%s_W,area_%s_m2,T_%s_K", name, name, name);
+        }
+    }
     for (int a = 0; a < AXIS_COUNT && wants_pool(problem); a++) {
         if (problem->grid.used[a]) {
             fprintf(out, ",pool_%s_m", axis_name((enum axis)a));
@@ -154,6 +173,9 @@ static enum status take_more(struct history_output *output, const struct output_
     if (output->nmaterials > 0) {
         TRY(materials_take(in->stepper, output->materials));
     }
+    if (count_surfaces(in->problem) > 0) {
+        TRY(surfaces_take(in->stepper, output->surfaces));
+    }
     if (output->pool != NULL) {
         TRY(melt_pool_take(output->pool, in->stepper, &found));
         for (int a = 0; a < AXIS_COUNT; a++) {
@@ -198,6 +220,12 @@ static void print_row(struct history_output *output, const struct output_context
         }
         for (int p = 0; p < output->npatches; p++) {
             print_values(out, output->patches[p], PATCH_COLUMNS);
+        }
+        for (int s = 0; s < in->problem->settings->nsurfaces; s++) {
+            const struct surface_diagnostics *of = &output->surfaces[s];
+            const double values[] = {of->flow, of->area, of->mean};
+            const bool named = in->problem->settings->surfaces[s].name != NULL;
+            print_values(out, values, named ? SURFACE_COLUMNS : 0);
         }
         print_values(out, output->pool_columns, count_pool(in->problem));
         const struct step_control *control = &in->stepper->state->control;
@@ -254,9 +282,9 @@ static enum status open_file(const struct output_context *in, struct history_out
         all = all && (output->has[g] || !wanted[g]);
     }
     if (!all) {
-        log_info(
-            "history.csv keeps its columns, which are not those of all faces, sources, "
-            "materials, patches and the melt pool; move it elsewhere to begin one that has them");
+        log_info("history.csv keeps its columns, which are not those of all faces, sources, "
+                 "materials, patches, surfaces and the melt pool; move it elsewhere to begin one "
+                 "that has them");
     }
     return STATUS_OK;
 }
@@ -323,6 +351,7 @@ static double plan(const struct problem *problem)
         ncolumns += wanted[GROUP_FACES + f] ? 2 : 0;
     }
     ncolumns += MATERIAL_COLUMNS * count_materials(problem);
+    ncolumns += SURFACE_COLUMNS * count_surfaces(problem);
     ncolumns += PATCH_COLUMNS * count_patches(problem) + count_pool(problem);
     return 20.0 * ncolumns * (double)rows;
 }

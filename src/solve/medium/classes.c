@@ -133,7 +133,8 @@ uint64_t classes_bytes(const struct problem *problem, const struct box *owned, i
            (uint64_t)tables_of(depth) * bytes_of_table(problem) +
            MEDIUM_CLASSES * (sizeof(double) + 1 + sizeof(struct class_summary)) + patches +
            closures_bytes(problem) + face_sums_bytes(problem) +
-           (problem->medium.changes ? MEDIUM_CLASSES * (sizeof(double) + 1) : 0);
+           (problem->medium.changes ? MEDIUM_CLASSES * (sizeof(double) + 1) : 0) +
+           surfaces_bytes(problem);
 }
 
 static enum status keep_face(struct classes *classes, enum face face)
@@ -238,7 +239,8 @@ static enum status allocate_changes(struct classes *classes, const struct proble
 }
 
 enum status classes_allocate(struct classes *classes, const struct problem *problem,
-                             const struct team *team, struct engine *engine)
+                             const struct team *team, struct engine *engine,
+                             const struct layout *layout)
 {
     const struct medium *medium = &problem->medium;
     static const struct class_summary none[MEDIUM_CLASSES];
@@ -285,11 +287,14 @@ enum status classes_allocate(struct classes *classes, const struct problem *prob
         .nclasses = medium->nclasses,
         .nclosures = operator_closure_count(problem),
         .d_weight = classes->d_weight,
+        .has_ambients = medium->nambients > 0,
         .nsegments = medium->nsegments,
         .one_curve =
             medium->curves != NULL && medium->nmaterials == 1 && medium->resistance[0] == 0,
         .perfused = medium->perfused,
     };
+    TRY(surfaces_create(problem, engine, layout, &classes->args, classes->map.h_class,
+                        &classes->surfaces));
     return send_patches(classes, engine);
 }
 
@@ -310,6 +315,7 @@ void classes_destroy(struct classes *classes, struct engine *engine)
     for (int f = 0; f < FACE_COUNT; f++) {
         engine->runtime->memory_free(engine->device, classes->d_patch[f]);
     }
+    surfaces_destroy(&classes->surfaces, engine);
     engine->runtime->memory_free(engine->device, classes->changes.d_at);
     engine->runtime->memory_free(engine->device, classes->changes.d_to);
     engine->runtime->event_destroy(classes->changes.done);
@@ -395,6 +401,37 @@ enum status classes_follow_halo(const struct classes *classes, struct engine *en
         TRY(follow(changes, engine, field, queue, &changes->halo[f]));
     }
     return engine->runtime->event_wait(queue, changes->done);
+}
+
+enum status classes_set_ambients(const struct classes *classes, const struct problem *problem,
+                                 struct field *field)
+{
+    const struct medium *medium = &problem->medium;
+    const struct layout *of_class = &classes->map.layout;
+    struct box plane = layout_owned(&field->layout);
+    const int64_t nz = plane.hi[AXIS_Z];
+    plane.hi[AXIS_Z] = 1;
+    if (medium->nambients == 0) {
+        return STATUS_OK;
+    }
+    SCOPED_FREE void *values =
+        malloc((size_t)box_cells(&plane) * precision_bytes(problem->precision));
+    TRY(CHECK_MEMORY(values != NULL, "no memory for a plane of cells"));
+    for (; plane.lo[AXIS_Z] < nz; plane.lo[AXIS_Z]++, plane.hi[AXIS_Z]++) {
+        TRY(field_read_now(field, &plane, values));
+        for (int64_t c = 0; c < box_cells(&plane); c++) {
+            int64_t cell[AXIS_COUNT];
+            box_cell(&plane, c, cell);
+            const uint8_t *at =
+                &classes->map.h_class[layout_index(of_class, cell[0], cell[1], cell[2])];
+            const struct medium_class *own = &medium->classes[*at & classes->args.mask];
+            if (own->is_ambient) {
+                precision_set(problem->precision, values, c, own->ambient);
+            }
+        }
+        TRY(field_write(field, &plane, values));
+    }
+    return STATUS_OK;
 }
 
 /* --- outputs --------------------------------------------------------------------------------- */

@@ -8,6 +8,7 @@
 #include "model/operator/operator.h"
 #include "model/operator/patch_map.h"
 #include "solve/engine.h"
+#include "solve/medium/surfaces.h"
 
 /* Tables in flight: those of the steps of passes that may run, of the next pass, and one for the
  * outputs. */
@@ -38,6 +39,7 @@ struct classes {
     void *h_values;                   /* of the last table */
     size_t table_bytes;
     struct changes changes;
+    struct surfaces surfaces;
     struct patch_map patches;
     void *d_patch[FACE_COUNT];
     uint8_t *h_face_class[FACE_COUNT]; /* of the cells inside this rank's closed faces, or NULL;
@@ -55,9 +57,10 @@ enum status classes_open(struct problem *problem, const struct team *team, int d
 /* Device memory that classes_allocate needs. */
 uint64_t classes_bytes(const struct problem *problem, const struct box *owned, int depth);
 
-/* Not collective. Copy the map to the device. */
+/* Not collective. Copy the map to the device, for a field of this layout. */
 enum status classes_allocate(struct classes *classes, const struct problem *problem,
-                             const struct team *team, struct engine *engine);
+                             const struct team *team, struct engine *engine,
+                             const struct layout *layout);
 void classes_destroy(struct classes *classes, struct engine *engine); /* takes a zeroed one */
 
 /* Not collective. Let classes->args hold the coefficients of `op`, for work that is then queued on
@@ -71,6 +74,10 @@ enum status classes_follow_owned(const struct classes *classes, struct engine *e
                                  const struct field *field, struct queue *queue);
 enum status classes_follow_halo(const struct classes *classes, struct engine *engine,
                                 const struct field *field, struct queue *queue);
+
+/* Not collective; blocks. Give the cells of ambients their temperatures. */
+enum status classes_set_ambients(const struct classes *classes, const struct problem *problem,
+                                 struct field *field);
 
 /* Not collective; blocks. Let outputs see the materials of the current step: in the derived field
  * of their numbers, if there is one, and on this rank's closed faces. */

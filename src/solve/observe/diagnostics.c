@@ -20,6 +20,8 @@ static void close_slot(struct stepper *stepper, int slot)
     for (int f = 0; f < FACE_COUNT; f++) {
         exact_sum_add(&booked->ledger.face_sum[f], &stepper->level->h_sums[slot * DEVICE_SUMS + f]);
     }
+    exact_sum_add(&booked->ledger.surface_sum,
+                  &stepper->level->h_sums[slot * DEVICE_SUMS + SURFACE_SUM]);
     stepper->state->ledger.booked_J += ledger_boundary_heat(&booked->ledger, problem, &booked->op);
     booked->ledger = (struct ledger){0};
 }
@@ -42,6 +44,9 @@ static enum status book_sums(struct stepper *stepper)
     }
     for (int f = 0; f < FACE_COUNT && stepper->slots == NULL; f++) {
         exact_sum_add(&ledger->face_sum[f], &level->h_sums[f]);
+    }
+    if (stepper->slots == NULL) {
+        exact_sum_add(&ledger->surface_sum, &level->h_sums[SURFACE_SUM]);
     }
     return STATUS_OK;
 }
@@ -185,7 +190,8 @@ static enum status take(struct stepper *stepper, struct diagnostics *diagnostics
         .time = state->time,
         .min = all.min,
         .max = all.max,
-        .mean = exact_sum_value(&all.sum) / (double)grid_total_cells(grid),
+        .mean = exact_sum_value(&all.sum) /
+                (double)(grid_total_cells(grid) - medium_ambient_cells(&problem->medium)),
         .heat = heat,
         .boundary_heat = through,
         .source_heat = sources,

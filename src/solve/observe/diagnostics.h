@@ -40,9 +40,9 @@ struct material_diagnostics {
     double heat;           /* J */
 };
 
-/* Collective, agreed. For problem->medium.nmaterials materials; the same bits on any decomposition.
- * Copies the field and its classes to the host in pieces: about the cost of a snapshot's copy.
- * Needs valid cells (diagnostics_take). */
+/* Collective, agreed. For the materials of the medium without ambients; the same bits on any
+ * decomposition. Copies the field and its classes to the host in pieces: about the cost of a
+ * snapshot's copy. Needs valid cells (diagnostics_take). */
 enum status materials_take(struct stepper *stepper, struct material_diagnostics *materials);
 
 /* ---- of the region that is melted ---- */
@@ -109,6 +109,18 @@ struct face_diagnostics {
  * for a step from there, divided by its length. Reads the cells at the faces; needs valid cells
  * (diagnostics_take). The same bits on any decomposition. */
 enum status faces_take(struct stepper *stepper, struct face_diagnostics *faces);
+
+/* ---- of each surface between a body and an ambient ---- */
+
+struct surface_diagnostics {
+    double flow; /* W into the body */
+    double area; /* m^2, of the cells' faces */
+    double mean; /* K, the temperature of the surface */
+};
+
+/* Collective, agreed. For all entries of `surfaces`, as they are at the current time; needs valid
+ * cells (diagnostics_take). The same bits on any decomposition. */
+enum status surfaces_take(struct stepper *stepper, struct surface_diagnostics *found);
 
 /* ---- checks: NaN and infinities (by diagnostics_take), the maximum principle and the heat ledger;
  * model/operator/limits.h defines the bounds ---- */

@@ -211,6 +211,7 @@ static void sum_box(const struct face_closures *closures, enum face face, const 
             const struct class_closure *closure = closure_of(&here, condition, at, &own);
             const double inside = precision_get(problem->precision, values, n);
             if (here.enthalpy != NULL) {
+                exact_parts_add(&parts[condition][FACE_CELLS], 1);
                 const double outside =
                     medium_outside_float64(inside, closure->a, closure->b, closure->e);
                 exact_parts_add(&parts[condition][FACE_FLOW],
@@ -282,10 +283,13 @@ static int first_of(const struct boundary *boundary, int face)
 static void find_numbers(const struct face_closures *closures, int per_face, double (*numbers)[4])
 {
     const struct problem *problem = closures->stepper->problem;
+    const int nclasses = problem->medium.nclasses;
     for (int f = 0; f < FACE_COUNT; f++) {
-        for (int n = 0; n < problem->boundary.nconditions[f] * problem->medium.nclasses; n++) {
+        for (int n = 0; n < problem->boundary.nconditions[f] * nclasses; n++) {
             const struct class_closure *c = &closures->classes[f][n];
-            memcpy(numbers[f * per_face + n], (double[]){c->a, c->b, c->e, c->conductance},
+            const bool is_ambient = problem->medium.classes[n % nclasses].is_ambient;
+            const double conductance = is_ambient ? 0 : c->conductance;
+            memcpy(numbers[f * per_face + n], (double[]){c->a, c->b, c->e, conductance},
                    sizeof *numbers);
         }
     }
@@ -354,10 +358,10 @@ static void report_patches(const struct boundary *boundary,
     int patch = 0;
     for (int n = 0; faces->patches != NULL && boundary_next_named(boundary, &face, &patch); n++) {
         const struct exact_sum *found = sums[first_of(boundary, face) + patch];
-        const int64_t cells = boundary->face[face][patch].cells;
+        const double cells = exact_sum_value(&found[FACE_CELLS]);
         faces->patches[n][0] = exact_sum_value(&found[FACE_FLOW]);
         faces->patches[n][1] =
-            cells > 0 ? exact_sum_value(&found[FACE_TEMPERATURE]) / (double)cells : NAN;
+            cells > 0 ? exact_sum_value(&found[FACE_TEMPERATURE]) / cells : NAN;
     }
 }
 
@@ -368,14 +372,15 @@ static void report_faces(const struct problem *problem, const struct heat_operat
     for (int f = 0; f < FACE_COUNT; f++) {
         const enum axis axis = face_axis((enum face)f);
         const bool has = grid->used[axis] && op->all.closed[f];
-        const int64_t cells = grid_total_cells(grid) / grid->cells[axis];
         const int first = first_of(&problem->boundary, f);
         struct exact_sum whole[FACE_SUMS] = {{{0}}};
         for (int i = 0; i < problem->boundary.nconditions[f] * FACE_SUMS; i++) {
             exact_sum_add(&whole[i % FACE_SUMS], &sums[first + i / FACE_SUMS][i % FACE_SUMS]);
         }
+        const double cells = exact_sum_value(&whole[FACE_CELLS]);
         faces->flow[f] = has ? exact_sum_value(&whole[FACE_FLOW]) : NAN;
-        faces->mean[f] = has ? exact_sum_value(&whole[FACE_TEMPERATURE]) / (double)cells : NAN;
+        faces->mean[f] =
+            has && cells > 0 ? exact_sum_value(&whole[FACE_TEMPERATURE]) / cells : NAN;
     }
 }
 

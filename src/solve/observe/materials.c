@@ -66,7 +66,7 @@ static enum status take(struct stepper *stepper, struct material_diagnostics *ma
     if (medium->curves != NULL) { /* in K of the reference heat capacity */
         TRY(find_all(stepper, field->d_now, enthalpies));
     }
-    for (int m = 0; m < medium->nmaterials; m++) {
+    for (int m = 0; m < medium->nmaterials - medium->nambients; m++) {
         const struct class_summary *found = &summaries[m];
         const double sum = exact_sum_value(&found->sum);
         const bool any = found->cells > 0;

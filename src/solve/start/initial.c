@@ -88,6 +88,8 @@ enum status initial_state(struct stepper *stepper)
         warn_of_shape(problem, entry);
         TRY(paint(stepper, entry));
     }
+    TRY(status_agree(stepper->team->comm, classes_set_ambients(stepper->level->classes, problem,
+                                                               stepper->level->field)));
     TRY(status_agree(stepper->team->comm, stepper_show(stepper, true)));
     TRY(check_covered(stepper));
     if (is_steady) {

@@ -107,6 +107,7 @@ static enum status continue_ledger(struct stepper *stepper, const struct checkpo
         ledger->booked_J = saved->boundary_heat;
         memset(ledger->face_sum, 0, sizeof ledger->face_sum);
         memset(ledger->b_sum, 0, sizeof ledger->b_sum);
+        ledger->surface_sum = (struct exact_sum){{0}};
     }
     return STATUS_OK;
 }
@@ -165,7 +166,9 @@ enum status restart_from(struct stepper *stepper, struct problem *problem, const
         state->restarted_from[0] = '\0';
         return STATUS_OK;
     }
-    TRY(status_agree(stepper->team->comm, stepper_show(stepper, !saved.has_enthalpy)));
+    TRY(status_agree(
+        comm, classes_set_ambients(stepper->level->classes, problem, stepper->level->field)));
+    TRY(status_agree(comm, stepper_show(stepper, !saved.has_enthalpy)));
     TRY(continue_state(stepper, problem, &saved));
     log_info("restart from %s: step %lld, t = %.6g s", state->restarted_from, (long long)saved.step,
              saved.time);

@@ -1,0 +1,23 @@
+/* The faces between a body and ambients on one rank, and the cells of ambients. */
+#pragma once
+
+#include "kernels/coefficients.h"
+#include "model/problem.h"
+#include "solve/engine.h"
+
+/* In the order of the body's cells. */
+struct surfaces {
+    int64_t count;
+    int32_t *h_pairs; /* of each face: the place of its g in the table (medium_g_at) */
+    void *d_elements, *d_pairs, *d_values; /* as sum_surfaces and gather have them */
+};
+
+/* Device memory that surfaces_create needs at most. */
+uint64_t surfaces_bytes(const struct problem *problem);
+
+/* Not collective. For a field of this layout and the classes of its cells. Destroy it after a
+ * failure, too. STATUS_MEMORY, STATUS_DEVICE. */
+enum status surfaces_create(const struct problem *problem, struct engine *engine,
+                            const struct layout *layout, const struct device_medium *medium,
+                            const uint8_t *h_class, struct surfaces *surfaces);
+void surfaces_destroy(struct surfaces *surfaces, struct engine *engine); /* takes a zeroed one */
