@@ -32,33 +32,56 @@ static enum status read_cells(const struct level *level, void *h_values)
     return engine->runtime->queue_wait(engine->bulk_queue);
 }
 
-static void add(struct exact_sum *sum, double x)
-{
-    struct exact_parts parts = {{0, 0, 0}};
-    exact_parts_add(&parts, x);
-    exact_sum_add_parts(sum, &parts);
-}
+/* What all faces between two classes have in common. */
+struct pair {
+    int surface;
+    double conductance; /* W/K */
+    double share;       /* of the difference that lies in the half cell: the face is behind it */
+    double ambient;     /* K */
+    double weight;      /* of the face's temperature */
+};
 
-/* The face lies behind half of the cell: G of the face is less than that of the half cell, by which
- * the film is colder. */
-static void add_face(const struct problem *problem, int pair, double inside,
-                     struct exact_sum (*sums)[SURFACE_SUMS])
+static struct pair pair_at(const struct problem *problem, int pair)
 {
     const struct medium *medium = &problem->medium;
     const struct grid *grid = &problem->grid;
     const int n = medium->nclasses;
-    const int axis = (pair - 2 * n) / (n * n);
-    const int own = (pair - 2 * n) / n % n;
-    const int other = medium_neighbour_of(n, pair);
+    const enum axis axis = (enum axis)(pair / (n * n));
+    const int own = pair / n % n;
+    const int other = pair % n;
     const double h = grid->spacing[axis];
-    const double g = medium_conductance(medium, grid, (enum axis)axis, own, other);
-    const double warmer = medium->classes[other].ambient - inside;
-    const double face =
-        inside + warmer * g * h * h / (2 * medium_conductivity(medium, (enum axis)axis, own));
-    const int surface = medium_surface(medium, problem->settings, medium->classes[own].key.material,
-                                       medium->classes[other].key.material);
-    add(&sums[surface][FLOW], g * grid_cell_volume(grid) * warmer);
-    add(&sums[surface][TEMPERATURE], face * (face_area(grid, axis) / largest_area(grid)));
+    const double g = medium_conductance(medium, grid, axis, own, other);
+    return (struct pair){
+        .surface = medium_surface(medium, problem->settings, medium->classes[own].key.material,
+                                  medium->classes[other].key.material),
+        .conductance = g * grid_cell_volume(grid),
+        .share = g * h * h / (2 * medium_conductivity(medium, axis, own)),
+        .ambient = medium->classes[other].ambient,
+        .weight = face_area(grid, (int)axis) / largest_area(grid),
+    };
+}
+
+/* Of the faces from `begin` to before `end`, which exact_parts can hold. */
+static void sum_piece(const struct stepper *stepper, const struct pair *pairs, const void *values,
+                      int64_t begin, int64_t end, struct exact_sum (*sums)[SURFACE_SUMS])
+{
+    const struct surfaces *surfaces = &stepper->level->classes->surfaces;
+    const enum precision precision = stepper->problem->precision;
+    const int first = 2 * stepper->problem->medium.nclasses;
+    struct exact_parts parts[MOST_SURFACES][SURFACE_SUMS] = {{{{0}}}};
+    for (int64_t f = begin; f < end; f++) {
+        const struct pair *of = &pairs[surfaces->h_pairs[f] - first];
+        const double inside = precision_get(precision, values, f);
+        const double warmer = of->ambient - inside;
+        exact_parts_add(&parts[of->surface][FLOW], of->conductance * warmer);
+        exact_parts_add(&parts[of->surface][TEMPERATURE],
+                        fma(of->share, warmer, inside) * of->weight);
+    }
+#pragma omp critical
+    for (int i = 0; i < stepper->problem->settings->nsurfaces * SURFACE_SUMS; i++) {
+        exact_sum_add_parts(&sums[i / SURFACE_SUMS][i % SURFACE_SUMS],
+                            &parts[i / SURFACE_SUMS][i % SURFACE_SUMS]);
+    }
 }
 
 static enum status sum_mine(const struct stepper *stepper, struct exact_sum (*sums)[SURFACE_SUMS])
@@ -68,11 +91,19 @@ static enum status sum_mine(const struct stepper *stepper, struct exact_sum (*su
     if (surfaces->count == 0) {
         return STATUS_OK;
     }
+    enum { PIECE = 1 << 14 }; /* less than EXACT_PARTS_MAX_TERMS */
+    const int n = stepper->problem->medium.nclasses;
     SCOPED_FREE void *values = malloc((size_t)surfaces->count * precision_bytes(precision));
-    TRY(CHECK_MEMORY(values != NULL, "no memory for the cells of surfaces"));
+    SCOPED_FREE struct pair *pairs = malloc((size_t)(AXIS_COUNT * n * n) * sizeof *pairs);
+    TRY(CHECK_MEMORY(values != NULL && pairs != NULL, "no memory for the cells of surfaces"));
+    for (int p = 0; p < AXIS_COUNT * n * n; p++) {
+        pairs[p] = pair_at(stepper->problem, p);
+    }
     TRY(read_cells(stepper->level, values));
-    for (int64_t f = 0; f < surfaces->count; f++) {
-        add_face(stepper->problem, surfaces->h_pairs[f], precision_get(precision, values, f), sums);
+#pragma omp parallel for schedule(static) if (surfaces->count > PIECE)
+    for (int64_t begin = 0; begin < surfaces->count; begin += PIECE) {
+        const int64_t end = surfaces->count - begin < PIECE ? surfaces->count : begin + PIECE;
+        sum_piece(stepper, pairs, values, begin, end, sums);
     }
     return STATUS_OK;
 }
