@@ -32,6 +32,7 @@ TEST(backends_are_complete)
         assert_true(o->add_source != NULL);
         assert_true(o->sum_perfusion != NULL);
         assert_true(o->sum_face != NULL);
+        assert_true(o->sum_surfaces != NULL);
         assert_true(o->summarise_classes != NULL);
         assert_true(o->number_classes != NULL);
         assert_true(o->change_classes != NULL);

@@ -1,6 +1,7 @@
 """Problems of a thermal engineer against their references: a package, a battery and voxels beside
 a second solver of the steady equations, a wall beside the harmonic solution, a fin beside the fin
-formula, five tracks beside Eagar and Tsai, chloride beside the error function."""
+formula, five tracks beside Eagar and Tsai, a ball beside its series, chloride beside the error
+function."""
 import csv
 import math
 import unittest
@@ -192,6 +193,36 @@ class Chloride(Example):
             rows = list(csv.DictReader(line for line in stream if line[0] != "#"))
         found = float(rows[-1]["reinforcement_kg_per_m3"])
         self.assert_below(abs(found - exact), 5e-3, "kg/m^3 at the reinforcement")
+
+
+class SphereCooling(Example):
+    """A ball with Bi = 1: the series of eigenfunctions (sin z r) / (z r), z cot z = 1 - Bi."""
+
+    RADIUS, K, RHO_C, FILM, END = 0.02, 40.0, 7800.0 * 500.0, 2000.0, 10.0
+
+    def exact_mean(self):
+        Bi, Fo = self.FILM * self.RADIUS / self.K, self.END * self.K / self.RHO_C / self.RADIUS**2
+        total = 0.0
+        for n in range(20):   # z cos z = (1 - Bi) sin z has a root in each interval of pi
+            low, high = n * math.pi + 1e-9, (n + 1) * math.pi - 1e-9
+            for _ in range(80):
+                z = (low + high) / 2
+                above = (z / math.tan(z) - (1 - Bi)) > 0
+                low, high = (z, high) if above else (low, z)
+            bump = math.sin(z) - z * math.cos(z)
+            total += 12 * bump**2 / (2 * z - math.sin(2 * z)) / z**3 * math.exp(-z * z * Fo)
+        return 300 + 700 * total
+
+    def test_with_the_true_area_of_the_ball(self):
+        for cells in (12, 24):
+            run = self.solve_example(
+                "sphere_cooling", f"ball{cells}", f"grid.cells=[{cells}, {cells}, {cells}]",
+                f"time.end={self.END}", f"surfaces[0].coefficient={self.FILM * 2 / 3}")
+            last = run.history()[-1]
+            error = abs(last["mean_K"] - self.exact_mean()) / (self.exact_mean() - 300)
+            self.assertLess(error, 0.006)
+            self.assertLess(abs(last["heat_drift_J"]), 1e-12 * last["heat_J"])
+            self.assertEqual(last["flow_x_max_W"], 0)
 
 
 if __name__ == "__main__":
