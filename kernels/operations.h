@@ -299,6 +299,20 @@ struct ascend_args {
     float *d_other; /* overwritten */
 };
 
+/* A cycle on small grids that have tables: down from d_r of the first by average to the one cell of
+ * the last, which a step of relax from 0 with weight 1 solves, and up by ascend to d_e of the
+ * first. Overwrites d_r and d_e of the others. */
+enum { CYCLE_SIDE = 8, CYCLE_MOST = 10 }; /* the most cells of an axis, and grids */
+struct cycle_grid {
+    struct multigrid m;
+    float *d_r, *d_e, *d_other;
+};
+struct cycle_args {
+    int count; /* at least 2 */
+    struct cycle_grid grid[CYCLE_MOST];
+    float weight[4];
+};
+
 /* Convert the owned cells of an enthalpy to temperatures or back. d_out and d_in may be the same.
  */
 enum enthalpy_conversion { CONVERT_TO_ENTHALPY, CONVERT_TO_TEMPERATURE };
@@ -361,6 +375,7 @@ struct host_memory {
     X(combine, )                                                                                   \
     X(relax, )                                                                                     \
     X(ascend, )                                                                                    \
+    X(cycle, )                                                                                     \
     X(correct, )                                                                                   \
     X(flow_out, )                                                                                  \
     X(coarsen, )                                                                                   \

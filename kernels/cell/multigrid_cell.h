@@ -387,17 +387,18 @@ KERNEL_INLINE void relax_cell(const struct relax_args *a, const int64_t cell[AXI
     a->d_out[at] = multigrid_relaxed(&a->grid, a->d_e, a->d_r, a->weight, &around, cell, at);
 }
 
-/* The heat that flows out of each cell. */
+/* The heat that flows out of each cell; or what it then still lacks of d_b. */
 struct flow_out_args {
     struct multigrid grid;
-    const float *d_e;
+    const float *d_e, *d_b; /* d_b: NULL: none */
     float *d_out;
 };
 KERNEL_INLINE void flow_out_cell(const struct flow_out_args *a, const int64_t cell[AXIS_COUNT],
                                  int64_t at)
 {
     const struct multigrid_around around = multigrid_around(&a->grid, cell);
-    a->d_out[at] = -multigrid_flow(&a->grid, a->d_e, &around, cell, at).heat;
+    const float heat = multigrid_flow(&a->grid, a->d_e, &around, cell, at).heat;
+    a->d_out[at] = a->d_b != NULL ? a->d_b[at] + heat : -heat;
 }
 
 /* Conductances, weights and sinks of the coarse grid. */

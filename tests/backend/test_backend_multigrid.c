@@ -1,248 +1,6 @@
 /* The operations of the multigrid: every backend against plain loops over the expressions of a
  * cell, bit for bit; and what the expressions promise. */
-#include "rig.h"
-
-#include <math.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include "kernels/cell/multigrid_cell.h"
-
-/* Conductances per face, those and sinks per cell, or tables along the axes. */
-enum content { FACES, SINKS, TABLES };
-
-/* A grid on the host, with the same arrays on the device. */
-struct twin {
-    struct multigrid host, device;
-};
-
-struct scene {
-    struct rig rig;
-    struct twin fine, coarse;
-    uint64_t random;
-};
-
-static const struct {
-    int64_t cells[AXIS_COUNT];
-    int children[AXIS_COUNT];
-    bool wraps[AXIS_COUNT];
-} shapes[] = {{{13, 8, 6}, {2, 2, 2}, {false, false, false}},
-              {{12, 7, 5}, {2, 1, 2}, {true, false, true}},
-              {{2, 9, 3}, {2, 2, 2}, {true, true, false}},
-              {{65, 1, 1}, {2, 1, 1}, {false, false, false}},
-              {{20, 31, 1}, {1, 2, 1}, {false, true, false}},
-              {{70, 61, 62}, {2, 2, 2}, {false, true, false}},
-              {{122, 229, 17}, {2, 2, 2}, {false, false, false}}};
-enum { NSHAPES = sizeof shapes / sizeof shapes[0] };
-
-static float *zeros(const struct layout *layout)
-{
-    float *values = calloc((size_t)layout->elements, sizeof *values);
-    assert_non_null(values);
-    return values;
-}
-
-/* Random values in the owned cells. */
-static float *random_array(struct scene *scene, const struct layout *layout)
-{
-    float *values = zeros(layout);
-    const struct box owned = layout_owned(layout);
-    for (int64_t n = 0; n < box_cells(&owned); n++) {
-        int64_t cell[AXIS_COUNT];
-        box_cell(&owned, n, cell);
-        values[layout_index(layout, cell[0], cell[1], cell[2])] =
-            (float)random_between(&scene->random, -1, 1);
-    }
-    return values;
-}
-
-static void lay_out(struct multigrid *grid, int shape, bool coarse)
-{
-    int64_t cells[AXIS_COUNT];
-    int halo[AXIS_COUNT];
-    for (int a = 0; a < AXIS_COUNT; a++) {
-        const int children = shapes[shape].children[a];
-        const int64_t n = shapes[shape].cells[a];
-        cells[a] = coarse ? (n + children - 1) / children : n;
-        halo[a] = n > 1 ? 1 : 0;
-        grid->active[a] = n > 1 && (cells[a] > 1 || !shapes[shape].wraps[a]);
-        grid->wraps[a] = shapes[shape].wraps[a] && cells[a] > 1;
-        grid->children[a] = children;
-        grid->closed[2 * a] = grid->closed[2 * a + 1] = !shapes[shape].wraps[a];
-    }
-    must(layout_create(cells, halo, PRECISION_FLOAT32, &grid->layout));
-}
-
-/* Conductances from 0.001 to 1; flux faces, where nothing flows, at the lower end of x. */
-static void conduct(struct scene *scene, struct multigrid *grid)
-{
-    for (int a = 0; a < AXIS_COUNT; a++) {
-        struct box faces = layout_owned(&grid->layout);
-        if (!grid->active[a]) {
-            continue;
-        }
-        grid->d_g[a] = zeros(&grid->layout);
-        faces.hi[a] += grid->wraps[a] ? 0 : 1;
-        for (int64_t n = 0; n < box_cells(&faces); n++) {
-            int64_t cell[AXIS_COUNT];
-            box_cell(&faces, n, cell);
-            const double g = pow(10, random_between(&scene->random, -3, 0));
-            const bool flux = a == AXIS_X && cell[a] == 0 && !grid->wraps[a];
-            grid->d_g[a][layout_index(&grid->layout, cell[0], cell[1], cell[2])] =
-                flux ? 0 : (float)g;
-        }
-    }
-}
-
-/* The bytes of the tables of an axis. */
-static size_t line_bytes(const struct multigrid *grid, int axis)
-{
-    return LINES * (size_t)grid->layout.cells[axis] * sizeof(float);
-}
-
-/* Tables with any values at the ends of an axis and the same between, but where nothing conducts.
- */
-static void draw_lines(struct scene *scene, struct multigrid *grid)
-{
-    for (int a = 0; a < AXIS_COUNT; a++) {
-        grid->d_line[a] = malloc(line_bytes(grid, a));
-        assert_non_null(grid->d_line[a]);
-        const int64_t cells = grid->layout.cells[a];
-        for (int64_t n = 0; n < LINES * cells; n++) {
-            const bool inside = n % cells > 2 && n % cells < cells - 2;
-            grid->d_line[a][n] = !grid->active[a] ? 0
-                                 : inside         ? grid->d_line[a][n - 1]
-                                                  : (float)random_between(&scene->random, 0.1, 0.5);
-        }
-    }
-}
-
-static void upload(struct scene *scene, struct twin *twin)
-{
-    const size_t bytes = layout_bytes(&twin->host.layout);
-    twin->device = twin->host;
-    if (twin->host.d_sink != NULL) {
-        twin->device.d_sink = rig_upload(&scene->rig, twin->host.d_sink, bytes);
-    }
-    for (int a = 0; a < AXIS_COUNT && twin->host.d_line[0] != NULL; a++) {
-        twin->device.d_line[a] =
-            rig_upload(&scene->rig, twin->host.d_line[a], line_bytes(&twin->host, a));
-    }
-    for (int a = 0; a < AXIS_COUNT; a++) {
-        if (twin->host.d_g[a] != NULL) {
-            twin->device.d_g[a] = rig_upload(&scene->rig, twin->host.d_g[a], bytes);
-        }
-    }
-    for (int f = 0; f < FACE_COUNT; f++) {
-        if (twin->host.d_w[f] != NULL) {
-            twin->device.d_w[f] = rig_upload(&scene->rig, twin->host.d_w[f], bytes);
-        }
-    }
-}
-
-static void release(struct scene *scene, struct twin *twin)
-{
-    free(twin->host.d_sink);
-    scene->rig.backend->runtime->memory_free(scene->rig.device, twin->device.d_sink);
-    for (int a = 0; a < AXIS_COUNT; a++) {
-        free(twin->host.d_line[a]);
-        scene->rig.backend->runtime->memory_free(scene->rig.device, twin->device.d_line[a]);
-    }
-    for (int n = 0; n < AXIS_COUNT + FACE_COUNT; n++) {
-        const int f = n - AXIS_COUNT;
-        free(n < AXIS_COUNT ? twin->host.d_g[n] : twin->host.d_w[f]);
-        scene->rig.backend->runtime->memory_free(
-            scene->rig.device, n < AXIS_COUNT ? twin->device.d_g[n] : twin->device.d_w[f]);
-    }
-}
-
-static void compare(struct scene *scene, const struct layout *layout, const void *d_got,
-                    const float *expected)
-{
-    void *got = rig_download(&scene->rig, d_got, layout_bytes(layout));
-    assert_same_field(layout, got, expected, scene->rig.backend->name);
-    free(got);
-}
-
-/* body for each owned cell of a layout */
-#define FOR_CELLS(layout, cell, at)                                                                \
-    for (int64_t n_ = 0, cell[AXIS_COUNT], at = 0;                                                 \
-         n_ < (layout)->cells[0] * (layout)->cells[1] * (layout)->cells[2] &&                      \
-         (box_cell(&(struct box){{0, 0, 0},                                                        \
-                                 {(layout)->cells[0], (layout)->cells[1], (layout)->cells[2]}},    \
-                   n_, cell),                                                                      \
-          at = layout_index(layout, cell[0], cell[1], cell[2]), true);                             \
-         n_++)
-
-/* Fine and coarse grid of a shape; the coarse one by the backend and by a loop, but for tables. */
-static void scene_open(struct scene *scene, const struct backend *backend, int shape,
-                       enum content content)
-{
-    memset(scene, 0, sizeof *scene);
-    scene->random = 4321 + (uint64_t)shape;
-    rig_open(&scene->rig, backend);
-    struct multigrid *fine = &scene->fine.host;
-    struct multigrid *coarse = &scene->coarse.host;
-    lay_out(fine, shape, false);
-    lay_out(coarse, shape, true);
-    if (content == TABLES) {
-        draw_lines(scene, fine);
-        draw_lines(scene, coarse);
-        upload(scene, &scene->fine);
-        upload(scene, &scene->coarse);
-        return;
-    }
-    conduct(scene, fine);
-    if (content == SINKS) {
-        fine->d_sink = random_array(scene, &fine->layout);
-        coarse->d_sink = zeros(&coarse->layout);
-        fine->sink = 0.3F;
-        for (int64_t n = 0; n < fine->layout.elements; n++) {
-            fine->d_sink[n] = fabsf(fine->d_sink[n]);
-        }
-    }
-    for (int n = 0; n < AXIS_COUNT + FACE_COUNT; n++) {
-        const int axis = n < AXIS_COUNT ? n : (n - AXIS_COUNT) / 2;
-        if (coarse->active[axis]) {
-            *(n < AXIS_COUNT ? &coarse->d_g[n] : &coarse->d_w[n - AXIS_COUNT]) =
-                zeros(&coarse->layout);
-        }
-    }
-    upload(scene, &scene->fine);
-    upload(scene, &scene->coarse);
-    FOR_CELLS(&coarse->layout, cell, at)
-    {
-        for (int a = 0; a < AXIS_COUNT; a++) {
-            if (coarse->active[a]) {
-                multigrid_coarsen(fine, coarse, a, cell, at);
-            }
-        }
-        if (coarse->d_sink != NULL) {
-            coarse->d_sink[at] = multigrid_sink(fine, coarse, cell);
-        }
-    }
-    must(ENQUEUE(backend->operations, coarsen, scene->rig.queue, .fine = scene->fine.device,
-                 .coarse = scene->coarse.device));
-    must(backend->runtime->queue_wait(scene->rig.queue));
-}
-
-static void scene_close(struct scene *scene)
-{
-    release(scene, &scene->fine);
-    release(scene, &scene->coarse);
-    rig_close(&scene->rig);
-}
-
-static void for_each_scene(void (*check)(struct scene *scene), enum content content)
-{
-    const int nshapes = content == TABLES ? NSHAPES : NSHAPES - 1; /* the last is for tables */
-    for (int n = 0; n < rig_backend_count() * nshapes; n++) {
-        struct scene scene;
-        scene_open(&scene, rig_backend_at(n / nshapes), n % nshapes, content);
-        check(&scene);
-        scene_close(&scene);
-    }
-}
+#include "multigrid_scene.h"
 
 static void check_coarsen(struct scene *scene)
 {
@@ -262,7 +20,7 @@ static void check_coarsen(struct scene *scene)
 }
 
 /* Which of the operations from one array to another. */
-enum transfer { RELAX, RELAX_FROM_ZERO, FLOW_OUT, GATHER_UP, INTERPOLATE, TRANSFERS };
+enum transfer { RELAX, RELAX_FROM_ZERO, FLOW_OUT, LACK, GATHER_UP, INTERPOLATE, TRANSFERS };
 
 static float gathered(const struct scene *scene, const float *in, const int64_t *cell, int64_t at)
 {
@@ -285,6 +43,8 @@ static float on_host(const struct scene *scene, enum transfer transfer, const fl
         return multigrid_relaxed(fine, NULL, r, 0.7F, &around, cell, at);
     case FLOW_OUT:
         return -multigrid_flow(fine, in, &around, cell, at).heat;
+    case LACK:
+        return r[at] + multigrid_flow(fine, in, &around, cell, at).heat;
     case GATHER_UP:
         return gathered(scene, in, cell, at);
     default:
@@ -306,7 +66,9 @@ static void on_device(const struct scene *scene, enum transfer transfer, const f
                      .d_e = transfer == RELAX ? in : NULL, .d_out = out));
         break;
     case FLOW_OUT:
-        must(ENQUEUE(operations, flow_out, queue, .grid = fine, .d_e = in, .d_out = out));
+    case LACK:
+        must(ENQUEUE(operations, flow_out, queue, .grid = fine, .d_e = in,
+                     .d_b = transfer == LACK ? r : NULL, .d_out = out));
         break;
     case GATHER_UP:
         must(fine.d_line[0] != NULL ? ENQUEUE(operations, average, queue, .fine = fine,
@@ -397,6 +159,69 @@ static void check_ascend(struct scene *scene)
     }
 }
 
+/* Small grids, down to one cell. */
+static void check_cycle(struct scene *scene)
+{
+    enum { GRIDS = 4 };
+    struct twin grid[GRIDS] = {{.host.layout.origin = 0}};
+    struct cycle_args args = {.count = GRIDS, .weight = {0.5F, 1.3F, 0.7F, 1.1F}};
+    struct cycle_args alone;
+    const struct operations *operations = scene->rig.backend->operations;
+    struct queue *queue = scene->rig.queue;
+    for (int a = 0; a < AXIS_COUNT; a++) {
+        if (scene->fine.host.layout.cells[a] > CYCLE_SIDE) {
+            return;
+        }
+    }
+    alone = args;
+    for (int n = 0; n < 2 * GRIDS; n++) { /* the arrays of both are the same at first */
+        struct cycle_grid *of = n < GRIDS ? &args.grid[n] : &alone.grid[n - GRIDS];
+        struct multigrid *host = &grid[n % GRIDS].host;
+        if (n < GRIDS) {
+            lay_out(host, scene->shape, n);
+            draw_lines(scene, host);
+            upload(scene, &grid[n]);
+        }
+        const size_t bytes = layout_bytes(&host->layout);
+        float *r = zeros(&host->layout);
+        of->m = grid[n % GRIDS].device;
+        of->d_e = rig_upload(&scene->rig, r, bytes);
+        of->d_other = rig_upload(&scene->rig, r, bytes);
+        FOR_CELLS(&host->layout, cell, at)
+        {
+            r[at] = (float)(1 + cell[0] - 2 * cell[1] * cell[2]);
+        }
+        of->d_r = rig_upload(&scene->rig, r, bytes);
+        free(r);
+    }
+    must(operations->cycle(queue, &args));
+    const struct cycle_grid *g = alone.grid;
+    for (int n = 0; n + 1 < GRIDS; n++) {
+        must(ENQUEUE(operations, average, queue, .fine = g[n].m, .coarse = g[n + 1].m,
+                     .d_r = g[n].d_r, .d_out = g[n + 1].d_r));
+    }
+    must(ENQUEUE(operations, relax, queue, .grid = g[GRIDS - 1].m, .weight = 1,
+                 .d_r = g[GRIDS - 1].d_r, .d_out = g[GRIDS - 1].d_e));
+    for (int n = GRIDS - 2; n >= 0; n--) {
+        must(ENQUEUE(operations, ascend, queue, .fine = g[n].m, .coarse = g[n + 1].m, .factor = 1,
+                     .nsteps = 4, .weight = {0.5F, 1.3F, 0.7F, 1.1F}, .d_r = g[n].d_r,
+                     .d_e = g[n + 1].d_e, .d_out = g[n].d_e, .d_other = g[n].d_other));
+    }
+    must(scene->rig.backend->runtime->queue_wait(queue));
+    float *expected = rig_download(&scene->rig, g[0].d_e, layout_bytes(&g[0].m.layout));
+    compare(scene, &g[0].m.layout, args.grid[0].d_e, expected);
+    free(expected);
+    for (int n = 0; n < 2 * GRIDS; n++) {
+        struct cycle_grid *of = n < GRIDS ? &args.grid[n] : &alone.grid[n - GRIDS];
+        scene->rig.backend->runtime->memory_free(scene->rig.device, of->d_r);
+        scene->rig.backend->runtime->memory_free(scene->rig.device, of->d_e);
+        scene->rig.backend->runtime->memory_free(scene->rig.device, of->d_other);
+        if (n < GRIDS) {
+            release(scene, &grid[n]);
+        }
+    }
+}
+
 /* gather_up is the transpose of interpolate: r . P e = (P^T r) . e */
 static void check_transpose(struct scene *scene)
 {
@@ -484,6 +309,7 @@ TEST(corrections_of_a_coarse_grid_are_interpolated_and_smoothed)
     for (int content = FACES; content <= TABLES; content++) {
         for_each_scene(check_ascend, (enum content)content);
     }
+    for_each_scene(check_cycle, TABLES);
 }
 
 TEST(residuals_are_gathered_by_the_transpose_of_the_interpolation)

@@ -1,4 +1,6 @@
 /* Operations of the multigrid, row by row. */
+#include <string.h>
+
 #include "kernels/cell/multigrid_cell.h"
 #include "kernels/cpu/kernels_cpu.h"
 #include "kernels/cpu/schedule/share.h"
@@ -75,6 +77,33 @@ enum status cpu_ascend(struct queue *queue, const struct ascend_args *args)
         step.d_e = n % 2 == 0 ? args->d_out : args->d_other;
         step.d_out = n % 2 == 0 ? args->d_other : args->d_out;
         TRY(cpu_relax(queue, &step));
+    }
+    return STATUS_OK;
+}
+
+enum status cpu_cycle(struct queue *queue, const struct cycle_args *args)
+{
+    const struct cycle_grid *grid = args->grid;
+    const int last = args->count - 1;
+    for (int n = 0; n < last; n++) {
+        const struct average_args down = {grid[n].m, grid[n + 1].m, grid[n].d_r, grid[n + 1].d_r};
+        TRY(cpu_average(queue, &down));
+    }
+    TRY(cpu_relax(queue, &(struct relax_args){.grid = grid[last].m,
+                                              .weight = 1,
+                                              .d_r = grid[last].d_r,
+                                              .d_out = grid[last].d_e}));
+    for (int n = last - 1; n >= 0; n--) {
+        struct ascend_args up = {.fine = grid[n].m,
+                                 .coarse = grid[n + 1].m,
+                                 .factor = 1,
+                                 .nsteps = sizeof args->weight / sizeof *args->weight,
+                                 .d_r = grid[n].d_r,
+                                 .d_e = grid[n + 1].d_e,
+                                 .d_out = grid[n].d_e,
+                                 .d_other = grid[n].d_other};
+        memcpy(up.weight, args->weight, sizeof args->weight);
+        TRY(cpu_ascend(queue, &up));
     }
     return STATUS_OK;
 }

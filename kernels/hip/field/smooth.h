@@ -12,6 +12,9 @@ enum { SMOOTH_STEPS = 4 };
 /* Interpolation and the steps of args, in one pass; *done: false: not of such a grid. */
 enum status hip_ascend_staged(struct queue *queue, const struct ascend_args *args, bool *done);
 
+/* The same of a small grid, in a pass or in one per four steps. */
+enum status hip_ascend_cubes(struct queue *queue, const struct ascend_args *args, bool *done);
+
 /* The conductances of the lower and the upper face. */
 struct alignas(8) pair {
     float low, high;
@@ -21,6 +24,39 @@ static __device__ __forceinline__ float flow_of(const pair &g, float low, float 
                                                 float heat)
 {
     return fmaf(g.low, low - c, fmaf(g.high, high - c, heat));
+}
+
+/* The index of cell `at`, which may be beyond the ends of the axis, where the arrays have it. */
+static __device__ __forceinline__ int source_of(const struct multigrid &m, int axis, int at)
+{
+    const int n = (int)m.layout.cells[axis];
+    if (m.wraps[axis]) {
+        const int rest = at % n;
+        return rest < 0 ? rest + n : rest;
+    }
+    return at < -1 ? -1 : at > n ? n : at;
+}
+
+static __device__ __forceinline__ bool is_cell(const struct multigrid &m, int axis, int at)
+{
+    return m.wraps[axis] || (at >= 0 && at < (int)m.layout.cells[axis]);
+}
+
+static __device__ __forceinline__ pair line_pair(const struct multigrid &m, int axis, int at)
+{
+    const int source = source_of(m, axis, at);
+    return !is_cell(m, axis, at) ? pair{0, 0}
+                                 : pair{multigrid_line(&m, axis, LINE_LOW, source),
+                                        multigrid_line(&m, axis, LINE_HIGH, source)};
+}
+
+/* As multigrid_flow has it. */
+template <bool SINKS>
+static __device__ __forceinline__ float total_of(const pair (&g)[AXIS_COUNT], float sink)
+{
+    const float z = g[AXIS_Z].low + g[AXIS_Z].high;
+    return (SINKS ? sink + z : z) + (g[AXIS_Y].low + g[AXIS_Y].high) +
+           (g[AXIS_X].low + g[AXIS_X].high);
 }
 
 /* Each processor has one block at a time: the depth with the fewest planes one after another. */

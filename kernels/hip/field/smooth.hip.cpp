@@ -23,30 +23,6 @@ struct smoothing {
     int depth;      /* planes of a block */
 };
 
-/* The index of cell `at`, which may be beyond the ends of the axis, where the arrays have it. */
-static __device__ __forceinline__ int source_of(const struct multigrid &m, int axis, int at)
-{
-    const int n = (int)m.layout.cells[axis];
-    if (m.wraps[axis]) {
-        const int rest = at % n;
-        return rest < 0 ? rest + n : rest;
-    }
-    return at < -1 ? -1 : at > n ? n : at;
-}
-
-static __device__ __forceinline__ bool is_cell(const struct multigrid &m, int axis, int at)
-{
-    return m.wraps[axis] || (at >= 0 && at < (int)m.layout.cells[axis]);
-}
-
-static __device__ __forceinline__ pair line_pair(const struct multigrid &m, int axis, int at)
-{
-    const int source = source_of(m, axis, at);
-    return !is_cell(m, axis, at) ? pair{0, 0}
-                                 : pair{multigrid_line(&m, axis, LINE_LOW, source),
-                                        multigrid_line(&m, axis, LINE_HIGH, source)};
-}
-
 /* The cells of a thread in any plane. */
 struct column {
     int at[ROWS + 1]; /* elements from the first of the plane, and those of the row after */
@@ -141,15 +117,6 @@ template <> struct surroundings<false> {
         g[AXIS_Z] = pair{m.d_g[AXIS_Z][plane + c.at[n]], m.d_g[AXIS_Z][above + c.at[n]]};
     }
 };
-
-/* As multigrid_flow has it. */
-template <bool SINKS>
-static __device__ __forceinline__ float total_of(const pair (&g)[AXIS_COUNT], float sink)
-{
-    const float z = g[AXIS_Z].low + g[AXIS_Z].high;
-    return (SINKS ? sink + z : z) + (g[AXIS_Y].low + g[AXIS_Y].high) +
-           (g[AXIS_X].low + g[AXIS_X].high);
-}
 
 /* What a thread keeps of its cells. */
 struct rows {
@@ -295,7 +262,7 @@ static __global__ __launch_bounds__(THREADS) void smooth_tile(const smoothing p)
 
 /* --- the launch ------------------------------------------------------------------------------ */
 
-/* Fewer cells than this are not worth the planes that blocks read in vain. */
+/* As many cells, or fewer, are not worth the planes that blocks read in vain. */
 static const int64_t fewest_cells = 1 << 18;
 
 typedef void smooth_kernel(const smoothing p);
@@ -356,12 +323,10 @@ enum status hip_ascend(struct queue *queue, const struct ascend_args *args)
     const struct layout *layout = &args->fine.layout;
     const bool *active = args->fine.active;
     const bool fused = active[AXIS_X] && active[AXIS_Y] && active[AXIS_Z] &&
-                       layout->cells[0] * layout->cells[1] * layout->cells[2] >= fewest_cells &&
+                       layout->cells[0] * layout->cells[1] * layout->cells[2] > fewest_cells &&
                        layout->pitch_z < INT32_MAX;
     bool done = false;
-    if (fused) {
-        TRY(hip_ascend_staged(queue, args, &done));
-    }
+    TRY(fused ? hip_ascend_staged(queue, args, &done) : hip_ascend_cubes(queue, args, &done));
     if (done) {
         return STATUS_OK;
     }

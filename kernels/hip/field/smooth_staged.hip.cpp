@@ -46,22 +46,22 @@ struct staged_smoothing {
     int depth;      /* planes of a block */
 };
 
-static __device__ __forceinline__ bool is_cell(const struct multigrid &m, int axis, int at)
+static __device__ __forceinline__ bool is_inside(const struct multigrid &m, int axis, int at)
 {
     return at >= 0 && at < (int)m.layout.cells[axis];
 }
 
 static __device__ __forceinline__ pair pair_at(const struct multigrid &m, int axis, int at)
 {
-    return !is_cell(m, axis, at) ? pair{0, 0}
-                                 : pair{multigrid_line(&m, axis, LINE_LOW, at),
-                                        multigrid_line(&m, axis, LINE_HIGH, at)};
+    return !is_inside(m, axis, at) ? pair{0, 0}
+                                   : pair{multigrid_line(&m, axis, LINE_LOW, at),
+                                          multigrid_line(&m, axis, LINE_HIGH, at)};
 }
 
 /* The weight, in a fine cell, of the coarse cell beside its own. */
 static __device__ __forceinline__ float weight_at(const staged_smoothing &p, int axis, int at)
 {
-    return !is_cell(p.m, axis, at)
+    return !is_inside(p.m, axis, at)
                ? 0
                : multigrid_line(&p.above, axis, LINE_WEIGHT_LOW + (at & 1), at >> 1);
 }
@@ -110,11 +110,11 @@ struct smoother {
     {
         inside = 0;
         for (int n = 0; n < V; n++) {
-            inside |= is_cell(p.m, AXIS_X, i + n) ? 1U << n : 0U;
+            inside |= is_inside(p.m, AXIS_X, i + n) ? 1U << n : 0U;
             x[n] = pair_at(p.m, AXIS_X, i + n);
         }
         for (int row = -1; row <= ROWS; row++) {
-            inside |= is_cell(p.m, AXIS_Y, j + row) ? 1U << (V + 1 + row) : 0U;
+            inside |= is_inside(p.m, AXIS_Y, j + row) ? 1U << (V + 1 + row) : 0U;
         }
         written = 0;
         for (int row = 0; row < ROWS && lane > 0 && lane < ARCH_WAVE - 1; row++) {
@@ -166,7 +166,7 @@ struct smoother {
     }
     __device__ __forceinline__ void interpolate_plane(int k, float *to) const
     {
-        const bool is_plane = is_cell(p.m, AXIS_Z, k);
+        const bool is_plane = is_inside(p.m, AXIS_Z, k);
         const int at = k >> 1;
         const int other = (k & 1) != 0 ? at + 1 : at - 1;
         const float *const planes = shared + AT_COARSE + wave * (ROWS / 2) * COARSE_X;
@@ -249,7 +249,7 @@ struct smoother {
                                    n < V - 1 ? c.v[n < V - 1 ? n + 1 : n] : right, heat);
                     const float inv = PLAIN ? inverse[row][n] : inverse_of(z[l], row, n);
                     const float value = fmaf(p.weight[l], (heat_in.v[n] + heat) * inv, c.v[n]);
-                    const bool is_one = PLAIN || (is_cell(p.m, AXIS_Z, k - 1 - l) && has(row, n));
+                    const bool is_one = PLAIN || (is_inside(p.m, AXIS_Z, k - 1 - l) && has(row, n));
                     fresh.v[n] = is_one ? value : 0;
                 }
                 if (l + 1 < T && (row == 0 || row == ROWS - 1)) {
@@ -264,7 +264,7 @@ struct smoother {
 
     __device__ __forceinline__ bool is_plain(int k) const
     {
-        bool plain = is_cell(p.m, AXIS_Z, k - T) && is_cell(p.m, AXIS_Z, k - 1);
+        bool plain = is_inside(p.m, AXIS_Z, k - T) && is_inside(p.m, AXIS_Z, k - 1);
 #pragma unroll
         for (int l = 0; l < T; l++) {
             plain = plain && z[l].low + z[l].high == z_total;

@@ -87,17 +87,47 @@ static int finest_of(const struct steady_grids *grids)
     return grids->grid[1].copies ? 1 : 0;
 }
 
+static bool is_small(const struct layout *layout)
+{
+    const int64_t *n = layout->cells;
+    return n[AXIS_X] <= CYCLE_SIDE && n[AXIS_Y] <= CYCLE_SIDE && n[AXIS_Z] <= CYCLE_SIDE;
+}
+
+/* The first of the grids, from number `first` on and after the finest one, that operation `cycle`
+ * takes; the last: none. */
+static int first_small(const struct steady_grids *grids, int first)
+{
+    int n = grids->uniform ? first : grids->count - 1;
+    n += n == finest_of(grids) ? 1 : 0;
+    while (n < grids->count - 1 && (grids->grid[n].shared || !is_small(&grids->grid[n].m.layout))) {
+        n++;
+    }
+    return n;
+}
+
+static enum status cycle_small(struct steady_grids *grids, int first)
+{
+    struct cycle_args args = {.count = grids->count - first};
+    for (int n = 0; n < args.count; n++) {
+        const struct steady_grid *grid = &grids->grid[first + n];
+        args.grid[n] = (struct cycle_grid){grid->m, grid->d_r, grid->d_e, grid->d_other};
+    }
+    memcpy(args.weight, of_uniform.weight, sizeof args.weight);
+    return grids->engine->operations->cycle(grids->engine->bulk_queue, &args);
+}
+
 /* From grid number `first` on. */
 static enum status cycle(struct steady_grids *grids, int first)
 {
     const struct smoothing *smoothing = grids->uniform ? &of_uniform : &of_classes;
-    const int last = grids->count - 1;
-    struct steady_grid *one_cell = &grids->grid[last];
+    const int last = first_small(grids, first);
+    struct steady_grid *coarsest = &grids->grid[last];
     for (int n = first; n < last; n++) {
         struct steady_grid *coarse = &grids->grid[n + 1];
         TRY(descend(grids, &grids->grid[n], grids->grid[n].d_r, coarse, coarse->d_r));
     }
-    TRY(relax(grids, one_cell, 1, NULL, one_cell->d_e));
+    TRY(last < grids->count - 1 ? cycle_small(grids, last)
+                                : relax(grids, coarsest, 1, NULL, coarsest->d_e));
     for (int n = last - 1; n >= first; n--) {
         struct steady_grid *coarse = &grids->grid[n + 1];
         TRY(ascend(grids, &grids->grid[n], coarse, coarse->d_e,
@@ -137,10 +167,8 @@ static enum status solve_grid(struct steady_grids *grids, int number)
                     .factor = 0));
     }
     TRY(steady_grid_exchange(grids, grid, grid->d_t));
-    TRY(ENQUEUE(operations, flow_out, queue, .grid = grid->m, .d_e = grid->d_t,
-                .d_out = grid->d_other));
-    TRY(ENQUEUE(operations, combine, queue, .layout = grid->m.layout, .d_out = grid->d_r,
-                .factor = -1, .x = operand(grid, grid->d_other), .z = operand(grid, grid->d_b)));
+    TRY(ENQUEUE(operations, flow_out, queue, .grid = grid->m, .d_e = grid->d_t, .d_b = grid->d_b,
+                .d_out = grid->d_r));
     TRY(cycle(grids, number));
     return ENQUEUE(operations, combine, queue, .layout = grid->m.layout, .d_out = grid->d_t,
                    .factor = 1, .x = operand(grid, grid->d_e), .z = operand(grid, grid->d_t));
