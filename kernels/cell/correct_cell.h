@@ -15,7 +15,8 @@ struct correct_args {
     struct multigrid grid;
     double r[AXIS_COUNT], a[FACE_COUNT], b[FACE_COUNT]; /* as in struct coefficients */
     bool closed[FACE_COUNT];
-    const double *d_in;
+    const double *d_in; /* NULL: `constant` in all cells */
+    double constant;
     const float *d_e;     /* NULL: 0, and d_out is not written */
     const double *d_heat; /* of `layout`, as d_in; NULL: 0 */
     double *d_out;
@@ -44,7 +45,8 @@ KERNEL_INLINE struct correct_side correct_side(const struct correct_args *args, 
 
 KERNEL_INLINE double correct_value(const struct correct_args *a, int64_t x, int64_t e)
 {
-    return a->d_e != NULL ? a->d_in[x] + (double)a->d_e[e] : a->d_in[x];
+    const double before = a->d_in != NULL ? a->d_in[x] : a->constant;
+    return a->d_e != NULL ? before + (double)a->d_e[e] : before;
 }
 
 KERNEL_INLINE double correct_beside(const struct correct_args *a, const struct correct_side *side,

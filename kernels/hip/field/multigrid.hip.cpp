@@ -43,11 +43,14 @@ struct alignas(8) two_changes {
 };
 
 /* correct_value of two cells, and the change of x in them. */
-template <bool CHANGES>
+template <bool CHANGES, bool READS>
 static __device__ __forceinline__ two_values two_of(const correct_args &a, int64_t x, int64_t e,
                                                     two_changes &by)
 {
-    two_values value = *reinterpret_cast<const two_values *>(a.d_in + x);
+    two_values value = {{a.constant, a.constant}};
+    if (READS) {
+        value = *reinterpret_cast<const two_values *>(a.d_in + x);
+    }
     by = {{0, 0}};
     if (CHANGES) {
         by = *reinterpret_cast<const two_changes *>(a.d_e + e);
@@ -57,12 +60,12 @@ static __device__ __forceinline__ two_values two_of(const correct_args &a, int64
     return value;
 }
 
-template <bool CHANGES>
+template <bool CHANGES, bool READS>
 static __device__ __forceinline__ two_values two_beside(const correct_args &a,
                                                         const struct correct_side &side, int64_t x,
                                                         int64_t e, two_changes &by)
 {
-    two_values value = two_of<CHANGES>(a, x + side.x, e + side.e, by);
+    two_values value = two_of<CHANGES, READS>(a, x + side.x, e + side.e, by);
     value.v[0] = heat_outside_float64(value.v[0], side.a, side.b);
     value.v[1] = heat_outside_float64(value.v[1], side.a, side.b);
     return value;
@@ -92,7 +95,7 @@ static __device__ __forceinline__ void see(uint32_t &largest, bool on, float val
 }
 
 /* Two cells per lane; lanes beyond the grid take part in shuffles only. */
-template <bool CHANGES>
+template <bool CHANGES, bool READS>
 static __global__ __launch_bounds__(ARCH_WAVE *CORRECT_TALL,
                                     CORRECT_LEAST) void correct_columns(const struct correct_args a,
                                                                         const unsigned across,
@@ -123,8 +126,8 @@ static __global__ __launch_bounds__(ARCH_WAVE *CORRECT_TALL,
     uint32_t largest[2] = {0, 0};
     two_changes by = {}, other;
     if (wide > 0) {
-        below = two_beside<CHANGES>(a, down, x, e, other);
-        centre = two_of<CHANGES>(a, x, e, by);
+        below = two_beside<CHANGES, READS>(a, down, x, e, other);
+        centre = two_of<CHANGES, READS>(a, x, e, by);
     }
     for (int64_t k = begin; k < end; k++) {
         const int64_t here[AXIS_COUNT] = {i, j, k};
@@ -133,9 +136,9 @@ static __global__ __launch_bounds__(ARCH_WAVE *CORRECT_TALL,
         const double right = arch_shift_down(centre.v[0], 1);
         if (wide > 0) {
             two_changes next, change;
-            const two_values above = two_beside<CHANGES>(a, rise, x, e, next);
-            const two_values front = two_beside<CHANGES>(a, south, x, e, other);
-            const two_values back = two_beside<CHANGES>(a, north, x, e, other);
+            const two_values above = two_beside<CHANGES, READS>(a, rise, x, e, next);
+            const two_values front = two_beside<CHANGES, READS>(a, south, x, e, other);
+            const two_values back = two_beside<CHANGES, READS>(a, north, x, e, other);
             const double outer = starts || ends ? correct_beside(&a, &edge, x, e) : 0;
             const double beyond = starts && ends ? correct_beside(&a, &after, x, e)
                                   : ends         ? outer
@@ -169,7 +172,10 @@ enum status hip_correct(struct queue *queue, const struct correct_args *args)
     const unsigned across = (unsigned)((n[AXIS_X] + wide - 1) / wide);
     const unsigned up = (unsigned)((n[AXIS_Y] + CORRECT_TALL - 1) / CORRECT_TALL);
     const unsigned parts = (unsigned)((n[AXIS_Z] + CORRECT_DEPTH - 1) / CORRECT_DEPTH);
-    auto *const kernel = args->d_e != nullptr ? correct_columns<true> : correct_columns<false>;
+    auto *const kernel =
+        args->d_in == nullptr
+            ? (args->d_e != nullptr ? correct_columns<true, false> : correct_columns<false, false>)
+            : (args->d_e != nullptr ? correct_columns<true, true> : correct_columns<false, true>);
     kernel<<<across * up * parts, ARCH_WAVE * CORRECT_TALL, 0, queue->stream>>>(*args, across, up);
     return hip_check(hipGetLastError(), "correct");
 }

@@ -168,7 +168,7 @@ static enum status improve(struct solution *s, double *change)
     double pr = 0;
     if (steady->grids.uniform) {
         TRY(steady_cycle(&steady->grids));
-        return steady_correct(s->stepper, finest->d_e, false, change, &s->largest_lack);
+        return steady_correct(s->stepper, finest->d_e, change, &s->largest_lack);
     }
     TRY(agree(s, send_residual(s)));
     TRY(steady_cycle(&steady->grids));

@@ -83,9 +83,8 @@ enum status steady_residual(struct stepper *stepper, const struct steady_goal *g
 
 /* Collective; blocks. In a uniform medium: add the correction d_e, NULL: 0, and find the residual,
  * which goes to the finest grid; the largest change of a temperature, and the largest residual, K.
- * `insulated`: as if only fluxes went through faces. */
-enum status steady_correct(struct stepper *stepper, float *d_e, bool insulated, double *change,
-                           double *lack);
+ */
+enum status steady_correct(struct stepper *stepper, float *d_e, double *change, double *lack);
 /* Likewise: the first residual; of a uniform start after full multigrid. */
 enum status steady_begin(struct stepper *stepper, bool uniform_start, double *lack);
 

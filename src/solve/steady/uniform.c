@@ -34,8 +34,10 @@ static enum status find_heat(struct stepper *stepper)
                  runtime->copy_on_device(engine->bulk_queue, d_heat, field->d_next, bytes));
 }
 
-enum status steady_correct(struct stepper *stepper, float *d_e, bool insulated, double *change,
-                           double *lack)
+/* Of the state, or where all temperatures are *constant. `insulated`: as if only fluxes went
+ * through faces. */
+static enum status correct(struct stepper *stepper, float *d_e, const double *constant,
+                           bool insulated, double *change, double *lack)
 {
     struct steady *steady = stepper->steady;
     struct field *field = stepper->level->field;
@@ -49,7 +51,8 @@ enum status steady_correct(struct stepper *stepper, float *d_e, bool insulated, 
                           stepper->team->rank, NULL, &c);
     struct correct_args args = {.layout = field->layout,
                                 .grid = finest->m,
-                                .d_in = field->d_now,
+                                .d_in = constant != NULL ? NULL : field->d_now,
+                                .constant = constant != NULL ? *constant : 0,
                                 .d_e = d_e,
                                 .d_heat = steady->d_heat,
                                 .d_out = field->d_next,
@@ -63,7 +66,7 @@ enum status steady_correct(struct stepper *stepper, float *d_e, bool insulated, 
         args.b[f] = args.a[f] == 1 ? args.b[f] : 0;
         args.a[f] = 1;
     }
-    TRY(level_exchange(stepper->level));
+    TRY(constant != NULL ? STATUS_OK : level_exchange(stepper->level));
     if (d_e != NULL) {
         TRY(steady_grid_exchange(&steady->grids, finest, d_e));
         field_swap(field);
@@ -85,23 +88,24 @@ done:
                : fail(STATUS_NUMERICS, "invalid values in the solution of the steady state");
 }
 
+enum status steady_correct(struct stepper *stepper, float *d_e, double *change, double *lack)
+{
+    return correct(stepper, d_e, NULL, false, change, lack);
+}
+
 enum status steady_begin(struct stepper *stepper, bool uniform_start, double *lack)
 {
     struct steady_grids *grids = &stepper->steady->grids;
-    struct field *field = stepper->level->field;
-    struct engine *engine = grids->engine;
+    const double *reference = &grids->reference;
     double change = 0;
     TRY(find_heat(stepper));
     if (uniform_start && grids->can_start) {
-        TRY(agree(stepper,
-                  ENQUEUE(engine->operations, combine, engine->bulk_queue, .layout = field->layout,
-                          .d_out = field->d_now, .factor = grids->reference)));
-        TRY(steady_correct(stepper, NULL, true, &change, lack));
+        TRY(correct(stepper, NULL, reference, true, &change, lack));
         TRY(steady_start(grids));
-        TRY(steady_correct(stepper, NULL, false, &change, lack));
+        TRY(correct(stepper, NULL, reference, false, &change, lack));
         stepper->steady->cold = *lack / stepper->steady->op.dt;
         TRY(steady_start_finest(grids));
-        return steady_correct(stepper, grids->grid[0].d_e, false, &change, lack);
+        return correct(stepper, grids->grid[0].d_e, reference, false, &change, lack);
     }
-    return steady_correct(stepper, NULL, false, &change, lack);
+    return steady_correct(stepper, NULL, &change, lack);
 }
