@@ -80,10 +80,6 @@ static __device__ __forceinline__ bool arch_any(bool condition)
     return __any(condition) != 0;
 }
 
-#ifndef __grid_constant__ /* parameters are constants in memory */
-#define __grid_constant__
-#endif
-
 static __device__ __forceinline__ void arch_fence_system(void)
 {
     __threadfence_system();

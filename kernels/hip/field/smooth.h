@@ -12,7 +12,7 @@ enum { SMOOTH_STEPS = 4 };
 /* Interpolation and the steps of args, in one pass; *done: false: not of such a grid. */
 enum status hip_ascend_staged(struct queue *queue, const struct ascend_args *args, bool *done);
 
-/* The same of a small grid, in a pass or in one per four steps. */
+/* Likewise, of a small grid. */
 enum status hip_ascend_cubes(struct queue *queue, const struct ascend_args *args, bool *done);
 
 /* The conductances of the lower and the upper face. */

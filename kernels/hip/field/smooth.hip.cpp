@@ -262,7 +262,7 @@ static __global__ __launch_bounds__(THREADS) void smooth_tile(const smoothing p)
 
 /* --- the launch ------------------------------------------------------------------------------ */
 
-/* As many cells, or fewer, are not worth the planes that blocks read in vain. */
+/* Fewer cells than this are not worth the planes that blocks read in vain. */
 static const int64_t fewest_cells = 1 << 18;
 
 typedef void smooth_kernel(const smoothing p);
@@ -323,7 +323,7 @@ enum status hip_ascend(struct queue *queue, const struct ascend_args *args)
     const struct layout *layout = &args->fine.layout;
     const bool *active = args->fine.active;
     const bool fused = active[AXIS_X] && active[AXIS_Y] && active[AXIS_Z] &&
-                       layout->cells[0] * layout->cells[1] * layout->cells[2] > fewest_cells &&
+                       layout->cells[0] * layout->cells[1] * layout->cells[2] >= fewest_cells &&
                        layout->pitch_z < INT32_MAX;
     bool done = false;
     TRY(fused ? hip_ascend_staged(queue, args, &done) : hip_ascend_cubes(queue, args, &done));

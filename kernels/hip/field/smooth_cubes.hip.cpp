@@ -1,5 +1,5 @@
-/* Interpolation and steps of Jacobi's method on a small grid, where launches take longer than
- * cells: four steps in a pass.
+/* Interpolation and four steps of Jacobi's method in a pass over a small grid that has tables along
+ * its axes, where launches take longer than cells; and a cycle on the smallest grids in a block.
  *
  * A block writes a cube of 8 cells on each axis. It computes these and the four layers around them
  * that they depend on, one layer fewer with each step. A thread has the cells of a column in z, in
@@ -11,93 +11,81 @@
 
 enum { STEPS = SMOOTH_STEPS, INNER = CYCLE_SIDE, SIDE = INNER + 2 * STEPS, THREADS = SIDE * SIDE };
 
+constexpr int LEAST = ARCH_WAVE == 64 ? 4 : 2; /* waves of a SIMD, or blocks */
+
 struct cubes {
     struct multigrid m, above; /* the grid and the coarse one */
     float weight[STEPS];
     float factor;
     const float *r;
-    const float *start; /* of the grid; NULL: interpolate e */
-    const float *e;
+    const float *e; /* of the coarse one */
     float *out;
     int across, up; /* cubes */
 };
 
 /* The cells of a thread. */
 struct cube_column {
-    int64_t x, y;   /* as the arrays have it */
+    int64_t x, y;   /* as the arrays have it; 0: the grid has none */
     int z;          /* of the first */
     unsigned cells; /* bit per cell: the grid has it */
     float r[SIDE], inverse[SIDE], e[SIDE];
 };
 
+/* Cell n of a column, or another one of the grid: without branches many reads are under way. */
+static __device__ __forceinline__ int64_t find_cell(const cubes &p, const cube_column &c, int n,
+                                                    int64_t (&cell)[AXIS_COUNT])
+{
+    cell[AXIS_X] = c.x;
+    cell[AXIS_Y] = c.y;
+    cell[AXIS_Z] = is_cell(p.m, AXIS_Z, c.z + n) ? source_of(p.m, AXIS_Z, c.z + n) : 0;
+    return multigrid_element(&p.m.layout, cell);
+}
+
 static __device__ __forceinline__ void read_column(const cubes &p, cube_column &c)
 {
 #pragma unroll
     for (int n = 0; n < SIDE; n++) {
-        c.r[n] = 0;
-        c.e[n] = 0;
-        c.inverse[n] = 0;
-        if ((c.cells >> n & 1) != 0) {
-            const int64_t cell[AXIS_COUNT] = {c.x, c.y, source_of(p.m, AXIS_Z, c.z + n)};
-            const int64_t at = multigrid_element(&p.m.layout, cell);
+        const bool has = (c.cells >> n & 1) != 0;
+        c.r[n] = c.e[n] = 0;
+        if (has || ARCH_WAVE < 64) { /* for all reads at once gfx90a has too few registers */
+            int64_t cell[AXIS_COUNT];
+            const int64_t at = find_cell(p, c, n, cell);
+            const float e = p.factor * multigrid_interpolated(&p.above, p.e, cell);
             c.r[n] = p.r[at];
-            c.e[n] = p.start != nullptr ? p.start[at]
-                                        : p.factor * multigrid_interpolated(&p.above, p.e, cell);
+            c.e[n] = has ? e : 0;
         }
     }
 }
 
-/* The conductances around cell n of a column. */
-template <bool LINES, bool SINKS>
-static __device__ __forceinline__ void read_around(const cubes &p, const cube_column &c, int n,
-                                                   const pair *z_lines, pair (&g)[AXIS_COUNT],
-                                                   float &sink)
-{
-    if (LINES) {
-        g[AXIS_Z] = z_lines[n];
-        return;
-    }
-    const int64_t cell[AXIS_COUNT] = {c.x, c.y, source_of(p.m, AXIS_Z, c.z + n)};
-    const int64_t at = multigrid_element(&p.m.layout, cell);
-    const struct multigrid_around around = multigrid_around(&p.m, cell);
-    for (int axis = 0; axis < AXIS_COUNT; axis++) {
-        g[axis] = pair{p.m.d_g[axis][at], p.m.d_g[axis][at + around.high[axis]]};
-    }
-    if (SINKS) {
-        sink = p.m.sink * p.m.d_sink[at];
-    }
-}
-
 /* Step S + 1 of a column; now, later: its places in the cube before and after. */
-template <int S, bool LINES, bool SINKS>
+template <int S>
 static __device__ __forceinline__ void step_column(const cubes &p, cube_column &c,
                                                    const pair *z_lines, pair (&g)[AXIS_COUNT],
                                                    const float *now, float *later)
 {
     float below = c.e[S];
+    float z_total = -1;
 #pragma unroll
     for (int n = S + 1; n < SIDE - 1 - S; n++) {
         const float e = c.e[n];
-        const bool has = (c.cells >> n & 1) != 0;
-        float after = 0;
-        if (has) {
-            float sink = 0;
-            read_around<LINES, SINKS>(p, c, n, z_lines, g, sink);
-            if (S == 0) {
-                c.inverse[n] = multigrid_inverse(total_of<SINKS>(g, sink));
-            }
-            float heat = flow_of(g[AXIS_Z], below, e, c.e[n + 1], SINKS ? -sink * e : 0);
-            heat = flow_of(g[AXIS_Y], now[n * THREADS - SIDE], e, now[n * THREADS + SIDE], heat);
-            heat = flow_of(g[AXIS_X], now[n * THREADS - 1], e, now[n * THREADS + 1], heat);
-            after = fmaf(p.weight[S], (c.r[n] + heat) * c.inverse[n], e);
+        g[AXIS_Z] = z_lines[n];
+        if (S == 0) {
+            const float z = g[AXIS_Z].low + g[AXIS_Z].high;
+            c.inverse[n] =
+                z == z_total ? c.inverse[n - 1] : multigrid_inverse(total_of<false>(g, 0));
+            z_total = z;
         }
+        float heat = flow_of(g[AXIS_Z], below, e, c.e[n + 1], 0);
+        heat = flow_of(g[AXIS_Y], now[n * THREADS - SIDE], e, now[n * THREADS + SIDE], heat);
+        heat = flow_of(g[AXIS_X], now[n * THREADS - 1], e, now[n * THREADS + 1], heat);
+        const float after = fmaf(p.weight[S], (c.r[n] + heat) * c.inverse[n], e);
         below = e;
-        c.e[n] = after;
-        later[n * THREADS] = after;
+        c.e[n] = (c.cells >> n & 1) != 0 ? after : 0;
+        later[n * THREADS] = c.e[n];
     }
 }
 
-template <int S, bool LINES, bool SINKS>
+template <int S>
 static __device__ __forceinline__ void step_columns(const cubes &p, cube_column &c,
                                                     const pair *z_lines, pair (&g)[AXIS_COUNT],
                                                     int tx, int ty, float *now, float *later)
@@ -105,13 +93,12 @@ static __device__ __forceinline__ void step_columns(const cubes &p, cube_column 
     if constexpr (S < STEPS) {
         __syncthreads();
         if (tx > S && tx < SIDE - 1 - S && ty > S && ty < SIDE - 1 - S) {
-            step_column<S, LINES, SINKS>(p, c, z_lines, g, now, later);
+            step_column<S>(p, c, z_lines, g, now, later);
         }
-        step_columns<S + 1, LINES, SINKS>(p, c, z_lines, g, tx, ty, later, now);
+        step_columns<S + 1>(p, c, z_lines, g, tx, ty, later, now);
     }
 }
 
-template <bool LINES, bool SINKS>
 static __device__ __forceinline__ void smooth_cube(const cubes &p, int cube)
 {
     __shared__ float shared[2][SIDE * THREADS];
@@ -126,27 +113,24 @@ static __device__ __forceinline__ void smooth_cube(const cubes &p, int cube)
                          i < (int)n[AXIS_X] && j < (int)n[AXIS_Y];
     cube_column c;
     pair g[AXIS_COUNT];
-    c.x = source_of(p.m, AXIS_X, i);
-    c.y = source_of(p.m, AXIS_Y, j);
+    c.x = inside ? source_of(p.m, AXIS_X, i) : 0;
+    c.y = inside ? source_of(p.m, AXIS_Y, j) : 0;
     c.z = cube / (p.across * p.up) * INNER - STEPS;
     c.cells = 0;
     for (int m = 0; m < SIDE; m++) {
         c.cells |= inside && is_cell(p.m, AXIS_Z, c.z + m) ? 1U << m : 0U;
     }
-    if (LINES) {
-        g[AXIS_X] = line_pair(p.m, AXIS_X, i);
-        g[AXIS_Y] = line_pair(p.m, AXIS_Y, j);
-        if (threadIdx.x < SIDE) {
-            z_lines[threadIdx.x] = line_pair(p.m, AXIS_Z, c.z + (int)threadIdx.x);
-        }
+    g[AXIS_X] = line_pair(p.m, AXIS_X, i);
+    g[AXIS_Y] = line_pair(p.m, AXIS_Y, j);
+    if (threadIdx.x < SIDE) {
+        z_lines[threadIdx.x] = line_pair(p.m, AXIS_Z, c.z + (int)threadIdx.x);
     }
     read_column(p, c);
 #pragma unroll
     for (int m = 0; m < SIDE; m++) {
         shared[0][m * THREADS + threadIdx.x] = c.e[m];
     }
-    step_columns<0, LINES, SINKS>(p, c, z_lines, g, tx, ty, shared[0] + threadIdx.x,
-                                  shared[1] + threadIdx.x);
+    step_columns<0>(p, c, z_lines, g, tx, ty, shared[0] + threadIdx.x, shared[1] + threadIdx.x);
 #pragma unroll
     for (int m = STEPS; m < SIDE - STEPS; m++) {
         if (written && c.z + m < (int)n[AXIS_Z]) {
@@ -156,10 +140,9 @@ static __device__ __forceinline__ void smooth_cube(const cubes &p, int cube)
     }
 }
 
-template <bool LINES, bool SINKS>
-static __global__ __launch_bounds__(THREADS) void smooth_cubes(const cubes p)
+static __global__ __launch_bounds__(THREADS, LEAST) void smooth_cubes(const cubes p)
 {
-    smooth_cube<LINES, SINKS>(p, (int)blockIdx.x);
+    smooth_cube(p, (int)blockIdx.x);
 }
 
 /* By all threads: word by word. */
@@ -184,7 +167,7 @@ static __device__ __forceinline__ void average_cube(const struct cycle_grid &fin
     }
 }
 
-static __global__ __launch_bounds__(THREADS) void cycle_in_block(const struct cycle_args a)
+static __global__ __launch_bounds__(THREADS, LEAST) void cycle_in_block(const struct cycle_args a)
 {
     __shared__ struct cycle_grid grid[CYCLE_MOST];
     __shared__ cubes p;
@@ -212,7 +195,6 @@ static __global__ __launch_bounds__(THREADS) void cycle_in_block(const struct cy
         last.d_e[last.m.layout.origin] =
             multigrid_relaxed(&last.m, nullptr, last.d_r, 1, &around, cell, last.m.layout.origin);
         p.factor = 1;
-        p.start = nullptr;
         p.across = p.up = 1;
     }
     for (int n = a.count - 2; n >= 0; n--) {
@@ -224,7 +206,7 @@ static __global__ __launch_bounds__(THREADS) void cycle_in_block(const struct cy
             p.out = grid[n].d_e;
         }
         __syncthreads();
-        smooth_cube<true, false>(p, 0);
+        smooth_cube(p, 0);
         __syncthreads();
     }
 }
@@ -238,23 +220,16 @@ enum status hip_cycle(struct queue *queue, const struct cycle_args *args)
 enum status hip_ascend_cubes(struct queue *queue, const struct ascend_args *args, bool *done)
 {
     const int64_t *n = args->fine.layout.cells;
-    const bool lines = args->fine.d_line[0] != nullptr;
-    auto *const kernel = lines                          ? smooth_cubes<true, false>
-                         : args->fine.d_sink != nullptr ? smooth_cubes<false, true>
-                                                        : smooth_cubes<false, false>;
-    *done = lines ||
-            (args->fine.active[AXIS_X] && args->fine.active[AXIS_Y] && args->fine.active[AXIS_Z]);
     const int across = (int)((n[AXIS_X] + INNER - 1) / INNER);
     const int up = (int)((n[AXIS_Y] + INNER - 1) / INNER);
     const int64_t high = (n[AXIS_Z] + INNER - 1) / INNER;
-    cubes p = {args->fine, args->coarse, {},      args->factor, args->d_r,
-               nullptr,    args->d_e,    nullptr, across,       up};
-    for (int first = 0; first < args->nsteps && *done; first += STEPS) {
-        memcpy(p.weight, args->weight + first, sizeof p.weight);
-        p.out = first + STEPS < args->nsteps ? args->d_other : args->d_out;
-        kernel<<<(unsigned)(across * up * high), THREADS, 0, queue->stream>>>(p);
-        TRY(hip_check(hipGetLastError(), "smooth"));
-        p.start = p.out;
+    cubes p = {args->fine,  args->coarse, {}, args->factor, args->d_r, args->d_e,
+               args->d_out, across,       up};
+    *done = args->fine.d_line[0] != nullptr && args->nsteps == STEPS;
+    if (!*done) {
+        return STATUS_OK;
     }
-    return STATUS_OK;
+    memcpy(p.weight, args->weight, sizeof p.weight);
+    smooth_cubes<<<(unsigned)(across * up * high), THREADS, 0, queue->stream>>>(p);
+    return hip_check(hipGetLastError(), "smooth");
 }
