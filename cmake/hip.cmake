@@ -72,8 +72,8 @@ function(isotherm_add_hip library)
     CXX_STANDARD 17 CXX_STANDARD_REQUIRED ON)
   # no contraction: fma only where heat_cell.h says so
   target_compile_options(isotherm_hip_kernels PRIVATE
-    $<$<COMPILE_LANGUAGE:HIP>:-ffp-contract=off -Wall -Wextra>
-    $<$<COMPILE_LANGUAGE:CUDA>:-fmad=false -Xcompiler=-Wall,-Wextra,-ffp-contract=off>)
+    $<$<COMPILE_LANGUAGE:HIP>:-ffp-contract=off -Wall -Wextra -Wno-unused-parameter>
+    $<$<COMPILE_LANGUAGE:CUDA>:-fmad=false -Xcompiler=-Wall,-Wextra,-Wno-unused-parameter,-ffp-contract=off>)
 
   file(GLOB sources CONFIGURE_DEPENDS ${folder}/host/*.c ${study}/*_hip.c)
   target_sources(${library} PRIVATE ${sources})

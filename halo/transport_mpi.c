@@ -108,7 +108,6 @@ static enum status mpi_post(struct transport_state *state, int slot)
 /* MPI does not support queues: packing must be finished. */
 static enum status mpi_send(struct transport_state *state, struct queue *queue, int slot)
 {
-    (void)slot;
     TRY(state->site->backend->runtime->queue_wait(queue));
     return requests_send(&state->requests);
 }
@@ -130,8 +129,6 @@ static enum status staged_send(struct transport_state *state, struct queue *queu
 
 static enum status mpi_finish(struct transport_state *state, struct queue *queue, int slot)
 {
-    (void)queue;
-    (void)slot;
     return requests_wait(&state->requests);
 }
 

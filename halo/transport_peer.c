@@ -173,14 +173,11 @@ done:
 
 static enum status peer_post(struct transport_state *state, int slot)
 {
-    (void)state;
-    (void)slot;
     return STATUS_OK;
 }
 
 static enum status peer_send(struct transport_state *state, struct queue *queue, int slot)
 {
-    (void)slot;
     const uint32_t exchange = state->exchange + 1;
     TRY(state->site->backend->runtime->flags_write(queue, state->d_flag_there, state->nchannels,
                                                    exchange));
@@ -192,7 +189,6 @@ static enum status peer_finish(struct transport_state *state, struct queue *queu
 {
     /* legitimate waits are short, and without a limit the neighbours of a failed rank would hang */
     const double patience_s = 600;
-    (void)slot;
     const double limit_s = state->site->limit_s > 0 ? state->site->limit_s : patience_s;
     return state->site->backend->runtime->flags_wait(queue, state->d_flag_here, state->nchannels,
                                                      state->exchange, limit_s);
@@ -200,7 +196,6 @@ static enum status peer_finish(struct transport_state *state, struct queue *queu
 
 static void peer_cancel(struct transport_state *state)
 {
-    (void)state;
 }
 
 const struct transport transport_peer = {

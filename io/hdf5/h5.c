@@ -194,7 +194,6 @@ static struct {
 /* MPI calls it when an operation on a file fails, before the operation returns. */
 static void note_trouble(MPI_File *file, int *code, ...)
 {
-    (void)file;
     if (!trouble.is_known && trouble.path[0] != '\0') {
         char reason[MPI_MAX_ERROR_STRING] = "unknown error";
         int length = 0;

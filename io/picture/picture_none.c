@@ -9,12 +9,10 @@ bool picture_supported(void)
 
 enum status picture_draw_chart(const struct picture_chart *chart, const char *path)
 {
-    (void)chart;
     return fail(STATUS_FILE, "cannot draw %s: this build has no Cairo", path);
 }
 
 enum status picture_draw(const struct picture_view *view, const char *path)
 {
-    (void)view;
     return fail(STATUS_FILE, "cannot draw %s: this build has no Cairo", path);
 }

@@ -31,8 +31,6 @@ static enum status cpu_probe(void)
 
 static enum status cpu_open(int node_rank, int node_size, struct device **device)
 {
-    (void)node_rank;
-    (void)node_size;
     return allocate(sizeof **device, (void **)device);
 }
 
@@ -43,7 +41,6 @@ static void cpu_close(struct device *device)
 
 static enum status cpu_info(struct device *device, struct device_info *info)
 {
-    (void)device;
     host_info(info);
     return STATUS_OK;
 }
@@ -51,8 +48,6 @@ static enum status cpu_info(struct device *device, struct device_info *info)
 static enum status cpu_queue_create(struct device *device, enum queue_priority priority,
                                     struct queue **queue)
 {
-    (void)device;
-    (void)priority;
     return allocate(sizeof **queue, (void **)queue);
 }
 
@@ -66,20 +61,17 @@ static void cpu_queue_destroy(struct queue *queue)
 
 static enum status cpu_queue_wait(struct queue *queue)
 {
-    (void)queue;
     return STATUS_OK;
 }
 
 static enum status cpu_copy_on_device(struct queue *queue, void *to, const void *from, size_t bytes)
 {
-    (void)queue;
     cpu_copy(to, from, bytes);
     return STATUS_OK;
 }
 
 static enum status cpu_memory_alloc(struct device *device, size_t bytes, void **d_memory)
 {
-    (void)device;
     TRY(host_memory_alloc(bytes, d_memory));
     cpu_fill_nan(*d_memory, bytes);
     return STATUS_OK;
@@ -87,13 +79,11 @@ static enum status cpu_memory_alloc(struct device *device, size_t bytes, void **
 
 static void cpu_memory_free(struct device *device, void *memory)
 {
-    (void)device;
     free(memory);
 }
 
 static enum status cpu_event_create(struct device *device, struct event **event)
 {
-    (void)device;
     return allocate(sizeof **event, (void **)event);
 }
 
@@ -104,14 +94,11 @@ static void cpu_event_destroy(struct event *event)
 
 static enum status cpu_event_record(struct queue *queue, struct event *event)
 {
-    (void)queue;
-    (void)event;
     return STATUS_OK;
 }
 
 static enum status cpu_stopwatch_create(struct device *device, struct stopwatch **stopwatch)
 {
-    (void)device;
     return allocate(sizeof **stopwatch, (void **)stopwatch);
 }
 
@@ -122,14 +109,12 @@ static void cpu_stopwatch_destroy(struct stopwatch *stopwatch)
 
 static enum status cpu_stopwatch_start(struct queue *queue, struct stopwatch *stopwatch)
 {
-    (void)queue;
     stopwatch->start = clock_seconds();
     return STATUS_OK;
 }
 
 static enum status cpu_stopwatch_stop(struct queue *queue, struct stopwatch *stopwatch)
 {
-    (void)queue;
     stopwatch->stop = clock_seconds();
     return STATUS_OK;
 }
@@ -142,13 +127,11 @@ static enum status cpu_stopwatch_seconds(struct stopwatch *stopwatch, double *se
 
 static enum status cpu_event_sync(struct event *event)
 {
-    (void)event;
     return STATUS_OK;
 }
 
 static enum status cpu_event_done(struct event *event, bool *done)
 {
-    (void)event;
     *done = true;
     return STATUS_OK;
 }
@@ -167,7 +150,6 @@ static struct shared_header *header_of(void *d_memory)
 
 static void cpu_shared_close(struct device *device, void *d_memory)
 {
-    (void)device;
     if (d_memory != NULL) {
         shared_memory_unmap(header_of(d_memory), header_of(d_memory)->map_bytes);
     }
@@ -176,7 +158,6 @@ static void cpu_shared_close(struct device *device, void *d_memory)
 static enum status cpu_shared_alloc(struct device *device, size_t bytes, void **d_memory,
                                     struct shared_handle *handle)
 {
-    (void)device;
     int file = -1;
     void *map = NULL;
     const size_t map_bytes = HEADER_BYTES + bytes;
@@ -204,7 +185,6 @@ static void cpu_shared_free(struct device *device, void *d_memory)
 static enum status cpu_shared_open(struct device *device, const struct shared_handle *handle,
                                    void **d_memory)
 {
-    (void)device;
     int file = -1;
     size_t map_bytes = 0;
     void *map = NULL;
@@ -219,7 +199,6 @@ static enum status cpu_shared_open(struct device *device, const struct shared_ha
 static enum status cpu_flags_write(struct queue *queue, uint32_t *const *d_flags, int nflags,
                                    uint32_t value)
 {
-    (void)queue;
     shared_flags_write(d_flags, nflags, value);
     return STATUS_OK;
 }
@@ -227,7 +206,6 @@ static enum status cpu_flags_write(struct queue *queue, uint32_t *const *d_flags
 static enum status cpu_flags_wait(struct queue *queue, uint32_t *const *d_flags, int nflags,
                                   uint32_t value, double limit_s)
 {
-    (void)queue;
     return shared_flags_wait(d_flags, nflags, value, limit_s);
 }
 

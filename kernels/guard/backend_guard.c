@@ -22,7 +22,6 @@ struct copy_args {
 static enum status run_copy(struct queue *queue, const void *args)
 {
     const struct copy_args *copy = args;
-    (void)queue;
     cpu_copy(copy->to, copy->from, copy->bytes);
     return STATUS_OK;
 }
@@ -133,7 +132,6 @@ enum status guard_event_wait(struct queue *queue, struct event *event)
 
 enum status guard_stopwatch_create(struct device *device, struct stopwatch **stopwatch)
 {
-    (void)device;
     *stopwatch = calloc(1, sizeof **stopwatch);
     return CHECK_MEMORY(*stopwatch != NULL, "out of memory");
 }
@@ -146,7 +144,6 @@ void guard_stopwatch_destroy(struct stopwatch *stopwatch)
 static enum status run_mark(struct queue *queue, const void *args)
 {
     double *const *mark = args;
-    (void)queue;
     **mark = clock_seconds();
     return STATUS_OK;
 }
@@ -179,7 +176,6 @@ static const struct host_memory memory_of_flags[] = {HOST_ARRAY(flags, d_flags, 
 static enum status run_flags_write(struct queue *queue, const void *args)
 {
     const struct flags_args *flags = args;
-    (void)queue;
     shared_flags_write(flags->d_flags, flags->nflags, flags->value);
     return STATUS_OK;
 }
@@ -187,7 +183,6 @@ static enum status run_flags_write(struct queue *queue, const void *args)
 static enum status run_flags_wait(struct queue *queue, const void *args)
 {
     const struct flags_args *flags = args;
-    (void)queue;
     return shared_flags_wait(flags->d_flags, flags->nflags, flags->value, flags->limit_s);
 }
 

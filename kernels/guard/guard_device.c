@@ -22,7 +22,6 @@ void guard_memory_free(struct device *device, void *d_memory)
 
 enum status guard_pinned_alloc(struct device *device, size_t bytes, void **h_memory)
 {
-    (void)device;
     TRY(host_memory_alloc(bytes, h_memory));
     cpu_fill_nan(*h_memory, bytes);
     return STATUS_OK;
@@ -45,8 +44,6 @@ enum status guard_probe(void)
 
 enum status guard_open(int node_rank, int node_size, struct device **device)
 {
-    (void)node_rank;
-    (void)node_size;
     *device = calloc(1, sizeof **device);
     TRY(CHECK_MEMORY(*device != NULL, "out of memory"));
     (*device)->page_bytes = (size_t)sysconf(_SC_PAGESIZE);
@@ -65,7 +62,6 @@ void guard_close(struct device *device)
 
 enum status guard_info(struct device *device, struct device_info *info)
 {
-    (void)device;
     host_info(info);
     return STATUS_OK;
 }
@@ -147,7 +143,6 @@ void guard_queue_destroy(struct queue *queue)
 
 enum status guard_event_create(struct device *device, struct event **event)
 {
-    (void)device;
     *event = calloc(1, sizeof **event);
     return CHECK_MEMORY(*event != NULL, "out of memory");
 }

@@ -86,7 +86,6 @@ struct study_traffic study_star_traffic(const struct study_problem *problem, int
     const struct layout *layout = &problem->layout;
     const uint64_t width = precision_bytes(layout->precision);
     const uint64_t cells = study_cells(problem);
-    (void)part;
     uint64_t read = cells;
     for (int axis = 0; axis < AXIS_COUNT; axis++) {
         read += 2 * (uint64_t)layout->halo[axis] * (cells / (uint64_t)layout->cells[axis]);

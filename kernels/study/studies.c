@@ -119,7 +119,6 @@ void study_run_on_host(const struct study_call *call)
 
 static enum status run_call(struct queue *queue, const void *call)
 {
-    (void)queue;
     study_run_on_host(call);
     return STATUS_OK;
 }

@@ -73,7 +73,6 @@ static void announce_end(void)
 
 static void on_signal(int number, siginfo_t *info, void *context)
 {
-    (void)context;
     if (number == SIGUSR1) {
         atomic_store(&checkpoint_requested, 1);
     } else if (!atomic_load(&deferred)) {

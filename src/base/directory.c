@@ -21,9 +21,6 @@ enum status directory_check(const char *path)
 
 static int remove_entry(const char *path, const struct stat *found, int type, struct FTW *place)
 {
-    (void)found;
-    (void)type;
-    (void)place;
     return remove(path);
 }
 

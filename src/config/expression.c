@@ -27,7 +27,6 @@ struct expression {
 /* Without an error handler muparser may end the program; mupError is checked after each call. */
 static void ignore_error(muParserHandle_t parser)
 {
-    (void)parser;
 }
 
 static void define_names(struct expression *expression, const char *const *variables,

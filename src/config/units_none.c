@@ -9,16 +9,9 @@ bool units_supported(void)
 enum status units_convert(struct units **units, const char *number, const char *name,
                           const struct schema_unit *unit, double *value, bool *has_zero)
 {
-    (void)units;
-    (void)number;
-    (void)name;
-    (void)unit;
-    (void)value;
-    (void)has_zero;
     return fail(STATUS_INPUT, "this build has no UDUNITS, which converts units");
 }
 
 void units_destroy(struct units *units)
 {
-    (void)units;
 }

@@ -71,7 +71,6 @@ static void find_shared_devices(struct report *report, const struct host *host)
 
 static bool is_far(const struct rank_facts *rank, const void *unused)
 {
-    (void)unused;
     const struct machine *machine = &rank->machine;
     return rank->pci[0] != '\0' && machine->device_numa >= 0 && machine->device_numa < 64 &&
            machine->numa != 0 && (machine->numa >> machine->device_numa & 1) == 0;
@@ -96,7 +95,6 @@ static void find_far_devices(struct report *report, const struct host *host)
 
 static bool has_one_core(const struct rank_facts *rank, const void *unused)
 {
-    (void)unused;
     return core_set_count(&rank->machine.cores) == 1;
 }
 

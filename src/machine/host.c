@@ -57,7 +57,6 @@ int host_list(const struct host *host, host_question *is_one, const void *with, 
 
 static bool has_too_few_cores(const struct rank_facts *rank, const void *unused)
 {
-    (void)unused;
     const int cores = core_set_count(&rank->machine.cores);
     return cores > 0 && rank->threads > cores;
 }

@@ -27,7 +27,6 @@ static enum status visit_all(const struct output_setting *requests, output_visit
 static enum status refuse_finished(void *context, const char *path)
 {
     const char *name = strrchr(path, '/');
-    (void)context;
     if (name == NULL || strcmp(name, "/report.json") != 0) {
         return STATUS_OK;
     }
@@ -40,7 +39,6 @@ static enum status refuse_finished(void *context, const char *path)
 
 static enum status refuse_file(void *context, const char *path)
 {
-    (void)context;
     return fail(STATUS_INPUT,
                 "the output folder already holds a run (%s); continue it with --restart auto, "
                 "replace it with --overwrite, or choose another folder with --output",
@@ -117,7 +115,6 @@ enum status run_folder_check(const struct output_setting *requests, enum output_
 
 static enum status remove_file(void *context, const char *path)
 {
-    (void)context;
     return file_remove(path);
 }
 

@@ -84,7 +84,6 @@ static void merge_count(struct class_summary *summary, struct count *count)
 
 enum status cpu_summarise_classes(struct queue *queue, const struct summarise_classes_args *args)
 {
-    (void)queue;
     const struct box owned = layout_owned(&args->layout);
 #pragma omp parallel if (share_is_worthwhile(&owned, 1))
     {
@@ -135,7 +134,6 @@ enum status cpu_sum_face(struct queue *queue, const struct sum_face_args *args)
     const struct box owned = layout_owned(&args->layout);
     const struct box layer = box_inside(&owned, args->face, 1);
     const int64_t cells = box_cells(&layer);
-    (void)queue;
 #pragma omp parallel for schedule(static) if (cells > FACE_PIECE)
     for (int64_t begin = 0; begin < cells; begin += FACE_PIECE) {
         struct exact_parts parts[CONDITIONS_MOST][FACE_SUMS] = {{{{0}}}};
@@ -159,7 +157,6 @@ enum status cpu_number_classes(struct queue *queue, const struct number_classes_
     const struct device_medium *medium = args->medium;
     const struct box owned = layout_owned(kept);
     const int64_t ny = kept->cells[AXIS_Y];
-    (void)queue;
 #pragma omp parallel for schedule(static) if (share_is_worthwhile(&owned, 1))
     for (int64_t row = 0; row < ny * kept->cells[AXIS_Z]; row++) {
         const uint8_t *classes =
@@ -234,7 +231,6 @@ enum status cpu_change_classes(struct queue *queue, const struct change_classes_
     int64_t lo[2] = {INT64_MAX, INT64_MAX}; /* rows with changes, in y and z */
     int64_t hi[2] = {INT64_MIN, INT64_MIN};
     const bool several = share_is_worthwhile(box, 1);
-    (void)queue;
 #pragma omp parallel for schedule(static) reduction(min : lo) reduction(max : hi) if (several)
     for (int64_t row = 0; row < nrows; row++) {
         const int64_t j = box->lo[AXIS_Y] + row % ny;

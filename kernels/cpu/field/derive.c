@@ -32,7 +32,6 @@ enum status cpu_gather(struct queue *queue, const struct gather_args *args)
 {
     const size_t bytes = precision_bytes(args->precision);
     const struct device_medium *m = args->medium;
-    (void)queue;
     for (int64_t c = 0; c < args->count; c++) {
         const int64_t at = args->d_elements[c];
         if (m != NULL) {
@@ -122,7 +121,6 @@ enum status cpu_compare(struct queue *queue, const struct compare_args *args)
     const int nthreads = share_is_worthwhile(&owned, 1) ? omp_get_max_threads() : 1;
     uint64_t *keys = args->d_keys;
     void *memory = NULL;
-    (void)queue;
     if (args->nsteps > 0) {
         TRY(host_memory_alloc((size_t)(nthreads * room), &memory));
     }
@@ -162,7 +160,6 @@ enum status cpu_track(struct queue *queue, const struct track_args *args)
     const struct box owned = layout_owned(layout);
     const int64_t ny = layout->cells[AXIS_Y];
     const int64_t nrows = ny * layout->cells[AXIS_Z];
-    (void)queue;
 #pragma omp parallel for schedule(static) if (share_is_worthwhile(&owned, 1))
     for (int64_t row = 0; row < nrows; row++) {
         if (layout->precision == PRECISION_FLOAT64) {
@@ -280,7 +277,6 @@ enum status cpu_flux_squared(struct queue *queue, const struct flux_squared_args
     const struct box owned = layout_owned(layout);
     const int64_t ny = layout->cells[AXIS_Y];
     const int64_t nrows = ny * layout->cells[AXIS_Z];
-    (void)queue;
 #pragma omp parallel for schedule(static) if (share_is_worthwhile(&owned, 1))
     for (int64_t row = 0; row < nrows; row++) {
         const int64_t j = row % ny;

@@ -82,7 +82,6 @@ enum status cpu_extract(struct queue *queue, const struct extract_args *args)
     const size_t row_bytes = (size_t)args->cells[AXIS_X] * precision_bytes(args->precision);
     const struct box all = box_of_cells(args->cells);
     const struct layout *layout = &args->layout;
-    (void)queue;
 #pragma omp parallel if (share_is_worthwhile(&all, 1))
     {
 #pragma omp for schedule(static)

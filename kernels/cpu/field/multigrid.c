@@ -46,7 +46,6 @@ static void relax_row(const void *of, int64_t j, int64_t k)
 
 enum status cpu_relax(struct queue *queue, const struct relax_args *args)
 {
-    (void)queue;
     return for_rows(&args->grid.layout, args, relax_row);
 }
 
@@ -154,7 +153,6 @@ enum status cpu_correct(struct queue *queue, const struct correct_args *args)
     const int64_t nrows = ny * args->layout.cells[AXIS_Z];
     uint32_t most_e = args->d_largest[0];
     uint32_t most_r = args->d_largest[1];
-    (void)queue;
 #pragma omp parallel for schedule(static)                                                          \
     reduction(max                                                                                  \
               : most_e, most_r) if (share_is_worthwhile(&owned, 1))

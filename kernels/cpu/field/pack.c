@@ -50,7 +50,6 @@ KERNEL_INLINE void move_box(const struct layout *layout, char *field, const stru
 
 enum status cpu_pack(struct queue *queue, const struct pack_args *args)
 {
-    (void)queue;
     for (int b = 0; b < args->nboxes; b++) {
         /* with PACK the field is only read */
         move_box(&args->layout, (char *)args->d_field, &args->boxes[b], args->d_buffers[b], PACK);
@@ -60,7 +59,6 @@ enum status cpu_pack(struct queue *queue, const struct pack_args *args)
 
 enum status cpu_unpack(struct queue *queue, const struct unpack_args *args)
 {
-    (void)queue;
     for (int b = 0; b < args->nboxes; b++) {
         move_box(&args->layout, args->d_field, &args->boxes[b], args->d_buffers[b], UNPACK);
     }

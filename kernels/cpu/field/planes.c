@@ -92,7 +92,6 @@ enum status cpu_plane_maxima(struct queue *queue, const struct plane_maxima_args
     const struct layout *layout = &args->layout;
     const struct box owned = layout_owned(layout);
     struct planes p = {.args = args};
-    (void)queue;
     p.of_axis[AXIS_X] = args->d_planes + 1;
     p.of_axis[AXIS_Y] = p.of_axis[AXIS_X] + layout->cells[AXIS_X];
     p.of_axis[AXIS_Z] = p.of_axis[AXIS_Y] + layout->cells[AXIS_Y];

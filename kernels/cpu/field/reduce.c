@@ -176,7 +176,6 @@ static void merge_findings(struct field_summary *summary, struct findings *f)
 
 enum status cpu_summarise(struct queue *queue, const struct summarise_args *args)
 {
-    (void)queue;
     const struct box owned = layout_owned(&args->layout);
     struct field_summary found = {.min = INFINITY, .max = -INFINITY, .first_bad = -1};
 #pragma omp parallel if (share_is_worthwhile(&owned, 1))
@@ -236,7 +235,6 @@ static uint64_t hash_piece(const struct hash_args *args, const struct box *piece
 
 enum status cpu_hash(struct queue *queue, const struct hash_args *args)
 {
-    (void)queue;
     const struct box owned = layout_owned(&args->layout);
     uint64_t sum = 0;
 #pragma omp parallel reduction(+ : sum) if (share_is_worthwhile(&owned, 1))

@@ -82,7 +82,6 @@ static void add_row(const struct add_source_args *args, int64_t j, int64_t k, st
 
 enum status cpu_add_source(struct queue *queue, const struct add_source_args *args)
 {
-    (void)queue;
     const struct box *box = &args->box;
     const int64_t ny = box_extent(box, AXIS_Y);
     const int64_t nrows = ny * box_extent(box, AXIS_Z);
@@ -149,7 +148,6 @@ enum status cpu_sum_perfusion(struct queue *queue, const struct sum_perfusion_ar
     const int64_t n = box_extent(box, AXIS_X);
     const int64_t ny = box_extent(box, AXIS_Y);
     const int64_t nrows = ny * box_extent(box, AXIS_Z);
-    (void)queue;
 #pragma omp parallel if (share_is_worthwhile(box, 1))
     {
         struct tally tally = {.target = args->d_sum};
@@ -193,7 +191,6 @@ DEFINE_SURFACES(float32, float)
 enum status cpu_sum_surfaces(struct queue *queue, const struct sum_surfaces_args *args)
 {
     enum { FOR_THREADS = 1 << 14 };
-    (void)queue;
 #pragma omp parallel if (args->count > FOR_THREADS)
     {
         struct tally tally = {.target = args->d_sum};

@@ -33,7 +33,6 @@ static struct tiling tiling_of_rows(const struct box *box, size_t cell_bytes,
                                     struct schedule schedule)
 {
     const int64_t row_bytes = box_extent(box, AXIS_X) * (int64_t)cell_bytes;
-    (void)schedule;
     return (struct tiling){(row_bytes + TILE_X_BYTES - 1) / TILE_X_BYTES,
                            (box_extent(box, AXIS_Y) + TILE_Y - 1) / TILE_Y, 1};
 }
@@ -79,7 +78,6 @@ static void thread_nonlinear(const struct step_call *c, struct tally *tally)
 
 static void step(struct tile_tuner *tuner, struct step_call *call)
 {
-    (void)tuner;
     /* without memory for it shares are fixed, as for the thin boxes of a shell */
     call->taken =
         call->nboxes == 1 ? calloc((size_t)omp_get_max_threads(), sizeof *call->taken) : NULL;
@@ -110,7 +108,6 @@ enum status cpu_convert(struct queue *queue, const struct convert_args *args)
     const struct box owned = layout_owned(layout);
     const int64_t ny = layout->cells[AXIS_Y];
     const int64_t nrows = ny * layout->cells[AXIS_Z];
-    (void)queue;
 #pragma omp parallel for schedule(static) if (share_is_worthwhile(&owned, 1))
     for (int64_t row = 0; row < nrows; row++) {
         OF_PRECISION(layout, &c, args->d_out, args->d_in, convert_row, args->conversion, row % ny,
@@ -126,7 +123,6 @@ enum status cpu_liquid_fraction(struct queue *queue, const struct liquid_fractio
     const struct box owned = layout_owned(layout);
     const int64_t ny = layout->cells[AXIS_Y];
     const int64_t nrows = ny * layout->cells[AXIS_Z];
-    (void)queue;
 #pragma omp parallel for schedule(static) if (share_is_worthwhile(&owned, 1))
     for (int64_t row = 0; row < nrows; row++) {
         OF_PRECISION(layout, &c, NULL, args->d_field, liquid_row, row % ny, row / ny,

@@ -24,7 +24,6 @@ DEFINE_THREAD(radius, TILED, .stream = true)
 
 static void step(struct tile_tuner *tuner, struct step_call *call)
 {
-    (void)tuner;
     call->tile_bytes = CACHE_BYTES / (2 * call->args->high_order.radius + 1);
     step_parallel(thread_radius, call);
 }

@@ -25,7 +25,6 @@ struct NAMED(stencil) {
 static struct NAMED(stencil)
     NAMED(stencil_of)(const struct step_call *c, struct tally *tally, void *scratch)
 {
-    (void)scratch;
     struct NAMED(stencil) s = {.layout = c->layout,
                                .args = c->args,
                                .tally = tally,

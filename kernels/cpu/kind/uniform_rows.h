@@ -367,7 +367,6 @@ KERNEL_INLINE void NAMED(step_block)(const struct NAMED(stencil) * s, int64_t lo
 static struct NAMED(stencil)
     NAMED(stencil_of)(const struct step_call *c, struct tally *tally, void *scratch)
 {
-    (void)scratch;
     struct NAMED(stencil) s = {
         .layout = c->layout, .closed = c->args->closed, .tally = tally, .out = c->out, .in = c->in};
     for (int axis = 0; axis < AXIS_COUNT; axis++) {

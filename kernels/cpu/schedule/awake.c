@@ -78,7 +78,6 @@ void cpu_step_awake(const struct step_args *args)
 enum status cpu_mark_tiles(struct queue *queue, const struct mark_tiles_args *args)
 {
     const struct tiles *tiles = args->tiles;
-    (void)queue;
     for (int b = 0; b < args->nboxes; b++) {
         const struct box met = tiles_meet(tiles, &args->boxes[b]);
         for (int64_t n = 0; n < box_cells(&met); n++) {

@@ -48,7 +48,6 @@ static int lag_of(const struct coefficients *args)
 static struct tiling blocks_tiling(const struct steps_pass *pass, const struct box *box,
                                    const struct steps_choice *choice, int nthreads)
 {
-    (void)choice;
     const int64_t lag = lag_of(pass->args);
     const int64_t cell = (int64_t)precision_bytes(pass->layout->precision);
     const int64_t extent[AXIS_COUNT] = {box_extent(box, AXIS_X), box_extent(box, AXIS_Y),
@@ -233,7 +232,6 @@ static void blocks_tile(const struct steps_pass *pass, const struct box *tile,
                         const struct steps_choice *choice, void *memory,
                         struct tally (*tally)[FACE_COUNT])
 {
-    (void)choice;
     const int nsteps = pass->nsteps;
     struct blocks b = {.pass = pass,
                        .cell_bytes = precision_bytes(pass->layout->precision),

@@ -133,8 +133,6 @@ static struct tiling chain_tiling(const struct steps_pass *pass, const struct bo
 static size_t chain_memory(const struct steps_pass *pass, const struct steps_choice *choice,
                            int nthreads)
 {
-    (void)choice;
-    (void)nthreads;
     return (size_t)STEPS_PLANE_BYTES * 2 * (size_t)pass->nsteps;
 }
 

@@ -83,7 +83,6 @@ enum status hip_queue_create(struct device *device, enum queue_priority priority
 
 enum status hip_event_create(struct device *device, struct event **event)
 {
-    (void)device;
     struct event *built = calloc(1, sizeof *built);
     if (built == NULL) {
         return hip_out_of_host_memory();
@@ -118,7 +117,6 @@ enum status hip_event_wait(struct queue *queue, struct event *event)
 
 enum status hip_stopwatch_create(struct device *device, struct stopwatch **stopwatch)
 {
-    (void)device;
     struct stopwatch *built = calloc(1, sizeof *built);
     if (built == NULL) {
         return hip_out_of_host_memory();

@@ -54,7 +54,6 @@ enum status hip_probe(void)
 /* A process may see all devices of the node, or only its own. */
 enum status hip_open(int node_rank, int node_size, struct device **device)
 {
-    (void)node_size;
     int count;
     TRY(device_count(&count));
     TRY_HIP(hipSetDevice, node_rank % count);
@@ -135,7 +134,6 @@ enum status hip_memory_alloc(struct device *device, size_t bytes, void **d_memor
 
 void hip_memory_free(struct device *device, void *d_memory)
 {
-    (void)device;
     if (d_memory != NULL) {
         (void)hipFree(d_memory); /* waits for the kernels that use it */
     }
@@ -143,7 +141,6 @@ void hip_memory_free(struct device *device, void *d_memory)
 
 enum status hip_pinned_alloc(struct device *device, size_t bytes, void **h_memory)
 {
-    (void)device;
     void *fresh = NULL;
     TRY_HIP(hipHostMalloc, &fresh, bytes > 0 ? bytes : 1, hipHostMallocDefault);
     memset(fresh, 0xFF, bytes);
@@ -153,7 +150,6 @@ enum status hip_pinned_alloc(struct device *device, size_t bytes, void **h_memor
 
 void hip_pinned_free(struct device *device, void *h_memory)
 {
-    (void)device;
     if (h_memory != NULL) {
         (void)hipHostFree(h_memory);
     }

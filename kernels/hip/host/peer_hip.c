@@ -13,7 +13,6 @@ enum status hip_shared_alloc(struct device *device, size_t bytes, void **d_memor
     const size_t whole = (bytes + block - 1) / block * block;
     hipIpcMemHandle_t ipc;
     void *fresh = NULL;
-    (void)device;
     /* fine-grained where supported: no stale cache lines after stores of another device */
     TRY_HIP(hipExtMallocWithFlags, &fresh, whole, hipDeviceMallocFinegrained);
     enum status status = HIP(hipMemset, fresh, 0xFF, whole);
@@ -38,7 +37,6 @@ enum status hip_shared_open(struct device *device, const struct shared_handle *h
 {
     hipIpcMemHandle_t ipc;
     void *mapped = NULL;
-    (void)device;
     memcpy(&ipc, handle->bytes, sizeof ipc);
     TRY_HIP(hipIpcOpenMemHandle, &mapped, ipc, hipIpcMemLazyEnablePeerAccess);
     *d_memory = mapped;
@@ -47,7 +45,6 @@ enum status hip_shared_open(struct device *device, const struct shared_handle *h
 
 void hip_shared_close(struct device *device, void *d_memory)
 {
-    (void)device;
     if (d_memory != NULL) {
         (void)hipDeviceSynchronize(); /* kernels may still store into it */
         (void)hipIpcCloseMemHandle(d_memory);

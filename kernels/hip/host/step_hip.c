@@ -54,16 +54,12 @@ static enum status step_with(struct queue *queue, const struct step_args *args,
 static struct step_choice choose_cell(const struct device *device, const struct layout *layout,
                                       const struct box *box)
 {
-    (void)device;
-    (void)layout;
-    (void)box;
     return (struct step_choice){.launch = NULL};
 }
 
 static struct step_choice choose_march(const struct device *device, const struct layout *layout,
                                        const struct box *box)
 {
-    (void)device;
     const bool takes = hip_step_march_takes(layout) && !box_is_empty(box);
     return (struct step_choice){.launch = takes ? hip_launch_step_march : NULL};
 }

@@ -371,7 +371,6 @@ static hipError_t launch(struct hip_step *step, const KIND &kind)
 hipError_t hip_launch_steps_rows(struct hip_step *step)
 {
 #if ARCH_HAS_TILE_COPY
-    (void)step;
     return hipErrorNotSupported;
 #else
     const struct coefficients *args = step->args->levels;

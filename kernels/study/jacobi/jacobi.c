@@ -146,7 +146,6 @@ static bool published(int index, enum precision precision, struct study_case *fo
 /* In [0, 1]: with the jump to 0 at the edge, squares of residuals can be summed exactly. */
 static double value(int field, int phase)
 {
-    (void)field;
     return (double)phase / 100.0;
 }
 

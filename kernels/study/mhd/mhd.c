@@ -147,7 +147,6 @@ static struct study_traffic traffic(const struct study_problem *problem, int par
 {
     const uint64_t points = study_cells(problem);
     const uint64_t bytes = MHD_FIELDS * points * precision_bytes(problem->layout.precision);
-    (void)part;
     return (struct study_traffic){.fetch_bytes = bytes, .write_bytes = bytes, .points = points};
 }
 
@@ -161,7 +160,6 @@ static bool published(int index, enum precision precision, struct study_case *fo
 /* In [0, 1], as in the study's verification. */
 static double value(int field, int phase)
 {
-    (void)field;
     return (double)phase / 100.0;
 }
 

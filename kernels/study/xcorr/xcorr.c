@@ -8,9 +8,6 @@ enum { MOST_RADIUS = 1024 };
 
 static double weight(const struct study_problem *problem, int axis, int distance)
 {
-    (void)problem;
-    (void)axis;
-    (void)distance;
     return 1.0;
 }
 

@@ -292,7 +292,6 @@ SETTINGS_CHECK(surface)
 SETTINGS_CHECK(source)
 {
     struct source_setting *source = (struct source_setting *)item->base;
-    (void)settings;
     source->shape.is_condition = true;
     source->shape.value = 1;
     source->material = -1;

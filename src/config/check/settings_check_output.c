@@ -57,7 +57,6 @@ enum status settings_check_is_new(const struct item *entry,
 SETTINGS_CHECK(file)
 {
     const char *const name = *(char *const *)item->base;
-    (void)settings;
     TRY(check_letters(item, name));
     if (is_reserved(name)) {
         return item_fail(item, "name",
@@ -69,7 +68,6 @@ SETTINGS_CHECK(file)
 
 SETTINGS_CHECK(probe)
 {
-    (void)settings;
     TRY(check_letters(item, *(char *const *)item->base));
     return settings_check_is_new(item, strcmp);
 }

@@ -134,7 +134,6 @@ static enum status write_due(void *object, const struct output_context *in)
 static void list(const void *object, const struct output_context *in)
 {
     const struct checkpoint_output *output = object;
-    (void)in;
     if (output->valid[0] != '\0') {
         log_info("  checkpoint   %s", output->valid);
     }

@@ -335,7 +335,6 @@ static enum status flush(const void *object)
 
 static void list(const void *object, const struct output_context *in)
 {
-    (void)object;
     log_info("  history      %s/history.csv", in->problem->output.directory);
 }
 

@@ -62,7 +62,6 @@ static enum status write_picture(void *object, const struct output_context *in)
 static void list(const void *object, const struct output_context *in)
 {
     const struct picture_output *output = object;
-    (void)in;
     if (output->last[0] != '\0') {
         log_info("  picture      %s", output->last);
     }

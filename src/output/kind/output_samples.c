@@ -264,7 +264,6 @@ static uint64_t kept_bytes(const struct problem *problem, const struct box *owne
     const struct output_setting *requests = &problem->output;
     struct sampled sampled;
     uint64_t bytes = 0;
-    (void)owned;
     for (int i = 0; next_series(requests, &i, &sampled);) {
         bytes += sampler_bytes(sampled.points, problem->precision);
     }

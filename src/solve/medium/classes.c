@@ -26,7 +26,6 @@ static enum status survey_block(const struct problem *problem, const struct box 
 
 static void add_survey(void *from, void *to, int *count, MPI_Datatype *type)
 {
-    (void)type;
     for (int i = 0; i < *count; i++) {
         class_survey_add((struct class_survey *)to + i, (const struct class_survey *)from + i);
     }

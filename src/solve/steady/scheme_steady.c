@@ -20,7 +20,6 @@ static enum status advance(struct stepper *stepper, int64_t steps)
 {
     struct state *state = stepper->state;
     struct diagnostics found;
-    (void)steps;
     TRY(steady_find(stepper));
     state->step++;
     state->summary_step = 0;
