@@ -234,9 +234,7 @@ enum status halo_time_pairs(MPI_Comm comm, const struct backend *backend, struct
     const struct question question = {&site, all, PRECISION_FLOAT64, trusted, true};
     struct choice choice = {.ntrials = 0};
     const struct halo_trial *result;
-    if (transport == NULL) {
-        return fail(STATUS_INPUT, "there is no halo transport \"%s\"", name);
-    }
+    FAIL_IF(transport == NULL, fail(STATUS_INPUT, "there is no halo transport \"%s\"", name));
     TRY(transport_supports(transport, backend));
     TRY(try_transport(&question, transport, ON_NODE, &choice, &result));
     *trial = *result;

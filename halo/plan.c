@@ -64,11 +64,10 @@ static enum status check_width(const struct decomp *decomp, const struct layout 
                         width, axis_name((enum axis)axis), thinnest, decomp->global_cells[axis],
                         axis_name((enum axis)axis));
         }
-        if (layout->halo[axis] < width) {
-            return fail(STATUS_INPUT,
-                        "a halo exchange of %d layers, but the field has %d halo layers on %s",
-                        width, layout->halo[axis], axis_name((enum axis)axis));
-        }
+        FAIL_IF(layout->halo[axis] < width,
+                fail(STATUS_INPUT,
+                     "a halo exchange of %d layers, but the field has %d halo layers on %s", width,
+                     layout->halo[axis], axis_name((enum axis)axis)));
     }
     return STATUS_OK;
 }

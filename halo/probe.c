@@ -79,9 +79,7 @@ static enum status probe_open(struct probe *probe, const char *name, int node_ra
 {
     void *h_memory = NULL;
     probe->backend = backend_find(name);
-    if (probe->backend == NULL) {
-        return fail(STATUS_INPUT, "no backend %s", name);
-    }
+    FAIL_IF(probe->backend == NULL, fail(STATUS_INPUT, "no backend %s", name));
     const struct runtime *runtime = probe->backend->runtime;
     TRY(runtime->open(node_rank, node_size, &probe->device));
     TRY(runtime->queue_create(probe->device, QUEUE_NORMAL, &probe->queue));
@@ -170,9 +168,7 @@ static enum status spawn(const struct backend *backend, int node_rank, int node_
     char program[4096];
     char numbers[3][16];
     const ssize_t length = readlink("/proc/self/exe", program, sizeof program - 1);
-    if (length < 0) {
-        return fail(STATUS_DEVICE, "/proc/self/exe: %s", strerror(errno));
-    }
+    FAIL_IF(length < 0, fail(STATUS_DEVICE, "/proc/self/exe: %s", strerror(errno)));
     program[length] = '\0';
     snprintf(numbers[0], sizeof numbers[0], "%d", node_rank);
     snprintf(numbers[1], sizeof numbers[1], "%d", node_size);
@@ -219,12 +215,9 @@ static enum status judge(bool in_time, char letter, int ended)
     if (letter == SAYS_GOOD) {
         return STATUS_OK;
     }
-    if (!in_time) {
-        return fail(STATUS_DEVICE, "MPI hung in a trial process with device memory");
-    }
-    if (letter == SAYS_WRONG) {
-        return fail(STATUS_DEVICE, "MPI transferred device memory wrong in a trial process");
-    }
+    FAIL_IF(!in_time, fail(STATUS_DEVICE, "MPI hung in a trial process with device memory"));
+    FAIL_IF(letter == SAYS_WRONG,
+            fail(STATUS_DEVICE, "MPI transferred device memory wrong in a trial process"));
     return WIFSIGNALED(ended)
                ? fail(STATUS_DEVICE,
                       "MPI crashed in a trial process when it was given device memory (%s)",
@@ -242,9 +235,7 @@ static enum status run_probe(const struct backend *backend, int node_rank, int n
     int ends[2];
     pid_t child = -1;
     *known = false;
-    if (pipe(ends) != 0) {
-        return fail(STATUS_DEVICE, "pipe: %s", strerror(errno));
-    }
+    FAIL_IF(pipe(ends) != 0, fail(STATUS_DEVICE, "pipe: %s", strerror(errno)));
     (void)fcntl(ends[0], F_SETFD, FD_CLOEXEC);
     enum status status = spawn(backend, node_rank, node_size, ends[1], &child);
     close(ends[1]);

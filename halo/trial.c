@@ -199,13 +199,12 @@ static enum status look(const struct rig *rig, int n, int round)
             wrong += nbytes;
         }
     }
-    if (wrong > 0) {
-        return fail(
-            STATUS_DEVICE,
-            "of the %zu bytes of a message from rank %d to rank %d about %zu are wrong, from byte "
-            "%zu on",
-            channel->bytes, channel->peer, comm_rank(rig->site.comm), wrong, first);
-    }
+    FAIL_IF(
+        wrong > 0,
+        fail(STATUS_DEVICE,
+             "of the %zu bytes of a message from rank %d to rank %d about %zu are wrong, from byte "
+             "%zu on",
+             channel->bytes, channel->peer, comm_rank(rig->site.comm), wrong, first));
     return STATUS_OK;
 }
 

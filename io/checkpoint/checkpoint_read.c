@@ -28,13 +28,12 @@ static enum status check_cells(const struct grid *there, const struct grid *grid
 static enum status check_corners(const struct grid *there, const struct grid *grid)
 {
     for (int a = 0; a < AXIS_COUNT; a++) {
-        if (there->lower[a] != grid->lower[a] || there->upper[a] != grid->upper[a]) {
-            return fail(STATUS_INPUT,
-                        "it is of another grid: %s from %.17g to %.17g m there, from %.17g to "
-                        "%.17g m in the configuration",
-                        axis_name((enum axis)a), there->lower[a], there->upper[a], grid->lower[a],
-                        grid->upper[a]);
-        }
+        FAIL_IF(there->lower[a] != grid->lower[a] || there->upper[a] != grid->upper[a],
+                fail(STATUS_INPUT,
+                     "it is of another grid: %s from %.17g to %.17g m there, from %.17g to "
+                     "%.17g m in the configuration",
+                     axis_name((enum axis)a), there->lower[a], there->upper[a], grid->lower[a],
+                     grid->upper[a]));
     }
     return STATUS_OK;
 }
@@ -51,26 +50,23 @@ static enum status check_material(hid_t dataset, const struct medium *material)
     if (H5Aexists(dataset, "materials_hash") > 0) {
         TRY(h5_get_string(dataset, "materials_hash", there, sizeof there));
     }
-    if (strcmp(here, there) != 0) {
-        return fail(STATUS_INPUT,
-                    "it is of other materials, or of another place of them (hash "
-                    "%s there, %s in the configuration)",
-                    there[0] != '\0' ? there : "none", here[0] != '\0' ? here : "none");
-    }
+    FAIL_IF(strcmp(here, there) != 0,
+            fail(STATUS_INPUT,
+                 "it is of other materials, or of another place of them (hash "
+                 "%s there, %s in the configuration)",
+                 there[0] != '\0' ? there : "none", here[0] != '\0' ? here : "none"));
     TRY(h5_get_double(dataset, "conductivity", &conductivity, 0));
     TRY(h5_get_double(dataset, "heat_capacity_volume", &capacity, 0));
-    if (conductivity != material->conductivity) {
-        return fail(STATUS_INPUT,
-                    "it is of another material: conductivity %.17g W/(m K) there, %.17g in the "
-                    "configuration",
-                    conductivity, material->conductivity);
-    }
-    if (capacity != material->heat_capacity_volume) {
-        return fail(STATUS_INPUT,
-                    "it is of another material: density times heat capacity %.17g J/(m^3 K) "
-                    "there, %.17g in the configuration",
-                    capacity, material->heat_capacity_volume);
-    }
+    FAIL_IF(conductivity != material->conductivity,
+            fail(STATUS_INPUT,
+                 "it is of another material: conductivity %.17g W/(m K) there, %.17g in the "
+                 "configuration",
+                 conductivity, material->conductivity));
+    FAIL_IF(capacity != material->heat_capacity_volume,
+            fail(STATUS_INPUT,
+                 "it is of another material: density times heat capacity %.17g J/(m^3 K) "
+                 "there, %.17g in the configuration",
+                 capacity, material->heat_capacity_volume));
     return STATUS_OK;
 }
 

@@ -59,22 +59,19 @@ static enum status seal_parse(const char text[CHECKPOINT_SEAL_BYTES], struct sea
     line[CHECKPOINT_SEAL_BYTES] = '\0';
     int format = 0;
     struct seal found;
-    if (sscanf(line, "ISOTHERM CHECKPOINT %d size=", &format) != 1) {
-        return fail(STATUS_FILE, "it does not start with the seal of a checkpoint");
-    }
-    if (format != CHECKPOINT_FORMAT) {
-        return fail(STATUS_FILE, "it has format %d and this program reads format %d", format,
-                    (int)CHECKPOINT_FORMAT);
-    }
+    FAIL_IF(sscanf(line, "ISOTHERM CHECKPOINT %d size=", &format) != 1,
+            fail(STATUS_FILE, "it does not start with the seal of a checkpoint"));
+    FAIL_IF(format != CHECKPOINT_FORMAT,
+            fail(STATUS_FILE, "it has format %d and this program reads format %d", format,
+                 (int)CHECKPOINT_FORMAT));
     char again[CHECKPOINT_SEAL_BYTES];
     if (sscanf(line, "ISOTHERM CHECKPOINT %*d size=%" SCNu64 " blocks=%" SCNu64 " xxh3=%" SCNx64,
                &found.size, &found.blocks, &found.checksum) != 3) {
         return fail(STATUS_FILE, "its seal is damaged");
     }
     seal_format(&found, again);
-    if (memcmp(again, text, CHECKPOINT_SEAL_BYTES) != 0) {
-        return fail(STATUS_FILE, "its seal is damaged");
-    }
+    FAIL_IF(memcmp(again, text, CHECKPOINT_SEAL_BYTES) != 0,
+            fail(STATUS_FILE, "its seal is damaged"));
     *seal = found;
     return STATUS_OK;
 }
@@ -165,9 +162,8 @@ static enum status read_seal(int fd, uint64_t size, struct seal *seal)
     char text[CHECKPOINT_SEAL_BYTES];
     TRY(file_read_at(fd, "it", text, sizeof text, 0));
     TRY(seal_parse(text, seal));
-    if (seal->size != size) {
-        return fail(STATUS_FILE, "it has %" PRIu64 " bytes instead of %" PRIu64, size, seal->size);
-    }
+    FAIL_IF(seal->size != size,
+            fail(STATUS_FILE, "it has %" PRIu64 " bytes instead of %" PRIu64, size, seal->size));
     return fits(seal) ? STATUS_OK : fail(STATUS_FILE, "its seal is damaged");
 }
 

@@ -36,11 +36,10 @@ static enum status find_in_folder(const char *directory, char path[PATH_BYTES])
                  directory, path));
     TRY(checkpoint_folder(directory, folder));
     TRY(step_files_newest(folder, &newest));
-    if (newest < 0) {
-        return fail(STATUS_FILE,
-                    "the folder %s holds neither snapshots.vtkhdf nor checkpoints to compare",
-                    directory);
-    }
+    FAIL_IF(newest < 0,
+            fail(STATUS_FILE,
+                 "the folder %s holds neither snapshots.vtkhdf nor checkpoints to compare",
+                 directory));
     return step_file_path(folder, newest, path);
 }
 
@@ -233,12 +232,11 @@ static enum status read_state(hid_t file, int64_t n, struct frames *frames)
             fail(STATUS_FILE, "%s of %s has no attribute step", name, frame->path));
     const struct h5_form form = h5_form(dataset);
     frame->precision = form.bytes > sizeof(float) ? PRECISION_FLOAT64 : PRECISION_FLOAT32;
-    if (!form.usable || form.bytes > sizeof(double)) {
-        return fail(STATUS_INPUT,
-                    "the dataset %s of %s does not hold numbers of up to 8 bytes in one to three "
-                    "dimensions",
-                    name, frame->path);
-    }
+    FAIL_IF(!form.usable || form.bytes > sizeof(double),
+            fail(STATUS_INPUT,
+                 "the dataset %s of %s does not hold numbers of up to 8 bytes in one to three "
+                 "dimensions",
+                 name, frame->path));
     return check_form(form.cells, frame, frames);
 }
 

@@ -96,10 +96,9 @@ static enum status save(hid_t file, const char *path,
 {
     hsize_t bytes = 0;
     void *handle = NULL; /* where the driver keeps the address of the file's bytes */
-    if (H5Fflush(file, H5F_SCOPE_GLOBAL) < 0 || H5Fget_filesize(file, &bytes) < 0 ||
-        H5Fget_vfd_handle(file, H5P_DEFAULT, &handle) < 0) {
-        return h5_fail("cannot copy the HDF5 file for %s from memory", path);
-    }
+    FAIL_IF(H5Fflush(file, H5F_SCOPE_GLOBAL) < 0 || H5Fget_filesize(file, &bytes) < 0 ||
+                H5Fget_vfd_handle(file, H5P_DEFAULT, &handle) < 0,
+            h5_fail("cannot copy the HDF5 file for %s from memory", path));
     return write(path, *(const char **)handle, (size_t)bytes);
 }
 
@@ -153,9 +152,7 @@ static enum status try_reaching(const char *path, int flags)
 static enum status open_with(hid_t access, const char *path, bool writable, hid_t *file)
 {
     const hid_t opened = H5Fopen(path, writable ? H5F_ACC_RDWR : H5F_ACC_RDONLY, access);
-    if (opened < 0) {
-        return h5_fail("cannot open %s", path);
-    }
+    FAIL_IF(opened < 0, h5_fail("cannot open %s", path));
     *file = opened;
     return STATUS_OK;
 }
@@ -351,9 +348,8 @@ static enum status select_box(hid_t dataset, const struct box *box, hid_t *space
 {
     *space = H5Dget_space(dataset);
     const int rank = H5Sget_simple_extent_ndims(*space);
-    if (rank < 1 || rank > AXIS_COUNT) {
-        return fail(STATUS_FILE, "a dataset has %d axes where 1 to 3 are expected", rank);
-    }
+    FAIL_IF(rank < 1 || rank > AXIS_COUNT,
+            fail(STATUS_FILE, "a dataset has %d axes where 1 to 3 are expected", rank));
     hsize_t start[AXIS_COUNT];
     hsize_t count[AXIS_COUNT];
     for (int d = 0; d < rank; d++) {

@@ -61,11 +61,10 @@ enum status h5_find_snapshot(hid_t file, struct h5_place *place)
     if (info.type != H5L_TYPE_EXTERNAL) {
         return STATUS_OK;
     }
-    if (info.u.val_size > sizeof value ||
-        H5Lget_val(file, link, value, sizeof value, H5P_DEFAULT) < 0 ||
-        H5Lunpack_elink_val(value, info.u.val_size, &flags, &target, &object) < 0) {
-        return h5_fail("cannot read the link %s of %s", link, place->path);
-    }
+    FAIL_IF(info.u.val_size > sizeof value ||
+                H5Lget_val(file, link, value, sizeof value, H5P_DEFAULT) < 0 ||
+                H5Lunpack_elink_val(value, info.u.val_size, &flags, &target, &object) < 0,
+            h5_fail("cannot read the link %s of %s", link, place->path));
     TRY(find_target(place->path, target, path));
     TRY(path_print(name, sizeof name, "%s%s", object + strspn(object, "/"), given + used));
     return h5_place_set(path, name, place);

@@ -92,10 +92,9 @@ static enum status find_cells(hid_t dataset, const char *name, struct raw_place 
     SCOPED_H5 const hid_t type = H5Dget_type(dataset);
     const bool is_double = H5Tequal(type, H5T_NATIVE_DOUBLE) > 0;
     const bool is_float = H5Tequal(type, H5T_NATIVE_FLOAT) > 0;
-    if (!form.usable || form.rank != AXIS_COUNT || (!is_double && !is_float)) {
-        return fail(STATUS_FILE, "the dataset %s does not have the shape or type of its checksums",
-                    name);
-    }
+    FAIL_IF(
+        !form.usable || form.rank != AXIS_COUNT || (!is_double && !is_float),
+        fail(STATUS_FILE, "the dataset %s does not have the shape or type of its checksums", name));
     raw_layout(form.cells, is_double ? PRECISION_FLOAT64 : PRECISION_FLOAT32, place);
     return get_offset(dataset, name, &place->offset);
 }

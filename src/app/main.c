@@ -206,10 +206,9 @@ static enum status start_mpi(int *argc, char ***argv)
     TRY_MPI(MPI_Init_thread(argc, argv, MPI_THREAD_MULTIPLE, &provided));
     TRY_MPI(MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN));
     log_init(comm_rank(MPI_COMM_WORLD), comm_size(MPI_COMM_WORLD));
-    if (provided < MPI_THREAD_FUNNELED) {
-        return fail(STATUS_MPI,
-                    "this MPI does not support threads (MPI_THREAD_FUNNELED is required)");
-    }
+    FAIL_IF(
+        provided < MPI_THREAD_FUNNELED,
+        fail(STATUS_MPI, "this MPI does not support threads (MPI_THREAD_FUNNELED is required)"));
     return STATUS_OK;
 }
 

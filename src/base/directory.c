@@ -13,9 +13,8 @@
 enum status directory_check(const char *path)
 {
     struct stat found;
-    if (stat(path, &found) != 0) {
-        return fail(STATUS_FILE, "cannot access the folder %s: %s", path, strerror(errno));
-    }
+    FAIL_IF(stat(path, &found) != 0,
+            fail(STATUS_FILE, "cannot access the folder %s: %s", path, strerror(errno)));
     return S_ISDIR(found.st_mode) ? STATUS_OK : fail(STATUS_FILE, "%s is not a folder", path);
 }
 
@@ -56,10 +55,9 @@ bool directory_is_possible(const char *path)
 enum status directory_check_room(const char *directory, uint64_t bytes)
 {
     struct statvfs system;
-    if (statvfs(directory, &system) != 0) {
-        return fail(STATUS_FILE, "cannot determine the free space of %s: %s", directory,
-                    strerror(errno));
-    }
+    FAIL_IF(
+        statvfs(directory, &system) != 0,
+        fail(STATUS_FILE, "cannot determine the free space of %s: %s", directory, strerror(errno)));
     const uint64_t room = (uint64_t)system.f_bavail * system.f_frsize;
     if (room < bytes && system.f_blocks > 0) {
         char has[BYTES_TEXT];

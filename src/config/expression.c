@@ -130,17 +130,14 @@ static enum status fail_parse(const struct expression *expression, const char *t
     while (shown > 0 && strchr(" \n\t\r", text[shown - 1]) != NULL) {
         shown--; /* a folded string of YAML ends with a newline */
     }
-    if (mupGetErrorCode(parser) == UNKNOWN_TOKEN && position >= 0 && position < shown) {
-        return fail_unknown(expression, text, position, shown < 200 ? shown : 200);
-    }
+    FAIL_IF(mupGetErrorCode(parser) == UNKNOWN_TOKEN && position >= 0 && position < shown,
+            fail_unknown(expression, text, position, shown < 200 ? shown : 200));
     shown = shown < 200 ? shown : 200;
-    if (mupGetErrorCode(parser) == TOO_LONG) {
-        return fail(STATUS_INPUT, "too long: %zu bytes (%.*s...)", strlen(text), shown, text);
-    }
+    FAIL_IF(mupGetErrorCode(parser) == TOO_LONG,
+            fail(STATUS_INPUT, "too long: %zu bytes (%.*s...)", strlen(text), shown, text));
     const char *message = parser_message(parser, text);
-    if (position < 0) {
-        return fail(STATUS_INPUT, "%.*s (%.*s)", message_length(message), message, shown, text);
-    }
+    FAIL_IF(position < 0,
+            fail(STATUS_INPUT, "%.*s (%.*s)", message_length(message), message, shown, text));
     return fail(STATUS_INPUT, "%.*s at column %d (%.*s)", message_length(message), message,
                 position + 1, shown, text);
 }
@@ -148,25 +145,17 @@ static enum status fail_parse(const struct expression *expression, const char *t
 static enum status parse(struct expression *expression, const char *text)
 {
     const char *assignment = find_assignment(text);
-    if (assignment != NULL) {
-        return fail(STATUS_INPUT, "'=' (for '=='?) at column %d (%.200s)",
-                    (int)(assignment - text) + 1, text);
-    }
+    FAIL_IF(assignment != NULL, fail(STATUS_INPUT, "'=' (for '=='?) at column %d (%.200s)",
+                                     (int)(assignment - text) + 1, text));
     const char *power = strstr(text, "**");
-    if (power != NULL) {
-        return fail(STATUS_INPUT, "'**' (for '^'?) at column %d (%.200s)", (int)(power - text) + 1,
-                    text);
-    }
+    FAIL_IF(power != NULL, fail(STATUS_INPUT, "'**' (for '^'?) at column %d (%.200s)",
+                                (int)(power - text) + 1, text));
     mupErrorReset(expression->parser);
     mupSetExpr(expression->parser, text);
-    if (mupError(expression->parser)) {
-        return fail_parse(expression, text);
-    }
+    FAIL_IF(mupError(expression->parser), fail_parse(expression, text));
     int nresults = 0;
     (void)mupEvalMulti(expression->parser, &nresults);
-    if (mupError(expression->parser)) {
-        return fail_parse(expression, text);
-    }
+    FAIL_IF(mupError(expression->parser), fail_parse(expression, text));
     return nresults != 1
                ? fail(STATUS_INPUT, "%d values separated by commas (%.200s)", nresults, text)
                : STATUS_OK;

@@ -172,11 +172,10 @@ enum status machine_predict(const struct machine_model *machine, const struct pr
         const struct work work = work_of(problem, decomp, &order, places, block, steps);
         const struct box owned = decomp_owned(decomp, block);
         struct machine_value per_s;
-        if (!machine_rate_of(machine, problem, steps, (double)box_cells(&owned), &per_s)) {
-            return fail(STATUS_INPUT, "%s has no rate for %s, %s, %d step%s per pass",
-                        machine->title, machine_medium(problem), precision_name(problem->precision),
-                        steps, steps == 1 ? "" : "s");
-        }
+        FAIL_IF(!machine_rate_of(machine, problem, steps, (double)box_cells(&owned), &per_s),
+                fail(STATUS_INPUT, "%s has no rate for %s, %s, %d step%s per pass", machine->title,
+                     machine_medium(problem), precision_name(problem->precision), steps,
+                     steps == 1 ? "" : "s"));
         for (int end = 0; end < MACHINE_ENDS; end++) {
             const double stretch = 1 + number_at(machine, MACHINE_JITTER, end) * log2(nodes);
             predict_block(machine, &per_s, &work, stretch, end, pass);

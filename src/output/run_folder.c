@@ -71,9 +71,8 @@ static enum status refuse_linked(void *context, const char *path)
     if (strcmp(parent, directory) == 0) {
         return STATUS_OK;
     }
-    if (lstat(parent, &found) != 0) {
-        return fail(STATUS_FILE, "cannot access the folder %s: %s", parent, strerror(errno));
-    }
+    FAIL_IF(lstat(parent, &found) != 0,
+            fail(STATUS_FILE, "cannot access the folder %s: %s", parent, strerror(errno)));
     if (!S_ISLNK(found.st_mode)) {
         return STATUS_OK;
     }
@@ -151,9 +150,8 @@ enum status folder_scan(const char *directory,
     SCOPED_FREE struct dirent **entries = NULL;
     const int count = scandir(directory, &entries, NULL, alphasort);
     enum status status = STATUS_OK;
-    if (count < 0 && errno != ENOENT && errno != ENOTDIR) {
-        return fail(STATUS_FILE, "cannot list the folder %s: %s", directory, strerror(errno));
-    }
+    FAIL_IF(count < 0 && errno != ENOENT && errno != ENOTDIR,
+            fail(STATUS_FILE, "cannot list the folder %s: %s", directory, strerror(errno)));
     for (int i = 0; i < count; i++) {
         if (status == STATUS_OK) {
             status = visit(context, entries[i]->d_name);

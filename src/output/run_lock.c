@@ -255,10 +255,9 @@ enum status run_lock_touch(struct run_lock *lock)
         return STATUS_OK;
     }
     lock->touched_at = now;
-    if (is_lost(lock->path, lock->text)) {
-        return fail(STATUS_FILE, "another run has taken over the output folder (%s): this one ends",
-                    lock->path);
-    }
+    FAIL_IF(is_lost(lock->path, lock->text),
+            fail(STATUS_FILE, "another run has taken over the output folder (%s): this one ends",
+                 lock->path));
     (void)utimensat(AT_FDCWD, lock->path, NULL, 0); /* removed by hand: the user's wish */
     return STATUS_OK;
 }

@@ -117,11 +117,10 @@ static enum status read_contours(struct plot *plot)
     for (const char *at = plot->contours; *at != '\0'; at++) {
         count += *at == ',' ? 1 : 0;
     }
-    if (count > PLOT_CONTOURS || !rows_numbers(&row, count, plot->levels)) {
-        return fail(STATUS_INPUT,
-                    "--contours %s: give a number of lines up to %d, or values such as 400,500",
-                    plot->contours, PLOT_CONTOURS);
-    }
+    FAIL_IF(count > PLOT_CONTOURS || !rows_numbers(&row, count, plot->levels),
+            fail(STATUS_INPUT,
+                 "--contours %s: give a number of lines up to %d, or values such as 400,500",
+                 plot->contours, PLOT_CONTOURS));
     const double first = plot->levels[0];
     plot->nround =
         count == 1 && first == rint(first) && first >= 1 && first <= PLOT_CONTOURS ? (int)first : 0;

@@ -71,12 +71,11 @@ enum status plot_path(struct plot *plot, const char *name, char path[PATH_BYTES]
 {
     char folder[PATH_BYTES];
     char file[PATH_BYTES];
-    if (is_picture(plot->output) && plot->drawn > 0) {
-        return fail(STATUS_INPUT,
-                    "--output %s is one picture, and there is more to plot: name it (the next is "
-                    "%s), or give a folder",
-                    plot->output, name);
-    }
+    FAIL_IF(is_picture(plot->output) && plot->drawn > 0,
+            fail(STATUS_INPUT,
+                 "--output %s is one picture, and there is more to plot: name it (the next is "
+                 "%s), or give a folder",
+                 plot->output, name));
     if (is_picture(plot->output)) {
         return snprintf(path, PATH_BYTES, "%s", plot->output) < PATH_BYTES
                    ? STATUS_OK

@@ -58,11 +58,10 @@ static enum status choose_plane(const struct plot *plot, const struct grid *grid
         return STATUS_OK; /* in 2D there is one plane */
     }
     const double at = strtod(text + 2, &end);
-    if (end == text + 2 || *end != '\0' || !(at >= grid->lower[normal]) ||
-        !(at <= grid->upper[normal])) {
-        return fail(STATUS_INPUT, "--plane %s: give a place from %g to %g m", text,
-                    grid->lower[normal], grid->upper[normal]);
-    }
+    FAIL_IF(end == text + 2 || *end != '\0' || !(at >= grid->lower[normal]) ||
+                !(at <= grid->upper[normal]),
+            fail(STATUS_INPUT, "--plane %s: give a place from %g to %g m", text,
+                 grid->lower[normal], grid->upper[normal]));
     const int64_t level = (int64_t)floor((at - grid->lower[normal]) / grid->spacing[normal]);
     plane->level = level < grid->cells[normal] ? level : grid->cells[normal] - 1;
     return STATUS_OK;

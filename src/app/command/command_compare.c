@@ -124,11 +124,10 @@ static enum status match_series(struct pairing *pairing)
 {
     const struct frames *a = &pairing->side[0];
     const struct frames *b = &pairing->side[1];
-    if (a->count != b->count) {
-        return fail(STATUS_INPUT,
-                    "the series differ in length: %" PRId64 " state%s in %s, %" PRId64 " in %s",
-                    a->count, a->count == 1 ? "" : "s", a->path, b->count, b->path);
-    }
+    FAIL_IF(a->count != b->count,
+            fail(STATUS_INPUT,
+                 "the series differ in length: %" PRId64 " state%s in %s, %" PRId64 " in %s",
+                 a->count, a->count == 1 ? "" : "s", a->path, b->count, b->path));
     for (int64_t n = 0; n < a->count; n++) {
         FAIL_IF(a->frame[n].step != b->frame[n].step,
                 fail(STATUS_INPUT,

@@ -49,11 +49,10 @@ static enum status check_options(void)
     FAIL_IF(options.restart != NULL && options.overwrite && strcmp(options.restart, "auto") == 0,
             fail(STATUS_INPUT, "--restart auto continues the run in the output folder and "
                                "--overwrite replaces it: give one of them"));
-    if (options.restart_changed && options.restart == NULL) {
-        return fail(
-            STATUS_INPUT,
-            "--restart-changed modifies --restart: also give --restart auto or --restart FILE");
-    }
+    FAIL_IF(
+        options.restart_changed && options.restart == NULL,
+        fail(STATUS_INPUT,
+             "--restart-changed modifies --restart: also give --restart auto or --restart FILE"));
     return STATUS_OK;
 }
 

@@ -64,10 +64,9 @@ static enum status take_value(struct cursor *cursor, const struct option *option
         return take_word(cursor, &((struct option_name *)option->target)->name);
     case OPTION_LIST: {
         struct option_list *list = (struct option_list *)option->target;
-        if (list->count == OPTIONS_MAX_LIST) {
-            return fail(STATUS_INPUT, "%s may be given at most %d times", option->name,
-                        OPTIONS_MAX_LIST);
-        }
+        FAIL_IF(
+            list->count == OPTIONS_MAX_LIST,
+            fail(STATUS_INPUT, "%s may be given at most %d times", option->name, OPTIONS_MAX_LIST));
         return take_word(cursor, &list->item[list->count++]);
     }
     case OPTION_COUNT:

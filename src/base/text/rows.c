@@ -10,10 +10,9 @@ enum status rows_check(const char *name, const char *text, size_t nbytes)
 {
     int line = 1;
     for (const char *c = text; c < text + nbytes; c++) {
-        if (*c == '\0') {
-            return fail(STATUS_INPUT,
-                        "%.400s:%d: a zero byte: repair the file or move it elsewhere", name, line);
-        }
+        FAIL_IF(*c == '\0',
+                fail(STATUS_INPUT, "%.400s:%d: a zero byte: repair the file or move it elsewhere",
+                     name, line));
         line += *c == '\n';
     }
     return STATUS_OK;
@@ -114,9 +113,8 @@ static enum status add_row(const struct rows *rows, const struct rows_format *fo
     for (int n = 0; valid && n < format->columns; n++) {
         valid = fabs(row[n]) <= 1e30;
     }
-    if (!valid || (format->valid != NULL && !format->valid(row))) {
-        return rows_fail(rows, format->what);
-    }
+    FAIL_IF(!valid || (format->valid != NULL && !format->valid(row)),
+            rows_fail(rows, format->what));
     return count == 0 || row[0] > row[-format->columns]
                ? STATUS_OK
                : fail(STATUS_INPUT, "%.400s:%d: %.9g does not exceed that of the row before (%.9g)",

@@ -193,12 +193,11 @@ static enum status read_section(struct item *section)
 static enum status read_tree(struct settings *settings)
 {
     struct item top = item_top(settings);
-    if (top.node->kind != TREE_MAPPING) {
-        return fail_kind(&top,
-                         tree_is_empty(top.node) ? "the configuration is empty"
-                                                 : "not made of 'key: value' lines",
-                         "give the keys:");
-    }
+    FAIL_IF(top.node->kind != TREE_MAPPING,
+            fail_kind(&top,
+                      tree_is_empty(top.node) ? "the configuration is empty"
+                                              : "not made of 'key: value' lines",
+                      "give the keys:"));
     TRY(origin_collect(settings->origin, read_section(&top)));
     TRY(origin_report(settings->origin));
     return settings_check(settings);

@@ -173,9 +173,7 @@ static enum status take(struct stepper *stepper, struct diagnostics *diagnostics
     struct field_summary all;
     struct heat_operator op;
     TRY(summarise(stepper, &all));
-    if (all.bad_cells > 0) {
-        return fail_invalid(stepper, &all);
-    }
+    FAIL_IF(all.bad_cells > 0, fail_invalid(stepper, &all));
     if (state->step == 0) {
         state->ledger.start = all.heat;
     }
