@@ -18,12 +18,6 @@ struct question {
     bool transfer_alone; /* time it without packing */
 };
 
-static void add(char *text, size_t text_bytes, const char *more)
-{
-    const size_t used = strlen(text);
-    snprintf(text + used, text_bytes - used, "%s", more);
-}
-
 /* Probe, verify and time one transport, for the neighbours of one nearness. */
 static enum status try_on(const struct question *question, const struct transport_site *site,
                           const struct transport *transport, enum nearness nearness,
@@ -65,8 +59,7 @@ static enum status find_transport(const char *name, const struct transport **tra
         return STATUS_OK;
     }
     for (int n = 0; transports[n] != NULL; n++) {
-        add(names, sizeof names, ", ");
-        add(names, sizeof names, transports[n]->name);
+        text_add(names, sizeof names, ", ", "%s", transports[n]->name);
     }
     return fail(STATUS_INPUT, "there is no halo transport \"%s\"; choose one of: %s", name, names);
 }
@@ -76,14 +69,13 @@ static enum status prove_wanted(const struct question *question, const struct tr
 {
     const struct halo_trial *trial;
     TRY(try_transport(question, transport, nearness, choice, &trial));
-    if (trial->works) {
-        return STATUS_OK;
-    }
-    return status_agree(question->site->comm,
-                        fail(STATUS_DEVICE,
-                             "the halo transport \"%s\" does not work here: %s. \"auto\" chooses "
-                             "one that does",
-                             transport->name, trial->why));
+    return trial->works
+               ? STATUS_OK
+               : status_agree(question->site->comm,
+                              fail(STATUS_DEVICE,
+                                   "the halo transport \"%s\" does not work here: %s. \"auto\" "
+                                   "chooses one that does",
+                                   transport->name, trial->why));
 }
 
 static enum status take_wanted(const struct question *question, const struct halo_options *options,
@@ -137,22 +129,14 @@ static bool is_candidate(const struct transport *transport, const struct backend
 static void explain(const struct choice *choice, int first, enum nearness nearness,
                     const struct transport *best, char *text, size_t text_bytes)
 {
-    char part[320];
-    snprintf(part, sizeof part, "%s%s %s:", text[0] == '\0' ? "" : "; ", best->name,
-             where[nearness]);
-    add(text, text_bytes, part);
+    text_add(text, text_bytes, "; ", "%s %s:", best->name, where[nearness]);
     for (int n = first; n < choice->ntrials; n++) {
         const struct halo_trial *trial = &choice->trials[n];
         const char *before = n == first ? " " : ", ";
-        if (trial->works) {
-            snprintf(part, sizeof part, "%s%s %.1f us", before, trial->transport,
-                     1e6 * trial->seconds);
-        } else {
-            snprintf(part, sizeof part, "%s%s does not work", before, trial->transport);
-        }
-        add(text, text_bytes, part);
+        text_add(text, text_bytes, before, trial->works ? "%s %.1f us" : "%s does not work",
+                 trial->transport, 1e6 * trial->seconds);
     }
-    add(text, text_bytes, " per exchange");
+    text_add(text, text_bytes, "", " per exchange");
 }
 
 /* Staging device memory through the host is slow. */

@@ -48,22 +48,20 @@ static struct box cells_outside(const struct box *owned, const int toward[AXIS_C
 
 static enum status check_width(const struct decomp *decomp, const struct layout *layout, int width)
 {
-    if (width < 1) {
-        return fail(STATUS_INPUT, "a halo exchange of %d layers; at least 1 is needed", width);
-    }
+    FAIL_IF(width < 1,
+            fail(STATUS_INPUT, "a halo exchange of %d layers; at least 1 is needed", width));
     for (int axis = 0; axis < AXIS_COUNT; axis++) {
         if (!decomp_exchanges(decomp, (enum axis)axis)) {
             continue;
         }
         const int64_t thinnest = decomp->global_cells[axis] / decomp->ranks[axis];
-        if (thinnest < width) {
-            return fail(STATUS_INPUT,
-                        "a halo exchange of %d layers needs blocks at least as thick, and the "
-                        "thinnest on %s has %" PRId64 " of its %" PRId64
-                        " cells; use a narrower exchange or fewer blocks on %s",
-                        width, axis_name((enum axis)axis), thinnest, decomp->global_cells[axis],
-                        axis_name((enum axis)axis));
-        }
+        FAIL_IF(thinnest < width,
+                fail(STATUS_INPUT,
+                     "a halo exchange of %d layers needs blocks at least as thick, and the "
+                     "thinnest on %s has %" PRId64 " of its %" PRId64
+                     " cells; use a narrower exchange or fewer blocks on %s",
+                     width, axis_name((enum axis)axis), thinnest, decomp->global_cells[axis],
+                     axis_name((enum axis)axis)));
         FAIL_IF(layout->halo[axis] < width,
                 fail(STATUS_INPUT,
                      "a halo exchange of %d layers, but the field has %d halo layers on %s", width,

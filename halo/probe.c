@@ -284,12 +284,11 @@ static enum status probe(const struct backend *backend, int node_size, bool trus
         const enum status verdict = run_probe(backend, 0, node_size, &known);
         keep(backend, verdict, known);
     }
-    if (kept.verdict == STATUS_OK && !kept.known && !trusted && !site_enables_gpus()) {
-        return fail(STATUS_DEVICE,
-                    "device memory could not be tested in a separate process, since MPI does not "
-                    "start without a launcher here; run.halo.transport: gpu-aware skips that "
-                    "test");
-    }
+    FAIL_IF(kept.verdict == STATUS_OK && !kept.known && !trusted && !site_enables_gpus(),
+            fail(STATUS_DEVICE,
+                 "device memory could not be tested in a separate process, since MPI does not "
+                 "start without a launcher here; run.halo.transport: gpu-aware skips that "
+                 "test"));
     return kept.verdict == STATUS_OK ? STATUS_OK : fail(kept.verdict, "%s", kept.why);
 }
 

@@ -39,10 +39,10 @@ double ulp_distance(enum precision precision, double x, double y)
     return (double)distance;
 }
 
-static void keep_larger(struct extreme *largest, double value, int64_t index, double a, double b)
+static void keep_larger(struct extreme *largest, struct extreme one)
 {
-    if (value > largest->value || (value == largest->value && index < largest->index)) {
-        *largest = (struct extreme){value, index, a, b};
+    if (one.value > largest->value || (one.value == largest->value && one.index < largest->index)) {
+        *largest = one;
     }
 }
 
@@ -51,10 +51,10 @@ static void compare_cell(struct difference *d, enum precision narrower, double r
 {
     if (isnan(a) || isnan(b)) {
         const bool both = isnan(a) && isnan(b);
-        d->both_nan += both ? 1 : 0;
-        d->one_nan += both ? 0 : 1;
-        d->unequal += both ? 0 : 1;
-        d->beyond += both ? 0 : 1;
+        d->both_nan += both;
+        d->one_nan += !both;
+        d->unequal += !both;
+        d->beyond += !both;
         if (!both && (d->first_one_nan < 0 || index < d->first_one_nan)) {
             d->first_one_nan = index;
         }
@@ -62,13 +62,10 @@ static void compare_cell(struct difference *d, enum precision narrower, double r
     }
     const double larger = fmax(fabs(a), fabs(b));
     const double apart = a == b ? 0.0 : fabs(a - b); /* equal infinities are 0 apart */
-    keep_larger(&d->absolute, apart, index, a, b);
-    keep_larger(&d->relative,
-                apart == 0      ? 0.0
-                : isinf(larger) ? INFINITY
-                                : apart / larger,
-                index, a, b);
-    keep_larger(&d->ulp, ulp_distance(narrower, a, b), index, a, b);
+    const double relative = apart == 0 ? 0.0 : isinf(larger) ? INFINITY : apart / larger;
+    keep_larger(&d->absolute, (struct extreme){apart, index, a, b});
+    keep_larger(&d->relative, (struct extreme){relative, index, a, b});
+    keep_larger(&d->ulp, (struct extreme){ulp_distance(narrower, a, b), index, a, b});
     d->unequal += apart != 0 ? 1 : 0;
     /* a tolerance relative to infinity would accept anything */
     const bool within = apart == 0 || (!isinf(apart) && apart <= atol + rtol * larger);
@@ -77,11 +74,9 @@ static void compare_cell(struct difference *d, enum precision narrower, double r
 
 static void merge(struct difference *all, const struct difference *one)
 {
-    keep_larger(&all->absolute, one->absolute.value, one->absolute.index, one->absolute.a,
-                one->absolute.b);
-    keep_larger(&all->relative, one->relative.value, one->relative.index, one->relative.a,
-                one->relative.b);
-    keep_larger(&all->ulp, one->ulp.value, one->ulp.index, one->ulp.a, one->ulp.b);
+    keep_larger(&all->absolute, one->absolute);
+    keep_larger(&all->relative, one->relative);
+    keep_larger(&all->ulp, one->ulp);
     all->unequal += one->unequal;
     all->beyond += one->beyond;
     all->one_nan += one->one_nan;

@@ -219,10 +219,9 @@ const char *h5_trouble(void)
 
 enum status h5_open_parallel(MPI_Comm comm, const char *path, bool writable, hid_t *file)
 {
-    if (strlen(path) > MPI_PATH_MOST) {
-        return fail(STATUS_INPUT, "the path %.60s... is too long for MPI-IO; at most %d bytes",
-                    path, MPI_PATH_MOST);
-    }
+    FAIL_IF(strlen(path) > MPI_PATH_MOST,
+            fail(STATUS_INPUT, "the path %.60s... is too long for MPI-IO; at most %d bytes", path,
+                 MPI_PATH_MOST));
     TRY(status_agree(comm, try_reaching(path, writable ? O_RDWR : O_RDONLY)));
     SCOPED_H5 const hid_t access = H5Pcreate(H5P_FILE_ACCESS);
     H5Pset_fclose_degree(access, H5F_CLOSE_STRONG);

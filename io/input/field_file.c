@@ -46,14 +46,13 @@ static enum status check_domain(hid_t file, hid_t dataset, const struct found *f
     for (int a = 0; a < AXIS_COUNT; a++) {
         const double most = tolerance * (grid->upper[a] - grid->lower[a]);
         const bool used = found->cells[a] > 1 || grid->used[a];
-        if (used && (!(fabs(lower[a] - grid->lower[a]) <= most) ||
-                     !(fabs(upper[a] - grid->upper[a]) <= most))) {
-            return fail(STATUS_INPUT,
-                        "the dataset %s of %s covers %.9g to %.9g m in %s, the grid %.9g to %.9g "
-                        "m; `interpolate` needs the same domain",
-                        found->place.name, found->place.path, lower[a], upper[a],
-                        axis_name((enum axis)a), grid->lower[a], grid->upper[a]);
-        }
+        FAIL_IF(used && (!(fabs(lower[a] - grid->lower[a]) <= most) ||
+                         !(fabs(upper[a] - grid->upper[a]) <= most)),
+                fail(STATUS_INPUT,
+                     "the dataset %s of %s covers %.9g to %.9g m in %s, the grid %.9g to %.9g "
+                     "m; `interpolate` needs the same domain",
+                     found->place.name, found->place.path, lower[a], upper[a],
+                     axis_name((enum axis)a), grid->lower[a], grid->upper[a]));
     }
     return STATUS_OK;
 }

@@ -88,9 +88,7 @@ enum status csv_check(const char *path, const struct csv_format *format)
     }
     TRY(file_read_all(path, CSV_MOST_BYTES, &text, &nbytes));
     TRY(rows_check(path, text, nbytes));
-    if (strncmp(text, format->head, columns) != 0) {
-        return csv_differs(path, "columns");
-    }
+    FAIL_IF(strncmp(text, format->head, columns) != 0, csv_differs(path, "columns"));
     const char *found = text + columns;
     const size_t length = strlen(notes);
     const bool same = *found == '#' ? strncmp(found, notes, length) == 0 && found[length] != '#'
@@ -396,9 +394,7 @@ static enum status check_places(const struct series *series, const char *path)
         const char *time = strchr(line + 1, ',');
         const char *at = time == NULL ? NULL : strchr(time + 1, ',');
         print_place(series->points, p, place);
-        if (at == NULL || strncmp(at, place, strlen(place)) != 0) {
-            return csv_differs(path, "points");
-        }
+        FAIL_IF(at == NULL || strncmp(at, place, strlen(place)) != 0, csv_differs(path, "points"));
         p = (p + 1) % series->npoints;
     }
     return STATUS_OK;

@@ -15,16 +15,15 @@ static enum status check_grid(hid_t file, const struct grid *grid)
     struct grid there;
     TRY(h5_grid(file, &there, H5_READ));
     for (int a = 0; a < AXIS_COUNT; a++) {
-        if (there.cells[a] != grid->cells[a] || there.lower[a] != grid->lower[a] ||
-            there.upper[a] != grid->upper[a]) {
-            return fail(STATUS_INPUT,
-                        "it holds snapshots of another grid: on the %s axis %" PRId64
-                        " cells from %.17g to %.17g m, and %" PRId64
-                        " from %.17g to %.17g m in the configuration; choose another output "
-                        "folder",
-                        axis_name((enum axis)a), there.cells[a], there.lower[a], there.upper[a],
-                        grid->cells[a], grid->lower[a], grid->upper[a]);
-        }
+        FAIL_IF(there.cells[a] != grid->cells[a] || there.lower[a] != grid->lower[a] ||
+                    there.upper[a] != grid->upper[a],
+                fail(STATUS_INPUT,
+                     "it holds snapshots of another grid: on the %s axis %" PRId64
+                     " cells from %.17g to %.17g m, and %" PRId64
+                     " from %.17g to %.17g m in the configuration; choose another output "
+                     "folder",
+                     axis_name((enum axis)a), there.cells[a], there.lower[a], there.upper[a],
+                     grid->cells[a], grid->lower[a], grid->upper[a]));
     }
     return STATUS_OK;
 }
@@ -36,12 +35,11 @@ static enum status check_format(hid_t file)
     if (H5Aexists(file, "format") > 0) {
         TRY(h5_get_int(file, "format", &format, 0));
     }
-    if (format != SNAPSHOT_FORMAT) {
-        return fail(STATUS_INPUT,
-                    "it has format %" PRId64 " and this program writes format %d; choose another "
-                    "output folder",
-                    format, (int)SNAPSHOT_FORMAT);
-    }
+    FAIL_IF(format != SNAPSHOT_FORMAT,
+            fail(STATUS_INPUT,
+                 "it has format %" PRId64 " and this program writes format %d; choose another "
+                 "output folder",
+                 format, (int)SNAPSHOT_FORMAT));
     return STATUS_OK;
 }
 
@@ -58,12 +56,11 @@ static enum status check_contents(hid_t file, const char *group, unsigned derive
     for (int kind = 0; kind < DERIVED_COUNT; kind++) {
         const char *name = derived_label((enum derived_kind)kind)->name;
         const bool there = has_field(file, group, (enum derived_kind)kind);
-        if (there != derived_wants(derived, kind)) {
-            return fail(STATUS_INPUT,
-                        "it holds snapshots %s %s, and the configuration asks for snapshots %s it; "
-                        "choose another output folder",
-                        there ? "with" : "without", name, there ? "without" : "with");
-        }
+        FAIL_IF(there != derived_wants(derived, kind),
+                fail(STATUS_INPUT,
+                     "it holds snapshots %s %s, and the configuration asks for snapshots %s it; "
+                     "choose another output folder",
+                     there ? "with" : "without", name, there ? "without" : "with"));
     }
     return STATUS_OK;
 }
@@ -128,12 +125,11 @@ static enum status add_file(hid_t file, const struct snapshot_series *series,
     TRY(check_grid(file, &series->grid));
     TRY(check_contents(file, "/", series->derived));
     TRY(read_precision(file, "/T", &precision));
-    if (list->count > 0 && precision != list->precision) {
-        return fail(STATUS_INPUT,
-                    "it has %s, and those before it have %s; choose another output "
-                    "folder",
-                    precision_name(precision), precision_name(list->precision));
-    }
+    FAIL_IF(list->count > 0 && precision != list->precision,
+            fail(STATUS_INPUT,
+                 "it has %s, and those before it have %s; choose another output "
+                 "folder",
+                 precision_name(precision), precision_name(list->precision)));
     TRY(h5_dataset_open(file, "/T", &dataset));
     TRY(h5_get_int(dataset, "step", &step, 0));
     TRY(h5_get_double(dataset, "time_s", &time, 0));

@@ -9,37 +9,26 @@
 
 enum { CONFIGURATION_LIMIT = 1 << 20 };
 
-static enum status broadcast_text(MPI_Comm comm, char **text, uint64_t *length)
+static enum status broadcast_text(MPI_Comm comm, char **text, size_t *length)
 {
-    TRY_MPI(MPI_Bcast(length, 1, MPI_UINT64_T, 0, comm));
-    enum status status = STATUS_OK;
-    if (comm_rank(comm) != 0) {
-        *text = malloc(*length + 1);
-        if (*text == NULL) {
-            status = fail(STATUS_MEMORY, "no memory for the configuration");
-        }
-    }
-    TRY(status_agree(comm, status));
-    TRY_MPI(MPI_Bcast(*text, (int)*length + 1, MPI_CHAR, 0, comm));
-    return STATUS_OK;
+    uint64_t bytes = *length;
+    TRY_MPI(MPI_Bcast(&bytes, 1, MPI_UINT64_T, 0, comm));
+    *length = bytes;
+    *text = comm_rank(comm) == 0 ? *text : malloc(*length + 1);
+    TRY(status_agree(comm, CHECK_MEMORY(*text != NULL, "no memory for the configuration")));
+    return comm_check(MPI_Bcast(*text, (int)*length + 1, MPI_CHAR, 0, comm), "MPI_Bcast");
 }
 
 /* Only rank 0 reads: thousands of ranks opening one file would burden the file system. */
 static enum status read_text(MPI_Comm comm, const char *path, char **text, size_t *length)
 {
+    const bool alone = comm == MPI_COMM_NULL;
     *length = 0;
-    if (comm == MPI_COMM_NULL) {
-        return file_read_all(path, CONFIGURATION_LIMIT, text, length);
-    }
-    enum status status = STATUS_OK;
-    if (comm_rank(comm) == 0) {
-        status = file_read_all(path, CONFIGURATION_LIMIT, text, length);
-    }
-    TRY(status_agree(comm, status));
-    uint64_t bytes = *length;
-    TRY(broadcast_text(comm, text, &bytes));
-    *length = bytes;
-    return STATUS_OK;
+    const enum status status = alone || comm_rank(comm) == 0
+                                   ? file_read_all(path, CONFIGURATION_LIMIT, text, length)
+                                   : STATUS_OK;
+    TRY(alone ? status : status_agree(comm, status));
+    return alone ? STATUS_OK : broadcast_text(comm, text, length);
 }
 
 /* Rank 0 reads the configuration, and with it the database of units; the others get the numbers.
@@ -54,10 +43,8 @@ static enum status read_first(MPI_Comm comm, const char *path, const char *text,
     const bool first = comm_rank(comm) == 0;
     TRY(status_agree(comm,
                      first ? settings_read_bytes(path, text, length, words, settings) : STATUS_OK));
-    uint64_t bytes = first ? strlen((*settings)->converted) : 0;
+    size_t bytes = first ? strlen((*settings)->converted) : 0;
     *converted = first ? strdup((*settings)->converted) : NULL;
-    TRY(status_agree(
-        comm, CHECK_MEMORY(!first || *converted != NULL, "no memory for the configuration")));
     return broadcast_text(comm, converted, &bytes);
 }
 

@@ -214,10 +214,9 @@ static enum status start_mpi(int *argc, char ***argv)
 
 static enum status parse_arguments(const struct command *command, int argc, char **argv)
 {
-    if (command == NULL) {
-        return fail(STATUS_INPUT, "unknown command '%s'; isotherm --help lists the commands",
-                    argv[1]);
-    }
+    FAIL_IF(
+        command == NULL,
+        fail(STATUS_INPUT, "unknown command '%s'; isotherm --help lists the commands", argv[1]));
     const struct command_word *word = find_word(command, argc, argv);
     struct command_line line = *command->line;
     line.only = word != NULL ? word->page->only : line.only;

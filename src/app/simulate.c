@@ -36,8 +36,7 @@ static enum status allocate(struct solver *solver)
 {
     const struct team *team = &solver->team;
     const struct box owned = decomp_owned(&team->decomp, team->rank);
-    struct output_memory need = {0};
-    TRY(status_agree(team->comm, output_memory_need(&solver->problem, &owned, &need)));
+    const struct output_memory need = output_memory_need(&solver->problem, &owned);
     return solver_allocate(solver, &need);
 }
 

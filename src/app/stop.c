@@ -159,12 +159,10 @@ static enum status set_end(struct stop *stop, const struct run_setting *run)
     if (text == NULL) {
         return STATUS_OK;
     }
-    if (!stop_parse_end(text, &stop->end)) {
-        return fail(
-            STATUS_INPUT,
-            "SLURM_JOB_END_TIME is '%s', not a Unix time in s; unset it or give run.walltime",
-            text);
-    }
+    FAIL_IF(!stop_parse_end(text, &stop->end),
+            fail(STATUS_INPUT,
+                 "SLURM_JOB_END_TIME is '%s', not a Unix time in s; unset it or give run.walltime",
+                 text));
     stop->end_is_slurms = true;
     return STATUS_OK;
 }
@@ -375,12 +373,11 @@ enum status stop_handle_requests(struct stop *stop, struct stepper *stepper,
         return STATUS_OK;
     }
     int64_t request[REQUEST_COUNT];
-    const int before = phases_enter(stepper->level->phases, PHASE_AGREE);
+    SCOPED_PHASE(stepper->level->phases, PHASE_AGREE);
     TRY(agree(stop, stepper, outputs, request));
     stop->steps = request[REQUEST_INTERVAL];
     stop->next_step = step + stop->steps;
     TRY(act(stop, stepper, outputs, request));
-    phases_enter(stepper->level->phases, before);
     stop->event_at = MPI_Wtime();
     stop->agreed_at = stop->event_at;
     return STATUS_OK;

@@ -33,10 +33,13 @@ static int timed_fsync(int fd)
 }
 
 /* The message shows only the beginning: the whole path would leave no space for the reason. */
-static enum status too_long(const char *path)
+static enum status temporary_of(const char *path, char temporary[PATH_BYTES])
 {
-    return fail(STATUS_FILE, "the path %.200s... is too long; at most %d characters are allowed",
-                path, PATH_BYTES - 1);
+    return snprintf(temporary, PATH_BYTES, "%s.tmp", path) < PATH_BYTES
+               ? STATUS_OK
+               : fail(STATUS_FILE,
+                      "the path %.200s... is too long; at most %d characters are allowed", path,
+                      PATH_BYTES - 1);
 }
 
 enum status path_print(char *text, size_t bytes, const char *format, ...)
@@ -312,10 +315,8 @@ enum status file_overwrite(const char *path, const char *bytes, size_t nbytes)
 enum status file_replace(const char *path, const char *bytes, size_t nbytes)
 {
     char temporary[PATH_BYTES];
-    if (snprintf(temporary, sizeof temporary, "%s.tmp", path) >= PATH_BYTES) {
-        return too_long(path);
-    }
     enum status status;
+    TRY(temporary_of(path, temporary));
     TRY_GOTO(create(temporary, bytes, nbytes, true));
     TRY_GOTO(file_publish(temporary, path));
     return STATUS_OK;
@@ -352,9 +353,7 @@ enum status file_check_place(const char *path)
 {
     char temporary[PATH_BYTES];
     struct stat found;
-    if (snprintf(temporary, sizeof temporary, "%s.tmp", path) >= PATH_BYTES) {
-        return too_long(path);
-    }
+    TRY(temporary_of(path, temporary));
     FAIL_IF(stat(path, &found) == 0 && S_ISDIR(found.st_mode),
             fail(STATUS_FILE, "cannot write %s: it is a folder", path));
     if (is_in_place(path) && (access(path, W_OK) == 0 || errno == ENOENT)) {

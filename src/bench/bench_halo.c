@@ -71,24 +71,12 @@ static enum status time_messages(struct halo_bench *bench, struct device *device
     return status;
 }
 
-static enum status open_device(const struct backend *backend, int node_rank, int node_size,
-                               struct device **device, struct device_info *info)
-{
-    TRY(backend->runtime->open(node_rank, node_size, device));
-    return backend->runtime->info(*device, info);
-}
-
 static enum status time_device(struct halo_bench *bench)
 {
     struct device *device = NULL;
     struct device_info info;
-    int node_rank = 0;
-    int node_size = 1;
     double copy = 0;
-    TRY(comm_node_rank(MPI_COMM_WORLD, &node_rank, &node_size));
-    TRY(cores_share(MPI_COMM_WORLD));
-    TRY(status_agree(MPI_COMM_WORLD,
-                     open_device(bench->backend, node_rank, node_size, &device, &info)));
+    TRY(device_open(MPI_COMM_WORLD, bench->backend, &device, &info));
     const size_t most = info.threads > 0 ? (size_t)16 << 20 : (size_t)128 << 20;
     TRY(status_agree(MPI_COMM_WORLD, bench_time_copy(bench->backend, device, most, &copy)));
     log_info("backend %s on %s, %d rank%s", bench->backend->name, info.name, bench->nranks,

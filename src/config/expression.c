@@ -104,10 +104,9 @@ static enum status fail_unknown(const struct expression *expression, const char 
     char names[NAMES_BYTES];
     const char *token = text + position;
     int length = (int)strspn(token, letters);
-    if (length == 0) {
-        return fail(STATUS_INPUT, "unknown character at column %d (%.*s); operators are %s",
-                    position + 1, shown, text, EXPRESSION_OPERATORS);
-    }
+    FAIL_IF(length == 0,
+            fail(STATUS_INPUT, "unknown character at column %d (%.*s); operators are %s",
+                 position + 1, shown, text, EXPRESSION_OPERATORS));
     length = length < LONGEST_NAME ? length : LONGEST_NAME;
     list_names(expression, names);
     return fail(STATUS_INPUT,

@@ -75,12 +75,11 @@ static enum status read_rows(const struct item *item, const struct tree *list,
         TRY(read_number(item, table->of_time ? &time_key : &temperature_key, row->first,
                         &numbers[0]));
         TRY(read_number(item, &key, row->last, &numbers[1]));
-        if (table->nrows > 0 && !(numbers[0] > numbers[-2])) {
-            return value_fail(item,
-                              table->of_time ? "the times of the rows do not increase"
-                                             : "the temperatures of the rows do not increase",
-                              "");
-        }
+        FAIL_IF(table->nrows > 0 && !(numbers[0] > numbers[-2]),
+                value_fail(item,
+                           table->of_time ? "the times of the rows do not increase"
+                                          : "the temperatures of the rows do not increase",
+                           ""));
         table->nrows++;
     }
     return STATUS_OK;
@@ -156,10 +155,9 @@ static enum status read_of_time(const struct item *item, struct table_setting *t
     struct tree *units = tree_child(item->node, "units");
     const int known =
         (file != NULL) + (rows != NULL) + (between != NULL) + (period != NULL) + (units != NULL);
-    if (known != item->node->nchildren || (file != NULL) == (rows != NULL)) {
-        return value_fail(item,
-                          "not a table: its keys are file or rows, and between, period, units", "");
-    }
+    FAIL_IF(
+        known != item->node->nchildren || (file != NULL) == (rows != NULL),
+        value_fail(item, "not a table: its keys are file or rows, and between, period, units", ""));
     TRY(file != NULL ? read_file(item, file, table) : STATUS_OK);
     FAIL_IF(rows != NULL && (rows->kind != TREE_LIST || rows->nchildren == 0),
             value_fail(item, "`rows` is not a list of rows [t, value]", ""));
@@ -192,12 +190,11 @@ static enum status read_mapping(const struct item *item, struct table_setting *t
 static enum status check_rows(const struct item *item, const struct table_setting *table)
 {
     const double length = table->nrows > 0 ? table->row[table->nrows - 1][0] - table->row[0][0] : 0;
-    if (table->period > 0 && length > table->period * (1 + 1e-12)) {
-        return item_fail(item, NULL,
-                         "the rows span %.9g s, more than the period of %.9g s; give a longer "
-                         "period, or fewer rows",
-                         length, table->period);
-    }
+    FAIL_IF(table->period > 0 && length > table->period * (1 + 1e-12),
+            item_fail(item, NULL,
+                      "the rows span %.9g s, more than the period of %.9g s; give a longer "
+                      "period, or fewer rows",
+                      length, table->period));
     const double least = item->row->limit->low;
     for (int row = 0; table->of_time && row < table->nrows; row++) {
         FAIL_IF(table->row[row][1] < least,
@@ -388,10 +385,9 @@ static enum status read_decades(const struct item *item, struct cadence *cadence
         TRY(read_number(item, keys[i], node, &value[i]));
     }
     const double intervals = floor(log10(value[1] / value[0]) * value[2] * (1 + 1e-12));
-    if (!(value[0] < value[1]) || intervals > 1e6) {
-        return value_fail(item, value[0] < value[1] ? "too many times" : "`from` is not below `to`",
-                          "");
-    }
+    FAIL_IF(
+        !(value[0] < value[1]) || intervals > 1e6,
+        value_fail(item, value[0] < value[1] ? "too many times" : "`from` is not below `to`", ""));
     cadence->times = origin_memory(item->origin, ((size_t)intervals + 2) * sizeof(double));
     TRY(CHECK_MEMORY(cadence->times != NULL, "no memory for times"));
     for (int i = 0; i <= (int)intervals; i++) {

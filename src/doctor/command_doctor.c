@@ -163,24 +163,6 @@ static const struct command_line line = {
     .options = option_table,
 };
 
-static enum status open_local(struct doctor *doctor, int node_rank, int node_size)
-{
-    TRY(doctor->backend->runtime->open(node_rank, node_size, &doctor->device));
-    return doctor->backend->runtime->info(doctor->device, &doctor->info);
-}
-
-static enum status open_device(struct doctor *doctor)
-{
-    int node_rank = 0;
-    int node_size = 1;
-    TRY(status_agree(MPI_COMM_WORLD,
-                     backend_choose(options.backend.name, &doctor->backend, doctor->backend_reason,
-                                    sizeof doctor->backend_reason)));
-    TRY(comm_node_rank(MPI_COMM_WORLD, &node_rank, &node_size));
-    TRY(cores_share(MPI_COMM_WORLD));
-    return status_agree(MPI_COMM_WORLD, open_local(doctor, node_rank, node_size));
-}
-
 /* Find the first GPU backend that cannot run. */
 static void find_dead_backend(struct doctor_facts *facts)
 {
@@ -243,7 +225,10 @@ static enum status examine(struct doctor *doctor)
 {
     struct doctor_facts *facts = &doctor->facts;
     struct machine machine;
-    TRY(open_device(doctor));
+    TRY(status_agree(MPI_COMM_WORLD,
+                     backend_choose(options.backend.name, &doctor->backend, doctor->backend_reason,
+                                    sizeof doctor->backend_reason)));
+    TRY(device_open(MPI_COMM_WORLD, doctor->backend, &doctor->device, &doctor->info));
     machine_examine(doctor->info.address, &machine);
     TRY(rank_facts_gather(MPI_COMM_WORLD, &machine, &doctor->info, &doctor->ranks));
     TRY(measure_pairs(doctor));

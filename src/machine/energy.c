@@ -52,10 +52,11 @@ struct energy_meter {
 
 /* ---- files ---- */
 
+/* Decimal, or with 0x. */
 static bool read_count(const char *path, uint64_t *count)
 {
     FILE *file = fopen(path, "r");
-    const bool found = file != NULL && fscanf(file, "%" SCNu64, count) == 1;
+    const bool found = file != NULL && fscanf(file, "%" SCNi64, (int64_t *)count) == 1;
     if (file != NULL) {
         (void)fclose(file);
     }
@@ -278,14 +279,9 @@ static void forget(struct energy_meter *meter)
 static bool is_of_amd(const struct energy_places *places, const char *pci)
 {
     char path[PATH_BYTES];
-    unsigned vendor = 0;
+    uint64_t vendor = 0;
     snprintf(path, sizeof path, "%s/%s/vendor", places->pci_devices, pci);
-    FILE *file = fopen(path, "r");
-    if (file != NULL) {
-        (void)!fscanf(file, "%x", &vendor);
-        (void)fclose(file);
-    }
-    return vendor == 0x1002;
+    return read_count(path, &vendor) && vendor == 0x1002;
 }
 
 struct energy_meter *energy_open(const struct energy_places *places, const char *pci,

@@ -184,3 +184,15 @@ enum status cores_share(MPI_Comm comm)
     started += 1;
     return STATUS_OK;
 }
+
+enum status device_open(MPI_Comm comm, const struct backend *backend, struct device **device,
+                        struct device_info *info)
+{
+    int node_rank = 0;
+    int node_size = 1;
+    TRY(comm_node_rank(comm, &node_rank, &node_size));
+    TRY(cores_share(comm));
+    enum status status = backend->runtime->open(node_rank, node_size, device);
+    status = status == STATUS_OK ? backend->runtime->info(*device, info) : status;
+    return status_agree(comm, status);
+}

@@ -72,6 +72,11 @@ enum status cores_divide(MPI_Comm comm, const struct core_set *mine, int *thread
  * machine_examine finds the CPUs of all of them. */
 enum status cores_share(MPI_Comm comm);
 
+/* Collective, agreed. cores_share, and open this rank's device of the node; close it, on failure
+ * too unless it is NULL. */
+enum status device_open(MPI_Comm comm, const struct backend *backend, struct device **device,
+                        struct device_info *info);
+
 /* The number of OpenMP threads for work that is concurrent with the time steps: on a GPU all
  * threads of the caller but the one that drives it; else 1. */
 int cores_beside(const struct backend *backend);

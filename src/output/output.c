@@ -70,23 +70,19 @@ int64_t output_count(const struct problem *problem, int kind, int64_t step)
     return count;
 }
 
-enum status output_memory_need(const struct problem *problem, const struct box *owned,
-                               struct output_memory *need)
+struct output_memory output_memory_need(const struct problem *problem, const struct box *owned)
 {
     uint64_t most = 0;
     uint64_t kept = 0;
     for (int k = 0; k < OUTPUT_KINDS; k++) {
-        uint64_t bytes = 0;
-        if (output_kinds[k]->capture_bytes != NULL) {
-            TRY(output_kinds[k]->capture_bytes(problem, owned, &bytes));
-        }
+        const struct output_kind *kind = output_kinds[k];
+        const uint64_t bytes =
+            kind->capture_bytes != NULL ? kind->capture_bytes(problem, owned) : 0;
         most = bytes > most ? bytes : most;
-        kept +=
-            output_kinds[k]->kept_bytes != NULL ? output_kinds[k]->kept_bytes(problem, owned) : 0;
+        kept += kind->kept_bytes != NULL ? kind->kept_bytes(problem, owned) : 0;
     }
     const bool background = problem->output.writer == WRITER_AUTO;
-    *need = (struct output_memory){.host_bytes = most * WRITER_SLOTS,
-                                   .device_bytes = background ? most : 0,
-                                   .kept_bytes = kept};
-    return STATUS_OK;
+    return (struct output_memory){.host_bytes = most * WRITER_SLOTS,
+                                  .device_bytes = background ? most : 0,
+                                  .kept_bytes = kept};
 }

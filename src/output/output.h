@@ -61,8 +61,7 @@ struct output_kind {
      * NULL: none. */
     uint64_t (*kept_bytes)(const struct problem *problem, const struct box *owned);
     /* The size of the largest capture on a rank that owns these cells. NULL: none. */
-    enum status (*capture_bytes)(const struct problem *problem, const struct box *owned,
-                                 uint64_t *bytes);
+    uint64_t (*capture_bytes)(const struct problem *problem, const struct box *owned);
     /* Print what a run will write; returns its bytes on disk. */
     double (*plan)(const struct problem *problem);
 
@@ -91,5 +90,4 @@ const struct output_section *output_section_of(const char *key, const struct out
 int64_t output_count(const struct problem *problem, int kind, int64_t step);
 
 /* The memory that outputs need on the rank that owns these cells. */
-enum status output_memory_need(const struct problem *problem, const struct box *owned,
-                               struct output_memory *need);
+struct output_memory output_memory_need(const struct problem *problem, const struct box *owned);

@@ -118,11 +118,9 @@ static enum status prepare_memory(const struct outputs *o)
     const struct team *team = o->in.team;
     const struct engine *engine = o->in.engine;
     const struct box owned = decomp_owned(&team->decomp, team->rank);
-    struct output_memory need = {0};
-    enum status status = output_memory_need(o->in.problem, &owned, &need);
+    const struct output_memory need = output_memory_need(o->in.problem, &owned);
     const size_t most = (size_t)(need.host_bytes / WRITER_SLOTS);
-    status = status == STATUS_OK ? writer_prepare(o->writer, most) : status;
-    TRY(status_agree(team->comm, status));
+    TRY(status_agree(team->comm, writer_prepare(o->writer, most)));
     if (!backend_has(engine->backend, BACKEND_FREE_COPIES)) {
         return STATUS_OK; /* background copies would take memory bandwidth from the steps */
     }
@@ -265,11 +263,10 @@ static enum status write_kind(struct outputs *o, int kind,
                               enum status (*write)(void *object, const struct output_context *in))
 {
     const double since = MPI_Wtime();
-    const int before = phases_enter(o->in.stepper->level->phases, PHASE_OUTPUTS + kind);
+    SCOPED_PHASE(o->in.stepper->level->phases, PHASE_OUTPUTS + kind);
     TRY(output_kinds[kind]->reads_enthalpy ? STATUS_OK : stepper_show_due(o->in.stepper));
     TRY(write(o->object[kind], context(o, kind)));
     writer_expose(o->writer, kind, since);
-    phases_enter(o->in.stepper->level->phases, before);
     return STATUS_OK;
 }
 
@@ -316,12 +313,8 @@ enum status outputs_checkpoint(struct outputs *o, bool wait)
     const int kind = output_number(&output_checkpoints);
     TRY(refresh(o));
     TRY(write_kind(o, kind, submit_checkpoint));
-    if (wait) {
-        const int before = phases_enter(o->in.stepper->level->phases, PHASE_OUTPUTS + kind);
-        TRY(writer_finish(o->writer));
-        phases_enter(o->in.stepper->level->phases, before);
-    }
-    return STATUS_OK;
+    SCOPED_PHASE(o->in.stepper->level->phases, PHASE_OUTPUTS + kind);
+    return wait ? writer_finish(o->writer) : STATUS_OK;
 }
 
 int64_t outputs_checkpoint_step(const struct outputs *o)
@@ -343,10 +336,8 @@ enum status outputs_keep_folder(struct outputs *o)
 
 enum status outputs_wait(struct outputs *o)
 {
-    const int before = phases_enter(o->in.stepper->level->phases, PHASE_WRITER);
-    TRY(writer_finish(o->writer));
-    phases_enter(o->in.stepper->level->phases, before);
-    return STATUS_OK;
+    SCOPED_PHASE(o->in.stepper->level->phases, PHASE_WRITER);
+    return writer_finish(o->writer);
 }
 
 static enum status write_state(struct stepper *stepper, const char *reason, char path[PATH_BYTES])

@@ -92,12 +92,11 @@ enum status run_folder_check(const struct output_setting *requests, enum output_
 {
     const char *directory = requests->directory;
     const int most = MPI_PATH_MOST - (int)sizeof "/snapshots/step_0000000000.h5.tmp" + 1;
-    if (strlen(directory) > (size_t)most) {
-        return fail(STATUS_INPUT,
-                    "the path of the output folder has %zu bytes, and a restart could not open "
-                    "checkpoints there; give at most %d",
-                    strlen(directory), most);
-    }
+    FAIL_IF(strlen(directory) > (size_t)most,
+            fail(STATUS_INPUT,
+                 "the path of the output folder has %zu bytes, and a restart could not open "
+                 "checkpoints there; give at most %d",
+                 strlen(directory), most));
     if (mode == OUTPUT_REPLACE) {
         TRY(visit_all(requests, refuse_linked));
     }

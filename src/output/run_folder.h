@@ -41,6 +41,14 @@ enum status folder_visit_file(const char *directory, const char *name, output_vi
 enum status folder_visit_steps(const char *directory, const char *name, output_visitor *visit,
                                void *context);
 
+/* The context of a visit of entries, by a kind of output. */
+struct folder_walk {
+    const struct output_setting *requests;
+    output_visitor *visit; /* of files, with its context */
+    void *context;
+    int64_t step; /* of a roll-back */
+};
+
 /* Call `visit` with the name of each entry, in a fixed order; stops at a failure. */
 enum status folder_scan(const char *directory,
                         enum status (*visit)(void *context, const char *entry), void *context);

@@ -232,12 +232,11 @@ enum status run_lock_take(const char *directory, struct run_lock *lock)
     if (replaced) {
         /* two runs may have found the same old lock: the later one has removed the other's */
         short_pause();
-        if (is_lost(lock->path, text)) {
-            return fail(STATUS_INPUT,
-                        "another run has begun in the output folder %s just now; "
-                        "choose another folder with --output",
-                        directory);
-        }
+        FAIL_IF(is_lost(lock->path, text),
+                fail(STATUS_INPUT,
+                     "another run has begun in the output folder %s just now; "
+                     "choose another folder with --output",
+                     directory));
         log_info("replaced stale lock %s: the run that created it no longer exists", lock->path);
     }
     if (folder_scan(directory, remove_aside, lock) != STATUS_OK) {

@@ -25,25 +25,15 @@ static enum status create_queues(struct engine *engine)
     return runtime->event_create(engine->device, &engine->halo_done);
 }
 
-static enum status open_device(const struct problem *problem, int node_rank, int node_size,
-                               struct engine *engine)
-{
-    TRY(engine_choose(problem, &engine->backend, engine->reason, sizeof engine->reason));
-    engine->runtime = engine->backend->runtime;
-    engine->operations = engine->backend->operations;
-    TRY(engine->runtime->open(node_rank, node_size, &engine->device));
-    TRY(engine->runtime->info(engine->device, &engine->info));
-    return create_queues(engine);
-}
-
 enum status engine_open(MPI_Comm comm, const struct problem *problem, struct engine *engine)
 {
-    int node_rank = 0;
-    int node_size = 1;
     *engine = (struct engine){0};
-    TRY(comm_node_rank(comm, &node_rank, &node_size));
-    TRY(cores_share(comm));
-    return status_agree(comm, open_device(problem, node_rank, node_size, engine));
+    TRY(status_agree(
+        comm, engine_choose(problem, &engine->backend, engine->reason, sizeof engine->reason)));
+    engine->runtime = engine->backend->runtime;
+    engine->operations = engine->backend->operations;
+    TRY(device_open(comm, engine->backend, &engine->device, &engine->info));
+    return status_agree(comm, create_queues(engine));
 }
 
 void engine_close(struct engine *engine)

@@ -43,6 +43,11 @@ int phases_enter(struct phases *phases, int phase)
     return left;
 }
 
+void phases_leave(const struct phase_stay *stay)
+{
+    phases_enter(stay->phases, stay->before);
+}
+
 void phases_restart(struct phases *phases)
 {
     phases_enter(phases, PHASE_OTHER);

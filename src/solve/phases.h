@@ -7,6 +7,8 @@
 #include <stdatomic.h>
 #include <stdint.h>
 
+#include "base/status.h"
+
 /* Those before START are shares of the run time in report.json; the rest is its "other". */
 #define PHASE_LIST(X)                                                                              \
     X(HALO_BEGIN, "halo_begin")                                                                    \
@@ -58,6 +60,16 @@ void phases_restart(struct phases *phases);
 
 /* Enter a phase; returns the previous one, to return to it. Costs some ten nanoseconds. */
 int phases_enter(struct phases *phases, int phase);
+
+/* Stay in a phase to the end of the block, then return to the previous one. */
+struct phase_stay {
+    struct phases *phases;
+    int before;
+};
+#define SCOPED_PHASE(phases, phase)                                                                \
+    SCOPED_BY(phases_leave)                                                                        \
+    const struct phase_stay phase_stay_ = {phases, phases_enter(phases, phase)}
+void phases_leave(const struct phase_stay *stay);
 
 /* The writer's thread starts to write an output of that kind, and has finished. */
 void phases_write_begin(struct phases *phases, int kind);

@@ -232,7 +232,7 @@ static void run_and_count(const struct settings *settings, const char *restart)
     const struct team *team = &solver.team;
     const struct box owned = decomp_owned(&team->decomp, team->rank);
     count_from_now(&solver.engine);
-    demand(output_memory_need(&solver.problem, &owned, &need));
+    need = output_memory_need(&solver.problem, &owned);
     demand(memory_of_rank(&solver.problem, solver.engine.backend, &team->decomp, team->rank, &need,
                           &bytes));
     check(need.kept_bytes > melt_pool_bytes(&owned));

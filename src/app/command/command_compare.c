@@ -167,13 +167,12 @@ static enum status match_times(struct pairing *pairing)
 static enum status check_newest(const struct frames *a, const struct frames *b)
 {
     const int64_t steps[2] = {a->frame[0].step, b->frame[0].step};
-    if ((a->from_folder || b->from_folder) && steps[0] != steps[1] && steps[0] >= 0 &&
-        steps[1] >= 0) {
-        return fail(STATUS_INPUT,
-                    "%s is of step %" PRId64 " and %s of step %" PRId64
-                    "; name two files to compare them anyway",
-                    a->path, steps[0], b->path, steps[1]);
-    }
+    FAIL_IF((a->from_folder || b->from_folder) && steps[0] != steps[1] && steps[0] >= 0 &&
+                steps[1] >= 0,
+            fail(STATUS_INPUT,
+                 "%s is of step %" PRId64 " and %s of step %" PRId64
+                 "; name two files to compare them anyway",
+                 a->path, steps[0], b->path, steps[1]));
     return STATUS_OK;
 }
 
@@ -185,7 +184,7 @@ static enum status match(struct pairing *pairing)
     TRY(share_grid(a, b));
     for (int s = 0; s < 2; s++) {
         pairing->match[s] = calloc((size_t)most, sizeof *pairing->match[s]);
-        FAIL_IF(pairing->match[s] == NULL, fail(STATUS_MEMORY, "no memory for the list of states"));
+        TRY(CHECK_MEMORY(pairing->match[s] != NULL, "no memory for the list of states"));
     }
     if (is_merged(a) || is_merged(b)) {
         return match_times(pairing);
@@ -194,10 +193,8 @@ static enum status match(struct pairing *pairing)
         pairing->count = 1;
         return check_newest(a, b);
     }
-    if (!a->is_series || !b->is_series) {
-        return match_single(pairing, b->is_series ? 0 : 1);
-    }
-    return match_series(pairing);
+    return a->is_series && b->is_series ? match_series(pairing)
+                                        : match_single(pairing, b->is_series ? 0 : 1);
 }
 
 /* ---- the report ---- */
@@ -217,14 +214,6 @@ static void describe(const char *letter, const struct frames *frames)
     }
 }
 
-static void describe_places(const struct pairing *pairing)
-{
-    const struct frames *side = pairing->side;
-    if (side[0].has_place != side[1].has_place) {
-        log_info("only %s has coordinates", side[side[0].has_place ? 0 : 1].path);
-    }
-}
-
 static void print_state(const struct frame *frame, const struct difference *d)
 {
     log_info("%10" PRId64 "  %-12.6g  %-12.5g  %-12.5g  %-12.6g  %" PRId64, frame->step,
@@ -232,20 +221,19 @@ static void print_state(const struct frame *frame, const struct difference *d)
              fmax(d->ulp.value, 0), d->beyond);
 }
 
-static void cell_of(const struct frames *frames, int64_t index, int64_t cell[AXIS_COUNT])
+static void locate(const struct frames *frames, int64_t index, int64_t cell[AXIS_COUNT],
+                   double at[AXIS_COUNT])
 {
-    const int64_t *n = frames->cells;
-    cell[AXIS_X] = index % n[AXIS_X];
-    cell[AXIS_Y] = index / n[AXIS_X] % n[AXIS_Y];
-    cell[AXIS_Z] = index / n[AXIS_X] / n[AXIS_Y];
+    const struct box all = box_of_cells(frames->cells);
+    box_cell(&all, index, cell);
+    frames_center(frames, cell, at);
 }
 
 static void place_text(const struct frames *frames, int64_t index, char *text, size_t bytes)
 {
     int64_t cell[AXIS_COUNT];
     double at[AXIS_COUNT];
-    cell_of(frames, index, cell);
-    frames_center(frames, cell, at);
+    locate(frames, index, cell, at);
     snprintf(text, bytes, "cell (%" PRId64 ", %" PRId64 ", %" PRId64 ")", cell[0], cell[1],
              cell[2]);
     if (frames->has_place) {
@@ -289,8 +277,7 @@ static void json_worst(struct json *json, const char *key, const struct pairing 
     json_real(json, "value", fmax(worst->extreme.value, 0));
     if (worst->extreme.value > 0) {
         const struct frame *frame = &pairing->side[0].frame[pairing->match[0][worst->state]];
-        cell_of(&pairing->side[0], worst->extreme.index, cell);
-        frames_center(&pairing->side[0], cell, at);
+        locate(&pairing->side[0], worst->extreme.index, cell, at);
         json_int(json, "step", frame->step);
         json_real(json, "time_s", frame->time);
         json_int3(json, "cell", cell);
@@ -338,8 +325,7 @@ static void add_difference(struct result *result, const struct difference *d, in
 
 static enum status compare_all(const struct pairing *pairing, struct result *result)
 {
-    static const struct worst none = {.extreme = {.value = 0}, .state = 0};
-    *result = (struct result){.absolute = none, .relative = none, .ulp = none, .first_one_nan = -1};
+    *result = (struct result){.first_one_nan = -1};
     log_info("%10s  %-12s  |a-b|, %-5s  %-12s  %-12s  %s", "step", "t, s", unit_of(pairing),
              "relative", "ULP", "cells beyond");
     for (int64_t n = 0; n < pairing->count; n++) {
@@ -433,7 +419,9 @@ static enum status execute(void)
     TRY(status_agree(MPI_COMM_WORLD, match(&pairing)));
     describe("a", &pairing.side[0]);
     describe("b", &pairing.side[1]);
-    describe_places(&pairing);
+    if (pairing.side[0].has_place != pairing.side[1].has_place) {
+        log_info("only %s has coordinates", pairing.side[pairing.side[0].has_place ? 0 : 1].path);
+    }
     struct result result;
     TRY(compare_all(&pairing, &result));
     print_result(&pairing, &result);

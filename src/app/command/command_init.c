@@ -33,17 +33,17 @@ static void list_kinds(void)
     }
 }
 
-static enum status find_kind(const char *kind, const struct config_template **found)
+const struct config_template *config_template_find(const struct config_template *list,
+                                                   const char *name, char known[256])
 {
-    char known[256] = "";
-    for (const struct config_template *t = config_templates; t->name != NULL; t++) {
-        text_add(known, sizeof known, ", ", "%s", t->name);
-        if (strcmp(t->name, kind) == 0) {
-            *found = t;
-            return STATUS_OK;
+    known[0] = '\0';
+    for (; list->name != NULL; list++) {
+        text_add(known, 256, ", ", "%s", list->name);
+        if (strcmp(list->name, name) == 0) {
+            return list;
         }
     }
-    return fail(STATUS_INPUT, "'%s' is not a kind of configuration; valid kinds: %s", kind, known);
+    return NULL;
 }
 
 static enum status write_new(const char *path, const char *text)
@@ -58,13 +58,17 @@ static enum status write_new(const char *path, const char *text)
 
 static enum status execute(void)
 {
-    const struct config_template *template = NULL;
+    char known[256];
     char name[PATH_BYTES];
     if (operands[KIND] == NULL) {
         list_kinds();
         return STATUS_OK;
     }
-    TRY(find_kind(operands[KIND], &template));
+    const struct config_template *template =
+        config_template_find(config_templates, operands[KIND], known);
+    FAIL_IF(template == NULL,
+            fail(STATUS_INPUT, "'%s' is not a kind of configuration; valid kinds: %s",
+                 operands[KIND], known));
     snprintf(name, sizeof name, "%s.yaml", template->name);
     const char *path = operands[FILE_NAME] != NULL ? operands[FILE_NAME] : name;
     TRY(write_new(path, template->text));

@@ -299,13 +299,12 @@ static enum status execute(void)
     const enum status status = verify_all(order, scheme, &json, &wrong);
     log_transient("%s", "");
     TRY(status_agree(MPI_COMM_WORLD, json_finish(&json, status, first ? options.json : NULL)));
-    if (wrong > 0) {
-        return status_agree(
-            MPI_COMM_WORLD,
-            fail(STATUS_NUMERICS,
-                 "%d of the orders above are wrong: this build does not solve the equation",
-                 wrong));
-    }
+    FAIL_IF(wrong > 0,
+            status_agree(
+                MPI_COMM_WORLD,
+                fail(STATUS_NUMERICS,
+                     "%d of the orders above are wrong: this build does not solve the equation",
+                     wrong)));
     if (scheme != SCHEME_EULER) {
         log_info("all orders are correct: %d in time, within %g", order_in_time(scheme),
                  STS_TOLERANCE);

@@ -19,7 +19,10 @@ struct config_template {
 
 extern const struct config_template config_templates[]; /* ends with a NULL name */
 extern const struct config_template machine_files[];    /* likewise: jobscripts/machines */
-extern const char sweep_script[];                       /* jobscripts/sweep.py */
+/* The one of that name; NULL: `known` then has the names of all. */
+const struct config_template *config_template_find(const struct config_template *list,
+                                                   const char *name, char known[256]);
+extern const char sweep_script[]; /* jobscripts/sweep.py */
 
 /* ---- settings from the configuration file and the command line ---- */
 

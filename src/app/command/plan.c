@@ -36,8 +36,7 @@ static enum status examine_rank(struct plan *plan, int rank)
         }
     }
     uint64_t bytes = 0;
-    struct output_memory need = {0};
-    TRY(output_memory_need(&plan->problem, &owned, &need));
+    const struct output_memory need = output_memory_need(&plan->problem, &owned);
     TRY(memory_of_rank(&plan->problem, plan->backend, &plan->decomp, rank, &need, &bytes));
     plan->max_bytes = bytes > plan->max_bytes ? bytes : plan->max_bytes;
     plan->max_copy_bytes =

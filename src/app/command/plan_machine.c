@@ -12,21 +12,18 @@ enum { MACHINE_FILE_BYTES = 1 << 20, NODES_MOST = 1 << 14 };
 
 static enum status add_file(const char *name, struct machine_model *machine)
 {
-    char known[256] = "";
+    char known[256];
     if (strchr(name, '/') != NULL || path_ends_in(name, ".yaml")) {
         SCOPED_FREE char *bytes = NULL;
         size_t nbytes = 0;
         TRY(file_read_all(name, MACHINE_FILE_BYTES, &bytes, &nbytes));
         return machine_model_read(name, bytes, nbytes, machine);
     }
-    for (const struct config_template *file = machine_files; file->name != NULL; file++) {
-        if (strcmp(file->name, name) == 0) {
-            return machine_model_read(name, file->text, strlen(file->text), machine);
-        }
-        text_add(known, sizeof known, ", ", "%s", file->name);
-    }
-    return fail(STATUS_INPUT, "--machine %s: known are %s, or give a file: ./%s.yaml", name, known,
-                name);
+    const struct config_template *file = config_template_find(machine_files, name, known);
+    return file != NULL
+               ? machine_model_read(name, file->text, strlen(file->text), machine)
+               : fail(STATUS_INPUT, "--machine %s: known are %s, or give a file: ./%s.yaml", name,
+                      known, name);
 }
 
 enum status plan_read_machine(const struct option_list *names, struct machine_model *machine)

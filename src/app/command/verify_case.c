@@ -17,7 +17,6 @@
 #include "app/command/verify_case.h"
 
 #include <math.h>
-#include <stdarg.h>
 #include <stdbool.h>
 #include <stdio.h>
 
@@ -143,47 +142,27 @@ static void make_scene(enum verify_kind kind, int dimensions, int cells, bool di
     }
 }
 
-/* A growing string; used >= size: it did not fit. */
-struct text {
-    char *bytes;
-    size_t size;
-    size_t used;
-};
-
-static void add(struct text *text, const char *format, ...) PRINTF_LIKE(2, 3);
-static void add(struct text *text, const char *format, ...)
-{
-    if (text->used >= text->size) {
-        return;
-    }
-    va_list args;
-    va_start(args, format);
-    const int n = vsnprintf(text->bytes + text->used, text->size - text->used, format, args);
-    va_end(args);
-    text->used += n > 0 ? (size_t)n : 0;
-}
-
-static void add_mode(struct text *text, const struct scene *scene, int axis)
+static void add_mode(FILE *out, const struct scene *scene, int axis)
 {
     const double beta = scene->mode[axis].beta;
     const char *name = axis_name((enum axis)axis);
     switch (scene->kind) {
     case VERIFY_TEMPERATURE:
-        add(text, "*sin(%.17g*%s)", beta, name);
+        fprintf(out, "*sin(%.17g*%s)", beta, name);
         break;
     case VERIFY_CONVECTION:
-        add(text, "*cos(%.17g*(%s-%.17g))", beta, name, LENGTH[axis] / 2.0);
+        fprintf(out, "*cos(%.17g*(%s-%.17g))", beta, name, LENGTH[axis] / 2.0);
         break;
     case VERIFY_PERIODIC:
-        add(text, "*cos(%.17g*%s+0.3)", beta, name);
+        fprintf(out, "*cos(%.17g*%s+0.3)", beta, name);
         break;
     case VERIFY_TEMPERATURE_OF_TIME:
     case VERIFY_FLUX_OF_TIME:
     case VERIFY_CONVECTION_OF_TIME:
-        add(text, "*cos(%.17g*%s+%.17g)", beta, name, PHASE);
+        fprintf(out, "*cos(%.17g*%s+%.17g)", beta, name, PHASE);
         break;
     default:
-        add(text, "*cos(%.17g*%s)", beta, name);
+        fprintf(out, "*cos(%.17g*%s)", beta, name);
         break;
     }
 }
@@ -200,128 +179,131 @@ static double share_of_mean(const struct scene *scene)
 }
 
 /* T(x, y, z, t), or T(x, y, z) at t = 0. */
-static void add_solution(struct text *text, const struct scene *scene, bool with_time)
+static void add_solution(FILE *out, const struct scene *scene, bool with_time)
 {
-    add(text, "%.17g", BASE);
+    fprintf(out, "%.17g", BASE);
     if (scene->kind == VERIFY_FLUX) {
         for (int axis = 0; axis < scene->dimensions; axis++) {
-            add(text, "-%.17g*%s", FLUX / CONDUCTIVITY, axis_name((enum axis)axis));
+            fprintf(out, "-%.17g*%s", FLUX / CONDUCTIVITY, axis_name((enum axis)axis));
         }
     }
-    add(text, "+%.17g", with_time ? share_of_mean(scene) : 1.0);
+    fprintf(out, "+%.17g", with_time ? share_of_mean(scene) : 1.0);
     for (int axis = 0; axis < scene->dimensions; axis++) {
         if (moves(scene, axis)) {
-            add_mode(text, scene, axis);
+            add_mode(out, scene, axis);
         }
     }
     if (with_time) {
-        add(text, "*exp(-%.17g*t)", scene->rate);
+        fprintf(out, "*exp(-%.17g*t)", scene->rate);
     }
     for (int axis = 0; axis < scene->dimensions && scene->stiff && !with_time; axis++) {
         const int half_waves = scene->cells - (scene->kind == VERIFY_PERIODIC ? 2 : 1);
-        add(text, "%scos(%.17g*%s)", axis == 0 ? "+" : "*", half_waves * PI / LENGTH[axis],
-            axis_name((enum axis)axis));
+        fprintf(out, "%scos(%.17g*%s)", axis == 0 ? "+" : "*", half_waves * PI / LENGTH[axis],
+                axis_name((enum axis)axis));
     }
 }
 
 /* A face at which the solution varies in time. With b = beta h/2, the temperature of the face has
  * the factor cos b, and the heat that flows in is k 2/h sin b times the sine in place of the
  * cosine. */
-static void add_face_of_time(struct text *text, const struct scene *scene, int axis, enum side side)
+static void add_face_of_time(FILE *out, const struct scene *scene, int axis, enum side side)
 {
     const struct mode *mode = &scene->mode[axis];
     const double phase = mode->beta * (side == SIDE_MIN ? 0 : LENGTH[axis]) + PHASE;
     const double face = (scene->discrete ? cos(mode->beta * mode->h / 2.0) : 1.0) * cos(phase);
     const double slope = sqrt(mode->decay) * sin(phase) * (side == SIDE_MIN ? 1 : -1);
     if (!moves(scene, axis)) {
-        add(text, "{type: flux, value: 0}\n");
+        fprintf(out, "{type: flux, value: 0}\n");
     } else if (scene->kind == VERIFY_FLUX_OF_TIME) {
-        add(text, "{type: flux, value: \"(%.17g)*exp(-%.17g*t)\"}\n", CONDUCTIVITY * slope,
-            scene->rate);
+        fprintf(out, "{type: flux, value: \"(%.17g)*exp(-%.17g*t)\"}\n", CONDUCTIVITY * slope,
+                scene->rate);
     } else if (scene->kind == VERIFY_TEMPERATURE_OF_TIME) {
-        add(text, "{type: temperature, value: \"%.17g+(%.17g)*exp(-%.17g*t)\"}\n", BASE, face,
-            scene->rate);
+        fprintf(out, "{type: temperature, value: \"%.17g+(%.17g)*exp(-%.17g*t)\"}\n", BASE, face,
+                scene->rate);
     } else {
         char coefficient[80];
         snprintf(coefficient, sizeof coefficient, "%.17g*(1+0.5*sin(%.17g*t))", COEFFICIENT,
                  3 * scene->rate);
-        add(text,
-            "{type: convection, coefficient: \"%s\", "
-            "ambient: \"%.17g+((%.17g)+(%.17g)/(%s))*exp(-%.17g*t)\"}\n",
-            coefficient, BASE, face, CONDUCTIVITY * slope, coefficient, scene->rate);
+        fprintf(out,
+                "{type: convection, coefficient: \"%s\", "
+                "ambient: \"%.17g+((%.17g)+(%.17g)/(%s))*exp(-%.17g*t)\"}\n",
+                coefficient, BASE, face, CONDUCTIVITY * slope, coefficient, scene->rate);
     }
 }
 
-static void add_face(struct text *text, const struct scene *scene, int axis, enum side side)
+static void add_face(FILE *out, const struct scene *scene, int axis, enum side side)
 {
-    add(text, "  %s: ", face_name(face_of((enum axis)axis, side)));
+    fprintf(out, "  %s: ", face_name(face_of((enum axis)axis, side)));
     switch (scene->kind) {
     case VERIFY_TEMPERATURE:
-        add(text, "{type: temperature, value: %.17g}\n", BASE);
+        fprintf(out, "{type: temperature, value: %.17g}\n", BASE);
         break;
     case VERIFY_TEMPERATURE_OF_TIME:
     case VERIFY_FLUX_OF_TIME:
     case VERIFY_CONVECTION_OF_TIME:
-        add_face_of_time(text, scene, axis, side);
+        add_face_of_time(out, scene, axis, side);
         break;
     case VERIFY_FLUX:
-        add(text, "{type: flux, value: %.17g}\n", side == SIDE_MIN ? FLUX : -FLUX);
+        fprintf(out, "{type: flux, value: %.17g}\n", side == SIDE_MIN ? FLUX : -FLUX);
         break;
     case VERIFY_MIXED:
         if (side == SIDE_MIN) {
-            add(text, "{type: flux, value: 0}\n");
+            fprintf(out, "{type: flux, value: 0}\n");
             break;
         } /* fall through */
     case VERIFY_CONVECTION:
-        add(text, "{type: convection, coefficient: %.17g, ambient: %.17g}\n", COEFFICIENT, BASE);
+        fprintf(out, "{type: convection, coefficient: %.17g, ambient: %.17g}\n", COEFFICIENT, BASE);
         break;
     default:
-        add(text, "{type: periodic}\n");
+        fprintf(out, "{type: periodic}\n");
         break;
     }
 }
 
-static void add_config(struct text *text, const struct scene *scene, double dt, int steps)
+static void add_config(FILE *out, const struct scene *scene, double dt, int steps)
 {
     int n[AXIS_COUNT];
     for (int axis = 0; axis < AXIS_COUNT; axis++) {
         n[axis] = axis < scene->dimensions ? scene->cells : 1;
     }
-    add(text, "title: verify\n");
-    add(text, "grid: {cells: [%d, %d, %d], lower: [0, 0, 0], upper: [%.17g, %.17g, %.17g]}\n", n[0],
-        n[1], n[2], LENGTH[0], LENGTH[1], LENGTH[2]);
-    add(text, "material: {conductivity: %.17g, density: 4.0, heat_capacity: %.17g}\n", CONDUCTIVITY,
-        HEAT_CAPACITY_VOLUME / 4.0);
-    add(text, "initial:\n  - expression: {value: \"");
-    add_solution(text, scene, false);
-    add(text, "\"}\nboundary:\n");
+    fprintf(out, "title: verify\n");
+    fprintf(out, "grid: {cells: [%d, %d, %d], lower: [0, 0, 0], upper: [%.17g, %.17g, %.17g]}\n",
+            n[0], n[1], n[2], LENGTH[0], LENGTH[1], LENGTH[2]);
+    fprintf(out, "material: {conductivity: %.17g, density: 4.0, heat_capacity: %.17g}\n",
+            CONDUCTIVITY, HEAT_CAPACITY_VOLUME / 4.0);
+    fprintf(out, "initial:\n  - expression: {value: \"");
+    add_solution(out, scene, false);
+    fprintf(out, "\"}\nboundary:\n");
     for (int axis = 0; axis < scene->dimensions; axis++) {
-        add_face(text, scene, axis, SIDE_MIN);
-        add_face(text, scene, axis, SIDE_MAX);
+        add_face(out, scene, axis, SIDE_MIN);
+        add_face(out, scene, axis, SIDE_MAX);
     }
-    add(text, "time: {steps: %d, dt: %.17g", steps, dt);
+    fprintf(out, "time: {steps: %d, dt: %.17g", steps, dt);
     if (scene->scheme != SCHEME_EULER) {
-        add(text,
-            scene->scheme == SCHEME_IMPLICIT ? ", scheme: implicit"
-            : scene->scheme == SCHEME_STS1   ? ", scheme: sts1, stages: %d"
-            : scene->scheme == SCHEME_STS2   ? ", scheme: sts2, stages: %d"
-                                             : ", scheme: sts2, monotone: true, stages: %d",
-            STAGES);
+        fprintf(out,
+                scene->scheme == SCHEME_IMPLICIT ? ", scheme: implicit"
+                : scene->scheme == SCHEME_STS1   ? ", scheme: sts1, stages: %d"
+                : scene->scheme == SCHEME_STS2   ? ", scheme: sts2, stages: %d"
+                                                 : ", scheme: sts2, monotone: true, stages: %d",
+                STAGES);
     }
-    add(text, "}\n");
-    add(text, "run: {watch: {temperature: difference}, stencil: {order: %d}}\n", scene->order);
+    fprintf(out, "}\n");
+    fprintf(out, "run: {watch: {temperature: difference}, stencil: {order: %d}}\n", scene->order);
 }
 
 static enum status write_problem(const struct scene *scene, double dt, int steps,
                                  struct verify_problem *problem)
 {
-    struct text config = {.bytes = problem->config, .size = sizeof problem->config};
-    struct text exact = {.bytes = problem->exact, .size = sizeof problem->exact};
-    add_config(&config, scene, dt, steps);
-    add_solution(&exact, scene, true);
-    return config.used >= config.size || exact.used >= exact.size
-               ? fail(STATUS_MEMORY, "a verification problem is too long")
-               : STATUS_OK;
+    FILE *config = fmemopen(problem->config, sizeof problem->config, "w");
+    FILE *exact = fmemopen(problem->exact, sizeof problem->exact, "w");
+    bool complete = config != NULL && exact != NULL;
+    if (complete) {
+        add_config(config, scene, dt, steps);
+        add_solution(exact, scene, true);
+    }
+    complete = (config == NULL || fclose(config) == 0) && complete;
+    complete = (exact == NULL || fclose(exact) == 0) && complete;
+    return CHECK_MEMORY(complete, "a verification problem is too long");
 }
 
 /* dt with alpha dt sum 1/h^2 = fourier. */

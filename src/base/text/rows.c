@@ -126,14 +126,13 @@ static enum status check_names(const struct rows *rows, const char *advice)
 {
     static const char *const others[] = {"degC", "deg C", "\u00b0C", "elsius", "degF"};
     for (size_t i = 0; advice != NULL && i < sizeof others / sizeof others[0]; i++) {
-        if (strstr(rows->line, others[i]) != NULL) {
-            return fail(STATUS_INPUT, "%.400s:%d: '%.60s' names %s; %s", rows->name, rows->number,
-                        rows->line,
-                        i < 3    ? "degC"
-                        : i == 3 ? "Celsius"
-                                 : "degF",
-                        advice);
-        }
+        FAIL_IF(strstr(rows->line, others[i]) != NULL,
+                fail(STATUS_INPUT, "%.400s:%d: '%.60s' names %s; %s", rows->name, rows->number,
+                     rows->line,
+                     i < 3    ? "degC"
+                     : i == 3 ? "Celsius"
+                              : "degF",
+                     advice));
     }
     return STATUS_OK;
 }

@@ -25,9 +25,8 @@ static enum status check_others(const struct item *item)
     char other[SCHEMA_WORD_BYTES];
     /* of two keys that exclude each other the second is blamed */
     for (const char *list = row->rival; list != NULL && schema_next_word(&list, other);) {
-        if (tree_child(item->beside, other) != NULL && schema_beside(row, other) < row) {
-            return item_fail(item, NULL, "given together with %s; give one of them", other);
-        }
+        FAIL_IF(tree_child(item->beside, other) != NULL && schema_beside(row, other) < row,
+                item_fail(item, NULL, "given together with %s; give one of them", other));
     }
     const char *needs = row->needs;
     return needs == NULL || (schema_next_word(&needs, other) && tree_child(item->beside, other))
@@ -84,13 +83,12 @@ static enum status check_zero(const struct settings *settings, const struct item
     if (node == NULL || settings->run.temperature != TEMPERATURE_DIFFERENCE) {
         return STATUS_OK;
     }
-    if (node->has_zero) {
-        return item_fail(item, NULL,
-                         "%s is not a difference of temperatures, which run.watch.temperature "
-                         "asks for: its scale has a zero point of its own; give a difference "
-                         "in K",
-                         node->text);
-    }
+    FAIL_IF(node->has_zero,
+            item_fail(item, NULL,
+                      "%s is not a difference of temperatures, which run.watch.temperature "
+                      "asks for: its scale has a zero point of its own; give a difference "
+                      "in K",
+                      node->text));
     for (const struct tree *value = node->first; value != NULL; value = value->next) {
         TRY(check_zero(settings, item, value));
     }
@@ -138,15 +136,13 @@ static enum status check_cells(const struct settings *settings)
         total *= (double)settings->grid.cells[axis];
         any_used = any_used || settings_axis_used(settings, axis);
     }
-    if (!any_used) {
-        return settings_fail(settings, "grid.cells",
-                             "one cell in total; give at least one axis more than one cell");
-    }
-    if (total > MOST_CELLS) {
-        return settings_fail(settings, "grid.cells",
-                             "%.3g cells in total; give at most %.0e, so that sizes fit 64 bits",
-                             total, MOST_CELLS);
-    }
+    FAIL_IF(!any_used,
+            settings_fail(settings, "grid.cells",
+                          "one cell in total; give at least one axis more than one cell"));
+    FAIL_IF(total > MOST_CELLS,
+            settings_fail(settings, "grid.cells",
+                          "%.3g cells in total; give at most %.0e, so that sizes fit 64 bits",
+                          total, MOST_CELLS));
     return STATUS_OK;
 }
 
@@ -160,19 +156,17 @@ static enum status check_grid(const struct settings *settings)
         const double lower = settings->grid.lower[axis];
         const double upper = settings->grid.upper[axis];
         const char *key = tree_child(grid.node, "upper") != NULL ? "upper" : "lower";
-        if (!(upper > lower)) {
-            return item_fail(&grid, key,
-                             "the %s axis has no length (from %g to %g); give an upper corner "
-                             "above the lower one",
-                             axis_name((enum axis)axis), lower, upper);
-        }
+        FAIL_IF(!(upper > lower),
+                item_fail(&grid, key,
+                          "the %s axis has no length (from %g to %g); give an upper corner "
+                          "above the lower one",
+                          axis_name((enum axis)axis), lower, upper));
         const double spacing = (upper - lower) / (double)settings->grid.cells[axis];
-        if (spacing < 16 * DBL_EPSILON * fmax(fabs(lower), fabs(upper)) || spacing < 1e-30) {
-            return item_fail(&grid, key,
-                             "the cells on the %s axis would be %g m thin, too thin for distinct "
-                             "positions; give fewer cells or a longer axis",
-                             axis_name((enum axis)axis), spacing);
-        }
+        FAIL_IF(spacing < 16 * DBL_EPSILON * fmax(fabs(lower), fabs(upper)) || spacing < 1e-30,
+                item_fail(&grid, key,
+                          "the cells on the %s axis would be %g m thin, too thin for distinct "
+                          "positions; give fewer cells or a longer axis",
+                          axis_name((enum axis)axis), spacing));
     }
     return STATUS_OK;
 }
@@ -208,15 +202,13 @@ SETTINGS_CHECK(layer)
     if (!settings_axis_used(settings, (int)shape->axis)) {
         return STATUS_OK;
     }
-    if (!(shape->from < shape->to)) {
-        return item_fail(item, "to", "no length in %s (from %g to %g); give a `to` above `from`",
-                         name, shape->from, shape->to);
-    }
-    if (shape->from >= upper || shape->to <= lower) {
-        return item_fail(item, "to",
-                         "outside the grid in %s (from %g to %g); the grid is from %g to %g", name,
-                         shape->from, shape->to, lower, upper);
-    }
+    FAIL_IF(!(shape->from < shape->to),
+            item_fail(item, "to", "no length in %s (from %g to %g); give a `to` above `from`", name,
+                      shape->from, shape->to));
+    FAIL_IF(shape->from >= upper || shape->to <= lower,
+            item_fail(item, "to",
+                      "outside the grid in %s (from %g to %g); the grid is from %g to %g", name,
+                      shape->from, shape->to, lower, upper));
     return STATUS_OK;
 }
 
@@ -233,12 +225,11 @@ SETTINGS_CHECK(sphere)
             distance2 += gap * gap;
         }
     }
-    if (sqrt(distance2) >= sphere->radius) {
-        return item_fail(item, "center",
-                         "the %s lies outside the grid (it is %g m away, the radius is %g m); give "
-                         "a centre nearer to the grid or a larger radius",
-                         cylinder ? "cylinder" : "sphere", sqrt(distance2), sphere->radius);
-    }
+    FAIL_IF(sqrt(distance2) >= sphere->radius,
+            item_fail(item, "center",
+                      "the %s lies outside the grid (it is %g m away, the radius is %g m); give "
+                      "a centre nearer to the grid or a larger radius",
+                      cylinder ? "cylinder" : "sphere", sqrt(distance2), sphere->radius));
     return cylinder ? settings_check_layer(settings, item) : STATUS_OK;
 }
 
@@ -255,19 +246,17 @@ SETTINGS_CHECK(box)
         if (!settings_axis_used(settings, axis)) {
             continue;
         }
-        if (!(from[axis] < to[axis])) {
-            return item_fail(item, "upper",
-                             "the box has no length in %s (from %g to %g); give an upper corner "
-                             "above the lower one",
-                             axis_name((enum axis)axis), from[axis], to[axis]);
-        }
+        FAIL_IF(!(from[axis] < to[axis]),
+                item_fail(item, "upper",
+                          "the box has no length in %s (from %g to %g); give an upper corner "
+                          "above the lower one",
+                          axis_name((enum axis)axis), from[axis], to[axis]));
         const bool low_out = from[axis] < lower - tolerance || from[axis] >= upper;
         const bool high_out = to[axis] > upper + tolerance || to[axis] <= lower;
-        if (low_out || high_out) {
-            return item_fail(
-                item, low_out ? "lower" : "upper", "%s in %s (%g); give a value from %g to %g",
-                outside, axis_name((enum axis)axis), low_out ? from[axis] : to[axis], lower, upper);
-        }
+        FAIL_IF(low_out || high_out, item_fail(item, low_out ? "lower" : "upper",
+                                               "%s in %s (%g); give a value from %g to %g", outside,
+                                               axis_name((enum axis)axis),
+                                               low_out ? from[axis] : to[axis], lower, upper));
     }
     return STATUS_OK;
 }
@@ -300,14 +289,12 @@ SETTINGS_CHECK(scheme)
 {
     const struct time_setting *time = &settings->time;
     const bool is_sts = time->scheme == SCHEME_STS1 || time->scheme == SCHEME_STS2;
-    if (is_sts && time->stages == 0 && time->dt_auto && time->tolerance == 0 &&
-        time->max_error == 0) {
-        return item_fail(item, NULL, "super steps need `stages`, `dt` or `tolerance`");
-    }
-    if (time->scheme == SCHEME_IMPLICIT && time->dt_auto && time->tolerance == 0 &&
-        time->max_error == 0) {
-        return item_fail(item, NULL, "implicit steps need `dt` or `tolerance`");
-    }
+    FAIL_IF(is_sts && time->stages == 0 && time->dt_auto && time->tolerance == 0 &&
+                time->max_error == 0,
+            item_fail(item, NULL, "super steps need `stages`, `dt` or `tolerance`"));
+    FAIL_IF(time->scheme == SCHEME_IMPLICIT && time->dt_auto && time->tolerance == 0 &&
+                time->max_error == 0,
+            item_fail(item, NULL, "implicit steps need `dt` or `tolerance`"));
     return time->scheme == SCHEME_EULER || time->adapt_every == 0
                ? STATUS_OK
                : item_fail(item, NULL, "adapt_every needs scheme: euler");
@@ -330,10 +317,9 @@ SETTINGS_CHECK(tolerance)
     const enum time_scheme scheme = settings->time.scheme;
     const double value = *(const double *)(item->base + item->row->offset);
     const double tolerance = settings->time.tolerance;
-    if (settings->run.precision == PRECISION_FLOAT32 && tolerance > 0 && tolerance < 1e-5) {
-        return item_fail(item, NULL,
-                         "the rounding errors of float32 hide such errors; at least 1e-5");
-    }
+    FAIL_IF(
+        settings->run.precision == PRECISION_FLOAT32 && tolerance > 0 && tolerance < 1e-5,
+        item_fail(item, NULL, "the rounding errors of float32 hide such errors; at least 1e-5"));
     return value == 0 || scheme == SCHEME_STS2 || scheme == SCHEME_IMPLICIT || scheme == SCHEME_AUTO
                ? STATUS_OK
                : item_fail(item, NULL, "needs scheme: sts2, implicit or auto");

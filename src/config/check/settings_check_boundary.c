@@ -13,12 +13,11 @@ static enum status check_condition(const struct settings *settings, const struct
     FAIL_IF(boundary->has_surroundings && !boundary_radiates(boundary),
             item_fail(item, "surroundings",
                       "has no effect on a face that does not radiate; add an emissivity"));
-    if (boundary_radiates(boundary) && differences) {
-        return item_fail(item, "emissivity",
-                         "radiation needs absolute temperatures, but run.watch.temperature is "
-                         "difference; give absolute ones, or convection with a linearized "
-                         "coefficient");
-    }
+    FAIL_IF(boundary_radiates(boundary) && differences,
+            item_fail(item, "emissivity",
+                      "radiation needs absolute temperatures, but run.watch.temperature is "
+                      "difference; give absolute ones, or convection with a linearized "
+                      "coefficient"));
     return STATUS_OK;
 }
 
@@ -41,14 +40,13 @@ SETTINGS_CHECK(face)
                          name, (long long)settings->grid.cells[axis], types);
     }
     const enum face opposite = face_opposite(face);
-    if (boundary->kind == BOUNDARY_PERIODIC &&
-        settings->boundary[opposite].kind != BOUNDARY_PERIODIC &&
-        settings->boundary[opposite].kind != BOUNDARY_UNUSED) {
-        return item_fail(item, NULL,
-                         "periodic, but %s is not; make both faces of the %s axis periodic, or "
-                         "neither",
-                         face_name(opposite), name);
-    }
+    FAIL_IF(boundary->kind == BOUNDARY_PERIODIC &&
+                settings->boundary[opposite].kind != BOUNDARY_PERIODIC &&
+                settings->boundary[opposite].kind != BOUNDARY_UNUSED,
+            item_fail(item, NULL,
+                      "periodic, but %s is not; make both faces of the %s axis periodic, or "
+                      "neither",
+                      face_name(opposite), name));
     return check_condition(settings, item);
 }
 
@@ -57,17 +55,15 @@ static enum status check_shape(const struct item *item, const struct patch_setti
     const struct tree *upper = tree_child(tree_child(item->node, "rectangle"), "upper");
     const int shapes =
         (patch->has_rectangle ? 1 : 0) + (patch->has_disc ? 1 : 0) + (patch->where != NULL ? 1 : 0);
-    if (shapes != 1) {
-        return item_fail(item, NULL, "%d shapes; give exactly one of: rectangle, disc, where",
-                         shapes);
-    }
+    FAIL_IF(
+        shapes != 1,
+        item_fail(item, NULL, "%d shapes; give exactly one of: rectangle, disc, where", shapes));
     for (int n = 0; upper != NULL && n < PATCH_AXES && n < tree_count(upper); n++) {
-        if (!(patch->lower[n] < patch->upper[n])) {
-            return item_fail(item, "rectangle.upper",
-                             "the rectangle has no length (from %g to %g); give an upper corner "
-                             "above the lower one",
-                             patch->lower[n], patch->upper[n]);
-        }
+        FAIL_IF(!(patch->lower[n] < patch->upper[n]),
+                item_fail(item, "rectangle.upper",
+                          "the rectangle has no length (from %g to %g); give an upper corner "
+                          "above the lower one",
+                          patch->lower[n], patch->upper[n]));
     }
     return STATUS_OK;
 }
@@ -99,10 +95,9 @@ SETTINGS_CHECK(patch)
     for (int axis = 0; axis < AXIS_COUNT; axis++) {
         used += settings_axis_used(settings, axis) ? 1 : 0;
     }
-    if (used < 2) {
-        return item_fail(item, NULL,
-                         "a face of a 1D problem is one cell; give the face this condition");
-    }
+    FAIL_IF(
+        used < 2,
+        item_fail(item, NULL, "a face of a 1D problem is one cell; give the face this condition"));
     TRY(check_shape(item, patch));
     TRY(check_name(settings, item, patch));
     return check_condition(settings, item);

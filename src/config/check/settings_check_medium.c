@@ -105,13 +105,11 @@ static enum status check_perfusion(const struct item *item, const struct materia
 
 static enum status check_phases(const struct item *item, const struct material_setting *material)
 {
-    if (material->has_liquidus && !(material->liquidus >= material->solidus)) {
-        return item_fail(item, "liquidus", "%g K is below the solidus, %g K", material->liquidus,
-                         material->solidus);
-    }
-    if (material->melts && material->has_solidus && !(material->solidus > 0)) {
-        return item_fail(item, "solidus", "%g K; give a temperature above 0 K", material->solidus);
-    }
+    FAIL_IF(material->has_liquidus && !(material->liquidus >= material->solidus),
+            item_fail(item, "liquidus", "%g K is below the solidus, %g K", material->liquidus,
+                      material->solidus));
+    FAIL_IF(material->melts && material->has_solidus && !(material->solidus > 0),
+            item_fail(item, "solidus", "%g K; give a temperature above 0 K", material->solidus));
     return STATUS_OK;
 }
 
@@ -134,18 +132,14 @@ static enum status check_becomes(const struct settings *settings, const struct i
     static const char key[] = "becomes";
     TRY(look_up(settings, item, key, material->becomes, &material->becomes_number));
     const struct material_setting *next = &settings->materials[material->becomes_number];
-    if (next == material) {
-        return item_fail(item, key, "the material itself; give another one");
-    }
-    if (next->becomes != NULL) {
-        return item_fail(item, key, "'%.100s' becomes another material, too; give one that stays",
-                         next->name);
-    }
-    if (!next->melts || next->perfusion.given) {
-        return item_fail(item, key, "'%.100s' has %s; give a material that melts%s", next->name,
-                         next->melts ? "a perfusion" : "no latent_heat",
-                         next->melts ? ", without perfusion" : " (latent_heat may be 0)");
-    }
+    FAIL_IF(next == material, item_fail(item, key, "the material itself; give another one"));
+    FAIL_IF(next->becomes != NULL,
+            item_fail(item, key, "'%.100s' becomes another material, too; give one that stays",
+                      next->name));
+    FAIL_IF(!next->melts || next->perfusion.given,
+            item_fail(item, key, "'%.100s' has %s; give a material that melts%s", next->name,
+                      next->melts ? "a perfusion" : "no latent_heat",
+                      next->melts ? ", without perfusion" : " (latent_heat may be 0)"));
     return STATUS_OK;
 }
 
@@ -156,12 +150,11 @@ SETTINGS_CHECK(materials)
     if (tree_child(item->node, "diffusivity") != NULL) {
         material->density = material->solid.heat_capacity = 1;
     }
-    if (item->index == 1 && settings->nparts == 0) {
-        return settings_fail(settings, "parts",
-                             "missing: it says which cells are of which material; start the list "
-                             "with '- uniform: {material: %s}'",
-                             settings->materials[0].name);
-    }
+    FAIL_IF(item->index == 1 && settings->nparts == 0,
+            settings_fail(settings, "parts",
+                          "missing: it says which cells are of which material; start the list "
+                          "with '- uniform: {material: %s}'",
+                          settings->materials[0].name));
     if (material->becomes != NULL) {
         return check_becomes(settings, item, material);
     }
@@ -189,10 +182,9 @@ SETTINGS_CHECK(part)
         part->labels[n] = n;
         if (given->kind == TREE_MAPPING) { /* "64: bone" */
             part->labels[n] = strtoll(name, &name, 10);
-            if (strncmp(name, ": ", 2) != 0) {
-                return item_fail(item, "file.materials", "%s: the label is not an integer",
-                                 part->names[n]);
-            }
+            FAIL_IF(strncmp(name, ": ", 2) != 0,
+                    item_fail(item, "file.materials", "%s: the label is not an integer",
+                              part->names[n]));
             name += 2;
         }
         TRY(look_up_paint(settings, item, "file.materials", name, &number));
@@ -218,15 +210,13 @@ SETTINGS_CHECK(contact)
     for (int side = 0; side < 2; side++) {
         TRY(look_up(settings, item, key, contact->between[side], &contact->number[side]));
     }
-    if (number[0] == number[1]) {
-        return item_fail(item, key, "between a material and itself; give two materials");
-    }
+    FAIL_IF(number[0] == number[1],
+            item_fail(item, key, "between a material and itself; give two materials"));
     for (const struct contact_setting *other = settings->contacts; other < contact; other++) {
-        if ((other->number[0] == number[0] && other->number[1] == number[1]) ||
-            (other->number[0] == number[1] && other->number[1] == number[0])) {
-            return item_fail(item, key, "a second contact between '%.60s' and '%.60s'",
-                             contact->between[0], contact->between[1]);
-        }
+        FAIL_IF((other->number[0] == number[0] && other->number[1] == number[1]) ||
+                    (other->number[0] == number[1] && other->number[1] == number[0]),
+                item_fail(item, key, "a second contact between '%.60s' and '%.60s'",
+                          contact->between[0], contact->between[1]));
     }
     return STATUS_OK;
 }
@@ -319,10 +309,9 @@ SETTINGS_CHECK(source_surface)
     const struct source_setting *source = (const struct source_setting *)item->base;
     const bool deep = source->shape.kind == SOURCE_GOLDAK;
     for (int axis = 0; axis < AXIS_COUNT; axis++) {
-        if (!settings_axis_used(settings, axis) && (deep || is_at_surface(source, axis))) {
-            return item_fail(item, NULL, "the %s axis has one cell; %s", axis_name((enum axis)axis),
-                             deep ? "this source needs a 3D grid" : "give another face");
-        }
+        FAIL_IF(!settings_axis_used(settings, axis) && (deep || is_at_surface(source, axis)),
+                item_fail(item, NULL, "the %s axis has one cell; %s", axis_name((enum axis)axis),
+                          deep ? "this source needs a 3D grid" : "give another face"));
     }
     return STATUS_OK;
 }
@@ -331,11 +320,10 @@ SETTINGS_CHECK(source_radius)
 {
     const struct source_setting *source = (const struct source_setting *)item->base;
     for (int axis = 0; axis < AXIS_COUNT; axis++) {
-        if (settings_axis_used(settings, axis) && !is_at_surface(source, axis) &&
-            !(source->radius[axis] > 0)) {
-            return item_fail(item, NULL, "no radius along %s; give one value, or one per axis",
-                             axis_name((enum axis)axis));
-        }
+        FAIL_IF(settings_axis_used(settings, axis) && !is_at_surface(source, axis) &&
+                    !(source->radius[axis] > 0),
+                item_fail(item, NULL, "no radius along %s; give one value, or one per axis",
+                          axis_name((enum axis)axis)));
     }
     return STATUS_OK;
 }

@@ -46,10 +46,9 @@ enum status settings_check_is_new(const struct item *entry,
     const char *const name = *(char *const *)entry->base;
     for (int before = entry->index - 1; before >= 0; before--) {
         const char *other = entry->base - (size_t)(entry->index - before) * entry->row->entry_bytes;
-        if (compare(name, *(char *const *)other) == 0) {
-            return item_fail(entry, "name", "%s[%d] already has this name (%s); choose another",
-                             entry->row->path, before, name);
-        }
+        FAIL_IF(compare(name, *(char *const *)other) == 0,
+                item_fail(entry, "name", "%s[%d] already has this name (%s); choose another",
+                          entry->row->path, before, name));
     }
     return STATUS_OK;
 }
@@ -58,11 +57,10 @@ SETTINGS_CHECK(file)
 {
     const char *const name = *(char *const *)item->base;
     TRY(check_letters(item, name));
-    if (is_reserved(name)) {
-        return item_fail(item, "name",
-                         "reserved for the run's own files (%s); give another name than " RESERVED,
-                         name);
-    }
+    FAIL_IF(is_reserved(name),
+            item_fail(item, "name",
+                      "reserved for the run's own files (%s); give another name than " RESERVED,
+                      name));
     return settings_check_is_new(item, strcasecmp);
 }
 
@@ -77,9 +75,7 @@ enum status settings_look_up(const struct item *item, const char *below, const c
 {
     char list[NAMES_BYTES] = "";
     size_t used = 0;
-    if (names->count == 0) {
-        return item_fail(item, below, "needs the list %ss", names->noun);
-    }
+    FAIL_IF(names->count == 0, item_fail(item, below, "needs the list %ss", names->noun));
     for (int i = 0; i < names->count; i++) {
         const char *first = (const char *)names->first;
         const char *other = *(char *const *)(const void *)(first + (size_t)i * names->bytes);
@@ -105,9 +101,8 @@ SETTINGS_CHECK(impedance_to)
                                 .count = settings->output.probes.npoints,
                                 .noun = "probe"};
     int number = 0;
-    if (probe->to != NULL && strcmp(probe->to, probe->name) == 0) {
-        return item_fail(item, NULL, "the probe itself (%.100s); give another one", probe->to);
-    }
+    FAIL_IF(probe->to != NULL && strcmp(probe->to, probe->name) == 0,
+            item_fail(item, NULL, "the probe itself (%.100s); give another one", probe->to));
     return probe->to == NULL ? STATUS_OK : settings_look_up(item, NULL, probe->to, &names, &number);
 }
 
@@ -141,12 +136,11 @@ SETTINGS_CHECK(slice)
     if (item->node == NULL) {
         return STATUS_OK;
     }
-    if (!settings_axis_used(settings, (int)axis)) {
-        return item_fail(item, "axis",
-                         "the %s axis has one cell, so the grid is already a slice; give an axis "
-                         "with more cells",
-                         axis_name(axis));
-    }
+    FAIL_IF(!settings_axis_used(settings, (int)axis),
+            item_fail(item, "axis",
+                      "the %s axis has one cell, so the grid is already a slice; give an axis "
+                      "with more cells",
+                      axis_name(axis)));
     return settings_check_within(
         item, "at",
         region->has_box ? "the plane lies outside the box" : "the plane lies outside the grid",
@@ -162,12 +156,11 @@ static enum status check_melting(const struct settings *settings, const struct i
     const double melting = settings_melting(settings);
     for (int m = 0; settings->output.melting_auto && m < settings->nmaterials; m++) {
         const struct material_setting *material = &settings->materials[m];
-        if (material->melts && material->solidus != melting) {
-            return item_fail(item, NULL,
-                             "%s needs output.melting: materials melt at %g and at %g K; give "
-                             "it, in K",
-                             what, melting, material->solidus);
-        }
+        FAIL_IF(material->melts && material->solidus != melting,
+                item_fail(item, NULL,
+                          "%s needs output.melting: materials melt at %g and at %g K; give "
+                          "it, in K",
+                          what, melting, material->solidus));
     }
     return !isnan(melting) ? STATUS_OK
                            : item_fail(item, NULL,
@@ -201,26 +194,22 @@ SETTINGS_CHECK(derived)
     for (int m = 0; m < settings->nmaterials; m++) {
         melts = melts || settings->materials[m].melts;
     }
-    if (wants(derived, DERIVED_LIQUID) && !melts) {
-        return item_fail(item, NULL, "liquid_fraction needs a material with latent_heat");
-    }
-    if (wants(derived, DERIVED_MATERIAL) && settings->nmaterials + settings->nambients < 2) {
-        return item_fail(item, NULL, "material needs two materials or more");
-    }
-    if (wants(derived, DERIVED_DOSE) && settings->run.temperature == TEMPERATURE_DIFFERENCE) {
-        return item_fail(
-            item, NULL, "CEM43 needs absolute temperatures, not run.watch.temperature: difference");
-    }
+    FAIL_IF(wants(derived, DERIVED_LIQUID) && !melts,
+            item_fail(item, NULL, "liquid_fraction needs a material with latent_heat"));
+    FAIL_IF(wants(derived, DERIVED_MATERIAL) && settings->nmaterials + settings->nambients < 2,
+            item_fail(item, NULL, "material needs two materials or more"));
+    FAIL_IF(wants(derived, DERIVED_DOSE) && settings->run.temperature == TEMPERATURE_DIFFERENCE,
+            item_fail(item, NULL,
+                      "CEM43 needs absolute temperatures, not run.watch.temperature: difference"));
     for (size_t i = 0; i < sizeof needs / sizeof needs[0]; i++) {
         bool given = false;
         bool at_isotherm = false;
         (void)tree_find(settings->origin->root, needs[i].key, &given);
         (void)tree_find(settings->origin->root, "output.derived.isotherm", &at_isotherm);
         given = given || (at_isotherm && needs[i].kind == DERIVED_COOLING);
-        if (wants(derived, needs[i].kind) && !given) {
-            return item_fail(item, NULL, "%s needs %s, which is missing; give it, in K",
-                             needs[i].name, needs[i].key);
-        }
+        FAIL_IF(wants(derived, needs[i].kind) && !given,
+                item_fail(item, NULL, "%s needs %s, which is missing; give it, in K", needs[i].name,
+                          needs[i].key));
     }
     return wants(derived, DERIVED_MELTED) || wants(derived, DERIVED_FROZEN) ||
                    wants(derived, DERIVED_MELTINGS)
@@ -233,9 +222,8 @@ SETTINGS_CHECK(range)
     const double *range = (const double *)(item->base + item->row->offset);
     const bool falls = range == settings->output.derived.cooling;
     const bool is_auto = falls ? item->node == NULL : settings->output.pictures.range_auto;
-    if (!is_auto && !(falls ? range[0] > range[1] : range[0] < range[1])) {
-        return item_fail(item, NULL, "not a range (from %g to %g); give the %s temperature first",
-                         range[0], range[1], falls ? "upper" : "lower");
-    }
+    FAIL_IF(!is_auto && !(falls ? range[0] > range[1] : range[0] < range[1]),
+            item_fail(item, NULL, "not a range (from %g to %g); give the %s temperature first",
+                      range[0], range[1], falls ? "upper" : "lower"));
     return STATUS_OK;
 }

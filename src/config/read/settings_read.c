@@ -20,9 +20,7 @@ static enum status read_entries(const struct item *list)
             item_fail(list, NULL, "%d entries; give at most %d", node->nchildren,
                       list->row->max_count));
     char *entries = origin_memory(list->origin, (size_t)node->nchildren * list->row->entry_bytes);
-    if (entries == NULL) {
-        return STATUS_MEMORY;
-    }
+    FAIL_IF(entries == NULL, STATUS_MEMORY);
     memcpy(list->base + list->row->offset, &entries, sizeof entries);
     *(int *)(list->base + list->row->alternative) = node->nchildren;
     struct item entry;
@@ -148,11 +146,10 @@ static enum status check_shape(const struct item *entry)
     for (const struct tree *kind = node->first; kind != NULL; kind = kind->next) {
         FAIL_IF(schema_child(item_members(entry), kind->key, 0) == NULL, fail_unknown(entry, kind));
     }
-    if (node->nchildren > 1) {
-        return origin_fail(entry->origin, node->first->next, entry->key,
-                           "two kinds in one entry (%s, %s); begin a new entry with '- %s:'",
-                           node->first->key, node->first->next->key, node->first->next->key);
-    }
+    FAIL_IF(node->nchildren > 1,
+            origin_fail(entry->origin, node->first->next, entry->key,
+                        "two kinds in one entry (%s, %s); begin a new entry with '- %s:'",
+                        node->first->key, node->first->next->key, node->first->next->key));
     struct shape_setting *shape = (struct shape_setting *)entry->base;
     while (schema_child(item_members(entry), node->first->key, SCHEMA_KIND(shape->kind)) == NULL) {
         shape->kind++;

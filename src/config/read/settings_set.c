@@ -53,9 +53,8 @@ static enum status descend(struct target *target, const struct tree_step *step, 
         node->kind == TREE_LIST ? tree_entry(node, step->index) : tree_child(node, step->name);
     if (target->node == NULL) {
         struct tree *fresh = tree_create(target->origin, fresh_kind, 0, target->words.typed);
-        if (fresh == NULL || (fresh->key = origin_text(target->origin, step->name)) == NULL) {
-            return STATUS_MEMORY;
-        }
+        FAIL_IF(fresh == NULL || (fresh->key = origin_text(target->origin, step->name)) == NULL,
+                STATUS_MEMORY);
         tree_append(node, fresh);
         target->node = fresh;
     }
@@ -112,9 +111,8 @@ static enum status parse_value(const struct target *target, const char *text, st
         return tree_parse(target->origin, target->words.typed, text, strlen(text), value);
     }
     *value = tree_create(target->origin, TREE_SCALAR, 0, target->words.typed);
-    if (*value == NULL || ((*value)->text = origin_text(target->origin, text)) == NULL) {
-        return STATUS_MEMORY;
-    }
+    FAIL_IF(*value == NULL || ((*value)->text = origin_text(target->origin, text)) == NULL,
+            STATUS_MEMORY);
     return STATUS_OK;
 }
 
@@ -142,9 +140,7 @@ static enum status keep_words(struct target *target, const char *option, const c
 {
     const size_t nbytes = strlen(option) + strlen(value) + 2;
     char *words = origin_memory(target->origin, nbytes);
-    if (words == NULL) {
-        return STATUS_MEMORY;
-    }
+    FAIL_IF(words == NULL, STATUS_MEMORY);
     snprintf(words, nbytes, "%s %s", option, value);
     target->words.typed = words;
     for (const char *p = value; *p != '\0'; p += utf8_length(p)) {
@@ -178,9 +174,8 @@ enum status origin_apply_option(struct settings_origin *origin,
     struct target target = {.origin = origin, .path = option->key};
     TRY(keep_words(&target, option->name, option->value));
     struct tree *value = tree_create(origin, TREE_SCALAR, 0, target.words.typed);
-    if (value == NULL || (value->text = origin_text(origin, option->value)) == NULL) {
-        return STATUS_MEMORY;
-    }
+    FAIL_IF(value == NULL || (value->text = origin_text(origin, option->value)) == NULL,
+            STATUS_MEMORY);
     value->quoted = true; /* a folder may be called null */
     return replace(&target, NULL, value);
 }

@@ -207,9 +207,7 @@ enum status origin_collect(struct settings_origin *origin, enum status status)
     }
     struct settings_problem *problem = origin_memory(origin, sizeof *problem);
     const char *text = problem != NULL ? origin_text(origin, fail_message()) : NULL;
-    if (text == NULL) {
-        return STATUS_MEMORY;
-    }
+    FAIL_IF(text == NULL, STATUS_MEMORY);
     const int line = origin->failed_line > 0 ? origin->failed_line : INT_MAX;
     struct settings_problem **slot = &origin->problems;
     while (*slot != NULL && (*slot)->line <= line) {

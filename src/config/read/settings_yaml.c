@@ -60,9 +60,7 @@ static enum status convert_children(struct conversion *from, const yaml_node_t *
     if (node->type == YAML_SCALAR_NODE) {
         into->text = origin_text(from->origin, (const char *)node->data.scalar.value);
         into->quoted = node->data.scalar.style != YAML_PLAIN_SCALAR_STYLE;
-        if (into->text == NULL) {
-            return STATUS_MEMORY;
-        }
+        FAIL_IF(into->text == NULL, STATUS_MEMORY);
         FAIL_IF(strlen(into->text) != node->data.scalar.length,
                 origin_fail(from->origin, into, NULL, "a string contains a zero byte; remove it"));
         return STATUS_OK;
@@ -99,9 +97,8 @@ static enum status convert(struct conversion *from, int index, size_t line, int 
             origin_fail(from->origin, at_line(from, line), NULL,
                         "more than %d values (repeated by aliases?); use fewer", MAX_NODES));
     struct tree *into = tree_create(from->origin, kinds[node->type], (int)line, from->typed);
-    if (into == NULL || (key != NULL && (into->key = origin_text(from->origin, key)) == NULL)) {
-        return STATUS_MEMORY;
-    }
+    FAIL_IF(into == NULL || (key != NULL && (into->key = origin_text(from->origin, key)) == NULL),
+            STATUS_MEMORY);
     tree_append(parent, into);
     return convert_children(from, node, depth, into);
 }

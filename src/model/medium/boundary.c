@@ -221,12 +221,11 @@ static enum status check_formula(const struct boundary_setting *setting,
                                       "be finite",
                                       formula, shown, t);
     }
-    if (!(fabs(found) < EXACT_SUM_LIMIT / 2)) {
-        return fail(STATUS_NUMERICS,
-                    "\"%.200s\" gives %g K at t = %.9g s; a temperature must be finite and below "
-                    "%.3g K in magnitude",
-                    formula, shown, t, EXACT_SUM_LIMIT / 2);
-    }
+    FAIL_IF(!(fabs(found) < EXACT_SUM_LIMIT / 2),
+            fail(STATUS_NUMERICS,
+                 "\"%.200s\" gives %g K at t = %.9g s; a temperature must be finite and below "
+                 "%.3g K in magnitude",
+                 formula, shown, t, EXACT_SUM_LIMIT / 2));
     if (found < BELOW_ZERO && !setting->may_be_negative) {
         char text[BELOW_ZERO_TEXT];
         return fail(STATUS_NUMERICS, "\"%.200s\" at t = %.9g s: %s", formula, t,
@@ -246,18 +245,16 @@ static enum status check_closure(const struct boundary_setting *setting,
     if (isfinite(closure.a) && fabs(closure.b) < EXACT_SUM_LIMIT) {
         return STATUS_OK;
     }
-    if (now->emissivity > 0) {
-        return fail(STATUS_NUMERICS,
-                    "a face that radiates to %g K cannot be solved for on this grid; give a lower "
-                    "temperature, or a finer grid",
-                    now->number[BOUNDARY_SURROUNDINGS]);
-    }
-    if (setting->kind == BOUNDARY_FLUX) {
-        return fail(STATUS_NUMERICS,
-                    "this flux (%g W/m^2) changes the temperature by %g K within one cell; give "
-                    "one that changes it by less than %.3g K, or a finer grid",
-                    now->number[*number], closure.b, EXACT_SUM_LIMIT);
-    }
+    FAIL_IF(now->emissivity > 0,
+            fail(STATUS_NUMERICS,
+                 "a face that radiates to %g K cannot be solved for on this grid; give a lower "
+                 "temperature, or a finer grid",
+                 now->number[BOUNDARY_SURROUNDINGS]));
+    FAIL_IF(setting->kind == BOUNDARY_FLUX,
+            fail(STATUS_NUMERICS,
+                 "this flux (%g W/m^2) changes the temperature by %g K within one cell; give "
+                 "one that changes it by less than %.3g K, or a finer grid",
+                 now->number[*number], closure.b, EXACT_SUM_LIMIT));
     return fail(STATUS_NUMERICS,
                 "this temperature (%g K) is too far from 0; give one below %.3g K in magnitude",
                 now->number[*number], EXACT_SUM_LIMIT / 2);

@@ -240,12 +240,11 @@ static enum status find_factors(const struct material_setting *material,
         }
         for (int axis = 0; axis < AXIS_COUNT; axis++) {
             const double factor = table ? 1 : k[axis] / k[AXIS_X];
-            if (found && factor != curve->factor[axis]) {
-                return fail(STATUS_INPUT,
-                            "its conductivities along x, y and z are in another ratio in the "
-                            "liquid%s; give the same ratios",
-                            own != &material->solid ? ", or in what it becomes" : "");
-            }
+            FAIL_IF(found && factor != curve->factor[axis],
+                    fail(STATUS_INPUT,
+                         "its conductivities along x, y and z are in another ratio in the "
+                         "liquid%s; give the same ratios",
+                         own != &material->solid ? ", or in what it becomes" : ""));
             curve->factor[axis] = factor;
         }
         found = true;

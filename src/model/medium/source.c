@@ -37,13 +37,12 @@ static enum status check_path(const struct settings *settings, const struct grid
             low = fmin(low, path->rows[n].at[axis]);
             high = fmax(high, path->rows[n].at[axis]);
         }
-        if (grid->used[axis] && (high < grid->lower[axis] || low > grid->upper[axis])) {
-            return settings_fail(settings, key,
-                                 "the path lies outside the grid in %s (from %g to %g m); the grid "
-                                 "is from %g to %g m",
-                                 axis_name((enum axis)axis), low, high, grid->lower[axis],
-                                 grid->upper[axis]);
-        }
+        FAIL_IF(grid->used[axis] && (high < grid->lower[axis] || low > grid->upper[axis]),
+                settings_fail(settings, key,
+                              "the path lies outside the grid in %s (from %g to %g m); the grid "
+                              "is from %g to %g m",
+                              axis_name((enum axis)axis), low, high, grid->lower[axis],
+                              grid->upper[axis]));
     }
     return STATUS_OK;
 }

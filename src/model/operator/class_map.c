@@ -175,17 +175,14 @@ static enum status number_cell(const struct painting *painting, int64_t c,
                                uint8_t *number)
 {
     const struct settings *settings = painting->problem->settings;
-    if (painting->numbers[c] < 0) {
-        return settings_fail(settings, "parts",
-                             "cell (%" PRId64 ", %" PRId64 ", %" PRId64
-                             ") and perhaps others have no material; start the list with '- "
-                             "uniform: {material: %s}'",
-                             cell[0], cell[1], cell[2], settings->materials[0].name);
-    }
+    FAIL_IF(painting->numbers[c] < 0,
+            settings_fail(settings, "parts",
+                          "cell (%" PRId64 ", %" PRId64 ", %" PRId64
+                          ") and perhaps others have no material; start the list with '- "
+                          "uniform: {material: %s}'",
+                          cell[0], cell[1], cell[2], settings->materials[0].name));
     struct painted_key *of = &painting->keys[(int32_t)painting->numbers[c]];
-    if (of->number < 0 && map->nkeys == MEDIUM_CLASSES) {
-        return class_map_fail_too_many(settings);
-    }
+    FAIL_IF(of->number < 0 && map->nkeys == MEDIUM_CLASSES, class_map_fail_too_many(settings));
     if (of->number < 0) {
         of->number = map->nkeys;
         map->keys[map->nkeys++] = of->key;

@@ -172,9 +172,7 @@ enum status class_survey_apply(const struct class_survey *survey, struct problem
     if (survey->nkeys <= MEDIUM_CLASSES) {
         add_next_keys(survey, &problem->medium, &all);
     }
-    if (all.nkeys > MEDIUM_CLASSES) {
-        return class_map_fail_too_many(problem->settings);
-    }
+    FAIL_IF(all.nkeys > MEDIUM_CLASSES, class_map_fail_too_many(problem->settings));
     TRY(medium_set_classes(&problem->medium, all.keys, all.cells, all.nkeys));
     memcpy(problem->medium.surface_faces, survey->surfaces, sizeof survey->surfaces);
     return problem_set_survey(problem, survey->fastest_rate, survey->hash);

@@ -259,20 +259,18 @@ enum status wide_check(const struct settings *settings, const struct grid *grid)
         return STATUS_OK;
     }
     const char *key = medium_class_key(settings, room, &what);
-    if (key != NULL) {
-        return settings_fail(settings, key,
-                             "%s is computed with order 2 only, and run.stencil.order is %d; give "
-                             "order 2, or leave it out",
-                             what, order);
-    }
+    FAIL_IF(key != NULL,
+            settings_fail(settings, key,
+                          "%s is computed with order 2 only, and run.stencil.order is %d; give "
+                          "order 2, or leave it out",
+                          what, order));
     for (int axis = 0; axis < AXIS_COUNT; axis++) {
-        if (grid->used[axis] && grid->cells[axis] < order) {
-            return settings_fail(settings, "grid.cells",
-                                 "%s has %lld cells; run.stencil.order %d needs at least %d on "
-                                 "each axis with more than one",
-                                 axis_name((enum axis)axis), (long long)grid->cells[axis], order,
-                                 order);
-        }
+        FAIL_IF(grid->used[axis] && grid->cells[axis] < order,
+                settings_fail(settings, "grid.cells",
+                              "%s has %lld cells; run.stencil.order %d needs at least %d on "
+                              "each axis with more than one",
+                              axis_name((enum axis)axis), (long long)grid->cells[axis], order,
+                              order));
     }
     return STATUS_OK;
 }

@@ -72,12 +72,11 @@ static enum status add_sources(const struct problem *problem, struct heat_operat
     TRY(sources_at(&problem->sources, op->middle, op->source));
     for (int c = 0; c < problem->medium.nclasses && problem_has_sources(problem); c++) {
         const double q = operator_class_source(op, problem, c);
-        if (!(fabs(q) < EXACT_SUM_LIMIT)) {
-            return fail(STATUS_NUMERICS,
-                        "sources: they change the temperature by %g K in one step; give ones that "
-                        "change it by less than %.3g K",
-                        q, EXACT_SUM_LIMIT);
-        }
+        FAIL_IF(!(fabs(q) < EXACT_SUM_LIMIT),
+                fail(STATUS_NUMERICS,
+                     "sources: they change the temperature by %g K in one step; give ones that "
+                     "change it by less than %.3g K",
+                     q, EXACT_SUM_LIMIT));
     }
     return STATUS_OK;
 }

@@ -146,12 +146,11 @@ enum status patch_survey_apply(const struct class_survey *survey, struct problem
         for (int p = 1; p < boundary->nconditions[f]; p++) {
             char key[BOUNDARY_KEY_BYTES];
             boundary->face[f][p].cells = survey->patches[f][p];
-            if (survey->patches[f][p] == 0) {
-                return settings_fail(problem->settings, boundary_key((enum face)f, p, "", key),
-                                     "contains no cell of the face, or later patches cover them "
-                                     "all, so that it has no effect; remove it, or use a finer "
-                                     "grid");
-            }
+            FAIL_IF(survey->patches[f][p] == 0,
+                    settings_fail(problem->settings, boundary_key((enum face)f, p, "", key),
+                                  "contains no cell of the face, or later patches cover them "
+                                  "all, so that it has no effect; remove it, or use a finer "
+                                  "grid"));
         }
     }
     return STATUS_OK;

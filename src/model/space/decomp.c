@@ -105,14 +105,13 @@ static enum status check_wanted(const struct decomp *decomp, const int *wanted, 
         FAIL_IF(!decomp->used[axis] && wanted[axis] > 1,
                 fail(STATUS_INPUT, "%d blocks on %s, which has only one cell; use 1", wanted[axis],
                      name));
-        if (!fits(decomp, (enum axis)axis, wanted[axis])) {
-            return fail(STATUS_INPUT,
-                        "%d blocks on %s leave %" PRId64 " of its %" PRId64
-                        " cells to the thinnest, fewer than the halo width (%d); at most "
-                        "%" PRId64 " blocks fit on %s",
-                        wanted[axis], name, cells / wanted[axis], cells, decomp->halo_width,
-                        most_blocks(decomp, (enum axis)axis), name);
-        }
+        FAIL_IF(!fits(decomp, (enum axis)axis, wanted[axis]),
+                fail(STATUS_INPUT,
+                     "%d blocks on %s leave %" PRId64 " of its %" PRId64
+                     " cells to the thinnest, fewer than the halo width (%d); at most "
+                     "%" PRId64 " blocks fit on %s",
+                     wanted[axis], name, cells / wanted[axis], cells, decomp->halo_width,
+                     most_blocks(decomp, (enum axis)axis), name));
     }
     const int64_t product =
         (int64_t)wanted[AXIS_X] * (int64_t)wanted[AXIS_Y] * (int64_t)wanted[AXIS_Z];
@@ -135,13 +134,12 @@ static enum status check_wanted(const struct decomp *decomp, const int *wanted, 
 static enum status check_periodic(const struct decomp *decomp)
 {
     for (int axis = 0; axis < AXIS_COUNT; axis++) {
-        if (decomp->used[axis] && decomp->periodic[axis] &&
-            decomp->global_cells[axis] < decomp->halo_width) {
-            return fail(STATUS_INPUT,
-                        "the periodic axis %s has %" PRId64
-                        " cells, fewer than the halo width; use at least %d",
-                        axis_name((enum axis)axis), decomp->global_cells[axis], decomp->halo_width);
-        }
+        FAIL_IF(decomp->used[axis] && decomp->periodic[axis] &&
+                    decomp->global_cells[axis] < decomp->halo_width,
+                fail(STATUS_INPUT,
+                     "the periodic axis %s has %" PRId64
+                     " cells, fewer than the halo width; use at least %d",
+                     axis_name((enum axis)axis), decomp->global_cells[axis], decomp->halo_width));
     }
     return STATUS_OK;
 }

@@ -147,13 +147,12 @@ enum status shape_evaluate(const struct shape_setting *shape, struct expression 
                           "\"%.200s\" is not a number at x = %.9g, y = %.9g, z = %.9g m",
                           shape->expression, center[AXIS_X], center[AXIS_Y], center[AXIS_Z]);
     }
-    if (!(fabs(*value) < 1e12)) {
-        return fail(STATUS_INPUT,
-                    "\"%.200s\" gives %g K at x = %.9g, y = %.9g, z = %.9g m; a temperature must "
-                    "be finite and below 1e12 K",
-                    shape->expression, isnan(*value) ? NAN : *value, center[AXIS_X], center[AXIS_Y],
-                    center[AXIS_Z]);
-    }
+    FAIL_IF(!(fabs(*value) < 1e12),
+            fail(STATUS_INPUT,
+                 "\"%.200s\" gives %g K at x = %.9g, y = %.9g, z = %.9g m; a temperature must "
+                 "be finite and below 1e12 K",
+                 shape->expression, isnan(*value) ? NAN : *value, center[AXIS_X], center[AXIS_Y],
+                 center[AXIS_Z]));
     if (*value < BELOW_ZERO && !shape->may_be_negative) {
         char text[BELOW_ZERO_TEXT];
         return fail(STATUS_INPUT, "\"%.200s\" at x = %.9g, y = %.9g, z = %.9g m: %s",

@@ -139,14 +139,13 @@ static void list(const void *object, const struct output_context *in)
     }
 }
 
-static enum status capture_bytes(const struct problem *problem, const struct box *owned,
-                                 uint64_t *bytes)
+static uint64_t capture_bytes(const struct problem *problem, const struct box *owned)
 {
-    const struct output_setting *requests = &problem->output;
     const unsigned kept = derived_kept(problem->derived);
     const bool enthalpy = problem->medium.curves != NULL;
-    *bytes = is_on(requests) ? checkpoint_part_bytes(owned, problem->precision, enthalpy, kept) : 0;
-    return STATUS_OK;
+    return is_on(&problem->output)
+               ? checkpoint_part_bytes(owned, problem->precision, enthalpy, kept)
+               : 0;
 }
 
 static double plan(const struct problem *problem)

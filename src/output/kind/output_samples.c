@@ -288,13 +288,6 @@ static double plan(const struct problem *problem)
     return total;
 }
 
-struct walk {
-    const struct output_setting *requests;
-    output_visitor *visit;
-    void *context;
-    int64_t step;
-};
-
 static bool is_line(const char *directory, const char *entry)
 {
     char path[PATH_BYTES];
@@ -309,7 +302,7 @@ static bool is_line(const char *directory, const char *entry)
 
 static enum status visit_entry(void *context, const char *entry)
 {
-    const struct walk *walk = context;
+    const struct folder_walk *walk = context;
     const char *directory = walk->requests->directory;
     return is_line(directory, entry)
                ? folder_visit_file(directory, entry, walk->visit, walk->context)
@@ -321,7 +314,7 @@ static enum status visit(const struct output_setting *requests, output_visitor *
                          void *context)
 {
     const char *directory = requests->directory;
-    struct walk walk = {.requests = requests, .visit = visitor, .context = context};
+    struct folder_walk walk = {.requests = requests, .visit = visitor, .context = context};
     TRY(folder_scan(directory, visit_entry, &walk));
     for (int i = 0; i < requests->nlines; i++) {
         char name[PATH_BYTES];
@@ -347,7 +340,7 @@ static bool is_written(const struct output_setting *requests, const char *entry)
 
 static enum status cut_entry(void *context, const char *entry)
 {
-    const struct walk *walk = context;
+    const struct folder_walk *walk = context;
     const char *directory = walk->requests->directory;
     return is_line(directory, entry) && !is_written(walk->requests, entry)
                ? folder_cut_csv(directory, entry, walk->step)
@@ -357,7 +350,7 @@ static enum status cut_entry(void *context, const char *entry)
 static enum status roll_back(const struct output_setting *requests, int64_t step)
 {
     const char *directory = requests->directory;
-    struct walk walk = {.requests = requests, .step = step};
+    struct folder_walk walk = {.requests = requests, .step = step};
     TRY(folder_scan(directory, cut_entry, &walk));
     return is_written(requests, "probes.csv") ? STATUS_OK
                                               : folder_cut_csv(directory, "probes.csv", step);

@@ -161,16 +161,15 @@ static void list(const void *object, const struct output_context *in)
     }
 }
 
-static enum status capture_bytes(const struct problem *problem, const struct box *owned,
-                                 uint64_t *bytes)
+static uint64_t capture_bytes(const struct problem *problem, const struct box *owned)
 {
     struct series_output output;
-    *bytes = 0;
+    uint64_t most = 0;
     for (int i = 0; next_series(problem, &i, &output);) {
         const uint64_t needed = snapshot_capture_bytes(&output.view, output.setting, owned);
-        *bytes = needed > *bytes ? needed : *bytes;
+        most = needed > most ? needed : most;
     }
-    return STATUS_OK;
+    return most;
 }
 
 static double plan(const struct problem *problem)
@@ -220,16 +219,9 @@ static enum status visit_series(const char *directory, const char *name, output_
     return folder_visit_steps(directory, name, visitor, context);
 }
 
-struct walk {
-    const struct output_setting *requests;
-    output_visitor *visit;
-    void *context;
-    int64_t step;
-};
-
 static enum status visit_entry(void *context, const char *entry)
 {
-    const struct walk *walk = context;
+    const struct folder_walk *walk = context;
     const char *directory = walk->requests->directory;
     char name[256];
     return is_series(directory, entry, name)
@@ -242,7 +234,7 @@ static enum status visit(const struct output_setting *requests, output_visitor *
                          void *context)
 {
     const char *directory = requests->directory;
-    struct walk walk = {.requests = requests, .visit = visitor, .context = context};
+    struct folder_walk walk = {.requests = requests, .visit = visitor, .context = context};
     TRY(folder_scan(directory, visit_entry, &walk));
     TRY(visit_series(directory, "snapshots", visitor, context));
     for (int i = 0; i < requests->nregions; i++) {
@@ -267,7 +259,7 @@ static bool is_written(const struct output_setting *requests, const char *name)
 
 static enum status cut_entry(void *context, const char *entry)
 {
-    const struct walk *walk = context;
+    const struct folder_walk *walk = context;
     const char *directory = walk->requests->directory;
     char name[256];
     char list_name[PATH_BYTES];
@@ -285,7 +277,7 @@ static enum status cut_entry(void *context, const char *entry)
 
 static enum status roll_back(const struct output_setting *requests, int64_t step)
 {
-    struct walk walk = {.requests = requests, .step = step};
+    struct folder_walk walk = {.requests = requests, .step = step};
     return folder_scan(requests->directory, cut_entry, &walk);
 }
 

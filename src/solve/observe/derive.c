@@ -187,11 +187,9 @@ static enum status complete_halo(struct stepper *stepper)
     if (stepper->level->halo == NULL) {
         return STATUS_OK;
     }
-    const int before = phases_enter(stepper->level->phases, PHASE_HALO_BEGIN);
+    SCOPED_PHASE(stepper->level->phases, PHASE_HALO_BEGIN);
     TRY(level_exchange(stepper->level));
-    TRY(stepper->level->engine->runtime->queue_wait(stepper->level->engine->halo_queue));
-    phases_enter(stepper->level->phases, before);
-    return STATUS_OK;
+    return stepper->level->engine->runtime->queue_wait(stepper->level->engine->halo_queue);
 }
 
 static enum status derive_flux(struct stepper *stepper)

@@ -165,8 +165,10 @@ static enum status fail_invalid(const struct stepper *stepper, const struct fiel
     return status_agree(stepper->team->comm, status);
 }
 
-static enum status take(struct stepper *stepper, struct diagnostics *diagnostics)
+enum status diagnostics_take(struct stepper *stepper, struct diagnostics *diagnostics)
 {
+    SCOPED_PHASE(stepper->level->phases, PHASE_DIAGNOSTICS);
+    TRY(stepper_show_due(stepper));
     const struct problem *problem = stepper->problem;
     const struct grid *grid = &problem->grid;
     struct state *state = stepper->state;
@@ -196,15 +198,6 @@ static enum status take(struct stepper *stepper, struct diagnostics *diagnostics
         .heat_drift = heat - start - through - sources,
     };
     return STATUS_OK;
-}
-
-enum status diagnostics_take(struct stepper *stepper, struct diagnostics *diagnostics)
-{
-    const int before = phases_enter(stepper->level->phases, PHASE_DIAGNOSTICS);
-    enum status status = stepper_show_due(stepper);
-    status = status == STATUS_OK ? take(stepper, diagnostics) : status;
-    phases_enter(stepper->level->phases, before);
-    return status;
 }
 
 enum status diagnostics_hash_rank(struct stepper *stepper, const void *d_field, uint64_t *mine)

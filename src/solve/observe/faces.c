@@ -403,10 +403,7 @@ static enum status take_classes(struct stepper *stepper, struct face_diagnostics
 
 enum status faces_take(struct stepper *stepper, struct face_diagnostics *faces)
 {
-    const int before = phases_enter(stepper->level->phases, PHASE_DIAGNOSTICS);
-    const enum status status = stepper->problem->medium.nclasses > 0
-                                   ? take_classes(stepper, faces)
-                                   : faces_take_uniform(stepper, faces);
-    phases_enter(stepper->level->phases, before);
-    return status;
+    SCOPED_PHASE(stepper->level->phases, PHASE_DIAGNOSTICS);
+    return stepper->problem->medium.nclasses > 0 ? take_classes(stepper, faces)
+                                                 : faces_take_uniform(stepper, faces);
 }

@@ -55,8 +55,9 @@ static enum status find_all(struct stepper *stepper, const void *d_field,
     return add_summaries(comm, summaries, stepper->problem->medium.nmaterials);
 }
 
-static enum status take(struct stepper *stepper, struct material_diagnostics *materials)
+enum status materials_take(struct stepper *stepper, struct material_diagnostics *materials)
 {
+    SCOPED_PHASE(stepper->level->phases, PHASE_DIAGNOSTICS);
     const struct medium *medium = &stepper->problem->medium;
     const struct field *field = stepper->level->field;
     const double volume = grid_cell_volume(&stepper->problem->grid);
@@ -81,12 +82,4 @@ static enum status take(struct stepper *stepper, struct material_diagnostics *ma
         };
     }
     return STATUS_OK;
-}
-
-enum status materials_take(struct stepper *stepper, struct material_diagnostics *materials)
-{
-    const int before = phases_enter(stepper->level->phases, PHASE_DIAGNOSTICS);
-    const enum status status = take(stepper, materials);
-    phases_enter(stepper->level->phases, before);
-    return status;
 }

@@ -120,9 +120,10 @@ static double find_extent(const uint64_t *planes, int64_t n, double limit)
     return (double)(last - first) + below + above;
 }
 
-static enum status take(struct melt_pool *pool, struct stepper *stepper,
-                        struct melt_pool_diagnostics *found)
+enum status melt_pool_take(struct melt_pool *pool, struct stepper *stepper,
+                           struct melt_pool_diagnostics *found)
 {
+    SCOPED_PHASE(stepper->level->phases, PHASE_DIAGNOSTICS);
     const struct problem *problem = stepper->problem;
     const struct grid *grid = &problem->grid;
     /* as the field has it: at a melting point */
@@ -136,13 +137,4 @@ static enum status take(struct melt_pool *pool, struct stepper *stepper,
     }
     found->volume = grid_cell_volume(grid) * (double)pool->h_all[0];
     return STATUS_OK;
-}
-
-enum status melt_pool_take(struct melt_pool *pool, struct stepper *stepper,
-                           struct melt_pool_diagnostics *found)
-{
-    const int before = phases_enter(stepper->level->phases, PHASE_DIAGNOSTICS);
-    const enum status status = take(pool, stepper, found);
-    phases_enter(stepper->level->phases, before);
-    return status;
 }

@@ -91,31 +91,22 @@ done:
     return status;
 }
 
-/* Collective, agreed: the worst cell of all ranks. */
-static enum status find_suspect(struct search *search, struct suspect *worst)
-{
-    const struct team *team = search->stepper->team;
-    struct suspect mine = {.badness = -1, .index = -1, .rank = team->rank};
-    TRY(status_agree(team->comm, search_planes(search, &mine)));
-    struct {
-        double badness;
-        int rank;
-    } most = {mine.badness, team->rank};
-    TRY_MPI(MPI_Allreduce(MPI_IN_PLACE, &most, 1, MPI_DOUBLE_INT, MPI_MAXLOC, team->comm));
-    TRY_MPI(MPI_Bcast(&mine, (int)sizeof mine, MPI_BYTE, most.rank, team->comm));
-    *worst = mine;
-    return STATUS_OK;
-}
-
 /* Collective, agreed. The worst cell of all ranks, for messages. */
 enum { PLACE_BYTES = 256 };
 static enum status find_place(struct search *search, char place[PLACE_BYTES])
 {
+    const struct team *team = search->stepper->team;
     const struct grid *grid = &search->stepper->problem->grid;
     const struct box all = box_of_cells(grid->cells);
-    struct suspect worst;
+    struct suspect worst = {.badness = -1, .index = -1, .rank = team->rank};
     int64_t cell[AXIS_COUNT];
-    TRY(find_suspect(search, &worst));
+    TRY(status_agree(team->comm, search_planes(search, &worst)));
+    struct {
+        double badness;
+        int rank;
+    } most = {worst.badness, team->rank};
+    TRY_MPI(MPI_Allreduce(MPI_IN_PLACE, &most, 1, MPI_DOUBLE_INT, MPI_MAXLOC, team->comm));
+    TRY_MPI(MPI_Bcast(&worst, (int)sizeof worst, MPI_BYTE, most.rank, team->comm));
     box_cell(&all, worst.index, cell);
     snprintf(place, PLACE_BYTES,
              "cell (%" PRId64 ", %" PRId64 ", %" PRId64 ") at (%.6g, %.6g, %.6g) m on rank %d, "

@@ -121,7 +121,6 @@ void self_check_destroy(struct self_check *check)
     engine->runtime->memory_free(engine->device, check->d_start);
     engine->runtime->memory_free(engine->device, check->d_other);
     engine->runtime->memory_free(engine->device, check->d_classes);
-    flips_free(&check->flips);
     free(check->faults);
     free(check);
 }
@@ -197,10 +196,9 @@ static enum status mend_kept(struct self_check *check, bool *wrong)
     *wrong = hash != check->class_hash;
     if (*wrong) {
         TRY(hash_bytes(engine, check->d_classes, bytes, &hash));
-        if (hash != check->class_hash) {
-            return fail(STATUS_DEVICE, "self check: the classes of the cells and their copy have "
-                                       "changed; restart from the last checkpoint");
-        }
+        FAIL_IF(hash != check->class_hash,
+                fail(STATUS_DEVICE, "self check: the classes of the cells and their copy have "
+                                    "changed; restart from the last checkpoint"));
         TRY(copy_classes(check, true));
     }
     if (classes->dt != 0) {
@@ -399,13 +397,11 @@ static enum status look_at_kept(struct self_check *check)
         return STATUS_OK;
     }
     TRY(may_go_back(check, &may));
-    if (!may) {
-        return status_agree(stepper->team->comm,
-                            fail(STATUS_DEVICE,
-                                 "self check: no earlier state is left; restart from a "
-                                 "checkpoint of step %" PRId64 " or before",
-                                 before));
-    }
+    FAIL_IF(!may, status_agree(stepper->team->comm,
+                               fail(STATUS_DEVICE,
+                                    "self check: no earlier state is left; restart from a "
+                                    "checkpoint of step %" PRId64 " or before",
+                                    before)));
     TRY(diagnostics_gather_ledger(stepper));
     TRY(restore(check));
     TRY(flips_advance(&check->flips, stepper, step - state->step));

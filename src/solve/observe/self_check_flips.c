@@ -14,48 +14,29 @@ static bool read_flip(const char *text, struct flip *flip)
                                            [FLIP_CLASS] = "class",
                                            [FLIP_TABLE] = "table"};
     char memory[8];
-    *flip = (struct flip){.step = -1};
-    if (sscanf(text, "%" SCNd64 ":%d:%7[a-z]:%" SCNd64 ":%d", &flip->step, &flip->rank, memory,
-               &flip->cell, &flip->bit) != 5) {
-        return false;
+    bool known = false;
+    const bool complete = sscanf(text, "%" SCNd64 ":%d:%7[a-z]:%" SCNd64 ":%d", &flip->step,
+                                 &flip->rank, memory, &flip->cell, &flip->bit) == 5;
+    for (int m = FLIP_FIELD; complete && m <= FLIP_TABLE && !known; m++) {
+        flip->memory = (enum flip_memory)m;
+        known = strcmp(memory, memories[m]) == 0;
     }
-    for (int m = FLIP_FIELD; m <= FLIP_TABLE; m++) {
-        if (strcmp(memory, memories[m]) == 0) {
-            flip->memory = (enum flip_memory)m;
-            return flip->step >= 0 && flip->cell >= 0 && flip->bit >= 0;
-        }
-    }
-    return false;
+    return known && flip->step >= 0 && flip->cell >= 0 && flip->bit >= 0;
 }
 
 enum status flips_read(struct flips *flips)
 {
-    const char *text = getenv("ISOTHERM_FLIP_BITS");
-    int count = text != NULL;
     *flips = (struct flips){.count = 0};
-    for (const char *c = text; c != NULL && *c != '\0'; c++) {
-        count += *c == ',';
+    for (const char *text = getenv("ISOTHERM_FLIP_BITS"); text != NULL;) {
+        FAIL_IF(flips->count == FLIPS_MOST || !read_flip(text, &flips->flip[flips->count++]),
+                fail(STATUS_INPUT,
+                     "ISOTHERM_FLIP_BITS: %s; give STEP:RANK:MEMORY:CELL:BIT with MEMORY one "
+                     "of field, copy, class, table",
+                     text));
+        text = strchr(text, ',');
+        text = text != NULL ? text + 1 : NULL;
     }
-    flips->flip = calloc((size_t)count + 1, sizeof *flips->flip);
-    TRY(CHECK_MEMORY(flips->flip != NULL, "no memory for bits to flip"));
-    for (int f = 0; f < count; f++) {
-        if (!read_flip(text, &flips->flip[f])) {
-            return fail(STATUS_INPUT,
-                        "ISOTHERM_FLIP_BITS: %s; give STEP:RANK:MEMORY:CELL:BIT with MEMORY one "
-                        "of field, copy, class, table",
-                        text);
-        }
-        const char *comma = strchr(text, ',');
-        text = comma != NULL ? comma + 1 : text;
-    }
-    flips->count = count;
     return STATUS_OK;
-}
-
-void flips_free(struct flips *flips)
-{
-    free(flips->flip);
-    *flips = (struct flips){.count = 0};
 }
 
 /* The byte that holds the bit; NULL: the run has no such memory. */

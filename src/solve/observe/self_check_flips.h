@@ -17,15 +17,15 @@ struct flip {
     int bit;
     bool done;
 };
+enum { FLIPS_MOST = 16 };
 struct flips {
-    struct flip *flip;
+    struct flip flip[FLIPS_MOST];
     int count;
     void *d_copy; /* of the field */
 };
 
 /* The same on all ranks. STATUS_INPUT for an entry that is not one. */
 enum status flips_read(struct flips *flips);
-void flips_free(struct flips *flips); /* takes a zeroed one */
 
 /* Collective through the halo; queued. stepper_advance with the flips on the way, also one that is
  * due at the present step. */

@@ -342,13 +342,9 @@ enum status tuning_of_passes(struct stepper *stepper)
     if (!is_to_be_searched(stepper)) {
         return STATUS_OK;
     }
-    const int before = phases_enter(stepper->level->phases, PHASE_START);
-    enum status status;
-    TRY_GOTO(status_agree(stepper->team->comm, pass_search_open(&search)));
-    TRY_GOTO(search_passes(&search));
+    SCOPED_PHASE(stepper->level->phases, PHASE_START);
+    TRY(status_agree(stepper->team->comm, pass_search_open(&search)));
+    TRY(search_passes(&search));
     /* the passes have overwritten the temperatures of an enthalpy */
-    TRY_GOTO(stepper_show(stepper, false));
-done:
-    phases_enter(stepper->level->phases, before);
-    return status;
+    return stepper_show(stepper, false);
 }
