@@ -121,7 +121,7 @@ struct sum_perfusion_args {
 
 /* Add to d_sums, for each condition of the owned cells inside a closed face, the exact sums of the
  * heat flow into them, W, and of the temperature of the face, K, in double, and their number. Cells
- * whose closure has no conductance are no part of the body. Device memory. */
+ * whose closure has no conductance do not count. Device memory. */
 enum { FACE_FLOW, FACE_TEMPERATURE, FACE_CELLS, FACE_SUMS };
 struct sum_face_args {
     struct layout layout;

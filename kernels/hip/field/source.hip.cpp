@@ -1,5 +1,5 @@
-/* Heat sources that no class has: moving ones, and those of a file, one thread per cell; the sums of
- * perfusion, of surfaces and of faces. */
+/* Heat sources that no class has: moving ones, and those of a file, one thread per cell; the sums
+ * of perfusion, of surfaces and of faces. */
 /* first: it defines KERNEL_INLINE */
 #include "kernels/hip/kind/enthalpy.h"
 

@@ -360,8 +360,7 @@ static void report_patches(const struct boundary *boundary,
         const struct exact_sum *found = sums[first_of(boundary, face) + patch];
         const double cells = exact_sum_value(&found[FACE_CELLS]);
         faces->patches[n][0] = exact_sum_value(&found[FACE_FLOW]);
-        faces->patches[n][1] =
-            cells > 0 ? exact_sum_value(&found[FACE_TEMPERATURE]) / cells : NAN;
+        faces->patches[n][1] = cells > 0 ? exact_sum_value(&found[FACE_TEMPERATURE]) / cells : NAN;
     }
 }
 
@@ -379,8 +378,7 @@ static void report_faces(const struct problem *problem, const struct heat_operat
         }
         const double cells = exact_sum_value(&whole[FACE_CELLS]);
         faces->flow[f] = has ? exact_sum_value(&whole[FACE_FLOW]) : NAN;
-        faces->mean[f] =
-            has && cells > 0 ? exact_sum_value(&whole[FACE_TEMPERATURE]) / cells : NAN;
+        faces->mean[f] = has && cells > 0 ? exact_sum_value(&whole[FACE_TEMPERATURE]) / cells : NAN;
     }
 }
 
