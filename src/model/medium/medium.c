@@ -168,8 +168,10 @@ static void fill_ambients(const struct settings *settings, struct medium *medium
             medium->resistance[a * n + m] = medium->resistance[m * n + a] = INFINITY;
         }
     }
-    for (int s = 0; s < settings->nsurfaces; s++) {
-        const struct surface_setting *surface = &settings->surfaces[s];
+    medium->surfaces = settings->surfaces;
+    medium->nsurfaces = settings->nsurfaces;
+    for (int s = 0; s < medium->nsurfaces; s++) {
+        const struct surface_setting *surface = &medium->surfaces[s];
         const double resistance = 1 / surface->coefficient;
         medium->resistance[surface->number[0] * n + surface->number[1]] = resistance;
         medium->resistance[surface->number[1] * n + surface->number[0]] = resistance;
@@ -334,17 +336,16 @@ double medium_changes_at(const struct medium *medium, enum precision precision, 
                : INFINITY;
 }
 
-int medium_surface(const struct medium *medium, const struct settings *settings, int material,
-                   int neighbour)
+int medium_surface(const struct medium *medium, int material, int neighbour)
 {
     if (medium->materials[material].is_ambient == medium->materials[neighbour].is_ambient) {
         return -1;
     }
     const int body = material < neighbour ? material : neighbour; /* ambients are the last */
     const int ambient = material < neighbour ? neighbour : material;
-    int surface = settings->nsurfaces - 1;
-    while (surface >= 0 && (settings->surfaces[surface].number[0] != body ||
-                            settings->surfaces[surface].number[1] != ambient)) {
+    int surface = medium->nsurfaces - 1;
+    while (surface >= 0 && (medium->surfaces[surface].number[0] != body ||
+                            medium->surfaces[surface].number[1] != ambient)) {
         surface--;
     }
     return surface;

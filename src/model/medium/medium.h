@@ -64,6 +64,8 @@ struct medium {
     int nmaterials; /* 0: uniform; with the ambients, which are the last of them */
     int nambients;
     struct medium_class *materials;
+    const struct surface_setting *surfaces; /* of the settings */
+    int nsurfaces;
     double *resistance; /* of contacts, m^2 K/W: [nmaterials][nmaterials]; INFINITY: insulated */
     int nclasses;       /* until the survey, the classes are the materials */
     struct medium_class *classes;
@@ -92,8 +94,7 @@ enum status medium_set_classes(struct medium *medium, const struct class_key *ke
                                const int64_t *cells, int nkeys);
 
 /* The entry of `surfaces` between two materials, of which one is an ambient; -1: none. */
-int medium_surface(const struct medium *medium, const struct settings *settings, int material,
-                   int neighbour);
+int medium_surface(const struct medium *medium, int material, int neighbour);
 
 /* The cells of the grid that belong to an ambient; after the survey. */
 int64_t medium_ambient_cells(const struct medium *medium);

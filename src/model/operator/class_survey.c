@@ -117,7 +117,7 @@ static void survey_contacts(const struct class_map *map, const struct problem *p
         for (int64_t i = 0; grid->used[axis] && i < layout->cells[AXIS_X]; i++) {
             const int own = map->keys[row[i]].material;
             const int next = map->keys[row[i + pitch[axis]]].material;
-            const int surface = medium_surface(&problem->medium, problem->settings, own, next);
+            const int surface = medium_surface(&problem->medium, own, next);
             survey->meets[own][next] = 1;
             if (surface >= 0) {
                 survey->surfaces[surface][axis]++;

@@ -52,8 +52,8 @@ static int count_materials(const struct problem *problem)
 static int count_surfaces(const struct problem *problem)
 {
     int count = 0;
-    for (int s = 0; s < problem->settings->nsurfaces; s++) {
-        count += problem->settings->surfaces[s].name != NULL ? 1 : 0;
+    for (int s = 0; s < problem->medium.nsurfaces; s++) {
+        count += problem->medium.surfaces[s].name != NULL ? 1 : 0;
     }
     return count;
 }
@@ -116,9 +116,9 @@ static void print_more(FILE *out, const struct problem *problem)
         const char *name = column_name(problem->boundary.face[face][patch].name, text);
         fprintf(out, ",flow_%s_W,T_%s_K", name, name);
     }
-    for (int s = 0; s < problem->settings->nsurfaces; s++) {
-        if (problem->settings->surfaces[s].name != NULL) {
-            const char *name = column_name(problem->settings->surfaces[s].name, text);
+    for (int s = 0; s < problem->medium.nsurfaces; s++) {
+        if (problem->medium.surfaces[s].name != NULL) {
+            const char *name = column_name(problem->medium.surfaces[s].name, text);
             fprintf(out, ",flow_%s_W,area_%s_m2,T_%s_K", name, name, name);
         }
     }
@@ -221,10 +221,10 @@ static void print_row(struct history_output *output, const struct output_context
         for (int p = 0; p < output->npatches; p++) {
             print_values(out, output->patches[p], PATCH_COLUMNS);
         }
-        for (int s = 0; s < in->problem->settings->nsurfaces; s++) {
+        for (int s = 0; s < in->problem->medium.nsurfaces; s++) {
             const struct surface_diagnostics *of = &output->surfaces[s];
             const double values[] = {of->flow, of->area, of->mean};
-            const bool named = in->problem->settings->surfaces[s].name != NULL;
+            const bool named = in->problem->medium.surfaces[s].name != NULL;
             print_values(out, values, named ? SURFACE_COLUMNS : 0);
         }
         print_values(out, output->pool_columns, count_pool(in->problem));

@@ -21,7 +21,7 @@ static int64_t find(const struct problem *problem, const struct layout *layout,
             const enum axis axis = face_axis((enum face)f);
             const int64_t step = face_side((enum face)f) == SIDE_MIN ? -pitch[axis] : pitch[axis];
             const int other = problem->grid.used[axis] ? at[step] & medium->mask : own;
-            if (medium_surface(&problem->medium, problem->settings, classes[own].key.material,
+            if (medium_surface(&problem->medium, classes[own].key.material,
                                classes[other].key.material) < 0) {
                 continue;
             }
@@ -43,7 +43,7 @@ static size_t bytes_of_face(const struct problem *problem)
 uint64_t surfaces_bytes(const struct problem *problem)
 {
     uint64_t faces = 0;
-    for (int i = 0; i < problem->settings->nsurfaces * AXIS_COUNT; i++) {
+    for (int i = 0; i < problem->medium.nsurfaces * AXIS_COUNT; i++) {
         faces += (uint64_t)problem->medium.surface_faces[i / AXIS_COUNT][i % AXIS_COUNT];
     }
     return faces * bytes_of_face(problem);
@@ -54,7 +54,7 @@ enum status surfaces_create(const struct problem *problem, struct engine *engine
                             const uint8_t *h_class, struct surfaces *surfaces)
 {
     *surfaces = (struct surfaces){0};
-    if (problem->settings->nsurfaces == 0) {
+    if (problem->medium.nsurfaces == 0) {
         return STATUS_OK;
     }
     const int64_t count = find(problem, layout, medium, h_class, NULL, NULL);

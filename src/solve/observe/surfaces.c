@@ -52,7 +52,7 @@ static struct pair pair_at(const struct problem *problem, int pair)
     const double h = grid->spacing[axis];
     const double g = medium_conductance(medium, grid, axis, own, other);
     return (struct pair){
-        .surface = medium_surface(medium, problem->settings, medium->classes[own].key.material,
+        .surface = medium_surface(medium, medium->classes[own].key.material,
                                   medium->classes[other].key.material),
         .conductance = g * grid_cell_volume(grid),
         .share = g * h * h / (2 * medium_conductivity(medium, axis, own)),
@@ -78,7 +78,7 @@ static void sum_piece(const struct stepper *stepper, const struct pair *pairs, c
                         fma(of->share, warmer, inside) * of->weight);
     }
 #pragma omp critical
-    for (int i = 0; i < stepper->problem->settings->nsurfaces * SURFACE_SUMS; i++) {
+    for (int i = 0; i < stepper->problem->medium.nsurfaces * SURFACE_SUMS; i++) {
         exact_sum_add_parts(&sums[i / SURFACE_SUMS][i % SURFACE_SUMS],
                             &parts[i / SURFACE_SUMS][i % SURFACE_SUMS]);
     }
@@ -113,7 +113,7 @@ enum status surfaces_take(struct stepper *stepper, struct surface_diagnostics *f
     MPI_Comm comm = stepper->team->comm;
     const struct problem *problem = stepper->problem;
     const struct grid *grid = &problem->grid;
-    const int n = problem->settings->nsurfaces;
+    const int n = problem->medium.nsurfaces;
     struct exact_sum sums[MOST_SURFACES][SURFACE_SUMS] = {{{{0}}}};
     if (n == 0) {
         return STATUS_OK;

@@ -34,7 +34,7 @@ int steps_fused(const struct problem *problem, const struct backend *backend)
         (kind == KIND_UNIFORM || kind == KIND_CLASSES) && !has_sources_from_files(problem);
     const bool acts_after_each = (sources_moving(&problem->sources) > 0 && !hot_boxes) ||
                                  problem->medium.changes || problem->medium.perfused ||
-                                 problem->settings->nsurfaces > 0;
+                                 problem->medium.nsurfaces > 0;
     const bool differ = backend_has(backend, BACKEND_GPU) && has_changing_weights(problem);
     return most > 1 && !acts_after_each && !differ ? most : 1;
 }
