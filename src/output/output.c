@@ -2,13 +2,11 @@
 
 #include <string.h>
 
-extern const struct output_kind output_history, output_samples, output_snapshots, output_pictures,
-    output_checkpoints;
+#define DECLARE_KIND(name) extern const struct output_kind output_##name;
+OUTPUT_KIND_LIST(DECLARE_KIND)
 
-const struct output_kind *const output_kinds[] = {
-    &output_history, &output_samples, &output_snapshots, &output_pictures, &output_checkpoints,
-};
-_Static_assert(sizeof output_kinds / sizeof output_kinds[0] == OUTPUT_KINDS, "see output.h");
+#define KIND_ROW(name) &output_##name,
+const struct output_kind *const output_kinds[] = {OUTPUT_KIND_LIST(KIND_ROW)};
 
 enum status output_flush(void *const *objects)
 {

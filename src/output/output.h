@@ -74,7 +74,9 @@ struct output_kind {
 
 /* In the order of writing: checkpoints last, so that the other files are complete up to the step at
  * which a restart begins. */
-enum { OUTPUT_KINDS = 5 };
+#define OUTPUT_KIND_LIST(X) X(history) X(samples) X(snapshots) X(pictures) X(checkpoints)
+#define OUTPUT_KIND_NUMBER(name) OUTPUT_KIND_##name,
+enum { OUTPUT_KIND_LIST(OUTPUT_KIND_NUMBER) OUTPUT_KINDS };
 extern const struct output_kind *const output_kinds[];
 
 /* Rank 0. Flush the files of all kinds, given as in output_context. */
