@@ -20,16 +20,6 @@ struct box hot_widened(const struct box *box, int64_t by)
     return wide;
 }
 
-static struct box around_both(const struct box *a, const struct box *b)
-{
-    struct box both = *a;
-    for (int axis = 0; axis < AXIS_COUNT; axis++) {
-        both.lo[axis] = b->lo[axis] < a->lo[axis] ? b->lo[axis] : a->lo[axis];
-        both.hi[axis] = b->hi[axis] > a->hi[axis] ? b->hi[axis] : a->hi[axis];
-    }
-    return both;
-}
-
 /* All are disjoint: of those that meet the larger part of one box becomes one, else the part of the
  * new one outside. */
 static void add_hot(struct hot *hot, struct box box)
@@ -40,7 +30,7 @@ static void add_hot(struct hot *hot, struct box box)
         if (hot->count < HOT_MOST && box_is_empty(&both)) {
             continue;
         }
-        const struct box all = around_both(other, &box);
+        const struct box all = box_around(other, &box);
         if (hot->count < HOT_MOST &&
             4 * box_cells(&all) > 5 * (box_cells(other) + box_cells(&box))) {
             struct box pieces[FACE_COUNT];
@@ -79,7 +69,7 @@ static struct box heated_by(const struct level *level, const struct coefficients
         struct box box = box_shift(&levels[step].sources[s].box, to_local);
         box = box_intersect(&box, &known);
         if (!box_is_empty(&box)) {
-            all = box_is_empty(&all) ? box : around_both(&all, &box);
+            all = box_is_empty(&all) ? box : box_around(&all, &box);
         }
     }
     if (!box_is_empty(&all)) {

@@ -1,5 +1,5 @@
 /* The hot boxes of a pass: see struct hot. Their cells are advanced by single steps, so that
- * kernels of several steps need neither sources nor radiation. */
+ * kernels of several steps need no sources. */
 #pragma once
 
 #include "solve/level.h"
