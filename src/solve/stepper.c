@@ -323,6 +323,15 @@ enum status stepper_queue_pass(struct stepper *stepper, struct stepper_pass *pas
     return limit_queue_depth(stepper);
 }
 
+enum status stepper_combine(struct stepper *stepper, void *d_out, double factor, const void *d_x,
+                            const void *d_z)
+{
+    struct engine *engine = stepper->level->engine;
+    const struct layout *layout = &stepper->level->field->layout;
+    return ENQUEUE(engine->operations, combine, engine->bulk_queue, .layout = *layout,
+                   .d_out = d_out, .factor = factor, .x = {*layout, d_x}, .z = {*layout, d_z});
+}
+
 enum status stepper_copy(struct stepper *stepper, void *d_to, const void *d_from)
 {
     MPI_Comm comm = stepper->team->comm;

@@ -88,6 +88,10 @@ enum status stepper_use_passes(struct stepper *stepper, int steps);
  * enthalpy are shown on demand: by stepper_show_due. */
 enum status stepper_advance(struct stepper *stepper, int64_t steps);
 
+/* Queued on bulk_queue. *d_out = factor (*d_x) + (*d_z), fields; d_z may be NULL. */
+enum status stepper_combine(struct stepper *stepper, void *d_out, double factor, const void *d_x,
+                            const void *d_z);
+
 /* Collective, agreed; queued on bulk_queue after all earlier work. Copy a field with its halo. */
 enum status stepper_copy(struct stepper *stepper, void *d_to, const void *d_from);
 

@@ -9,23 +9,13 @@ static double share_of_end(double part)
     return part * part * (3 - 2 * part);
 }
 
-/* *d_out = factor (*d_x) + (*d_z) of two fields. Queued. */
-static enum status add(struct stepper *stepper, void *d_out, double factor, const void *d_x,
-                       const void *d_z)
-{
-    struct engine *engine = stepper->level->engine;
-    const struct layout *layout = &stepper->level->field->layout;
-    return ENQUEUE(engine->operations, combine, engine->bulk_queue, .layout = *layout,
-                   .d_out = d_out, .factor = factor, .x = {*layout, d_x}, .z = {*layout, d_z});
-}
-
 /* The share of the states at both ends, in d_next. */
 static enum status blend(struct stepper *stepper, double share)
 {
     const struct field *field = stepper->level->field;
     TRY(engine_settle(stepper->level->engine));
-    TRY(add(stepper, field->d_next, -1, stepper->d_saved, field->d_now));
-    return add(stepper, field->d_next, share, field->d_next, stepper->d_saved);
+    TRY(stepper_combine(stepper, field->d_next, -1, stepper->d_saved, field->d_now));
+    return stepper_combine(stepper, field->d_next, share, field->d_next, stepper->d_saved);
 }
 
 /* The ledger's share of both ends. The rates of change add theirs as levels. */

@@ -26,16 +26,6 @@ static enum status copy(struct stepper *stepper, void *d_to, const void *d_from)
     return status_agree(stepper->team->comm, engine_wait(stepper->level->engine));
 }
 
-/* *d_out = factor (*d_x) + (*d_z) of two fields. */
-static enum status add(struct stepper *stepper, void *d_out, double factor, const void *d_x,
-                       const void *d_z)
-{
-    struct engine *engine = stepper->level->engine;
-    const struct layout *layout = &stepper->level->field->layout;
-    return ENQUEUE(engine->operations, combine, engine->bulk_queue, .layout = *layout,
-                   .d_out = d_out, .factor = factor, .x = {*layout, d_x}, .z = {*layout, d_z});
-}
-
 /* Stage n from d_base, with d_now as the first guess; then d_now is d_base plus its share of the
  * step, and d_next the stage. */
 static enum status take_stage(struct stepper *stepper, double start, double length, int n)
@@ -69,8 +59,8 @@ static enum status advance_once(struct stepper *stepper)
     TRY(take_stage(stepper, start, length, 0));
     /* the second stage is about T + (Y1 - T) / g */
     TRY(engine_wait(stepper->level->engine));
-    TRY(add(stepper, d_base, 1 - 1 / G, d_base, NULL));
-    TRY(add(stepper, field->d_next, 1 / G, field->d_next, d_base));
+    TRY(stepper_combine(stepper, d_base, 1 - 1 / G, d_base, NULL));
+    TRY(stepper_combine(stepper, field->d_next, 1 / G, field->d_next, d_base));
     TRY(copy(stepper, d_base, field->d_now));
     field_swap(field);
     TRY(take_stage(stepper, start, length, 1));
