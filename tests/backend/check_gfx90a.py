@@ -34,6 +34,7 @@ LEAST_WAVES = {"step_march": 6, "laplacian_baseline": 8, "laplacian_tiled": 7,
                "step_march of media": 4, "steps_tile of media": 2, "steps_tile of levels": 5,
                "step_march of high order": 3, "steps_tile of high order": 2,
                 "step_march of a correction": 6, "compare_cells of media": 3, "step_awake": 3,
+                "summarise of media": 2,
                 "step_awake of media": 3, "step_awake of high order": 3,
                "jacobi_laplacian": 8, "jacobi_boundary": 8, "jacobi_update_all": 8,
                "jacobi_norm_of": 8}
@@ -59,7 +60,7 @@ SCALAR_SPILLS = {"steps_rows": 140, "steps_rows of levels": 200, "steps_tile": 7
                  "step_awake of high order": 140}
 # Vector registers that move to accumulation registers, not to memory: there is no scratch.
 VECTOR_SPILLS = {"mhd_shared": 6}
-KINDS = (("classes<|enthalpy<", "media"), ("wide_stencil<", "high order"),
+KINDS = ((r"classes<|enthalpy<|summarise<\w+, true>", "media"), ("wide_stencil<", "high order"),
          ("coarsen_body|gather_up_body", "coarse grids"),
          ("true, true, uniform<", "a correction"), (r"uniform<\w+, ([2-4]), \1>", "levels"))
 WIDE_LOADS = {"step_march": 4}
