@@ -121,7 +121,7 @@ static enum status step_outside(struct queue *queue, const struct step_args *arg
     for (int b = 0; b < args->nboxes; b++) {
         const struct box inner = box_intersect(&args->boxes[b], without);
         of.nboxes = box_shell(&args->boxes[b], &inner, pieces);
-        TRY(cpu_step(queue, &of));
+        TRY(of.nboxes > 0 ? cpu_step(queue, &of) : STATUS_OK);
     }
     return STATUS_OK;
 }
