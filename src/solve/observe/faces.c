@@ -207,6 +207,9 @@ static void sum_box(const struct face_closures *closures, enum face face, const 
             int64_t cell[AXIS_COUNT];
             box_cell(box, n, cell);
             const int64_t at = box_place(&layer, cell[AXIS_X], cell[AXIS_Y], cell[AXIS_Z]);
+            if (problem->medium.classes[here.classes[at]].is_ambient) {
+                continue;
+            }
             const int condition = patch_map_at(patches, face, at);
             const struct class_closure *closure = closure_of(&here, condition, at, &own);
             const double inside = precision_get(problem->precision, values, n);
