@@ -52,10 +52,11 @@ enum status stepper_advance_levels(struct stepper *stepper, double start, double
     return STATUS_OK;
 }
 
-/* Before save_start the first pass is one kernel. */
+/* Before save_start the first pass is one kernel; where sources move, it may be several if it has
+ * more than one level (hot_find). */
 static int first_pass_most(const struct stepper *stepper)
 {
-    const int fused = stepper->level->fused;
+    const int fused = stepper->nsources > 0 ? 1 : stepper->level->fused;
     const int steps = stepper->passes.steps;
     return stepper->d_saved != NULL && fused < steps ? fused : steps;
 }
