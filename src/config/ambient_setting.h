@@ -1,7 +1,7 @@
 /* Ambients of a body, and its surfaces. Included by settings.h. */
 #pragma once
 
-/* What lies around a body: cells at a given temperature that do not belong to it. */
+/* An ambient lies around a body: cells at a given temperature that do not belong to it. */
 struct ambient_setting {
     char *name;
     double temperature; /* K */

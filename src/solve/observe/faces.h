@@ -1,4 +1,4 @@
-/* What faces.c and faces_uniform.c need of each other. */
+/* The functions that faces.c and faces_uniform.c share. */
 #pragma once
 
 #include "solve/observe/diagnostics.h"

@@ -32,7 +32,7 @@ static enum status read_cells(const struct level *level, void *h_values)
     return engine->runtime->queue_wait(engine->bulk_queue);
 }
 
-/* What all faces between two classes have in common. */
+/* All faces between two classes have these numbers. */
 struct pair {
     int surface;
     double conductance; /* W/K */
@@ -61,7 +61,7 @@ static struct pair pair_at(const struct problem *problem, int pair)
     };
 }
 
-/* Of the faces from `begin` to before `end`, which exact_parts can hold. */
+/* Sum the faces from `begin` to before `end`, which exact_parts can hold. */
 static void sum_piece(const struct stepper *stepper, const struct pair *pairs, const void *values,
                       int64_t begin, int64_t end, struct exact_sum (*sums)[SURFACE_SUMS])
 {

@@ -7,7 +7,7 @@ enum {
     LEAST_CELLS = 1 << 18, /* per rank: fewer take microseconds */
     LOOK_EVERY = 64        /* steps with tiles */
 };
-/* Of the tiles: where passes have one step, and where they have several, which are faster. */
+/* The share of tiles: where passes have one step, and where they have several, which are faster. */
 static const double share_that_pays[2] = {0.5, 0.2};
 
 /* Classes of cells change while their values do not. Moving sources heat a part of the grid. */

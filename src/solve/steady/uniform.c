@@ -34,8 +34,8 @@ static enum status find_heat(struct stepper *stepper)
                  runtime->copy_on_device(engine->bulk_queue, d_heat, field->d_next, bytes));
 }
 
-/* Of the state, or where all temperatures are *constant. `insulated`: as if only fluxes went
- * through faces. */
+/* Correct the state, or one where all temperatures are *constant. `insulated`: as if only fluxes
+ * went through faces. */
 static enum status correct(struct stepper *stepper, float *d_e, const double *constant,
                            bool insulated, double *change, double *lack)
 {
