@@ -26,7 +26,7 @@ HALO = ("halo_begin", "halo_end")
 SPLIT = ("compute", "halo", "output", "other")
 COLUMNS = ("ranks", "repeat", "nodes", "cells_x", "cells_y", "cells_z", "steps", "wall_s",
            "step_s", "cell_updates_per_s", "efficiency", *(f"{part}_s" for part in SPLIT),
-           "transport", "backend", "field_hash")
+           "cycles_s", "transport", "backend", "field_hash")
 
 
 def find_program():
@@ -44,6 +44,8 @@ def read_arguments():
                         "1, 2, 4 and 8 nodes with --script")
     add("--repeats", type=int, default=3, help="runs of each point (3)")
     add("--cells", help="NX,NY,NZ: weak, per rank; strong, in total; by default CONFIG's")
+    add("--upper", type=float, metavar="M", help="weak: the side of the cube of one rank, so that "
+        "cells keep their size; by default the domain stays and cells shrink")
     add("--set", action="append", default=[], metavar="KEY=VALUE", help="as for isotherm run")
     add("--output", help="the study's folder (out/study_KIND_NAME)")
     add("--isotherm", default=os.environ.get("ISOTHERM") or find_program(),
@@ -127,6 +129,8 @@ def make_points(args):
             str(n * p) for n, p in zip(base, cut)))]
         if args.kind == "weak":
             sets.append("run.decomposition=[{}, {}, {}]".format(*cut))
+        if args.kind == "weak" and args.upper:
+            sets.append("grid.upper=[{}, {}, {}]".format(*(args.upper * p for p in cut)))
         points.append({"ranks": ranks, "sets": sets, **plan_of(args, sets, ranks),
                        "nodes": -(-ranks // args.ranks_per_node) if args.script else 1})
     return points
@@ -243,6 +247,7 @@ def row_of(point, repeat, report):
             "wall_s": report["wall_s"], "step_s": step,
             "cell_updates_per_s": report["cell_updates_per_s"],
             **{f"{part}_s": parts[part] * step for part in SPLIT},
+            "cycles_s": report.get("steady", {}).get("wall_s", ""),
             "transport": report["halo_transport"], "backend": report["backend"],
             "field_hash": report["field_hash"]}
 

@@ -250,12 +250,13 @@ void steady_axis_tables(const struct steady_axis *axis, const struct steady_axis
                         int64_t hi, float *lines)
 {
     const int64_t n = hi - lo;
-    for (int64_t i = lo; i < hi; i++) {
+    for (int64_t at = lo; at < hi; at++) {
+        const int64_t i = (at + axis->n) % axis->n;
         const double low = axis->resistance[i];
         const double high = axis->resistance[i + 1];
         const double own = fine != NULL ? half(fine, axis, i) : 0;
         const int64_t child = fine != NULL && fine->n > axis->n ? 2 * i : i;
-        float *line = lines + i - lo;
+        float *line = lines + at - lo;
         line[LINE_LOW * n] = (float)(1 / (low * axis->size[i]));
         line[LINE_HIGH * n] = (float)(1 / (high * axis->size[i]));
         line[LINE_WEIGHT_LOW * n] = (float)(own / low);

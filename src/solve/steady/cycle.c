@@ -56,9 +56,11 @@ static enum status ascend(struct steady_grids *grids, struct steady_grid *fine,
     if (coarse->copies) {
         return steady_grid_select(grids, coarse, d_from, fine, fine->d_e);
     }
-    if (!fine->shared) {
-        struct ascend_args args = {.fine = fine->m,
-                                   .coarse = coarse->m,
+    if (!fine->shared || (fine->deep && coarse->deep)) {
+        TRY(steady_grid_exchange(grids, fine, fine->d_r));
+        TRY(steady_grid_exchange(grids, coarse, d_from));
+        struct ascend_args args = {.fine = fine->deep ? fine->grown : fine->m,
+                                   .coarse = fine->deep ? coarse->grown_coarse : coarse->m,
                                    .factor = factor,
                                    .nsteps = smoothing->nsteps,
                                    .d_r = fine->d_r,
@@ -219,10 +221,11 @@ static enum status fill_part(struct steady_grids *grids, const struct heat_opera
     for (int axis = 0; axis < AXIS_COUNT; axis++) {
         const int64_t step = multigrid_step(&grid->m, axis);
         const int face = 2 * axis + (side[axis] > 0 ? 1 : 0);
+        const int layers = grid->deep && !grid->m.closed[face] ? DEEP_LAYERS : 1;
         double value = 0;
         if (side[axis] != 0) {
-            part.origin += (side[axis] < 0 ? -1 : part.cells[axis]) * step;
-            part.cells[axis] = part.halo[axis] > 0 ? 1 : 0;
+            part.origin += (side[axis] < 0 ? -layers : part.cells[axis]) * step;
+            part.cells[axis] = part.halo[axis] > 0 ? layers : 0;
             if (grid->m.closed[face] && ghost_of(op, grids->reference, face, &value)) {
                 sum += value;
                 count++;

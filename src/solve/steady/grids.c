@@ -150,7 +150,8 @@ static enum status create_halo(struct steady_grids *grids, struct steady_grid *g
     const struct halo_options options = {.transport = grids->problem->run.transport};
     enum axis axis;
     const int64_t thinnest = decomp_thinnest(&grid->decomp, &axis);
-    const int width = thinnest < SHARED_LAYERS ? (int)thinnest : SHARED_LAYERS;
+    const int wanted = grid->deep ? DEEP_LAYERS : SHARED_LAYERS;
+    const int width = thinnest < wanted ? (int)thinnest : wanted;
     TRY(status_agree(grids->team->comm,
                      halo_plan_create(&grid->decomp, grids->team->rank, &grid->m.layout, width,
                                       HALO_CORNERS, &grid->plan)));
@@ -174,12 +175,16 @@ static enum status add_grid(struct steady_grids *grids, const struct steady_grid
             ? STATUS_OK
             : fail(STATUS_INPUT, "the steady state needs more than %d grids", STEADY_GRIDS_MOST));
     *grid = *wanted;
+    grid->deep = steady_grid_is_deep(grids, wanted);
     grids->count++;
     for (int axis = 0; axis < AXIS_COUNT; axis++) {
         grid->m.active[axis] = used[axis] && (n[axis] > 1 || !periodic[axis]);
         grid->m.wraps[axis] = !wanted->shared && periodic[axis] && n[axis] > 1;
         extent[axis] = box_extent(&cells, (enum axis)axis);
-        halo[axis] = !used[axis] ? 0 : wanted->shared ? SHARED_LAYERS : 1;
+        halo[axis] = !used[axis]      ? 0
+                     : grid->deep     ? DEEP_LAYERS + 1 /* read, with no use for it */
+                     : wanted->shared ? SHARED_LAYERS
+                                      : 1;
     }
     for (int f = 0; f < FACE_COUNT; f++) {
         const int axis = (int)face_axis((enum face)f);
@@ -188,34 +193,13 @@ static enum status add_grid(struct steady_grids *grids, const struct steady_grid
         grid->m.closed[f] = !periodic[axis] && ends;
     }
     enum status status = layout_create(extent, halo, PRECISION_FLOAT32, &grid->m.layout);
+    steady_grid_grow(grid);
     status = status == STATUS_OK ? allocate_grid(grids, number) : status;
     TRY(status_agree(grids->team->comm, status));
     return wanted->shared ? create_halo(grids, grid) : STATUS_OK;
 }
 
 /* --- tables along the axes --- */
-
-/* To the device; `fine`: the axis of the grid before, NULL: there are no children. */
-static enum status send_tables(struct steady_grids *grids, int axis, const struct steady_axis *fine)
-{
-    struct steady_grid *grid = &grids->grid[grids->count - 1];
-    const struct engine *engine = grids->engine;
-    const int64_t n = grid->m.layout.cells[axis];
-    const int64_t lo = grid->shared ? decomp_owned(&grid->decomp, grids->team->rank).lo[axis] : 0;
-    const size_t bytes = LINES * (size_t)n * sizeof(float);
-    void *d_lines = NULL;
-    float *h_lines = malloc(bytes);
-    enum status status = CHECK_MEMORY(h_lines != NULL, "no memory for the axes of a grid");
-    TRY_GOTO(status);
-    steady_axis_tables(&grids->axis[axis], fine, lo, lo + n, h_lines);
-    TRY_GOTO(steady_grids_allocate(grids, bytes, &d_lines));
-    grid->m.d_line[axis] = d_lines;
-    TRY_GOTO(engine->runtime->copy_to_device(engine->bulk_queue, d_lines, h_lines, bytes));
-    TRY_GOTO(engine->runtime->queue_wait(engine->bulk_queue));
-done:
-    free(h_lines);
-    return status;
-}
 
 /* Of the last grid, with the children that it has. */
 static enum status coarsen_axes(struct steady_grids *grids)
@@ -225,7 +209,7 @@ static enum status coarsen_axes(struct steady_grids *grids)
         struct steady_axis fine = grids->axis[axis];
         grids->axis[axis] = (struct steady_axis){.n = 0};
         enum status status = steady_axis_coarsen(&fine, grid->m.children[axis], &grids->axis[axis]);
-        status = status == STATUS_OK ? send_tables(grids, axis, &fine) : status;
+        status = status == STATUS_OK ? steady_grid_tables(grids, axis, &fine) : status;
         steady_axis_destroy(&fine);
         TRY(status);
     }
@@ -239,7 +223,7 @@ static enum status begin_axes(struct steady_grids *grids, const struct heat_oper
         if (op != NULL) {
             TRY(steady_axis_create(grids->problem, op, (enum axis)axis, &grids->axis[axis]));
         }
-        TRY(send_tables(grids, axis, NULL));
+        TRY(steady_grid_tables(grids, axis, NULL));
     }
     return STATUS_OK;
 }

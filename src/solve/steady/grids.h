@@ -10,6 +10,8 @@
 
 /* Every coarser grid has at most about half the cells, and there is one copy. */
 enum { STEADY_GRIDS_MOST = 64 };
+/* A step of ascend needs a layer of the cells before it. */
+enum { DEEP_LAYERS = 4 };
 /* Shared grids of fewer cells are copied: then exchanges take longer than the cells. */
 enum { STEADY_SHARED_LEAST = 1 << 18 };
 
@@ -20,8 +22,13 @@ struct steady_grid {
     bool copies;          /* the cells are those of the grid before, which is shared */
     struct halo_plan plan;
     struct halo *halo; /* NULL: nothing to exchange */
-    float *d_r;        /* the heat that each cell still lacks */
-    float *d_e;        /* the correction that gives it, and one of the step before */
+    /* In a uniform medium, where blocks exchange on y and z only and are thick enough: `m` with
+     * DEEP_LAYERS of the neighbours' cells, where the steps of ascend begin, and with those of the
+     * coarse grid below them. */
+    bool deep;
+    struct multigrid grown, grown_coarse;
+    float *d_r; /* the heat that each cell still lacks */
+    float *d_e; /* the correction that gives it, and one of the step before */
     float *d_other;
     /* in a uniform medium, but for the finest grid: temperatures relative to the reference, in the
      * halo those beyond closed faces, and the heat of sources and fluxes */
@@ -96,6 +103,15 @@ enum status steady_grids_allocate(struct steady_grids *grids, size_t bytes, void
 /* An array of this grid, zeros. */
 enum status steady_grids_array(struct steady_grids *grids, int number, float **d_values);
 
+/* Whether ascend can begin with cells of the neighbours, of a grid that has its decomp; on x their
+ * rows would not be aligned. Then, with its layout, what has these cells. */
+bool steady_grid_is_deep(const struct steady_grids *grids, const struct steady_grid *grid);
+void steady_grid_grow(struct steady_grid *grid);
+/* The tables of the last grid to the device; `fine`: the axis of the grid before, NULL: there are
+ * no children. */
+enum status steady_grid_tables(struct steady_grids *grids, int axis,
+                               const struct steady_axis *fine);
+
 /* Collective; queued on bulk_queue. Complete the halo of an array of the grid. */
 enum status steady_grid_exchange(struct steady_grids *grids, struct steady_grid *grid,
                                  float *d_values);
@@ -126,6 +142,7 @@ enum status steady_axis_create(const struct problem *problem, const struct heat_
 enum status steady_axis_coarsen(const struct steady_axis *fine, int children,
                                 struct steady_axis *coarse);
 void steady_axis_destroy(struct steady_axis *axis);
-/* The tables of the cells from lo to before hi: [LINES][hi - lo]. `fine`: NULL: none. */
+/* The tables of the cells from lo to before hi: [LINES][hi - lo]; those beyond the ends of a
+ * periodic axis are of the other one. `fine`: NULL: none. */
 void steady_axis_tables(const struct steady_axis *axis, const struct steady_axis *fine, int64_t lo,
                         int64_t hi, float *lines);

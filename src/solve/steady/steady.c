@@ -67,7 +67,11 @@ uint64_t steady_grids_bytes(const struct problem *problem, const struct box *own
     if (!problem_needs_multigrid(problem)) {
         return 0;
     }
-    const uint64_t finest = array_bytes(grid, own, nranks > 1 ? 2 : 1, &coarser);
+    const uint64_t finest = array_bytes(grid, own,
+                                        nranks == 1 ? 1
+                                        : uniform   ? DEEP_LAYERS + 1
+                                                    : 2,
+                                        &coarser);
     const bool shares = nranks == 1 || grid_total_cells(grid) > STEADY_SHARED_LEAST;
     uint64_t bytes = finest * arrays + (shares ? coarser * coarse : 0);
     double spacing[AXIS_COUNT] = {grid->spacing[AXIS_X], grid->spacing[AXIS_Y],
@@ -226,6 +230,7 @@ void steady_report(const struct steady *steady, struct json *json)
     json_begin(json, "steady", '{');
     json_int(json, "grids", steady->grids.count);
     json_int(json, "cycles", steady->count);
+    json_real(json, "wall_s", steady->count > 0 ? steady->record[steady->count - 1].seconds : 0);
     json_int(json, "all_cycles", steady->total);
     json_real(json, "error_K", steady->count > 0 ? steady->record[steady->count - 1].error : NAN);
     json_real(json, "imbalance", steady->imbalance);
