@@ -88,12 +88,6 @@ static enum status visit(struct queue *queue, const struct box &box, const BODY 
     return hip_check(hipGetLastError(), what);
 }
 
-/* f(a number of the precision's type) */
-template <typename F> static enum status in_precision(enum precision precision, F f)
-{
-    return precision == PRECISION_FLOAT64 ? f(double{}) : f(float{});
-}
-
 static __device__ __forceinline__ int64_t element_at(const struct layout &layout, int64_t i,
                                                      int64_t j, int64_t k)
 {

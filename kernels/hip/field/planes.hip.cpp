@@ -63,25 +63,17 @@ static __global__ __launch_bounds__(THREADS) void plane_maxima(const struct layo
     }
 }
 
-template <typename REAL>
-static void launch(struct queue *queue, const struct plane_maxima_args *args)
+enum status hip_plane_maxima(struct queue *queue, const struct plane_maxima_args *args)
 {
     const int64_t *n = args->layout.cells;
     const int64_t across = (n[AXIS_X] + THREADS - 1) / THREADS;
     const int64_t nblocks = (n[AXIS_Y] * n[AXIS_Z] + ROWS - 1) / ROWS;
     const dim3 grid((unsigned)across,
                     (unsigned)(nblocks < MOST_BLOCKS ? nblocks : (int64_t)MOST_BLOCKS));
-    plane_maxima<<<grid, THREADS, 0, queue->stream>>>(
-        args->layout, static_cast<const REAL *>(args->d_field), args->limit,
-        reinterpret_cast<key_type *>(args->d_planes));
-}
-
-enum status hip_plane_maxima(struct queue *queue, const struct plane_maxima_args *args)
-{
-    if (args->layout.precision == PRECISION_FLOAT64) {
-        launch<double>(queue, args);
-    } else {
-        launch<float>(queue, args);
-    }
-    return hip_check(hipGetLastError(), "plane_maxima");
+    return in_precision(args->layout.precision, [&](auto real) {
+        plane_maxima<<<grid, THREADS, 0, queue->stream>>>(
+            args->layout, static_cast<const decltype(real) *>(args->d_field), args->limit,
+            reinterpret_cast<key_type *>(args->d_planes));
+        return hip_check(hipGetLastError(), "plane_maxima");
+    });
 }

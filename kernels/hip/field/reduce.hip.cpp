@@ -227,16 +227,6 @@ static enum status launch_summarise(struct queue *queue, const struct summarise_
     return hip_check(hipGetLastError(), "summarise");
 }
 
-template <typename REAL>
-static enum status launch_hash(struct queue *queue, const struct hash_args *args,
-                               struct hip_result *result)
-{
-    const sweep<REAL> s = sweep_of<REAL>(&args->layout, &args->placement, nullptr, args->d_field);
-    hash<REAL>
-        <<<blocks_of(s, BLOCKS_MOST), THREADS, 0, queue->stream>>>(s, queue->d_scratch, result);
-    return hip_check(hipGetLastError(), "hash");
-}
-
 hipError_t hip_launch_scratch_reset(hipStream_t stream, struct hip_scratch *d_scratch)
 {
     reset_all<<<1, THREADS, 0, stream>>>(d_scratch);
@@ -247,8 +237,9 @@ enum status hip_summarise(struct queue *queue, const struct summarise_args *args
 {
     struct hip_result *result = nullptr;
     TRY(hip_result_begin(queue, &result));
-    TRY(args->layout.precision == PRECISION_FLOAT64 ? launch_summarise<double>(queue, args, result)
-                                                    : launch_summarise<float>(queue, args, result));
+    TRY(in_precision(args->layout.precision, [&](auto real) {
+        return launch_summarise<decltype(real)>(queue, args, result);
+    }));
     hip_result_deliver(queue, args->h_summary, &result->summary, sizeof result->summary);
     return STATUS_OK;
 }
@@ -257,8 +248,13 @@ enum status hip_hash(struct queue *queue, const struct hash_args *args)
 {
     struct hip_result *result = nullptr;
     TRY(hip_result_begin(queue, &result));
-    TRY(args->layout.precision == PRECISION_FLOAT64 ? launch_hash<double>(queue, args, result)
-                                                    : launch_hash<float>(queue, args, result));
+    TRY(in_precision(args->layout.precision, [&](auto real) {
+        const auto s =
+            sweep_of<decltype(real)>(&args->layout, &args->placement, nullptr, args->d_field);
+        const unsigned nblocks = blocks_of(s, BLOCKS_MOST);
+        hash<<<nblocks, THREADS, 0, queue->stream>>>(s, queue->d_scratch, result);
+        return hip_check(hipGetLastError(), "hash");
+    }));
     hip_result_deliver(queue, args->h_hash, &result->hash, sizeof result->hash);
     return STATUS_OK;
 }

@@ -139,4 +139,10 @@ hipError_t hip_launch_flags_wait(hipStream_t stream, uint32_t *const *d_flags, i
 hipError_t hip_launch_scratch_reset(hipStream_t stream, struct hip_scratch *d_scratch);
 #ifdef __cplusplus
 }
+
+/* f(a number of the precision's type) */
+template <typename F> static inline auto in_precision(enum precision precision, const F &f)
+{
+    return precision == PRECISION_FLOAT64 ? f(double{}) : f(float{});
+}
 #endif

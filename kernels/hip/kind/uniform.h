@@ -165,24 +165,19 @@ static __device__ __forceinline__ void advance_in(const grid_view<REAL> &view, c
 
 /* launch(a cell, the steps): the launch of a kernel for a precision and a number of steps, both
  * known by their types. */
-template <typename REAL, typename LAUNCH>
-static hipError_t launch_steps(int nsteps, const LAUNCH &launch)
-{
-    switch (nsteps) {
-    case 2:
-        return launch(REAL(), std::integral_constant<int, 2>());
-    case 3:
-        return launch(REAL(), std::integral_constant<int, 3>());
-    case 4:
-        return launch(REAL(), std::integral_constant<int, 4>());
-    default:
-        return hipErrorInvalidValue;
-    }
-}
-
 template <typename LAUNCH>
 static hipError_t launch_steps_of(const struct step_args *args, const LAUNCH &launch)
 {
-    return args->layout.precision == PRECISION_FLOAT64 ? launch_steps<double>(args->nsteps, launch)
-                                                       : launch_steps<float>(args->nsteps, launch);
+    return in_precision(args->layout.precision, [&](auto cell) {
+        switch (args->nsteps) {
+        case 2:
+            return launch(cell, std::integral_constant<int, 2>());
+        case 3:
+            return launch(cell, std::integral_constant<int, 3>());
+        case 4:
+            return launch(cell, std::integral_constant<int, 4>());
+        default:
+            return hipErrorInvalidValue;
+        }
+    });
 }
