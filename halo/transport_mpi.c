@@ -151,37 +151,26 @@ static void mpi_cancel(struct transport_state *state)
     requests_cancel(&state->requests);
 }
 
+#define FUNCTIONS(way)                                                                             \
+    .open = way##_open, .close = mpi_close, .post = mpi_post, .send = way##_send,                  \
+    .finish = way##_finish, .cancel = mpi_cancel
+
 const struct transport transport_host = {
     .name = "host",
     .about = "MPI reads and writes the packed faces in place, in host memory",
     .needs_host_access = true,
-    .open = mpi_open,
-    .close = mpi_close,
-    .post = mpi_post,
-    .send = mpi_send,
-    .finish = mpi_finish,
-    .cancel = mpi_cancel,
+    FUNCTIONS(mpi),
 };
 
 const struct transport transport_gpu_aware = {
     .name = "gpu-aware",
     .about = "MPI reads and writes the packed faces in place, in device memory",
     .gives_mpi_data = true,
-    .open = mpi_open,
-    .close = mpi_close,
-    .post = mpi_post,
-    .send = mpi_send,
-    .finish = mpi_finish,
-    .cancel = mpi_cancel,
+    FUNCTIONS(mpi),
 };
 
 const struct transport transport_staged = {
     .name = "staged",
     .about = "copies the packed faces through pinned host memory",
-    .open = staged_open,
-    .close = mpi_close,
-    .post = mpi_post,
-    .send = staged_send,
-    .finish = staged_finish,
-    .cancel = mpi_cancel,
+    FUNCTIONS(staged),
 };

@@ -10,25 +10,21 @@
 #define HIP(study, kernels)
 #endif
 
-#define HOST(study)                                                                                \
+#define ON(backend, study)                                                                         \
     {                                                                                              \
-        &(study), &backend_cpu, (study).host, NULL, NULL                                           \
-    }
-#define GUARD(study)                                                                               \
-    {                                                                                              \
-        &(study), &backend_guard, (study).host, NULL, NULL                                         \
+        &(study), &(backend), (study).host, NULL, NULL                                             \
     }
 
 static const struct study_entry table[] = {
-    HIP(&study_laplacian, laplacian_hip) HOST(study_laplacian),
-    GUARD(study_laplacian),
-    HIP(&study_xcorr, xcorr_hip) HOST(study_xcorr),
-    GUARD(study_xcorr),
-    HIP(&study_diffusion, diffusion_hip) HOST(study_diffusion),
-    GUARD(study_diffusion),
-    HIP(&study_mhd, mhd_hip) HOST(study_mhd),
-    GUARD(study_mhd),
-    HIP(&study_jacobi, jacobi_hip) HOST(study_jacobi),
+    HIP(&study_laplacian, laplacian_hip) ON(backend_cpu, study_laplacian),
+    ON(backend_guard, study_laplacian),
+    HIP(&study_xcorr, xcorr_hip) ON(backend_cpu, study_xcorr),
+    ON(backend_guard, study_xcorr),
+    HIP(&study_diffusion, diffusion_hip) ON(backend_cpu, study_diffusion),
+    ON(backend_guard, study_diffusion),
+    HIP(&study_mhd, mhd_hip) ON(backend_cpu, study_mhd),
+    ON(backend_guard, study_mhd),
+    HIP(&study_jacobi, jacobi_hip) ON(backend_cpu, study_jacobi),
 #ifdef ISOTHERM_WITH_OFFLOAD
     {&study_jacobi, &backend_cpu, jacobi_offload, "offload", jacobi_offload_has_device},
 #endif
