@@ -171,24 +171,23 @@ static void print_key(FILE *stream, const char *section, const char *rest,
 /* Sections that share their keys, as the six faces do, each have them. */
 static void print_keys(FILE *stream)
 {
-    int nkeys = 0;
-    const struct schema_key *table = schema_table(&nkeys);
-    for (int i = 0; i < nkeys; i++) {
-        if (table[i].type == SCHEMA_SECTION || table[i].type == SCHEMA_LIST) {
+    const struct schema_key *table = schema_table();
+    for (const struct schema_key *key = table; key->path != NULL; key++) {
+        if (key->type == SCHEMA_SECTION || key->type == SCHEMA_LIST) {
             continue;
         }
         bool is_shared = false;
-        for (int s = 0; s < nkeys; s++) {
-            const char *members = table[s].members;
+        for (const struct schema_key *section = table; section->path != NULL; section++) {
+            const char *members = section->members;
             const size_t length = members != NULL ? strlen(members) : 0;
-            if (table[s].type == SCHEMA_SECTION && length > 0 &&
-                strncmp(table[i].path, members, length) == 0 && table[i].path[length] == '.') {
-                print_key(stream, table[s].path, table[i].path + length, &table[i]);
+            if (section->type == SCHEMA_SECTION && length > 0 &&
+                strncmp(key->path, members, length) == 0 && key->path[length] == '.') {
+                print_key(stream, section->path, key->path + length, key);
                 is_shared = true;
             }
         }
         if (!is_shared) {
-            print_key(stream, "", table[i].path, &table[i]);
+            print_key(stream, "", key->path, key);
         }
     }
 }

@@ -72,9 +72,7 @@ const struct cadence *settings_cadence(const struct output_setting *output, int 
     const char *section = (const char *)output;
     const size_t start = offsetof(struct settings, output);
     const struct schema_key *list = NULL; /* whose entries the next rows with [] are of */
-    int nrows;
-    const struct schema_key *row = schema_table(&nrows);
-    for (const struct schema_key *end = row + nrows; row < end; row++) {
+    for (const struct schema_key *row = schema_table(); row->path != NULL; row++) {
         list = row->type == SCHEMA_LIST ? row : list;
         if ((row->flags & SCHEMA_CADENCE) == 0) {
             continue;

@@ -46,12 +46,10 @@ const char *item_members(const struct item *section)
 
 const struct schema_key *item_selector(const struct item *section, const char **name)
 {
-    int count;
-    const struct schema_key *table = schema_table(&count);
-    for (int i = 0; i < count; i++) {
-        if ((table[i].flags & SCHEMA_SELECTOR) != 0 &&
-            schema_is_child(&table[i], item_members(section), name)) {
-            return &table[i];
+    for (const struct schema_key *key = schema_table(); key->path != NULL; key++) {
+        if ((key->flags & SCHEMA_SELECTOR) != 0 &&
+            schema_is_child(key, item_members(section), name)) {
+            return key;
         }
     }
     return NULL;
@@ -67,11 +65,9 @@ void item_select(struct item *section)
 
 bool item_next(const struct item *section, int *row, struct item *item)
 {
-    int count;
-    const struct schema_key *table = schema_table(&count);
-    while (*row < count) {
-        const struct schema_key *key = &table[(*row)++];
+    for (const struct schema_key *key; (key = &schema_table()[*row])->path != NULL;) {
         const char *name;
+        (*row)++;
         if (!schema_is_child(key, item_members(section), &name)) {
             continue;
         }

@@ -43,46 +43,34 @@ static void write_row(FILE *out, const struct schema_key *key)
     fputs(" |\n", out);
 }
 
-/* The page shows the six faces as one section, boundary.* */
-static bool is_face(const struct schema_key *key)
+/* Is the key below the section, at any depth? */
+static bool is_below(const struct schema_key *key, const struct schema_key *section)
 {
-    return key->type == SCHEMA_SECTION && key->members != NULL;
-}
-
-static bool is_top(const struct schema_key *key)
-{
-    return strchr(key->path, '.') == NULL;
+    const size_t length = strlen(section->path);
+    return strncmp(key->path, section->path, length) == 0 &&
+           (key->path[length] == '.' || key->path[length] == '[');
 }
 
 static void write_section(FILE *out, const struct schema_key *section)
 {
-    const size_t length = strlen(section->path);
-    int count;
-    const struct schema_key *table = schema_table(&count);
     fprintf(out, "\n## %s\n\n%s", section->path, section->help);
     if ((section->flags & SCHEMA_REQUIRED) != 0) {
         fprintf(out, section->rival != NULL ? " Required, or `%s`." : " Required.", section->rival);
     }
     fputs("\n\n", out);
     bool listed = false;
-    for (int i = 0; i < count; i++) {
-        const char *path = table[i].path;
-        if (strncmp(path, section->path, length) != 0 ||
-            (path[length] != '.' && path[length] != '[') || is_face(&table[i])) {
-            continue;
-        }
-        if (table[i].type == SCHEMA_SECTION) {
-            fprintf(out, "- `%s`: %s\n", path, table[i].help);
+    for (const struct schema_key *key = schema_table(); key->path != NULL; key++) {
+        /* the page shows the six faces as one section, boundary.* */
+        if (is_below(key, section) && key->type == SCHEMA_SECTION && key->members == NULL) {
+            fprintf(out, "- `%s`: %s\n", key->path, key->help);
             listed = true;
         }
     }
     fputs(listed ? "\n" : "", out);
     fputs("| key | value | default | unit | meaning |\n|---|---|---|---|---|\n", out);
-    for (int i = 0; i < count; i++) {
-        const char *path = table[i].path;
-        if (strncmp(path, section->path, length) == 0 &&
-            (path[length] == '.' || path[length] == '[') && table[i].type != SCHEMA_SECTION) {
-            write_row(out, &table[i]);
+    for (const struct schema_key *key = schema_table(); key->path != NULL; key++) {
+        if (is_below(key, section) && key->type != SCHEMA_SECTION) {
+            write_row(out, key);
         }
     }
 }
@@ -90,23 +78,21 @@ static void write_section(FILE *out, const struct schema_key *section)
 /* One line: the keys with this answer; a section as `time.*` where all its keys have it. */
 static void write_restart_keys(FILE *out, enum schema_restart restart, const char *meaning)
 {
-    int count;
-    const struct schema_key *table = schema_table(&count);
+    const struct schema_key *table = schema_table();
     const char *before = "";
     fputs("| ", out);
-    for (int i = 0; i < count; i++) {
-        const struct schema_key *key = &table[i];
+    for (const struct schema_key *key = table; key->path != NULL; key++) {
         const size_t top = strcspn(key->path, ".[");
         bool whole = true;
         bool first = true; /* of its section with this answer */
-        for (int j = 0; j < count; j++) {
-            const bool same_section = strncmp(table[j].path, key->path, top) == 0 &&
-                                      strcspn(table[j].path, ".[") == top &&
-                                      table[j].restart != SCHEMA_RESTART_UNSAID;
-            whole = whole && (!same_section || table[j].restart == restart);
-            first = first && !(same_section && j < i && table[j].restart == restart);
+        for (const struct schema_key *other = table; other->path != NULL; other++) {
+            const bool same_section = strncmp(other->path, key->path, top) == 0 &&
+                                      strcspn(other->path, ".[") == top &&
+                                      other->restart != SCHEMA_RESTART_UNSAID;
+            whole = whole && (!same_section || other->restart == restart);
+            first = first && !(same_section && other < key && other->restart == restart);
         }
-        const bool twice = i > 0 && strcmp(table[i - 1].path, key->path) == 0;
+        const bool twice = key > table && strcmp(key[-1].path, key->path) == 0;
         if (key->restart != restart || twice || (whole && !first)) {
             continue;
         }
@@ -138,8 +124,7 @@ static void write_restart(FILE *out)
 /* Each unit once. */
 static void write_units(FILE *out)
 {
-    int count;
-    const struct schema_key *table = schema_table(&count);
+    const struct schema_key *table = schema_table();
     fputs("\n## Units\n\n"
           "A number is in the unit of its key, or it names another one of the same kind, as in "
           "`[5 mm, 1 cm]`, by\n"
@@ -154,11 +139,11 @@ static void write_units(FILE *out)
           "refused. In a compound such as `W/(m^2 degC)` degC means K.\n\n"
           "| value | unit | such as |\n|---|---|---|\n",
           out);
-    for (int i = 0; i < count; i++) {
-        const struct schema_unit *unit = table[i].unit;
+    for (const struct schema_key *key = table; key->path != NULL; key++) {
+        const struct schema_unit *unit = key->unit;
         bool first = unit != NULL && unit->quantity != NULL;
-        for (int j = 0; j < i; j++) {
-            first = first && table[j].unit != unit;
+        for (const struct schema_key *before = table; before < key; before++) {
+            first = first && before->unit != unit;
         }
         if (first) {
             fprintf(out, "| %s | %s | `%s` |\n", unit->quantity, unit->name, unit->example);
@@ -168,8 +153,7 @@ static void write_units(FILE *out)
 
 static void write_reference(FILE *out)
 {
-    int count;
-    const struct schema_key *table = schema_table(&count);
+    const struct schema_key *table = schema_table();
     fputs("# Configuration\n\n"
           "A run is described by one YAML file. Lengths are in m, times in s, temperatures in K, "
           "heat in J, unless a value\n"
@@ -191,15 +175,12 @@ static void write_reference(FILE *out)
           "configuration_page -->\n\n"
           "| key | value | default | unit | meaning |\n|---|---|---|---|---|\n",
           out);
-    for (int i = 0; i < count; i++) {
-        if (is_top(&table[i]) && table[i].type != SCHEMA_SECTION && table[i].type != SCHEMA_LIST) {
-            write_row(out, &table[i]);
-        }
-    }
-    for (int i = 0; i < count; i++) {
-        if (is_top(&table[i]) &&
-            (table[i].type == SCHEMA_SECTION || table[i].type == SCHEMA_LIST)) {
-            write_section(out, &table[i]);
+    for (int part = 0; part < 2; part++) { /* keys at the top, then sections and lists */
+        for (const struct schema_key *key = table; key->path != NULL; key++) {
+            const bool has_keys = key->type == SCHEMA_SECTION || key->type == SCHEMA_LIST;
+            if (strchr(key->path, '.') == NULL && has_keys == (part == 1)) {
+                (has_keys ? write_section : write_row)(out, key);
+            }
         }
     }
     write_units(out);

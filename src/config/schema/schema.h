@@ -110,8 +110,8 @@ enum { SCHEMA_TEXT_BYTES = 400 };
  * have 64 KiB). */
 enum { SCHEMA_LONGEST_TEXT = 4000 };
 
-/* In the order of the reference page. */
-const struct schema_key *schema_table(int *count);
+/* In the order of the reference page; a row without a path is behind the last one. */
+const struct schema_key *schema_table(void);
 
 /* The key of that name in the section whose keys have the prefix `members` ("": the top level) and
  * that applies to `kinds` (0: any); NULL when there is none. */

@@ -480,11 +480,10 @@ static const struct schema_key table[] = {
         "The colour map. `coolwarm` is neutral in the middle of the range; in the others, warmer "
         "is lighter.",
         .choices = colormaps, .fallback = "inferno"),
-
+    {.path = NULL},
 };
 
-const struct schema_key *schema_table(int *count)
+const struct schema_key *schema_table(void)
 {
-    *count = (int)(sizeof table / sizeof table[0]);
     return table;
 }

@@ -63,12 +63,10 @@ static bool is_child_of_kind(const struct schema_key *key, const char *members, 
 
 const struct schema_key *schema_child(const char *members, const char *name, unsigned kinds)
 {
-    int count;
-    const struct schema_key *table = schema_table(&count);
-    for (int i = 0; i < count; i++) {
+    for (const struct schema_key *key = schema_table(); key->path != NULL; key++) {
         const char *own;
-        if (is_child_of_kind(&table[i], members, kinds, &own) && strcmp(own, name) == 0) {
-            return &table[i];
+        if (is_child_of_kind(key, members, kinds, &own) && strcmp(own, name) == 0) {
+            return key;
         }
     }
     return NULL;
@@ -98,14 +96,12 @@ static void append(char text[SCHEMA_TEXT_BYTES], const char *more)
 
 const char *schema_list_keys(const char *members, unsigned kinds, char text[SCHEMA_TEXT_BYTES])
 {
-    int count;
-    const struct schema_key *table = schema_table(&count);
     text[0] = '\0';
-    for (int i = 0; i < count; i++) {
+    for (const struct schema_key *key = schema_table(); key->path != NULL; key++) {
         const char *name;
         /* a name may have several rows, one for each kind */
-        if (is_child_of_kind(&table[i], members, kinds, &name) &&
-            schema_child(members, name, kinds) == &table[i]) {
+        if (is_child_of_kind(key, members, kinds, &name) &&
+            schema_child(members, name, kinds) == key) {
             text_add(text, SCHEMA_TEXT_BYTES, ", ", "%s", name);
         }
     }
@@ -156,13 +152,11 @@ static bool nearer(const char *word, const char *candidate, int *best)
 
 const char *schema_nearest_key(const char *members, const char *word)
 {
-    int count;
     int best = 1000;
     const char *nearest = NULL;
-    const struct schema_key *table = schema_table(&count);
-    for (int i = 0; i < count; i++) {
+    for (const struct schema_key *key = schema_table(); key->path != NULL; key++) {
         const char *name;
-        if (schema_is_child(&table[i], members, &name) && nearer(word, name, &best)) {
+        if (schema_is_child(key, members, &name) && nearer(word, name, &best)) {
             nearest = name;
         }
     }
@@ -171,12 +165,10 @@ const char *schema_nearest_key(const char *members, const char *word)
 
 const char *schema_key_elsewhere(const char *name)
 {
-    int count;
-    const struct schema_key *table = schema_table(&count);
-    for (int i = 0; i < count; i++) {
-        const char *dot = strrchr(table[i].path, '.');
-        if (strcmp(dot != NULL ? dot + 1 : table[i].path, name) == 0) {
-            return table[i].path;
+    for (const struct schema_key *key = schema_table(); key->path != NULL; key++) {
+        const char *dot = strrchr(key->path, '.');
+        if (strcmp(dot != NULL ? dot + 1 : key->path, name) == 0) {
+            return key->path;
         }
     }
     return NULL;
