@@ -2,6 +2,7 @@
 
 #include <float.h>
 #include <math.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -278,77 +279,55 @@ SETTINGS_CHECK(kelvins)
                : item_fail(item, NULL, "%s", settings_below_zero(value, text));
 }
 
-SETTINGS_CHECK(adaptation)
-{
-    return settings->time.adapt_every == 0 || settings->time.dt_auto
-               ? STATUS_OK
-               : item_fail(item, NULL, "needs dt: auto");
-}
+#define OF(member) offsetof(struct settings, member)
 
-SETTINGS_CHECK(scheme)
+/* What keys of `time`, and the self-check, need of each other. */
+SETTINGS_CHECK(time)
 {
-    const struct time_setting *time = &settings->time;
-    const bool is_sts = time->scheme == SCHEME_STS1 || time->scheme == SCHEME_STS2;
-    FAIL_IF(is_sts && time->stages == 0 && time->dt_auto && time->tolerance == 0 &&
-                time->max_error == 0,
-            item_fail(item, NULL, "super steps need `stages`, `dt` or `tolerance`"));
-    FAIL_IF(time->scheme == SCHEME_IMPLICIT && time->dt_auto && time->tolerance == 0 &&
-                time->max_error == 0,
-            item_fail(item, NULL, "implicit steps need `dt` or `tolerance`"));
-    return time->scheme == SCHEME_EULER || time->adapt_every == 0
-               ? STATUS_OK
-               : item_fail(item, NULL, "adapt_every needs scheme: euler");
-}
-
-SETTINGS_CHECK(self_check)
-{
-    const struct time_setting *time = &settings->time;
-    const bool fits = time->scheme != SCHEME_IMPLICIT && time->scheme != SCHEME_STEADY &&
-                      time->scheme != SCHEME_AUTO && time->tolerance == 0 && time->max_error == 0;
-    return fits || settings->run.self_check == 0
-               ? STATUS_OK
-               : item_fail(item, NULL,
-                           "needs steps of a given length: scheme euler, sts1, sts2 or "
-                           "monotone, without tolerance");
-}
-
-SETTINGS_CHECK(tolerance)
-{
-    const enum time_scheme scheme = settings->time.scheme;
-    const double value = *(const double *)(item->base + item->row->offset);
-    const double tolerance = settings->time.tolerance;
-    FAIL_IF(
-        settings->run.precision == PRECISION_FLOAT32 && tolerance > 0 && tolerance < 1e-5,
-        item_fail(item, NULL, "the rounding errors of float32 hide such errors; at least 1e-5"));
-    return value == 0 || scheme == SCHEME_STS2 || scheme == SCHEME_IMPLICIT || scheme == SCHEME_AUTO
-               ? STATUS_OK
-               : item_fail(item, NULL, "needs scheme: sts2, implicit or auto");
-}
-
-SETTINGS_CHECK(monotone)
-{
-    const struct time_setting *time = &settings->time;
-    const bool is_fixed = time->tolerance == 0 && time->max_error == 0;
-    return !time->monotone || (time->scheme == SCHEME_STS2 && is_fixed)
-               ? STATUS_OK
-               : item_fail(item, NULL, "needs scheme: sts2 with a `dt` or `stages`");
-}
-
-SETTINGS_CHECK(until)
-{
-    const struct time_setting *time = &settings->time;
-    const bool is_given = time->until_rate > 0 || time->until_distance > 0;
-    return !is_given || time->tolerance > 0 || time->max_error > 0
-               ? STATUS_OK
-               : item_fail(item, NULL, "needs a tolerance or max_error");
-}
-
-SETTINGS_CHECK(stages)
-{
-    const enum time_scheme scheme = settings->time.scheme;
-    return settings->time.stages == 0 || scheme == SCHEME_STS1 || scheme == SCHEME_STS2
-               ? STATUS_OK
-               : item_fail(item, NULL, "needs scheme: sts1 or sts2");
+    const struct time_setting *t = &settings->time;
+    const enum time_scheme scheme = t->scheme;
+    const bool sts = scheme == SCHEME_STS1 || scheme == SCHEME_STS2;
+    const bool varies = t->tolerance > 0 || t->max_error > 0;
+    const bool open = t->dt_auto && !varies;
+    const bool may_vary =
+        scheme == SCHEME_STS2 || scheme == SCHEME_IMPLICIT || scheme == SCHEME_AUTO;
+    const bool rounds =
+        settings->run.precision == PRECISION_FLOAT32 && t->tolerance > 0 && t->tolerance < 1e-5;
+    const bool checks = settings->run.self_check != 0;
+    const struct {
+        size_t offset; /* of the value of the key that is blamed */
+        bool wrong;
+        const char *what;
+    } rules[] = {
+        {OF(time.adapt_every), t->adapt_every != 0 && !t->dt_auto, "needs dt: auto"},
+        {OF(time.scheme), sts && t->stages == 0 && open,
+         "super steps need `stages`, `dt` or `tolerance`"},
+        {OF(time.scheme), scheme == SCHEME_IMPLICIT && open,
+         "implicit steps need `dt` or `tolerance`"},
+        {OF(time.scheme), scheme != SCHEME_EULER && t->adapt_every != 0,
+         "adapt_every needs scheme: euler"},
+        {OF(time.stages), t->stages != 0 && !sts, "needs scheme: sts1 or sts2"},
+        {OF(time.monotone), t->monotone && (scheme != SCHEME_STS2 || varies),
+         "needs scheme: sts2 with a `dt` or `stages`"},
+        {OF(time.tolerance), rounds,
+         "the rounding errors of float32 hide such errors; at least 1e-5"},
+        {OF(time.tolerance), t->tolerance != 0 && !may_vary,
+         "needs scheme: sts2, implicit or auto"},
+        {OF(time.max_error), t->max_error != 0 && !may_vary,
+         "needs scheme: sts2, implicit or auto"},
+        {OF(time.until_rate), t->until_rate > 0 && !varies, "needs a tolerance or max_error"},
+        {OF(time.until_distance), t->until_distance > 0 && !varies,
+         "needs a tolerance or max_error"},
+        {OF(run.self_check),
+         checks && (varies || scheme == SCHEME_IMPLICIT || scheme == SCHEME_STEADY ||
+                    scheme == SCHEME_AUTO),
+         "needs steps of a given length: scheme euler, sts1, sts2 or monotone, without tolerance"},
+    };
+    for (size_t r = 0; r < sizeof rules / sizeof rules[0]; r++) {
+        FAIL_IF(rules[r].wrong && rules[r].offset == item->row->offset,
+                item_fail(item, NULL, "%s", rules[r].what));
+    }
+    return STATUS_OK;
 }
 
 /* ---- all of them ---- */

@@ -348,7 +348,7 @@ static const struct schema_key table[] = {
     KEY("run.self_check.share", REAL, FREE, AT(run.self_check),
         "The share of the steps; 0 turns the check off, 1 computes every step twice. Needs device "
         "memory for two more fields.",
-        .limit = &share, .fallback = "0", .check = settings_check_self_check),
+        .limit = &share, .fallback = "0", .check = settings_check_time),
     KEY("run.walltime", REAL, FREE, AT(run.walltime),
         "The wall-clock time limit. The run stops before it with a checkpoint and exit code 75. "
         "`auto`: the end of the Slurm job (`SLURM_JOB_END_TIME`); outside Slurm, no limit.",

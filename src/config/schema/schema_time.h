@@ -30,17 +30,17 @@ static const struct schema_choice stages[] = {
             "float32 or with `run.stencil.order` above 2. `auto`: `euler` where it can take `dt` " \
             "or `dt` is auto, else `sts2`; with a tolerance `sts2`, and steps of `euler` where "   \
             "these cost less and keep it.",                                                        \
-            .choices = schemes, .fallback = "euler", .check = settings_check_scheme),              \
+            .choices = schemes, .fallback = "euler", .check = settings_check_time),                \
         KEY("time.stages", CHOICE, WARN, AT(time.stages),                                          \
             "The number of stages of a super step of `sts1` or `sts2`. `auto`: the fewest that "   \
             "are stable for `dt`. At most 64 (`sts1`: 128) in float32. Where properties depend "   \
             "on temperature or a face radiates: at most 32 (64), and 8 (16) in float32.",          \
-            .choices = stages, .fallback = "auto", .check = settings_check_stages),                \
+            .choices = stages, .fallback = "auto", .check = settings_check_time),                  \
         KEY("time.monotone", CHOICE, WARN, AT(time.monotone),                                      \
             "With `scheme: sts2` and a `dt` or `stages`: super steps after which no temperature "  \
             "leaves the range of its surroundings by more than a few percent of it, of up to 48 "  \
             "stages, and about a fifth more of them.",                                             \
-            .choices = truths, .fallback = "false", .check = settings_check_monotone),             \
+            .choices = truths, .fallback = "false", .check = settings_check_time),                 \
         KEY("time.dt", REAL, WARN, AT(time.dt),                                                    \
             "The time step, or super step. `auto`: `safety` times the largest stable step.",       \
             .flags = SCHEMA_OR_AUTO, .alternative = AT(time.dt_auto), .limit = &positive,          \
@@ -50,20 +50,18 @@ static const struct schema_choice stages[] = {
             "aim at, "                                                                             \
             "relative to the range of temperatures. The length of each super step follows from "   \
             "an estimate of its error; one that is too long is repeated.",                         \
-            .limit = &tolerated, .rival = "dt, stages, max_error",                                 \
-            .check = settings_check_tolerance),                                                    \
+            .limit = &tolerated, .rival = "dt, stages, max_error", .check = settings_check_time),  \
         KEY("time.max_error", REAL, WARN, AT(time.max_error),                                      \
             "`tolerance` as a difference of temperatures.", .limit = &positive,                    \
-            .rival = "dt, stages, tolerance", .unit = &difference,                                 \
-            .check = settings_check_tolerance),                                                    \
+            .rival = "dt, stages, tolerance", .unit = &difference, .check = settings_check_time),  \
         SECTION("time.until", "With a tolerance: end before `end` in a steady state."),            \
         KEY("time.until.rate", REAL, FREE, AT(time.until_rate),                                    \
             "The run ends when no temperature changes faster.", .limit = &positive, .unit = &rate, \
-            .check = settings_check_until),                                                        \
+            .check = settings_check_time),                                                         \
         KEY("time.until.distance", REAL, FREE, AT(time.until_distance),                            \
             "The run ends when no temperature is farther from the steady state, by an estimate "   \
             "from the decay of the rates of change.",                                              \
-            .limit = &positive, .unit = &difference, .check = settings_check_until),               \
+            .limit = &positive, .unit = &difference, .check = settings_check_time),                \
         KEY("time.safety", REAL, WARN, AT(time.safety),                                            \
             "The fraction of the largest stable step used by `dt: auto`.", .limit = &fraction,     \
             .fallback = "0.9"),                                                                    \
@@ -73,8 +71,7 @@ static const struct schema_choice stages[] = {
             "step is computed again for the temperatures that can still occur. The step never "    \
             "becomes "                                                                             \
             "shorter than the one for all temperatures. 0: never.",                                \
-            .limit = &from_zero, .fallback = "0", .unit = &steps,                                  \
-            .check = settings_check_adaptation),                                                   \
+            .limit = &from_zero, .fallback = "0", .unit = &steps, .check = settings_check_time),   \
         SECTION("time.steady",                                                                     \
                 "Instead of `end` or `steps`: the steady state of constant boundary conditions "   \
                 "and sources (docs/guide/steady_state.md), as step 1 at t = 1 s. Not with "        \
