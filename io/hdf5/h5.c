@@ -2,7 +2,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <stdarg.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
@@ -59,18 +58,12 @@ static void keep_system_message(char *reason)
     }
 }
 
-enum status h5_fail(const char *format, ...)
+enum status h5_explain(enum status failed)
 {
     char reason[STATUS_MESSAGE_BYTES] = "HDF5 gave no reason";
     H5Ewalk2(H5E_DEFAULT, H5E_WALK_UPWARD, keep_innermost, reason);
     keep_system_message(reason);
-
-    char text[STATUS_MESSAGE_BYTES];
-    va_list args;
-    va_start(args, format);
-    vsnprintf(text, sizeof text, format, args);
-    va_end(args);
-    return fail(STATUS_FILE, "%.1200s: %.800s", text, reason);
+    return fail(failed, "%.1200s: %.800s", fail_message(), reason);
 }
 
 enum status h5_create_memory(hsize_t userblock, hid_t *file)

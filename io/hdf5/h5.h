@@ -18,8 +18,9 @@
 /* Turn off HDF5's own printing. Call once per process; repeated calls do nothing. */
 void h5_init(void);
 
-/* STATUS_FILE with `format` and the innermost reason of HDF5's error stack. */
-enum status h5_fail(const char *format, ...) PRINTF_LIKE(1, 2);
+/* STATUS_FILE with a message and the innermost reason of HDF5's error stack. */
+#define h5_fail(...) h5_explain(fail(STATUS_FILE, __VA_ARGS__))
+enum status h5_explain(enum status failed);
 
 /* Create a file in memory, so that HDF5 never writes to a full disk. `userblock` bytes are left
  * free at the front (0, or a power of two >= 512). */

@@ -12,10 +12,12 @@ static _Thread_local int agreed;
 
 enum status fail(enum status code, const char *format, ...)
 {
+    char text[STATUS_MESSAGE_BYTES]; /* the arguments may contain the old message */
     va_list args;
     va_start(args, format);
-    vsnprintf(message, sizeof message, format, args);
+    vsnprintf(text, sizeof text, format, args);
     va_end(args);
+    memcpy(message, text, sizeof text);
     agreed = 0;
     return code;
 }

@@ -73,7 +73,8 @@ void scope_close(const int *fd);
 #define CHECK_MEMORY(allocated, ...) ((allocated) ? STATUS_OK : fail(STATUS_MEMORY, __VA_ARGS__))
 
 /* Record the message of a failure and return `code` (never STATUS_OK). The message gives the error,
- * the value, and a valid one; no newline at the end. A later call replaces it. Not collective. */
+ * the value, and a valid one; no newline at the end. A later call replaces it, and may have
+ * fail_message() among its arguments. Not collective. */
 enum status fail(enum status code, const char *format, ...) PRINTF_LIKE(2, 3);
 
 /* Prepend context to the recorded message; no effect for STATUS_OK. Returns `code`. */

@@ -24,32 +24,21 @@ void settings_release(struct settings **settings)
     settings_destroy(*settings);
 }
 
-enum status settings_fail_at(struct settings_origin *origin, const char *key, const char *format,
-                             ...)
-{
-    char message[STATUS_MESSAGE_BYTES];
-    va_list args;
-    va_start(args, format);
-    vsnprintf(message, sizeof message, format, args);
-    va_end(args);
-    FAIL_IF(origin == NULL, fail(STATUS_INPUT, "%s: %s", key, message));
-    bool exact;
-    const struct tree *node = tree_find(origin->root, key, &exact);
-    return origin_fail(origin, node, key, "%s", message);
-}
-
 enum status settings_place(struct settings_origin *origin, enum status status, const char *format,
                            ...)
 {
-    char key[128];
+    char key[TREE_KEY_BYTES];
     va_list args;
     va_start(args, format);
     vsnprintf(key, sizeof key, format, args);
     va_end(args);
-    if (status == STATUS_INPUT || status == STATUS_FILE) {
-        (void)settings_fail_at(origin, key, "%s", fail_message());
+    if (status != STATUS_INPUT && status != STATUS_FILE) {
+        return status;
     }
-    return status;
+    FAIL_IF(origin == NULL, fail_prefix(status, "%s: ", key));
+    bool exact;
+    const struct tree *node = tree_find(origin->root, key, &exact);
+    return origin_place(origin, node, key, status);
 }
 
 const char *settings_below_zero(double kelvins, char text[BELOW_ZERO_TEXT])

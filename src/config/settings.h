@@ -469,8 +469,8 @@ void settings_warn(const struct settings *settings, double end, bool files);
  * that need more than the configuration (rank count, files). The arguments may contain
  * fail_message(). Without an origin, as in a program that fills the settings itself, the message
  * begins with the key. */
-enum status settings_fail_at(struct settings_origin *origin, const char *key, const char *format,
-                             ...) PRINTF_LIKE(3, 4);
+#define settings_fail_at(origin, key, ...)                                                         \
+    settings_place(origin, fail(STATUS_INPUT, __VA_ARGS__), "%s", key)
 #define settings_fail(settings, ...) settings_fail_at((settings)->origin, __VA_ARGS__)
 
 /* The same for the message of a failure that has just been recorded (STATUS_INPUT or STATUS_FILE)

@@ -1,5 +1,4 @@
 /* Iteration over the keys of a configuration in the order of the schema. */
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -80,17 +79,10 @@ bool item_next(const struct item *section, int *row, struct item *item)
     return false;
 }
 
-enum status item_fail(const struct item *item, const char *below, const char *format, ...)
+enum status item_place(const struct item *item, const char *below, enum status failed)
 {
-    char message[STATUS_MESSAGE_BYTES];
-    char key[TREE_KEY_BYTES];
-    va_list args;
-    va_start(args, format);
-    vsnprintf(message, sizeof message, format, args);
-    va_end(args);
-    snprintf(key, sizeof key, "%.190s%s%.60s", item->key, below != NULL ? "." : "",
-             below != NULL ? below : "");
-    return settings_fail_at(item->origin, key, "%s", message);
+    return settings_place(item->origin, failed, "%.190s%s%.60s", item->key,
+                          below != NULL ? "." : "", below != NULL ? below : "");
 }
 
 static enum status append(struct item_list *list, const struct item *item)

@@ -1,7 +1,6 @@
 #include "plot/plot.h"
 
 #include <math.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -94,14 +93,10 @@ void plot_done(struct plot *plot, const char *path)
     log_info("%s", path);
 }
 
-enum status plot_leave_out(const struct plot *plot, const char *name, const char *format, ...)
+enum status plot_leave_out(const struct plot *plot, const char *name, enum status reason)
 {
-    char reason[STATUS_MESSAGE_BYTES];
-    va_list args;
-    va_start(args, format);
-    vsnprintf(reason, sizeof reason, format, args);
-    va_end(args);
-    FAIL_IF(plot->only != NULL, fail(STATUS_INPUT, "%s", reason));
-    log_info("no picture of %s: %s", name, reason);
+    FAIL_IF(plot->only != NULL, reason);
+    log_info("no picture of %s: %s", name, fail_message());
+    fail_clear();
     return STATUS_OK;
 }

@@ -44,10 +44,9 @@ const char *plot_title(const struct plot *plot, const char *what, char title[PLO
 enum status plot_path(struct plot *plot, const char *name, char path[PATH_BYTES]);
 /* After it is drawn: count and name it. */
 void plot_done(struct plot *plot, const char *path);
-/* For what cannot be plotted although nothing is wrong: STATUS_INPUT if the user asked for it by
- * name, else a line that says so. */
-enum status plot_leave_out(const struct plot *plot, const char *name, const char *format, ...)
-    PRINTF_LIKE(3, 4);
+/* For what cannot be plotted although nothing is wrong: `reason`, a failure that has just been
+ * recorded, if the user asked for it by name, else a line that says so. */
+enum status plot_leave_out(const struct plot *plot, const char *name, enum status reason);
 
 #define PLOT_CELSIUS "\u00b0C"
 /* To subtract from temperatures in K: 0 where K are shown, or the field is none. */

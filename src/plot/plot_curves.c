@@ -177,12 +177,12 @@ static enum status tables_read(const struct plot *plot, const char *name, struct
         TRY(path_join(folders[r], file, path));
         if (!file_exists(path)) {
             tables->count = 0;
-            return plot_leave_out(plot, name, "%s does not exist", path);
+            return plot_leave_out(plot, name, fail(STATUS_INPUT, "%s does not exist", path));
         }
         TRY(csv_read(path, &tables->run[r]));
         if (tables->run[r].nrows == 0) {
             tables->count = 0;
-            return plot_leave_out(plot, name, "%s has no rows yet", path);
+            return plot_leave_out(plot, name, fail(STATUS_INPUT, "%s has no rows yet", path));
         }
         tables->count++;
     }

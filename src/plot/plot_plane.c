@@ -346,12 +346,14 @@ enum status plot_plane(struct plot *plot, const char *name)
     for (int r = 0; r < (plot->with != NULL ? 2 : 1); r++) {
         TRY(path_join(folders[r], file, path));
         if (!file_exists(path)) {
-            return plot_leave_out(plot, name, "%s does not exist", path);
+            return plot_leave_out(plot, name, fail(STATUS_INPUT, "%s does not exist", path));
         }
         TRY(frames_read_alone(path, plot->field, r == 0 ? &shown : &other));
     }
     if (plot->with != NULL && !frames_share_grid(&shown, &other)) {
-        return plot_leave_out(plot, name, "%s and %s have different grids", shown.path, other.path);
+        return plot_leave_out(
+            plot, name,
+            fail(STATUS_INPUT, "%s and %s have different grids", shown.path, other.path));
     }
     return plot_frames(plot, name, &shown, plot->with != NULL ? &other : NULL);
 }

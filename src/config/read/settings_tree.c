@@ -1,7 +1,6 @@
 #include "config/read/settings_tree.h"
 
 #include <limits.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -167,23 +166,19 @@ const char *tree_show(const struct tree *node, char text[TREE_SHOW_BYTES])
     return text;
 }
 
-enum status origin_fail(struct settings_origin *origin, const struct tree *at, const char *key,
-                        const char *format, ...)
+enum status origin_place(struct settings_origin *origin, const struct tree *at, const char *key,
+                         enum status failed)
 {
-    char message[1200];
     char whole[STATUS_MESSAGE_BYTES];
-    va_list args;
-    va_start(args, format);
-    vsnprintf(message, sizeof message, format, args);
-    va_end(args);
     origin->failed_line = at->typed != NULL ? 0 : at->line;
     const char *colon = key != NULL ? ": " : "";
     key = key != NULL ? key : "";
     if (at->typed != NULL) {
-        snprintf(whole, sizeof whole, "%.406s: %.256s%s%s", at->typed, key, colon, message);
+        snprintf(whole, sizeof whole, "%.406s: %.256s%s%.1199s", at->typed, key, colon,
+                 fail_message());
     } else {
-        snprintf(whole, sizeof whole, "%.400s:%d: %.256s%s%s", origin->name, at->line, key, colon,
-                 message);
+        snprintf(whole, sizeof whole, "%.400s:%d: %.256s%s%.1199s", origin->name, at->line, key,
+                 colon, fail_message());
     }
     /* a message is one line: replace control characters in quoted values */
     for (char *p = whole; *p != '\0'; p++) {
@@ -191,7 +186,7 @@ enum status origin_fail(struct settings_origin *origin, const struct tree *at, c
             *p = ' ';
         }
     }
-    return fail(STATUS_INPUT, "%s", log_clean(whole));
+    return fail(failed, "%s", log_clean(whole));
 }
 
 struct settings_problem {

@@ -50,8 +50,11 @@ char *origin_text(struct settings_origin *origin, const char *text);
 void origin_destroy(struct settings_origin *origin); /* takes NULL */
 
 /* Record STATUS_INPUT, prefixed with "FILE:LINE: KEY: " or "--set TEXT: KEY: " (NULL: no key). */
-enum status origin_fail(struct settings_origin *origin, const struct tree *at, const char *key,
-                        const char *format, ...) PRINTF_LIKE(4, 5);
+#define origin_fail(origin, at, key, ...)                                                          \
+    origin_place(origin, at, key, fail(STATUS_INPUT, __VA_ARGS__))
+/* The same of the message of a failure that has just been recorded; returns its code. */
+enum status origin_place(struct settings_origin *origin, const struct tree *at, const char *key,
+                         enum status failed);
 
 /* Collects several problems for one message: when `status` is STATUS_INPUT, stores the recorded
  * failure and returns STATUS_OK. Returns other codes unchanged. */

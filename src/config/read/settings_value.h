@@ -43,8 +43,8 @@ static inline struct number_setting *item_number(const struct item *item)
 
 /* Record STATUS_INPUT about the item, or about a key `below` it ("liquid.conductivity"; NULL: the
  * item). */
-enum status item_fail(const struct item *item, const char *below, const char *format, ...)
-    PRINTF_LIKE(3, 4);
+#define item_fail(item, below, ...) item_place(item, below, fail(STATUS_INPUT, __VA_ARGS__))
+enum status item_place(const struct item *item, const char *below, enum status failed);
 
 /* All keys, each section and entry before its own keys; caller frees, also on failure. */
 struct item_list {
