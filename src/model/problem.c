@@ -87,6 +87,7 @@ bool problem_needs_multigrid(const struct problem *problem)
 
 enum status problem_create(const struct settings *settings, struct problem *problem)
 {
+    SCOPED_BY(problem_destroy)
     struct problem built = {
         .settings = settings,
         .origin = settings->origin,
@@ -102,31 +103,28 @@ enum status problem_create(const struct settings *settings, struct problem *prob
         .melting = settings_melting(settings),
         .radius = wide_radius(settings),
     };
-    enum status status = STATUS_OK;
     quantity_use(settings);
     TRY(settings_read_tables(settings));
     grid_create(settings, &built.grid);
     TRY(medium_create(settings, &built.medium));
-    TRY_GOTO(wide_check(settings, &built.grid));
-    TRY_GOTO(sources_create(settings, &built.grid, &built.sources));
-    TRY_GOTO(boundary_create(settings, &built.boundary));
-    TRY_GOTO(boundary_check(settings, &built.boundary, &built.grid, &built.medium,
-                            &(struct instant){.time = 0}));
+    TRY(wide_check(settings, &built.grid));
+    TRY(sources_create(settings, &built.grid, &built.sources));
+    TRY(boundary_create(settings, &built.boundary));
+    TRY(boundary_check(settings, &built.boundary, &built.grid, &built.medium,
+                       &(struct instant){.time = 0}));
     for (const struct table_setting *table = settings_time_tables(settings); table != NULL;
          table = table->next) {
         for (int row = 0; row < table->nrows; row++) {
-            TRY_GOTO(boundary_check(settings, &built.boundary, &built.grid, &built.medium,
-                                    &(struct instant){.time = table->row[row][0]}));
+            TRY(boundary_check(settings, &built.boundary, &built.grid, &built.medium,
+                               &(struct instant){.time = table->row[row][0]}));
         }
     }
     if (built.medium.nclasses == 0) {
-        TRY_GOTO(lay_timeline(&built));
+        TRY(lay_timeline(&built));
     }
     *problem = built;
+    built = (struct problem){0};
     return STATUS_OK;
-done:
-    problem_destroy(&built);
-    return status;
 }
 
 enum status problem_set_survey(struct problem *problem, double fastest_rate, uint64_t class_hash)

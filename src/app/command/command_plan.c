@@ -162,15 +162,6 @@ static void print_launch(const struct plan *plan)
     }
 }
 
-static double print_files(const struct plan *plan)
-{
-    double total = 0;
-    for (int k = 0; k < OUTPUT_KINDS; k++) {
-        total += output_kinds[k]->plan(&plan->problem);
-    }
-    return total;
-}
-
 static void warn_of_blocks(struct plan *plan)
 {
     const int64_t thin = 8;
@@ -347,7 +338,10 @@ static enum status show(struct plan *plan, const struct wall_time *wall_time,
         print_launch(plan);
         TRY(warn_of_memory(plan));
     }
-    const double bytes = print_files(plan);
+    double bytes = 0;
+    for (int k = 0; k < OUTPUT_KINDS; k++) {
+        bytes += output_kinds[k]->plan(&plan->problem);
+    }
     warn_of_blocks(plan);
     warn_of_initial(plan);
     warn_of_shapes(plan);

@@ -65,9 +65,10 @@ static enum output_mode folder_mode(void)
                                                                            : OUTPUT_FRESH;
 }
 
-static enum status solve(void)
+static enum status execute(void)
 {
     struct settings *settings = NULL;
+    TRY(status_agree(MPI_COMM_WORLD, check_options()));
     const struct simulate_options simulation = {.restart = options.restart,
                                                 .restart_changed = options.restart_changed,
                                                 .folder = folder_mode()};
@@ -79,12 +80,6 @@ static enum status solve(void)
         settings_destroy(settings);
     }
     return status;
-}
-
-static enum status execute(void)
-{
-    TRY(status_agree(MPI_COMM_WORLD, check_options()));
-    return solve();
 }
 
 const struct command command_run = {

@@ -105,48 +105,45 @@ bool boundary_next_named(const struct boundary *boundary, int *face, int *patch)
     return false;
 }
 
-static bool condition_varies(const struct boundary_condition *condition)
+static bool condition_varies(const struct boundary_setting *condition)
 {
     bool varies = false;
     for (int n = 0; n < BOUNDARY_NUMBERS; n++) {
-        varies = varies || condition->setting.number[n].formula != NULL;
+        varies = varies || condition->number[n].formula != NULL;
     }
     return varies;
 }
 
-static bool numbers_vary(const struct boundary *boundary, int first, int end)
+static bool coefficient_varies(const struct boundary_setting *condition)
 {
-    for (int f = 0; f < FACE_COUNT; f++) {
-        for (int p = 0; p < boundary->nconditions[f]; p++) {
-            for (int n = first; n < end; n++) {
-                if (boundary->face[f][p].setting.number[n].formula != NULL) {
-                    return true;
-                }
-            }
-        }
-    }
-    return false;
+    return condition->number[BOUNDARY_COEFFICIENT].formula != NULL;
 }
 
-bool boundary_varies(const struct boundary *boundary)
-{
-    return numbers_vary(boundary, 0, BOUNDARY_NUMBERS);
-}
-
-bool boundary_coefficient_varies(const struct boundary *boundary)
-{
-    return numbers_vary(boundary, BOUNDARY_COEFFICIENT, BOUNDARY_COEFFICIENT + 1);
-}
-
-bool boundary_any_radiates(const struct boundary *boundary)
+static bool any_condition(const struct boundary *boundary,
+                          bool (*is_one)(const struct boundary_setting *condition))
 {
     bool any = false;
     for (int f = 0; f < FACE_COUNT; f++) {
         for (int p = 0; p < boundary->nconditions[f]; p++) {
-            any = any || boundary_radiates(&boundary->face[f][p].setting);
+            any = any || is_one(&boundary->face[f][p].setting);
         }
     }
     return any;
+}
+
+bool boundary_varies(const struct boundary *boundary)
+{
+    return any_condition(boundary, condition_varies);
+}
+
+bool boundary_coefficient_varies(const struct boundary *boundary)
+{
+    return any_condition(boundary, coefficient_varies);
+}
+
+bool boundary_any_radiates(const struct boundary *boundary)
+{
+    return any_condition(boundary, boundary_radiates);
 }
 
 /* The flux that does not depend on the temperature of the face, W/m^2. */
@@ -308,7 +305,7 @@ struct boundary_state boundary_at(const struct boundary *boundary, const struct 
         return (struct boundary_state){.closed = true};
     }
     struct boundary_state now = state_at(condition, when->time);
-    if (when->level != NULL && condition_varies(condition)) {
+    if (when->level != NULL && condition_varies(&condition->setting)) {
         correct_data(condition, when, &now);
     }
     return now;

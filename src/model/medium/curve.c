@@ -47,7 +47,8 @@ struct phase {
 struct making {
     double density;
     struct phase solid, liquid;
-    struct property *also; /* of the solid: conductivities of materials with the same heat */
+    struct property
+        also[MOST_MATERIALS]; /* of the solid: what materials of the same heat conduct */
     bool melts;
     double solidus, liquidus, latent;
     int curved; /* intervals: what `make` finds */
@@ -187,11 +188,8 @@ static enum status make(struct making *m, int parts, struct curve *curve)
 
 /* Materials with the same heat capacity and melting get the same nodes: then a cell keeps its
  * temperature, to the last bit, when it becomes another one of them. */
-static enum status join_nodes(const struct settings *settings, int number, struct making *m)
+static void join_nodes(const struct settings *settings, int number, int heat, struct making *m)
 {
-    const int heat = settings_heat_of(settings, number);
-    m->also = calloc((size_t)settings->nmaterials, sizeof *m->also);
-    TRY(CHECK_MEMORY(m->also != NULL, "no memory for a material"));
     m->solid.also = m->also;
     for (int other = 0; other < settings->nmaterials; other++) {
         const struct phase_setting *solid = &settings->materials[other].solid;
@@ -200,7 +198,6 @@ static enum status join_nodes(const struct settings *settings, int number, struc
                 (struct property){solid->conductivity[AXIS_X], solid->conductivity_table};
         }
     }
-    return STATUS_OK;
 }
 
 /* The conductivity of the solid is that of entry `number`, all else that of `heat`. */
@@ -265,18 +262,12 @@ static enum status build(const struct settings *settings, int number, int heat, 
 enum status curve_create(const struct settings *settings, int number, struct curve *curve)
 {
     const int heat = settings_heat_of(settings, number);
-    struct making *m = calloc(1, sizeof *m);
-    enum status status = STATUS_OK;
-    TRY(CHECK_MEMORY(m != NULL, "no memory for a material"));
+    struct making m = {0};
     *curve = (struct curve){.count = 0};
-    prepare(settings, number, heat, m);
-    TRY_GOTO(join_nodes(settings, number, m));
-    status = settings_place(settings->origin, build(settings, number, heat, m, curve),
-                            "materials[%d]", number);
-done:
-    free(m->also);
-    free(m);
-    return status;
+    prepare(settings, number, heat, &m);
+    join_nodes(settings, number, heat, &m);
+    return settings_place(settings->origin, build(settings, number, heat, &m, curve),
+                          "materials[%d]", number);
 }
 
 double curve_slope(const struct curve *curve, int segment)

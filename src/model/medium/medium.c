@@ -259,27 +259,24 @@ enum status medium_create(const struct settings *settings, struct medium *medium
     }
     const int n = (settings->nmaterials > 0 ? settings->nmaterials : 1) + settings->nambients;
     const size_t bytes = (size_t)n * sizeof *medium->materials;
-    *medium = (struct medium){
+    SCOPED_BY(medium_destroy)
+    struct medium built = {
         .conductivity =
             has_one_isotropic(settings) && !needs_curves(settings) ? medium->conductivity : 0,
         .nmaterials = n,
         .nambients = settings->nambients,
         .nclasses = n,
+        .materials = calloc(1, bytes),
+        .classes = calloc(1, bytes),
+        .resistance = calloc((size_t)n * (size_t)n, sizeof *built.resistance),
     };
-    medium->materials = calloc(1, bytes);
-    medium->classes = calloc(1, bytes);
-    medium->resistance = calloc((size_t)n * (size_t)n, sizeof *medium->resistance);
-    if (medium->materials == NULL || medium->classes == NULL || medium->resistance == NULL) {
-        medium_destroy(medium);
-        return fail(STATUS_MEMORY, "no memory for %d materials", n);
-    }
-    const enum status status = create_curves(settings, medium);
-    if (status != STATUS_OK) {
-        medium_destroy(medium);
-        return status;
-    }
-    fill_materials(settings, medium);
-    memcpy(medium->classes, medium->materials, bytes);
+    TRY(CHECK_MEMORY(built.materials != NULL && built.classes != NULL && built.resistance != NULL,
+                     "no memory for %d materials", n));
+    TRY(create_curves(settings, &built));
+    fill_materials(settings, &built);
+    memcpy(built.classes, built.materials, bytes);
+    *medium = built;
+    built = (struct medium){0};
     return STATUS_OK;
 }
 

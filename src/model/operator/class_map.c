@@ -218,16 +218,6 @@ static enum status paint_piece(struct painting *painting, const struct box *box,
     return STATUS_OK;
 }
 
-static enum status paint_box(struct painting *painting, const struct box *box,
-                             const int64_t shift[AXIS_COUNT], struct class_map *map)
-{
-    struct box piece = box_before(box);
-    while (box_next(box, PIECE_CELLS, &piece)) {
-        TRY(paint_piece(painting, &piece, shift, map));
-    }
-    return STATUS_OK;
-}
-
 /* The cells with their halo: beyond the edge of the grid the cells around a periodic axis, or one
  * layer that repeats the cells inside. */
 static struct box with_halo(const struct class_map *map, const int64_t cells[AXIS_COUNT])
@@ -249,12 +239,15 @@ static enum status paint_all(struct painting *painting, struct class_map *map)
     struct box_piece pieces[BOX_PIECES_MOST];
     const int npieces = box_pieces(&wide, problem->grid.cells, problem->boundary.periodic, pieces);
     for (int p = 0; p < npieces; p++) {
-        TRY(paint_box(painting, &pieces[p].cells, pieces[p].shift, map));
+        struct box piece = box_before(&pieces[p].cells);
+        while (box_next(&pieces[p].cells, PIECE_CELLS, &piece)) {
+            TRY(paint_piece(painting, &piece, pieces[p].shift, map));
+        }
     }
     return STATUS_OK;
 }
 
-static void painting_end(struct painting *painting)
+static void painting_end(const struct painting *painting)
 {
     const struct settings *settings = painting->problem->settings;
     for (int b = 0; painting->brushes != NULL && b < settings->nparts + settings->nsources; b++) {
@@ -309,23 +302,19 @@ static enum status add_materials(struct painting *painting, struct class_map *ma
 enum status class_map_create(const struct problem *problem, const struct box *owned, int depth,
                              class_reader *read, struct class_map *map)
 {
-    struct painting painting = {.problem = problem, .read = read};
-    *map = (struct class_map){.owned = *owned};
-    enum status status = STATUS_OK;
-    lay_out(&problem->grid, owned, depth, &map->layout);
-    map->h_class = calloc(1, (size_t)map->layout.elements);
-    TRY(CHECK_MEMORY(map->h_class != NULL, "no memory for the materials of %" PRId64 " cells",
+    SCOPED_BY(painting_end) struct painting painting = {.problem = problem, .read = read};
+    SCOPED_BY(class_map_destroy) struct class_map built = {.owned = *owned};
+    lay_out(&problem->grid, owned, depth, &built.layout);
+    built.h_class = calloc(1, (size_t)built.layout.elements);
+    TRY(CHECK_MEMORY(built.h_class != NULL, "no memory for the materials of %" PRId64 " cells",
                      box_cells(owned)));
     const int64_t row = box_extent(owned, AXIS_X) + 2 * (int64_t)depth;
-    TRY_GOTO(painting_begin(&painting, owned, row > PIECE_CELLS ? row : PIECE_CELLS));
-    TRY_GOTO(add_materials(&painting, map));
-    status = paint_all(&painting, map);
-done:
-    painting_end(&painting);
-    if (status != STATUS_OK) {
-        class_map_destroy(map);
-    }
-    return status;
+    TRY(painting_begin(&painting, owned, row > PIECE_CELLS ? row : PIECE_CELLS));
+    TRY(add_materials(&painting, &built));
+    TRY(paint_all(&painting, &built));
+    *map = built;
+    built.h_class = NULL;
+    return STATUS_OK;
 }
 
 void class_map_destroy(struct class_map *map)

@@ -82,27 +82,26 @@ static enum status paint_face(const struct problem *problem, enum face face,
         (layer.lo[up] - wide.lo[up]) * plane->pitch + layer.lo[across] - wide.lo[across];
     plane->h_patch = calloc(1, (size_t)plane->bytes);
     SCOPED_FREE float *numbers = malloc((size_t)plane->bytes * sizeof *numbers);
-    enum status status = CHECK_MEMORY(numbers != NULL && plane->h_patch != NULL,
-                                      "no memory for the patches of a face");
+    TRY(CHECK_MEMORY(numbers != NULL && plane->h_patch != NULL,
+                     "no memory for the patches of a face"));
     const int npieces = box_pieces(&wide, problem->grid.cells, problem->boundary.periodic, pieces);
-    for (int p = 0; p < npieces && status == STATUS_OK; p++) {
+    for (int p = 0; p < npieces; p++) {
         const struct box *cells = &pieces[p].cells;
         const int64_t n = box_extent(cells, across);
         const int64_t row = cells->lo[up] + pieces[p].shift[up] - wide.lo[up];
         const int64_t column = cells->lo[across] + pieces[p].shift[across] - wide.lo[across];
-        status = paint_layer(problem, face, cells, numbers);
-        for (int64_t c = 0; c < box_cells(cells) && status == STATUS_OK; c++) {
+        TRY(paint_layer(problem, face, cells, numbers));
+        for (int64_t c = 0; c < box_cells(cells); c++) {
             plane->h_patch[(row + c / n) * plane->pitch + column + c % n] = (uint8_t)numbers[c];
         }
     }
-    return status;
+    return STATUS_OK;
 }
 
 enum status patch_map_create(const struct problem *problem, const struct box *owned, int depth,
                              struct patch_map *map)
 {
-    enum status status = STATUS_OK;
-    *map = (struct patch_map){.face = {{0}}};
+    SCOPED_BY(patch_map_destroy) struct patch_map built = {.face = {{0}}};
     for (int f = 0; f < FACE_COUNT; f++) {
         const enum face face = (enum face)f;
         const enum axis axis = face_axis(face);
@@ -110,13 +109,12 @@ enum status patch_map_create(const struct problem *problem, const struct box *ow
                                  ? owned->lo[axis] == 0
                                  : owned->hi[axis] == problem->grid.cells[axis];
         if (problem->boundary.nconditions[f] > 1 && at_edge) {
-            TRY_GOTO(paint_face(problem, face, owned, depth, &map->face[f]));
+            TRY(paint_face(problem, face, owned, depth, &built.face[f]));
         }
     }
+    *map = built;
+    built = (struct patch_map){.face = {{0}}};
     return STATUS_OK;
-done:
-    patch_map_destroy(map);
-    return status;
 }
 
 void patch_map_destroy(struct patch_map *map)
