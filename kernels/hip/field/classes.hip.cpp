@@ -1,19 +1,20 @@
-/* The summary of each group of classes, their numbers and their changes. In the summary a thread
- * counts in registers as long as the group of its cells stays the same, then in the block's shared
- * memory, and the block in global memory. Integers and extremes: the order does not matter. */
-#include "kernels/hip/device/cells.h"
+/* The summary of each group of classes, their numbers and their changes. A wave counts in registers
+ * the cells of one group at a time, then in the block's shared memory, and the block in global
+ * memory. Integers and extremes: the order does not matter. */
+#include "kernels/hip/field/summary.h"
 
 #include "kernels/class_summary.h"
 #include "kernels/hip/device/visit.h"
 
 enum {
     THREADS = 256,
-    BLOCKS_MAX = 4096,
+    WAVES = THREADS / ARCH_WAVE,
+    BLOCKS_PER_PROCESSOR = 3,
     BLOCK_CELLS_MAX = EXACT_PARTS_MAX_TERMS / 2, /* on average */
-    AHEAD = 4 /* cells that a thread loads before it looks at them */
+    AHEAD = 4 /* vectors that a thread loads before it looks at them */
 };
 
-/* The owned cells by rows: `lanes` threads per row, THREADS / lanes rows per block. */
+/* The owned cells; each wave has rows that follow each other. */
 template <typename REAL> struct class_sweep {
     const REAL *in;         /* of cell (0, 0, 0) */
     const uint8_t *classes; /* the same */
@@ -22,14 +23,6 @@ template <typename REAL> struct class_sweep {
     int64_t class_pitch_y, class_pitch_z;
     int mask;
     const uint8_t *groups;
-    unsigned lanes;
-};
-
-/* A thread's cells since the group changed. */
-struct class_run {
-    int group; /* -1: none yet */
-    unsigned long long min, max, cells;
-    struct tally tally;
 };
 
 /* Of one block. */
@@ -38,79 +31,130 @@ struct class_counts {
     unsigned long long part[MEDIUM_CLASSES][3];
 };
 
-static __device__ __forceinline__ void run_begin(class_run &run, int group)
-{
-    run.group = group;
-    run.min = ~0ULL;
-    run.max = 0;
-    run.cells = 0;
-    run.tally = {};
-}
+/* What a wave has found since the group changed. */
+struct class_run {
+    int group;
+    findings of;
 
-static __device__ __forceinline__ void run_end(class_counts &counts, const class_run &run)
+    __device__ __forceinline__ void begin(int next)
+    {
+        group = next;
+        of = {HUGE_VAL, -HUGE_VAL, {}, 0, 0, 0, {}};
+    }
+
+    /* All lanes call. */
+    __device__ __forceinline__ void end(class_counts &counts)
+    {
+        const struct tally sums = of.tally();
+        const long long cells = arch_wave_sum(of.good);
+        unsigned long long min = key_of(of.min), max = key_of(of.max);
+        for (int lanes = ARCH_WAVE / 2; lanes > 0; lanes /= 2) {
+            const unsigned long long other_min = arch_shift_down(min, lanes);
+            const unsigned long long other_max = arch_shift_down(max, lanes);
+            min = other_min < min ? other_min : min;
+            max = other_max > max ? other_max : max;
+        }
+        for (int d = 0; d < 3; d++) {
+            const long long part = arch_wave_sum(sums.part[d]);
+            if (arch_is_first_lane()) {
+                atomicAdd(&counts.part[group][d], (unsigned long long)part);
+            }
+        }
+        if (arch_is_first_lane()) {
+            atomicMin(&counts.min[group], min);
+            atomicMax(&counts.max[group], max);
+            atomicAdd(&counts.cells[group], (unsigned long long)cells);
+        }
+    }
+};
+
+/* N cells of each lane and their groups, or -1 where there is none. All lanes call. */
+template <int N>
+static __device__ __forceinline__ void see_groups(class_counts &counts, class_run &run,
+                                                  const double (&cells)[N], int (&groups)[N])
 {
-    if (run.cells == 0) {
+    bool alike = true;
+#pragma unroll
+    for (int n = 0; n < N; n++) {
+        alike = alike && groups[n] == run.group;
+    }
+    if (arch_all(alike)) {
+#pragma unroll
+        for (int n = 0; n < N; n++) {
+            run.of.see_valid(cells[n]);
+        }
+        run.of.good += N;
         return;
     }
-    atomicMin(&counts.min[run.group], run.min);
-    atomicMax(&counts.max[run.group], run.max);
-    atomicAdd(&counts.cells[run.group], run.cells);
-    for (int d = 0; d < 3; d++) {
-        atomicAdd(&counts.part[run.group][d], (unsigned long long)run.tally.part[d]);
+    for (;;) {
+        int other = -1;
+#pragma unroll
+        for (int n = 0; n < N; n++) {
+            if (groups[n] == run.group) {
+                run.of.see_valid(cells[n]);
+                run.of.good++;
+                groups[n] = -1;
+            }
+            other = groups[n] > other ? groups[n] : other;
+        }
+        for (int lanes = ARCH_WAVE / 2; lanes > 0; lanes /= 2) {
+            const int beside = arch_shift_down(other, lanes);
+            other = beside > other ? beside : other;
+        }
+        other = (int)arch_first_lane_value((uint32_t)other);
+        if (other < 0) {
+            return;
+        }
+        run.end(counts);
+        run.begin(other);
     }
-}
-
-static __device__ __forceinline__ void run_add(class_counts &counts, class_run &run, int group,
-                                               double cell)
-{
-    if (group != run.group) {
-        run_end(counts, run);
-        run_begin(run, group);
-    }
-    const unsigned long long key = class_key_of(cell);
-    run.min = key < run.min ? key : run.min;
-    run.max = key > run.max ? key : run.max;
-    run.cells++;
-    run.tally.add(cell);
 }
 
 template <typename REAL>
 static __device__ __forceinline__ void count_cells(const class_sweep<REAL> &s, class_counts &counts)
 {
+    constexpr int N = vec16<REAL>::N, CELLS = AHEAD * N;
     const int64_t rows = s.cells[AXIS_Y] * s.cells[AXIS_Z];
-    const unsigned rows_per_block = THREADS / s.lanes;
+    const int64_t waves = (int64_t)gridDim.x * WAVES;
+    const int64_t wave = (int64_t)blockIdx.x * WAVES + threadIdx.x / ARCH_WAVE;
+    const int64_t first = rows * wave / waves;
+    int left = (int)(rows * (wave + 1) / waves - first);
+    int k = (int)(first / s.cells[AXIS_Y]);
+    int j = (int)(first - k * s.cells[AXIS_Y]);
+    const int cells_x = (int)s.cells[AXIS_X]; /* numbers of cells on an axis are int on devices */
     class_run run;
-    run_begin(run, -1);
-    for (int64_t row = (int64_t)blockIdx.x * rows_per_block + threadIdx.x / s.lanes; row < rows;
-         row += (int64_t)gridDim.x * rows_per_block) {
-        const int64_t k = row / s.cells[AXIS_Y];
-        const int64_t j = row - k * s.cells[AXIS_Y];
-        const REAL *cells = s.in + j * s.pitch_y + k * s.pitch_z;
+    run.begin(0);
+    for (; left > 0; left--) {
+        const REAL *row = s.in + j * s.pitch_y + k * s.pitch_z;
         const uint8_t *classes = s.classes + j * s.class_pitch_y + k * s.class_pitch_z;
-        for (int64_t i = threadIdx.x % s.lanes; i < s.cells[AXIS_X]; i += AHEAD * s.lanes) {
-            double ahead[AHEAD];
-            int groups[AHEAD]; /* -1: beyond the row */
+        for (int i = 0; i < cells_x; i += CELLS * ARCH_WAVE) {
+            double cells[CELLS];
+            int groups[CELLS];
 #pragma unroll
-            for (int n = 0; n < AHEAD; n++) {
-                const int64_t at = i + n * s.lanes;
-                const bool within = at < s.cells[AXIS_X];
-                ahead[n] = (double)cells[within ? at : i];
-                groups[n] = within ? s.groups[classes[at] & s.mask] : -1;
-            }
+            for (int v = 0; v < AHEAD; v++) { /* rows are padded to whole vectors */
+                const int at = i + (v * ARCH_WAVE + (int)threadIdx.x % ARCH_WAVE) * N;
+                const vec16<REAL> vector = vector_at(row + (at < cells_x ? at : 0));
 #pragma unroll
-            for (int n = 0; n < AHEAD; n++) {
-                if (groups[n] >= 0) {
-                    run_add(counts, run, groups[n], ahead[n]);
+                for (int n = 0; n < N; n++) {
+                    const bool within = at + n < cells_x;
+                    cells[v * N + n] = (double)vector.v[n];
+                    groups[v * N + n] = within ? s.groups[classes[at + n] & s.mask] : -1;
                 }
             }
+            see_groups(counts, run, cells, groups);
+        }
+        j++;
+        if (j == (int)s.cells[AXIS_Y]) {
+            j = 0;
+            k++;
         }
     }
-    run_end(counts, run);
+    run.end(counts);
 }
 
 template <typename REAL>
-static __global__ __launch_bounds__(THREADS) void summarise_classes(const class_sweep<REAL> s,
-                                                                    struct class_summary *all)
+static __global__ __launch_bounds__(THREADS, BLOCKS_PER_PROCESSOR) void summarise_classes(
+    const class_sweep<REAL> s, struct class_summary *all)
 {
     __shared__ class_counts counts;
     for (int g = (int)threadIdx.x; g < MEDIUM_CLASSES; g += THREADS) {
@@ -141,11 +185,13 @@ static __global__ __launch_bounds__(THREADS) void summarise_classes(const class_
 }
 
 template <typename REAL>
-static void launch(struct queue *queue, const struct summarise_classes_args *args)
+static enum status launch(struct queue *queue, const struct summarise_classes_args *args)
 {
     const struct layout *layout = &args->layout;
     const struct device_medium *medium = args->medium;
     class_sweep<REAL> s = {};
+    int processors = 0;
+    TRY(hip_count_processors(&processors));
     s.in = static_cast<const REAL *>(args->d_field) + layout->origin;
     s.classes = medium->d_class + medium->layout.origin;
     for (int axis = 0; axis < AXIS_COUNT; axis++) {
@@ -157,26 +203,21 @@ static void launch(struct queue *queue, const struct summarise_classes_args *arg
     s.class_pitch_z = medium->layout.pitch_z;
     s.mask = medium->mask;
     s.groups = args->d_groups;
-    s.lanes = 1;
-    while (s.lanes < THREADS && AHEAD * (int64_t)s.lanes < s.cells[AXIS_X]) {
-        s.lanes *= 2;
-    }
     const int64_t rows = s.cells[AXIS_Y] * s.cells[AXIS_Z];
-    const int64_t rows_per_block = THREADS / s.lanes;
     const int64_t least = rows * s.cells[AXIS_X] / BLOCK_CELLS_MAX + 1; /* for the counters */
-    const int64_t most = least > BLOCKS_MAX ? least : (int64_t)BLOCKS_MAX;
-    const int64_t nblocks = (rows + rows_per_block - 1) / rows_per_block;
+    const int64_t at_once = (int64_t)processors * BLOCKS_PER_PROCESSOR;
+    const int64_t most = least > at_once ? least : at_once;
+    const int64_t nblocks = (rows + WAVES - 1) / WAVES;
     summarise_classes<REAL>
         <<<(unsigned)(nblocks < most ? nblocks : most), THREADS, 0, queue->stream>>>(
             s, args->d_summaries);
+    return hip_check(hipGetLastError(), "summarise_classes");
 }
 
 enum status hip_summarise_classes(struct queue *queue, const struct summarise_classes_args *args)
 {
-    return in_precision(args->layout.precision, [&](auto real) {
-        launch<decltype(real)>(queue, args);
-        return hip_check(hipGetLastError(), "summarise_classes");
-    });
+    return in_precision(args->layout.precision,
+                        [&](auto real) { return launch<decltype(real)>(queue, args); });
 }
 
 /* --- one thread per cell ---------------------------------------------------------------------- */
