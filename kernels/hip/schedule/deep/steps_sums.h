@@ -134,8 +134,10 @@ template <int N, typename REAL, int T, typename KIND, typename MEMORY> struct fa
     int last = 0;                /* layer at the opposite face, if that is closed and near */
     bool summed = false, u_min = false, u_max = false;
     bool plain = false; /* no lane is at a closed face of U, and the opposite face is not near */
-    REAL a = 0, b[T - 1] = {}; /* of the face */
+    REAL a = 0, b[T - 1] = {}; /* of the face; of a medium of classes those of the kept one */
     binade_sums<T> sums = {};
+    std::conditional_t<KIND::IS_EVERYWHERE, kept_nothing, kept_class<REAL>> kept = {-1};
+    bool alike = false; /* steps have the same coefficients, and the face no patches */
 
     __device__ __forceinline__ void load(int v, REAL (&row)[T]) const
     {
@@ -171,22 +173,49 @@ template <int N, typename REAL, int T, typename KIND, typename MEMORY> struct fa
         }
     }
 
+    /* Keep the coefficients of the cell at a place, if it and all around it have one class. */
+    template <typename PLACE> __device__ __forceinline__ void look_at(const PLACE &place)
+    {
+        if constexpr (!KIND::IS_EVERYWHERE) {
+            const int before = kept.number;
+            kept.look_at(p, alike ? *place.byte * (sizeof(REAL) == 8 ? 0x101U : 0x1010101U) : 0U);
+            if (kept.number >= 0 && kept.number != before) {
+                const REAL *const ab =
+                    p.table[0] + medium_closure_at(p.of.n, p.of.nclosures, face, kept.number);
+                a = ab[0];
+                b[0] = ab[1];
+            }
+        }
+    }
+
+    /* Beyond the face, of the cell that was looked at. */
+    template <typename PLACE>
+    __device__ __forceinline__ REAL beyond(int l, const PLACE &place, REAL c) const
+    {
+        if constexpr (KIND::IS_EVERYWHERE) {
+            return outside(c, a, b[l]);
+        } else {
+            return kept.number >= 0 ? outside(c, a, b[0]) : closed<N>(face, l, place, c);
+        }
+    }
+
     /* Layer d of level l at row v advanced; before: its level before. EDGES: at other faces too. */
     template <bool EDGES>
     __device__ __forceinline__ REAL advance(const levels &here, const levels &below,
                                             const REAL (&above)[T], REAL before, int l, int d,
-                                            int v) const
+                                            int v)
     {
         const REAL c = here[l][d];
         const REAL base = p.corrected(l) ? before : c;
         const auto place = place_at(d, v);
+        look_at(place);
         REAL n[FACE_COUNT], outer = here[l][d > 0 ? d - 1 : 0], inner = here[l][d + 1];
         n[2 * U] = arch_shift_up(c, 1);
         n[2 * U + 1] = arch_shift_down(c, 1);
         n[2 * V] = below[l][d];
         n[2 * V + 1] = above[d];
         if (d == 0) {
-            outer = KIND::IS_EVERYWHERE ? outside(c, a, b[l]) : closed<N>(face, l, place, c);
+            outer = beyond(l, place, c);
         }
         if (EDGES) {
             const bool v_min = is_on(view, p, 2 * V, v), v_max = is_on(view, p, 2 * V + 1, v);
@@ -199,7 +228,8 @@ template <int N, typename REAL, int T, typename KIND, typename MEMORY> struct fa
         const bool is_max = !KIND::IS_EVERYWHERE && face % 2 != 0; /* uniform: n are added */
         n[2 * N] = is_max ? inner : outer;
         n[2 * N + 1] = is_max ? outer : inner;
-        return p.update(l, place, base, c, n);
+        return kept.number >= 0 ? kept.update(p, place, base, c, n)
+                                : p.update(l, place, base, c, n);
     }
 
     /* The terms of a medium of classes. */
@@ -210,8 +240,11 @@ template <int N, typename REAL, int T, typename KIND, typename MEMORY> struct fa
             if (summed && v - l >= v_begin && v - l < v_end) {
                 const auto place = place_at(0, v - l);
                 const int own = *place.byte & p.of.mask;
-                const REAL c = of_row[l][0], g = p.table[l][medium_g_at(p.of.n, N, own, own)];
-                memory.count(l, (double)g * (double)(REAL)(closed<N>(face, l, place, c) - c));
+                const REAL c = of_row[l][0];
+                look_at(place);
+                const REAL g =
+                    kept.number >= 0 ? kept.g[N] : p.table[l][medium_g_at(p.of.n, N, own, own)];
+                memory.count(l, (double)g * (double)(REAL)(beyond(l, place, c) - c));
             }
         }
     }
@@ -341,6 +374,11 @@ static __device__ __forceinline__ void sum_strip(const grid_view<REAL> &view, co
         of.a = p.a[r.face];
         for (int l = 0; l + 1 < T; l++) {
             of.b[l] = p.b[l][r.face];
+        }
+    } else {
+        of.alike = p.of.patch[r.face] == nullptr;
+        for (int l = 1; l < T; l++) {
+            of.alike = of.alike && p.table[l] == p.table[0];
         }
     }
     of.march();
