@@ -9,6 +9,7 @@ template <typename S, bool TABLE> struct ring_of_classes : ring_kind<S> {
     typedef typename S::REAL REAL;
     classes<REAL, 1> kind;
     int table_length;
+    struct exact_sum *sums[2]; /* of the faces of z; NULL: none */
 
     /* Copy the table, and set the classes of rows that no tile has to 0, for lookups of lanes
      * outside the box. */
@@ -45,7 +46,7 @@ template <typename S, bool TABLE> struct ring_of_classes : ring_kind<S> {
             }
             march<S>(view, kind.closed,
                      classes_worker<S>{m, pairs_of(table, m.n, m.same_axes), w, p, class_offset,
-                                       closed_sides<S>(view, kind.closed, w, c) != 0, in_box},
+                                       closed_sides<S>(view, kind.closed, w, c) != 0, in_box, sums},
                      ring, p, c);
         }
     }
@@ -54,17 +55,6 @@ template <typename S, bool TABLE> struct ring_of_classes : ring_kind<S> {
                                           const stage_ring<S> &ring, const work &w, int wave) const
     {
         close_all<S>(view, kind, sums, ring, w, wave);
-    }
-
-    __device__ __forceinline__ double term(const REAL *stage, const work &w, const column &c,
-                                           int face, const int64_t (&cell)[AXIS_COUNT]) const
-    {
-        const int x = (int)cell[AXIS_X] - c.i, y = (int)cell[AXIS_Y] - c.j;
-        const REAL inside = stage[cell_at<S>(w, x, y)];
-        const uint8_t *classes = reinterpret_cast<const uint8_t *>(stage + w.class_cells);
-        const int of_class = classes[class_at<S>(w, x, y)] & kind.of.mask;
-        return medium_face_term(kind.of, face, of_class,
-                                medium_beyond(kind.of, face, cell, of_class, inside), inside);
     }
 };
 
@@ -79,9 +69,12 @@ template <typename REAL, int WIDE, int BLOCKS> static hipError_t launch_kind(con
     const int64_t n = kind.of.n;
     const int64_t length = 2 * n + (kind.of.same_axes ? 1 : 3) * n * n;
     const int64_t bytes = length * (int64_t)sizeof(REAL);
+    const face_sums sums = face_sums_of(call.step->args->levels, call.step->d_scratch);
+    struct exact_sum *const low = sums.sum[FACE_Z_MIN], *const high = sums.sum[FACE_Z_MAX];
     return bytes <= MOST_TABLE_BYTES
-               ? launch(call, ring_of_classes<S, true>{{}, kind, (int)length}, (int)bytes)
-               : launch(call, ring_of_classes<S, false>{{}, kind, 0}, 0);
+               ? launch(call, ring_of_classes<S, true>{{}, kind, (int)length, {low, high}},
+                        (int)bytes)
+               : launch(call, ring_of_classes<S, false>{{}, kind, 0, {low, high}}, 0);
 }
 
 #endif

@@ -78,11 +78,12 @@ template <typename S> struct classes_worker {
     pairs<REAL> of;
     const work &w;
     const place<S> &p;
-    int class_offset;       /* of the first cell in the classes of a stage, in bytes */
-    bool sides;             /* the tile lies on a closed face in x or y */
-    uint32_t in_box;        /* bytes of the cells in the box */
-    words_of<S> words = {}; /* of the plane at hand */
-    cells_of<S> gz = {};    /* to the plane below, unless was_inside */
+    int class_offset;              /* of the first cell in the classes of a stage, in bytes */
+    bool sides;                    /* the tile lies on a closed face in x or y */
+    uint32_t in_box;               /* bytes of the cells in the box */
+    struct exact_sum *const *sums; /* of the faces of z; NULL: none */
+    words_of<S> words = {};        /* of the plane at hand */
+    cells_of<S> gz = {};           /* to the plane below, unless was_inside */
     region<S> r = {};
     bool was_inside = false;
 
@@ -117,21 +118,27 @@ template <typename S> struct classes_worker {
         }
     }
 
-    /* In the stage, since it is rare. */
+    /* In the stage, since it is rare; with the sum over the face. All lanes of a wave call. */
     __device__ __forceinline__ cells_of<S> beyond(int face, int k, const cells_of<S> &,
                                                   const REAL *from, REAL *to) const
     {
         const uint8_t *classes = classes_in(from);
+        struct exact_sum *const sum = sums[face - FACE_Z_MIN];
+        tally found = {};
 #pragma unroll 1
         for (int row = 0; row < p.rows; row++) {
 #pragma unroll 1
             for (int i = p.begin; i < p.end; i++) {
                 const int64_t cell[AXIS_COUNT] = {p.i + i, p.j + row, k};
                 const int at = p.offset + row * S::PITCH + i;
-                to[at] = medium_beyond(m, face, cell, classes[row * S::CLASS_PITCH + i] & m.mask,
-                                       from[at]);
+                const int of_class = classes[row * S::CLASS_PITCH + i] & m.mask;
+                to[at] = medium_beyond(m, face, cell, of_class, from[at]);
+                if (sum != nullptr) {
+                    found.add(medium_face_term(m, face, of_class, to[at], from[at]));
+                }
             }
         }
+        face_sum_add(sum, found);
         return own_cells<S>(to, p);
     }
 

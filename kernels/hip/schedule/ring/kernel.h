@@ -59,8 +59,7 @@ static __global__ __launch_bounds__(K::S::THREADS, K::S::BLOCKS) void step_ring(
             arch_arrivals_init(&filled[stage], 1);
             arch_arrivals_init(&closed[stage], 1);
             /* of the closers one takes each plane */
-            arch_arrivals_init(&emptied[stage],
-                               w.waves + (S::CLOSERS > 0 ? 1 : 0) + (sums.sums ? 1 : 0));
+            arch_arrivals_init(&emptied[stage], w.waves + (S::CLOSERS > 0 || sums.sums ? 1 : 0));
         }
         arch_arrivals_publish();
     }
@@ -91,7 +90,7 @@ static __global__ __launch_bounds__(K::S::THREADS, K::S::BLOCKS) void step_ring(
         } else if (threadIdx.x >= S::WORKERS + ARCH_WAVE && helper < S::CLOSERS) {
             kind.close(view, sums, ring, w, helper);
         } else if (threadIdx.x >= S::WORKERS + ARCH_WAVE && sums.sums) {
-            if constexpr (S::SUMS) {
+            if constexpr (S::SUMS && S::CLOSERS == 0) {
                 sum_all<S>(view, kind, sums, ring, w);
             }
         }

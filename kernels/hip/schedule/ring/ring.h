@@ -27,9 +27,10 @@ struct shape {
     static constexpr int WIDE = TX / N;            /* threads per row */
     static constexpr int WORKERS = WIDE * (TY / ROWS);
     static constexpr int CLOSERS = CLOSERS_;
-    static constexpr bool SUMS = R == 1; /* a wave sums over closed faces */
+    static constexpr bool SUMS = R == 1; /* over closed faces; without closers by a wave */
     /* one more wave fetches */
-    static constexpr int THREADS = WORKERS + (1 + CLOSERS + (SUMS ? 1 : 0)) * ARCH_WAVE;
+    static constexpr int THREADS =
+        WORKERS + (1 + CLOSERS + (SUMS && CLOSERS == 0 ? 1 : 0)) * ARCH_WAVE;
     static constexpr bool MORE_REGISTERS = false; /* workers take some of the others' */
     /* 32 bytes of halo at either end: the engine splits rows with other alignments */
     static constexpr int PAD = 32 / (int)sizeof(REAL);

@@ -27,7 +27,6 @@ static __device__ __forceinline__ void sum_all(const grid_view<typename S::REAL>
                                                stage_ring<S> ring, const work &w)
 {
     static_assert(S::TY <= ARCH_WAVE, "one lane per row");
-    constexpr int FIRST = S::CLOSERS > 0 ? FACE_Z_MIN : FACE_X_MIN; /* closers take the others */
     const int lane = (int)threadIdx.x % ARCH_WAVE;
     for (int item = blockIdx.x; item < w.items; item += (int)gridDim.x) {
         const column c = column_of<S>(w, item);
@@ -35,7 +34,7 @@ static __device__ __forceinline__ void sum_all(const grid_view<typename S::REAL>
         for (int k = c.k_begin - 1; k <= c.k_end; k++, ring.next()) {
             ring.wait();
 #pragma unroll
-            for (int face = FIRST; face < FACE_COUNT; face++) {
+            for (int face = FACE_X_MIN; face < FACE_COUNT; face++) {
                 const int axis = face / 2;
                 const int layer = face % 2 == 0 ? 0 : (int)view.cells[axis] - 1;
                 int lo[AXIS_COUNT] = {max(c.i, w.lo[0]), c.j, max(k, c.k_begin)};
@@ -57,7 +56,7 @@ static __device__ __forceinline__ void sum_all(const grid_view<typename S::REAL>
             ring.release();
         }
 #pragma unroll
-        for (int face = FIRST; face < FACE_COUNT; face++) {
+        for (int face = FACE_X_MIN; face < FACE_COUNT; face++) {
             face_sum_add(sums.sum[face], found[face]);
         }
     }
