@@ -68,7 +68,6 @@ template <typename S> static hipError_t launch_classes(struct hip_step *step)
         return hip_launch_steps_tile(step);
     }
     error = work_of<S>(step, known.list, w, map);
-    step->summed = false; /* strips here would take registers */
     if (error == hipSuccess) {
         error = arch_tile_map_make(&w.class_map, class_region<S>(args), S::CLASS_ROW, S::TY + 2);
     }

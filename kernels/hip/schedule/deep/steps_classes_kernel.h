@@ -111,6 +111,21 @@ static __device__ __forceinline__ void prepare_classes(const classes_work<S> &w,
     arch_reads_before_tile_copy();
 }
 
+/* After the last column: the sums. Not inlined: the march would have fewer registers. All threads
+ * call. */
+template <typename S>
+static __device__ __attribute__((noinline)) void sum_faces(const classes_work<S> &w, char *shared)
+{
+    typedef sums_memory<S::T, S::THREADS> memory;
+    static_assert(sizeof(memory) <= S::AT_ROWS, "in the memory of tiles");
+    memory &of_sums = *reinterpret_cast<memory *>(shared);
+    __syncthreads(); /* the memory of tiles is free */
+    take_strips<S>(w, of_sums);
+    if (is_last_block_of_all(w.scratch, &of_sums.is_last)) {
+        normalise_sums<S::T>(w.sums, w.scratch);
+    }
+}
+
 template <typename S>
 static __global__ __launch_bounds__(S::THREADS,
                                     1) void steps_classes(const __grid_constant__ arch_tile_map map,
@@ -142,6 +157,9 @@ static __global__ __launch_bounds__(S::THREADS,
     classes_rounds<S> rounds = {block, my, arch_shared_address(block.filled)};
     for (int item = 0; item < block.items; item++) {
         march_classes(rounds, item, first_class);
+    }
+    if (w.sums.strips > 0) {
+        sum_faces<S>(w, shared);
     }
 }
 

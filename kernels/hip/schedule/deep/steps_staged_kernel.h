@@ -267,6 +267,16 @@ static __device__ __forceinline__ void march_column(deep_rounds<S> &rounds, int 
     }
 }
 
+/* The strips of faces that no block has taken yet. All threads call. */
+template <typename S, typename WORK>
+static __device__ __forceinline__ void take_strips(const WORK &w,
+                                                   sums_memory<S::T, S::THREADS> &of_sums)
+{
+    const grid_view<typename S::REAL> view = {
+        nullptr, w.in, w.pitch_y, w.pitch_z, {w.cells[AXIS_X], w.cells[AXIS_Y], w.cells[AXIS_Z]}};
+    sum_strips(view, w.p, w.sums, w.scratch, of_sums);
+}
+
 /* After the last column: sums and the summary, where they are asked for. All threads call. */
 template <typename S>
 static __device__ __forceinline__ void finish_block(const deep_work<S> &w, const deep_wave<S> &my,
@@ -285,13 +295,7 @@ static __device__ __forceinline__ void finish_block(const deep_work<S> &w, const
         __syncthreads();
     }
     if (sums) {
-        const grid_view<typename S::REAL> view = {
-            nullptr,
-            w.in,
-            w.pitch_y,
-            w.pitch_z,
-            {w.cells[AXIS_X], w.cells[AXIS_Y], w.cells[AXIS_Z]}};
-        sum_strips(view, w.p, w.sums, w.scratch, of_sums);
+        take_strips<S>(w, of_sums);
     }
     if (is_last_block_of_all(w.scratch, &of_sums.is_last)) {
         if (sums) {
