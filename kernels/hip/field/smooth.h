@@ -12,9 +12,6 @@ enum { SMOOTH_STEPS = 4 };
 /* Interpolation and the steps of args, in one pass; *done: false: not of such a grid. */
 enum status hip_ascend_staged(struct queue *queue, const struct ascend_args *args, bool *done);
 
-/* Likewise, of a small grid. */
-enum status hip_ascend_cubes(struct queue *queue, const struct ascend_args *args, bool *done);
-
 /* The conductances of the lower and the upper face. */
 struct alignas(8) pair {
     float low, high;

@@ -262,7 +262,8 @@ static __global__ __launch_bounds__(THREADS) void smooth_tile(const smoothing p)
 
 /* --- the launch ------------------------------------------------------------------------------ */
 
-/* Fewer cells than this are not worth the planes that blocks read in vain. */
+/* With fewer cells, kernels of one step each take less time than planes that blocks read in vain.
+ */
 static const int64_t fewest_cells = 1 << 18;
 
 typedef void smooth_kernel(const smoothing p);
@@ -326,7 +327,7 @@ enum status hip_ascend(struct queue *queue, const struct ascend_args *args)
                        layout->cells[0] * layout->cells[1] * layout->cells[2] >= fewest_cells &&
                        layout->pitch_z < INT32_MAX;
     bool done = false;
-    TRY(fused ? hip_ascend_staged(queue, args, &done) : hip_ascend_cubes(queue, args, &done));
+    TRY(fused ? hip_ascend_staged(queue, args, &done) : STATUS_OK);
     if (done) {
         return STATUS_OK;
     }
@@ -342,4 +343,72 @@ enum status hip_ascend(struct queue *queue, const struct ascend_args *args)
                   : relax(queue, args, n, d_from, d_to));
     }
     return STATUS_OK;
+}
+
+/* --- a cycle on the smallest grids, in a block, since launches would take longer than cells ----
+ */
+
+/* body(cell, element) for all cells. All threads call; what they have written they all see then. */
+template <typename BODY>
+static __device__ __forceinline__ void for_cells(const struct multigrid &m, const BODY &body)
+{
+    const int nx = (int)m.layout.cells[AXIS_X];
+    const int ny = (int)m.layout.cells[AXIS_Y];
+    const int nz = (int)m.layout.cells[AXIS_Z];
+    for (int n = (int)threadIdx.x; n < nx * ny * nz; n += THREADS) {
+        const int64_t cell[AXIS_COUNT] = {n % nx, n / nx % ny, n / (nx * ny)};
+        body(cell, multigrid_element(&m.layout, cell));
+    }
+    __syncthreads();
+}
+
+static __global__ __launch_bounds__(THREADS) void cycle_in_block(const struct cycle_args a)
+{
+    __shared__ struct cycle_grid grid[CYCLE_MOST];
+    __shared__ float weight[STEPS];
+    if (threadIdx.x < STEPS) {
+        weight[threadIdx.x] = threadIdx.x < 2 ? (threadIdx.x < 1 ? a.weight[0] : a.weight[1])
+                                              : (threadIdx.x < 3 ? a.weight[2] : a.weight[3]);
+    }
+#pragma unroll
+    for (int n = 0; n < CYCLE_MOST; n++) { /* with other indices gfx90a copies all to scratch */
+        if ((int)threadIdx.x == n * (THREADS / 16)) {
+            grid[n].m = a.grid[n].m;
+            grid[n].d_r = a.grid[n].d_r;
+            grid[n].d_e = a.grid[n].d_e;
+            grid[n].d_other = a.grid[n].d_other;
+        }
+    }
+    __syncthreads();
+    const int last = a.count - 1;
+    for (int n = 1; n <= last; n++) {
+        const struct cycle_grid &fine = grid[n - 1], &coarse = grid[n];
+        for_cells(coarse.m, [&](const int64_t(&cell)[AXIS_COUNT], int64_t at) {
+            coarse.d_r[at] = multigrid_mean(&fine.m, &coarse.m, fine.d_r, cell);
+        });
+    }
+    for (int n = last; n >= 0; n--) {
+        const struct cycle_grid &fine = grid[n], &coarse = grid[n < last ? n + 1 : n];
+        for_cells(fine.m, [&](const int64_t(&cell)[AXIS_COUNT], int64_t at) {
+            const struct multigrid_around around = multigrid_around(&fine.m, cell);
+            fine.d_e[at] = n == last
+                               ? multigrid_relaxed(&fine.m, nullptr, fine.d_r, 1, &around, cell, at)
+                               : multigrid_interpolated(&coarse.m, coarse.d_e, cell);
+        });
+        for (int step = 0; step < STEPS && n < last; step++) {
+            const float *const from = step % 2 == 0 ? fine.d_e : fine.d_other;
+            float *const to = step % 2 == 0 ? fine.d_other : fine.d_e;
+            for_cells(fine.m, [&](const int64_t(&cell)[AXIS_COUNT], int64_t at) {
+                const struct multigrid_around around = multigrid_around(&fine.m, cell);
+                to[at] =
+                    multigrid_relaxed(&fine.m, from, fine.d_r, weight[step], &around, cell, at);
+            });
+        }
+    }
+}
+
+enum status hip_cycle(struct queue *queue, const struct cycle_args *args)
+{
+    cycle_in_block<<<1, THREADS, 0, queue->stream>>>(*args);
+    return hip_check(hipGetLastError(), "cycle");
 }
