@@ -47,23 +47,17 @@ static uint64_t file_bytes(const struct job *job)
                    h5_raw_bytes(job->grid->cells, PRECISION_FLOAT64));
 }
 
-/* The cells alone. */
-static uint64_t value_bytes(const struct job *job)
-{
-    uint64_t bytes = 0;
-    for (int f = 0; f < job->part->nfields; f++) {
-        bytes +=
-            (uint64_t)grid_total_cells(job->grid) * precision_bytes(job->part->field[f].precision);
-    }
-    return bytes;
-}
-
 /* Rank 0. Overwriting an obsolete file takes less time than allocating another and
  * freeing this one. */
 static enum status prepare(struct job *job)
 {
+    uint64_t value_bytes = 0; /* the cells alone */
+    for (int f = 0; f < job->part->nfields; f++) {
+        value_bytes +=
+            (uint64_t)grid_total_cells(job->grid) * precision_bytes(job->part->field[f].precision);
+    }
     TRY(directory_make(job->folder));
-    TRY(step_files_reuse_temporary(job->folder, value_bytes(job), job->temporary, &job->reused));
+    TRY(step_files_reuse_temporary(job->folder, value_bytes, job->temporary, &job->reused));
     const uint64_t bytes = file_bytes(job);
     return job->reused ? STATUS_OK
                        : directory_check_room(job->folder, bytes + strlen(job->config_text));
@@ -111,13 +105,6 @@ static enum status make_datasets(const struct job *job, hid_t file, struct raw_p
     return STATUS_OK;
 }
 
-static enum status lay_out(const struct job *job, struct raw_place *places)
-{
-    hid_t file = H5I_INVALID_HID;
-    TRY(h5_open_plain(job->temporary, true, &file));
-    return h5_close_flushed(file, job->temporary, make_datasets(job, file, places));
-}
-
 /* Rank 0: everything but the values, and disk space for these. */
 static enum status make_file(const struct job *job, struct raw_place *places)
 {
@@ -128,7 +115,9 @@ static enum status make_file(const struct job *job, struct raw_place *places)
     if (!job->reused) {
         TRY(h5_reserve(job->temporary, file_bytes(job)));
     }
-    return lay_out(job, places);
+    file = H5I_INVALID_HID;
+    TRY(h5_open_plain(job->temporary, true, &file));
+    return h5_close_flushed(file, job->temporary, make_datasets(job, file, places));
 }
 
 /* Collective, agreed: write all fields, read them back and compare with the device's hash. */
@@ -189,12 +178,11 @@ static void prune(const struct job *job, int keep)
 /* Rank 0. */
 static enum status publish(const struct job *job, int keep)
 {
-    if (job->reason != NULL) {
-        return file_publish(job->temporary, job->path);
-    }
     TRY(file_publish(job->temporary, job->path));
-    TRY(checkpoint_name_latest(job->folder, job->state->step));
-    prune(job, keep);
+    if (job->reason == NULL) {
+        TRY(checkpoint_name_latest(job->folder, job->state->step));
+        prune(job, keep);
+    }
     return STATUS_OK;
 }
 
@@ -203,16 +191,14 @@ static enum status publish(const struct job *job, int keep)
 static enum status write_file(const struct job *job, int keep)
 {
     const bool first = comm_rank(job->comm) == 0;
-    enum status status = write_values(job);
-    if (status == STATUS_OK && job->reason == NULL) {
-        status = checkpoint_seal_write(job->comm, job->temporary);
+    enum status status = STATUS_OK;
+    TRY_GOTO(write_values(job));
+    if (job->reason == NULL) {
+        TRY_GOTO(checkpoint_seal_write(job->comm, job->temporary));
     }
-    if (status == STATUS_OK) {
-        status = status_agree(job->comm, file_sync_named(job->temporary));
-    }
-    if (status == STATUS_OK) {
-        status = status_agree(job->comm, first ? publish(job, keep) : STATUS_OK);
-    }
+    TRY_GOTO(status_agree(job->comm, file_sync_named(job->temporary)));
+    TRY_GOTO(status_agree(job->comm, first ? publish(job, keep) : STATUS_OK));
+done:
     if (status != STATUS_OK && first) {
         unlink(job->temporary);
     }

@@ -138,16 +138,7 @@ enum status h5_reserve(const char *path, uint64_t bytes)
 static enum status try_reaching(const char *path, int flags)
 {
     SCOPED_FD int fd = -1;
-    TRY(file_open(path, flags, &fd));
-    return STATUS_OK;
-}
-
-static enum status open_with(hid_t access, const char *path, bool writable, hid_t *file)
-{
-    const hid_t opened = H5Fopen(path, writable ? H5F_ACC_RDWR : H5F_ACC_RDONLY, access);
-    FAIL_IF(opened < 0, h5_fail("cannot open %s", path));
-    *file = opened;
-    return STATUS_OK;
+    return file_open(path, flags, &fd);
 }
 
 enum status h5_open_plain(const char *path, bool writable, hid_t *file)
@@ -164,7 +155,10 @@ enum status h5_open_plain(const char *path, bool writable, hid_t *file)
     H5Pset_fclose_degree(access, H5F_CLOSE_STRONG);
     H5Pset_file_locking(access, false, true);
     H5Pset_alignment(access, LARGE_BYTES, H5_ALIGNMENT_BYTES);
-    return open_with(access, path, writable, file);
+    const hid_t opened = H5Fopen(path, writable ? H5F_ACC_RDWR : H5F_ACC_RDONLY, access);
+    FAIL_IF(opened < 0, h5_fail("cannot open %s", path));
+    *file = opened;
+    return STATUS_OK;
 }
 
 static bool broken;

@@ -110,18 +110,6 @@ void *raw_align(void *memory, const int64_t cells[AXIS_COUNT], enum precision pr
     return in_page(memory, &place, raw_run_begin(&place, box));
 }
 
-/* The results of a rank that reads back its share. */
-struct found {
-    uint64_t *sums; /* NULL: it does not read */
-    uint64_t hash;
-    bool is_hashed;
-};
-
-static void found_free(struct found *found)
-{
-    free(found->sums);
-}
-
 /* A rank's share, whose pieces of `cells` cells are dealt to threads. */
 struct divided {
     const struct raw_place *place;
@@ -132,7 +120,9 @@ struct divided {
     uint64_t *sums;
     int fd; /* to be read */
     const char *path;
-    struct found *found;
+    uint64_t *found; /* its checksums; NULL: it is not read back */
+    uint64_t hash;
+    bool is_hashed;
 };
 
 static enum status divide(struct divided *divided, int64_t bytes,
@@ -156,7 +146,7 @@ static uint64_t hash_run(const struct raw_place *place, const struct raw_run *ru
 
 static enum status read_piece(void *divided, int64_t number)
 {
-    const struct divided *d = divided;
+    struct divided *d = divided;
     const struct raw_run run = raw_run_piece(&d->share, number, d->cells);
     const int64_t cells = piece_cells(d->place, READ_BYTES);
     const size_t bytes = (size_t)d->place->value_bytes;
@@ -168,11 +158,11 @@ static enum status read_piece(void *divided, int64_t number)
         const struct raw_run part = raw_run_piece(&run, p, cells);
         TRY(file_read_at(d->fd, d->path, values, (size_t)(part.end - part.begin) * bytes,
                          d->place->offset + (uint64_t)part.begin * bytes));
-        add_sums(d->place, &part, values, d->found->sums);
-        hash += d->found->is_hashed ? hash_run(d->place, &part, values) : 0;
+        add_sums(d->place, &part, values, d->found);
+        hash += d->is_hashed ? hash_run(d->place, &part, values) : 0;
     }
 #pragma omp atomic
-    d->found->hash += hash;
+    d->hash += hash;
     return STATUS_OK;
 }
 
@@ -185,23 +175,7 @@ static enum status write_piece(void *divided, int64_t number)
     const size_t bytes = (size_t)d->place->value_bytes;
     TRY(write_run(d->file, d->place, &piece,
                   d->values + (size_t)(piece.begin - d->share.begin) * bytes, d->sums));
-    return d->found->sums != NULL ? read_piece(divided, number) : STATUS_OK;
-}
-
-/* Not collective. */
-static enum status write_own(struct file_output *file, const struct raw_place *place,
-                             const struct raw_run *share, const char *values, uint64_t *sums,
-                             struct found *found)
-{
-    struct divided divided = {.place = place,
-                              .share = *share,
-                              .file = file,
-                              .values = values,
-                              .sums = sums,
-                              .fd = file->fd,
-                              .path = file->path,
-                              .found = found};
-    return divide(&divided, WRITE_BYTES, write_piece);
+    return d->found != NULL ? read_piece(divided, number) : STATUS_OK;
 }
 
 /* The rounds that the rank with the largest share needs. */
@@ -216,10 +190,10 @@ static int64_t count_rounds(const struct raw_shares *shares, int64_t cells)
 }
 
 /* Collective, the outcome not agreed. A rank that cannot write still takes part to the end. */
-static enum status write_exchanged(MPI_Comm comm, struct file_output *file,
-                                   const struct raw_place *place, const struct raw_shares *shares,
-                                   const void *values, uint64_t *sums)
+static enum status write_exchanged(MPI_Comm comm, const struct raw_shares *shares,
+                                   const struct divided *d)
 {
+    const struct raw_place *place = d->place;
     const int64_t cells = piece_cells(place, WRITE_BYTES);
     const int64_t rounds = count_rounds(shares, cells);
     const size_t bytes = (size_t)(cells * place->value_bytes);
@@ -230,11 +204,11 @@ static enum status write_exchanged(MPI_Comm comm, struct file_output *file,
                      "no memory for two buffers of %s to write with", SIZE_TEXT(bytes));
     enum status exchanged = status_agree(comm, status);
     for (int64_t n = 0; exchanged == STATUS_OK && n < rounds; n++) {
-        const struct raw_run run = raw_run_piece(&shares->runs[shares->rank], n, cells);
+        const struct raw_run run = raw_run_piece(&d->share, n, cells);
         char *piece = in_page(memory, place, run.begin);
-        exchanged = raw_exchange(comm, shares, place, n, cells, values, room, piece);
+        exchanged = raw_exchange(comm, shares, place, n, cells, d->values, room, piece);
         if (status == STATUS_OK && exchanged == STATUS_OK && run.end > run.begin) {
-            status = write_run(file, place, &run, piece, sums);
+            status = write_run(d->file, place, &run, piece, d->sums);
         }
     }
     return exchanged != STATUS_OK ? exchanged : status;
@@ -248,23 +222,6 @@ static enum status add_up(MPI_Comm comm, const struct raw_place *place, const ui
                       "MPI_Allreduce");
 }
 
-static enum status write_shares(MPI_Comm comm, struct file_output *file,
-                                const struct raw_place *place, const struct raw_shares *shares,
-                                const void *values, uint64_t *mine, uint64_t *sums,
-                                struct found *found)
-{
-    enum status status =
-        shares->own ? write_own(file, place, &shares->runs[shares->rank], values, mine, found)
-                    : write_exchanged(comm, file, place, shares, values, mine);
-    TRY(status_agree(comm, status));
-    TRY(add_up(comm, place, mine, sums));
-    return status_agree(comm, shares->rank == 0
-                                  ? file_write_at(file->fd, file->path, sums,
-                                                  (size_t)place->blocks * sizeof *sums,
-                                                  place->sums_offset)
-                                  : STATUS_OK);
-}
-
 static enum status sums_create(MPI_Comm comm, const struct raw_place *place, uint64_t **sums)
 {
     *sums = calloc((size_t)place->blocks, sizeof **sums);
@@ -273,15 +230,6 @@ static enum status sums_create(MPI_Comm comm, const struct raw_place *place, uin
 }
 
 /* ---- reading -------------------------------------------------------------------------------- */
-
-/* Not collective. */
-static enum status read_share(int fd, const char *path, const struct raw_place *place,
-                              const struct raw_run *share, struct found *found)
-{
-    struct divided divided = {
-        .place = place, .share = *share, .fd = fd, .path = path, .found = found};
-    return divide(&divided, PIECE_BYTES, read_piece);
-}
 
 static enum status compare_sums(const char *path, const char *name, const struct raw_place *place,
                                 const uint64_t *expected, const uint64_t *found)
@@ -308,61 +256,55 @@ static enum status compare_sums(const char *path, const char *name, const struct
 }
 
 /* Collective, agreed. `hash` may be NULL. */
-static enum status add_hash(MPI_Comm comm, const struct found *found, uint64_t *hash)
+static enum status add_hash(MPI_Comm comm, uint64_t mine, uint64_t *hash)
 {
-    return hash == NULL
-               ? STATUS_OK
-               : comm_check(MPI_Allreduce(&found->hash, hash, 1, MPI_UINT64_T, MPI_SUM, comm),
-                            "MPI_Allreduce");
+    return hash == NULL ? STATUS_OK
+                        : comm_check(MPI_Allreduce(&mine, hash, 1, MPI_UINT64_T, MPI_SUM, comm),
+                                     "MPI_Allreduce");
 }
 
 /* ---- all datasets of a file ----------------------------------------------------------------- */
 
-/* Collective, agreed: STATUS_FILE unless each rank reads the data that it has written. */
-static enum status check_found(MPI_Comm comm, const char *path, const struct raw_place *place,
-                               const struct raw_part *part, const uint64_t *mine,
-                               const struct found *found)
-{
-    TRY(status_agree(
-        comm, fail_prefix(compare_sums(path, part->name, place, mine, found->sums),
-                          "what was read back differs from what was written; is the disk full or "
-                          "failing? ")));
-    return add_hash(comm, found, part->hash);
-}
-
-/* Collective, agreed. */
+/* Collective, agreed: STATUS_FILE unless each rank reads back the data that it has written. */
 static enum status write_part(MPI_Comm comm, struct file_output *file,
                               const struct raw_place *place, const struct raw_part *part,
                               const struct box *box, enum raw_after after)
 {
     SCOPED_BY(raw_shares_free) struct raw_shares shares = {0};
-    SCOPED_BY(found_free) struct found found = {.is_hashed = part->hash != NULL};
     SCOPED_FREE uint64_t *mine = NULL;
     SCOPED_FREE uint64_t *sums = NULL;
+    SCOPED_FREE uint64_t *found = NULL;
     TRY(sums_create(comm, place, &mine));
     TRY(sums_create(comm, place, &sums));
     if (after == RAW_READ_BACK) {
-        TRY(sums_create(comm, place, &found.sums));
+        TRY(sums_create(comm, place, &found));
     }
     TRY(raw_shares_create(comm, place, box, &shares));
-    TRY(write_shares(comm, file, place, &shares, part->values, mine, sums, &found));
-    if (after != RAW_READ_BACK) {
+    struct divided d = {.place = place,
+                        .share = shares.runs[shares.rank],
+                        .file = file,
+                        .values = part->values,
+                        .sums = mine,
+                        .fd = file->fd,
+                        .path = file->path,
+                        .found = found,
+                        .is_hashed = part->hash != NULL};
+    TRY(status_agree(comm, shares.own ? divide(&d, WRITE_BYTES, write_piece)
+                                      : write_exchanged(comm, &shares, &d)));
+    TRY(add_up(comm, place, mine, sums));
+    TRY(status_agree(comm, shares.rank == 0 ? file_write_at(file->fd, file->path, sums,
+                                                            (size_t)place->blocks * sizeof *sums,
+                                                            place->sums_offset)
+                                            : STATUS_OK));
+    if (found == NULL) {
         return STATUS_OK;
     }
-    const struct raw_run *share = &shares.runs[shares.rank];
-    TRY(status_agree(comm, shares.own ? STATUS_OK
-                                      : read_share(file->fd, file->path, place, share, &found)));
-    return check_found(comm, file->path, place, part, mine, &found);
-}
-
-static enum status fill_open(MPI_Comm comm, struct file_output *file,
-                             const struct raw_place *places, const struct raw_part *parts,
-                             int nparts, const struct box *box, enum raw_after after)
-{
-    for (int n = 0; n < nparts; n++) {
-        TRY(write_part(comm, file, &places[n], &parts[n], box, after));
-    }
-    return after == RAW_READ_BACK ? STATUS_OK : status_agree(comm, file_sync(file->fd, file->path));
+    TRY(status_agree(comm, shares.own ? STATUS_OK : divide(&d, PIECE_BYTES, read_piece)));
+    TRY(status_agree(
+        comm, fail_prefix(compare_sums(file->path, part->name, place, mine, found),
+                          "what was read back differs from what was written; is the disk full or "
+                          "failing? ")));
+    return add_hash(comm, d.hash, part->hash);
 }
 
 enum status raw_fill(MPI_Comm comm, const char *path, struct raw_place *places,
@@ -374,8 +316,11 @@ enum status raw_fill(MPI_Comm comm, const char *path, struct raw_place *places,
     const bool direct = after == RAW_FORGET; /* else reading back would access the disk */
     enum status status = STATUS_OK;
     TRY_GOTO(status_agree(comm, file_output_open(path, direct, &file)));
-    TRY_GOTO(fill_open(comm, &file, places, parts, nparts, box, after));
+    for (int n = 0; n < nparts; n++) {
+        TRY_GOTO(write_part(comm, &file, &places[n], &parts[n], box, after));
+    }
     if (after == RAW_FORGET) {
+        TRY_GOTO(status_agree(comm, file_sync(file.fd, path)));
         file_forget(file.fd);
     }
 done:;
@@ -386,14 +331,19 @@ done:;
 enum status raw_sum(MPI_Comm comm, const char *path, const struct raw_place *place, uint64_t *sums,
                     uint64_t *hash)
 {
-    const struct raw_run share = raw_share_even(place, comm_rank(comm), comm_size(comm));
-    SCOPED_BY(found_free) struct found found = {.is_hashed = hash != NULL};
+    SCOPED_FREE uint64_t *found = NULL;
     SCOPED_FD int fd = -1;
-    TRY(sums_create(comm, place, &found.sums));
+    TRY(sums_create(comm, place, &found));
     TRY(status_agree(comm, file_open(path, O_RDONLY, &fd)));
-    TRY(status_agree(comm, read_share(fd, path, place, &share, &found)));
-    TRY(add_up(comm, place, found.sums, sums));
-    return add_hash(comm, &found, hash);
+    struct divided d = {.place = place,
+                        .share = raw_share_even(place, comm_rank(comm), comm_size(comm)),
+                        .fd = fd,
+                        .path = path,
+                        .found = found,
+                        .is_hashed = hash != NULL};
+    TRY(status_agree(comm, divide(&d, PIECE_BYTES, read_piece)));
+    TRY(add_up(comm, place, found, sums));
+    return add_hash(comm, d.hash, hash);
 }
 
 enum status raw_check(MPI_Comm comm, const char *path, const char *name,
