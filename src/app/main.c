@@ -134,20 +134,16 @@ static int count_ranks(bool uses_mpi)
  * ranks. */
 static enum status finish_output(enum status status, int nranks)
 {
-    struct failure reason;
+    struct failure reason = {.code = STATUS_OK};
     if (status != STATUS_OK && status != STATUS_DIFFERENT && status != STATUS_UNFIT) {
         return status;
     }
-    fail_keep(&reason);
+    fail_keep(status, &reason);
     enum status written = log_finish();
     if (nranks > 0) {
         written = status_agree(MPI_COMM_WORLD, written);
     }
-    if (written == STATUS_OK) {
-        fail_restore(&reason);
-        return status;
-    }
-    return written;
+    return written == STATUS_OK ? fail_restore(&reason) : written;
 }
 
 static int end_mpi(enum status status, int code, int nranks)

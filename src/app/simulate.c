@@ -236,7 +236,7 @@ enum status simulate(MPI_Comm comm, const struct settings *settings,
     }
 done:
     team_energy_end(&s->energy);
-    outputs_close(s->outputs);
+    outputs_close(s->outputs, status);
     if (comm_is_broken()) {
         return status; /* the writer's thread may still use everything: main aborts the program */
     }

@@ -162,14 +162,10 @@ enum status status_agree(MPI_Comm comm, enum status mine)
     if (first == nranks) {
         return STATUS_OK;
     }
-    struct {
-        int code;
-        int names_its_rank;
-        char message[STATUS_MESSAGE_BYTES];
-    } verdict = {.code = (int)mine, .names_its_rank = fail_is_agreed()};
-    snprintf(verdict.message, sizeof verdict.message, "%s", fail_message());
+    struct failure verdict = {.code = STATUS_OK};
+    fail_keep(mine, &verdict);
     TRY_MPI(MPI_Bcast(&verdict, (int)sizeof verdict, MPI_BYTE, first, comm));
-    if (first != 0 && !verdict.names_its_rank) {
+    if (first != 0 && !verdict.agreed) {
         char named[STATUS_MESSAGE_BYTES];
         snprintf(named, sizeof named, "rank %d: %.*s", first, STATUS_MESSAGE_BYTES - 32,
                  verdict.message);
@@ -177,7 +173,7 @@ enum status status_agree(MPI_Comm comm, enum status mine)
     } else {
         fail_set_agreed(verdict.message);
     }
-    return (enum status)verdict.code;
+    return verdict.code;
 }
 
 enum status comm_node_rank(MPI_Comm comm, int *node_rank, int *node_size)

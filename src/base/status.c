@@ -61,16 +61,21 @@ void fail_set_agreed(const char *agreed_message)
     agreed = 1;
 }
 
-void fail_keep(struct failure *failure)
+void fail_keep(enum status code, struct failure *failure)
 {
-    memcpy(failure->message, message, sizeof message);
-    failure->agreed = agreed;
+    if (code != STATUS_OK) {
+        *failure = (struct failure){.code = code, .agreed = agreed};
+        memcpy(failure->message, message, sizeof message);
+    }
 }
 
-void fail_restore(const struct failure *failure)
+enum status fail_restore(const struct failure *failure)
 {
-    memcpy(message, failure->message, sizeof message);
-    agreed = failure->agreed;
+    if (failure->code != STATUS_OK) {
+        memcpy(message, failure->message, sizeof message);
+        agreed = failure->agreed;
+    }
+    return failure->code;
 }
 
 static const struct {

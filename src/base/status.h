@@ -91,13 +91,15 @@ void fail_clear(void);
 int fail_is_agreed(void);
 void fail_set_agreed(const char *agreed_message);
 
-/* Save the recorded failure while something else may fail, and restore it. */
+/* Save the recorded failure while something else may fail, and restore it. No effect for STATUS_OK.
+ * fail_restore returns the code. */
 struct failure {
+    enum status code;
     char message[STATUS_MESSAGE_BYTES];
     int agreed;
 };
-void fail_keep(struct failure *failure);
-void fail_restore(const struct failure *failure);
+void fail_keep(enum status code, struct failure *failure);
+enum status fail_restore(const struct failure *failure);
 
 int status_exit_code(enum status code);
 

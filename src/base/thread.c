@@ -29,8 +29,7 @@ static int threads_for(int64_t count)
 enum status thread_divide(int64_t count, enum status (*work)(void *context, int64_t piece),
                           void *context)
 {
-    struct failure failure;
-    enum status status = STATUS_OK;
+    struct failure failure = {.code = STATUS_OK};
     _Atomic int64_t failed = count; /* the lowest piece that has failed */
     const double since = file_disk_seconds();
     double disk_s = 0;
@@ -44,16 +43,12 @@ enum status thread_divide(int64_t count, enum status (*work)(void *context, int6
 #pragma omp critical(thread_divide)
                 if (n < atomic_load(&failed)) {
                     atomic_store(&failed, n);
-                    status = mine;
-                    fail_keep(&failure);
+                    fail_keep(mine, &failure);
                 }
             }
         }
         disk_s = (file_disk_seconds() - mine_since) / omp_get_num_threads();
     }
     file_disk_reset(since + disk_s);
-    if (status != STATUS_OK) {
-        fail_restore(&failure);
-    }
-    return status;
+    return fail_restore(&failure);
 }

@@ -163,7 +163,7 @@ enum status outputs_open(struct stepper *stepper, enum output_mode mode, struct 
                                         .objects = built->object};
     const enum status status = open_all(built, mode);
     if (status != STATUS_OK) {
-        outputs_close(built);
+        outputs_close(built, status);
         return status;
     }
     progress_start(&built->progress, stepper->state);
@@ -171,16 +171,15 @@ enum status outputs_open(struct stepper *stepper, enum output_mode mode, struct 
     return STATUS_OK;
 }
 
-void outputs_close(struct outputs *o)
+void outputs_close(struct outputs *o, enum status status)
 {
     if (o == NULL) {
         return;
     }
-    /* keep the recorded failure: it is why the run ends */
-    struct failure reason;
-    fail_keep(&reason);
+    struct failure reason = {.code = STATUS_OK};
+    fail_keep(status, &reason);
     writer_destroy(o->writer); /* its jobs use the files closed below */
-    fail_restore(&reason);
+    (void)fail_restore(&reason);
     if (comm_is_broken()) {
         return; /* the writer's thread may still use them */
     }
@@ -190,7 +189,7 @@ void outputs_close(struct outputs *o)
         }
     }
     run_lock_release(&o->lock);
-    fail_restore(&reason);
+    (void)fail_restore(&reason);
     free(o->due);
     free(o);
 }
@@ -364,13 +363,12 @@ static enum status write_state(struct stepper *stepper, const char *reason, char
                                        reason);
 }
 
-static enum status write_postmortem(struct stepper *stepper, const char *last_checkpoint)
+static enum status write_postmortem(struct stepper *stepper, const char *reason,
+                                    const char *last_checkpoint)
 {
-    char reason[900];
     char kept[700];
     char text[STATUS_MESSAGE_BYTES];
     char path[PATH_BYTES];
-    snprintf(reason, sizeof reason, "%s", fail_message());
     if (write_state(stepper, reason, path) == STATUS_OK) {
         snprintf(kept, sizeof kept, "the state is kept in %.600s", path);
     } else {
@@ -397,7 +395,7 @@ static enum status write_postmortem(struct stepper *stepper, const char *last_ch
  * checkpoint that was given up makes room. */
 enum status outputs_postmortem(struct outputs *o)
 {
-    char reason[STATUS_MESSAGE_BYTES];
+    char reason[900];
     snprintf(reason, sizeof reason, "%s", fail_message());
     if (writer_finish(o->writer) != STATUS_OK) {
         log_warn("%s", fail_message());
@@ -406,8 +404,7 @@ enum status outputs_postmortem(struct outputs *o)
         checkpoint_remove_temporaries(o->in.problem->output.directory) != STATUS_OK) {
         log_warn("%s", fail_message());
     }
-    fail_set_agreed(reason);
-    return write_postmortem(o->in.stepper, checkpoints(o)->valid);
+    return write_postmortem(o->in.stepper, reason, checkpoints(o)->valid);
 }
 
 /* Rank 0. A restart without further steps keeps the report of the earlier run. */
@@ -478,6 +475,5 @@ enum status outputs_finish(struct outputs *o, const struct run_cost *cost)
     TRY(diagnostics_field_hash(o->in.stepper, &hash));
     TRY(status_agree(team->comm, team->rank == 0 ? write_report(o, hash, cost) : STATUS_OK));
     print_result(o, hash, cost->wall_s);
-    TRY(warn_of_drift(o));
-    return STATUS_OK;
+    return warn_of_drift(o);
 }

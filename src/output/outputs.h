@@ -10,7 +10,8 @@ struct outputs;
 /* Collective. Check the folder (outputs_check), create and lock it, open the files. `stepper` must
  * outlive the outputs. On failure *outputs is NULL. */
 enum status outputs_open(struct stepper *stepper, enum output_mode mode, struct outputs **outputs);
-void outputs_close(struct outputs *outputs); /* takes NULL */
+/* Takes NULL. The failure of `status`, for which a run ends, stays recorded. */
+void outputs_close(struct outputs *outputs, enum status status);
 
 /* Collective. Fails as outputs_open would, before any work; writes nothing. `from`: the checkpoint
  * of a restart, "" for none. */

@@ -36,11 +36,9 @@ struct writer {
     int64_t submitted, finished;
     int64_t held; /* the newest job, while its values are being copied; -1: none */
     bool closing;
-    enum status copied; /* of the first failed copy; the next job reports it to all ranks */
-    char copy_message[STATUS_MESSAGE_BYTES];
-    enum status status; /* of the first failed job; later ones are skipped */
-    char message[STATUS_MESSAGE_BYTES];
-    bool agreed; /* false when MPI itself failed */
+    struct failure failed_copy; /* the first one; the next job reports it to all ranks */
+    struct failure failed_job;  /* the first one, after which jobs are skipped; not agreed when MPI
+                                   itself failed */
     struct writer_figures figures[OUTPUT_KINDS_MAX];
 
     /* of the loop */
@@ -58,12 +56,6 @@ struct writer {
 static int64_t released(const struct writer *w)
 {
     return w->held >= 0 ? w->held : w->submitted;
-}
-
-/* With the lock: the outcome of this rank's copies. */
-static enum status copied_status(const struct writer *w)
-{
-    return w->copied == STATUS_OK ? STATUS_OK : fail(w->copied, "%s", w->copy_message);
 }
 
 /* Writes only if the values have arrived on all ranks. */
@@ -93,8 +85,8 @@ void writer_count(struct writer *w, int kind, int64_t count, uint64_t bytes, dou
 static void do_next_job(struct writer *w)
 {
     struct writer_job *job = &w->job[w->finished % WRITER_SLOTS];
-    const bool wanted = w->status == STATUS_OK;
-    const enum status copied = copied_status(w);
+    const bool wanted = w->failed_job.code == STATUS_OK;
+    const enum status copied = fail_restore(&w->failed_copy); /* on this rank */
     pthread_mutex_unlock(&w->lock);
     if (w->background) { /* in the foreground the step loop records it */
         phases_write_begin(w->phases, job->kind);
@@ -110,11 +102,8 @@ static void do_next_job(struct writer *w)
         phases_write_end(w->phases);
     }
     pthread_mutex_lock(&w->lock);
-    if (status != STATUS_OK) {
-        w->status = status;
-        snprintf(w->message, sizeof w->message, "%s", fail_message());
-        w->agreed = fail_is_agreed() != 0;
-    } else if (wanted) {
+    fail_keep(status, &w->failed_job);
+    if (wanted && status == STATUS_OK) {
         writer_count(w, job->kind, 1, bytes, since, disk_since);
     }
     w->finished++;
@@ -224,10 +213,9 @@ enum status writer_create(MPI_Comm comm, const struct backend *backend, struct d
 static void release(struct writer *w, enum status copied)
 {
     pthread_mutex_lock(&w->lock);
-    if (copied != STATUS_OK && w->copied == STATUS_OK) {
-        w->copied = copied;
-        snprintf(w->copy_message, sizeof w->copy_message,
-                 "an output could not be copied to host memory: %s", fail_message());
+    if (w->failed_copy.code == STATUS_OK) {
+        fail_keep(fail_prefix(copied, "an output could not be copied to host memory: "),
+                  &w->failed_copy);
     }
     w->held = -1;
     pthread_cond_broadcast(&w->changed);
@@ -387,13 +375,7 @@ enum status writer_reserve(struct writer *w, size_t bytes, struct writer_room *r
 static enum status known_status(struct writer *w)
 {
     pthread_mutex_lock(&w->lock);
-    const enum status status = w->status;
-    if (status != STATUS_OK) {
-        (void)fail(status, "%s", w->message);
-        if (w->agreed) {
-            fail_set_agreed(w->message);
-        }
-    }
+    const enum status status = fail_restore(&w->failed_job);
     pthread_mutex_unlock(&w->lock);
     return status;
 }
@@ -419,7 +401,7 @@ static enum status begin_reduction(struct writer *w)
 {
     pthread_mutex_lock(&w->lock);
     w->mine[0] = w->finished;
-    w->mine[1] = w->status != STATUS_OK ? -1 : 0;
+    w->mine[1] = w->failed_job.code != STATUS_OK ? -1 : 0;
     pthread_mutex_unlock(&w->lock);
     return comm_check(
         MPI_Iallreduce(w->mine, w->all, 2, MPI_INT64_T, MPI_MIN, w->loop_comm, &w->request),

@@ -81,28 +81,22 @@ static enum status plot_entry(const char *entry)
     return is_line ? plot_line(&request, name) : STATUS_OK;
 }
 
-/* The first failure, after all else is drawn: one damaged file hides no other. */
-struct outcome {
-    enum status status;
-    struct failure failure;
-};
-
-static void keep_first(enum status status, struct outcome *outcome)
+/* Reported after all else is drawn: one damaged file hides no other. */
+static void keep_first(enum status status, struct failure *first)
 {
-    if (status != STATUS_OK && outcome->status == STATUS_OK) {
-        outcome->status = status;
-        fail_keep(&outcome->failure);
+    if (first->code == STATUS_OK) {
+        fail_keep(status, first);
     }
 }
 
-static enum status plot_entries(struct outcome *outcome)
+static enum status plot_entries(struct failure *first)
 {
     struct dirent **entries = NULL;
     const int count = scandir(request.directory, &entries, NULL, alphasort);
     FAIL_IF(count < 0,
             fail(STATUS_FILE, "cannot open the folder %s: %s", request.directory, strerror(errno)));
     for (int i = 0; i < count; i++) {
-        keep_first(plot_entry(entries[i]->d_name), outcome);
+        keep_first(plot_entry(entries[i]->d_name), first);
         free(entries[i]);
     }
     free(entries);
@@ -146,19 +140,16 @@ static bool has(const char *name)
 
 static enum status plot_all(void)
 {
-    struct outcome outcome = {.status = STATUS_OK};
+    struct failure first = {.code = STATUS_OK};
     const int before = request.drawn;
     if (has("history.csv") || request.only != NULL) {
-        keep_first(plot_times(&request, "history"), &outcome);
+        keep_first(plot_times(&request, "history"), &first);
     }
     if (has("probes.csv") || request.only != NULL) {
-        keep_first(plot_times(&request, "probes"), &outcome);
+        keep_first(plot_times(&request, "probes"), &first);
     }
-    TRY(plot_entries(&outcome));
-    if (outcome.status != STATUS_OK) {
-        fail_restore(&outcome.failure);
-        return outcome.status;
-    }
+    TRY(plot_entries(&first));
+    TRY(fail_restore(&first));
     FAIL_IF(request.drawn == before && request.only != NULL,
             fail(STATUS_INPUT, "%s holds no %s to plot", request.directory, request.only));
     return request.drawn > 0

@@ -243,7 +243,7 @@ static void run_and_count(const struct settings *settings, const char *restart)
     advance(&solver, outputs);
     check(memory.pinned == pinned); /* no output was larger than it had said */
     check(memory.most <= bytes + SUMS);
-    outputs_close(outputs);
+    outputs_close(outputs, STATUS_OK);
     solver_destroy(&solver);
     check(memory.now == 0);
 }

@@ -20,8 +20,7 @@ enum {
 };
 
 struct answer {
-    enum status status;
-    char reason[STATUS_MESSAGE_BYTES];
+    struct failure failure;
     struct rehearsal rehearsal;
 };
 
@@ -65,8 +64,7 @@ static void answer(const struct settings *settings, const char *folder, int64_t 
     dup2(nowhere, STDERR_FILENO);
     signal(SIGINT, SIG_DFL);
     alarm(SECONDS_AT_MOST);
-    said.status = simulate_alone(settings, folder, most_cells, &said.rehearsal);
-    snprintf(said.reason, sizeof said.reason, "%s", fail_message());
+    fail_keep(simulate_alone(settings, folder, most_cells, &said.rehearsal), &said.failure);
     /* it fails only when the caller is gone */
     const ssize_t written = write(to, &said, sizeof said);
     _exit(written == sizeof said ? EXIT_SUCCESS : EXIT_FAILURE);
@@ -115,7 +113,7 @@ static enum status rehearse(const struct settings *settings, int64_t most_cells,
     }
     TRY(status);
     *rehearsal = answered.rehearsal;
-    return answered.status == STATUS_OK ? STATUS_OK : fail(answered.status, "%s", answered.reason);
+    return fail_restore(&answered.failure);
 }
 
 void wall_time_measure(const struct settings *settings, int64_t nranks, int64_t ranks_per_node,
