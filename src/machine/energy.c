@@ -99,7 +99,7 @@ static void add_files(struct energy_meter *meter, const char *pattern, int *deni
 }
 
 /* The packages, not their parts (intel-rapl:0:0). AMD's CPUs have these names, too. */
-static bool open_rapl(struct energy_meter *meter, const struct energy_places *places, char *why)
+static enum status open_rapl(struct energy_meter *meter, const struct energy_places *places)
 {
     char pattern[PATH_BYTES];
     int denied = 0;
@@ -114,14 +114,13 @@ static bool open_rapl(struct energy_meter *meter, const struct energy_places *pl
     }
     meter->source = "RAPL";
     meter->read = read_files;
-    if (denied > 0) {
-        snprintf(why, ENERGY_WORDS, "%s/intel-rapl:*/energy_uj may not be read by this user",
-                 places->powercap);
-    } else if (meter->nfiles == 0) {
-        snprintf(why, ENERGY_WORDS, "the kernel has no energy counter of the CPUs in %s",
-                 places->powercap);
-    }
-    return denied == 0 && meter->nfiles > 0;
+    FAIL_IF(denied > 0,
+            fail(STATUS_DEVICE, "%s/intel-rapl:*/energy_uj may not be read by this user",
+                 places->powercap));
+    return meter->nfiles > 0
+               ? STATUS_OK
+               : fail(STATUS_DEVICE, "the kernel has no energy counter of the CPUs in %s",
+                      places->powercap);
 }
 
 static bool open_hwmon(struct energy_meter *meter, const struct energy_places *places,
@@ -144,20 +143,19 @@ struct symbol {
     void *target;
 };
 
-/* Load the functions; false with `why` if one is missing. A pointer to a function is read from
+/* Load the functions; false with a failure if one is missing. A pointer to a function is read from
  * dlsym's object pointer, as POSIX describes. */
-static bool load(struct energy_meter *meter, const char *library, const struct symbol symbols[],
-                 char *why)
+static bool load(struct energy_meter *meter, const char *library, const struct symbol symbols[])
 {
     meter->library = dlopen(library, RTLD_NOW | RTLD_LOCAL);
     if (meter->library == NULL) {
-        snprintf(why, ENERGY_WORDS, "%s cannot be loaded", library);
+        (void)fail(STATUS_DEVICE, "%s cannot be loaded", library);
         return false;
     }
     for (; symbols->name != NULL; symbols++) {
         void *function = dlsym(meter->library, symbols->name);
         if (function == NULL) {
-            snprintf(why, ENERGY_WORDS, "%s has no %s", library, symbols->name);
+            (void)fail(STATUS_DEVICE, "%s has no %s", library, symbols->name);
             return false;
         }
         memcpy(symbols->target, &function, sizeof function);
@@ -173,8 +171,8 @@ static bool read_nvml(struct energy_meter *meter, double *joules)
     return done;
 }
 
-static bool open_nvml(struct energy_meter *meter, const struct energy_places *places,
-                      const char *pci, char *why)
+static enum status open_nvml(struct energy_meter *meter, const struct energy_places *places,
+                             const char *pci)
 {
     nvml_call *init = NULL;
     nvml_call *shut_down = NULL;
@@ -185,24 +183,19 @@ static bool open_nvml(struct energy_meter *meter, const struct energy_places *pl
                                      {"nvmlDeviceGetHandleByPciBusId_v2", &find},
                                      {"nvmlDeviceGetTotalEnergyConsumption", &meter->nvml_read},
                                      {NULL, NULL}};
-    if (!load(meter, places->nvml, symbols, why)) {
-        return false;
-    }
-    const int error = init();
-    if (error != 0) {
-        snprintf(why, ENERGY_WORDS, "NVML: initialization failed, code %d", error);
-        return false;
-    }
-    meter->shut_down = shut_down;
-    const int unknown = find(pci, &meter->nvml_device);
     meter->source = "NVML";
     meter->read = read_nvml;
-    if (unknown != 0 || !read_nvml(meter, &joules)) {
-        snprintf(why, ENERGY_WORDS, "NVML: the device %s %s", pci,
-                 unknown != 0 ? "is unknown" : "has no energy counter");
-        return false;
+    if (!load(meter, places->nvml, symbols)) {
+        return STATUS_DEVICE;
     }
-    return true;
+    const int error = init();
+    FAIL_IF(error != 0, fail(STATUS_DEVICE, "NVML: initialization failed, code %d", error));
+    meter->shut_down = shut_down;
+    const int unknown = find(pci, &meter->nvml_device);
+    return unknown == 0 && read_nvml(meter, &joules)
+               ? STATUS_OK
+               : fail(STATUS_DEVICE, "NVML: the device %s %s", pci,
+                      unknown != 0 ? "is unknown" : "has no energy counter");
 }
 
 static bool read_smi(struct energy_meter *meter, double *joules)
@@ -215,8 +208,8 @@ static bool read_smi(struct energy_meter *meter, double *joules)
     return done;
 }
 
-static bool open_smi(struct energy_meter *meter, const struct energy_places *places,
-                     const char *pci, char *why)
+static enum status open_smi(struct energy_meter *meter, const struct energy_places *places,
+                            const char *pci)
 {
     smi_init *init = NULL;
     nvml_call *shut_down = NULL;
@@ -234,16 +227,13 @@ static bool open_smi(struct energy_meter *meter, const struct energy_places *pla
                                      {"rsmi_dev_pci_id_get", &address_of},
                                      {"rsmi_dev_energy_count_get", &meter->smi_read},
                                      {NULL, NULL}};
-    if (!load(meter, places->rocm_smi, symbols, why)) {
-        return false;
-    }
-    if (init(0) != 0) {
-        snprintf(why, ENERGY_WORDS, "ROCm SMI: initialization failed");
-        return false;
-    }
-    meter->shut_down = shut_down;
     meter->source = "ROCm SMI";
     meter->read = read_smi;
+    if (!load(meter, places->rocm_smi, symbols)) {
+        return STATUS_DEVICE;
+    }
+    FAIL_IF(init(0) != 0, fail(STATUS_DEVICE, "ROCm SMI: initialization failed"));
+    meter->shut_down = shut_down;
     if (sscanf(pci, "%x:%x:%x.%x", &domain, &bus, &device, &function) != 4 ||
         count(&ndevices) != 0) {
         ndevices = 0;
@@ -254,13 +244,12 @@ static bool open_smi(struct energy_meter *meter, const struct energy_places *pla
         meter->smi_device = d;
         if (address_of(d, &address) == 0 && (address & 0xFFFFFFFF0000FFFF) == wanted) {
             if (read_smi(meter, &joules)) {
-                return true;
+                return STATUS_OK;
             }
             break;
         }
     }
-    snprintf(why, ENERGY_WORDS, "ROCm SMI: no energy counter of the device %s", pci);
-    return false;
+    return fail(STATUS_DEVICE, "ROCm SMI: no energy counter of the device %s", pci);
 }
 
 /* ---- both ---- */
@@ -284,33 +273,36 @@ static bool is_of_amd(const struct energy_places *places, const char *pci)
     return read_count(path, &vendor) && vendor == 0x1002;
 }
 
+static enum status find_meter(struct energy_meter *meter, const struct energy_places *places,
+                              const char *pci)
+{
+    if (pci[0] == '\0') {
+        return open_rapl(meter, places);
+    }
+    if (!is_of_amd(places, pci)) {
+        return open_nvml(meter, places, pci);
+    }
+    const enum status status = open_smi(meter, places, pci);
+    if (status != STATUS_OK) {
+        forget(meter);
+    }
+    return status == STATUS_OK || open_hwmon(meter, places, pci) ? STATUS_OK : status;
+}
+
 struct energy_meter *energy_open(const struct energy_places *places, const char *pci,
                                  char why[ENERGY_WORDS])
 {
     struct energy_meter *meter = calloc(1, sizeof *meter);
-    bool found = false;
+    enum status status = CHECK_MEMORY(meter != NULL, "no memory");
+    status = status == STATUS_OK ? find_meter(meter, places, pci) : status;
     why[0] = '\0';
-    if (meter == NULL) {
-        snprintf(why, ENERGY_WORDS, "no memory");
-        return NULL;
+    if (status == STATUS_OK) {
+        return meter;
     }
-    if (pci[0] == '\0') {
-        found = open_rapl(meter, places, why);
-    } else if (!is_of_amd(places, pci)) {
-        found = open_nvml(meter, places, pci, why);
-    } else {
-        found = open_smi(meter, places, pci, why);
-        if (!found) {
-            forget(meter);
-            found = open_hwmon(meter, places, pci);
-        }
-    }
-    if (!found) {
-        energy_close(meter);
-        return NULL;
-    }
-    why[0] = '\0';
-    return meter;
+    snprintf(why, ENERGY_WORDS, "%s", fail_message());
+    fail_clear();
+    energy_close(meter);
+    return NULL;
 }
 
 void energy_close(struct energy_meter *meter)

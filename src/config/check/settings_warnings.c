@@ -8,27 +8,21 @@
 #include "config/check/settings_check.h"
 
 /* The usual range of a value with a unit. 0 and 1 are those of problems without dimensions. */
-static bool is_unusual(const struct item *item, double value, char text[SETTINGS_WARNING])
+static enum status check_size(const struct item *item, double value)
 {
     const struct schema_unit *unit = item->row->unit;
     const double size = fabs(value);
     if (unit->most == 0 || size == 0 || size == 1 || (size >= unit->least && size <= unit->most)) {
-        return false;
+        return STATUS_OK;
     }
-    if (strcmp(unit->name, "K") == 0 && value > 0 && value < unit->least) {
-        snprintf(text, SETTINGS_WARNING,
-                 "%s: %.9g K is %.9g degC; if it is in degC, give %.9g degC or %.9g", item->key,
-                 value, value - 273.15, value, value + 273.15);
-    } else {
-        snprintf(text, SETTINGS_WARNING,
-                 "%s: %.9g %s is unusual (%g to %g are usual); is it in another unit?", item->key,
-                 value, unit->name, unit->least, unit->most);
-    }
-    return true;
+    FAIL_IF(strcmp(unit->name, "K") == 0 && value > 0 && value < unit->least,
+            fail(STATUS_INPUT, "%s: %.9g K is %.9g degC; if it is in degC, give %.9g degC or %.9g",
+                 item->key, value, value - 273.15, value, value + 273.15));
+    return fail(STATUS_INPUT, "%s: %.9g %s is unusual (%g to %g are usual); is it in another unit?",
+                item->key, value, unit->name, unit->least, unit->most);
 }
 
-static bool check_value(const struct settings *settings, const struct item *item,
-                        char text[SETTINGS_WARNING])
+static enum status check_value(const struct settings *settings, const struct item *item)
 {
     const struct schema_key *row = item->row;
     const struct number_setting *number = item_number(item);
@@ -37,20 +31,17 @@ static bool check_value(const struct settings *settings, const struct item *item
         settings->quantity.given || (differs && strcmp(row->unit->name, "K") == 0) ||
         (number != NULL && number->formula != NULL) ||
         ((row->flags & SCHEMA_OR_TABLE) != 0 && item->node->kind != TREE_SCALAR)) {
-        return false;
+        return STATUS_OK;
     }
     const double *value = (const double *)(item->base + row->offset);
     for (int i = 0; i < (row->max_count > 0 ? row->max_count : 1); i++) {
-        if (is_unusual(item, value[i], text)) {
-            return true;
-        }
+        TRY(check_size(item, value[i]));
     }
-    return false;
+    return STATUS_OK;
 }
 
 /* A moving source that is much smaller than a cell. */
-static bool check_source(const struct settings *settings, const struct item *item,
-                         char text[SETTINGS_WARNING])
+static enum status check_source(const struct settings *settings, const struct item *item)
 {
     const struct source_setting *source = (const struct source_setting *)item->base;
     const bool goldak = source->shape.kind == SOURCE_GOLDAK;
@@ -58,20 +49,17 @@ static bool check_source(const struct settings *settings, const struct item *ite
         const double cell =
             (settings->grid.upper[a] - settings->grid.lower[a]) / (double)settings->grid.cells[a];
         const double radius = goldak ? source->front : source->radius[a];
-        if (settings_axis_used(settings, a) && radius > 0 && radius < 0.1 * cell) {
-            snprintf(text, SETTINGS_WARNING,
+        FAIL_IF(settings_axis_used(settings, a) && radius > 0 && radius < 0.1 * cell,
+                fail(STATUS_INPUT,
                      "%s: its radius of %.4g m is less than a tenth of a cell along %s (%.4g m); "
                      "are the lengths of the grid in m?",
-                     item->key, radius, axis_name((enum axis)a), cell);
-            return true;
-        }
+                     item->key, radius, axis_name((enum axis)a), cell));
     }
-    return false;
+    return STATUS_OK;
 }
 
 /* A rate of cooling through a temperature at which latent heat is released. */
-static bool check_cooling(const struct settings *settings, const struct item *item,
-                          char text[SETTINGS_WARNING])
+static enum status check_cooling(const struct settings *settings, const struct item *item)
 {
     const double *cooling = settings->output.derived.cooling;
     const bool at_isotherm = cooling[0] == cooling[1];
@@ -80,82 +68,72 @@ static bool check_cooling(const struct settings *settings, const struct item *it
         const struct material_setting *material = &settings->materials[i / 2];
         const double liquidus = material->has_liquidus ? material->liquidus : material->solidus;
         const double value = at_isotherm ? settings->output.derived.isotherm : cooling[i % 2];
-        if (material->melts && value <= liquidus &&
-            (value > material->solidus || (at_isotherm && value == material->solidus))) {
-            snprintf(
-                text, SETTINGS_WARNING,
-                "%s: cooling_rate uses %g K, in the melting range of %.100s (%g to %g K), where "
-                "it varies from cell to cell; give output.derived.cooling, for example [%g, %g]",
-                item->key, value, material->name, material->solidus, liquidus, material->solidus,
-                material->solidus - 100);
-            return true;
-        }
+        FAIL_IF(
+            material->melts && value <= liquidus &&
+                (value > material->solidus || (at_isotherm && value == material->solidus)),
+            fail(STATUS_INPUT,
+                 "%s: cooling_rate uses %g K, in the melting range of %.100s (%g to %g K), where "
+                 "it varies from cell to cell; give output.derived.cooling, for example [%g, %g]",
+                 item->key, value, material->name, material->solidus, liquidus, material->solidus,
+                 material->solidus - 100));
     }
-    return false;
+    return STATUS_OK;
 }
 
 /* A cadence whose times lie behind the end. */
-static bool check_cadence(const struct item *item, double end, char text[SETTINGS_WARNING])
+static enum status check_cadence(const struct item *item, double end)
 {
     const struct cadence *cadence =
         (const struct cadence *)(item->base + item->row->offset - offsetof(struct cadence, every));
     const double last = cadence->ntimes > 0 ? cadence->times[cadence->ntimes - 1] : 0;
     const char *dot = strrchr(item->key, '.');
     if (!(cadence->interval > end) && !(last > end * (1 + 1e-12))) {
-        return false;
+        return STATUS_OK;
     }
     const bool checkpoints = strncmp(item->key, "output.checkpoints", 18) == 0;
-    if (last > 0) {
-        snprintf(text, SETTINGS_WARNING, "the times of %.*s go to %g s, beyond the %g s of the run",
-                 (int)(dot - item->key), item->key, last, end);
-    } else {
-        snprintf(text, SETTINGS_WARNING,
-                 "%.*s.interval is %g s, more than the %g s of the run: only the %s written",
-                 (int)(dot - item->key), item->key, cadence->interval, end,
-                 checkpoints ? "last state is" : "first and last state are");
-    }
-    return true;
+    FAIL_IF(last > 0, fail(STATUS_INPUT, "the times of %.*s go to %g s, beyond the %g s of the run",
+                           (int)(dot - item->key), item->key, last, end));
+    return fail(STATUS_INPUT,
+                "%.*s.interval is %g s, more than the %g s of the run: only the %s written",
+                (int)(dot - item->key), item->key, cadence->interval, end,
+                checkpoints ? "last state is" : "first and last state are");
 }
 
-static bool check_file(const struct settings *settings, const struct item *item,
-                       char text[SETTINGS_WARNING])
+static enum status check_file(const struct settings *settings, const struct item *item)
 {
     const char *path =
         item->row->type == SCHEMA_TEXT ? *(char *const *)(item->base + item->row->offset) : NULL;
-    if ((item->row->flags & SCHEMA_FILE) != 0 && path != NULL && !file_exists(path)) {
-        snprintf(text, SETTINGS_WARNING, "%.*s: %.200s does not exist yet; a run will need it",
-                 (int)(strrchr(item->key, '.') - item->key), item->key, path);
-        return true;
-    }
-    if (strcmp(item->row->path, "output.directory") == 0 &&
-        !directory_is_possible(settings->output.directory)) {
-        snprintf(text, SETTINGS_WARNING, "%s: %.200s cannot be written; a run will fail", item->key,
-                 settings->output.directory);
-        return true;
-    }
-    return false;
+    FAIL_IF((item->row->flags & SCHEMA_FILE) != 0 && path != NULL && !file_exists(path),
+            fail(STATUS_INPUT, "%.*s: %.200s does not exist yet; a run will need it",
+                 (int)(strrchr(item->key, '.') - item->key), item->key, path));
+    FAIL_IF(strcmp(item->row->path, "output.directory") == 0 &&
+                !directory_is_possible(settings->output.directory),
+            fail(STATUS_INPUT, "%s: %.200s cannot be written; a run will fail", item->key,
+                 settings->output.directory));
+    return STATUS_OK;
 }
 
 bool settings_warning(const struct settings *settings, double end, bool files, int *index,
                       char text[SETTINGS_WARNING])
 {
     SCOPED_BY(item_list_free) struct item_list list = {0};
-    bool found = false;
+    enum status status = STATUS_OK;
     if (settings->origin == NULL || item_list_all(settings, &list) != STATUS_OK) {
         fail_clear();
         return false;
     }
-    while (!found && *index < list.count) {
+    while (status == STATUS_OK && *index < list.count) {
         const struct item *item = &list.item[(*index)++];
-        found =
-            (item->row->flags & SCHEMA_CADENCE) != 0
-                ? check_cadence(item, settings->time.steady.given ? INFINITY : end, text)
-            : strcmp(item->row->path, "sources") == 0 ? check_source(settings, item, text)
-            : item->row->type == SCHEMA_CHOICES
-                ? check_cooling(settings, item, text)
-                : check_value(settings, item, text) || (files && check_file(settings, item, text));
+        status = (item->row->flags & SCHEMA_CADENCE) != 0
+                     ? check_cadence(item, settings->time.steady.given ? INFINITY : end)
+                 : strcmp(item->row->path, "sources") == 0 ? check_source(settings, item)
+                 : item->row->type == SCHEMA_CHOICES       ? check_cooling(settings, item)
+                                                           : check_value(settings, item);
+        status = status == STATUS_OK && files ? check_file(settings, item) : status;
     }
-    return found;
+    snprintf(text, SETTINGS_WARNING, "%s", fail_message());
+    fail_clear();
+    return status != STATUS_OK;
 }
 
 void settings_warn(const struct settings *settings, double end, bool files)

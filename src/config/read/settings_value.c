@@ -200,12 +200,9 @@ static enum status convert_unit(const struct item *item, const char *name, char 
     bool zero = false;
     const enum status status =
         units_convert(&item->origin->units, item->node->text, name, unit, &value, &zero);
-    if (status == STATUS_INPUT) {
-        char what[STATUS_MESSAGE_BYTES];
-        snprintf(what, sizeof what, "%s", fail_message());
-        return fail_with_example(item, what, "", units_supported() ? unit->example : NULL);
-    }
-    TRY(status);
+    TRY(status == STATUS_INPUT
+            ? fail_with_example(item, fail_message(), "", units_supported() ? unit->example : NULL)
+            : status);
     *has_zero = zero;
     snprintf(text, NUMBER_BYTES, "%.15g", value);
     if (parse_real(text, item->row->limit, &again) == NOT_A_NUMBER || again != value) {

@@ -230,11 +230,9 @@ enum status resolution_check(const struct problem *problem)
         const struct shape_setting *part = &settings->parts[entry];
         if (shape_name(part) != NULL &&
             shape_check_cells(settings->origin, grid, "parts", part, entry) != STATUS_OK) {
-            char why[STATUS_MESSAGE_BYTES];
             char advice[RESOLUTION_TEXT / 2];
-            snprintf(why, sizeof why, "%s", fail_message());
             advise(settings, grid, part, advice, sizeof advice);
-            return fail(STATUS_INPUT, "%s; %s", why, advice);
+            return fail(STATUS_INPUT, "%s; %s", fail_message(), advice);
         }
     }
     enum face face = FACE_X_MIN;
