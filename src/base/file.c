@@ -367,32 +367,24 @@ enum status file_check_place(const char *path)
 static enum status read_stream(FILE *stream, const char *path, size_t limit, char **bytes,
                                size_t *nbytes)
 {
-    size_t capacity = limit < 65536 ? limit + 1 : 65536;
+    SCOPED_FREE char *buffer = NULL;
+    size_t capacity = 0;
     size_t used = 0;
-    char *buffer = malloc(capacity + 1);
-    while (buffer != NULL) {
-        used += fread(buffer + used, 1, capacity - used, stream);
-        if (used < capacity || used > limit) {
-            break;
-        }
-        capacity = 2 * capacity <= limit ? 2 * capacity : limit + 1;
+    do {
+        const size_t more = capacity > 0 ? 2 * capacity : 65536;
+        capacity = more <= limit ? more : limit + 1;
         char *larger = realloc(buffer, capacity + 1);
-        if (larger == NULL) {
-            free(buffer);
-        }
+        TRY(CHECK_MEMORY(larger != NULL, "no memory to read %s", path));
         buffer = larger;
-    }
-    TRY(CHECK_MEMORY(buffer != NULL, "no memory to read %s", path));
-    if (ferror(stream) != 0 || used > limit) {
-        free(buffer);
-        return ferror(stream) != 0
-                   ? fail(STATUS_FILE, "cannot read %s: %s", path, strerror(errno))
-                   : fail(STATUS_FILE, "%s is larger than %zu bytes: not what was expected", path,
-                          limit);
-    }
+        used += fread(buffer + used, 1, capacity - used, stream);
+    } while (used == capacity && used <= limit);
+    FAIL_IF(ferror(stream) != 0, fail(STATUS_FILE, "cannot read %s: %s", path, strerror(errno)));
+    FAIL_IF(used > limit,
+            fail(STATUS_FILE, "%s is larger than %zu bytes: not what was expected", path, limit));
     buffer[used] = '\0';
     *bytes = buffer;
     *nbytes = used;
+    buffer = NULL;
     return STATUS_OK;
 }
 

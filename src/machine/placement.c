@@ -155,11 +155,9 @@ static void keep_if_cheaper(struct search *search)
 {
     count_links(search->decomp, search->places, &search->trial);
     if (search->trial.cost < search->best.cost) {
-        int *spare = search->best.rank_of_block;
-        const int64_t natural_cost = search->best.natural_cost;
+        const struct placement_order spare = search->best;
         search->best = search->trial;
-        search->best.natural_cost = natural_cost;
-        search->trial.rank_of_block = spare;
+        search->trial = spare;
     }
 }
 
@@ -213,55 +211,46 @@ static void try_tilings(struct search *search)
     }
 }
 
-static void try_seats_in_turn(struct search *search)
+/* `seats` NULL: the natural order. */
+static void try_in_turn(struct search *search, const struct seat *seats, const char *name)
 {
     struct placement_order *trial = &search->trial;
     for (int n = 0; n < trial->nranks; n++) {
-        trial->rank_of_block[n] = search->seats[n].rank;
+        trial->rank_of_block[n] = seats != NULL ? seats[n].rank : n;
     }
-    snprintf(trial->name, sizeof trial->name, "node after node");
+    snprintf(trial->name, sizeof trial->name, "%s", name);
     keep_if_cheaper(search);
 }
 
 static enum status order_create(int nranks, struct placement_order *order)
 {
-    *order = (struct placement_order){.nranks = nranks};
+    *order = (struct placement_order){.nranks = nranks, .cost = INT64_MAX};
     order->rank_of_block = malloc((size_t)nranks * sizeof *order->rank_of_block);
     return CHECK_MEMORY(order->rank_of_block != NULL, "no memory to place %d ranks", nranks);
-}
-
-static void start_naturally(struct search *search)
-{
-    struct placement_order *best = &search->best;
-    for (int n = 0; n < best->nranks; n++) {
-        best->rank_of_block[n] = n;
-    }
-    snprintf(best->name, sizeof best->name, "natural");
-    count_links(search->decomp, search->places, best);
-    best->natural_cost = best->cost;
 }
 
 enum status placement_choose(const struct decomp *decomp, const struct rank_place *places,
                              struct placement_order *order)
 {
     const int nranks = decomp->nranks;
-    struct search search = {.decomp = decomp, .places = places};
-    struct seat *seats = malloc((size_t)nranks * sizeof *seats);
+    SCOPED_FREE struct seat *seats = malloc((size_t)nranks * sizeof *seats);
+    struct search search = {.decomp = decomp, .places = places, .seats = seats};
     enum status status = STATUS_OK;
+    int64_t natural_cost = 0;
     TRY_GOTO(CHECK_MEMORY(seats != NULL, "no memory to place %d ranks", nranks));
     TRY_GOTO(order_create(nranks, &search.trial));
     TRY_GOTO(order_create(nranks, &search.best));
     sort_seats(places, nranks, seats);
-    search.seats = seats;
-    start_naturally(&search);
-    try_seats_in_turn(&search);
+    try_in_turn(&search, NULL, "natural");
+    natural_cost = search.best.cost;
+    try_in_turn(&search, seats, "node after node");
     try_tilings(&search);
     *order = search.best;
+    order->natural_cost = natural_cost;
     search.best.rank_of_block = NULL;
 done:
     placement_free(&search.best);
     placement_free(&search.trial);
-    free(seats);
     return status;
 }
 

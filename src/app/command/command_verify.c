@@ -136,20 +136,6 @@ struct orders {
     double stiff_error;        /* of super steps: VERIFY_STIFF */
 };
 
-static enum status measure_wide(enum verify_kind kind, int dimensions, struct orders *orders)
-{
-    struct verify_problem problem;
-    for (int level = 0; level < LEVELS; level++) {
-        log_transient("verify: %s, %dD, level %d of %d", verify_kind_name(kind), dimensions,
-                      level + 1, LEVELS);
-        TRY(verify_problem_of_order(kind, orders->wanted, dimensions, level, &problem));
-        TRY(solve(&problem, &orders->space_error[level]));
-    }
-    orders->space =
-        log(orders->space_error[LEVELS - 2] / orders->space_error[LEVELS - 1]) / log(1.5);
-    return STATUS_OK;
-}
-
 static bool measures_space(const struct orders *orders)
 {
     return orders->scheme == SCHEME_EULER;
@@ -157,25 +143,27 @@ static bool measures_space(const struct orders *orders)
 
 static enum status measure_orders(enum verify_kind kind, int dimensions, struct orders *orders)
 {
+    const bool wide = orders->wanted > 2;
     struct verify_problem problem;
-    if (orders->wanted > 2) {
-        return measure_wide(kind, dimensions, orders);
-    }
     for (int level = 0; level < LEVELS; level++) {
         log_transient("verify: %s, %dD, level %d of %d", verify_kind_name(kind), dimensions,
                       level + 1, LEVELS);
         if (measures_space(orders)) {
-            TRY(verify_problem_in_space(kind, dimensions, level, &problem));
+            TRY(wide ? verify_problem_of_order(kind, orders->wanted, dimensions, level, &problem)
+                     : verify_problem_in_space(kind, dimensions, level, &problem));
             TRY(solve(&problem, &orders->space_error[level]));
         }
-        TRY(verify_problem_in_time(kind, orders->scheme, dimensions, level, &problem));
-        TRY(solve(&problem, &orders->time_error[level]));
+        if (!wide) {
+            TRY(verify_problem_in_time(kind, orders->scheme, dimensions, level, &problem));
+            TRY(solve(&problem, &orders->time_error[level]));
+        }
     }
     if (orders->scheme != SCHEME_EULER) {
         TRY(verify_problem_in_time(kind, orders->scheme, dimensions, VERIFY_STIFF, &problem));
         TRY(solve(&problem, &orders->stiff_error));
     }
-    orders->space = log2(orders->space_error[LEVELS - 2] / orders->space_error[LEVELS - 1]);
+    const double ratio = orders->space_error[LEVELS - 2] / orders->space_error[LEVELS - 1];
+    orders->space = wide ? log(ratio) / log(1.5) : log2(ratio);
     orders->time = log2(orders->time_error[LEVELS - 2] / orders->time_error[LEVELS - 1]);
     return STATUS_OK;
 }

@@ -10,8 +10,7 @@ enum status json_open(struct json *json)
 {
     *json = (struct json){0};
     json->stream = open_memstream(&json->text, &json->length);
-    TRY(CHECK_MEMORY(json->stream != NULL, "no memory for a JSON document"));
-    return STATUS_OK;
+    return CHECK_MEMORY(json->stream != NULL, "no memory for a JSON document");
 }
 
 static void write_quoted(FILE *stream, const char *text)

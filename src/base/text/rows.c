@@ -164,17 +164,13 @@ enum status rows_read(const char *name, const struct rows_format *format, double
                       int *count)
 {
     enum { LIMIT_BYTES = 1 << 28 };
-    struct rows rows;
+    SCOPED_BY(rows_close) struct rows rows;
+    SCOPED_FREE double *found = NULL;
     *numbers = NULL;
     *count = 0;
-    enum status status = rows_open(name, LIMIT_BYTES, &rows);
-    if (status == STATUS_OK) {
-        status = read_all(&rows, format, numbers, count);
-    }
-    rows_close(&rows);
-    if (status != STATUS_OK) {
-        free(*numbers);
-        *numbers = NULL;
-    }
-    return status;
+    TRY(rows_open(name, LIMIT_BYTES, &rows));
+    TRY(read_all(&rows, format, &found, count));
+    *numbers = found;
+    found = NULL;
+    return STATUS_OK;
 }
