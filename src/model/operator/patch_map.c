@@ -101,7 +101,7 @@ static enum status paint_face(const struct problem *problem, enum face face,
 enum status patch_map_create(const struct problem *problem, const struct box *owned, int depth,
                              struct patch_map *map)
 {
-    SCOPED_BY(patch_map_destroy) struct patch_map built = {.face = {{0}}};
+    *map = (struct patch_map){.face = {{0}}};
     for (int f = 0; f < FACE_COUNT; f++) {
         const enum face face = (enum face)f;
         const enum axis axis = face_axis(face);
@@ -109,11 +109,9 @@ enum status patch_map_create(const struct problem *problem, const struct box *ow
                                  ? owned->lo[axis] == 0
                                  : owned->hi[axis] == problem->grid.cells[axis];
         if (problem->boundary.nconditions[f] > 1 && at_edge) {
-            TRY(paint_face(problem, face, owned, depth, &built.face[f]));
+            TRY(paint_face(problem, face, owned, depth, &map->face[f]));
         }
     }
-    *map = built;
-    built = (struct patch_map){.face = {{0}}};
     return STATUS_OK;
 }
 

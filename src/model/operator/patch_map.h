@@ -27,7 +27,7 @@ static inline int patch_map_at(const struct patch_map *map, enum face face, int6
 
 /* Paint the patches on the cells `owned` (global indices) and `depth` layers around them.
  * STATUS_INPUT, with the line of the configuration, when a formula gives no number; STATUS_MEMORY.
- * Not collective. */
+ * Not collective. Destroy the map after a failure, too. */
 enum status patch_map_create(const struct problem *problem, const struct box *owned, int depth,
                              struct patch_map *map);
 void patch_map_destroy(struct patch_map *map); /* takes a zeroed one */
