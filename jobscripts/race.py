@@ -3,20 +3,22 @@
 
     python3 jobscripts/race.py build/cpu/isotherm --cells 64
     python3 jobscripts/race.py build/hip-nvidia/isotherm --cells 256 --set run.backend=hip
-    python3 jobscripts/race.py build/hip-nvidia/isotherm --cells 512 --set run.backend=hip \\
-        --known --problem sine --problem chip --problem faces --problem beam
+    python3 jobscripts/race.py build/hip-nvidia/isotherm --cells 512 --brief --share 0.1 \\
+        --set run.backend=hip
+    python3 jobscripts/race.py build/cpu/isotherm --auto
 
-Errors are the largest difference along three lines to a run with short super steps on the same
-grid, relative to the range of all temperatures so far. Each scheme runs with longer steps first;
-its runs end when they have taken half of --limit together. Where forward Euler would take longer
-than --limit its beginning is measured, and the wall time is proportional to the steps. The wall
-time is that of the loop over the steps, with the ledger. In the last column errors are divided by
-the tolerances of their runs.
+Errors are the largest difference along three lines to a run with a tolerance of --reference on the
+same grid, relative to the range of all temperatures so far. Each scheme runs with longer steps
+first; its runs end when they have taken half of --limit together. Where forward Euler would take
+longer than --limit its beginning is measured, and the wall time is proportional to the steps. The
+wall time is that of the loop over the steps, with the ledger. The last column has the errors over
+the tolerances of the runs.
 
---known takes the numbers of super steps of sts2 in KNOWN in place of a search, leaves out sts1, has
-a tolerance of 1e-3 (sine and chip also 1e-5) only, and measures 300 steps of forward Euler only.
-Errors in time depend little on the grid, so the numbers hold on any; where they are too few for
-192 stages, the fewest that are stable are taken. The reference has three times the last number.
+--brief has no search: runs by a tolerance of each bound, and 300 steps of forward Euler.
+
+--auto compares `scheme: auto` with forward Euler in short runs, on 12^3 to 64^3 cells: its levels,
+two for each estimate included, and its wall time over those of forward Euler, and its error over
+the tolerance; in parentheses where forward Euler does not keep the tolerance.
 """
 import argparse
 import csv
@@ -24,15 +26,13 @@ import json
 import math
 import subprocess
 import tempfile
+from itertools import product
 from pathlib import Path
 
 SIDE = 0.1
 BOUNDS = (1e-2, 1e-3, 1e-5)
-# of sts2, with errors below the bounds
-KNOWN = {"sine": (3, 4, 38), "slab": (8, 8, 120), "beam": (5, 28, 340), "faces": (24, 72, 760),
-         "chip": (12, 24, 220)}
-KNOWN_TOLERANCES = {"sine": (1e-3, 1e-5), "chip": (1e-3, 1e-5)}
 EULER_STEPS = 300
+SHORT = {"cells": (12, 16, 24, 32, 48, 64), "tolerances": (0.1, 1e-2, 1e-3)}  # of --auto
 STEEL = {"conductivity": 45.0, "density": 7850.0, "heat_capacity": 490.0}
 DIFFUSIVITY = 45.0 / (7850.0 * 490.0)
 FACES = ("x_min", "x_max", "y_min", "y_max", "z_min", "z_max")
@@ -126,7 +126,7 @@ class Problem:
     def __init__(self, arguments, name, folder):
         self.arguments, self.name, self.folder = arguments, name, folder
         self.config, self.runs = PROBLEMS[name](), {}
-        self.end = self.config["time"]["end"]
+        self.end = arguments.share * self.config["time"]["end"]
         n = arguments.cells
         point = [0.075, 0.05, 0.07] if name == "beam" else [0.05, 0.04, 0.09]
         across = {axis: [0 if axis == other else value for other, value in zip("xyz", point)]
@@ -141,7 +141,8 @@ class Problem:
         """The report and the values of the lines at the end; None where the step is refused."""
         key = json.dumps(time)
         if key not in self.runs:
-            self.runs[key] = self.start(time)
+            runs = [self.start(time) for _ in range(self.arguments.repeats)]
+            self.runs[key] = min(runs, key=lambda run: run.seconds) if runs[0] else None
         return self.runs[key]
 
     def start(self, time):
@@ -166,12 +167,8 @@ class Problem:
 
     def reference(self):
         """With the range of all temperatures, which a run by a tolerance knows."""
-        time = self.arguments.reference
-        if self.arguments.known:
-            time = {"dt": self.end / (3 * KNOWN[self.name][-1])}
-        exact = self.run(end=self.end, scheme="sts2", **time)
-        control = self.run(end=self.end, scheme="auto", tolerance=1e-3)
-        exact.range = control.report["step_control"]["range_K"]
+        exact = self.run(end=self.end, scheme="sts2", tolerance=self.arguments.reference)
+        exact.range = exact.report["step_control"]["range_K"]
         return exact
 
     def euler(self, exact):
@@ -179,7 +176,7 @@ class Problem:
         first = self.run(steps=EULER_STEPS)
         first.count = self.end / first.report["dt"]
         first.seconds *= first.count / EULER_STEPS
-        if first.seconds > self.arguments.limit or self.arguments.known:
+        if first.seconds > self.arguments.limit or self.arguments.brief:
             return [first]
         whole = self.run(end=self.end)
         whole.measure(exact)
@@ -194,8 +191,7 @@ class Problem:
                 run.measure(exact)
                 runs.append(run)
                 spent = sum(run.seconds for run in runs)
-                late = not self.arguments.known and spent > self.arguments.limit / 2
-                if run.error <= BOUNDS[-1] or late:
+                if run.error <= BOUNDS[-1] or spent > self.arguments.limit / 2:
                     break
         return runs
 
@@ -204,9 +200,6 @@ def steps_of(problem, scheme, dt_stable):
     """From the longest super step that is stable with 192 stages."""
     longest = {"sts1": 0.85, "sts2": 0.49}[scheme] * 192**2 / 2 * dt_stable
     fewest = max(4, problem.end / longest)
-    if problem.arguments.known:
-        counts = sorted({max(n, math.ceil(fewest)) for n in KNOWN[problem.name]})
-        return [{"scheme": scheme, "dt": problem.end / n} for n in counts]
     return [{"scheme": scheme, "dt": problem.end / math.ceil(fewest * 1.6**k)} for k in range(22)]
 
 
@@ -219,8 +212,7 @@ def print_row(name, scheme, runs, euler):
                      f"{best.seconds:.3g} s ({euler.seconds / best.seconds:.1f}x, "
                      f"{best.report['steps']} steps)")
     if scheme == "sts2, tolerance":
-        shares = [run.error / run.time["tolerance"] for run in runs]
-        cells.append(f"{min(shares, default=0):.2g} to {max(shares, default=0):.2g}")
+        cells.append(", ".join(f"{run.error / run.time['tolerance']:.2g}" for run in runs))
     elif scheme == "euler":
         known = (f", from {EULER_STEPS} of {euler.count:.3g} steps" if euler.error is None
                  else f", error {euler.error:.1e}")
@@ -235,33 +227,52 @@ def race(arguments, name, folder):
     exact = problem.reference()
     euler = problem.euler(exact)
     print_row(name, "euler", euler, euler[0])
-    for scheme in ("sts2",) if arguments.known else ("sts1", "sts2"):
+    for scheme in () if arguments.brief else ("sts1", "sts2"):
         runs = problem.series(steps_of(problem, scheme, euler[0].report["dt_stable"]), exact)
         print_row(name, scheme, runs, euler[0])
-    tolerances = [1e-2, 3e-3, 1e-3, 3e-4, 1e-4, 3e-5, 1e-5]
-    if arguments.known:
-        tolerances = KNOWN_TOLERANCES.get(name, (1e-3,))
+    tolerances = BOUNDS if arguments.brief else [1e-2, 3e-3, 1e-3, 3e-4, 1e-4, 3e-5, 1e-5]
     runs = problem.series([{"scheme": "auto", "tolerance": t} for t in tolerances], exact)
     print_row(name, "sts2, tolerance", runs, euler[0])
+
+
+def compare_auto(arguments, name, folder):
+    problem = Problem(arguments, name, folder)
+    exact = problem.reference()
+    euler = problem.run(end=problem.end)
+    euler.measure(exact)
+    cells = [f"{name}, {arguments.cells}^3", f"{euler.count}, {euler.error:.1e}"]
+    for tolerance in SHORT["tolerances"]:
+        run = problem.run(end=problem.end, scheme="auto", tolerance=tolerance)
+        run.measure(exact)
+        levels = run.report.get("step_control", {}).get("levels", run.count)
+        cell = (f"{levels / euler.count:.2f}, {run.seconds / euler.seconds:.2f}, "
+                f"{run.error / tolerance:.2g}")
+        cells.append(cell if euler.error <= tolerance else f"({cell})")
+    print("| " + " | ".join(cells) + " |", flush=True)
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("program")
-    parser.add_argument("--cells", type=int, default=64, help="per axis")
+    parser.add_argument("--cells", type=int, nargs="+", help="per axis; default: 64")
     parser.add_argument("--problem", action="append", choices=PROBLEMS, help="default: all")
     parser.add_argument("--limit", type=float, default=60, help="s, of a run")
-    parser.add_argument("--known", action="store_true", help="no search: see above")
-    parser.add_argument("--reference", type=json.loads, default={"tolerance": 1e-6},
-                        help="keys of time of the reference, as JSON")
+    parser.add_argument("--brief", action="store_true", help="no search: see above")
+    parser.add_argument("--auto", action="store_true", help="short runs of auto: see above")
+    parser.add_argument("--share", type=float, default=1, help="of the time of each problem")
+    parser.add_argument("--repeats", type=int, default=1, help="of each run; the fastest counts")
+    parser.add_argument("--reference", type=float, default=1e-6, help="tolerance of the reference")
     parser.add_argument("--set", action="append", default=[], help="KEY=VALUE for all runs")
     arguments = parser.parse_args()
-    bounds = " | ".join(f"{bound:g}" for bound in BOUNDS)
-    print(f"| problem | scheme | {bounds} | error / tolerance |\n|---|---|---|---|---|---|",
-          flush=True)
+    columns = ["forward Euler: steps, error", *SHORT["tolerances"]]
+    if not arguments.auto:
+        columns = ["scheme", *BOUNDS, "error / tolerance"]
+    print("| problem | " + " | ".join(str(column) for column in columns) + " |\n|" +
+          "---|" * (len(columns) + 1), flush=True)
     with tempfile.TemporaryDirectory() as folder:
-        for name in arguments.problem or PROBLEMS:
-            race(arguments, name, folder)
+        sizes = arguments.cells or (SHORT["cells"] if arguments.auto else [64])
+        for name, arguments.cells in product(arguments.problem or PROBLEMS, sizes):
+            (compare_auto if arguments.auto else race)(arguments, name, folder)
 
 
 if __name__ == "__main__":

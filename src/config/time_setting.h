@@ -38,8 +38,8 @@ struct time_setting {
     double max_error;      /* K, the same; 0: none */
     double until_rate;     /* K/s, below which the run ends; 0: none */
     double until_distance; /* K from the steady state, the same */
-    bool may_take_euler; /* with by_tolerance: also steps of forward Euler, where they cost less */
-    bool by_tolerance;   /* super steps whose lengths follow from an estimate of their error */
+    bool may_skip;         /* with by_tolerance: also super steps without an estimate */
+    bool by_tolerance;     /* super steps whose lengths follow from an estimate of their error */
     struct steady_setting steady;
     int64_t adapt_every; /* steps between two adaptations of an automatic dt; 0: none */
 };

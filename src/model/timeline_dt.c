@@ -26,6 +26,17 @@ static bool is_short(const struct timeline *timeline)
            (!setting->by_steps && steps <= superstep_stages(SCHEME_STS2, 2 * steps));
 }
 
+/* Whether forward Euler takes few steps and keeps the tolerance: the control would not earn back
+ * its first steps. Errors of n steps were at most 2.4 / n of the range (docs/records/hip.md). */
+static bool is_over_soon(const struct timeline *timeline)
+{
+    enum { FEW_STEPS = 100, ERROR = 4 };
+    const struct time_setting *setting = &timeline->setting;
+    const double steps = setting->end / (setting->safety * timeline->dt_stable);
+    return !setting->by_steps && steps <= FEW_STEPS && steps * setting->tolerance >= ERROR &&
+           setting->until_rate == 0 && setting->until_distance == 0;
+}
+
 /* Replace auto, and check that the problem allows the scheme. */
 static enum status choose_scheme(struct timeline *timeline, const struct settings *settings,
                                  const struct medium *medium, bool linear)
@@ -35,18 +46,20 @@ static enum status choose_scheme(struct timeline *timeline, const struct setting
     const bool wants_tolerance = setting->tolerance > 0 || setting->max_error > 0;
     timeline->scheme_reason = "as configured";
     if (setting->scheme == SCHEME_AUTO) {
-        const bool by_euler = !wants_tolerance && is_short(timeline);
+        const bool soon = wants_tolerance && is_over_soon(timeline);
+        const bool by_euler = soon || (!wants_tolerance && is_short(timeline));
         const bool longest = setting->dt_auto || setting->dt > timeline->dt_stable * (1 + 1e-12);
         setting->scheme = by_euler || why != NULL ? SCHEME_EULER : SCHEME_STS2;
-        setting->may_take_euler = wants_tolerance && setting->scheme == SCHEME_STS2;
+        setting->may_skip = wants_tolerance && setting->scheme == SCHEME_STS2;
         timeline->scheme_reason =
-            by_euler && setting->dt_auto ? "auto: dt is the longest of forward Euler"
-            : by_euler && longest        ? "auto: super steps of this dt take no fewer levels"
-            : by_euler                   ? "auto: forward Euler can take this dt"
-            : why != NULL                ? why
-            : wants_tolerance            ? "auto: super steps by a tolerance, "
-                                           "forward Euler where it costs less"
-                                         : "auto: dt is too long for forward Euler";
+            soon                           ? "auto: forward Euler keeps the tolerance in few steps"
+            : by_euler && setting->dt_auto ? "auto: dt is the longest of forward Euler"
+            : by_euler && longest          ? "auto: super steps of this dt take no fewer levels"
+            : by_euler                     ? "auto: forward Euler can take this dt"
+            : why != NULL                  ? why
+            : wants_tolerance              ? "auto: super steps by a tolerance, "
+                                             "short ones partly without an estimate"
+                                           : "auto: dt is too long for forward Euler";
         setting->dt = by_euler && longest ? timeline->dt_stable : setting->dt;
     }
     setting->scheme = setting->monotone ? SCHEME_MONOTONE : setting->scheme;

@@ -28,8 +28,8 @@ static const struct schema_choice stages[] = {
             "where a material melts or becomes another one. `implicit`: steps of order 2 and of "  \
             "any length `dt`, each of two stages that multigrid solves; likewise, and not in "     \
             "float32 or with `run.stencil.order` above 2. `auto`: `euler` where it can take `dt` " \
-            "or `dt` is auto, else `sts2`; with a tolerance `sts2`, and steps of `euler` where "   \
-            "these cost less and keep it.",                                                        \
+            "or `dt` is auto, else `sts2`; with a tolerance `sts2`, without some of its "          \
+            "estimates where steps are short, or `euler` for a few steps that keep it.",           \
             .choices = schemes, .fallback = "euler", .check = settings_check_time),                \
         KEY("time.stages", CHOICE, WARN, AT(time.stages),                                          \
             "The number of stages of a super step of `sts1` or `sts2`. `auto`: the fewest that "   \

@@ -13,7 +13,6 @@ enum { SUPERSTEP_LEVELS_MOST = 192 };
 struct superstep_level {
     double weight;
     bool predicts; /* of the pair of SCHEME_STS2, the level whose result is dropped */
-    bool is_step;  /* of forward Euler, with its data */
     bool corrects; /* its base is the state before `current`, else `current` */
     /* Data that depend on time enter a level as f + p1 tau f' + p2 tau^2 f'': then the data of the
      * level belong to its temperatures. p1 is the level's natural time, in units of tau. */
@@ -39,7 +38,7 @@ int superstep_stages(enum time_scheme scheme, double tau_radius);
  * super step, stay small. */
 int superstep_stages_most(enum time_scheme scheme, enum precision precision, bool linear);
 
-/* The levels of one super step; nstages as from superstep_stages, of SCHEME_EULER any. `linear`: in
+/* The levels of one super step; nstages as from superstep_stages. `linear`: in
  * the order that does not amplify rounding errors, else in the one that does not amplify the
  * temperatures within a super step, which a nonlinear F needs. */
 void superstep_levels(enum time_scheme scheme, int nstages, bool linear,

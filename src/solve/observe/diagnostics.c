@@ -4,12 +4,19 @@
 
 #include "base/comm.h"
 
-/* Queued. */
-static enum status read_sums(const struct level *level)
+/* Of the slots that hold any; before the first super step one, which is empty. */
+static int sums_in_use(const struct stepper *stepper)
 {
+    return (stepper->nslots > 0 ? stepper->nslots : 1) * DEVICE_SUMS;
+}
+
+/* Queued. */
+static enum status read_sums(const struct stepper *stepper)
+{
+    const struct level *level = stepper->level;
     return level->engine->runtime->copy_to_host(
         level->engine->bulk_queue, level->h_sums, level->d_sums,
-        (size_t)level->nslots * DEVICE_SUMS * sizeof *level->h_sums);
+        (size_t)sums_in_use(stepper) * sizeof *level->h_sums);
 }
 
 /* Add the sums of one level of super steps since the last reduction to the heat. */
@@ -31,13 +38,13 @@ static enum status book_sums(struct stepper *stepper)
 {
     static const struct exact_sum zeros[SUPERSTEP_LEVELS_MOST * DEVICE_SUMS];
     const struct level *level = stepper->level;
-    const int count = level->nslots * DEVICE_SUMS;
+    const int count = sums_in_use(stepper);
     struct ledger *ledger = &stepper->state->ledger;
     TRY(level->engine->runtime->copy_to_device(level->engine->bulk_queue, level->d_sums, zeros,
                                                (size_t)count * sizeof *zeros));
     TRY(exact_sums_reduce(stepper->team->comm, level->h_sums, count));
-    for (int slot = 0; slot < level->nslots; slot++) {
-        exact_sum_add(&ledger->source_sum, &level->h_sums[slot * DEVICE_SUMS + SOURCE_SUM]);
+    for (int first = 0; first < count; first += DEVICE_SUMS) {
+        exact_sum_add(&ledger->source_sum, &level->h_sums[first + SOURCE_SUM]);
     }
     for (int slot = 0; slot < stepper->nslots; slot++) {
         close_slot(stepper, slot);
@@ -55,7 +62,7 @@ static enum status gather_rank(struct stepper *stepper)
 {
     struct engine *engine = stepper->level->engine;
     TRY(engine_settle(engine));
-    TRY(read_sums(stepper->level));
+    TRY(read_sums(stepper));
     return engine->runtime->queue_wait(engine->bulk_queue);
 }
 
@@ -86,7 +93,7 @@ static enum status summarise_rank(struct stepper *stepper, struct field_summary 
                     .placement = field->placement, .d_field = field->d_now,
                     .h_summary = &enthalpy));
     }
-    TRY(read_sums(stepper->level));
+    TRY(read_sums(stepper));
     TRY(engine->runtime->queue_wait(engine->bulk_queue));
     if (taken) {
         *mine = state->summary;

@@ -14,6 +14,7 @@ enum {
     PER_OCTAVE = 16,
     LEAST = -80,
     FIRST_MOST = 64,
+    FOUR_STAGES = 28, /* of the longest super step of four stages */
     LOG_MOST = 400,
     LOG_KEPT = 64,
     ESTIMATE_LEVELS = 4, /* the work of an estimate, in levels of passes of several */
@@ -81,20 +82,26 @@ static double longest(const struct problem *problem, double magnitude, double li
     return superstep_limit(SCHEME_STS2, stages) / 2 * timeline->dt_stable;
 }
 
-/* At most `length`, s: the limit of fewer stages where that takes less work per time. */
-static double cheapest(const struct timeline *timeline, double length)
+static int stages_of(const struct timeline *timeline, double length)
+{
+    return superstep_stages(SCHEME_STS2, 2 * length / timeline->dt_stable * (1 - 1e-12));
+}
+
+/* At most `length`, s: the limit of fewer stages where that takes less work per time, with an
+ * estimate that costs that many levels. */
+static double cheapest(const struct timeline *timeline, double length, int estimate)
 {
     if (timeline->setting.scheme == SCHEME_IMPLICIT) {
         return length;
     }
     const double tau_radius = 2 * length / timeline->dt_stable;
-    const int stages = superstep_stages(SCHEME_STS2, tau_radius * (1 - 1e-12));
+    const int stages = stages_of(timeline, length);
     int fewer = stages - 4;
     while (fewer > 0 && superstep_limit(SCHEME_STS2, fewer) == 0) {
         fewer -= 4;
     }
     const double limit = superstep_limit(SCHEME_STS2, fewer);
-    const bool pays = (fewer + ESTIMATE_LEVELS) * tau_radius < (stages + ESTIMATE_LEVELS) * limit;
+    const bool pays = (fewer + estimate) * tau_radius < (stages + estimate) * limit;
     return fewer > 0 && pays ? limit / 2 * timeline->dt_stable : length;
 }
 
@@ -134,21 +141,18 @@ static enum status compare(struct stepper *stepper, const void *d_other, const s
 }
 
 /* Begin the range of temperatures: that of the state, and of the boundary during the run. */
-static enum status begin_range(struct stepper *stepper)
+static void begin_range(struct stepper *stepper, const struct comparison *now)
 {
     enum { TIMES = 64 };
     const struct problem *problem = stepper->problem;
     struct step_control *control = &stepper->state->control;
-    struct comparison now;
-    TRY(compare(stepper, stepper->level->field->d_now, NULL, &now));
-    control->low = now.low;
-    control->high = now.high;
+    control->low = now->low;
+    control->high = now->high;
     for (int i = 0; i <= TIMES && problem->medium.curves == NULL; i++) { /* else enthalpies */
         const double end = problem->time.by_steps ? 0 : problem->time.end;
         const struct instant when = {.time = i * (end / TIMES)};
         boundary_widen(&problem->boundary, &problem->grid, &when, &control->low, &control->high);
     }
-    return STATUS_OK;
 }
 
 /* The tolerance, relative to the range, K. */
@@ -232,24 +236,35 @@ static enum status try_step(struct stepper *stepper, struct comparison *found)
     return diagnostics_gather_ledger(stepper);
 }
 
-/* At the start and after a jump of the data: the length after which stiff parts of the largest rate
- * of change are estimated to be half the limit. It is not long, since data may begin to change. */
-static enum status choose_first(struct stepper *stepper, double limit)
+/* Compare the state with the one that half a step of forward Euler leads to. */
+static enum status compare_half_step(struct stepper *stepper, struct comparison *found)
 {
     struct state *state = stepper->state;
-    const struct timeline *timeline = &stepper->problem->timeline;
     const struct state before = *state;
-    struct comparison found;
     TRY(status_agree(stepper->team->comm, engine_settle(stepper->level->engine)));
-    TRY(add_half(stepper, state->time, timeline->dt_stable, false, stepper->d_saved));
-    TRY(compare(stepper, stepper->d_saved, NULL, &found));
+    TRY(add_half(stepper, state->time, stepper->problem->timeline.dt_stable, false,
+                 stepper->d_saved));
+    TRY(compare(stepper, stepper->d_saved, NULL, found));
     *state = before;
-    const int64_t before_jump = state->step > 0 ? state->control.exponent : 0;
-    const int64_t most = before_jump > FIRST_MOST ? before_jump : FIRST_MOST;
-    state->control.exponent =
-        found.difference > 0 ? clamp(log_of(2 * limit / found.difference), 0, most) : 0;
-    state->control.error = 0;
     return STATUS_OK;
+}
+
+/* At the start and after a jump of the data: the length after which stiff parts of the largest rate
+ * of change are estimated to be half the limit. It is not long, since data may begin to change.
+ * `auto` takes at least the longest of four stages, which costs no more than forward Euler.
+ * difference: after half a step of forward Euler. */
+static void choose_first(const struct stepper *stepper, double difference, double range)
+{
+    struct step_control *control = &stepper->state->control;
+    const struct time_setting *time = &stepper->problem->time;
+    const double limit = limit_of(time, range);
+    const double later = limit_of(time, fmax(range, 8 * difference));
+    const int64_t before_jump = stepper->state->step > 0 ? control->exponent : 0;
+    const int64_t most = before_jump > FIRST_MOST ? before_jump : FIRST_MOST;
+    const int64_t wanted = difference > 0 ? log_of(2 * limit / difference) : 0;
+    const bool may_be_long = time->may_skip && log_of(2 * later / difference) > -FOUR_STAGES;
+    control->exponent = clamp(wanted, may_be_long ? FOUR_STAGES : 0, most);
+    control->error = 0;
 }
 
 /* The next exponent after a super step of length 2^(now / 16) with an error of 2^(error / 16) times
@@ -307,58 +322,45 @@ static void judge(struct stepper *stepper, const struct state *before,
 }
 
 /* Let the next super steps have the length of the control, at most `most` s, or divide the time to
- * the next landing equally. */
+ * the next landing equally. estimate: its cost, in levels. */
 static enum status choose_length(const struct stepper *stepper, struct timeline *timeline,
-                                 double most)
+                                 double most, int estimate)
 {
     struct step_control *control = &stepper->state->control;
     const int64_t step = stepper->state->step;
     control->exponent = clamp(control->exponent, LEAST, log_of(most / timeline->dt_stable) + 1);
-    const double length = cheapest(timeline, fmin(length_of(timeline, control->exponent), most));
+    const double length =
+        cheapest(timeline, fmin(length_of(timeline, control->exponent), most), estimate);
     const double left = timeline_landing(timeline, step) - stepper->state->time;
     const double parts = fmax(ceil(left / length * (1 - 1e-12)), 1);
     return status_agree(stepper->team->comm,
                         timeline_adapt(timeline, step, isfinite(left) ? left / parts : length));
 }
 
-/* The number of steps of forward Euler to take before the next super step of the control: none
- * unless they cost less and have an error within the tolerance. The length of the control, x stable
- * steps, has the error C tau^3 T_ttt = limit, so the fastest changes take tau (C range / limit)^1/3
- * or longer; the errors of forward Euler, which are in the order of its step over that time, are
- * then at most (EULER_CUBED limit / range)^1/3 / x of the range. docs/records/hip.md has the data.
- */
-static int equal_levels(const struct stepper *stepper, double limit, double range)
+/* Whether the next super step is taken without an estimate, which only `auto` does: where that
+ * would be a third of the work or more. A step with an estimate comes whenever the number of levels
+ * passes a multiple of PERIOD, so that on the whole they are no more than those of forward Euler;
+ * and after estimates that are far below the limit, since the steps then become longer. */
+static bool leaves_estimate_out(const struct stepper *stepper, const struct timeline *timeline,
+                                double length)
 {
-    enum { EACH = 4, LENGTHS = 4 };
-    const double EULER_CUBED = 0.038;
-    const struct time_setting *time = &stepper->problem->time;
-    const struct timeline *timeline = &stepper->problem->timeline;
-    const bool is_due = stepper->state->step % EACH != 0 && time->until_rate == 0 &&
-                        time->until_distance == 0 && time->may_take_euler;
-    const double x = length_of(timeline, stepper->state->control.exponent) / timeline->dt_stable;
-    const double share = share_of(time, range) * x;
-    const int stages = superstep_stages(SCHEME_STS2, 2 * x);
-    const bool pays = (stages + ESTIMATE_LEVELS) * time->safety > x;
-    if (!is_due || !pays || share * share * share * range < EULER_CUBED * limit) {
-        return 0;
-    }
-    return (int)fmin(LENGTHS * x / time->safety, SUPERSTEP_LEVELS_MOST);
+    enum { STAGES = 8, PERIOD = 48, FAR = -3 * PER_OCTAVE };
+    const struct time_setting *time = &timeline->setting;
+    const struct step_control *control = &stepper->state->control;
+    const int stages = stages_of(timeline, length);
+    return time->may_skip && time->until_rate == 0 && time->until_distance == 0 &&
+           stages <= STAGES && stages * time->safety * timeline->dt_stable <= length &&
+           control->error > FAR && control->levels % PERIOD >= stages;
 }
 
-/* That many, or fewer to the next landing. */
-static enum status take_equal_levels(struct stepper *stepper, struct timeline *timeline, int most)
+/* A super step without an estimate. */
+static enum status take_step(struct stepper *stepper)
 {
     struct state *state = stepper->state;
-    const double step = timeline->setting.safety * timeline->dt_stable;
-    const double left = timeline_landing(timeline, state->step) - state->time;
-    const bool lands = left <= most * step * (1 + 1e-12);
-    stepper->equal_levels = lands ? (int)fmax(ceil(left / step * (1 - 1e-12)), 1) : most;
-    state->control.levels += stepper->equal_levels;
-    TRY(status_agree(stepper->team->comm,
-                     timeline_adapt(timeline, state->step, lands ? left : most * step)));
+    stepper->ledger_before = state->ledger;
     TRY(stepper->scheme->advance(stepper, 1));
-    stepper->equal_levels = 0;
-    TRY(diagnostics_gather_ledger(stepper)); /* so that a super step can be undone */
+    state->control.levels += stepper->nslots;
+    TRY(diagnostics_gather_ledger(stepper)); /* so that the next one can be undone */
     return stepper_show(stepper, false);
 }
 
@@ -392,35 +394,45 @@ static enum status end_if_steady(struct stepper *stepper, struct timeline *timel
 enum status step_control_advance(struct stepper *stepper, struct problem *problem)
 {
     const struct time_setting *time = &problem->time;
+    struct timeline *timeline = &problem->timeline;
     struct state *state = stepper->state;
+    struct step_control *control = &state->control;
+    const bool begins = state->step == 0 || timeline_jumps(timeline, state->step);
+    const bool has_range = control->low < control->high;
+    struct comparison found;
     bool accepted = false;
-    problem->timeline.between = 0;
-    if (!(state->control.low < state->control.high)) {
-        TRY(begin_range(stepper));
+    timeline->between = 0;
+    if (begins) {
+        TRY(compare_half_step(stepper, &found));
+    } else if (!has_range) {
+        TRY(compare(stepper, stepper->level->field->d_now, NULL, &found));
     }
-    const double low = state->control.low;
-    const double high = state->control.high;
+    if (!has_range) {
+        begin_range(stepper, &found);
+    }
+    const double low = control->low;
+    const double high = control->high;
     const double limit = limit_of(time, high - low);
     double most = longest(problem, fmax(fabs(low), fabs(high)), limit);
-    if (time->until_distance > 0 && state->control.decay > 0) { /* to see the decay in time */
-        most = fmin(most, 1.5 / state->control.decay);
+    if (time->until_distance > 0 && control->decay > 0) { /* to see the decay in time */
+        most = fmin(most, 1.5 / control->decay);
     }
-    if (state->step == 0 || timeline_jumps(&problem->timeline, state->step)) {
-        TRY(choose_first(stepper, limit));
+    if (begins) {
+        choose_first(stepper, found.difference, high - low);
     }
-    const int equal = equal_levels(stepper, limit, high - low);
-    if (equal > 0) {
-        return take_equal_levels(stepper, &problem->timeline, equal);
+    TRY(choose_length(stepper, timeline, most, 0));
+    if (!begins && leaves_estimate_out(stepper, timeline, timeline_dt(timeline, state->step))) {
+        return take_step(stepper);
     }
     while (!accepted) {
-        struct comparison found;
-        TRY(choose_length(stepper, &problem->timeline, most));
+        TRY(choose_length(stepper, timeline, most, ESTIMATE_LEVELS));
         const struct state before = *state;
         TRY(try_step(stepper, &found));
         const double range = fmax(high, found.high) - fmin(low, found.low);
-        judge(stepper, &before, &found, limit_of(time, range), &accepted);
+        const double growth = time->may_skip ? 3 * (range - (high - low)) : 0;
+        judge(stepper, &before, &found, limit_of(time, range + growth), &accepted);
         stepper->ledger_before = before.ledger;
     }
-    TRY(end_if_steady(stepper, &problem->timeline));
+    TRY(end_if_steady(stepper, timeline));
     return stepper_show(stepper, false);
 }
