@@ -92,6 +92,9 @@ enum status hip_flags_check(struct queue *queue);
 int hip_step_shapes(const char *const **names);
 enum status hip_step_shape(struct device *device, enum precision precision,
                            const int64_t extent[AXIS_COUNT], int shape);
+/* The shape that a search chose for boxes of this size; zeroed: the rule. */
+struct hip_launch_shape hip_tuned_shape(const struct device *device, const struct layout *layout,
+                                        const struct box *box);
 
 #define HIP_DECLARE_STEP(name, about) step_function hip_step_##name;
 HIP_STEP_VARIANTS(HIP_DECLARE_STEP)

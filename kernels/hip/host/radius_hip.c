@@ -75,6 +75,9 @@ enum status hip_step_radius(struct queue *queue, const struct step_args *args)
         if (!box_is_empty(&done)) {
             step.boxes = &done;
             step.nboxes = 1;
+            if (!staged) {
+                step.shape = hip_tuned_shape(queue->device, layout, box);
+            }
             TRY_HIP((staged ? hip_launch_step_high_order : hip_launch_step_march), &step);
             step.args = &no_step;
             step.boxes = boxes;

@@ -179,6 +179,13 @@ static const struct step_choice *tuned(const struct device *device, const struct
                                       : &march_shapes[choice->number];
 }
 
+struct hip_launch_shape hip_tuned_shape(const struct device *device, const struct layout *layout,
+                                        const struct box *box)
+{
+    const struct step_choice *choice = tuned(device, layout, box);
+    return choice != NULL ? choice->shape : (struct hip_launch_shape){0};
+}
+
 /* Without the copy engine, in the shape that was chosen. */
 static struct step_choice choose_march_shape(const struct device *device,
                                              const struct layout *layout, const struct box *box)

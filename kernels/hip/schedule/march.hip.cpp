@@ -274,12 +274,9 @@ static __device__ __forceinline__ vec16<REAL> differences_in_x(const grid_view<R
 {
     constexpr int N = vec16<REAL>::N;
     vec16<REAL> found = difference_in_row<REAL, R>(kind, here, [&](int v) {
+        /* no cell needs those outside the allocation; no branch, so that one wait serves all */
         const int64_t first = at + v * N;
-        vec16<REAL> cells = {}; /* outside the allocation, where no cell needs them */
-        if (first >= kind.first && first + N <= kind.last) {
-            cells = vector_at(view.in + first);
-        }
-        return cells;
+        return vector_at(view.in + (first >= kind.first && first + N <= kind.last ? first : at));
     });
     if ((kind.closed[FACE_X_MIN] && i < R) ||
         (kind.closed[FACE_X_MAX] && i + N > view.cells[0] - R)) {
@@ -306,26 +303,31 @@ static __device__ __forceinline__ vec16<REAL> advance_plane(
 {
     constexpr int N = vec16<REAL>::N;
     const vec16<REAL> &here = z[R];
-    const vec16<REAL> dx = differences_in_x(view, kind, c.i, at, here);
-    vec16<REAL> dy = {};
+    vec16<REAL> before[R];
+    vec16<REAL> after[R];
+    const auto read_rows = [&](bool now) {
 #pragma unroll
-    for (int k = R; k >= 1; k--) {
-        const vec16<REAL> before = vector_at(view.in + at - k * view.pitch_y);
-        const vec16<REAL> after = vector_at(view.in + at + k * view.pitch_y);
-#pragma unroll
-        for (int n = 0; n < N; n++) {
-            dy.v[n] = wide_term(kind.w[k - 1], here.v[n], before.v[n], after.v[n], dy.v[n]);
+        for (int k = 1; now && k <= R; k++) {
+            before[k - 1] = vector_at(view.in + at - k * view.pitch_y);
+            after[k - 1] = vector_at(view.in + at + k * view.pitch_y);
         }
-    }
+    };
+    /* before the branches in differences_in_x, so that one wait serves all; of more rows a second
+     * wait is better, since it keeps blocks side by side: docs/developers/gcd_model.md */
+    read_rows(R == 2);
+    const vec16<REAL> dx = differences_in_x(view, kind, c.i, at, here);
+    read_rows(R > 2);
     vec16<REAL> out;
 #pragma unroll
     for (int n = 0; n < N; n++) {
+        REAL dy = 0;
         REAL dz = 0;
 #pragma unroll
         for (int k = R; k >= 1; k--) {
+            dy = wide_term(kind.w[k - 1], here.v[n], before[k - 1].v[n], after[k - 1].v[n], dy);
             dz = wide_term(kind.w[k - 1], here.v[n], z[R - k].v[n], z[R + k].v[n], dz);
         }
-        out.v[n] = wide_update(here.v[n], dx.v[n], dy.v[n], dz, kind.r);
+        out.v[n] = wide_update(here.v[n], dx.v[n], dy, dz, kind.r);
     }
     return out;
 }
@@ -434,11 +436,11 @@ static hipError_t launch(const KIND &kind, const struct hip_step *step)
     const struct box *box = step->boxes;
     const grid_view<REAL> view = view_of<REAL>(&args->layout, args->d_out, args->d_in);
     const face_sums sums = face_sums_of(args->levels, step->d_scratch);
-    const int wide = step->shape.wide > 0 ? step->shape.wide : KIND::R == 1 ? 64 : 32;
+    const int rule_wide = KIND::R == 1 || ARCH_MARCH_KIB > 0 ? 64 : 32;
+    const int wide = step->shape.wide > 0 ? step->shape.wide : rule_wide;
     const int high = THREADS / wide;
-    const int rule_kib = KIND::R == 1 ? ARCH_MARCH_KIB : 0;
-    const unsigned shared = (unsigned)(step->shape.wide > 0 ? step->shape.shared_kib : rule_kib)
-                            << 10; /* not used: see struct hip_launch_shape */
+    const int kib = step->shape.wide > 0 ? step->shape.shared_kib : ARCH_MARCH_KIB;
+    const unsigned shared = (unsigned)kib << 10; /* not used: see struct hip_launch_shape */
     struct march m = {};
     m.box = *box;
     m.x_begin = box->lo[0] / N * N;
