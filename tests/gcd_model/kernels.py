@@ -1,11 +1,14 @@
 """Predictions for the project's kernels on one GCD of an MI250X, from their code objects.
 
 usage: kernels.py GCD_SIM OBJECT... [--cells N] [--resident BLOCKS]... [--kernel NAME]...
-       kernels.py --waits OBJECT...   (of step_march and steps_rows)
+       kernels.py --static TABLE OBJECT...   (of march, rows and step_nonlinear)
+       kernels.py --write TABLE OBJECT...
 Prints the speed of an interior wave's program over the whole field; faces are left out. With
---waits only the full waits per plane and the vector instructions, and fails where a kernel has more
-than it should."""
+--static the counts of the code, without a simulation; fails where a kernel has a full wait or 30
+vector instructions per plane more than the committed table says, or fewer waves. --write writes
+the table."""
 import argparse
+import json
 import pathlib
 import re
 import struct
@@ -24,16 +27,16 @@ HALF = 1 << 40  # bytes of a field on both sides of its cell (0, 0, 0)
 ALIKE = 0x80    # a class byte whose neighbours have the same class
 
 
-def layout(n, size):
-    """Pitches in cells as kernels/layout.c chooses them for a halo of 1."""
+def layout(n, size, halo=1):
+    """Pitches in cells as kernels/layout.c chooses them."""
     unit = 128 // size
-    pitch = -(-(unit + n + 1) // unit) * unit
+    pitch = -(-(unit + n + halo) // unit) * unit
     pitch += unit if pitch * size % 4096 == 0 else 0
-    return pitch, pitch * (n + 2)
+    return pitch, pitch * (n + 2 * halo)
 
 
-def grid_view(n, size):
-    pitch, plane = layout(n, size)
+def grid_view(n, size, halo=1):
+    pitch, plane = layout(n, size, halo)
     return struct.pack("<2Q5q", FIELDS["out"], FIELDS["in"], pitch, plane, n, n, n)
 
 
@@ -54,12 +57,27 @@ def class_bytes(n):
     return pitch, pitch * (n + 2)
 
 
-def classes(n):
+def medium(n, count=8):
     pitch, plane = class_bytes(n)
-    medium = struct.pack("<Q2q3i?3xQ", FIELDS["class"], pitch, plane, 127, 8, 6, True,
-                         KERNARG + 4096)
-    medium += struct.pack("<6Q6q3q", *[KERNARG + 65536] * 6, *[n] * 6, n, n, n)
-    return medium + struct.pack("<Q", KERNARG + 4096) + FACES
+    return struct.pack("<Q2q3i?3xQ6Q6q3q", FIELDS["class"], pitch, plane, 127, count, 6, True,
+                       KERNARG + 4096, *[KERNARG + 65536] * 6, *[n] * 6, n, n, n)
+
+
+def classes(n):
+    return medium(n) + struct.pack("<Q", KERNARG + 4096) + FACES
+
+
+CLOSURE_DOUBLES = 47  # struct wide_closure
+
+
+def wide_stencil(size):
+    rules = padded([reals(size, 7) + bytes([True] * 9), bytes(8 * 6 * CLOSURE_DOUBLES)])
+    return rules + struct.pack("<?7x2q", True, -(1 << 32), 1 << 32) + padded(
+        [reals(size, 3), bytes(8 * 6 + 4)])
+
+
+def radius_of(shown):
+    return int((re.search(r"wide_stencil<\w+, (\d)", shown) or [0, 1])[1])
 
 
 def padded(parts):
@@ -71,22 +89,52 @@ def face_sums(active):
     return struct.pack("<?7x7Q", active, *[KERNARG + 8192] * 7)
 
 
+FOLLOWED = {"corner": False}
+
+
+def middle_of(counts, steps, low=(0, 0, 0)):
+    """(number of a block inside of the box, or of one at three faces, its first cell)."""
+    inside = [counts[0] // 2, counts[1] // 2, counts[2] // 2 if counts[2] > 2 else 0]
+    at = [0, 0, 0] if FOLLOWED["corner"] else inside
+    return at, [a * step[axis] + lo for axis, (a, step, lo) in enumerate(zip(at, steps, low))]
+
+
 def march_input(shown, n, size, wide, depth):
-    """(arguments, block, counts and strides of blocks in cells, waves in cells)."""
-    vector = 16 // size
-    high = 256 // wide
-    tiles = (-(-n // (wide * vector)), -(-n // high))
-    depth = min(depth, n)
-    kind = classes(n) if "classes" in shown else uniform(size)
-    march = struct.pack("<8q3I4x", 0, 0, 0, n, n, n, 0, depth, wide.bit_length() - 1, *tiles)
-    arguments = padded([grid_view(n, size), kind, face_sums("true" in shown), march])
-    block = (tiles[1] // 2 * tiles[0] + tiles[0] // 2 + tiles[0] * tiles[1], 0, 0)
-    if n <= 2 * depth:  # an interior block only where there is one
-        block = (tiles[1] // 2 * tiles[0] + tiles[0] // 2, 0, 0)
-    rows = 64 // wide if wide < 64 else 1
-    waves = [(w % 2 * 64 * vector, w // 2, 0) if wide > 64 else (0, w * rows, 0) for w in range(4)]
-    return arguments, block, [(tiles[0], (wide * vector, 0, 0)), (tiles[1], (0, high, 0)),
-                              (-(-n // depth), (0, 0, depth))], waves
+    """The launch of a kernel on n^3 cells: arguments, number of the block that is followed,
+    its first cell, counts and strides of blocks in cells, first cells of a block's waves, and the
+    numbers of the waves whose programs differ."""
+    vector, high, radius = 16 // size, 256 // wide, radius_of(shown)
+    low, rows = radius if radius > 1 else 0, n - (2 * radius if radius > 1 else 0)
+    tiles = (-(-n // (wide * vector)), -(-rows // high))
+    depth = min(depth, rows)
+    counts = (*tiles, -(-rows // depth))
+    steps = ((wide * vector, 0, 0), (0, high, 0), (0, 0, depth))
+    kind = (wide_stencil(size) if radius > 1 else classes(n) if "classes" in shown else
+            uniform(size))
+    march = struct.pack("<8q3I4x", 0, low, low, n, low + rows, low + rows, 0, depth,
+                        wide.bit_length() - 1, *tiles)
+    arguments = padded([grid_view(n, size, radius), kind, face_sums("true" in shown), march])
+    at, cell = middle_of(counts, steps, (0, low, low))
+    block = (at[0] + tiles[0] * (at[1] + tiles[1] * at[2]), 0, 0)
+    lines = 64 // wide if wide < 64 else 1
+    waves = [(w % 2 * 64 * vector, w // 2, 0) if wide > 64 else (0, w * lines, 0) for w in range(4)]
+    return arguments, block, cell, list(zip(counts, steps)), waves, [0]
+
+
+def nonlinear_input(shown, n, size, depth=64):
+    """The same of step_nonlinear, for the cells that are not on closed faces."""
+    wide, tall, segments, count = 32, 14, 32, 8
+    kind = int(re.search(r"form<\w+, (\d)", shown)[1])
+    tile = (wide * 16 // size, tall)
+    counts = (-(-(n - 1) // tile[0]), -(-(n - 2) // tall), -(-(n - 2) // depth))
+    steps = ((tile[0], 0, 0), (0, tall, 0), (0, 0, depth))
+    of = medium(n, 1 if kind == 0 else count) + struct.pack("<i?3x", segments, kind < 2)
+    plan = struct.pack("<8q", 1, 1, 1, n - 1, n - 1, n - 1, 0, depth)
+    at, cell = middle_of(counts, steps, (0, 1, 1))
+    workers = wide * tall // 64
+    waves = [(0, 2 * w, 0) for w in range(workers)] + [(0, 0, 0)] * 2
+    return (padded([grid_view(n, size), of, plan]), at, cell, list(zip(counts, steps)), waves,
+            [0] * workers + [workers, workers + 1])
 
 
 def rows_of(shown):
@@ -107,11 +155,13 @@ def rows_input(shown, n, size, nz):
             best, depth = time, planes
     counts = (*tiles, -(-nz // depth))
     tiling = struct.pack("<27qi4x", *[0, 0, 0, n, n, nz] * 3, -halo, 0, 0, *core, depth, *counts, 0)
-    block = tiles[1] // 2 * tiles[0] + tiles[0] // 2 + counts[2] // 2 * tiles[0] * tiles[1]
+    steps_of_blocks = ((core[0], 0, 0), (0, core[1], 0), (0, 0, depth))
+    at, cell = middle_of(counts, steps_of_blocks)
+    block = (at[0] + tiles[0] * (at[1] + tiles[1] * at[2]), 0, 0)
     lengths = int(re.search(r"uniform<\w+, \d, (\d)", shown)[1])
-    return (padded([grid_view(n, size), uniform(size, steps, lengths), tiling]), (block, 0, 0),
-            list(zip(counts, ((core[0], 0, 0), (0, core[1], 0), (0, 0, depth)))),
-            [(0, wave * rows, 0) for wave in range(waves)])
+    return (padded([grid_view(n, size), uniform(size, steps, lengths), tiling]), block, cell,
+            list(zip(counts, steps_of_blocks)), [(0, wave * rows, 0) for wave in range(waves)],
+            [0] + [3] * (waves - 2) + [waves - 1])  # the first and the last write fewer rows
 
 
 def bytes_of(cells, pitches, size):
@@ -135,16 +185,13 @@ def steps_of(shown):
 def predict(sim, code, mangled, shown, n, resident, shape, planes=None):
     """Gcell-steps/s, and lines fetched and written per line of the field."""
     size = 8 if "double" in shown else 4
-    arguments, block, grid, waves = (
+    arguments, block, cell, grid, waves, different = (
         rows_input(shown, n, size, planes or n) if "steps_rows" in shown else
+        nonlinear_input(shown, n, size) if "step_nonlinear" in shown else
         march_input(shown, n, size, *shape))
     names = ["in", "out", "class"]
-    pitches = [layout(n, size), layout(n, size), class_bytes(n)]
+    pitches = [layout(n, size, radius_of(shown))] * 2 + [class_bytes(n)]
     sizes = [size, size, 1]
-    number, at = block[0], [0, 0, 0]
-    for count, step in grid:
-        at = [a + number % count * s for a, s in zip(at, step)]
-        number //= count
 
     def program(wave):
         found = []
@@ -157,15 +204,14 @@ def predict(sim, code, mangled, shown, n, resident, shape, planes=None):
             if name not in names:
                 continue  # tables and arguments stay in the caches
             memory = names.index(name)
-            from_here = [a + w for a, w in zip(at, waves[wave])]
+            from_here = [a + w for a, w in zip(cell, waves[wave])]
             origin = HALF + bytes_of(from_here, pitches[memory], sizes[memory])
             found.append((kind, memory, hint if kind == "S" else 0,
                           [(first - origin, length) for _, first, length in pieces]))
         return found
 
-    programs = [program(0)]
-    if "steps_rows" in shown:  # the first and the last wave write fewer rows
-        programs += [program(3)] * (len(waves) - 2) + [program(len(waves) - 1)]
+    programs = {wave: program(wave) for wave in set(different)}
+    programs = [programs[wave] for wave in different]
     counts = [count for count, _ in grid]
     depth = grid[2][1][2]
     if planes:
@@ -183,43 +229,64 @@ def predict(sim, code, mangled, shown, n, resident, shape, planes=None):
     return steps_of(shown) * cells / result["ns"], result["fetch"] / lines, result["write"] / lines
 
 
-# Full waits (for all loads and stores in flight) of an interior wave per plane. In classes the
-# cells of a thread have one each, but only the first waits long.
-MOST_WAITS = {"steps_rows": 1, "step_march.*uniform<": 1, "classes<double": 5, "classes<float": 9}
 MOST_INSTRUCTIONS = {"steps_rows": 35}  # of a vector, per cell and step that is written
+MORE = 30  # vector instructions per plane than the table has: a change to be looked at
+COLUMNS = ("VGPRs", "LDS", "scratch", "waves", "instructions", "waits")
 
 
-def check_waits(path):
-    failed = False
-    with tempfile.TemporaryDirectory() as name:
-        code = check_gfx90a.code_object(path, pathlib.Path(name))
-        for mangled, _ in check_gfx90a.kernels_of(code):
-            shown = check_gfx90a.name_of(mangled)[1]
-            kind = next((k for k in MOST_WAITS if re.search(k, shown)), None)
-            if kind is None:
-                continue
-            size = 8 if "double" in shown else 4
-            rows = rows_of(shown)
-            arguments, block, grid, _ = (rows_input(shown, 256, size, 256) if rows > 1 else
-                                         march_input(shown, 512, size, 64, 64))
-            operations = program_of(code, mangled, arguments, block, 192 if rows > 1 else 0)
-            stores = [n for n, operation in enumerate(operations) if operation[0] == "S"]
-            planes = operations[stores[8 * rows]:stores[16 * rows]]
-            waits = planes.count(("W", 0)) / 8
-            print(f"{shown}: {waits:g} full waits per plane", end="")
-            failed = failed or waits > MOST_WAITS[kind]
-            if kind in MOST_INSTRUCTIONS:
-                written = grid[0][1][0] * grid[1][1][1] / 8 * steps_of(shown)  # by 8 waves
-                count = sum(o[1] for o in planes if o[0] == "C") / 4 / 8 * 64 / written
-                print(f", {count:.1f} vector instructions per cell and step", end="")
-                failed = failed or count > MOST_INSTRUCTIONS[kind]
-            print()
+def static_counts(code, mangled, shown, numbers):
+    """COLUMNS of a kernel: waves per SIMD; of an interior wave per plane, the vector instructions
+    (in units of 4 cycles) and the full waits, for all loads and stores in flight."""
+    size = 8 if "double" in shown else 4
+    rows = rows_of(shown)
+    arguments, block, _, grid, _, _ = (
+        rows_input(shown, 256, size, 96) if rows > 1 else
+        nonlinear_input(shown, 1024, size, 20) if "step_nonlinear" in shown else
+        march_input(shown, 1024, size, 64, 20))
+    operations = program_of(code, mangled, arguments, block, 192 if rows > 1 else 0)
+    stores = [n for n, operation in enumerate(operations) if operation[0] == "S"]
+    planes = operations[stores[8 * rows]:stores[16 * rows]]
+    count = sum(o[1] for o in planes if o[0] == "C") / 4 / 8
+    kind = next((k for k in MOST_INSTRUCTIONS if k in shown), None)
+    written = grid[0][1][0] * grid[1][1][1] / 8 * steps_of(shown) / 64  # by 8 waves
+    too_many = kind is not None and count / written > MOST_INSTRUCTIONS[kind]
+    return [numbers["vgpr_count"], numbers["group_segment_fixed_size"],
+            numbers["private_segment_fixed_size"], check_gfx90a.waves(numbers), round(count),
+            -(-planes.count(("W", 0)) // 8)], too_many
+
+
+def check_static(table, paths, write):
+    """Compare the counts of all kernels with the committed table, or write it."""
+    known = {} if write else json.loads(table.read_text(encoding="utf-8"))
+    found, failed = {}, False
+    for path in paths:
+        with tempfile.TemporaryDirectory() as name:
+            code = check_gfx90a.code_object(path, pathlib.Path(name))
+            for mangled, numbers in check_gfx90a.kernels_of(code):
+                shown = check_gfx90a.name_of(mangled)[1]
+                counts, too_many = static_counts(code, mangled, shown, numbers)
+                found[shown] = counts
+                old = known.get(shown, counts if write else [0, 0, 0, 9, 0, 0])
+                print(f"{shown}: " + ", ".join(f"{n} {c:g}" for n, c in zip(COLUMNS, counts)))
+                worse = [f"{n} {c:g}, in the table {o:g}" for n, c, o, more in
+                         zip(COLUMNS, counts, old, (512, 0, 0, 0, MORE - 1, 0))
+                         if (c < o if n == "waves" else c > o + more)]
+                worse += [f"more than {MOST_INSTRUCTIONS}"] * too_many
+                failed = failed or bool(worse)
+                if worse:
+                    print(f"{shown}: {'; '.join(worse)}", file=sys.stderr)
+    for shown in known.keys() - found.keys():
+        print(f"{shown} is in the table, but not in the objects", file=sys.stderr)
+        failed = True
+    if write:
+        lines = [f"{json.dumps(shown)}: {json.dumps(counts)}" for shown, counts in found.items()]
+        table.write_text("{\n" + ",\n".join(sorted(lines)) + "\n}\n", encoding="utf-8")
     return 1 if failed else 0
 
 
 def main():
-    if sys.argv[1:2] == ["--waits"]:
-        return max(check_waits(path) for path in sys.argv[2:])
+    if sys.argv[1] in ("--static", "--write"):
+        return check_static(pathlib.Path(sys.argv[2]), sys.argv[3:], sys.argv[1] == "--write")
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("sim")
     parser.add_argument("objects", nargs="+")
@@ -228,7 +295,10 @@ def main():
     parser.add_argument("--kernel", action="append")
     parser.add_argument("--shape", default="64,64")
     parser.add_argument("--planes", type=int)
+    parser.add_argument("--corner", action="store_true",
+                        help="take all blocks for those in the first corner, with three faces")
     options = parser.parse_args()
+    FOLLOWED["corner"] = options.corner
     shape = tuple(int(x) for x in options.shape.split(","))
     for path in options.objects:
         with tempfile.TemporaryDirectory() as name:

@@ -89,6 +89,9 @@ VECTOR = {
     "v_lshlrev_b32": ("u32 u32", lambda a, b: b << (a & 31)),
     "v_lshrrev_b32": ("u32 u32", lambda a, b: b >> (a & 31)),
     "v_lshrrev_b16": ("u32 u32", lambda a, b: (b & 0xffff) >> (a & 15)),
+    "v_add_u16": ("u32 u32", lambda a, b: a + b & 0xffff),
+    "v_sub_u16": ("u32 u32", lambda a, b: a - b & 0xffff),
+    "v_bfe_i32": ("u32 u32 u32", lambda a, b, c: signed(a >> (b & 31), c & 31)),
     "v_mul_lo_u16": ("u32 u32", lambda a, b: a * b & 0xffff),
     "v_ashrrev_i32": ("u32 i32", lambda a, b: b >> (a & 31)),
     "v_mul_lo_u32": ("u32 u32", operator.mul), "v_mul_u32_u24": ("u32 u32", operator.mul),
@@ -99,6 +102,7 @@ VECTOR = {
     "v_lshl_add_u32": ("u32 u32 u32", lambda a, b, c: (a << (b & 31)) + c),
     "v_add_lshl_u32": ("u32 u32 u32", lambda a, b, c: (a + b) << (c & 31)),
     "v_add3_u32": ("u32 u32 u32", lambda a, b, c: a + b + c),
+    "v_xad_u32": ("u32 u32 u32", lambda a, b, c: (a ^ b) + c),
     "v_or3_b32": ("u32 u32 u32", lambda a, b, c: a | b | c),
     "v_and_or_b32": ("u32 u32 u32", lambda a, b, c: a & b | c),
     "v_lshl_or_b32": ("u32 u32 u32", lambda a, b, c: a << (b & 31) | c),
@@ -378,10 +382,21 @@ class Wave:
             raise Unknown(name)
         kinds, function = VECTOR[name]
         kinds = kinds.split()
-        values = [self.read(args[0], "u32") if k == "d" else self.read(args[1 + n].split()[0], k)
+        values = [self.read(args[0], "u32") if k == "d" else
+                  self.selected(args[1 + n].split()[0], k, n, args[-1])
                   for n, k in enumerate(kinds)]
         return self.write(args[0], [function(*lane) for lane in zip(*values)],
                           64 if name.endswith("64") else 32)
+
+    def selected(self, text, kind, number, selects):
+        """An operand, or the byte or half word of it that the instruction selects."""
+        part = re.search(rf"src{number}_sel:(BYTE|WORD)_(\d)", selects)
+        lanes = self.read(text.removeprefix("sext(").removesuffix(")"), "u32" if part else kind)
+        if not part:
+            return lanes
+        width = 8 if part[1] == "BYTE" else 16
+        lanes = [x >> width * int(part[2]) & (1 << width) - 1 for x in lanes]
+        return [signed(x, width) for x in lanes] if "sext" in text else lanes
 
     def compare(self, name, args):
         test, kind = re.match(r"v_cmp_(\w+)_([iuf]\d+)", name).groups()
