@@ -26,9 +26,23 @@ static bool is_measured(const struct machine_rate *rate)
     return strncmp(rate->per_s.source, "measured", strlen("measured")) == 0;
 }
 
-bool machine_rate_of(const struct machine_model *machine, const struct problem *problem, int steps,
-                     double cells, struct machine_value *per_s)
+/* Is the rate nearer to a block than another on the same side of it? */
+static bool is_nearer(const struct machine_rate *rate, const struct machine_rate *other,
+                      const struct box *block)
 {
+    const double cells = (double)box_cells(block);
+    const double planes = (double)box_extent(block, AXIS_Z);
+    if (other == NULL || rate->cells != other->cells) {
+        return other == NULL || fabs(rate->cells - cells) < fabs(other->cells - cells);
+    }
+    return rate->planes > 0 && other->planes > 0 &&
+           fabs(log(rate->planes / planes)) < fabs(log(other->planes / planes));
+}
+
+bool machine_rate_of(const struct machine_model *machine, const struct problem *problem, int steps,
+                     const struct box *block, struct machine_value *per_s)
+{
+    const double cells = (double)box_cells(block);
     const struct machine_rate *below = NULL;
     const struct machine_rate *above = NULL;
     bool measured = false;
@@ -43,10 +57,9 @@ bool machine_rate_of(const struct machine_model *machine, const struct problem *
             measured = true;
             below = above = NULL;
         }
-        below =
-            rate->cells <= cells && (below == NULL || rate->cells >= below->cells) ? rate : below;
-        above =
-            rate->cells >= cells && (above == NULL || rate->cells <= above->cells) ? rate : above;
+        /* files give the cells with four digits */
+        below = rate->cells <= 1.001 * cells && is_nearer(rate, below, block) ? rate : below;
+        above = rate->cells >= 0.999 * cells && is_nearer(rate, above, block) ? rate : above;
     }
     if (below == NULL && above == NULL) {
         return false;
@@ -172,7 +185,7 @@ enum status machine_predict(const struct machine_model *machine, const struct pr
         const struct work work = work_of(problem, decomp, &order, places, block, steps);
         const struct box owned = decomp_owned(decomp, block);
         struct machine_value per_s;
-        FAIL_IF(!machine_rate_of(machine, problem, steps, (double)box_cells(&owned), &per_s),
+        FAIL_IF(!machine_rate_of(machine, problem, steps, &owned, &per_s),
                 fail(STATUS_INPUT, "%s has no rate for %s, %s, %d step%s per pass", machine->title,
                      machine_medium(problem), precision_name(problem->precision), steps,
                      steps == 1 ? "" : "s"));

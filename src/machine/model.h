@@ -40,6 +40,7 @@ struct machine_rate {
     enum precision precision;
     int steps; /* per pass */
     double cells;
+    double planes; /* in z; 0: any */
     struct machine_value per_s;
 };
 
@@ -53,7 +54,8 @@ struct machine_model {
 
 /* Add the values of a file, which replace those of earlier ones. `bytes` of `name`, which must live
  * as long as the machine, are YAML: a file of jobscripts/machines, or what `bench kernels --json`
- * wrote. STATUS_INPUT with file, line and key. Destroy it, on failure too; it starts zeroed. */
+ * or `bench halo --json` wrote. STATUS_INPUT with file, line and key. Destroy it, on failure too;
+ * it starts zeroed. */
 enum status machine_model_read(const char *name, const char *bytes, size_t nbytes,
                                struct machine_model *machine);
 /* STATUS_INPUT names a number that no file has. */
@@ -63,10 +65,11 @@ void machine_model_destroy(struct machine_model *machine);
 /* "uniform", "classes", "enthalpy", or "order_4" to "order_8". */
 const char *machine_medium(const struct problem *problem);
 
-/* The rate for `cells` per rank, between those of the file by the logarithm of the cells; measured
- * ones only, where there are any. False: the file has none of this kind and number of steps. */
+/* The rate for a block, between those of the file by the logarithm of the cells, of equal ones
+ * those with the most similar number of planes; measured ones only, where there are any. False: the
+ * file has none of this kind and number of steps. */
 bool machine_rate_of(const struct machine_model *machine, const struct problem *problem, int steps,
-                     double cells, struct machine_value *per_s);
+                     const struct box *block, struct machine_value *per_s);
 
 enum { MACHINE_FAST, MACHINE_SLOW, MACHINE_ENDS };
 

@@ -93,16 +93,50 @@ static enum status read_rate(struct settings_origin *origin, const struct tree *
     const struct tree *medium = tree_child(node, "medium");
     const struct tree *precision = tree_child(node, "precision");
     const struct tree *rate = tree_child(node, "Gcells");
-    FAIL_IF(medium == NULL || precision == NULL || rate == NULL || node->nchildren != 5,
+    const struct tree *planes = tree_child(node, "planes");
+    FAIL_IF(medium == NULL || precision == NULL || rate == NULL ||
+                node->nchildren != 5 + (planes != NULL),
             origin_fail(origin, node, "rates",
-                        "give medium, precision, steps, cells and Gcells of each"));
+                        "give medium, precision, steps, cells and Gcells of each, and at will "
+                        "planes"));
     added.medium = medium->text;
     TRY(read_precision(origin, precision, &added.precision));
     TRY(read_number(origin, tree_child(node, "steps"), "rates.steps", &steps));
     TRY(read_number(origin, tree_child(node, "cells"), "rates.cells", &added.cells));
+    TRY(planes != NULL ? read_number(origin, planes, "rates.planes", &added.planes) : STATUS_OK);
     TRY(read_value(origin, rate, "rates.Gcells", 1e9, &added.per_s));
     added.steps = steps <= STEPS_MOST ? (int)steps : 0;
     return add_rate(origin, node, &added, machine);
+}
+
+/* A message of `bench halo --json` between ranks of a node, by the fastest transport: short ones
+ * take the latency, with the host's wait in it; long ones give the bandwidth. */
+static enum status read_message(struct settings_origin *origin, const struct tree *row,
+                                struct machine_model *machine)
+{
+    static const char from[] = "measured: bench halo";
+    const double most_short = 64 << 10;
+    const double least_long = 16 << 20;
+    const struct tree *works = tree_child(row, "works");
+    double bytes = 0;
+    double us = 0;
+    if (works == NULL || strcmp(works->text, "true") != 0) {
+        return STATUS_OK;
+    }
+    TRY(read_number(origin, tree_child(row, "bytes"), "rows.bytes", &bytes));
+    TRY(read_number(origin, tree_child(row, "us"), "rows.us", &us));
+    const bool is_long = bytes >= least_long;
+    struct machine_value *value = &machine->number[is_long ? MACHINE_NODE : MACHINE_LATENCY];
+    if ((!is_long && bytes > most_short) || us == 0) {
+        return STATUS_OK;
+    }
+    const double found = is_long ? bytes / (1e-6 * us) : 1e-6 * us;
+    const bool first = value->source != from;
+    if (first || (is_long ? found > value->low : found < value->low)) {
+        *value = (struct machine_value){found, found, from};
+    }
+    machine->number[MACHINE_WAIT] = (struct machine_value){0, 0, from};
+    return STATUS_OK;
 }
 
 /* A row of `bench kernels --json`; those of kernels that no run uses are skipped. */
@@ -114,8 +148,11 @@ static enum status read_row(struct settings_origin *origin, const struct tree *r
     const struct tree *cells = tree_child(row, "cells");
     const struct tree *precision = tree_child(row, "precision");
     struct machine_rate rate = {.medium = "uniform", .steps = 1, .cells = 1};
+    if (tree_child(row, "transport") != NULL) {
+        return read_message(origin, row, machine);
+    }
     FAIL_IF(kernel == NULL || cells == NULL || precision == NULL,
-            origin_fail(origin, row, "rows", "not a row of bench kernels"));
+            origin_fail(origin, row, "rows", "not a row of bench kernels or bench halo"));
     const bool order = strlen(kernel->text) >= strlen("order_N") &&
                        strncmp(kernel->text, "order_", strlen("order_")) == 0;
     char rest = '\0';
@@ -136,6 +173,7 @@ static enum status read_row(struct settings_origin *origin, const struct tree *r
         double extent = 0;
         TRY(read_number(origin, tree_entry(cells, axis), "rows.cells", &extent));
         rate.cells *= extent;
+        rate.planes = extent;
     }
     TRY(read_number(origin, tree_child(row, "cell_updates_per_s"), "rows.cell_updates_per_s",
                     &rate.per_s.low));

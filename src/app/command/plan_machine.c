@@ -42,7 +42,7 @@ static enum status best_pass(const struct machine_model *machine, const struct p
     const struct run_setting *run = &plan->problem.run;
     const int least = run->steps_per_pass_auto ? 1 : plan->passes.steps;
     const int most = run->steps_per_pass_auto ? STEPS_MOST : least;
-    const double cells = (double)grid_total_cells(&plan->problem.grid) / decomp->nranks;
+    const struct box block = decomp_owned(decomp, 0);
     struct machine_value per_s;
     bool found = false;
     for (int steps = least; steps <= most; steps++) {
@@ -51,7 +51,7 @@ static enum status best_pass(const struct machine_model *machine, const struct p
         enum axis axis = AXIS_X;
         deep.halo_width = steps * plan->problem.radius;
         if (decomp_thinnest(&deep, &axis) < deep.halo_width ||
-            (found && !machine_rate_of(machine, &plan->problem, steps, cells, &per_s))) {
+            (found && !machine_rate_of(machine, &plan->problem, steps, &block, &per_s))) {
             continue;
         }
         TRY(machine_predict(machine, &plan->problem, &deep, steps, &pass));
