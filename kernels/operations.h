@@ -14,6 +14,7 @@
 #include "base/exact_sum.h"
 #include "kernels/cell/correct_cell.h"
 #include "kernels/cell/derived_cell.h"
+#include "kernels/cell/face_cell.h"
 #include "kernels/cell/source_cell.h"
 #include "kernels/class_summary.h"
 #include "kernels/coefficients.h"
@@ -120,8 +121,8 @@ struct sum_perfusion_args {
 };
 
 /* Add to d_sums, for each condition of the owned cells inside a closed face, the exact sums of the
- * heat flow into them, W, and of the temperature of the face, K, in double, and their number. Cells
- * whose closure has no conductance do not count. Device memory. */
+ * heat flow into them, W, and of the temperature of the face, K, in double, and their number
+ * (face_cell.h). Cells whose closure has no conductance do not count. Device memory. */
 enum { FACE_FLOW, FACE_TEMPERATURE, FACE_CELLS, FACE_SUMS };
 struct sum_face_args {
     struct layout layout;
@@ -129,8 +130,18 @@ struct sum_face_args {
     const void *d_field;                /* temperatures; valid cells */
     enum face face;
     int nconditions;
-    const double *d_closures; /* [condition][class][4]: a, b, e (medium_cell.h); conductance, W/K */
-    struct exact_sum *d_sums; /* [condition][FACE_SUMS] */
+    const struct class_closure *d_closures; /* [condition][class] */
+    /* NULL, or of an enthalpy: its values, the material of each class and their curves. */
+    const void *d_enthalpy;
+    const uint8_t *d_material;
+    const struct curve *d_curves;
+    double heat_per_enthalpy;            /* J/(m^3 K) */
+    double spacing, volume;              /* m, across the face; m^3, of a cell */
+    const struct heat_source *d_sources; /* on this face, in K per second */
+    int nsources;
+    double joule_per_kelvin;    /* of a cell */
+    int64_t offset[AXIS_COUNT]; /* global index of the local cell (0, 0, 0) */
+    struct exact_sum *d_sums;   /* [condition][FACE_SUMS] */
 };
 
 /* Add to *d_sum the exact sum, K, of g (T of the ambient - T) over a list of faces between a cell

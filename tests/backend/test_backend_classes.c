@@ -1,5 +1,5 @@
-/* The numbers of classes and their changes with the field, of every backend, against a plain loop.
- */
+/* The numbers of classes, their changes with the field, and the sums of faces, of every backend,
+ * against a plain loop. */
 #include "problem.h"
 
 #include <math.h>
@@ -223,6 +223,162 @@ TEST(steps_between_changes)
             check_steps(rig_backend_at(b), (const int64_t[]){70, 19, 13},
                         (enum precision)(seed / 2 % 2), seed);
         }
+    }
+}
+
+/* --- sums of faces --------------------------------------------------------------------------- */
+
+static const struct curve curves[] = {
+    {1, {0}, {0}, {3}, {0}, 4e6, {1, 2, 3}, false, 0, 0},
+    {2, {0, 2e9}, {0, 500}, {3, 9}, {0}, 5e6, {2, 1, 4}, false, 0, 0}};
+
+static struct class_closure random_closure(uint64_t *random)
+{
+    const bool radiates = random_below(random, 3) == 0;
+    return (struct class_closure){
+        .a = random_between(random, radiates ? 1 : -1, radiates ? 2 : 1),
+        .b = random_between(random, 0, 600),
+        .e = radiates ? random_between(random, 0, 1e-9) : 0,
+        .conductance = random_below(random, 6) == 0 ? 0 : random_between(random, 1, 50),
+        .exchange = {random_between(random, 0, 600), 1, radiates ? 1e-8 : 0,
+                     random_below(random, 3) == 0}};
+}
+
+/* With members of `args` in host memory. */
+static void sum_plainly(const struct problem *p, const struct sum_face_args *args,
+                        __int128 (*wanted)[FACE_SUMS])
+{
+    const struct layout *l = &p->layout;
+    const struct box owned = layout_owned(l);
+    const struct box layer = box_inside(&owned, args->face, 1);
+    const int nclasses = p->medium.nclasses;
+    for (int64_t n = 0; n < box_cells(&layer); n++) {
+        int64_t at[AXIS_COUNT];
+        box_cell(&layer, n, at);
+        const int of_class = problem_class(p, at[0], at[1], at[2]);
+        const int closure =
+            medium_closure(p->medium.d_patch[args->face], p->medium.patch_pitch[args->face],
+                           nclasses, args->face, at, of_class);
+        struct class_closure own = args->d_closures[closure];
+        const double inside = host_get(l, p->h_in, layout_index(l, at[0], at[1], at[2]));
+        __int128 *sums = wanted[closure / nclasses];
+        if (own.conductance == 0) { /* no part of the body */
+            continue;
+        }
+        if (p->args.kind == KIND_ENTHALPY) {
+            own = class_closure_of_heat(&own, &args->d_curves[args->d_material[of_class]],
+                                        args->face / 2, inside * args->heat_per_enthalpy,
+                                        args->spacing, args->volume);
+        }
+        sums[FACE_CELLS] += fixed_point(1);
+        sums[FACE_FLOW] += fixed_point(class_closure_flow(&own, inside));
+        own = class_closure_heated(own, args->d_sources, args->nsources, args->joule_per_kelvin,
+                                   at[0], at[1], at[2] + args->offset[AXIS_Z]);
+        sums[FACE_TEMPERATURE] += fixed_point(class_closure_face(&own, inside));
+    }
+}
+
+/* The operation, with copies in device memory. */
+static void check_face(struct rig *rig, const struct problem *p, const struct sum_face_args *plain,
+                       __int128 (*wanted)[FACE_SUMS])
+{
+    const size_t closures_bytes = sizeof(struct class_closure) * (size_t)p->medium.nclosures;
+    const size_t sums_bytes = sizeof(struct exact_sum[FACE_SUMS]) * (size_t)plain->nconditions;
+    const struct device_medium medium = problem_upload(rig, p);
+    struct device_medium given = medium;
+    void *made[] = {rig_upload(rig, p->h_in, layout_bytes(&p->layout)),
+                    rig_upload(rig, plain->d_closures, closures_bytes),
+                    rig_upload(rig, plain->d_material, MEDIUM_CLASSES),
+                    rig_upload(rig, curves, sizeof curves),
+                    rig_upload(rig, plain->d_sources, sizeof *plain->d_sources),
+                    rig_upload(rig, plain->d_sums, sums_bytes)};
+    struct sum_face_args args = *plain;
+    args.medium = &given;
+    args.d_field = made[0];
+    args.d_enthalpy = p->args.kind == KIND_ENTHALPY ? made[0] : NULL;
+    args.d_closures = made[1];
+    args.d_material = made[2];
+    args.d_curves = made[3];
+    args.d_sources = made[4];
+    args.d_sums = made[5];
+    must(rig->backend->operations->sum_face(rig->queue, &args));
+    memset(&given, 0xFF, sizeof given);
+    struct exact_sum *found = rig_download(rig, args.d_sums, sums_bytes);
+    for (int n = 0; n < args.nconditions * FACE_SUMS; n++) {
+        const struct exact_sum expected = fixed_digits(wanted[n / FACE_SUMS][n % FACE_SUMS]);
+        assert_memory_equal(&found[n], &expected, sizeof expected);
+    }
+    free(found);
+    problem_free_medium(rig, &medium);
+    for (size_t n = 0; n < sizeof made / sizeof *made; n++) {
+        rig->backend->runtime->memory_free(rig->device, made[n]);
+    }
+}
+
+/* With closures that are those of no step; the patches of a face are its conditions. */
+static void check_faces(const int64_t cells[AXIS_COUNT], unsigned closed_faces, uint64_t seed)
+{
+    uint64_t random = seed;
+    for (int n = 0; n < 4; n++) {
+        struct problem p;
+        uint8_t materials[MEDIUM_CLASSES];
+        problem_create_kind(&p, n < 2 ? KIND_CLASSES : KIND_ENTHALPY, cells, closed_faces, 1,
+                            (enum precision)(n % 2), &random);
+        const int nconditions = p.medium.nclosures / p.medium.nclasses;
+        struct class_closure *closures = calloc((size_t)p.medium.nclosures, sizeof *closures);
+        __int128(*wanted)[FACE_SUMS] = calloc((size_t)nconditions, sizeof *wanted);
+        struct exact_sum(*zeros)[FACE_SUMS] = calloc((size_t)nconditions, sizeof *zeros);
+        const struct heat_source source = {
+            .box = {.lo = {0, 1, 5}, .hi = {cells[0], cells[1], 5 + cells[2]}},
+            .shape = {.start = {-2, -3, -7},
+                      .spacing = {1, 1, 1},
+                      .turn = {{1, 0, 0}, {0, 1, 0}, {0, 0, 1}},
+                      .front = 0.1,
+                      .rear = 0.3,
+                      .peak_front = 7,
+                      .peak_rear = 7}};
+        for (int c = 0; c < p.medium.nclosures; c++) {
+            closures[c] = random_closure(&random);
+            materials[c % p.medium.nclasses] = (uint8_t)random_below(&random, 2);
+        }
+        const struct sum_face_args args = {
+            .layout = p.layout,
+            .face = (enum face)random_below(&random, FACE_COUNT),
+            .nconditions = nconditions,
+            .d_closures = closures,
+            .d_material = materials,
+            .d_curves = curves,
+            .heat_per_enthalpy = 4e6,
+            .spacing = 1e-3,
+            .volume = 1e-9,
+            .d_sources = &source,
+            .nsources = (int)random_below(&random, 2),
+            .joule_per_kelvin = 4e-3,
+            .offset = {0, 0, 5},
+            .d_sums = zeros[0],
+        };
+        sum_plainly(&p, &args, wanted);
+        omp_set_num_threads(1 + (int)random_below(&random, 3));
+        for (int b = 0; b < rig_backend_count() && p.args.closed[args.face]; b++) {
+            struct rig rig;
+            rig_open(&rig, rig_backend_at(b));
+            check_face(&rig, &p, &args, wanted);
+            rig_close(&rig);
+        }
+        free(zeros);
+        free(wanted);
+        free(closures);
+        problem_destroy(&p);
+    }
+}
+
+TEST(sums_of_faces)
+{
+    static const int64_t shapes[][AXIS_COUNT] = {
+        {33, 17, 40}, {300, 1, 1}, {1, 95, 97}, {260, 133, 3}, {5, 6, 7}};
+    rig_faces_in_all_combinations(check_faces);
+    for (uint64_t seed = 0; seed < 10; seed++) {
+        check_faces(shapes[seed % 5], 63, seed);
     }
 }
 

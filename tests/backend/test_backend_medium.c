@@ -283,68 +283,6 @@ static void check_perfusion(struct rig *rig, const struct problem *p)
     rig->backend->runtime->memory_free(rig->device, d_sum);
 }
 
-/* The sums of a face, with closures that are those of no step; its patches are the conditions. */
-static void check_face(struct rig *rig, const struct problem *p, enum face face, uint64_t *random)
-{
-    enum { NUMBERS = 4 };
-    const struct layout *l = &p->layout;
-    const struct box owned = layout_owned(l);
-    const struct box layer = box_inside(&owned, face, 1);
-    const int nclasses = p->medium.nclasses;
-    const int nconditions = p->medium.nclosures / nclasses;
-    const size_t closures_bytes = sizeof(double[NUMBERS]) * (size_t)p->medium.nclosures;
-    const size_t sums_bytes = sizeof(struct exact_sum[FACE_SUMS]) * (size_t)nconditions;
-    double(*closures)[NUMBERS] = malloc(closures_bytes);
-    __int128(*wanted)[FACE_SUMS] = calloc((size_t)nconditions, sizeof *wanted);
-    struct exact_sum *zeros = calloc(1, sums_bytes);
-    for (int c = 0; c < p->medium.nclosures; c++) {
-        const bool radiates = random_below(random, 3) == 0;
-        closures[c][0] = random_between(random, radiates ? 1 : -1, radiates ? 2 : 1);
-        closures[c][1] = random_between(random, 0, 600);
-        closures[c][2] = radiates ? random_between(random, 0, 1e-9) : 0;
-        closures[c][3] = random_below(random, 6) == 0 ? 0 : random_between(random, 1, 50);
-    }
-    for (int64_t n = 0; n < box_cells(&layer); n++) {
-        int64_t at[AXIS_COUNT];
-        box_cell(&layer, n, at);
-        const int closure =
-            medium_closure(p->medium.d_patch[face], p->medium.patch_pitch[face], nclasses, face, at,
-                           problem_class(p, at[0], at[1], at[2]));
-        const double *abe = closures[closure];
-        const double inside = host_get(l, p->h_in, layout_index(l, at[0], at[1], at[2]));
-        const double outside = medium_outside_float64(inside, abe[0], abe[1], abe[2]);
-        __int128 *sums = wanted[closure / nclasses];
-        if (abe[3] == 0) { /* no part of the body */
-            continue;
-        }
-        sums[FACE_CELLS] += fixed_point(1);
-        sums[FACE_FLOW] += fixed_point(abe[3] * (outside - inside));
-        sums[FACE_TEMPERATURE] += fixed_point(medium_face_float64(inside, abe[0], abe[1], abe[2]));
-    }
-    const struct device_medium medium = problem_upload(rig, p);
-    struct device_medium given = medium;
-    void *d_in = rig_upload(rig, p->h_in, layout_bytes(l));
-    void *d_closures = rig_upload(rig, closures, closures_bytes);
-    void *d_sums = rig_upload(rig, zeros, sums_bytes);
-    must(ENQUEUE(rig->backend->operations, sum_face, rig->queue, .layout = *l, .medium = &given,
-                 .d_field = d_in, .face = face, .nconditions = nconditions,
-                 .d_closures = d_closures, .d_sums = d_sums));
-    memset(&given, 0xFF, sizeof given);
-    struct exact_sum *found = rig_download(rig, d_sums, sums_bytes);
-    for (int n = 0; n < nconditions * FACE_SUMS; n++) {
-        const struct exact_sum expected = fixed_digits(wanted[n / FACE_SUMS][n % FACE_SUMS]);
-        assert_memory_equal(&found[n], &expected, sizeof expected);
-    }
-    free(found);
-    free(zeros);
-    free(wanted);
-    free(closures);
-    problem_free_medium(rig, &medium);
-    rig->backend->runtime->memory_free(rig->device, d_in);
-    rig->backend->runtime->memory_free(rig->device, d_closures);
-    rig->backend->runtime->memory_free(rig->device, d_sums);
-}
-
 static void check_problem(struct problem *p, uint64_t *random)
 {
     problem_choose_boxes(p, random);
@@ -356,10 +294,6 @@ static void check_problem(struct problem *p, uint64_t *random)
         if (p->args.kind == KIND_CLASSES) {
             check_heat(&rig, p);
             check_groups(&rig, p);
-            const enum face face = (enum face)random_below(random, FACE_COUNT);
-            if (p->args.closed[face]) {
-                check_face(&rig, p, face, random);
-            }
         } else {
             check_convert(&rig, p);
             check_temperatures(&rig, p);

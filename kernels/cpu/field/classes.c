@@ -115,17 +115,25 @@ static void sum_cell(const struct sum_face_args *args, const int64_t cell[AXIS_C
     const int64_t at = layout_index(&m->layout, cell[AXIS_X], cell[AXIS_Y], cell[AXIS_Z]);
     const int closure = medium_closure(m->d_patch[args->face], m->patch_pitch[args->face],
                                        m->nclasses, args->face, cell, m->d_class[at] & m->mask);
-    const double *abe = &args->d_closures[4 * (int64_t)closure];
+    struct class_closure own = args->d_closures[closure];
     struct exact_parts *of_patch = parts[closure / m->nclasses];
-    if (abe[3] == 0) {
+    if (own.conductance == 0) {
         return;
     }
-    const double inside = precision_get(l->precision, args->d_field,
-                                        layout_index(l, cell[AXIS_X], cell[AXIS_Y], cell[AXIS_Z]));
-    const double outside = medium_outside_float64(inside, abe[0], abe[1], abe[2]);
-    exact_parts_add(&of_patch[FACE_FLOW], abe[3] * (outside - inside));
-    exact_parts_add(&of_patch[FACE_TEMPERATURE],
-                    medium_face_float64(inside, abe[0], abe[1], abe[2]));
+    const int64_t element = layout_index(l, cell[AXIS_X], cell[AXIS_Y], cell[AXIS_Z]);
+    const double inside = precision_get(l->precision, args->d_field, element);
+    if (args->d_enthalpy != NULL) {
+        const double u = precision_get(l->precision, args->d_enthalpy, element);
+        const struct curve *curve = &args->d_curves[args->d_material[closure % m->nclasses]];
+        own = class_closure_of_heat(&own, curve, args->face / 2, u * args->heat_per_enthalpy,
+                                    args->spacing, args->volume);
+    }
+    exact_parts_add(&of_patch[FACE_FLOW], class_closure_flow(&own, inside));
+    own = class_closure_heated(own, args->d_sources, args->nsources, args->joule_per_kelvin,
+                               args->offset[AXIS_X] + cell[AXIS_X],
+                               args->offset[AXIS_Y] + cell[AXIS_Y],
+                               args->offset[AXIS_Z] + cell[AXIS_Z]);
+    exact_parts_add(&of_patch[FACE_TEMPERATURE], class_closure_face(&own, inside));
     exact_parts_add(&of_patch[FACE_CELLS], 1);
 }
 

@@ -195,9 +195,10 @@ static __global__ __launch_bounds__(VISIT_THREADS) void sum_face(
     const uint8_t *patch, int64_t pitch, struct hip_scratch *scratch)
 {
     const REAL *field = static_cast<const REAL *>(args.d_field);
+    const REAL *enthalpy = static_cast<const REAL *>(args.d_enthalpy);
     const int axis = args.face / 2;
     for (int c = 0; c < args.nconditions; c++) {
-        const double *closures = args.d_closures + (int64_t)c * nclasses * 4;
+        const struct class_closure *closures = args.d_closures + (int64_t)c * nclasses;
         tally flow = {};
         tally temperature = {};
         tally cells = {};
@@ -207,13 +208,22 @@ static __global__ __launch_bounds__(VISIT_THREADS) void sum_face(
                 return;
             }
             const int of_class = medium.classes[element_at(medium.layout, i, j, k)] & medium.mask;
-            const double *abe = closures + 4 * of_class;
-            if (abe[3] == 0) {
+            struct class_closure own = closures[of_class];
+            if (own.conductance == 0) {
                 return;
             }
-            const double inside = (double)field[element_at(args.layout, i, j, k)];
-            flow.add(abe[3] * (medium_outside(inside, abe[0], abe[1], abe[2]) - inside));
-            temperature.add(medium_face(inside, abe[0], abe[1], abe[2]));
+            const int64_t element = element_at(args.layout, i, j, k);
+            const double inside = (double)field[element];
+            if (enthalpy != nullptr) {
+                own = class_closure_of_heat(&own, &args.d_curves[args.d_material[of_class]], axis,
+                                            (double)enthalpy[element] * args.heat_per_enthalpy,
+                                            args.spacing, args.volume);
+            }
+            flow.add(class_closure_flow(&own, inside));
+            own = class_closure_heated(own, args.d_sources, args.nsources, args.joule_per_kelvin,
+                                       args.offset[AXIS_X] + i, args.offset[AXIS_Y] + j,
+                                       args.offset[AXIS_Z] + k);
+            temperature.add(class_closure_face(&own, inside));
             cells.add(1);
         });
         add_block(&args.d_sums[FACE_SUMS * c + FACE_FLOW], flow);

@@ -85,10 +85,5 @@ struct face_closure {
 };
 struct face_closure boundary_close(const struct boundary_state *now, double k, double h);
 
-/* The same for any conductivity: the inward flow at a face of temperature F, W/m^2, is
- * s0 - s1 F - s4 F^4; or F is s0 / s1, where it is fixed. */
-struct face_exchange {
-    double s0, s1, s4;
-    bool fixed;
-};
+/* The same for any conductivity. */
 struct face_exchange boundary_exchange(const struct boundary_state *now);

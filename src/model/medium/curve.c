@@ -270,38 +270,6 @@ enum status curve_create(const struct settings *settings, int number, struct cur
                           "materials[%d]", number);
 }
 
-double curve_slope(const struct curve *curve, int segment)
-{
-    if (segment == curve->count - 1) {
-        return 1 / curve->capacity_above;
-    }
-    return (curve->temperature[segment + 1] - curve->temperature[segment]) /
-           (curve->heat[segment + 1] - curve->heat[segment]);
-}
-
-double curve_conductivity_slope(const struct curve *curve, int segment)
-{
-    if (segment == curve->count - 1) {
-        return 0;
-    }
-    return (curve->conductivity[segment + 1] - curve->conductivity[segment]) /
-           (curve->heat[segment + 1] - curve->heat[segment]);
-}
-
-struct curve_point curve_at(const struct curve *curve, double heat)
-{
-    int s = 0;
-    while (s + 1 < curve->count && heat >= curve->heat[s + 1]) {
-        s++;
-    }
-    const double slope = curve_slope(curve, s);
-    const double beyond = heat - curve->heat[s];
-    return (struct curve_point){.temperature = curve->temperature[s] + slope * beyond,
-                                .conductivity = curve->conductivity[s] +
-                                                curve_conductivity_slope(curve, s) * beyond,
-                                .capacity = slope > 0 ? 1 / slope : 0};
-}
-
 double curve_conductivity(const struct curve *curve, enum axis axis, double kelvins)
 {
     int s = 0;

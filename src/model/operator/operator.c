@@ -154,25 +154,8 @@ struct class_closure operator_close_enthalpy(const struct problem *problem, enum
 {
     const struct medium *medium = &problem->medium;
     const struct curve *curve = &medium->curves[medium->classes[of_class].key.material];
-    const struct face_exchange *x = &closure->exchange;
-    const double h = problem->grid.spacing[axis];
-    const double k =
-        curve_at(curve, u * medium->heat_capacity_volume).conductivity * curve->factor[axis];
-    const double half = h / (2 * k);
-    struct class_closure built = {.exchange = *x,
-                                  .conductance = grid_cell_volume(&problem->grid) * k / (h * h)};
-    if (x->fixed) {
-        built.a = -1;
-        built.b = 2 * x->s0;
-    } else if (x->s4 > 0) {
-        built.a = 1 + x->s1 * half;
-        built.b = x->s0 * half;
-        built.e = x->s4 * half;
-    } else {
-        built.a = (1 - x->s1 * half) / (1 + x->s1 * half);
-        built.b = 2 * x->s0 * half / (1 + x->s1 * half);
-    }
-    return built;
+    return class_closure_of_heat(closure, curve, (int)axis, u * medium->heat_capacity_volume,
+                                 problem->grid.spacing[axis], grid_cell_volume(&problem->grid));
 }
 
 int64_t operator_table_length(const struct problem *problem)

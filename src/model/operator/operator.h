@@ -45,24 +45,10 @@ enum status operator_before(const struct problem *problem, int64_t step, struct 
 double operator_class_source(const struct heat_operator *op, const struct problem *problem,
                              int of_class);
 
-/* The closure of a face for cells of one class inside it, unrounded (kernels/cell/medium_cell.h).
- */
-struct class_closure {
-    double a, b, e;
-    double conductance; /* of a cell and what is outside, W/K */
-    struct face_exchange exchange;
-};
-
-/* The same of a cell of an enthalpy with the value u, which has its own conductivity. */
+/* The closure of a cell of an enthalpy with the value u. */
 struct class_closure operator_close_enthalpy(const struct problem *problem, enum axis axis,
                                              const struct class_closure *closure, int of_class,
                                              double u);
-
-/* The temperature of the face, K. */
-static inline double class_closure_face(const struct class_closure *closure, double inside)
-{
-    return medium_face_float64(inside, closure->a, closure->b, closure->e);
-}
 
 /* For every face: the largest number of conditions times that of classes. */
 int operator_closure_count(const struct problem *problem);

@@ -103,7 +103,19 @@ static int tables_of(int depth)
 
 static size_t closures_bytes(const struct problem *problem)
 {
-    return (size_t)FACE_COUNT * (size_t)operator_closure_count(problem) * 4 * sizeof(double);
+    return (size_t)FACE_COUNT * (size_t)operator_closure_count(problem) *
+           sizeof(struct class_closure);
+}
+
+/* Of one at least. */
+static size_t beams_bytes(const struct problem *problem)
+{
+    return (size_t)(problem->sources.count + 1) * sizeof(struct heat_source);
+}
+
+static size_t curves_bytes(const struct medium *medium)
+{
+    return medium->curves != NULL ? (size_t)medium->nmaterials * sizeof *medium->curves : 0;
 }
 
 static size_t face_sums_bytes(const struct problem *problem)
@@ -131,7 +143,8 @@ uint64_t classes_bytes(const struct problem *problem, const struct box *owned, i
     return class_map_bytes(&problem->grid, owned, depth) +
            (uint64_t)tables_of(depth) * bytes_of_table(problem) +
            MEDIUM_CLASSES * (sizeof(double) + 1 + sizeof(struct class_summary)) + patches +
-           closures_bytes(problem) + face_sums_bytes(problem) +
+           closures_bytes(problem) + face_sums_bytes(problem) + beams_bytes(problem) +
+           curves_bytes(&problem->medium) +
            (problem->medium.changes ? MEDIUM_CLASSES * (sizeof(double) + 1) : 0) +
            surfaces_bytes(problem);
 }
@@ -268,6 +281,10 @@ enum status classes_allocate(struct classes *classes, const struct problem *prob
                                       &classes->d_closures));
     TRY(engine->runtime->memory_alloc(engine->device, face_sums_bytes(problem),
                                       &classes->d_face_sums));
+    TRY(engine->runtime->memory_alloc(engine->device, beams_bytes(problem), &classes->d_beams));
+    if (medium->curves != NULL) {
+        TRY(engine_send(engine, medium->curves, curves_bytes(medium), &classes->d_curves));
+    }
     classes->ntables = tables_of(classes->depth);
     for (int slot = 0; slot < classes->ntables; slot++) {
         TRY(engine->runtime->memory_alloc(engine->device, classes->table_bytes,
@@ -318,6 +335,8 @@ void classes_destroy(struct classes *classes, struct engine *engine)
     engine->runtime->memory_free(engine->device, classes->changes.d_at);
     engine->runtime->memory_free(engine->device, classes->changes.d_to);
     engine->runtime->event_destroy(classes->changes.done);
+    engine->runtime->memory_free(engine->device, classes->d_curves);
+    engine->runtime->memory_free(engine->device, classes->d_beams);
     engine->runtime->memory_free(engine->device, classes->d_face_sums);
     engine->runtime->memory_free(engine->device, classes->d_closures);
     engine->runtime->memory_free(engine->device, classes->d_summaries);

@@ -30,8 +30,9 @@ struct classes {
     void *d_class, *d_weight;
     void *d_material;  /* [MEDIUM_CLASSES]: the number of the material of each class */
     void *d_summaries; /* [MEDIUM_CLASSES]: for summarise_classes */
-    /* For sum_face: of all faces, operator_closure_count closures each, and all conditions. */
-    void *d_closures, *d_face_sums;
+    /* For sum_face: of all faces, operator_closure_count closures each, all conditions, and the
+     * sources; and the curves of materials, or NULL. */
+    void *d_closures, *d_face_sums, *d_beams, *d_curves;
     int depth;   /* layers of halo: steps of a pass at most */
     int ntables; /* CLASS_TABLES_MOST at most */
     void *d_table[CLASS_TABLES_MOST];

@@ -76,10 +76,9 @@ struct face_closures {
     struct heat_operator op;                   /* for a step of 1 s */
     struct class_closure *classes[FACE_COUNT]; /* as operator_closures has them, or NULL */
     void *enthalpy[FACE_COUNT]; /* of this rank's cells inside a closed face, or NULL */
-    /* Gaussian sources on faces. */
-    struct heat_source beam[MOST_SOURCES];
-    enum face beam_face[MOST_SOURCES];
-    int nbeams;
+    /* Gaussian sources on faces: those of x_min, then x_max and so on. */
+    struct heat_source beam[MOST_SOURCES + 1];
+    int beams_end[FACE_COUNT]; /* of each face */
 };
 /* Collective, agreed. Bits of `faces`: of which. */
 enum { ALL_FACES = (1 << FACE_COUNT) - 1 };

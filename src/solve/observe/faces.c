@@ -9,54 +9,34 @@
 
 /* --- sources on faces ------------------------------------------------------------------------- */
 
-/* The heat of a Gaussian source on a face enters the cells inside it, as if the face were
- * insulated. The face is warmer than they are, by q h / (2 k) if nothing else passes it. */
-
 void faces_find_beams(struct face_closures *closures)
 {
     const struct problem *problem = closures->stepper->problem;
     const struct sources *sources = &problem->sources;
     struct heat_operator now = closures->op;
+    int n = 0;
     now.middle = closures->stepper->state->time;
-    closures->nbeams = 0;
-    if (sources_at(sources, now.middle, now.source) != STATUS_OK) {
-        fail_clear();
-        return;
-    }
-    for (int s = 0; s < sources->count; s++) {
-        const struct source_setting *setting = sources->source[s].setting;
-        struct heat_source *beam = &closures->beam[closures->nbeams];
-        if (setting->shape.kind != SOURCE_GAUSSIAN || setting->surface == NO_SURFACE) {
-            continue;
+    const bool known = sources_at(sources, now.middle, now.source) == STATUS_OK;
+    for (int f = 0; f < FACE_COUNT; f++) {
+        for (int s = 0; known && s < sources->count; s++) {
+            const struct source_setting *setting = sources->source[s].setting;
+            if (setting->shape.kind == SOURCE_GAUSSIAN && setting->surface == f &&
+                moving_at(problem, &now, s, &closures->beam[n]) == STATUS_OK) {
+                n += box_is_empty(&closures->beam[n].box) ? 0 : 1;
+            }
         }
-        if (moving_at(problem, &now, s, beam) != STATUS_OK) {
-            fail_clear();
-        } else if (!box_is_empty(&beam->box)) {
-            closures->beam_face[closures->nbeams++] = (enum face)setting->surface;
-        }
+        closures->beams_end[f] = n;
     }
+    fail_clear();
 }
 
-/* The closure of `face` at the cell of these local indices, with the heat of the beams there. */
-static struct class_closure add_beams(const struct face_closures *closures, enum face face,
-                                      const int64_t cell[AXIS_COUNT], struct class_closure closure)
+/* The sources on `face`. */
+static const struct heat_source *beams_of(const struct face_closures *closures, enum face face,
+                                          int *count)
 {
-    const int64_t *offset = closures->stepper->level->field->placement.offset;
-    const struct box here =
-        box_shift(&(struct box){.lo = {cell[AXIS_X], cell[AXIS_Y], cell[AXIS_Z]},
-                                .hi = {cell[AXIS_X] + 1, cell[AXIS_Y] + 1, cell[AXIS_Z] + 1}},
-                  offset);
-    double kelvins = 0; /* per second */
-    for (int b = 0; b < closures->nbeams; b++) {
-        if (closures->beam_face[b] == face && box_contains(&closures->beam[b].box, &here)) {
-            kelvins += source_cell(&closures->beam[b].shape, (double)here.lo[AXIS_X],
-                                   (double)here.lo[AXIS_Y], (double)here.lo[AXIS_Z]);
-        }
-    }
-    const double watts = kelvins * problem_joule_per_kelvin(closures->stepper->problem);
-    const double rise = watts / (2 * closure.conductance);
-    closure.b += closure.e == 0 ? (1 + closure.a) * rise : rise; /* medium_cell.h */
-    return closure;
+    const int first = face > 0 ? closures->beams_end[face - 1] : 0;
+    *count = closures->beams_end[face] - first;
+    return closures->beam + first;
 }
 
 /* --- of a medium of classes ------------------------------------------------------------------ */
@@ -109,63 +89,38 @@ void faces_closures_free(struct face_closures *closures)
     }
 }
 
-/* The cells of this rank in the layer inside a face. */
-struct face_cells {
-    const struct face_closures *closures;
-    const struct class_closure *table; /* [condition][class] */
-    const uint8_t *classes;
-    const void *enthalpy; /* NULL: conductivities are those of the classes */
-    int nclasses;
-    enum face face;
-};
-
-static struct face_cells cells_of(const struct face_closures *closures, enum face face)
-{
-    return (struct face_cells){
-        .closures = closures,
-        .table = closures->classes[face],
-        .classes = closures->stepper->level->classes->h_face_class[face],
-        .enthalpy = closures->enthalpy[face],
-        .nclasses = closures->stepper->problem->medium.nclasses,
-        .face = face,
-    };
-}
-
-/* The closure of a cell with this condition; *own is room for one that only this cell has. */
-static inline const struct class_closure *closure_of(const struct face_cells *cells, int condition,
-                                                     int64_t cell, struct class_closure *own)
-{
-    const int of_class = cells->classes[cell];
-    const struct class_closure *closure = &cells->table[condition * cells->nclasses + of_class];
-    if (cells->enthalpy == NULL) {
-        return closure;
-    }
-    const struct problem *problem = cells->closures->stepper->problem;
-    *own = operator_close_enthalpy(problem, face_axis(cells->face), closure, of_class,
-                                   precision_get(problem->precision, cells->enthalpy, cell));
-    return own;
-}
-
 struct class_closure faces_closure_at(const void *context, enum face face,
                                       const int64_t cell[AXIS_COUNT])
 {
     const struct face_closures *closures = context;
-    const struct box owned = layout_owned(&closures->stepper->level->field->layout);
+    const struct problem *problem = closures->stepper->problem;
+    const struct classes *classes = closures->stepper->level->classes;
+    const struct field *field = closures->stepper->level->field;
+    const struct box owned = layout_owned(&field->layout);
     const struct box layer = box_inside(&owned, face, 1);
     const struct coefficients *all = &closures->op.all;
+    const double joule_per_kelvin = problem_joule_per_kelvin(problem);
     struct class_closure own = {
         .a = all->a[face],
         .b = all->b[face],
-        .conductance =
-            problem_joule_per_kelvin(closures->stepper->problem) * all->r[face_axis(face)],
+        .conductance = joule_per_kelvin * all->r[face_axis(face)],
     };
     if (closures->classes[face] != NULL) {
-        const struct face_cells cells = cells_of(closures, face);
         const int64_t at = box_place(&layer, cell[AXIS_X], cell[AXIS_Y], cell[AXIS_Z]);
-        const int condition = patch_map_at(&closures->stepper->level->classes->patches, face, at);
-        own = *closure_of(&cells, condition, at, &own);
+        const int condition = patch_map_at(&classes->patches, face, at);
+        const int of_class = classes->h_face_class[face][at];
+        own = closures->classes[face][condition * problem->medium.nclasses + of_class];
+        if (closures->enthalpy[face] != NULL) {
+            own = operator_close_enthalpy(
+                problem, face_axis(face), &own, of_class,
+                precision_get(problem->precision, closures->enthalpy[face], at));
+        }
     }
-    return add_beams(closures, face, cell, own);
+    int nbeams = 0;
+    const struct heat_source *beams = beams_of(closures, face, &nbeams);
+    const int64_t *offset = field->placement.offset;
+    return class_closure_heated(own, beams, nbeams, joule_per_kelvin, offset[AXIS_X] + cell[AXIS_X],
+                                offset[AXIS_Y] + cell[AXIS_Y], offset[AXIS_Z] + cell[AXIS_Z]);
 }
 
 /* Piecewise linear: half of a cell, the contact, half of a cell. */
@@ -186,92 +141,6 @@ double faces_share_between(const void *context, enum axis axis, const uint8_t of
     return upper ? 1 - (1 - part) * high / all : part * low / all;
 }
 
-/* Add the sums of the cells of `box` inside a face to those of its conditions: with enthalpies of
- * all, else what the sources there add to those of sum_face. */
-static void sum_box(const struct face_closures *closures, enum face face, const struct box *box,
-                    const void *values, struct exact_sum (*sums)[FACE_SUMS])
-{
-    const struct problem *problem = closures->stepper->problem;
-    const struct patch_map *patches = &closures->stepper->level->classes->patches;
-    const int64_t count = box_cells(box);
-    enum { PIECE = 1 << 14 }; /* cells; less than EXACT_PARTS_MAX_TERMS / 2 */
-#pragma omp parallel for schedule(static) if (count > PIECE)
-    for (int64_t begin = 0; begin < count; begin += PIECE) {
-        struct exact_parts parts[MOST_PATCHES + 1][FACE_SUMS] = {{{{0}}}};
-        const struct face_cells here = cells_of(closures, face);
-        const struct box owned = layout_owned(&closures->stepper->level->field->layout);
-        const struct box layer = box_inside(&owned, face, 1);
-        const int64_t end = count - begin < PIECE ? count : begin + PIECE;
-        for (int64_t n = begin; n < end; n++) {
-            struct class_closure own;
-            int64_t cell[AXIS_COUNT];
-            box_cell(box, n, cell);
-            const int64_t at = box_place(&layer, cell[AXIS_X], cell[AXIS_Y], cell[AXIS_Z]);
-            if (problem->medium.classes[here.classes[at]].is_ambient) {
-                continue;
-            }
-            const int condition = patch_map_at(patches, face, at);
-            const struct class_closure *closure = closure_of(&here, condition, at, &own);
-            const double inside = precision_get(problem->precision, values, n);
-            if (here.enthalpy != NULL) {
-                exact_parts_add(&parts[condition][FACE_CELLS], 1);
-                const double outside =
-                    medium_outside_float64(inside, closure->a, closure->b, closure->e);
-                exact_parts_add(&parts[condition][FACE_FLOW],
-                                closure->conductance * (outside - inside));
-            } else {
-                exact_parts_add(&parts[condition][FACE_TEMPERATURE],
-                                -class_closure_face(closure, inside));
-            }
-            const struct class_closure warm = add_beams(closures, face, cell, *closure);
-            exact_parts_add(&parts[condition][FACE_TEMPERATURE], class_closure_face(&warm, inside));
-        }
-#pragma omp critical
-        for (int i = 0; i < problem->boundary.nconditions[face] * FACE_SUMS; i++) {
-            exact_sum_add_parts(&sums[i / FACE_SUMS][i % FACE_SUMS],
-                                &parts[i / FACE_SUMS][i % FACE_SUMS]);
-        }
-    }
-}
-
-/* The cells inside a face whose sums the host takes: see sum_box. */
-static struct box box_for_host(const struct face_closures *closures, enum face face)
-{
-    const struct field *field = closures->stepper->level->field;
-    const struct box owned = layout_owned(&field->layout);
-    const struct box layer = box_inside(&owned, face, 1);
-    struct box all = {.hi = {0}}; /* empty */
-    if (closures->enthalpy[face] != NULL) {
-        return layer;
-    }
-    for (int b = 0; b < closures->nbeams; b++) {
-        if (closures->beam_face[b] == face) {
-            const int64_t *offset = field->placement.offset;
-            const struct box box =
-                box_shift(&closures->beam[b].box,
-                          (const int64_t[]){-offset[AXIS_X], -offset[AXIS_Y], -offset[AXIS_Z]});
-            all = box_is_empty(&all) ? box : box_around(&all, &box);
-        }
-    }
-    return box_intersect(&all, &layer);
-}
-
-static enum status sum_face_of_host(const struct face_closures *closures, enum face face,
-                                    struct exact_sum (*sums)[FACE_SUMS])
-{
-    struct field *field = closures->stepper->level->field;
-    const struct box box = box_for_host(closures, face);
-    if (box_is_empty(&box)) {
-        return STATUS_OK;
-    }
-    SCOPED_FREE void *values =
-        malloc((size_t)box_cells(&box) * precision_bytes(field->layout.precision));
-    TRY(CHECK_MEMORY(values != NULL, "no memory for the cells of a face"));
-    TRY(field_read(field, &box, values));
-    sum_box(closures, face, &box, values, sums);
-    return STATUS_OK;
-}
-
 /* Conditions of the faces before this one: where its sums begin. */
 static int first_of(const struct boundary *boundary, int face)
 {
@@ -282,75 +151,54 @@ static int first_of(const struct boundary *boundary, int face)
     return first;
 }
 
-/* The numbers of the closures of all faces, as sum_face has them. */
-static void find_numbers(const struct face_closures *closures, int per_face, double (*numbers)[4])
-{
-    const struct problem *problem = closures->stepper->problem;
-    const int nclasses = problem->medium.nclasses;
-    for (int f = 0; f < FACE_COUNT; f++) {
-        for (int n = 0; n < problem->boundary.nconditions[f] * nclasses; n++) {
-            const struct class_closure *c = &closures->classes[f][n];
-            const bool is_ambient = problem->medium.classes[n % nclasses].is_ambient;
-            const double conductance = is_ambient ? 0 : c->conductance;
-            memcpy(numbers[f * per_face + n], (double[]){c->a, c->b, c->e, conductance},
-                   sizeof *numbers);
-        }
-    }
-}
-
-/* The sums of this rank's cells by the device, without those of sum_face_of_host. Not with
- * enthalpies: each cell has a closure of its own. */
-static enum status sum_on_device(const struct face_closures *closures,
-                                 struct exact_sum (*sums)[FACE_SUMS])
+/* The sums of this rank's cells. */
+static enum status sum_mine(const struct face_closures *closures,
+                            struct exact_sum (*sums)[FACE_SUMS])
 {
     const struct stepper *stepper = closures->stepper;
     const struct problem *problem = stepper->problem;
     const struct boundary *boundary = &problem->boundary;
     const struct field *field = stepper->level->field;
-    struct classes *classes = stepper->level->classes;
+    const struct classes *classes = stepper->level->classes;
     struct engine *engine = stepper->level->engine;
+    const struct runtime *runtime = engine->runtime;
     const int per_face = operator_closure_count(problem);
     const size_t bytes = (size_t)first_of(boundary, FACE_COUNT) * sizeof *sums;
-    SCOPED_FREE double(*numbers)[4] =
-        calloc((size_t)FACE_COUNT * (size_t)per_face, sizeof *numbers);
-    TRY(CHECK_MEMORY(numbers != NULL, "no memory for the closures of the faces"));
-    find_numbers(closures, per_face, numbers);
-    TRY(engine->runtime->copy_to_device(engine->bulk_queue, classes->d_closures, numbers,
-                                        (size_t)FACE_COUNT * (size_t)per_face * sizeof *numbers));
-    TRY(engine->runtime->copy_to_device(engine->bulk_queue, classes->d_face_sums, sums, bytes));
+    TRY(runtime->copy_to_device(engine->bulk_queue, classes->d_beams, closures->beam,
+                                (size_t)closures->beams_end[FACE_COUNT - 1] *
+                                    sizeof *closures->beam));
+    TRY(runtime->copy_to_device(engine->bulk_queue, classes->d_face_sums, sums, bytes));
     for (int f = 0; f < FACE_COUNT; f++) {
         if (classes->h_face_class[f] != NULL) {
-            const struct sum_face_args args = {
+            struct class_closure *d_closures =
+                (struct class_closure *)classes->d_closures + (ptrdiff_t)f * per_face;
+            struct sum_face_args args = {
                 .layout = field->layout,
                 .medium = &classes->args,
-                .d_field = field->d_now,
+                .d_field = field_temperature(field),
                 .face = (enum face)f,
                 .nconditions = boundary->nconditions[f],
-                .d_closures = (double *)classes->d_closures + 4 * (int64_t)f * per_face,
+                .d_closures = d_closures,
+                .d_enthalpy = problem->medium.curves != NULL ? field->d_now : NULL,
+                .d_material = classes->d_material,
+                .d_curves = classes->d_curves,
+                .heat_per_enthalpy = problem->medium.heat_capacity_volume,
+                .spacing = problem->grid.spacing[face_axis((enum face)f)],
+                .volume = grid_cell_volume(&problem->grid),
+                .joule_per_kelvin = problem_joule_per_kelvin(problem),
                 .d_sums = (struct exact_sum *)classes->d_face_sums +
                           FACE_SUMS * (int64_t)first_of(boundary, f),
             };
+            memcpy(args.offset, field->placement.offset, sizeof args.offset);
+            args.d_sources = (struct heat_source *)classes->d_beams +
+                             (beams_of(closures, (enum face)f, &args.nsources) - closures->beam);
+            TRY(runtime->copy_to_device(engine->bulk_queue, d_closures, closures->classes[f],
+                                        (size_t)per_face * sizeof *d_closures));
             TRY(engine->operations->sum_face(engine->bulk_queue, &args));
         }
     }
-    TRY(engine->runtime->copy_to_host(engine->bulk_queue, sums, classes->d_face_sums, bytes));
-    return engine->runtime->queue_wait(engine->bulk_queue);
-}
-
-static enum status sum_mine(const struct face_closures *closures,
-                            struct exact_sum (*sums)[FACE_SUMS])
-{
-    const struct stepper *stepper = closures->stepper;
-    if (stepper->problem->medium.curves == NULL) {
-        TRY(sum_on_device(closures, sums));
-    }
-    for (int f = 0; f < FACE_COUNT; f++) {
-        if (stepper->level->classes->h_face_class[f] != NULL) {
-            TRY(sum_face_of_host(closures, (enum face)f,
-                                 sums + first_of(&stepper->problem->boundary, f)));
-        }
-    }
-    return STATUS_OK;
+    TRY(runtime->copy_to_host(engine->bulk_queue, sums, classes->d_face_sums, bytes));
+    return runtime->queue_wait(engine->bulk_queue);
 }
 
 static void report_patches(const struct boundary *boundary,

@@ -66,10 +66,14 @@ static enum status add_rises(const struct face_closures *closures, struct face_d
     const struct box owned = layout_owned(&field->layout);
     const struct box here = box_shift(&owned, field->placement.offset);
     struct exact_sum sums[FACE_COUNT] = {{{0}}}; /* K per second */
-    if (closures->nbeams == 0) {
+    if (closures->beams_end[FACE_COUNT - 1] == 0) {
         return STATUS_OK;
     }
-    for (int b = 0; b < closures->nbeams; b++) {
+    int face = 0;
+    for (int b = 0; b < closures->beams_end[FACE_COUNT - 1]; b++) {
+        while (b == closures->beams_end[face]) {
+            face++;
+        }
         const struct box box = box_intersect(&closures->beam[b].box, &here);
         const int64_t count = box_cells(&box);
         for (int64_t n = 0; n < count; n++) {
@@ -78,7 +82,7 @@ static enum status add_rises(const struct face_closures *closures, struct face_d
             box_cell(&box, n, at);
             exact_parts_add(&parts, source_cell(&closures->beam[b].shape, (double)at[AXIS_X],
                                                 (double)at[AXIS_Y], (double)at[AXIS_Z]));
-            exact_sum_add_parts(&sums[closures->beam_face[b]], &parts);
+            exact_sum_add_parts(&sums[face], &parts);
         }
     }
     TRY(exact_sums_reduce(stepper->team->comm, sums, FACE_COUNT));
