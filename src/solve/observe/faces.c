@@ -56,8 +56,9 @@ static enum status read_enthalpy(const struct stepper *stepper, enum face face, 
     return field_read_now(field, &box, *values);
 }
 
-enum status faces_closures(const struct stepper *stepper, unsigned faces,
-                           struct face_closures *closures)
+/* faces_closures; without `reads` no enthalpies. */
+static enum status find_closures(const struct stepper *stepper, unsigned faces, bool reads,
+                                 struct face_closures *closures)
 {
     enum status status = STATUS_OK;
     *closures = (struct face_closures){.stepper = stepper};
@@ -69,7 +70,7 @@ enum status faces_closures(const struct stepper *stepper, unsigned faces,
         }
         TRY_GOTO(operator_closures(&closures->op, stepper->problem, (enum face)f,
                                    &closures->classes[f]));
-        TRY_GOTO(read_enthalpy(stepper, (enum face)f, &closures->enthalpy[f]));
+        TRY_GOTO(reads ? read_enthalpy(stepper, (enum face)f, &closures->enthalpy[f]) : STATUS_OK);
     }
 done:
     status = status_agree(stepper->team->comm, status);
@@ -77,6 +78,12 @@ done:
         faces_closures_free(closures);
     }
     return status;
+}
+
+enum status faces_closures(const struct stepper *stepper, unsigned faces,
+                           struct face_closures *closures)
+{
+    return find_closures(stepper, faces, true, closures);
 }
 
 void faces_closures_free(struct face_closures *closures)
@@ -242,7 +249,7 @@ static enum status take_classes(struct stepper *stepper, struct face_diagnostics
     SCOPED_BY(faces_closures_free) struct face_closures closures = {.stepper = stepper};
     TRY(status_agree(comm, CHECK_MEMORY(sums != NULL, "no memory for the sums of the faces")));
     TRY(status_agree(comm, engine_wait(stepper->level->engine)));
-    TRY(faces_closures(stepper, ALL_FACES, &closures));
+    TRY(find_closures(stepper, ALL_FACES, false, &closures));
     TRY(status_agree(comm, sum_mine(&closures, sums)));
     TRY(exact_sums_reduce(comm, sums[0], n * FACE_SUMS));
     report_faces(problem, &closures.op, sums, faces);
