@@ -41,14 +41,15 @@ enum status hip_gather(struct queue *queue, const struct gather_args *args)
 enum { PART = 2 }; /* cells of a row that a thread reads at a time */
 
 /* The highest temperature and the dose, the usual ones, in registers: read before others are
- * written. */
-template <typename REAL>
+ * written. ONE_LINE: is_line. */
+template <typename REAL, bool ONE_LINE>
 static __global__ __launch_bounds__(VISIT_THREADS) void track_cells(const cell_sweep s,
                                                                     const struct track_args args,
                                                                     const nonlinear<REAL> m)
 {
     double *const all_highest = args.sample.d_kept[TRACK_HIGHEST];
     double *const all_dose = args.sample.d_kept[TRACK_DOSE];
+    const only_line<REAL> of_line(ONE_LINE ? m.segments() : nullptr);
     visit_rows<PART>(s, [&](int64_t first, int64_t j, int64_t k) {
         const REAL *row =
             static_cast<const REAL *>(args.d_field) + element_at(args.layout, 0, j, k);
@@ -62,7 +63,9 @@ static __global__ __launch_bounds__(VISIT_THREADS) void track_cells(const cell_s
             dose[c] = all_dose != nullptr ? all_dose[kept + i] : 0;
         });
         for_part<PART>(s, first, [&](int c, int64_t i) {
-            if (args.medium != nullptr) {
+            if (ONE_LINE) {
+                value[c] = of_line.temperature(value[c]);
+            } else if (args.medium != nullptr) {
                 value[c] = m.temperature(m.of.n == 1 ? 0 : m.class_at(i, j, k), value[c]);
             }
             const double before = highest[c];
@@ -94,7 +97,9 @@ enum status hip_track(struct queue *queue, const struct track_args *args)
         using REAL = decltype(real);
         const nonlinear<REAL> m =
             args->medium != nullptr ? nonlinear_of<REAL>(args->medium) : nonlinear<REAL>{};
-        track_cells<REAL><<<s.nblocks, VISIT_THREADS, 0, queue->stream>>>(s, *args, m);
+        const bool is_of_line = args->medium != nullptr && is_line(args->medium);
+        const auto kernel = is_of_line ? track_cells<REAL, true> : track_cells<REAL, false>;
+        kernel<<<s.nblocks, VISIT_THREADS, 0, queue->stream>>>(s, *args, m);
         return hip_check(hipGetLastError(), "track");
     });
 }

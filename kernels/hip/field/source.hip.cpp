@@ -109,8 +109,8 @@ enum status hip_add_source(struct queue *queue, const struct add_source_args *ar
     });
 }
 
-/* LINEAR: the curves have one segment, so that there is nothing to search. */
-template <typename REAL, bool LINEAR>
+/* ONE_LINE: is_line. */
+template <typename REAL, bool ONE_LINE>
 static __global__ __launch_bounds__(VISIT_THREADS) void sum_perfusion(const cell_sweep s,
                                                                       const grid_view<REAL> view,
                                                                       nonlinear<REAL> m,
@@ -118,15 +118,21 @@ static __global__ __launch_bounds__(VISIT_THREADS) void sum_perfusion(const cell
                                                                       struct hip_scratch *scratch)
 {
     tally sum = {};
-    m.count = LINEAR ? 1 : m.count;
+    const only_line<REAL> of_line(ONE_LINE ? m.segments() : nullptr);
+    const REAL tissue[NONLINEAR_BLOOD + 1] = {0, 0, 0, m.numbers()[NONLINEAR_PERFUSION],
+                                              m.numbers()[NONLINEAR_BLOOD]};
     visit_rows<PART>(s, [&](int64_t first, int64_t j, int64_t k) {
         REAL u[PART];
         int of_class[PART];
         for_part<PART>(s, first, [&](int c, int64_t i) {
             u[c] = view.in[view.at(i, j, k)];
-            of_class[c] = m.of.n == 1 ? 0 : m.class_at(i, j, k);
+            of_class[c] = ONE_LINE || m.of.n == 1 ? 0 : m.class_at(i, j, k);
         });
         for_part<PART>(s, first, [&](int c, int64_t) {
+            if (ONE_LINE) {
+                sum.add(nonlinear_perfusion(tissue, of_line.temperature(u[c])));
+                return;
+            }
             const REAL *numbers = m.numbers() + (int64_t)NONLINEAR_NUMBERS * of_class[c];
             if (numbers[NONLINEAR_PERFUSION] > 0) {
                 sum.add(nonlinear_perfusion(numbers, m.temperature(of_class[c], u[c])));
@@ -145,7 +151,7 @@ enum status hip_sum_perfusion(struct queue *queue, const struct sum_perfusion_ar
     return in_precision(args->layout.precision, [&](auto real) {
         using REAL = decltype(real);
         const auto kernel =
-            args->medium->nsegments == 1 ? sum_perfusion<REAL, true> : sum_perfusion<REAL, false>;
+            is_line(args->medium) ? sum_perfusion<REAL, true> : sum_perfusion<REAL, false>;
         kernel<<<s.nblocks, VISIT_THREADS, 0, queue->stream>>>(
             s, view_of<REAL>(&args->layout, nullptr, args->d_field),
             nonlinear_of<REAL>(args->medium), args->d_sum, queue->d_scratch);

@@ -49,6 +49,27 @@ template <typename REAL> static nonlinear<REAL> nonlinear_of(const struct device
     return m;
 }
 
+/* The temperature in a medium of one class whose curve has one segment: nothing to look up. */
+template <typename REAL> struct only_line {
+    REAL segment[1 + NONLINEAR_SEGMENT];
+
+    /* nullptr: unused */
+    __device__ __forceinline__ explicit only_line(const REAL *segments) : segment()
+    {
+        for (int n = 0; segments != nullptr && n < 3; n++) {
+            segment[n] = segments[n]; /* where it begins; T, dT/du */
+        }
+    }
+    __device__ __forceinline__ REAL temperature(REAL u) const
+    {
+        return nonlinear_in(segment, 1, 0, u).temperature;
+    }
+};
+static inline bool is_line(const struct device_medium *medium)
+{
+    return medium->nclasses == 1 && medium->nsegments == 1;
+}
+
 /* Of a cell in any segment. */
 template <typename REAL>
 static __device__ __forceinline__ REAL nonlinear_theta(const REAL *segments, int count, REAL u)
