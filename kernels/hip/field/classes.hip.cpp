@@ -31,7 +31,7 @@ struct class_counts {
     unsigned long long part[MEDIUM_CLASSES][3];
 };
 
-/* What a wave has found since the group changed. */
+/* What a wave has found of one group. */
 struct class_run {
     int group;
     findings of;
@@ -40,6 +40,16 @@ struct class_run {
     {
         group = next;
         of = {HUGE_VAL, -HUGE_VAL, {}, 0, 0, 0, {}};
+    }
+
+    /* Whether a cell is of the group, and then see it. */
+    __device__ __forceinline__ bool takes(int of_cell, double cell)
+    {
+        if (of_cell == group) {
+            of.see_valid(cell);
+            of.good++;
+        }
+        return of_cell == group;
     }
 
     /* All lanes call. */
@@ -56,11 +66,11 @@ struct class_run {
         }
         for (int d = 0; d < 3; d++) {
             const long long part = arch_wave_sum(sums.part[d]);
-            if (arch_is_first_lane()) {
+            if (arch_is_first_lane() && cells > 0) {
                 atomicAdd(&counts.part[group][d], (unsigned long long)part);
             }
         }
-        if (arch_is_first_lane()) {
+        if (arch_is_first_lane() && cells > 0) {
             atomicMin(&counts.min[group], min);
             atomicMax(&counts.max[group], max);
             atomicAdd(&counts.cells[group], (unsigned long long)cells);
@@ -68,31 +78,30 @@ struct class_run {
     }
 };
 
-/* N cells of each lane and their groups, or -1 where there is none. All lanes call. */
+/* N cells of each lane and their groups, or -1 where there is none. Rows often alternate between
+ * two groups. All lanes call. */
 template <int N>
-static __device__ __forceinline__ void see_groups(class_counts &counts, class_run &run,
+static __device__ __forceinline__ void see_groups(class_counts &counts, class_run (&run)[2],
                                                   const double (&cells)[N], int (&groups)[N])
 {
     bool alike = true;
 #pragma unroll
     for (int n = 0; n < N; n++) {
-        alike = alike && groups[n] == run.group;
+        alike = alike && groups[n] == run[0].group;
     }
     if (arch_all(alike)) {
 #pragma unroll
         for (int n = 0; n < N; n++) {
-            run.of.see_valid(cells[n]);
+            run[0].of.see_valid(cells[n]);
         }
-        run.of.good += N;
+        run[0].of.good += N;
         return;
     }
     for (;;) {
         int other = -1;
 #pragma unroll
         for (int n = 0; n < N; n++) {
-            if (groups[n] == run.group) {
-                run.of.see_valid(cells[n]);
-                run.of.good++;
+            if (run[0].takes(groups[n], cells[n]) || run[1].takes(groups[n], cells[n])) {
                 groups[n] = -1;
             }
             other = groups[n] > other ? groups[n] : other;
@@ -105,8 +114,9 @@ static __device__ __forceinline__ void see_groups(class_counts &counts, class_ru
         if (other < 0) {
             return;
         }
-        run.end(counts);
-        run.begin(other);
+        run[0].end(counts);
+        run[0] = run[1];
+        run[1].begin(other);
     }
 }
 
@@ -122,8 +132,9 @@ static __device__ __forceinline__ void count_cells(const class_sweep<REAL> &s, c
     int k = (int)(first / s.cells[AXIS_Y]);
     int j = (int)(first - k * s.cells[AXIS_Y]);
     const int cells_x = (int)s.cells[AXIS_X]; /* numbers of cells on an axis are int on devices */
-    class_run run;
-    run.begin(0);
+    class_run run[2];
+    run[0].begin(0);
+    run[1].begin(-2); /* of no cell */
     for (; left > 0; left--) {
         const REAL *row = s.in + j * s.pitch_y + k * s.pitch_z;
         const uint8_t *classes = s.classes + j * s.class_pitch_y + k * s.class_pitch_z;
@@ -149,7 +160,8 @@ static __device__ __forceinline__ void count_cells(const class_sweep<REAL> &s, c
             k++;
         }
     }
-    run.end(counts);
+    run[0].end(counts);
+    run[1].end(counts);
 }
 
 template <typename REAL>
