@@ -9,12 +9,12 @@
 enum {
     THREADS = 256,
     WAVES = THREADS / ARCH_WAVE,
-    BLOCKS_PER_PROCESSOR = 3,
+    BLOCKS_PER_PROCESSOR = ARCH_WAVE == 32 ? 3 : 4,
     BLOCK_CELLS_MAX = EXACT_PARTS_MAX_TERMS / 2, /* on average */
-    AHEAD = 4 /* vectors that a thread loads before it looks at them */
+    AHEAD = ARCH_WAVE == 32 ? 4 : 1 /* vectors that a thread loads before it looks at them */
 };
 
-/* The owned cells; each wave has rows that follow each other. */
+/* The owned cells; each wave has contiguous rows. */
 template <typename REAL> struct class_sweep {
     const REAL *in;         /* of cell (0, 0, 0) */
     const uint8_t *classes; /* the same */
@@ -31,7 +31,7 @@ struct class_counts {
     unsigned long long part[MEDIUM_CLASSES][3];
 };
 
-/* What a wave has found of one group. */
+/* What a wave has found since the group changed. */
 struct class_run {
     int group;
     findings of;
@@ -40,16 +40,6 @@ struct class_run {
     {
         group = next;
         of = {HUGE_VAL, -HUGE_VAL, {}, 0, 0, 0, {}};
-    }
-
-    /* Whether a cell is of the group, and then see it. */
-    __device__ __forceinline__ bool takes(int of_cell, double cell)
-    {
-        if (of_cell == group) {
-            of.see_valid(cell);
-            of.good++;
-        }
-        return of_cell == group;
     }
 
     /* All lanes call. */
@@ -66,11 +56,11 @@ struct class_run {
         }
         for (int d = 0; d < 3; d++) {
             const long long part = arch_wave_sum(sums.part[d]);
-            if (arch_is_first_lane() && cells > 0) {
+            if (arch_is_first_lane()) {
                 atomicAdd(&counts.part[group][d], (unsigned long long)part);
             }
         }
-        if (arch_is_first_lane() && cells > 0) {
+        if (arch_is_first_lane()) {
             atomicMin(&counts.min[group], min);
             atomicMax(&counts.max[group], max);
             atomicAdd(&counts.cells[group], (unsigned long long)cells);
@@ -78,30 +68,31 @@ struct class_run {
     }
 };
 
-/* N cells of each lane and their groups, or -1 where there is none. Rows often alternate between
- * two groups. All lanes call. */
+/* N cells of each lane and their groups, or -1 where there is none. All lanes call. */
 template <int N>
-static __device__ __forceinline__ void see_groups(class_counts &counts, class_run (&run)[2],
+static __device__ __forceinline__ void see_groups(class_counts &counts, class_run &run,
                                                   const double (&cells)[N], int (&groups)[N])
 {
     bool alike = true;
 #pragma unroll
     for (int n = 0; n < N; n++) {
-        alike = alike && groups[n] == run[0].group;
+        alike = alike && groups[n] == run.group;
     }
     if (arch_all(alike)) {
 #pragma unroll
         for (int n = 0; n < N; n++) {
-            run[0].of.see_valid(cells[n]);
+            run.of.see_valid(cells[n]);
         }
-        run[0].of.good += N;
+        run.of.good += N;
         return;
     }
     for (;;) {
         int other = -1;
 #pragma unroll
         for (int n = 0; n < N; n++) {
-            if (run[0].takes(groups[n], cells[n]) || run[1].takes(groups[n], cells[n])) {
+            if (groups[n] == run.group) {
+                run.of.see_valid(cells[n]);
+                run.of.good++;
                 groups[n] = -1;
             }
             other = groups[n] > other ? groups[n] : other;
@@ -114,9 +105,8 @@ static __device__ __forceinline__ void see_groups(class_counts &counts, class_ru
         if (other < 0) {
             return;
         }
-        run[0].end(counts);
-        run[0] = run[1];
-        run[1].begin(other);
+        run.end(counts);
+        run.begin(other);
     }
 }
 
@@ -132,9 +122,8 @@ static __device__ __forceinline__ void count_cells(const class_sweep<REAL> &s, c
     int k = (int)(first / s.cells[AXIS_Y]);
     int j = (int)(first - k * s.cells[AXIS_Y]);
     const int cells_x = (int)s.cells[AXIS_X]; /* numbers of cells on an axis are int on devices */
-    class_run run[2];
-    run[0].begin(0);
-    run[1].begin(-2); /* of no cell */
+    class_run run;
+    run.begin(0);
     for (; left > 0; left--) {
         const REAL *row = s.in + j * s.pitch_y + k * s.pitch_z;
         const uint8_t *classes = s.classes + j * s.class_pitch_y + k * s.class_pitch_z;
@@ -160,8 +149,7 @@ static __device__ __forceinline__ void count_cells(const class_sweep<REAL> &s, c
             k++;
         }
     }
-    run[0].end(counts);
-    run[1].end(counts);
+    run.end(counts);
 }
 
 template <typename REAL>

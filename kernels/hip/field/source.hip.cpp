@@ -1,4 +1,4 @@
-/* Heat sources that no class has: moving ones, and those of a file; the sums
+/* Heat sources that no class has: moving ones, and those of a file, one thread per cell; the sums
  * of perfusion, of surfaces and of faces. */
 /* first: it defines KERNEL_INLINE */
 #include "kernels/hip/kind/enthalpy.h"
@@ -7,7 +7,7 @@
 #include "kernels/hip/device/visit.h"
 
 /* A sum has enough blocks to fill any chip, and few enough that their atomics do not matter. PART:
- * cells of a row that a thread reads at a time. */
+ * cells of a row that a thread reads at a time for a sum. */
 enum { SUM_BLOCKS_MOST = 4096, FACE_BLOCKS_MOST = 256, PART = 4 };
 
 /* What a kernel needs of the medium. */
@@ -51,49 +51,45 @@ static __global__ __launch_bounds__(VISIT_THREADS) void add_source(
     struct hip_scratch *scratch)
 {
     const struct layout &layout = args.layout;
-    const bool from_file = args.d_values != nullptr;
+    REAL *field = static_cast<REAL *>(args.d_field);
     tally sum = {};
-    visit_rows<PART>(s, [&](int64_t first, int64_t j, int64_t k) {
-        REAL *const field = static_cast<REAL *>(args.d_field) + element_at(layout, 0, j, k);
-        const uint8_t *const classes = medium.classes + element_at(medium.layout, 0, j, k);
-        double e[PART] = {};
-        bool front[PART] = {};
-        REAL u[PART] = {};
-        int of_class[PART] = {};
-        for_part<PART>(s, first, [&](int c, int64_t i) {
-            e[c] = from_file ? 0
-                             : source_exponent(&args.shape, (double)(args.offset[AXIS_X] + i),
-                                               (double)(args.offset[AXIS_Y] + j),
-                                               (double)(args.offset[AXIS_Z] + k), &front[c]);
-            if (e[c] <= SOURCE_CUT) { /* half of the box is beyond */
-                u[c] = field[i];
-                of_class[c] = medium.classes != nullptr ? classes[i] & medium.mask : 0;
-            }
-        });
-        for_part<PART>(s, first, [&](int c, int64_t i) {
-            if (e[c] > SOURCE_CUT) {
-                return;
-            }
+    visit_cells(s, [&](int64_t i, int64_t j, int64_t k) {
+        double density;
+        if (args.d_values != nullptr) {
             const int64_t at = (k * layout.cells[AXIS_Y] + j) * layout.cells[AXIS_X] + i;
-            const REAL heat = (REAL)(from_file ? args.shape.peak_front * (double)args.d_values[at]
-                                               : source_density(&args.shape, e[c], front[c]));
-            const REAL sigma =
-                medium.classes != nullptr
-                    ? static_cast<const REAL *>(medium.table)[medium_cell_at(of_class[c])]
-                    : 1;
-            if (heat == 0 || sigma == 0) { /* an ambient; and without heat it keeps its bits */
+            density = args.shape.peak_front * (double)args.d_values[at];
+        } else {
+            bool front;
+            const double e = source_exponent(&args.shape, (double)(args.offset[AXIS_X] + i),
+                                             (double)(args.offset[AXIS_Y] + j),
+                                             (double)(args.offset[AXIS_Z] + k), &front);
+            if (e > SOURCE_CUT) { /* half of the box */
                 return;
             }
-            field[i] = arch_fma(sigma, heat, u[c]);
-            sum.add((double)heat);
-        });
+            density = source_density(&args.shape, e, front);
+        }
+        const REAL heat = (REAL)density;
+        if (heat == 0) { /* the cell keeps its bits */
+            return;
+        }
+        REAL sigma = 1;
+        if (medium.classes != nullptr) {
+            const int of_class = medium.classes[element_at(medium.layout, i, j, k)] & medium.mask;
+            sigma = static_cast<const REAL *>(medium.table)[medium_cell_at(of_class)];
+        }
+        if (sigma == 0) { /* an ambient */
+            return;
+        }
+        REAL *cell = &field[element_at(layout, i, j, k)];
+        *cell = arch_fma(sigma, heat, *cell);
+        sum.add((double)heat);
     });
     finish(args.d_sum, sum, scratch);
 }
 
 enum status hip_add_source(struct queue *queue, const struct add_source_args *args)
 {
-    const cell_sweep s = sweep_of(&args->box, SUM_BLOCKS_MOST, PART);
+    const cell_sweep s = sweep_of(&args->box, SUM_BLOCKS_MOST);
     struct source_medium medium = {};
     if (box_is_empty(&args->box)) {
         return STATUS_OK;
