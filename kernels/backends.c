@@ -3,9 +3,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#ifdef ISOTHERM_WITH_HIP
-#endif
-
 static const struct backend *const backends[] = {
 #ifdef ISOTHERM_WITH_HIP
     &backend_hip,

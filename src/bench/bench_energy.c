@@ -32,22 +32,6 @@ void bench_meter_close(struct bench_meter *meter)
     meter->meter = NULL;
 }
 
-enum status bench_begin_device(const struct bench_request *request, const struct bench_place *place,
-                               struct json *json, struct bench_meter *meter,
-                               struct device_info *info)
-{
-    TRY(place->backend->runtime->info(place->device, info));
-    log_info("backend %s on %s", place->backend->name, info->name);
-    bench_warn_of_binding();
-    bench_meter_open(info->address, meter);
-    json_begin(json, NULL, '{');
-    json_string(json, "device", info->name);
-    json_string(json, "backend", place->backend->name);
-    json_int(json, "threads", info->threads);
-    json_int(json, "repeats", request->repeats);
-    return STATUS_OK;
-}
-
 enum status bench_time_calls(const struct bench_calls *calls, int64_t count, enum status *queued,
                              double *seconds)
 {

@@ -408,7 +408,15 @@ static enum status bench_device(struct bench *prototype, const bool wanted[2], s
 {
     double copy_GBs = 0;
     struct device_info info;
-    TRY(bench_begin_device(prototype->request, &prototype->place, json, &prototype->meter, &info));
+    TRY(prototype->place.backend->runtime->info(prototype->place.device, &info));
+    log_info("backend %s on %s", prototype->place.backend->name, info.name);
+    bench_warn_of_binding();
+    bench_meter_open(info.address, &prototype->meter);
+    json_begin(json, NULL, '{');
+    json_string(json, "device", info.name);
+    json_string(json, "backend", prototype->place.backend->name);
+    json_int(json, "threads", info.threads);
+    json_int(json, "repeats", prototype->request->repeats);
     json_begin(json, "rows", '[');
     for (int p = PRECISION_FLOAT64; p <= PRECISION_FLOAT32; p++) {
         for (int s = -1; wanted[p] && (s < 0 || study_of_any_size(s) != NULL); s++) {

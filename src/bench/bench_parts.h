@@ -34,11 +34,6 @@ struct bench_meter {
 void bench_meter_open(const char *pci, struct bench_meter *meter);
 void bench_meter_close(struct bench_meter *meter); /* takes a zeroed one */
 
-/* The first words of a bench and the first members of its object: the device. Opens its meter. */
-enum status bench_begin_device(const struct bench_request *request, const struct bench_place *place,
-                               struct json *json, struct bench_meter *meter,
-                               struct device_info *info);
-
 /* The work to be timed: queues one call. */
 struct bench_calls {
     struct bench_place place;
