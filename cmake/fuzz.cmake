@@ -11,8 +11,9 @@ target_compile_options(OpenMP::OpenMP_C INTERFACE -Wno-unknown-pragmas
 # The readers that are fuzzed call no kernel: those are compiled as fast as possible.
 function(isotherm_instrument target)
   set(sanitizers -fsanitize=address -fsanitize=undefined -fno-sanitize-recover=undefined)
+  set(kernels isotherm_kernels isotherm_kernels_double isotherm_kernels_float)
   set(instrumented -fsanitize=fuzzer-no-link ${sanitizers} -fno-omit-frame-pointer)
   target_compile_options(${target} INTERFACE
-    "$<IF:$<STREQUAL:$<TARGET_PROPERTY:NAME>,isotherm_kernels>,-O0,${instrumented}>")
+    "$<IF:$<IN_LIST:$<TARGET_PROPERTY:NAME>,${kernels}>,-O0,${instrumented}>")
   target_link_options(${target} INTERFACE ${sanitizers})
 endfunction()

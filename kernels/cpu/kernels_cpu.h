@@ -3,6 +3,7 @@
 #pragma once
 
 #include "kernels/backend.h"
+#include "kernels/cpu/schedule/share.h"
 
 /* The step kernels: X(name, description for `bench kernels`). Each adds one idea to the previous
  * one; the production kernel is one of the last, with tiles of a suitable height. */
@@ -24,9 +25,9 @@ CPU_STEP_VARIANTS(CPU_DECLARE_STEP)
 OPERATIONS(CPU_DECLARE)
 #undef CPU_DECLARE
 
-/* The flux of one row of an enthalpy. */
-void cpu_nonlinear_flux_row(const struct flux_squared_args *args, int64_t j, int64_t k,
-                            double *flux);
+/* Rows of convert, liquid_fraction, and of flux_squared of an enthalpy. */
+row_function cpu_convert_row_float64, cpu_liquid_row_float64, cpu_nonlinear_flux_row_float64;
+row_function cpu_convert_row_float32, cpu_liquid_row_float32, cpu_nonlinear_flux_row_float32;
 
 void cpu_copy(void *to, const void *from, size_t bytes); /* all threads, streaming stores */
 void cpu_fill_nan(void *memory, size_t bytes);           /* all threads: first touch */

@@ -75,7 +75,8 @@ NOT_IN = [(r"mpi\.h", ("kernels",))]
 
 # Preprocessor choices live here; elsewhere a table of functions chooses.
 MAY_CHOOSE = re.compile(r"kernels/backends?\.c|kernels/study/studies\.c|kernels/hip/device/arch\.h|"
-                        r"kernels/cpu/schedule/stream\.h|kernels/study/jacobi/jacobi_offload\.c|"
+                        r"kernels/cpu/schedule/(stream|real)\.h|"
+                        r"kernels/study/jacobi/jacobi_offload\.c|"
                         r"halo/transport_\w+\.c|src/base/precision\.h")
 # What arch.h and stream.h found out may be asked for beside them.
 MAY_ASK = {"kernels/hip": r"#\s*(if|elif) !?ARCH_HAS_\w+",

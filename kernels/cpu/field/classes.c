@@ -159,22 +159,20 @@ enum status cpu_sum_face(struct queue *queue, const struct sum_face_args *args)
     return STATUS_OK;
 }
 
+static void number_row(const void *of, int64_t j, int64_t k)
+{
+    const struct number_classes_args *args = of;
+    const struct device_medium *medium = args->medium;
+    const uint8_t *classes = medium->d_class + layout_index(&medium->layout, 0, j, k);
+    double *to = args->d_values + layout_index(&args->kept, 0, j, k);
+    for (int64_t i = 0; i < args->kept.cells[AXIS_X]; i++) {
+        to[i] = args->d_numbers[classes[i] & medium->mask];
+    }
+}
+
 enum status cpu_number_classes(struct queue *queue, const struct number_classes_args *args)
 {
-    const struct layout *kept = &args->kept;
-    const struct device_medium *medium = args->medium;
-    const struct box owned = layout_owned(kept);
-    const int64_t ny = kept->cells[AXIS_Y];
-#pragma omp parallel for schedule(static) if (share_is_worthwhile(&owned, 1))
-    for (int64_t row = 0; row < ny * kept->cells[AXIS_Z]; row++) {
-        const uint8_t *classes =
-            medium->d_class + layout_index(&medium->layout, 0, row % ny, row / ny);
-        double *to = args->d_values + layout_index(kept, 0, row % ny, row / ny);
-        for (int64_t i = 0; i < kept->cells[AXIS_X]; i++) {
-            to[i] = args->d_numbers[classes[i] & medium->mask];
-        }
-    }
-    return STATUS_OK;
+    return share_rows(&args->kept, args, number_row);
 }
 
 /* --- classes that change --------------------------------------------------------------------- */

@@ -96,7 +96,7 @@ static void compare_rows(const struct compare_args *args, const struct box *rows
                                  .in = s == 0 ? args->d_b : args->d_a,
                                  .boxes = rows,
                                  .nboxes = 1};
-        step_kinds[call.args->kind]->part(&call, none);
+        step_kinds[layout->precision][call.args->kind]->part(&call, none);
         found.d_b = call.out;
     }
     for (int64_t j = rows->lo[AXIS_Y]; j < rows->hi[AXIS_Y]; j++) {
@@ -140,8 +140,8 @@ enum status cpu_compare(struct queue *queue, const struct compare_args *args)
     return STATUS_OK;
 }
 
-KERNEL_INLINE void track_row(const struct track_args *args, enum precision precision, int64_t j,
-                             int64_t k)
+KERNEL_INLINE void track_in(const struct track_args *args, enum precision precision, int64_t j,
+                            int64_t k)
 {
     const struct device_medium *m = args->medium;
     const int64_t first = layout_index(&args->layout, 0, j, k);
@@ -154,21 +154,19 @@ KERNEL_INLINE void track_row(const struct track_args *args, enum precision preci
     }
 }
 
+static void track_row(const void *of, int64_t j, int64_t k)
+{
+    const struct track_args *args = of;
+    if (args->layout.precision == PRECISION_FLOAT64) {
+        track_in(args, PRECISION_FLOAT64, j, k);
+    } else {
+        track_in(args, PRECISION_FLOAT32, j, k);
+    }
+}
+
 enum status cpu_track(struct queue *queue, const struct track_args *args)
 {
-    const struct layout *layout = &args->layout;
-    const struct box owned = layout_owned(layout);
-    const int64_t ny = layout->cells[AXIS_Y];
-    const int64_t nrows = ny * layout->cells[AXIS_Z];
-#pragma omp parallel for schedule(static) if (share_is_worthwhile(&owned, 1))
-    for (int64_t row = 0; row < nrows; row++) {
-        if (layout->precision == PRECISION_FLOAT64) {
-            track_row(args, PRECISION_FLOAT64, row % ny, row / ny);
-        } else {
-            track_row(args, PRECISION_FLOAT32, row % ny, row / ny);
-        }
-    }
-    return STATUS_OK;
+    return share_rows(&args->layout, args, track_row);
 }
 
 /* The neighbour of element `at` across a face; the outside value if the face is closed. */
@@ -183,9 +181,10 @@ KERNEL_INLINE double neighbour(const struct flux_squared_args *args, enum precis
     return cell(field, precision, at + step);
 }
 
-KERNEL_INLINE void flux_row(const struct flux_squared_args *args, enum precision precision,
-                            int64_t j, int64_t k, double *flux)
+KERNEL_INLINE void flux_in(const struct flux_squared_args *args, enum precision precision,
+                           int64_t j, int64_t k)
 {
+    double *flux = args->d_flux + layout_index(&args->kept, 0, j, k);
     const struct layout *layout = &args->layout;
     const int64_t *n = layout->cells;
     const int64_t sy = layout->pitch_y;
@@ -200,6 +199,16 @@ KERNEL_INLINE void flux_row(const struct flux_squared_args *args, enum precision
                                  neighbour(args, precision, at, -sz, FACE_Z_MIN, k == 0),
                                  neighbour(args, precision, at, sz, FACE_Z_MAX, k == n[AXIS_Z] - 1),
                                  args->scale[AXIS_X], args->scale[AXIS_Y], args->scale[AXIS_Z]);
+    }
+}
+
+static void flux_row(const void *of, int64_t j, int64_t k)
+{
+    const struct flux_squared_args *args = of;
+    if (args->layout.precision == PRECISION_FLOAT64) {
+        flux_in(args, PRECISION_FLOAT64, j, k);
+    } else {
+        flux_in(args, PRECISION_FLOAT32, j, k);
     }
 }
 
@@ -251,9 +260,10 @@ KERNEL_INLINE double flux_along(const struct flux_squared_args *args, const stru
                                 args->scale[axis]);
 }
 
-static void medium_flux_row(const struct flux_squared_args *args, int64_t j, int64_t k,
-                            double *flux)
+static void medium_flux_row(const void *of, int64_t j, int64_t k)
 {
+    const struct flux_squared_args *args = of;
+    double *flux = args->d_flux + layout_index(&args->kept, 0, j, k);
     const struct layout *layout = &args->layout;
     const struct device_medium *medium = &args->around->medium;
     const struct layout *l = &medium->layout;
@@ -273,24 +283,24 @@ static void medium_flux_row(const struct flux_squared_args *args, int64_t j, int
 
 enum status cpu_flux_squared(struct queue *queue, const struct flux_squared_args *args)
 {
-    const struct layout *layout = &args->layout;
-    const struct box owned = layout_owned(layout);
-    const int64_t ny = layout->cells[AXIS_Y];
-    const int64_t nrows = ny * layout->cells[AXIS_Z];
-#pragma omp parallel for schedule(static) if (share_is_worthwhile(&owned, 1))
-    for (int64_t row = 0; row < nrows; row++) {
-        const int64_t j = row % ny;
-        const int64_t k = row / ny;
-        double *out = args->d_flux + layout_index(&args->kept, 0, j, k);
-        if (args->around->kind == KIND_ENTHALPY) {
-            cpu_nonlinear_flux_row(args, j, k, out);
-        } else if (args->around->kind == KIND_CLASSES) {
-            medium_flux_row(args, j, k, out);
-        } else if (layout->precision == PRECISION_FLOAT64) {
-            flux_row(args, PRECISION_FLOAT64, j, k, out);
-        } else {
-            flux_row(args, PRECISION_FLOAT32, j, k, out);
-        }
-    }
-    return STATUS_OK;
+    row_function *const nonlinear = args->layout.precision == PRECISION_FLOAT64
+                                        ? cpu_nonlinear_flux_row_float64
+                                        : cpu_nonlinear_flux_row_float32;
+    return share_rows(&args->layout, args,
+                      args->around->kind == KIND_ENTHALPY  ? nonlinear
+                      : args->around->kind == KIND_CLASSES ? medium_flux_row
+                                                           : flux_row);
+}
+
+enum status cpu_convert(struct queue *queue, const struct convert_args *args)
+{
+    const bool wide = args->layout.precision == PRECISION_FLOAT64;
+    return share_rows(&args->layout, args,
+                      wide ? cpu_convert_row_float64 : cpu_convert_row_float32);
+}
+
+enum status cpu_liquid_fraction(struct queue *queue, const struct liquid_fraction_args *args)
+{
+    const bool wide = args->layout.precision == PRECISION_FLOAT64;
+    return share_rows(&args->layout, args, wide ? cpu_liquid_row_float64 : cpu_liquid_row_float32);
 }

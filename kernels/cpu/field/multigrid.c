@@ -5,27 +5,6 @@
 #include "kernels/cpu/kernels_cpu.h"
 #include "kernels/cpu/schedule/share.h"
 
-/* Row (j, k) of an operation. */
-typedef void row_function(const void *args, int64_t j, int64_t k);
-
-static enum status for_rows(const struct layout *layout, const void *args, row_function *row)
-{
-    const struct box owned = layout_owned(layout);
-    const int64_t ny = layout->cells[AXIS_Y];
-    const int64_t nrows = ny * layout->cells[AXIS_Z];
-    if (!share_is_worthwhile(&owned, 1)) { /* without the cost of a team of one thread */
-        for (int64_t r = 0; r < nrows; r++) {
-            row(args, r % ny, r / ny);
-        }
-        return STATUS_OK;
-    }
-#pragma omp parallel for schedule(static)
-    for (int64_t r = 0; r < nrows; r++) {
-        row(args, r % ny, r / ny);
-    }
-    return STATUS_OK;
-}
-
 /* Most of the time: between the ends of a row neighbours are at the same distances, so that cells
  * are elements of vectors. */
 static void relax_row(const void *of, int64_t j, int64_t k)
@@ -46,7 +25,7 @@ static void relax_row(const void *of, int64_t j, int64_t k)
 
 enum status cpu_relax(struct queue *queue, const struct relax_args *args)
 {
-    return for_rows(&args->grid.layout, args, relax_row);
+    return share_rows(&args->grid.layout, args, relax_row);
 }
 
 #define DEFINE(name, layout_of)                                                                    \
@@ -60,8 +39,7 @@ enum status cpu_relax(struct queue *queue, const struct relax_args *args)
     }                                                                                              \
     enum status cpu_##name(struct queue *queue, const struct name##_args *args)                    \
     {                                                                                              \
-        (void)queue;                                                                               \
-        return for_rows(&args->layout_of, args, name##_row);                                       \
+        return share_rows(&args->layout_of, args, name##_row);                                     \
     }
 MULTIGRID_OPERATIONS(DEFINE)
 

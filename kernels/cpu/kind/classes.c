@@ -6,30 +6,29 @@
 #include <omp.h>
 
 #include "kernels/cell/medium_cell.h"
+#include "kernels/cpu/schedule/real.h"
 #include "kernels/cpu/schedule/threads.h"
 #include "kernels/cpu/schedule/tiling.h"
 
 /* Of each cell of a line or of half of one, in the order of medium_cell's arguments. */
-#define STEP_COEFFICIENTS(REAL) const REAL *of;
-#define VALUE(k, c, i) (k.of[(c)*NAMED(LINE) + (i)])
-#define STEP_MEMBERS(REAL, NAMED)                                                                  \
+struct cell_numbers {
+    const REAL *of;
+};
+#define VALUE(k, c, i) (k.of[(c)*LINE + (i)])
+#define STEP_MEMBERS                                                                               \
     const struct device_medium *medium;                                                            \
     const REAL *table;                                                                             \
-    struct NAMED(plans) * plans;
+    struct plans *plans;
 #define CELL(base, row, i, k)                                                                      \
     NAMED(medium_cell)                                                                             \
     (base, row.centre[i], row.xm[i], row.xp[i], row.ym[i], row.yp[i], row.zm[i], row.zp[i],        \
      VALUE(k, 0, i), VALUE(k, 1, i), VALUE(k, 2, i), VALUE(k, 3, i), VALUE(k, 4, i),               \
      VALUE(k, 5, i), VALUE(k, 6, i), VALUE(k, 7, i))
 
-#define PRECISION_TEMPLATE "kernels/cpu/kind/classes_rows.h"
-#include "kernels/cpu/schedule/precisions.h"
+#include "kernels/cpu/kind/classes_rows.h"
 
 struct step_scratch {
-    union { /* of the field's precision */
-        struct plans_float64 of_float64;
-        struct plans_float32 of_float32;
-    } plans;
+    struct plans plans;
 };
 #include "kernels/cpu/schedule/pieces.h"
 
@@ -46,7 +45,7 @@ static void step(struct tile_tuner *tuner, struct step_call *call)
         return;
     }
     /* a record of its own: a cell has one byte more */
-    step_tuned(tuner, threads, precision_bytes(call->layout->precision) + 1, call);
+    step_tuned(tuner, threads, sizeof(REAL) + 1, call);
 }
 
-const struct step_kind step_classes = {step, step_part};
+const struct step_kind NAMED(step_classes) = {step, step_part};

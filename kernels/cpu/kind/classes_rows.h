@@ -1,4 +1,4 @@
-/* The rows of the step kernel in a medium of classes, in one precision (precisions.h).
+/* The rows of the step kernel in a medium of classes.
  *
  * The lines of a row are streamed as in a uniform medium, but each has coefficients of its own.
  * Lines inside the region of a class, and along its surface where no class changes in x, share
@@ -11,22 +11,21 @@
 #include "kernels/cpu/kind/classes_plans.h"
 
 /* Cells of a row, and the values at its ends. */
-struct NAMED(strip) {
-    struct NAMED(classes) classes;
-    struct NAMED(row) row;
+struct strip {
+    struct classes classes;
+    struct row row;
     REAL *out;
     int64_t n;
     REAL first_xm, last_xp; /* the neighbours in x of the first and the last cell */
 };
 
 /* Cells [begin, end) of a strip. */
-KERNEL_INLINE struct NAMED(strip)
-    NAMED(strip_part)(const struct NAMED(strip) * strip, int64_t begin, int64_t end)
+KERNEL_INLINE struct strip strip_part(const struct strip *strip, int64_t begin, int64_t end)
 {
     const REAL *centre = strip->row.centre;
-    return (struct NAMED(strip)){
-        .classes = NAMED(classes_from)(&strip->classes, begin),
-        .row = NAMED(row_from)(&strip->row, begin),
+    return (struct strip){
+        .classes = classes_from(&strip->classes, begin),
+        .row = row_from(&strip->row, begin),
         .out = strip->out + begin,
         .n = end - begin,
         .first_xm = begin == 0 ? strip->first_xm : centre[begin - 1],
@@ -35,61 +34,57 @@ KERNEL_INLINE struct NAMED(strip)
 }
 
 /* Fewer cells than a line, with ordinary stores. */
-static void NAMED(stored_few)(const struct NAMED(stencil) * s, struct NAMED(strip) strip,
-                              bool corrects)
+static void stored_few(const struct stencil *s, struct strip strip, bool corrects)
 {
-    struct NAMED(line) line;
-    REAL minus[NAMED(LINE)];
-    REAL plus[NAMED(LINE)];
-    NAMED(look_up)(s, &strip.classes, strip.n, &line);
+    struct line_numbers line;
+    REAL minus[LINE];
+    REAL plus[LINE];
+    look_up(s, &strip.classes, strip.n, &line);
     for (int64_t i = 0; i < strip.n; i++) {
         minus[i] = i == 0 ? strip.first_xm : strip.row.centre[i - 1];
         plus[i] = i == strip.n - 1 ? strip.last_xp : strip.row.centre[i + 1];
     }
     strip.row.xm = minus;
     strip.row.xp = plus;
-    const struct NAMED(coefficients) k = {.of = line.of[0]};
-    NAMED(cells)(&k, &strip.row, strip.out, strip.n, corrects);
+    const struct cell_numbers k = {.of = line.of[0]};
+    cells(&k, &strip.row, strip.out, strip.n, corrects);
 }
 
 /* Store the cells before and after the complete lines of a strip, and return those. */
-KERNEL_INLINE struct NAMED(strip)
-    NAMED(store_ends)(const struct NAMED(stencil) * s, const struct NAMED(strip) * strip,
-                      bool corrects)
+KERNEL_INLINE struct strip store_ends(const struct stencil *s, const struct strip *strip,
+                                      bool corrects)
 {
     const int64_t to_line = stream_cells_to_line(strip->out, sizeof(REAL));
     const int64_t head = to_line < strip->n ? to_line : strip->n;
-    const int64_t tail = (strip->n - head) % NAMED(LINE);
+    const int64_t tail = (strip->n - head) % LINE;
     if (head > 0) {
-        NAMED(stored_few)(s, NAMED(strip_part)(strip, 0, head), corrects);
+        stored_few(s, strip_part(strip, 0, head), corrects);
     }
     if (tail > 0) {
-        NAMED(stored_few)(s, NAMED(strip_part)(strip, strip->n - tail, strip->n), corrects);
+        stored_few(s, strip_part(strip, strip->n - tail, strip->n), corrects);
     }
-    return NAMED(strip_part)(strip, head, strip->n - tail);
+    return strip_part(strip, head, strip->n - tail);
 }
 
 /* `n` cells in complete lines, as those of a uniform medium. */
-KERNEL_INLINE void NAMED(medium_lines)(const struct NAMED(plan) * plan,
-                                       const struct NAMED(row) * row, REAL *out, int64_t n,
-                                       REAL first_xm, REAL last_xp, enum stream_level level,
-                                       enum step_writing writing)
+KERNEL_INLINE void medium_lines(const struct plan *plan, const struct row *row, REAL *out,
+                                int64_t n, REAL first_xm, REAL last_xp, enum stream_level level,
+                                enum step_writing writing)
 {
-    enum { PART = NAMED(PART), LINE = NAMED(LINE) };
-    const struct NAMED(row) first = *row;
+    const struct row first = *row;
     const REAL edge[PART] = {[PART - 1] = first_xm};
     const REAL end[PART] = {last_xp};
     struct stream_vector before = stream_load(edge);
     struct stream_vector here = stream_load(first.centre);
     for (int64_t i = 0; i < n; i += LINE) {
-        const struct NAMED(coefficients) k = {plan->own[plan->line[i / LINE]].of[0]};
-        const struct NAMED(coefficients) k_second = {k.of + PART};
+        const struct cell_numbers k = {plan->own[plan->line[i / LINE]].of[0]};
+        const struct cell_numbers k_second = {k.of + PART};
         stream_fetch(level, first.ahead + i);
         stream_fetch(level, first.beside + i);
         const struct stream_vector second = stream_load(first.centre + i + PART);
         const struct stream_vector next = stream_load(i + LINE < n ? first.centre + i + LINE : end);
-        NAMED(step_part)(&k, &first, out, i, before, here, second, writing);
-        NAMED(step_part)(&k_second, &first, out, i + PART, here, second, next, writing);
+        step_vector(&k, &first, out, i, before, here, second, writing);
+        step_vector(&k_second, &first, out, i + PART, here, second, next, writing);
         before = second;
         here = next;
     }
@@ -99,65 +94,62 @@ KERNEL_INLINE void NAMED(medium_lines)(const struct NAMED(plan) * plan,
 /* The same in vectors of a line, and prefetching the plane above into L1. The coefficients are in
  * registers, and loaded only where they change: those of an even line from nine numbers, since
  * eight vectors of each line would take much of L1. */
-KERNEL_INLINE void NAMED(medium_wide)(const struct NAMED(plan) * plan,
-                                      const struct NAMED(row) * row, REAL *out, int64_t n,
-                                      REAL first_xm, REAL last_xp, enum step_writing writing)
+KERNEL_INLINE void medium_wide(const struct plan *plan, const struct row *row, REAL *out, int64_t n,
+                               REAL first_xm, REAL last_xp, enum step_writing writing)
 {
-    enum { LINE = NAMED(LINE), NEAR = 1024 / sizeof(REAL) };
-    const struct NAMED(row) first = *row;
-    const struct stream_line end = NAMED(stream_line_of)(last_xp);
-    struct stream_line before = NAMED(stream_line_of)(first_xm);
+    enum { NEAR = 1024 / sizeof(REAL) };
+    const struct row first = *row;
+    const struct stream_line end = stream_line_of(last_xp);
+    struct stream_line before = stream_line_of(first_xm);
     struct stream_line here = stream_line_load(first.centre);
     int loaded = INT_MIN;
-    struct stream_line k[NAMED(COEFFICIENTS)] = {here, here, here, here, here, here, here, here};
+    struct stream_line k[COEFFICIENTS] = {here, here, here, here, here, here, here, here};
     for (int64_t i = 0; i < n; i += LINE) {
-        REAL of[NAMED(COEFFICIENTS) * LINE]; /* the compiler keeps these in registers */
+        REAL of[COEFFICIENTS * LINE]; /* the compiler keeps these in registers */
         if (plan->line[i / LINE] != loaded) {
             loaded = plan->line[i / LINE];
             if (loaded < 0) {
-                const struct NAMED(even) *even = &plan->even[-1 - loaded];
-                for (int c = 1; c < NAMED(COEFFICIENTS); c++) {
-                    k[c] = NAMED(stream_line_of)(even->of[c]);
+                const struct even *even = &plan->even[-1 - loaded];
+                for (int c = 1; c < COEFFICIENTS; c++) {
+                    k[c] = stream_line_of(even->of[c]);
                 }
-                k[0] = NAMED(stream_line_with)(k[1], 0, even->of[0]);
-                k[1] = NAMED(stream_line_with)(k[1], LINE - 1, even->last_xp);
+                k[0] = stream_line_with(k[1], 0, even->of[0]);
+                k[1] = stream_line_with(k[1], LINE - 1, even->last_xp);
             } else {
-                for (int c = 0; c < NAMED(COEFFICIENTS); c++) {
+                for (int c = 0; c < COEFFICIENTS; c++) {
                     k[c] = stream_line_load(plan->own[loaded].of[c]);
                 }
             }
         }
-        for (int c = 0; c < NAMED(COEFFICIENTS); c++) {
+        for (int c = 0; c < COEFFICIENTS; c++) {
             stream_line_store(k[c], of + c * LINE);
         }
-        const struct NAMED(coefficients) here_k = {of};
+        const struct cell_numbers here_k = {of};
         stream_fetch(STREAM_SECOND_LEVEL, first.ahead + i);
         stream_fetch(STREAM_SECOND_LEVEL, first.beside + i);
         stream_fetch(STREAM_FIRST_LEVEL, first.zp + i + NEAR);
         const struct stream_line next =
             i + LINE < n ? stream_line_load(first.centre + i + LINE) : end;
-        NAMED(step_line)
-        (&here_k, NAMED(row_from)(&first, i), out + i, before, here, next, writing);
+        step_line(&here_k, row_from(&first, i), out + i, before, here, next, writing);
         before = here;
         here = next;
     }
 }
 #else
-KERNEL_INLINE void NAMED(medium_wide)(const struct NAMED(plan) * plan,
-                                      const struct NAMED(row) * row, REAL *out, int64_t n,
-                                      REAL first_xm, REAL last_xp, enum step_writing writing)
+KERNEL_INLINE void medium_wide(const struct plan *plan, const struct row *row, REAL *out, int64_t n,
+                               REAL first_xm, REAL last_xp, enum step_writing writing)
 {
-    NAMED(medium_lines)(plan, row, out, n, first_xm, last_xp, STREAM_SECOND_LEVEL, writing);
+    medium_lines(plan, row, out, n, first_xm, last_xp, STREAM_SECOND_LEVEL, writing);
 }
 #endif
 
 /* Not inlined: the pointers of a row need all registers. */
 #define MEDIUM_LINES(name, call, ...)                                                              \
-    static STREAM_WIDE __attribute__((noinline)) void NAMED(name)(                                 \
-        const struct NAMED(plan) * plan, const struct NAMED(row) * row, REAL * out, int64_t n,     \
-        REAL first_xm, REAL last_xp)                                                               \
+    static STREAM_WIDE __attribute__((noinline)) void name(const struct plan *plan,                \
+                                                           const struct row *row, REAL *out,       \
+                                                           int64_t n, REAL first_xm, REAL last_xp) \
     {                                                                                              \
-        NAMED(call)(plan, row, out, n, first_xm, last_xp, __VA_ARGS__);                            \
+        call(plan, row, out, n, first_xm, last_xp, __VA_ARGS__);                                   \
     }
 MEDIUM_LINES(lines_ahead, medium_lines, STREAM_FIRST_LEVEL, STEP_STREAMED)
 MEDIUM_LINES(lines_wide, medium_wide, STEP_STREAMED)
@@ -167,31 +159,30 @@ MEDIUM_LINES(lines_corrected, medium_wide, STEP_CORRECTED)
 
 /* A strip that does not lie on closed faces in y or z, or whose row has the values beyond. Inlined:
  * a strip that was stored a moment ago cannot be loaded in vectors at once. */
-KERNEL_INLINE void NAMED(open_strip)(const struct NAMED(stencil) * s,
-                                     const struct NAMED(strip) * strip, struct schedule schedule)
+KERNEL_INLINE void open_strip(const struct stencil *s, const struct strip *strip,
+                              struct schedule schedule)
 {
-    const struct NAMED(strip) lines = NAMED(store_ends)(s, strip, schedule.corrects);
+    const struct strip lines = store_ends(s, strip, schedule.corrects);
     int64_t end = 0;
     for (int64_t begin = 0; begin < lines.n; begin = end) {
-        end = lines.n - begin < NAMED(PIECE) ? lines.n : begin + NAMED(PIECE);
-        const struct NAMED(strip) at = NAMED(strip_part)(&lines, begin, end);
-        const struct NAMED(plan) *plan =
-            NAMED(plan_for)(s, &at.classes, at.n, schedule.wide && STREAM_HAS_WIDE);
+        end = lines.n - begin < PIECE ? lines.n : begin + PIECE;
+        const struct strip at = strip_part(&lines, begin, end);
+        const struct plan *plan = plan_for(s, &at.classes, at.n, schedule.wide && STREAM_HAS_WIDE);
         if (schedule.corrects) {
-            NAMED(lines_corrected)(plan, &at.row, at.out, at.n, at.first_xm, at.last_xp);
+            lines_corrected(plan, &at.row, at.out, at.n, at.first_xm, at.last_xp);
         } else if (!schedule.stream) {
-            NAMED(lines_stored)(plan, &at.row, at.out, at.n, at.first_xm, at.last_xp);
+            lines_stored(plan, &at.row, at.out, at.n, at.first_xm, at.last_xp);
         } else if (schedule.wide) {
-            NAMED(lines_wide)(plan, &at.row, at.out, at.n, at.first_xm, at.last_xp);
+            lines_wide(plan, &at.row, at.out, at.n, at.first_xm, at.last_xp);
         } else {
-            NAMED(lines_ahead)(plan, &at.row, at.out, at.n, at.first_xm, at.last_xp);
+            lines_ahead(plan, &at.row, at.out, at.n, at.first_xm, at.last_xp);
         }
     }
 }
 
 /* The closure of the cell (i, j, k) on a face. */
-KERNEL_INLINE int NAMED(closure_of)(const struct NAMED(stencil) * s, enum face face, int of_class,
-                                    int64_t i, int64_t j, int64_t k)
+KERNEL_INLINE int closure_of(const struct stencil *s, enum face face, int of_class, int64_t i,
+                             int64_t j, int64_t k)
 {
     const struct device_medium *m = s->medium;
     const int64_t cell[AXIS_COUNT] = {i, j, k};
@@ -200,35 +191,34 @@ KERNEL_INLINE int NAMED(closure_of)(const struct NAMED(stencil) * s, enum face f
 }
 
 /* Its a, b and e. */
-KERNEL_INLINE const REAL *NAMED(closure_from)(const struct NAMED(stencil) * s, enum face face,
-                                              int closure)
+KERNEL_INLINE const REAL *closure_from(const struct stencil *s, enum face face, int closure)
 {
     const struct device_medium *m = s->medium;
     return s->table + medium_closure_at(m->nclasses, m->nclosures, face, closure);
 }
 
 /* The heat through a closed face into a cell, in K, for the heat ledger. */
-KERNEL_INLINE double NAMED(face_term)(REAL g, REAL outside, REAL inside)
+KERNEL_INLINE double face_term(REAL g, REAL outside, REAL inside)
 {
     return (double)g * (double)(outside - inside);
 }
 
 /* One cell on the closed face x_min or x_max. */
-static REAL NAMED(close_end)(const struct NAMED(stencil) * s, enum face face, int of_class,
-                             int64_t i, int64_t j, int64_t k, REAL inside)
+static REAL close_end(const struct stencil *s, enum face face, int of_class, int64_t i, int64_t j,
+                      int64_t k, REAL inside)
 {
-    const REAL *abe = NAMED(closure_from)(s, face, NAMED(closure_of)(s, face, of_class, i, j, k));
+    const REAL *abe = closure_from(s, face, closure_of(s, face, of_class, i, j, k));
     const REAL outside = NAMED(medium_outside)(inside, abe[0], abe[1], abe[2]);
     if (s->tally[face].target != NULL) {
-        const REAL g = NAMED(g_from)(s, AXIS_X, of_class)[of_class];
-        tally_add_one(&s->tally[face], NAMED(face_term)(g, outside, inside));
+        const REAL g = g_from(s, AXIS_X, of_class)[of_class];
+        tally_add_one(&s->tally[face], face_term(g, outside, inside));
     }
     return outside;
 }
 
 /* The values beyond a closed face of `n` cells with one closure and one g, and the heat. */
-KERNEL_INLINE void NAMED(close_cells)(const REAL abe[3], REAL g, const REAL *centre, int64_t n,
-                                      REAL *restrict beyond, double *restrict term)
+KERNEL_INLINE void close_cells(const REAL abe[3], REAL g, const REAL *centre, int64_t n,
+                               REAL *restrict beyond, double *restrict term)
 {
     if (abe[2] == 0) {
         const REAL a = abe[0];
@@ -244,31 +234,29 @@ KERNEL_INLINE void NAMED(close_cells)(const REAL abe[3], REAL g, const REAL *cen
     }
 #pragma omp simd
     for (int64_t i = 0; i < n; i++) {
-        term[i] = NAMED(face_term)(g, beyond[i], centre[i]);
+        term[i] = face_term(g, beyond[i], centre[i]);
     }
 }
 
 /* Point `neighbour` at the values beyond a closed face in y or z of at most CHUNK cells from
  * (i, j, k) on, computed into `beyond`. */
-static void NAMED(close_face)(const struct NAMED(stencil) * s, enum face face,
-                              const uint8_t *of_class, int64_t i, int64_t j, int64_t k,
-                              const REAL *centre, int64_t n, REAL *restrict beyond,
-                              const REAL **neighbour)
+static void close_face(const struct stencil *s, enum face face, const uint8_t *of_class, int64_t i,
+                       int64_t j, int64_t k, const REAL *centre, int64_t n, REAL *restrict beyond,
+                       const REAL **neighbour)
 {
     const int mask = s->medium->mask;
-    double term[NAMED(CHUNK)];
+    double term[CHUNK];
     int64_t end = 0;
     for (int64_t begin = 0; begin < n; begin = end) {
         const int own = of_class[begin] & mask;
-        const int closure = NAMED(closure_of)(s, face, own, i + begin, j, k);
+        const int closure = closure_of(s, face, own, i + begin, j, k);
         end = begin + 1;
-        while (end < n && NAMED(closure_of)(s, face, of_class[end] & mask, i + end, j, k) ==
+        while (end < n && closure_of(s, face, of_class[end] & mask, i + end, j, k) ==
                               closure) { /* so the class is the same too */
             end++;
         }
-        NAMED(close_cells)
-        (NAMED(closure_from)(s, face, closure), NAMED(g_from)(s, face_axis(face), own)[own],
-         centre + begin, end - begin, beyond + begin, term + begin);
+        close_cells(closure_from(s, face, closure), g_from(s, face_axis(face), own)[own],
+                    centre + begin, end - begin, beyond + begin, term + begin);
     }
     if (s->tally[face].target != NULL) {
         tally_add_float64(&s->tally[face], term, n);
@@ -277,45 +265,42 @@ static void NAMED(close_face)(const struct NAMED(stencil) * s, enum face face,
 }
 
 /* A strip from (lo, j, k) on, of a row on closed faces in y or z. */
-static __attribute__((noinline)) void NAMED(boundary_strip)(const struct NAMED(stencil) * s,
-                                                            const bool on[FACE_COUNT],
-                                                            const struct NAMED(strip) * strip,
-                                                            int64_t lo, int64_t j, int64_t k,
-                                                            struct schedule schedule)
+static __attribute__((noinline)) void boundary_strip(const struct stencil *s,
+                                                     const bool on[FACE_COUNT],
+                                                     const struct strip *strip, int64_t lo,
+                                                     int64_t j, int64_t k, struct schedule schedule)
 {
-    REAL beyond[FACE_COUNT][NAMED(CHUNK)] __attribute__((aligned(STREAM_LINE_BYTES)));
+    REAL beyond[FACE_COUNT][CHUNK] __attribute__((aligned(STREAM_LINE_BYTES)));
     const int64_t n = strip->n;
     /* chunks end at lines, so that all but the ends of the row are streamed */
     const int64_t head = stream_cells_to_line(strip->out, sizeof(REAL));
     int64_t end = head > 0 && head < n ? head : 0;
     for (int64_t begin = 0; begin < n; begin = end) {
         if (begin > 0 || end == 0) {
-            end = n - begin < NAMED(CHUNK) ? n : begin + NAMED(CHUNK);
+            end = n - begin < CHUNK ? n : begin + CHUNK;
         }
-        struct NAMED(strip) at = NAMED(strip_part)(strip, begin, end);
+        struct strip at = strip_part(strip, begin, end);
         const REAL **const neighbour[FACE_COUNT] = {[FACE_Y_MIN] = &at.row.ym,
                                                     [FACE_Y_MAX] = &at.row.yp,
                                                     [FACE_Z_MIN] = &at.row.zm,
                                                     [FACE_Z_MAX] = &at.row.zp};
         for (int face = FACE_Y_MIN; face < FACE_COUNT; face++) {
             if (on[face] && !s->mirrored[face]) {
-                NAMED(close_face)
-                (s, (enum face)face, at.classes.centre, lo + begin, j, k, at.row.centre, at.n,
-                 beyond[face], neighbour[face]);
+                close_face(s, (enum face)face, at.classes.centre, lo + begin, j, k, at.row.centre,
+                           at.n, beyond[face], neighbour[face]);
             }
         }
-        NAMED(open_strip)(s, &at, schedule);
+        open_strip(s, &at, schedule);
     }
 }
 
 /* Cells [lo, hi) of row (j, k). */
-static inline struct NAMED(strip)
-    NAMED(strip_of)(const struct NAMED(stencil) * s, const bool on[FACE_COUNT], int64_t lo,
-                    int64_t hi, int64_t j, int64_t k, const struct NAMED(aim) * aim)
+static inline struct strip strip_of(const struct stencil *s, const bool on[FACE_COUNT], int64_t lo,
+                                    int64_t hi, int64_t j, int64_t k, const struct aim *aim)
 {
     const struct layout *l = &s->medium->layout;
     const int64_t at = layout_index(s->layout, lo, j, k);
-    const struct NAMED(row) row = NAMED(row_at)(s, on, at, aim);
+    const struct row row = row_at(s, on, at, aim);
     const uint8_t *begin = s->medium->d_class + layout_index(l, 0, j, k);
     const uint8_t *own = begin + lo;
     if (aim->j <= l->cells[AXIS_Y] && aim->k <= l->cells[AXIS_Z]) {
@@ -329,8 +314,8 @@ static inline struct NAMED(strip)
     const int64_t number =
         s->medium->numbered ? classes_row_number(begin) : -(begin - s->medium->d_class);
     const bool on_end = on[FACE_X_MIN] || on[FACE_X_MAX];
-    const int *ends = on_end ? NAMED(ends_of)(s, begin, number) : NULL;
-    return (struct NAMED(strip)){
+    const int *ends = on_end ? ends_of(s, begin, number) : NULL;
+    return (struct strip){
         .classes = {.centre = own,
                     .ym = own - l->pitch_y,
                     .yp = own + l->pitch_y,
@@ -342,54 +327,51 @@ static inline struct NAMED(strip)
         .out = s->out + at,
         .n = hi - lo,
         .first_xm = on[FACE_X_MIN]
-                        ? NAMED(close_end)(s, FACE_X_MIN, ends[SIDE_MIN], lo, j, k, row.centre[0])
+                        ? close_end(s, FACE_X_MIN, ends[SIDE_MIN], lo, j, k, row.centre[0])
                         : row.centre[-1],
-        .last_xp = on[FACE_X_MAX] ? NAMED(close_end)(s, FACE_X_MAX, ends[SIDE_MAX], hi - 1, j, k,
-                                                     row.centre[last])
-                                  : row.centre[last + 1],
+        .last_xp = on[FACE_X_MAX]
+                       ? close_end(s, FACE_X_MAX, ends[SIDE_MAX], hi - 1, j, k, row.centre[last])
+                       : row.centre[last + 1],
     };
 }
 
 /* Cells [lo, hi) of row (j, k). */
-KERNEL_INLINE void NAMED(step_row)(const struct NAMED(stencil) * s, int64_t lo, int64_t hi,
-                                   int64_t j, int64_t k, const struct NAMED(aim) * aim,
-                                   struct schedule schedule)
+KERNEL_INLINE void step_row(const struct stencil *s, int64_t lo, int64_t hi, int64_t j, int64_t k,
+                            const struct aim *aim, struct schedule schedule)
 {
-    const struct NAMED(where) where = NAMED(where_of)(s, lo, hi, j, k);
-    const struct NAMED(strip) strip = NAMED(strip_of)(s, where.on, lo, hi, j, k, aim);
+    const struct where where = where_of(s, lo, hi, j, k);
+    const struct strip strip = strip_of(s, where.on, lo, hi, j, k, aim);
     if (where.values_beyond) {
-        NAMED(boundary_strip)(s, where.on, &strip, lo, j, k, schedule);
+        boundary_strip(s, where.on, &strip, lo, j, k, schedule);
     } else {
-        NAMED(open_strip)(s, &strip, schedule);
+        open_strip(s, &strip, schedule);
     }
 }
 
 #if STREAM_HAS_WIDE
 /* Row j of STEP_PLANES planes, one after another. */
-KERNEL_INLINE void NAMED(step_block)(const struct NAMED(stencil) * s, int64_t lo, int64_t hi,
-                                     int64_t j, int64_t k, const REAL *ahead,
-                                     struct schedule schedule)
+KERNEL_INLINE void step_block(const struct stencil *s, int64_t lo, int64_t hi, int64_t j, int64_t k,
+                              const REAL *ahead, struct schedule schedule)
 {
     const int64_t dz = s->layout->pitch_z;
     for (int p = 0; p < STEP_PLANES; p++) {
-        const struct NAMED(aim) aim = {ahead + p * dz, ahead + p * dz, j, k + p};
-        NAMED(step_row)(s, lo, hi, j, k + p, &aim, schedule);
+        const struct aim aim = {ahead + p * dz, ahead + p * dz, j, k + p};
+        step_row(s, lo, hi, j, k + p, &aim, schedule);
     }
 }
 #endif
 
-static struct NAMED(stencil)
-    NAMED(stencil_of)(const struct step_call *c, struct tally *tally, void *scratch)
+static struct stencil stencil_of(const struct step_call *c, struct tally *tally, void *scratch)
 {
     const struct device_medium *medium = &c->args->medium;
-    struct NAMED(stencil) s = {.layout = c->layout,
-                               .closed = c->args->closed,
-                               .tally = tally,
-                               .out = c->out,
-                               .in = c->in,
-                               .medium = medium,
-                               .table = medium->d_table,
-                               .plans = scratch};
+    struct stencil s = {.layout = c->layout,
+                        .closed = c->args->closed,
+                        .tally = tally,
+                        .out = c->out,
+                        .in = c->in,
+                        .medium = medium,
+                        .table = medium->d_table,
+                        .plans = scratch};
     s.plans->calls = 0;
     s.plans->last = 0;
     s.plans->made = true;

@@ -8,6 +8,7 @@
 #include "kernels/cell/derived_cell.h"
 #include "kernels/cell/nonlinear_cell.h"
 #include "kernels/cpu/kernels_cpu.h"
+#include "kernels/cpu/schedule/real.h"
 #include "kernels/cpu/schedule/threads.h"
 #include "kernels/cpu/schedule/tiling.h"
 
@@ -19,15 +20,7 @@ enum { TILE_X_BYTES = 8192, TILE_Y = 24, FETCH_ROWS = 2, FETCH_LINES = 16, LOOKU
  * that the last one is short, and at least. */
 enum { UNIT_Z_LEAST = 16, UNIT_Z_MOST = 64, UNITS_WANTED = 16, UNITS_LEAST = 8 };
 
-#define PRECISION_TEMPLATE "kernels/cpu/kind/enthalpy_tiles.h"
-#include "kernels/cpu/schedule/precisions.h"
-
-struct step_scratch {
-    union { /* of the field's precision */
-        struct scratch_float64 of_float64;
-        struct scratch_float32 of_float32;
-    } of;
-};
+#include "kernels/cpu/kind/enthalpy_tiles.h"
 
 static struct tiling tiling_of_rows(const struct box *box, size_t cell_bytes,
                                     struct schedule schedule)
@@ -85,55 +78,53 @@ static void step(struct tile_tuner *tuner, struct step_call *call)
     free(call->taken);
 }
 
-const struct step_kind step_enthalpy = {step, step_part};
+const struct step_kind NAMED(step_enthalpy) = {step, step_part};
 
-/* Call a function of one row with the stencil of the field's precision. */
-#define OF_PRECISION(field_layout, coefficients, to, from, function, ...)                          \
-    do {                                                                                           \
-        const struct step_call call = {                                                            \
-            .layout = (field_layout), .args = (coefficients), .out = (to), .in = (from)};          \
-        if (call.layout->precision == PRECISION_FLOAT64) {                                         \
-            const struct stencil_float64 s = stencil_of_float64(&call, NULL, NULL);                \
-            function##_float64(&s, __VA_ARGS__);                                                   \
-        } else {                                                                                   \
-            const struct stencil_float32 s = stencil_of_float32(&call, NULL, NULL);                \
-            function##_float32(&s, __VA_ARGS__);                                                   \
-        }                                                                                          \
-    } while (0)
-
-enum status cpu_convert(struct queue *queue, const struct convert_args *args)
+void NAMED(cpu_convert_row)(const void *of, int64_t j, int64_t k)
 {
-    const struct layout *layout = &args->layout;
-    const struct coefficients c = {.kind = KIND_ENTHALPY, .medium = *args->medium};
-    const struct box owned = layout_owned(layout);
-    const int64_t ny = layout->cells[AXIS_Y];
-    const int64_t nrows = ny * layout->cells[AXIS_Z];
-#pragma omp parallel for schedule(static) if (share_is_worthwhile(&owned, 1))
-    for (int64_t row = 0; row < nrows; row++) {
-        OF_PRECISION(layout, &c, args->d_out, args->d_in, convert_row, args->conversion, row % ny,
-                     row / ny);
+    const struct convert_args *args = of;
+    const struct stencil s = cells_of(&args->layout, args->medium, NULL, args->d_out, args->d_in);
+    const int count = s.medium->nsegments;
+    const uint8_t *classes = s.medium->d_class + layout_index(&s.medium->layout, 0, j, k);
+    const int64_t at = layout_index(s.layout, 0, j, k);
+    for (int64_t i = 0; i < s.layout->cells[AXIS_X]; i++) {
+        const int c = classes[i] & s.medium->mask;
+        s.out[at + i] = args->conversion == CONVERT_TO_ENTHALPY
+                            ? NAMED(nonlinear_enthalpy)(s.segments + nonlinear_pitch(count) * c,
+                                                        count, s.in[at + i])
+                            : evaluate(&s, c, s.in[at + i]).temperature;
     }
-    return STATUS_OK;
 }
 
-enum status cpu_liquid_fraction(struct queue *queue, const struct liquid_fraction_args *args)
+void NAMED(cpu_liquid_row)(const void *of, int64_t j, int64_t k)
 {
-    const struct layout *layout = &args->layout;
-    const struct coefficients c = {.kind = KIND_ENTHALPY, .medium = *args->medium};
-    const struct box owned = layout_owned(layout);
-    const int64_t ny = layout->cells[AXIS_Y];
-    const int64_t nrows = ny * layout->cells[AXIS_Z];
-#pragma omp parallel for schedule(static) if (share_is_worthwhile(&owned, 1))
-    for (int64_t row = 0; row < nrows; row++) {
-        OF_PRECISION(layout, &c, NULL, args->d_field, liquid_row, row % ny, row / ny,
-                     args->d_fraction + layout_index(&args->kept, 0, row % ny, row / ny));
+    const struct liquid_fraction_args *args = of;
+    const struct stencil s = cells_of(&args->layout, args->medium, NULL, NULL, args->d_field);
+    const uint8_t *classes = s.medium->d_class + layout_index(&s.medium->layout, 0, j, k);
+    const REAL *field = s.in + layout_index(s.layout, 0, j, k);
+    double *fraction = args->d_fraction + layout_index(&args->kept, 0, j, k);
+    for (int64_t i = 0; i < s.layout->cells[AXIS_X]; i++) {
+        fraction[i] = (double)NAMED(nonlinear_liquid)(
+            s.numbers + (int64_t)NONLINEAR_NUMBERS * (classes[i] & s.medium->mask), field[i]);
     }
-    return STATUS_OK;
 }
 
-void cpu_nonlinear_flux_row(const struct flux_squared_args *args, int64_t j, int64_t k,
-                            double *flux)
+void NAMED(cpu_nonlinear_flux_row)(const void *of, int64_t j, int64_t k)
 {
-    OF_PRECISION(&args->layout, args->around, NULL, args->d_field, flux_row, args->scale, j, k,
-                 flux);
+    const struct flux_squared_args *args = of;
+    const struct stencil s =
+        cells_of(&args->layout, &args->around->medium, args->around->closed, NULL, args->d_field);
+    double *flux = args->d_flux + layout_index(&args->kept, 0, j, k);
+    for (int64_t i = 0; i < s.layout->cells[AXIS_X]; i++) {
+        const struct cell cell = cell_at(&s, i, j, k);
+        double along[AXIS_COUNT];
+        for (int axis = 0; axis < AXIS_COUNT; axis++) {
+            REAL d[SIDE_COUNT];
+            const REAL low = cross(&s, &cell, 2 * axis, &d[SIDE_MIN]);
+            const REAL high = cross(&s, &cell, 2 * axis + 1, &d[SIDE_MAX]);
+            along[axis] = derived_flux_between(0, (double)d[SIDE_MIN], (double)d[SIDE_MAX],
+                                               (double)low, (double)high, args->scale[axis]);
+        }
+        flux[i] = derived_square(along[0], along[1], along[2]);
+    }
 }

@@ -1,14 +1,14 @@
-/* Cells with faces of enthalpy.c, and rows, in one precision (precisions.h). */
+/* Cells with faces of enthalpy.c, and rows. */
 
 /* The most cells that are advanced face by face at once: they stay in the L1 cache. */
-enum { NAMED(RUN) = 16 * NAMED(LINE) };
+enum { RUN = 16 * LINE };
 
 /* Cells that are advanced face by face: what S begins with, to which their flows are added in the
  * order of nonlinear_sum. */
-struct NAMED(run) {
-    REAL sum[NAMED(RUN)], temperature[NAMED(RUN)], conductivity[NAMED(RUN)];
-    REAL next[NAMED(RUN)];           /* theta of the cells above */
-    REAL r[AXIS_COUNT][NAMED(LINE)]; /* within a curve, of each cell of a line */
+struct run {
+    REAL sum[RUN], temperature[RUN], conductivity[RUN];
+    REAL next[RUN];           /* theta of the cells above */
+    REAL r[AXIS_COUNT][LINE]; /* within a curve, of each cell of a line */
     int64_t i, n;
     /* Lines of one class each, beside which are lines of one class each, without patches and
      * radiation; else at most one line. */
@@ -18,21 +18,20 @@ struct NAMED(run) {
 } __attribute__((aligned(STREAM_LINE_BYTES)));
 
 /* Whether a line has the classes of a run, and so have those beside it. */
-KERNEL_INLINE bool NAMED(has_classes)(const struct NAMED(stencil) * s,
-                                      const struct NAMED(row) * row, int64_t i,
-                                      const struct NAMED(run) * run)
+KERNEL_INLINE bool has_classes(const struct stencil *s, const struct row *row, int64_t i,
+                               const struct run *run)
 {
     const uint8_t *classes = row->classes + i;
-    bool is = s->medium->nclasses == 1 || NAMED(is_class)(s, classes, run->of_class[FACE_COUNT]);
+    bool is = s->medium->nclasses == 1 || is_class(s, classes, run->of_class[FACE_COUNT]);
     for (int face = FACE_Y_MIN; face < FACE_COUNT && !s->medium->one_curve; face++) {
-        is = is && (row->on[face] ||
-                    NAMED(is_class)(s, classes + row->to_class[face], run->of_class[face]));
+        is = is &&
+             (row->on[face] || is_class(s, classes + row->to_class[face], run->of_class[face]));
     }
     return is;
 }
 
 /* The closure of the cells of a class on a face. */
-KERNEL_INLINE const REAL *NAMED(closure_of)(const struct NAMED(stencil) * s, int face, int own)
+KERNEL_INLINE const REAL *closure_of(const struct stencil *s, int face, int own)
 {
     const struct device_medium *m = s->medium;
     return s->table + medium_closure_at(m->nclasses, m->nclosures, face, own);
@@ -40,10 +39,9 @@ KERNEL_INLINE const REAL *NAMED(closure_of)(const struct NAMED(stencil) * s, int
 
 /* Begin a run at cell i, of cells before `end`: what S begins with, and theta of the cells above.
  */
-static void NAMED(begin_run)(const struct NAMED(stencil) * s, const struct NAMED(row) * row,
-                             int64_t i, int64_t end, struct NAMED(run) * run)
+static void begin_run(const struct stencil *s, const struct row *row, int64_t i, int64_t end,
+                      struct run *run)
 {
-    enum { LINE = NAMED(LINE), RUN = NAMED(RUN) };
     const struct device_medium *m = s->medium;
     const uint8_t *classes = row->classes + i;
     const int own = m->nclasses == 1 ? 0 : *classes & m->mask;
@@ -51,16 +49,17 @@ static void NAMED(begin_run)(const struct NAMED(stencil) * s, const struct NAMED
     run->n = end - i < LINE ? end - i : LINE;
     run->conducts = false;
     run->of_class[FACE_COUNT] = own;
-    run->alike = run->n == LINE && (m->one_curve || NAMED(contact_of)(s, AXIS_X, own, own) < 0);
+    run->alike = run->n == LINE && (m->one_curve || contact_of(s, AXIS_X, own, own) < 0);
     for (int face = FACE_Y_MIN; face < FACE_COUNT; face++) {
         const bool other = !m->one_curve && !row->on[face];
         run->of_class[face] = other ? classes[row->to_class[face]] & m->mask : own;
-        run->alike = run->alike && !(row->on[face] && (m->d_patch[face] != NULL ||
-                                                       NAMED(closure_of)(s, face, own)[2] != 0));
+        run->alike =
+            run->alike &&
+            !(row->on[face] && (m->d_patch[face] != NULL || closure_of(s, face, own)[2] != 0));
     }
-    run->alike = run->alike && NAMED(has_classes)(s, row, i, run);
+    run->alike = run->alike && has_classes(s, row, i, run);
     while (run->alike && run->n < RUN && i + run->n + LINE <= end &&
-           NAMED(has_classes)(s, row, i + run->n, run)) {
+           has_classes(s, row, i + run->n, run)) {
         run->n += LINE;
     }
     REAL q[LINE];
@@ -82,23 +81,20 @@ static void NAMED(begin_run)(const struct NAMED(stencil) * s, const struct NAMED
 }
 
 /* Evaluate the cells above those of a run. */
-static void NAMED(evaluate_above)(const struct NAMED(stencil) * s, const struct NAMED(row) * row,
-                                  struct NAMED(run) * run)
+static void evaluate_above(const struct stencil *s, const struct row *row, struct run *run)
 {
     const REAL *above = row->u + row->step[FACE_Z_MAX] + run->i;
-    for (int64_t c = 0; c < run->n; c += NAMED(LINE)) {
+    for (int64_t c = 0; c < run->n; c += LINE) {
         stream_fetch(STREAM_SECOND_LEVEL, above + row->fetch + c);
     }
     if (run->alike && row->temperature == NULL) {
-        NAMED(lookup_theta)
-        (NAMED(lookup_of)(s, run->of_class[FACE_Z_MAX]), above, run->n, run->next);
+        lookup_theta(lookup_of(s, run->of_class[FACE_Z_MAX]), above, run->n, run->next);
         return;
     }
-    for (int64_t c = 0; c < run->n; c += NAMED(LINE)) {
-        struct NAMED(values) values;
-        NAMED(evaluate_line)
-        (s, row->classes + row->to_class[FACE_Z_MAX] + run->i + c, above + c,
-         run->n < NAMED(LINE) ? run->n : NAMED(LINE), &values);
+    for (int64_t c = 0; c < run->n; c += LINE) {
+        struct values values;
+        evaluate_line(s, row->classes + row->to_class[FACE_Z_MAX] + run->i + c, above + c,
+                      run->n < LINE ? run->n : LINE, &values);
         memcpy(run->next + c, values.theta, sizeof values.theta);
         if (row->temperature != NULL) {
             memcpy(row->temperature + run->i + c, values.temperature, sizeof values.temperature);
@@ -107,11 +103,11 @@ static void NAMED(evaluate_above)(const struct NAMED(stencil) * s, const struct 
 }
 
 /* The cells of a line of a run at a closed face or at a contact, as bits. */
-static uint32_t NAMED(other_cells)(const struct NAMED(stencil) * s, const struct NAMED(row) * row,
-                                   const struct NAMED(run) * run, int face)
+static uint32_t other_cells(const struct stencil *s, const struct row *row, const struct run *run,
+                            int face)
 {
     const int nclasses = s->medium->nclasses;
-    const int n = run->n < NAMED(LINE) ? (int)run->n : NAMED(LINE);
+    const int n = run->n < LINE ? (int)run->n : LINE;
     const uint8_t *own = row->classes + run->i;
     const REAL *contacts = s->table + medium_g_at(nclasses, face / 2, 0, 0);
     uint32_t other = 0;
@@ -139,23 +135,21 @@ static uint32_t NAMED(other_cells)(const struct NAMED(stencil) * s, const struct
 
 /* Add the flows through a face in y or z that all cells of alike lines have closed, or coupled with
  * cells of one class. */
-static STREAM_WIDE void NAMED(add_alike)(const struct NAMED(stencil) * s,
-                                         const struct NAMED(row) * row, struct NAMED(run) * run,
-                                         int face)
+static STREAM_WIDE void add_alike(const struct stencil *s, const struct row *row, struct run *run,
+                                  int face)
 {
     const int own = run->of_class[FACE_COUNT];
     const int beyond = run->of_class[face];
     const REAL w = s->numbers[NONLINEAR_NUMBERS * own + NONLINEAR_W + face / 2];
     const REAL *u = row->u + run->i;
     if (!run->conducts) {
-        NAMED(lookup_conduct)
-        (NAMED(lookup_of)(s, own), u, run->n, run->temperature, run->conductivity);
+        lookup_conduct(lookup_of(s, own), u, run->n, run->temperature, run->conductivity);
         run->conducts = true;
     }
     if (row->on[face]) {
-        const REAL *of = NAMED(closure_of)(s, face, own);
+        const REAL *of = closure_of(s, face, own);
         const REAL closure[4] = {of[0], of[1], 0, of[3]};
-        double flow[NAMED(RUN)];
+        double flow[RUN];
 #pragma omp simd
         for (int64_t c = 0; c < run->n; c++) {
             const REAL g = run->conductivity[c] / w;
@@ -169,11 +163,10 @@ static STREAM_WIDE void NAMED(add_alike)(const struct NAMED(stencil) * s,
         return;
     }
     const REAL other_w = s->numbers[NONLINEAR_NUMBERS * beyond + NONLINEAR_W + face / 2];
-    const REAL contact = NAMED(contact_of)(s, face / 2, own, beyond);
-    REAL temperature[NAMED(RUN)];
-    REAL conductivity[NAMED(RUN)];
-    NAMED(lookup_conduct)
-    (NAMED(lookup_of)(s, beyond), u + row->step[face], run->n, temperature, conductivity);
+    const REAL contact = contact_of(s, face / 2, own, beyond);
+    REAL temperature[RUN];
+    REAL conductivity[RUN];
+    lookup_conduct(lookup_of(s, beyond), u + row->step[face], run->n, temperature, conductivity);
 #pragma omp simd
     for (int64_t c = 0; c < run->n; c++) {
         const REAL g =
@@ -184,11 +177,9 @@ static STREAM_WIDE void NAMED(add_alike)(const struct NAMED(stencil) * s,
 
 /* Add the flows through a face: within a curve, but in the cells `other` of a line that is not
  * alike. beyond: theta there. */
-static STREAM_WIDE void NAMED(add_face)(const struct NAMED(stencil) * s,
-                                        const struct NAMED(row) * row, struct NAMED(run) * run,
-                                        int face, const REAL *beyond, uint32_t other)
+static STREAM_WIDE void add_face(const struct stencil *s, const struct row *row, struct run *run,
+                                 int face, const REAL *beyond, uint32_t other)
 {
-    enum { LINE = NAMED(LINE) };
     const REAL *theta = row->theta + run->i;
     const REAL *r = run->r[face / 2];
     REAL g[LINE];
@@ -208,11 +199,11 @@ static STREAM_WIDE void NAMED(add_face)(const struct NAMED(stencil) * s,
     }
     for (int c = 0; other >> c != 0; c++) {
         if ((other >> c & 1) != 0) {
-            const struct NAMED(cell) cell = NAMED(cell_at)(s, row->first[AXIS_X] + run->i + c,
-                                                           row->first[AXIS_Y], row->first[AXIS_Z]);
-            g[c] = NAMED(cross)(s, &cell, face, &d[c]);
-            if (NAMED(is_closed)(s, &cell, face)) {
-                NAMED(tally_face)(s, face, g[c], d[c]);
+            const struct cell cell =
+                cell_at(s, row->first[AXIS_X] + run->i + c, row->first[AXIS_Y], row->first[AXIS_Z]);
+            g[c] = cross(s, &cell, face, &d[c]);
+            if (is_closed(s, &cell, face)) {
+                tally_face(s, face, g[c], d[c]);
             }
         }
     }
@@ -222,23 +213,20 @@ static STREAM_WIDE void NAMED(add_face)(const struct NAMED(stencil) * s,
 }
 
 /* Add the flows in x, and write the cells. */
-static STREAM_WIDE void NAMED(end_run)(const struct NAMED(stencil) * s,
-                                       const struct NAMED(row) * row, struct NAMED(run) * run)
+static STREAM_WIDE void end_run(const struct stencil *s, const struct row *row, struct run *run)
 {
-    enum { LINE = NAMED(LINE) };
     const int own = run->of_class[FACE_COUNT];
     const REAL *theta = row->theta + run->i;
-    struct NAMED(ends) ends = {{false, false}, {0, 0}, {0, 0}};
+    struct ends ends = {{false, false}, {0, 0}, {0, 0}};
     if (run->alike) {
-        NAMED(find_end)(s, row, SIDE_MIN, run->i, own, &ends);
-        NAMED(find_end)(s, row, SIDE_MAX, run->i + run->n - 1, own, &ends);
-        NAMED(tally_end)(s, row, SIDE_MIN, run->i, &ends);
-        NAMED(tally_end)(s, row, SIDE_MAX, run->i + run->n - 1, &ends);
+        find_end(s, row, SIDE_MIN, run->i, own, &ends);
+        find_end(s, row, SIDE_MAX, run->i + run->n - 1, own, &ends);
+        tally_row_end(s, row, SIDE_MIN, run->i, &ends);
+        tally_row_end(s, row, SIDE_MAX, run->i + run->n - 1, &ends);
     } else {
         for (int face = FACE_X_MAX; face >= FACE_X_MIN; face--) {
-            NAMED(add_face)
-            (s, row, run, face, theta + (face == FACE_X_MIN ? -1 : 1),
-             NAMED(other_cells)(s, row, run, face));
+            add_face(s, row, run, face, theta + (face == FACE_X_MIN ? -1 : 1),
+                     other_cells(s, row, run, face));
         }
     }
     for (int64_t at = 0; at < run->n; at += LINE) {
@@ -247,10 +235,10 @@ static STREAM_WIDE void NAMED(end_run)(const struct NAMED(stencil) * s,
         REAL u[LINE] = {0};
         memcpy(u, row->base + run->i + at, (size_t)n * sizeof(REAL));
         if (run->alike) {
-            const struct NAMED(ends) of_line = NAMED(ends_of)(&ends, at == 0, at + LINE == run->n);
+            const struct ends of_line = ends_of(&ends, at == 0, at + LINE == run->n);
             REAL g[SIDE_COUNT][LINE];
             REAL d[SIDE_COUNT][LINE];
-            NAMED(cross_ends)(&of_line, theta + at, run->r[AXIS_X][0], g, d);
+            cross_ends(&of_line, theta + at, run->r[AXIS_X][0], g, d);
 #pragma omp simd
             for (int c = 0; c < LINE; c++) {
                 u[c] = u[c] + FMA(g[SIDE_MIN][c], d[SIDE_MIN][c],
@@ -262,50 +250,48 @@ static STREAM_WIDE void NAMED(end_run)(const struct NAMED(stencil) * s,
                 u[c] = u[c] + sum[c];
             }
         }
-        NAMED(write_line)(row, run->i + at, n, u);
+        write_line(row, run->i + at, n, u);
     }
 }
 
 /* Advance cells from i on, before `end`, which may lie on closed faces and have any classes.
  * Returns the first that is not advanced. */
-static int64_t NAMED(advance_run)(const struct NAMED(stencil) * s, const struct NAMED(row) * row,
-                                  int64_t i, int64_t end)
+static int64_t advance_run(const struct stencil *s, const struct row *row, int64_t i, int64_t end)
 {
-    struct NAMED(run) run;
-    NAMED(begin_run)(s, row, i, end, &run);
+    struct run run;
+    begin_run(s, row, i, end, &run);
     if (!row->on[FACE_Z_MAX]) {
-        NAMED(evaluate_above)(s, row, &run);
+        evaluate_above(s, row, &run);
     }
     const REAL *const beyond[FACE_COUNT] = {[FACE_Y_MIN] = row->ym + i,
                                             [FACE_Y_MAX] = row->yp + i,
                                             [FACE_Z_MIN] = row->z + i,
                                             [FACE_Z_MAX] = run.next};
     for (int face = FACE_Z_MAX; face >= FACE_Y_MIN; face--) {
-        const uint32_t other = NAMED(other_cells)(s, row, &run, face);
+        const uint32_t other = other_cells(s, row, &run, face);
         if (run.alike && other != 0) {
-            NAMED(add_alike)(s, row, &run, face);
+            add_alike(s, row, &run, face);
         } else {
-            NAMED(add_face)(s, row, &run, face, beyond[face], other);
+            add_face(s, row, &run, face, beyond[face], other);
         }
     }
-    NAMED(end_run)(s, row, &run);
+    end_run(s, row, &run);
     if (!row->on[FACE_Z_MAX]) {
-        memcpy(row->z + i, run.next,
-               (size_t)(run.n < NAMED(LINE) ? NAMED(LINE) : run.n) * sizeof(REAL));
+        memcpy(row->z + i, run.next, (size_t)(run.n < LINE ? LINE : run.n) * sizeof(REAL));
     }
     return i + run.n;
 }
 
 /* Advance a row, and evaluate the one above. */
-static void NAMED(step_lines)(const struct NAMED(stencil) * s, const struct NAMED(row) * row)
+static void step_lines(const struct stencil *s, const struct row *row)
 {
     for (int64_t i = 0; i < row->n;) {
         const int64_t begin = i;
         if (!row->on_any) {
-            i = NAMED(advance_open)(s, row, i);
+            i = advance_open(s, row, i);
         }
         if (i == begin) {
-            i = NAMED(advance_run)(s, row, i, row->n);
+            i = advance_run(s, row, i, row->n);
         }
     }
 }

@@ -1,35 +1,31 @@
-/* Lines of enthalpy.c in one precision (precisions.h), and their evaluation. */
+/* Lines of enthalpy.c, and their evaluation. */
 
 /* A row of a tile in scratch memory: cell i is element PAD + i. Lines may be longer than the row.
  */
-enum {
-    NAMED(PAD) = NAMED(LINE),
-    NAMED(TILE_X) = TILE_X_BYTES / sizeof(REAL),
-    NAMED(ROW) = NAMED(TILE_X) + TILE_UNIT + 2 * NAMED(PAD)
-};
+enum { PAD = LINE, TILE_X = TILE_X_BYTES / sizeof(REAL), ROW = TILE_X + TILE_UNIT + 2 * PAD };
 
 /* Of one thread. */
-struct NAMED(scratch) {
-    struct NAMED(lookup) lookup[LOOKUPS];
+struct step_scratch {
+    struct lookup lookup[LOOKUPS];
     /* of the tile, by row, one more on each side; of planes k and k - 1, which k + 1 replaces */
-    REAL theta[2][TILE_Y + 2][NAMED(ROW)] __attribute__((aligned(STREAM_LINE_BYTES)));
+    REAL theta[2][TILE_Y + 2][ROW] __attribute__((aligned(STREAM_LINE_BYTES)));
     /* of plane k, if there is perfusion */
-    REAL temperature[TILE_Y + 2][NAMED(ROW)] __attribute__((aligned(STREAM_LINE_BYTES)));
+    REAL temperature[TILE_Y + 2][ROW] __attribute__((aligned(STREAM_LINE_BYTES)));
     /* of the closed faces in x in plane k, by row; whole lines */
-    REAL g[SIDE_COUNT][TILE_Y + NAMED(LINE)], d[SIDE_COUNT][TILE_Y + NAMED(LINE)];
+    REAL g[SIDE_COUNT][TILE_Y + LINE], d[SIDE_COUNT][TILE_Y + LINE];
 };
 
 /* Lines of one class. */
-struct NAMED(alike) {
+struct alike {
     int of_class;
     uint64_t bytes, mask; /* of the class of each cell; mask 0: any */
-    struct NAMED(lookup) * lookup;
+    struct lookup *lookup;
     const REAL *numbers;
     REAL q;
 };
 
 /* A row of the tile and those around it. */
-struct NAMED(row) {
+struct row {
     int64_t first[AXIS_COUNT];    /* its first cell */
     int64_t n, of_tile;           /* its cells, and its number */
     bool on[FACE_COUNT];          /* it lies on closed faces; in x, its first or last cell */
@@ -48,8 +44,7 @@ struct NAMED(row) {
 };
 
 /* Cells [0, n), a multiple of 8. */
-KERNEL_INLINE bool NAMED(cells_are)(const uint8_t *classes, int n,
-                                    const struct NAMED(alike) * alike)
+KERNEL_INLINE bool cells_are(const uint8_t *classes, int n, const struct alike *alike)
 {
     uint64_t other = 0;
     if (alike->mask == 0) { /* any: not read in vain */
@@ -63,68 +58,65 @@ KERNEL_INLINE bool NAMED(cells_are)(const uint8_t *classes, int n,
     return (other & alike->mask) == 0;
 }
 
-KERNEL_INLINE bool NAMED(line_is)(const uint8_t *classes, const struct NAMED(alike) * alike)
+KERNEL_INLINE bool line_is(const uint8_t *classes, const struct alike *alike)
 {
-    return NAMED(cells_are)(classes, NAMED(LINE), alike);
+    return cells_are(classes, LINE, alike);
 }
 
 /* The first of the lines [i, end) that is not alike. */
-KERNEL_INLINE int64_t NAMED(alike_until)(const uint8_t *classes, int64_t i, int64_t end,
-                                         const struct NAMED(alike) * alike)
+KERNEL_INLINE int64_t alike_until(const uint8_t *classes, int64_t i, int64_t end,
+                                  const struct alike *alike)
 {
     enum { MANY = 64 };
     if (alike->mask == 0) {
         return end;
     }
-    while (i + MANY <= end && NAMED(cells_are)(classes + i, MANY, alike)) {
+    while (i + MANY <= end && cells_are(classes + i, MANY, alike)) {
         i += MANY;
     }
-    while (i < end && NAMED(line_is)(classes + i, alike)) {
-        i += NAMED(LINE);
+    while (i < end && line_is(classes + i, alike)) {
+        i += LINE;
     }
     return i;
 }
 
 /* Whether all cells of a line have a class. */
-KERNEL_INLINE bool NAMED(is_class)(const struct NAMED(stencil) * s, const uint8_t *classes,
-                                   int of_class)
+KERNEL_INLINE bool is_class(const struct stencil *s, const uint8_t *classes, int of_class)
 {
     uint64_t other = 0;
-    for (int at = 0; at < NAMED(LINE); at += 8) {
+    for (int at = 0; at < LINE; at += 8) {
         other |= stream_other_bits(classes + at, (uint8_t)of_class);
     }
     return (other & stream_eight(s->medium->mask)) == 0;
 }
 
 /* Do the cells of a line, with the first of these classes, have one curve? */
-KERNEL_INLINE bool NAMED(is_one_curve)(const struct NAMED(stencil) * s, const uint8_t *classes)
+KERNEL_INLINE bool is_one_curve(const struct stencil *s, const uint8_t *classes)
 {
-    return s->medium->one_curve || NAMED(is_class)(s, classes, *classes);
+    return s->medium->one_curve || is_class(s, classes, *classes);
 }
 
 /* Lines with the curve of a cell, whatever their neighbours. */
-static struct NAMED(alike)
-    NAMED(alike_cells)(const struct NAMED(stencil) * s, const uint8_t *classes)
+static struct alike alike_cells(const struct stencil *s, const uint8_t *classes)
 {
     const uint8_t mask = s->medium->one_curve ? 0 : s->medium->mask;
     const int of_class = mask == 0 ? 0 : *classes & mask;
-    return (struct NAMED(alike)){.of_class = of_class,
-                                 .bytes = stream_eight((uint8_t)of_class),
-                                 .mask = stream_eight(mask),
-                                 .lookup = NAMED(lookup_of)(s, of_class)};
+    return (struct alike){.of_class = of_class,
+                          .bytes = stream_eight((uint8_t)of_class),
+                          .mask = stream_eight(mask),
+                          .lookup = lookup_of(s, of_class)};
 }
 
 /* Lines with the class of a cell that touch the same curve only. Returns whether there may be any.
  */
-static bool NAMED(alike_around)(const struct NAMED(stencil) * s, const uint8_t *classes,
-                                struct NAMED(alike) * alike)
+static bool alike_around(const struct stencil *s, const uint8_t *classes, struct alike *alike)
 {
     const uint8_t byte = s->reads_classes ? *classes : 0;
     if (!s->medium->one_curve && (byte & ~s->medium->mask) != CLASS_FLAG) {
         return false;
     }
     alike->of_class = byte & s->medium->mask;
-    alike->lookup = NAMED(lookup_of)(s, alike->of_class);
+    alike->lookup = lookup_of(s, alike->of_class);
     alike->numbers = s->numbers + (int64_t)NONLINEAR_NUMBERS * alike->of_class;
     alike->q = s->table[medium_cell_at(alike->of_class) + 1];
     alike->bytes = stream_eight(byte);
@@ -143,34 +135,35 @@ static bool NAMED(alike_around)(const struct NAMED(stencil) * s, const uint8_t *
 /* --- evaluation ------------------------------------------------------------------------------ */
 
 /* The lines [i, end) of a row up to the first that is not alike or in the window. */
-static STREAM_WIDE __attribute__((noinline)) int64_t NAMED(evaluate_lines)(
-    const struct NAMED(alike) * alike, const uint8_t *classes, const REAL *u, int64_t fetch,
-    int64_t i, int64_t end, REAL *theta)
+static STREAM_WIDE __attribute__((noinline)) int64_t evaluate_lines(const struct alike *alike,
+                                                                    const uint8_t *classes,
+                                                                    const REAL *u, int64_t fetch,
+                                                                    int64_t i, int64_t end,
+                                                                    REAL *theta)
 {
-    struct NAMED(window) window;
-    NAMED(window_load)(&alike->lookup->window, NAMED(THETA_AT), 3, &window);
-    for (; i < end && NAMED(line_is)(classes + i, alike) &&
-           NAMED(line_within)(u + i, window.from, window.to);
-         i += NAMED(LINE)) {
-        REAL line[NAMED(LINE)];
+    struct window window;
+    window_load(&alike->lookup->window, THETA_AT, 3, &window);
+    for (; i < end && line_is(classes + i, alike) && line_within(u + i, window.from, window.to);
+         i += LINE) {
+        REAL line[LINE];
         stream_fetch(STREAM_SECOND_LEVEL, u + fetch + i);
-        NAMED(window_theta)(&window, u + i, line);
+        window_theta(&window, u + i, line);
         memcpy(theta + i, line, sizeof line);
     }
     return i;
 }
 
 /* n cells of a line, of any classes. */
-static void NAMED(evaluate_line)(const struct NAMED(stencil) * s, const uint8_t *classes,
-                                 const REAL *u, int64_t n, struct NAMED(values) * values)
+static void evaluate_line(const struct stencil *s, const uint8_t *classes, const REAL *u, int64_t n,
+                          struct values *values)
 {
-    if (n == NAMED(LINE) && NAMED(is_one_curve)(s, classes)) {
+    if (n == LINE && is_one_curve(s, classes)) {
         const int of_class = s->medium->one_curve ? 0 : *classes & s->medium->mask;
-        NAMED(lookup_line)(NAMED(lookup_of)(s, of_class), u, values);
+        lookup_line(lookup_of(s, of_class), u, values);
         return;
     }
     for (int64_t c = 0; c < n; c++) {
-        const struct NAMED(nonlinear) at = NAMED(evaluate)(s, classes[c] & s->medium->mask, u[c]);
+        const struct NAMED(nonlinear) at = evaluate(s, classes[c] & s->medium->mask, u[c]);
         values->temperature[c] = at.temperature;
         values->conductivity[c] = at.conductivity;
         values->theta[c] = at.theta;
@@ -178,10 +171,9 @@ static void NAMED(evaluate_line)(const struct NAMED(stencil) * s, const uint8_t 
 }
 
 /* To the output. */
-KERNEL_INLINE void NAMED(write_line)(const struct NAMED(row) * row, int64_t i, int64_t n,
-                                     const REAL *u)
+KERNEL_INLINE void write_line(const struct row *row, int64_t i, int64_t n, const REAL *u)
 {
-    if (row->streamed && n == NAMED(LINE)) {
+    if (row->streamed && n == LINE) {
         stream_whole(row->out + i, u);
     } else {
         memcpy(row->out + i, u, (size_t)n * sizeof(REAL));

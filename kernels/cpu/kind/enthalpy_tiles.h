@@ -1,4 +1,4 @@
-/* The tiles of enthalpy.c, in one precision (precisions.h). */
+/* The tiles of enthalpy.c. */
 
 #include "kernels/cpu/kind/enthalpy_lookup.h"
 
@@ -11,23 +11,22 @@
 #include "kernels/cpu/kind/enthalpy_faces.h"
 
 /* The cells before and after row (j, k) of the tile. */
-static void NAMED(evaluate_ends)(const struct NAMED(stencil) * s, const struct box *tile, int64_t j,
-                                 int64_t k)
+static void evaluate_ends(const struct stencil *s, const struct box *tile, int64_t j, int64_t k)
 {
-    REAL *theta = &s->scratch->theta[k & 1][j - tile->lo[AXIS_Y] + 1][NAMED(PAD)];
+    REAL *theta = &s->scratch->theta[k & 1][j - tile->lo[AXIS_Y] + 1][PAD];
     for (int side = 0; side < SIDE_COUNT; side++) {
         const int64_t i = side == SIDE_MIN ? tile->lo[AXIS_X] - 1 : tile->hi[AXIS_X];
         const bool inside = i >= 0 && i < s->layout->cells[AXIS_X];
         if (inside || !s->closed[FACE_X_MIN + side]) {
-            theta[i - tile->lo[AXIS_X]] = NAMED(cell_at)(s, i, j, k).is.theta;
+            theta[i - tile->lo[AXIS_X]] = cell_at(s, i, j, k).is.theta;
         }
     }
 }
 
 /* Evaluate row (j, k). `fetch`: from a cell to the one whose line is fetched. Rows beyond closed
  * faces are not needed, nor are the edges of the tile's outline. */
-static void NAMED(evaluate_row)(const struct NAMED(stencil) * s, const struct box *tile, int64_t j,
-                                int64_t k, int64_t fetch)
+static void evaluate_row(const struct stencil *s, const struct box *tile, int64_t j, int64_t k,
+                         int64_t fetch)
 {
     const struct layout *l = s->layout;
     const int64_t at[AXIS_COUNT] = {tile->lo[AXIS_X], s->alone[AXIS_Y] ? 0 : j,
@@ -45,36 +44,35 @@ static void NAMED(evaluate_row)(const struct NAMED(stencil) * s, const struct bo
     const uint8_t *classes =
         s->medium->d_class + layout_index(&s->medium->layout, at[AXIS_X], at[AXIS_Y], at[AXIS_Z]);
     const int64_t row = j - tile->lo[AXIS_Y] + 1;
-    REAL *theta = &s->scratch->theta[k & 1][row][NAMED(PAD)];
-    REAL *temperature = s->medium->perfused ? &s->scratch->temperature[row][NAMED(PAD)] : NULL;
+    REAL *theta = &s->scratch->theta[k & 1][row][PAD];
+    REAL *temperature = s->medium->perfused ? &s->scratch->temperature[row][PAD] : NULL;
     for (int64_t i = 0; i < n;) {
-        const struct NAMED(alike) alike = NAMED(alike_cells)(s, classes + i);
+        const struct alike alike = alike_cells(s, classes + i);
         const int64_t begin = i;
         if (temperature == NULL) {
-            i = NAMED(evaluate_lines)(&alike, classes, u, fetch, i, n - n % NAMED(LINE), theta);
+            i = evaluate_lines(&alike, classes, u, fetch, i, n - n % LINE, theta);
         }
         if (i == begin) {
-            struct NAMED(values) values;
-            NAMED(evaluate_line)
-            (s, classes + i, u + i, n - i < NAMED(LINE) ? n - i : NAMED(LINE), &values);
+            struct values values;
+            evaluate_line(s, classes + i, u + i, n - i < LINE ? n - i : LINE, &values);
             memcpy(theta + i, values.theta, sizeof values.theta);
             if (temperature != NULL) {
                 memcpy(temperature + i, values.temperature, sizeof values.temperature);
             }
-            i += NAMED(LINE);
+            i += LINE;
         }
     }
     if (inside) {
-        NAMED(evaluate_ends)(s, tile, j, k);
+        evaluate_ends(s, tile, j, k);
     }
 }
 
 /* g and d of the closed faces in x of all rows of the tile in plane k, which overlap: by itself
  * each is a long chain. */
-static STREAM_WIDE void NAMED(close_rows)(const struct NAMED(stencil) * s, const struct box *tile,
-                                          int side, int64_t k)
+static STREAM_WIDE void close_rows(const struct stencil *s, const struct box *tile, int side,
+                                   int64_t k)
 {
-    enum { ROWS = TILE_Y + NAMED(LINE) };
+    enum { ROWS = TILE_Y + LINE };
     const struct device_medium *m = s->medium;
     const int face = FACE_X_MIN + side;
     const int64_t i = side == SIDE_MIN ? tile->lo[AXIS_X] : tile->hi[AXIS_X] - 1;
@@ -101,16 +99,16 @@ static STREAM_WIDE void NAMED(close_rows)(const struct NAMED(stencil) * s, const
         }
         if (m->d_patch[face] != NULL || of[2] != 0) { /* patched or radiating */
             for (int64_t r = 0; r < n; r++) {
-                const struct NAMED(cell) cell = NAMED(cell_at)(s, i, j + begin + r, k);
-                g[r] = NAMED(cross)(s, &cell, face, &d[r]);
+                const struct cell cell = cell_at(s, i, j + begin + r, k);
+                g[r] = cross(s, &cell, face, &d[r]);
             }
             continue;
         }
-        const int64_t whole = (n + NAMED(LINE) - 1) / NAMED(LINE) * NAMED(LINE);
+        const int64_t whole = (n + LINE - 1) / LINE * LINE;
         for (int64_t r = n; r < whole; r++) {
             u[r] = u[0];
         }
-        NAMED(lookup_conduct)(NAMED(lookup_of)(s, own), u, whole, temperature, conductivity);
+        lookup_conduct(lookup_of(s, own), u, whole, temperature, conductivity);
 #pragma omp simd
         for (int64_t r = 0; r < whole; r++) {
             g[r] = conductivity[r] / w;
@@ -119,8 +117,8 @@ static STREAM_WIDE void NAMED(close_rows)(const struct NAMED(stencil) * s, const
     }
 }
 
-static void NAMED(step_row)(const struct NAMED(stencil) * s, const struct box *tile, int64_t j,
-                            int64_t k, bool stream)
+static void step_row(const struct stencil *s, const struct box *tile, int64_t j, int64_t k,
+                     bool stream)
 {
     const struct layout *l = s->layout;
     const struct layout *of_class = &s->medium->layout;
@@ -129,22 +127,22 @@ static void NAMED(step_row)(const struct NAMED(stencil) * s, const struct box *t
     const int64_t class_step[AXIS_COUNT] = {1, of_class->pitch_y, of_class->pitch_z};
     const int64_t r = j - tile->lo[AXIS_Y] + 1;
     const int64_t beside = s->alone[AXIS_Y] ? 0 : 1;
-    struct NAMED(row)
-        row = {.first = {tile->lo[AXIS_X], j, k},
-               .n = box_extent(tile, AXIS_X),
-               .of_tile = j - tile->lo[AXIS_Y],
-               .u = s->in + at,
-               .out = s->out + at,
-               .base = (s->corrects ? s->out : s->in) + at,
-               .classes = s->medium->d_class + layout_index(of_class, tile->lo[AXIS_X], j, k),
-               .theta = &s->scratch->theta[k & 1][r][NAMED(PAD)],
-               .ym = &s->scratch->theta[k & 1][r - beside][NAMED(PAD)],
-               .yp = &s->scratch->theta[k & 1][r + beside][NAMED(PAD)],
-               .z = &s->scratch->theta[(k + 1) & 1][r][NAMED(PAD)],
-               .temperature = s->medium->perfused ? &s->scratch->temperature[r][NAMED(PAD)] : NULL,
-               .fetch = l->pitch_y * (j + FETCH_ROWS <= tile->hi[AXIS_Y]
-                                          ? FETCH_ROWS
-                                          : tile->lo[AXIS_Y] - 1 - j)}; /* evaluated after all */
+    struct row row = {
+        .first = {tile->lo[AXIS_X], j, k},
+        .n = box_extent(tile, AXIS_X),
+        .of_tile = j - tile->lo[AXIS_Y],
+        .u = s->in + at,
+        .out = s->out + at,
+        .base = (s->corrects ? s->out : s->in) + at,
+        .classes = s->medium->d_class + layout_index(of_class, tile->lo[AXIS_X], j, k),
+        .theta = &s->scratch->theta[k & 1][r][PAD],
+        .ym = &s->scratch->theta[k & 1][r - beside][PAD],
+        .yp = &s->scratch->theta[k & 1][r + beside][PAD],
+        .z = &s->scratch->theta[(k + 1) & 1][r][PAD],
+        .temperature = s->medium->perfused ? &s->scratch->temperature[r][PAD] : NULL,
+        .fetch = l->pitch_y * (j + FETCH_ROWS <= tile->hi[AXIS_Y]
+                                   ? FETCH_ROWS
+                                   : tile->lo[AXIS_Y] - 1 - j)}; /* evaluated after all */
     row.streamed = stream && stream_cells_to_line(row.out, sizeof(REAL)) == 0;
     for (int face = 0; face < FACE_COUNT; face++) {
         const int axis = face / 2;
@@ -169,29 +167,28 @@ static void NAMED(step_row)(const struct NAMED(stencil) * s, const struct box *t
             stream_fetch(STREAM_SECOND_LEVEL, classes + row.to_class[FACE_Z_MAX] + i);
         }
     }
-    NAMED(step_lines)(s, &row);
+    step_lines(s, &row);
 }
 
-static void NAMED(step_tile)(const struct NAMED(stencil) * s, const struct box *tile,
-                             struct schedule schedule)
+static void step_tile(const struct stencil *s, const struct box *tile, struct schedule schedule)
 {
     const int64_t *lo = tile->lo;
     const int64_t *hi = tile->hi;
     const struct layout *l = s->layout;
     for (int64_t j = lo[AXIS_Y]; j < hi[AXIS_Y]; j++) {
-        NAMED(evaluate_row)(s, tile, j, lo[AXIS_Z] - 1, 0);
+        evaluate_row(s, tile, j, lo[AXIS_Z] - 1, 0);
     }
     for (int64_t j = lo[AXIS_Y] - 1; j <= hi[AXIS_Y]; j++) {
-        NAMED(evaluate_row)(s, tile, j, lo[AXIS_Z], 0);
+        evaluate_row(s, tile, j, lo[AXIS_Z], 0);
     }
     for (int64_t k = lo[AXIS_Z]; k < hi[AXIS_Z]; k++) {
         for (int side = 0; side < SIDE_COUNT; side++) {
-            NAMED(close_rows)(s, tile, side, k);
+            close_rows(s, tile, side, k);
         }
         for (int64_t j = lo[AXIS_Y]; j < hi[AXIS_Y]; j++) {
-            NAMED(step_row)(s, tile, j, k, schedule.stream);
+            step_row(s, tile, j, k, schedule.stream);
             if (k + 1 < hi[AXIS_Z]) {
-                NAMED(evaluate_ends)(s, tile, j, k + 1);
+                evaluate_ends(s, tile, j, k + 1);
             }
         }
         if (k + 1 < hi[AXIS_Z]) {
@@ -199,41 +196,45 @@ static void NAMED(step_tile)(const struct NAMED(stencil) * s, const struct box *
             const int64_t first = k + 2 < hi[AXIS_Z] ? l->pitch_z + l->pitch_y : 0;
             const int64_t second =
                 k + 2 < hi[AXIS_Z] ? l->pitch_z - (hi[AXIS_Y] - lo[AXIS_Y] - 1) * l->pitch_y : 0;
-            NAMED(evaluate_row)(s, tile, lo[AXIS_Y] - 1, k + 1, first);
-            NAMED(evaluate_row)(s, tile, hi[AXIS_Y], k + 1, second);
+            evaluate_row(s, tile, lo[AXIS_Y] - 1, k + 1, first);
+            evaluate_row(s, tile, hi[AXIS_Y], k + 1, second);
         }
     }
 }
 
-/* Without tallies and scratch memory it serves single cells. */
-static struct NAMED(stencil)
-    NAMED(stencil_of)(const struct step_call *c, struct tally *tally, void *scratch)
+/* For single cells. */
+static struct stencil cells_of(const struct layout *layout, const struct device_medium *m,
+                               const bool *closed, void *out, const void *in)
+{
+    const REAL *table = m->d_table;
+    return (struct stencil){
+        .layout = layout,
+        .medium = m,
+        .closed = closed,
+        .alone = {false, m->layout.pitch_y == 0, m->layout.pitch_z == 0},
+        .table = table,
+        .numbers = table + nonlinear_class_at(m->nclasses, m->nclosures, 0),
+        .segments = table + nonlinear_segments_at(m->nclasses, m->nclosures, m->nsegments, 0),
+        .out = out,
+        .in = in};
+}
+
+static struct stencil stencil_of(const struct step_call *c, struct tally *tally,
+                                 struct step_scratch *scratch)
 {
     const struct device_medium *m = &c->args->medium;
-    const REAL *table = m->d_table;
-    struct NAMED(stencil)
-        s = {.layout = c->layout,
-             .medium = m,
-             .closed = c->args->closed,
-             .corrects = c->args->corrects,
-             .alone = {false, m->layout.pitch_y == 0, m->layout.pitch_z == 0},
-             .reads_classes = !m->one_curve || m->perfused,
-             .table = table,
-             .numbers = table + nonlinear_class_at(m->nclasses, m->nclosures, 0),
-             .segments = table + nonlinear_segments_at(m->nclasses, m->nclosures, m->nsegments, 0),
-             .out = c->out,
-             .in = c->in,
-             .tally = tally,
-             .scratch = scratch};
+    struct stencil s = cells_of(c->layout, m, c->args->closed, c->out, c->in);
+    s.corrects = c->args->corrects;
+    s.tally = tally;
+    s.scratch = scratch;
+    s.lookup = scratch->lookup;
+    s.reads_classes = !m->one_curve || m->perfused;
     for (int of = 1; of < m->nclasses; of++) {
         s.reads_classes =
-            s.reads_classes || table[medium_cell_at(of) + 1] != table[medium_cell_at(0) + 1];
+            s.reads_classes || s.table[medium_cell_at(of) + 1] != s.table[medium_cell_at(0) + 1];
     }
-    if (scratch != NULL) {
-        s.lookup = s.scratch->lookup;
-        for (int n = 0; n < LOOKUPS; n++) {
-            s.lookup[n].segments = NULL;
-        }
+    for (int n = 0; n < LOOKUPS; n++) {
+        s.lookup[n].segments = NULL;
     }
     return s;
 }

@@ -3,6 +3,7 @@
 
 #include <omp.h>
 
+#include "kernels/cpu/schedule/real.h"
 #include "kernels/cpu/schedule/threads.h"
 #include "kernels/cpu/schedule/tiling.h"
 
@@ -12,8 +13,7 @@ enum {
     CACHE_BYTES = 1 << 19   /* of input of the planes of a tile */
 };
 
-#define PRECISION_TEMPLATE "kernels/cpu/kind/high_order_rows.h"
-#include "kernels/cpu/schedule/precisions.h"
+#include "kernels/cpu/kind/high_order_rows.h"
 
 struct step_scratch {
     char unused;
@@ -28,4 +28,4 @@ static void step(struct tile_tuner *tuner, struct step_call *call)
     step_parallel(thread_radius, call);
 }
 
-const struct step_kind step_high_order = {step, step_part};
+const struct step_kind NAMED(step_high_order) = {step, step_part};

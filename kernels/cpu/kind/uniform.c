@@ -1,5 +1,5 @@
-/* The step kernel: one set of row functions (lines.h, uniform_rows.h) for both precisions, and
- * schedules that differ in the order of the rows and in the stores. All give the same bits. */
+/* The step kernel: one set of row functions (lines.h, uniform_rows.h), and schedules that differ in
+ * the order of the rows and in the stores. All give the same bits. */
 #include <string.h>
 
 #include <omp.h>
@@ -8,8 +8,7 @@
 #include "kernels/cpu/schedule/threads.h"
 #include "kernels/cpu/schedule/tiling.h"
 
-#define PRECISION_TEMPLATE "kernels/cpu/kind/uniform_rows.h"
-#include "kernels/cpu/schedule/precisions.h"
+#include "kernels/cpu/kind/uniform_rows.h"
 
 struct step_scratch {
     char unused;
@@ -19,17 +18,7 @@ struct step_scratch {
 /* CPU_STEP_VARIANTS, each with its schedule. */
 #define DEFINE_STEP(name, ...)                                                                     \
     DEFINE_THREAD(name, __VA_ARGS__)                                                               \
-    enum status cpu_step_##name(struct queue *queue, const struct step_args *args)                 \
-    {                                                                                              \
-        struct step_call call = step_call_of(args);                                                \
-        (void)queue;                                                                               \
-        if (args->levels->kind == KIND_UNIFORM && !args->levels->corrects) {                       \
-            step_parallel(thread_##name, &call);                                                   \
-        } else {                                                                                   \
-            step_kinds[args->levels->kind]->step(NULL, &call);                                     \
-        }                                                                                          \
-        return STATUS_OK;                                                                          \
-    }
+    thread_function *const NAMED(step_##name) = thread_##name;
 DEFINE_STEP(plain, .stream = false)
 DEFINE_STEP(streaming, .stream = true)
 DEFINE_STEP(tiled, .stream = true, TILED)
@@ -54,7 +43,7 @@ static void step(struct tile_tuner *tuner, struct step_call *call)
         step_parallel(thread_corrects, call);
         return;
     }
-    step_tuned(tuner, threads, precision_bytes(call->layout->precision), call);
+    step_tuned(tuner, threads, sizeof(REAL), call);
 }
 
-const struct step_kind step_uniform = {step, step_part};
+const struct step_kind NAMED(step_uniform) = {step, step_part};

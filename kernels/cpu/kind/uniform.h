@@ -1,11 +1,15 @@
 /* The update of a cell with uniform coefficients, for the rows of lines.h. */
 #pragma once
 
+#include "base/box.h"
 #include "kernels/cell/heat_cell.h"
+#include "kernels/cpu/schedule/real.h"
 
-#define STEP_COEFFICIENTS(REAL) REAL r[AXIS_COUNT];
-#define STEP_MEMBERS(REAL, NAMED)                                                                  \
-    struct NAMED(coefficients) k;                                                                  \
+struct cell_numbers {
+    REAL r[AXIS_COUNT];
+};
+#define STEP_MEMBERS                                                                               \
+    struct cell_numbers k;                                                                         \
     REAL a[FACE_COUNT];                                                                            \
     REAL b[FACE_COUNT];
 #define CELL(base, row, i, k)                                                                      \

@@ -38,7 +38,7 @@ static void advance_tile(const struct step_args *args, int64_t tile)
         }
     }
     tally_begin(tally, &own);
-    step_kinds[own.kind]->part(&call, tally);
+    step_kinds[args->layout.precision][own.kind]->part(&call, tally);
     tally_end(tally);
     if (differ(args, &box)) {
         tiles->d_changed[tile] = tiles->step;

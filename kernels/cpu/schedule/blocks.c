@@ -148,7 +148,7 @@ static void advance_block(const struct blocks *b, int l, int64_t block)
                              .in = level_field(b, l),
                              .boxes = &cells,
                              .nboxes = 1};
-    thread_function *const part = step_kinds[call.args->kind]->part;
+    thread_function *const part = step_kinds[b->window.precision][call.args->kind]->part;
     if (box_is_empty(&cells)) {
         return;
     }

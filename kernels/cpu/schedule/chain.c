@@ -81,8 +81,7 @@ static int64_t steps_pitch(int64_t bytes)
     return pitch;
 }
 
-#define PRECISION_TEMPLATE "kernels/cpu/schedule/chain_march.h"
-#include "kernels/cpu/schedule/precisions.h"
+#include "kernels/cpu/schedule/chain_march.h"
 
 /* The division of a box into tiles for `nthreads`: the one that computes the fewest cells. */
 static struct tiling chain_tiling(const struct steps_pass *pass, const struct box *box,
@@ -91,7 +90,7 @@ static struct tiling chain_tiling(const struct steps_pass *pass, const struct bo
     const int nsteps = pass->nsteps;
     const int64_t wish = choice->level_bytes / (2 * nsteps);
     const int64_t plane_bytes = wish < STEPS_PLANE_MOST ? wish : STEPS_PLANE_MOST;
-    const int64_t cell = (int64_t)precision_bytes(pass->layout->precision);
+    const int64_t cell = sizeof(REAL);
     const int64_t line = STREAM_LINE_BYTES;
     const int64_t nx = box_extent(box, AXIS_X);
     const int64_t ny = box_extent(box, AXIS_Y);
@@ -140,11 +139,7 @@ static void chain_tile(const struct steps_pass *pass, const struct box *tile,
                        const struct steps_choice *choice, void *memory,
                        struct tally (*tally)[FACE_COUNT])
 {
-    if (pass->layout->precision == PRECISION_FLOAT64) {
-        steps_tile_float64(pass, tile, choice->piece_bytes, memory, tally);
-    } else {
-        steps_tile_float32(pass, tile, choice->piece_bytes, memory, tally);
-    }
+    steps_tile(pass, tile, choice->piece_bytes, memory, tally);
 }
 
-const struct steps_schedule steps_chain = {chain_tiling, chain_memory, chain_tile};
+const struct steps_schedule NAMED(steps_chain) = {chain_tiling, chain_memory, chain_tile};

@@ -1,9 +1,9 @@
-/* The chains of chain_march.h, in one precision (precisions.h). */
+/* The chains of chain_march.h. */
 
-enum { NAMED(PLANE) = STEPS_PLANE_BYTES / sizeof(REAL) }; /* from plane to plane in scratch */
+enum { PLANE = STEPS_PLANE_BYTES / sizeof(REAL) }; /* from plane to plane in scratch */
 
 /* Cells of a chain: the rows of its lowest level, and where its values come from and go to. */
-struct NAMED(links) {
+struct links {
     REAL *slot;    /* the plane below, overwritten by the new one */
     const REAL *c; /* the plane between */
     int64_t pitch;
@@ -22,10 +22,10 @@ struct NAMED(links) {
 };
 
 /* `rows` of them, from row r on, from cell `at` on. Two rows ahead at most come with each. */
-KERNEL_INLINE struct NAMED(links)
-    NAMED(links_part)(const struct NAMED(links) * links, int64_t r, int64_t rows, int64_t at)
+KERNEL_INLINE struct links links_part(const struct links *links, int64_t r, int64_t rows,
+                                      int64_t at)
 {
-    struct NAMED(links) part = *links;
+    struct links part = *links;
     const int64_t first = links->nahead * r / links->rows;
     part.slot += r * part.pitch + at;
     part.c += r * part.pitch + at;
@@ -40,16 +40,15 @@ KERNEL_INLINE struct NAMED(links)
 
 /* What a chain keeps in registers: for each link its line, the one before, the new value, and the
  * value of the level before at the plane between. */
-struct NAMED(chained) {
+struct chained {
     struct STEPS_VECTOR before[STEPS_CHAIN], here[STEPS_CHAIN], value[STEPS_CHAIN],
         base[STEPS_CHAIN + 1];
 };
 
 /* The line of link l, and the one before, at the beginning of a row. */
-KERNEL_INLINE void NAMED(link_begin)(const struct NAMED(links) * from, int l, int64_t i,
-                                     struct NAMED(chained) * at_line)
+KERNEL_INLINE void link_begin(const struct links *from, int l, int64_t i, struct chained *at_line)
 {
-    enum { VECTOR = sizeof(struct STEPS_VECTOR) / sizeof(REAL), STRIDE = 2 * NAMED(PLANE) };
+    enum { VECTOR = sizeof(struct STEPS_VECTOR) / sizeof(REAL), STRIDE = 2 * PLANE };
     if (STEPS_SHIFT) {
         at_line->before[l] = STEPS(load)(from->c + l * STRIDE + i - VECTOR);
         at_line->here[l] = STEPS(load)(from->c + l * STRIDE + i);
@@ -57,11 +56,10 @@ KERNEL_INLINE void NAMED(link_begin)(const struct NAMED(links) * from, int l, in
 }
 
 /* Link l of a chain at cells i and on. */
-KERNEL_INLINE void NAMED(link)(const struct NAMED(coefficients) * k,
-                               const struct NAMED(links) * from, int l, int nlinks, bool flat,
-                               bool pairs, int64_t i, struct NAMED(chained) * at_line)
+KERNEL_INLINE void chain_link(const struct cell_numbers *k, const struct links *from, int l,
+                              int nlinks, bool flat, bool pairs, int64_t i, struct chained *at_line)
 {
-    enum { VECTOR = sizeof(struct STEPS_VECTOR) / sizeof(REAL), STRIDE = 2 * NAMED(PLANE) };
+    enum { VECTOR = sizeof(struct STEPS_VECTOR) / sizeof(REAL), STRIDE = 2 * PLANE };
     REAL *slot = from->slot + l * STRIDE + i;
     const REAL *c = from->c + l * STRIDE + i;
     const struct STEPS_VECTOR old = STEPS(load)(slot);
@@ -86,7 +84,7 @@ KERNEL_INLINE void NAMED(link)(const struct NAMED(coefficients) * k,
         STEPS(store)(STEPS(load)(c - 1), minus);
         STEPS(store)(STEPS(load)(c + 1), plus);
     }
-    const struct NAMED(row) at = {
+    const struct row at = {
         .centre = centre,
         .xm = minus,
         .xp = plus,
@@ -100,7 +98,7 @@ KERNEL_INLINE void NAMED(link)(const struct NAMED(coefficients) * k,
         STEPS(store)(corrects ? at_line->base[l] : STEPS(load)(centre), result);
         at_line->base[l + 1] = old;
     }
-    NAMED(cells)(&k[l], &at, result, VECTOR, pairs);
+    cells(&k[l], &at, result, VECTOR, pairs);
     if (l < nlinks - 1) {
         at_line->value[l + 1] = STEPS(load)(result);
     } else if ((uint64_t)(i - from->keep_begin) < (uint64_t)from->keep) {
@@ -112,13 +110,13 @@ KERNEL_INLINE void NAMED(link)(const struct NAMED(coefficients) * k,
 
 /* The new values of the lowest level at cells i and on, with what is prefetched. Where it corrects,
  * the level before it is complete. */
-KERNEL_INLINE void NAMED(link_source)(const struct NAMED(links) * from, int nlinks, bool pairs,
-                                      int64_t i, struct NAMED(chained) * at_line)
+KERNEL_INLINE void link_source(const struct links *from, int nlinks, bool pairs, int64_t i,
+                               struct chained *at_line)
 {
     enum { VECTOR = sizeof(struct STEPS_VECTOR) / sizeof(REAL) };
     at_line->value[0] = STEPS(load)(from->source + i);
     if (pairs && (from->corrections & 1) != 0) {
-        at_line->base[0] = STEPS(load)(from->slot - 2 * NAMED(PLANE) + i);
+        at_line->base[0] = STEPS(load)(from->slot - 2 * PLANE + i);
     }
     stream_fetch(STREAM_SECOND_LEVEL, from->ahead + i);
     stream_fetch(STREAM_SECOND_LEVEL, from->beside + i);
@@ -133,93 +131,90 @@ KERNEL_INLINE void NAMED(link_source)(const struct NAMED(links) * from, int nlin
 
 /* The rows of a chain. Link l is l lines behind link 0, so that none waits for another: at the
  * beginning of a row, it is still in the row before. */
-KERNEL_INLINE void NAMED(chain_rows)(const struct NAMED(coefficients) * k,
-                                     const struct NAMED(links) * from, int nlinks, bool flat,
-                                     bool pairs)
+KERNEL_INLINE void chain_rows(const struct cell_numbers *k, const struct links *from, int nlinks,
+                              bool flat, bool pairs)
 {
     enum { VECTOR = sizeof(struct STEPS_VECTOR) / sizeof(REAL) };
     const int64_t n = from->n;
     const int lag = nlinks > 0 ? nlinks - 1 : 0;
-    struct NAMED(links) row = *from;
-    struct NAMED(chained) at_line;
+    struct links row = *from;
+    struct chained at_line;
     for (int64_t r = 0;; r++) {
-        const struct NAMED(links) last = row;
+        const struct links last = row;
         if (r < from->rows) {
-            row = NAMED(links_part)(from, r, 1, 0);
+            row = links_part(from, r, 1, 0);
         }
 #pragma GCC unroll 4
         for (int i = 0; i < lag; i++) {
 #pragma GCC unroll 4
             for (int l = lag; r > 0 && l > i; l--) {
-                NAMED(link)(k, &last, l, nlinks, flat, pairs, n + (i - l) * VECTOR, &at_line);
+                chain_link(k, &last, l, nlinks, flat, pairs, n + (i - l) * VECTOR, &at_line);
             }
             if (r == from->rows) {
                 continue;
             }
-            NAMED(link_source)(&row, nlinks, pairs, i * VECTOR, &at_line);
-            NAMED(link_begin)(&row, i, 0, &at_line);
+            link_source(&row, nlinks, pairs, i * VECTOR, &at_line);
+            link_begin(&row, i, 0, &at_line);
 #pragma GCC unroll 4
             for (int l = i; l >= 0; l--) {
-                NAMED(link)(k, &row, l, nlinks, flat, pairs, (i - l) * VECTOR, &at_line);
+                chain_link(k, &row, l, nlinks, flat, pairs, (i - l) * VECTOR, &at_line);
             }
         }
         if (r == from->rows) {
             break;
         }
         if (nlinks > 0) {
-            NAMED(link_begin)(&row, lag, 0, &at_line);
+            link_begin(&row, lag, 0, &at_line);
         }
         for (int64_t i = lag * VECTOR; i < n; i += VECTOR) {
-            NAMED(link_source)(&row, nlinks, pairs, i, &at_line);
+            link_source(&row, nlinks, pairs, i, &at_line);
 #pragma GCC unroll 4
             for (int l = nlinks - 1; l >= 0; l--) {
-                NAMED(link)(k, &row, l, nlinks, flat, pairs, i - l * VECTOR, &at_line);
+                chain_link(k, &row, l, nlinks, flat, pairs, i - l * VECTOR, &at_line);
             }
         }
     }
 }
 
 /* The same for rows that are too short for that: line by line. */
-KERNEL_INLINE void NAMED(chain_lines)(const struct NAMED(coefficients) * k,
-                                      const struct NAMED(links) * from, int nlinks, bool flat,
-                                      bool pairs)
+KERNEL_INLINE void chain_lines(const struct cell_numbers *k, const struct links *from, int nlinks,
+                               bool flat, bool pairs)
 {
     enum { VECTOR = sizeof(struct STEPS_VECTOR) / sizeof(REAL) };
-    struct NAMED(chained) at_line;
+    struct chained at_line;
     for (int64_t r = 0; r < from->rows; r++) {
-        const struct NAMED(links) row = NAMED(links_part)(from, r, 1, 0);
+        const struct links row = links_part(from, r, 1, 0);
         for (int64_t i = 0; i < from->n; i += VECTOR) {
-            NAMED(link_source)(&row, nlinks, pairs, i, &at_line);
+            link_source(&row, nlinks, pairs, i, &at_line);
 #pragma GCC unroll 4
             for (int l = 0; l < nlinks; l++) {
-                NAMED(link_begin)(&row, l, i, &at_line);
-                NAMED(link)(k, &row, l, nlinks, flat, pairs, i, &at_line);
+                link_begin(&row, l, i, &at_line);
+                chain_link(k, &row, l, nlinks, flat, pairs, i, &at_line);
             }
         }
     }
 }
 
-KERNEL_INLINE void NAMED(chain)(const struct NAMED(coefficients) * coefficients,
-                                const struct NAMED(links) * links, int nlinks, bool flat,
-                                bool pairs)
+KERNEL_INLINE void chain(const struct cell_numbers *coefficients, const struct links *links,
+                         int nlinks, bool flat, bool pairs)
 {
     enum { VECTOR = sizeof(struct STEPS_VECTOR) / sizeof(REAL) };
-    struct NAMED(coefficients) k[STEPS_CHAIN];
+    struct cell_numbers k[STEPS_CHAIN];
     memcpy(k, coefficients, (size_t)nlinks * sizeof k[0]);
-    const struct NAMED(links) from = *links;
+    const struct links from = *links;
     if (from.n >= nlinks * VECTOR) {
-        NAMED(chain_rows)(k, &from, nlinks, flat, pairs);
+        chain_rows(k, &from, nlinks, flat, pairs);
     } else {
-        NAMED(chain_lines)(k, &from, nlinks, flat, pairs);
+        chain_lines(k, &from, nlinks, flat, pairs);
     }
 }
 
 /* Not inlined: all but the cells is constant in each. */
 #define CHAIN_OF(name, nlinks, flat, pairs)                                                        \
-    static STEPS_TARGET __attribute__((noinline)) void NAMED(name##_##nlinks)(                     \
-        const struct NAMED(coefficients) * k, const struct NAMED(links) * links)                   \
+    static STEPS_TARGET __attribute__((noinline)) void name##_##nlinks(                            \
+        const struct cell_numbers *k, const struct links *links)                                   \
     {                                                                                              \
-        NAMED(chain)(k, links, nlinks, flat, pairs);                                               \
+        chain(k, links, nlinks, flat, pairs);                                                      \
     }
 #define CHAIN(nlinks)                                                                              \
     CHAIN_OF(chain, nlinks, false, false)                                                          \

@@ -1,29 +1,22 @@
-/* The cells of a row for the step kernels, in one precision (precisions.h). The kind defines
- *   STEP_COEFFICIENTS(REAL)      members of struct NAMED(coefficients), of all cells of a range
- *   STEP_MEMBERS(REAL, NAMED)    more members of struct NAMED(stencil)
- *   CELL(base, row, i, k)        the update of a cell with the coefficients *k */
+/* The cells of a row for the step kernels. The kind defines
+ *   struct cell_numbers      the coefficients of all cells of a range
+ *   STEP_MEMBERS             more members of struct stencil
+ *   CELL(base, row, i, k)    the update of a cell with the numbers *k */
 
 /* Cells per cache line and per vector. */
-enum {
-    NAMED(LINE) = STREAM_LINE_BYTES / sizeof(REAL),
-    NAMED(PART) = STREAM_PART_BYTES / sizeof(REAL)
-};
+enum { LINE = STREAM_LINE_BYTES / sizeof(REAL), PART = STREAM_PART_BYTES / sizeof(REAL) };
 /* Cells of a boundary row per pass: their outside values stay in the L1 cache. */
-enum { NAMED(CHUNK) = 4096 / sizeof(REAL) };
-
-struct NAMED(coefficients) {
-    STEP_COEFFICIENTS(REAL)
-};
+enum { CHUNK = 4096 / sizeof(REAL) };
 
 /* The first cell of a range, its neighbours, and two rows to prefetch. */
-struct NAMED(row) {
+struct row {
     const REAL *centre, *xm, *xp, *ym, *yp, *zm, *zp;
     const REAL *ahead, *beside;
 };
 
-KERNEL_INLINE struct NAMED(row) NAMED(row_from)(const struct NAMED(row) * row, int64_t i)
+KERNEL_INLINE struct row row_from(const struct row *row, int64_t i)
 {
-    return (struct NAMED(row)){
+    return (struct row){
         .centre = row->centre + i,
         .xm = row->xm + i,
         .xp = row->xp + i,
@@ -38,12 +31,11 @@ KERNEL_INLINE struct NAMED(row) NAMED(row_from)(const struct NAMED(row) * row, i
 
 /* `n` cells with ordinary stores; a constant n becomes one vector. `corrects`: their sums begin
  * with what `out` holds. */
-KERNEL_INLINE void NAMED(cells)(const struct NAMED(coefficients) * coefficients,
-                                const struct NAMED(row) * row, REAL *restrict out, int64_t n,
-                                bool corrects)
+KERNEL_INLINE void cells(const struct cell_numbers *coefficients, const struct row *row,
+                         REAL *restrict out, int64_t n, bool corrects)
 {
-    const struct NAMED(row) at = *row;
-    const struct NAMED(coefficients) k = *coefficients;
+    const struct row at = *row;
+    const struct cell_numbers k = *coefficients;
 #pragma omp simd
     for (int64_t i = 0; i < n; i++) {
         out[i] = CELL(corrects ? out[i] : at.centre[i], at, i, k);
@@ -51,13 +43,11 @@ KERNEL_INLINE void NAMED(cells)(const struct NAMED(coefficients) * coefficients,
 }
 
 /* One vector of cells; `before` and `after` are its neighbours. */
-KERNEL_INLINE void NAMED(step_part)(const struct NAMED(coefficients) * k,
-                                    const struct NAMED(row) * row, REAL *out, int64_t i,
-                                    struct stream_vector before, struct stream_vector here,
-                                    struct stream_vector after, enum step_writing writing)
+KERNEL_INLINE void step_vector(const struct cell_numbers *k, const struct row *row, REAL *out,
+                               int64_t i, struct stream_vector before, struct stream_vector here,
+                               struct stream_vector after, enum step_writing writing)
 {
-    enum { PART = NAMED(PART) };
-    struct NAMED(row) at = NAMED(row_from)(row, i);
+    struct row at = row_from(row, i);
     REAL centre[PART]; /* the compiler keeps these in registers */
     REAL minus[PART];
     REAL plus[PART];
@@ -71,17 +61,16 @@ KERNEL_INLINE void NAMED(step_part)(const struct NAMED(coefficients) * k,
     if (writing == STEP_CORRECTED) {
         memcpy(result, out + i, sizeof result);
     }
-    NAMED(cells)(k, &at, result, PART, writing == STEP_CORRECTED);
+    cells(k, &at, result, PART, writing == STEP_CORRECTED);
     stream_or_store_part(writing == STEP_STREAMED, out + i, result);
 }
 
 #if STREAM_HAS_WIDE
 /* The same of a complete line of cells. */
-KERNEL_INLINE void NAMED(step_line)(const struct NAMED(coefficients) * k, struct NAMED(row) at,
-                                    REAL *out, struct stream_line before, struct stream_line here,
-                                    struct stream_line after, enum step_writing writing)
+KERNEL_INLINE void step_line(const struct cell_numbers *k, struct row at, REAL *out,
+                             struct stream_line before, struct stream_line here,
+                             struct stream_line after, enum step_writing writing)
 {
-    enum { LINE = NAMED(LINE), PART = NAMED(PART) };
     REAL centre[LINE]; /* the compiler keeps these in registers */
     REAL minus[LINE];
     REAL plus[LINE];
@@ -95,7 +84,7 @@ KERNEL_INLINE void NAMED(step_line)(const struct NAMED(coefficients) * k, struct
     if (writing == STEP_CORRECTED) {
         memcpy(result, out, sizeof result);
     }
-    NAMED(cells)(k, &at, result, LINE, writing == STEP_CORRECTED);
+    cells(k, &at, result, LINE, writing == STEP_CORRECTED);
     stream_or_store_part(writing == STEP_STREAMED, out, result);
     stream_or_store_part(writing == STEP_STREAMED, out + PART, result + PART);
 }
@@ -103,7 +92,7 @@ KERNEL_INLINE void NAMED(step_line)(const struct NAMED(coefficients) * k, struct
 #endif
 
 /* Common to all rows. */
-struct NAMED(stencil) {
+struct stencil {
     const struct layout *layout;
     const bool *closed;
     struct tally *tally; /* of this thread, one per face */
@@ -112,27 +101,27 @@ struct NAMED(stencil) {
     /* outside = inside: the row is its own neighbour. fma(1, -0, 0) is +0 and not -0, which does
      * not change the update. */
     bool mirrored[FACE_COUNT];
-    STEP_MEMBERS(REAL, NAMED)
+    STEP_MEMBERS
 };
 
 /* The closed faces on which cells [lo, hi) of a row lie. */
-struct NAMED(where) {
+struct where {
     bool on[FACE_COUNT];
     bool values_beyond; /* a face in y or z needs computed outside values */
 };
 
-KERNEL_INLINE struct NAMED(where)
-    NAMED(where_of)(const struct NAMED(stencil) * s, int64_t lo, int64_t hi, int64_t j, int64_t k)
+KERNEL_INLINE struct where where_of(const struct stencil *s, int64_t lo, int64_t hi, int64_t j,
+                                    int64_t k)
 {
     const int64_t *cells = s->layout->cells;
-    struct NAMED(where) where = {.on = {
-                                     s->closed[FACE_X_MIN] && lo == 0,
-                                     s->closed[FACE_X_MAX] && hi == cells[AXIS_X],
-                                     s->closed[FACE_Y_MIN] && j == 0,
-                                     s->closed[FACE_Y_MAX] && j == cells[AXIS_Y] - 1,
-                                     s->closed[FACE_Z_MIN] && k == 0,
-                                     s->closed[FACE_Z_MAX] && k == cells[AXIS_Z] - 1,
-                                 }};
+    struct where where = {.on = {
+                              s->closed[FACE_X_MIN] && lo == 0,
+                              s->closed[FACE_X_MAX] && hi == cells[AXIS_X],
+                              s->closed[FACE_Y_MIN] && j == 0,
+                              s->closed[FACE_Y_MAX] && j == cells[AXIS_Y] - 1,
+                              s->closed[FACE_Z_MIN] && k == 0,
+                              s->closed[FACE_Z_MAX] && k == cells[AXIS_Z] - 1,
+                          }};
     for (int face = FACE_Y_MIN; face < FACE_COUNT; face++) {
         where.values_beyond = where.values_beyond || (where.on[face] && !s->mirrored[face]);
     }
@@ -140,21 +129,20 @@ KERNEL_INLINE struct NAMED(where)
 }
 
 /* What to prefetch with a row: two rows, and the indices of the first. */
-struct NAMED(aim) {
+struct aim {
     const REAL *ahead, *beside;
     int64_t j, k;
 };
 
 /* The row at `element`. Beyond a closed face the neighbouring row may lie outside the allocation.
  */
-KERNEL_INLINE struct NAMED(row)
-    NAMED(row_at)(const struct NAMED(stencil) * s, const bool on[FACE_COUNT], int64_t element,
-                  const struct NAMED(aim) * aim)
+KERNEL_INLINE struct row row_at(const struct stencil *s, const bool on[FACE_COUNT], int64_t element,
+                                const struct aim *aim)
 {
     const int64_t dy = s->layout->pitch_y;
     const int64_t dz = s->layout->pitch_z;
     const REAL *c = s->in + element;
-    return (struct NAMED(row)){
+    return (struct row){
         .centre = c,
         .xm = c - 1,
         .xp = c + 1,

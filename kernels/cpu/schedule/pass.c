@@ -77,7 +77,10 @@ static enum status several_steps(struct queue *queue, const struct step_args *ar
                                     .boxes = args->boxes,
                                     .nboxes = args->nboxes};
     const bool is_uniform = args->levels->kind == KIND_UNIFORM;
-    const struct steps_schedule *schedule = is_uniform ? &steps_chain : &steps_blocks;
+    const struct steps_schedule *schedule = !is_uniform ? &steps_blocks
+                                            : args->layout.precision == PRECISION_FLOAT64
+                                                ? &steps_chain_float64
+                                                : &steps_chain_float32;
     const int nthreads = share_is_worthwhile(pass.boxes, pass.nboxes) ? omp_get_max_threads() : 1;
     struct tile_record *record = pass.nboxes == 1 && is_uniform
                                      ? tile_tuner_find(&queue->tuner[pass.nsteps], pass.boxes,
@@ -136,7 +139,7 @@ enum status cpu_step(struct queue *queue, const struct step_args *args)
         cpu_step_awake(args);
     } else if (args->nsteps == 1) {
         struct step_call call = step_call_of(args);
-        step_kinds[args->levels->kind]->step(&queue->tuner[1], &call);
+        step_kinds[args->layout.precision][args->levels->kind]->step(&queue->tuner[1], &call);
     } else {
         TRY(several_steps(queue, args));
     }

@@ -1,37 +1,22 @@
-/* The part of a thread of a step kernel, tile by tile. Included by each kind after both precisions
- * of stencil_of and step_tile, and struct step_scratch, a thread's memory. A kind may define
+/* The part of a thread of a step kernel, tile by tile. Included by each kind after
+ * stencil_of and step_tile, and struct step_scratch, a thread's memory. A kind may define
  *   TILING(box, cell_bytes, schedule)  how a box is divided into tiles */
 #ifndef TILING
 #define TILING tiling_of
 #endif
 
-#define DEFINE_PIECES(name, cell_bytes)                                                            \
-    KERNEL_INLINE void step_pieces_##name(const struct step_call *c, const struct box *pieces,     \
-                                          int npieces, struct schedule schedule,                   \
-                                          struct tally *tally, struct step_scratch *scratch)       \
-    {                                                                                              \
-        const struct stencil_##name s = stencil_of_##name(c, tally, scratch);                      \
-        for (int p = 0; p < npieces; p++) {                                                        \
-            const struct tiling t = TILING(&pieces[p], cell_bytes, schedule);                      \
-            for (int64_t n = 0; n < t.nx * t.ny * t.nz; n++) {                                     \
-                const struct box tile =                                                            \
-                    tile_at(&pieces[p], &t, n % t.nx, n / t.nx % t.ny, n / (t.nx * t.ny));         \
-                step_tile_##name(&s, &tile, schedule);                                             \
-            }                                                                                      \
-        }                                                                                          \
-    }
-DEFINE_PIECES(float64, sizeof(double))
-DEFINE_PIECES(float32, sizeof(float))
-#undef DEFINE_PIECES
-
 KERNEL_INLINE void step_pieces(const struct step_call *c, const struct box *pieces, int npieces,
                                struct schedule schedule, struct tally *tally)
 {
     struct step_scratch scratch;
-    if (c->layout->precision == PRECISION_FLOAT64) {
-        step_pieces_float64(c, pieces, npieces, schedule, tally, &scratch);
-    } else {
-        step_pieces_float32(c, pieces, npieces, schedule, tally, &scratch);
+    const struct stencil s = stencil_of(c, tally, &scratch);
+    for (int p = 0; p < npieces; p++) {
+        const struct tiling t = TILING(&pieces[p], sizeof(REAL), schedule);
+        for (int64_t n = 0; n < t.nx * t.ny * t.nz; n++) {
+            const struct box tile =
+                tile_at(&pieces[p], &t, n % t.nx, n / t.nx % t.ny, n / (t.nx * t.ny));
+            step_tile(&s, &tile, schedule);
+        }
     }
 }
 

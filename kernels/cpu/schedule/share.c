@@ -71,3 +71,21 @@ bool share_is_worthwhile(const struct box *boxes, int nboxes)
     }
     return cells >= SHARE_MIN_CELLS;
 }
+
+enum status share_rows(const struct layout *layout, const void *args, row_function *row)
+{
+    const struct box owned = layout_owned(layout);
+    const int64_t ny = layout->cells[AXIS_Y];
+    const int64_t nrows = ny * layout->cells[AXIS_Z];
+    if (!share_is_worthwhile(&owned, 1)) { /* without the cost of a team of one thread */
+        for (int64_t r = 0; r < nrows; r++) {
+            row(args, r % ny, r / ny);
+        }
+        return STATUS_OK;
+    }
+#pragma omp parallel for schedule(static)
+    for (int64_t r = 0; r < nrows; r++) {
+        row(args, r % ny, r / ny);
+    }
+    return STATUS_OK;
+}

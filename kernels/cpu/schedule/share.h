@@ -3,6 +3,7 @@
 #pragma once
 
 #include "base/box.h"
+#include "kernels/layout.h"
 
 enum {
     SHARE_PIECES = 3,
@@ -35,3 +36,9 @@ int share_box(const struct box *box, int part, int nparts, struct box pieces[SHA
 
 /* Do these boxes have enough cells for more than one thread? */
 bool share_is_worthwhile(const struct box *boxes, int nboxes);
+
+/* Row (j, k) of an operation. */
+typedef void row_function(const void *args, int64_t j, int64_t k);
+
+/* All rows of the owned cells of `layout`; returns STATUS_OK. */
+enum status share_rows(const struct layout *layout, const void *args, row_function *row);

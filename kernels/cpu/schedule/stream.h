@@ -143,32 +143,6 @@ KERNEL_INLINE struct stream_line stream_line_load(const void *cells)
     return (struct stream_line){_mm512_loadu_si512(cells)};
 }
 
-/* All cells of the line are the same. */
-KERNEL_INLINE struct stream_line stream_line_of_float64(double cell)
-{
-    return (struct stream_line){_mm512_castpd_si512(_mm512_set1_pd(cell))};
-}
-
-KERNEL_INLINE struct stream_line stream_line_of_float32(float cell)
-{
-    return (struct stream_line){_mm512_castps_si512(_mm512_set1_ps(cell))};
-}
-
-/* The line with another value of one cell. */
-KERNEL_INLINE struct stream_line stream_line_with_float64(struct stream_line line, int at,
-                                                          double cell)
-{
-    return (struct stream_line){
-        _mm512_mask_mov_epi64(line.bits, (__mmask8)(1U << at), stream_line_of_float64(cell).bits)};
-}
-
-KERNEL_INLINE struct stream_line stream_line_with_float32(struct stream_line line, int at,
-                                                          float cell)
-{
-    return (struct stream_line){
-        _mm512_mask_mov_epi32(line.bits, (__mmask16)(1U << at), stream_line_of_float32(cell).bits)};
-}
-
 /* Not memcpy, which the compiler may split: a load of the full line would wait for both halves. */
 KERNEL_INLINE void stream_line_store(struct stream_line line, void *to)
 {
@@ -194,106 +168,9 @@ KERNEL_INLINE void stream_line_plus(struct stream_line here, struct stream_line 
                                 : _mm512_alignr_epi32(after.bits, here.bits, 1);
     _mm512_storeu_si512(to, shifted);
 }
-
-/* Of each cell of a line the number of the last of four ascending values that it is not below; 0
- * if there is none. */
-KERNEL_INLINE struct stream_line stream_line_find_float64(struct stream_line line,
-                                                          const double begin[4])
-{
-    const __m512d x = _mm512_castsi512_pd(line.bits);
-    __m512i at = _mm512_maskz_mov_epi64(_mm512_cmp_pd_mask(x, _mm512_set1_pd(begin[1]), _CMP_GE_OQ),
-                                        _mm512_set1_epi64(1));
-    at = _mm512_mask_mov_epi64(at, _mm512_cmp_pd_mask(x, _mm512_set1_pd(begin[2]), _CMP_GE_OQ),
-                               _mm512_set1_epi64(2));
-    at = _mm512_mask_mov_epi64(at, _mm512_cmp_pd_mask(x, _mm512_set1_pd(begin[3]), _CMP_GE_OQ),
-                               _mm512_set1_epi64(3));
-    return (struct stream_line){at};
-}
-
-KERNEL_INLINE struct stream_line stream_line_find_float32(struct stream_line line,
-                                                          const float begin[4])
-{
-    const __m512 x = _mm512_castsi512_ps(line.bits);
-    __m512i at = _mm512_maskz_mov_epi32(_mm512_cmp_ps_mask(x, _mm512_set1_ps(begin[1]), _CMP_GE_OQ),
-                                        _mm512_set1_epi32(1));
-    at = _mm512_mask_mov_epi32(at, _mm512_cmp_ps_mask(x, _mm512_set1_ps(begin[2]), _CMP_GE_OQ),
-                               _mm512_set1_epi32(2));
-    at = _mm512_mask_mov_epi32(at, _mm512_cmp_ps_mask(x, _mm512_set1_ps(begin[3]), _CMP_GE_OQ),
-                               _mm512_set1_epi32(3));
-    return (struct stream_line){at};
-}
-
-/* Of each cell that one of four values. */
-KERNEL_INLINE struct stream_line stream_line_choose_float64(struct stream_line at,
-                                                            const double of[4])
-{
-    return (struct stream_line){_mm512_castpd_si512(
-        _mm512_permutexvar_pd(at.bits, _mm512_castpd256_pd512(_mm256_loadu_pd(of))))};
-}
-
-KERNEL_INLINE struct stream_line stream_line_choose_float32(struct stream_line at,
-                                                            const float of[4])
-{
-    return (struct stream_line){_mm512_castps_si512(
-        _mm512_permutexvar_ps(at.bits, _mm512_castps128_ps512(_mm_loadu_ps(of))))};
-}
 #else
 #define STREAM_HAS_WIDE 0
 #define STREAM_WIDE
-#endif
-
-#if defined(__AVX512F__)
-/* Are all cells of a line in [from, to)? */
-KERNEL_INLINE bool line_within_float64(const double *u, double from, double to)
-{
-    const __m512d x = _mm512_loadu_pd(u);
-    const __mmask8 above = _mm512_cmp_pd_mask(x, _mm512_set1_pd(from), _CMP_GE_OQ);
-    return _mm512_mask_cmp_pd_mask(above, x, _mm512_set1_pd(to), _CMP_LT_OQ) == 0xFF;
-}
-
-KERNEL_INLINE bool line_within_float32(const float *u, float from, float to)
-{
-    const __m512 x = _mm512_loadu_ps(u);
-    const __mmask16 above = _mm512_cmp_ps_mask(x, _mm512_set1_ps(from), _CMP_GE_OQ);
-    return _mm512_mask_cmp_ps_mask(above, x, _mm512_set1_ps(to), _CMP_LT_OQ) == 0xFFFF;
-}
-#elif defined(__AVX__)
-/* The same. */
-KERNEL_INLINE bool line_within_float64(const double *u, double from, double to)
-{
-    __m256d in = _mm256_castsi256_pd(_mm256_set1_epi64x(-1));
-    for (int i = 0; i < 8; i += 4) {
-        const __m256d x = _mm256_loadu_pd(u + i);
-        in = _mm256_and_pd(in, _mm256_cmp_pd(x, _mm256_set1_pd(from), _CMP_GE_OQ));
-        in = _mm256_and_pd(in, _mm256_cmp_pd(x, _mm256_set1_pd(to), _CMP_LT_OQ));
-    }
-    return _mm256_movemask_pd(in) == 0xF;
-}
-
-KERNEL_INLINE bool line_within_float32(const float *u, float from, float to)
-{
-    __m256 in = _mm256_castsi256_ps(_mm256_set1_epi32(-1));
-    for (int i = 0; i < 16; i += 8) {
-        const __m256 x = _mm256_loadu_ps(u + i);
-        in = _mm256_and_ps(in, _mm256_cmp_ps(x, _mm256_set1_ps(from), _CMP_GE_OQ));
-        in = _mm256_and_ps(in, _mm256_cmp_ps(x, _mm256_set1_ps(to), _CMP_LT_OQ));
-    }
-    return _mm256_movemask_ps(in) == 0xFF;
-}
-#else
-/* Without branches, so that the compiler may use vectors. */
-#define STREAM_WITHIN(name, REAL)                                                                  \
-    KERNEL_INLINE bool line_within_##name(const REAL *u, REAL from, REAL to)                       \
-    {                                                                                              \
-        int outside = 0;                                                                           \
-        for (size_t i = 0; i < STREAM_LINE_BYTES / sizeof(REAL); i++) {                            \
-            outside |= !(u[i] >= from) | !(u[i] < to);                                             \
-        }                                                                                          \
-        return outside == 0;                                                                       \
-    }
-STREAM_WITHIN(float64, double)
-STREAM_WITHIN(float32, float)
-#undef STREAM_WITHIN
 #endif
 
 /* Eight times the same byte. */

@@ -2,12 +2,18 @@
 
 #include "base/clock.h"
 
-const struct step_kind *const step_kinds[KIND_COUNT] = {
-    [KIND_UNIFORM] = &step_uniform,
-    [KIND_CLASSES] = &step_classes,
-    [KIND_ENTHALPY] = &step_enthalpy,
-    [KIND_HIGH_ORDER] = &step_high_order,
-};
+/* Of cpu/kind, in both precisions. */
+#define KINDS(name)                                                                                \
+    {                                                                                              \
+        [KIND_UNIFORM] = &step_uniform_##name, [KIND_CLASSES] = &step_classes_##name,              \
+        [KIND_ENTHALPY] = &step_enthalpy_##name, [KIND_HIGH_ORDER] = &step_high_order_##name       \
+    }
+extern const struct step_kind step_uniform_float64, step_classes_float64, step_enthalpy_float64,
+    step_high_order_float64;
+extern const struct step_kind step_uniform_float32, step_classes_float32, step_enthalpy_float32,
+    step_high_order_float32;
+const struct step_kind *const step_kinds[2][KIND_COUNT] = {
+    [PRECISION_FLOAT64] = KINDS(float64), [PRECISION_FLOAT32] = KINDS(float32)};
 
 void step_parallel(thread_function *thread, const struct step_call *call)
 {
@@ -35,3 +41,20 @@ void step_tuned(struct tile_tuner *tuner, thread_function *const threads[TILE_WA
         tile_record_tell(record, choice, clock_seconds() - start);
     }
 }
+
+#define DEFINE_STEP(name, about)                                                                   \
+    extern thread_function *const step_##name##_float64, *const step_##name##_float32;             \
+    enum status cpu_step_##name(struct queue *queue, const struct step_args *args)                 \
+    {                                                                                              \
+        const enum precision precision = args->layout.precision;                                   \
+        struct step_call call = step_call_of(args);                                                \
+        if (args->levels->kind != KIND_UNIFORM || args->levels->corrects) {                        \
+            step_kinds[precision][args->levels->kind]->step(NULL, &call);                          \
+        } else {                                                                                   \
+            step_parallel(precision == PRECISION_FLOAT64 ? step_##name##_float64                   \
+                                                         : step_##name##_float32,                  \
+                          &call);                                                                  \
+        }                                                                                          \
+        return STATUS_OK;                                                                          \
+    }
+CPU_STEP_VARIANTS(DEFINE_STEP)

@@ -42,8 +42,8 @@ struct step_kind {
      * boxes, which may lie in the halo. */
     thread_function *part;
 };
-extern const struct step_kind step_uniform, step_classes, step_enthalpy, step_high_order;
-extern const struct step_kind *const step_kinds[KIND_COUNT];
+/* By precision, and kind. */
+extern const struct step_kind *const step_kinds[2][KIND_COUNT];
 
 /* By the ways and tiles that `tuner` chooses; NULL, or where it does not know the boxes: the first.
  * cell_bytes: of all that a cell brings. */
