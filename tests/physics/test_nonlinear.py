@@ -29,6 +29,15 @@ class Melting(Case):
                        "history": {"every": 100}, "checkpoints": {"every": 200, "keep": 3}},
         }
 
+    def test_values_on_faces_are_those_of_their_step(self):
+        config = self.config()
+        config["boundary"]["x_max"] = {"type": "convection", "coefficient": 5e4, "ambient": 400.0}
+        config["output"] = {"history": {"every": 0}, "probes": {
+            "every": 5, "points": [{"name": "face", "at": [0.013, 0.003, 0.002]}]}}
+        rows = [(self.run_config({**config, "run": {"backend": backend}}, backend).folder
+                 / "probes.csv").read_text() for backend in ("cpu", "guard")]
+        self.assertEqual(*rows)
+
     def test_the_liquid_fraction_follows_from_the_enthalpy(self):
         run = self.run_config(self.config(), "out")
         enthalpy = run.enthalpy()

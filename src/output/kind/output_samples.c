@@ -220,6 +220,7 @@ static enum status write_due(void *object, const struct output_context *in)
     for (int i = 0; i < outputs->count; i++) {
         faces |= sampler_faces(outputs->output[i].sampler);
     }
+    TRY(status_agree(comm, engine_settle(in->engine)));
     TRY(faces_closures(in->stepper, faces, &closures));
     const struct level *level = in->stepper->level;
     const struct sampler_space space = {&closures, faces_closure_at, faces_share_between,
@@ -230,7 +231,6 @@ static enum status write_due(void *object, const struct output_context *in)
         if (!timeline_is_due(&in->problem->timeline, output->sampled.cadence, in->state->step)) {
             continue;
         }
-        TRY(status_agree(comm, engine_settle(in->engine)));
         TRY(sampler_take(comm, output->sampler, level->field, &space, &values));
         TRY(impedances_take(&output->impedances, in->stepper, values));
         values = output->impedances.count > 0 ? output->impedances.row : values;
