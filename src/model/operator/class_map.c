@@ -191,6 +191,28 @@ static enum status number_cell(const struct painting *painting, int64_t c,
     return STATUS_OK;
 }
 
+/* The row of the piece that begins with cell `first`, to its place in the map. */
+static enum status number_row(const struct painting *painting, const struct box *box, int64_t first,
+                              const int64_t shift[AXIS_COUNT], struct class_map *map)
+{
+    const float *numbers = painting->numbers + first;
+    int64_t cell[AXIS_COUNT];
+    box_cell(box, first, cell);
+    const int64_t begin = cell[AXIS_X];
+    uint8_t *row = &map->h_class[layout_index(&map->layout, cell[0] + shift[0] - map->owned.lo[0],
+                                              cell[1] + shift[1] - map->owned.lo[1],
+                                              cell[2] + shift[2] - map->owned.lo[2])];
+    for (int64_t i = 0; i < box_extent(box, AXIS_X); i++) {
+        if (i > 0 && numbers[i] == numbers[i - 1]) {
+            row[i] = row[i - 1];
+            continue;
+        }
+        cell[AXIS_X] = begin + i;
+        TRY(number_cell(painting, first + i, cell, map, &row[i]));
+    }
+    return STATUS_OK;
+}
+
 /* The cells of `box`, which lie in the grid, to their places in the map: shifted by `shift`. */
 static enum status paint_piece(struct painting *painting, const struct box *box,
                                const int64_t shift[AXIS_COUNT], struct class_map *map)
@@ -206,14 +228,9 @@ static enum status paint_piece(struct painting *painting, const struct box *box,
     for (int s = 0; s < settings->nsources; s++) {
         TRY(paint_source(painting, s, box));
     }
-    for (int64_t c = 0; c < cells; c++) {
-        int64_t cell[AXIS_COUNT];
-        box_cell(box, c, cell);
-        TRY(number_cell(
-            painting, c, cell, map,
-            &map->h_class[layout_index(&map->layout, cell[0] + shift[0] - map->owned.lo[0],
-                                       cell[1] + shift[1] - map->owned.lo[1],
-                                       cell[2] + shift[2] - map->owned.lo[2])]));
+    const int64_t row = box_extent(box, AXIS_X);
+    for (int64_t c = 0; c < cells; c += row) {
+        TRY(number_row(painting, box, c, shift, map));
     }
     return STATUS_OK;
 }
