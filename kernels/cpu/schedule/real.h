@@ -8,13 +8,13 @@
 #define REAL double
 #define FMA fma
 #define NAMED(name) name##_float64
+enum { REAL_IS_DOUBLE = true };
 #else
 #define REAL float
 #define FMA fmaf
 #define NAMED(name) name##_float32
+enum { REAL_IS_DOUBLE = false };
 #endif
-
-enum { REAL_IS_DOUBLE = sizeof(REAL) == sizeof(double) };
 
 #if STREAM_HAS_WIDE
 /* All cells of the line are the same. */
