@@ -24,12 +24,13 @@ from pathlib import Path
 from study import by_ranks
 
 HERE = Path(__file__).resolve().parent
-# name: (kind, cells of one GPU (weak) or in total, steps of about a second on one H200)
-CASES = {"weak 512^3": ("weak", (512, 512, 512), 2000),
+# name: (kind, cells of one GPU (weak) or in total, steps: at least 0.2 s on four H200s
+# with four per pass, beside which what happens once per run is small)
+CASES = {"weak 512^3": ("weak", (512, 512, 512), 4000),
          "weak 256^3": ("weak", (256, 256, 256), 10000),
-         "strong 1024^3": ("strong", (1024, 1024, 1024), 300),
-         "strong 2048 x 1024 x 1024": ("strong", (2048, 1024, 1024), 150),
-         "strong 512^3": ("strong", (512, 512, 512), 2000)}
+         "strong 1024^3": ("strong", (1024, 1024, 1024), 1200),
+         "strong 2048 x 1024 x 1024": ("strong", (2048, 1024, 1024), 600),
+         "strong 512^3": ("strong", (512, 512, 512), 6000)}
 TRANSPORTS = ("peer", "gpu-aware", "staged")
 FACES = ("x_min={type: temperature, value: 310}", "x_max={type: flux, value: 30}",
          "y_min={type: temperature, value: 300}", "y_max={type: flux, value: 0}",
