@@ -410,6 +410,8 @@ struct operations {
     int steps_most[KIND_COUNT]; /* per call of `step` */
     /* Not 0: of several steps only this number, or a multiple, may be faster than single ones. */
     int steps_whole[KIND_COUNT];
+    /* Whether closures of the steps of one call differ in b only; NULL: in a, too. */
+    bool (*steps_share_a)(enum kind kind);
 
     /* The launch shapes of `step`, by name; returns their number. The first is the backend's own
      * rule. A shape changes the speed and never a bit. Both this and step_shape may be NULL: the

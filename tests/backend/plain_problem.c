@@ -50,12 +50,15 @@ void uniform_reference_cell(struct problem *p, const int64_t cell[AXIS_COUNT],
     }
 }
 
-/* The steps of half of the passes differ in length. */
+/* The steps of half of the passes differ in length, and in the coefficients of their faces. */
 static void vary_lengths(struct problem *p, uint64_t *random)
 {
     const bool one_length = random_below(random, 2) == 0;
     for (int n = 0; n < p->nsteps * AXIS_COUNT && !one_length; n++) {
-        p->levels[n / AXIS_COUNT].r[n % AXIS_COUNT] *= random_between(random, 0.1, 1.0);
+        struct coefficients *level = &p->levels[n / AXIS_COUNT];
+        const int face = 2 * (n % AXIS_COUNT) + (int)random_below(random, 2);
+        level->r[n % AXIS_COUNT] *= random_between(random, 0.1, 1.0);
+        level->a[face] *= level->b[face] != 0 ? random_between(random, 0.1, 1.0) : 1;
     }
 }
 

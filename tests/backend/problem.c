@@ -206,6 +206,18 @@ static void upload_levels(struct rig *rig, const struct problem *p,
     }
 }
 
+bool problem_fits(const struct problem *p, const struct operations *operations)
+{
+    const enum kind kind = p->args.kind;
+    bool fits = p->nsteps <= operations->steps_most[kind];
+    for (int s = 1; s < p->nsteps && kind == KIND_UNIFORM && operations->steps_share_a != NULL;
+         s++) {
+        fits = fits && (!operations->steps_share_a(kind) ||
+                        memcmp(p->levels[s].a, p->levels[0].a, sizeof p->levels[0].a) == 0);
+    }
+    return fits;
+}
+
 void problem_check_compare(struct rig *rig, const struct problem *p)
 {
     void (*release)(struct device *, void *) = rig->backend->runtime->memory_free;

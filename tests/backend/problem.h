@@ -63,6 +63,9 @@ void problem_solve(struct problem *p);
 void problem_compare(struct problem *p, uint64_t *random);
 void problem_check_compare(struct rig *rig, const struct problem *p);
 
+/* Whether one call of `step` takes all steps of the problem. */
+bool problem_fits(const struct problem *p, const struct operations *operations);
+
 /* Layers of halo that a pass reads. */
 int problem_depth(const struct problem *p);
 

@@ -53,7 +53,7 @@ static void check_schedules(struct rig *rig, const struct problem *p)
         return;
     }
     if (p->nsteps > 1) {
-        if (p->nsteps <= operations->steps_most[kind]) {
+        if (problem_fits(p, operations)) {
             problem_check_step(rig, operations->step, "pass", p, true);
         }
         return;
@@ -316,7 +316,7 @@ static void check_calls(const struct problem *p)
         /* a GPU is told its launch shape, and tries nothing by itself */
         const int calls = backend_has(rig.backend, BACKEND_GPU) ? 2 : 17;
         for (int call = 0; call < calls; call++) {
-            if (p->nsteps == 1 || p->nsteps <= operations->steps_most[p->args.kind]) {
+            if (p->nsteps == 1 || problem_fits(p, operations)) {
                 problem_check_step(&rig, operations->step, "call", p, true);
             }
         }

@@ -111,7 +111,7 @@ TEST(summaries_of_passes)
         for (int b = 0; b < rig_backend_count(); b++) {
             struct rig rig;
             rig_open(&rig, rig_backend_at(b));
-            if (regular && p.nsteps <= rig.backend->operations->steps_most[KIND_UNIFORM]) {
+            if (regular && problem_fits(&p, rig.backend->operations)) {
                 check_summary(&rig, &p, contents);
             }
             rig_close(&rig);

@@ -28,6 +28,8 @@ class SuperSteps(Bitwise):
         config = problems.mixed(CELLS, precision)
         config["boundary"]["x_min"]["value"] = "350 + 40*sin(0.2*t)"
         dt = short_dt(config, 1)
+        film = dict(config["boundary"]["x_max"], coefficient="900 + 500*sin(0.3*t)")
+        config["boundary"]["x_max"] = film
         config["time"] = {"end": float(f"{80 * dt:.6g}"), **time}
         config["output"] = {"history": {"every": 1}, "checkpoints": {"every": 2, "keep": 99}}
         return config, dt

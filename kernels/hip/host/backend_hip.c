@@ -227,6 +227,7 @@ static const struct operations operations = {
                                   [KIND_ENTHALPY] = HIP_STEPS_OF_MEDIA,
                                   [KIND_HIGH_ORDER] = HIP_STEPS_OF_HIGH_ORDER},
     .steps_whole = {[KIND_CLASSES] = HIP_STEPS_OF_CLASSES},
+    .steps_share_a = hip_steps_share_a,
     .step_shapes = hip_step_shapes,
     .step_shape = hip_step_shape,
     .variants = variants,

@@ -90,6 +90,7 @@ enum status hip_flags_check(struct queue *queue);
     X(staged_wide, "with pacing, one block, rows twice as long")
 
 int hip_step_shapes(const char *const **names);
+bool hip_steps_share_a(enum kind kind);
 enum status hip_step_shape(struct device *device, enum precision precision,
                            const int64_t extent[AXIS_COUNT], int shape);
 /* The shape that a search chose for boxes of this size; zeroed: the rule. */

@@ -1,6 +1,12 @@
 /* The backend `hip`: several steps in a pass. */
 #include "kernels/hip/host/device_hip.h"
 
+/* With an `a` per level kernels for gfx90a would spill scalar registers. */
+bool hip_steps_share_a(enum kind kind)
+{
+    return kind == KIND_HIGH_ORDER || (kind == KIND_UNIFORM && !hip_step_staged_is_built());
+}
+
 /* Do rows begin at multiples of 16 bytes, as kernels with wide loads need? Those of a subdomain
  * that was widened into its halo may not. */
 static bool is_aligned(const struct step_args *args)

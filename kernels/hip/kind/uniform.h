@@ -41,17 +41,19 @@ static __device__ __forceinline__ REAL advance_by_values(const KIND &kind, int l
     return kind.update(l, p, base, c, n);
 }
 
-/* By value to the kernels. R_OF: 1 where all steps have the same r, which takes fewer registers. */
-template <typename REAL, int T, int R_OF = T> struct uniform {
+/* By value to the kernels. R_OF, A_OF: 1 where all steps have the same r or a, which takes fewer
+ * registers. */
+template <typename REAL, int T, int R_OF = T, int A_OF_ = 1> struct uniform {
     struct place {
     };
     /* Every place has memory of its kind, so that no cell needs a test. */
     static constexpr bool IS_EVERYWHERE = true;
     static constexpr bool SEES_FIELD = true;
     static constexpr int R = 1;
+    static constexpr int A_OF = A_OF_;
 
-    REAL r[R_OF][AXIS_COUNT]; /* of the step from level l to l + 1, as b */
-    REAL a[FACE_COUNT];
+    REAL r[R_OF][AXIS_COUNT]; /* of the step from level l to l + 1, as a and b */
+    REAL a[A_OF][FACE_COUNT];
     REAL b[T][FACE_COUNT];
     bool closed[FACE_COUNT];
     unsigned corrections; /* bit l */
@@ -69,10 +71,15 @@ template <typename REAL, int T, int R_OF = T> struct uniform {
         return {};
     }
 
+    __device__ __forceinline__ const REAL (&a_of(int l) const)[FACE_COUNT]
+    {
+        return a[A_OF == 1 ? 0 : l];
+    }
+
     /* Beyond a closed face; and the cell's term in the sum of the face. */
     __device__ __forceinline__ REAL beyond(int l, const place &, int face, REAL c) const
     {
-        return outside(c, a[face], b[l][face]);
+        return outside(c, a_of(l)[face], b[l][face]);
     }
     __device__ __forceinline__ double term(int, const place &, int, REAL c, REAL) const
     {
@@ -92,28 +99,40 @@ template <typename REAL, int T, int R_OF = T> struct uniform {
     }
 };
 
-template <typename REAL, int T, int R_OF = T>
-static uniform<REAL, T, R_OF> uniform_of(const struct coefficients *args)
+template <typename REAL, int T, int R_OF = T, int A_OF = 1>
+static uniform<REAL, T, R_OF, A_OF> uniform_of(const struct coefficients *args)
 {
-    uniform<REAL, T, R_OF> p = {};
+    uniform<REAL, T, R_OF, A_OF> p = {};
     p.corrections = coefficients_corrections(args, R_OF);
     for (int n = 0; n < R_OF * AXIS_COUNT; n++) {
         p.r[n / AXIS_COUNT][n % AXIS_COUNT] = (REAL)args[n / AXIS_COUNT].r[n % AXIS_COUNT];
     }
     for (int face = 0; face < FACE_COUNT; face++) {
-        p.a[face] = (REAL)args->a[face];
         p.closed[face] = args->closed[face];
         for (int l = 0; l < T; l++) {
+            p.a[l % A_OF][face] = (REAL)args[l % A_OF].a[face];
             p.b[l][face] = (REAL)args[l].b[face];
         }
     }
     return p;
 }
 
-/* Whether all steps have the same r, and none corrects. */
+/* For A_OF: of kernels that take an `a` per step (hip_steps_share_a). */
+template <int T> static constexpr int a_of_steps = ARCH_HAS_TILE_COPY ? T : 1;
+
+static inline bool share_a(const struct coefficients *args, int nsteps)
+{
+    bool same = true;
+    for (int s = 1; s < nsteps; s++) {
+        same = same && memcmp(args[s].a, args[0].a, sizeof args[0].a) == 0;
+    }
+    return same;
+}
+
+/* Whether all steps have the same r and a, and none corrects. */
 static inline bool are_alike(const struct coefficients *args, int nsteps)
 {
-    bool alike = coefficients_corrections(args, nsteps) == 0;
+    bool alike = coefficients_corrections(args, nsteps) == 0 && share_a(args, nsteps);
     for (int s = 1; s < nsteps; s++) {
         alike = alike && memcmp(args[s].r, args[0].r, sizeof args[0].r) == 0;
     }

@@ -268,8 +268,9 @@ hipError_t hip_launch_steps_tile(struct hip_step *step)
         typedef decltype(cell) REAL;
         constexpr int T = decltype(steps)::value;
         if (args->kind == KIND_UNIFORM) {
-            return are_alike(args, T) ? launch<REAL, T>(step, uniform_of<REAL, T, 1>(args))
-                                      : launch<REAL, T>(step, uniform_of<REAL, T>(args));
+            return are_alike(args, T)
+                       ? launch<REAL, T>(step, uniform_of<REAL, T, 1>(args))
+                       : launch<REAL, T>(step, uniform_of<REAL, T, T, a_of_steps<T>>(args));
         }
         if constexpr (T <= HIP_STEPS_OF_HIGH_ORDER) {
             if (args->kind == KIND_HIGH_ORDER) {

@@ -21,11 +21,14 @@ int class_key_compare(const struct class_key *a, const struct class_key *b)
     return 0;
 }
 
-/* What needs classes, or NULL. A closure that is affine with a constant `a` does not, and a wider
- * stencil needs only the affine one. */
+/* What needs classes, or NULL. A closure that is affine with a constant `a` does not; a wider
+ * stencil, and super steps, whose levels have a ledger each, need only the affine one. */
 static const char *class_need(const struct settings *settings, const struct boundary_setting *face)
 {
-    const bool constant = settings->run.stencil_order <= 2;
+    const struct time_setting *time = &settings->time;
+    const bool super_steps = time->scheme == SCHEME_STS1 || time->scheme == SCHEME_STS2 ||
+                             (time->scheme == SCHEME_AUTO && time->tolerance + time->max_error > 0);
+    const bool constant = settings->run.stencil_order <= 2 && !super_steps;
     if (face->npatches > 0) {
         return "a face with patches";
     }

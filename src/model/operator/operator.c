@@ -16,6 +16,12 @@ enum kind operator_kind(const struct problem *problem)
     return problem->radius > 1 ? KIND_HIGH_ORDER : KIND_UNIFORM;
 }
 
+bool operator_a_varies(const struct problem *problem)
+{
+    return operator_kind(problem) == KIND_UNIFORM &&
+           boundary_coefficient_varies(&problem->boundary);
+}
+
 /* Rounded to the precision of the run, so that the ledger uses the kernel's values. */
 static void close_face(const struct problem *problem, enum face face, const struct instant *when,
                        struct coefficients *all)

@@ -23,6 +23,9 @@ struct heat_operator {
 /* The kind of a problem's coefficients. */
 enum kind operator_kind(const struct problem *problem);
 
+/* Whether the `a` of a uniform medium, by which its ledger multiplies sums, depends on time. */
+bool operator_a_varies(const struct problem *problem);
+
 /* For a step of length `dt` from `time`, s, without sources. STATUS_NUMERICS when a formula is not
  * finite at that time; the same on all ranks. Nothing else that follows from an operator fails for
  * that reason. Not collective. */

@@ -4,13 +4,14 @@
 #include "solve/sleep/sleep_control.h"
 #include "solve/stepper.h"
 
-/* Before a step of another length: book the ledger's sums with the old operator. */
-static enum status book_if_dt_changes(struct stepper *stepper)
+/* Before a step of another length or another `a`: book the ledger's sums with the old operator. */
+static enum status book_if_sums_end(struct stepper *stepper)
 {
     const struct problem *problem = stepper->problem;
     const struct timeline *timeline = &problem->timeline;
     const int64_t step = stepper->state->step;
-    if (step == 0 || timeline_dt(timeline, step) == timeline_dt(timeline, step - 1)) {
+    if (step == 0 || (timeline_dt(timeline, step) == timeline_dt(timeline, step - 1) &&
+                      !operator_a_varies(problem))) {
         return STATUS_OK;
     }
     struct heat_operator op;
@@ -20,13 +21,14 @@ static enum status book_if_dt_changes(struct stepper *stepper)
     return STATUS_OK;
 }
 
-/* The number of steps of the next pass. They have the same length, since the ledger is booked where
- * that changes. */
+/* The number of steps of the next pass. They have the same length and `a`, since the ledger is
+ * booked where these change. */
 static int pass_length(const struct stepper *stepper, int64_t steps)
 {
     enum { AHEAD = 3 }; /* passes, enough to divide the steps as if all were looked at */
     const struct timeline *timeline = &stepper->problem->timeline;
-    const int most = stepper->level->sleep.is_on ? 1 : stepper->passes.steps;
+    const bool single = stepper->level->sleep.is_on || operator_a_varies(stepper->problem);
+    const int most = single ? 1 : stepper->passes.steps;
     const int64_t first = stepper->state->step;
     const int64_t window = steps < AHEAD * most ? steps : AHEAD * most;
     int64_t alike = 1;
@@ -41,7 +43,7 @@ static enum status advance_by_pass(struct stepper *stepper, int64_t steps, int64
     const struct problem *problem = stepper->problem;
     struct state *state = stepper->state;
     struct stepper_pass p;
-    TRY(book_if_dt_changes(stepper));
+    TRY(book_if_sums_end(stepper));
     TRY(sleep_decide(stepper));
     TRY(stepper_find_operators(stepper, pass_length(stepper, steps), &p));
     const bool last = state->step + p.pass.nsteps == stepper->summarise_at;

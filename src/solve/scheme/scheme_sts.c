@@ -6,7 +6,9 @@
 
 enum status stepper_book_levels(struct stepper *stepper, int nlevels, double length)
 {
-    if (stepper->nslots == nlevels && stepper->slot_length == length) {
+    /* by a tolerance each super step has sums of its own anyway */
+    const bool ends = operator_a_varies(stepper->problem) && !stepper->problem->time.by_tolerance;
+    if (stepper->nslots == nlevels && stepper->slot_length == length && !ends) {
         return STATUS_OK;
     }
     if (stepper->nslots > 0) {

@@ -14,18 +14,6 @@ static bool has_sources_from_files(const struct problem *problem)
     return any;
 }
 
-/* The weights of a stencil of high order next to a face depend on its coefficient, and a kernel of
- * a GPU has one set of them. */
-static bool has_changing_weights(const struct problem *problem)
-{
-    bool any = false;
-    for (int f = 0; f < FACE_COUNT && problem->radius > 1; f++) {
-        const struct boundary_setting *face = &problem->boundary.face[f][0].setting;
-        any = any || face->number[BOUNDARY_COEFFICIENT].formula != NULL;
-    }
-    return any;
-}
-
 int steps_fused(const struct problem *problem, const struct backend *backend)
 {
     const enum kind kind = operator_kind(problem);
@@ -35,7 +23,9 @@ int steps_fused(const struct problem *problem, const struct backend *backend)
     const bool acts_after_each = (sources_moving(&problem->sources) > 0 && !hot_boxes) ||
                                  problem->medium.changes || problem->medium.perfused ||
                                  problem->medium.nsurfaces > 0;
-    const bool differ = backend_has(backend, BACKEND_GPU) && has_changing_weights(problem);
+    bool (*share_a)(enum kind kind) = backend->operations->steps_share_a;
+    const bool differ =
+        share_a != NULL && share_a(kind) && boundary_coefficient_varies(&problem->boundary);
     return most > 1 && !acts_after_each && !differ ? most : 1;
 }
 

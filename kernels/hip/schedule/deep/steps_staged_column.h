@@ -8,7 +8,8 @@
 
 #include "kernels/hip/schedule/deep/steps_sums.h"
 
-template <typename S, typename KIND = uniform<typename S::REAL, S::T>> struct deep_work {
+template <typename S, typename KIND = uniform<typename S::REAL, S::T, S::T, S::A_OF>>
+struct deep_work {
     typedef typename S::REAL REAL;
     KIND p;
     REAL *out;      /* the cell where the first tile begins, in plane 0 */

@@ -144,7 +144,7 @@ template <typename S> static hipError_t launch_list(struct hip_step *step, const
     int units = 0;
     hipError_t error = units_of_device<S>(reinterpret_cast<const void *>(steps_staged<S>), &units);
     if (error == hipSuccess) {
-        w.p = uniform_of<typename S::REAL, S::T>(step->args->levels);
+        w.p = uniform_of<typename S::REAL, S::T, S::T, S::A_OF>(step->args->levels);
         error = work_of<S>(step, list, w, map);
     }
     if (error != hipSuccess) {
@@ -163,8 +163,14 @@ template <typename S> static hipError_t launch(struct hip_step *step)
         return error;
     }
     const known_list &known = recall_list<S>(step, units);
-    if (!known.fits) {
+    const bool one_a = share_a(step->args->levels, S::T);
+    if (!known.fits || (!one_a && S::T < 4)) {
         return hip_launch_steps_tile(step);
+    }
+    if constexpr (S::T == 4) { /* as super steps have them */
+        if (!one_a) {
+            return launch_list<of_levels<S>>(step, known.list);
+        }
     }
     /* in float64 with 4 steps registers would be in local memory */
     if constexpr (S::CORRECTIONS == 0 && (S::T < 4 || sizeof(typename S::REAL) == 4)) {

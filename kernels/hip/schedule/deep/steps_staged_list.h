@@ -40,6 +40,7 @@ struct deep_shape {
     static constexpr int AT_REST = AT_ROWS + (T - 1) * LEVEL_ROWS + ROW;
     static constexpr int SHARED_BYTES = AT_REST + 256;
     static constexpr bool SUMMARY = false;
+    static constexpr int A_OF = 1;
     static constexpr bool PAIRS = true;                     /* rounds come in pairs */
     static constexpr int CLASS_STAGES = 0, CLASS_BYTES = 0; /* of classes: none */
 };
@@ -47,6 +48,11 @@ struct deep_shape {
 /* The same, with the summary of the cells that are written. */
 template <typename S> struct summarised : S {
     static constexpr bool SUMMARY = true;
+};
+
+/* The same, of steps that differ in `a`. */
+template <typename S> struct of_levels : S {
+    static constexpr int A_OF = S::T;
 };
 
 /* What the code for the planes of a tile knows, a sum of these: closed faces in x; WITH_PARTS: the

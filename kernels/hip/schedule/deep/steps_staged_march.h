@@ -94,7 +94,7 @@ template <typename S> struct deep_wave : deep_rows<S, deep_work<S>> {
         cells c;
 #pragma unroll
         for (int i = 0; i < V; i++) {
-            c.v[i] = outside(inside.v[i], w.p.a[face], w.p.b[l][face]);
+            c.v[i] = outside(inside.v[i], w.p.a_of(l)[face], w.p.b[l][face]);
         }
         return c;
     }
@@ -276,10 +276,11 @@ template <typename S> struct deep_wave : deep_rows<S, deep_work<S>> {
         REAL left = s.left[l];
         REAL right = s.right[l];
         if ((WITH & WITH_X_MIN) != 0) {
-            left = x_min ? outside(c.v[0], w.p.a[FACE_X_MIN], w.p.b[l][FACE_X_MIN]) : left;
+            left = x_min ? outside(c.v[0], w.p.a_of(l)[FACE_X_MIN], w.p.b[l][FACE_X_MIN]) : left;
         }
         if ((WITH & WITH_X_MAX) != 0 && (WITH & WITH_PARTS) == 0) {
-            right = x_max ? outside(c.v[V - 1], w.p.a[FACE_X_MAX], w.p.b[l][FACE_X_MAX]) : right;
+            right =
+                x_max ? outside(c.v[V - 1], w.p.a_of(l)[FACE_X_MAX], w.p.b[l][FACE_X_MAX]) : right;
         }
         const cells base = base_of<TOP, ODD>(c, before, l, r);
         cells o;
@@ -288,7 +289,7 @@ template <typename S> struct deep_wave : deep_rows<S, deep_work<S>> {
             const REAL xm = i > 0 ? c.v[i > 0 ? i - 1 : 0] : left;
             REAL xp = i < V - 1 ? c.v[i < V - 1 ? i + 1 : i] : right;
             if ((WITH & WITH_PARTS) != 0 && (parts >> (8 + i) & 1) != 0) {
-                xp = outside(c.v[i], w.p.a[FACE_X_MAX], w.p.b[l][FACE_X_MAX]);
+                xp = outside(c.v[i], w.p.a_of(l)[FACE_X_MAX], w.p.b[l][FACE_X_MAX]);
             }
             o.v[i] = heat_cell(base.v[i], c.v[i], xm, xp, front.v[i], back.v[i], lo.v[i], hi.v[i],
                                w.p.r[l]);

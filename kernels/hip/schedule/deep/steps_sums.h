@@ -134,7 +134,7 @@ template <int N, typename REAL, int T, typename KIND, typename MEMORY> struct fa
     __device__ __forceinline__ REAL closed(int f, int l, const PLACE &place, REAL c) const
     {
         if constexpr (KIND::IS_EVERYWHERE) {
-            return outside(c, p.a[f], p.b[l][f]);
+            return outside(c, p.a_of(l)[f], p.b[l][f]);
         } else {
             const auto &m = p.of;
             const int at = medium_closure(m.patch[f], m.patch_pitch[f], m.n, 2 * AXIS, place.cell,
@@ -164,7 +164,7 @@ template <int N, typename REAL, int T, typename KIND, typename MEMORY> struct fa
     __device__ __forceinline__ REAL beyond(int l, const PLACE &place, REAL c) const
     {
         if constexpr (KIND::IS_EVERYWHERE) {
-            return outside(c, a, b[l]);
+            return outside(c, KIND::A_OF > 1 ? p.a_of(l)[face] : a, b[l]);
         } else {
             return kept.number >= 0 ? outside(c, a, b[0]) : closed<N>(face, l, place, c);
         }
@@ -342,7 +342,7 @@ static __device__ __forceinline__ void sum_strip(const grid_view<REAL> &view, co
                !(p.closed[2 * U + 1] && u_first + ARCH_WAVE >= cells_u) && last >= T - 1;
     of.u_read = u_read;
     if constexpr (KIND::IS_EVERYWHERE) {
-        of.a = p.a[r.face];
+        of.a = p.a[0][r.face];
         for (int l = 0; l + 1 < T; l++) {
             of.b[l] = p.b[l][r.face];
         }

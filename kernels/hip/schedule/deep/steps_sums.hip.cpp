@@ -55,6 +55,8 @@ hipError_t hip_launch_steps_sums(struct hip_step *step)
                 return launch<REAL, T>(step, classes_of<REAL, T>(args));
             }
         }
-        return launch<REAL, T>(step, uniform_of<REAL, T>(args));
+        return share_a(args, T)
+                   ? launch<REAL, T>(step, uniform_of<REAL, T>(args))
+                   : launch<REAL, T>(step, uniform_of<REAL, T, T, a_of_steps<T>>(args));
     });
 }
