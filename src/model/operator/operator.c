@@ -91,6 +91,10 @@ enum status operator_of_level(const struct problem *problem, double time, double
                               const struct superstep_level *level, struct heat_operator *op)
 {
     const double natural = fma(level->p1, dt, time);
+    if (level->is_step) {
+        TRY(operator_create(problem, natural, level->weight * dt, op));
+        return add_sources(problem, op);
+    }
     op->middle = natural;
     op->when = (struct instant){.time = natural, .level = level, .start = time, .length = dt};
     TRY(create(problem, level->weight * dt, op));

@@ -199,7 +199,7 @@ void superstep_levels(enum time_scheme scheme, int nstages, bool linear,
         } else {
             set_weights(superstep, first, first + 2, linear);
         }
-    } else {
+    } else if (scheme == SCHEME_STS1) {
         const struct chebyshev c = chebyshev_of(nstages);
         int order[SUPERSTEP_LEVELS_MOST];
         double factors[SUPERSTEP_LEVELS_MOST];
@@ -214,6 +214,12 @@ void superstep_levels(enum time_scheme scheme, int nstages, bool linear,
             factors[i] /= sum; /* which is 1 but for rounding */
         }
         set_weights(superstep, NULL, factors, linear);
+    } else {
+        for (int l = 0; l < nstages; l++) {
+            superstep->level[l] = (struct superstep_level){
+                .weight = 1.0 / nstages, .is_step = true, .p1 = (double)l / nstages};
+        }
+        return;
     }
     set_data(superstep);
     set_limits(scheme, linear, superstep);

@@ -14,6 +14,7 @@ struct superstep_level {
     double weight;
     bool predicts; /* of the pair of SCHEME_STS2, the level whose result is dropped */
     bool corrects; /* its base is the state before `current`, else `current` */
+    bool is_step;  /* of forward Euler, with the data of its own time */
     /* Data that depend on time enter a level as f + p1 tau f' + p2 tau^2 f'': then the data of the
      * level belong to its temperatures. p1 is the level's natural time, in units of tau. */
     double p1, p2;
@@ -38,7 +39,7 @@ int superstep_stages(enum time_scheme scheme, double tau_radius);
  * super step, stay small. */
 int superstep_stages_most(enum time_scheme scheme, enum precision precision, bool linear);
 
-/* The levels of one super step; nstages as from superstep_stages. `linear`: in
+/* The levels of one super step; nstages as from superstep_stages, of SCHEME_EULER any. `linear`: in
  * the order that does not amplify rounding errors, else in the one that does not amplify the
  * temperatures within a super step, which a nonlinear F needs. */
 void superstep_levels(enum time_scheme scheme, int nstages, bool linear,
@@ -47,8 +48,10 @@ void superstep_levels(enum time_scheme scheme, int nstages, bool linear,
 /* The state of the control of super steps by a tolerance (solve/scheme/step_control.h), the same on
  * all ranks. */
 struct step_control {
-    int64_t exponent;     /* of the length of the next super step */
-    int64_t error;        /* of the last one: the logarithm of its estimate over the limit */
+    int64_t exponent; /* of the length of the next super step */
+    /* of the last one: the logarithm of its estimate over the limit; or 1000: the next super step
+     * consists of forward Euler's steps */
+    int64_t error;
     int64_t rejected;     /* super steps */
     int64_t levels;       /* of all super steps and estimates */
     double low, high;     /* K: the extremes so far; equal: unknown */

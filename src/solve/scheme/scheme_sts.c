@@ -85,7 +85,9 @@ static enum status advance_once(struct stepper *stepper)
     struct superstep superstep;
     const double start = timeline_time(timeline, step);
     const double length = timeline_dt(timeline, step);
-    superstep_levels(problem->time.scheme, timeline_stages(timeline, step),
+    const int equal = stepper->equal_levels;
+    superstep_levels(equal > 0 ? SCHEME_EULER : problem->time.scheme,
+                     equal > 0 ? equal : timeline_stages(timeline, step),
                      problem_is_linear(problem), &superstep);
     TRY(stepper_book_levels(stepper, superstep.nlevels, length));
     for (int l = 0, n = 0; l < superstep.nlevels; l += n) {

@@ -18,6 +18,10 @@ enum {
     LOG_MOST = 400,
     LOG_KEPT = 64,
     ESTIMATE_LEVELS = 4, /* the work of an estimate, in levels of passes of several */
+    BY_EULER = 1000,     /* see struct step_control */
+    EULER_PERIOD = 256,  /* levels of forward Euler's steps between two super steps */
+    EULER_PERIOD_END = 8,
+    LOOK_LEVELS = 32, /* between two looks whether forward Euler keeps the tolerance */
     IMPLICIT_MOST = 320
 };
 static const double roots[PER_OCTAVE] = {0x1p0,
@@ -364,6 +368,55 @@ static enum status take_step(struct stepper *stepper)
     return stepper_show(stepper, false);
 }
 
+/* Whether super steps of the control would take more levels than forward Euler, which `auto` then
+ * takes if it keeps the tolerance. */
+static bool may_take_euler(const struct timeline *timeline, const struct step_control *control)
+{
+    const struct time_setting *time = &timeline->setting;
+    const double length = cheapest(timeline, length_of(timeline, control->exponent), 0);
+    return time->may_skip && time->until_rate == 0 && time->until_distance == 0 &&
+           stages_of(timeline, length) * time->safety * timeline->dt_stable > length;
+}
+
+/* Forward Euler's error is at most about half of what changes in one of its steps, since the data
+ * and the rates of a step are those of its start. change: the largest in that time, K. */
+static bool euler_keeps(const struct stepper *stepper, double change, double length)
+{
+    const struct step_control *control = &stepper->state->control;
+    const double range = control->high - control->low;
+    const double half = change * (stepper->problem->timeline.dt_stable / (2 * length));
+    return half <= 0.7 * share_of(&stepper->problem->time, range) * range;
+}
+
+/* A super step of forward Euler's steps, a little longer than those of a run of them, which pays
+ * for looking whether they keep the tolerance. */
+static enum status take_euler_steps(struct stepper *stepper, struct timeline *timeline)
+{
+    enum { STEPS = 4, PERIOD = 2 * LOOK_LEVELS };
+    struct state *state = stepper->state;
+    struct step_control *control = &state->control;
+    const double step = fmax(timeline->setting.safety, 0x1.fp-1) * timeline->dt_stable;
+    const double left = timeline_landing(timeline, state->step) - state->time;
+    const bool lands = left <= STEPS * step * (1 + 1e-12);
+    const double length = lands ? left : STEPS * step;
+    struct comparison found;
+    stepper->equal_levels = lands ? (int)fmax(ceil(left / step * (1 - 1e-12)), 1) : STEPS;
+    stepper->ledger_before = state->ledger;
+    control->levels += stepper->equal_levels;
+    TRY(status_agree(stepper->team->comm, timeline_adapt(timeline, state->step, length)));
+    TRY(stepper->scheme->advance(stepper, 1));
+    TRY(diagnostics_gather_ledger(stepper));
+    if (control->levels % PERIOD < stepper->equal_levels) {
+        TRY(compare(stepper, stepper->d_saved, NULL, &found));
+        control->levels += 2;
+        control->error = euler_keeps(stepper, found.difference, length) ? BY_EULER : 0;
+        control->low = fmin(control->low, found.low);
+        control->high = fmax(control->high, found.high);
+    }
+    stepper->equal_levels = 0;
+    return stepper_show(stepper, false);
+}
+
 /* End the run if the state is steady. Rates of change decay like exp(-decay t) in the end, and the
  * distance from the steady state is then rate / decay. */
 static enum status end_if_steady(struct stepper *stepper, struct timeline *timeline)
@@ -399,6 +452,7 @@ enum status step_control_advance(struct stepper *stepper, struct problem *proble
     struct step_control *control = &state->control;
     const bool begins = state->step == 0 || timeline_jumps(timeline, state->step);
     const bool has_range = control->low < control->high;
+    const int64_t levels = control->levels;
     struct comparison found;
     bool accepted = false;
     timeline->between = 0;
@@ -420,8 +474,15 @@ enum status step_control_advance(struct stepper *stepper, struct problem *proble
     if (begins) {
         choose_first(stepper, found.difference, high - low);
     }
+    if (control->error == BY_EULER && control->levels % EULER_PERIOD >= EULER_PERIOD_END) {
+        return take_euler_steps(stepper, timeline);
+    }
+    const bool by_euler = control->error == BY_EULER; /* are super steps longer now? */
+    control->exponent = by_euler ? FOUR_STAGES : control->exponent;
+    control->error = by_euler ? 0 : control->error;
     TRY(choose_length(stepper, timeline, most, 0));
-    if (!begins && leaves_estimate_out(stepper, timeline, timeline_dt(timeline, state->step))) {
+    if (!begins && !by_euler &&
+        leaves_estimate_out(stepper, timeline, timeline_dt(timeline, state->step))) {
         return take_step(stepper);
     }
     while (!accepted) {
@@ -432,6 +493,17 @@ enum status step_control_advance(struct stepper *stepper, struct problem *proble
         const double growth = time->may_skip ? 3 * (range - (high - low)) : 0;
         judge(stepper, &before, &found, limit_of(time, range + growth), &accepted);
         stepper->ledger_before = before.ledger;
+        if (!accepted && by_euler) {
+            state->control.error = BY_EULER;
+            return take_euler_steps(stepper, timeline);
+        }
+    }
+    if (control->levels / LOOK_LEVELS > levels / LOOK_LEVELS && may_take_euler(timeline, control)) {
+        TRY(compare(stepper, stepper->d_saved, NULL, &found));
+        control->levels += 2;
+        if (euler_keeps(stepper, found.difference, timeline_dt_before(timeline, state->step))) {
+            control->error = BY_EULER;
+        }
     }
     TRY(end_if_steady(stepper, timeline));
     return stepper_show(stepper, false);
