@@ -8,13 +8,13 @@
     python3 jobscripts/race.py build/cpu/isotherm --auto
 
 Errors are the largest difference along three lines to a run with a tolerance of --reference on the
-same grid, relative to the range of all temperatures so far. Each scheme runs with longer steps
-first; its runs end when they have taken half of --limit together. Where forward Euler would take
-longer than --limit its beginning is measured, and the wall time is proportional to the steps. The
-wall time is that of the loop over the steps, with the ledger. The last column has the errors over
-the tolerances of the runs.
+same grid, relative to the range of all temperatures so far. The length of steps of sts1 and sts2
+follows from the error of the run before, from the longest on; there is no run that would take
+longer than --limit or forward Euler. Where that takes longer than --limit its beginning is
+measured, and the wall time is proportional to the steps. The wall time is that of the loop over the
+steps, with the ledger. The last column has the errors over the tolerances of the runs.
 
---brief has no search: runs by a tolerance of each bound, and 300 steps of forward Euler.
+--brief: runs by a tolerance of each bound only, and 300 steps of forward Euler.
 
 --auto compares `scheme: auto` with forward Euler in short runs, on 12^3 to 64^3 cells: its levels,
 two for each estimate included, and its wall time over those of forward Euler, and its error over
@@ -30,7 +30,6 @@ from itertools import product
 from pathlib import Path
 
 SIDE = 0.1
-BOUNDS = (1e-2, 1e-3, 1e-5)
 EULER_STEPS = 300
 SHORT = {"cells": (12, 16, 24, 32, 48, 64), "tolerances": (0.1, 1e-2, 1e-3)}  # of --auto
 STEEL = {"conductivity": 45.0, "density": 7850.0, "heat_capacity": 490.0}
@@ -182,30 +181,39 @@ class Problem:
         whole.measure(exact)
         return [whole]
 
-    def series(self, times, exact):
-        """From long steps on, until the smallest bound or the limit is reached."""
+    def by_tolerance(self, exact):
+        runs = [self.run(end=self.end, scheme="auto", tolerance=bound)
+                for bound in self.arguments.bounds]
+        for run in runs:
+            run.measure(exact)
+        return runs
+
+    def search(self, scheme, exact, euler):
+        """From the longest super step that is stable with 192 stages."""
+        order, part = {"sts1": (1, 0.85), "sts2": (2, 0.49)}[scheme]
+        count = math.ceil(max(4, self.end / (part * 192**2 / 2 * euler.report["dt_stable"])))
+        most = min(self.arguments.limit, euler.seconds)
         runs = []
-        for time in times:
-            run = self.run(end=self.end, **time)
-            if run is not None:
-                run.measure(exact)
-                runs.append(run)
-                spent = sum(run.seconds for run in runs)
-                if run.error <= BOUNDS[-1] or spent > self.arguments.limit / 2:
-                    break
+        for bound in self.arguments.bounds:
+            while not runs or runs[-1].error > bound:
+                if runs:
+                    wanted = 1.03 * (runs[-1].error / bound)**(1 / order)
+                    more = min(max(wanted, 1.1), 100)
+                    count = math.ceil(more * count)
+                    if runs[-1].seconds * math.sqrt(more) > most:
+                        return runs
+                run = self.run(end=self.end, scheme=scheme, dt=self.end / count)
+                if run is None:
+                    count += 1
+                else:
+                    run.measure(exact)
+                    runs.append(run)
         return runs
 
 
-def steps_of(problem, scheme, dt_stable):
-    """From the longest super step that is stable with 192 stages."""
-    longest = {"sts1": 0.85, "sts2": 0.49}[scheme] * 192**2 / 2 * dt_stable
-    fewest = max(4, problem.end / longest)
-    return [{"scheme": scheme, "dt": problem.end / math.ceil(fewest * 1.6**k)} for k in range(22)]
-
-
-def print_row(name, scheme, runs, euler):
+def print_row(bounds, name, scheme, runs, euler):
     cells = [f"{name:6}", f"{scheme:15}"]
-    for bound in BOUNDS:
+    for bound in bounds:
         good = [run for run in runs if run.error is not None and run.error <= bound]
         best = min(good, key=lambda run: run.seconds, default=None)
         cells.append("-" if best is None else
@@ -226,13 +234,11 @@ def race(arguments, name, folder):
     problem = Problem(arguments, name, folder)
     exact = problem.reference()
     euler = problem.euler(exact)
-    print_row(name, "euler", euler, euler[0])
-    for scheme in () if arguments.brief else ("sts1", "sts2"):
-        runs = problem.series(steps_of(problem, scheme, euler[0].report["dt_stable"]), exact)
-        print_row(name, scheme, runs, euler[0])
-    tolerances = BOUNDS if arguments.brief else [1e-2, 3e-3, 1e-3, 3e-4, 1e-4, 3e-5, 1e-5]
-    runs = problem.series([{"scheme": "auto", "tolerance": t} for t in tolerances], exact)
-    print_row(name, "sts2, tolerance", runs, euler[0])
+    print_row(arguments.bounds, name, "euler", euler, euler[0])
+    print_row(arguments.bounds, name, "sts2, tolerance", problem.by_tolerance(exact), euler[0])
+    for scheme in () if arguments.brief else ("sts2", "sts1"):
+        print_row(arguments.bounds, name, scheme, problem.search(scheme, exact, euler[0]),
+                  euler[0])
 
 
 def compare_auto(arguments, name, folder):
@@ -256,6 +262,8 @@ def main():
     parser.add_argument("program")
     parser.add_argument("--cells", type=int, nargs="+", help="per axis; default: 64")
     parser.add_argument("--problem", action="append", choices=PROBLEMS, help="default: all")
+    parser.add_argument("--bounds", type=float, nargs="+", default=[1e-2, 1e-3, 1e-5],
+                        help="of the errors")
     parser.add_argument("--limit", type=float, default=60, help="s, of a run")
     parser.add_argument("--brief", action="store_true", help="no search: see above")
     parser.add_argument("--auto", action="store_true", help="short runs of auto: see above")
@@ -266,7 +274,7 @@ def main():
     arguments = parser.parse_args()
     columns = ["forward Euler: steps, error", *SHORT["tolerances"]]
     if not arguments.auto:
-        columns = ["scheme", *BOUNDS, "error / tolerance"]
+        columns = ["scheme", *arguments.bounds, "error / tolerance"]
     print("| problem | " + " | ".join(str(column) for column in columns) + " |\n|" +
           "---|" * (len(columns) + 1), flush=True)
     with tempfile.TemporaryDirectory() as folder:
