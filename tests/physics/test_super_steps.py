@@ -65,7 +65,7 @@ class SuperSteps(Bitwise):
 
     def test_tolerance(self):
         """Data that super steps resolve, data for which many of them are repeated, and a tolerance
-        with which most steps are so short that estimates are left out."""
+        with which super steps would be so short that forward Euler takes over."""
         for formula, precision, share, repeated, tolerance in (
                 ("350 + 40*sin(0.2*t)", "float32", 1, 0, 2e-3),
                 ("350 + 40*sin(20*t)", "float64", 0.12, 5, 2e-3),
@@ -80,6 +80,9 @@ class SuperSteps(Bitwise):
             config["time"]["scheme"] = "sts2"
             levels = self.solve(config).report["step_control"]["levels"]
             self.assertLessEqual(run.report["step_control"]["levels"], 1.1 * levels)
+        config["time"] = {"end": config["time"]["end"]}
+        steps = self.solve(config).report["steps"]  # of forward Euler
+        self.assertLessEqual(run.report["step_control"]["levels"], 1.15 * steps)
 
     def test_tolerance_in_random_problems(self):
         for seed in some((40, 41), 1):
