@@ -343,6 +343,7 @@ enum status timeline_restore(struct timeline *timeline, int64_t start_step, doub
                              double dt)
 {
     struct timeline changed = *timeline;
+    changed.changes_often = timeline->setting.by_tolerance;
     changed.dt = dt;
     changed.start_step = start_step;
     changed.start_time = start_time;

@@ -44,8 +44,8 @@ class SuperSteps(Bitwise):
                              ranks=ranks, sets=[f"run.backend={backend}",
                                                 f"run.halo.overlap={overlap}",
                                                 f"run.steps_per_pass={steps}"])
-        middle = checkpoints(reference.folder)[0]
-        again = self.solve(quiet(config), "--restart", str(middle), ranks=2)
+        saved = checkpoints(reference.folder)
+        again = self.solve(quiet(config), "--restart", str(saved[len(saved) // 2]), ranks=2)
         self.assertEqual(again.exact("field_hash", "steps", "heat_J", "boundary_heat_J"),
                          reference.exact("field_hash", "steps", "heat_J", "boundary_heat_J"))
         return reference
