@@ -20,8 +20,7 @@ enum {
     ESTIMATE_LEVELS = 4, /* the work of an estimate, in levels of passes of several */
     BY_EULER = 1000,     /* see struct step_control */
     EULER_PERIOD = 256,  /* levels of forward Euler's steps between two super steps */
-    EULER_PERIOD_END = 8,
-    LOOK_LEVELS = 32, /* between two looks whether forward Euler keeps the tolerance */
+    LOOK_LEVELS = 32,    /* between two looks whether forward Euler keeps the tolerance */
     IMPLICIT_MOST = 320
 };
 static const double roots[PER_OCTAVE] = {0x1p0,
@@ -378,43 +377,37 @@ static bool may_take_euler(const struct timeline *timeline, const struct step_co
            stages_of(timeline, length) * time->safety * timeline->dt_stable > length;
 }
 
-/* Forward Euler's error is at most about half of what changes in one of its steps, since the data
- * and the rates of a step are those of its start. change: the largest in that time, K. */
-static bool euler_keeps(const struct stepper *stepper, double change, double length)
+/* Choose forward Euler if it keeps the tolerance. The data and rates of its steps are those of
+ * their start, so its error is at most about half of what changes in one. */
+static enum status look_at_euler(struct stepper *stepper)
 {
-    const struct step_control *control = &stepper->state->control;
+    const struct timeline *timeline = &stepper->problem->timeline;
+    struct step_control *control = &stepper->state->control;
     const double range = control->high - control->low;
-    const double half = change * (stepper->problem->timeline.dt_stable / (2 * length));
-    return half <= 0.7 * share_of(&stepper->problem->time, range) * range;
+    struct comparison found;
+    TRY(compare(stepper, stepper->d_saved, NULL, &found));
+    const double half = found.difference * timeline->dt_stable /
+                        (2 * timeline_dt_before(timeline, stepper->state->step));
+    control->levels += 2;
+    control->error = half <= 0.7 * share_of(&timeline->setting, range) * range ? BY_EULER : 0;
+    return STATUS_OK;
 }
 
-/* A super step of forward Euler's steps, a little longer than those of a run of them, which pays
- * for looking whether they keep the tolerance. */
+/* A super step of forward Euler's steps, which are a little longer than usual, to pay for looks. */
 static enum status take_euler_steps(struct stepper *stepper, struct timeline *timeline)
 {
     enum { STEPS = 4, PERIOD = 2 * LOOK_LEVELS };
-    struct state *state = stepper->state;
-    struct step_control *control = &state->control;
+    const struct state *state = stepper->state;
     const double step = fmax(timeline->setting.safety, 0x1.fp-1) * timeline->dt_stable;
     const double left = timeline_landing(timeline, state->step) - state->time;
     const bool lands = left <= STEPS * step * (1 + 1e-12);
-    const double length = lands ? left : STEPS * step;
-    struct comparison found;
-    stepper->equal_levels = lands ? (int)fmax(ceil(left / step * (1 - 1e-12)), 1) : STEPS;
-    stepper->ledger_before = state->ledger;
-    control->levels += stepper->equal_levels;
-    TRY(status_agree(stepper->team->comm, timeline_adapt(timeline, state->step, length)));
-    TRY(stepper->scheme->advance(stepper, 1));
-    TRY(diagnostics_gather_ledger(stepper));
-    if (control->levels % PERIOD < stepper->equal_levels) {
-        TRY(compare(stepper, stepper->d_saved, NULL, &found));
-        control->levels += 2;
-        control->error = euler_keeps(stepper, found.difference, length) ? BY_EULER : 0;
-        control->low = fmin(control->low, found.low);
-        control->high = fmax(control->high, found.high);
-    }
+    const int n = lands ? (int)fmax(ceil(left / step * (1 - 1e-12)), 1) : STEPS;
+    TRY(status_agree(stepper->team->comm,
+                     timeline_adapt(timeline, state->step, lands ? left : STEPS * step)));
+    stepper->equal_levels = n;
+    TRY(take_step(stepper));
     stepper->equal_levels = 0;
-    return stepper_show(stepper, false);
+    return state->control.levels % PERIOD < n ? look_at_euler(stepper) : STATUS_OK;
 }
 
 /* End the run if the state is steady. Rates of change decay like exp(-decay t) in the end, and the
@@ -474,7 +467,7 @@ enum status step_control_advance(struct stepper *stepper, struct problem *proble
     if (begins) {
         choose_first(stepper, found.difference, high - low);
     }
-    if (control->error == BY_EULER && control->levels % EULER_PERIOD >= EULER_PERIOD_END) {
+    if (control->error == BY_EULER && control->levels % EULER_PERIOD >= 8) {
         return take_euler_steps(stepper, timeline);
     }
     const bool by_euler = control->error == BY_EULER; /* are super steps longer now? */
@@ -499,11 +492,7 @@ enum status step_control_advance(struct stepper *stepper, struct problem *proble
         }
     }
     if (control->levels / LOOK_LEVELS > levels / LOOK_LEVELS && may_take_euler(timeline, control)) {
-        TRY(compare(stepper, stepper->d_saved, NULL, &found));
-        control->levels += 2;
-        if (euler_keeps(stepper, found.difference, timeline_dt_before(timeline, state->step))) {
-            control->error = BY_EULER;
-        }
+        TRY(look_at_euler(stepper));
     }
     TRY(end_if_steady(stepper, timeline));
     return stepper_show(stepper, false);
