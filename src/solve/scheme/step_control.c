@@ -389,7 +389,7 @@ static enum status look_at_euler(struct stepper *stepper)
     const double half = found.difference * timeline->dt_stable /
                         (2 * timeline_dt_before(timeline, stepper->state->step));
     control->levels += 2;
-    control->error = half <= 0.7 * share_of(&timeline->setting, range) * range ? BY_EULER : 0;
+    control->error = half <= share_of(&timeline->setting, range) * range ? BY_EULER : 0;
     return STATUS_OK;
 }
 
@@ -491,7 +491,8 @@ enum status step_control_advance(struct stepper *stepper, struct problem *proble
             return take_euler_steps(stepper, timeline);
         }
     }
-    if (control->levels / LOOK_LEVELS > levels / LOOK_LEVELS && may_take_euler(timeline, control)) {
+    if ((by_euler || control->levels / LOOK_LEVELS > levels / LOOK_LEVELS) &&
+        may_take_euler(timeline, control)) {
         TRY(look_at_euler(stepper));
     }
     TRY(end_if_steady(stepper, timeline));
