@@ -384,12 +384,12 @@ static enum status look_at_euler(struct stepper *stepper)
     const struct timeline *timeline = &stepper->problem->timeline;
     struct step_control *control = &stepper->state->control;
     const double range = control->high - control->low;
+    const double steps = timeline_dt_before(timeline, stepper->state->step) / timeline->dt_stable;
     struct comparison found;
     TRY(compare(stepper, stepper->d_saved, NULL, &found));
-    const double half = found.difference * timeline->dt_stable /
-                        (2 * timeline_dt_before(timeline, stepper->state->step));
+    const bool keeps = found.difference <= 2 * steps * share_of(&timeline->setting, range) * range;
     control->levels += 2;
-    control->error = half <= share_of(&timeline->setting, range) * range ? BY_EULER : 0;
+    control->error = keeps ? BY_EULER : control->error % BY_EULER;
     return STATUS_OK;
 }
 
