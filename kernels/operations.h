@@ -65,9 +65,9 @@ struct step_args {
      * boxes to advance is not summed. For cells that the caller computes in another way. */
     const struct box *without;
     int nwithout;
-    /* NULL, or of a uniform medium and all owned cells: the summary of the result, as `summarise`
-     * has it; where bad_cells is not 0, nothing else in it is valid, and cells may be valid and
-     * above 2^18 K. */
+    /* NULL, or of a uniform medium or classes and all owned cells: the summary of the result, as
+     * `summarise` has it with the medium; where bad_cells is not 0, nothing else in it is valid,
+     * and cells may be valid and above 2^18 K. */
     struct field_summary *h_summary;
     struct placement placement; /* for h_summary */
     /* NULL, or of one step of all owned cells, in one box: only tiles that may change are advanced.

@@ -294,7 +294,8 @@ static enum status stage_overlapped(struct level *level, const struct pass *pass
 
 bool pass_may_summarise(const struct level *level, enum kind kind, int nsteps)
 {
-    return !level->overlap && kind == KIND_UNIFORM && nsteps > 1 && nsteps <= level->fused;
+    return !level->overlap && !level->sleep.is_on && nsteps <= level->fused &&
+           (kind == KIND_UNIFORM ? nsteps > 1 : kind == KIND_CLASSES);
 }
 
 static enum status stage_plain(struct level *level, const struct pass *pass,

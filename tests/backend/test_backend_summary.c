@@ -28,7 +28,7 @@ static void change_contents(struct problem *p, enum contents contents, uint64_t 
 }
 
 /* Twice, without a wait between them: a queue's kernels share memory for their reductions. */
-static void check_summary(struct rig *rig, const struct problem *p, enum contents contents)
+static void check_summary(struct rig *rig, struct problem *p, enum contents contents)
 {
     const struct operations *operations = rig->backend->operations;
     const size_t bytes = layout_bytes(&p->layout);
@@ -40,8 +40,14 @@ static void check_summary(struct rig *rig, const struct problem *p, enum content
     void *d_out = rig_upload(rig, p->h_in, bytes);
     struct exact_sum(*d_sums)[STEPS_MOST][FACE_COUNT] = rig_upload(rig, zero, sizeof zero);
     struct coefficients args[2][STEPS_MOST];
+    struct device_medium medium = {.d_class = NULL};
     struct field_summary plain;
     struct field_summary got[2];
+    if (p->args.kind == KIND_CLASSES) {
+        medium = problem_upload(rig, p);
+        p->levels[0] = p->args;
+        p->levels[0].medium = medium;
+    }
     for (int which = 0; which < 2; which++) {
         memcpy(args[which], p->levels, sizeof p->levels);
         for (int s = 0; s < p->nsteps; s++) {
@@ -60,7 +66,8 @@ static void check_summary(struct rig *rig, const struct problem *p, enum content
                              .placement = placement};
     must(operations->step(rig->queue, &step));
     must(ENQUEUE(operations, summarise, rig->queue, .layout = p->layout, .placement = placement,
-                 .d_field = d_plain, .h_summary = &plain));
+                 .medium = medium.d_class != NULL ? &medium : NULL, .d_field = d_plain,
+                 .h_summary = &plain));
     step.d_out = d_out;
     for (int call = 0; call < 2; call++) {
         step.levels = call == 0 ? p->levels : args[1];
@@ -82,6 +89,9 @@ static void check_summary(struct rig *rig, const struct problem *p, enum content
     free(sums);
     free(h_plain);
     free(h_got);
+    if (medium.d_class != NULL) {
+        problem_free_medium(rig, &medium);
+    }
     rig->backend->runtime->memory_free(rig->device, d_in);
     rig->backend->runtime->memory_free(rig->device, d_plain);
     rig->backend->runtime->memory_free(rig->device, d_out);
@@ -94,12 +104,13 @@ TEST(summaries_of_passes)
         {130, 97, 41}, {24, 12, 12}, {66, 50, 33}, {200, 48, 14}, {151, 61, 13}, {40, 3, 5},
     };
     uint64_t random = 6;
-    for (int n = 0; n < 48; n++) {
+    for (int n = 0; n < 72; n++) {
         struct problem p;
         const unsigned faces = n % 5 == 0 ? 63 : (unsigned)random_below(&random, 64);
         const enum contents contents = (enum contents)(n / 6 % CONTENTS);
-        problem_create_kind(&p, KIND_UNIFORM, shapes[n % 6], faces,
-                            1 + (int)random_below(&random, STEPS_MOST / 2),
+        const enum kind kind = n < 48 ? KIND_UNIFORM : KIND_CLASSES; /* these in one step */
+        problem_create_kind(&p, kind, shapes[n % 6], faces,
+                            n < 48 ? 1 + (int)random_below(&random, STEPS_MOST / 2) : 1,
                             (enum precision)random_below(&random, 2), &random);
         if (contents != USUAL) {
             change_contents(&p, contents, &random);

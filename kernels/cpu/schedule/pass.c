@@ -144,10 +144,12 @@ enum status cpu_step(struct queue *queue, const struct step_args *args)
         TRY(several_steps(queue, args));
     }
     if (summary != NULL) {
-        TRY(cpu_summarise(queue, &(struct summarise_args){.layout = args->layout,
-                                                          .placement = args->placement,
-                                                          .d_field = args->d_out,
-                                                          .h_summary = summary}));
+        TRY(cpu_summarise(queue,
+                          &(struct summarise_args){.layout = args->layout,
+                                                   .placement = args->placement,
+                                                   .medium = coefficients_medium(args->levels),
+                                                   .d_field = args->d_out,
+                                                   .h_summary = summary}));
         if (summary->bad_cells > 0) { /* no more than the contract has */
             *summary = (struct field_summary){.bad_cells = 1, .first_bad = -1};
         }

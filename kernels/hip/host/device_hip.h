@@ -100,7 +100,8 @@ struct hip_launch_shape hip_tuned_shape(const struct device *device, const struc
 #define HIP_DECLARE_STEP(name, about) step_function hip_step_##name;
 HIP_STEP_VARIANTS(HIP_DECLARE_STEP)
 #undef HIP_DECLARE_STEP
-step_function hip_step_production; /* of one step, with aligned rows */
+/* Of one step, with aligned rows. */
+enum status hip_step_production(struct queue *queue, struct hip_step *step);
 
 #define HIP_DECLARE(name, host)                                                                    \
     enum status hip_##name(struct queue *queue, const struct name##_args *args);

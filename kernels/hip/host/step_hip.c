@@ -7,14 +7,13 @@ struct step_choice {
     struct hip_launch_shape shape;
 };
 
-static enum status run_step(struct queue *queue, const struct step_args *args,
-                            const struct step_choice *choice, const struct box *boxes, int nboxes)
+static enum status run_step(struct hip_step *step, const struct step_choice *choice,
+                            const struct box *boxes, int nboxes)
 {
-    struct hip_step step = hip_step_on(queue, args);
-    step.boxes = boxes;
-    step.nboxes = nboxes;
-    step.shape = choice->shape;
-    return hip_check(choice->launch(&step), "step kernel");
+    step->boxes = boxes;
+    step->nboxes = nboxes;
+    step->shape = choice->shape;
+    return hip_check(choice->launch(step), "step kernel");
 }
 
 typedef struct step_choice choose_function(const struct device *device, const struct layout *layout,
@@ -24,9 +23,9 @@ static struct step_choice choose_kind(const struct device *device, const struct 
 
 enum { BOXES_AT_ONCE = 16 };
 
-static enum status step_with(struct queue *queue, const struct step_args *args,
-                             choose_function *choose)
+static enum status step_with(struct queue *queue, struct hip_step *step, choose_function *choose)
 {
+    const struct step_args *args = step->args;
     struct box left[BOXES_AT_ONCE];
     int nleft = 0;
     const struct step_choice cells = {.launch = hip_launch_step_cell};
@@ -37,16 +36,16 @@ static enum status step_with(struct queue *queue, const struct step_args *args,
         const struct box *box = &args->boxes[b];
         const struct step_choice choice = choose_kind(queue->device, args, choose, box);
         if (choice.launch != NULL) {
-            TRY(run_step(queue, args, &choice, box, 1));
+            TRY(run_step(step, &choice, box, 1));
             continue;
         }
         left[nleft++] = *box;
         if (nleft == BOXES_AT_ONCE) {
-            TRY(run_step(queue, args, &cells, left, nleft));
+            TRY(run_step(step, &cells, left, nleft));
             nleft = 0;
         }
     }
-    return nleft > 0 ? run_step(queue, args, &cells, left, nleft) : STATUS_OK;
+    return nleft > 0 ? run_step(step, &cells, left, nleft) : STATUS_OK;
 }
 
 /* --- the variants ---------------------------------------------------------------------------- */
@@ -256,7 +255,12 @@ static struct step_choice choose_kind(const struct device *device, const struct 
 #define DEFINE_STEP(name, about)                                                                   \
     enum status hip_step_##name(struct queue *queue, const struct step_args *args)                 \
     {                                                                                              \
-        return step_with(queue, args, choose_##name);                                              \
+        struct hip_step step = hip_step_on(queue, args);                                           \
+        return step_with(queue, &step, choose_##name);                                             \
     }
 HIP_STEP_VARIANTS(DEFINE_STEP)
-DEFINE_STEP(production, )
+
+enum status hip_step_production(struct queue *queue, struct hip_step *step)
+{
+    return step_with(queue, step, choose_production);
+}

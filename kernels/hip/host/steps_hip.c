@@ -133,7 +133,7 @@ enum status hip_step(struct queue *queue, const struct step_args *args)
     } else if (args->nsteps > 1) {
         TRY(several_steps(&step));
     } else {
-        TRY(is_aligned(args) ? hip_step_production(queue, args) : hip_step_cell(queue, args));
+        TRY(is_aligned(args) ? hip_step_production(queue, &step) : hip_step_cell(queue, args));
     }
     if (step.summarised) {
         hip_result_deliver(queue, args->h_summary, &step.result->summary,
@@ -141,8 +141,10 @@ enum status hip_step(struct queue *queue, const struct step_args *args)
     }
     return args->h_summary == NULL || step.summarised
                ? STATUS_OK
-               : hip_summarise(queue, &(struct summarise_args){.layout = args->layout,
-                                                               .placement = args->placement,
-                                                               .d_field = args->d_out,
-                                                               .h_summary = args->h_summary});
+               : hip_summarise(queue,
+                               &(struct summarise_args){.layout = args->layout,
+                                                        .placement = args->placement,
+                                                        .medium = coefficients_medium(args->levels),
+                                                        .d_field = args->d_out,
+                                                        .h_summary = args->h_summary});
 }

@@ -98,7 +98,9 @@ static enum status summarise_rank(struct stepper *stepper, struct field_summary 
     if (taken) {
         *mine = state->summary;
         state->summary_step = 0;
-        return mine->bad_cells == 0 ? STATUS_OK : summarise_rank(stepper, mine);
+        if (mine->bad_cells > 0) {
+            return summarise_rank(stepper, mine);
+        }
     }
     if (field->d_shown != NULL) {
         mine->heat = enthalpy.sum;

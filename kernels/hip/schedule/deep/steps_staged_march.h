@@ -2,9 +2,9 @@
  * plane. */
 #pragma once
 
+#include "kernels/hip/field/written.h"
 #include "kernels/hip/schedule/deep/steps_staged_column.h"
 #include "kernels/hip/schedule/deep/steps_staged_stores.h"
-#include "kernels/hip/schedule/deep/steps_staged_written.h"
 
 #if ARCH_HAS_TILE_COPY
 

@@ -5,11 +5,16 @@
 #if ARCH_HAS_TILE_COPY
 
 /* TABLE: the coefficients are in shared memory. */
-template <typename S, bool TABLE> struct ring_of_classes : ring_kind<S> {
+template <typename S, bool TABLE, typename SEEN = seen_nothing>
+struct ring_of_classes : ring_kind<S> {
     typedef typename S::REAL REAL;
+    typedef SEEN seen;
+    static constexpr bool SUMMARY = sizeof(SEEN) > sizeof(seen_nothing);
     classes<REAL, 1> kind;
     int table_length;
     struct exact_sum *sums[2]; /* of the faces of z; NULL: none */
+    struct hip_result *result; /* with SUMMARY, as is */
+    const double *weights;
 
     /* Copy the table, and set the classes of rows that no tile has to 0, for lookups of lanes
      * outside the box. */
@@ -31,7 +36,7 @@ template <typename S, bool TABLE> struct ring_of_classes : ring_kind<S> {
     }
 
     __device__ __forceinline__ void advance(const grid_view<REAL> &view, char *shared,
-                                            stage_ring<S> ring, const work &w) const
+                                            stage_ring<S> ring, const work &w, SEEN &seen) const
     {
         const medium<REAL> &m = kind.of;
         const REAL *table = TABLE ? reinterpret_cast<const REAL *>(shared + w.ring_bytes) : m.table;
@@ -45,8 +50,10 @@ template <typename S, bool TABLE> struct ring_of_classes : ring_kind<S> {
                 in_box |= 0xFFU << (8 * i);
             }
             march<S>(view, kind.closed,
-                     classes_worker<S>{m, pairs_of(table, m.n, m.same_axes), w, p, class_offset,
-                                       closed_sides<S>(view, kind.closed, w, c) != 0, in_box, sums},
+                     classes_worker<S, SEEN>{m, pairs_of(table, m.n, m.same_axes), w, p,
+                                             class_offset,
+                                             closed_sides<S>(view, kind.closed, w, c) != 0, in_box,
+                                             sums, weights, seen},
                      ring, p, c);
         }
     }
@@ -57,6 +64,14 @@ template <typename S, bool TABLE> struct ring_of_classes : ring_kind<S> {
         close_all<S>(view, kind, sums, ring, w, wave);
     }
 };
+
+/* Whether no thread writes too many cells for seen_classes: with 64 blocks or more, of which half
+ * the threads may have none, and one column more. */
+template <typename S> static bool is_exact(const struct box &box)
+{
+    const double column = S::ROWS * S::N * (double)box_extent(&box, AXIS_Z);
+    return (double)box_cells(&box) / (32 * S::WORKERS) + column < WRITTEN_MOST;
+}
 
 /* A table that leaves room for the ring. */
 enum { MOST_TABLE_BYTES = 100 * 1024 };
@@ -71,10 +86,21 @@ template <typename REAL, int WIDE, int BLOCKS> static hipError_t launch_kind(con
     const int64_t bytes = length * (int64_t)sizeof(REAL);
     const face_sums sums = face_sums_of(call.step->args->levels, call.step->d_scratch);
     struct exact_sum *const low = sums.sum[FACE_Z_MIN], *const high = sums.sum[FACE_Z_MAX];
-    return bytes <= MOST_TABLE_BYTES
-               ? launch(call, ring_of_classes<S, true>{{}, kind, (int)length, {low, high}},
-                        (int)bytes)
-               : launch(call, ring_of_classes<S, false>{{}, kind, 0, {low, high}}, 0);
+    struct hip_step *step = call.step;
+    if (bytes > MOST_TABLE_BYTES) {
+        return launch(call, ring_of_classes<S, false>{{}, kind, 0, {low, high}}, 0);
+    }
+    if constexpr (sizeof(REAL) == sizeof(double)) { /* floats: more registers than there are */
+        const struct device_medium *medium = &step->args->levels->medium;
+        if (step->result != nullptr && !medium->has_ambients && is_exact<S>(*call.box)) {
+            step->summarised = true;
+            return launch(call,
+                          ring_of_classes<S, true, seen_classes<REAL>>{
+                              {}, kind, (int)length, {low, high}, step->result, medium->d_weight},
+                          (int)bytes);
+        }
+    }
+    return launch(call, ring_of_classes<S, true>{{}, kind, (int)length, {low, high}}, (int)bytes);
 }
 
 #endif

@@ -67,12 +67,34 @@ static __device__ __forceinline__ words_of<S> own_classes(const uint8_t *classes
 template <typename S> struct region {
     uint32_t all; /* the flagged class in every byte; 0: none */
     typename S::REAL g[AXIS_COUNT], sigma, q;
+    double weight;
+};
+
+/* The new values of a thread, and their heat: with the weights of their classes. */
+template <typename REAL> struct seen_classes {
+    written_cells<REAL> cells;
+    written_cells<double> heat;
+
+    __device__ __forceinline__ void see(bool on, REAL cell, double weight)
+    {
+        cells.see(on, cell);
+        heat.see(on, (double)cell * weight);
+    }
+    __device__ __forceinline__ findings found() const
+    {
+        findings f = cells.found();
+        const findings of_heat = heat.found();
+        f.heat = {of_heat.raw[0], of_heat.raw[1], of_heat.raw[2]};
+        f.bad_cells |= of_heat.bad_cells;
+        return f;
+    }
 };
 
 /* See march. */
-template <typename S> struct classes_worker {
+template <typename S, typename SEEN> struct classes_worker {
     typedef typename S::REAL REAL;
     static constexpr int N = S::N, ROWS = S::ROWS;
+    static constexpr bool SEES = sizeof(SEEN) > sizeof(seen_nothing);
 
     const medium<REAL> &m;
     pairs<REAL> of;
@@ -82,8 +104,10 @@ template <typename S> struct classes_worker {
     bool sides;                    /* the tile lies on a closed face in x or y */
     uint32_t in_box;               /* bytes of the cells in the box */
     struct exact_sum *const *sums; /* of the faces of z; NULL: none */
-    words_of<S> words = {};        /* of the plane at hand */
-    cells_of<S> gz = {};           /* to the plane below, unless was_inside */
+    const double *weights;         /* of each class, for SEEN */
+    SEEN &seen;
+    words_of<S> words = {}; /* of the plane at hand */
+    cells_of<S> gz = {};    /* to the plane below, unless was_inside */
     region<S> r = {};
     bool was_inside = false;
 
@@ -163,6 +187,15 @@ template <typename S> struct classes_worker {
             }
             advance_between(now, words_above, z, out);
         }
+        if constexpr (SEES) {
+#pragma unroll
+            for (int c = 0; c < ROWS * N; c++) {
+                const int row = c / N;
+                const int i = c % N;
+                seen.see(row < p.rows && i >= p.begin && i < p.end, out.row[row].v[i],
+                         was_inside ? r.weight : weights[class_of(words.row[row], i)]);
+            }
+        }
         words = words_above;
     }
 
@@ -195,6 +228,7 @@ template <typename S> struct classes_worker {
         }
         r.sigma = of.of(own).sigma;
         r.q = of.of(own).q;
+        r.weight = SEES ? weights[own] : 0;
         return true;
     }
 

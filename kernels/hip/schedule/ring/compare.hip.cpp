@@ -90,7 +90,7 @@ template <typename S> struct ring_of_compare : ring_kind<S> {
     }
 
     __device__ __forceinline__ void advance(const grid_view<REAL> &view, char *, stage_ring<S> ring,
-                                            const work &w) const
+                                            const work &w, seen_nothing &) const
     {
         extremes found;
         for (int item = blockIdx.x; item < w.items; item += (int)gridDim.x) {

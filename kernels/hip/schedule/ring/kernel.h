@@ -14,11 +14,14 @@
  *   K::S                          the shape
  *   K::divide(call, nblocks, ring_bytes)  the work of a launch, on the host
  *   K::prepare(shared, w)         all threads call it before the ring is used
- *   K::advance(view, shared, ring, w)   the waves that compute: all columns of the block
+ *   K::advance(view, shared, ring, w, seen)  the waves that compute: all columns of the block
  *   K::close(view, sums, ring, w, wave)   the S::CLOSERS waves that close faces ahead of them
- *   K::term                       see sums.h */
+ *   K::term                       see sums.h
+ *   K::SUMMARY, K::seen           whether the summary of the new values is taken; what a thread
+ *                                 has seen of them; then K::result is its place */
 #pragma once
 
+#include "kernels/hip/field/written.h"
 #include "kernels/hip/schedule/ring/sums.h"
 #include "kernels/hip/schedule/ring/workers.h"
 
@@ -27,7 +30,8 @@
 /* --- the kernel ------------------------------------------------------------------------------ */
 
 /* The last block of the launch resets the counters and normalises the sums. */
-static __device__ __forceinline__ void finish(const face_sums &sums, const work &w)
+template <typename K>
+static __device__ __forceinline__ void finish(const K &kind, const face_sums &sums, const work &w)
 {
     __shared__ bool is_last;
     if (!is_last_block_of_all(sums.scratch, &is_last)) {
@@ -39,6 +43,9 @@ static __device__ __forceinline__ void finish(const face_sums &sums, const work 
     }
     if (threadIdx.x == 0) {
         normalise_face_sums(sums);
+        if constexpr (K::SUMMARY) {
+            publish_summary(sums.scratch, kind.result);
+        }
     }
 }
 
@@ -74,12 +81,13 @@ static __global__ __launch_bounds__(K::S::THREADS, K::S::BLOCKS) void step_ring(
                                 0,
                                 0};
     const int helper = ((int)threadIdx.x - S::WORKERS) / ARCH_WAVE - 1;
+    typename K::seen seen;
     if (threadIdx.x < S::WORKERS) {
         if (S::MORE_REGISTERS) {
             arch_raise_registers<208>();
         }
         if (threadIdx.x < (unsigned)w.waves * ARCH_WAVE) {
-            kind.advance(view, shared, ring, w);
+            kind.advance(view, shared, ring, w, seen);
         }
     } else {
         if (S::MORE_REGISTERS) {
@@ -95,15 +103,19 @@ static __global__ __launch_bounds__(K::S::THREADS, K::S::BLOCKS) void step_ring(
             }
         }
     }
-    if (sums.sums || w.groups > 0) {
-        finish(sums, w);
+    if constexpr (K::SUMMARY) {
+        __shared__ merged waves[S::THREADS / ARCH_WAVE];
+        merge<S::THREADS / ARCH_WAVE>(sums.scratch, seen.found(), waves);
+    }
+    if (K::SUMMARY || sums.sums || w.groups > 0) {
+        finish(kind, sums, w);
     }
 }
 
 /* --- the launch ------------------------------------------------------------------------------ */
 
 struct ring_call {
-    const struct hip_step *step;
+    struct hip_step *step;
     const struct box *box;
     bool paced;
 };
@@ -214,9 +226,13 @@ template <typename S> static work work_of(const ring_call &call, int64_t nblocks
 }
 
 /* Most kinds have these. */
+struct seen_nothing {
+};
 template <typename S_> struct ring_kind {
     typedef S_ S;
     typedef typename S::REAL REAL;
+    static constexpr bool SUMMARY = false;
+    typedef seen_nothing seen;
 
     static work divide(const ring_call &call, int64_t nblocks, int ring_bytes)
     {

@@ -1,4 +1,4 @@
-/* Part of steps_staged_*.hip.cpp: the summary of the cells that a thread writes. */
+/* The summary of the cells that a thread of a step kernel writes. */
 #pragma once
 
 #include "kernels/hip/device/arch.h"
