@@ -112,15 +112,17 @@ static hipError_t work_of(struct hip_step *step, const work_list &list, WORK &w,
     typedef typename S::REAL REAL;
     const struct layout *layout = &step->args->layout;
     const struct coefficients *args = step->args->levels;
-    static_assert(sizeof(arch_tile_map) + sizeof(WORK) <= 4096, "parameters");
+    /* CUDA 12.1 takes 32764 bytes */
+    static_assert(sizeof(arch_tile_map) + sizeof(WORK) <= 8192, "parameters");
     w.list = list;
     w.scratch = step->d_scratch;
     w.result = step->result;
     step->summarised = S::SUMMARY;
     list_sums(w.sums, args, S::T);
-    step->summed = step->args->nwithout == 0;
-    if (step->summed) {
-        list_box(w.sums, layout, step->boxes);
+    step->summed =
+        list_outside(w.sums, layout, step->boxes, step->args->without, step->args->nwithout);
+    if (!step->summed) {
+        w.sums.count = 0;
     }
     list_strips(w.sums, S::T);
     w.pitch_y = (int)layout->pitch_y;

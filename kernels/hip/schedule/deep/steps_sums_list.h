@@ -15,7 +15,8 @@ struct rectangle {
 };
 
 /* What is summed; MOST: rectangles. */
-template <int T, int MOST> struct rectangle_list {
+template <int T, int MOST_> struct rectangle_list {
+    static constexpr int MOST = MOST_;
     rectangle of[MOST];
     int count;
     int rows; /* of a strip */
@@ -74,6 +75,28 @@ static void list_box(LIST &list, const struct layout *layout, const struct box *
             list.count++;
         }
     }
+}
+
+/* Add the cells of a box outside of the first n others; false where there is no room. */
+template <typename LIST>
+static bool list_outside(LIST &list, const struct layout *layout, const struct box *box,
+                         const struct box *without, int n)
+{
+    struct box pieces[FACE_COUNT];
+    if (n == 0) {
+        const bool has_room = list.count + FACE_COUNT <= LIST::MOST;
+        if (has_room) {
+            list_box(list, layout, box);
+        }
+        return has_room;
+    }
+    const struct box inner = box_intersect(box, &without[n - 1]);
+    const int count = box_shell(box, &inner, pieces);
+    bool all = true;
+    for (int p = 0; p < count; p++) {
+        all = all && list_outside(list, layout, &pieces[p], without, n - 1);
+    }
+    return all;
 }
 
 /* Number the strips, when all boxes are in the list. */
