@@ -7,8 +7,8 @@
 #include "kernels/hip/device/visit.h"
 
 /* A sum has enough blocks to fill any chip, and few enough that their atomics do not matter. PART:
- * cells of a row that a thread reads at a time for a sum. */
-enum { SUM_BLOCKS_MOST = 4096, FACE_BLOCKS_MOST = 256, PART = 4 };
+ * cells of a row that a thread reads at a time for a sum; BESIDE: that it heats. */
+enum { SUM_BLOCKS_MOST = 4096, FACE_BLOCKS_MOST = 1024, PART = 4, BESIDE = 2 };
 
 /* What a kernel needs of the medium. */
 struct source_medium {
@@ -45,7 +45,9 @@ static __device__ __forceinline__ void finish(struct exact_sum *d_sum, const tal
     }
 }
 
-template <typename REAL>
+/* OF_FILE: by d_values. A cell is read before its heat is known, and its class, so that the reads
+ * are under way meanwhile. */
+template <typename REAL, bool OF_FILE>
 static __global__ __launch_bounds__(VISIT_THREADS) void add_source(
     const cell_sweep s, const struct add_source_args args, const struct source_medium medium,
     struct hip_scratch *scratch)
@@ -53,43 +55,53 @@ static __global__ __launch_bounds__(VISIT_THREADS) void add_source(
     const struct layout &layout = args.layout;
     REAL *field = static_cast<REAL *>(args.d_field);
     tally sum = {};
-    visit_cells(s, [&](int64_t i, int64_t j, int64_t k) {
-        double density;
-        if (args.d_values != nullptr) {
-            const int64_t at = (k * layout.cells[AXIS_Y] + j) * layout.cells[AXIS_X] + i;
-            density = args.shape.peak_front * (double)args.d_values[at];
-        } else {
-            bool front;
-            const double e = source_exponent(&args.shape, (double)(args.offset[AXIS_X] + i),
-                                             (double)(args.offset[AXIS_Y] + j),
-                                             (double)(args.offset[AXIS_Z] + k), &front);
-            if (e > SOURCE_CUT) { /* half of the box */
+    visit_rows<BESIDE>(s, [&](int64_t first, int64_t j, int64_t k) {
+        const struct source_line row = source_line_at(
+            &args.shape, (double)(int)(args.offset[1] + j), (double)(int)(args.offset[2] + k));
+        if (!OF_FILE && row.least > SOURCE_CUT) { /* a quarter of the rows */
+            return;
+        }
+        REAL *cells = &field[element_at(layout, 0, j, k)];
+        const uint8_t *classes = medium.classes != nullptr
+                                     ? medium.classes + element_at(medium.layout, 0, j, k)
+                                     : nullptr;
+        const int64_t of_row = (k * layout.cells[AXIS_Y] + j) * layout.cells[AXIS_X];
+        double e[BESIDE];
+        bool front[BESIDE], on[BESIDE] = {};
+        REAL cell[BESIDE], sigma[BESIDE];
+        for_part<BESIDE>(s, first, [&](int c, int64_t i) {
+            if (!OF_FILE) {
+                e[c] = source_exponent(&args.shape, &row, (double)(int)(args.offset[0] + i),
+                                       &front[c]);
+            }
+            on[c] = OF_FILE || !(e[c] > SOURCE_CUT);
+            if (on[c]) {
+                const int of_class = classes != nullptr ? classes[i] & medium.mask : 0;
+                sigma[c] = medium.classes != nullptr
+                               ? static_cast<const REAL *>(medium.table)[medium_cell_at(of_class)]
+                               : (REAL)1;
+                cell[c] = cells[i];
+            }
+        });
+        for_part<BESIDE>(s, first, [&](int c, int64_t i) {
+            if (!on[c]) {
                 return;
             }
-            density = source_density(&args.shape, e, front);
-        }
-        const REAL heat = (REAL)density;
-        if (heat == 0) { /* the cell keeps its bits */
-            return;
-        }
-        REAL sigma = 1;
-        if (medium.classes != nullptr) {
-            const int of_class = medium.classes[element_at(medium.layout, i, j, k)] & medium.mask;
-            sigma = static_cast<const REAL *>(medium.table)[medium_cell_at(of_class)];
-        }
-        if (sigma == 0) { /* an ambient */
-            return;
-        }
-        REAL *cell = &field[element_at(layout, i, j, k)];
-        *cell = arch_fma(sigma, heat, *cell);
-        sum.add((double)heat);
+            const REAL heat =
+                (REAL)(OF_FILE ? args.shape.peak_front * (double)args.d_values[of_row + i]
+                               : source_density(&args.shape, e[c], front[c]));
+            if (heat != 0 && sigma[c] != 0) { /* an ambient, or the cell keeps its bits */
+                cells[i] = arch_fma(sigma[c], heat, cell[c]);
+                sum.add((double)heat);
+            }
+        });
     });
     finish(args.d_sum, sum, scratch);
 }
 
 enum status hip_add_source(struct queue *queue, const struct add_source_args *args)
 {
-    const cell_sweep s = sweep_of(&args->box, SUM_BLOCKS_MOST);
+    const cell_sweep s = sweep_of(&args->box, SUM_BLOCKS_MOST, BESIDE);
     struct source_medium medium = {};
     if (box_is_empty(&args->box)) {
         return STATUS_OK;
@@ -99,8 +111,9 @@ enum status hip_add_source(struct queue *queue, const struct add_source_args *ar
                   args->medium->mask};
     }
     return in_precision(args->layout.precision, [&](auto real) {
-        add_source<decltype(real)>
-            <<<s.nblocks, VISIT_THREADS, 0, queue->stream>>>(s, *args, medium, queue->d_scratch);
+        const auto kernel = args->d_values != nullptr ? add_source<decltype(real), true>
+                                                      : add_source<decltype(real), false>;
+        kernel<<<s.nblocks, VISIT_THREADS, 0, queue->stream>>>(s, *args, medium, queue->d_scratch);
         return hip_check(hipGetLastError(), "add_source");
     });
 }
