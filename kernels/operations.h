@@ -70,6 +70,9 @@ struct step_args {
      * and cells may be valid and above 2^18 K. */
     struct field_summary *h_summary;
     struct placement placement; /* for h_summary */
+    /* NULL, or of one step in a perfused medium: add the heat of perfusion in the cells of the
+     * boxes, as sum_perfusion does. */
+    struct exact_sum *d_perfusion;
     /* NULL, or of one step of all owned cells, in one box: only tiles that may change are advanced.
      * The same d_changed, d_awake and d_sums, and the next number, as in the step before; unless
      * `all`, d_out holds the field before that step, and the coefficients are the same. */

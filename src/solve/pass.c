@@ -118,20 +118,6 @@ static enum status add_sources(const struct level *level, struct queue *queue,
     return STATUS_OK;
 }
 
-/* The heat of perfusion in the step that has been computed from d_now. */
-static enum status sum_perfusion(const struct level *level, struct queue *queue,
-                                 const struct heated *heated)
-{
-    const struct device_medium *medium = coefficients_medium(heated->coefficients);
-    for (int b = 0; b < heated->nboxes && medium != NULL && medium->perfused; b++) {
-        TRY(ENQUEUE(level->engine->operations, sum_perfusion, queue,
-                    .layout = heated->region->layout, .medium = medium,
-                    .d_field = level->field->d_now, .box = heated->boxes[b],
-                    .d_sum = heated->d_sum));
-    }
-    return STATUS_OK;
-}
-
 /* Advance boxes (in indices of the field) of a region, then heat them. */
 static enum status launch(const struct level *level, struct queue *queue,
                           const struct region *region, bool silent,
@@ -150,10 +136,13 @@ static enum status launch(const struct level *level, struct queue *queue,
     for (int s = 0; s < nsteps; s++) {
         levels[s] = coefficients_in(region, &coefficients[s], silent);
     }
+    const struct device_medium *medium = coefficients_medium(levels);
+    const bool is_perfused = nsteps == 1 && !silent && medium != NULL && medium->perfused;
     TRY(ENQUEUE(level->engine->operations, step, queue, .layout = region->layout, .levels = levels,
                 .nsteps = nsteps, .d_out = field->d_next, .d_in = field->d_now, .boxes = moved,
                 .nboxes = nboxes, .without = level->hot.of,
                 .nwithout = nsteps > 1 ? level->hot.count : 0,
+                .d_perfusion = is_perfused ? coefficients->d_source_sum : NULL,
                 .tiles = level->sleep.is_on ? &level->sleep.tiles : NULL));
     if (nsteps > 1) {
         return STATUS_OK; /* sources heat hot boxes only */
@@ -164,7 +153,6 @@ static enum status launch(const struct level *level, struct queue *queue,
                                                   : coefficients->d_source_sum,
                                   .boxes = moved,
                                   .nboxes = nboxes};
-    TRY(silent ? STATUS_OK : sum_perfusion(level, queue, &heated));
     return add_sources(level, queue, &heated);
 }
 

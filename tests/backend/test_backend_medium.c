@@ -258,8 +258,12 @@ static void check_perfusion(struct rig *rig, const struct problem *p)
     struct exact_sum wanted = {{0}};
     const struct device_medium medium = problem_upload(rig, p);
     struct device_medium given = medium;
+    struct coefficients level = p->args;
     void *d_in = rig_upload(rig, p->h_in, layout_bytes(&p->layout));
+    void *d_out = rig_upload(rig, p->h_in, layout_bytes(&p->layout));
     struct exact_sum *d_sum = rig_upload(rig, &zero, sizeof zero);
+    struct exact_sum *d_of_step = rig_upload(rig, &zero, sizeof zero);
+    level.medium = medium;
     for (int b = 0; b < p->nboxes; b++) {
         const struct box *box = &p->boxes[b];
         const int64_t n[AXIS_COUNT] = {box_extent(box, AXIS_X), box_extent(box, AXIS_Y),
@@ -274,13 +278,22 @@ static void check_perfusion(struct rig *rig, const struct problem *p)
         must(ENQUEUE(rig->backend->operations, sum_perfusion, rig->queue, .layout = p->layout,
                      .medium = &given, .d_field = d_in, .box = *box, .d_sum = d_sum));
     }
+    must(ENQUEUE(rig->backend->operations, step, rig->queue, .layout = p->layout, .levels = &level,
+                 .nsteps = 1, .d_out = d_out, .d_in = d_in, .boxes = p->boxes, .nboxes = p->nboxes,
+                 .d_perfusion = d_of_step));
     memset(&given, 0xFF, sizeof given);
+    memset(&level, 0xFF, sizeof level);
     struct exact_sum *sum = rig_download(rig, d_sum, sizeof zero);
+    struct exact_sum *of_step = rig_download(rig, d_of_step, sizeof zero);
     assert_memory_equal(sum, &wanted, sizeof wanted);
+    assert_memory_equal(of_step, &wanted, sizeof wanted);
     free(sum);
+    free(of_step);
     problem_free_medium(rig, &medium);
     rig->backend->runtime->memory_free(rig->device, d_in);
+    rig->backend->runtime->memory_free(rig->device, d_out);
     rig->backend->runtime->memory_free(rig->device, d_sum);
+    rig->backend->runtime->memory_free(rig->device, d_of_step);
 }
 
 static void check_problem(struct problem *p, uint64_t *random)

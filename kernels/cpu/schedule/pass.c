@@ -135,6 +135,13 @@ enum status cpu_step(struct queue *queue, const struct step_args *args)
     if (args->nwithout > 0) {
         return step_outside(queue, args);
     }
+    for (int b = 0; b < args->nboxes && args->d_perfusion != NULL; b++) {
+        TRY(cpu_sum_perfusion(queue, &(struct sum_perfusion_args){.layout = args->layout,
+                                                                  .medium = &args->levels->medium,
+                                                                  .d_field = args->d_in,
+                                                                  .box = args->boxes[b],
+                                                                  .d_sum = args->d_perfusion}));
+    }
     if (args->tiles != NULL) {
         cpu_step_awake(args);
     } else if (args->nsteps == 1) {

@@ -100,6 +100,10 @@ struct hip_launch_shape hip_tuned_shape(const struct device *device, const struc
 #define HIP_DECLARE_STEP(name, about) step_function hip_step_##name;
 HIP_STEP_VARIANTS(HIP_DECLARE_STEP)
 #undef HIP_DECLARE_STEP
+/* Add the heat of perfusion, if args->d_perfusion asks for it, in the cells of `box` outside of
+ * `done`. */
+enum status hip_perfuse(struct queue *queue, const struct step_args *args, const struct box *box,
+                        const struct box *done);
 /* Of one step, with aligned rows. */
 enum status hip_step_production(struct queue *queue, struct hip_step *step);
 

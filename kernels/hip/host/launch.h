@@ -57,7 +57,8 @@ struct hip_step {
     struct hip_result *result; /* the summary of the box, if not NULL: where cells are invalid or
                                   not below 2^18 K, only bad_cells > 0 */
     bool summarised;
-    bool summed; /* the sums over closed faces before each step */
+    bool summed;         /* the sums over closed faces before each step */
+    struct box perfused; /* where the heat of perfusion was added to args->d_perfusion */
 };
 typedef hipError_t hip_step_launcher(struct hip_step *step);
 
@@ -83,6 +84,9 @@ hip_step_launcher hip_launch_step_medium_deep;
 /* Where properties depend on temperature. */
 hip_step_launcher hip_launch_step_nonlinear;
 bool hip_step_nonlinear_takes(const struct device_medium *medium, const struct box *box);
+/* It calls this in media of one class and one segment, where hip_step_staged_takes the box without
+ * the cells on closed faces. */
+hip_step_launcher hip_launch_step_line;
 /* After it, which calls this: the cells beside those of other curves, in a box without cells on
  * closed faces. */
 hip_step_launcher hip_launch_step_odd;

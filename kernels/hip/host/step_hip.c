@@ -21,6 +21,21 @@ typedef struct step_choice choose_function(const struct device *device, const st
 static struct step_choice choose_kind(const struct device *device, const struct step_args *args,
                                       choose_function *choose, const struct box *box);
 
+enum status hip_perfuse(struct queue *queue, const struct step_args *args, const struct box *box,
+                        const struct box *done)
+{
+    struct box pieces[FACE_COUNT];
+    const int count = args->d_perfusion != NULL ? box_shell(box, done, pieces) : 0;
+    for (int p = 0; p < count; p++) {
+        TRY(hip_sum_perfusion(queue, &(struct sum_perfusion_args){.layout = args->layout,
+                                                                  .medium = &args->levels->medium,
+                                                                  .d_field = args->d_in,
+                                                                  .box = pieces[p],
+                                                                  .d_sum = args->d_perfusion}));
+    }
+    return STATUS_OK;
+}
+
 enum { BOXES_AT_ONCE = 16 };
 
 static enum status step_with(struct queue *queue, struct hip_step *step, choose_function *choose)
@@ -35,11 +50,13 @@ static enum status step_with(struct queue *queue, struct hip_step *step, choose_
     for (int b = 0; b < args->nboxes; b++) {
         const struct box *box = &args->boxes[b];
         const struct step_choice choice = choose_kind(queue->device, args, choose, box);
+        step->perfused = (struct box){{0}};
         if (choice.launch != NULL) {
             TRY(run_step(step, &choice, box, 1));
-            continue;
+        } else {
+            left[nleft++] = *box;
         }
-        left[nleft++] = *box;
+        TRY(hip_perfuse(queue, args, box, &step->perfused));
         if (nleft == BOXES_AT_ONCE) {
             TRY(run_step(step, &cells, left, nleft));
             nleft = 0;

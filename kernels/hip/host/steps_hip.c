@@ -130,6 +130,7 @@ enum status hip_step(struct queue *queue, const struct step_args *args)
         step.boxes = args->boxes;
         step.nboxes = args->nboxes;
         TRY(hip_check(hip_launch_step_cell(&step), "step kernel of tiles"));
+        TRY(hip_perfuse(queue, args, args->boxes, &step.perfused));
     } else if (args->nsteps > 1) {
         TRY(several_steps(&step));
     } else {

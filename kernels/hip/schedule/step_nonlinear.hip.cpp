@@ -381,6 +381,9 @@ bool hip_step_nonlinear_takes(const struct device_medium *medium, const struct b
            n[0] * n[1] * n[2] / 6 < INT32_MAX; /* pieces of rows of step_odd */
 }
 
+/* Cells of a box whose reading takes longer than the launches of sums on its closed faces. */
+enum { SUM_LEAST = 1 << 21 };
+
 hipError_t hip_launch_step_nonlinear(struct hip_step *step)
 {
     const struct layout *layout = &step->args->layout;
@@ -389,10 +392,19 @@ hipError_t hip_launch_step_nonlinear(struct hip_step *step)
     const struct box inner = inner_box(layout, step->args->levels, step->boxes, slabs, &nslabs);
     struct hip_step of_inner = *step;
     struct hip_step of_slabs = *step;
+    struct step_args args = *step->args;
+    if (nslabs > 0 && box_cells(&inner) < SUM_LEAST) {
+        args.d_perfusion = NULL; /* of the whole box in one launch */
+    }
+    of_inner.args = &args;
     of_inner.boxes = &inner;
     of_slabs.boxes = slabs;
     of_slabs.nboxes = nslabs;
-    const hipError_t error = layout->precision == PRECISION_FLOAT64 ? launch<double>(&of_inner)
-                                                                    : launch<float>(&of_inner);
+    const bool is_staged =
+        is_line(&step->args->levels->medium) && hip_step_staged_takes(layout, &inner);
+    const hipError_t error = is_staged ? hip_launch_step_line(&of_inner)
+                             : layout->precision == PRECISION_FLOAT64 ? launch<double>(&of_inner)
+                                                                      : launch<float>(&of_inner);
+    step->perfused = of_inner.perfused;
     return error != hipSuccess || nslabs == 0 ? error : hip_launch_step_cell(&of_slabs);
 }

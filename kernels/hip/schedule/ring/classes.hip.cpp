@@ -9,7 +9,7 @@ template <typename S, bool TABLE, typename SEEN = seen_nothing>
 struct ring_of_classes : ring_kind<S> {
     typedef typename S::REAL REAL;
     typedef SEEN seen;
-    static constexpr bool SUMMARY = sizeof(SEEN) > sizeof(seen_nothing);
+    static constexpr bool SUMMARY = sizeof(SEEN) > sizeof(seen_nothing), ENDS = SUMMARY;
     classes<REAL, 1> kind;
     int table_length;
     struct exact_sum *sums[2]; /* of the faces of z; NULL: none */
@@ -58,6 +58,10 @@ struct ring_of_classes : ring_kind<S> {
         }
     }
 
+    __device__ __forceinline__ void end(struct hip_scratch *scratch) const
+    {
+        publish_summary(scratch, result);
+    }
     __device__ __forceinline__ void close(const grid_view<REAL> &view, const face_sums &sums,
                                           const stage_ring<S> &ring, const work &w, int wave) const
     {

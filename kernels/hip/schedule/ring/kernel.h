@@ -18,7 +18,8 @@
  *   K::close(view, sums, ring, w, wave)   the S::CLOSERS waves that close faces ahead of them
  *   K::term                       see sums.h
  *   K::SUMMARY, K::seen           whether the summary of the new values is taken; what a thread
- *                                 has seen of them; then K::result is its place */
+ *                                 has seen of them
+ *   K::ENDS, K::end(scratch)      whether a thread of the last block has more to do; what */
 #pragma once
 
 #include "kernels/hip/field/written.h"
@@ -43,8 +44,8 @@ static __device__ __forceinline__ void finish(const K &kind, const face_sums &su
     }
     if (threadIdx.x == 0) {
         normalise_face_sums(sums);
-        if constexpr (K::SUMMARY) {
-            publish_summary(sums.scratch, kind.result);
+        if constexpr (K::ENDS) {
+            kind.end(sums.scratch);
         }
     }
 }
@@ -107,7 +108,7 @@ static __global__ __launch_bounds__(K::S::THREADS, K::S::BLOCKS) void step_ring(
         __shared__ merged waves[S::THREADS / ARCH_WAVE];
         merge<S::THREADS / ARCH_WAVE>(sums.scratch, seen.found(), waves);
     }
-    if (K::SUMMARY || sums.sums || w.groups > 0) {
+    if (K::ENDS || sums.sums || w.groups > 0) {
         finish(kind, sums, w);
     }
 }
@@ -231,7 +232,7 @@ struct seen_nothing {
 template <typename S_> struct ring_kind {
     typedef S_ S;
     typedef typename S::REAL REAL;
-    static constexpr bool SUMMARY = false;
+    static constexpr bool SUMMARY = false, ENDS = false;
     typedef seen_nothing seen;
 
     static work divide(const ring_call &call, int64_t nblocks, int ring_bytes)
