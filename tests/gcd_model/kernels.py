@@ -1,12 +1,12 @@
 """Predictions for the project's kernels on one GCD of an MI250X, from their code objects.
 
 usage: kernels.py GCD_SIM OBJECT... [--cells N] [--resident BLOCKS]... [--kernel NAME]...
-       kernels.py --static TABLE OBJECT...   (of march, rows and step_nonlinear)
+       kernels.py --static TABLE OBJECT...   (of all kernels)
        kernels.py --write TABLE OBJECT...
 Prints the speed of an interior wave's program over the whole field; faces are left out. With
 --static the counts of the code, without a simulation; fails where a kernel has a full wait or 30
-vector instructions per plane more than the committed table says, or fewer waves. --write writes
-the table."""
+vector instructions more than the committed table says, or fewer waves. --write writes the
+table."""
 import argparse
 import json
 import pathlib
@@ -14,6 +14,7 @@ import re
 import struct
 import sys
 import tempfile
+from multiprocessing.pool import ThreadPool
 
 import model
 import wave_program
@@ -63,8 +64,8 @@ def medium(n, count=8):
                        KERNARG + 4096, *[KERNARG + 65536] * 6, *[n] * 6, n, n, n)
 
 
-def classes(n):
-    return medium(n) + struct.pack("<Q", KERNARG + 4096) + FACES
+def classes(n, steps=1):
+    return medium(n) + struct.pack(f"<{steps}Q", *[KERNARG + 4096] * steps) + FACES
 
 
 CLOSURE_DOUBLES = 47  # struct wide_closure
@@ -164,13 +165,39 @@ def rows_input(shown, n, size, nz):
             [0] + [3] * (waves - 2) + [waves - 1])  # the first and the last write fewer rows
 
 
+def tile_input(shown, n, size):
+    """The same of steps_tile, as tile.hip.cpp divides a cube, in tiles of 32 x 32 cells."""
+    steps, wide = steps_of(shown), 32
+    step = wide - 2 * steps
+    tiles = -(-(n - 2 * steps) // step)
+    depth = n
+    while depth > 8 * steps and tiles * tiles * -(-n // depth) < 1024:
+        depth = (depth + 1) // 2
+    counts, steps_of_blocks = (tiles, tiles, -(-n // depth)), (
+        (step, 0, 0), (0, step, 0), (0, 0, depth))
+    tiling = struct.pack("<27qi4x", *[0, 0, 0, n, n, n] * 3, 0, 0, 0, step, step, depth, *counts, 5)
+    kind = (classes(n, steps) if "classes" in shown else
+            uniform(size, steps, int(re.search(r"uniform<\w+, \d, (\d)", shown)[1])))
+    at, cell = middle_of(counts, steps_of_blocks)
+    block = (at[0] + tiles * (at[1] + tiles * at[2]), 0, 0)
+    arguments = padded([grid_view(n, size), kind, tiling, bytes(8)]) + face_sums(False) * steps
+    return (arguments, block, cell, list(zip(counts, steps_of_blocks)),
+            [(0, 2 * wave, 0) for wave in range(8)], [*range(8)])
+
+
+def input_of(shown, n, size, shape, planes):
+    return (rows_input(shown, n, size, planes) if "steps_rows" in shown else
+            tile_input(shown, n, size) if "steps_tile" in shown else
+            nonlinear_input(shown, n, size, shape[1]) if "step_nonlinear" in shown else
+            march_input(shown, n, size, *shape))
+
+
 def bytes_of(cells, pitches, size):
     return (cells[0] + cells[1] * pitches[0] + cells[2] * pitches[1]) * size
 
 
-def program_of(code, mangled, arguments, block, thread):
+def program_of(code, mangled, listing, arguments, block, thread):
     start = wave_program.descriptor(code, mangled)
-    listing = wave_program.disassemble(check_gfx90a.tool("llvm-objdump"), code, mangled)
     memory = [(KERNARG, arguments, "argument", 0), (KERNARG + 4096, 1 << 20, "table", 0)]
     memory += [(at - HALF, 2 * HALF, name, ALIKE if name == "class" else 0)
                for name, at in FIELDS.items()]
@@ -179,23 +206,20 @@ def program_of(code, mangled, arguments, block, thread):
 
 
 def steps_of(shown):
-    return int((re.search(r"rows_shape<\w+, (\d)", shown) or [0, 1])[1])
+    return int((re.search(r"(?:rows_shape|steps_tile)<\w+, (\d)", shown) or [0, 1])[1])
 
 
-def predict(sim, code, mangled, shown, n, resident, shape, planes=None):
+def predict(sim, code, mangled, listing, shown, n, resident, shape, planes=None):
     """Gcell-steps/s, and lines fetched and written per line of the field."""
     size = 8 if "double" in shown else 4
-    arguments, block, cell, grid, waves, different = (
-        rows_input(shown, n, size, planes or n) if "steps_rows" in shown else
-        nonlinear_input(shown, n, size) if "step_nonlinear" in shown else
-        march_input(shown, n, size, *shape))
+    arguments, block, cell, grid, waves, different = input_of(shown, n, size, shape, planes or n)
     names = ["in", "out", "class"]
     pitches = [layout(n, size, radius_of(shown))] * 2 + [class_bytes(n)]
     sizes = [size, size, 1]
 
     def program(wave):
         found = []
-        for operation in program_of(code, mangled, arguments, block, 64 * wave):
+        for operation in program_of(code, mangled, listing, arguments, block, 64 * wave):
             if operation[0] not in "LS":
                 found.append(operation)
                 continue
@@ -230,51 +254,82 @@ def predict(sim, code, mangled, shown, n, resident, shape, planes=None):
 
 
 MOST_INSTRUCTIONS = {"steps_rows": 35}  # of a vector, per cell and step that is written
-MORE = 30  # vector instructions per plane than the table has: a change to be looked at
-COLUMNS = ("VGPRs", "LDS", "scratch", "waves", "instructions", "waits")
+MORE = 30  # vector instructions more than the table has: a change to be looked at
+COLUMNS = ("VGPRs", "LDS", "scratch", "waves", "instructions", "waits", "per cell and step")
 
 
-def static_counts(code, mangled, shown, numbers):
-    """COLUMNS of a kernel: waves per SIMD; of an interior wave per plane, the vector instructions
-    (in units of 4 cycles) and the full waits, for all loads and stores in flight."""
+def counts_of_plane(code, mangled, listing, shown):
+    """Of an interior wave per plane, the vector instructions (in units of 4 cycles) and the full
+    waits, for all loads and stores in flight; the instructions per cell and step written."""
     size = 8 if "double" in shown else 4
-    rows = rows_of(shown)
-    arguments, block, _, grid, _, _ = (
-        rows_input(shown, 256, size, 96) if rows > 1 else
-        nonlinear_input(shown, 1024, size, 20) if "step_nonlinear" in shown else
-        march_input(shown, 1024, size, 64, 20))
-    operations = program_of(code, mangled, arguments, block, 192 if rows > 1 else 0)
+    rows = 2 if "steps_tile" in shown else rows_of(shown)  # stores per plane
+    n = 256 if rows > 1 else 1024
+    arguments, block, _, grid, _, _ = input_of(shown, n, size, (64, 20), 96)
+    thread = 192 if rows > 1 else 0
+    operations = program_of(code, mangled, listing, arguments, block, thread)
     stores = [n for n, operation in enumerate(operations) if operation[0] == "S"]
-    planes = operations[stores[8 * rows]:stores[16 * rows]]
+    planes = operations[stores[7 * rows]:stores[15 * rows]]
     count = sum(o[1] for o in planes if o[0] == "C") / 4 / 8
-    kind = next((k for k in MOST_INSTRUCTIONS if k in shown), None)
-    written = grid[0][1][0] * grid[1][1][1] / 8 * steps_of(shown) / 64  # by 8 waves
-    too_many = kind is not None and count / written > MOST_INSTRUCTIONS[kind]
-    return [numbers["vgpr_count"], numbers["group_segment_fixed_size"],
-            numbers["private_segment_fixed_size"], check_gfx90a.waves(numbers), round(count),
-            -(-planes.count(("W", 0)) // 8)], too_many
+    written = (grid[0][1][0] * grid[1][1][1] / 8 / 64 if rows > 1 else 16 / size) * steps_of(shown)
+    return round(count), -(-planes.count(("W", 0)) // 8), round(count / written, 1)
+
+
+def counts_of_loops(listing):
+    """The same of the code in loops, or of all code where no loop stores."""
+    inside = set()
+    for n, (address, name, text) in enumerate(listing):
+        to = address + 4 + 4 * wave_program.signed(int(text.split()[0]), 16) if re.match(
+            "s_c?branch", name) else address + 4
+        if to <= address:
+            inside.update(m for m in range(n + 1) if listing[m][0] >= to)
+    code = [listing[n] for n in inside]
+    code = code if any("store" in name for _, name, _ in code) else listing
+    cycles = [wave_program.SLOW_CYCLES if wave_program.SLOW.match(name) else wave_program.CYCLES
+              for _, name, _ in code if name.startswith("v_")]
+    waits = [text for _, name, text in code if name == "s_waitcnt" and "vmcnt(0)" in text]
+    return sum(cycles) // 4, len(waits)
+
+
+FOLLOWED_KERNELS = r"step_march|steps_rows|step_nonlinear|steps_tile<\w+, ., (uniform|classes)"
+
+
+def static_counts(path):
+    """COLUMNS of each kernel of an object; of studies the worst of each name."""
+    with tempfile.TemporaryDirectory() as name:
+        code = check_gfx90a.code_object(path, pathlib.Path(name))
+        listings = wave_program.disassemble(check_gfx90a.tool("llvm-objdump"), code) if code else {}
+        for mangled, numbers in check_gfx90a.kernels_of(code) if code else ():
+            shown = check_gfx90a.name_of(mangled)[1]
+            counts = (counts_of_plane(code, mangled, listings[mangled], shown)
+                      if re.match(FOLLOWED_KERNELS, shown) else counts_of_loops(listings[mangled]))
+            yield re.sub("<.*", "", shown) if "/study/" in path else shown, [
+                numbers["vgpr_count"], numbers["group_segment_fixed_size"],
+                numbers["private_segment_fixed_size"], check_gfx90a.waves(numbers), *counts]
+
+
+def worse_of(counts, old, more):
+    return [f"{name} {c:g}, in the table {o:g}" for name, c, o, m in zip(COLUMNS, counts, old, more)
+            if (c < o if name == "waves" else c > o + m)]
 
 
 def check_static(table, paths, write):
     """Compare the counts of all kernels with the committed table, or write it."""
     known = {} if write else json.loads(table.read_text(encoding="utf-8"))
     found, failed = {}, False
-    for path in paths:
-        with tempfile.TemporaryDirectory() as name:
-            code = check_gfx90a.code_object(path, pathlib.Path(name))
-            for mangled, numbers in check_gfx90a.kernels_of(code):
-                shown = check_gfx90a.name_of(mangled)[1]
-                counts, too_many = static_counts(code, mangled, shown, numbers)
-                found[shown] = counts
-                old = known.get(shown, counts if write else [0, 0, 0, 9, 0, 0])
-                print(f"{shown}: " + ", ".join(f"{n} {c:g}" for n, c in zip(COLUMNS, counts)))
-                worse = [f"{n} {c:g}, in the table {o:g}" for n, c, o, more in
-                         zip(COLUMNS, counts, old, (512, 0, 0, 0, MORE - 1, 0))
-                         if (c < o if n == "waves" else c > o + more)]
-                worse += [f"more than {MOST_INSTRUCTIONS}"] * too_many
-                failed = failed or bool(worse)
-                if worse:
-                    print(f"{shown}: {'; '.join(worse)}", file=sys.stderr)
+    with ThreadPool(2) as pool:
+        for shown, counts in (pair for part in pool.map(lambda path: [*static_counts(path)], paths)
+                              for pair in part):
+            worst = zip(counts, found.get(shown, counts), COLUMNS)
+            found[shown] = [(min if name == "waves" else max)(a, b) for a, b, name in worst]
+    for shown, counts in sorted(found.items()):
+        print(f"{shown}: " + ", ".join(f"{n} {c:g}" for n, c in zip(COLUMNS, counts)))
+        old = known.get(shown, counts if write else [0, 0, 0, 9, 0, 0, 0])
+        worse = worse_of(counts, old, (512, 0, 0, 0, MORE - 1, 0, MORE))
+        most = next((most for kind, most in MOST_INSTRUCTIONS.items() if kind in shown), 1e9)
+        worse += [f"more than {MOST_INSTRUCTIONS}"] if counts[-1] > most else []
+        failed = failed or bool(worse)
+        if worse:
+            print(f"{shown}: {'; '.join(worse)}", file=sys.stderr)
     for shown in known.keys() - found.keys():
         print(f"{shown} is in the table, but not in the objects", file=sys.stderr)
         failed = True
@@ -303,6 +358,7 @@ def main():
     for path in options.objects:
         with tempfile.TemporaryDirectory() as name:
             code = check_gfx90a.code_object(path, pathlib.Path(name))
+            listings = wave_program.disassemble(check_gfx90a.tool("llvm-objdump"), code)
             for mangled, numbers in check_gfx90a.kernels_of(code):
                 shown = check_gfx90a.name_of(mangled)[1]
                 if not any(k in shown for k in options.kernel or ["step_march"]):
@@ -311,8 +367,8 @@ def main():
                 for n in options.cells or [512]:
                     for resident in options.resident or [most]:
                         speed, fetch, write = predict(
-                            options.sim, code, mangled, shown, n, min(resident, most), shape,
-                            options.planes)
+                            options.sim, code, mangled, listings[mangled], shown, n,
+                            min(resident, most), shape, options.planes)
                         print(f"{shown} {n}^3 {shape} {min(resident, most)} blocks: "
                               f"{speed:.1f} Gcell-steps/s, fetched {fetch:.2f}, "
                               f"written {write:.2f}", flush=True)

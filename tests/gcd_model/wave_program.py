@@ -20,14 +20,19 @@ class Unknown(Exception):
     """An instruction that the interpreter does not have."""
 
 
-def disassemble(objdump, code, symbol):
-    """[(address, mnemonic, operands)] of a function."""
-    listing = subprocess.run([objdump, "-d", f"--disassemble-symbols={symbol}", str(code)],
-                             check=True, stdout=subprocess.PIPE, text=True).stdout
-    found = []
-    for text, address in re.findall(r"^\t(\S.*?)\s*// ([0-9A-F]{12}):", listing, re.M):
+def disassemble(objdump, code):
+    """[(address, mnemonic, operands)] of each function."""
+    listing = subprocess.run([objdump, "-d", str(code)], check=True, stdout=subprocess.PIPE,
+                             text=True).stdout
+    found, function = {}, []
+    for symbol, text, address in re.findall(
+            r"^[0-9a-f]+ <(\S+)>:$|^\t(\S.*?)\s*// ([0-9A-F]{12}):", listing, re.M):
+        if symbol:
+            function = found.setdefault(symbol, [])
+            continue
         mnemonic, _, rest = text.partition(" ")
-        found.append((int(address, 16), re.sub(r"_(e32|e64|sdwa)$", "", mnemonic), rest.strip()))
+        mnemonic = re.sub(r"_(e32|e64|sdwa)$", "", mnemonic)
+        function.append((int(address, 16), mnemonic, rest.strip()))
     return found
 
 
