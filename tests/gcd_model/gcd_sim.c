@@ -4,39 +4,30 @@
  * cache and measures the time. docs/developers/gcd_model.md has the equations and the sources of
  * the constants.
  *
- * usage: gcd_sim [NAME=NUMBER...] < INPUT      numbers: see the table of parameters
- * Input, a word and integers per line:
- *   blocks NX NY NZ          dispatched with x fastest
- *   edge BYTES               the most of a piece in the last blocks in x, which end there
- *   memory BASE SX SY SZ     bytes: an address space, and its strides from block to block; in order
- *   wave OFFSET...           bytes: of the next wave of a block, one per memory
- *   L|S MEMORY HINT N (FIRST LENGTH)...   load or store of N pieces; HINT 1: nontemporal
- *   W N      wait until at most N loads and stores are not complete
- *   C B T    vector instructions that keep the SIMD for B cycles and the wave for T
- *   D C L    shared memory or scalar loads: C cycles of the pipe, L cycles of latency; K: wait
- *   B        barrier of the block
- *   E        end of a program: the next waves of a block run the next one, the rest the last
+ * usage: gcd_sim [NAME=NUMBER...] < INPUT
+ * Numbers: see the table of parameters. Input: gcd_input.c.
  * Output: fetch, write (lines), ns, from the time when `skip` blocks were complete to the time when
- * the last was dispatched (skip = 0: from the first to the last event), and the blocks in it. */
+ * the last was dispatched (skip = 0: from the first to the last event), and the blocks in it; with
+ * two launches the ends of both. */
 #include <inttypes.h>
-#include <stdbool.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include "gcd_input.h"
 
 enum {
     CUS = 110,
     SIMDS = 4,
     CHANNELS = 32,
-    WAYS = 16,
     LINE_BITS = 7,
+    L2_WAYS = 16,
     L1_SETS = 32,
     L1_WAYS = 4,
     PENDING = 256, /* loads and stores of a wave */
-    MEMORIES = 4,
-    WAVES = 16, /* of a block */
-    CU_WAVES = 64
+    CU_WAVES = 64,
+    UNIT_LDS = 65536,
+    UNIT_REGISTERS = 2048
 };
 
 /* The parameters: name, default; times in ns. */
@@ -62,21 +53,6 @@ static const struct {
     double *value;
 } parameter_names[] = {PARAMETERS(PARAMETER_NAME)};
 
-struct piece {
-    int64_t first, length;
-};
-struct op {
-    char kind;
-    int a, b; /* the numbers of the line; of L and S the memory and the hint */
-    int npieces;
-    struct piece *pieces;
-};
-static struct op *ops;
-static int nops, program_begin[WAVES + 1], nprograms;
-static int64_t blocks[3], edge = INT64_MAX;
-static int64_t base[MEMORIES], stride[MEMORIES][3], wave_offset[WAVES][MEMORIES];
-static int nmemories, waves_per_block;
-
 struct line {
     uint64_t tag, used; /* used 0: empty; 1: the next to go */
     double ready;
@@ -88,6 +64,8 @@ static double channel_free[CHANNELS], memory_free;
 static uint64_t fetched, written;
 
 struct wave {
+    struct launch *of;
+    int slot;
     int64_t block, origin[MEMORIES], most; /* most bytes of a piece */
     int number, pc, piece;
     uint64_t line;           /* the next of the piece; 0: its first */
@@ -101,21 +79,12 @@ struct unit {
     double *miss;                               /* ends of the misses, a ring */
     int first_miss, nmisses;
     double simd_free[SIMDS], shared_free;
+    int64_t lds, registers; /* not taken */
 };
 static struct wave *waves;
 static struct unit units[CUS];
 static double *when; /* of the events: waves, then units */
 static int *heap, nheap, nwaves;
-
-static void *allocate(size_t n, size_t size)
-{
-    void *memory = calloc(n, size);
-    if (memory == NULL) {
-        fprintf(stderr, "gcd_sim: no memory\n");
-        exit(1);
-    }
-    return memory;
-}
 
 static void push(int event, double time)
 {
@@ -170,11 +139,11 @@ static double memory_takes_line(double time)
 static double access_l2(uint64_t number, int store, int hint, double time)
 {
     const int channel = (int)(mixed((number >> 1) + 77) % CHANNELS);
-    struct line *set = l2 + ((uint64_t)channel * sets + mixed(number * 3 + 5) % sets) * WAYS;
+    struct line *set = l2 + ((uint64_t)channel * sets + mixed(number * 3 + 5) % sets) * L2_WAYS;
     struct line *chosen = set;
     const double at = max(channel_free[channel], time);
     channel_free[channel] = at + (store ? 2 : 1) / parameter.clock;
-    for (int way = 0; way < WAYS; way++) {
+    for (int way = 0; way < L2_WAYS; way++) {
         if (set[way].used > 0 && set[way].tag == number) {
             chosen = &set[way];
             chosen->dirty |= store;
@@ -288,30 +257,49 @@ static void advance_pipe(int number, double time)
     push(nwaves + number, time);
 }
 
-static void start_block(int slot, int64_t block, double time)
+static double dispatched; /* the time when the last block was */
+
+/* Start the next block of a launch, where the unit has room for it. */
+static bool start_block(struct launch *l, int number, double time)
 {
-    const int64_t at[3] = {block % blocks[0], block / blocks[0] % blocks[1],
-                           block / blocks[0] / blocks[1]};
-    for (int n = 0; n < waves_per_block; n++) {
-        struct wave *wave = &waves[slot * waves_per_block + n];
-        *wave = (struct wave){.block = block, .number = n};
-        wave->pc = program_begin[n < nprograms ? n : nprograms - 1];
-        wave->most = at[0] == blocks[0] - 1 ? edge : INT64_MAX;
-        for (int m = 0; m < nmemories; m++) {
-            wave->origin[m] = base[m] + wave_offset[n][m] + at[0] * stride[m][0] +
-                              at[1] * stride[m][1] + at[2] * stride[m][2];
-        }
-        push(slot * waves_per_block + n, time);
+    struct unit *unit = &units[number];
+    int slot = number * l->resident;
+    while (slot < (number + 1) * l->resident && l->slots[slot].left > 0) {
+        slot++;
     }
+    if (l->next == l->all || time < (double)l->after || slot == (number + 1) * l->resident ||
+        unit->lds < l->needs[0] || unit->registers < l->needs[1]) {
+        return false;
+    }
+    const int64_t block = l->next++;
+    const int64_t at[3] = {block % l->blocks[0], block / l->blocks[0] % l->blocks[1],
+                           block / l->blocks[0] / l->blocks[1]};
+    dispatched = max(dispatched, time) + 2 / parameter.clock;
+    unit->lds -= l->needs[0];
+    unit->registers -= l->needs[1];
+    l->slots[slot] = (struct slot){.left = l->waves_per_block};
+    for (int n = 0; n < l->waves_per_block; n++) {
+        const int event = l->first_wave + slot * l->waves_per_block + n;
+        struct wave *wave = &waves[event];
+        *wave = (struct wave){.of = l, .slot = slot, .block = block, .number = n};
+        wave->pc = l->program_begin[n < l->nprograms ? n : l->nprograms - 1];
+        wave->most = at[0] == l->blocks[0] - 1 ? l->edge : INT64_MAX;
+        for (int m = 0; m < l->nmemories; m++) {
+            wave->origin[m] = l->base[m] + l->wave_offset[n][m] + at[0] * l->stride[m][0] +
+                              at[1] * l->stride[m][1] + at[2] * l->stride[m][2];
+        }
+        push(event, dispatched);
+    }
+    return true;
 }
 
 /* The next operation of a wave, which does not end here. */
-static void advance_wave(int event, double time, int slots, int *met, double *met_at)
+static void advance_wave(int event, double time)
 {
     struct wave *wave = &waves[event];
     const struct op *op = &ops[wave->pc];
-    const int slot = event / waves_per_block;
-    const int number = slot / slots;
+    struct slot *slot = &wave->of->slots[wave->slot];
+    const int number = wave->slot / wave->of->resident;
     struct unit *unit = &units[number];
     double *simd = &unit->simd_free[event % SIMDS];
     switch (op->kind) {
@@ -335,13 +323,13 @@ static void advance_wave(int event, double time, int slots, int *met, double *me
         break;
     case 'B':
         wave->pc++;
-        met_at[slot] = max(met_at[slot], time);
-        if (++met[slot] == waves_per_block) {
-            for (int n = 0; n < waves_per_block; n++) {
-                push(slot * waves_per_block + n, met_at[slot]);
+        slot->met_at = max(slot->met_at, time);
+        if (++slot->met == wave->of->waves_per_block) {
+            for (int n = 0; n < slot->met; n++) {
+                push(event - wave->number + n, slot->met_at);
             }
-            met[slot] = 0;
-            met_at[slot] = 0;
+            slot->met = 0;
+            slot->met_at = 0;
         }
         return;
     default: /* a memory instruction waits for the pipe */
@@ -359,116 +347,89 @@ static void advance_wave(int event, double time, int slots, int *met, double *me
     push(event, time);
 }
 
+static void prepare(struct launch *l)
+{
+    if (l->needs[0] == 0 && l->needs[1] == 0) {
+        l->needs[0] = UNIT_LDS / (int64_t)parameter.resident;
+    }
+    l->resident = l->needs[0] > 0 ? (int)(UNIT_LDS / l->needs[0]) : CU_WAVES;
+    if (l->needs[1] * l->resident > UNIT_REGISTERS) {
+        l->resident = (int)(UNIT_REGISTERS / l->needs[1]);
+    }
+    l->all = l->blocks[0] * l->blocks[1] * l->blocks[2];
+    l->first_wave = nwaves;
+    l->slots = allocate((size_t)CUS * (size_t)l->resident, sizeof *l->slots);
+    nwaves += CUS * l->resident * l->waves_per_block;
+}
+
+static void start_launch(struct launch *l, double time)
+{
+    for (int slot = 0; slot < CUS * l->resident; slot++) {
+        (void)start_block(l, slot % CUS, time);
+    }
+}
+
+/* The last wave of a block has ended. */
+static void end_block(const struct wave *wave, double time)
+{
+    struct unit *unit = &units[wave->slot / wave->of->resident];
+    wave->of->done++;
+    wave->of->end = time;
+    unit->lds += wave->of->needs[0];
+    unit->registers += wave->of->needs[1];
+    for (int l = nlaunches - 1; l >= 0; l--) {
+        while (start_block(&launches[l], (int)(unit - units), time)) {
+        }
+    }
+}
+
 static void simulate(void)
 {
-    const int slots = (int)parameter.resident;
-    const int64_t all = blocks[0] * blocks[1] * blocks[2];
-    const double dispatch = 2 / parameter.clock;
-    const int nslots = CUS * slots;
-    int *left = allocate((size_t)nslots, sizeof *left);
-    int *met = allocate((size_t)nslots, sizeof *met);
-    double *met_at = allocate((size_t)nslots, sizeof *met_at);
-    int64_t next = 0, done = 0;
-    double dispatched = 0, start = 0, time = 0;
+    double start = 0, time = 0;
     uint64_t fetched_before = 0, written_before = 0;
-    nwaves = nslots * waves_per_block;
+    for (int l = 0; l < nlaunches; l++) {
+        prepare(&launches[l]);
+    }
     waves = allocate((size_t)nwaves, sizeof *waves);
-    when = allocate((size_t)nwaves + CUS, sizeof *when);
-    heap = allocate((size_t)nwaves + CUS, sizeof *heap);
+    when = allocate((size_t)nwaves + CUS + LAUNCHES, sizeof *when);
+    heap = allocate((size_t)nwaves + CUS + LAUNCHES, sizeof *heap);
     for (int n = 0; n < CUS; n++) {
-        units[n].current = -1;
+        units[n] = (struct unit){.current = -1, .lds = UNIT_LDS, .registers = UNIT_REGISTERS};
         units[n].miss = allocate((size_t)parameter.misses, sizeof *units[n].miss);
     }
-    for (int slot = 0; slot < nslots && next < all; slot++) {
-        dispatched += dispatch;
-        left[slot % CUS * slots + slot / CUS] = waves_per_block;
-        start_block(slot % CUS * slots + slot / CUS, next++, dispatched);
+    for (int l = nlaunches - 1; l >= 0; l--) {
+        if (launches[l].after > 0) {
+            push(nwaves + CUS + l, (double)launches[l].after);
+        } else {
+            start_launch(&launches[l], 0);
+        }
     }
     while (nheap > 0) {
         const int event = pop();
         time = when[event];
-        if (event >= nwaves) {
+        if (event >= nwaves + CUS) {
+            start_launch(&launches[event - nwaves - CUS], time);
+        } else if (event >= nwaves) {
             advance_pipe(event - nwaves, time);
         } else if (ops[waves[event].pc].kind != 'E') {
-            advance_wave(event, time, slots, met, met_at);
-        } else if (--left[event / waves_per_block] == 0) {
-            done++;
-            if (done == (int64_t)parameter.skip) {
+            advance_wave(event, time);
+        } else if (--waves[event].of->slots[waves[event].slot].left == 0) {
+            const struct launch *l = waves[event].of;
+            if (l->done + 1 == (int64_t)parameter.skip) {
                 start = time;
                 fetched_before = fetched;
                 written_before = written;
             }
-            if (next < all) {
-                dispatched = max(dispatched, time) + dispatch;
-                left[event / waves_per_block] = waves_per_block;
-                start_block(event / waves_per_block, next++, dispatched);
-            } else if (parameter.skip > 0) {
+            if (l->next == l->all && parameter.skip > 0) {
+                launches[0].done++;
                 break; /* the end is not steady */
             }
+            end_block(&waves[event], time);
         }
     }
-    printf("fetch %" PRIu64 " write %" PRIu64 " ns %.1f blocks %" PRId64 "\n",
-           fetched - fetched_before, written - written_before, time - start,
-           done - (int64_t)parameter.skip);
-}
-
-static void read_op(char kind)
-{
-    if (nops % 1024 == 0) {
-        ops = realloc(ops, (size_t)(nops + 1024) * sizeof *ops);
-    }
-    struct op *op = &ops[nops++];
-    *op = (struct op){.kind = kind};
-    const int wanted = strchr("LSCD", kind) != NULL ? 2 : kind == 'W' ? 1 : 0;
-    bool complete =
-        (wanted < 1 || scanf("%d", &op->a) == 1) && (wanted < 2 || scanf("%d", &op->b) == 1);
-    if (kind == 'L' || kind == 'S') {
-        complete &= scanf("%d", &op->npieces) == 1;
-        op->pieces = allocate((size_t)op->npieces, sizeof *op->pieces);
-        for (int n = 0; n < op->npieces; n++) {
-            struct piece *piece = &op->pieces[n];
-            complete &= scanf("%" SCNd64 " %" SCNd64, &piece->first, &piece->length) == 2;
-        }
-    }
-    if (kind == 'E' && nprograms < WAVES) {
-        program_begin[++nprograms] = nops;
-    }
-    if (!complete) {
-        fprintf(stderr, "gcd_sim: operation %d is incomplete\n", nops);
-        exit(1);
-    }
-}
-
-static void read_numbers(int64_t *to, int n)
-{
-    for (int i = 0; i < n; i++) {
-        if (scanf("%" SCNd64, &to[i]) != 1) {
-            fprintf(stderr, "gcd_sim: a number is missing\n");
-            exit(1);
-        }
-    }
-}
-
-static void read_input(void)
-{
-    char word[16];
-    while (scanf("%15s", word) == 1) {
-        if (strcmp(word, "blocks") == 0) {
-            read_numbers(blocks, 3);
-        } else if (strcmp(word, "edge") == 0) {
-            read_numbers(&edge, 1);
-        } else if (strcmp(word, "memory") == 0 && nmemories < MEMORIES) {
-            read_numbers(&base[nmemories], 1);
-            read_numbers(stride[nmemories++], 3);
-        } else if (strcmp(word, "wave") == 0 && waves_per_block < WAVES) {
-            read_numbers(wave_offset[waves_per_block++], nmemories);
-        } else if (strlen(word) == 1 && strchr("LSWCDKBE", word[0]) != NULL) {
-            read_op(word[0]);
-        } else {
-            fprintf(stderr, "gcd_sim: %s is not expected here\n", word);
-            exit(1);
-        }
-    }
+    printf("fetch %" PRIu64 " write %" PRIu64 " ns %.1f blocks %" PRId64, fetched - fetched_before,
+           written - written_before, time - start, launches[0].done - (int64_t)parameter.skip);
+    printf(nlaunches > 1 ? " first %.1f second %.1f\n" : "\n", launches[0].end, launches[1].end);
 }
 
 int main(int argc, char **argv)
@@ -492,8 +453,8 @@ int main(int argc, char **argv)
     }
     read_input();
     sets = (uint64_t)(parameter.cache * 1048576) >> LINE_BITS;
-    sets /= CHANNELS * WAYS;
-    l2 = allocate(CHANNELS * sets * WAYS, sizeof *l2);
+    sets /= CHANNELS * L2_WAYS;
+    l2 = allocate(CHANNELS * sets * L2_WAYS, sizeof *l2);
     l1 = allocate((size_t)CUS * L1_SETS * L1_WAYS, sizeof *l1);
     simulate();
     return 0;

@@ -8,6 +8,8 @@ Prints the speed of an interior wave's program over the whole field; faces are l
 vector instructions more than the committed table says, or fewer waves. --write writes the
 table."""
 import argparse
+import contextlib
+import itertools
 import json
 import pathlib
 import re
@@ -23,7 +25,7 @@ sys.path.append(str(pathlib.Path(__file__).resolve().parent.parent / "backend"))
 import check_gfx90a  # noqa: E402
 
 KERNARG, SPACE = 1 << 36, 1 << 42
-FIELDS = {"in": SPACE, "out": 2 * SPACE, "class": 3 * SPACE}
+FIELDS = {"in": SPACE, "out": 2 * SPACE, "class": 3 * SPACE, "buffer": 4 * SPACE}
 HALF = 1 << 40  # bytes of a field on both sides of its cell (0, 0, 0)
 ALIKE = 0x80    # a class byte whose neighbours have the same class
 
@@ -185,8 +187,48 @@ def tile_input(shown, n, size):
             [(0, 2 * wave, 0) for wave in range(8)], [*range(8)])
 
 
-def input_of(shown, n, size, shape, planes):
-    return (rows_input(shown, n, size, planes) if "steps_rows" in shown else
+BOXES_PER_MOVE, BOXES_PER_LAUNCH = 26, 8
+
+
+def faces_input(shown, n, size, axis):
+    """The same of move_boxes and step_cell on the two layers of cells at the faces of an axis."""
+    threads = 128 if "move_boxes" in shown else 256
+    along, across = [a for a in range(3) if a != axis]
+    steps = [[0] * 3 for _ in range(3)]
+    steps[0][along], steps[1][across], steps[2][axis] = threads, 1, n - 1
+    extent = [1 if a == axis else n for a in range(3)]
+    pitch, plane = layout(n, size)
+
+    def numbers(kind, most, *values):
+        return struct.pack(f"<{most}{kind}", *values, *[0] * (most - len(values)))
+
+    if "move_boxes" in shown:
+        begin = numbers("I", BOXES_PER_MOVE + 1, 0, n * n, 2 * n * n)
+        wide = numbers("I", BOXES_PER_MOVE, extent[0], extent[0])
+        high = numbers("I", BOXES_PER_MOVE, extent[1], extent[1])
+        first = numbers("q", BOXES_PER_MOVE, 0, (n - 1) * [1, pitch, plane][axis])
+        buffers = numbers("q", BOXES_PER_MOVE, FIELDS["buffer"], FIELDS["buffer"] + n * n * size)
+        field = FIELDS["in"]
+        arguments = padded([struct.pack("<3qi", field, pitch, plane, 2) + begin + wide + high,
+                            first, buffers])
+    else:
+        low = [[n - 1 if a == axis and side else 0 for a in range(3)] for side in range(2)]
+        boxes = [x for at in low for x in (*at, *[a + e for a, e in zip(at, extent)])]
+        listed = numbers("q", 6 * BOXES_PER_LAUNCH, *boxes) + numbers(
+            "q", BOXES_PER_LAUNCH + 1, 0, n * n, 2 * n * n) + struct.pack("<i4x", 2)
+        kind = uniform(size)[:-len(FACES)] + bytes(len(FACES))  # cuts are open
+        arguments = padded([grid_view(n, size), kind, face_sums(False), listed,
+                            struct.pack("<I", 1), bytes(64)])
+    counts, at = (n // threads, n, 2), (n // threads // 2, n // 2, 0)
+    cell = [sum(a * step[d] for a, step in zip(at, steps)) for d in range(3)]
+    waves = [[64 * w if d == along else 0 for d in range(3)] for w in range(threads // 64)]
+    return (arguments, (at[0] + counts[0] * at[1], 0, 0), cell, list(zip(counts, steps)), waves,
+            [0] * len(waves))
+
+
+def input_of(shown, n, size, shape, planes, axis=2):
+    return (faces_input(shown, n, size, axis) if re.match("move_boxes|step_cell", shown) else
+            rows_input(shown, n, size, planes) if "steps_rows" in shown else
             tile_input(shown, n, size) if "steps_tile" in shown else
             nonlinear_input(shown, n, size, shape[1]) if "step_nonlinear" in shown else
             march_input(shown, n, size, *shape))
@@ -209,13 +251,22 @@ def steps_of(shown):
     return int((re.search(r"(?:rows_shape|steps_tile)<\w+, (\d)", shown) or [0, 1])[1])
 
 
-def predict(sim, code, mangled, listing, shown, n, resident, shape, planes=None):
-    """Gcell-steps/s, and lines fetched and written per line of the field."""
-    size = 8 if "double" in shown else 4
-    arguments, block, cell, grid, waves, different = input_of(shown, n, size, shape, planes or n)
-    names = ["in", "out", "class"]
-    pitches = [layout(n, size, radius_of(shown))] * 2 + [class_bytes(n)]
-    sizes = [size, size, 1]
+def launch_of(kernel, n, shape, planes=None, axis=2):
+    """The launch of a kernel as text for gcd_sim, and the cells that it writes."""
+    shown, code, mangled, listing, numbers = kernel
+    size = 4 if re.search("float|boxes<unsigned int", shown) else 8
+    arguments, block, cell, grid, waves, different = input_of(shown, n, size, shape, planes or n,
+                                                              axis)
+    counts = [count for count, _ in grid]
+    names = ["in", "out", "class", "buffer"]
+    pitches = [layout(n, size, radius_of(shown))] * 2 + [class_bytes(n), (n, n * n)]
+    sizes = [size, size, 1, size]
+    # cells of the block, its strides, and its waves, in each memory; a buffer is contiguous
+    places = [(cell, [step for _, step in grid], waves)] * 3
+    threads = 64 * len(waves)
+    places.append(([block[0] % counts[0] * threads, block[0] // counts[0], 0],
+                   [(threads, 0, 0), (0, 1, 0), (0, 0, 1)],
+                   [(64 * w, 0, 0) for w in range(len(waves))]))
 
     def program(wave):
         found = []
@@ -227,30 +278,57 @@ def predict(sim, code, mangled, listing, shown, n, resident, shape, planes=None)
             name = pieces[0][0]
             if name not in names:
                 continue  # tables and arguments stay in the caches
-            memory = names.index(name)
-            from_here = [a + w for a, w in zip(cell, waves[wave])]
-            origin = HALF + bytes_of(from_here, pitches[memory], sizes[memory])
-            found.append((kind, memory, hint if kind == "S" else 0,
+            m = names.index(name)
+            from_here = [a + w for a, w in zip(places[m][0], places[m][2][wave])]
+            origin = HALF + bytes_of(from_here, pitches[m], sizes[m])
+            found.append((kind, m, hint if kind == "S" else 0,
                           [(first - origin, length) for _, first, length in pieces]))
         return found
 
     programs = {wave: program(wave) for wave in set(different)}
-    programs = [programs[wave] for wave in different]
-    counts = [count for count, _ in grid]
     depth = grid[2][1][2]
     if planes:
         counts[2] = max(1, planes // depth)
     edge = 1 << 40
     if "steps_rows" in shown:  # whose last tile in x is seldom full
         edge = (n - (counts[0] - 1) * grid[0][1][0]) * size + 64
+    memories = range(len(names))
     text = model.text_of(
-        counts, [[bytes_of(step, pitches[m], sizes[m]) for _, step in grid] for m in range(3)],
-        [[bytes_of(wave, pitches[m], sizes[m]) for m in range(3)] for wave in waves], programs,
-        [(m + 1) << 36 for m in range(3)], edge)
+        counts, [[bytes_of(step, pitches[m], sizes[m]) for step in places[m][1]] for m in memories],
+        [[bytes_of(places[m][2][w], pitches[m], sizes[m]) for m in memories]
+         for w in range(len(waves))],
+        [programs[wave] for wave in different], [(m + 1) << 36 for m in memories], edge)
+    return text, n * n * min(counts[2] * depth, planes or n)
+
+
+def predict(sim, kernel, n, resident, shape, planes=None):
+    """Gcell-steps/s, and lines fetched and written per line of the field."""
+    text, cells = launch_of(kernel, n, shape, planes)
     result = model.simulate(sim, text, resident=resident)
-    cells = n * n * min(counts[2] * depth, planes or n)
-    lines = cells * size / model.LINE
-    return steps_of(shown) * cells / result["ns"], result["fetch"] / lines, result["write"] / lines
+    lines = cells * (8 if "double" in kernel[0] else 4) / model.LINE
+    speed = steps_of(kernel[0]) * cells / result["ns"]
+    return speed, result["fetch"] / lines, result["write"] / lines
+
+
+def needs_of(kernel, waves, lds=0):
+    vgprs = max(-(-kernel[4]["vgpr_count"] // 8) * 8, 64)
+    return f"needs {lds} {vgprs * waves}\n"
+
+
+def predict_beside(sim, kernel, other, n, resident, shape, planes):
+    """us: of both kernels alone; the ends of both at once, on two queues, when the other one comes
+    first, and when it comes in the middle."""
+    first = launch_of(kernel, n, shape, planes)[0] + needs_of(kernel, 4, 65536 // resident)
+    for axis in range(3):
+        text = launch_of(other, n, shape, axis=axis)[0]
+        second = text + needs_of(other, text.count("\nwave "))
+        alone = [model.simulate(sim, one)["ns"] / 1e3 for one in (first, second)]
+        print(f"{kernel[0]} {n}^3 beside {other[0]}, faces of {'xyz'[axis]}: alone "
+              f"{alone[0]:.0f} and {alone[1]:.0f} us; both at once:")
+        for after in (0, 500 * alone[0]):
+            both = model.simulate(sim, f"{first}{second}after {after:.0f}\n")
+            print(f"  from {after / 1e3:.0f} us on: {both['first'] / 1e3:.0f} us, the other takes "
+                  f"{(both['second'] - after) / 1e3:.0f}", flush=True)
 
 
 MOST_INSTRUCTIONS = {"steps_rows": 35}  # of a vector, per cell and step that is written
@@ -295,13 +373,10 @@ FOLLOWED_KERNELS = r"step_march|steps_rows|step_nonlinear|steps_tile<\w+, ., (un
 
 def static_counts(path):
     """COLUMNS of each kernel of an object; of studies the worst of each name."""
-    with tempfile.TemporaryDirectory() as name:
-        code = check_gfx90a.code_object(path, pathlib.Path(name))
-        listings = wave_program.disassemble(check_gfx90a.tool("llvm-objdump"), code) if code else {}
-        for mangled, numbers in check_gfx90a.kernels_of(code) if code else ():
-            shown = check_gfx90a.name_of(mangled)[1]
-            counts = (counts_of_plane(code, mangled, listings[mangled], shown)
-                      if re.match(FOLLOWED_KERNELS, shown) else counts_of_loops(listings[mangled]))
+    with tempfile.TemporaryDirectory() as folder:
+        for shown, code, mangled, listing, numbers in kernels_in(path, pathlib.Path(folder)):
+            counts = (counts_of_plane(code, mangled, listing, shown)
+                      if re.match(FOLLOWED_KERNELS, shown) else counts_of_loops(listing))
             yield re.sub("<.*", "", shown) if "/study/" in path else shown, [
                 numbers["vgpr_count"], numbers["group_segment_fixed_size"],
                 numbers["private_segment_fixed_size"], check_gfx90a.waves(numbers), *counts]
@@ -339,6 +414,14 @@ def check_static(table, paths, write):
     return 1 if failed else 0
 
 
+def kernels_in(path, folder):
+    """(what is shown, code object, mangled name, instructions, numbers) of each kernel."""
+    code = check_gfx90a.code_object(path, folder)
+    listings = wave_program.disassemble(check_gfx90a.tool("llvm-objdump"), code) if code else {}
+    for mangled, numbers in check_gfx90a.kernels_of(code) if code else ():
+        yield check_gfx90a.name_of(mangled)[1], code, mangled, listings[mangled], numbers
+
+
 def main():
     if sys.argv[1] in ("--static", "--write"):
         return check_static(pathlib.Path(sys.argv[2]), sys.argv[3:], sys.argv[1] == "--write")
@@ -348,6 +431,7 @@ def main():
     parser.add_argument("--cells", type=int, action="append")
     parser.add_argument("--resident", type=int, action="append")
     parser.add_argument("--kernel", action="append")
+    parser.add_argument("--beside", help="a kernel on a second queue: move_boxes or step_cell")
     parser.add_argument("--shape", default="64,64")
     parser.add_argument("--planes", type=int)
     parser.add_argument("--corner", action="store_true",
@@ -355,23 +439,24 @@ def main():
     options = parser.parse_args()
     FOLLOWED["corner"] = options.corner
     shape = tuple(int(x) for x in options.shape.split(","))
-    for path in options.objects:
-        with tempfile.TemporaryDirectory() as name:
-            code = check_gfx90a.code_object(path, pathlib.Path(name))
-            listings = wave_program.disassemble(check_gfx90a.tool("llvm-objdump"), code)
-            for mangled, numbers in check_gfx90a.kernels_of(code):
-                shown = check_gfx90a.name_of(mangled)[1]
-                if not any(k in shown for k in options.kernel or ["step_march"]):
+    with contextlib.ExitStack() as stack:
+        folders = [stack.enter_context(tempfile.TemporaryDirectory()) for _ in options.objects]
+        kernels = [kernel for path, folder in zip(options.objects, folders)
+                   for kernel in kernels_in(path, pathlib.Path(folder))]
+        other = next((k for k in kernels if options.beside and options.beside in k[0]), None)
+        for kernel in kernels:
+            if not any(k in kernel[0] for k in options.kernel or ["step_march"]):
+                continue
+            most, _ = model.waves_of_simd(kernel[4]["vgpr_count"], 0, 4)
+            for n, blocks in itertools.product(options.cells or [512], options.resident or [most]):
+                resident = min(blocks, most)
+                if other:
+                    predict_beside(options.sim, kernel, other, n, resident, shape, options.planes)
                     continue
-                most, _ = model.waves_of_simd(numbers["vgpr_count"], 0, 4)
-                for n in options.cells or [512]:
-                    for resident in options.resident or [most]:
-                        speed, fetch, write = predict(
-                            options.sim, code, mangled, listings[mangled], shown, n,
-                            min(resident, most), shape, options.planes)
-                        print(f"{shown} {n}^3 {shape} {min(resident, most)} blocks: "
-                              f"{speed:.1f} Gcell-steps/s, fetched {fetch:.2f}, "
-                              f"written {write:.2f}", flush=True)
+                speed, fetch, write = predict(options.sim, kernel, n, resident, shape,
+                                              options.planes)
+                print(f"{kernel[0]} {n}^3 {shape} {resident} blocks: {speed:.1f} Gcell-steps/s, "
+                      f"fetched {fetch:.2f}, written {write:.2f}", flush=True)
     return 0
 
 

@@ -457,7 +457,7 @@ class Wave:
         self.note("L" if part[1] == "load" else "S", addresses, size,
                   int("slc" in last or stored and "glc" in last))
         if part[1] == "load":
-            found = self.fetch(addresses[0], min(size, 4)) if addresses else b""
+            found = self.fetch(addresses[0], size) if addresses else b""
             self.write(data, [int.from_bytes(found, "little") ] * LANES, 32 * words)
 
 
