@@ -1,11 +1,13 @@
 """`isotherm plan --machine`: a run on a machine that is known by its numbers."""
 import json
 import os
+import pathlib
 import re
+import subprocess
 import unittest
 
 import problems
-from harness import Case
+from harness import BINARY, Case
 
 # docs/developers/scaling.md: cells, blocks, steps per pass, efficiency in percent
 WEAK = [((512, 512, 512), (1, 1, 4), 1, 98.8), ((512, 512, 512), (1, 2, 2), 1, 98.0),
@@ -53,6 +55,19 @@ class Machine(Case):
         self.assert_says(result, "machine        Frontier", "wall time", "8 nodes", "kernel",
                          "predicted: tests/gcd_model", "halo", "energy", "nodes          1: ",
                          "are the most that keep 80 %", stream="out")
+
+    def test_gallery_in_a_second(self):
+        """Of a processor's time, since others may use it; no other program can be found."""
+        stack = pathlib.Path(__file__).resolve().parents[2] / "configs/gallery/chip_stack.yaml"
+        before = os.times()
+        done = subprocess.run([BINARY, "plan", str(stack), "--machine", "frontier"],
+                              env={**os.environ, "PATH": ""}, stdout=subprocess.PIPE, text=True)
+        after = os.times()
+        self.assertEqual(done.returncode, 0)
+        for text in (r"wall time +\d\S* m?s to \S+ s", "kernel .* to .*predicted: tests/gcd_model"):
+            self.assertRegex(done.stdout, text)
+        self.assertLess(after.children_user + after.children_system - before.children_user
+                        - before.children_system, 1)
 
     def test_warns_of_devices_that_are_too_small(self):
         result = self.plan("--machine", "frontier", "--ranks", 2, cells=(2048, 2048, 2048))
