@@ -85,9 +85,10 @@ static double number_at(const struct machine_model *machine, enum machine_number
 
 /* A rank does this work in a pass. */
 struct work {
-    double cells;  /* updates of all levels */
-    double shell;  /* the part on which the neighbours wait */
-    double packed; /* bytes, whole sectors of the memory */
+    double cells;    /* updates of all levels */
+    double shell;    /* the part on which the neighbours wait */
+    double weighted; /* the shell, whose cells at x faces count as all of their sectors */
+    double packed;   /* bytes, whole sectors of the memory */
     double sent[LINK_COUNT];
     int messages;
 };
@@ -101,9 +102,11 @@ static void count_face(const struct problem *problem, const struct box *owned, e
     const struct box layer = box_inside(owned, face, 1);
     const double area = (double)box_cells(&layer);
     const double bytes = area * layers * width;
+    const double spread = face_axis(face) == AXIS_X ? fmax(1, sector / (layers * width)) : 1;
     work->cells += area * problem->radius * steps * (steps - 1) / 2.0;
     work->shell += area * layers * steps;
-    work->packed += bytes * (face_axis(face) == AXIS_X ? fmax(1, sector / (layers * width)) : 1);
+    work->weighted += area * layers * steps * spread;
+    work->packed += bytes * spread;
     work->sent[link] += bytes;
 }
 
@@ -132,6 +135,8 @@ static struct work work_of(const struct problem *problem, const struct decomp *d
     return work;
 }
 
+/* Blocks of several steps fill the registers or the shared memory of a device, so that nothing runs
+ * beside them. */
 static void predict_block(const struct machine_model *machine, const struct machine_value *per_s,
                           const struct work *work, double stretch, int end,
                           struct machine_pass *pass)
@@ -144,7 +149,7 @@ static void predict_block(const struct machine_model *machine, const struct mach
     double total = launch + kernel;
     if (work->messages > 0) {
         const double pack = 2 * work->packed / number_at(machine, MACHINE_COPY, end);
-        const double shell = number_at(machine, MACHINE_SHELL, end) * work->shell / rate;
+        const double shell = number_at(machine, MACHINE_SHELL, end) * work->weighted / rate;
         network = fmax(fmax(work->sent[LINK_GROUP] / number_at(machine, MACHINE_MODULE, end),
                             work->sent[LINK_NODE] / number_at(machine, MACHINE_NODE, end)),
                        work->sent[LINK_NETWORK] * number_at(machine, MACHINE_RANKS_PER_NIC, end) /
@@ -153,7 +158,7 @@ static void predict_block(const struct machine_model *machine, const struct mach
                    number_at(machine, MACHINE_LATENCY, end) +
                    (work->messages - 1) * number_at(machine, MACHINE_MESSAGE, end) + network;
         total = 2 * launch + kernel + exchange;
-        if (work->cells > work->shell) {
+        if (pass->steps == 1 && work->cells > work->shell) {
             const double inner = (work->cells - work->shell) / rate;
             total = fmin(total, 3 * launch + shell + fmax(inner + 2 * pack, exchange));
         }

@@ -10,13 +10,16 @@ import problems
 from harness import BINARY, Case
 
 # docs/developers/scaling.md: cells, blocks, steps per pass, efficiency in percent
-WEAK = [((512, 512, 512), (1, 1, 4), 1, 98.8), ((512, 512, 512), (1, 2, 2), 1, 98.0),
-        ((256, 256, 256), (1, 1, 4), 1, 96.7), ((512, 512, 512), (1, 1, 2), 1, 97.1),
-        ((512, 512, 512), (1, 1, 2), 4, 93.8), ((256, 256, 256), (1, 1, 2), 1, 98.4),
-        ((512, 512, 512), (1, 2, 2), 4, 89.6), ((256, 256, 256), (1, 1, 2), 4, 89.9)]
-STRONG = [(1024, (1, 2, 2), 1, 98.5), (512, (1, 2, 2), 1, 82.8), (512, (1, 1, 4), 1, 85.9),
-          (1024, (1, 1, 2), 1, 97.9), (1024, (1, 1, 2), 4, 95.6), (512, (1, 1, 2), 1, 94.9),
-          (512, (1, 1, 2), 4, 83.0)]
+WEAK = [((512, 512, 512), (1, 1, 4), 1, 98.8), ((512, 512, 512), (1, 2, 2), 1, 97.0),
+        ((256, 256, 256), (1, 1, 4), 1, 96.7), ((512, 512, 512), (1, 1, 2), 1, 97.0),
+        ((512, 512, 512), (1, 1, 2), 4, 95.0), ((512, 512, 512), (1, 2, 2), 4, 92.9),
+        ((256, 256, 256), (1, 1, 2), 1, 96.2), ((256, 256, 256), (1, 2, 2), 1, 95.8),
+        ((256, 256, 256), (1, 1, 2), 4, 83.9), ((256, 256, 256), (1, 2, 2), 4, 78.0)]
+STRONG = [((1024, 1024, 1024), (1, 2, 2), 1, 95.0), ((1024, 1024, 1024), (1, 1, 2), 1, 97.9),
+          ((1024, 1024, 1024), (1, 1, 2), 4, 96.7), ((2048, 1024, 1024), (1, 1, 2), 1, 98.4),
+          ((2048, 1024, 1024), (1, 2, 2), 1, 94.8), ((2048, 1024, 1024), (1, 1, 2), 4, 91.6),
+          ((512, 512, 512), (1, 2, 2), 1, 71.5), ((512, 512, 512), (1, 1, 4), 1, 85.9),
+          ((512, 512, 512), (1, 1, 2), 1, 91.6), ((512, 512, 512), (1, 1, 2), 4, 82.8)]
 
 
 class Machine(Case):
@@ -43,8 +46,8 @@ class Machine(Case):
         """Within 5 points of the rows of two and four GPUs; rates are those of one."""
         cases = [(cells, [n * b for n, b in zip(cells, blocks)], blocks, steps, measured, 1)
                  for cells, blocks, steps, measured in WEAK]
-        cases += [([n] * 3, [n] * 3, blocks, steps, measured, blocks[1] * blocks[2])
-                  for n, blocks, steps, measured in STRONG]
+        cases += [(cells, cells, blocks, steps, measured, blocks[1] * blocks[2])
+                  for cells, blocks, steps, measured in STRONG]
         for one, all_cells, blocks, steps, measured, times in cases:
             with self.subTest(cells=all_cells, blocks=blocks, steps=steps):
                 share = self.level((1, 1, 1), steps, one) / self.level(blocks, steps, all_cells)
