@@ -140,6 +140,13 @@ def nonlinear_input(shown, n, size, depth=64):
             [0] * workers + [workers, workers + 1])
 
 
+def several(shown, n, size):
+    """The kind of a kernel for several steps."""
+    lengths = re.search(r"uniform<\w+, \d, (\d)", shown)
+    return (uniform(size, steps_of(shown), int(lengths[1])) if lengths else
+            classes(n, steps_of(shown)))
+
+
 def rows_of(shown):
     return int((re.search(r"rows_shape<\w+, \d, (\d)", shown) or [0, 1])[1])
 
@@ -161,8 +168,7 @@ def rows_input(shown, n, size, nz):
     steps_of_blocks = ((core[0], 0, 0), (0, core[1], 0), (0, 0, depth))
     at, cell = middle_of(counts, steps_of_blocks)
     block = (at[0] + tiles[0] * (at[1] + tiles[1] * at[2]), 0, 0)
-    lengths = int(re.search(r"uniform<\w+, \d, (\d)", shown)[1])
-    return (padded([grid_view(n, size), uniform(size, steps, lengths), tiling]), block, cell,
+    return (padded([grid_view(n, size), several(shown, n, size), tiling]), block, cell,
             list(zip(counts, steps_of_blocks)), [(0, wave * rows, 0) for wave in range(waves)],
             [0] + [3] * (waves - 2) + [waves - 1])  # the first and the last write fewer rows
 
@@ -178,11 +184,10 @@ def tile_input(shown, n, size):
     counts, steps_of_blocks = (tiles, tiles, -(-n // depth)), (
         (step, 0, 0), (0, step, 0), (0, 0, depth))
     tiling = struct.pack("<27qi4x", *[0, 0, 0, n, n, n] * 3, 0, 0, 0, step, step, depth, *counts, 5)
-    kind = (classes(n, steps) if "classes" in shown else
-            uniform(size, steps, int(re.search(r"uniform<\w+, \d, (\d)", shown)[1])))
     at, cell = middle_of(counts, steps_of_blocks)
     block = (at[0] + tiles * (at[1] + tiles * at[2]), 0, 0)
-    arguments = padded([grid_view(n, size), kind, tiling, bytes(8)]) + face_sums(False) * steps
+    arguments = padded([grid_view(n, size), several(shown, n, size), tiling, bytes(8)])
+    arguments += face_sums(False) * steps
     return (arguments, block, cell, list(zip(counts, steps_of_blocks)),
             [(0, 2 * wave, 0) for wave in range(8)], [*range(8)])
 

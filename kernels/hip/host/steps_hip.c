@@ -90,7 +90,8 @@ static hip_step_launcher *choose_launch(const struct step_args *args, const stru
         {hip_launch_steps_staged_pair_2, hip_launch_steps_staged_pair_3,
          hip_launch_steps_staged_pair_4}};
     const bool corrects = coefficients_corrections(args->levels, args->nsteps) != 0;
-    if (rows_takes(args, box) && args->levels->kind == KIND_UNIFORM) {
+    if (rows_takes(args, box) &&
+        (args->levels->kind == KIND_UNIFORM || args->levels->kind == KIND_CLASSES)) {
         return hip_launch_steps_rows;
     }
     if (staged_takes(args, box) && args->levels->kind == KIND_UNIFORM) {

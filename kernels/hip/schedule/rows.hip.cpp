@@ -1,4 +1,5 @@
-/* Several steps in a pass of a uniform medium, where there is no engine that copies tiles.
+/* Several steps in a pass of a uniform medium or of classes, where there is no engine that copies
+ * tiles.
  *
  * A block marches in z as in tile.hip.cpp, level by level. A wave has ROWS rows of a tile, and a
  * lane 16 bytes of each; all levels are in its registers, in the plane to be advanced and in the
@@ -7,9 +8,12 @@
  * two groups, and while one is advanced, the other's rows are written.
  *
  * Only the outermost tiles of a box, which may lie on closed faces or end within a vector, look
- * for sides. Cells of the tile outside of the field hold values that reach no written cell. */
-#include "kernels/hip/kind/uniform.h"
-#include "kernels/hip/schedule/tiling.h"
+ * for sides. Cells of the tile outside of the field hold values that reach no written cell.
+ *
+ * In a medium of classes a wave reads the bytes of its cells one plane ahead. Where all have one
+ * class, and so have their neighbours, it keeps the coefficients, else it looks them up for every
+ * cell. Boxes do not reach closed faces: steps_tile takes T layers there, and the sums. */
+#include "kernels/hip/schedule/rows_medium.h"
 
 #if !ARCH_HAS_TILE_COPY
 
@@ -73,12 +77,14 @@ static __device__ __forceinline__ void place_wave(rows_wave<S> &w,
     w.row_end = (int)end[1] - w.j;
 }
 
-template <bool SIDES, typename S>
+template <bool SIDES, typename S, typename KIND>
 static __device__ __forceinline__ void read_ahead(const grid_view<typename S::REAL> &view,
-                                                  const tiling &t, rows_wave<S> &w, int k)
+                                                  const KIND &kind, const tiling &t,
+                                                  rows_wave<S> &w, rows_medium<S, KIND> &m, int k)
 {
     const int top = (int)t.read_hi[2] - 1;
-    const typename S::REAL *plane = view.in + view.at(0, 0, k < top ? k : top);
+    const int z = k < top ? k : top;
+    const typename S::REAL *plane = view.in + view.at(0, 0, z);
 #pragma unroll
     for (int r = 0; r < S::ROWS; r++) {
         int row = w.j + r;
@@ -87,6 +93,7 @@ static __device__ __forceinline__ void read_ahead(const grid_view<typename S::RE
             row = row > (int)t.read_lo[1] ? row : (int)t.read_lo[1];
         }
         w.ahead[r] = vector_at(plane + row * view.pitch_y + w.load_x);
+        m.read_ahead(kind, r, w.load_x, row, z);
     }
 }
 
@@ -131,15 +138,17 @@ static __device__ __forceinline__ void close_vector(const KIND &kind, int l, int
                                                     const VEC &inside, VEC &outside)
 {
 #pragma unroll
-    for (int n = 0; n < VEC::N; n++) {
+    for (int n = 0; n < VEC::N && KIND::IS_EVERYWHERE; n++) {
         outside.v[n] = kind.beyond(l, {}, face, inside.v[n]);
     }
 }
 
 /* Level l + 1 of a row from its neighbours in y and z. */
-template <bool SIDES, typename S, typename KIND, typename VEC>
-static __device__ __forceinline__ VEC advance_row(const KIND &kind, const rows_wave<S> &w, int l,
-                                                  const VEC &c, const VEC (&beside)[4],
+template <bool SIDES, bool ONE, typename S, typename KIND, typename VEC>
+static __device__ __forceinline__ VEC advance_row(const KIND &kind, const tiling &t,
+                                                  const rows_wave<S> &w,
+                                                  const rows_medium<S, KIND> &m, int l, int r,
+                                                  int64_t k, const VEC &c, const VEC (&beside)[4],
                                                   const VEC &base)
 {
     typedef typename S::REAL REAL;
@@ -155,7 +164,7 @@ static __device__ __forceinline__ VEC advance_row(const KIND &kind, const rows_w
 #pragma unroll
     for (int n = 0; n < N; n++) {
         REAL around[FACE_COUNT] = {row[n], row[n + 2]};
-        if (SIDES) {
+        if constexpr (SIDES && KIND::IS_EVERYWHERE) {
             around[0] = n == w.x_min ? kind.beyond(l, {}, FACE_X_MIN, c.v[n]) : around[0];
             around[1] = n == w.x_max ? kind.beyond(l, {}, FACE_X_MAX, c.v[n]) : around[1];
         }
@@ -163,7 +172,8 @@ static __device__ __forceinline__ VEC advance_row(const KIND &kind, const rows_w
         for (int s = 0; s < 4; s++) {
             around[2 + s] = beside[s].v[n];
         }
-        out.v[n] = kind.update(l, {}, kind.corrected(l) ? base.v[n] : c.v[n], c.v[n], around);
+        out.v[n] = m.template update<ONE>(kind, t, l, w.i + n, w.j + r, k,
+                                          kind.corrected(l) ? base.v[n] : c.v[n], c.v[n], around);
     }
     return out;
 }
@@ -171,7 +181,8 @@ static __device__ __forceinline__ VEC advance_row(const KIND &kind, const rows_w
 /* The step from level l to l + 1 in plane k. value: level l in plane k + 1; becomes l + 1 in plane
  * k. base: the level before l in plane k; becomes l in plane k - 1. */
 template <bool SIDES, typename S, typename KIND>
-static __device__ __forceinline__ void advance_level(const KIND &kind, rows_wave<S> &w,
+static __device__ __forceinline__ void advance_level(const KIND &kind, const tiling &t,
+                                                     rows_wave<S> &w, rows_medium<S, KIND> &m,
                                                      const rows_edges<S> &edges, int planes, int l,
                                                      int64_t k,
                                                      vec16<typename S::REAL> (&value)[S::ROWS],
@@ -179,6 +190,7 @@ static __device__ __forceinline__ void advance_level(const KIND &kind, rows_wave
 {
     typedef vec16<typename S::REAL> vec;
     constexpr int R = S::ROWS;
+    m.begin_level(kind, l);
     if (kind.closed[FACE_Z_MIN] && k == 0) {
 #pragma unroll
         for (int r = 0; r < R; r++) {
@@ -195,18 +207,26 @@ static __device__ __forceinline__ void advance_level(const KIND &kind, rows_wave
     y[0] = edges.of[l][w.wave > 0 ? w.wave - 1 : 0][1][w.lane];
     y[R + 1] = edges.of[l][w.wave + 1 < S::WAVES ? w.wave + 1 : w.wave][0][w.lane];
     vec out[R];
+    const auto advance_rows = [&](auto one) {
 #pragma unroll
-    for (int r = 0; r < R; r++) {
-        vec beside[4] = {r == 0 ? y[0] : w.here[l][r > 0 ? r - 1 : 0],
-                         r == R - 1 ? y[R + 1] : w.here[l][r < R - 1 ? r + 1 : 0], w.before[l][r],
-                         value[r]};
-        if (SIDES && r == w.y_min) {
-            close_vector(kind, l, FACE_Y_MIN, w.here[l][r], beside[0]);
+        for (int r = 0; r < R; r++) {
+            vec beside[4] = {r == 0 ? y[0] : w.here[l][r > 0 ? r - 1 : 0],
+                             r == R - 1 ? y[R + 1] : w.here[l][r < R - 1 ? r + 1 : 0],
+                             w.before[l][r], value[r]};
+            if (SIDES && r == w.y_min) {
+                close_vector(kind, l, FACE_Y_MIN, w.here[l][r], beside[0]);
+            }
+            if (SIDES && r == w.y_max) {
+                close_vector(kind, l, FACE_Y_MAX, w.here[l][r], beside[1]);
+            }
+            out[r] = advance_row<SIDES, decltype(one)::value>(kind, t, w, m, l, r, k, w.here[l][r],
+                                                              beside, base[r]);
         }
-        if (SIDES && r == w.y_max) {
-            close_vector(kind, l, FACE_Y_MAX, w.here[l][r], beside[1]);
-        }
-        out[r] = advance_row<SIDES>(kind, w, l, w.here[l][r], beside, base[r]);
+    };
+    if (m.has_one(l)) { /* one branch for all rows, so that no wait is between them */
+        advance_rows(std::true_type());
+    } else {
+        advance_rows(std::false_type());
     }
 #pragma unroll
     for (int r = 0; r < R; r++) {
@@ -221,8 +241,9 @@ static __device__ __forceinline__ void advance_level(const KIND &kind, rows_wave
 template <bool SIDES, typename S, typename KIND>
 static __device__ __forceinline__ void advance_planes(const grid_view<typename S::REAL> &view,
                                                       const KIND &kind, const tiling &t,
-                                                      rows_wave<S> &w, rows_edges<S> &edges, int k,
-                                                      int k_begin, int k_end)
+                                                      rows_wave<S> &w, rows_medium<S, KIND> &m,
+                                                      rows_edges<S> &edges, int k, int k_begin,
+                                                      int k_end)
 {
     constexpr int T = S::T;
     vec16<typename S::REAL> value[S::ROWS], base[S::ROWS];
@@ -230,18 +251,19 @@ static __device__ __forceinline__ void advance_planes(const grid_view<typename S
     for (int r = 0; r < S::ROWS; r++) {
         value[r] = base[r] = w.ahead[r];
     }
-    read_ahead<SIDES>(view, t, w, k + 1);
+    m.begin_plane(kind);
+    read_ahead<SIDES>(view, kind, t, w, m, k + 1);
     __syncthreads();
     show_edges<S::GROUP, T>(edges, w);
 #pragma unroll
     for (int l = 0; l < S::GROUP; l++) {
-        advance_level<SIDES>(kind, w, edges, (int)view.cells[2], l, k - 1 - l, value, base);
+        advance_level<SIDES>(kind, t, w, m, edges, (int)view.cells[2], l, k - 1 - l, value, base);
     }
     __syncthreads();
     show_edges<0, S::GROUP>(edges, w);
 #pragma unroll
     for (int l = S::GROUP; l < T; l++) {
-        advance_level<SIDES>(kind, w, edges, (int)view.cells[2], l, k - 1 - l, value, base);
+        advance_level<SIDES>(kind, t, w, m, edges, (int)view.cells[2], l, k - 1 - l, value, base);
     }
     if (k - T >= k_begin && k - T < k_end) {
         write_rows<SIDES>(view, w, k - T, value);
@@ -258,14 +280,15 @@ static __device__ __forceinline__ void march(const grid_view<typename S::REAL> &
     const int k_begin = (int)t.lo[2] + column * depth;
     const int k_end = k_begin + depth < top ? k_begin + depth : top;
     const int k_first = k_begin - S::T > least ? k_begin - S::T : least;
-    read_ahead<SIDES>(view, t, w, k_first);
+    rows_medium<S, KIND> m = {};
+    read_ahead<SIDES>(view, kind, t, w, m, k_first);
     show_edges<0, S::GROUP>(edges, w);
     /* two at a time: a level's registers change their roles, not their values */
-    constexpr int AT_ONCE = SIDES ? 1 : 2;
+    constexpr int AT_ONCE = SIDES || !KIND::IS_EVERYWHERE ? 1 : 2;
     for (int k = k_first; k < k_end + S::T; k += AT_ONCE) {
 #pragma unroll
         for (int n = 0; n < AT_ONCE; n++) {
-            advance_planes<SIDES>(view, kind, t, w, edges, k + n, k_begin, k_end);
+            advance_planes<SIDES>(view, kind, t, w, m, edges, k + n, k_begin, k_end);
         }
     }
 }
@@ -340,7 +363,7 @@ static tiling tiling_of(const struct layout *layout, const struct coefficients *
 }
 
 template <typename S, typename KIND>
-static hipError_t launch(struct hip_step *step, const KIND &kind)
+static hipError_t launch(struct hip_step *step, const KIND &kind, const struct box *box)
 {
     static bool prepared = false;
     int processors = 0;
@@ -355,7 +378,7 @@ static hipError_t launch(struct hip_step *step, const KIND &kind)
     }
     prepared = true;
     const struct step_args *args = step->args;
-    const tiling t = tiling_of<S>(&args->layout, args->levels, step->boxes, processors);
+    const tiling t = tiling_of<S>(&args->layout, args->levels, box, processors);
     const int64_t nblocks = t.count[0] * t.count[1] * t.count[2];
     if (nblocks > INT32_MAX) {
         return hipErrorInvalidValue;
@@ -364,6 +387,30 @@ static hipError_t launch(struct hip_step *step, const KIND &kind)
     steps_rows<S, KIND><<<(unsigned)nblocks, S::THREADS, bytes, step->stream>>>(
         view_of<typename S::REAL>(&args->layout, args->d_out, args->d_in), kind, t);
     return hipGetLastError();
+}
+
+/* The layers at closed faces by the kernel for any box, which takes their sums. */
+template <typename REAL, int T> static hipError_t launch_classes(struct hip_step *step)
+{
+    const struct coefficients *args = step->args->levels;
+    struct box inner = *step->boxes;
+    struct box pieces[FACE_COUNT];
+    struct hip_step of = *step;
+    for (int axis = 0; axis < AXIS_COUNT; axis++) {
+        const int64_t last = step->args->layout.cells[axis] - T;
+        inner.lo[axis] = args->closed[2 * axis] && inner.lo[axis] < T ? T : inner.lo[axis];
+        inner.hi[axis] =
+            args->closed[2 * axis + 1] && inner.hi[axis] > last ? last : inner.hi[axis];
+    }
+    hipError_t error =
+        launch<rows_shape<REAL, T, (T < 3 ? 4 : 3)>>(step, classes_of<REAL, T>(args), &inner);
+    const int npieces = box_shell(step->boxes, &inner, pieces);
+    for (int p = 0; p < npieces && error == hipSuccess; p++) {
+        of.boxes = &pieces[p];
+        error = hip_launch_steps_tile(&of);
+    }
+    step->summed = true;
+    return error;
 }
 
 #endif
@@ -377,9 +424,15 @@ hipError_t hip_launch_steps_rows(struct hip_step *step)
     return launch_steps_of(step->args, [&](auto cell, auto steps) {
         typedef decltype(cell) REAL;
         constexpr int T = decltype(steps)::value;
+        if constexpr (T <= HIP_STEPS_OF_MEDIA) {
+            if (args->kind == KIND_CLASSES) {
+                return launch_classes<REAL, T>(step);
+            }
+        }
         return are_alike(args, T)
-                   ? launch<rows_shape<REAL, T, 4>>(step, uniform_of<REAL, T, 1>(args))
-                   : launch<rows_shape<REAL, T, (T < 4 ? 4 : 3)>>(step, uniform_of<REAL, T>(args));
+                   ? launch<rows_shape<REAL, T, 4>>(step, uniform_of<REAL, T, 1>(args), step->boxes)
+                   : launch<rows_shape<REAL, T, (T < 4 ? 4 : 3)>>(step, uniform_of<REAL, T>(args),
+                                                                  step->boxes);
     });
 #endif
 }
