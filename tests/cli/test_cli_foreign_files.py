@@ -2,11 +2,13 @@
 user's own files."""
 import json
 import os
+import re
 import stat
+import subprocess
 import unittest
 
 import problems
-from harness import Case, checkpoints, tree
+from harness import BINARY, Case, checkpoints, tree
 
 CELLS = [7, 6, 5]
 LINE = {"name": "cut", "from": [0.02, 0.1, 0.1], "to": [0.3, 0.1, 0.1], "points": 5, "every": 2}
@@ -62,6 +64,14 @@ class Planted(Case):
         self.assert_code(result, 5)
         self.assertTrue((folder / "postmortem.h5").stat().st_size > 1000)
         self.assertEqual(outside.read_text(), "not to be touched")
+
+    def test_libraries_in_the_working_directory_are_not_loaded(self):
+        listed = subprocess.run(["ldd", BINARY], capture_output=True, text=True, check=True).stdout
+        names = re.findall(r"^\s*(lib\S+) => ", listed, re.M)
+        self.assertGreater(len(names), 5, listed)
+        for name in names:
+            (self.folder / name).touch()   # the loader refuses an empty file
+        self.assert_code(self.isotherm("--version"), 0)
 
     def test_pipes_are_not_waited_for(self):
         run = self.solve(problem(4), output="out")
