@@ -228,7 +228,7 @@ static const struct kernel_variant variants[] = {
 #define MEMBER(name) .name = cpu_##name,
 static const struct runtime runtime = {RUNTIME_FUNCTIONS(MEMBER)};
 
-#define ROW(name, host) .name = cpu_##name,
+#define ROW(name, ...) .name = cpu_##name,
 static const struct operations operations = {
     OPERATIONS(ROW).steps_most = {[KIND_UNIFORM] = STEPS_MOST,
                                   [KIND_CLASSES] = STEPS_MOST,

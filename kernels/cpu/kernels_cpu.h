@@ -20,7 +20,7 @@
 CPU_STEP_VARIANTS(CPU_DECLARE_STEP)
 #undef CPU_DECLARE_STEP
 
-#define CPU_DECLARE(name, host)                                                                    \
+#define CPU_DECLARE(name, ...)                                                                     \
     enum status cpu_##name(struct queue *queue, const struct name##_args *args);
 OPERATIONS(CPU_DECLARE)
 #undef CPU_DECLARE

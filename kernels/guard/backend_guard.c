@@ -81,6 +81,7 @@ enum status guard_add(struct queue *queue, guard_function *run, const void *args
     TRY(CHECK_MEMORY(op != NULL, "out of memory"));
     op->next = NULL;
     op->run = run;
+    op->nbytes = total;
     memcpy(op->args, args, nbytes);
     unsigned char *to = op->args + aligned(nbytes);
     for (const struct host_memory *h = host; h != NULL && h->bytes > 0; h++) {
@@ -204,25 +205,33 @@ enum status guard_flags_wait(struct queue *queue, uint32_t *const *d_flags, int 
 
 /* --- operations: those of the cpu, recorded --------------------------------------------------- */
 
-#define DEFINE(name, function, type, ...)                                                          \
+#define LIST(...) __VA_ARGS__
+#define DEFINE(name, function, type, host, fields)                                                 \
     static enum status run_##name(struct queue *queue, const void *args)                           \
     {                                                                                              \
+        static const struct field_access list[] = {LIST fields{0}};                                \
+        _Static_assert(sizeof list / sizeof list[0] <= GUARD_FIELDS_MOST + 1, "too many fields");  \
+        struct type own = *(const struct type *)args;                                              \
         struct guard_fence fence;                                                                  \
-        enum status status = guard_fence_begin(#name, args, &fence);                               \
+        enum status status = guard_fence_begin(list, &own, &fence);                                \
         if (status == STATUS_OK) {                                                                 \
-            status = function(queue->cpu, fence.args);                                             \
+            status = guard_access_limit(queue->device, list, &own, sizeof own, args);              \
         }                                                                                          \
-        return guard_fence_end(&fence, status);                                                    \
+        if (status == STATUS_OK) {                                                                 \
+            status = function(queue->cpu, &own);                                                   \
+        }                                                                                          \
+        const enum status widened = guard_access_widen(queue->device);                             \
+        return guard_fence_end(&fence, status == STATUS_OK ? widened : status);                    \
     }                                                                                              \
     static enum status record_##name(struct queue *queue, const struct type *args)                 \
     {                                                                                              \
-        static const struct host_memory memory[] = {__VA_ARGS__{0}};                               \
+        static const struct host_memory memory[] = {LIST host{0}};                                 \
         return guard_add(queue, run_##name, args, sizeof *args, memory);                           \
     }
-#define DEFINE_OPERATION(name, host) DEFINE(name, cpu_##name, name##_args, host)
+#define DEFINE_OPERATION(name, host, fields) DEFINE(name, cpu_##name, name##_args, (host), (fields))
 #define DEFINE_STEP(variant, about)                                                                \
     DEFINE(step_##variant, cpu_step_##variant, step_args,                                          \
-           HOST_ARRAY(step, levels, nsteps) HOST_ARRAY(step, boxes, nboxes))
+           (HOST_ARRAY(step, levels, nsteps) HOST_ARRAY(step, boxes, nboxes)), (STEP_FIELDS))
 OPERATIONS(DEFINE_OPERATION)
 CPU_STEP_VARIANTS(DEFINE_STEP)
 
@@ -238,7 +247,7 @@ static const struct kernel_variant variants[] = {
 #define MEMBER(name) .name = guard_##name,
 static const struct runtime runtime = {RUNTIME_FUNCTIONS(MEMBER)};
 
-#define ROW(name, host) .name = record_##name,
+#define ROW(name, ...) .name = record_##name,
 static const struct operations operations = {
     OPERATIONS(ROW).steps_most = {[KIND_UNIFORM] = 3, /* so that longer passes are divided */
                                   [KIND_CLASSES] = 3,

@@ -8,7 +8,8 @@ struct allocation {
     void *d_memory;
     char *map; /* pages, with one more on either side that is never accessible */
     size_t map_bytes;
-    int file; /* for other processes to map; -1: none */
+    int file;   /* for other processes to map; -1: none */
+    int access; /* of its pages, while operations run */
 };
 
 struct device {
@@ -51,6 +52,7 @@ typedef enum status guard_function(struct queue *queue, const void *args);
 struct operation {
     struct operation *next;
     guard_function *run;
+    size_t nbytes;                     /* of args */
     _Alignas(16) unsigned char args[]; /* with copies of the host memory that they point to */
 };
 
@@ -75,17 +77,22 @@ enum status guard_add(struct queue *queue, guard_function *run, const void *args
 /* Run the queue's operations up to and including number `position`. */
 enum status guard_run_until(struct queue *queue, uint64_t position);
 
-/* A check of what an operation reads and writes of a field (guard_fence.c). */
+/* A check of what an operation reads and writes of its fields (guard_fence.c). */
+enum { GUARD_FIELDS_MOST = 8 };
 struct guard_fence {
-    const void *args;            /* to be given to the operation */
-    const struct layout *layout; /* of d_field; NULL: no check */
-    void *d_field;               /* it may differ in the boxes only */
-    const struct box *boxes;
-    int nboxes;
-    size_t bytes;
-    void *before, *input;  /* copies of d_field, and of what a step may read */
-    struct step_args step; /* with that copy */
+    const struct field_access *fields;
+    void *args;
+    void *copy[GUARD_FIELDS_MOST]; /* of an input, for the operation; of an output, as it was */
 };
-/* Before the operation `name`; then call guard_fence_end with its status, on failure too. */
-enum status guard_fence_begin(const char *name, const void *args, struct guard_fence *fence);
+/* Let the arguments point to copies of the inputs, which hold NaN where they may not be read. Then
+ * call guard_fence_end with the operation's status, on failure too: it fails where an output has
+ * changed outside of its region. */
+enum status guard_fence_begin(const struct field_access *fields, void *args,
+                              struct guard_fence *fence);
 enum status guard_fence_end(struct guard_fence *fence, enum status status);
+
+/* While an operation runs its memory is what the words of its arguments `own` point to, and those
+ * of the host memory that was recorded behind `args`. It is read only where they are inputs. */
+enum status guard_access_limit(struct device *device, const struct field_access *fields,
+                               const void *own, size_t nbytes, const void *args);
+enum status guard_access_widen(struct device *device);

@@ -1,6 +1,6 @@
-/* The backend `guard`: operations see and change no more of a field than operations.h says. A step
- * gets a copy of its input that holds NaN outside of its reach. A field that an operation writes is
- * compared afterwards: it may differ inside its boxes only. */
+/* The backend `guard`: operations see and change no more of a field than operations.h says. An
+ * operation gets copies of its inputs that hold NaN outside of its reach. An output is compared
+ * afterwards: it may differ in its region only. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -9,6 +9,9 @@
 
 static void copy_box(const struct layout *layout, const struct box *box, void *to, const void *from)
 {
+    if (box_is_empty(box)) {
+        return;
+    }
     const size_t bytes = precision_bytes(layout->precision);
     const size_t length = (size_t)box_extent(box, AXIS_X) * bytes;
     for (int64_t k = box->lo[AXIS_Z]; k < box->hi[AXIS_Z]; k++) {
@@ -16,13 +19,6 @@ static void copy_box(const struct layout *layout, const struct box *box, void *t
             const size_t at = (size_t)layout_index(layout, box->lo[AXIS_X], j, k) * bytes;
             memcpy((char *)to + at, (const char *)from + at, length);
         }
-    }
-}
-
-static void copy_boxes(const struct guard_fence *fence, void *to, const void *from)
-{
-    for (int b = 0; b < fence->nboxes; b++) {
-        copy_box(fence->layout, &fence->boxes[b], to, from);
     }
 }
 
@@ -58,58 +54,109 @@ static void copy_reach(const struct step_args *args, void *to)
     }
 }
 
-/* Give the step a copy of what it may read; it may read of d_out only what it corrects or keeps. */
-static enum status replace_input(struct guard_fence *fence)
+static void *pointer_at(const void *args, size_t offset)
 {
-    struct step_args *step = &fence->step;
-    TRY(host_memory_alloc(fence->bytes, &fence->input));
-    memset(fence->input, 0xFF, fence->bytes);
-    copy_reach(step, fence->input);
-    if (!step->levels[0].corrects && step->tiles == NULL) {
-        SCOPED_FREE void *nan = malloc(fence->bytes);
-        TRY(CHECK_MEMORY(nan != NULL, "out of memory"));
-        memset(nan, 0xFF, fence->bytes);
-        copy_boxes(fence, step->d_out, nan);
+    void *pointer;
+    memcpy(&pointer, (const char *)args + offset, sizeof pointer);
+    return pointer;
+}
+
+static void *pointer_of(const void *args, const struct field_access *field)
+{
+    return pointer_at(args, field->pointer);
+}
+
+static void copy_region(const void *args, const struct field_access *field, void *to,
+                        const void *from)
+{
+    const char *bytes = args;
+    const struct layout *layout = (const void *)(bytes + field->layout);
+    const struct box owned = layout_owned(layout);
+    const struct box *boxes = &owned;
+    int count = 1;
+    if (field->region == REGION_STEP) {
+        copy_reach(args, to);
+        return;
     }
-    step->d_in = fence->input;
-    fence->args = step;
+    if (field->region == REGION_BOX) {
+        boxes = (const void *)(bytes + field->boxes);
+    } else if (field->region == REGION_BOXES) {
+        boxes = pointer_at(args, field->boxes);
+        memcpy(&count, bytes + field->count, sizeof count);
+    }
+    for (int b = 0; b < count; b++) {
+        copy_box(layout, &boxes[b], to, from);
+    }
+}
+
+static size_t bytes_of(const void *args, const struct field_access *field)
+{
+    const struct layout *layout = (const void *)((const char *)args + field->layout);
+    return field->region != REGION_ALL && pointer_of(args, field) != NULL ? layout_bytes(layout)
+                                                                          : 0;
+}
+
+/* An input that is also the output is not replaced. */
+static bool is_output(const struct guard_fence *fence, const void *pointer)
+{
+    for (const struct field_access *f = fence->fields; f->pointer != 0; f++) {
+        if (f->is_written && pointer_of(fence->args, f) == pointer) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* A step reads of its output only what it corrects or keeps. */
+static enum status spoil_output(const struct step_args *step, const struct field_access *output)
+{
+    const size_t bytes = layout_bytes(&step->layout);
+    if (step->levels[0].corrects || step->tiles != NULL) {
+        return STATUS_OK;
+    }
+    SCOPED_FREE void *nan = malloc(bytes);
+    TRY(CHECK_MEMORY(nan != NULL, "out of memory"));
+    memset(nan, 0xFF, bytes);
+    copy_region(step, output, step->d_out, nan);
     return STATUS_OK;
 }
 
-enum status guard_fence_begin(const char *name, const void *args, struct guard_fence *fence)
+enum status guard_fence_begin(const struct field_access *fields, void *args,
+                              struct guard_fence *fence)
 {
-    const struct unpack_args *unpack = args;
-    const struct step_args *step = args;
-    *fence = (struct guard_fence){.args = args};
-    if (strncmp(name, "step", strlen("step")) == 0) {
-        fence->step = *step;
-        fence->layout = &step->layout;
-        fence->d_field = step->d_out;
-        fence->boxes = step->boxes;
-        fence->nboxes = step->nboxes;
-    } else if (strcmp(name, "unpack") == 0) {
-        fence->layout = &unpack->layout;
-        fence->d_field = unpack->d_field;
-        fence->boxes = unpack->boxes;
-        fence->nboxes = unpack->nboxes;
-    } else {
-        return STATUS_OK;
+    *fence = (struct guard_fence){.fields = fields, .args = args};
+    for (int i = 0; fields[i].pointer != 0; i++) {
+        const size_t bytes = bytes_of(args, &fields[i]);
+        void *pointer = pointer_of(args, &fields[i]);
+        if (bytes == 0 || (!fields[i].is_written && is_output(fence, pointer))) {
+            continue;
+        }
+        TRY(host_memory_alloc(bytes, &fence->copy[i]));
+        if (fields[i].is_written) {
+            memcpy(fence->copy[i], pointer, bytes);
+            continue;
+        }
+        memset(fence->copy[i], 0xFF, bytes);
+        copy_region(args, &fields[i], fence->copy[i], pointer);
+        memcpy((char *)args + fields[i].pointer, &fence->copy[i], sizeof fence->copy[i]);
+        TRY(fields[i].region == REGION_STEP ? spoil_output(args, &fields[0]) : STATUS_OK);
     }
-    fence->bytes = layout_bytes(fence->layout);
-    TRY(host_memory_alloc(fence->bytes, &fence->before));
-    memcpy(fence->before, fence->d_field, fence->bytes);
-    return fence->step.d_out != NULL ? replace_input(fence) : STATUS_OK;
+    return STATUS_OK;
 }
 
 enum status guard_fence_end(struct guard_fence *fence, enum status status)
 {
-    if (fence->before != NULL) {
-        copy_boxes(fence, fence->before, fence->d_field);
-        if (status == STATUS_OK && memcmp(fence->before, fence->d_field, fence->bytes) != 0) {
-            status = fail(STATUS_DEVICE, "guard: an operation has written outside of its boxes");
+    for (int i = 0; fence->fields[i].pointer != 0; i++) {
+        const struct field_access *field = &fence->fields[i];
+        const void *now = pointer_of(fence->args, field);
+        if (field->is_written && fence->copy[i] != NULL) {
+            copy_region(fence->args, field, fence->copy[i], now);
+            if (status == STATUS_OK &&
+                memcmp(fence->copy[i], now, bytes_of(fence->args, field)) != 0) {
+                status = fail(STATUS_DEVICE, "guard: an operation has written outside its region");
+            }
         }
+        free(fence->copy[i]);
     }
-    free(fence->before);
-    free(fence->input);
     return status;
 }

@@ -36,6 +36,51 @@ enum status guard_access_end(struct device *device)
     return --device->open_depth == 0 ? protect_all(device, PROT_NONE) : STATUS_OK;
 }
 
+static int access_by(const struct device *device, const struct allocation *a,
+                     const struct field_access *fields, const char *words, size_t nbytes)
+{
+    int access = PROT_NONE;
+    for (size_t at = 0; at + sizeof(char *) <= nbytes; at += sizeof(char *)) {
+        const char *word;
+        memcpy(&word, words + at, sizeof word);
+        if (word < a->map + device->page_bytes || word >= a->map + a->map_bytes) {
+            continue;
+        }
+        const struct field_access *f = fields;
+        while (f != NULL && f->pointer != 0 && (f->pointer != at || f->is_written)) {
+            f++;
+        }
+        access |= f != NULL && f->pointer != 0 ? PROT_READ : PROT_READ | PROT_WRITE;
+    }
+    return access;
+}
+
+enum status guard_access_limit(struct device *device, const struct field_access *fields,
+                               const void *own, size_t nbytes, const void *args)
+{
+    const struct operation *op =
+        (const void *)((const char *)args - offsetof(struct operation, args));
+    for (struct allocation *a = device->allocations; a != NULL; a = a->next) {
+        a->access = access_by(device, a, fields, own, nbytes) |
+                    access_by(device, a, NULL, (const char *)args + nbytes, op->nbytes - nbytes);
+        if (a->access != (PROT_READ | PROT_WRITE)) {
+            TRY(protect(device, a, a->access));
+        }
+    }
+    return STATUS_OK;
+}
+
+enum status guard_access_widen(struct device *device)
+{
+    for (struct allocation *a = device->allocations; a != NULL; a = a->next) {
+        if (a->access != (PROT_READ | PROT_WRITE)) {
+            TRY(protect(device, a, PROT_READ | PROT_WRITE));
+            a->access = PROT_READ | PROT_WRITE;
+        }
+    }
+    return STATUS_OK;
+}
+
 static size_t inner_bytes(const struct device *device, size_t bytes)
 {
     return (bytes / device->page_bytes + 1) * device->page_bytes;
@@ -60,6 +105,7 @@ static enum status reserve(const struct device *device, size_t bytes, struct all
     const size_t page = device->page_bytes;
     const size_t inner = inner_bytes(device, bytes);
     a->file = -1;
+    a->access = PROT_READ | PROT_WRITE;
     a->map_bytes = inner + 2 * page;
     a->map = mmap(NULL, a->map_bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (a->map == MAP_FAILED) {

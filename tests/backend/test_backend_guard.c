@@ -269,26 +269,69 @@ TEST(a_step_sees_and_changes_its_cells_only)
     }
     struct coefficients level = {.closed = {[FACE_X_MIN] = true}};
     const struct box boxes[] = {{{0, 0, 0}, {2, 1, 1}}, {{3, 0, 0}, {4, 1, 1}}};
-    const struct step_args args = {.layout = layout,
-                                   .levels = &level,
-                                   .nsteps = 1,
-                                   .d_out = out,
-                                   .d_in = in,
-                                   .boxes = boxes,
-                                   .nboxes = 2};
+    static const struct field_access of_step[] = {STEP_FIELDS{0}};
+    const struct step_args given = {.layout = layout,
+                                    .levels = &level,
+                                    .nsteps = 1,
+                                    .d_out = out,
+                                    .d_in = in,
+                                    .boxes = boxes,
+                                    .nboxes = 2};
+    struct step_args args = given;
     struct guard_fence fence;
-    must(guard_fence_begin("step_rows", &args, &fence));
-    const double *seen =
-        (const double *)((const struct step_args *)fence.args)->d_in + layout.origin;
+    must(guard_fence_begin(of_step, &args, &fence));
+    const double *seen = (const double *)args.d_in + layout.origin;
     for (int i = -2; i < 8; i++) {
         assert_int_equal(seen[i] == i, i >= 0 && i <= 4);
         assert_int_equal(result[i] == i, i < 0 || i == 2 || i > 3);
     }
     result[1] = 7;
     assert_int_equal(guard_fence_end(&fence, STATUS_OK), STATUS_OK);
-    must(guard_fence_begin("step", &args, &fence));
+    args = given;
+    must(guard_fence_begin(of_step, &args, &fence));
     result[2] = 7;
     assert_int_equal(guard_fence_end(&fence, STATUS_OK), STATUS_DEVICE);
+
+    static const struct field_access of_convert[] = {READS_OWNED(convert, d_in)
+                                                         WRITES_OWNED(convert, d_out, layout){0}};
+    struct convert_args convert = {.layout = layout, .d_in = in, .d_out = out};
+    must(guard_fence_begin(of_convert, &convert, &fence));
+    seen = (const double *)convert.d_in + layout.origin;
+    for (int i = -2; i < 8; i++) {
+        assert_int_equal(seen[i] == i, i >= 0 && i < 6);
+    }
+    result[6] = 7; /* in the halo */
+    assert_int_equal(guard_fence_end(&fence, STATUS_OK), STATUS_DEVICE);
+    convert.d_in = out; /* in place */
+    must(guard_fence_begin(of_convert, &convert, &fence));
+    assert_ptr_equal(convert.d_in, out);
+    assert_int_equal(guard_fence_end(&fence, STATUS_OK), STATUS_OK);
+}
+
+TEST(an_operation_reaches_what_its_arguments_name)
+{
+    static const struct field_access of_gather[] = {READS(gather, d_field)
+                                                        READS(gather, d_elements){0}};
+    struct rig rig;
+    unsigned char *d_bytes[3];
+    rig_open(&rig, &backend_guard);
+    for (int i = 0; i < 3; i++) {
+        must(backend_guard.runtime->memory_alloc(rig.device, BYTES, (void **)&d_bytes[i]));
+    }
+    const struct gather_args args = {.d_field = d_bytes[0], .d_values = d_bytes[1]};
+    struct operation *op = calloc(1, sizeof *op + sizeof args);
+    op->nbytes = sizeof args;
+    must(guard_access_begin(rig.device));
+    must(guard_access_limit(rig.device, of_gather, &args, sizeof args, op->args));
+    for (int i = 0; i < 3; i++) {
+        assert_int_equal(signal_on_touch(d_bytes[i], false), i == 2 ? SIGSEGV : 0);
+        assert_int_equal(signal_on_touch(d_bytes[i], true), i != 1 ? SIGSEGV : 0);
+    }
+    must(guard_access_widen(rig.device));
+    assert_int_equal(signal_on_touch(d_bytes[2], true), 0);
+    must(guard_access_end(rig.device));
+    free(op);
+    rig_close(&rig); /* frees them */
 }
 
 TEST_MAIN(NULL, NULL)
