@@ -2,6 +2,7 @@
 
 ISOTHERM_BINARY names the program, ISOTHERM_MPIEXEC the launcher. ISOTHERM_TEST_SCALE=small asks
 for fewer and smaller runs: with the sanitizers a start alone takes a second or two a rank.
+ISOTHERM_TEST_BACKEND: the backend of runs on several ranks that name none.
 ISOTHERM_TEST_SCRATCH: where the tests' folders are; in memory, their fsync costs nothing."""
 import csv
 import hashlib
@@ -21,6 +22,7 @@ import h5py
 BINARY = os.environ.get("ISOTHERM_BINARY", "isotherm")
 LAUNCHER = os.environ.get("ISOTHERM_MPIEXEC", "mpirun")
 SMALL = os.environ.get("ISOTHERM_TEST_SCALE") == "small"
+BACKEND = os.environ.get("ISOTHERM_TEST_BACKEND")
 # Only what hangs takes longer, on slow machines and with sanitizers too.
 LIMIT_S = 240.0
 
@@ -67,7 +69,10 @@ def kill_session(session):
 def command_words(words, ranks):
     """One rank runs without a launcher, as on a laptop."""
     launcher = [LAUNCHER, "-n", str(ranks)] if ranks > 1 else []
-    return launcher + [BINARY] + [str(word) for word in words]
+    words = [str(word) for word in words]
+    if BACKEND and launcher and words[0] == "run" and not any("backend" in word for word in words):
+        words += ["--backend", BACKEND]
+    return launcher + [BINARY] + words
 
 
 # When a rank ends with an error, mpirun gives the others a second to follow. They have: the
