@@ -220,17 +220,18 @@ enum status screen_device(const struct backend *backend, struct device *device, 
     return status;
 }
 
-static double median_of_kind(const struct doctor_facts *facts, const struct screen_result *results,
-                             int rank)
+/* The median rate of the other devices of this kind; 0 without one. */
+static double median_of_peers(const struct doctor_facts *facts, const struct screen_result *results,
+                              int rank)
 {
     double rates[RATES_MOST];
     int count = 0;
     for (int other = 0; other < facts->nranks && count < RATES_MOST; other++) {
-        if (strcmp(facts->ranks[other].device, facts->ranks[rank].device) == 0) {
+        if (other != rank && strcmp(facts->ranks[other].device, facts->ranks[rank].device) == 0) {
             rates[count++] = results[other].cells_per_s;
         }
     }
-    return clock_median(rates, count);
+    return count > 0 ? clock_median(rates, count) : 0;
 }
 
 int screen_diagnose(const struct doctor_facts *facts, const struct screen_result *results,
@@ -240,7 +241,7 @@ int screen_diagnose(const struct doctor_facts *facts, const struct screen_result
     for (int rank = 0; rank < facts->nranks && count < DOCTOR_MAX_FINDINGS; rank++) {
         const struct rank_facts *place = &facts->ranks[rank];
         const struct screen_result *result = &results[rank];
-        const double median = median_of_kind(facts, results, rank);
+        const double median = median_of_peers(facts, results, rank);
         struct finding *finding = &findings[count];
         const bool slow = place->pci[0] != '\0' && result->cells_per_s < least * median;
         if (result->wrong == 0 && !slow) {
@@ -256,10 +257,11 @@ int screen_diagnose(const struct doctor_facts *facts, const struct screen_result
                 result->steps > 0 ? "was computed in passes of" : "changed in memory, block",
                 result->steps > 0 ? result->steps : result->block);
         } else {
-            snprintf(finding->what, sizeof finding->what,
-                     "rank %d, %.60s, %.60s %s: %.3g Gcell/s, %.1f %% below the median of its kind",
-                     rank, place->machine.host, place->device, place->pci,
-                     1e-9 * result->cells_per_s, 100 * (1 - result->cells_per_s / median));
+            snprintf(
+                finding->what, sizeof finding->what,
+                "rank %d, %.60s, %.60s %s: %.3g Gcell/s, %.1f %% below the median of its peers",
+                rank, place->machine.host, place->device, place->pci, 1e-9 * result->cells_per_s,
+                100 * (1 - result->cells_per_s / median));
         }
         snprintf(finding->fix, sizeof finding->fix,
                  "exclude the node (sbatch --exclude=%.200s) and report the device to the site",

@@ -19,7 +19,7 @@ struct screen_result {
 enum status screen_device(const struct backend *backend, struct device *device, double seconds,
                           struct screen_result *result);
 
-/* The ranks whose devices gave other bits, and GPUs 5 % slower than the median of their kind, as
- * findings from number `count` on; returns the new number. */
+/* The ranks whose devices gave other bits, and GPUs 5 % slower than the median of the others of
+ * their kind, as findings from number `count` on; returns the new number. */
 int screen_diagnose(const struct doctor_facts *facts, const struct screen_result *results,
                     struct finding findings[DOCTOR_MAX_FINDINGS], int count);

@@ -311,6 +311,16 @@ TEST(screening_finds_a_flipped_bit)
     assert_non_null(strstr(findings[0].what, "rank 3"));
     assert_non_null(strstr(findings[0].what, "6.0 % below the median"));
     assert_non_null(strstr(findings[1].what, "the first was computed in passes of 8"));
+
+    /* two devices: each is the other's peer; one has none */
+    healthy_gpu_node(2);
+    results[0] = results[1] = good;
+    results[0].cells_per_s = 250e9;
+    results[1].cells_per_s = 235e9;
+    assert_int_equal(screen_diagnose(&facts, results, findings, 0), 1);
+    assert_non_null(strstr(findings[0].what, "rank 1"));
+    healthy_gpu_node(1);
+    assert_int_equal(screen_diagnose(&facts, results, findings, 0), 0);
 }
 
 TEST_MAIN(NULL, NULL)
