@@ -2,11 +2,14 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/magic.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
+#include <sys/vfs.h>
 #include <unistd.h>
 
 #include "base/clock.h"
@@ -146,8 +149,35 @@ enum status file_write_at(int fd, const char *path, const void *bytes, size_t nb
 
 enum status file_output_open(const char *path, bool direct, struct file_output *file)
 {
+    struct statfs system;
     *file = (struct file_output){.path = path, .direct_fd = -1, .direct = direct};
-    return file_open(path, O_RDWR | O_NOFOLLOW, &file->fd);
+    TRY(file_open(path, O_RDWR | O_NOFOLLOW, &file->fd));
+    file->in_memory = fstatfs(file->fd, &system) == 0 && system.f_type == TMPFS_MAGIC;
+    return STATUS_OK;
+}
+
+/* Copy to a file in memory; *done: it was possible. The pages are allocated first, since memory
+ * that is missing in a mapping would be a signal and not an error. */
+static enum status write_mapped(const struct file_output *file, const char *bytes, size_t nbytes,
+                                uint64_t offset, bool *done)
+{
+    const double since = clock_seconds();
+    const size_t before = (size_t)(offset % FILE_PAGE_BYTES);
+    *done = false;
+    if (fallocate(file->fd, 0, (off_t)offset, (off_t)nbytes) != 0) {
+        return errno == EOPNOTSUPP || errno == EINTR
+                   ? STATUS_OK
+                   : fail(STATUS_FILE, "cannot write %s: %s", file->path, strerror(errno));
+    }
+    char *pages = mmap(NULL, before + nbytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_POPULATE,
+                       file->fd, (off_t)(offset - before));
+    if (pages != MAP_FAILED) {
+        memcpy(pages + before, bytes, nbytes);
+        munmap(pages, before + nbytes);
+        *done = true;
+    }
+    disk_seconds += clock_seconds() - since;
+    return STATUS_OK;
 }
 
 /* Many file systems refuse direct output, some only in the write itself; then the page cache is
@@ -197,12 +227,13 @@ static enum status write_pages(struct file_output *file, const char *bytes, size
     return status;
 }
 
+/* smaller writes are better collected in the page cache (docs/developers/files_design.md) */
+enum { LEAST_BYTES = 2 << 20 };
+
 /* The bytes that bypass the page cache: whole pages, if there are enough of them. */
 static size_t direct_part(const struct file_output *file, const char *bytes, size_t nbytes,
                           size_t head)
 {
-    /* smaller writes are better collected in the page cache (docs/developers/files_design.md) */
-    enum { LEAST_BYTES = 2 << 20 };
     const bool wanted =
         file->direct && nbytes >= LEAST_BYTES && ((uintptr_t)bytes + head) % FILE_PAGE_BYTES == 0;
     return wanted ? (nbytes - head) / FILE_PAGE_BYTES * FILE_PAGE_BYTES : 0;
@@ -215,6 +246,13 @@ enum status file_output_write(struct file_output *file, const void *bytes, size_
     const size_t head = (size_t)(-offset % FILE_PAGE_BYTES);
     const size_t pages = direct_part(file, from, nbytes, head);
     size_t done = 0;
+    bool mapped = false;
+    if (file->in_memory && nbytes >= LEAST_BYTES) {
+        TRY(write_mapped(file, from, nbytes, offset, &mapped));
+        if (mapped) {
+            return STATUS_OK;
+        }
+    }
     if (pages > 0) {
         TRY(open_direct(file));
         TRY(write_pages(file, from + head, pages, offset + head, &done));

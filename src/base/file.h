@@ -38,6 +38,7 @@ struct file_output {
     int fd;             /* readable and writable */
     int direct_fd;      /* -1: not open yet */
     atomic_bool direct; /* requested, and not refused so far */
+    bool in_memory;     /* on tmpfs: written by mapping, which threads can do at the same time */
     _Atomic uint64_t direct_bytes;
 };
 

@@ -335,6 +335,13 @@ TEST(whole_pages_go_past_the_cache)
     /* what lies otherwise in memory, or is little */
     assert_int_equal(write_large(path, bytes + 8, 2 * MIB, PAGE, true), 0);
     assert_int_equal(write_large(path, bytes, 2 * MIB - PAGE, 0, true), 0);
+    unlink(path);
+    /* a file in memory, which is mapped */
+    snprintf(path, sizeof path, "/dev/shm/test_base_%ld", (long)getpid());
+    if (access("/dev/shm", W_OK) == 0) {
+        assert_int_equal(write_large(path, bytes + 8, 2 * MIB + 1, PAGE + 1000, true), 0);
+        unlink(path);
+    }
     free(bytes);
 }
 
