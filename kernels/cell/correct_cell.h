@@ -21,6 +21,8 @@ struct correct_args {
     const double *d_heat; /* of `layout`, as d_in; NULL: 0 */
     double *d_out;
     float *d_r;
+    float *d_mean;           /* NULL, or of `coarse`: the means of d_r, as of average */
+    struct multigrid coarse; /* the next grid */
     uint32_t *d_largest; /* [2], device memory: raised to the bits of |e| and |d_r|, NaN included */
 };
 

@@ -1,5 +1,5 @@
-/* The correction of a field and its residual: every backend against a plain loop over the
- * expressions of a cell, bit for bit. */
+/* The correction of a field, its residual and the means of that: every backend against a plain loop
+ * over the expressions of a cell, bit for bit. */
 #include "rig.h"
 
 #include <stdlib.h>
@@ -20,13 +20,17 @@ struct arrays {
     double *out;
     float *e, *r;
     uint32_t *largest;
+    float *mean; /* of the coarse grid */
+    float *line[AXIS_COUNT];
 };
+enum { ARRAYS = sizeof(struct arrays) / sizeof(void *) };
 
 /* A grid with halo on every used axis; closures of all kinds, and a field with values in its halo.
  */
 static void prepare(int shape, struct correct_args *args)
 {
     int halo[2][AXIS_COUNT];
+    int64_t coarse[AXIS_COUNT];
     *args = (struct correct_args){.d_out = NULL};
     for (int f = 0; f < FACE_COUNT; f++) {
         const bool used = shapes[shape].cells[f / 2] > 1;
@@ -37,7 +41,10 @@ static void prepare(int shape, struct correct_args *args)
         args->grid.wraps[f / 2] = shapes[shape].around[f / 2];
         halo[0][f / 2] = args->closed[f] ? 0 : 1;
         halo[1][f / 2] = used ? 1 : 0;
+        args->coarse.children[f / 2] = used ? 2 : 1;
+        coarse[f / 2] = (shapes[shape].cells[f / 2] + 1) / 2;
     }
+    must(layout_create(coarse, halo[1], PRECISION_FLOAT32, &args->coarse.layout));
     must(layout_create(shapes[shape].cells, halo[0], PRECISION_FLOAT64, &args->layout));
     must(layout_create(shapes[shape].cells, halo[1], PRECISION_FLOAT32, &args->grid.layout));
 }
@@ -45,6 +52,8 @@ static void prepare(int shape, struct correct_args *args)
 static void use(struct correct_args *args, const struct arrays *arrays, bool heated, bool changed,
                 bool reads)
 {
+    memcpy(args->coarse.d_line, arrays->line, sizeof arrays->line);
+    args->d_mean = heated == reads ? arrays->mean : NULL;
     args->d_in = reads ? arrays->x : NULL;
     args->constant = 310.7;
     args->d_heat = heated ? arrays->x : NULL;
@@ -78,6 +87,18 @@ static void expect(const struct correct_args *args)
         }
         args->d_out[x] = args->d_e != NULL ? c : args->d_out[x];
     }
+    const struct box coarse = layout_owned(&args->coarse.layout);
+    for (int64_t n = 0; n < box_cells(&coarse) && args->d_mean != NULL; n++) {
+        int64_t cell[AXIS_COUNT];
+        box_cell(&coarse, n, cell);
+        args->d_mean[layout_index(&args->coarse.layout, cell[0], cell[1], cell[2])] =
+            multigrid_mean(&args->grid, &args->coarse, args->d_r, cell);
+    }
+}
+
+static size_t line_bytes(const struct correct_args *args, int axis)
+{
+    return LINES * (size_t)args->coarse.layout.cells[axis] * sizeof(float);
 }
 
 static void draw(struct correct_args *args, uint64_t random, struct arrays *host)
@@ -87,6 +108,17 @@ static void draw(struct correct_args *args, uint64_t random, struct arrays *host
     host->e = calloc(1, layout_bytes(&args->grid.layout));
     host->r = calloc(1, layout_bytes(&args->grid.layout));
     host->largest = calloc(2, sizeof *host->largest);
+    host->mean = calloc(1, layout_bytes(&args->coarse.layout));
+    assert_non_null(host->mean);
+    for (int axis = 0; axis < AXIS_COUNT; axis++) {
+        host->line[axis] = calloc(1, line_bytes(args, axis));
+        assert_non_null(host->line[axis]);
+        for (int64_t n = 0; n < args->coarse.layout.cells[axis]; n++) {
+            const bool alone = 2 * n + 1 >= args->layout.cells[axis];
+            host->line[axis][LINE_SHARE * args->coarse.layout.cells[axis] + n] =
+                alone ? 1 : (float)random_between(&random, 0.3, 0.7);
+        }
+    }
     assert_true(host->x != NULL && host->out != NULL && host->e != NULL && host->r != NULL);
     assert_non_null(host->largest);
     for (int64_t n = 0; n < args->layout.elements; n++) {
@@ -103,21 +135,29 @@ static void check(struct rig *rig, int shape, bool heated, bool changed, bool re
     struct arrays host;
     prepare(shape, &args);
     draw(&args, 99 + (uint64_t)shape, &host);
-    const size_t sizes[] = {layout_bytes(&args.layout), layout_bytes(&args.layout),
-                            layout_bytes(&args.grid.layout), layout_bytes(&args.grid.layout),
-                            2 * sizeof(uint32_t)};
-    void *const hosts[] = {host.x, host.out, host.e, host.r, host.largest};
-    void *devices[5];
-    for (int n = 0; n < 5; n++) {
+    const size_t sizes[] = {layout_bytes(&args.layout),
+                            layout_bytes(&args.layout),
+                            layout_bytes(&args.grid.layout),
+                            layout_bytes(&args.grid.layout),
+                            2 * sizeof(uint32_t),
+                            layout_bytes(&args.coarse.layout),
+                            line_bytes(&args, 0),
+                            line_bytes(&args, 1),
+                            line_bytes(&args, 2)};
+    void *hosts[ARRAYS];
+    void *devices[ARRAYS];
+    struct arrays device;
+    memcpy(hosts, &host, sizeof host);
+    for (int n = 0; n < ARRAYS; n++) {
         devices[n] = rig_upload(rig, hosts[n], sizes[n]);
     }
-    const struct arrays device = {devices[0], devices[1], devices[2], devices[3], devices[4]};
+    memcpy(&device, devices, sizeof device);
     use(&args, &device, heated, changed, reads);
     must(rig->backend->operations->correct(rig->queue, &args));
     must(rig->backend->runtime->queue_wait(rig->queue));
     use(&args, &host, heated, changed, reads);
     expect(&args);
-    for (int n = 0; n < 5; n++) {
+    for (int n = 0; n < ARRAYS; n++) {
         void *got = rig_download(rig, devices[n], sizes[n]);
         assert_memory_equal(got, hosts[n], sizes[n]);
         rig->backend->runtime->memory_free(rig->device, devices[n]);

@@ -142,5 +142,6 @@ enum status cpu_correct(struct queue *queue, const struct correct_args *args)
     }
     args->d_largest[0] = most_e;
     args->d_largest[1] = most_r;
-    return STATUS_OK;
+    const struct average_args means = {args->grid, args->coarse, args->d_r, args->d_mean};
+    return args->d_mean == NULL ? STATUS_OK : cpu_average(queue, &means);
 }

@@ -19,10 +19,10 @@
 DEFINE(relax, grid.layout)
 MULTIGRID_OPERATIONS(DEFINE)
 
-/* --- correct: a lane marches in z through two columns of cells ------------------ */
+/* --- correct: a lane marches in z through four columns of cells ---------------------------- */
 
-enum { CORRECT_V = 2, CORRECT_TALL = 4, CORRECT_DEPTH = 64 };
-constexpr int CORRECT_LEAST = ARCH_WAVE == 64 ? 4 : 7; /* blocks, or waves: no spills */
+enum { CORRECT_V = 2, CORRECT_ROWS = 2, CORRECT_TALL = 4, CORRECT_DEPTH = 64 };
+constexpr int CORRECT_LEAST = ARCH_WAVE == 64 ? 3 : 4; /* waves, or blocks: no spills */
 
 static __device__ __forceinline__ void raise(uint32_t *to, uint32_t value)
 {
@@ -94,69 +94,169 @@ static __device__ __forceinline__ void see(uint32_t &largest, bool on, float val
     largest = bits > largest ? bits : largest;
 }
 
-/* Two cells per lane; lanes beyond the grid take part in shuffles only. */
-template <bool CHANGES, bool READS>
-static __global__ __launch_bounds__(ARCH_WAVE *CORRECT_TALL,
-                                    CORRECT_LEAST) void correct_columns(const struct correct_args a,
-                                                                        const unsigned across,
-                                                                        const unsigned up)
+/* Adds the cells of a plane to the mean of the children of a coarse cell, as multigrid_mean. */
+struct correct_mean {
+    float weight[CORRECT_ROWS][CORRECT_V], share[2], sum;
+
+    __device__ __forceinline__ void begin(const multigrid &coarse, int64_t i, int64_t j)
+    {
+        const float x = multigrid_line(&coarse, AXIS_X, LINE_SHARE, i / 2);
+        const float y = multigrid_line(&coarse, AXIS_Y, LINE_SHARE, j / 2);
+        weight[0][0] = x * y;
+        weight[0][1] = (1 - x) * y;
+        weight[1][0] = x * (1 - y);
+        weight[1][1] = (1 - x) * (1 - y);
+    }
+    __device__ __forceinline__ void add(const two_changes (&change)[CORRECT_ROWS], float z)
+    {
+#pragma unroll
+        for (int row = 0; row < CORRECT_ROWS; row++) {
+            sum = fmaf(weight[row][0] * z, change[row].v[0], sum);
+            sum = fmaf(weight[row][1] * z, change[row].v[1], sum);
+        }
+    }
+    __device__ __forceinline__ void take(const correct_args &a, int64_t i, int64_t j, int64_t k,
+                                         const two_changes (&change)[CORRECT_ROWS])
+    {
+        const float z = multigrid_line(&a.coarse, AXIS_Z, LINE_SHARE, k / 2);
+        sum = k % 2 == 0 ? 0 : sum;
+        add(change, k % 2 == 0 ? z : 1 - z);
+        if (k % 2 == 0 && k + 1 == a.layout.cells[AXIS_Z]) { /* a child alone */
+            add(change, 1 - z);
+        }
+        if (k % 2 == 1 || k + 1 == a.layout.cells[AXIS_Z]) {
+            a.d_mean[element_at(a.coarse.layout, i / 2, j / 2, k / 2)] = sum;
+        }
+    }
+};
+
+/* The cells of a lane, and what is around them. */
+struct correct_place {
+    int64_t i, j, row_x, row_e; /* elements to the second row */
+    int wide, tall;             /* cells and rows; of one row the second is the first again */
+    bool starts, ends;          /* what is before, or after, the cells in x comes from memory */
+    struct correct_side after, edge, south, north;
+
+    __device__ __forceinline__ correct_place(const correct_args &a, unsigned across, unsigned up)
+    {
+        const int64_t *n = a.layout.cells;
+        const int lane = (int)threadIdx.x % ARCH_WAVE;
+        const unsigned wave = arch_first_lane_value(threadIdx.x / ARCH_WAVE);
+        i = ((int64_t)(blockIdx.x % across) * ARCH_WAVE + lane) * CORRECT_V;
+        j = ((int64_t)(blockIdx.x / across % up) * CORRECT_TALL + wave) * CORRECT_ROWS;
+        wide = i >= n[0] || j >= n[1] ? 0 : i + 1 < n[0] ? 2 : 1;
+        tall = j + 1 < n[1] ? 2 : 1;
+        row_x = tall > 1 ? a.layout.pitch_y : 0;
+        row_e = tall > 1 ? a.grid.layout.pitch_y : 0;
+        starts = lane == 0;
+        ends = lane == ARCH_WAVE - 1 || i + CORRECT_V >= n[0];
+        const int64_t first[AXIS_COUNT] = {i, j, 0};
+        const int64_t last[AXIS_COUNT] = {i + wide - 1, j + tall - 1, 0};
+        after = correct_side(&a, 1, last);
+        after.x += wide - 1;
+        after.e += wide - 1;
+        edge = starts ? correct_side(&a, 0, first) : after;
+        south = correct_side(&a, 2, first);
+        north = correct_side(&a, 3, last);
+    }
+};
+
+/* The neighbours in x of two cells; left, right: those of other lanes. */
+static __device__ __forceinline__ void beside_x(const correct_args &a, const correct_place &p,
+                                                int64_t x, int64_t e, const two_values &c,
+                                                double left, double right,
+                                                double (&west)[CORRECT_V],
+                                                double (&east)[CORRECT_V])
 {
-    const int64_t *n = a.layout.cells;
-    const int lane = (int)threadIdx.x % ARCH_WAVE;
-    const unsigned wave = arch_first_lane_value(threadIdx.x / ARCH_WAVE);
-    const int64_t i = ((int64_t)(blockIdx.x % across) * ARCH_WAVE + lane) * CORRECT_V;
-    const int64_t j = (int64_t)(blockIdx.x / across % up) * CORRECT_TALL + wave;
-    const int64_t begin = (int64_t)(blockIdx.x / across / up) * CORRECT_DEPTH;
-    const int64_t end = begin + CORRECT_DEPTH < n[2] ? begin + CORRECT_DEPTH : n[2];
-    const int wide = i >= n[0] || j >= n[1] ? 0 : i + 1 < n[0] ? 2 : 1;
-    const int64_t first[AXIS_COUNT] = {i, j, begin};
-    const int64_t last[AXIS_COUNT] = {i + wide - 1, j, begin};
-    const bool starts = lane == 0; /* what is before, or after, my cells comes from memory */
-    const bool ends = lane == ARCH_WAVE - 1 || i + CORRECT_V >= n[0];
-    struct correct_side after = correct_side(&a, 1, last);
-    after.x += wide - 1;
-    after.e += wide - 1;
-    const struct correct_side edge = starts ? correct_side(&a, 0, first) : after;
-    const struct correct_side south = correct_side(&a, 2, first);
-    const struct correct_side north = correct_side(&a, 3, first);
+    const double outer = p.starts || p.ends ? correct_beside(&a, &p.edge, x, e) : 0;
+    const double beyond = p.starts && p.ends ? correct_beside(&a, &p.after, x, e)
+                          : p.ends           ? outer
+                                             : right;
+    west[0] = p.starts ? outer : left;
+    west[1] = c.v[0];
+    east[0] = p.wide > 1 ? c.v[1] : beyond;
+    east[1] = beyond;
+}
+
+/* Two cells of two rows per lane; lanes beyond the grid take part in shuffles only. */
+template <bool CHANGES, bool READS, bool MEANS>
+static __global__ __launch_bounds__(ARCH_WAVE *CORRECT_TALL, CORRECT_LEAST) void correct_columns(
+    const struct correct_args a, const unsigned across, const unsigned up, const int depth)
+{
+    const correct_place p(a, across, up);
+    const int wide = p.wide;
+    const int64_t begin = (int64_t)(blockIdx.x / across / up) * depth;
+    const int64_t nz = a.layout.cells[AXIS_Z], end = begin + depth < nz ? begin + depth : nz;
+    const int64_t first[AXIS_COUNT] = {p.i, p.j, begin};
     const struct correct_side down = correct_side(&a, 4, first);
-    int64_t x = element_at(a.layout, i, j, begin);
-    int64_t e = element_at(a.grid.layout, i, j, begin);
-    two_values below = {}, centre = {};
+    int64_t x = element_at(a.layout, p.i, p.j, begin);
+    int64_t e = element_at(a.grid.layout, p.i, p.j, begin);
+    two_values below[CORRECT_ROWS] = {}, centre[CORRECT_ROWS] = {};
+    two_changes by[CORRECT_ROWS] = {}, other;
     uint32_t largest[2] = {0, 0};
-    two_changes by = {}, other;
+    correct_mean mean = {};
     if (wide > 0) {
-        below = two_beside<CHANGES, READS>(a, down, x, e, other);
-        centre = two_of<CHANGES, READS>(a, x, e, by);
+#pragma unroll
+        for (int row = 0; row < CORRECT_ROWS; row++) {
+            below[row] =
+                two_beside<CHANGES, READS>(a, down, x + row * p.row_x, e + row * p.row_e, other);
+            centre[row] = two_of<CHANGES, READS>(a, x + row * p.row_x, e + row * p.row_e, by[row]);
+        }
+        if constexpr (MEANS) {
+            mean.begin(a.coarse, p.i, p.j);
+        }
     }
     for (int64_t k = begin; k < end; k++) {
-        const int64_t here[AXIS_COUNT] = {i, j, k};
+        const int64_t here[AXIS_COUNT] = {p.i, p.j, k};
         const struct correct_side rise = correct_side(&a, 5, here);
-        const double left = arch_shift_up(centre.v[1], 1);
-        const double right = arch_shift_down(centre.v[0], 1);
-        if (wide > 0) {
-            two_changes next, change;
-            const two_values above = two_beside<CHANGES, READS>(a, rise, x, e, next);
-            const two_values front = two_beside<CHANGES, READS>(a, south, x, e, other);
-            const two_values back = two_beside<CHANGES, READS>(a, north, x, e, other);
-            const double outer = starts || ends ? correct_beside(&a, &edge, x, e) : 0;
-            const double beyond = starts && ends ? correct_beside(&a, &after, x, e)
-                                  : ends         ? outer
-                                                 : right;
-            const double west[] = {starts ? outer : left, centre.v[0]};
-            const double east[] = {wide > 1 ? centre.v[1] : beyond, beyond};
+        double left[CORRECT_ROWS], right[CORRECT_ROWS];
 #pragma unroll
-            for (int m = 0; m < CORRECT_V; m++) {
-                change.v[m] = (float)heat_cell_float64(
-                    a.d_heat != nullptr ? a.d_heat[x + m] : 0, centre.v[m], west[m], east[m],
-                    front.v[m], back.v[m], below.v[m], above.v[m], a.r[0], a.r[1], a.r[2]);
-                see(largest[0], m < wide, by.v[m]);
-                see(largest[1], m < wide, change.v[m]);
+        for (int row = 0; row < CORRECT_ROWS; row++) {
+            left[row] = arch_shift_up(centre[row].v[1], 1);
+            right[row] = arch_shift_down(centre[row].v[0], 1);
+        }
+        if (wide > 0) {
+            two_changes next[CORRECT_ROWS], change[CORRECT_ROWS];
+            two_values above[CORRECT_ROWS];
+#pragma unroll
+            for (int row = 0; row < CORRECT_ROWS; row++) {
+                above[row] = two_beside<CHANGES, READS>(a, rise, x + row * p.row_x,
+                                                        e + row * p.row_e, next[row]);
             }
-            write_two<CHANGES>(a, x, e, wide, centre, change);
-            below = centre;
-            centre = above;
-            by = next;
+            const two_values before = two_beside<CHANGES, READS>(a, p.south, x, e, other);
+            const two_values behind =
+                two_beside<CHANGES, READS>(a, p.north, x + p.row_x, e + p.row_e, other);
+#pragma unroll
+            for (int row = 0; row < CORRECT_ROWS; row++) {
+                const int64_t at_x = x + row * p.row_x, at_e = e + row * p.row_e;
+                const two_values &c = centre[row];
+                const two_values &front = row > 0 ? centre[0] : before;
+                double west[CORRECT_V], east[CORRECT_V];
+                beside_x(a, p, at_x, at_e, c, left[row], right[row], west, east);
+#pragma unroll
+                for (int m = 0; m < CORRECT_V; m++) {
+                    const double back = row == 0 && p.tall > 1 ? centre[1].v[m] : behind.v[m];
+                    change[row].v[m] = (float)heat_cell_float64(
+                        a.d_heat != nullptr ? a.d_heat[at_x + m] : 0, c.v[m], west[m], east[m],
+                        front.v[m], back, below[row].v[m], above[row].v[m], a.r[0], a.r[1], a.r[2]);
+                    see(largest[0], m < wide && row < p.tall, by[row].v[m]);
+                    see(largest[1], m < wide && row < p.tall, change[row].v[m]);
+                }
+                if (row < p.tall) {
+                    write_two<CHANGES>(a, at_x, at_e, wide, c, change[row]);
+                }
+                change[row].v[1] = wide > 1 ? change[row].v[1] : change[row].v[0];
+            }
+            if constexpr (MEANS) {
+                change[1] = p.tall > 1 ? change[1] : change[0];
+                mean.take(a, p.i, p.j, k, change);
+            }
+#pragma unroll
+            for (int row = 0; row < CORRECT_ROWS; row++) {
+                below[row] = centre[row];
+                centre[row] = above[row];
+                by[row] = next[row];
+            }
         }
         x += a.layout.pitch_z;
         e += a.grid.layout.pitch_z;
@@ -165,17 +265,38 @@ static __global__ __launch_bounds__(ARCH_WAVE *CORRECT_TALL,
     raise(&a.d_largest[1], largest[1]);
 }
 
+typedef void correct_kernel(const struct correct_args, const unsigned, const unsigned, const int);
+
+template <bool CHANGES, bool READS> static correct_kernel *kernel_of(bool means)
+{
+    return means ? correct_columns<CHANGES, READS, true> : correct_columns<CHANGES, READS, false>;
+}
+
 enum status hip_correct(struct queue *queue, const struct correct_args *args)
 {
     const int64_t *n = args->layout.cells;
-    const int64_t wide = CORRECT_V * ARCH_WAVE;
+    const int *children = args->coarse.children;
+    const int64_t wide = CORRECT_V * ARCH_WAVE, high = CORRECT_ROWS * CORRECT_TALL;
     const unsigned across = (unsigned)((n[AXIS_X] + wide - 1) / wide);
-    const unsigned up = (unsigned)((n[AXIS_Y] + CORRECT_TALL - 1) / CORRECT_TALL);
-    const unsigned parts = (unsigned)((n[AXIS_Z] + CORRECT_DEPTH - 1) / CORRECT_DEPTH);
-    auto *const kernel =
+    const unsigned up = (unsigned)((n[AXIS_Y] + high - 1) / high);
+    int processors = 0;
+    TRY(hip_count_processors(&processors));
+    int depth = CORRECT_DEPTH; /* even; less where blocks would be few */
+    while (depth > CORRECT_DEPTH / 8 &&
+           across * up * (n[AXIS_Z] / depth) < (int64_t)CORRECT_LEAST * processors) {
+        depth /= 2;
+    }
+    const unsigned parts = (unsigned)((n[AXIS_Z] + depth - 1) / depth);
+    const bool means = args->d_mean != nullptr && children[AXIS_X] == 2 && children[AXIS_Y] == 2 &&
+                       children[AXIS_Z] == 2;
+    correct_kernel *const kernel =
         args->d_in == nullptr
-            ? (args->d_e != nullptr ? correct_columns<true, false> : correct_columns<false, false>)
-            : (args->d_e != nullptr ? correct_columns<true, true> : correct_columns<false, true>);
-    kernel<<<across * up * parts, ARCH_WAVE * CORRECT_TALL, 0, queue->stream>>>(*args, across, up);
-    return hip_check(hipGetLastError(), "correct");
+            ? (args->d_e != nullptr ? kernel_of<true, false>(means)
+                                    : kernel_of<false, false>(means))
+            : (args->d_e != nullptr ? kernel_of<true, true>(means) : kernel_of<false, true>(means));
+    kernel<<<across * up * parts, ARCH_WAVE * CORRECT_TALL, 0, queue->stream>>>(*args, across, up,
+                                                                                depth);
+    TRY(hip_check(hipGetLastError(), "correct"));
+    const struct average_args rest = {args->grid, args->coarse, args->d_r, args->d_mean};
+    return args->d_mean == nullptr || means ? STATUS_OK : hip_average(queue, &rest);
 }
