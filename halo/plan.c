@@ -113,6 +113,25 @@ enum status halo_plan_create(const struct decomp *decomp, int rank, const struct
     return STATUS_OK;
 }
 
+enum status halo_plan_gather(const struct decomp *decomp, int rank, struct halo_plan *plan)
+{
+    const struct box own = decomp_owned(decomp, rank);
+    FAIL_IF(decomp->nranks - 1 > HALO_MESSAGES_MAX,
+            fail(STATUS_INPUT, "%d ranks, of at most %d that exchange their blocks", decomp->nranks,
+                 HALO_MESSAGES_MAX + 1));
+    *plan = (struct halo_plan){.interior = own};
+    for (int peer = 0; peer < decomp->nranks; peer++) {
+        const struct box theirs = decomp_owned(decomp, peer);
+        const int64_t most =
+            box_cells(&own) > box_cells(&theirs) ? box_cells(&own) : box_cells(&theirs);
+        if (peer != rank) {
+            plan->message[plan->nmessages++] =
+                (struct halo_message){.peer = peer, .send = own, .recv = theirs, .cells = most};
+        }
+    }
+    return STATUS_OK;
+}
+
 size_t halo_plan_bytes(const struct halo_plan *plan, enum precision precision)
 {
     size_t bytes = 0;

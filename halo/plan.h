@@ -21,7 +21,7 @@ struct halo_message {
     struct box recv;        /* the halo cells beyond it */
     int send_tag;           /* the direction as the peer sees it: distinguishes messages */
     int recv_tag;           /* between two ranks through several faces, edges and corners */
-    int64_t cells;
+    int64_t cells;          /* in the larger of the boxes */
 };
 
 struct halo_plan {
@@ -37,4 +37,7 @@ struct halo_plan {
  * halo layers or the thinnest block fewer cells; the same on all ranks. */
 enum status halo_plan_create(const struct decomp *decomp, int rank, const struct layout *layout,
                              int width, enum halo_reach reach, struct halo_plan *plan);
+/* Not collective. Plan to give each rank the blocks of all: boxes of global indices, of an array
+ * that has all cells. STATUS_INPUT when there are more than HALO_MESSAGES_MAX other ranks. */
+enum status halo_plan_gather(const struct decomp *decomp, int rank, struct halo_plan *plan);
 size_t halo_plan_bytes(const struct halo_plan *plan, enum precision precision); /* sent at once */

@@ -169,6 +169,34 @@ TEST(a_block_in_the_middle_has_26_messages)
     assert_int_equal(corner->message[6].cells, 4 * 4 * 4);
 }
 
+TEST(each_rank_receives_the_blocks_of_all)
+{
+    static const int64_t cells[AXIS_COUNT] = {11, 9, 7};
+    static const bool closed[AXIS_COUNT];
+    struct halo_plan plan;
+    struct decomp decomp;
+    assert_int_equal(decomp_create(cells, closed, 12, 1, (const int[]){2, 3, 2}, &decomp),
+                     STATUS_OK);
+    for (int rank = 0; rank < decomp.nranks; rank++) {
+        const struct box own = decomp_owned(&decomp, rank);
+        int64_t received = box_cells(&own);
+        assert_int_equal(halo_plan_gather(&decomp, rank, &plan), STATUS_OK);
+        assert_int_equal(plan.nmessages, decomp.nranks - 1);
+        for (int m = 0; m < plan.nmessages; m++) {
+            const struct box theirs = decomp_owned(&decomp, plan.message[m].peer);
+            assert_memory_equal(&plan.message[m].send, &own, sizeof own);
+            assert_memory_equal(&plan.message[m].recv, &theirs, sizeof theirs);
+            assert_true(plan.message[m].cells >= box_cells(&own) &&
+                        plan.message[m].cells >= box_cells(&theirs));
+            received += box_cells(&theirs);
+        }
+        assert_int_equal(received, 11 * 9 * 7);
+    }
+    assert_int_equal(decomp_create(cells, closed, 28, 1, (const int[]){7, 4, 1}, &decomp),
+                     STATUS_OK);
+    assert_int_equal(halo_plan_gather(&decomp, 0, &plan), STATUS_INPUT);
+}
+
 static void refuse(const struct decomp *decomp, int width, const char *words)
 {
     for (int rank = 0; rank < decomp->nranks; rank++) {

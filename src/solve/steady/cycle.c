@@ -48,19 +48,59 @@ static enum status descend(struct steady_grids *grids, struct steady_grid *fine,
                    .d_r = d_from, .d_out = d_to);
 }
 
+/* Let the neighbours' cells of d_r come while the queue has other work. */
+static enum status send(struct steady_grids *grids, struct steady_grid *grid)
+{
+    struct engine *engine = grids->engine;
+    TRY(engine->runtime->event_record(engine->bulk_queue, engine->bulk_done));
+    TRY(engine->runtime->event_wait(engine->halo_queue, engine->bulk_done));
+    return halo_begin(grid->halo, engine->halo_queue, grid->d_r, &grid->flight);
+}
+
+static enum status receive(struct steady_grids *grids, struct steady_grid *grid)
+{
+    struct engine *engine = grids->engine;
+    TRY(halo_end(&grid->flight));
+    TRY(engine->runtime->event_record(engine->halo_queue, engine->halo_done));
+    return engine->runtime->event_wait(engine->bulk_queue, engine->halo_done);
+}
+
+/* Whether blocks of the fine grid are smoothed with cells of the neighbours. */
+static bool is_deep(const struct steady_grid *fine, const struct steady_grid *coarse)
+{
+    return fine->deep > 0 && coarse->deep > 0;
+}
+
+/* The layers of the neighbours' cells that a copy gives with a block: not of a periodic axis. */
+static int known_layers(const struct steady_grid *grid)
+{
+    bool possible = grid->deep > 0;
+    for (int axis = 0; axis < AXIS_COUNT; axis++) {
+        possible = possible && !(grid->decomp.periodic[axis] &&
+                                 decomp_exchanges(&grid->decomp, (enum axis)axis));
+    }
+    return possible ? grid->needed : 0;
+}
+
 /* d_e of the fine grid from d_from of the coarse one. */
 static enum status ascend(struct steady_grids *grids, struct steady_grid *fine,
                           struct steady_grid *coarse, float *d_from, float factor)
 {
     const struct smoothing *smoothing = grids->uniform ? &of_uniform : &of_classes;
+    const bool deep = is_deep(fine, coarse);
+    fine->complete = 0;
     if (coarse->copies) {
-        return steady_grid_select(grids, coarse, d_from, fine, fine->d_e);
+        fine->complete = known_layers(fine);
+        return steady_grid_select(grids, coarse, d_from, fine, fine->complete, fine->d_e);
     }
-    if (!fine->shared || (fine->deep && coarse->deep)) {
-        TRY(steady_grid_exchange(grids, fine, fine->d_r));
-        TRY(steady_grid_exchange(grids, coarse, d_from));
-        struct ascend_args args = {.fine = fine->deep ? fine->grown : fine->m,
-                                   .coarse = fine->deep ? coarse->grown_coarse : coarse->m,
+    TRY(d_from == coarse->d_e && coarse->complete >= coarse->needed
+            ? STATUS_OK
+            : steady_grid_exchange(grids, coarse, d_from));
+    if (!fine->shared || deep) {
+        TRY(deep ? receive(grids, fine) : STATUS_OK);
+        fine->complete = deep ? fine->deep - DEEP_STEPS : 0;
+        struct ascend_args args = {.fine = deep ? fine->grown : fine->m,
+                                   .coarse = deep ? coarse->grown_coarse : coarse->m,
                                    .factor = factor,
                                    .nsteps = smoothing->nsteps,
                                    .d_r = fine->d_r,
@@ -70,7 +110,6 @@ static enum status ascend(struct steady_grids *grids, struct steady_grid *fine,
         memcpy(args.weight, smoothing->weight, sizeof args.weight);
         return grids->engine->operations->ascend(grids->engine->bulk_queue, &args);
     }
-    TRY(steady_grid_exchange(grids, coarse, d_from));
     TRY(ENQUEUE(grids->engine->operations, interpolate, grids->engine->bulk_queue, .fine = fine->m,
                 .coarse = coarse->m, .factor = factor, .d_e = d_from, .d_out = fine->d_e));
     for (int step = 0; step < smoothing->nsteps; step++) {
@@ -126,7 +165,10 @@ static enum status cycle(struct steady_grids *grids, int first)
     struct steady_grid *coarsest = &grids->grid[last];
     for (int n = first; n < last; n++) {
         struct steady_grid *coarse = &grids->grid[n + 1];
-        TRY(descend(grids, &grids->grid[n], grids->grid[n].d_r, coarse, coarse->d_r));
+        TRY(is_deep(&grids->grid[n], coarse) ? send(grids, &grids->grid[n]) : STATUS_OK);
+        TRY(n == 0 && steady_grids_take_means(grids)
+                ? STATUS_OK
+                : descend(grids, &grids->grid[n], grids->grid[n].d_r, coarse, coarse->d_r));
     }
     TRY(last < grids->count - 1 ? cycle_small(grids, last)
                                 : relax(grids, coarsest, 1, NULL, coarsest->d_e));
@@ -136,6 +178,11 @@ static enum status cycle(struct steady_grids *grids, int first)
                    n == finest_of(grids) ? smoothing->factor : 1));
     }
     return STATUS_OK;
+}
+
+bool steady_grids_take_means(const struct steady_grids *grids)
+{
+    return grids->uniform && grids->count > 1 && !grids->grid[1].copies;
 }
 
 enum status steady_cycle(struct steady_grids *grids)
@@ -159,7 +206,7 @@ static enum status solve_grid(struct steady_grids *grids, int number)
     struct steady_grid *coarse = &grids->grid[number + 1];
     if (number < grids->count - 1) {
         if (coarse->copies) {
-            return steady_grid_select(grids, coarse, coarse->d_t, grid, grid->d_t);
+            return steady_grid_select(grids, coarse, coarse->d_t, grid, 0, grid->d_t);
         }
         TRY(steady_grid_exchange(grids, coarse, coarse->d_t));
         TRY(ENQUEUE(operations, interpolate, queue, .fine = grid->m, .coarse = coarse->m,
@@ -178,7 +225,8 @@ static enum status solve_grid(struct steady_grids *grids, int number)
 
 enum status steady_start(struct steady_grids *grids)
 {
-    for (int n = 0; n < grids->count - 1; n++) { /* sources and fluxes */
+    for (int n = steady_grids_take_means(grids) ? 1 : 0; n < grids->count - 1; n++) {
+        /* sources and fluxes */
         struct steady_grid *fine = &grids->grid[n];
         TRY(descend(grids, fine, n == 0 ? fine->d_r : fine->d_b, &grids->grid[n + 1],
                     grids->grid[n + 1].d_b));
@@ -197,10 +245,10 @@ enum status steady_start_finest(struct steady_grids *grids)
         TRY(descend(grids, &grids->grid[0], grids->grid[0].d_r, &grids->grid[1],
                     grids->grid[1].d_r));
     }
+    TRY(is_deep(&grids->grid[finest], coarse) ? send(grids, &grids->grid[finest]) : STATUS_OK);
     TRY(ascend(grids, &grids->grid[finest], coarse, coarse->d_t, 1));
     return finest == 0 ? STATUS_OK
-                       : steady_grid_select(grids, &grids->grid[1], grids->grid[1].d_e,
-                                            &grids->grid[0], grids->grid[0].d_e);
+                       : ascend(grids, &grids->grid[0], &grids->grid[1], grids->grid[1].d_e, 1);
 }
 
 /* The temperature beyond a face, relative to the reference; false: it lets no heat through. */
@@ -221,7 +269,7 @@ static enum status fill_part(struct steady_grids *grids, const struct heat_opera
     for (int axis = 0; axis < AXIS_COUNT; axis++) {
         const int64_t step = multigrid_step(&grid->m, axis);
         const int face = 2 * axis + (side[axis] > 0 ? 1 : 0);
-        const int layers = grid->deep && !grid->m.closed[face] ? DEEP_LAYERS : 1;
+        const int layers = grid->deep > 0 && !grid->m.closed[face] ? grid->deep : 1;
         double value = 0;
         if (side[axis] != 0) {
             part.origin += (side[axis] < 0 ? -layers : part.cells[axis]) * step;

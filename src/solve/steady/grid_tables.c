@@ -3,28 +3,50 @@
 
 #include "solve/steady/grids.h"
 
-bool steady_grid_is_deep(const struct steady_grids *grids, const struct steady_grid *grid)
+/* Even, so that it has all children of coarse cells. */
+static int even(int layers)
 {
-    enum axis axis;
-    return grids->uniform && grid->shared && !decomp_exchanges(&grid->decomp, AXIS_X) &&
-           decomp_thinnest(&grid->decomp, &axis) >= DEEP_LAYERS;
+    return (layers + 1) / 2 * 2;
 }
 
-/* How many cells of a neighbour beyond a face ascend begins with: on a fine grid, or on the coarse
- * one of `children` cells each. */
-static int layers_beyond(const struct steady_grid *grid, enum face face, int children)
+void steady_grid_deepen(const struct steady_grids *grids, const struct steady_grid *fine,
+                        struct steady_grid *grid)
 {
-    const bool is_shared = decomp_exchanges(&grid->decomp, face_axis(face));
-    return is_shared && !grid->m.closed[face] ? DEEP_LAYERS / children : 0;
+    enum axis thin;
+    const int64_t thinnest = decomp_thinnest(&grid->decomp, &thin);
+    grid->finer = fine != NULL ? fine->deep : 0;
+    grid->needed = 1;
+    for (int axis = 0; axis < AXIS_COUNT && fine != NULL; axis++) {
+        const int children = grid->m.children[axis];
+        const int below = grid->finer / children + (children == 2 ? 1 : 0);
+        grid->needed = below > grid->needed ? below : grid->needed;
+    }
+    const int wanted = even(grid->needed + DEEP_STEPS);
+    const int least = even(grid->needed > DEEP_STEPS ? grid->needed : DEEP_STEPS);
+    grid->deep = wanted <= DEEP_MOST && wanted <= thinnest ? wanted : least;
+    if (!grids->uniform || !grid->shared || decomp_exchanges(&grid->decomp, AXIS_X) ||
+        thinnest < grid->deep) {
+        grid->deep = 0;
+    }
+}
+
+/* How many cells of a neighbour beyond a face ascend begins with: of this grid, or of this one
+ * below those of the grid before. */
+static int layers_beyond(const struct steady_grid *grid, enum face face, bool is_coarse)
+{
+    const enum axis axis = face_axis(face);
+    const bool is_shared = decomp_exchanges(&grid->decomp, axis);
+    const int layers = is_coarse ? grid->finer / grid->m.children[axis] : grid->deep;
+    return is_shared && !grid->m.closed[face] ? layers : 0;
 }
 
 /* `m` with these cells as if they were the last ones. */
-static struct multigrid grow(const struct steady_grid *grid, const int children[AXIS_COUNT])
+static struct multigrid grow(const struct steady_grid *grid, bool is_coarse)
 {
     struct multigrid grown = grid->m;
     for (int f = 0; f < FACE_COUNT; f++) {
         const enum axis axis = face_axis((enum face)f);
-        const int layers = layers_beyond(grid, (enum face)f, children[axis]);
+        const int layers = layers_beyond(grid, (enum face)f, is_coarse);
         grown.layout.cells[axis] += layers;
         grown.closed[f] = grown.closed[f] || layers > 0;
         if (face_side((enum face)f) == SIDE_MIN) {
@@ -37,9 +59,9 @@ static struct multigrid grow(const struct steady_grid *grid, const int children[
 void steady_grid_grow(struct steady_grid *grid)
 {
     const bool is_finest = grid->m.children[0] == 0;
-    if (grid->deep) {
-        grid->grown = grow(grid, (const int[]){1, 1, 1});
-        grid->grown_coarse = is_finest ? grid->m : grow(grid, grid->m.children);
+    if (grid->deep > 0) {
+        grid->grown = grow(grid, false);
+        grid->grown_coarse = is_finest ? grid->m : grow(grid, true);
     }
 }
 
@@ -71,11 +93,11 @@ enum status steady_grid_tables(struct steady_grids *grids, int axis, const struc
     const enum face low = face_of((enum axis)axis, SIDE_MIN);
     const int64_t lo = grid->shared ? decomp_owned(&grid->decomp, grids->team->rank).lo[axis] : 0;
     TRY(send_table(grids, axis, fine, lo, &grid->m));
-    if (grid->deep) {
-        TRY(send_table(grids, axis, fine, lo - layers_beyond(grid, low, 1), &grid->grown));
+    if (grid->deep > 0) {
+        TRY(send_table(grids, axis, fine, lo - layers_beyond(grid, low, false), &grid->grown));
     }
-    if (grid->deep && fine != NULL) {
-        TRY(send_table(grids, axis, fine, lo - layers_beyond(grid, low, grid->m.children[axis]),
+    if (grid->deep > 0 && fine != NULL) {
+        TRY(send_table(grids, axis, fine, lo - layers_beyond(grid, low, true),
                        &grid->grown_coarse));
     }
     return STATUS_OK;

@@ -7,8 +7,8 @@
 
 #include "base/comm.h"
 
-/* Layers that coarse conductances need; and the thinnest block that has room for them. */
-enum { SHARED_LAYERS = 2, THINNEST = 4 };
+/* The thinnest block that has room for the layers that coarse conductances need. */
+enum { THINNEST = 4 };
 
 /* --- memory ---------------------------------------------------------------------------------- */
 
@@ -23,8 +23,8 @@ enum status steady_grids_allocate(struct steady_grids *grids, size_t bytes, void
     return STATUS_OK;
 }
 
-/* Zeros, halo included. */
-static enum status clear(struct steady_grids *grids, const struct layout *layout, float *d_values)
+enum status steady_grid_clear(struct steady_grids *grids, const struct layout *layout,
+                              float *d_values)
 {
     const struct layout all = {.precision = PRECISION_FLOAT32,
                                .cells = {layout->elements, 1, 1},
@@ -41,7 +41,7 @@ enum status steady_grids_array(struct steady_grids *grids, int number, float **d
     void *d_block = NULL;
     TRY(steady_grids_allocate(grids, layout_bytes(layout), &d_block));
     *d_values = d_block;
-    return clear(grids, layout, *d_values);
+    return steady_grid_clear(grids, layout, *d_values);
 }
 
 static enum status allocate_grid(struct steady_grids *grids, int number)
@@ -74,6 +74,7 @@ void steady_grids_destroy(struct steady_grids *grids)
 {
     for (int n = 0; n < grids->count; n++) {
         halo_destroy(grids->grid[n].halo);
+        halo_destroy(grids->grid[n].gather);
     }
     for (int n = 0; n < grids->memory.count; n++) {
         grids->engine->runtime->memory_free(grids->engine->device, grids->memory.d_block[n]);
@@ -85,79 +86,7 @@ void steady_grids_destroy(struct steady_grids *grids)
     free(grids->h_copy);
 }
 
-/* --- exchanges -------------------------------------------------------------------------------- */
-
-enum status steady_grid_exchange(struct steady_grids *grids, struct steady_grid *grid,
-                                 float *d_values)
-{
-    struct halo_flight flight;
-    if (grid->halo == NULL) {
-        return STATUS_OK;
-    }
-    TRY(halo_begin(grid->halo, grids->engine->bulk_queue, d_values, &flight));
-    return halo_end(&flight);
-}
-
-/* Every rank adds its block, with `layers` of cells beyond its upper end on `axis`, to zeros; where
- * blocks overlap they are equal, so that the bits of all ranks make the whole. */
-static enum status collect(struct steady_grids *grids, const struct steady_grid *shared,
-                           const float *d_from, const struct steady_grid *copy, float *d_to,
-                           int axis, int layers)
-{
-    const struct engine *engine = grids->engine;
-    const size_t bytes = layout_bytes(&copy->m.layout);
-    struct box whole = decomp_owned(&shared->decomp, grids->team->rank);
-    struct box own = layout_owned(&shared->m.layout);
-    void *d_block = grids->d_block;
-    whole.hi[axis] += layers;
-    own.hi[axis] += layers;
-    TRY(clear(grids, &copy->m.layout, d_to));
-    TRY(ENQUEUE(engine->operations, pack, engine->bulk_queue, .layout = shared->m.layout,
-                .d_field = d_from, .boxes = &own, .d_buffers = &d_block, .nboxes = 1));
-    TRY(ENQUEUE(engine->operations, unpack, engine->bulk_queue, .layout = copy->m.layout,
-                .d_field = d_to, .boxes = &whole, .d_buffers = &d_block, .nboxes = 1));
-    TRY(engine->runtime->copy_to_host(engine->bulk_queue, grids->h_copy, d_to, bytes));
-    TRY(engine->runtime->queue_wait(engine->bulk_queue));
-    TRY_MPI(MPI_Allreduce(MPI_IN_PLACE, grids->h_copy, (int)copy->m.layout.elements, MPI_INT32_T,
-                          MPI_BOR, grids->team->comm));
-    TRY(engine->runtime->copy_to_device(engine->bulk_queue, d_to, grids->h_copy, bytes));
-    return engine->runtime->queue_wait(engine->bulk_queue); /* h_copy is free again */
-}
-
-enum status steady_grid_collect(struct steady_grids *grids, const struct steady_grid *shared,
-                                const float *d_from, const struct steady_grid *copy, float *d_to)
-{
-    return collect(grids, shared, d_from, copy, d_to, AXIS_X, 0);
-}
-
-enum status steady_grid_select(struct steady_grids *grids, const struct steady_grid *copy,
-                               const float *d_from, const struct steady_grid *shared, float *d_to)
-{
-    const struct engine *engine = grids->engine;
-    const struct box own = decomp_owned(&shared->decomp, grids->team->rank);
-    const struct box local = layout_owned(&shared->m.layout);
-    void *d_buffer = grids->d_block;
-    TRY(ENQUEUE(engine->operations, pack, engine->bulk_queue, .layout = copy->m.layout,
-                .d_field = d_from, .boxes = &own, .d_buffers = &d_buffer, .nboxes = 1));
-    return ENQUEUE(engine->operations, unpack, engine->bulk_queue, .layout = shared->m.layout,
-                   .d_field = d_to, .boxes = &local, .d_buffers = &d_buffer, .nboxes = 1);
-}
-
 /* --- grids ------------------------------------------------------------------------------------ */
-
-static enum status create_halo(struct steady_grids *grids, struct steady_grid *grid)
-{
-    const struct halo_options options = {.transport = grids->problem->run.transport};
-    enum axis axis;
-    const int64_t thinnest = decomp_thinnest(&grid->decomp, &axis);
-    const int wanted = grid->deep ? DEEP_LAYERS : SHARED_LAYERS;
-    const int width = thinnest < wanted ? (int)thinnest : wanted;
-    TRY(status_agree(grids->team->comm,
-                     halo_plan_create(&grid->decomp, grids->team->rank, &grid->m.layout, width,
-                                      HALO_CORNERS, &grid->plan)));
-    return halo_create(grids->team->comm, grids->engine->backend, grids->engine->device,
-                       &grid->plan, &grid->m.layout, &options, &grid->halo);
-}
 
 /* With decomp, shared, copies and children; not its conductances. */
 static enum status add_grid(struct steady_grids *grids, const struct steady_grid *wanted)
@@ -175,14 +104,14 @@ static enum status add_grid(struct steady_grids *grids, const struct steady_grid
             ? STATUS_OK
             : fail(STATUS_INPUT, "the steady state needs more than %d grids", STEADY_GRIDS_MOST));
     *grid = *wanted;
-    grid->deep = steady_grid_is_deep(grids, wanted);
+    steady_grid_deepen(grids, number > 0 && !grid->copies ? grid - 1 : NULL, grid);
     grids->count++;
     for (int axis = 0; axis < AXIS_COUNT; axis++) {
         grid->m.active[axis] = used[axis] && (n[axis] > 1 || !periodic[axis]);
         grid->m.wraps[axis] = !wanted->shared && periodic[axis] && n[axis] > 1;
         extent[axis] = box_extent(&cells, (enum axis)axis);
         halo[axis] = !used[axis]      ? 0
-                     : grid->deep     ? DEEP_LAYERS + 1 /* read, with no use for it */
+                     : grid->deep > 0 ? grid->deep + 1 /* read, with no use for it */
                      : wanted->shared ? SHARED_LAYERS
                                       : 1;
     }
@@ -196,7 +125,7 @@ static enum status add_grid(struct steady_grids *grids, const struct steady_grid
     steady_grid_grow(grid);
     status = status == STATUS_OK ? allocate_grid(grids, number) : status;
     TRY(status_agree(grids->team->comm, status));
-    return wanted->shared ? create_halo(grids, grid) : STATUS_OK;
+    return wanted->shared ? steady_grid_connect(grids, grid) : STATUS_OK;
 }
 
 /* --- tables along the axes --- */
@@ -334,11 +263,13 @@ static enum status fill_grid(struct steady_grids *grids, int number)
     struct steady_grid *grid = &grids->grid[number];
     for (int axis = 0; axis < AXIS_COUNT && grid->copies; axis++) {
         if (grid->m.active[axis]) {
-            TRY(collect(grids, fine, fine->m.d_g[axis], grid, grid->m.d_g[axis], axis, 1));
+            TRY(steady_grid_assemble(grids, fine, fine->m.d_g[axis], grid, grid->m.d_g[axis], axis,
+                                     1));
         }
     }
     if (grid->copies) {
-        return grids->sinks ? collect(grids, fine, fine->m.d_sink, grid, grid->m.d_sink, AXIS_X, 0)
+        return grids->sinks ? steady_grid_assemble(grids, fine, fine->m.d_sink, grid,
+                                                   grid->m.d_sink, AXIS_X, 0)
                             : STATUS_OK;
     }
     TRY(ENQUEUE(grids->engine->operations, coarsen, grids->engine->bulk_queue, .fine = fine->m,
@@ -384,6 +315,7 @@ static enum status add_copy(struct steady_grids *grids)
                                                          &grids->d_block)
                                  : status;
     TRY(status_agree(grids->team->comm, status));
+    TRY(steady_grid_connect(grids, &grids->grid[number]));
     return grids->uniform ? status_agree(grids->team->comm, begin_axes(grids, NULL))
                           : fill_grid(grids, number);
 }

@@ -10,8 +10,11 @@
 
 /* Every coarser grid has at most about half the cells, and there is one copy. */
 enum { STEADY_GRIDS_MOST = 64 };
-/* A step of ascend needs a layer of the cells before it. */
-enum { DEEP_LAYERS = 4 };
+/* A step of ascend needs a layer of the cells before it. More layers than the most are exchanged
+ * instead. */
+enum { DEEP_STEPS = 4, DEEP_MOST = 12 };
+/* Layers that coarse conductances need, of other grids. */
+enum { SHARED_LAYERS = 2 };
 /* Shared grids of fewer cells are copied: then exchanges take longer than the cells. */
 enum { STEADY_SHARED_LEAST = 1 << 18 };
 
@@ -21,14 +24,19 @@ struct steady_grid {
     bool shared;          /* each rank has its block; else every rank has all cells */
     bool copies;          /* the cells are those of the grid before, which is shared */
     struct halo_plan plan;
-    struct halo *halo; /* NULL: nothing to exchange */
-    /* In a uniform medium, where blocks exchange on y and z only and are thick enough: `m` with
-     * DEEP_LAYERS of the neighbours' cells, where the steps of ascend begin, and with those of the
-     * coarse grid below them. */
-    bool deep;
+    struct halo *halo;   /* NULL: nothing to exchange */
+    struct halo *gather; /* of a copy, from the blocks of all ranks; NULL: too many for it */
+    /* In a uniform medium, where blocks exchange on y and z only and are thick enough: the layers
+     * of the neighbours' cells that the steps of ascend begin with, else 0; `m` with them, and with
+     * those of the coarse grid below them. Then ascend gives the neighbours' e, too. */
+    int deep;
+    int finer;    /* the layers of the grid before */
+    int needed;   /* layers of e that are read in the halo: by the finer grid, or as corrections */
+    int complete; /* layers of d_e that are known there */
     struct multigrid grown, grown_coarse;
-    float *d_r; /* the heat that each cell still lacks */
-    float *d_e; /* the correction that gives it, and one of the step before */
+    struct halo_flight flight; /* of d_r, until ascend */
+    float *d_r;                /* the heat that each cell still lacks */
+    float *d_e;                /* the correction that gives it, and one of the step before */
     float *d_other;
     /* in a uniform medium, but for the finest grid: temperatures relative to the reference, in the
      * halo those beyond closed faces, and the heat of sources and fluxes */
@@ -103,9 +111,11 @@ enum status steady_grids_allocate(struct steady_grids *grids, size_t bytes, void
 /* An array of this grid, zeros. */
 enum status steady_grids_array(struct steady_grids *grids, int number, float **d_values);
 
-/* Whether ascend can begin with cells of the neighbours, of a grid that has its decomp; on x their
- * rows would not be aligned. Then, with its layout, what has these cells. */
-bool steady_grid_is_deep(const struct steady_grids *grids, const struct steady_grid *grid);
+/* The layers of a grid that has its decomp: `needed`, and `deep`, where ascend can begin with cells
+ * of the neighbours; on x their rows would not be aligned. `fine`: the grid before, NULL: none.
+ * Then, with its layout, what has these cells. */
+void steady_grid_deepen(const struct steady_grids *grids, const struct steady_grid *fine,
+                        struct steady_grid *grid);
 void steady_grid_grow(struct steady_grid *grid);
 /* The tables of the last grid to the device; `fine`: the axis of the grid before, NULL: there are
  * no children. */
@@ -115,21 +125,37 @@ enum status steady_grid_tables(struct steady_grids *grids, int axis,
 /* Collective; queued on bulk_queue. Complete the halo of an array of the grid. */
 enum status steady_grid_exchange(struct steady_grids *grids, struct steady_grid *grid,
                                  float *d_values);
-/* Collective. All cells of the array of a shared grid, on every rank. */
+/* Queued. Let all values be 0, those of the halo included. */
+enum status steady_grid_clear(struct steady_grids *grids, const struct layout *layout,
+                              float *d_values);
+
+/* Collective. The halo of a shared grid, or the gather of a copy, that has its layout. */
+enum status steady_grid_connect(struct steady_grids *grids, struct steady_grid *grid);
+/* Collective. All cells of the array of a shared grid, on every rank, with `layers` of those beyond
+ * its upper end on `axis`, through the host: where blocks overlap they are equal, so that the bits
+ * of all ranks make the whole. */
+enum status steady_grid_assemble(struct steady_grids *grids, const struct steady_grid *shared,
+                                 const float *d_from, const struct steady_grid *copy, float *d_to,
+                                 int axis, int layers);
+/* Collective. The same without such layers, through the gather of the copy if it has one. */
 enum status steady_grid_collect(struct steady_grids *grids, const struct steady_grid *shared,
                                 const float *d_from, const struct steady_grid *copy, float *d_to);
-/* Queued. This rank's cells of an array with all of them. */
+/* Queued. This rank's cells of an array with all of them, and `layers` of its neighbours'. */
 enum status steady_grid_select(struct steady_grids *grids, const struct steady_grid *copy,
-                               const float *d_from, const struct steady_grid *shared, float *d_to);
+                               const float *d_from, const struct steady_grid *shared, int layers,
+                               float *d_to);
 
-/* Collective; queued. One cycle: the correction d_e of the finest grid for its d_r. The same bits
- * on any number of ranks. */
+/* Of a uniform medium: whether `correct` gives the next grid the means of d_r. */
+bool steady_grids_take_means(const struct steady_grids *grids);
+
+/* Collective; queued. One cycle: the correction d_e of the finest grid for its d_r, of which the
+ * next grid has the means where it takes them. The same bits on any number of ranks. */
 enum status steady_cycle(struct steady_grids *grids);
 
 /* Collective; queued. The start from the reference by full multigrid, where can_start: each grid
  * has its own boundary values. First prepare, once; then steady_start, for which d_r of the finest
- * grid is the heat of sources and fluxes; then, with its residual, steady_start_finest gives d_e.
- */
+ * grid is the heat of sources and fluxes, with its means in d_b of the next grid; then, with its
+ * residual, steady_start_finest gives d_e. */
 enum status steady_start_prepare(struct steady_grids *grids, const struct heat_operator *op);
 enum status steady_start(struct steady_grids *grids);
 enum status steady_start_finest(struct steady_grids *grids);

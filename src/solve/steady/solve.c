@@ -160,6 +160,32 @@ static double kelvins_of(const struct solution *s)
                  s->medium != NULL ? medium_heat_bits(&s->stepper->problem->medium) : 0);
 }
 
+/* K: the largest error at which the cycles end. */
+static double error_wanted(const struct solution *s)
+{
+    return fmax(s->goal->temperature, s->goal->share * s->steady->record[0].change);
+}
+
+/* Whether another cycle follows the next one, which divides errors by less than FASTEST. */
+static bool needs_more(const struct solution *s)
+{
+    enum { FASTEST = 50 };
+    const struct steady *steady = s->steady;
+    return steady->count + 1 < s->goal->cycles &&
+           (steady->count == 0 ||
+            steady->record[steady->count - 1].error > FASTEST * error_wanted(s));
+}
+
+/* Collective. Of d_r of the finest grid. */
+static enum status find_squares(const struct solution *s, double scale)
+{
+    const float *d_r = s->steady->grids.grid[0].d_r;
+    double *squares = &s->steady->record[s->steady->count].squares;
+    TRY(s->steady->squares ? product(s, d_r, d_r, squares) : STATUS_OK);
+    *squares /= scale * scale;
+    return STATUS_OK;
+}
+
 /* Collective. One cycle, and the step along the direction that it gives. */
 static enum status improve(struct solution *s, double *change)
 {
@@ -167,10 +193,11 @@ static enum status improve(struct solution *s, double *change)
     const struct steady_grid *finest = &steady->grids.grid[0];
     double pr = 0;
     if (steady->grids.uniform) {
-        TRY(steady_cycle(&steady->grids));
-        return steady_correct(s->stepper, finest->d_e, change, &s->largest_lack);
+        TRY(find_squares(s, 1));
+        return steady_improve(s->stepper, needs_more(s), change, &s->largest_lack);
     }
     TRY(agree(s, send_residual(s)));
+    TRY(find_squares(s, s->scale));
     TRY(steady_cycle(&steady->grids));
     TRY(find_direction(s));
     TRY(product(s, steady->d_p, finest->d_r, &pr));
@@ -233,7 +260,8 @@ static void judge(struct steady *steady, double change, double residual, bool is
     if (back > 0 && steady->newton.changes) { /* changes may alternate */
         most = fmax(most, record[-1].change);
     }
-    *record = (struct steady_record){.residual = residual, .change = change, .rate = NAN};
+    *record = (struct steady_record){
+        .residual = residual, .change = change, .rate = NAN, .squares = record->squares};
     record->error = change == 0 ? 0 : INFINITY;
     if (back > 0 && change > 0) {
         record->rate = rate;
@@ -324,7 +352,7 @@ static enum status is_reached(struct solution *s, bool *reached)
     if (steady->count > 0) {
         const double scale = steady->record[0].change;
         const double error = steady->record[steady->count - 1].error;
-        *reached = *reached || (error <= fmax(goal->temperature, goal->share * scale) &&
+        *reached = *reached || (error <= error_wanted(s) &&
                                 lack <= fmax(goal->temperature, goal->residual_share * scale));
     }
     if (*reached && steady->grids.uniform) {
@@ -336,30 +364,6 @@ static enum status is_reached(struct solution *s, bool *reached)
         *reached = steady->imbalance <= goal->tolerance || lack <= s->rounding;
     }
     return STATUS_OK;
-}
-
-static enum status fail_slow(const struct solution *s)
-{
-    const struct steady *steady = s->steady;
-    const struct steady_record *last = &steady->record[steady->count > 0 ? steady->count - 1 : 0];
-    char balance[80] = "";
-    if (!isnan(steady->imbalance)) {
-        snprintf(balance, sizeof balance, "; %.3g of the heat that flows in does not flow out",
-                 steady->imbalance);
-    }
-    return status_agree(
-        s->stepper->team->comm,
-        s->goal->is_steady
-            ? fail(STATUS_NUMERICS,
-                   "the steady state is not reached after %" PRId64 " cycles%s: the last one "
-                   "changed temperatures by %.3g K, %.2f times the change before%s. Raise "
-                   "time.steady.cycles, or time.steady.temperature and tolerance",
-                   steady->count, steady->rounding ? ", and rounding errors prevent more" : "",
-                   last->change, last->rate, balance)
-            : fail(STATUS_NUMERICS,
-                   "after step %" PRId64 ": the implicit step is not solved after %" PRId64
-                   " cycles; the last one changed temperatures by %.3g K. Give a smaller time.dt",
-                   s->stepper->state->step, steady->count, last->change));
 }
 
 static enum status iterate(struct solution *s, bool held, bool uniform_start)
@@ -381,7 +385,7 @@ static enum status iterate(struct solution *s, bool held, bool uniform_start)
             return STATUS_OK;
         }
         if (steady->count == s->goal->cycles || steady->rounding) {
-            return fail_slow(s);
+            return steady_fail_slow(s->stepper, s->goal);
         }
         const double residual = s->largest_lack / s->goal->op.dt;
         TRY(follow_state(s));

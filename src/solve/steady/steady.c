@@ -1,6 +1,8 @@
 #include "solve/steady/steady.h"
 
+#include <inttypes.h>
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -69,7 +71,7 @@ uint64_t steady_grids_bytes(const struct problem *problem, const struct box *own
     }
     const uint64_t finest = array_bytes(grid, own,
                                         nranks == 1 ? 1
-                                        : uniform   ? DEEP_LAYERS + 1
+                                        : uniform   ? DEEP_STEPS + 3
                                                     : 2,
                                         &coarser);
     const bool shares = nranks == 1 || grid_total_cells(grid) > STEADY_SHARED_LEAST;
@@ -223,6 +225,30 @@ bool steady_is_held(const struct problem *problem, const struct instant *when)
         held = held || problem->medium.classes[c].perfusion > 0;
     }
     return held;
+}
+
+enum status steady_fail_slow(const struct stepper *stepper, const struct steady_goal *goal)
+{
+    const struct steady *steady = stepper->steady;
+    const struct steady_record *last = &steady->record[steady->count > 0 ? steady->count - 1 : 0];
+    char balance[80] = "";
+    if (!isnan(steady->imbalance)) {
+        snprintf(balance, sizeof balance, "; %.3g of the heat that flows in does not flow out",
+                 steady->imbalance);
+    }
+    return status_agree(
+        stepper->team->comm,
+        goal->is_steady
+            ? fail(STATUS_NUMERICS,
+                   "the steady state is not reached after %" PRId64 " cycles%s: the last one "
+                   "changed temperatures by %.3g K, %.2f times the change before%s. Raise "
+                   "time.steady.cycles, or time.steady.temperature and tolerance",
+                   steady->count, steady->rounding ? ", and rounding errors prevent more" : "",
+                   last->change, last->rate, balance)
+            : fail(STATUS_NUMERICS,
+                   "after step %" PRId64 ": the implicit step is not solved after %" PRId64
+                   " cycles; the last one changed temperatures by %.3g K. Give a smaller time.dt",
+                   stepper->state->step, steady->count, last->change));
 }
 
 void steady_report(const struct steady *steady, struct json *json)

@@ -13,6 +13,7 @@ struct steady_record {
     double change;   /* K: the largest change of a temperature by it */
     double rate;     /* of the changes, per cycle; NAN: unknown */
     double error;    /* K: the estimate of the largest one after it; INFINITY: unknown */
+    double squares;  /* the sum of the squares of the residual before it; 0: not looked at */
     double seconds;  /* since the solver began, at its end */
 };
 
@@ -29,6 +30,7 @@ struct steady {
     /* in a uniform medium */
     double *d_heat;      /* of sources in a step of op, K, as the field; NULL: there are none */
     uint32_t *d_largest; /* of correct_args */
+    bool is_ahead;       /* the next cycle is queued */
     struct {
         bool changes;     /* the rates of change are not linear */
         bool varies;      /* their derivatives are not constant in time */
@@ -39,6 +41,7 @@ struct steady {
         double magnitude; /* K, of the temperatures */
     } newton;
     bool quiet;       /* no line per cycle */
+    bool squares;     /* find those of each cycle */
     double began;     /* clock_seconds */
     double cold;      /* K/s: the largest rate of change of a uniform start */
     bool rounding;    /* further cycles give no better temperatures */
@@ -81,16 +84,19 @@ enum status steady_linearise(struct stepper *stepper, const struct steady_goal *
  * base and mass. */
 enum status steady_residual(struct stepper *stepper, const struct steady_goal *goal);
 
-/* Collective; blocks. In a uniform medium: add the correction d_e, NULL: 0, and find the residual,
- * which goes to the finest grid; the largest change of a temperature, and the largest residual, K.
- */
-enum status steady_correct(struct stepper *stepper, float *d_e, double *change, double *lack);
-/* Likewise: the first residual; of a uniform start after full multigrid. */
+/* Collective; blocks. In a uniform medium: a cycle, its correction, and the residual, which goes to
+ * the finest grid; the largest change of a temperature, and the largest residual, K. `ahead`: the
+ * next cycle is certain, and queued before the host waits. */
+enum status steady_improve(struct stepper *stepper, bool ahead, double *change, double *lack);
+/* Likewise: the first residual; of a uniform start after full multigrid; and the first cycle. */
 enum status steady_begin(struct stepper *stepper, bool uniform_start, double *lack);
 
 /* Collective; blocks. STATUS_NUMERICS when the cycles do not suffice; STATUS_INPUT when there is no
  * such state. The state is that of d_now. */
 enum status steady_solve(struct stepper *stepper, const struct steady_goal *goal);
+
+/* Collective, agreed. STATUS_NUMERICS: the cycles do not suffice. */
+enum status steady_fail_slow(const struct stepper *stepper, const struct steady_goal *goal);
 
 /* Collective; blocks. After an implicit step: the largest difference of another field to the state
  * once stiff modes are damped as by a stage, K. Overwrites d_next. */

@@ -34,16 +34,24 @@ static enum status find_heat(struct stepper *stepper)
                  runtime->copy_on_device(engine->bulk_queue, d_heat, field->d_next, bytes));
 }
 
+/* A cycle, and meanwhile the halo of the state. */
+static enum status queue_cycle(struct stepper *stepper)
+{
+    TRY(level_exchange(stepper->level));
+    return steady_cycle(&stepper->steady->grids);
+}
+
 /* Correct the state, or one where all temperatures are *constant. `insulated`: as if only fluxes
- * went through faces. */
+ * went through faces. `ahead`: the next cycle is queued before the host waits. */
 static enum status correct(struct stepper *stepper, float *d_e, const double *constant,
-                           bool insulated, double *change, double *lack)
+                           bool insulated, bool ahead, double *change, double *lack)
 {
     struct steady *steady = stepper->steady;
     struct field *field = stepper->level->field;
     struct engine *engine = steady->grids.engine;
     const struct runtime *runtime = engine->runtime;
     struct steady_grid *finest = &steady->grids.grid[0];
+    const struct steady_grid *next = &steady->grids.grid[1];
     struct coefficients c;
     uint32_t bits[2] = {0, 0};
     float most[2];
@@ -57,26 +65,34 @@ static enum status correct(struct stepper *stepper, float *d_e, const double *co
                                 .d_heat = steady->d_heat,
                                 .d_out = field->d_next,
                                 .d_r = finest->d_r,
+                                .coarse = next->m,
                                 .d_largest = steady->d_largest};
     memcpy(args.r, c.r, sizeof args.r);
     memcpy(args.a, c.a, sizeof args.a);
     memcpy(args.b, c.b, sizeof args.b);
     memcpy(args.closed, c.closed, sizeof args.closed);
+    if (steady_grids_take_means(&steady->grids)) {
+        args.d_mean = insulated ? next->d_b : next->d_r;
+    }
     for (int f = 0; f < FACE_COUNT && insulated; f++) {
         args.b[f] = args.a[f] == 1 ? args.b[f] : 0;
         args.a[f] = 1;
     }
-    TRY(constant != NULL ? STATUS_OK : level_exchange(stepper->level));
+    TRY(constant != NULL || d_e != NULL ? STATUS_OK : level_exchange(stepper->level));
     if (d_e != NULL) {
-        TRY(steady_grid_exchange(&steady->grids, finest, d_e));
+        TRY(finest->complete >= finest->needed ? STATUS_OK
+                                               : steady_grid_exchange(&steady->grids, finest, d_e));
         field_swap(field);
     }
     enum status status = engine_settle(engine);
     TRY_GOTO(status);
     TRY_GOTO(runtime->copy_to_device(engine->bulk_queue, steady->d_largest, bits, sizeof bits));
     TRY_GOTO(engine->operations->correct(engine->bulk_queue, &args));
-    TRY_GOTO(runtime->copy_to_host(engine->bulk_queue, bits, steady->d_largest, sizeof bits));
-    TRY_GOTO(runtime->queue_wait(engine->bulk_queue));
+    TRY_GOTO(engine_settle(engine));
+    TRY_GOTO(ahead ? queue_cycle(stepper) : STATUS_OK);
+    TRY_GOTO(runtime->copy_to_host(engine->output_queue, bits, steady->d_largest, sizeof bits));
+    TRY_GOTO(runtime->queue_wait(engine->output_queue));
+    steady->is_ahead = ahead;
 done:
     TRY(agree(stepper, status));
     TRY_MPI(MPI_Allreduce(MPI_IN_PLACE, bits, 2, MPI_UINT32_T, MPI_MAX, stepper->team->comm));
@@ -88,9 +104,10 @@ done:
                : fail(STATUS_NUMERICS, "invalid values in the solution of the steady state");
 }
 
-enum status steady_correct(struct stepper *stepper, float *d_e, double *change, double *lack)
+enum status steady_improve(struct stepper *stepper, bool ahead, double *change, double *lack)
 {
-    return correct(stepper, d_e, NULL, false, change, lack);
+    TRY(stepper->steady->is_ahead ? STATUS_OK : queue_cycle(stepper));
+    return correct(stepper, stepper->steady->grids.grid[0].d_e, NULL, false, ahead, change, lack);
 }
 
 enum status steady_begin(struct stepper *stepper, bool uniform_start, double *lack)
@@ -98,14 +115,15 @@ enum status steady_begin(struct stepper *stepper, bool uniform_start, double *la
     struct steady_grids *grids = &stepper->steady->grids;
     const double *reference = &grids->reference;
     double change = 0;
+    stepper->steady->is_ahead = false;
     TRY(find_heat(stepper));
     if (uniform_start && grids->can_start) {
-        TRY(correct(stepper, NULL, reference, true, &change, lack));
+        TRY(correct(stepper, NULL, reference, true, false, &change, lack));
         TRY(steady_start(grids));
-        TRY(correct(stepper, NULL, reference, false, &change, lack));
+        TRY(correct(stepper, NULL, reference, false, false, &change, lack));
         stepper->steady->cold = *lack / stepper->steady->op.dt;
         TRY(steady_start_finest(grids));
-        return correct(stepper, grids->grid[0].d_e, reference, false, &change, lack);
+        return correct(stepper, grids->grid[0].d_e, reference, false, true, &change, lack);
     }
-    return steady_correct(stepper, NULL, &change, lack);
+    return correct(stepper, NULL, NULL, false, true, &change, lack);
 }
