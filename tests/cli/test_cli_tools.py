@@ -253,8 +253,10 @@ class Bench(Case):
                                "--repeats", 1, "--json", "b.json")
         self.assert_code(result, 0)
         bench = json.loads((self.folder / "b.json").read_text())
-        self.assertEqual([row["medium"] for row in bench["rows"]],
-                         ["uniform", "layers", "sphere", "blocks"])
+        self.assertEqual([(row["medium"], row["residual"]) for row in bench["rows"]],
+                         [(medium, residual)
+                          for medium in ("uniform", "layers", "sphere", "blocks")
+                          for residual in ("largest", "rms")])
         for row in bench["rows"]:
             self.assertGreater(row["cycles_1e8"], 2)
             self.assertGreater(row["ms_1e8"], 0)
