@@ -5,6 +5,46 @@
 #include "kernels/cpu/kernels_cpu.h"
 #include "kernels/cpu/schedule/share.h"
 
+/* A grid with tables that conducts on all axes. */
+static bool has_lines(const struct multigrid *m)
+{
+    return m->d_line[0] != NULL && m->active[AXIS_X] && m->active[AXIS_Y] && m->active[AXIS_Z];
+}
+
+/* relax_cell between the ends of a row of such a grid, from e. */
+static void relax_inside(const struct relax_args *a, const struct multigrid_around *around,
+                         int64_t j, int64_t k, int64_t first)
+{
+    const struct multigrid *m = &a->grid;
+    const int64_t n = m->layout.cells[AXIS_X];
+    const int64_t south = around->low[AXIS_Y], north = around->high[AXIS_Y];
+    const int64_t down = around->low[AXIS_Z], up = around->high[AXIS_Z];
+    const float y[2] = {multigrid_line(m, AXIS_Y, LINE_LOW, j),
+                        multigrid_line(m, AXIS_Y, LINE_HIGH, j)};
+    const float z[2] = {multigrid_line(m, AXIS_Z, LINE_LOW, k),
+                        multigrid_line(m, AXIS_Z, LINE_HIGH, k)};
+    const float yz = z[0] + z[1] + (y[0] + y[1]);
+    const float *const low = m->d_line[AXIS_X] + LINE_LOW * n;
+    const float *const high = m->d_line[AXIS_X] + LINE_HIGH * n;
+    const float *const e = a->d_e + first;
+    const float *const r = a->d_r + first;
+    float *const out = a->d_out + first;
+    const float weight = a->weight;
+#pragma omp simd
+    for (int64_t i = 1; i < n - 1; i++) {
+        const float c = e[i];
+        float heat = fmaf(z[1], e[i + up] - c, 0);
+        heat = fmaf(z[0], e[i + down] - c, heat);
+        heat = fmaf(y[1], e[i + north] - c, heat);
+        heat = fmaf(y[0], e[i + south] - c, heat);
+        heat = fmaf(high[i], e[i + 1] - c, heat);
+        heat = fmaf(low[i], e[i - 1] - c, heat);
+        const float total = yz + (low[i] + high[i]);
+        const float inverse = total > 0 ? 1 / total : 0;
+        out[i] = fmaf(weight, (r[i] + heat) * inverse, c);
+    }
+}
+
 /* Most of the time: between the ends of a row neighbours are at the same distances, so that cells
  * are elements of vectors. */
 static void relax_row(const void *of, int64_t j, int64_t k)
@@ -16,6 +56,10 @@ static void relax_row(const void *of, int64_t j, int64_t k)
         multigrid_around(&a.grid, (const int64_t[]){n > 2 ? 1 : 0, j, k});
     relax_cell(&a, (const int64_t[]){0, j, k}, first);
     relax_cell(&a, (const int64_t[]){n - 1, j, k}, first + n - 1);
+    if (has_lines(&a.grid) && a.d_e != NULL) {
+        relax_inside(&a, &around, j, k, first);
+        return;
+    }
 #pragma omp simd
     for (int64_t i = first + 1; i < first + n - 1; i++) {
         a.d_out[i] = multigrid_relaxed(&a.grid, a.d_e, a.d_r, a.weight, &around,
@@ -43,12 +87,60 @@ enum status cpu_relax(struct queue *queue, const struct relax_args *args)
     }
 MULTIGRID_OPERATIONS(DEFINE)
 
+/* On one axis: weights of coarse cells beside, the elements to them, and those to the own one. */
+struct between {
+    float weight;
+    int64_t own, away;
+};
+static struct between between(const struct multigrid *coarse, int axis, int64_t fine)
+{
+    const struct multigrid_place p = multigrid_place(coarse, axis, fine);
+    return (struct between){
+        .weight = multigrid_weight(coarse, axis, &p, 0),
+        .own = p.at * multigrid_step(coarse, axis),
+        .away = p.is_paired ? multigrid_beside(coarse, axis, p.at, 2 * p.side - 1) : 0};
+}
+
+/* interpolate_cell of a row where has_lines, and coarse cells have two children in x. */
+static void interpolate_lines(const void *of, int64_t j, int64_t k)
+{
+    const struct interpolate_args a = *(const struct interpolate_args *)of;
+    const int64_t last = a.coarse.layout.cells[AXIS_X] - 1;
+    const int64_t n = a.fine.layout.cells[AXIS_X];
+    const struct between y = between(&a.coarse, AXIS_Y, j);
+    const struct between z = between(&a.coarse, AXIS_Z, k);
+    const float *const e = a.d_e + a.coarse.layout.origin + y.own + z.own;
+    const float *const low = a.coarse.d_line[AXIS_X] + LINE_WEIGHT_LOW * (last + 1);
+    const float *const high = a.coarse.d_line[AXIS_X] + LINE_WEIGHT_HIGH * (last + 1);
+    float *const out = a.d_out + layout_index(&a.fine.layout, 0, j, k);
+    for (int64_t i = 0; i < n; i = i == 1 && last > 1 ? 2 * last : i + 1) {
+        const int64_t cell[AXIS_COUNT] = {i, j, k};
+        interpolate_cell(&a, cell, out + i - a.d_out);
+    }
+#pragma omp simd
+    for (int64_t at = 1; at < last; at++) {
+        float v[2][4]; /* of the children, in the coarse rows around */
+        for (int row = 0; row < 4; row++) {
+            const float *const c = e + at + (row & 1 ? y.away : 0) + (row & 2 ? z.away : 0);
+            v[0][row] = fmaf(low[at], c[-1] - c[0], c[0]);
+            v[1][row] = fmaf(high[at], c[1] - c[0], c[0]);
+        }
+        for (int child = 0; child < 2; child++) {
+            const float near = fmaf(y.weight, v[child][1] - v[child][0], v[child][0]);
+            const float far = fmaf(y.weight, v[child][3] - v[child][2], v[child][2]);
+            out[2 * at + child] = a.factor * fmaf(z.weight, far - near, near);
+        }
+    }
+}
+
 enum status cpu_ascend(struct queue *queue, const struct ascend_args *args)
 {
     const struct interpolate_args start = {args->fine, args->coarse, args->factor, args->d_e,
                                            args->d_out};
+    const bool lines = has_lines(&args->coarse) && args->coarse.children[AXIS_X] == 2;
     struct relax_args step = {.grid = args->fine, .d_r = args->d_r};
-    TRY(cpu_interpolate(queue, &start));
+    TRY(lines ? share_rows(&args->fine.layout, &start, interpolate_lines)
+              : cpu_interpolate(queue, &start));
     for (int n = 0; n < args->nsteps; n++) {
         step.weight = args->weight[n];
         step.d_e = n % 2 == 0 ? args->d_out : args->d_other;
@@ -85,6 +177,39 @@ enum status cpu_cycle(struct queue *queue, const struct cycle_args *args)
     return STATUS_OK;
 }
 
+/* The corrections and residuals of the cells [begin, end) of a row between its ends, whose first
+ * elements are x0 and e0; without heat of sources. */
+static void correct_inside(const struct correct_args *a, const struct correct_side side[FACE_COUNT],
+                           int64_t x0, int64_t e0, int64_t begin, int64_t end, uint32_t most[2])
+{
+    const double *const x = a->d_in + x0;
+    const float *const e = a->d_e + e0;
+    double *const out = a->d_out + x0;
+    float *const r = a->d_r + e0;
+    const double rx = a->r[0], ry = a->r[1], rz = a->r[2];
+    const struct correct_side south = side[2], north = side[3], down = side[4], up = side[5];
+    uint32_t most_e = most[0];
+    uint32_t most_r = most[1];
+#define BESIDE(s) heat_outside_float64(x[i + (s).x] + (double)e[i + (s).e], (s).a, (s).b)
+#pragma omp simd reduction(max : most_e, most_r)
+    for (int64_t i = begin; i < end; i++) {
+        const double c = x[i] + (double)e[i];
+        const double west = x[i - 1] + (double)e[i - 1];
+        const double east = x[i + 1] + (double)e[i + 1];
+        const float change = (float)heat_cell_float64(
+            0, c, west, east, BESIDE(south), BESIDE(north), BESIDE(down), BESIDE(up), rx, ry, rz);
+        const uint32_t of_r = correct_bits(change);
+        const uint32_t of_e = correct_bits(e[i]);
+        most_r = of_r > most_r ? of_r : most_r;
+        most_e = of_e > most_e ? of_e : most_e;
+        out[i] = c;
+        r[i] = change;
+    }
+#undef BESIDE
+    most[0] = most_e;
+    most[1] = most_r;
+}
+
 static void correct_row(const struct correct_args *args, int64_t j, int64_t k, uint32_t largest[2])
 {
     const struct correct_args a = *args; /* which stores do not change */
@@ -98,6 +223,11 @@ static void correct_row(const struct correct_args *args, int64_t j, int64_t k, u
         struct correct_side side[FACE_COUNT];
         for (int f = 0; f < FACE_COUNT; f++) {
             side[f] = correct_side(&a, f, (const int64_t[]){begin, j, k});
+        }
+        if (begin > 0 && end < n && a.d_in != NULL && a.d_e != NULL && a.d_heat == NULL) {
+            correct_inside(&a, side, x0, e0, begin, end, largest);
+            begin = end;
+            continue;
         }
 #pragma omp simd reduction(max : most_e, most_r)
         for (int64_t i = begin; i < end; i++) {
