@@ -1,9 +1,11 @@
 /* isotherm bench steady: cycles and milliseconds to a steady state, and the parts of a cycle. */
 #include <inttypes.h>
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/log.h"
+#include "bench/bench_hypre.h"
 #include "bench/bench_parts.h"
 #include "kernels/backends.h"
 #include "solve/solver.h"
@@ -95,28 +97,39 @@ static int cycles_to(const struct course *course, double share, double *seconds)
     return 0;
 }
 
+static const double shares[] = {1e-8, 1e-10};
+
 static void report(struct steady_bench *bench, int medium, const char *residual,
-                   const struct course *course, double setup_s)
+                   const int cycles[2], const double seconds[2], double setup_s)
 {
-    static const double shares[] = {1e-8, 1e-10};
     static const char *const names[][4] = {{"cycles_1e8", "1e-8", "ms_1e8", "ms"},
                                            {"cycles_1e10", "1e-10", "ms_1e10", "ms"}};
     const int64_t *n = bench->request->size;
     const double cells = (double)n[0] * (double)n[1] * (double)n[2];
     struct table *table = &bench->table;
-    double seconds = 0;
     table_row_begin(table, &bench->json);
     table_text(table, "medium", "medium", -10, media[medium].name);
-    table_text(table, "residual", "residual", -9, residual);
+    table_text(table, "residual", "residual", -10, residual);
     for (int s = 0; s < 2; s++) {
-        table_int(table, names[s][0], names[s][1], 6, cycles_to(course, shares[s], &seconds));
-        table_real(table, names[s][2], names[s][3], 10, 2, 1e3 * seconds);
+        table_int(table, names[s][0], names[s][1], 6, cycles[s]);
+        table_real(table, names[s][2], names[s][3], 10, 2, 1e3 * seconds[s]);
         if (s == 0) {
-            table_real(table, "Munknowns_per_s", "Munknowns/s", 12, 0, 1e-6 * cells / seconds);
+            table_real(table, "Munknowns_per_s", "Munknowns/s", 12, 0, 1e-6 * cells / seconds[s]);
         }
     }
     table_real(table, "setup_ms", "set-up ms", 10, 1, 1e3 * setup_s);
     table_row_end(table);
+}
+
+static void report_course(struct steady_bench *bench, int medium, const char *residual,
+                          const struct course *course, double setup_s)
+{
+    int cycles[2];
+    double seconds[2];
+    for (int s = 0; s < 2; s++) {
+        cycles[s] = cycles_to(course, shares[s], &seconds[s]);
+    }
+    report(bench, medium, residual, cycles, seconds, setup_s);
 }
 
 /* --- the parts of a cycle on the finest grid --- */
@@ -229,6 +242,28 @@ static enum status note_squares(struct solver *solver, struct course *course)
     return STATUS_OK;
 }
 
+/* HYPRE from the initial state, and its difference to the solution that there is. */
+static enum status report_hypre(struct steady_bench *bench, int medium, struct solver *solver)
+{
+    const struct layout *layout = &solver->level.field->layout;
+    const struct steady_goal goal = {.op = solver->steady->op};
+    struct hypre_run runs[2];
+    SCOPED_FREE double *change = malloc(layout_bytes(layout));
+    TRY(CHECK_MEMORY(change != NULL, "no memory for a copy of the solution"));
+    memcpy(change, solver->level.field->d_now, layout_bytes(layout));
+    TRY(initial_state(&solver->stepper));
+    for (int64_t n = 0; n < layout->elements; n++) {
+        change[n] -= ((const double *)solver->level.field->d_now)[n];
+    }
+    TRY(steady_residual(&solver->stepper, &goal));
+    TRY(bench_hypre(&solver->stepper, solver->level.field->d_next, change, shares, runs));
+    report(bench, medium, "HYPRE, rms", (const int[]){runs[0].cycles, runs[1].cycles},
+           (const double[]){runs[0].seconds, runs[1].seconds}, runs[1].setup_s);
+    log_info("  its temperatures differ by at most %.2g and %.2g K", runs[0].difference,
+             runs[1].difference);
+    return STATUS_OK;
+}
+
 static enum status solve(struct steady_bench *bench, int medium, bool parts)
 {
     SCOPED_BY(settings_release) struct settings *settings = NULL;
@@ -248,9 +283,13 @@ static enum status solve(struct steady_bench *bench, int medium, bool parts)
         TRY(solve_once(&solver));
     }
     note_largest(solver.steady, &course);
-    report(bench, medium, "largest", &course, setup_s);
+    report_course(bench, medium, "largest", &course, setup_s);
     TRY(note_squares(&solver, &course));
-    report(bench, medium, "rms", &course, setup_s);
+    report_course(bench, medium, "rms", &course, setup_s);
+    if (bench_has_hypre && solver.steady->grids.uniform &&
+        backend_has(bench->backend, BACKEND_HOST_ACCESS)) {
+        TRY(report_hypre(bench, medium, &solver));
+    }
     return STATUS_OK;
 }
 
