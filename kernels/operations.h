@@ -124,9 +124,10 @@ struct sum_perfusion_args {
 };
 
 /* Add to d_sums, for each condition of the owned cells inside a closed face, the exact sums of the
- * heat flow into them, W, and of the temperature of the face, K, in double, and their number
- * (face_cell.h). Cells whose closure has no conductance do not count. Device memory. */
-enum { FACE_FLOW, FACE_TEMPERATURE, FACE_CELLS, FACE_SUMS };
+ * heat flow into them, W, of the temperature of the face, K, times its area, and of the area, in
+ * double, as face_cell.h has them. Cells whose closure has no conductance do not count. Device
+ * memory. */
+enum { FACE_FLOW, FACE_TEMPERATURE, FACE_AREA, FACE_SUMS };
 struct sum_face_args {
     struct layout layout;
     const struct device_medium *medium; /* classes and patches; a patch is a condition */

@@ -34,6 +34,11 @@ static enum status check_corners(const struct grid *there, const struct grid *gr
                      "%.17g m in the configuration",
                      axis_name((enum axis)a), there->lower[a], there->upper[a], grid->lower[a],
                      grid->upper[a]));
+        FAIL_IF(!grid_same_axis(there, grid, (enum axis)a),
+                fail(STATUS_INPUT,
+                     "it is of another grid: its cells on the %s axis have other "
+                     "widths",
+                     axis_name((enum axis)a)));
     }
     return STATUS_OK;
 }
@@ -113,7 +118,7 @@ static enum status check_fit(const struct reading *r, hid_t dataset, struct cont
 {
     bool *changed = &contents->state.changed;
     bool other = false;
-    struct grid there;
+    SCOPED_BY(h5_grid_free) struct grid there = {.dimensions = 0};
     TRY(h5_grid(dataset, &there, H5_READ));
     TRY(check_cells(&there, r->grid));
     TRY(allow(r, check_corners(&there, r->grid), changed));

@@ -8,6 +8,7 @@
 #include "base/file.h"
 #include "base/precision.h"
 #include "base/status.h"
+#include "config/grid_setting.h"
 
 /* One state. */
 struct frame {
@@ -32,6 +33,7 @@ struct frames {
     int64_t merged[AXIS_COUNT];                  /* cells of the file in one of `cells`: 1 */
     bool has_place;                              /* lower and upper are known */
     double lower[AXIS_COUNT], upper[AXIS_COUNT]; /* m */
+    struct axis_cells graded[AXIS_COUNT];        /* the edges of graded axes, allocated */
 };
 
 /* Collective, agreed. Find the states in `path`: a file, or an output folder, which stands for its

@@ -237,7 +237,9 @@ static enum status read_state(hid_t file, int64_t n, struct frames *frames)
                  "the dataset %s of %s does not hold numbers of up to 8 bytes in one to three "
                  "dimensions",
                  name, frame->path));
-    return check_form(form.cells, frame, frames);
+    TRY(check_form(form.cells, frame, frames));
+    TRY(h5_read_edges(dataset, frames->cells, frames->graded));
+    return h5_read_edges(file, frames->cells, frames->graded);
 }
 
 static enum status read_states(const int64_t *steps, struct frames *frames)
@@ -342,6 +344,7 @@ void frames_free(struct frames *frames)
         free(frames->frame[n].dataset);
     }
     free(frames->frame);
+    h5_free_edges(frames->graded);
     frames->frame = NULL;
     frames->count = 0;
 }
@@ -364,6 +367,13 @@ bool frames_share_grid(struct frames *a, struct frames *b)
         if (placed ? !same_corners(a, b, axis) || (n % m != 0 && m % n != 0) : n != m) {
             return false;
         }
+        const double *edges = a->graded[axis].edges;
+        const double *others = b->graded[axis].edges;
+        const bool graded = edges != NULL || others != NULL;
+        if (graded && (n != m || edges == NULL || others == NULL ||
+                       memcmp(edges, others, (size_t)(n + 1) * sizeof *edges) != 0)) {
+            return false;
+        }
     }
     for (int axis = 0; axis < AXIS_COUNT; axis++) {
         const int64_t least = a->cells[axis] < b->cells[axis] ? a->cells[axis] : b->cells[axis];
@@ -380,6 +390,9 @@ void frames_center(const struct frames *frames, const int64_t cell[AXIS_COUNT],
 {
     for (int a = 0; a < AXIS_COUNT; a++) {
         const double spacing = (frames->upper[a] - frames->lower[a]) / (double)frames->cells[a];
-        center[a] = frames->has_place ? frames->lower[a] + ((double)cell[a] + 0.5) * spacing : NAN;
+        const double *edges = frames->graded[a].edges;
+        center[a] = edges != NULL       ? (edges[cell[a]] + edges[cell[a] + 1]) / 2
+                    : frames->has_place ? frames->lower[a] + ((double)cell[a] + 0.5) * spacing
+                                        : NAN;
     }
 }

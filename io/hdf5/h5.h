@@ -14,6 +14,7 @@
 #include "base/file.h"
 #include "base/precision.h"
 #include "base/status.h"
+#include "config/grid_setting.h"
 
 /* Turn off HDF5's own printing. Call once per process; repeated calls do nothing. */
 void h5_init(void);
@@ -111,9 +112,17 @@ struct h5_member {
 enum h5_direction { H5_READ, H5_WRITE };
 enum status h5_members(hid_t object, const struct h5_member *members, int nmembers, void *all,
                        enum h5_direction direction);
-/* The attributes cells, lower_m and upper_m of a grid. */
+/* The attributes cells, lower_m and upper_m of a grid; of graded axes also x_edges_m and so on.
+ * Read into a zeroed grid, which h5_grid_free frees, on failure too. */
 struct grid;
 enum status h5_grid(hid_t object, struct grid *grid, enum h5_direction direction);
+void h5_grid_free(struct grid *grid);
+
+/* The edges alone, of axes that have none yet: allocated, and freed by h5_free_edges, on failure
+ * too. STATUS_FILE when their number does not fit. */
+enum status h5_read_edges(hid_t object, const int64_t cells[AXIS_COUNT],
+                          struct axis_cells graded[AXIS_COUNT]);
+void h5_free_edges(struct axis_cells graded[AXIS_COUNT]);
 
 /* A dataset of numbers that says what lies along a dimension of others; count 0: a scalar. Tools
  * that know netCDF use it: HDF5's "Dimension Scale Specification". */

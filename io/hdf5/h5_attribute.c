@@ -208,13 +208,58 @@ enum status h5_members(hid_t object, const struct h5_member *members, int nmembe
     return STATUS_OK;
 }
 
+/* "x_edges_m" */
+enum { EDGES_BYTES = 16 };
+static const char *edges_name(int axis, char name[EDGES_BYTES])
+{
+    snprintf(name, EDGES_BYTES, "%s_edges_m", axis_name((enum axis)axis));
+    return name;
+}
+
+enum status h5_read_edges(hid_t object, const int64_t cells[AXIS_COUNT],
+                          struct axis_cells graded[AXIS_COUNT])
+{
+    char name[EDGES_BYTES];
+    for (int a = 0; a < AXIS_COUNT; a++) {
+        if (graded[a].edges == NULL && H5Aexists(object, edges_name(a, name)) > 0) {
+            double *edges = calloc((size_t)cells[a] + 1, sizeof *edges);
+            TRY(CHECK_MEMORY(edges != NULL, "no memory for the edges of %" PRId64 " cells",
+                             cells[a]));
+            graded[a].edges = edges;
+            TRY(h5_get_double(object, name, edges, (int)cells[a] + 1));
+        }
+    }
+    return STATUS_OK;
+}
+
+void h5_free_edges(struct axis_cells graded[AXIS_COUNT])
+{
+    for (int a = 0; a < AXIS_COUNT; a++) {
+        free((void *)(uintptr_t)graded[a].edges);
+        graded[a].edges = NULL;
+    }
+}
+
 enum status h5_grid(hid_t object, struct grid *grid, enum h5_direction direction)
 {
     static const struct h5_member members[] = {
         {"cells", H5_INT, AXIS_COUNT, offsetof(struct grid, cells)},
         {"lower_m", H5_DOUBLE, AXIS_COUNT, offsetof(struct grid, lower)},
         {"upper_m", H5_DOUBLE, AXIS_COUNT, offsetof(struct grid, upper)}};
-    return h5_members(object, members, 3, grid, direction);
+    TRY(h5_members(object, members, 3, grid, direction));
+    for (int a = 0; a < AXIS_COUNT && direction == H5_WRITE; a++) {
+        char name[EDGES_BYTES];
+        TRY(grid->graded[a].edges == NULL
+                ? STATUS_OK
+                : h5_attribute_double(object, edges_name(a, name), grid->graded[a].edges,
+                                      (int)grid->cells[a] + 1));
+    }
+    return direction == H5_READ ? h5_read_edges(object, grid->cells, grid->graded) : STATUS_OK;
+}
+
+void h5_grid_free(struct grid *grid)
+{
+    h5_free_edges(grid->graded);
 }
 
 enum status h5_text_dataset(hid_t file, const char *name, const char *text)

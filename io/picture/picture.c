@@ -58,6 +58,13 @@ enum { READ_CELLS = 1 << 22 };
 
 int64_t picture_sample_cell(const struct picture_plane *plane, int direction, int64_t p)
 {
+    const struct grid *grid = &plane->grid;
+    const enum axis axis = plane->axis[direction];
+    if (grid->graded[axis].edges != NULL) {
+        const double part = ((double)p + 0.5) / plane->samples[direction];
+        return (int64_t)grid_in_cells(
+            grid, axis, fma(part, grid->upper[axis] - grid->lower[axis], grid->lower[axis]));
+    }
     return (2 * p + 1) * plane->cells[direction] / (2 * (int64_t)plane->samples[direction]);
 }
 
@@ -75,10 +82,17 @@ static enum axis choose_normal(const struct grid *grid, enum axis wanted)
     return AXIS_X;
 }
 
+static int64_t middle_cell(const struct grid *grid, enum axis axis)
+{
+    return grid->graded[axis].edges == NULL
+               ? grid->cells[axis] / 2
+               : (int64_t)grid_in_cells(grid, axis, (grid->lower[axis] + grid->upper[axis]) / 2);
+}
+
 struct picture_plane picture_plane_choose(const struct grid *grid, enum axis normal)
 {
-    struct picture_plane plane = {.normal = choose_normal(grid, normal)};
-    plane.level = grid->cells[plane.normal] / 2;
+    struct picture_plane plane = {.normal = choose_normal(grid, normal), .grid = *grid};
+    plane.level = middle_cell(grid, plane.normal);
     plane.axis[0] = plane.normal == AXIS_X ? AXIS_Y : AXIS_X;
     plane.axis[1] = plane.normal == AXIS_Z ? AXIS_Y : AXIS_Z;
     if (grid->dimensions == 1 && !grid->used[plane.axis[0]]) {
@@ -87,8 +101,13 @@ struct picture_plane picture_plane_choose(const struct grid *grid, enum axis nor
         plane.axis[1] = unused;
     }
     for (int d = 0; d < 2; d++) {
-        const int64_t cells = grid->cells[plane.axis[d]];
+        const enum axis axis = plane.axis[d];
+        int64_t cells = grid->cells[axis];
         plane.cells[d] = cells;
+        for (int64_t i = 0; grid->graded[axis].edges != NULL && i < plane.cells[d]; i++) {
+            const double length = grid->upper[axis] - grid->lower[axis];
+            cells = (int64_t)fmax((double)cells, ceil(length / grid_width(grid, axis, i)));
+        }
         plane.samples[d] = cells < PICTURE_MAX_SAMPLES ? (int)cells : PICTURE_MAX_SAMPLES;
     }
     return plane;
@@ -114,7 +133,7 @@ enum status picture_read(const struct picture_plane *plane, const struct box *pa
         }
     }
     const int64_t across = box_extent(part, x);
-    const bool thinned = plane->samples[1] < plane->cells[1];
+    const bool thinned = plane->samples[1] != plane->cells[1];
     const int64_t most = READ_CELLS / across > 1 && !thinned ? READ_CELLS / across : 1;
     const int nrows = most < last[1] - first[1] ? (int)most : last[1] - first[1];
     SCOPED_FREE double *cells = malloc((size_t)(nrows * across + 1) * sizeof *cells);

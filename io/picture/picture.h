@@ -25,13 +25,14 @@ enum status picture_write(MPI_Comm comm, const char *directory, struct field *fi
 /* ---- for pictures of other data ---- */
 
 /* A plane of a grid: sample p of a direction is the cell in the middle of the p-th of `samples`
- * equal parts. */
+ * equal parts. A graded axis has as many as show its smallest cell. */
 struct picture_plane {
     enum axis axis[2]; /* across and up */
     enum axis normal;
     int64_t level; /* global index on the normal axis */
     int64_t cells[2];
     int samples[2];
+    struct grid grid;
 };
 
 /* The plane in the middle of the grid across `normal`; for a 2D grid the whole grid. */

@@ -54,7 +54,7 @@ static void place(const struct grid *grid, bool periodic, enum axis axis, double
                   struct point *point)
 {
     const int64_t last = grid->cells[axis] - 1;
-    const double exact = (at - grid->lower[axis]) / grid->spacing[axis] - 0.5;
+    const double exact = grid_in_cells(grid, axis, at) - 0.5;
     const double nearest = round(exact);
     const double cells = fabs(exact - nearest) < CENTER_TOLERANCE ? nearest : exact;
     const double below = floor(cells);

@@ -21,6 +21,9 @@ void snapshot_series_free(struct snapshot_series *series)
 {
     free(series->title);
     free(series->config_text);
+    if (series->owns_grid) {
+        h5_grid_free(&series->grid);
+    }
     series->title = NULL;
     series->config_text = NULL;
 }

@@ -39,6 +39,31 @@ void snapshot_list_free(struct snapshot_list *list)
     memset(list, 0, sizeof *list);
 }
 
+static const char *const coordinates[AXIS_COUNT] = {"XCoordinates", "YCoordinates", "ZCoordinates"};
+
+/* VTK reads it from 9.7 on; xdmf.c refers to the coordinates. */
+static enum status write_rectilinear(hid_t group, const struct grid *grid)
+{
+    static const int64_t version[2] = {2, 7};
+    int64_t points[AXIS_COUNT];
+    double shown[AXIS_COUNT];
+    grid_shown_spacing(grid, shown);
+    for (int a = 0; a < AXIS_COUNT; a++) {
+        SCOPED_H5 hid_t dataset = H5I_INVALID_HID;
+        points[a] = grid->cells[a] + 1;
+        SCOPED_FREE double *edges = malloc((size_t)points[a] * sizeof *edges);
+        TRY(CHECK_MEMORY(edges != NULL, "no memory for coordinates"));
+        for (int64_t i = 0; i < points[a]; i++) {
+            edges[i] = grid->used[a] ? grid_edge(grid, (enum axis)a, i)
+                                     : grid->lower[a] + (double)i * shown[a];
+        }
+        TRY(h5_scale(group, coordinates[a], edges, points[a], "m", coordinates[a]));
+    }
+    TRY(h5_attribute_int(group, "Version", version, 2));
+    TRY(h5_attribute_string(group, "Type", "RectilinearGrid"));
+    return h5_attribute_int(group, "Dimensions", points, AXIS_COUNT);
+}
+
 /* Points are the corners of cells: 0..n for n cells, also for n = 1. */
 static enum status write_geometry(hid_t group, const struct grid *grid)
 {
@@ -47,6 +72,9 @@ static enum status write_geometry(hid_t group, const struct grid *grid)
     const int64_t extent[6] = {0, grid->cells[AXIS_X], 0, grid->cells[AXIS_Y],
                                0, grid->cells[AXIS_Z]};
     double spacing[AXIS_COUNT];
+    if (grid_is_graded(grid)) {
+        return write_rectilinear(group, grid);
+    }
     grid_shown_spacing(grid, spacing);
     TRY(h5_attribute_int(group, "Version", version, 2));
     TRY(h5_attribute_string(group, "Type", "ImageData"));

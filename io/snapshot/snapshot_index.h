@@ -41,6 +41,7 @@ struct snapshot_series {
     char xdmf_path[PATH_BYTES]; /* path of NAME.xdmf */
     char folder[PATH_BYTES];    /* path of NAME */
     struct grid grid;
+    bool owns_grid;   /* it was read from the file */
     unsigned derived; /* mask of the fields in addition to T */
     char *title;
     char *config_text;

@@ -12,18 +12,20 @@
 
 static enum status check_grid(hid_t file, const struct grid *grid)
 {
-    struct grid there;
+    SCOPED_BY(h5_grid_free) struct grid there = {.dimensions = 0};
     TRY(h5_grid(file, &there, H5_READ));
     for (int a = 0; a < AXIS_COUNT; a++) {
-        FAIL_IF(there.cells[a] != grid->cells[a] || there.lower[a] != grid->lower[a] ||
-                    there.upper[a] != grid->upper[a],
+        FAIL_IF(!grid_same_axis(&there, grid, (enum axis)a),
                 fail(STATUS_INPUT,
                      "it holds snapshots of another grid: on the %s axis %" PRId64
                      " cells from %.17g to %.17g m, and %" PRId64
-                     " from %.17g to %.17g m in the configuration; choose another output "
+                     " from %.17g to %.17g m in the configuration%s; choose another output "
                      "folder",
                      axis_name((enum axis)a), there.cells[a], there.lower[a], there.upper[a],
-                     grid->cells[a], grid->lower[a], grid->upper[a]));
+                     grid->cells[a], grid->lower[a], grid->upper[a],
+                     there.graded[a].edges != NULL || grid->graded[a].edges != NULL
+                         ? ", of other widths"
+                         : ""));
     }
     return STATUS_OK;
 }
@@ -183,8 +185,10 @@ static enum status read_grid(hid_t file, struct grid *grid)
 {
     SCOPED_H5 const hid_t group = H5Gopen2(file, "/VTKHDF", H5P_DEFAULT);
     FAIL_IF(group < 0, h5_fail("it has no group /VTKHDF"));
-    TRY(h5_get_double(group, "Spacing", grid->spacing, AXIS_COUNT));
-    return h5_grid(file, grid, H5_READ);
+    TRY(h5_grid(file, grid, H5_READ));
+    grid_complete(grid);
+    return grid_is_graded(grid) ? STATUS_OK
+                                : h5_get_double(group, "Spacing", grid->spacing, AXIS_COUNT);
 }
 
 enum status snapshot_series_read(struct snapshot_series *series)
@@ -193,6 +197,7 @@ enum status snapshot_series_read(struct snapshot_series *series)
     SCOPED_H5_FILE hid_t file = H5I_INVALID_HID;
     TRY(h5_open_plain(series->path, false, &file));
     TRY(check_format(file));
+    series->owns_grid = true;
     TRY(read_grid(file, &series->grid));
     for (int kind = 0; kind < DERIVED_COUNT; kind++) {
         if (has_field(file, LIST_FIELDS, (enum derived_kind)kind)) {

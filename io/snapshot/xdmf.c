@@ -50,6 +50,28 @@ static void write_attribute(FILE *out, const int64_t n[AXIS_COUNT], const char *
     fprintf(out, "        </Attribute>\n");
 }
 
+static void write_geometry(FILE *out, const struct snapshot_series *series)
+{
+    const struct grid *grid = &series->grid;
+    double spacing[AXIS_COUNT];
+    grid_shown_spacing(grid, spacing);
+    if (!grid_is_graded(grid)) {
+        fprintf(out, "        <Geometry GeometryType=\"ORIGIN_DXDYDZ\">\n");
+        write_vector(out, "Origin", grid->lower);
+        write_vector(out, "Spacing", spacing);
+    } else {
+        fprintf(out, "        <Geometry GeometryType=\"VXVYVZ\">\n");
+        for (int a = 0; a < AXIS_COUNT; a++) {
+            fprintf(out,
+                    "          <DataItem Dimensions=\"%" PRId64
+                    "\" NumberType=\"Float\" Precision=\"8\" "
+                    "Format=\"HDF\">%s.vtkhdf:/VTKHDF/%cCoordinates</DataItem>\n",
+                    grid->cells[a] + 1, series->name, "XYZ"[a]);
+        }
+    }
+    fprintf(out, "        </Geometry>\n");
+}
+
 /* One complete dataset per step: some readers do not support HyperSlab selections. */
 static void write_step(FILE *out, const struct snapshot_series *series,
                        const struct snapshot_list *list, int64_t index)
@@ -57,20 +79,16 @@ static void write_step(FILE *out, const struct snapshot_series *series,
     const struct grid *grid = &series->grid;
     const int64_t *n = grid->cells;
     char file[SNAPSHOT_NAME_BYTES];
-    double spacing[AXIS_COUNT];
-    grid_shown_spacing(grid, spacing);
+    const char *topology = grid_is_graded(grid) ? "3DRectMesh" : "3DCoRectMesh";
     snapshot_relative_path(series, list->steps[index], file);
     fprintf(out, "      <Grid Name=\"step %" PRId64 "\" GridType=\"Uniform\">\n",
             list->steps[index]);
     fprintf(out, "        <Time Value=\"%.17g\"/>\n", list->times[index]);
     fprintf(out,
-            "        <Topology TopologyType=\"3DCoRectMesh\" Dimensions=\"%" PRId64 " %" PRId64
-            " %" PRId64 "\"/>\n",
-            n[AXIS_Z] + 1, n[AXIS_Y] + 1, n[AXIS_X] + 1);
-    fprintf(out, "        <Geometry GeometryType=\"ORIGIN_DXDYDZ\">\n");
-    write_vector(out, "Origin", grid->lower);
-    write_vector(out, "Spacing", spacing);
-    fprintf(out, "        </Geometry>\n");
+            "        <Topology TopologyType=\"%s\" Dimensions=\"%" PRId64 " %" PRId64 " %" PRId64
+            "\"/>\n",
+            topology, n[AXIS_Z] + 1, n[AXIS_Y] + 1, n[AXIS_X] + 1);
+    write_geometry(out, series);
     const struct derived_label *label = NULL;
     for (int i = 0; (label = snapshot_content(series->derived, i)) != NULL; i++) {
         write_attribute(out, n, label->name, list->precision, file);

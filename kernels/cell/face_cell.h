@@ -68,6 +68,7 @@ struct face_exchange {
 struct class_closure {
     double a, b, e;
     double conductance; /* of a cell and what is outside, W/K; 0: of an ambient */
+    double area;        /* of the face over that of the smallest one across this axis */
     struct face_exchange exchange;
 };
 
@@ -80,7 +81,7 @@ KERNEL_INLINE struct class_closure class_closure_of_heat(const struct class_clos
     const struct face_exchange x = closure->exchange;
     const double k = curve_at(curve, heat).conductivity * curve->factor[axis];
     const double half = h / (2 * k);
-    struct class_closure built = {-1, 2 * x.s0, 0, volume * k / (h * h), x};
+    struct class_closure built = {-1, 2 * x.s0, 0, volume * k / (h * h), closure->area, x};
     if (!x.fixed && x.s4 > 0) {
         built.a = 1 + x.s1 * half;
         built.b = x.s0 * half;

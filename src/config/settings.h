@@ -8,6 +8,7 @@
 #include "base/precision.h"
 #include "base/status.h"
 #include "config/ambient_setting.h"
+#include "config/grid_setting.h"
 #include "config/time_setting.h"
 
 enum { MOST_MATERIALS = 255 };
@@ -390,6 +391,7 @@ struct settings {
         int64_t cells[AXIS_COUNT]; /* 1 on axes that are not in use */
         double lower[AXIS_COUNT];  /* m */
         double upper[AXIS_COUNT];
+        struct axis_setting axis[AXIS_COUNT];
     } grid;
     struct {
         double conductivity;  /* W/(m K) */

@@ -1,5 +1,7 @@
 #include "model/problem.h"
 
+#include <stdio.h>
+
 #include "model/field/derived.h"
 #include "model/field/quantity.h"
 #include "model/medium/curve.h"
@@ -59,6 +61,48 @@ static enum status check_steady(const struct problem *problem)
     return STATUS_OK;
 }
 
+/* Graded axes are for materials with constant properties. */
+static enum status check_graded(const struct problem *problem)
+{
+    const struct settings *settings = problem->settings;
+    char key[48] = "";
+    const char *what = NULL;
+    if (!grid_is_graded(&problem->grid)) {
+        return STATUS_OK;
+    }
+    if (problem->medium.curves != NULL) {
+        snprintf(key, sizeof key, "materials");
+        what = "a property that depends on temperature, or perfusion";
+    } else if (problem->medium.nambients > 0) {
+        snprintf(key, sizeof key, "ambients");
+        what = "an ambient";
+    } else if ((problem->derived >> DERIVED_FLUX & 1U) != 0) {
+        snprintf(key, sizeof key, "output");
+        what = "the derived field heat_flux";
+    }
+    if (what == NULL && settings->output.history_melt_pool == TRUTH_YES) {
+        snprintf(key, sizeof key, "output.history.melt_pool");
+        what = "the size of the melt pool";
+    }
+    for (int s = 0; s < settings->nsources && what == NULL; s++) {
+        if (!source_is_painted(&settings->sources[s])) {
+            snprintf(key, sizeof key, "sources[%d]", s);
+            what = "a source that moves or is read from a file";
+        }
+    }
+    for (int i = 0; i < settings->ninitial && what == NULL; i++) {
+        if (settings->initial[i].kind == INITIAL_FILE && settings->initial[i].interpolate) {
+            snprintf(key, sizeof key, "initial[%d].file.interpolate", i);
+            what = "a field of another grid";
+        }
+    }
+    return what == NULL ? STATUS_OK
+                        : settings_fail_at(problem->origin, key,
+                                           "%s is not possible on a graded axis; give equal cells "
+                                           "on all axes, or leave it out",
+                                           what);
+}
+
 static enum status lay_timeline(struct problem *problem)
 {
     TRY(check_steady(problem));
@@ -108,6 +152,7 @@ enum status problem_create(const struct settings *settings, struct problem *prob
     grid_create(settings, &built.grid);
     TRY(medium_create(settings, &built.medium));
     TRY(wide_check(settings, &built.grid));
+    TRY(check_graded(&built));
     TRY(sources_create(settings, &built.grid, &built.sources));
     TRY(boundary_create(settings, &built.boundary));
     TRY(boundary_check(settings, &built.boundary, &built.grid, &built.medium,

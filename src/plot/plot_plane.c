@@ -17,15 +17,14 @@ enum { TITLE_BYTES = PLOT_TEXT_BYTES };
 static struct grid grid_of(const struct frames *frames)
 {
     struct grid grid = {.dimensions = 0};
+    memcpy(grid.graded, frames->graded, sizeof grid.graded);
     for (int a = 0; a < AXIS_COUNT; a++) {
         const int64_t cells = frames->cells[a];
         grid.cells[a] = cells;
-        grid.used[a] = cells > 1;
-        grid.dimensions += cells > 1 ? 1 : 0;
         grid.lower[a] = frames->has_place ? frames->lower[a] : 0.0;
         grid.upper[a] = frames->has_place ? frames->upper[a] : (double)cells;
-        grid.spacing[a] = (grid.upper[a] - grid.lower[a]) / (double)cells;
     }
+    grid_complete(&grid);
     return grid;
 }
 
@@ -62,7 +61,7 @@ static enum status choose_plane(const struct plot *plot, const struct grid *grid
                 !(at <= grid->upper[normal]),
             fail(STATUS_INPUT, "--plane %s: give a place from %g to %g m", text,
                  grid->lower[normal], grid->upper[normal]));
-    const int64_t level = (int64_t)floor((at - grid->lower[normal]) / grid->spacing[normal]);
+    const int64_t level = (int64_t)floor(grid_in_cells(grid, normal, at));
     plane->level = level < grid->cells[normal] ? level : grid->cells[normal] - 1;
     return STATUS_OK;
 }

@@ -7,7 +7,7 @@ import pathlib
 import re
 import sys
 
-from source_tree import c_files, files, scripts, without_comments
+from source_tree import PRODUCT_FOLDERS, c_files, files, scripts, without_comments
 
 FILE_LINES = 500
 FUNCTION_LINES = 80
@@ -22,6 +22,8 @@ ENDS_THE_PROGRAM = ("exit", "_exit", "quick_exit", "abort", "MPI_Abort")
 # the watchdog: when it has to end the program, main hangs; wall_time.c ends a process of its own
 MAY_END_THE_PROGRAM = ("src/app/main.c", "src/app/hang_monitor.c", "src/app/stop.c",
                        "src/app/command/wall_time.c")
+# the second one reads it from files of equal cells
+KNOWS_THE_SPACING = ("src/model/space/grid.c", "io/snapshot/snapshot_read.c")
 
 
 def check_size(lines):
@@ -58,6 +60,14 @@ def check_calls(path, lines):
                 yield n, "assert compiles away: use cmocka's checks"
 
 
+def check_spacing(path, lines):
+    """The cells of an axis may have different widths: grid_width."""
+    knows = path in KNOWS_THE_SPACING or not path.startswith(PRODUCT_FOLDERS)
+    for n, line in enumerate(lines, 1):
+        if not knows and re.search(r"grid(->|\.)spacing\b", line):
+            yield n, "spacing of a grid: use grid_width"
+
+
 def check_hosts(lines):
     """Where packages come from is set on the machine, by those who run it."""
     for n, line in enumerate(lines, 1):
@@ -77,8 +87,10 @@ def main():
         text = file.read_text()
         report(file, check_size(text.splitlines()))
         report(file, check_functions(text.splitlines()))
-        report(file, check_calls(file.relative_to(root).as_posix(),
-                                 without_comments(text, strings=True).splitlines()))
+        path = file.relative_to(root).as_posix()
+        code = without_comments(text, strings=True).splitlines()
+        report(file, check_calls(path, code))
+        report(file, check_spacing(path, code))
     ours = scripts(root) + files(root, ("tests", "jobscripts"), ".py")
     for file in ours:
         lines = file.read_text().splitlines()

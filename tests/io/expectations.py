@@ -15,12 +15,12 @@ def cases(top):
 
 def chosen_cells(expected, axis):
     """The indices of the cells along an axis that a region has, from its definition."""
-    n, lower, h = expected["grid"][axis], expected["lower"][axis], expected["spacing"][axis]
+    n, edges = expected["grid"][axis], numpy.array(expected["edges"][axis])
     region = expected["region"] or {}
     cells = numpy.arange(n)
-    centers = lower + (cells + 0.5) * h
+    centers = (edges[:-1] + edges[1:]) / 2
     if region.get("axis") == axis:
-        return cells[(lower + cells * h <= region["at"]) & (region["at"] < lower + (cells + 1) * h)]
+        return cells[(edges[:-1] <= region["at"]) & (region["at"] < edges[1:])]
     if "lower" in region and n > 1:
         cells = cells[(centers >= region["lower"][axis]) & (centers < region["upper"][axis])]
     return cells[cells % region.get("stride", [1, 1, 1])[axis] == 0]
@@ -39,6 +39,20 @@ def geometry(expected):
         lower.append(center - 0.5 * step * h)
         spacing.append(step * h)
     return lower, spacing
+
+
+def is_graded(expected):
+    return any(not numpy.allclose(numpy.diff(edges), edges[1] - edges[0])
+               for edges in expected["edges"])
+
+
+def edges(expected, axis):
+    """Of the cells of the region, which on a graded grid are neighbours."""
+    if is_graded(expected):
+        cells = chosen_cells(expected, axis)
+        return numpy.array(expected["edges"][axis])[cells[0]:cells[-1] + 2]
+    lower, spacing = geometry(expected)
+    return lower[axis] + numpy.arange(expected["cells"][axis] + 1) * spacing[axis]
 
 
 def values(expected, seed):

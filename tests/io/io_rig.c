@@ -51,6 +51,18 @@ static void make_grid(const int64_t cells[AXIS_COUNT], struct grid *grid)
     }
 }
 
+void rig_grade(struct grid *grid)
+{
+    static double edges[AXIS_COUNT][64];
+    for (int a = 0; a < AXIS_COUNT; a += AXIS_Z) {
+        for (int64_t i = 0; i <= grid->cells[a]; i++) {
+            edges[a][i] = grid->lower[a] + grid->spacing[a] * (double)(i + i / 3);
+        }
+        grid->upper[a] = edges[a][grid->cells[a]];
+        grid->graded[a].edges = edges[a];
+    }
+}
+
 void rig_open(struct rig *rig, int nranks, const int64_t cells[AXIS_COUNT],
               enum precision precision, const char *backend)
 {

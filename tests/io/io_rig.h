@@ -32,6 +32,9 @@ struct rig {
     struct field *field;
 };
 
+/* Give cells of different widths to a grid, on x and z. */
+void rig_grade(struct grid *grid);
+
 /* Collective over MPI_COMM_WORLD; the field lies on the first `nranks` ranks. */
 void rig_open(struct rig *rig, int nranks, const int64_t cells[AXIS_COUNT],
               enum precision precision, const char *backend);

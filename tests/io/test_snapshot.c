@@ -49,6 +49,9 @@ static void work_open_derived(struct work *w, const char *name, const int64_t ce
     snprintf(w->folder, sizeof w->folder, "%.2000s/%s", rig_folder, name);
     folder_make_empty(w->folder);
     rig_open(&w->rig, comm_size(MPI_COMM_WORLD), cells, field, "guard");
+    if (strncmp(name, "graded", strlen("graded")) == 0) {
+        rig_grade(&w->rig.grid);
+    }
     view_whole(&w->rig.grid, &w->view);
     if (region != NULL) {
         view_create(&w->rig.grid, region, &w->view);
@@ -134,7 +137,17 @@ static void write_expected(const struct work *w)
             grid->lower[2]);
     fprintf(out, " \"spacing\": [%.17g, %.17g, %.17g],\n", grid->spacing[0], grid->spacing[1],
             grid->spacing[2]);
-    fprintf(out, " \"precision\": \"%s\", \"compress\": %d,\n",
+    fprintf(out, " \"edges\": [");
+    for (int a = 0; a < AXIS_COUNT; a++) {
+        for (int64_t i = 0; i <= grid->cells[a]; i++) {
+            fprintf(out, "%s%.17g",
+                    i > 0   ? ", "
+                    : a > 0 ? "], ["
+                            : "[",
+                    grid_edge(grid, (enum axis)a, i));
+        }
+    }
+    fprintf(out, "]],\n \"precision\": \"%s\", \"compress\": %d,\n",
             precision_name(w->setting.precision), w->setting.compress);
     fprintf(out, " \"derived\": {");
     const char *comma = "";
@@ -188,6 +201,7 @@ TEST(test_shapes)
     /* several chunks, those at the end not full, and shared between ranks */
     write_case("chunks", 130, 75, 50, f64, f64, 0, 2);
     write_case("chunks_gzip", 130, 75, 50, f64, f32, 1, 3);
+    write_case("graded", 23, 17, 19, f64, f64, 0, 3);
 }
 
 /* The grid of the rig: from -1, -0.75, -0.5 m on, in cells of 1/2, 1/4, 1/6 m. */
@@ -234,6 +248,8 @@ TEST(test_regions)
     write_region("region_all", cells, f32, 1, &all,
                  "{\"lower\": [-1, 0.6, -0.5], \"upper\": [10.5, 2.7, 2.0], \"axis\": 2, "
                  "\"at\": 2.0, \"stride\": [4, 3, 6]}");
+    write_region("graded_x", cells, f32, 0, &across_x, "{\"axis\": 0, \"at\": 3.9}");
+    write_region("graded_box", cells, f64, 0, &box, json_box);
     write_region("region_2d", plane, f64, 0, &across_y, "{\"axis\": 1, \"at\": 0.5}");
     write_region("region_1d", line, f64, 0, &thin, "{\"stride\": [3, 1, 1]}");
 }

@@ -157,6 +157,10 @@ def cell_centers(config):
     lower = lower + [0.0] * (3 - len(lower))
     axes = [low + (np.arange(n) + 0.5) * ((high - low) / n)
             for low, high, n in zip(lower, upper, cells)]
+    for axis, name in enumerate("xyz"):
+        if name in grid:   # a graded axis
+            edges = np.array(grid[name]["edges"])
+            axes[axis] = (edges[:-1] + edges[1:]) / 2
     return axes[0][None, None, :], axes[1][None, :, None], axes[2][:, None, None]
 
 

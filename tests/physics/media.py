@@ -247,6 +247,34 @@ def add_sources(config, rng):
         config["sources"] = sources
 
 
+def with_graded_axes(config, seed):
+    """Some axes get cells of a few widths. What is not possible on them is left out."""
+    rng = random.Random(seed)
+    grid = config["grid"]
+    used = len(grid["cells"])
+    most = 3 if len(config["materials"]) > 5 or len(config.get("sources", [])) > 3 else 8
+    for axis in rng.sample(range(used), rng.randint(1, used)):
+        cells, length = grid["cells"][axis], grid["upper"][axis]
+        kinds = rng.randint(1, max(most, 1))
+        most //= kinds
+        some = [10.0 ** rng.uniform(-0.7, 0.7) for _ in range(kinds)]
+        sizes = [rng.choice(some) for _ in range(cells)]
+        scale = length / sum(sizes)
+        edges = [scale * sum(sizes[:n]) for n in range(cells)] + [length]
+        grid["xyz"[axis]] = {"edges": edges}
+    config["sources"] = [source for source in config.get("sources", [])
+                         if next(iter(source)) not in ("gaussian", "goldak")]
+    leave_out_what_has_no_cells(config)
+    classes = classes_of(config)
+    config["initial"] = [entry for entry in config["initial"]
+                         if mask_of(config, *next(iter(entry.items()))).any()]
+    config["sources"] = [source for source in config["sources"]
+                         if source_mask(config, source, classes).any()]
+    if not config["sources"]:
+        del config["sources"]
+    return config
+
+
 def with_ambients(config, seed):
     """Some of the materials, the last ones, become ambients with surfaces."""
     rng = random.Random(seed)

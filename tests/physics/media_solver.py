@@ -78,6 +78,17 @@ def formula(value, t):
     return eval(value, {"__builtins__": {}}, names) if isinstance(value, str) else value
 
 
+def widths(config):
+    """m, of each axis in use: a number, or of a graded axis those of its cells."""
+    found = list(spacings(config))
+    for axis, name in enumerate("xyz"[:len(found)]):
+        if name in config["grid"]:
+            shape = [1, 1, 1]
+            shape[2 - axis] = -1
+            found[axis] = np.diff(config["grid"][name]["edges"]).reshape(shape)
+    return found
+
+
 class Unphysical(Exception):
     """A temperature below 0 K."""
 
@@ -110,8 +121,11 @@ class Problem:
             a, b = (names.index(name) for name in contact["between"])
             resistance[a, b] = resistance[b, a] = contact["resistance"]
         self.k, self.rho_c, self.resistance = k, rho_c[self.classes], resistance
-        self.h = spacings(config)
+        self.h = widths(config)
         self.centers = cell_centers(config)
+        graded = any(np.ndim(h) > 0 for h in self.h)
+        self.unit = 1.0 if graded else math.prod(self.h)   # m^3; unused axes are 1 m long
+        self.share = np.broadcast_to(math.prod(self.h) / self.unit, self.initial.shape)
         self.faces = [config["boundary"][face] for face in FACES[:2 * len(self.h)]]
         self.lows = [self.conductances(axis, 1) for axis in range(len(self.h))]
         self.highs = [self.conductances(axis, -1) for axis in range(len(self.h))]
@@ -129,18 +143,27 @@ class Problem:
         where[2 - axis] = slice(0, 1) if shift == 1 else slice(-1, None)
         return tuple(where)
 
-    def neighbours(self, axis, shift):
-        """Their classes; at a closed end that of the cell itself."""
-        other, edge = self.beside(self.classes, axis, shift).copy(), self.edge(axis, shift)
+    def neighbours(self, axis, shift, of=None):
+        """Their classes, or other numbers; at a closed end that of the cell itself."""
+        of = self.classes if of is None else of
+        other, edge = self.beside(of, axis, shift).copy(), self.edge(axis, shift)
         if not self.is_periodic(axis):
-            other[edge] = self.classes[edge]
+            other[edge] = of[edge]
         return other
 
     def conductances(self, axis, shift):
         """To the neighbour, W/(m^2 K)."""
-        other, half = self.neighbours(axis, shift), self.h[axis] / 2
-        return 1 / (half / self.k[self.classes, axis] + half / self.k[other, axis] +
+        half = np.broadcast_to(self.h[axis] / 2, self.classes.shape)
+        other, other_half = self.neighbours(axis, shift), self.neighbours(axis, shift, half)
+        return 1 / (half / self.k[self.classes, axis] + other_half / self.k[other, axis] +
                     self.resistance[self.classes, other])
+
+    def at(self, edge, values):
+        return np.broadcast_to(values, self.classes.shape)[edge]
+
+    def area(self, axis, edge=...):
+        """m^2, of faces of cells across an axis."""
+        return self.at(edge, self.share * self.unit / self.h[axis])
 
     def conductivity(self, axis, edge):
         return self.k[self.classes[edge], axis]
@@ -179,13 +202,13 @@ class Problem:
         if not self.is_periodic(axis):
             edge = self.edge(axis, shift)
             k = np.where(self.body[edge], self.conductivity(axis, edge), 1.0)
-            condition = self.faces[2 * axis + (shift == -1)]
-            face = self.face_value(condition, T[edge], k, self.h[axis], t, beam)
+            condition, h = self.faces[2 * axis + (shift == -1)], self.at(edge, self.h[axis])
+            face = self.face_value(condition, T[edge], k, h, t, beam)
             patches = self.patches(axis, shift)
             for number, patch in enumerate(condition.get("patches", []), 1):
                 face = np.where(patches == number,
-                                self.face_value(patch, T[edge], k, self.h[axis], t, beam), face)
-            flow[edge] = np.where(self.body[edge], 2 * k / self.h[axis] * (face - T[edge]), 0.0)
+                                self.face_value(patch, T[edge], k, h, t, beam), face)
+            flow[edge] = np.where(self.body[edge], 2 * k / h * (face - T[edge]), 0.0)
         return flow
 
     def gaussian(self, shape, at):
@@ -250,7 +273,7 @@ class Problem:
                 continue
             mask = source_mask(self.config, source, self.painted) & self.body
             density = shape["density"] if "density" in shape else \
-                shape["power"] / (mask.sum() * math.prod(self.h))
+                shape["power"] / (self.share[mask].sum() * self.unit)
             total[mask] += density * formula(shape.get("factor", 1.0), t)
         return np.where(self.body, total, 0.0)
 
@@ -279,12 +302,17 @@ class Problem:
         """The heat flow in W through a closed face, and its temperature, mean and cell by cell."""
         edge = self.edge(axis, shift)
         flow = self.inflow(T, t, axis, shift)[edge]
-        area = math.prod(self.h) / self.h[axis]  # unused axes are 1 m long
+        area, h = self.area(axis, edge), self.at(edge, self.h[axis])
         k = np.where(self.body[edge], self.conductivity(axis, edge), np.nan)
-        beam = self.beam(t, axis, shift)[edge] * self.h[axis]
-        face = T[edge] + self.inflow(T, t, axis, shift, beam)[edge] * self.h[axis] / (2 * k)
-        mean = np.nanmean(face) if self.body[edge].any() else np.nan
-        return flow.sum() * area, mean, face
+        beam = self.beam(t, axis, shift)[edge] * h
+        face = T[edge] + self.inflow(T, t, axis, shift, beam)[edge] * h / (2 * k)
+        return (flow * area).sum(), self.mean(face, area), face
+
+    @staticmethod
+    def mean(values, weights):
+        """Of those that are numbers."""
+        known = np.isfinite(values)
+        return np.average(values[known], weights=weights[known]) if known.any() else np.nan
 
     def surface(self, surface, T):
         """Its heat flow in W, its area, and its mean temperature."""
@@ -303,7 +331,8 @@ class Problem:
 
     def solve(self, dt, steps):
         """The temperature after the steps, and the heat that entered through the faces and from
-        sources, J per m^3 of a cell. Unphysical where a cell is below 0 K after a step."""
+        sources, J per m^3 of a cell, on a graded grid J. Unphysical where a cell is below 0 K
+        after a step."""
         T, entered, added = self.initial.copy(), 0.0, 0.0
         for n in range(steps):
             power = np.zeros_like(T)
@@ -312,15 +341,16 @@ class Problem:
                     flow = self.inflow(T, n * dt, axis, shift)
                     power += flow / h
                     beside = self.body & (self.neighbours(axis, shift) >= self.body_classes)
-                    entered += dt * flow[beside].sum() / h
+                    heat = flow * self.share / h
+                    entered += dt * heat[beside].sum()
                     if not self.is_periodic(axis):
-                        entered += dt * flow[self.edge(axis, shift)].sum() / h
+                        entered += dt * heat[self.edge(axis, shift)].sum()
             source = self.source((n + 0.5) * dt, dt)
-            added += dt * source.sum()
+            added += dt * (source * self.share).sum()
             T = T + dt * (power + source) / self.rho_c   # of an ambient: infinite
             if not T.min() >= 0:
                 raise Unphysical(f"{T.min():.6g} K after step {n + 1}")
         return T, entered, added
 
     def heat_of(self, mask, T):
-        return (self.rho_c * T)[mask & self.body].sum()
+        return (self.rho_c * T * self.share)[mask & self.body].sum()

@@ -163,27 +163,33 @@ def rosenthal(points, at, power, speed, k, rho_c):
 
 
 def face_conductances(k, width, contact=None):
-    """W/(m^2 K) between neighbours on the first axis: two half cells and a contact in series."""
-    return 1 / (0.5 * width * (1 / k[1:] + 1 / k[:-1]) + (0.0 if contact is None else contact))
+    """W/(m^2 K) between neighbours on the first axis: two half cells and a contact in series.
+    `width`: of all cells, or an array of theirs."""
+    half = 0.5 * (np.zeros(len(k)) + width)[(...,) + (None,) * (k.ndim - 1)] / k
+    return 1 / (half[1:] + half[:-1] + (0.0 if contact is None else contact))
 
 
 def steady_state(conductivity, spacing, heat, films, contacts=None, tolerance=1e-13):
     """The steady temperatures of cells, K, by conjugate gradients with a diagonal preconditioner.
-    `conductivity`: an array (nz, ny, nx) per axis x, y, z; `spacing`: per axis; `heat`: W/m^3;
+    `conductivity`: an array (nz, ny, nx) per axis x, y, z; `spacing`: per axis, of all cells or an
+    array of theirs; `heat`: W/m^3;
     `films`: (axis, end 0 or -1) -> (coefficient, ambient), others are insulated; `contacts`: per
     axis the resistances of the inner faces, m^2 K/W, with that axis first, or None."""
-    diagonal, right, axes = np.zeros(heat.shape), heat.astype(float), []
-    for axis, (k, width) in enumerate(zip(conductivity, spacing)):
+    widths = [np.zeros(n) + width for n, width in zip(heat.shape[::-1], spacing)]
+    volume = np.einsum("k,j,i->kji", *widths[::-1])
+    diagonal, right, axes = np.zeros(heat.shape), heat * volume, []
+    for axis, (k, width) in enumerate(zip(conductivity, widths)):
         front = 2 - axis                       # the position of the axis in the arrays
         first = np.moveaxis(k, front, 0)
-        between = face_conductances(first, width, contacts and contacts[axis]) / width
+        area = np.moveaxis(volume, front, 0)[0] / width[0]
+        between = face_conductances(first, width, contacts and contacts[axis]) * area
         moved = np.moveaxis(diagonal, front, 0)
         moved[1:] += between
         moved[:-1] += between
         for end in (0, -1):
             if (axis, end) in films:
                 coefficient, ambient = films[axis, end]
-                g = 1 / (1 / coefficient + 0.5 * width / first[end]) / width
+                g = area / (1 / coefficient + 0.5 * width[end] / first[end])
                 moved[end] += g
                 np.moveaxis(right, front, 0)[end] += g * ambient
         axes.append((front, between))

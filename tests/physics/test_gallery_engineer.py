@@ -41,6 +41,28 @@ class Steady(Example):
         run = self.solve_example("package", "package")
         self.assert_same(run, exact, 300, 1e-5)
 
+    def test_graded_package(self):
+        widths = [[2.5e-4] * 16 + [1e-3] * 8,
+                  [5e-4] * 8 + [1e-3] * 2 + [2e-3] * 3,
+                  [2e-4] * 5 + [1e-4] * 5 + [1.25e-5] * 4 +
+                  [2e-3 * 0.5 / (1.5**4 - 1) * 1.5**n for n in range(4)]]
+        across = np.full((18, 13, 24), 390.0)
+        across[:14] = 0.026
+        across[5:10, :8, :16] = 130
+        across[10:14, :8, :16] = 3
+        along = across.copy()
+        across[:5], along[:5] = 1, 20
+        heat = np.zeros(across.shape)
+        heat[5, :8, :16] = 5 / (4e-3**2 * 1e-4)
+        heat[5, :4, :8] += 10 / (2e-3**2 * 1e-4)
+        below = np.zeros((17, 13, 24))
+        below[4, :8, :16], below[13, :8, :16] = 2e-5, 2e-6
+        exact = references.steady_state([along, along, across], widths, heat,
+                                        {(2, 0): (20, 300), (2, -1): (4000, 300)},
+                                        [None, None, below])
+        run = self.solve_example("graded_package", "graded_package")
+        self.assert_same(run, exact, 300, 1e-7)
+
     def test_battery(self):
         shape = (8, 20, 30)
         along, across = np.full(shape, 25.0), np.full(shape, 1.0)

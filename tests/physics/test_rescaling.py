@@ -108,7 +108,7 @@ class Scaled:
         scaled = {}
         for name, value in section.items():
             key = f"{path}.{name}".lstrip(".")
-            below = re.sub(r"^boundary\.\w+$", "boundary.*", key)
+            below = re.sub(r"^(boundary|grid)\.\w+$", r"\1.*", key)
             if isinstance(value, dict) and "rows" in value:
                 scaled[name] = self.over_time(value, self.unit_of(key, section))
             elif name == "logarithmic":

@@ -60,6 +60,38 @@ TEST(grid_has_centres_and_spacing)
     assert_int_equal(grid_total_cells(&grid), INT64_C(1) << 40);
 }
 
+/* Widths of 0.1, 0.1, 0.3 and 0.5 m on y. */
+TEST(graded_axis_has_widths)
+{
+    static const double edges[] = {0, 0.1, 0.2, 0.5, 1};
+    static const double widths[] = {0.1, 0.3, 0.5};
+    static const uint8_t width_of[] = {0, 0, 1, 2};
+    struct settings settings = plain_settings();
+    settings.grid.cells[AXIS_Y] = 4;
+    settings.grid.axis[AXIS_Y].cells = (struct axis_cells){edges, widths, width_of, 3};
+    struct grid grid;
+    uint8_t size[AXIS_COUNT];
+    grid_create(&settings, &grid);
+    assert_true(grid_is_graded(&grid));
+    assert_true(grid_center(&grid, AXIS_Y, 2) == 0.35 && grid_width(&grid, AXIS_Y, 3) == 0.5);
+    assert_true(grid_smallest_width(&grid, AXIS_Y) == 0.1);
+    assert_true(grid_largest_width(&grid, AXIS_Y) == 0.5);
+    assert_true(fabs(grid_in_cells(&grid, AXIS_Y, 0.275) - 2.25) < 1e-14);
+    assert_true(grid_in_cells(&grid, AXIS_Y, 1) == 4);
+    assert_int_equal(grid_first_from(&grid, AXIS_Y, 0.3), 2);
+    assert_true(fabs(grid_cell_volume(&grid) - 0.001) < 1e-17);
+    grid_size_of(&grid, (const int64_t[]){5, 2, 7}, size);
+    assert_int_equal(grid_size_index(&grid, size), 1);
+    assert_true(fabs(grid_size_volume(&grid, size) - 3) < 1e-14);
+    assert_true(grid_size_face(&grid, AXIS_Y, size) == 1);
+    assert_true(fabs(grid_size_face(&grid, AXIS_Z, size) - 3) < 1e-14);
+    struct grid part = grid;
+    grid_cut(&part, AXIS_Y, 1, 2, 1);
+    assert_true(part.lower[AXIS_Y] == 0.1 && part.upper[AXIS_Y] == 0.5);
+    assert_true(grid_center(&part, AXIS_Y, 1) == 0.35);
+    assert_true(grid_same_axis(&part, &grid, AXIS_X) && !grid_same_axis(&part, &grid, AXIS_Y));
+}
+
 TEST(stable_step_follows_the_formula)
 {
     struct settings settings = plain_settings();

@@ -8,7 +8,8 @@
 /* Every key applies somewhere: the faces have all types, `initial` all kinds, and there is one
  * entry of each list. */
 static const char full_text[] =
-    "grid: {cells: [16, 12, 8], lower: [0, 0, 0], upper: [0.4, 0.3, 0.2]}\n"
+    "grid: {cells: [1, 1, 8], lower: [0, 0, 0], upper: [0.4, 0.3, 0.2],\n"
+    "  x: {edges: [0, 0.3, 0.4]}, y: {segments: [{to: 0.3, cells: 12, ratio: 1.1}]}}\n"
     "materials: [{name: a, conductivity: 45, density: 7850, heat_capacity: 490},\n"
     "            {name: b, conductivity: [1, 2, 3], density: 7850, heat_capacity: 490}]\n"
     "parts:\n"
@@ -114,6 +115,8 @@ static char *find_values(struct settings *s, const struct schema_key *row, char 
         {"boundary.*.", "boundary.x_max.", BOUNDARY_FLUX, &s->boundary[FACE_X_MAX]},
         {"boundary.*.", "boundary.y_min.", BOUNDARY_CONVECTION, &s->boundary[FACE_Y_MIN]},
         {"boundary.*.", "boundary.y_max.", BOUNDARY_RADIATION, &s->boundary[FACE_Y_MAX]},
+        {"grid.*.edges", "grid.x.edges", -1, &s->grid.axis[AXIS_X]},
+        {"grid.*.segments[].", "grid.y.segments[0].", -1, s->grid.axis[AXIS_Y].segments},
         {"materials[].", "materials[0].", -1, s->materials},
         {"contacts[].", "contacts[0].", -1, s->contacts},
         {"ambients[].", "ambients[0].", -1, s->ambients},

@@ -40,6 +40,48 @@ static const struct damage geometry[] = {
      "in SI units"},
 };
 
+static const struct damage graded[] = {
+    {"cells: [16, 12]", "cells: [16, 12]\n  x: {edges: [0, 0.2, 0.4]}",
+     "c.yaml:4: grid.x: the cells of this axis are given twice: grid.cells has 16; give 1 there"},
+    {"cells: [16, 12]", "cells: [1, 12]\n  x: {edges: [0, 0.2, 0.2, 0.4]}",
+     "c.yaml:4: grid.x.edges: not ascending: edge 2 is 0.2 m after 0.2 m; give each edge above the "
+     "one before it"},
+    {"cells: [16, 12]", "cells: [1, 12]\n  x: {edges: [0, 0.2]}",
+     "c.yaml:4: grid.x: the upper end of the axis is 0.2 m here and 0.4 m in grid.upper; leave it "
+     "out there, or give the same value"},
+    {"cells: [16, 12]", "cells: [1, 12]\n  x: {edges: [0.1, 0.4]}",
+     "c.yaml:4: grid.x: the lower end of the axis is 0.1 m here and 0 m in grid.lower; leave it "
+     "out there, or give the same value"},
+    {"cells: [16, 12]", "cells: [1, 12]\n  x: {}",
+     "c.yaml:4: grid.x: neither edges nor segments; give one of them\n"
+     "c.yaml:19: boundary.x_min: the x axis has one cell: leave out its faces\n"
+     "c.yaml:20: boundary.x_max: the x axis has one cell: leave out its faces"},
+    {"cells: [16, 12]",
+     "cells: [1, 12]\n  x: {edges: [0, 0.1, 0.4], segments: [{to: 0.4, cells: 4}]}",
+     "c.yaml:4: grid.x.segments[0]: given together with edges; give one of them"},
+    {"cells: [16, 12]", "cells: [1, 12]\n  x: {segments: [{to: 0, cells: 4}]}",
+     "c.yaml:4: grid.x.segments[0].to: 0 m is not above 0 m, where the segment begins; give "
+     "segments in ascending order"},
+    {"cells: [16, 12]", "cells: [1, 12]\n  x: {segments: [{to: 0.4, cells: 0}]}",
+     "c.yaml:4: grid.x.segments[0].cells: out of range (0); give an integer of 1 or more"},
+    {"cells: [16, 12]", "cells: [1, 12]\n  x: {segments: [{to: 0.4, cells: 4, ratio: 0}]}",
+     "c.yaml:4: grid.x.segments[0].ratio: out of range (0); give a number above 0"},
+    {"cells: [16, 12]", "cells: [1, 12]\n  x: {segments: [{to: 0.4, cells: 4000, ratio: 1.2}]}",
+     "c.yaml:4: grid.x: cell 0 would be 0 m thin, too thin for distinct positions; give fewer "
+     "cells, a longer axis or a ratio nearer to 1"},
+    {"cells: [16, 12]", "cells: [1, 12]\n  x: {segments: [{to: 0.4, cells: 300, ratio: 1.01}]}",
+     "c.yaml:4: grid.x: more than 255 different widths; give longer segments of equal cells"},
+    {"cells: [16, 12]",
+     "cells: [1, 12]\n  x: {segments: [{to: 0.2, cells: 2500}, {to: 0.4, cells: 2500}]}",
+     "c.yaml:4: grid.x: 5000 cells; give at most 4096 on a graded axis"},
+    {"cells: [16, 12]",
+     "cells: [1, 1]\n  x: {segments: [{to: 0.4, cells: 16, ratio: 1.1}]}\n  y: {segments: [{to: "
+     "0.3, "
+     "cells: 16, ratio: 0.9}]}",
+     "c.yaml:2: grid: cells of 256 sizes (16 x 16 different widths); at most 255 are possible, so "
+     "give longer segments of equal cells, or grade fewer axes"},
+};
+
 static const struct damage boundaries[] = {
     {"time:", "  z_min: {type: flux, value: 0}\ntime:",
      "c.yaml:22: boundary.z_min: the z axis has one cell: leave out its faces"},
@@ -172,6 +214,7 @@ static const struct damage yaml[] = {
 };
 
 TEST_REFUSED(geometry)
+TEST_REFUSED(graded)
 TEST_REFUSED(boundaries)
 TEST_REFUSED(formulas)
 TEST_REFUSED(entries)

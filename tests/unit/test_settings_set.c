@@ -125,7 +125,8 @@ static const struct {
      "outptu: unknown key; did you mean 'output'? valid keys: title, quantity, grid, material, "
      "materials, parts, contacts, ambients, surfaces, sources, initial, boundary, time, run, "
      "output"},
-    {"grid=3", "grid: not a section (3); give a section with the keys cells, lower, upper"},
+    {"grid=3", "grid: not a section (3); give a section with the keys cells, lower, upper, "
+               "x, y, z"},
     {"grid[0]=3", "grid: a section, not a list; it has no entry [0]"},
     {"initial[7].uniform.value=3",
      "initial: a list with 3 entries; give a number from 0 (3 adds an entry), not '7'"},

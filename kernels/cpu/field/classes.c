@@ -133,8 +133,8 @@ static void sum_cell(const struct sum_face_args *args, const int64_t cell[AXIS_C
                                args->offset[AXIS_X] + cell[AXIS_X],
                                args->offset[AXIS_Y] + cell[AXIS_Y],
                                args->offset[AXIS_Z] + cell[AXIS_Z]);
-    exact_parts_add(&of_patch[FACE_TEMPERATURE], class_closure_face(&own, inside));
-    exact_parts_add(&of_patch[FACE_CELLS], 1);
+    exact_parts_add(&of_patch[FACE_TEMPERATURE], class_closure_face(&own, inside) * own.area);
+    exact_parts_add(&of_patch[FACE_AREA], own.area);
 }
 
 enum status cpu_sum_face(struct queue *queue, const struct sum_face_args *args)

@@ -74,13 +74,16 @@ static bool is_for_gpus(const struct plan *plan)
 
 static void print_blocks(const struct plan *plan)
 {
-    const int64_t *n = plan->problem.grid.cells;
+    const struct grid *grid = &plan->problem.grid;
+    const int64_t *n = grid->cells;
     const int *p = plan->decomp.ranks;
     printf("grid           %" PRId64 " x %" PRId64 " x %" PRId64 " = %" PRId64
-           " cells, %dD, %s, spacing %.4g x %.4g x %.4g m\n",
+           " cells, %dD, %s, %s %.4g x %.4g x %.4g m\n",
            n[0], n[1], n[2], grid_total_cells(&plan->problem.grid), plan->problem.grid.dimensions,
-           precision_name(plan->problem.precision), plan->problem.grid.spacing[0],
-           plan->problem.grid.spacing[1], plan->problem.grid.spacing[2]);
+           precision_name(plan->problem.precision),
+           grid_is_graded(grid) ? "graded, the smallest cell" : "spacing",
+           grid_smallest_width(grid, AXIS_X), grid_smallest_width(grid, AXIS_Y),
+           grid_smallest_width(grid, AXIS_Z));
     if (plan->problem.radius > 1) {
         printf("stencil        order %d, %d cells on either side; it has no maximum principle, so "
                "that "
@@ -119,7 +122,7 @@ static void print_surfaces(const struct problem *problem)
         double area = 0;
         for (int axis = 0; axis < AXIS_COUNT; axis++) {
             area += (double)problem->medium.surface_faces[s][axis] *
-                    grid_cell_volume(&problem->grid) / problem->grid.spacing[axis];
+                    grid_cell_face(&problem->grid, (enum axis)axis);
         }
         printf("surface        %s: %.6g m^2 of cell faces between %s and %s\n",
                surface->name != NULL ? surface->name : "unnamed", area, surface->between[0],

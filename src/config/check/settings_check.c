@@ -116,8 +116,11 @@ static enum status check_point(const struct item *item, int axes)
 static enum status check_points(const struct settings *settings, const struct item *section)
 {
     const struct tree *grid = tree_child(settings->origin->root, "grid");
-    const int axes = tree_count(tree_child(grid, "cells"));
+    int axes = tree_count(tree_child(grid, "cells"));
     struct item item;
+    for (int axis = axes; axis < AXIS_COUNT; axis++) {
+        axes = settings->grid.axis[axis].given ? axis + 1 : axes;
+    }
     if (section->row->type != SCHEMA_SECTION && section->row->type != SCHEMA_LIST) {
         return STATUS_OK;
     }
@@ -352,7 +355,8 @@ enum status settings_check(struct settings *settings)
     if (settings->quantity.given && !given) {
         settings->run.temperature = TEMPERATURE_DIFFERENCE;
     }
-    TRY(check_grid(settings)); /* the other checks use it */
+    TRY(settings_check_axes(settings)); /* the other checks use the grid */
+    TRY(check_grid(settings));
     TRY(item_list_all(settings, &list));
     for (int i = 0; i < list.count; i++) {
         const struct item *item = &list.item[i];

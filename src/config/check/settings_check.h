@@ -6,6 +6,9 @@
 
 /* All checks, after all keys have been read. */
 enum status settings_check(struct settings *settings);
+/* Lay out the cells of graded axes, of which grid.cells, lower and upper then tell. STATUS_INPUT
+ * when an axis is given twice, is not ascending, or has too many cells or widths. */
+enum status settings_check_axes(struct settings *settings);
 
 #define SETTINGS_CHECK(name)                                                                       \
     enum status settings_check_##name(const struct settings *settings, const struct item *item)

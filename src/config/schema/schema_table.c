@@ -5,6 +5,7 @@
 
 #include "config/check/settings_check.h"
 #include "config/schema/schema_boundary.h"
+#include "config/schema/schema_grid.h"
 #include "config/schema/schema_materials.h"
 #include "config/schema/schema_samples.h"
 #include "config/schema/schema_sources.h"
@@ -20,6 +21,8 @@ static const struct schema_limit positive = {0, 1e30, true, false, "above 0", NU
 static const struct schema_limit not_negative = {0, 1e30, false, false, "of 0 or more", NULL};
 static const struct schema_limit from_zero = {0, 0x1p53, false, false, "of 0 or more", NULL};
 static const struct schema_limit from_one = {1, 0x1p53, false, false, "of 1 or more", NULL};
+static const struct schema_limit graded_cells = {1,     MOST_GRADED_CELLS, false,
+                                                 false, "of 1 or more",    NULL};
 static const struct schema_limit int_from_one = {1, INT32_MAX, false, false, "of 1 or more", NULL};
 static const struct schema_limit point_count = {2, 1e6, false, false, "from 2 to 1000000", NULL};
 static const struct schema_limit fraction = {0, 1, true, false, "above 0 and at most 1", NULL};
@@ -182,8 +185,8 @@ static const struct schema_key table[] = {
     QUANTITY_ROWS,
 
     SECTION("grid",
-            "The uniform Cartesian grid of cells. An axis with one cell is unused, so `[256, 256]` "
-            "is a 2D problem.",
+            "The Cartesian grid of cells. An axis with one cell is unused, so `[256, 256]` is a 2D "
+            "problem.",
             .flags = SCHEMA_REQUIRED),
     KEY("grid.cells", LONG, NEVER, AT(grid.cells),
         "The number of cells along x, y, z; an axis left out has one.",
@@ -194,6 +197,7 @@ static const struct schema_key table[] = {
                 .fallback = "[0, 0, 0]"),
     COORDINATES("grid.upper", ASK, AT(grid.upper), SCHEMA_ONES, "The upper corner of the grid.",
                 .fallback = "[1, 1, 1]"),
+    GRID_ROWS,
 
     SECTION("material", "The material, uniform over the grid.", .flags = SCHEMA_REQUIRED,
             .rival = "materials", .check = settings_check_material),

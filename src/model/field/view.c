@@ -10,8 +10,7 @@ void view_whole(const struct grid *grid, struct view *view)
 
 static int64_t cell_at(const struct grid *grid, enum axis axis, double position)
 {
-    const double cells = (position - grid->lower[axis]) / grid->spacing[axis];
-    const int64_t index = (int64_t)floor(cells);
+    const int64_t index = (int64_t)floor(grid_in_cells(grid, axis, position));
     const int64_t last = grid->cells[axis] - 1;
     return index < 0 ? 0 : index > last ? last : index;
 }
@@ -54,11 +53,7 @@ void view_create(const struct grid *grid, const struct region_setting *region, s
         if (n == grid->cells[axis] && view->stride[axis] == 1) {
             continue; /* keep the exact corners */
         }
-        const double h = grid->spacing[axis];
-        const double stride = (double)view->stride[axis];
-        own->spacing[axis] = stride * h;
-        own->lower[axis] = grid->lower[axis] + ((double)view->first[axis] - 0.5 * (stride - 1)) * h;
-        own->upper[axis] = own->lower[axis] + (double)n * own->spacing[axis];
+        grid_cut(own, axis, view->first[axis], n, view->stride[axis]);
     }
 }
 
@@ -72,16 +67,21 @@ enum status view_check_regions(const struct settings *settings)
         struct view view;
         view_create(&grid, region, &view);
         for (int a = 0; a < AXIS_COUNT; a++) {
-            if (view.grid.cells[a] > 0) {
-                continue;
-            }
             const bool thinned = region->stride[a] > 1;
             char key[48];
             snprintf(key, sizeof key, "output.regions[%d].%s", i, thinned ? "stride" : "box");
+            FAIL_IF(thinned && grid.graded[a].edges != NULL,
+                    settings_fail(settings, key,
+                                  "the %s axis is graded, so that all of its cells are written; "
+                                  "give 1 there",
+                                  axis_name((enum axis)a)));
+            if (view.grid.cells[a] > 0) {
+                continue;
+            }
             return settings_fail(
                 settings, key,
                 "no cell is left in %s; the cells are %g m long, and those %s are selected",
-                axis_name((enum axis)a), grid.spacing[a],
+                axis_name((enum axis)a), grid_width(&grid, (enum axis)a, 0),
                 thinned ? "of the box whose index is a multiple of the stride"
                         : "whose centre lies in the box");
         }

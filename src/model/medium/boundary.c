@@ -345,9 +345,9 @@ static enum status check_condition(const struct boundary *boundary, const struct
                                                    condition->expression[n], when->time)));
         }
     }
-    /* the worst class: that of the smallest conductivity */
-    const struct face_closure closure =
-        boundary_close(&now, medium_least_conductivity(medium, axis), grid->spacing[axis]);
+    /* the worst class: that of the smallest conductivity and the largest cells */
+    const struct face_closure closure = boundary_close(
+        &now, medium_least_conductivity(medium, axis), grid_largest_width(grid, axis));
     return check_closure(&condition->setting, &now, closure, number);
 }
 

@@ -18,7 +18,7 @@ int class_key_compare(const struct class_key *a, const struct class_key *b)
             return a->sources[w] < b->sources[w] ? -1 : 1;
         }
     }
-    return 0;
+    return memcmp(a->size, b->size, sizeof a->size);
 }
 
 /* What needs classes, or NULL. A closure that is affine with a constant `a` does not; a wider
@@ -78,6 +78,13 @@ const char *medium_class_key(const struct settings *settings, char key[MEDIUM_KE
         *what = class_need(settings, &settings->boundary[f]);
         if (*what != NULL) {
             snprintf(key, MEDIUM_KEY_BYTES, "boundary.%s", face_name((enum face)f));
+            return key;
+        }
+    }
+    for (int a = 0; a < AXIS_COUNT; a++) {
+        if (settings->grid.axis[a].given) {
+            snprintf(key, MEDIUM_KEY_BYTES, "grid.%s", axis_name((enum axis)a));
+            *what = "a graded axis";
             return key;
         }
     }
@@ -229,14 +236,15 @@ int medium_heat_bits(const struct medium *medium)
 {
     enum { COMMON_BITS = 12 }; /* of ordinary materials, whose temperatures are below 2^28 K */
     int bits = 0;
-    for (int m = 0; m < medium->nmaterials; m++) {
-        const int of_material = ilogb(medium->materials[m].weight) + 1;
-        bits = of_material > COMMON_BITS && of_material > bits ? of_material : bits;
+    for (int c = 0; c < medium->nclasses; c++) {
+        const int of_class = ilogb(medium->classes[c].weight) + 1;
+        bits = of_class > COMMON_BITS && of_class > bits ? of_class : bits;
     }
     return bits;
 }
 
-enum status medium_set_classes(struct medium *medium, const struct class_key *keys,
+enum status medium_set_classes(struct medium *medium, const struct grid *grid,
+                               enum precision precision, const struct class_key *keys,
                                const int64_t *cells, int nkeys)
 {
     struct medium_class *classes = calloc((size_t)nkeys, sizeof *classes);
@@ -245,6 +253,13 @@ enum status medium_set_classes(struct medium *medium, const struct class_key *ke
         classes[c] = medium->materials[keys[c].material];
         classes[c].key = keys[c];
         classes[c].cells = cells[c];
+        if (grid_is_graded(grid)) {
+            const double volume = grid_size_volume(grid, keys[c].size);
+            const double sigma =
+                medium->heat_capacity_volume / (classes[c].heat_capacity_volume * volume);
+            classes[c].sigma = precision_round(precision, sigma);
+            classes[c].weight = 1 / classes[c].sigma;
+        }
     }
     free(medium->classes);
     medium->classes = classes;
@@ -293,35 +308,43 @@ void medium_destroy(struct medium *medium)
 }
 
 double medium_conductance_between(const struct medium *medium, const struct grid *grid,
-                                  enum axis axis, int material, int neighbour)
+                                  enum axis axis, const struct class_key *own,
+                                  const struct class_key *neighbour)
 {
-    const double h = grid->spacing[axis];
-    const double k = medium->materials[material].conductivity[axis];
-    const double other = medium->materials[neighbour].conductivity[axis];
-    const double contact = medium->resistance[material * medium->nmaterials + neighbour];
+    const double half = grid_size_width(grid, axis, own->size) /
+                        (2 * medium->materials[own->material].conductivity[axis]);
+    const double other = grid_size_width(grid, axis, neighbour->size) /
+                         (2 * medium->materials[neighbour->material].conductivity[axis]);
+    const double contact =
+        medium->resistance[own->material * medium->nmaterials + neighbour->material];
+    const double h = grid_smallest_width(grid, axis);
     /* symmetric to the last bit: the sum of the half cells first */
-    return grid->used[axis] ? 1 / (h * ((h / (2 * k) + h / (2 * other)) + contact)) : 0;
+    return grid->used[axis]
+               ? grid_size_face(grid, axis, own->size) / (h * ((half + other) + contact))
+               : 0;
 }
 
 double medium_most_conductance(const struct medium *medium, const struct grid *grid, enum axis axis,
-                               int material, int neighbour)
+                               const struct class_key *own, const struct class_key *neighbour)
 {
-    const int own[2] = {material, medium->materials[material].becomes};
-    const int other[2] = {neighbour, medium->materials[neighbour].becomes};
+    struct class_key is[2] = {*own, *own};
+    struct class_key other[2] = {*neighbour, *neighbour};
     double most = 0;
+    is[1].material = medium->materials[own->material].becomes;
+    other[1].material = medium->materials[neighbour->material].becomes;
     for (int n = 0; n < 4; n++) {
-        most = fmax(most, medium_conductance_between(medium, grid, axis, own[n / 2], other[n % 2]));
+        most =
+            fmax(most, medium_conductance_between(medium, grid, axis, &is[n / 2], &other[n % 2]));
     }
     return most;
 }
 
 int medium_next_class(const struct medium *medium, int of_class)
 {
-    const struct medium_class *own = &medium->classes[of_class];
+    struct class_key wanted = medium->classes[of_class].key;
     int next = 0;
-    while (medium->classes[next].key.material != own->becomes ||
-           memcmp(medium->classes[next].key.sources, own->key.sources, sizeof own->key.sources) !=
-               0) {
+    wanted.material = medium->classes[of_class].becomes;
+    while (class_key_compare(&medium->classes[next].key, &wanted) != 0) {
         next++;
     }
     return next;
@@ -393,8 +416,8 @@ double medium_least_conductivity(const struct medium *medium, enum axis axis)
 double medium_conductance(const struct medium *medium, const struct grid *grid, enum axis axis,
                           int of_class, int neighbour)
 {
-    return medium_conductance_between(medium, grid, axis, medium->classes[of_class].key.material,
-                                      medium->classes[neighbour].key.material);
+    return medium_conductance_between(medium, grid, axis, &medium->classes[of_class].key,
+                                      &medium->classes[neighbour].key);
 }
 
 double medium_stable_dt(const struct medium *medium, const struct grid *grid)
@@ -405,7 +428,8 @@ double medium_stable_dt(const struct medium *medium, const struct grid *grid)
     double sum = 0;
     for (int axis = 0; axis < AXIS_COUNT; axis++) {
         if (grid->used[axis]) {
-            sum += 1 / (grid->spacing[axis] * grid->spacing[axis]);
+            const double h = grid_width(grid, (enum axis)axis, 0);
+            sum += 1 / (h * h);
         }
     }
     return 1 / (2 * medium->diffusivity * sum);

@@ -1,17 +1,18 @@
 /* The material: uniform, or a class per cell.
  *
- * A class is a material of the configuration with a set of painted sources. The conductance between
- * two cells is that of their half cells and of a contact in series, so steady conduction across
- * layers is exact. */
+ * A class is a material of the configuration with a set of painted sources, of one size of cells.
+ * The conductance between two cells is that of their half cells and of a contact in series, so
+ * steady conduction across layers is exact. */
 #pragma once
 
 #include "config/settings.h"
 #include "model/space/grid.h"
 
-/* The cells of one material that have the same painted sources. Plain data. */
+/* The cells of one material and size that have the same painted sources. Plain data. */
 enum { SOURCE_WORDS = (MOST_SOURCES + 63) / 64 };
 struct class_key {
     int32_t material;               /* number */
+    uint8_t size[AXIS_COUNT];       /* as grid_size_of has it */
     uint64_t sources[SOURCE_WORDS]; /* bits of the entries of `sources` */
 };
 
@@ -36,7 +37,9 @@ struct medium_class {
     double perfusion;            /* by blood at this temperature, W/(m^3 K) */
     double arterial_temperature; /* K */
     double metabolic_heat;       /* W/m^3 */
-    double sigma;  /* reference over this, rounded to the run's precision; of an enthalpy 1 */
+    /* reference over this and over the volume in cells of the smallest widths, rounded to the run's
+     * precision; of an enthalpy 1 */
+    double sigma;
     double weight; /* 1 / sigma; of an enthalpy the most of it per kelvin above 0 K */
     /* An ambient: its conductivity and heat capacity are infinite, sigma and weight are 0, so that
      * the kernels keep the temperature of its cells, and its faces have that temperature. */
@@ -90,7 +93,8 @@ void medium_destroy(struct medium *medium); /* takes a zeroed one */
 
 /* Let the classes be those of `keys`, with these numbers of cells. `keys` has those of cells that
  * have become another material, too. STATUS_MEMORY. */
-enum status medium_set_classes(struct medium *medium, const struct class_key *keys,
+enum status medium_set_classes(struct medium *medium, const struct grid *grid,
+                               enum precision precision, const struct class_key *keys,
                                const int64_t *cells, int nkeys);
 
 /* The entry of `surfaces` between two materials, of which one is an ambient; -1: none. */
@@ -115,15 +119,16 @@ int medium_next_class(const struct medium *medium, int of_class);
 /* From this value of the field on they become it; INFINITY: never. */
 double medium_changes_at(const struct medium *medium, enum precision precision, int of_class);
 
-/* Between two neighbouring cells on `axis` of these materials, per cell volume, W/(m^3 K); 0 on an
- * unused axis. The same of classes. */
+/* Between two neighbouring cells on `axis` of these materials and sizes, per grid_cell_volume,
+ * W/(m^3 K); 0 on an unused axis. The same of classes. */
 double medium_conductance_between(const struct medium *medium, const struct grid *grid,
-                                  enum axis axis, int material, int neighbour);
+                                  enum axis axis, const struct class_key *own,
+                                  const struct class_key *neighbour);
 double medium_conductance(const struct medium *medium, const struct grid *grid, enum axis axis,
                           int of_class, int neighbour);
 /* The largest one, of what these materials are or become. */
 double medium_most_conductance(const struct medium *medium, const struct grid *grid, enum axis axis,
-                               int material, int neighbour);
+                               const struct class_key *own, const struct class_key *neighbour);
 
 /* With curves: fastest_rate times this bounds the rates while all temperatures lie between `low`
  * and `high`; at most 1. */

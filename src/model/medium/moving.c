@@ -75,7 +75,7 @@ static void fill_gaussian(const struct grid *grid, const struct source_setting *
         const double r = setting->radius[axis];
         shape->turn[axis][axis] = 1;
         if (layer || !grid->used[axis]) {
-            volume *= grid->spacing[axis];
+            volume *= grid_width(grid, (enum axis)axis, 0);
         } else {
             volume *= r * sqrt(PI / 2);
             rate[axis] = 2 / (r * r);
@@ -120,7 +120,7 @@ static void bound(const struct grid *grid, enum axis axis, double center, double
                   struct box *box)
 {
     const double cells = (double)grid->cells[axis];
-    const double h = grid->spacing[axis];
+    const double h = grid_width(grid, axis, 0);
     const double first = floor((center - reach - grid->lower[axis]) / h - 0.5);
     const double end = ceil((center + reach - grid->lower[axis]) / h - 0.5) + 1;
     box->lo[axis] = (int64_t)fmin(fmax(first, 0), cells);
@@ -174,7 +174,7 @@ enum status moving_at(const struct problem *problem, const struct heat_operator 
         return STATUS_OK;
     }
     for (int axis = 0; axis < AXIS_COUNT; axis++) {
-        shape->spacing[axis] = grid->spacing[axis];
+        shape->spacing[axis] = grid_width(grid, (enum axis)axis, 0);
         shape->start[axis] = grid->lower[axis] - row.at[axis];
     }
     if (setting->shape.kind == SOURCE_GOLDAK) {

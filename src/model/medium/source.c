@@ -125,23 +125,26 @@ enum status sources_survey(struct sources *sources, const struct settings *setti
     char key[KEY_BYTES];
     for (int s = 0; s < sources->count; s++) {
         struct source *source = &sources->source[s];
-        int64_t cells = 0;
+        double volume = 0; /* in cells */
         if (!source_is_painted(source->setting)) {
             continue;
         }
         for (int c = 0; c < medium->nclasses; c++) {
-            cells += class_key_has(&medium->classes[c].key, s) ? medium->classes[c].cells : 0;
+            const struct medium_class *own = &medium->classes[c];
+            volume += class_key_has(&own->key, s)
+                          ? (double)own->cells * grid_size_volume(grid, own->key.size)
+                          : 0;
         }
-        FAIL_IF(cells == 0,
+        FAIL_IF(volume == 0,
                 settings_fail(settings, key_of(sources, s, "", key),
                               "contains no cell centre%s, so it heats nothing; the cells are "
                               "%.4g x %.4g x %.4g m large",
                               source->setting->material >= 0 ? " of that material" : "",
-                              grid->spacing[AXIS_X], grid->spacing[AXIS_Y], grid->spacing[AXIS_Z]));
-        source->cells = cells;
+                              grid_width(grid, AXIS_X, 0), grid_width(grid, AXIS_Y, 0),
+                              grid_width(grid, AXIS_Z, 0)));
+        source->volume = volume * grid_cell_volume(grid);
         if (source->setting->by_power) {
-            source->density =
-                source->setting->power.value / ((double)cells * grid_cell_volume(grid));
+            source->density = source->setting->power.value / source->volume;
         }
     }
     return STATUS_OK;

@@ -24,7 +24,7 @@ struct source {
     struct expression *at[AXIS_COUNT];    /* the same */
     struct path path;                     /* if the setting has one */
     double density; /* W/m^3, painted; of a source with a power: after the survey */
-    int64_t cells;  /* of a painted one: after the survey */
+    double volume;  /* m^3, of the cells of a painted one: after the survey */
 };
 
 struct sources {

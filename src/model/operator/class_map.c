@@ -2,6 +2,7 @@
 
 #include <inttypes.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "model/space/shape.h"
 
@@ -28,7 +29,6 @@ uint64_t class_map_bytes(const struct grid *grid, const struct box *owned, int d
 struct painted_key {
     struct class_key key;
     int32_t with; /* the number of the key with the source that is being painted; -1: not met */
-    int number;   /* in the map: of those that cells have in the end; -1: not in it */
 };
 
 struct painting {
@@ -39,6 +39,10 @@ struct painting {
     float *marks;          /* the same: of one source; else 0. NULL: no painted sources */
     struct painted_key *keys; /* first the materials */
     int32_t nkeys, room;
+    /* of the map, for those that cells have in the end: [room][sizes of cells]; 0: not in it, else
+     * 1 more than the number */
+    uint8_t *in_map;
+    int nsizes;
 };
 
 /* Numbers of the file's own table to those of `materials`. */
@@ -104,9 +108,14 @@ static enum status find_key(struct painting *painting, const struct class_key *w
         struct painted_key *keys = realloc(painting->keys, (size_t)room * sizeof *keys);
         TRY(CHECK_MEMORY(keys != NULL, "no memory for %d sets of sources", room));
         painting->keys = keys;
+        const size_t sizes = (size_t)painting->nsizes;
+        uint8_t *in_map = realloc(painting->in_map, (size_t)room * sizes);
+        TRY(CHECK_MEMORY(in_map != NULL, "no memory for %d sets of sources", room));
+        memset(in_map + (size_t)painting->room * sizes, 0, (size_t)(room - painting->room) * sizes);
+        painting->in_map = in_map;
         painting->room = room;
     }
-    painting->keys[painting->nkeys++] = (struct painted_key){*wanted, -1, -1};
+    painting->keys[painting->nkeys++] = (struct painted_key){*wanted, -1};
     return STATUS_OK;
 }
 
@@ -161,11 +170,17 @@ static enum status paint_source(struct painting *painting, int s, const struct b
 
 enum status class_map_fail_too_many(const struct settings *settings)
 {
-    return settings_fail(settings, "sources",
-                         "more than %d combinations of a material with a set of sources; let fewer "
-                         "shapes overlap, give sources of the same density and factor as one "
-                         "expression, or use fewer materials",
-                         MEDIUM_CLASSES);
+    bool graded = false;
+    for (int axis = 0; axis < AXIS_COUNT; axis++) {
+        graded = graded || settings->grid.axis[axis].given;
+    }
+    return settings_fail(
+        settings, settings->nsources > 0 ? "sources" : "materials",
+        "more than %d combinations of a material with a set of sources%s; let fewer "
+        "shapes overlap, give sources of the same density and factor as one "
+        "expression, or use fewer materials%s",
+        MEDIUM_CLASSES, graded ? " and a size of cells" : "",
+        graded ? ", or longer segments of equal cells" : "");
 }
 
 /* The class of cell `c` of the piece, which is the cell `cell` of the grid. Keys
@@ -181,13 +196,18 @@ static enum status number_cell(const struct painting *painting, int64_t c,
                           ") and perhaps others have no material; start the list with '- "
                           "uniform: {material: %s}'",
                           cell[0], cell[1], cell[2], settings->materials[0].name));
-    struct painted_key *of = &painting->keys[(int32_t)painting->numbers[c]];
-    FAIL_IF(of->number < 0 && map->nkeys == MEDIUM_CLASSES, class_map_fail_too_many(settings));
-    if (of->number < 0) {
-        of->number = map->nkeys;
-        map->keys[map->nkeys++] = of->key;
+    const struct grid *grid = &painting->problem->grid;
+    const int32_t painted = (int32_t)painting->numbers[c];
+    struct class_key key = painting->keys[painted].key;
+    grid_size_of(grid, cell, key.size);
+    uint8_t *in_map =
+        &painting->in_map[painted * painting->nsizes + grid_size_index(grid, key.size)];
+    FAIL_IF(*in_map == 0 && map->nkeys == MEDIUM_CLASSES, class_map_fail_too_many(settings));
+    if (*in_map == 0) {
+        map->keys[map->nkeys++] = key;
+        *in_map = (uint8_t)map->nkeys;
     }
-    *number = (uint8_t)of->number;
+    *number = (uint8_t)(*in_map - 1);
     return STATUS_OK;
 }
 
@@ -202,8 +222,10 @@ static enum status number_row(const struct painting *painting, const struct box 
     uint8_t *row = &map->h_class[layout_index(&map->layout, cell[0] + shift[0] - map->owned.lo[0],
                                               cell[1] + shift[1] - map->owned.lo[1],
                                               cell[2] + shift[2] - map->owned.lo[2])];
+    const uint8_t *widths = painting->problem->grid.graded[AXIS_X].width_of;
     for (int64_t i = 0; i < box_extent(box, AXIS_X); i++) {
-        if (i > 0 && numbers[i] == numbers[i - 1]) {
+        if (i > 0 && numbers[i] == numbers[i - 1] &&
+            (widths == NULL || widths[begin + i] == widths[begin + i - 1])) {
             row[i] = row[i - 1];
             continue;
         }
@@ -274,6 +296,7 @@ static void painting_end(const struct painting *painting)
     free(painting->numbers);
     free(painting->marks);
     free(painting->keys);
+    free(painting->in_map);
 }
 
 /* In pieces of at most `cells` cells. */
@@ -308,9 +331,9 @@ static enum status add_materials(struct painting *painting, struct class_map *ma
     for (int m = 0; m < painting->problem->medium.nmaterials; m++) {
         int32_t number;
         TRY(find_key(painting, &(struct class_key){.material = m}, &number));
-        if (painting->marks == NULL) {
-            painting->keys[m].number = m;
+        if (painting->marks == NULL && painting->nsizes == 1) {
             map->keys[map->nkeys++] = painting->keys[m].key;
+            painting->in_map[m] = (uint8_t)map->nkeys;
         }
     }
     return STATUS_OK;
@@ -319,7 +342,9 @@ static enum status add_materials(struct painting *painting, struct class_map *ma
 enum status class_map_create(const struct problem *problem, const struct box *owned, int depth,
                              class_reader *read, struct class_map *map)
 {
-    SCOPED_BY(painting_end) struct painting painting = {.problem = problem, .read = read};
+    SCOPED_BY(painting_end)
+    struct painting painting = {
+        .problem = problem, .read = read, .nsizes = grid_size_count(&problem->grid)};
     SCOPED_BY(class_map_destroy) struct class_map built = {.owned = *owned};
     lay_out(&problem->grid, owned, depth, &built.layout);
     built.h_class = calloc(1, (size_t)built.layout.elements);

@@ -14,11 +14,11 @@ static double *rates_of(const struct problem *problem, const struct class_map *m
     const int n = map->nkeys;
     double *rates = malloc((size_t)n * ((size_t)n * AXIS_COUNT + 1) * sizeof *rates);
     for (int64_t i = 0; rates != NULL && i < (int64_t)n * n * AXIS_COUNT; i++) {
-        const int material = map->keys[i / n % n].material;
-        const int neighbour = map->keys[i % n].material;
-        rates[i] = medium_most_conductance(medium, &problem->grid, (enum axis)(i / n / n), material,
-                                           neighbour) /
-                   medium->materials[material].heat_capacity_volume;
+        const struct class_key *own = &map->keys[i / n % n];
+        rates[i] = medium_most_conductance(medium, &problem->grid, (enum axis)(i / n / n), own,
+                                           &map->keys[i % n]) /
+                   (medium->materials[own->material].heat_capacity_volume *
+                    grid_size_volume(&problem->grid, own->size));
     }
     for (int key = 0; rates != NULL && key < n; key++) {
         const struct medium_class *material = &medium->materials[map->keys[key].material];
@@ -173,7 +173,8 @@ enum status class_survey_apply(const struct class_survey *survey, struct problem
         add_next_keys(survey, &problem->medium, &all);
     }
     FAIL_IF(all.nkeys > MEDIUM_CLASSES, class_map_fail_too_many(problem->settings));
-    TRY(medium_set_classes(&problem->medium, all.keys, all.cells, all.nkeys));
+    TRY(medium_set_classes(&problem->medium, &problem->grid, problem->precision, all.keys,
+                           all.cells, all.nkeys));
     memcpy(problem->medium.surface_faces, survey->surfaces, sizeof survey->surfaces);
     return problem_set_survey(problem, survey->fastest_rate, survey->hash);
 }

@@ -234,7 +234,7 @@ double wide_stable_dt(const struct settings *settings, const struct grid *grid,
     const int radius = wide_radius(settings);
     double sum = 0;
     for (int axis = 0; axis < AXIS_COUNT; axis++) {
-        const double h = grid->spacing[axis];
+        const double h = grid_width(grid, (enum axis)axis, 0);
         const struct boundary_setting *low =
             &settings->boundary[face_of((enum axis)axis, SIDE_MIN)];
         const struct boundary_setting *high =

@@ -140,7 +140,7 @@ static void add_condition(const struct problem *problem, const struct heat_opera
 {
     const struct grid *grid = &problem->grid;
     const enum axis axis = face_axis(face);
-    const double h = grid->spacing[axis];
+    const double h = grid_largest_width(grid, axis);
     const struct boundary_state now = boundary_at(&problem->boundary, grid, face, patch, &op->when);
     struct face_closure closure =
         boundary_close(&now, medium_least_conductivity(&problem->medium, axis), h);
@@ -160,9 +160,13 @@ static void add_condition(const struct problem *problem, const struct heat_opera
     widen_by_face(&outside->reach, closure.a, closure.b);
     outside->least_a = fmin(outside->least_a, closure.a);
     if (!now.fixed) {
-        const int64_t cells = grid_total_cells(grid) / grid->cells[axis];
+        double volumes = 1; /* of the face times 1 m, in volumes of a cell */
+        for (int a = 0; a < AXIS_COUNT; a++) {
+            volumes *= a != (int)axis ? grid->upper[a] - grid->lower[a] : 1;
+        }
+        volumes /= grid_cell_volume(grid);
         outside->flux_K += fabs(now.number[BOUNDARY_VALUE]) * op->dt /
-                           (problem->medium.heat_capacity_volume * h) * (double)cells;
+                           problem->medium.heat_capacity_volume * volumes;
     }
 }
 

@@ -27,7 +27,7 @@ static void close_face(const struct problem *problem, enum face face, const stru
                        struct coefficients *all)
 {
     const struct grid *grid = &problem->grid;
-    const double h = grid->spacing[face_axis(face)];
+    const double h = grid_width(grid, face_axis(face), 0);
     const double k = medium_conductivity(&problem->medium, face_axis(face), 0);
     const struct boundary_state now = boundary_at(&problem->boundary, grid, face, 0, when);
     const struct face_closure closure = boundary_close(&now, k, h);
@@ -54,7 +54,7 @@ static enum status create(const struct problem *problem, double dt, struct heat_
         memcpy(all->high_order.used, grid->used, sizeof grid->used);
     }
     for (int axis = 0; axis < AXIS_COUNT; axis++) {
-        const double h = grid->spacing[axis];
+        const double h = grid_width(grid, (enum axis)axis, 0);
         const double r = grid->used[axis] ? problem->medium.diffusivity * dt / (h * h) : 0;
         all->r[axis] = precision_round(problem->precision, r);
     }
@@ -131,15 +131,17 @@ static struct class_closure close_class(const struct problem *problem, enum face
     if (medium->classes[of_class].is_ambient) { /* insulated */
         return (struct class_closure){.a = 1};
     }
-    const struct face_closure closure =
-        boundary_close(now, medium_conductivity(medium, axis, of_class), grid->spacing[axis]);
+    const uint8_t *size = medium->classes[of_class].key.size;
+    const struct face_closure closure = boundary_close(
+        now, medium_conductivity(medium, axis, of_class), grid_size_width(grid, axis, size));
     return (struct class_closure){.a = closure.a,
                                   .b = closure.b,
                                   .e = closure.e,
                                   .exchange = boundary_exchange(now),
                                   .conductance =
                                       grid_cell_volume(grid) *
-                                      medium_conductance(medium, grid, axis, of_class, of_class)};
+                                      medium_conductance(medium, grid, axis, of_class, of_class),
+                                  .area = grid_size_face(grid, axis, size)};
 }
 
 enum status operator_closures(const struct heat_operator *op, const struct problem *problem,
@@ -165,7 +167,8 @@ struct class_closure operator_close_enthalpy(const struct problem *problem, enum
     const struct medium *medium = &problem->medium;
     const struct curve *curve = &medium->curves[medium->classes[of_class].key.material];
     return class_closure_of_heat(closure, curve, (int)axis, u * medium->heat_capacity_volume,
-                                 problem->grid.spacing[axis], grid_cell_volume(&problem->grid));
+                                 grid_width(&problem->grid, axis, 0),
+                                 grid_cell_volume(&problem->grid));
 }
 
 int64_t operator_table_length(const struct problem *problem)
@@ -185,7 +188,7 @@ double operator_class_source(const struct heat_operator *op, const struct proble
         density += class_key_has(key, s) ? op->source[s] : 0;
     }
     const double q = density * op->dt / problem->medium.heat_capacity_volume;
-    return precision_round(problem->precision, q);
+    return precision_round(problem->precision, q * grid_size_volume(&problem->grid, key->size));
 }
 
 /* --- the table of classes --------------------------------------------------------------------- */
@@ -194,7 +197,7 @@ static void set_closure(const struct heat_operator *op, const struct problem *pr
                         enum face face, const struct class_closure *closure, int index, void *table)
 {
     const struct face_exchange *x = &closure->exchange;
-    const double h = problem->grid.spacing[face_axis(face)];
+    const double h = grid_width(&problem->grid, face_axis(face), 0);
     const double inflow = x->fixed ? 1 : op->dt / (problem->medium.heat_capacity_volume * h);
     const double of_classes[] = {closure->a, closure->b, closure->e, 0};
     const double of_enthalpy[] = {x->s0 * inflow, x->s1 * inflow, x->s4 * inflow, x->fixed ? 1 : 0};
@@ -277,7 +280,7 @@ static void set_class(const struct writing *w, const struct problem *problem, do
     const struct curve *curve = &medium->curves[medium->classes[of_class].key.material];
     const double reference = medium->heat_capacity_volume;
     for (int axis = 0; axis < AXIS_COUNT; axis++) {
-        const double h = problem->grid.spacing[axis];
+        const double h = grid_width(&problem->grid, (enum axis)axis, 0);
         const double k = w->scale * curve->factor[axis];
         const double half = problem->grid.used[axis] ? reference * h * h / (2 * dt * k) : 1;
         set(w, at + NONLINEAR_W + axis, half);
@@ -304,7 +307,7 @@ static void set_enthalpy(const struct heat_operator *op, const struct problem *p
         set_class(&w, problem, dt, c, nonlinear_class_at(n, m, c));
         set_segments(&w, medium, c, nonlinear_segments_at(n, m, medium->nsegments, c));
         for (int i = 0; i < AXIS_COUNT * n; i++) {
-            const double h = problem->grid.spacing[i / n];
+            const double h = grid_width(&problem->grid, (enum axis)(i / n), 0);
             const int material = medium->classes[c].key.material;
             const int other = medium->classes[i % n].key.material;
             const double contact = medium->resistance[material * medium->nmaterials + other];
@@ -366,7 +369,7 @@ void operator_flux_scale(const struct heat_operator *op, const struct problem *p
 {
     const struct medium *medium = &problem->medium;
     for (int a = 0; a < AXIS_COUNT; a++) {
-        const double h = problem->grid.spacing[a];
+        const double h = grid_width(&problem->grid, (enum axis)a, 0);
         const double used = medium->nclasses > 0 ? medium->heat_capacity_volume * h / (2 * op->dt)
                                                  : medium->conductivity / (2 * h);
         scale[a] = problem->grid.used[a] ? used : 0;

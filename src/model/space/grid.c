@@ -2,23 +2,134 @@
 
 #include <math.h>
 
+static double extreme_width(const struct axis_cells *cells, double (*choose)(double, double))
+{
+    double found = cells->widths[0];
+    for (int n = 1; n < cells->nwidths; n++) {
+        found = choose(found, cells->widths[n]);
+    }
+    return found;
+}
+
+void grid_complete(struct grid *grid)
+{
+    grid->dimensions = 0;
+    for (int axis = 0; axis < AXIS_COUNT; axis++) {
+        const struct axis_cells *graded = &grid->graded[axis];
+        grid->used[axis] = grid->cells[axis] > 1;
+        grid->dimensions += grid->used[axis] ? 1 : 0;
+        grid->spacing[axis] = (grid->upper[axis] - grid->lower[axis]) / (double)grid->cells[axis];
+        if (graded->widths != NULL) {
+            grid->spacing[axis] = extreme_width(graded, fmin);
+        }
+        for (int64_t i = 0;
+             graded->widths == NULL && graded->edges != NULL && i < grid->cells[axis]; i++) {
+            grid->spacing[axis] = fmin(grid->spacing[axis], grid_width(grid, (enum axis)axis, i));
+        }
+    }
+}
+
 void grid_create(const struct settings *settings, struct grid *grid)
 {
     *grid = (struct grid){0};
     for (int axis = 0; axis < AXIS_COUNT; axis++) {
         grid->cells[axis] = settings->grid.cells[axis];
-        grid->used[axis] = settings->grid.cells[axis] > 1;
-        grid->dimensions += grid->used[axis] ? 1 : 0;
         grid->lower[axis] = settings->grid.lower[axis];
         grid->upper[axis] = settings->grid.upper[axis];
-        grid->spacing[axis] =
-            (grid->upper[axis] - grid->lower[axis]) / (double)settings->grid.cells[axis];
+        grid->graded[axis] = settings->grid.axis[axis].cells;
     }
+    grid_complete(grid);
+}
+
+bool grid_same_axis(const struct grid *a, const struct grid *b, enum axis axis)
+{
+    const double *edges = a->graded[axis].edges;
+    const double *others = b->graded[axis].edges;
+    bool same = a->cells[axis] == b->cells[axis] && a->lower[axis] == b->lower[axis] &&
+                a->upper[axis] == b->upper[axis] && (edges == NULL) == (others == NULL);
+    for (int64_t i = 0; same && edges != NULL && i < a->cells[axis]; i++) {
+        same = edges[i] == others[i];
+    }
+    return same;
+}
+
+bool grid_is_graded(const struct grid *grid)
+{
+    bool any = false;
+    for (int axis = 0; axis < AXIS_COUNT; axis++) {
+        any = any || grid->graded[axis].edges != NULL;
+    }
+    return any;
+}
+
+void grid_cut(struct grid *grid, enum axis axis, int64_t first, int64_t count, int64_t stride)
+{
+    struct axis_cells *graded = &grid->graded[axis];
+    const double h = grid->spacing[axis];
+    const double every = (double)stride;
+    grid->cells[axis] = count;
+    if (graded->edges == NULL) {
+        grid->lower[axis] += ((double)first - 0.5 * (every - 1)) * h;
+        grid->spacing[axis] = every * h;
+        grid->upper[axis] = grid->lower[axis] + (double)count * grid->spacing[axis];
+        return;
+    }
+    graded->edges += first;
+    grid->lower[axis] = graded->edges[0];
+    grid->upper[axis] = graded->edges[count];
+    grid->spacing[axis] = HUGE_VAL;
+    for (int64_t i = 0; i < count; i++) {
+        grid->spacing[axis] = fmin(grid->spacing[axis], grid_width(grid, axis, i));
+    }
+}
+
+double grid_width(const struct grid *grid, enum axis axis, int64_t index)
+{
+    const double *edges = grid->graded[axis].edges;
+    return edges != NULL ? edges[index + 1] - edges[index] : grid->spacing[axis];
+}
+
+double grid_smallest_width(const struct grid *grid, enum axis axis)
+{
+    return grid->spacing[axis];
+}
+
+double grid_largest_width(const struct grid *grid, enum axis axis)
+{
+    const struct axis_cells *graded = &grid->graded[axis];
+    return graded->edges != NULL ? extreme_width(graded, fmax) : grid->spacing[axis];
+}
+
+double grid_edge(const struct grid *grid, enum axis axis, int64_t index)
+{
+    const double *edges = grid->graded[axis].edges;
+    return edges != NULL ? edges[index] : grid->lower[axis] + (double)index * grid->spacing[axis];
 }
 
 double grid_center(const struct grid *grid, enum axis axis, int64_t index)
 {
-    return grid->lower[axis] + ((double)index + 0.5) * grid->spacing[axis];
+    const double *edges = grid->graded[axis].edges;
+    return edges != NULL ? (edges[index] + edges[index + 1]) / 2
+                         : grid->lower[axis] + ((double)index + 0.5) * grid->spacing[axis];
+}
+
+double grid_in_cells(const struct grid *grid, enum axis axis, double position)
+{
+    const double *edges = grid->graded[axis].edges;
+    if (edges == NULL) {
+        return (position - grid->lower[axis]) / grid->spacing[axis];
+    }
+    int64_t low = 0;
+    int64_t high = grid->cells[axis] - 1;
+    while (low < high) { /* the last cell that begins at `position` or below */
+        const int64_t middle = high - (high - low) / 2;
+        if (edges[middle] <= position) {
+            low = middle;
+        } else {
+            high = middle - 1;
+        }
+    }
+    return (double)low + (position - edges[low]) / (edges[low + 1] - edges[low]);
 }
 
 int64_t grid_first_from(const struct grid *grid, enum axis axis, double position)
@@ -59,4 +170,57 @@ int64_t grid_total_cells(const struct grid *grid)
 double grid_cell_volume(const struct grid *grid)
 {
     return grid->spacing[AXIS_X] * grid->spacing[AXIS_Y] * grid->spacing[AXIS_Z];
+}
+
+double grid_cell_face(const struct grid *grid, enum axis axis)
+{
+    return grid_cell_volume(grid) / grid->spacing[axis];
+}
+
+void grid_size_of(const struct grid *grid, const int64_t cell[AXIS_COUNT], uint8_t size[AXIS_COUNT])
+{
+    for (int axis = 0; axis < AXIS_COUNT; axis++) {
+        const struct axis_cells *graded = &grid->graded[axis];
+        size[axis] = graded->edges != NULL ? graded->width_of[cell[axis]] : 0;
+    }
+}
+
+int grid_size_count(const struct grid *grid)
+{
+    int count = 1;
+    for (int axis = 0; axis < AXIS_COUNT; axis++) {
+        count *= grid->graded[axis].edges != NULL ? grid->graded[axis].nwidths : 1;
+    }
+    return count;
+}
+
+int grid_size_index(const struct grid *grid, const uint8_t size[AXIS_COUNT])
+{
+    int index = 0;
+    for (int axis = AXIS_Z; axis >= AXIS_X; axis--) {
+        index = index * (grid->graded[axis].edges != NULL ? grid->graded[axis].nwidths : 1) +
+                size[axis];
+    }
+    return index;
+}
+
+double grid_size_width(const struct grid *grid, enum axis axis, const uint8_t size[AXIS_COUNT])
+{
+    const struct axis_cells *graded = &grid->graded[axis];
+    return graded->edges != NULL ? graded->widths[size[axis]] : grid->spacing[axis];
+}
+
+double grid_size_face(const struct grid *grid, enum axis axis, const uint8_t size[AXIS_COUNT])
+{
+    double share = 1;
+    for (int a = 0; a < AXIS_COUNT; a++) {
+        share *= a != (int)axis ? grid_size_width(grid, (enum axis)a, size) / grid->spacing[a] : 1;
+    }
+    return share;
+}
+
+double grid_size_volume(const struct grid *grid, const uint8_t size[AXIS_COUNT])
+{
+    return grid_size_face(grid, AXIS_X, size) *
+           (grid_size_width(grid, AXIS_X, size) / grid->spacing[AXIS_X]);
 }

@@ -1,4 +1,4 @@
-/* The uniform Cartesian grid. */
+/* The Cartesian grid: of each axis the cells are equal, or have widths of their own. */
 #pragma once
 
 #include "base/box.h"
@@ -6,17 +6,44 @@
 
 struct grid {
     int64_t cells[AXIS_COUNT];
-    bool used[AXIS_COUNT];      /* more than one cell on this axis */
-    int dimensions;             /* axes in use: 1, 2 or 3 */
-    double lower[AXIS_COUNT];   /* m */
-    double upper[AXIS_COUNT];   /* m */
-    double spacing[AXIS_COUNT]; /* m; the length of the axis where it is not in use */
+    bool used[AXIS_COUNT];    /* more than one cell on this axis */
+    int dimensions;           /* axes in use: 1, 2 or 3 */
+    double lower[AXIS_COUNT]; /* m */
+    double upper[AXIS_COUNT]; /* m */
+    /* m: for grid.c, and for kernels of uniform grids, of which it is the width; of a graded axis
+     * the smallest width, of an unused one its length. Others call grid_width. */
+    double spacing[AXIS_COUNT];
+    struct axis_cells graded[AXIS_COUNT]; /* borrowed from the settings; zeros: equal cells */
 };
 
 void grid_create(const struct settings *settings, struct grid *grid);
 
+/* The other members from cells, lower, upper and graded; for outputs, of these the edges. */
+void grid_complete(struct grid *grid);
+
+/* Whether two grids have the same cells on `axis`. */
+bool grid_same_axis(const struct grid *a, const struct grid *b, enum axis axis);
+
+/* Whether any axis is graded. */
+bool grid_is_graded(const struct grid *grid);
+
+/* For outputs, which need no sizes of cells: let the axis have `count` cells: cell `first` and each
+ * `stride`-th after it, with their centres; `stride` is 1 where the axis is graded. */
+void grid_cut(struct grid *grid, enum axis axis, int64_t first, int64_t count, int64_t stride);
+
+/* The width of cell `index` on `axis`, m; the smallest and the largest one. */
+double grid_width(const struct grid *grid, enum axis axis, int64_t index);
+double grid_smallest_width(const struct grid *grid, enum axis axis);
+double grid_largest_width(const struct grid *grid, enum axis axis);
+
+/* The lower edge of cell `index` on `axis`, m; of the cell count the upper end of the axis. */
+double grid_edge(const struct grid *grid, enum axis axis, int64_t index);
+
 /* The centre of cell `index` on `axis`, m. */
 double grid_center(const struct grid *grid, enum axis axis, int64_t index);
+
+/* A position (m) on `axis` in cells from the lower end: linear in each cell. */
+double grid_in_cells(const struct grid *grid, enum axis axis, double position);
 
 /* The first cell of `axis` with its centre at `position` (m) or above; the cell count when none. */
 int64_t grid_first_from(const struct grid *grid, enum axis axis, double position);
@@ -26,4 +53,28 @@ int64_t grid_first_from(const struct grid *grid, enum axis axis, double position
 void grid_shown_spacing(const struct grid *grid, double spacing[AXIS_COUNT]);
 
 int64_t grid_total_cells(const struct grid *grid);
-double grid_cell_volume(const struct grid *grid); /* m^3 */
+
+/* The volume of a cell of the smallest width on each axis, m^3: of all cells where all are equal.
+ * Heat is counted in units of it. */
+double grid_cell_volume(const struct grid *grid);
+
+/* The area of a face across `axis` of such a cell, m^2; the length of the grid times its width. */
+double grid_cell_face(const struct grid *grid, enum axis axis);
+
+/* ---- the size of a cell as a number per axis: classes of cells have one
+ * (model/medium/medium.h) ---- */
+
+/* The numbers of the widths of a cell; 0 where all cells are equal. */
+void grid_size_of(const struct grid *grid, const int64_t cell[AXIS_COUNT],
+                  uint8_t size[AXIS_COUNT]);
+
+/* All cells have one of `count` sizes; `index` numbers them. */
+int grid_size_count(const struct grid *grid);
+int grid_size_index(const struct grid *grid, const uint8_t size[AXIS_COUNT]);
+
+double grid_size_width(const struct grid *grid, enum axis axis, const uint8_t size[AXIS_COUNT]);
+
+/* The volume of a cell of this size over grid_cell_volume, and the area of its face across `axis`
+ * over grid_cell_face: exactly 1 where all cells are equal. */
+double grid_size_volume(const struct grid *grid, const uint8_t size[AXIS_COUNT]);
+double grid_size_face(const struct grid *grid, enum axis axis, const uint8_t size[AXIS_COUNT]);

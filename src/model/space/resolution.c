@@ -30,7 +30,7 @@ static struct size size_along(const struct grid *grid, enum axis axis, double lo
     const int64_t end =
         upper >= grid->upper[axis] ? grid->cells[axis] : grid_first_from(grid, axis, upper);
     return (struct size){fmin(upper, grid->upper[axis]) - fmax(lower, grid->lower[axis]),
-                         (double)(end - first) * grid->spacing[axis]};
+                         grid_edge(grid, axis, end) - grid_edge(grid, axis, first)};
 }
 
 /* The share of a round shape that is inside the domain: all, or one side of a plane of symmetry. */
@@ -47,12 +47,12 @@ static double share_inside(const struct grid *grid, const struct shape_setting *
     return fabs(fmin(below, above)) <= rounding && room >= -rounding ? 0.5 : NAN;
 }
 
-/* The cells whose centres are inside, on the axes that are round. */
-static double count_round(const struct grid *grid, const struct shape_setting *shape,
-                          const bool round[AXIS_COUNT])
+/* The size of the cells whose centres are inside, on the axes that are round. */
+static double measure_round(const struct grid *grid, const struct shape_setting *shape,
+                            const bool round[AXIS_COUNT])
 {
     struct box box = {.lo = {0, 0, 0}, .hi = {1, 1, 1}};
-    double count = 0;
+    double sum = 0;
     for (int axis = 0; axis < AXIS_COUNT; axis++) {
         if (round[axis]) {
             const double center = shape->center[axis];
@@ -70,9 +70,13 @@ static double count_round(const struct grid *grid, const struct shape_setting *s
         const double at[AXIS_COUNT] = {grid_center(grid, AXIS_X, cell[AXIS_X]),
                                        grid_center(grid, AXIS_Y, cell[AXIS_Y]),
                                        grid_center(grid, AXIS_Z, cell[AXIS_Z])};
-        count += shape_holds(grid, shape, at) ? 1 : 0;
+        double size = shape_holds(grid, shape, at) ? 1 : 0;
+        for (int axis = 0; axis < AXIS_COUNT; axis++) {
+            size *= round[axis] ? grid_width(grid, (enum axis)axis, cell[axis]) : 1;
+        }
+        sum += size;
     }
-    return count;
+    return sum;
 }
 
 /* A sphere, or the cross-section of a cylinder. */
@@ -88,11 +92,10 @@ static struct size size_round(const struct grid *grid, const struct shape_settin
         if (round[axis]) {
             axes++;
             size.shape *= shape->radius * share_inside(grid, shape, (enum axis)axis);
-            size.painted *= grid->spacing[axis];
         }
     }
     size.shape *= unit[axes];
-    size.painted *= count_round(grid, shape, round);
+    size.painted *= measure_round(grid, shape, round);
     return size;
 }
 
@@ -123,7 +126,7 @@ static void advise(const struct settings *settings, const struct grid *grid,
         const double thickness = size[axis].shape;
         const struct phase_setting *phase = &settings->materials[(int)part->value].solid;
         if (part->kind == INITIAL_CYLINDER || !grid->used[axis] || !is_off(&size[axis]) ||
-            thickness > 2 * grid->spacing[axis]) {
+            thickness > 2 * grid_largest_width(grid, (enum axis)axis)) {
             continue;
         }
         char value[64] = "";

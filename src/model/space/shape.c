@@ -122,7 +122,7 @@ enum status shape_check_cells(struct settings_origin *origin, const struct grid 
     snprintf(key, sizeof key, "%s[%d].%s", list, entry, shape_name(shape));
     for (int axis = 0; axis < AXIS_COUNT; axis++) {
         if (grid->used[axis]) {
-            text_add(cell, sizeof cell, " x ", "%.4g", grid->spacing[axis]);
+            text_add(cell, sizeof cell, " x ", "%.4g", grid_width(grid, (enum axis)axis, 0));
         }
     }
     return settings_fail_at(
@@ -230,14 +230,17 @@ static const struct {
            {0.17392742256872693, 0.32607257743127307, 0.32607257743127307, 0.17392742256872693}},
 };
 
-/* The mean of the formula over the cell around `center`. */
+/* The mean of the formula over a cell. */
 static enum status mean_of_cell(const struct brush *brush, struct expression *expression,
-                                const double center[AXIS_COUNT], double *mean)
+                                const int64_t cell[AXIS_COUNT], double *mean)
 {
-    const double *h = brush->grid->spacing;
+    double h[AXIS_COUNT];
+    double center[AXIS_COUNT];
     int n[AXIS_COUNT];
     for (int axis = 0; axis < AXIS_COUNT; axis++) {
         n[axis] = brush->grid->used[axis] ? brush->points : 1;
+        h[axis] = grid_width(brush->grid, (enum axis)axis, cell[axis]);
+        center[axis] = grid_center(brush->grid, (enum axis)axis, cell[axis]);
     }
     *mean = 0;
     for (int p = 0; p < n[AXIS_X] * n[AXIS_Y] * n[AXIS_Z]; p++) {
@@ -258,10 +261,11 @@ static enum status mean_of_cell(const struct brush *brush, struct expression *ex
 
 /* The value of a formula for one cell. */
 static enum status evaluate(const struct brush *brush, struct expression *expression,
-                            const double center[AXIS_COUNT], double *value)
+                            const int64_t cell[AXIS_COUNT], const double center[AXIS_COUNT],
+                            double *value)
 {
     return brush->points > 1 && !brush->shape->is_condition
-               ? mean_of_cell(brush, expression, center, value)
+               ? mean_of_cell(brush, expression, cell, value)
                : shape_evaluate(brush->shape, expression, center, value);
 }
 
@@ -279,13 +283,13 @@ static enum status paint_row(const struct canvas *canvas, struct expression *exp
         at[axis] = grid_center(brush->grid, (enum axis)axis, cell[axis]);
     }
     const int64_t first = box_place(canvas->box, cell[AXIS_X], cell[AXIS_Y], cell[AXIS_Z]);
-    for (int64_t i = 0; i < to - from; i++) {
-        at[AXIS_X] = grid_center(brush->grid, AXIS_X, cell[AXIS_X] + i);
+    for (int64_t i = 0; i < to - from; i++, cell[AXIS_X]++) {
+        at[AXIS_X] = grid_center(brush->grid, AXIS_X, cell[AXIS_X]);
         if (!shape_holds(brush->grid, shape, at)) {
             continue;
         }
         if (expression != NULL) {
-            TRY(evaluate(brush, expression, at, &value));
+            TRY(evaluate(brush, expression, cell, at, &value));
             if (shape->is_condition && value == 0) {
                 continue;
             }

@@ -164,7 +164,8 @@ static enum status open_series(const struct output_context *in, const struct sam
     const struct layout *classes = &level->classes->args.layout;
     TRY(sampler_create(level->field, &problem->grid, problem->boundary.periodic,
                        problem->medium.nclasses > 0 ? classes : NULL,
-                       problem->medium.nmaterials > 1, &points, &output->sampler));
+                       problem->medium.nmaterials > 1 || grid_is_graded(&problem->grid), &points,
+                       &output->sampler));
     if (in->team->rank == 0) {
         TRY(series_open(&output->series, in->restart_step, &output->csv));
         folder_report_gap(in, sampled->cadence, &output->csv);

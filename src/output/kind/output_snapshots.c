@@ -155,8 +155,8 @@ static void list(const void *object, const struct output_context *in)
     const char *directory = in->problem->output.directory;
     for (int i = 0; i < outputs->count; i++) {
         const char *name = outputs->output[i].name;
-        log_info("  %-11s  %s/%s.vtkhdf  (ParaView 5.13 and later, h5py)",
-                 i == 0 ? "snapshots" : "", directory, name);
+        log_info("  %-11s  %s/%s.vtkhdf  (ParaView %s and later, h5py)", i == 0 ? "snapshots" : "",
+                 directory, name, grid_is_graded(&outputs->output[i].view.grid) ? "6.2" : "5.13");
         log_info("               %s/%s.xdmf    (ParaView 5.11, VisIt)", directory, name);
     }
 }

@@ -258,6 +258,7 @@ enum status classes_allocate(struct classes *classes, const struct problem *prob
     static const struct class_summary none[MEDIUM_CLASSES];
     double weights[MEDIUM_CLASSES] = {0};
     uint8_t materials[MEDIUM_CLASSES] = {0};
+    uint8_t groups[MEDIUM_CLASSES] = {0};
     const int heat_bits = medium_heat_bits(medium);
     if (medium->nclasses == 0) {
         return STATUS_OK;
@@ -265,6 +266,7 @@ enum status classes_allocate(struct classes *classes, const struct problem *prob
     for (int c = 0; c < medium->nclasses; c++) {
         weights[c] = ldexp(medium->classes[c].weight, -heat_bits);
         materials[c] = (uint8_t)medium->classes[c].key.material;
+        groups[c] = grid_is_graded(&problem->grid) ? (uint8_t)c : materials[c];
     }
     classes->table_bytes = bytes_of_table(problem);
     TRY(keep_faces(classes, problem, team));
@@ -276,6 +278,7 @@ enum status classes_allocate(struct classes *classes, const struct problem *prob
     classes->changes.args.mask = mask;
     TRY(engine_send(engine, weights, sizeof weights, &classes->d_weight));
     TRY(engine_send(engine, materials, sizeof materials, &classes->d_material));
+    TRY(engine_send(engine, groups, sizeof groups, &classes->d_group));
     TRY(engine_send(engine, none, sizeof none, &classes->d_summaries));
     TRY(engine->runtime->memory_alloc(engine->device, closures_bytes(problem),
                                       &classes->d_closures));
@@ -341,6 +344,7 @@ void classes_destroy(struct classes *classes, struct engine *engine)
     engine->runtime->memory_free(engine->device, classes->d_closures);
     engine->runtime->memory_free(engine->device, classes->d_summaries);
     engine->runtime->memory_free(engine->device, classes->d_material);
+    engine->runtime->memory_free(engine->device, classes->d_group);
     engine->runtime->memory_free(engine->device, classes->d_weight);
     engine->runtime->memory_free(engine->device, classes->d_class);
     engine->runtime->event_destroy(classes->ready);

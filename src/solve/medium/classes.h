@@ -29,6 +29,7 @@ struct classes {
     struct device_medium args; /* of the last table */
     void *d_class, *d_weight;
     void *d_material;  /* [MEDIUM_CLASSES]: the number of the material of each class */
+    void *d_group;     /* the same, or of a graded grid the class: cells of one summary are equal */
     void *d_summaries; /* [MEDIUM_CLASSES]: for summarise_classes */
     /* For sum_face: of all faces, operator_closure_count closures each, all conditions, and the
      * sources; and the curves of materials, or NULL. */

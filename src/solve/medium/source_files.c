@@ -117,7 +117,7 @@ enum status source_files_power(const struct source_files *files, const struct pr
     if (!source_is_painted(source->setting)) {
         return moving_power(problem, op, s, watts);
     }
-    *watts = op->source[s] * (double)source->cells * grid_cell_volume(&problem->grid);
+    *watts = op->source[s] * source->volume;
     return STATUS_OK;
 }
 

@@ -179,7 +179,7 @@ enum status diagnostics_take(struct stepper *stepper, struct diagnostics *diagno
     SCOPED_PHASE(stepper->level->phases, PHASE_DIAGNOSTICS);
     TRY(stepper_show_due(stepper));
     const struct problem *problem = stepper->problem;
-    const struct grid *grid = &problem->grid;
+    const int64_t cells = grid_total_cells(&problem->grid) - medium_ambient_cells(&problem->medium);
     struct state *state = stepper->state;
     struct field_summary all;
     struct heat_operator op;
@@ -199,14 +199,13 @@ enum status diagnostics_take(struct stepper *stepper, struct diagnostics *diagno
         .time = state->time,
         .min = all.min,
         .max = all.max,
-        .mean = exact_sum_value(&all.sum) /
-                (double)(grid_total_cells(grid) - medium_ambient_cells(&problem->medium)),
+        .mean = exact_sum_value(&all.sum) / (double)cells,
         .heat = heat,
         .boundary_heat = through,
         .source_heat = sources,
         .heat_drift = heat - start - through - sources,
     };
-    return STATUS_OK;
+    return grid_is_graded(&problem->grid) ? materials_mean(stepper, &diagnostics->mean) : STATUS_OK;
 }
 
 enum status diagnostics_hash_rank(struct stepper *stepper, const void *d_field, uint64_t *mine)

@@ -44,6 +44,8 @@ struct material_diagnostics {
  * decomposition. Copies the field and its classes to the host in pieces: about the cost of a
  * snapshot's copy. Needs valid cells (diagnostics_take). */
 enum status materials_take(struct stepper *stepper, struct material_diagnostics *materials);
+/* Collective, agreed. The mean temperature of a graded grid, K. */
+enum status materials_mean(struct stepper *stepper, double *mean);
 
 /* ---- of the region that is melted ---- */
 

@@ -136,9 +136,14 @@ double faces_share_between(const void *context, enum axis axis, const uint8_t of
 {
     const struct face_closures *closures = context;
     const struct problem *problem = closures->stepper->problem;
-    const double h = problem->grid.spacing[axis];
-    const double low = h / medium_conductivity_at(&problem->medium, axis, of[0], kelvins[0]);
-    const double high = h / medium_conductivity_at(&problem->medium, axis, of[1], kelvins[1]);
+    double half[2]; /* twice the resistances of the half cells */
+    for (int i = 0; i < 2; i++) {
+        const uint8_t *size = problem->medium.classes[of[i]].key.size;
+        half[i] = grid_size_width(&problem->grid, axis, size) /
+                  medium_conductivity_at(&problem->medium, axis, of[i], kelvins[i]);
+    }
+    const double low = half[0];
+    const double high = half[1];
     const double contact = medium_contact(&problem->medium, of[0], of[1]);
     const double all = low / 2 + contact + high / 2;
     if (contact == 0 && low == high) {
@@ -190,7 +195,7 @@ static enum status sum_mine(const struct face_closures *closures,
                 .d_material = classes->d_material,
                 .d_curves = classes->d_curves,
                 .heat_per_enthalpy = problem->medium.heat_capacity_volume,
-                .spacing = problem->grid.spacing[face_axis((enum face)f)],
+                .spacing = grid_width(&problem->grid, face_axis((enum face)f), 0),
                 .volume = grid_cell_volume(&problem->grid),
                 .joule_per_kelvin = problem_joule_per_kelvin(problem),
                 .d_sums = (struct exact_sum *)classes->d_face_sums +
@@ -216,9 +221,9 @@ static void report_patches(const struct boundary *boundary,
     int patch = 0;
     for (int n = 0; faces->patches != NULL && boundary_next_named(boundary, &face, &patch); n++) {
         const struct exact_sum *found = sums[first_of(boundary, face) + patch];
-        const double cells = exact_sum_value(&found[FACE_CELLS]);
+        const double area = exact_sum_value(&found[FACE_AREA]);
         faces->patches[n][0] = exact_sum_value(&found[FACE_FLOW]);
-        faces->patches[n][1] = cells > 0 ? exact_sum_value(&found[FACE_TEMPERATURE]) / cells : NAN;
+        faces->patches[n][1] = area > 0 ? exact_sum_value(&found[FACE_TEMPERATURE]) / area : NAN;
     }
 }
 
@@ -234,9 +239,9 @@ static void report_faces(const struct problem *problem, const struct heat_operat
         for (int i = 0; i < problem->boundary.nconditions[f] * FACE_SUMS; i++) {
             exact_sum_add(&whole[i % FACE_SUMS], &sums[first + i / FACE_SUMS][i % FACE_SUMS]);
         }
-        const double cells = exact_sum_value(&whole[FACE_CELLS]);
+        const double area = exact_sum_value(&whole[FACE_AREA]);
         faces->flow[f] = has ? exact_sum_value(&whole[FACE_FLOW]) : NAN;
-        faces->mean[f] = has && cells > 0 ? exact_sum_value(&whole[FACE_TEMPERATURE]) / cells : NAN;
+        faces->mean[f] = has && area > 0 ? exact_sum_value(&whole[FACE_TEMPERATURE]) / area : NAN;
     }
 }
 

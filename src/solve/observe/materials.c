@@ -19,7 +19,7 @@ static enum status find_mine(struct stepper *stepper, const void *d_field,
     TRY(engine->runtime->copy_to_device(engine->bulk_queue, classes->d_summaries, summaries,
                                         bytes));
     TRY(ENQUEUE(engine->operations, summarise_classes, engine->bulk_queue, .layout = field->layout,
-                .medium = &classes->args, .d_groups = classes->d_material, .d_field = d_field,
+                .medium = &classes->args, .d_groups = classes->d_group, .d_field = d_field,
                 .d_summaries = classes->d_summaries));
     TRY(engine->runtime->copy_to_host(engine->bulk_queue, summaries, classes->d_summaries, bytes));
     return engine->runtime->queue_wait(engine->bulk_queue);
@@ -52,7 +52,46 @@ static enum status find_all(struct stepper *stepper, const void *d_field,
 {
     MPI_Comm comm = stepper->team->comm;
     TRY(status_agree(comm, find_mine(stepper, d_field, summaries)));
-    return add_summaries(comm, summaries, stepper->problem->medium.nmaterials);
+    return add_summaries(comm, summaries,
+                         grid_is_graded(&stepper->problem->grid)
+                             ? stepper->problem->medium.nclasses
+                             : stepper->problem->medium.nmaterials);
+}
+
+/* Sums of a material, or of all of them, over groups of equal cells. Volumes in cells of the
+ * smallest widths; `sum`: of temperatures times volumes. */
+struct total {
+    double volume, sum, min, max;
+};
+
+/* `material`: -1: all. */
+static struct total add_groups(const struct problem *problem, const struct class_summary *summaries,
+                               int material)
+{
+    const struct medium *medium = &problem->medium;
+    const bool graded = grid_is_graded(&problem->grid);
+    struct total all = {.min = NAN, .max = NAN};
+    for (int g = 0; g < (graded ? medium->nclasses : medium->nmaterials); g++) {
+        const struct class_key *key = &medium->classes[g].key; /* of a graded grid only */
+        const double volume = graded ? grid_size_volume(&problem->grid, key->size) : 1;
+        const bool counts = material < 0 || (graded ? key->material : g) == material;
+        if (counts && summaries[g].cells > 0) {
+            all.volume += (double)summaries[g].cells * volume;
+            all.sum += exact_sum_value(&summaries[g].sum) * volume;
+            all.min = fmin(all.min, class_value_of(summaries[g].min_key)); /* the other for NAN */
+            all.max = fmax(all.max, class_value_of(summaries[g].max_key));
+        }
+    }
+    return all;
+}
+
+enum status materials_mean(struct stepper *stepper, double *mean)
+{
+    struct class_summary summaries[MEDIUM_CLASSES];
+    TRY(find_all(stepper, field_temperature(stepper->level->field), summaries));
+    const struct total all = add_groups(stepper->problem, summaries, -1);
+    *mean = all.sum / all.volume;
+    return STATUS_OK;
 }
 
 enum status materials_take(struct stepper *stepper, struct material_diagnostics *materials)
@@ -68,17 +107,15 @@ enum status materials_take(struct stepper *stepper, struct material_diagnostics 
         TRY(find_all(stepper, field->d_now, enthalpies));
     }
     for (int m = 0; m < medium->nmaterials - medium->nambients; m++) {
-        const struct class_summary *found = &summaries[m];
-        const double sum = exact_sum_value(&found->sum);
-        const bool any = found->cells > 0;
+        const struct total all = add_groups(stepper->problem, summaries, m);
         materials[m] = (struct material_diagnostics){
-            .min = any ? class_value_of(found->min_key) : NAN,
-            .max = any ? class_value_of(found->max_key) : NAN,
-            .mean = any ? sum / (double)found->cells : NAN,
+            .min = all.min,
+            .max = all.max,
+            .mean = all.sum / all.volume, /* NAN without cells */
             .heat =
                 medium->curves != NULL
                     ? medium->heat_capacity_volume * volume * exact_sum_value(&enthalpies[m].sum)
-                    : medium->materials[m].heat_capacity_volume * volume * sum,
+                    : medium->materials[m].heat_capacity_volume * volume * all.sum,
         };
     }
     return STATUS_OK;

@@ -132,7 +132,8 @@ enum status melt_pool_take(struct melt_pool *pool, struct stepper *stepper,
     TRY(find_all(pool, stepper));
     const uint64_t *planes = pool->h_all + 1;
     for (int a = 0; a < AXIS_COUNT; a++) {
-        found->extent[a] = grid->spacing[a] * find_extent(planes, grid->cells[a], limit);
+        found->extent[a] =
+            grid_width(grid, (enum axis)a, 0) * find_extent(planes, grid->cells[a], limit);
         planes += grid->cells[a];
     }
     found->volume = grid_cell_volume(grid) * (double)pool->h_all[0];

@@ -7,14 +7,10 @@
 /* FLOW: W; TEMPERATURE: K times the share of a face in the largest one. */
 enum { FLOW, TEMPERATURE, SURFACE_SUMS };
 
-static double face_area(const struct grid *grid, int axis)
-{
-    return grid_cell_volume(grid) / grid->spacing[axis];
-}
-
 static double largest_area(const struct grid *grid)
 {
-    return fmax(face_area(grid, AXIS_X), fmax(face_area(grid, AXIS_Y), face_area(grid, AXIS_Z)));
+    return fmax(grid_cell_face(grid, AXIS_X),
+                fmax(grid_cell_face(grid, AXIS_Y), grid_cell_face(grid, AXIS_Z)));
 }
 
 /* The temperatures of the cells at the faces of this rank. */
@@ -49,7 +45,7 @@ static struct pair pair_at(const struct problem *problem, int pair)
     const enum axis axis = (enum axis)(pair / (n * n));
     const int own = pair / n % n;
     const int other = pair % n;
-    const double h = grid->spacing[axis];
+    const double h = grid_width(grid, axis, 0);
     const double g = medium_conductance(medium, grid, axis, own, other);
     return (struct pair){
         .surface = medium_surface(medium, medium->classes[own].key.material,
@@ -57,7 +53,7 @@ static struct pair pair_at(const struct problem *problem, int pair)
         .conductance = g * grid_cell_volume(grid),
         .share = g * h * h / (2 * medium_conductivity(medium, axis, own)),
         .ambient = medium->classes[other].ambient,
-        .weight = face_area(grid, (int)axis) / largest_area(grid),
+        .weight = grid_cell_face(grid, axis) / largest_area(grid),
     };
 }
 
@@ -124,7 +120,8 @@ enum status surfaces_take(struct stepper *stepper, struct surface_diagnostics *f
     for (int s = 0; s < n; s++) {
         double area = 0;
         for (int axis = 0; axis < AXIS_COUNT; axis++) {
-            area += face_area(grid, axis) * (double)problem->medium.surface_faces[s][axis];
+            area += grid_cell_face(grid, (enum axis)axis) *
+                    (double)problem->medium.surface_faces[s][axis];
         }
         found[s] = (struct surface_diagnostics){
             .flow = exact_sum_value(&sums[s][FLOW]),

@@ -55,7 +55,7 @@ static double between(const struct face_reader *r, const int64_t low[AXIS_COUNT]
 {
     const struct medium *medium = &r->problem->medium;
     const double per_step = r->op->dt / medium->heat_capacity_volume;
-    const double h = r->problem->grid.spacing[r->axis];
+    const double h = grid_width(&r->problem->grid, r->axis, 0);
     if (medium->nclasses == 0) {
         return r->op->all.r[r->axis];
     }

@@ -37,7 +37,7 @@ static uint64_t array_bytes(const struct grid *grid, const int64_t cells[AXIS_CO
     uint64_t first = 0;
     for (int axis = 0; axis < AXIS_COUNT; axis++) {
         n[axis] = cells[axis];
-        spacing[axis] = grid->spacing[axis];
+        spacing[axis] = grid_width(grid, (enum axis)axis, 0);
         layers[axis] = grid->used[axis] ? halo : 0;
     }
     *coarser = 0;
@@ -76,8 +76,8 @@ uint64_t steady_grids_bytes(const struct problem *problem, const struct box *own
                                         &coarser);
     const bool shares = nranks == 1 || grid_total_cells(grid) > STEADY_SHARED_LEAST;
     uint64_t bytes = finest * arrays + (shares ? coarser * coarse : 0);
-    double spacing[AXIS_COUNT] = {grid->spacing[AXIS_X], grid->spacing[AXIS_Y],
-                                  grid->spacing[AXIS_Z]};
+    double spacing[AXIS_COUNT] = {grid_width(grid, AXIS_X, 0), grid_width(grid, AXIS_Y, 0),
+                                  grid_width(grid, AXIS_Z, 0)};
     while (all[AXIS_X] * all[AXIS_Y] * all[AXIS_Z] > 4 * STEADY_SHARED_LEAST) {
         coarsen(all, spacing);
     }
