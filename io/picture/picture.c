@@ -106,7 +106,8 @@ struct picture_plane picture_plane_choose(const struct grid *grid, enum axis nor
         plane.cells[d] = cells;
         for (int64_t i = 0; grid->graded[axis].edges != NULL && i < plane.cells[d]; i++) {
             const double length = grid->upper[axis] - grid->lower[axis];
-            cells = (int64_t)fmax((double)cells, ceil(length / grid_width(grid, axis, i)));
+            cells =
+                (int64_t)fmax((double)cells, ceil((1 - 1e-9) * length / grid_width(grid, axis, i)));
         }
         plane.samples[d] = cells < PICTURE_MAX_SAMPLES ? (int)cells : PICTURE_MAX_SAMPLES;
     }

@@ -48,6 +48,11 @@ static enum status simulate_alone(const struct settings *settings, const char *f
     changed.output.directory = path;
     changed.run.decomposition_auto = true;
     coarsen(changed.grid.cells, most_cells);
+    for (int axis = 0; axis < AXIS_COUNT; axis++) { /* equal cells take as long */
+        if (changed.grid.cells[axis] != settings->grid.cells[axis]) {
+            changed.grid.axis[axis].cells = (struct axis_cells){.edges = NULL};
+        }
+    }
     TRY_MPI(MPI_Init_thread(NULL, NULL, MPI_THREAD_MULTIPLE, &provided));
     TRY_MPI(MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_RETURN));
     const enum status status = simulate(MPI_COMM_SELF, &changed, &options);
