@@ -139,6 +139,10 @@ def with_all_axes(config):
         given = grid.get(end, [])
         given = given if isinstance(given, list) else [given]
         grid[end] = [*given, *[rest] * (3 - len(given))]
+    for number, axis in enumerate("xyz"):   # a graded one has its own ends
+        if axis in grid:
+            ends = grid[axis].get("edges") or [0.0, grid[axis]["segments"][-1]["to"]]
+            grid["lower"][number], grid["upper"][number] = ends[0], ends[-1]
     return config
 
 
