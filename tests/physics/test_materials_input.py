@@ -175,6 +175,33 @@ class WrongInput(Case):
                 self.check(change, *texts)
 
 
+    def test_what_graded_axes_cannot_have(self):
+        beam = {"gaussian": {"power": 1.0, "radius": 0.01, "x": 0.01, "y": 0.01, "z": 0.01}}
+        curve = [[300, 20.0], [400, 30.0]]
+
+        def graded(config):
+            grid = config["grid"]
+            cells, grid["cells"] = grid["cells"][0], [1, *grid["cells"][1:]]
+            grid["x"] = {"segments": [{"to": grid["upper"][0] / 2, "cells": cells // 2},
+                                      {"to": grid["upper"][0], "cells": cells, "ratio": 0.9}]}
+
+        for more, key, what in (
+                ({"sources": [beam]}, "sources[0]", "a source that moves or is read from a file"),
+                ({"materials": {"conductivity": curve}}, "materials", "depends on temperature"),
+                ({"output": {"history": {"every": 1, "melt_pool": True}, "melting": 400.0}},
+                 "output.history.melt_pool", "the size of the melt pool"),
+                ({"output": {"snapshots": {"every": 1, "derived": ["heat_flux"]}}}, "output",
+                 "the derived field heat_flux"),
+                ({"output": {"regions": [{"name": "a", "every": 1, "stride": [2, 1, 1]}]}},
+                 "output.regions[0].stride", "all of its cells are written")):
+            def change(config, more=more):
+                graded(config)
+                config["materials"][0].update(more.get("materials", {}))
+                config.update({name: more[name] for name in more if name != "materials"})
+            with self.subTest(key):
+                self.check(change, f": {key}: ", what)
+
+
 class Properties(Case):
     """Of one material: files of tables, and numbers that are easily mistaken."""
 
