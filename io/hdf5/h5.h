@@ -122,6 +122,7 @@ void h5_grid_free(struct grid *grid);
  * too. STATUS_FILE when their number does not fit. */
 enum status h5_read_edges(hid_t object, const int64_t cells[AXIS_COUNT],
                           struct axis_cells graded[AXIS_COUNT]);
+bool h5_has_edges(hid_t object); /* of any axis */
 void h5_free_edges(struct axis_cells graded[AXIS_COUNT]);
 
 /* A dataset of numbers that says what lies along a dimension of others; count 0: a scalar. Tools

@@ -216,6 +216,16 @@ static const char *edges_name(int axis, char name[EDGES_BYTES])
     return name;
 }
 
+bool h5_has_edges(hid_t object)
+{
+    char name[EDGES_BYTES];
+    bool any = false;
+    for (int a = 0; a < AXIS_COUNT; a++) {
+        any = any || H5Aexists(object, edges_name(a, name)) > 0;
+    }
+    return any;
+}
+
 enum status h5_read_edges(hid_t object, const int64_t cells[AXIS_COUNT],
                           struct axis_cells graded[AXIS_COUNT])
 {

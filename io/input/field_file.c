@@ -43,6 +43,11 @@ static enum status check_domain(hid_t file, hid_t dataset, const struct found *f
     if (!h5_get_corners(dataset, lower, upper) && !h5_get_corners(file, lower, upper)) {
         return STATUS_OK;
     }
+    FAIL_IF(h5_has_edges(dataset) || h5_has_edges(file),
+            fail(STATUS_INPUT,
+                 "the dataset %s of %s has cells of different widths; `interpolate` needs equal "
+                 "cells",
+                 found->place.name, found->place.path));
     for (int a = 0; a < AXIS_COUNT; a++) {
         const double most = tolerance * (grid->upper[a] - grid->lower[a]);
         const bool used = found->cells[a] > 1 || grid->used[a];
