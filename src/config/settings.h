@@ -138,6 +138,7 @@ struct contact_setting {
     char *between[2];
     int number[2];     /* of these materials */
     double resistance; /* m^2 K/W */
+    enum area_kind area;
 };
 
 /* The most of `sources` that are painted. */

@@ -200,7 +200,7 @@ def read_history(path):
         materials, (("min", "K"), ("max", "K"), ("mean", "K"), ("heat", "J"))
     )
     for name in surfaces[len(faces):]:
-        area = (("flow", "W"), ("area", "m2"), ("T", "K"))
+        area = (("flow", "W"), ("area", "m2"), ("cell_area", "m2"), ("T", "K"))
         expected += of_parts([name], area if f"area_{name}_m2" in rest else at_face)
     pool = [f"pool_{axis}_m" for axis in "xyz" if f"pool_{axis}_m" in rest]
     expected += pool + ["pool_volume_m3"] if pool else []

@@ -235,16 +235,65 @@ class SphereCooling(Example):
             total += 12 * bump**2 / (2 * z - math.sin(2 * z)) / z**3 * math.exp(-z * z * Fo)
         return 300 + 700 * total
 
-    def test_with_the_true_area_of_the_ball(self):
+    def test_converges(self):
+        condition = "x^2 + y^2 + z^2 < 0.02^2"
         for cells in (12, 24):
-            run = self.solve_example(
-                "sphere_cooling", f"ball{cells}", f"grid.cells=[{cells}, {cells}, {cells}]",
-                f"time.end={self.END}", f"surfaces[0].coefficient={self.FILM * 2 / 3}")
-            last = run.history()[-1]
-            error = abs(last["mean_K"] - self.exact_mean()) / (self.exact_mean() - 300)
-            self.assertLess(error, 0.006)
-            self.assertLess(abs(last["heat_drift_J"]), 1e-12 * last["heat_J"])
-            self.assertEqual(last["flow_x_max_W"], 0)
+            for shape, sets in (("sphere", ()), ("condition", (
+                    f"parts[1]={{expression: {{where: '{condition}', material: steel}}}}",))):
+                run = self.solve_example(
+                    "sphere_cooling", f"{shape}{cells}", f"grid.cells=[{cells}, {cells}, {cells}]",
+                    f"time.end={self.END}", *sets)
+                last = run.history()[-1]
+                error = abs(last["mean_K"] - self.exact_mean()) / (self.exact_mean() - 300)
+                self.assert_below(error, 0.06 / cells, f"{shape} of {cells}")
+                exact = math.pi * self.RADIUS**2 / 2
+                self.assert_below(abs(last["area_skin_m2"] / exact - 1), 0.2 / cells, "its area")
+                self.assert_below(abs(last["heat_drift_J"]), 1e-12 * last["heat_J"], "the ledger")
+                self.assertEqual(last["flow_x_max_W"], 0)
+
+
+class CurvedContact(Example):
+    """A heated core in a shell with a contact between them and a film around it; r / a and ln."""
+
+    CORE, OUTER, K, RESISTANCE, FILM, DENSITY = 0.5, 1.0, 2.0, 0.4, 3.0, 10.0
+
+    def shape(self, radius, dimensions, **more):
+        if dimensions == 3:
+            return {"sphere": {"center": [0.0] * 3, "radius": radius, **more}}
+        return {"cylinder": {"axis": "z", "center": [0.0] * 2, "radius": radius, "from": 0.0,
+                             "to": 1.0, **more}}
+
+    def config(self, cells, d):
+        def material(name):
+            return {"name": name, "conductivity": self.K, "density": 1.0, "heat_capacity": 1.0}
+        return {
+            "grid": {"cells": [cells] * d, "upper": [1.2] * d},
+            "materials": [material("core"), material("shell")],
+            "ambients": [{"name": "air", "temperature": 300.0}],
+            "parts": [{"uniform": {"material": "air"}}, self.shape(self.OUTER, d, material="shell"),
+                      self.shape(self.CORE, d, material="core")],
+            "contacts": [{"between": ["core", "shell"], "resistance": self.RESISTANCE,
+                          "area": "shape"}],
+            "surfaces": [{"between": ["shell", "air"], "coefficient": self.FILM}],
+            "sources": [self.shape(self.CORE, d, power=self.DENSITY * (
+                math.pi * self.CORE**2 / 4 if d == 2 else math.pi * self.CORE**3 / 6))],
+            "initial": [{"uniform": {"value": 300.0}}],
+            "boundary": {f"{axis}_{side}": {"type": "flux", "value": 0.0}
+                         for axis in "xyz"[:d] for side in ("min", "max")},
+            "time": {"end": 6.0},
+            "output": {"probes": {"every": 100000,
+                                  "points": [{"name": "middle", "at": [0.0] * d}]}}}
+
+    def test_steady_state(self):
+        a, b, k = self.CORE, self.OUTER, self.K
+        for d, cells, bound in ((2, 24, 0.01), (2, 48, 0.005), (3, 12, 0.02)):
+            shell = math.log(b / a) if d == 2 else 1 / a - 1 / b
+            flow = self.DENSITY * a**d / d    # per r^(d - 1)
+            rise = (flow / (self.FILM * b**(d - 1)) + flow * shell / k +
+                    flow * self.RESISTANCE / a**(d - 1) + self.DENSITY * a * a / (2 * d * k))
+            run = self.run_config(self.config(cells, d), f"core{d}_{cells}")
+            found = last_row(run, ["middle"])[0] - 300
+            self.assert_below(abs(found / rise - 1), bound, f"{d}D, {cells} cells")
 
 
 if __name__ == "__main__":

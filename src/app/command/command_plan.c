@@ -119,14 +119,12 @@ static void print_surfaces(const struct problem *problem)
     const struct settings *settings = problem->settings;
     for (int s = 0; s < settings->nsurfaces; s++) {
         const struct surface_setting *surface = &settings->surfaces[s];
-        double area = 0;
-        for (int axis = 0; axis < AXIS_COUNT; axis++) {
-            area += (double)problem->medium.surface_faces[s][axis] *
-                    grid_cell_face(&problem->grid, (enum axis)axis);
-        }
-        printf("surface        %s: %.6g m^2 of cell faces between %s and %s\n",
-               surface->name != NULL ? surface->name : "unnamed", area, surface->between[0],
+        printf("surface        %s: %.6g m^2 of cell faces between %s and %s",
+               surface->name != NULL ? surface->name : "unnamed",
+               medium_cell_area(&problem->medium, &problem->grid, s), surface->between[0],
                surface->between[1]);
+        printf(surface->area == AREA_SHAPE ? ", of %.6g m^2 of the shape\n" : "\n",
+               problem->medium.surface_area[s]);
     }
 }
 

@@ -117,7 +117,9 @@
             .example = "[silicon, copper]"),                                                       \
         KEY("contacts[].resistance", REAL, ASK, IN_CONTACT(resistance),                            \
             "The resistance, in series with the half cells on both sides.",                        \
-            .flags = SCHEMA_REQUIRED, .limit = &not_negative, .unit = &resistance)
+            .flags = SCHEMA_REQUIRED, .limit = &not_negative, .unit = &resistance),                \
+        KEY("contacts[].area", CHOICE, ASK, IN_CONTACT(area),                                      \
+            "The area of the contact, as for `surfaces`.", .choices = areas, .fallback = "cells")
 
 #define IN_AMBIENT(member) offsetof(struct ambient_setting, member)
 #define IN_SURFACE(member) offsetof(struct surface_setting, member)
@@ -145,4 +147,8 @@
             .flags = SCHEMA_REQUIRED, .min_count = 2, .max_count = 2, .example = "[steel, air]"),  \
         KEY("surfaces[].coefficient", REAL, WARN, IN_SURFACE(coefficient),                         \
             "The heat transfer coefficient.", .flags = SCHEMA_REQUIRED, .limit = &not_negative,    \
-            .unit = &heat_transfer, .example = "10")
+            .unit = &heat_transfer, .example = "10"),                                              \
+        KEY("surfaces[].area", CHOICE, ASK, IN_SURFACE(area),                                      \
+            "The area that the heat crosses: `shape`, that of the spheres, cylinders and "         \
+            "conditions in `parts`, or `cells`, that of the cell faces, which form a staircase.",  \
+            .choices = areas, .fallback = "shape")

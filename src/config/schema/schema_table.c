@@ -68,6 +68,8 @@ static const struct schema_choice sides[] = {{"below", SIDE_MIN}, {"above", SIDE
 static const struct schema_choice surfaces[] = {
     {"none", NO_SURFACE},  {"x_min", FACE_X_MIN}, {"x_max", FACE_X_MAX}, {"y_min", FACE_Y_MIN},
     {"y_max", FACE_Y_MAX}, {"z_min", FACE_Z_MIN}, {"z_max", FACE_Z_MAX}, {NULL, 0}};
+static const struct schema_choice areas[] = {
+    {"shape", AREA_SHAPE}, {"cells", AREA_CELLS}, {NULL, 0}};
 /* names only: the transports determine which of them this build has */
 static const struct schema_choice transports[] = {{"auto", 0},      {"host", 0}, {"staged", 0},
                                                   {"gpu-aware", 0}, {"peer", 0}, {NULL, 0}};

@@ -7,11 +7,15 @@
 
 #include "kernels/cell/heat_cell.h"
 #include "model/medium/curve.h"
+#include "model/space/shape.h"
 
 int class_key_compare(const struct class_key *a, const struct class_key *b)
 {
     if (a->material != b->material) {
         return a->material < b->material ? -1 : 1;
+    }
+    if (a->slope != b->slope) {
+        return a->slope < b->slope ? -1 : 1;
     }
     for (int w = 0; w < SOURCE_WORDS; w++) {
         if (a->sources[w] != b->sources[w]) {
@@ -167,6 +171,18 @@ static enum status create_curves(const struct settings *settings, struct medium 
     return STATUS_OK;
 }
 
+static void set_pair(struct medium *medium, const int number[2], double resistance,
+                     enum area_kind area)
+{
+    for (int side = 0; side < 2; side++) {
+        const int pair = number[side] * medium->nmaterials + number[1 - side];
+        medium->resistance[pair] = resistance;
+        medium->on_shape[pair] = area == AREA_SHAPE && resistance > 0 && resistance < INFINITY;
+    }
+    medium->has_slopes =
+        medium->has_slopes || medium->on_shape[number[0] * medium->nmaterials + number[1]];
+}
+
 /* Ambients, whose faces are insulated where no surface says otherwise. */
 static void fill_ambients(const struct settings *settings, struct medium *medium)
 {
@@ -182,9 +198,7 @@ static void fill_ambients(const struct settings *settings, struct medium *medium
     medium->nsurfaces = settings->nsurfaces;
     for (int s = 0; s < medium->nsurfaces; s++) {
         const struct surface_setting *surface = &medium->surfaces[s];
-        const double resistance = 1 / surface->coefficient;
-        medium->resistance[surface->number[0] * n + surface->number[1]] = resistance;
-        medium->resistance[surface->number[1] * n + surface->number[0]] = resistance;
+        set_pair(medium, surface->number, 1 / surface->coefficient, surface->area);
     }
 }
 
@@ -224,12 +238,14 @@ static void fill_materials(const struct settings *settings, struct medium *mediu
     }
     for (int i = 0; i < settings->ncontacts; i++) {
         const struct contact_setting *contact = &settings->contacts[i];
-        const int a = contact->number[0];
-        const int b = contact->number[1];
-        medium->resistance[a * medium->nmaterials + b] = contact->resistance;
-        medium->resistance[b * medium->nmaterials + a] = contact->resistance;
+        set_pair(medium, contact->number, contact->resistance, contact->area);
     }
     fill_ambients(settings, medium);
+    bool curved = false;
+    for (int p = 0; p < settings->nparts; p++) {
+        curved = curved || shape_is_partial(&settings->parts[p]);
+    }
+    medium->has_slopes = medium->has_slopes && curved;
 }
 
 int medium_heat_bits(const struct medium *medium)
@@ -287,8 +303,11 @@ enum status medium_create(const struct settings *settings, struct medium *medium
         .materials = calloc(1, bytes),
         .classes = calloc(1, bytes),
         .resistance = calloc((size_t)n * (size_t)n, sizeof *built.resistance),
+        .on_shape = calloc((size_t)n * (size_t)n, sizeof *built.on_shape),
+        .slope_area = {1},
     };
-    TRY(CHECK_MEMORY(built.materials != NULL && built.classes != NULL && built.resistance != NULL,
+    TRY(CHECK_MEMORY(built.materials != NULL && built.classes != NULL && built.resistance != NULL &&
+                         built.on_shape != NULL,
                      "no memory for %d materials", n));
     TRY(create_curves(settings, &built));
     fill_materials(settings, &built);
@@ -303,25 +322,33 @@ void medium_destroy(struct medium *medium)
     free(medium->materials);
     free(medium->classes);
     free(medium->resistance);
+    free(medium->on_shape);
     free(medium->curves);
     *medium = (struct medium){0};
+}
+
+static double conductance(const struct medium *medium, const struct grid *grid, enum axis axis,
+                          const struct class_key *own, const struct class_key *neighbour,
+                          double contact)
+{
+    const double half = grid_size_width(grid, axis, own->size) /
+                        (2 * medium->materials[own->material].conductivity[axis]);
+    const double other = grid_size_width(grid, axis, neighbour->size) /
+                         (2 * medium->materials[neighbour->material].conductivity[axis]);
+    const double h = grid_smallest_width(grid, axis);
+    /* symmetric to the last bit: the sum of the half cells first */
+    return grid->used[axis]
+               ? grid_size_face(grid, axis, own->size) / (h * ((half + other) + contact))
+               : 0;
 }
 
 double medium_conductance_between(const struct medium *medium, const struct grid *grid,
                                   enum axis axis, const struct class_key *own,
                                   const struct class_key *neighbour)
 {
-    const double half = grid_size_width(grid, axis, own->size) /
-                        (2 * medium->materials[own->material].conductivity[axis]);
-    const double other = grid_size_width(grid, axis, neighbour->size) /
-                         (2 * medium->materials[neighbour->material].conductivity[axis]);
-    const double contact =
-        medium->resistance[own->material * medium->nmaterials + neighbour->material];
-    const double h = grid_smallest_width(grid, axis);
-    /* symmetric to the last bit: the sum of the half cells first */
-    return grid->used[axis]
-               ? grid_size_face(grid, axis, own->size) / (h * ((half + other) + contact))
-               : 0;
+    return conductance(
+        medium, grid, axis, own, neighbour,
+        medium->resistance[own->material * medium->nmaterials + neighbour->material]);
 }
 
 double medium_most_conductance(const struct medium *medium, const struct grid *grid, enum axis axis,
@@ -359,30 +386,6 @@ double medium_changes_at(const struct medium *medium, enum precision precision, 
                : INFINITY;
 }
 
-int medium_surface(const struct medium *medium, int material, int neighbour)
-{
-    if (medium->materials[material].is_ambient == medium->materials[neighbour].is_ambient) {
-        return -1;
-    }
-    const int body = material < neighbour ? material : neighbour; /* ambients are the last */
-    const int ambient = material < neighbour ? neighbour : material;
-    int surface = medium->nsurfaces - 1;
-    while (surface >= 0 && (medium->surfaces[surface].number[0] != body ||
-                            medium->surfaces[surface].number[1] != ambient)) {
-        surface--;
-    }
-    return surface;
-}
-
-int64_t medium_ambient_cells(const struct medium *medium)
-{
-    int64_t cells = 0;
-    for (int c = 0; c < medium->nclasses; c++) {
-        cells += medium->classes[c].is_ambient ? medium->classes[c].cells : 0;
-    }
-    return cells;
-}
-
 double medium_conductivity(const struct medium *medium, enum axis axis, int of_class)
 {
     return medium->nclasses > 0 ? medium->classes[of_class].conductivity[axis]
@@ -398,12 +401,6 @@ double medium_conductivity_at(const struct medium *medium, enum axis axis, int o
                : medium_conductivity(medium, axis, of_class);
 }
 
-double medium_contact(const struct medium *medium, int of_class, int neighbour)
-{
-    return medium->resistance[medium->classes[of_class].key.material * medium->nmaterials +
-                              medium->classes[neighbour].key.material];
-}
-
 double medium_least_conductivity(const struct medium *medium, enum axis axis)
 {
     double least = medium->nclasses > 0 ? INFINITY : medium->conductivity;
@@ -416,8 +413,9 @@ double medium_least_conductivity(const struct medium *medium, enum axis axis)
 double medium_conductance(const struct medium *medium, const struct grid *grid, enum axis axis,
                           int of_class, int neighbour)
 {
-    return medium_conductance_between(medium, grid, axis, &medium->classes[of_class].key,
-                                      &medium->classes[neighbour].key);
+    return conductance(medium, grid, axis, &medium->classes[of_class].key,
+                       &medium->classes[neighbour].key,
+                       medium_contact(medium, of_class, neighbour));
 }
 
 double medium_stable_dt(const struct medium *medium, const struct grid *grid)
@@ -470,6 +468,9 @@ uint64_t medium_hash(const struct medium *medium)
         return 0;
     }
     uint64_t hash = medium->class_hash + (uint64_t)n;
+    for (int slope = 1; slope <= SLOPES && medium->has_slopes; slope++) {
+        hash = add_number(hash, medium->slope_area[slope]);
+    }
     for (int m = 0; m < n; m++) {
         hash = add_number(hash, medium->materials[m].heat_capacity_volume);
         for (int axis = 0; axis < AXIS_COUNT; axis++) {

@@ -8,10 +8,15 @@
 #include "config/settings.h"
 #include "model/space/grid.h"
 
-/* The cells of one material and size that have the same painted sources. Plain data. */
+/* Curved shapes: each cell face of theirs has 1 to 1/sqrt(3) of its area on the shape. Cells beside
+ * them have the number of an interval of this share; 0: a plane along the axes. */
+enum { SLOPES = 16 };
+
+/* The cells of one material, size and slope that have the same painted sources. Plain data. */
 enum { SOURCE_WORDS = (MOST_SOURCES + 63) / 64 };
 struct class_key {
-    int32_t material;               /* number */
+    int32_t material; /* number */
+    int32_t slope;
     uint8_t size[AXIS_COUNT];       /* as grid_size_of has it */
     uint64_t sources[SOURCE_WORDS]; /* bits of the entries of `sources` */
 };
@@ -70,6 +75,8 @@ struct medium {
     const struct surface_setting *surfaces; /* of the settings */
     int nsurfaces;
     double *resistance; /* of contacts, m^2 K/W: [nmaterials][nmaterials]; INFINITY: insulated */
+    bool *on_shape;     /* the same pairs: it is that of the area of the shape */
+    bool has_slopes;    /* of any pair, and a part is curved */
     int nclasses;       /* until the survey, the classes are the materials */
     struct medium_class *classes;
 
@@ -78,7 +85,9 @@ struct medium {
                             its heat capacity, 1/s */
     double total_weight; /* the sum of the cells' weights */
     int64_t surface_faces[MOST_SURFACES][AXIS_COUNT]; /* of each entry of `surfaces` */
-    uint64_t class_hash; /* sum modulo 2^64 of heat_cell_hash(global index, material) */
+    double surface_area[MOST_SURFACES];               /* m^2, of the shape where it says so */
+    double slope_area[SLOPES + 1]; /* of each slope: the area of the shape over that of faces */
+    uint64_t class_hash;           /* sum modulo 2^64 of heat_cell_hash(global index, material) */
 };
 
 /* The key of the settings that needs classes, and what it is; NULL: the medium is uniform. */
@@ -100,6 +109,9 @@ enum status medium_set_classes(struct medium *medium, const struct grid *grid,
 /* The entry of `surfaces` between two materials, of which one is an ambient; -1: none. */
 int medium_surface(const struct medium *medium, int material, int neighbour);
 
+/* The area of the cell faces of an entry of `surfaces`, m^2; after the survey. */
+double medium_cell_area(const struct medium *medium, const struct grid *grid, int surface);
+
 /* The cells of the grid that belong to an ambient; after the survey. */
 int64_t medium_ambient_cells(const struct medium *medium);
 
@@ -111,8 +123,11 @@ double medium_least_conductivity(const struct medium *medium, enum axis axis);
 double medium_conductivity_at(const struct medium *medium, enum axis axis, int of_class,
                               double kelvins);
 
-/* The thermal resistance of a contact between cells of two classes, m^2 K/W; 0: none. */
+/* The thermal resistance of a contact between cells of two classes, m^2 K/W; 0: none. It includes
+ * the area of the shape per area of the face, which the second function gives. */
 double medium_contact(const struct medium *medium, int of_class, int neighbour);
+double medium_area(const struct medium *medium, const struct class_key *own,
+                   const struct class_key *neighbour);
 
 /* The class of the cells of a class when they have become another material; itself if none. */
 int medium_next_class(const struct medium *medium, int of_class);

@@ -1,6 +1,7 @@
 #include "model/operator/class_map.h"
 
 #include <inttypes.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -37,6 +38,7 @@ struct painting {
     struct brush *brushes; /* one per part, then one per source; of files and moving sources none */
     float *numbers;        /* of the cells of a piece: materials, then of `keys`; below 0: none */
     float *marks;          /* the same: of one source; else 0. NULL: no painted sources */
+    int64_t ncells;        /* that both have room for */
     struct painted_key *keys; /* first the materials */
     int32_t nkeys, room;
     /* of the map, for those that cells have in the end: [room][sizes of cells]; 0: not in it, else
@@ -174,13 +176,96 @@ enum status class_map_fail_too_many(const struct settings *settings)
     for (int axis = 0; axis < AXIS_COUNT; axis++) {
         graded = graded || settings->grid.axis[axis].given;
     }
-    return settings_fail(
-        settings, settings->nsources > 0 ? "sources" : "materials",
-        "more than %d combinations of a material with a set of sources%s; let fewer "
-        "shapes overlap, give sources of the same density and factor as one "
-        "expression, or use fewer materials%s",
-        MEDIUM_CLASSES, graded ? " and a size of cells" : "",
-        graded ? ", or longer segments of equal cells" : "");
+    return settings_fail(settings, settings->nsources > 0 ? "sources" : "materials",
+                         "more than %d combinations of a material with a set of sources%s and, "
+                         "beside curved surfaces, one of %d slopes; let fewer shapes overlap, give "
+                         "sources of the same density and factor as one expression, use fewer "
+                         "materials%s, or give 'area: cells' in surfaces and contacts",
+                         MEDIUM_CLASSES, graded ? ", a size of cells" : "", SLOPES,
+                         graded ? " or longer segments of equal cells" : "");
+}
+
+/* The share of area of a cell, the mean over its faces with an earlier material that have a slope;
+ * 0: none. */
+static double area_of_cell(const struct painting *painting, const struct box *box,
+                           const int64_t cell[AXIS_COUNT])
+{
+    const struct problem *problem = painting->problem;
+    const struct medium *medium = &problem->medium;
+    const float *at = &painting->numbers[box_place(box, cell[0], cell[1], cell[2])];
+    const int64_t nx = box_extent(box, AXIS_X);
+    const int64_t pitch[AXIS_COUNT] = {1, nx, nx * box_extent(box, AXIS_Y)};
+    const int own = painting->keys[(int32_t)*at].key.material;
+    double sum = 0;
+    int count = 0;
+    for (int f = 0; f < FACE_COUNT; f++) {
+        const enum axis axis = face_axis((enum face)f);
+        const int side = face_side((enum face)f) == SIDE_MIN ? -1 : 1;
+        int64_t low[AXIS_COUNT] = {cell[AXIS_X], cell[AXIS_Y], cell[AXIS_Z]};
+        low[axis] += side < 0 ? -1 : 0;
+        if (low[axis] < box->lo[axis] || low[axis] + 1 >= box->hi[axis] ||
+            at[side * pitch[axis]] < 0 || at[side * pitch[axis]] == *at) {
+            continue;
+        }
+        const int other = painting->keys[(int32_t)at[side * pitch[axis]]].key.material;
+        if (other < own && medium->on_shape[own * medium->nmaterials + other]) {
+            sum +=
+                brush_area(painting->brushes, problem->settings->nparts, &problem->grid, low, axis);
+            count++;
+        }
+    }
+    return count > 0 ? sum / count : 0;
+}
+
+/* Give a cell beside a curved surface the key with its slope. */
+static enum status add_slope(struct painting *painting, const struct box *box,
+                             const int64_t cell[AXIS_COUNT], bool counts, struct class_map *map)
+{
+    const double area = area_of_cell(painting, box, cell);
+    const double least = 0.57735026918962576; /* 1/sqrt(3) */
+    if (area == 0 || area > 1 - 1e-9) {
+        return STATUS_OK;
+    }
+    float *number = &painting->numbers[box_place(box, cell[0], cell[1], cell[2])];
+    struct class_key key = painting->keys[(int32_t)*number].key;
+    int32_t with;
+    const int slope = 1 + (int)((1 - area) / (1 - least) * SLOPES);
+    key.slope = slope < SLOPES ? slope : SLOPES;
+    TRY(find_key(painting, &key, &with));
+    *number = (float)with;
+    if (counts) {
+        map->slopes[key.slope].cells++;
+        map->slopes[key.slope].area += llround(ldexp(area, 30));
+    }
+    return STATUS_OK;
+}
+
+/* All cells of `inner` in `box`, which has one more layer of cells. */
+static enum status add_slopes(struct painting *painting, const struct box *box,
+                              const struct box *inner, const int64_t shift[AXIS_COUNT],
+                              struct class_map *map)
+{
+    const struct medium *medium = &painting->problem->medium;
+    bool has[MOST_MATERIALS] = {false}; /* pairs with earlier materials */
+    for (int pair = 0; pair < medium->nmaterials * medium->nmaterials; pair++) {
+        const int own = pair / medium->nmaterials;
+        has[own] = has[own] || (medium->on_shape[pair] && pair % medium->nmaterials < own);
+    }
+    for (int64_t c = 0; c < box_cells(inner); c++) {
+        int64_t cell[AXIS_COUNT];
+        box_cell(inner, c, cell);
+        const float number = painting->numbers[box_place(box, cell[0], cell[1], cell[2])];
+        if (number < 0 || !has[painting->keys[(int32_t)number].key.material]) {
+            continue;
+        }
+        bool counts = true; /* owned cells do so once */
+        for (int a = 0; a < AXIS_COUNT; a++) {
+            counts = counts && shift[a] == 0 && cell[a] >= map->owned.lo[a] &&
+                     cell[a] < map->owned.hi[a];
+        }
+        TRY(add_slope(painting, box, cell, counts, map));
+    }
+    return STATUS_OK;
 }
 
 /* The class of cell `c` of the piece, which is the cell `cell` of the grid. Keys
@@ -211,9 +296,9 @@ static enum status number_cell(const struct painting *painting, int64_t c,
     return STATUS_OK;
 }
 
-/* The row of the piece that begins with cell `first`, to its place in the map. */
+/* The `nx` cells of a row from cell `first` of the piece on, to their place in the map. */
 static enum status number_row(const struct painting *painting, const struct box *box, int64_t first,
-                              const int64_t shift[AXIS_COUNT], struct class_map *map)
+                              int64_t nx, const int64_t shift[AXIS_COUNT], struct class_map *map)
 {
     const float *numbers = painting->numbers + first;
     int64_t cell[AXIS_COUNT];
@@ -223,7 +308,7 @@ static enum status number_row(const struct painting *painting, const struct box 
                                               cell[1] + shift[1] - map->owned.lo[1],
                                               cell[2] + shift[2] - map->owned.lo[2])];
     const uint8_t *widths = painting->problem->grid.graded[AXIS_X].width_of;
-    for (int64_t i = 0; i < box_extent(box, AXIS_X); i++) {
+    for (int64_t i = 0; i < nx; i++) {
         if (i > 0 && numbers[i] == numbers[i - 1] &&
             (widths == NULL || widths[begin + i] == widths[begin + i - 1])) {
             row[i] = row[i - 1];
@@ -235,12 +320,36 @@ static enum status number_row(const struct painting *painting, const struct box 
     return STATUS_OK;
 }
 
-/* The cells of `box`, which lie in the grid, to their places in the map: shifted by `shift`. */
-static enum status paint_piece(struct painting *painting, const struct box *box,
+/* Room for the cells of a piece. */
+static enum status make_room(struct painting *painting, int64_t cells)
+{
+    if (cells <= painting->ncells) {
+        return STATUS_OK;
+    }
+    const bool marks = painting->marks != NULL;
+    free(painting->numbers);
+    free(painting->marks);
+    painting->numbers = malloc((size_t)cells * sizeof *painting->numbers);
+    painting->marks = marks ? calloc((size_t)cells, sizeof *painting->marks) : NULL;
+    painting->ncells = cells;
+    return CHECK_MEMORY(painting->numbers != NULL && marks == (painting->marks != NULL),
+                        "no memory to paint the materials");
+}
+
+/* The cells of `inner`, which lie in the grid, to their places in the map: shifted by `shift`. */
+static enum status paint_piece(struct painting *painting, const struct box *inner,
                                const int64_t shift[AXIS_COUNT], struct class_map *map)
 {
     const struct settings *settings = painting->problem->settings;
+    struct box wide = *inner; /* with the neighbours of its cells, where they count */
+    const struct box *box = &wide;
+    for (int f = 0; f < FACE_COUNT && painting->problem->medium.has_slopes; f++) {
+        wide = box_shrink_face(&wide, (enum face)f, -1);
+    }
+    const struct box grid = box_of_cells(painting->problem->grid.cells);
+    wide = box_intersect(&wide, &grid);
     const int64_t cells = box_cells(box);
+    TRY(make_room(painting, cells));
     for (int64_t c = 0; c < cells; c++) {
         painting->numbers[c] = settings->nparts > 0 ? -1 : 0;
     }
@@ -250,9 +359,14 @@ static enum status paint_piece(struct painting *painting, const struct box *box,
     for (int s = 0; s < settings->nsources; s++) {
         TRY(paint_source(painting, s, box));
     }
-    const int64_t row = box_extent(box, AXIS_X);
-    for (int64_t c = 0; c < cells; c += row) {
-        TRY(number_row(painting, box, c, shift, map));
+    if (painting->problem->medium.has_slopes) {
+        TRY(add_slopes(painting, box, inner, shift, map));
+    }
+    for (int64_t k = inner->lo[AXIS_Z]; k < inner->hi[AXIS_Z]; k++) {
+        for (int64_t j = inner->lo[AXIS_Y]; j < inner->hi[AXIS_Y]; j++) {
+            TRY(number_row(painting, box, box_place(box, inner->lo[AXIS_X], j, k),
+                           box_extent(inner, AXIS_X), shift, map));
+        }
     }
     return STATUS_OK;
 }
@@ -306,6 +420,7 @@ static enum status painting_begin(struct painting *painting, const struct box *o
     const int nbrushes = settings->nparts + settings->nsources;
     painting->brushes = calloc((size_t)nbrushes + 1, sizeof *painting->brushes);
     painting->numbers = malloc((size_t)cells * sizeof *painting->numbers);
+    painting->ncells = cells;
     TRY(CHECK_MEMORY(painting->brushes != NULL && painting->numbers != NULL,
                      "no memory to paint the materials"));
     for (int b = 0; b < nbrushes; b++) {

@@ -5,6 +5,11 @@
 #include "kernels/layout.h"
 #include "model/problem.h"
 
+/* Of the owned cells of a slope: their number and the sum of their shares of area, in 2^-30. */
+struct slope_sum {
+    int64_t cells, area;
+};
+
 /* Host memory in the layout of device_medium (kernels/coefficients.h). */
 struct class_map {
     struct layout layout;
@@ -12,6 +17,7 @@ struct class_map {
     uint8_t *h_class; /* layout.elements bytes: numbers of `keys` */
     int nkeys;        /* in the order in which the cells have them */
     struct class_key keys[MEDIUM_CLASSES];
+    struct slope_sum slopes[SLOPES + 1];
 };
 
 /* Read the values of a `parts` entry of kind file for the cells of `box` (global indices), as
@@ -37,8 +43,9 @@ struct class_survey {
     int nkeys;           /* above MEDIUM_CLASSES: too many, and the others are not counted */
     struct class_key keys[MEDIUM_CLASSES]; /* ascending: the same numbers on all ranks */
     int64_t cells[MEDIUM_CLASSES];
-    uint8_t meets[MOST_MATERIALS][MOST_MATERIALS]; /* pairs with a common face: maximum */
-    int64_t surfaces[MOST_SURFACES][AXIS_COUNT];   /* faces of each entry of `surfaces` */
+    uint8_t meets[MOST_MATERIALS][MOST_MATERIALS];           /* pairs with a common face: maximum */
+    int64_t surfaces[MOST_SURFACES][AXIS_COUNT][SLOPES + 1]; /* faces of entries of `surfaces` */
+    struct slope_sum slopes[SLOPES + 1];
     int64_t patches[FACE_COUNT][MOST_PATCHES + 1]; /* cells of each condition of a face */
 };
 void class_survey_add(struct class_survey *survey, const struct class_survey *more);

@@ -87,9 +87,12 @@ void class_survey_add(struct class_survey *survey, const struct class_survey *mo
         survey->meets[i / MOST_MATERIALS][i % MOST_MATERIALS] |=
             more->meets[i / MOST_MATERIALS][i % MOST_MATERIALS];
     }
-    for (int i = 0; i < MOST_SURFACES * AXIS_COUNT; i++) {
-        survey->surfaces[i / AXIS_COUNT][i % AXIS_COUNT] +=
-            more->surfaces[i / AXIS_COUNT][i % AXIS_COUNT];
+    for (int i = 0; i < MOST_SURFACES * AXIS_COUNT * (SLOPES + 1); i++) {
+        (&survey->surfaces[0][0][0])[i] += (&more->surfaces[0][0][0])[i];
+    }
+    for (int slope = 0; slope <= SLOPES; slope++) {
+        survey->slopes[slope].cells += more->slopes[slope].cells;
+        survey->slopes[slope].area += more->slopes[slope].area;
     }
     for (int i = 0; i < FACE_COUNT * (MOST_PATCHES + 1); i++) {
         survey->patches[i / (MOST_PATCHES + 1)][i % (MOST_PATCHES + 1)] +=
@@ -115,12 +118,13 @@ static void survey_contacts(const struct class_map *map, const struct problem *p
     const uint8_t *row = &map->h_class[layout_index(layout, 0, j, k)];
     for (int axis = 0; axis < AXIS_COUNT; axis++) {
         for (int64_t i = 0; grid->used[axis] && i < layout->cells[AXIS_X]; i++) {
-            const int own = map->keys[row[i]].material;
-            const int next = map->keys[row[i + pitch[axis]]].material;
-            const int surface = medium_surface(&problem->medium, own, next);
-            survey->meets[own][next] = 1;
+            const struct class_key *own = &map->keys[row[i]];
+            const struct class_key *next = &map->keys[row[i + pitch[axis]]];
+            const int surface = medium_surface(&problem->medium, own->material, next->material);
+            survey->meets[own->material][next->material] = 1;
             if (surface >= 0) {
-                survey->surfaces[surface][axis]++;
+                const int of_ambient = own->material > next->material ? own->slope : next->slope;
+                survey->surfaces[surface][axis][of_ambient]++;
             }
         }
     }
@@ -147,6 +151,10 @@ enum status class_map_survey(const struct class_map *map, const struct problem *
     for (int c = 0; c < map->nkeys && survey->nkeys <= MEDIUM_CLASSES; c++) {
         add_key(survey, &map->keys[c], counts[c]);
     }
+    for (int slope = 0; slope <= SLOPES; slope++) {
+        survey->slopes[slope].cells += map->slopes[slope].cells;
+        survey->slopes[slope].area += map->slopes[slope].area;
+    }
     const bool any = problem->settings->ncontacts + problem->settings->nsurfaces > 0;
     for (int64_t row = 0; any && row < cells[AXIS_Y] * cells[AXIS_Z]; row++) {
         survey_contacts(map, problem, row % cells[AXIS_Y], row / cells[AXIS_Y], survey);
@@ -166,6 +174,28 @@ static void add_next_keys(const struct class_survey *survey, const struct medium
     }
 }
 
+static void measure_surfaces(const struct class_survey *survey, struct problem *problem)
+{
+    struct medium *medium = &problem->medium;
+    for (int slope = 0; slope <= SLOPES; slope++) {
+        const struct slope_sum *sum = &survey->slopes[slope];
+        medium->slope_area[slope] =
+            slope > 0 && sum->cells > 0 ? ldexp((double)sum->area / (double)sum->cells, -30) : 1;
+    }
+    for (int s = 0; s < medium->nsurfaces; s++) {
+        const bool on_shape = medium->surfaces[s].area == AREA_SHAPE;
+        medium->surface_area[s] = 0;
+        for (int i = 0; i < AXIS_COUNT * (SLOPES + 1); i++) {
+            const int axis = i / (SLOPES + 1);
+            const int64_t faces = (&survey->surfaces[s][0][0])[i];
+            medium->surface_faces[s][axis] += faces;
+            medium->surface_area[s] += (double)faces *
+                                       grid_cell_face(&problem->grid, (enum axis)axis) *
+                                       (on_shape ? medium->slope_area[i % (SLOPES + 1)] : 1);
+        }
+    }
+}
+
 enum status class_survey_apply(const struct class_survey *survey, struct problem *problem)
 {
     struct class_survey all = {.nkeys = survey->nkeys};
@@ -175,7 +205,7 @@ enum status class_survey_apply(const struct class_survey *survey, struct problem
     FAIL_IF(all.nkeys > MEDIUM_CLASSES, class_map_fail_too_many(problem->settings));
     TRY(medium_set_classes(&problem->medium, &problem->grid, problem->precision, all.keys,
                            all.cells, all.nkeys));
-    memcpy(problem->medium.surface_faces, survey->surfaces, sizeof survey->surfaces);
+    measure_surfaces(survey, problem);
     return problem_set_survey(problem, survey->fastest_rate, survey->hash);
 }
 

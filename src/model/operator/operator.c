@@ -310,7 +310,7 @@ static void set_enthalpy(const struct heat_operator *op, const struct problem *p
             const double h = grid_width(&problem->grid, (enum axis)(i / n), 0);
             const int material = medium->classes[c].key.material;
             const int other = medium->classes[i % n].key.material;
-            const double contact = medium->resistance[material * medium->nmaterials + other];
+            const double contact = medium_contact(medium, c, i % n);
             set(&w, medium_g_at(n, i / n, c, i % n),
                 material == other && contact == 0
                     ? NONLINEAR_ONE_CURVE

@@ -309,7 +309,7 @@ enum status resolution_check_contacts(const struct problem *problem,
         }
     }
     for (int s = 0; s < settings->nsurfaces; s++) {
-        const int64_t *faces = survey->surfaces[s];
+        const int64_t *faces = problem->medium.surface_faces[s];
         char *const *between = settings->surfaces[s].between;
         if (faces[AXIS_X] + faces[AXIS_Y] + faces[AXIS_Z] == 0) {
             char key[48];

@@ -68,3 +68,15 @@ struct box brush_bounds(const struct brush *brush, const struct box *box);
  * STATUS_INPUT, naming the first cell in that order, when a formula gives no valid value. */
 enum status brush_paint(const struct brush *brush, const struct box *box, enum precision precision,
                         void *values);
+
+/* ---- the surfaces of painted shapes (area.c); not thread-safe ---- */
+
+/* Whether a point (m) is inside, as for the centre of a cell. */
+bool brush_holds(const struct brush *brush, const double at[AXIS_COUNT]);
+
+/* Of the face between a cell and the next one on `axis`, which `parts` paint differently: the area
+ * of the shape per area of such faces, on average over a plane with the same normal n: 1 / (|nx| +
+ * |ny| + |nz|), between 1/sqrt(3) and 1. The staircase of such a plane is larger by its inverse.
+ * 1 where a dataset (`shape` NULL) leaves it open. */
+double brush_area(const struct brush *parts, int nparts, const struct grid *grid,
+                  const int64_t cell[AXIS_COUNT], enum axis axis);

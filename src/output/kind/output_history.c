@@ -23,7 +23,7 @@ enum {
     FIRST_COLUMNS = 9,
     MATERIAL_COLUMNS = 4,
     PATCH_COLUMNS = 2,
-    SURFACE_COLUMNS = 3,
+    SURFACE_COLUMNS = 4,
     POOL_COLUMNS = AXIS_COUNT + 1
 };
 
@@ -119,7 +119,7 @@ static void print_more(FILE *out, const struct problem *problem)
     for (int s = 0; s < problem->medium.nsurfaces; s++) {
         if (problem->medium.surfaces[s].name != NULL) {
             const char *name = column_name(problem->medium.surfaces[s].name, text);
-            fprintf(out, ",flow_%s_W,area_%s_m2,T_%s_K", name, name, name);
+            fprintf(out, ",flow_%s_W,area_%s_m2,cell_area_%s_m2,T_%s_K", name, name, name, name);
         }
     }
     for (int a = 0; a < AXIS_COUNT && wants_pool(problem); a++) {
@@ -223,7 +223,7 @@ static void print_row(struct history_output *output, const struct output_context
         }
         for (int s = 0; s < in->problem->medium.nsurfaces; s++) {
             const struct surface_diagnostics *of = &output->surfaces[s];
-            const double values[] = {of->flow, of->area, of->mean};
+            const double values[] = {of->flow, of->area, of->cell_area, of->mean};
             const bool named = in->problem->medium.surfaces[s].name != NULL;
             print_values(out, values, named ? SURFACE_COLUMNS : 0);
         }

@@ -114,9 +114,9 @@ enum status faces_take(struct stepper *stepper, struct face_diagnostics *faces);
 /* ---- of each surface between a body and an ambient ---- */
 
 struct surface_diagnostics {
-    double flow; /* W into the body */
-    double area; /* m^2, of the cells' faces */
-    double mean; /* K, the temperature of the surface */
+    double flow;            /* W into the body */
+    double area, cell_area; /* m^2: that which the heat crosses, and of the cells' faces */
+    double mean;            /* K, the temperature of the surface */
 };
 
 /* Collective, agreed. For all entries of `surfaces`, as they are at the current time; needs valid

@@ -53,7 +53,8 @@ static struct pair pair_at(const struct problem *problem, int pair)
         .conductance = g * grid_cell_volume(grid),
         .share = g * h * h / (2 * medium_conductivity(medium, axis, own)),
         .ambient = medium->classes[other].ambient,
-        .weight = grid_cell_face(grid, axis) / largest_area(grid),
+        .weight = grid_cell_face(grid, axis) / largest_area(grid) *
+                  medium_area(medium, &medium->classes[own].key, &medium->classes[other].key),
     };
 }
 
@@ -118,14 +119,11 @@ enum status surfaces_take(struct stepper *stepper, struct surface_diagnostics *f
     TRY(status_agree(comm, sum_mine(stepper, sums)));
     TRY(exact_sums_reduce(comm, sums[0], n * SURFACE_SUMS));
     for (int s = 0; s < n; s++) {
-        double area = 0;
-        for (int axis = 0; axis < AXIS_COUNT; axis++) {
-            area += grid_cell_face(grid, (enum axis)axis) *
-                    (double)problem->medium.surface_faces[s][axis];
-        }
+        const double area = problem->medium.surface_area[s];
         found[s] = (struct surface_diagnostics){
             .flow = exact_sum_value(&sums[s][FLOW]),
             .area = area,
+            .cell_area = medium_cell_area(&problem->medium, grid, s),
             .mean = exact_sum_value(&sums[s][TEMPERATURE]) * largest_area(grid) / area,
         };
     }
