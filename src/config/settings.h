@@ -24,6 +24,7 @@ enum shape_kind {
     SOURCE_GAUSSIAN, /* `sources` only */
     SOURCE_GOLDAK,
     INITIAL_STEADY, /* `initial` only */
+    PART_STL,       /* `parts` only */
 };
 
 /* A key that is true or false. */
@@ -45,7 +46,8 @@ struct shape_setting {
     double upper[AXIS_COUNT];
     double from, to;  /* cylinder, layer: on that axis, m */
     char *expression; /* of x, y, z in m; gives K; a condition is 0 outside */
-    char *path;       /* HDF5 file and dataset of shape (nz, ny, nx), K or numbers of materials */
+    double scale, move[AXIS_COUNT], turn[AXIS_COUNT]; /* stl: m per unit, m, degrees about axes */
+    char *path; /* HDF5 file and dataset of shape (nz, ny, nx), K or numbers of materials */
     char *dataset;
     double time;
     char *material;                        /* `parts`; `sources`: only its cells, NULL: all */

@@ -9,6 +9,7 @@ import unittest
 import h5py
 import numpy as np
 
+import bodies
 import references
 from gallery import GALLERY, Example, last_row
 from harness import Run
@@ -237,9 +238,12 @@ class SphereCooling(Example):
 
     def test_converges(self):
         condition = "x^2 + y^2 + z^2 < 0.02^2"
+        bodies.write_stl(self.folder / "ball.stl", bodies.ball(20))
         for cells in (12, 24):
             for shape, sets in (("sphere", ()), ("condition", (
-                    f"parts[1]={{expression: {{where: '{condition}', material: steel}}}}",))):
+                    f"parts[1]={{expression: {{where: '{condition}', material: steel}}}}",)),
+                    ("stl", (f"parts[1]={{stl: {{path: {self.folder / 'ball.stl'}, "
+                             "scale: 0.001, material: steel}}",))):
                 run = self.solve_example(
                     "sphere_cooling", f"{shape}{cells}", f"grid.cells=[{cells}, {cells}, {cells}]",
                     f"time.end={self.END}", *sets)
@@ -250,6 +254,65 @@ class SphereCooling(Example):
                 self.assert_below(abs(last["area_skin_m2"] / exact - 1), 0.2 / cells, "its area")
                 self.assert_below(abs(last["heat_drift_J"]), 1e-12 * last["heat_J"], "the ledger")
                 self.assertEqual(last["flow_x_max_W"], 0)
+
+
+class Bodies(Example):
+    """From STL files."""
+
+    def test_heat_sink(self):
+        """The fin formula with the rounded length of a fin, in series with the plate."""
+        bodies.write_stl(self.folder / "heat_sink.stl", bodies.heat_sink())
+        self.assertEqual((self.folder / "heat_sink.stl").read_bytes(),
+                         (GALLERY / "heat_sink.stl").read_bytes())
+        last = self.solve_example("heat_sink", "sink").history()[-1]
+        film, k, thick, deep = 50.0, 200.0, 2e-3, 2e-3
+        m = math.sqrt(2 * film / (k * thick))
+        fin = math.sqrt(2 * film * deep * k * thick * deep) * math.tanh(m * (20e-3 + thick / 2))
+        flow = 1 / (1 / (2 * (fin + film * deep * 4e-3)) + 4e-3 / (k * 12e-3 * deep)) * 50
+        self.assert_below(abs(last["flow_fins_W"] / -flow - 1), 0.005, "the heat of the fins")
+        self.assert_below(abs(last["area_fins_m2"] / 1.84e-4 - 1), 1e-12, "their area")
+
+    def cube(self, part, **how):
+        config = {"grid": {"cells": [10, 9, 8], "lower": [-1.0] * 3, "upper": [1.0] * 3},
+                  "materials": [{"name": name, "conductivity": k, "density": 1.0,
+                                 "heat_capacity": 1.0} for name, k in (("a", 1.0), ("b", 9.0))],
+                  "parts": [{"uniform": {"material": "a"}}, part],
+                  "initial": [{"expression": {"value": "300 + 50*x*y + 20*z"}}],
+                  "time": {"steps": 5},
+                  "boundary": {f"{axis}_{side}": {"type": "flux", "value": 0.0}
+                               for axis in "xyz" for side in ("min", "max")}}
+        return self.run_config(config, how.pop("output"), **how)
+
+    def test_placed_as_a_box(self):
+        """Some planes of the box go through centres of cells: the lower ones are inside."""
+        box = {"lower": [-0.5, -0.2, -0.25], "upper": [0.5, 0.8, 0.75], "material": "b"}
+        expected = self.cube({"box": box}, output="box").report["field_hash"]
+        bodies.write_stl(self.folder / "cube1.stl", bodies.cube(1000.0))
+        bodies.write_text(self.folder / "cube3.stl", bodies.cube(1000.0))
+        for number, (turn, move) in enumerate((
+                ([0, 0, 0], [-0.5, -0.2, -0.25]), ([0, 0, 90], [0.5, -0.2, -0.25]),
+                ([180, 0, 0], [-0.5, 0.8, 0.75]), ([0, -90, 0], [0.5, -0.2, -0.25]))):
+            for ranks in (1, 3):    # from a binary and from a text file
+                part = {"stl": {"path": f"cube{ranks}.stl", "scale": 0.001, "turn": turn,
+                                "move": move, "material": "b"}}
+                run = self.cube(part, output=f"cube{number}_{ranks}", ranks=ranks)
+                self.assertEqual(run.report["field_hash"], expected, f"turned by {turn}")
+
+    def test_messages(self):
+        cube = bodies.cube()
+        bodies.write_stl(self.folder / "cube.stl", cube)
+        bodies.write_stl(self.folder / "hole.stl", cube[1:])
+        (self.folder / "text.stl").write_text("no body" * 100)
+        for name, more, *words in (
+                ("hole.stl", {}, "parts[1].stl.path", "has holes: 3 of the edges of its 11"),
+                ("text.stl", {}, "parts[1].stl.path", "is not an STL file"),
+                ("cube.stl", {"move": [5.0, 0.0, 0.0]}, "parts[1].stl:", "from 5 to 6 m in x",
+                 "`scale`"),
+                ("cube.stl", {"scale": 0.001}, "parts[1].stl", "no cell centre")):
+            part = {"stl": {"path": name, "material": "b", **more}}
+            result = self.cube(part, output="refused", code=2)
+            for word in words:
+                self.assertIn(word, result.err)
 
 
 class CurvedContact(Example):

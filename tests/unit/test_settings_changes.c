@@ -21,6 +21,7 @@ static const char full_text[] =
     "  - layer: {axis: z, from: 0.05, to: 0.1, material: b}\n"
     "  - expression: {where: x < y, material: b}\n"
     "  - file: {path: parts.h5, materials: [b, a]}\n"
+    "  - stl: {path: a.stl, scale: 0.1, turn: [0, 0, 90], move: [0, 0, 1], material: a}\n"
     "contacts: [{between: [a, b], resistance: 1}]\n"
     "ambients: [{name: c, temperature: 300}]\n"
     "surfaces: [{name: d, between: [a, c], coefficient: 1}]\n"
@@ -128,6 +129,7 @@ static char *find_values(struct settings *s, const struct schema_key *row, char 
         {"parts[].layer.", "parts[4].layer.", -1, &s->parts[4]},
         {"parts[].expression.", "parts[5].expression.", -1, &s->parts[5]},
         {"parts[].file.", "parts[6].file.", -1, &s->parts[6]},
+        {"parts[].stl.", "parts[7].stl.", -1, &s->parts[7]},
         {"sources[].uniform.", "sources[0].uniform.", -1, &s->sources[0]},
         {"sources[].sphere.", "sources[1].sphere.", -1, &s->sources[1]},
         {"sources[].box.", "sources[2].box.", -1, &s->sources[2]},

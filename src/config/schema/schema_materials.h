@@ -152,3 +152,20 @@
             "The area that the heat crosses: `shape`, that of the spheres, cylinders and "         \
             "conditions in `parts`, or `cells`, that of the cell faces, which form a staircase.",  \
             .choices = areas, .fallback = "shape")
+
+/* Bodies from files; after the other kinds of `parts`. */
+#define BODY_ROWS                                                                                  \
+    SHAPE("parts", ASK, "stl", PART_STL,                                                           \
+          "The cells whose centre lies in a body from an STL file. Its points are scaled, then "   \
+          "turned, then moved. Its surface must be closed."),                                      \
+        KEY("parts[].stl.path", TEXT, ASK, IN_ENTRY(path), INPUT_FILE,                             \
+            .flags = SCHEMA_REQUIRED | SCHEMA_FILE, .example = "heat_sink.stl"),                   \
+        KEY("parts[].stl.scale", REAL, ASK, IN_ENTRY(scale),                                       \
+            "The length of the file's unit in m: 0.001 for a file in mm.", .limit = &positive,     \
+            .fallback = "1", .example = "0.001"),                                                  \
+        KEY("parts[].stl.turn", REAL, ASK, IN_ENTRY(turn),                                         \
+            "Angles in degrees, about the x axis, then the y axis, then the z axis.",              \
+            .limit = &finite, .min_count = 3, .max_count = 3, .example = "[0, 0, 90]"),            \
+        KEY("parts[].stl.move", REAL, ASK, IN_ENTRY(move), "The shift.", .limit = &finite,         \
+            .unit = &metre, .min_count = 3, .max_count = 3, .example = "[0, 0, 5 mm]"),            \
+        MATERIAL("parts[].stl")

@@ -248,6 +248,7 @@ static const struct schema_key table[] = {
         "numbers to names: `{64: bone}`.",
         .flags = SCHEMA_REQUIRED | SCHEMA_LABELS, .min_count = 1, .max_count = MOST_MATERIALS,
         .example = "[silicon, copper]"),
+    BODY_ROWS,
     CONTACT_ROWS,
     AMBIENT_ROWS,
 

@@ -2,6 +2,7 @@
 
 #include <inttypes.h>
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -35,6 +36,7 @@ struct painted_key {
 struct painting {
     const struct problem *problem;
     class_reader *read;
+    solid_reader *read_solid;
     struct brush *brushes; /* one per part, then one per source; of files and moving sources none */
     float *numbers;        /* of the cells of a piece: materials, then of `keys`; below 0: none */
     float *marks;          /* the same: of one source; else 0. NULL: no painted sources */
@@ -413,6 +415,27 @@ static void painting_end(const struct painting *painting)
     free(painting->in_map);
 }
 
+static enum status read_body(const struct painting *painting, int entry)
+{
+    const struct settings *settings = painting->problem->settings;
+    const struct grid *grid = &painting->problem->grid;
+    struct solid *solid = &painting->brushes[entry].solid;
+    TRY(settings_place(settings->origin, painting->read_solid(&settings->parts[entry], grid, solid),
+                       "parts[%d].stl.path", entry));
+    for (int a = 0; a < AXIS_COUNT; a++) {
+        char key[32];
+        snprintf(key, sizeof key, "parts[%d].stl", entry);
+        FAIL_IF(solid->upper[a] < grid->lower[a] || solid->lower[a] > grid->upper[a],
+                settings_fail(settings, key,
+                              "the body lies from %.4g to %.4g m in %s, out of the grid, which is "
+                              "from %.4g to %.4g m; check `scale` (0.001 for a file in mm) and "
+                              "`move`",
+                              solid->lower[a], solid->upper[a], axis_name((enum axis)a),
+                              grid->lower[a], grid->upper[a]));
+    }
+    return STATUS_OK;
+}
+
 /* In pieces of at most `cells` cells. */
 static enum status painting_begin(struct painting *painting, const struct box *owned, int64_t cells)
 {
@@ -436,6 +459,9 @@ static enum status painting_begin(struct painting *painting, const struct box *o
                             s < 0 ? &settings->parts[b] : &settings->sources[s].shape,
                             box_cells(owned), 1));
         }
+        if (s < 0 && settings->parts[b].kind == PART_STL) {
+            TRY(read_body(painting, b));
+        }
     }
     return STATUS_OK;
 }
@@ -455,11 +481,13 @@ static enum status add_materials(struct painting *painting, struct class_map *ma
 }
 
 enum status class_map_create(const struct problem *problem, const struct box *owned, int depth,
-                             class_reader *read, struct class_map *map)
+                             class_reader *read, solid_reader *read_solid, struct class_map *map)
 {
     SCOPED_BY(painting_end)
-    struct painting painting = {
-        .problem = problem, .read = read, .nsizes = grid_size_count(&problem->grid)};
+    struct painting painting = {.problem = problem,
+                                .read = read,
+                                .read_solid = read_solid,
+                                .nsizes = grid_size_count(&problem->grid)};
     SCOPED_BY(class_map_destroy) struct class_map built = {.owned = *owned};
     lay_out(&problem->grid, owned, depth, &built.layout);
     built.h_class = calloc(1, (size_t)built.layout.elements);

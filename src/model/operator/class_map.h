@@ -4,6 +4,7 @@
 #include "base/box.h"
 #include "kernels/layout.h"
 #include "model/problem.h"
+#include "model/space/solid.h"
 
 /* Of the owned cells of a slope: their number and the sum of their shares of area, in 2^-30. */
 struct slope_sum {
@@ -29,7 +30,7 @@ typedef enum status class_reader(const struct shape_setting *part, const struct 
  * with the line of the configuration, when a cell has no material or a shape is invalid;
  * STATUS_MEMORY. Not collective. */
 enum status class_map_create(const struct problem *problem, const struct box *owned, int depth,
-                             class_reader *read, struct class_map *map);
+                             class_reader *read, solid_reader *read_solid, struct class_map *map);
 void class_map_destroy(struct class_map *map); /* takes a zeroed one */
 
 /* The bytes of class_map_create's array, which is also needed on the device. */

@@ -10,6 +10,7 @@ bool brush_holds(const struct brush *brush, const double at[AXIS_COUNT])
         }
     }
     return shape_holds(brush->grid, brush->shape, at) &&
+           (brush->shape->kind != PART_STL || solid_holds(&brush->solid, at)) &&
            (brush->formulas == NULL || expression_evaluate(brush->formulas[0], at) != 0);
 }
 
@@ -53,6 +54,12 @@ static void find_normal(const struct brush *brush, const double at[AXIS_COUNT], 
     double below[AXIS_COUNT] = {at[AXIS_X], at[AXIS_Y], at[AXIS_Z]};
     below[axis] -= h[axis] / 2;
     const bool inside_below = brush_holds(brush, below);
+    if (brush->shape->kind == PART_STL) {
+        double surface[AXIS_COUNT] = {at[AXIS_X], at[AXIS_Y], at[AXIS_Z]};
+        surface[axis] += crossing(brush, at, axis, h[axis], inside_below) * h[axis];
+        solid_normal(&brush->solid, surface, normal);
+        return;
+    }
     for (int other = 0; other < AXIS_COUNT; other++) {
         double height[2] = {0, 0};
         for (int side = 0; side < 2 && other != (int)axis && brush->grid->used[other]; side++) {
@@ -113,5 +120,8 @@ double brush_area(const struct brush *parts, int nparts, const struct grid *grid
     const double x = fabs(normal[AXIS_X]);
     const double y = fabs(normal[AXIS_Y]);
     const double z = fabs(normal[AXIS_Z]);
+    if (!(x + y + z > 0)) {
+        return 1;
+    }
     return sqrt(x * x + y * y + z * z) / (x + y + z);
 }

@@ -265,9 +265,10 @@ enum status resolution_check_cells(const struct problem *problem)
             const bool same = medium->classes[c].key.material == (int)part->value;
             cells += same ? medium->classes[c].cells : 0;
         }
-        if (part->kind == INITIAL_EXPRESSION && cells == 0) {
+        if ((part->kind == INITIAL_EXPRESSION || part->kind == PART_STL) && cells == 0) {
+            const char *below = part->kind == PART_STL ? "stl" : "expression.where";
             char key[48];
-            snprintf(key, sizeof key, "parts[%d].expression.where", entry);
+            snprintf(key, sizeof key, "parts[%d].%s", entry, below);
             return settings_fail(settings, key,
                                  "contains no cell centre, or later parts cover them all, so that "
                                  "it has no effect; use a finer grid, or check the condition");

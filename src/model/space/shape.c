@@ -63,7 +63,7 @@ bool shape_holds(const struct grid *grid, const struct shape_setting *shape,
 bool shape_is_partial(const struct shape_setting *shape)
 {
     return shape->kind == INITIAL_SPHERE || shape->kind == INITIAL_CYLINDER ||
-           (shape->kind == INITIAL_EXPRESSION && shape->is_condition);
+           shape->kind == PART_STL || (shape->kind == INITIAL_EXPRESSION && shape->is_condition);
 }
 
 /* The centre of the cell that is inside on this axis if any is: the nearest to the centre of a
@@ -285,7 +285,8 @@ static enum status paint_row(const struct canvas *canvas, struct expression *exp
     const int64_t first = box_place(canvas->box, cell[AXIS_X], cell[AXIS_Y], cell[AXIS_Z]);
     for (int64_t i = 0; i < to - from; i++, cell[AXIS_X]++) {
         at[AXIS_X] = grid_center(brush->grid, AXIS_X, cell[AXIS_X]);
-        if (!shape_holds(brush->grid, shape, at)) {
+        if (!shape_holds(brush->grid, shape, at) ||
+            (shape->kind == PART_STL && !solid_holds(&brush->solid, at))) {
             continue;
         }
         if (expression != NULL) {
@@ -346,6 +347,7 @@ enum status brush_begin(struct brush *brush, const struct grid *grid,
 
 void brush_end(struct brush *brush)
 {
+    solid_destroy(&brush->solid);
     for (int part = 0; brush->formulas != NULL && part < brush->nparts; part++) {
         expression_destroy(brush->formulas[part]);
     }

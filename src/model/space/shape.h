@@ -5,6 +5,7 @@
 #include "base/precision.h"
 #include "config/expression.h"
 #include "model/space/grid.h"
+#include "model/space/solid.h"
 
 /* Whether a cell with this coordinate of the centre (m) may be inside. Exact for boxes, the
  * bounding box for spheres, true for all other kinds. */
@@ -51,6 +52,7 @@ struct brush {
     int points;                   /* of a cell on each used axis */
     int nparts;                   /* that threads paint */
     struct expression **formulas; /* one per part, as a parser is not thread-safe; NULL: none */
+    struct solid solid;           /* of PART_STL: filled after brush_begin */
 };
 
 /* For about `ncells` cells. `grid` and `shape` must outlive it. A formula of temperatures gives the

@@ -6,6 +6,7 @@
 
 #include "base/comm.h"
 #include "io/input/field_file.h"
+#include "io/input/solid_file.h"
 #include "model/field/derived.h"
 #include "model/space/resolution.h"
 
@@ -18,7 +19,7 @@ static enum status survey_block(const struct problem *problem, const struct box 
                                 struct class_survey *survey)
 {
     TRY(resolution_check(problem));
-    TRY(class_map_create(problem, owned, depth, field_file_read_box, map));
+    TRY(class_map_create(problem, owned, depth, field_file_read_box, solid_file_read, map));
     TRY(patch_map_create(problem, owned, depth, patches));
     patch_map_survey(patches, survey);
     return class_map_survey(map, problem, survey);

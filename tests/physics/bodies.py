@@ -1,0 +1,73 @@
+"""Bodies as STL files. `python3 bodies.py FILE` writes configs/gallery/heat_sink.stl."""
+import math
+import struct
+import sys
+from pathlib import Path
+
+
+def extrude(profile, cuts, low, high):
+    """Triangles of a prism along z; `cuts`: triples of corners that cover the profile."""
+    def at(corner, z):
+        return (*profile[corner], z)
+    triangles = []
+    for a, b, c in cuts:
+        triangles += [(at(a, high), at(b, high), at(c, high)), (at(c, low), at(b, low), at(a, low))]
+    for a in range(len(profile)):
+        b = (a + 1) % len(profile)
+        triangles += [(at(a, low), at(b, low), at(b, high)), (at(a, low), at(b, high), at(a, high))]
+    return triangles
+
+
+def cube(edge=1.0):
+    corners = [(0.0, 0.0), (edge, 0.0), (edge, edge), (0.0, edge)]
+    return extrude(corners, [(0, 1, 2), (0, 2, 3)], 0.0, edge)
+
+
+def ball(radius, rows=48):
+    def at(row, column):
+        polar, around = math.pi * row / rows, math.pi * (column % (2 * rows)) / rows
+        flat = radius * math.sin(polar) if 0 < row < rows else 0.0
+        return flat * math.cos(around), flat * math.sin(around), radius * math.cos(polar)
+    triangles = []
+    for row in range(rows):
+        for column in range(2 * rows):
+            a, b = at(row, column), at(row, column + 1)
+            c, d = at(row + 1, column + 1), at(row + 1, column)
+            triangles += [(a, d, c)] if row < rows - 1 else []
+            triangles += [(a, c, b)] if row > 0 else []
+    return triangles
+
+
+def heat_sink(fins=2, pitch=6.0, thickness=2.0, base=4.0, height=20.0):
+    """In mm: a plate with straight fins along z, 10 mm long."""
+    profile, cuts = [(fins * pitch, 0.0), (fins * pitch, base)], []
+    for fin in reversed(range(fins)):
+        left = (fin + 0.5) * pitch - thickness / 2
+        first = len(profile)
+        profile += [(left + thickness, base), (left + thickness, base + height),
+                    (left, base + height), (left, base)]
+        cuts += [(first, first + 1, first + 2), (first, first + 2, first + 3)]
+    profile += [(0.0, base), (0.0, 0.0)]
+    end = len(profile) - 1
+    feet = [corner for corner in range(1, end) if profile[corner][1] == base]
+    cuts += [(end, low, high) for low, high in zip(feet, feet[1:])] + [(end, 0, 1)]
+    return extrude(profile, cuts, -5.0, 5.0)
+
+
+def write_text(path, triangles):
+    lines = ["solid body"]
+    for corners in triangles:
+        lines += ["facet normal 0 0 0", "outer loop"]
+        lines += [f"vertex {x!r} {y!r} {z!r}" for x, y, z in corners] + ["endloop", "endfacet"]
+    Path(path).write_text("\n".join([*lines, "endsolid body", ""]))
+
+
+def write_stl(path, triangles):
+    with open(path, "wb") as stream:
+        stream.write(b"\0" * 80 + struct.pack("<I", len(triangles)))
+        for corners in triangles:
+            stream.write(struct.pack("<12fH", 0, 0, 0, *(x for point in corners for x in point), 0))
+
+
+if __name__ == "__main__":
+    write_stl(Path(sys.argv[1]), heat_sink())
