@@ -9,8 +9,10 @@
 #include <string.h>
 
 #include "base/comm.h"
+#include "base/file.h"
 #include "io/hdf5/h5.h"
 #include "io/hdf5/h5_field.h"
+#include "io/input/npy.h"
 #include "io/raw/h5_raw.h"
 #include "model/field/quantity.h"
 #include "model/space/regrid.h"
@@ -291,6 +293,9 @@ enum status field_file_read_box(const struct shape_setting *source, const struct
     const struct h5_place *place = &found.place;
     SCOPED_H5_FILE hid_t file = H5I_INVALID_HID;
     hid_t dataset = H5I_INVALID_HID;
+    if (path_ends_in(source->path, ".npy")) {
+        return npy_read_box(source->path, grid, box, values);
+    }
     h5_init();
     TRY(h5_place_set(source->path, source->dataset, &found.place));
     TRY(h5_open_place(&found.place, &file, &dataset));

@@ -15,7 +15,8 @@
 enum status field_file_read(MPI_Comm comm, const struct shape_setting *source, struct field *field,
                             const struct grid *grid);
 
-/* Not collective, needs no MPI. The integers of a `parts` entry, of `box` (global indices) only. */
+/* Not collective, needs no MPI. The integers of a `parts` entry, from a file
+ * of HDF5 or NumPy, of `box` (global indices) only. */
 enum status field_file_read_box(const struct shape_setting *source, const struct grid *grid,
                                 const struct box *box, float *values);
 

@@ -315,6 +315,29 @@ class Bodies(Example):
                 self.assertIn(word, result.err)
 
 
+    def test_labels_of_numpy(self):
+        labels = np.full((8, 9, 10), 7)
+        labels[3:7, 4:8, 3:8] = -2
+        expected = self.cube({"box": {"lower": [-0.4, -0.1, -0.25], "upper": [0.6, 0.7, 0.75],
+                                      "material": "b"}}, output="box").report["field_hash"]
+        part = {"file": {"path": "labels.npy", "materials": {7: "a", -2: "b"}}}
+        path = self.folder / "labels.npy"
+        for number, kind in enumerate(("<i1", "<i2", "<i8")):
+            np.save(path, labels.astype(kind))
+            run = self.cube(part, output=f"labels{number}", ranks=2)
+            self.assertEqual(run.report["field_hash"], expected, kind)
+        for array, word in ((labels.astype(float), "array of integers"),
+                            (labels.astype(">i4"), "little-endian"),
+                            (np.asfortranarray(labels), "Fortran order"),
+                            (labels[1:], "has the shape (7, 9, 10); the grid needs (8, 9, 10)"),
+                            (labels + 1, "holds 8 at")):
+            np.save(path, array)
+            self.assertIn(word, self.cube(part, output="refused", code=2).err)
+        np.save(path, labels)
+        path.write_bytes(path.read_bytes()[:-8])
+        self.assertIn("copy the file again", self.cube(part, output="refused", code=3).err)
+
+
 class CurvedContact(Example):
     """A heated core in a shell with a contact between them and a film around it; r / a and ln."""
 
