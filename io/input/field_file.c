@@ -12,7 +12,7 @@
 #include "base/file.h"
 #include "io/hdf5/h5.h"
 #include "io/hdf5/h5_field.h"
-#include "io/input/npy.h"
+#include "io/input/labels.h"
 #include "io/raw/h5_raw.h"
 #include "model/field/quantity.h"
 #include "model/space/regrid.h"
@@ -294,7 +294,10 @@ enum status field_file_read_box(const struct shape_setting *source, const struct
     SCOPED_H5_FILE hid_t file = H5I_INVALID_HID;
     hid_t dataset = H5I_INVALID_HID;
     if (path_ends_in(source->path, ".npy")) {
-        return npy_read_box(source->path, grid, box, values);
+        return labels_read_npy(source->path, grid, box, values);
+    }
+    if (path_ends_in(source->path, ".tif") || path_ends_in(source->path, ".tiff")) {
+        return labels_read_tiff(source->path, grid, box, values);
     }
     h5_init();
     TRY(h5_place_set(source->path, source->dataset, &found.place));

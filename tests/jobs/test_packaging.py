@@ -22,7 +22,8 @@ MACHINES = ("frontier", "lumi")
 # of Spack's own packages, by what CMake asks for
 SPACK_NAMES = {"MPI": "mpi", "HDF5": "hdf5", "yaml-0.1": "libyaml", "muparser": "muparser",
                "libxxhash": "xxhash", "hwloc": "hwloc", "cairo-png": "cairo", "cairo-svg": "cairo",
-               "udunits": "udunits", "udunits2": "udunits", "PkgConfig": "pkgconfig"}
+               "udunits": "udunits", "udunits2": "udunits", "libtiff-4": "libtiff",
+               "PkgConfig": "pkgconfig"}
 OF_THE_COMPILER = {"OpenMP", "Threads"}
 FOR_TESTS = {"cmocka"}
 
@@ -92,7 +93,7 @@ class Recipe:
         llvm = types.SimpleNamespace(prefix=types.SimpleNamespace(bin=clang))
         package.spec = type("Spec", (), {
             "__contains__": lambda _, what: what in on, "__getitem__": lambda _, name: llvm,
-            "variants": {"pictures": True, "units": True, **variants}})()
+            "variants": {"pictures": True, "units": True, "tiff": True, **variants}})()
         return package.cmake_args()
 
 

@@ -69,5 +69,22 @@ def write_stl(path, triangles):
             stream.write(struct.pack("<12fH", 0, 0, 0, *(x for point in corners for x in point), 0))
 
 
+def write_tiff(path, labels):
+    """16 bits, a page for each z, one strip each."""
+    nz, ny, nx = labels.shape
+    data = b"II*\0" + struct.pack("<I", 8)
+    for k, page in enumerate(labels):
+        strip = page.astype("<u2").tobytes()
+        tags = ((256, 4, nx), (257, 4, ny), (258, 3, 16), (259, 3, 1), (262, 3, 1), (277, 3, 1),
+                (278, 4, ny), (279, 4, len(strip)))
+        at = len(data) + 2 + 12 * (len(tags) + 1) + 4    # of the strip
+        entries = sorted([*tags, (273, 4, at)])
+        after = at + len(strip)
+        data += struct.pack("<H", len(entries))
+        data += b"".join(struct.pack("<HHII", tag, kind, 1, value) for tag, kind, value in entries)
+        data += struct.pack("<I", after if k < nz - 1 else 0) + strip
+    Path(path).write_bytes(data)
+
+
 if __name__ == "__main__":
     write_stl(Path(sys.argv[1]), heat_sink())

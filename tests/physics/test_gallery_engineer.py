@@ -333,9 +333,24 @@ class Bodies(Example):
                             (labels + 1, "holds 8 at")):
             np.save(path, array)
             self.assertIn(word, self.cube(part, output="refused", code=2).err)
+        self.check_tiff(np.where(labels == 7, 7, 300), expected)
         np.save(path, labels)
         path.write_bytes(path.read_bytes()[:-8])
         self.assertIn("copy the file again", self.cube(part, output="refused", code=3).err)
+
+
+    def check_tiff(self, labels, expected):
+        part = {"file": {"path": "labels.tif", "materials": {7: "a", 300: "b"}}}
+        bodies.write_tiff(self.folder / "labels.tif", labels)
+        if "libtiff not" in " ".join(self.isotherm("--version", "--verbose").out.split()):
+            self.assertIn("no libtiff", self.cube(part, output="tiff", code=2).err)
+            return
+        self.assertEqual(self.cube(part, output="tiff").report["field_hash"], expected)
+        for array, word in ((labels[1:], "has 7 pages; the grid needs 8"),
+                            (labels[:, :, 1:], "page 0 of labels.tif has 9 x 9 pixels"),
+                            (labels + 1, "holds 8 at")):
+            bodies.write_tiff(self.folder / "labels.tif", array)
+            self.assertIn(word, self.cube(part, output="refused", code=2).err)
 
 
 class CurvedContact(Example):

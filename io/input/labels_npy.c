@@ -1,4 +1,4 @@
-#include "io/input/npy.h"
+#include "io/input/labels.h"
 
 #include <fcntl.h>
 #include <inttypes.h>
@@ -108,8 +108,8 @@ static float number_at(const struct npy *npy, const unsigned char *at)
     return npy->type == 'i' ? (float)((int64_t)(bits << unused) >> unused) : (float)bits;
 }
 
-enum status npy_read_box(const char *path, const struct grid *grid, const struct box *box,
-                         float *values)
+enum status labels_read_npy(const char *path, const struct grid *grid, const struct box *box,
+                            float *values)
 {
     SCOPED_BY(close_file) struct npy npy = {.fd = -1};
     TRY(open_file(path, grid, &npy));
