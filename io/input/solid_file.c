@@ -61,7 +61,6 @@ static enum status read_triangles(const char *path, corners **found, int64_t *co
         FAIL_IF(!(fabsf(numbers[n]) < 1e30F),
                 fail(STATUS_INPUT, "%.200s: a coordinate of triangle %lld is not a usable number",
                      path, (long long)(n / 9)));
-        numbers[n] += 0.0F; /* no -0: edges are compared as bytes */
     }
     return STATUS_OK;
 }
@@ -71,9 +70,18 @@ struct edge {
     float end[2][AXIS_COUNT];
 };
 
+static int compare_numbers(const float *a, const float *b, int count)
+{
+    int n = 0;
+    while (n < count - 1 && a[n] == b[n]) {
+        n++;
+    }
+    return a[n] < b[n] ? -1 : a[n] > b[n];
+}
+
 static int compare_edges(const void *a, const void *b)
 {
-    return memcmp(a, b, sizeof(struct edge));
+    return compare_numbers((const float *)a, (const float *)b, 2 * AXIS_COUNT);
 }
 
 /* Each edge must be that of an even number of triangles. */
@@ -81,12 +89,12 @@ static enum status check_closed(corners *found, int64_t count, const char *path)
 {
     int64_t nedges = 0;
     int64_t open = 0;
-    SCOPED_FREE struct edge *edges = malloc((size_t)count * 3 * sizeof *edges);
+    SCOPED_FREE struct edge *edges = malloc(((size_t)count * 3 + 1) * sizeof *edges);
     TRY(CHECK_MEMORY(edges != NULL, "no memory for the edges of %.200s", path));
     for (int64_t n = 0; n < 3 * count; n++) {
         const float *a = found[n / 3][n % 3];
         const float *b = found[n / 3][(n + 1) % 3];
-        const int order = memcmp(a, b, sizeof edges->end[0]);
+        const int order = compare_numbers(a, b, AXIS_COUNT);
         if (order != 0) { /* else the triangle has no area */
             memcpy(edges[nedges].end[order < 0 ? 0 : 1], a, sizeof edges->end[0]);
             memcpy(edges[nedges++].end[order < 0 ? 1 : 0], b, sizeof edges->end[0]);
@@ -139,7 +147,7 @@ enum status solid_file_read(const struct shape_setting *part, const struct grid 
     *solid = (struct solid){0};
     TRY(read_triangles(part->path, &found, &count));
     TRY(check_closed(found, count, part->path));
-    triangle *triangles = malloc((size_t)count * sizeof *triangles);
+    triangle *triangles = malloc(((size_t)count + 1) * sizeof *triangles);
     TRY(CHECK_MEMORY(triangles != NULL, "no memory for the triangles of %.200s", part->path));
     for (int64_t n = 0; n < 3 * count; n++) {
         place(part, found[n / 3][n % 3], triangles[n / 3][n % 3]);
