@@ -13,6 +13,6 @@ struct hypre_run {
 
 /* Collective. With the backend `cpu` and a uniform medium: solve A e = r for the conductances of
  * the finest grid until the root mean square of the residual is each of `shares` of that of r.
- * r and change, K: fields in host memory. STATUS_NUMERICS when HYPRE fails, or is not there. */
+ * r and change, K: fields in host memory. STATUS_NUMERICS when HYPRE fails or is missing. */
 enum status bench_hypre(struct stepper *stepper, const double *r, const double *change,
                         const double shares[2], struct hypre_run runs[2]);

@@ -253,7 +253,7 @@ class Bench(Case):
                                "--repeats", 1, "--json", "b.json")
         self.assert_code(result, 0)
         bench = json.loads((self.folder / "b.json").read_text())
-        found = re.search(r"differ by at most (\S+) and", result.stdout + result.stderr)
+        found = re.search(r"differ by at most (\S+) and", result.out + result.err)
         if found:   # a build with HYPRE
             self.assertLess(float(found[1]), 1e-4)
             self.assertEqual(bench["rows"].pop(2)["residual"], "HYPRE, rms")

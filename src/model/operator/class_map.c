@@ -172,21 +172,6 @@ static enum status paint_source(struct painting *painting, int s, const struct b
     return STATUS_OK;
 }
 
-enum status class_map_fail_too_many(const struct settings *settings)
-{
-    bool graded = false;
-    for (int axis = 0; axis < AXIS_COUNT; axis++) {
-        graded = graded || settings->grid.axis[axis].given;
-    }
-    return settings_fail(settings, settings->nsources > 0 ? "sources" : "materials",
-                         "more than %d combinations of a material with a set of sources%s and, "
-                         "beside curved surfaces, one of %d slopes; let fewer shapes overlap, give "
-                         "sources of the same density and factor as one expression, use fewer "
-                         "materials%s, or give 'area: cells' in surfaces and contacts",
-                         MEDIUM_CLASSES, graded ? ", a size of cells" : "", SLOPES,
-                         graded ? " or longer segments of equal cells" : "");
-}
-
 /* The share of area of a cell, the mean over its faces with an earlier material that have a slope;
  * 0: none. */
 static double area_of_cell(const struct painting *painting, const struct box *box,

@@ -174,6 +174,21 @@ static void add_next_keys(const struct class_survey *survey, const struct medium
     }
 }
 
+enum status class_map_fail_too_many(const struct settings *settings)
+{
+    bool graded = false;
+    for (int axis = 0; axis < AXIS_COUNT; axis++) {
+        graded = graded || settings->grid.axis[axis].given;
+    }
+    return settings_fail(settings, settings->nsources > 0 ? "sources" : "materials",
+                         "more than %d combinations of a material with a set of sources%s and, "
+                         "beside curved surfaces, one of %d slopes; let fewer shapes overlap, give "
+                         "sources of the same density and factor as one expression, use fewer "
+                         "materials%s, or give 'area: cells' in surfaces and contacts",
+                         MEDIUM_CLASSES, graded ? ", a size of cells" : "", SLOPES,
+                         graded ? " or longer segments of equal cells" : "");
+}
+
 static void measure_surfaces(const struct class_survey *survey, struct problem *problem)
 {
     struct medium *medium = &problem->medium;

@@ -81,9 +81,11 @@ uint64_t steady_grids_bytes(const struct problem *problem, const struct box *own
     while (all[AXIS_X] * all[AXIS_Y] * all[AXIS_Z] > 4 * STEADY_SHARED_LEAST) {
         coarsen(all, spacing);
     }
-    if (nranks > 1) { /* the copy, and a block of it to send and to receive */
+    if (nranks > 1) {         /* the copy, a block of it, and the buffers that gather it */
+        enum { BUFFERS = 3 }; /* to send, and two to receive */
         const uint64_t copied = array_bytes(grid, all, 1, &coarser);
-        bytes += (copied + coarser) * coarse + 2 * (finest < copied ? finest : copied);
+        bytes += (copied + coarser) * coarse + 2 * (finest < copied ? finest : copied) +
+                 BUFFERS * copied;
     }
     return bytes + (uniform && problem->sources.count > 0 ? 2 * finest : 0);
 }
