@@ -210,10 +210,11 @@ bool problem_fits(const struct problem *p, const struct operations *operations)
 {
     const enum kind kind = p->args.kind;
     bool fits = p->nsteps <= operations->steps_most[kind];
-    for (int s = 1; s < p->nsteps && kind == KIND_UNIFORM && operations->steps_share_a != NULL;
-         s++) {
-        fits = fits && (!operations->steps_share_a(kind) ||
-                        memcmp(p->levels[s].a, p->levels[0].a, sizeof p->levels[0].a) == 0);
+    const bool share = kind == KIND_UNIFORM && operations->steps_share_a != NULL &&
+                       operations->steps_share_a(kind);
+    for (int n = FACE_COUNT; share && n < p->nsteps * FACE_COUNT; n++) {
+        fits =
+            fits && p->levels[n / FACE_COUNT].a[n % FACE_COUNT] == p->levels[0].a[n % FACE_COUNT];
     }
     return fits;
 }

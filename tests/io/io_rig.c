@@ -56,7 +56,8 @@ void rig_grade(struct grid *grid)
     static double edges[AXIS_COUNT][64];
     for (int a = 0; a < AXIS_COUNT; a += AXIS_Z) {
         for (int64_t i = 0; i <= grid->cells[a]; i++) {
-            edges[a][i] = grid->lower[a] + grid->spacing[a] * (double)(i + i / 3);
+            const int64_t wide = i / 3;
+            edges[a][i] = grid->lower[a] + grid->spacing[a] * (double)(i + wide);
         }
         grid->upper[a] = edges[a][grid->cells[a]];
         grid->graded[a].edges = edges[a];
