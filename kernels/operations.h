@@ -77,6 +77,10 @@ struct step_args {
      * The same d_changed, d_awake and d_sums, and the next number, as in the step before; unless
      * `all`, d_out holds the field before that step, and the coefficients are the same. */
     const struct tiles *tiles;
+    /* NULL, or device memory: add the bits of the cells of the boxes in d_out less
+     * those in d_in, as add_bits does, but those that the step writes and reads: a bit that changes
+     * in memory between two passes then changes the sum. */
+    uint32_t *d_bits;
 };
 typedef enum status step_function(struct queue *queue, const struct step_args *args);
 
@@ -254,6 +258,16 @@ struct hash_args {
     uint64_t *h_hash;
 };
 
+/* Add to *d_bits, modulo 2^32, the bits of the cells of `boxes` in d_plus less those in d_minus, as
+ * words of 32 bits. The sum of a field changes with any bit, and with any word. */
+struct add_bits_args {
+    struct layout layout;
+    const void *d_plus, *d_minus; /* NULL: none */
+    const struct box *boxes;
+    int nboxes;
+    uint32_t *d_bits; /* device memory */
+};
+
 /* Copy elements of a field, given by their indices in its allocation, to a contiguous buffer; all
  * in device memory. With a medium the temperatures of an enthalpy. */
 struct gather_args {
@@ -419,6 +433,9 @@ struct field_access {
       READS_BOX(change_classes, d_field) READS(change_classes, d_at) READS(change_classes, d_to))  \
     X(plane_maxima, , READS_OWNED(plane_maxima, d_field))                                          \
     X(compare, HOST_ARRAY(compare, levels, nsteps), READS(compare, d_a) READS(compare, d_b))       \
+    X(add_bits, HOST_ARRAY(add_bits, boxes, nboxes),                                               \
+      FIELD(add_bits, d_plus, false, REGION_BOXES, layout, BOXES_AT(add_bits))                     \
+          FIELD(add_bits, d_minus, false, REGION_BOXES, layout, BOXES_AT(add_bits)))               \
     X(hash, HOST_RESULT(hash, h_hash), READS_OWNED(hash, d_field))                                 \
     X(gather, HOST_ONE(gather, medium),                                                            \
       READS(gather, d_field) READS(gather, d_elements) READS(gather, d_classes))                   \

@@ -29,5 +29,8 @@ OPERATIONS(CPU_DECLARE)
 row_function cpu_convert_row_float64, cpu_liquid_row_float64, cpu_nonlinear_flux_row_float64;
 row_function cpu_convert_row_float32, cpu_liquid_row_float32, cpu_nonlinear_flux_row_float32;
 
+/* The sum that add_bits adds, of one box, by one thread. */
+uint32_t cpu_bits_of(const struct add_bits_args *args, const struct box *box);
+
 void cpu_copy(void *to, const void *from, size_t bytes); /* all threads, streaming stores */
 void cpu_fill_nan(void *memory, size_t bytes);           /* all threads: first touch */

@@ -248,3 +248,52 @@ enum status cpu_hash(struct queue *queue, const struct hash_args *args)
     *args->h_hash = sum;
     return STATUS_OK;
 }
+
+/* Sum of the words of n bytes. */
+static uint32_t bits_of_row(const char *row, size_t n)
+{
+    uint32_t sum = 0;
+#pragma omp simd reduction(+ : sum)
+    for (size_t at = 0; at < n; at += sizeof(uint32_t)) {
+        uint32_t word;
+        memcpy(&word, row + at, sizeof word);
+        sum += word;
+    }
+    return sum;
+}
+
+uint32_t cpu_bits_of(const struct add_bits_args *args, const struct box *box)
+{
+    const size_t cell = precision_bytes(args->layout.precision);
+    const size_t n = (size_t)box_extent(box, AXIS_X) * cell;
+    uint32_t sum = 0;
+    for (int64_t k = box->lo[AXIS_Z]; k < box->hi[AXIS_Z]; k++) {
+        for (int64_t j = box->lo[AXIS_Y]; j < box->hi[AXIS_Y]; j++) {
+            const size_t at = (size_t)layout_index(&args->layout, box->lo[AXIS_X], j, k) * cell;
+            sum += args->d_plus != NULL ? bits_of_row((const char *)args->d_plus + at, n) : 0;
+            sum -= args->d_minus != NULL ? bits_of_row((const char *)args->d_minus + at, n) : 0;
+        }
+    }
+    return sum;
+}
+
+enum status cpu_add_bits(struct queue *queue, const struct add_bits_args *args)
+{
+    uint32_t sum = 0;
+    for (int b = 0; b < args->nboxes; b++) {
+        const struct box *box = &args->boxes[b];
+        if (box_is_empty(box)) {
+            continue;
+        }
+#pragma omp parallel reduction(+ : sum) if (share_is_worthwhile(box, 1))
+        {
+            struct box pieces[SHARE_PIECES];
+            const int npieces = share_box(box, omp_get_thread_num(), omp_get_num_threads(), pieces);
+            for (int p = 0; p < npieces; p++) {
+                sum += cpu_bits_of(args, &pieces[p]);
+            }
+        }
+    }
+    *args->d_bits += sum;
+    return STATUS_OK;
+}

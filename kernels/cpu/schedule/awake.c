@@ -43,6 +43,13 @@ static void advance_tile(const struct step_args *args, int64_t tile)
     if (differ(args, &box)) {
         tiles->d_changed[tile] = tiles->step;
     }
+    if (args->d_bits != NULL) {
+        const struct add_bits_args bits = {
+            .layout = args->layout, .d_plus = args->d_out, .d_minus = args->d_in};
+        const uint32_t sum = cpu_bits_of(&bits, &box);
+#pragma omp atomic
+        *args->d_bits += sum;
+    }
 }
 
 /* Of tiles that are not on the face they are 0. */

@@ -150,6 +150,14 @@ enum status cpu_step(struct queue *queue, const struct step_args *args)
     } else {
         TRY(several_steps(queue, args));
     }
+    if (args->d_bits != NULL && args->tiles == NULL) {
+        TRY(cpu_add_bits(queue, &(struct add_bits_args){.layout = args->layout,
+                                                        .d_plus = args->d_out,
+                                                        .d_minus = args->d_in,
+                                                        .boxes = args->boxes,
+                                                        .nboxes = args->nboxes,
+                                                        .d_bits = args->d_bits}));
+    }
     if (summary != NULL) {
         TRY(cpu_summarise(queue,
                           &(struct summarise_args){.layout = args->layout,

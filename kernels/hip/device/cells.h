@@ -21,11 +21,38 @@ template <typename REAL> struct grid_view {
     const REAL *in;
     int64_t pitch_y, pitch_z;
     int64_t cells[AXIS_COUNT];
+    uint32_t *d_bits; /* of step_args, with BITS */
 
     __device__ int64_t at(int64_t i, int64_t j, int64_t k) const
     {
         return i + j * pitch_y + k * pitch_z;
     }
+};
+
+/* The sum modulo 2^32 of the words of a cell: see add_bits_args. */
+static __device__ __forceinline__ uint32_t bits_in(double cell)
+{
+    const uint64_t bits = (uint64_t)__double_as_longlong(cell);
+    return (uint32_t)bits + (uint32_t)(bits >> 32);
+}
+
+static __device__ __forceinline__ uint32_t bits_in(float cell)
+{
+    return (uint32_t)__float_as_int(cell);
+}
+
+/* Add what the lanes of a wave have found. All of them call. */
+static __device__ __forceinline__ void add_bits_of_wave(uint32_t *d_bits, uint32_t mine)
+{
+    const uint32_t all = (uint32_t)arch_wave_sum((long long)mine);
+    if (arch_is_first_lane()) {
+        atomicAdd(d_bits, all);
+    }
+}
+
+/* The shape of a kernel that takes the sum of d_bits of step_args on its way. */
+template <typename S> struct with_bits : S {
+    static constexpr bool BITS = true;
 };
 
 static inline face_sums face_sums_of(const struct coefficients *args, struct hip_scratch *d_scratch)

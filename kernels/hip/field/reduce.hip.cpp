@@ -227,6 +227,51 @@ static enum status launch_summarise(struct queue *queue, const struct summarise_
     return hip_check(hipGetLastError(), "summarise");
 }
 
+/* A row of a box after another per block. minus: nullptr: none. */
+template <typename REAL>
+static __global__ __launch_bounds__(THREADS) void add_bits(const grid_view<REAL> plus,
+                                                           const REAL *minus, const struct box box,
+                                                           uint32_t *d_bits)
+{
+    const unsigned ny = (unsigned)(box.hi[AXIS_Y] - box.lo[AXIS_Y]);
+    const unsigned rows = ny * (unsigned)(box.hi[AXIS_Z] - box.lo[AXIS_Z]);
+    uint32_t sum = 0;
+    for (unsigned row = blockIdx.x; row < rows; row += gridDim.x) {
+        const int64_t first = plus.at(0, box.lo[AXIS_Y] + row % ny, box.lo[AXIS_Z] + row / ny);
+        for (int64_t i = box.lo[AXIS_X] + threadIdx.x; i < box.hi[AXIS_X]; i += THREADS) {
+            sum += plus.in != nullptr ? bits_in(plus.in[first + i]) : 0;
+            sum -= minus != nullptr ? bits_in(minus[first + i]) : 0;
+        }
+    }
+    add_bits_of_wave(d_bits, sum);
+}
+
+template <typename REAL>
+static enum status launch_add_bits(struct queue *queue, const struct add_bits_args *args)
+{
+    const void *const plus = args->d_plus, *const minus = args->d_minus;
+    grid_view<REAL> view = view_of<REAL>(&args->layout, nullptr, plus);
+    view.in = plus != nullptr ? view.in : nullptr;
+    const REAL *const other =
+        minus != nullptr ? static_cast<const REAL *>(minus) + args->layout.origin : nullptr;
+    const int64_t most = BLOCKS_MOST;
+    for (int b = 0; b < args->nboxes; b++) {
+        const struct box *box = &args->boxes[b];
+        const int64_t rows = box_extent(box, AXIS_Y) * box_extent(box, AXIS_Z);
+        if (!box_is_empty(box)) {
+            const unsigned blocks = (unsigned)(rows < most ? rows : most);
+            add_bits<REAL><<<blocks, THREADS, 0, queue->stream>>>(view, other, *box, args->d_bits);
+        }
+    }
+    return hip_check(hipGetLastError(), "add_bits");
+}
+
+enum status hip_add_bits(struct queue *queue, const struct add_bits_args *args)
+{
+    return in_precision(args->layout.precision,
+                        [&](auto real) { return launch_add_bits<decltype(real)>(queue, args); });
+}
+
 hipError_t hip_launch_scratch_reset(hipStream_t stream, struct hip_scratch *d_scratch)
 {
     reset_all<<<1, THREADS, 0, stream>>>(d_scratch);

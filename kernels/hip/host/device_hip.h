@@ -73,6 +73,9 @@ RUNTIME_FUNCTIONS(HIP_DECLARE)
  * have it delivered: `bytes` bytes of it, at `from`. */
 enum status hip_result_begin(struct queue *queue, struct hip_result **result);
 void hip_result_deliver(struct queue *queue, void *h_to, const void *from, size_t bytes);
+/* step_hip.c: after the kernel of boxes, which has not added their d_bits itself. */
+enum status hip_rest_of_bits(struct queue *queue, const struct hip_step *step,
+                             const struct box *boxes, int nboxes);
 /* radius_hip.c */
 step_function hip_step_radius;
 

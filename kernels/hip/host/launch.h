@@ -59,6 +59,10 @@ struct hip_step {
     bool summarised;
     bool summed;         /* the sums over closed faces before each step */
     struct box perfused; /* where the heat of perfusion was added to args->d_perfusion */
+    /* the sum of d_bits; without the cells of d_in in the first bits_below planes of the box, and
+     * with those of bits_above planes behind it */
+    bool has_bits;
+    int bits_below, bits_above;
 };
 typedef hipError_t hip_step_launcher(struct hip_step *step);
 

@@ -7,13 +7,44 @@ struct step_choice {
     struct hip_launch_shape shape;
 };
 
-static enum status run_step(struct hip_step *step, const struct step_choice *choice,
-                            const struct box *boxes, int nboxes)
+static enum status add_bits(struct queue *queue, const struct step_args *args, const void *d_plus,
+                            const void *d_minus, const struct box *boxes, int nboxes)
+{
+    return hip_add_bits(queue, &(struct add_bits_args){.layout = args->layout,
+                                                       .d_plus = d_plus,
+                                                       .d_minus = d_minus,
+                                                       .boxes = boxes,
+                                                       .nboxes = nboxes,
+                                                       .d_bits = args->d_bits});
+}
+
+enum status hip_rest_of_bits(struct queue *queue, const struct hip_step *step,
+                             const struct box *boxes, int nboxes)
+{
+    const struct step_args *args = step->args;
+    if (args->d_bits == NULL) {
+        return STATUS_OK;
+    }
+    if (!step->has_bits) {
+        return add_bits(queue, args, args->d_out, args->d_in, boxes, nboxes);
+    }
+    struct box below = *step->boxes, above = *step->boxes;
+    below.hi[AXIS_Z] = below.lo[AXIS_Z] + step->bits_below;
+    above.lo[AXIS_Z] = above.hi[AXIS_Z];
+    above.hi[AXIS_Z] += step->bits_above;
+    TRY(add_bits(queue, args, NULL, args->d_in, &below, 1));
+    return add_bits(queue, args, args->d_in, NULL, &above, 1);
+}
+
+static enum status run_step(struct queue *queue, struct hip_step *step,
+                            const struct step_choice *choice, const struct box *boxes, int nboxes)
 {
     step->boxes = boxes;
     step->nboxes = nboxes;
     step->shape = choice->shape;
-    return hip_check(choice->launch(step), "step kernel");
+    step->has_bits = false;
+    TRY(hip_check(choice->launch(step), "step kernel"));
+    return hip_rest_of_bits(queue, step, boxes, nboxes);
 }
 
 typedef struct step_choice choose_function(const struct device *device, const struct layout *layout,
@@ -45,24 +76,25 @@ static enum status step_with(struct queue *queue, struct hip_step *step, choose_
     int nleft = 0;
     const struct step_choice cells = {.launch = hip_launch_step_cell};
     if (args->levels->kind == KIND_HIGH_ORDER && !args->levels->corrects) {
-        return hip_step_radius(queue, args);
+        TRY(hip_step_radius(queue, args));
+        return hip_rest_of_bits(queue, step, args->boxes, args->nboxes);
     }
     for (int b = 0; b < args->nboxes; b++) {
         const struct box *box = &args->boxes[b];
         const struct step_choice choice = choose_kind(queue->device, args, choose, box);
         step->perfused = (struct box){{0}};
         if (choice.launch != NULL) {
-            TRY(run_step(step, &choice, box, 1));
+            TRY(run_step(queue, step, &choice, box, 1));
         } else {
             left[nleft++] = *box;
         }
         TRY(hip_perfuse(queue, args, box, &step->perfused));
         if (nleft == BOXES_AT_ONCE) {
-            TRY(run_step(step, &cells, left, nleft));
+            TRY(run_step(queue, step, &cells, left, nleft));
             nleft = 0;
         }
     }
-    return nleft > 0 ? run_step(step, &cells, left, nleft) : STATUS_OK;
+    return nleft > 0 ? run_step(queue, step, &cells, left, nleft) : STATUS_OK;
 }
 
 /* --- the variants ---------------------------------------------------------------------------- */

@@ -102,8 +102,24 @@ static hip_step_launcher *choose_launch(const struct step_args *args, const stru
                : hip_launch_steps_tile;
 }
 
+/* The bits of all cells of a box were added; subtract those in args->without. */
+static enum status without_bits(struct queue *queue, const struct step_args *args,
+                                const struct box *box)
+{
+    for (int n = 0; n < (args->d_bits != NULL ? args->nwithout : 0); n++) {
+        const struct box inner = box_intersect(box, &args->without[n]);
+        TRY(hip_add_bits(queue, &(struct add_bits_args){.layout = args->layout,
+                                                        .d_plus = args->d_in,
+                                                        .d_minus = args->d_out,
+                                                        .boxes = &inner,
+                                                        .nboxes = 1,
+                                                        .d_bits = args->d_bits}));
+    }
+    return STATUS_OK;
+}
+
 /* All cells of a box are advanced, so that its division into tiles stays the same. */
-static enum status several_steps(struct hip_step *step)
+static enum status several_steps(struct queue *queue, struct hip_step *step)
 {
     const struct step_args *args = step->args;
     struct unsummed rest = {.count = 0};
@@ -115,7 +131,10 @@ static enum status several_steps(struct hip_step *step)
         step->boxes = box;
         step->nboxes = 1;
         step->summed = false;
+        step->has_bits = false;
         TRY(hip_check(choose_launch(args, box)(step), "kernel of several steps"));
+        TRY(hip_rest_of_bits(queue, step, box, 1));
+        TRY(without_bits(queue, args, box));
         TRY(step->summed ? STATUS_OK : add_rest(step, &rest, box, args->nwithout));
     }
     return rest.count > 0 ? sum_rest(step, &rest) : STATUS_OK;
@@ -133,7 +152,7 @@ enum status hip_step(struct queue *queue, const struct step_args *args)
         TRY(hip_check(hip_launch_step_cell(&step), "step kernel of tiles"));
         TRY(hip_perfuse(queue, args, args->boxes, &step.perfused));
     } else if (args->nsteps > 1) {
-        TRY(several_steps(&step));
+        TRY(several_steps(queue, &step));
     } else {
         TRY(is_aligned(args) ? hip_step_production(queue, &step) : hip_step_cell(queue, args));
     }

@@ -170,6 +170,29 @@ static __global__ __launch_bounds__(THREADS) void add_kept(const struct tiles ti
     }
 }
 
+/* After the step of these tiles: d_bits of step_args. In the kernel of the step the sum would cost
+ * registers where it is not asked for, too. */
+template <typename REAL>
+static __global__ __launch_bounds__(THREADS) void add_awake_bits(const grid_view<REAL> view,
+                                                                 const struct tiles tiles)
+{
+    const uint32_t wide = (uint32_t)tiles.size[AXIS_X];
+    const uint32_t count = tiles.d_awake->count[tiles.step % 2];
+    uint32_t bits = 0;
+    for (uint32_t n = blockIdx.x; n < count; n += gridDim.x) {
+        const struct box box = tiles_box(&tiles, tiles.d_list[n]);
+        const int64_t i = box.lo[AXIS_X] + threadIdx.x % wide;
+        for (int64_t k = box.lo[AXIS_Z]; k < box.hi[AXIS_Z]; k++) {
+            for (int64_t j = box.lo[AXIS_Y] + threadIdx.x / wide;
+                 i < box.hi[AXIS_X] && j < box.hi[AXIS_Y]; j += THREADS / wide) {
+                const int64_t at = view.at(i, j, k);
+                bits += bits_in(view.out[at]) - bits_in(view.in[at]);
+            }
+        }
+    }
+    add_bits_of_wave(view.d_bits, bits);
+}
+
 static unsigned blocks_for(int64_t threads)
 {
     return (unsigned)((threads + THREADS - 1) / THREADS);
@@ -183,6 +206,9 @@ static hipError_t launch_awake(const KIND &kind, const struct hip_step *step, co
     const int64_t total = tiles_total(&tiles);
     list_awake<<<blocks_for(total), THREADS, 0, step->stream>>>(tiles, total, sums.sums);
     step_awake<<<AWAKE_BLOCKS, THREADS, 0, step->stream>>>(view, kind, sums, tiles);
+    if (view.d_bits != nullptr) {
+        add_awake_bits<<<AWAKE_BLOCKS, THREADS, 0, step->stream>>>(view, tiles);
+    }
     if (sums.sums) {
         int64_t most = 0; /* tiles on a face */
         for (int axis = 0; axis < AXIS_COUNT; axis++) {

@@ -99,7 +99,8 @@ static hipError_t launch(const struct hip_step *step, const struct box_list &lis
     const struct coefficients *args = step->args->levels;
     void *const d_out = step->args->d_out;
     const face_sums sums = face_sums_of(args, step->d_scratch);
-    const grid_view<REAL> view = view_of<REAL>(layout, d_out, step->args->d_in);
+    grid_view<REAL> view = view_of<REAL>(layout, d_out, step->args->d_in);
+    view.d_bits = step->args->d_bits; /* of tiles */
     switch (args->kind) {
     case KIND_CLASSES:
         return launch_in<REAL>(classes_of<REAL, 1>(args), step, sums, view, list);

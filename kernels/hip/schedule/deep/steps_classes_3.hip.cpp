@@ -92,15 +92,21 @@ template <typename S> static bool has_room(const struct step_args *args)
     return table_of<typename S::REAL>(args).all <= S::SHARED_BYTES - S::AT_TABLE;
 }
 
+template <typename S> static hipError_t launch_either(struct hip_step *step)
+{
+    return step->args->d_bits != nullptr ? launch_classes<with_bits<S>>(step)
+                                         : launch_classes<S>(step);
+}
+
 typedef classes_shape<double, STEPS, 5> more_ahead;
 typedef classes_shape<double, STEPS, 4> of_float64;
 typedef classes_shape<float, STEPS, 4> of_float32;
 
 hipError_t hip_launch_steps_classes_3(struct hip_step *step)
 {
-    return step->args->layout.precision != PRECISION_FLOAT64 ? launch_classes<of_float32>(step)
-           : has_room<more_ahead>(step->args)                ? launch_classes<more_ahead>(step)
-                                                             : launch_classes<of_float64>(step);
+    return step->args->layout.precision != PRECISION_FLOAT64 ? launch_either<of_float32>(step)
+           : has_room<more_ahead>(step->args)                ? launch_either<more_ahead>(step)
+                                                             : launch_either<of_float64>(step);
 }
 
 /* Not where faces of x and y have patches or faces radiate, nor more classes than a table has

@@ -82,6 +82,11 @@ static __device__ __forceinline__ void march_classes(classes_rounds<S> &rounds, 
     }
 }
 
+template <typename S> static __device__ __forceinline__ uint32_t *bits_of_block(char *shared)
+{
+    return reinterpret_cast<uint32_t *>(shared + S::AT_TABLE - S::BITS_BELOW_TABLE);
+}
+
 /* The table of coefficients; and no classes that it does not have, which lookups without effect
  * would read. All threads call. */
 template <typename S>
@@ -103,6 +108,9 @@ static __device__ __forceinline__ void prepare_classes(const classes_work<S> &w,
         for (int at = (int)threadIdx.x; at < 2 * FACE_COUNT * m.nclosures; at += S::THREADS) {
             to[2 * n + at] = w.p.table[l][medium_closure_at(n, m.nclosures, 0, at / 2) + at % 2];
         }
+    }
+    if (S::BITS && threadIdx.x == 0) {
+        *bits_of_block<S>(shared) = 0;
     }
     uint32_t *const classes = reinterpret_cast<uint32_t *>(shared + S::AT_CLASSES);
     for (int at = (int)threadIdx.x; at < S::CLASS_STAGES * S::CLASS_STAGE / 4; at += S::THREADS) {
@@ -157,6 +165,12 @@ static __global__ __launch_bounds__(S::THREADS,
     classes_rounds<S> rounds = {block, my, arch_shared_address(block.filled)};
     for (int item = 0; item < block.items; item++) {
         march_classes(rounds, item, first_class);
+    }
+    if constexpr (S::BITS) {
+        __syncthreads();
+        if (threadIdx.x == 0) {
+            atomicAdd(w.bits, *bits_of_block<S>(shared));
+        }
     }
     if (w.sums.strips > 0) {
         sum_faces<S>(w, shared);

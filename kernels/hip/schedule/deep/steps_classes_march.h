@@ -30,6 +30,7 @@ struct classes_shape : deep_shape<REAL, T, STAGES, false, false> {
     static constexpr int AT_CLASSES = (of::AT_REST + 127) / 128 * 128;
     static constexpr int AT_REST = AT_CLASSES + CLASS_STAGES * CLASS_STAGE;
     static constexpr int AT_TABLE = AT_REST + 256;
+    static constexpr int BITS_BELOW_TABLE = 4; /* where a block has its sum of bits */
     static constexpr int SHARED_BYTES = 227 * 1024;
 
     /* In the region of the copies of classes, which begins 16 cells before the field. */
@@ -289,6 +290,15 @@ template <typename S> struct classes_wave : deep_rows<S, classes_work<S>> {
         return o;
     }
 
+    /* To shared memory: a register for it from plane to plane brought more local memory. */
+    __device__ __forceinline__ void put_bits()
+    {
+        if constexpr (S::BITS) {
+            add_wave_shared(table - S::BITS_BELOW_TABLE, rows_of::bits);
+            rows_of::bits = 0;
+        }
+    }
+
     /* up: level L - 1 in the plane above, afterwards level L in this one. */
     template <int WITH, bool ONE, int L, typename ARRIVE>
     __device__ __forceinline__ void advance_level(cells (&up)[ROWS], int k, int token,
@@ -376,6 +386,9 @@ template <typename S> struct classes_wave : deep_rows<S, classes_work<S>> {
                 write<WITH>(up[r], r, plane);
             }
         }
+        if (L == T) {
+            put_bits();
+        }
         if (L > 1) {
 #pragma unroll
             for (int r = 0; r < ROWS; r++) {
@@ -406,8 +419,7 @@ template <typename S> struct classes_wave : deep_rows<S, classes_work<S>> {
         }
     }
 
-    template <int WITH>
-    __device__ __forceinline__ void write(const cells &o, int r, int plane) const
+    template <int WITH> __device__ __forceinline__ void write(const cells &o, int r, int plane)
     {
         const bool all = (WITH & WITH_PARTS) != 0;
         const bool on = (rows_of::template rows<WITH>() >> r & 1) != 0 &&
@@ -415,6 +427,9 @@ template <typename S> struct classes_wave : deep_rows<S, classes_work<S>> {
         char *const to = reinterpret_cast<char *>(w.out + plane * w.pitch_z) +
                          r * (w.pitch_y * (int64_t)sizeof(REAL)) + rows_of::template offset<WITH>();
         rows_of::template store_cells<WITH>(on, reinterpret_cast<REAL *>(to), o);
+        if constexpr (S::BITS) { /* as count_read has it; earlier it needed registers */
+            rows_of::template count_bits<WITH, -1>(on, load(here + r * S::ROW));
+        }
     }
 
     template <int WITH, bool ONE, typename ARRIVE>

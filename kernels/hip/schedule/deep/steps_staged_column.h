@@ -24,6 +24,7 @@ struct deep_work {
     struct hip_scratch *scratch; /* of sums and a summary */
     struct hip_result *result;
     rectangle_list<S::T, 4 * FACE_COUNT> sums; /* of a few hot boxes, too */
+    uint32_t *bits;
 };
 
 /* A column of one block: planes [begin, end) of a tile are computed up to level T. */

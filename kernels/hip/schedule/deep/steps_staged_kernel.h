@@ -380,6 +380,9 @@ static __global__ __launch_bounds__(S::THREADS,
     for (int item = 0; item < block.items; item++) {
         march_column(rounds, item);
     }
+    if constexpr (S::BITS) {
+        add_bits_of_wave(w.bits, my.bits);
+    }
     finish_block<S>(w, my, shared);
 }
 

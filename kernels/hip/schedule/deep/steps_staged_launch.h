@@ -116,6 +116,12 @@ static hipError_t work_of(struct hip_step *step, const work_list &list, WORK &w,
     static_assert(sizeof(arch_tile_map) + sizeof(WORK) <= 8192, "parameters");
     w.list = list;
     w.scratch = step->d_scratch;
+    w.bits = step->args->d_bits;
+    step->has_bits = S::BITS;
+    step->bits_below = S::T - 1; /* see count_read */
+    step->bits_above = args->closed[FACE_Z_MAX] && list.z_end == layout->cells[AXIS_Z]
+                           ? (int)layout->cells[AXIS_Z] - list.z_hi
+                           : S::T - 1;
     w.result = step->result;
     step->summarised = S::SUMMARY;
     list_sums(w.sums, args, S::T);
@@ -148,6 +154,7 @@ template <typename S> static hipError_t launch_list(struct hip_step *step, const
     if (error == hipSuccess) {
         w.p = uniform_of<typename S::REAL, S::T, S::T, S::A_OF>(step->args->levels);
         error = work_of<S>(step, list, w, map);
+        step->bits_below = w.bottom > 0 && list.z_lo == 0 ? 0 : step->bits_below;
     }
     if (error != hipSuccess) {
         return error;
@@ -169,18 +176,20 @@ template <typename S> static hipError_t launch(struct hip_step *step)
     if (!known.fits || (!one_a && S::T < 4)) {
         return hip_launch_steps_tile(step);
     }
-    if constexpr (S::T == 4) { /* as super steps have them */
+    if constexpr (S::T == 4) { /* as super steps have them; without BITS: d_bits is rare */
         if (!one_a) {
             return launch_list<of_levels<S>>(step, known.list);
         }
     }
+    const bool bits = step->args->d_bits != nullptr;
     /* in float64 with 4 steps registers would be in local memory */
     if constexpr (S::CORRECTIONS == 0 && (S::T < 4 || sizeof(typename S::REAL) == 4)) {
         if (step->result != nullptr && is_exact<S>(known.list)) {
-            return launch_list<summarised<S>>(step, known.list);
+            return bits ? launch_list<with_bits<summarised<S>>>(step, known.list)
+                        : launch_list<summarised<S>>(step, known.list);
         }
     }
-    return launch_list<S>(step, known.list);
+    return bits ? launch_list<with_bits<S>>(step, known.list) : launch_list<S>(step, known.list);
 }
 
 template <int T, int STAGES, bool AHEAD, int ROWS, unsigned CORRECTIONS>

@@ -41,6 +41,7 @@ struct deep_shape {
     static constexpr int SHARED_BYTES = AT_REST + 256;
     static constexpr bool SUMMARY = false;
     static constexpr int A_OF = 1;
+    static constexpr bool BITS = false;
     static constexpr bool PAIRS = true;                     /* rounds come in pairs */
     static constexpr int CLASS_STAGES = 0, CLASS_BYTES = 0; /* of classes: none */
 };

@@ -20,6 +20,7 @@ template <typename S, typename WORK> struct deep_rows {
                      * from 8, my cell at the face x_max */
     bool x_min, x_max, y_min, y_max; /* my cells lie on these closed faces */
     int begin, end;                  /* planes that are written */
+    uint32_t bits = 0;               /* S::BITS: of the cells that are written, less those read */
 
     /* Bit r: row r is written. */
     template <int WITH> __device__ __forceinline__ unsigned rows() const
@@ -35,9 +36,34 @@ template <typename S, typename WORK> struct deep_rows {
         return (unsigned)(plane - begin) < (unsigned)(end - begin);
     }
 
-    template <int WITH>
-    __device__ __forceinline__ void store_cells(bool on, REAL *to, const cells &c) const
+    /* The bits of the cells of a row that are written (1), or read (-1). */
+    template <int WITH, int SIGN>
+    __device__ __forceinline__ void count_bits(bool on, const cells &c)
     {
+        if constexpr (S::BITS && (WITH & WITH_PARTS) == 0) {
+            add_bits_if<SIGN>(on, bits, c);
+        } else if constexpr (S::BITS) {
+#pragma unroll
+            for (int i = 0; i < V; i++) {
+                bits += on && (parts >> (4 + i) & 1) != 0 ? SIGN * bits_in(c.v[i]) : 0;
+            }
+        }
+    }
+
+    /* In the round that writes `plane`, of level 0 T - 1 planes further up: the columns of a tile
+     * share no such plane, and leave out none but the first T - 1 of a box (hip_rest_of_bits). With
+     * its own planes the loop needed another register, and local memory. */
+    template <int WITH> __device__ __forceinline__ void count_read(int r, int plane, const cells &c)
+    {
+        if constexpr (S::BITS) {
+            count_bits<WITH, -1>((rows<WITH>() >> r & 1) != 0 && plane >= begin, c);
+        }
+    }
+
+    template <int WITH>
+    __device__ __forceinline__ void store_cells(bool on, REAL *to, const cells &c)
+    {
+        count_bits<WITH, 1>(on, c);
         if ((WITH & WITH_PARTS) == 0) {
             store_stream_if(on, to, c);
         } else {
@@ -250,6 +276,7 @@ template <typename S> struct deep_wave : deep_rows<S, deep_work<S>> {
         const cells c = l == 0 ? s.here : row_of<ODD>(l, r);
         cells lo, hi, front, back;
         if (l == 0) {
+            rows_of::template count_read<WITH>(r, k - T, c);
             lo = s.below;
             front = s.front;
             back = s.back;
@@ -366,6 +393,12 @@ template <typename S> struct deep_wave : deep_rows<S, deep_work<S>> {
         }
         if (TOP == 0 && (unsigned)k < (unsigned)w.bottom) {
             close_bottom_of<ODD>(k);
+            if (S::BITS && begin == 0 && k > 0) {
+#pragma unroll
+                for (int r = 0; r < ROWS; r++) {
+                    rows_of::template count_read<WITH>(r, 0, load(here + r * S::ROW));
+                }
+            }
         }
     }
 };

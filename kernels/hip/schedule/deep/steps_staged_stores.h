@@ -33,6 +33,42 @@ static __device__ __forceinline__ void store_if(bool on, float *to, float from)
                  "f"(from), "r"((int)on));
 }
 
+template <int SIGN>
+static __device__ __forceinline__ void add_words_if(bool on, uint32_t &sum, uint32_t a, uint32_t b,
+                                                    uint32_t c, uint32_t d)
+{
+    const uint32_t all = a + b + c + d;
+    const uint32_t with = SIGN > 0 ? sum + all : sum - all;
+    asm("{.reg .pred p;\nsetp.ne.s32 p, %2, 0;\n@p mov.u32 %0, %1;}"
+        : "+r"(sum)
+        : "r"(with), "r"((int)on));
+}
+
+/* Add the bits of cells to a sum, or subtract them: two instructions, and no branch. */
+template <int SIGN>
+static __device__ __forceinline__ void add_bits_if(bool on, uint32_t &sum, const vec16<double> &of)
+{
+    const uint64_t a = (uint64_t)__double_as_longlong(of.v[0]);
+    const uint64_t b = (uint64_t)__double_as_longlong(of.v[1]);
+    add_words_if<SIGN>(on, sum, (uint32_t)a, (uint32_t)(a >> 32), (uint32_t)b, (uint32_t)(b >> 32));
+}
+
+template <int SIGN>
+static __device__ __forceinline__ void add_bits_if(bool on, uint32_t &sum, const vec16<float> &of)
+{
+    add_words_if<SIGN>(on, sum, bits_in(of.v[0]), bits_in(of.v[1]), bits_in(of.v[2]),
+                       bits_in(of.v[3]));
+}
+
+/* Add a number of each lane to shared memory. All lanes of a wave call. */
+static __device__ __forceinline__ void add_wave_shared(uint32_t to, uint32_t mine)
+{
+    asm volatile("{.reg .pred p;\n.reg .u32 lane, all;\n"
+                 "redux.sync.add.u32 all, %1, 0xffffffff;\nmov.u32 lane, %%laneid;\n"
+                 "setp.eq.u32 p, lane, 0;\n@p red.shared.add.u32 [%0], all;}" ::"r"(to),
+                 "r"(mine));
+}
+
 static __device__ __forceinline__ void store_shared(uint32_t to, const vec16<double> &from)
 {
     asm volatile("st.shared.v2.f64 [%0], {%1,%2};" ::"r"(to), "d"(from.v[0]), "d"(from.v[1]));

@@ -91,12 +91,13 @@ template <typename REAL, int WIDE, int BLOCKS> static hipError_t launch_kind(con
     const face_sums sums = face_sums_of(call.step->args->levels, call.step->d_scratch);
     struct exact_sum *const low = sums.sum[FACE_Z_MIN], *const high = sums.sum[FACE_Z_MAX];
     struct hip_step *step = call.step;
+    const bool bits = step->args->d_bits != nullptr; /* rather than a summary */
     if (bytes > MOST_TABLE_BYTES) {
         return launch(call, ring_of_classes<S, false>{{}, kind, 0, {low, high}}, 0);
     }
     if constexpr (sizeof(REAL) == sizeof(double)) { /* floats: more registers than there are */
         const struct device_medium *medium = &step->args->levels->medium;
-        if (step->result != nullptr && !medium->has_ambients && is_exact<S>(*call.box)) {
+        if (!bits && step->result != nullptr && !medium->has_ambients && is_exact<S>(*call.box)) {
             step->summarised = true;
             return launch(call,
                           ring_of_classes<S, true, seen_classes<REAL>>{
@@ -104,7 +105,11 @@ template <typename REAL, int WIDE, int BLOCKS> static hipError_t launch_kind(con
                           (int)bytes);
         }
     }
-    return launch(call, ring_of_classes<S, true>{{}, kind, (int)length, {low, high}}, (int)bytes);
+    return bits ? launch(call,
+                         ring_of_classes<with_bits<S>, true>{{}, kind, (int)length, {low, high}},
+                         (int)bytes)
+                : launch(call, ring_of_classes<S, true>{{}, kind, (int)length, {low, high}},
+                         (int)bytes);
 }
 
 #endif

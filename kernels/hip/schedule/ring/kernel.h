@@ -289,7 +289,9 @@ template <typename K> static hipError_t launch(const ring_call &call, const K &k
     }
     const struct step_args *args = call.step->args;
     const struct coefficients *coefficients = args->levels;
-    const grid_view<REAL> view = view_of<REAL>(&args->layout, args->d_out, args->d_in);
+    grid_view<REAL> view = view_of<REAL>(&args->layout, args->d_out, args->d_in);
+    view.d_bits = args->d_bits;
+    call.step->has_bits = S::BITS;
     work w = K::divide(call, known, (S::SHARED_BYTES - bytes) / 128 * 128);
     ring_maps maps = {};
     error = arch_tile_map_make(&maps.cells, region_of<S>(view, coefficients->closed, w, view.in),

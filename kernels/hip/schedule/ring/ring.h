@@ -35,6 +35,7 @@ struct shape {
     /* 32 bytes of halo at either end: the engine splits rows with other alignments */
     static constexpr int PAD = 32 / (int)sizeof(REAL);
     static constexpr int PITCH = SUB_X + 2 * PAD;
+    static constexpr bool BITS = false;
     static constexpr int FIELDS = 1; /* 2: those of another field follow the cells */
     static constexpr int CLASS_PAD = 16;
     static constexpr int CLASS_PITCH = CLASSES ? SUB_X + 2 * CLASS_PAD : 0;

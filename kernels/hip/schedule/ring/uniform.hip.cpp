@@ -31,7 +31,10 @@ template <typename S> struct ring_of_uniform : ring_kind<S> {
 template <typename REAL, int WIDE, int BLOCKS> static hipError_t launch_kind(const ring_call &call)
 {
     typedef shape<REAL, WIDE * 8 / (int)sizeof(REAL), 128, 16, 4, BLOCKS> S;
-    return launch(call, ring_of_uniform<S>{{}, uniform_of<REAL, 1>(call.step->args->levels)}, 0);
+    const uniform<REAL, 1> kind = uniform_of<REAL, 1>(call.step->args->levels);
+    return call.step->args->d_bits != nullptr
+               ? launch(call, ring_of_uniform<with_bits<S>>{{}, kind}, 0)
+               : launch(call, ring_of_uniform<S>{{}, kind}, 0);
 }
 
 #endif

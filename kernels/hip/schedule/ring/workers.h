@@ -115,6 +115,22 @@ static __device__ __forceinline__ void store_plane(typename S::REAL *to, int64_t
     }
 }
 
+/* The sum of the bits of the cells of a place that are in the box. */
+template <typename S>
+static __device__ __forceinline__ uint32_t bits_in(const place<S> &p, const cells_of<S> &cells)
+{
+    uint32_t sum = 0;
+#pragma unroll
+    for (int row = 0; row < S::ROWS; row++) {
+#pragma unroll
+        for (int i = 0; i < S::N; i++) {
+            const bool mine = p.whole || (row < p.rows && i >= p.begin && i < p.end);
+            sum += mine ? bits_in(cells.row[row].v[i]) : 0;
+        }
+    }
+    return sum;
+}
+
 /* Planes k_begin to k_end of a column. A worker of a kind has
  *   wait(ring)                          for a stage, and for what it reads beyond faces there
  *   begin(below, here)                  the stages of the first two planes
@@ -141,6 +157,7 @@ static __device__ __forceinline__ void march(const grid_view<typename S::REAL> &
         z[0] = my.beyond(FACE_Z_MIN, 0, z[1], ring.stage(), first.stage());
     }
     first.release();
+    uint32_t bits = 0;
     REAL *to = view.out + view.at(p.i, p.j, c.k_begin);
     for (int k = c.k_begin; k < c.k_end; k++, to += view.pitch_z) {
         const stage_ring<S> now = ring;
@@ -154,8 +171,14 @@ static __device__ __forceinline__ void march(const grid_view<typename S::REAL> &
         my.advance(now.stage(), ring.stage(), z, out);
         now.release();
         store_plane<S>(to, view.pitch_y, p, out);
+        if constexpr (S::BITS) {
+            bits += bits_in<S>(p, out) - bits_in<S>(p, z[1]);
+        }
         z[0] = z[1];
         z[1] = z[2];
+    }
+    if constexpr (S::BITS) {
+        add_bits_of_wave(view.d_bits, bits);
     }
     ring.release();
     ring.next();

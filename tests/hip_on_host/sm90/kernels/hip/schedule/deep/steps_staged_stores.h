@@ -3,6 +3,22 @@
 
 #include "kernels/hip/device/arch.h"
 
+template <int SIGN, typename REAL>
+static void add_bits_if(bool on, uint32_t &sum, const vec16<REAL> &of)
+{
+    for (int i = 0; i < vec16<REAL>::N; i++) {
+        sum += on ? (uint32_t)SIGN * bits_in(of.v[i]) : 0;
+    }
+}
+
+static inline void add_wave_shared(uint32_t to, uint32_t mine)
+{
+    const uint32_t all = (uint32_t)arch_wave_sum((long long)mine);
+    if (arch_is_first_lane()) {
+        atomicAdd((uint32_t *)hip_on_host::shared_at(to, sizeof all), all);
+    }
+}
+
 template <typename REAL> static void store_stream_if(bool on, REAL *to, const vec16<REAL> &from)
 {
     if (on) {
