@@ -346,6 +346,7 @@ struct run_setting {
     double walltime;          /* s from the start, when not auto */
     double walltime_margin;   /* s */
     double self_check;        /* share of steps; 0: off */
+    enum truth memory_check;  /* of the bits of the field in each pass */
     double watchdog_patience; /* s; 0: no watchdog */
     double watchdog_factor;
     double watchdog_grace; /* s */

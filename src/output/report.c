@@ -80,6 +80,7 @@ static void write_self_check(struct json *json, const struct stepper *stepper)
     const struct self_check_counts *checked = &stepper->checked;
     json_begin(json, "self_check", '{');
     json_real(json, "share", stepper->problem->run.self_check);
+    json_string(json, "memory", checked->each_pass ? "each pass" : "steps computed twice");
     json_int(json, "checks", checked->checks);
     json_int(json, "steps", checked->steps);
     json_int(json, "faults", checked->faults);

@@ -50,6 +50,7 @@ struct level {
     struct box interior; /* the cells that are computed meanwhile */
     struct box apart;    /* owned cells that plain passes advance by a kernel of their own */
     int64_t exchanges;   /* of passes */
+    uint32_t *d_bits;    /* NULL, or the sum of d_bits of all passes (step_args) */
     struct sleep sleep;
     struct hot hot; /* of the pass that is queued */
 };

@@ -83,6 +83,19 @@ struct heated {
     int nboxes;
 };
 
+/* Of a source, which changes the field in place: before it, and after. */
+static enum status add_bits(const struct level *level, struct queue *queue,
+                            const struct add_source_args *source, const struct heated *heated,
+                            bool before)
+{
+    return level->d_bits == NULL || heated->d_sum == &level->d_sums[UNCOUNTED_SUM]
+               ? STATUS_OK
+               : ENQUEUE(level->engine->operations, add_bits, queue, .layout = source->layout,
+                         .d_plus = before ? NULL : source->d_field,
+                         .d_minus = before ? source->d_field : NULL, .boxes = &source->box,
+                         .nboxes = 1, .d_bits = level->d_bits);
+}
+
 /* Each box was computed on this queue, and the next step waits for it there. */
 static enum status add_sources(const struct level *level, struct queue *queue,
                                const struct heated *heated)
@@ -108,7 +121,9 @@ static enum status add_sources(const struct level *level, struct queue *queue,
             if (box_is_empty(&args.box)) {
                 continue;
             }
+            TRY(add_bits(level, queue, &args, heated, true));
             TRY(level->engine->operations->add_source(queue, &args));
+            TRY(add_bits(level, queue, &args, heated, false));
             TRY(level->sleep.is_on
                     ? ENQUEUE(level->engine->operations, mark_tiles, queue,
                               .tiles = &level->sleep.tiles, .boxes = &args.box, .nboxes = 1)
@@ -143,7 +158,8 @@ static enum status launch(const struct level *level, struct queue *queue,
                 .nboxes = nboxes, .without = level->hot.of,
                 .nwithout = nsteps > 1 ? level->hot.count : 0,
                 .d_perfusion = is_perfused ? coefficients->d_source_sum : NULL,
-                .tiles = level->sleep.is_on ? &level->sleep.tiles : NULL));
+                .tiles = level->sleep.is_on ? &level->sleep.tiles : NULL,
+                .d_bits = silent ? NULL : level->d_bits));
     if (nsteps > 1) {
         return STATUS_OK; /* sources heat hot boxes only */
     }
@@ -184,7 +200,8 @@ static enum status advance_around(const struct level *level, struct queue *queue
     const struct region region = region_of(level, stage->beyond);
     const struct coefficients *coefficients = &pass->levels[stage->first];
     const struct box owned = layout_owned(&level->field->layout);
-    const bool apart = stage->beyond > 0 && has_sums(coefficients, stage->nsteps);
+    const bool apart =
+        stage->beyond > 0 && (has_sums(coefficients, stage->nsteps) || level->d_bits != NULL);
     struct box boxes[FACE_COUNT];
     int nboxes = box_shell(apart ? &owned : &region.cells, inner, boxes);
     TRY(launch(level, queue, &region, false, coefficients, stage->nsteps, boxes, nboxes));
@@ -297,7 +314,8 @@ static enum status stage_plain(struct level *level, const struct pass *pass,
         return ENQUEUE(engine->operations, step, engine->bulk_queue, .layout = field->layout,
                        .levels = pass->levels, .nsteps = pass->nsteps, .d_out = field->d_next,
                        .d_in = field->d_now, .boxes = &owned, .nboxes = 1,
-                       .h_summary = pass->h_summary, .placement = field->placement);
+                       .h_summary = pass->h_summary, .placement = field->placement,
+                       .d_bits = level->d_bits);
     }
     const struct box *apart = level->sleep.is_on ? &nothing : &level->apart;
     TRY(advance_around(level, engine->bulk_queue, pass, stage, apart));

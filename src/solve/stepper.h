@@ -16,7 +16,8 @@
 struct self_check_counts {
     int64_t checks, steps; /* that were computed twice */
     int64_t faults, repairs;
-    bool is_over; /* too many faults of one device */
+    bool is_over;   /* too many faults of one device */
+    bool each_pass; /* the bits of the field are summed in each pass */
 };
 
 /* The ledger of one level of all super steps since the last reduction. */

@@ -192,6 +192,22 @@ class BadNumbers(Case):
                 self.assertEqual(run.exact("field_hash"), whole.exact("field_hash"))
                 counts = run.report["self_check"]
                 self.assertEqual((counts["faults"], counts["repairs"]), (1, 1))
+        patched = problem()
+        patched["boundary"]["z_max"] = {"type": "flux", "value": 0, "patches": [
+            {"where": "x < 0.5", "type": "temperature", "value": 320}]}
+        whole_patched = self.solve(patched, ranks=1)
+        for flip, says in (("12:1:patch:3:0", "patches or sources have changed and are restored on "
+                                              "rank 1 ("),
+                           ("0:0:halo:3:5", "the halo differs from the cells of a neighbour"),
+                           ("17:1:field:20:3", "a bit of the field has changed in memory on rank 1 "
+                                               "(")):
+            run = self.solve(patched, ranks=2, env={"ISOTHERM_FLIP_BITS": flip}, sets=[
+                "run.self_check.share=0.001", "run.self_check.memory=true"])
+            self.assert_says(run.result, "self check: ", says)
+            self.assertEqual(run.exact("field_hash"), whole_patched.exact("field_hash"))
+            counts = run.report["self_check"]
+            self.assertEqual((counts["faults"], counts["repairs"], counts["memory"]),
+                             (1, 1, "each pass"))
         twice_there = {"ISOTHERM_FLIP_BITS": "17:1:field:200:60,23:1:field:200:60"}
         result, output = self.start(config, ranks=3, sets=twice, env=twice_there)
         self.assert_code(result, 4)

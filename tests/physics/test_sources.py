@@ -187,6 +187,11 @@ class Files(Sources):
         self.assertLess(abs(file.report["source_heat_J"] - painted.report["source_heat_J"]), 1e-12)
         self.assertLess(abs(file.report["heat_drift_J"]), 1e-13 * file.report["heat_J"])
         self.check_same(config, "ways", file, [("guard", 3, 1, ()), ("cpu", 5, 1, ())])
+        flipped = self.run_config(config, "flipped", "--set", "run.self_check.share=0.001", "--set",
+                                  "run.self_check.memory=true",
+                                  env={"ISOTHERM_FLIP_BITS": "5:0:source:500:22"})
+        self.assert_says(flipped.result, "patches or sources have changed and are restored")
+        self.assertEqual(flipped.exact("field_hash"), file.exact("field_hash"))
         middle = f"file/checkpoints/step_{STEPS // 2:010d}.h5"
         rest = self.run_config(config, "rest", "--restart", middle, ranks=2)
         self.assertEqual(rest.exact("field_hash"), file.exact("field_hash"))

@@ -353,9 +353,13 @@ static const struct schema_key table[] = {
             "Steps are computed twice and compared bit for bit; a difference is repaired. Not with "
             "`scheme: implicit` or `steady`, nor with a tolerance."),
     KEY("run.self_check.share", REAL, FREE, AT(run.self_check),
-        "The share of the steps; 0 turns the check off, 1 computes every step twice. Needs device "
-        "memory for two more fields.",
+        "About the share of the time that steps computed twice, and their copies, may add; 0 turns "
+        "the check off, 1 computes every step twice. Needs device memory for two more fields.",
         .limit = &share, .fallback = "0", .check = settings_check_time),
+    KEY("run.self_check.memory", CHOICE, FREE, AT(run.memory_check),
+        "Each pass sums the bits that it reads and writes, so that a bit that changes in memory "
+        "between two passes is found for certain.",
+        .choices = truths, .fallback = "false"),
     KEY("run.walltime", REAL, FREE, AT(run.walltime),
         "The wall-clock time limit. The run stops before it with a checkpoint and exit code 75. "
         "`auto`: the end of the Slurm job (`SLURM_JOB_END_TIME`); outside Slurm, no limit.",

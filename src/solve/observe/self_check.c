@@ -9,11 +9,12 @@
 #include "base/log.h"
 #include "solve/observe/diagnostics.h"
 #include "solve/observe/self_check_faults.h"
+#include "solve/observe/self_check_kept.h"
 
 enum {
     CHECKED_PASSES = 8, /* of the steps that are computed twice, at most */
-    COPY_PASSES = 4,    /* as long as the copies and sums of a check take, about */
-    KEPT_PASSES = 64,   /* at least from one look at the classes to the next */
+    COPY_PASSES = 10,   /* as long as the copies and sums of a check take, about */
+    KEPT_PASSES = 512,  /* at least from one look at what is kept to the next */
     RESULTS_MOST = 5
 };
 
@@ -26,49 +27,11 @@ struct result {
 /* ---- memory --------------------------------------------------------------------------------- */
 
 uint64_t self_check_bytes(const struct problem *problem, const struct layout *layout,
-                          uint64_t class_bytes)
+                          const struct box *owned, uint64_t class_bytes)
 {
-    return problem->run.self_check > 0 ? 2 * (uint64_t)layout_bytes(layout) + class_bytes : 0;
-}
-
-static size_t class_bytes_of(const struct stepper *stepper)
-{
-    const bool any = stepper->problem->medium.nclasses > 0;
-    return any ? (size_t)stepper->level->classes->args.layout.elements : 0;
-}
-
-static enum status hash_rows(struct engine *engine, const void *d_from, int64_t nx, int64_t ny,
-                             int64_t first_row, uint64_t *hash)
-{
-    const struct layout layout = {.precision = PRECISION_FLOAT32,
-                                  .cells = {nx, ny, 1},
-                                  .pitch_y = nx,
-                                  .pitch_z = nx * ny,
-                                  .elements = nx * ny};
-    const struct placement placement = {.global_cells = {nx, INT64_MAX / nx, 1},
-                                        .offset = {0, first_row, 0}};
-    TRY(ENQUEUE(engine->operations, hash, engine->bulk_queue, .layout = layout,
-                .placement = placement, .d_field = d_from, .h_hash = hash));
-    return engine->runtime->queue_wait(engine->bulk_queue);
-}
-
-/* Any memory, as rows of float32: whole groups of 4 bytes. */
-static enum status hash_bytes(struct engine *engine, const void *d_from, size_t bytes,
-                              uint64_t *hash)
-{
-    enum { ROW = 4096 };
-    const int64_t words = (int64_t)(bytes / sizeof(float));
-    const int64_t rows = words / ROW;
-    uint64_t part = 0;
-    *hash = 0;
-    if (rows > 0) {
-        TRY(hash_rows(engine, d_from, ROW, rows, 0, hash));
-    }
-    if (words % ROW > 0) {
-        TRY(hash_rows(engine, (const float *)d_from + rows * ROW, words % ROW, 1, rows, &part));
-    }
-    *hash += part;
-    return STATUS_OK;
+    return problem->run.self_check > 0
+               ? 2 * (uint64_t)layout_bytes(layout) + class_bytes + kept_bytes(problem, owned)
+               : 0;
 }
 
 static enum status allocate(struct self_check *check)
@@ -77,20 +40,13 @@ static enum status allocate(struct self_check *check)
     struct engine *engine = stepper->level->engine;
     const struct runtime *runtime = engine->runtime;
     const size_t bytes = layout_bytes(&stepper->level->field->layout);
-    const size_t class_bytes = class_bytes_of(stepper);
     TRY(flips_read(&check->flips));
     check->faults = calloc((size_t)stepper->team->nranks, sizeof *check->faults);
     TRY(CHECK_MEMORY(check->faults != NULL, "no memory for the self-check"));
     TRY(runtime->memory_alloc(engine->device, bytes, &check->d_start));
     TRY(runtime->memory_alloc(engine->device, bytes, &check->d_other));
     check->flips.d_copy = check->d_start;
-    if (class_bytes == 0) {
-        return STATUS_OK;
-    }
-    void *d_class = stepper->level->classes->d_class;
-    TRY(runtime->memory_alloc(engine->device, class_bytes, &check->d_classes));
-    TRY(runtime->copy_on_device(engine->bulk_queue, check->d_classes, d_class, class_bytes));
-    return hash_bytes(engine, d_class, class_bytes, &check->class_hash);
+    return kept_create(check);
 }
 
 enum status self_check_create(struct stepper *stepper, struct self_check **check)
@@ -120,7 +76,7 @@ void self_check_destroy(struct self_check *check)
     const struct engine *engine = check->stepper->level->engine;
     engine->runtime->memory_free(engine->device, check->d_start);
     engine->runtime->memory_free(engine->device, check->d_other);
-    engine->runtime->memory_free(engine->device, check->d_classes);
+    kept_destroy(check);
     free(check->faults);
     free(check);
 }
@@ -139,29 +95,18 @@ enum status self_check_verdict(const struct self_check *check)
 
 /* ---- states ---------------------------------------------------------------------------------- */
 
-/* Copy the classes of cells to the kept ones, or `back`. */
-static enum status copy_classes(struct self_check *check, bool back)
-{
-    const struct stepper *stepper = check->stepper;
-    struct engine *engine = stepper->level->engine;
-    void *d_class = stepper->level->classes->d_class;
-    return engine->runtime->copy_on_device(engine->bulk_queue, back ? d_class : check->d_classes,
-                                           back ? check->d_classes : d_class,
-                                           class_bytes_of(stepper));
-}
-
 static enum status save(struct self_check *check)
 {
     struct stepper *stepper = check->stepper;
     const struct field *field = stepper->level->field;
-    const bool changes = stepper->problem->medium.changes;
     TRY(diagnostics_gather_ledger(stepper));
     check->start = *stepper->state;
     check->begun = true;
     TRY(stepper_copy(stepper, check->d_start, field->d_now));
-    TRY(status_agree(stepper->team->comm, changes ? copy_classes(check, false) : STATUS_OK));
-    return status_agree(stepper->team->comm,
-                        diagnostics_hash_rank(stepper, field->d_now, &check->start_hash));
+    TRY(status_agree(stepper->team->comm, kept_copy_classes(check, false)));
+    TRY(status_agree(stepper->team->comm,
+                     diagnostics_hash_rank(stepper, field->d_now, &check->start_hash)));
+    return kept_rebase(check);
 }
 
 /* All sums of the ledger since were gathered. The tables of the classes are then sent again. */
@@ -169,72 +114,15 @@ static enum status restore(struct self_check *check)
 {
     struct stepper *stepper = check->stepper;
     struct level *level = stepper->level;
-    const bool changes = stepper->problem->medium.changes;
     *stepper->state = check->start;
     TRY(stepper_copy(stepper, level->field->d_now, check->d_start));
-    TRY(status_agree(stepper->team->comm, changes ? copy_classes(check, true) : STATUS_OK));
+    TRY(status_agree(stepper->team->comm, kept_copy_classes(check, true)));
     level->field->d_shown = NULL;
     level->classes->dt = 0;
     sleep_forget(&level->sleep);
     atomic_store_explicit(&level->phases->step, check->start.step, memory_order_relaxed);
-    return status_agree(stepper->team->comm, engine_wait(level->engine));
-}
-
-/* ---- what steps never write ------------------------------------------------------------------ */
-
-/* Of this rank: restore it where it was wrong. */
-static enum status mend_kept(struct self_check *check, bool *wrong)
-{
-    struct stepper *stepper = check->stepper;
-    struct engine *engine = stepper->level->engine;
-    struct classes *classes = stepper->level->classes;
-    const size_t bytes = class_bytes_of(stepper);
-    uint64_t hash = check->class_hash;
-    TRY(engine_wait(engine));
-    TRY(stepper->problem->medium.changes ? STATUS_OK
-                                         : hash_bytes(engine, classes->d_class, bytes, &hash));
-    *wrong = hash != check->class_hash;
-    if (*wrong) {
-        TRY(hash_bytes(engine, check->d_classes, bytes, &hash));
-        FAIL_IF(hash != check->class_hash,
-                fail(STATUS_DEVICE, "self check: the classes of the cells and their copy have "
-                                    "changed; restart from the last checkpoint"));
-        TRY(copy_classes(check, true));
-    }
-    if (classes->dt != 0) {
-        SCOPED_FREE void *h_table = malloc(classes->table_bytes);
-        TRY(CHECK_MEMORY(h_table != NULL, "no memory for a table of materials"));
-        TRY(engine->runtime->copy_to_host(engine->bulk_queue, h_table,
-                                          classes->d_table[classes->slot], classes->table_bytes));
-        TRY(engine->runtime->queue_wait(engine->bulk_queue));
-        *wrong =
-            *wrong || memcmp(h_table, classes->h_table[classes->slot], classes->table_bytes) != 0;
-        classes->dt = *wrong ? 0 : classes->dt;
-    }
-    return engine_wait(engine);
-}
-
-/* Collective. *wrong: on any rank the classes of cells or their coefficients have changed since
- * the step `verified`; they are right again, but not the steps since. */
-static enum status check_kept(struct self_check *check, bool *wrong)
-{
-    struct stepper *stepper = check->stepper;
-    const struct team *team = stepper->team;
-    const int64_t step = stepper->state->step;
-    char device[DEVICE_TEXT];
-    *wrong = false;
-    if (check->d_classes != NULL) {
-        TRY(status_agree(team->comm, mend_kept(check, wrong)));
-        TRY(self_check_agree(check, wrong, device));
-    }
-    if (*wrong) {
-        log_warn("self check: the classes of cells or their coefficients have changed on %s "
-                 "between steps %" PRId64 " and %" PRId64
-                 "; they are restored. Outputs of the steps in between may be wrong",
-                 device, check->verified, step);
-    }
-    check->verified = step;
-    return STATUS_OK;
+    TRY(status_agree(stepper->team->comm, engine_wait(level->engine)));
+    return kept_rebase(check);
 }
 
 static void say_repaired(struct self_check *check, const char *what)
@@ -350,7 +238,7 @@ static enum status compute_again(struct self_check *check, bool *first_is_right)
         TRY(compute_elsewhere(check, steps, n));
         TRY(find_result(check, &results[n]));
         TRY(find_match(check, results, n, &match));
-        TRY(match < 0 ? check_kept(check, &wrong) : STATUS_OK);
+        TRY(match < 0 ? kept_check(check, &wrong) : STATUS_OK);
         if (match < 0 && n == 1 && !wrong) {
             TRY(self_check_locate(check, &after));
         }
@@ -391,7 +279,7 @@ static enum status look_at_kept(struct self_check *check)
     const struct numerics_check numerics = state->check;
     bool wrong = false;
     bool may = true;
-    TRY(check_kept(check, &wrong));
+    TRY(kept_check(check, &wrong));
     if (!wrong || check->start.step == step) {
         stepper->checked.repairs += wrong;
         return STATUS_OK;
@@ -449,12 +337,11 @@ static enum status check_steps(struct self_check *check, int64_t steps)
     TRY(check_start(check, &flag));
     stepper->checked.repairs += flag; /* the copy has not been used */
     TRY(flag ? STATUS_OK : compute_again(check, &flag));
+    TRY(kept_check_halo(check, &flag));
+    stepper->checked.repairs += flag; /* the next pass exchanges it again */
     stepper->checked.checks++;
     stepper->checked.steps += steps;
-    /* where outputs leave room for few steps the copies take longer: then fewer steps */
-    const double copies = (double)COPY_PASSES * stepper->passes.steps;
-    const double most = (double)checked_steps(stepper);
-    const double charge = ((double)steps + copies) * most / (most + copies);
+    const double charge = (double)(steps + (int64_t)COPY_PASSES * stepper->passes.steps);
     const int64_t gap = share < 1 ? (int64_t)fmin(charge / share - (double)steps, 1e15) : 0;
     check->next = stepper->state->step + gap / 2 + random_below(stepper->state->step, gap + 1);
     return STATUS_OK;

@@ -9,7 +9,7 @@ struct self_check;
 
 /* Device memory that self_check_create needs on one rank; 0 without the check. */
 uint64_t self_check_bytes(const struct problem *problem, const struct layout *layout,
-                          uint64_t class_bytes);
+                          const struct box *owned, uint64_t class_bytes);
 
 /* Collective, agreed; before the first step. *check is NULL where run.self_check is off. The
  * stepper must outlive it. For tests, bits are flipped as the environment variable

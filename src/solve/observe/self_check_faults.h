@@ -3,19 +3,31 @@
 
 #include "solve/observe/self_check_flips.h"
 
+/* Device memory that steps read and never write: the classes of cells, unless materials change,
+ * the numbers of patches, and fields of sources. */
+struct kept {
+    void *d_memory, *d_copy;
+    size_t bytes;
+    uint64_t hash;
+};
+
 struct self_check {
     struct stepper *stepper;
     struct flips flips;
     int64_t next;     /* the step from which steps are computed twice */
-    int64_t verified; /* the step at which the classes were right */
+    int64_t verified; /* the step at which all that is kept was right */
     /* The last state before steps that were computed twice. */
     bool begun;
     struct state start;
-    void *d_start, *d_classes;
-    uint64_t start_hash, class_hash; /* of this rank's cells, and bytes */
-    void *d_other;                   /* the field of the first result */
-    int *faults;                     /* [nranks] */
-    int last_rank;                   /* of the last fault; -1: unknown */
+    void *d_start;
+    uint64_t start_hash; /* of this rank's cells */
+    void *d_other;       /* the field of the first result */
+    struct kept *kept;   /* [nkept]: the classes first, if there are any */
+    int nkept;
+    uint32_t *d_bits;    /* the sum of the passes (level.h), and others */
+    uint32_t field_bits; /* the bits of the field less that sum, which no pass changes */
+    int *faults;         /* [nranks] */
+    int last_rank;       /* of the last fault; -1: unknown */
 };
 
 enum {

@@ -9,15 +9,15 @@
 
 static bool read_flip(const char *text, struct flip *flip)
 {
-    static const char *const memories[] = {[FLIP_FIELD] = "field",
-                                           [FLIP_COPY] = "copy",
-                                           [FLIP_CLASS] = "class",
-                                           [FLIP_TABLE] = "table"};
+    static const char *const memories[] = {
+        [FLIP_FIELD] = "field", [FLIP_COPY] = "copy",   [FLIP_CLASS] = "class",
+        [FLIP_TABLE] = "table", [FLIP_PATCH] = "patch", [FLIP_SOURCE] = "source",
+        [FLIP_HALO] = "halo"};
     char memory[8];
     bool known = false;
     const bool complete = sscanf(text, "%" SCNd64 ":%d:%7[a-z]:%" SCNd64 ":%d", &flip->step,
                                  &flip->rank, memory, &flip->cell, &flip->bit) == 5;
-    for (int m = FLIP_FIELD; complete && m <= FLIP_TABLE && !known; m++) {
+    for (int m = FLIP_FIELD; complete && m < FLIP_MEMORIES && !known; m++) {
         flip->memory = (enum flip_memory)m;
         known = strcmp(memory, memories[m]) == 0;
     }
@@ -31,7 +31,7 @@ enum status flips_read(struct flips *flips)
         FAIL_IF(flips->count == FLIPS_MOST || !read_flip(text, &flips->flip[flips->count++]),
                 fail(STATUS_INPUT,
                      "ISOTHERM_FLIP_BITS: %s; give STEP:RANK:MEMORY:CELL:BIT with MEMORY one "
-                     "of field, copy, class, table",
+                     "of field, copy, class, table, patch, source, halo",
                      text));
         text = strchr(text, ',');
         text = text != NULL ? text + 1 : NULL;
@@ -39,16 +39,42 @@ enum status flips_read(struct flips *flips)
     return STATUS_OK;
 }
 
+/* Of patches and sources. */
+static uint8_t *find_kept_byte(const struct stepper *stepper, const struct flip *flip)
+{
+    const struct classes *classes = stepper->level->classes;
+    const struct source_files *files = &stepper->source_files;
+    const struct box owned = layout_owned(&stepper->level->field->layout);
+    for (int f = 0; flip->memory == FLIP_PATCH && f < FACE_COUNT; f++) {
+        if (classes->d_patch[f] != NULL) {
+            return (uint8_t *)classes->d_patch[f] + flip->cell % classes->patches.face[f].bytes;
+        }
+    }
+    for (int s = 0; flip->memory == FLIP_SOURCE && files->file != NULL && s < files->count; s++) {
+        if (files->file[s].d_values != NULL) {
+            float *d_cell = files->file[s].d_values + flip->cell % box_cells(&owned);
+            return (uint8_t *)d_cell + flip->bit / 8 % (int)sizeof *d_cell;
+        }
+    }
+    return NULL;
+}
+
 /* The byte that holds the bit; NULL: the run has no such memory. */
 static uint8_t *find_byte(const struct stepper *stepper, void *d_copy, const struct flip *flip)
 {
     const struct field *field = stepper->level->field;
     const struct classes *classes = stepper->level->classes;
-    const struct box owned = layout_owned(&field->layout);
+    const struct halo_plan *plan = &stepper->level->plan;
+    const bool of_halo = flip->memory == FLIP_HALO;
+    if (flip->memory == FLIP_PATCH || flip->memory == FLIP_SOURCE ||
+        (of_halo && plan->nmessages == 0)) {
+        return find_kept_byte(stepper, flip);
+    }
+    const struct box owned = of_halo ? plan->message[0].recv : layout_owned(&field->layout);
     const int64_t width = (int64_t)precision_bytes(field->layout.precision);
     int64_t cell[AXIS_COUNT];
     box_cell(&owned, flip->cell % box_cells(&owned), cell);
-    if (flip->memory == FLIP_FIELD || flip->memory == FLIP_COPY) {
+    if (flip->memory == FLIP_FIELD || flip->memory == FLIP_COPY || of_halo) {
         uint8_t *d_cells = flip->memory == FLIP_COPY ? d_copy : field->d_now;
         const int64_t at = layout_index(&field->layout, cell[0], cell[1], cell[2]);
         return d_cells + at * width + flip->bit / 8 % width;
@@ -81,6 +107,18 @@ static enum status apply(struct stepper *stepper, void *d_copy, const struct fli
     return runtime->queue_wait(engine->bulk_queue);
 }
 
+enum status flips_halo(struct flips *flips, struct stepper *stepper)
+{
+    for (int f = 0; f < flips->count; f++) {
+        struct flip *flip = &flips->flip[f];
+        if (flip->memory == FLIP_HALO && !flip->done && flip->step <= stepper->state->step) {
+            flip->done = true;
+            TRY(status_agree(stepper->team->comm, apply(stepper, flips->d_copy, flip)));
+        }
+    }
+    return STATUS_OK;
+}
+
 enum status flips_advance(struct flips *flips, struct stepper *stepper, int64_t steps)
 {
     const int64_t end = stepper->state->step + steps;
@@ -89,6 +127,9 @@ enum status flips_advance(struct flips *flips, struct stepper *stepper, int64_t 
         bool one = false;
         for (int f = 0; f < flips->count; f++) {
             struct flip *flip = &flips->flip[f];
+            if (flip->memory == FLIP_HALO) {
+                continue;
+            }
             if (!flip->done && flip->step > step && flip->step < until) {
                 until = flip->step;
             }

@@ -5,10 +5,20 @@
 
 /* ISOTHERM_FLIP_BITS is a list, separated by commas, of STEP:RANK:MEMORY:CELL:BIT. When the run
  * has reached STEP, the bit of an owned cell (counted along x, then y, then z) of that rank is
- * flipped, once. MEMORY: `field`; `copy`, the field that the self-check keeps; `class`; or `table`,
- * the coefficients of the classes, whose CELL counts its numbers. Only where run.self_check is on.
- */
-enum flip_memory { FLIP_FIELD, FLIP_COPY, FLIP_CLASS, FLIP_TABLE };
+ * flipped, once. MEMORY: `field`; `copy`, the field that the self-check keeps; `class`; `table`,
+ * the coefficients of the classes, whose CELL counts its numbers; `patch`, the numbers of patches
+ * of the first face that has some; `source`, the first field of `sources`; `halo`, the cells of
+ * the first message of the next exchange that is compared. Only where run.self_check is on. */
+enum flip_memory {
+    FLIP_FIELD,
+    FLIP_COPY,
+    FLIP_CLASS,
+    FLIP_TABLE,
+    FLIP_PATCH,
+    FLIP_SOURCE,
+    FLIP_HALO,
+    FLIP_MEMORIES
+};
 struct flip {
     int64_t step;
     int rank;
@@ -30,3 +40,6 @@ enum status flips_read(struct flips *flips);
 /* Collective through the halo; queued. stepper_advance with the flips on the way, also one that is
  * due at the present step. */
 enum status flips_advance(struct flips *flips, struct stepper *stepper, int64_t steps);
+
+/* Collective. Those of the halo that are due. */
+enum status flips_halo(struct flips *flips, struct stepper *stepper);

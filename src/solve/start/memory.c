@@ -43,7 +43,7 @@ enum status memory_of_rank(const struct problem *problem, const struct backend *
     const bool any = problem->medium.nclasses > 0;
     *bytes = fields + derived + copies * (uint64_t)layout_bytes(&layout) + classes +
              self_check_bytes(
-                 problem, &layout,
+                 problem, &layout, &owned,
                  any ? class_map_bytes(&problem->grid, &owned, decomp->halo_width / problem->radius)
                      : 0) +
              source_files_bytes(problem, &owned) +
