@@ -83,6 +83,7 @@ static void write_self_check(struct json *json, const struct stepper *stepper)
     json_string(json, "memory", checked->each_pass ? "each pass" : "steps computed twice");
     json_int(json, "checks", checked->checks);
     json_int(json, "steps", checked->steps);
+    json_int(json, "on_host", checked->on_host);
     json_int(json, "faults", checked->faults);
     json_int(json, "repairs", checked->repairs);
     json_end(json, '}');

@@ -15,6 +15,7 @@
 /* What self_check.h has done. */
 struct self_check_counts {
     int64_t checks, steps; /* that were computed twice */
+    int64_t on_host;       /* passes of which a tile was computed on the host, too */
     int64_t faults, repairs;
     bool is_over;   /* too many faults of one device */
     bool each_pass; /* the bits of the field are summed in each pass */

@@ -208,6 +208,10 @@ class BadNumbers(Case):
             counts = run.report["self_check"]
             self.assertEqual((counts["faults"], counts["repairs"], counts["memory"]),
                              (1, 1, "each pass"))
+        result, _ = self.start(config, sets=twice, env={"ISOTHERM_FLIP_BITS": "0:0:host:0:3"})
+        self.assert_code(result, 4)
+        self.assert_says(result, "gave other bits on the host than on rank 0 (",
+                         "error: self check: the device computes the same bits twice")
         twice_there = {"ISOTHERM_FLIP_BITS": "17:1:field:200:60,23:1:field:200:60"}
         result, output = self.start(config, ranks=3, sets=twice, env=twice_there)
         self.assert_code(result, 4)

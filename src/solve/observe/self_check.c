@@ -15,6 +15,7 @@ enum {
     CHECKED_PASSES = 8, /* of the steps that are computed twice, at most */
     COPY_PASSES = 10,   /* as long as the copies and sums of a check take, about */
     KEPT_PASSES = 512,  /* at least from one look at what is kept to the next */
+    HOST_EVERY = 4,     /* checks per tile that the host computes, too */
     RESULTS_MOST = 5
 };
 
@@ -330,13 +331,28 @@ static enum status check_steps(struct self_check *check, int64_t steps)
 {
     struct stepper *stepper = check->stepper;
     const double share = stepper->problem->run.self_check;
+    const int64_t pass = steps < stepper->passes.steps ? steps : stepper->passes.steps;
     bool flag = false;
+    bool other_on_host = false;
     TRY(look_at_kept(check));
     TRY(save(check));
-    TRY(flips_advance(&check->flips, stepper, steps));
+    TRY(flips_advance(&check->flips, stepper, pass));
+    if (stepper->checked.checks % HOST_EVERY == 0 && self_check_host_takes(stepper)) {
+        TRY(self_check_on_host(check, pass, &other_on_host));
+    }
+    TRY(flips_advance(&check->flips, stepper, steps - pass));
     TRY(check_start(check, &flag));
     stepper->checked.repairs += flag; /* the copy has not been used */
-    TRY(flag ? STATUS_OK : compute_again(check, &flag));
+    if (!flag) {
+        TRY(compute_again(check, &flag));
+        const int64_t faults = stepper->checked.faults;
+        TRY(other_on_host && flag ? look_at_kept(check) : STATUS_OK); /* it may be the classes */
+        FAIL_IF(other_on_host && flag && stepper->checked.faults == faults,
+                status_agree(stepper->team->comm,
+                             fail(STATUS_DEVICE, "self check: the device computes the same bits "
+                                                 "twice, and the host others; restart from the "
+                                                 "last checkpoint on another device")));
+    }
     TRY(kept_check_halo(check, &flag));
     stepper->checked.repairs += flag; /* the next pass exchanges it again */
     stepper->checked.checks++;

@@ -46,3 +46,12 @@ enum status self_check_agree(struct self_check *check, bool *wrong, char device[
  * present one differ. The rank with the largest difference has the fault: it decays with the
  * distance. `after`: the state at the end of the steps. */
 enum status self_check_locate(struct self_check *check, const struct state *after);
+
+/* Collective. Whether cells of a pass can be computed on the host: of forward Euler, without
+ * sources and without enthalpies. */
+bool self_check_host_takes(const struct stepper *stepper);
+
+/* Collective. The state is that of d_start, one pass of `steps` steps later. Compute a tile of each
+ * rank from d_start by the kernels of the backend `cpu`. *wrong: on any rank it has other bits;
+ * the caller counts the fault. */
+enum status self_check_on_host(struct self_check *check, int64_t steps, bool *wrong);

@@ -12,7 +12,7 @@ static bool read_flip(const char *text, struct flip *flip)
     static const char *const memories[] = {
         [FLIP_FIELD] = "field", [FLIP_COPY] = "copy",   [FLIP_CLASS] = "class",
         [FLIP_TABLE] = "table", [FLIP_PATCH] = "patch", [FLIP_SOURCE] = "source",
-        [FLIP_HALO] = "halo"};
+        [FLIP_HALO] = "halo",   [FLIP_HOST] = "host"};
     char memory[8];
     bool known = false;
     const bool complete = sscanf(text, "%" SCNd64 ":%d:%7[a-z]:%" SCNd64 ":%d", &flip->step,
@@ -31,7 +31,7 @@ enum status flips_read(struct flips *flips)
         FAIL_IF(flips->count == FLIPS_MOST || !read_flip(text, &flips->flip[flips->count++]),
                 fail(STATUS_INPUT,
                      "ISOTHERM_FLIP_BITS: %s; give STEP:RANK:MEMORY:CELL:BIT with MEMORY one "
-                     "of field, copy, class, table, patch, source, halo",
+                     "of field, copy, class, table, patch, source, halo, host",
                      text));
         text = strchr(text, ',');
         text = text != NULL ? text + 1 : NULL;
@@ -119,6 +119,20 @@ enum status flips_halo(struct flips *flips, struct stepper *stepper)
     return STATUS_OK;
 }
 
+void flips_host(struct flips *flips, const struct stepper *stepper, void *h_cells, size_t bytes)
+{
+    for (int f = 0; f < flips->count; f++) {
+        struct flip *flip = &flips->flip[f];
+        if (flip->memory == FLIP_HOST && !flip->done && flip->step <= stepper->state->step &&
+            flip->rank == stepper->team->rank) {
+            flip->done = true;
+            for (size_t at = 0; at < bytes; at++) {
+                ((uint8_t *)h_cells)[at] ^= (uint8_t)(1U << flip->bit % 8);
+            }
+        }
+    }
+}
+
 enum status flips_advance(struct flips *flips, struct stepper *stepper, int64_t steps)
 {
     const int64_t end = stepper->state->step + steps;
@@ -127,7 +141,7 @@ enum status flips_advance(struct flips *flips, struct stepper *stepper, int64_t 
         bool one = false;
         for (int f = 0; f < flips->count; f++) {
             struct flip *flip = &flips->flip[f];
-            if (flip->memory == FLIP_HALO) {
+            if (flip->memory >= FLIP_HALO) {
                 continue;
             }
             if (!flip->done && flip->step > step && flip->step < until) {

@@ -8,7 +8,8 @@
  * flipped, once. MEMORY: `field`; `copy`, the field that the self-check keeps; `class`; `table`,
  * the coefficients of the classes, whose CELL counts its numbers; `patch`, the numbers of patches
  * of the first face that has some; `source`, the first field of `sources`; `halo`, the cells of
- * the first message of the next exchange that is compared. Only where run.self_check is on. */
+ * the first message of the next exchange that is compared; or `host`, of all bytes of the next
+ * tile that the host computes. Only where run.self_check is on. */
 enum flip_memory {
     FLIP_FIELD,
     FLIP_COPY,
@@ -17,6 +18,7 @@ enum flip_memory {
     FLIP_PATCH,
     FLIP_SOURCE,
     FLIP_HALO,
+    FLIP_HOST,
     FLIP_MEMORIES
 };
 struct flip {
@@ -43,3 +45,6 @@ enum status flips_advance(struct flips *flips, struct stepper *stepper, int64_t 
 
 /* Collective. Those of the halo that are due. */
 enum status flips_halo(struct flips *flips, struct stepper *stepper);
+
+/* Not collective. Those of a result of the host that are due. */
+void flips_host(struct flips *flips, const struct stepper *stepper, void *h_cells, size_t bytes);
