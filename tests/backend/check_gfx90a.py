@@ -62,7 +62,7 @@ SCALAR_SPILLS = {"steps_rows": 140, "steps_rows of levels": 200, "steps_tile": 7
 VECTOR_SPILLS = {"mhd_shared": 6}
 KINDS = ((r"classes<|enthalpy<|summarise<\w+, true>", "media"), ("wide_stencil<", "high order"),
          ("coarsen_body|gather_up_body", "coarse grids"),
-         ("true, true, uniform<", "a correction"), (r"uniform<\w+, ([2-4]), \1>", "levels"))
+         ("true, true, uniform<", "a correction"), (r"uniform<\w+, ([2-4]), \1, 1>", "levels"))
 WIDE_LOADS = {"step_march": 4}
 
 

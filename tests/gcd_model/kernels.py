@@ -40,7 +40,7 @@ def layout(n, size, halo=1):
 
 def grid_view(n, size, halo=1):
     pitch, plane = layout(n, size, halo)
-    return struct.pack("<2Q5q", FIELDS["out"], FIELDS["in"], pitch, plane, n, n, n)
+    return struct.pack("<2Q5qQ", FIELDS["out"], FIELDS["in"], pitch, plane, n, n, n, 0)
 
 
 def reals(size, count):
