@@ -49,7 +49,7 @@ GUIDE = {
     "sweep": {"cut": r"\n3000,373\.95026856958094,373\.94969972573688\n",
               "grep": r"^tip_K\n340\.27\d*\n340\.27\d*\n340\.27\d*\n$"},
     "thin_layers": {"tail": r",373\.9[45]\d*,.*,14\.[78]"},
-    "surfaces": {"tail": r",389\.84396\d*\n$"},
+    "surfaces": {"tail": r",458\.98084\d*\n$"},
     "fins": {"tail": r",66\.2[78]\d*,350,"},
     "time_tables": {},
     "melt_pool": {"tail": r"^288,"},
