@@ -45,7 +45,7 @@ template <typename S, typename WORK> struct deep_rows {
         } else if constexpr (S::BITS) {
 #pragma unroll
             for (int i = 0; i < V; i++) {
-                bits += on && (parts >> (4 + i) & 1) != 0 ? SIGN * bits_in(c.v[i]) : 0;
+                bits += on && (parts >> (4 + i) & 1) != 0 ? (uint32_t)SIGN * bits_in(c.v[i]) : 0;
             }
         }
     }
