@@ -33,9 +33,10 @@ LEAST_WAVES = {"step_march": 6, "laplacian_baseline": 8, "laplacian_tiled": 7,
                "steps_rows of levels": 2, "steps_tile": 5, "steps_sums": 3,
                "step_march of media": 4, "steps_tile of media": 2, "steps_tile of levels": 5,
                "step_march of high order": 3, "steps_tile of high order": 2,
-                "step_march of a correction": 6, "compare_cells of media": 3, "step_awake": 3,
-                "summarise of media": 2,
+               "step_march of a correction": 6, "compare_cells of media": 3, "step_awake": 3,
+               "summarise of media": 2,
                 "step_awake of media": 3, "step_awake of high order": 3,
+               "sum_face": 3, "correct_columns": 3,
                "jacobi_laplacian": 8, "jacobi_boundary": 8, "jacobi_update_all": 8,
                "jacobi_norm_of": 8}
 LEAST_WAVES_ELSE = 4
@@ -46,7 +47,7 @@ OFFLOAD_SCRATCH = "norm_of"
 # Scalar registers that move to lanes of a vector register, not to memory: of step_march only in the
 # variant that sums up closed faces, outside of its loop; of mhd_* the 75 coefficients; of
 # steps_rows, steps_tile and steps_sums those of all levels; of step_odd the numbers of the medium;
-# of visit_box, track_cells, add_source, sum_face and step_awake the arguments.
+# of visit_box, track_cells, add_source, sum_face, correct_columns and step_awake the arguments.
 SCALAR_SPILLS = {"steps_rows": 140, "steps_rows of levels": 200, "steps_tile": 70,
                  "steps_tile of media": 340, "steps_tile of levels": 130,
                  "steps_tile of high order": 250,
@@ -56,7 +57,8 @@ SCALAR_SPILLS = {"steps_rows": 140, "steps_rows of levels": 200, "steps_tile": 7
                  "step_march of media": 100, "step_march of high order": 14,
                  "mhd_cached": 160, "mhd_shared": 220, "visit_box": 4, "visit_box of media": 50,
                  "visit_box of coarse grids": 40,
-                 "add_source": 40, "track_cells": 30, "sum_face": 40, "step_awake": 220,
+                 "add_source": 40, "track_cells": 30, "sum_face": 40, "correct_columns": 24,
+                 "step_awake": 220,
                  "step_awake of media": 145, "step_awake of high order": 140}
 # Vector registers that move to accumulation registers, not to memory: there is no scratch.
 VECTOR_SPILLS = {"mhd_shared": 6}
