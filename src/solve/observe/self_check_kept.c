@@ -95,8 +95,8 @@ enum status kept_create(struct self_check *check)
     const struct runtime *runtime = level->engine->runtime;
     const struct box owned = layout_owned(&level->field->layout);
     void *d_bits = NULL;
-    const int files_count = files->file != NULL ? files->count : 0;
-    check->kept = calloc((size_t)(1 + FACE_COUNT + files_count), sizeof *check->kept);
+    const size_t files_count = files->file != NULL ? (size_t)files->count : 0;
+    check->kept = calloc(1 + FACE_COUNT + files_count, sizeof *check->kept);
     TRY(CHECK_MEMORY(check->kept != NULL, "no memory for the self-check"));
     if (has_classes(check)) {
         TRY(keep(check, classes->d_class, (size_t)classes->args.layout.elements));
@@ -104,7 +104,7 @@ enum status kept_create(struct self_check *check)
     for (int f = 0; f < FACE_COUNT; f++) {
         TRY(keep(check, classes->d_patch[f], (size_t)classes->patches.face[f].bytes));
     }
-    for (int s = 0; s < files_count; s++) {
+    for (size_t s = 0; s < files_count; s++) {
         TRY(keep(check, files->file[s].d_values, (size_t)box_cells(&owned) * sizeof(float)));
     }
     stepper->checked.each_pass = stepper->problem->run.memory_check == TRUTH_YES;
