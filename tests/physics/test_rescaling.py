@@ -204,7 +204,11 @@ class Rescaling(Case):
                                                        equal_nan=True), f"{before.name}: {name}")
 
     def with_field(self, config, units):
-        """A file as the initial field is written in these units, too."""
+        """A file as the initial field is written in these units, too; an STL file has none."""
+        for part in config.get("parts", []):
+            if "stl" in part:
+                part["stl"].update(path=str(ROOT / "configs/gallery" / part["stl"]["path"]),
+                                   scale=part["stl"]["scale"] * units.factor("m"))
         for entry in config["initial"]:
             if "file" in entry:
                 shape = config["grid"]["cells"][::-1]
