@@ -139,4 +139,38 @@ TEST(formulas_are_tried)
     }
 }
 
+/* Edges end exactly where the axis does, so that the address sanitizer sees a read beyond them. */
+TEST(area_of_a_body_at_the_end_of_graded_axes)
+{
+    static const double corners[4][AXIS_COUNT] = {
+        {-5, -5, -5}, {13.2, -5, -5}, {-5, 13.2, -5}, {-5, -5, 13.2}};
+    const struct shape_setting shape = {.kind = PART_STL};
+    struct settings settings = {0};
+    struct grid grid;
+    struct brush brush = {.grid = &grid, .shape = &shape};
+    double *edges[AXIS_COUNT];
+    make_grid(&settings, (const int64_t[]){3, 2, 1}, &grid);
+    for (int axis = 0; axis < AXIS_COUNT; axis++) {
+        edges[axis] = malloc((size_t)(grid.cells[axis] + 1) * sizeof *edges[axis]);
+        for (int64_t i = 0; i <= grid.cells[axis]; i++) {
+            edges[axis][i] = (double)i;
+        }
+        grid.graded[axis].edges = edges[axis];
+    }
+    grid_complete(&grid);
+    triangle *triangles = malloc(4 * sizeof *triangles);
+    for (int n = 0; n < 12; n++) { /* each without one corner */
+        const int corner = (n / 3 + 1 + n % 3) % 4;
+        memcpy(triangles[n / 3][n % 3], corners[corner], sizeof corners[corner]);
+    }
+    assert_int_equal(solid_create(&grid, triangles, 4, &brush.solid), STATUS_OK);
+    /* across the plane x + y + z = 3.2, from the last cells of y and z */
+    const double area = brush_area(&brush, 1, &grid, (const int64_t[]){0, 1, 0}, AXIS_X);
+    assert_true(fabs(area - 1 / sqrt(3)) < 1e-12);
+    solid_destroy(&brush.solid);
+    for (int axis = 0; axis < AXIS_COUNT; axis++) {
+        free(edges[axis]);
+    }
+}
+
 TEST_MAIN(NULL, NULL)

@@ -97,7 +97,7 @@ double brush_area(const struct brush *parts, int nparts, const struct grid *grid
     for (int a = 0; a < AXIS_COUNT; a++) {
         at[0][a] = grid_center(grid, (enum axis)a, cell[a]);
         at[1][a] = grid_center(grid, (enum axis)a, cell[a] + (a == (int)axis ? 1 : 0));
-        h[a] = grid_center(grid, (enum axis)a, cell[a] + 1) - at[0][a];
+        h[a] = a == (int)axis ? at[1][a] - at[0][a] : grid_width(grid, (enum axis)a, cell[a]);
         face[a] = (at[0][a] + at[1][a]) / 2;
     }
     const struct brush *part = find_part(parts, nparts, at);

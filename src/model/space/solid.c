@@ -49,8 +49,7 @@ enum status solid_create(const struct grid *grid, triangle *triangles, int64_t c
     *solid = (struct solid){.triangles = triangles, .count = count};
     for (int a = 0; a < AXIS_COUNT; a++) {
         const double irrational[AXIS_COUNT] = {0.618034e-6, 0.754878e-6, 0.569840e-6};
-        const double first = grid_center(grid, (enum axis)a, 0);
-        solid->shift[a] = irrational[a] * (grid_center(grid, (enum axis)a, 1) - first);
+        solid->shift[a] = irrational[a] * grid_smallest_width(grid, (enum axis)a);
         solid->lower[a] = INFINITY;
         solid->upper[a] = -INFINITY;
         for (int64_t n = 0; n < count; n++) {
