@@ -200,6 +200,7 @@ static void measure_surfaces(const struct class_survey *survey, struct problem *
     for (int s = 0; s < medium->nsurfaces; s++) {
         const bool on_shape = medium->surfaces[s].area == AREA_SHAPE;
         medium->surface_area[s] = 0;
+        memset(medium->surface_faces[s], 0, sizeof medium->surface_faces[s]);
         for (int i = 0; i < AXIS_COUNT * (SLOPES + 1); i++) {
             const int axis = i / (SLOPES + 1);
             const int64_t faces = (&survey->surfaces[s][0][0])[i];
