@@ -12,6 +12,7 @@
 #include "io/compare/compare.h"
 #include "io/hdf5/h5.h"
 #include "io/hdf5/step_files.h"
+#include "model/space/grid.h"
 
 /* Also true when it cannot be accessed: opening it then reports the error. */
 static bool is_named(const char *path)
@@ -367,11 +368,8 @@ bool frames_share_grid(struct frames *a, struct frames *b)
         if (placed ? !same_corners(a, b, axis) || (n % m != 0 && m % n != 0) : n != m) {
             return false;
         }
-        const double *edges = a->graded[axis].edges;
-        const double *others = b->graded[axis].edges;
-        const bool graded = edges != NULL || others != NULL;
-        if (graded && (n != m || edges == NULL || others == NULL ||
-                       memcmp(edges, others, (size_t)(n + 1) * sizeof *edges) != 0)) {
+        const bool graded = a->graded[axis].edges != NULL || b->graded[axis].edges != NULL;
+        if (graded && (n != m || !grid_same_edges(&a->graded[axis], &b->graded[axis], n))) {
             return false;
         }
     }

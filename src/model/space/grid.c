@@ -41,16 +41,20 @@ void grid_create(const struct settings *settings, struct grid *grid)
     grid_complete(grid);
 }
 
-bool grid_same_axis(const struct grid *a, const struct grid *b, enum axis axis)
+bool grid_same_edges(const struct axis_cells *a, const struct axis_cells *b, int64_t cells)
 {
-    const double *edges = a->graded[axis].edges;
-    const double *others = b->graded[axis].edges;
-    bool same = a->cells[axis] == b->cells[axis] && a->lower[axis] == b->lower[axis] &&
-                a->upper[axis] == b->upper[axis] && (edges == NULL) == (others == NULL);
-    for (int64_t i = 0; same && edges != NULL && i < a->cells[axis]; i++) {
-        same = edges[i] == others[i];
+    bool same = (a->edges == NULL) == (b->edges == NULL);
+    for (int64_t i = 0; same && a->edges != NULL && i <= cells; i++) {
+        same = a->edges[i] == b->edges[i];
     }
     return same;
+}
+
+bool grid_same_axis(const struct grid *a, const struct grid *b, enum axis axis)
+{
+    return a->cells[axis] == b->cells[axis] && a->lower[axis] == b->lower[axis] &&
+           a->upper[axis] == b->upper[axis] &&
+           grid_same_edges(&a->graded[axis], &b->graded[axis], a->cells[axis]);
 }
 
 bool grid_is_graded(const struct grid *grid)

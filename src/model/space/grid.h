@@ -21,7 +21,9 @@ void grid_create(const struct settings *settings, struct grid *grid);
 /* The other members from cells, lower, upper and graded; for outputs, of these the edges. */
 void grid_complete(struct grid *grid);
 
-/* Whether two grids have the same cells on `axis`. */
+/* Whether two axes of as many cells are graded alike, or both not; two grids have the same cells on
+ * `axis`. */
+bool grid_same_edges(const struct axis_cells *a, const struct axis_cells *b, int64_t cells);
 bool grid_same_axis(const struct grid *a, const struct grid *b, enum axis axis);
 
 /* Whether any axis is graded. */
