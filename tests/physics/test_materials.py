@@ -41,19 +41,19 @@ class RandomProblems(Case):
                     return perfused_problem(config, seed)
                 self.check(seed, *solved_problem(seed, STEPS, change, NonlinearProblem, scale))
 
-    def test_with_ambients(self):
+    def check_changed(self, changed):
+        """Every problem, changed by changed(config, seed)."""
         for seed, scale in self.seeds():
             with self.subTest(seed=seed):
                 def change(config, seed=seed):
-                    return with_ambients(config, seed)
+                    return changed(config, seed)
                 self.check(seed, *solved_problem(seed, STEPS, change, scale=scale))
 
+    def test_with_ambients(self):
+        self.check_changed(with_ambients)
+
     def test_on_graded_axes(self):
-        for seed, scale in self.seeds():
-            with self.subTest(seed=seed):
-                def change(config, seed=seed):
-                    return with_graded_axes(config, seed)
-                self.check(seed, *solved_problem(seed, STEPS, change, scale=scale))
+        self.check_changed(with_graded_axes)
 
     def check(self, seed, config, problem, solution):
         expected, entered, added = solution
