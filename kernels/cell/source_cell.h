@@ -24,7 +24,7 @@ struct source_shape {
     bool half;
 };
 
-/* Of the cells of a line along x: what y and z add to u, v and w; and what e is at least, by its
+/* For the cells of a line along x: the parts of u, v and w from y and z; and the least e, by its
  * terms that do not depend on x. */
 struct source_line {
     double u, v, w, least;

@@ -83,7 +83,7 @@ struct heated {
     int nboxes;
 };
 
-/* Of a source, which changes the field in place: before it, and after. */
+/* A source changes the field in place: the bits before it are taken off, those after it added. */
 static enum status add_bits(const struct level *level, struct queue *queue,
                             const struct add_source_args *source, const struct heated *heated,
                             bool before)

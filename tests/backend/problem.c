@@ -364,7 +364,7 @@ void problem_solve(struct problem *p)
     free(h_before);
 }
 
-/* What the step adds to d_bits. */
+/* The sum that the step adds to d_bits. */
 static uint32_t expected_bits(const struct problem *p)
 {
     const size_t width = precision_bytes(p->layout.precision);

@@ -60,7 +60,7 @@ class Machine(Case):
                          "are the most that keep 80 %", stream="out")
 
     def test_gallery_in_a_second(self):
-        """Of a processor's time, since others may use it; no other program can be found."""
+        """A second of processor time, since others use it, too; no other program can be found."""
         stack = pathlib.Path(__file__).resolve().parents[2] / "configs/gallery/chip_stack.yaml"
         before = os.times()
         done = subprocess.run([BINARY, "plan", str(stack), "--machine", "frontier"],

@@ -1,4 +1,4 @@
-/* What gcd_sim simulates: the operations of waves, and one or two launches. */
+/* The input of gcd_sim: the operations of waves, and one or two launches. */
 #pragma once
 
 #include <stdbool.h>

@@ -342,7 +342,7 @@ COLUMNS = ("VGPRs", "LDS", "scratch", "waves", "instructions", "waits", "per cel
 
 
 def counts_of_plane(code, mangled, listing, shown):
-    """Of an interior wave per plane, the vector instructions (in units of 4 cycles) and the full
+    """Per plane of an interior wave, the vector instructions (in units of 4 cycles) and the full
     waits, for all loads and stores in flight; the instructions per cell and step written."""
     size = 8 if "double" in shown else 4
     rows = 2 if "steps_tile" in shown else rows_of(shown)  # stores per plane

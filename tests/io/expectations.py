@@ -47,7 +47,7 @@ def is_graded(expected):
 
 
 def edges(expected, axis):
-    """Of the cells of the region, which on a graded grid are neighbours."""
+    """The edges of the cells of the region, which on a graded grid are neighbours."""
     if is_graded(expected):
         cells = chosen_cells(expected, axis)
         return numpy.array(expected["edges"][axis])[cells[0]:cells[-1] + 2]

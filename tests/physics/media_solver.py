@@ -310,7 +310,7 @@ class Problem:
 
     @staticmethod
     def mean(values, weights):
-        """Of those that are numbers."""
+        """The mean of the values that are numbers."""
         known = np.isfinite(values)
         return np.average(values[known], weights=weights[known]) if known.any() else np.nan
 

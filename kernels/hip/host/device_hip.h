@@ -107,7 +107,7 @@ HIP_STEP_VARIANTS(HIP_DECLARE_STEP)
  * `done`. */
 enum status hip_perfuse(struct queue *queue, const struct step_args *args, const struct box *box,
                         const struct box *done);
-/* Of one step, with aligned rows. */
+/* This takes one step, with aligned rows. */
 enum status hip_step_production(struct queue *queue, struct hip_step *step);
 
 #define HIP_DECLARE(name, ...)                                                                     \

@@ -4,7 +4,7 @@
 #include "kernels/hip/kind/classes.h"
 #include "kernels/hip/schedule/tiling.h"
 
-/* Of a uniform medium nothing. */
+/* A uniform medium needs none of this. */
 template <typename S, typename KIND> struct rows_medium {
     __device__ __forceinline__ void read_ahead(const KIND &, int, int, int, int)
     {

@@ -25,7 +25,7 @@ int class_key_compare(const struct class_key *a, const struct class_key *b)
     return memcmp(a->size, b->size, sizeof a->size);
 }
 
-/* What needs classes, or NULL. A closure that is affine with a constant `a` does not; a wider
+/* The reason for classes, or NULL. A closure that is affine with a constant `a` is none; a wider
  * stencil, and super steps, whose levels have a ledger each, need only the affine one. */
 static const char *class_need(const struct settings *settings, const struct boundary_setting *face)
 {

@@ -1,4 +1,4 @@
-/* What lies between two materials: surfaces, contacts and their areas. */
+/* Surfaces and contacts between two materials, and their areas. */
 #include "model/medium/medium.h"
 
 int medium_surface(const struct medium *medium, int material, int neighbour)

@@ -6,7 +6,7 @@
 #include "model/problem.h"
 #include "model/space/solid.h"
 
-/* Of the owned cells of a slope: their number and the sum of their shares of area, in 2^-30. */
+/* The owned cells of a slope: their number and the sum of their shares of area, in 2^-30. */
 struct slope_sum {
     int64_t cells, area;
 };

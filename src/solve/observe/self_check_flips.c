@@ -39,7 +39,7 @@ enum status flips_read(struct flips *flips)
     return STATUS_OK;
 }
 
-/* Of patches and sources. */
+/* The bytes of patches and sources. */
 static uint8_t *find_kept_byte(const struct stepper *stepper, const struct flip *flip)
 {
     const struct classes *classes = stepper->level->classes;

@@ -154,7 +154,7 @@ static enum status mend(struct self_check *check, const struct kept *kept, bool 
                                            kept->bytes);
 }
 
-/* Of this rank. */
+/* This rank only. */
 static enum status mend_all(struct self_check *check, bool *wrong)
 {
     struct stepper *stepper = check->stepper;

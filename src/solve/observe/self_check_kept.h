@@ -1,4 +1,4 @@
-/* What the self-check keeps of memory: sums and copies of what steps never write, and the sum of
+/* The memory that the self-check keeps: sums and copies of what steps never write, and the sum of
  * the bits of the field from pass to pass. */
 #pragma once
 

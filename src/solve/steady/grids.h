@@ -145,7 +145,7 @@ enum status steady_grid_select(struct steady_grids *grids, const struct steady_g
                                const float *d_from, const struct steady_grid *shared, int layers,
                                float *d_to);
 
-/* Of a uniform medium: whether `correct` gives the next grid the means of d_r. */
+/* In a uniform medium: whether `correct` gives the next grid the means of d_r. */
 bool steady_grids_take_means(const struct steady_grids *grids);
 
 /* Collective; queued. One cycle: the correction d_e of the finest grid for its d_r, of which the
