@@ -181,15 +181,20 @@ template <typename S> static hipError_t launch(struct hip_step *step)
             return launch_list<of_levels<S>>(step, known.list);
         }
     }
-    const bool bits = step->args->d_bits != nullptr;
-    /* in float64 with 4 steps registers would be in local memory */
-    if constexpr (S::CORRECTIONS == 0 && (S::T < 4 || sizeof(typename S::REAL) == 4)) {
-        if (step->result != nullptr && is_exact<S>(known.list)) {
-            return bits ? launch_list<with_bits<summarised<S>>>(step, known.list)
-                        : launch_list<summarised<S>>(step, known.list);
+    if constexpr (S::CORRECTIONS == 0) {
+        const bool bits = step->args->d_bits != nullptr;
+        /* in float64 with 4 steps registers would be in local memory */
+        if constexpr (S::T < 4 || sizeof(typename S::REAL) == 4) {
+            if (step->result != nullptr && is_exact<S>(known.list)) {
+                return bits ? launch_list<with_bits<summarised<S>>>(step, known.list)
+                            : launch_list<summarised<S>>(step, known.list);
+            }
+        }
+        if (bits) {
+            return launch_list<with_bits<S>>(step, known.list);
         }
     }
-    return bits ? launch_list<with_bits<S>>(step, known.list) : launch_list<S>(step, known.list);
+    return launch_list<S>(step, known.list);
 }
 
 template <int T, int STAGES, bool AHEAD, int ROWS, unsigned CORRECTIONS>
