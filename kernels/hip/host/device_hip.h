@@ -3,6 +3,8 @@
 
 #include "kernels/hip/host/launch.h"
 
+#include <string.h>
+
 #ifdef __cplusplus
 extern "C" {
 #endif
@@ -56,7 +58,12 @@ enum status hip_count_processors(int *count);
 
 static inline struct hip_step hip_step_on(const struct queue *queue, const struct step_args *args)
 {
-    return (struct hip_step){.stream = queue->stream, .d_scratch = queue->d_scratch, .args = args};
+    struct hip_step step; /* not by an initializer: C++ warns of the members that it leaves out */
+    memset(&step, 0, sizeof step);
+    step.stream = queue->stream;
+    step.d_scratch = queue->d_scratch;
+    step.args = args;
+    return step;
 }
 
 /* Call a function of HIP; errors name it. */

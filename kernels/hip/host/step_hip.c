@@ -82,7 +82,7 @@ static enum status step_with(struct queue *queue, struct hip_step *step, choose_
     for (int b = 0; b < args->nboxes; b++) {
         const struct box *box = &args->boxes[b];
         const struct step_choice choice = choose_kind(queue->device, args, choose, box);
-        step->perfused = (struct box){{0}};
+        step->perfused = (struct box){{0}, {0}};
         if (choice.launch != NULL) {
             TRY(run_step(queue, step, &choice, box, 1));
         } else {
