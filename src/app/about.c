@@ -205,7 +205,7 @@ void completion_print(FILE *stream, const struct command *const commands[], int 
         for (; word != NULL && word->name != NULL; word++) {
             char name[64];
             snprintf(name, sizeof name, "%s %s", commands[i]->name, word->name);
-            print_options(stream, name, word->page);
+            print_options(stream, name, &word->page);
         }
     }
     print_keys(stream);

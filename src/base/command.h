@@ -10,7 +10,7 @@
 struct command_word {
     const char *name;
     bool uses_mpi;
-    const struct command_line *page; /* for --help */
+    struct command_line page; /* for --help */
 };
 
 struct command {

@@ -7,6 +7,7 @@
 #include "base/box.h"
 #include "base/command.h"
 #include "base/status.h"
+#include "base/text/json.h"
 #include "base/text/options.h"
 #include "kernels/backend.h"
 
@@ -14,10 +15,12 @@
 struct bench_request {
     const char *what;
     struct option_name backend;
-    const char *precision;    /* float64, float32 or both */
-    const char *json;         /* a path, or NULL */
-    const char *directory;    /* of the files of bench io */
-    int64_t size[AXIS_COUNT]; /* 0: the default of the benchmark */
+    const char *precision;        /* float64, float32 or both */
+    bool wanted[2];               /* those precisions */
+    const struct backend *chosen; /* not of studies */
+    const char *json;             /* a path, or NULL */
+    const char *directory;        /* of the files of bench io */
+    int64_t size[AXIS_COUNT];     /* 0: the default of the benchmark */
     int64_t repeats;
     struct option_list kernels; /* empty: all */
     struct option_list radii;   /* of the studies; empty: all */
@@ -25,7 +28,7 @@ struct bench_request {
     bool tune;                  /* list the launch shapes and their times */
 };
 
-enum { BENCH_MAX_REPEATS = 1000 };
+enum { BENCH_MAX_REPEATS = 1000, BENCH_MAX_MEMORY = 2 * OPTIONS_MAX_LIST + 8 };
 
 /* Where the calls run. */
 struct bench_place {
@@ -33,26 +36,24 @@ struct bench_place {
     struct device *device;
     struct queue *queue;
     struct stopwatch *stopwatch;
+    void *d_memory[BENCH_MAX_MEMORY];
+    int nmemory;
 };
 /* Create queue and stopwatch on the device; close takes a place without them. */
 enum status bench_place_open(struct bench_place *place);
+/* Device memory until the place is closed. */
+enum status bench_place_alloc(struct bench_place *place, size_t bytes, void **d_memory);
 void bench_place_close(struct bench_place *place);
-
-/* The precisions of the option's value. STATUS_INPUT for an unknown one. */
-enum status bench_choose_precisions(const char *word, bool wanted[2]);
 
 /* Warn when the process may not use all cores: a launcher may have bound it to one. */
 void bench_warn_of_binding(void);
 
-/* bench_kernels.c */
-enum status bench_kernels(const struct bench_request *request);
-/* bench_study.c: the study of the name `what` */
-enum status bench_study(const struct bench_request *request);
-/* bench_io.c; collective over MPI_COMM_WORLD */
-enum status bench_io(const struct bench_request *request);
-/* bench_steady.c; collective over MPI_COMM_WORLD */
-enum status bench_steady(const struct bench_request *request);
-/* bench_halo.c; collective over MPI_COMM_WORLD */
-enum status bench_halo(const struct bench_request *request);
+/* Each adds its members to the object that is open in `json`; bench_halo, bench_io and bench_steady
+ * are collective over MPI_COMM_WORLD. bench_study: the study of the name request->what. */
+enum status bench_kernels(const struct bench_request *request, struct json *json);
+enum status bench_study(const struct bench_request *request, struct json *json);
+enum status bench_io(const struct bench_request *request, struct json *json);
+enum status bench_steady(const struct bench_request *request, struct json *json);
+enum status bench_halo(const struct bench_request *request, struct json *json);
 
 extern const struct command command_bench;

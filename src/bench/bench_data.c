@@ -135,12 +135,12 @@ enum status bench_settings(const int64_t cells[AXIS_COUNT], const bool around[AX
     return settings_read_text("bench", text, NULL, 0, settings);
 }
 
-enum status bench_ask_for_sums(const struct bench_place *place, struct exact_sum **d_sums,
+enum status bench_ask_for_sums(struct bench_place *place, struct exact_sum **d_sums,
                                struct coefficients *args)
 {
     static const struct exact_sum zeros[FACE_COUNT];
     void *memory = NULL;
-    TRY(place->backend->runtime->memory_alloc(place->device, sizeof zeros, &memory));
+    TRY(bench_place_alloc(place, sizeof zeros, &memory));
     *d_sums = memory;
     for (int face = 0; face < FACE_COUNT; face++) {
         const bool flux = face == FACE_X_MAX || face == FACE_Y_MAX;
@@ -314,36 +314,42 @@ enum status bench_place_open(struct bench_place *place)
     return place->backend->runtime->stopwatch_create(place->device, &place->stopwatch);
 }
 
+enum status bench_place_alloc(struct bench_place *place, size_t bytes, void **d_memory)
+{
+    TRY(place->backend->runtime->memory_alloc(place->device, bytes, d_memory));
+    place->d_memory[place->nmemory++] = *d_memory;
+    return STATUS_OK;
+}
+
 void bench_place_close(struct bench_place *place)
 {
-    place->backend->runtime->stopwatch_destroy(place->stopwatch);
-    place->backend->runtime->queue_destroy(place->queue);
+    const struct runtime *runtime = place->backend->runtime;
+    while (place->nmemory > 0) {
+        runtime->memory_free(place->device, place->d_memory[--place->nmemory]);
+    }
+    runtime->stopwatch_destroy(place->stopwatch);
+    runtime->queue_destroy(place->queue);
 }
 
 enum status bench_time_copy(const struct backend *backend, struct device *device, size_t bytes,
                             double *rate)
 {
     enum { COPIES = 10 };
-    struct queue *queue = NULL;
+    SCOPED_BY(bench_place_close) struct bench_place place = {.backend = backend, .device = device};
     void *d_from = NULL;
     void *d_to = NULL;
     double start = 0;
-    enum status status = STATUS_OK;
-    TRY_GOTO(backend->runtime->queue_create(device, QUEUE_NORMAL, &queue));
-    TRY_GOTO(backend->runtime->memory_alloc(device, bytes, &d_from));
-    TRY_GOTO(backend->runtime->memory_alloc(device, bytes, &d_to));
+    TRY(bench_place_open(&place));
+    TRY(bench_place_alloc(&place, bytes, &d_from));
+    TRY(bench_place_alloc(&place, bytes, &d_to));
     for (int n = -1; n < COPIES; n++) {
-        TRY_GOTO(backend->runtime->copy_on_device(queue, d_to, d_from, bytes));
+        TRY(backend->runtime->copy_on_device(place.queue, d_to, d_from, bytes));
         if (n < 0) {
-            TRY_GOTO(backend->runtime->queue_wait(queue));
+            TRY(backend->runtime->queue_wait(place.queue));
             start = clock_seconds();
         }
     }
-    TRY_GOTO(backend->runtime->queue_wait(queue));
+    TRY(backend->runtime->queue_wait(place.queue));
     *rate = 2e-9 * COPIES * (double)bytes / (clock_seconds() - start);
-done:
-    backend->runtime->memory_free(device, d_to);
-    backend->runtime->memory_free(device, d_from);
-    backend->runtime->queue_destroy(queue);
-    return status;
+    return STATUS_OK;
 }

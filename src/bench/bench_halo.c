@@ -9,9 +9,7 @@
 #include "base/clock.h"
 #include "base/comm.h"
 #include "base/log.h"
-#include "base/text/json.h"
 #include "bench/bench_parts.h"
-#include "kernels/backends.h"
 #include "machine/machine.h"
 #include "solve/solver.h"
 
@@ -23,7 +21,7 @@ struct halo_bench {
     int rank, nranks;
     int64_t size[AXIS_COUNT]; /* per rank */
     struct bench_team team;
-    struct json json;
+    struct json *json;
     struct table table; /* of messages, steps and passes in turn */
 };
 
@@ -34,10 +32,10 @@ static enum status time_message(struct halo_bench *bench, struct device *device,
     TRY(halo_time_pairs(MPI_COMM_WORLD, bench->backend, device, name, bytes, true, &trial));
     const double seconds = trial.works ? trial.seconds : NAN;
     struct table *table = &bench->table;
-    table_row_begin(table, &bench->json);
+    table_row_begin(table, bench->json);
     table_text(table, "transport", "transport", -10, name);
     table_int(table, "bytes", "bytes", 12, (int64_t)bytes);
-    json_bool(&bench->json, "works", trial.works);
+    json_bool(bench->json, "works", trial.works);
     table_real(table, "us", "us", 12, 1, 1e6 * seconds);
     table_real(table, "bandwidth_GBs", "GB/s per way", 12, 2, 1e-9 * (double)bytes / seconds);
     table_text(table, "why_not", trial.works ? NULL : "", -1, trial.why);
@@ -57,7 +55,7 @@ static enum status time_messages(struct halo_bench *bench, struct device *device
     log_info("messages between pairs of ranks, both directions at once (peer: includes packing, "
              "which is the transfer)");
     bench->table.has_heading = false;
-    json_begin(&bench->json, "rows", '[');
+    json_begin(bench->json, "rows", '[');
     enum status status = STATUS_OK;
     for (int t = 0; halo_transport_at(t) != NULL && status == STATUS_OK; t++) {
         const char *name = halo_transport_at(t);
@@ -67,7 +65,7 @@ static enum status time_messages(struct halo_bench *bench, struct device *device
             }
         }
     }
-    json_end(&bench->json, ']');
+    json_end(bench->json, ']');
     return status;
 }
 
@@ -81,8 +79,8 @@ static enum status time_device(struct halo_bench *bench)
     TRY(status_agree(MPI_COMM_WORLD, bench_time_copy(bench->backend, device, most, &copy)));
     log_info("backend %s on %s, %d rank%s", bench->backend->name, info.name, bench->nranks,
              bench->nranks == 1 ? "" : "s");
-    json_string(&bench->json, "device", info.name);
-    json_real(&bench->json, "copy_GBs", copy);
+    json_string(bench->json, "device", info.name);
+    json_real(bench->json, "copy_GBs", copy);
     TRY(time_messages(bench, device, most));
     bench->backend->runtime->close(device);
     return bench_team_open(MPI_COMM_WORLD, info.address, &bench->team);
@@ -186,7 +184,7 @@ static void report_steps(struct halo_bench *bench, const char *precision, const 
     const double cells =
         (double)(bench->size[AXIS_X] * bench->size[AXIS_Y] * bench->size[AXIS_Z]) * bench->nranks;
     struct table *table = &bench->table;
-    table_row_begin(table, &bench->json);
+    table_row_begin(table, bench->json);
     table_text(table, "transport", "transport", -10, transport);
     table_text(table, "precision", "", -8, precision);
     table_int3(table, "cells_of_a_rank", bench->size);
@@ -200,13 +198,12 @@ static void report_steps(struct halo_bench *bench, const char *precision, const 
     table_row_end(table);
 }
 
-static enum status time_transport(struct halo_bench *bench, const char *transport,
-                                  const bool wanted[2])
+static enum status time_transport(struct halo_bench *bench, const char *transport)
 {
     for (int p = PRECISION_FLOAT64; p <= PRECISION_FLOAT32; p++) {
         struct step_times times = {.alone = 0};
         const char *precision = precision_name((enum precision)p);
-        if (!wanted[p]) {
+        if (!bench->request->wanted[p]) {
             continue;
         }
         enum status status = time_run(bench, precision, transport, false, &times);
@@ -222,18 +219,18 @@ static enum status time_transport(struct halo_bench *bench, const char *transpor
     return STATUS_OK;
 }
 
-static enum status time_all_steps(struct halo_bench *bench, const bool wanted[2])
+static enum status time_all_steps(struct halo_bench *bench)
 {
     log_info("steps, %lld x %lld x %lld cells per rank, us", (long long)bench->size[0],
              (long long)bench->size[1], (long long)bench->size[2]);
     bench->table.has_heading = false;
-    json_begin(&bench->json, "steps", '[');
+    json_begin(bench->json, "steps", '[');
     for (int t = 0; halo_transport_at(t) != NULL; t++) {
         if (is_offered(bench->backend, halo_transport_at(t))) {
-            TRY(time_transport(bench, halo_transport_at(t), wanted));
+            TRY(time_transport(bench, halo_transport_at(t)));
         }
     }
-    json_end(&bench->json, ']');
+    json_end(bench->json, ']');
     return STATUS_OK;
 }
 
@@ -241,7 +238,7 @@ static void report_pass(struct halo_bench *bench, const char *precision,
                         const struct stepper *stepper, const struct pass_trial *trial)
 {
     struct table *table = &bench->table;
-    table_row_begin(table, &bench->json);
+    table_row_begin(table, bench->json);
     table_text(table, "transport", "transport", -10, halo_transport_name(stepper->level->halo));
     table_text(table, "precision", "", -8, precision);
     table_int3(table, "cells_of_a_rank", bench->size);
@@ -266,55 +263,38 @@ static enum status time_passes(struct halo_bench *bench, const char *precision)
     return STATUS_OK;
 }
 
-static enum status time_all_passes(struct halo_bench *bench, const bool wanted[2])
+static enum status time_all_passes(struct halo_bench *bench)
 {
     log_info("passes of several steps with exchange, us per step");
     bench->table.has_heading = false;
-    json_begin(&bench->json, "passes", '[');
+    json_begin(bench->json, "passes", '[');
     for (int p = PRECISION_FLOAT64; p <= PRECISION_FLOAT32; p++) {
-        if (wanted[p]) {
+        if (bench->request->wanted[p]) {
             TRY(time_passes(bench, precision_name((enum precision)p)));
         }
     }
-    json_end(&bench->json, ']');
+    json_end(bench->json, ']');
     return STATUS_OK;
 }
 
-static enum status measure(struct halo_bench *bench, const bool wanted[2])
+enum status bench_halo(const struct bench_request *request, struct json *json)
 {
-    json_begin(&bench->json, NULL, '{');
-    json_string(&bench->json, "backend", bench->backend->name);
-    json_int(&bench->json, "ranks", bench->nranks);
-    TRY(time_device(bench));
-    TRY(time_all_steps(bench, wanted));
-    TRY(time_all_passes(bench, wanted));
-    json_end(&bench->json, '}');
-    return STATUS_OK;
-}
-
-static enum status prepare(struct halo_bench *bench, bool wanted[2])
-{
-    char why[256];
-    TRY(bench_choose_precisions(bench->request->precision, wanted));
-    TRY(backend_choose(bench->request->backend.name, &bench->backend, why, sizeof why));
-    return bench->rank == 0 ? json_check_place(bench->request->json) : STATUS_OK;
-}
-
-enum status bench_halo(const struct bench_request *request)
-{
-    bool wanted[2];
-    struct halo_bench bench = {
-        .request = request, .rank = comm_rank(MPI_COMM_WORLD), .nranks = comm_size(MPI_COMM_WORLD)};
-    TRY(status_agree(MPI_COMM_WORLD, prepare(&bench, wanted)));
+    struct halo_bench bench = {.request = request,
+                               .backend = request->chosen,
+                               .rank = comm_rank(MPI_COMM_WORLD),
+                               .nranks = comm_size(MPI_COMM_WORLD),
+                               .json = json};
     const int64_t fallback = backend_has(bench.backend, BACKEND_GPU) ? 256 : 96;
     for (int axis = 0; axis < AXIS_COUNT; axis++) {
         bench.size[axis] = request->size[axis] > 0 ? request->size[axis] : fallback;
     }
-    TRY(json_open(&bench.json));
-    const enum status status =
-        json_finish(&bench.json, measure(&bench, wanted), bench.rank == 0 ? request->json : NULL);
+    enum status status = STATUS_OK;
+    json_string(json, "backend", bench.backend->name);
+    json_int(json, "ranks", bench.nranks);
+    TRY_GOTO(time_device(&bench));
+    TRY_GOTO(time_all_steps(&bench));
+    TRY_GOTO(time_all_passes(&bench));
+done:
     bench_team_close(&bench.team);
-    TRY(status == STATUS_OK || status == STATUS_FILE ? status_agree(MPI_COMM_WORLD, status)
-                                                     : status);
-    return STATUS_OK;
+    return status;
 }

@@ -15,7 +15,6 @@
 #include "base/clock.h"
 #include "base/comm.h"
 #include "base/log.h"
-#include "base/text/json.h"
 #include "bench/bench_parts.h"
 #include "io/checkpoint/checkpoint.h"
 #include "io/raw/raw.h"
@@ -294,7 +293,6 @@ static void report(struct io_bench *bench, double copy, struct json *json)
         const bool is_plain = subjects[s].variant == WRITE_ONE || subjects[s].variant == WRITE_ALL;
         ceiling = is_plain && figures[s].rate > ceiling ? figures[s].rate : ceiling;
     }
-    json_begin(json, NULL, '{');
     json_string(json, "backend", solver->engine.backend->name);
     json_string(json, "device", solver->engine.info.name);
     json_real(json, "copy_GBs", copy);
@@ -313,7 +311,6 @@ static void report(struct io_bench *bench, double copy, struct json *json)
         report_row(&table, json, bench, s, &figures[s], ceiling);
     }
     json_end(json, ']');
-    json_end(json, '}');
 }
 
 /* ---- all of it ---- */
@@ -342,12 +339,11 @@ static enum status make_memory(struct io_bench *bench)
     return STATUS_OK;
 }
 
-static enum status measure(struct io_bench *bench)
+static enum status measure(struct io_bench *bench, struct json *json)
 {
     enum { COPY_BYTES = 16 << 20 };
     struct solver *solver = &bench->solver;
     double copy = 0;
-    struct json json;
     TRY(status_agree(solver->team.comm, bench_time_copy(solver->engine.backend,
                                                         solver->engine.device, COPY_BYTES, &copy)));
     TRY(status_agree(solver->team.comm, make_memory(bench)));
@@ -359,22 +355,18 @@ static enum status measure(struct io_bench *bench)
         directory_remove(bench->folder);
     }
     TRY(status);
-    TRY(json_open(&json));
-    report(bench, copy, &json);
-    const char *path = solver->team.rank == 0 ? bench->request->json : NULL;
-    return status_agree(solver->team.comm, json_finish(&json, STATUS_OK, path));
+    report(bench, copy, json);
+    return STATUS_OK;
 }
 
-enum status bench_io(const struct bench_request *request)
+enum status bench_io(const struct bench_request *request, struct json *json)
 {
     struct settings *settings = NULL;
     struct io_bench bench = {.request = request, .solver.team.ordered = MPI_COMM_NULL};
-    const bool first = comm_rank(MPI_COMM_WORLD) == 0;
     enum status status = STATUS_OK;
     TRY(status_agree(MPI_COMM_WORLD, make_settings(request, &settings)));
-    TRY_GOTO(status_agree(MPI_COMM_WORLD, first ? json_check_place(request->json) : STATUS_OK));
     TRY_GOTO(solver_create(MPI_COMM_WORLD, settings, &bench.solver));
-    status = measure(&bench);
+    status = measure(&bench, json);
 done:
     bench_team_close(&bench.team);
     if (bench.memory != NULL) {

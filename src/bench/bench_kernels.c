@@ -4,9 +4,7 @@
 
 #include "base/clock.h"
 #include "base/log.h"
-#include "base/text/json.h"
 #include "bench/bench_parts.h"
-#include "kernels/backends.h"
 #include "kernels/study/study.h"
 #include "solve/start/tuning.h"
 
@@ -128,10 +126,8 @@ static enum status bench_open(struct bench *bench, enum precision precision)
     }
     TRY(bench_place_open(&bench->place));
     TRY(bench_ask_for_sums(&bench->place, &bench->d_sums, &bench->args));
-    TRY(backend->runtime->memory_alloc(bench->place.device, layout_bytes(&bench->layout),
-                                       &bench->d_in));
-    TRY(backend->runtime->memory_alloc(bench->place.device, layout_bytes(&bench->layout),
-                                       &bench->d_out));
+    TRY(bench_place_alloc(&bench->place, layout_bytes(&bench->layout), &bench->d_in));
+    TRY(bench_place_alloc(&bench->place, layout_bytes(&bench->layout), &bench->d_out));
     TRY(bench->study != NULL ? STATUS_OK
                              : bench_media_create(&bench->place, &bench->layout,
                                                   &bench->request->media, bench->media));
@@ -140,12 +136,7 @@ static enum status bench_open(struct bench *bench, enum precision precision)
 
 static void bench_close(struct bench *bench)
 {
-    const struct runtime *runtime = bench->place.backend->runtime;
     bench_place_close(&bench->place);
-    runtime->memory_free(bench->place.device, bench->d_sums);
-    runtime->memory_free(bench->place.device, bench->d_in);
-    runtime->memory_free(bench->place.device, bench->d_out);
-    bench_media_destroy(&bench->place, bench->media);
 }
 
 static size_t cells_bytes(const struct bench *bench)
@@ -404,7 +395,7 @@ static enum status bench_kind(struct bench *bench, enum precision precision, str
     return STATUS_OK;
 }
 
-static enum status bench_device(struct bench *prototype, const bool wanted[2], struct json *json)
+static enum status bench_device(struct bench *prototype, struct json *json)
 {
     double copy_GBs = 0;
     struct device_info info;
@@ -412,14 +403,14 @@ static enum status bench_device(struct bench *prototype, const bool wanted[2], s
     log_info("backend %s on %s", prototype->place.backend->name, info.name);
     bench_warn_of_binding();
     bench_meter_open(info.address, &prototype->meter);
-    json_begin(json, NULL, '{');
     json_string(json, "device", info.name);
     json_string(json, "backend", prototype->place.backend->name);
     json_int(json, "threads", info.threads);
     json_int(json, "repeats", prototype->request->repeats);
     json_begin(json, "rows", '[');
     for (int p = PRECISION_FLOAT64; p <= PRECISION_FLOAT32; p++) {
-        for (int s = -1; wanted[p] && (s < 0 || study_of_any_size(s) != NULL); s++) {
+        for (int s = -1; prototype->request->wanted[p] && (s < 0 || study_of_any_size(s) != NULL);
+             s++) {
             SCOPED_BY(bench_close) struct bench bench = *prototype;
             bench.study = s < 0 ? NULL : study_of_any_size(s);
             TRY(bench_kind(&bench, (enum precision)p, json, &copy_GBs));
@@ -427,27 +418,18 @@ static enum status bench_device(struct bench *prototype, const bool wanted[2], s
     }
     json_end(json, ']');
     json_real(json, "copy_GBs", copy_GBs);
-    json_end(json, '}');
     return STATUS_OK;
 }
 
-enum status bench_kernels(const struct bench_request *request)
+enum status bench_kernels(const struct bench_request *request, struct json *json)
 {
-    bool wanted[2];
-    struct bench prototype = {.request = request};
-    char why[256];
-    struct json json;
-    TRY(bench_choose_precisions(request->precision, wanted));
-    TRY(backend_choose(request->backend.name, &prototype.place.backend, why, sizeof why));
-    TRY(bench_check_names(request, prototype.place.backend));
+    struct bench prototype = {.request = request, .place.backend = request->chosen};
+    const struct runtime *runtime = request->chosen->runtime;
+    TRY(bench_check_names(request, request->chosen));
     TRY(bench_media_check(&request->media));
-    TRY(json_check_place(request->json));
-    TRY(prototype.place.backend->runtime->open(0, 1, &prototype.place.device));
-    enum status status = json_open(&json);
-    if (status == STATUS_OK) {
-        status = json_finish(&json, bench_device(&prototype, wanted, &json), request->json);
-    }
+    TRY(runtime->open(0, 1, &prototype.place.device));
+    const enum status status = bench_device(&prototype, json);
     bench_meter_close(&prototype.meter);
-    prototype.place.backend->runtime->close(prototype.place.device);
+    runtime->close(prototype.place.device);
     return status;
 }

@@ -69,25 +69,21 @@ static uint8_t class_of(enum pattern pattern, int nclasses, const int64_t n[AXIS
     }
 }
 
-/* Host memory to fresh device memory; frees the former. */
-static enum status upload(const struct bench_place *place, void *h_bytes, size_t bytes,
+/* Host memory to fresh device memory. */
+static enum status upload(struct bench_place *place, const void *h_bytes, size_t bytes,
                           void **d_bytes)
 {
-    enum status status = STATUS_OK;
-    TRY_GOTO(place->backend->runtime->memory_alloc(place->device, bytes, d_bytes));
-    TRY_GOTO(place->backend->runtime->copy_to_device(place->queue, *d_bytes, h_bytes, bytes));
-    TRY_GOTO(place->backend->runtime->queue_wait(place->queue));
-done:
-    free(h_bytes);
-    return status;
+    TRY(bench_place_alloc(place, bytes, d_bytes));
+    TRY(place->backend->runtime->copy_to_device(place->queue, *d_bytes, h_bytes, bytes));
+    return place->backend->runtime->queue_wait(place->queue);
 }
 
-static enum status upload_classes(const struct bench_place *place, enum pattern pattern,
+static enum status upload_classes(struct bench_place *place, enum pattern pattern,
                                   struct device_medium *medium)
 {
     const struct layout *l = &medium->layout;
     const int64_t *n = l->cells;
-    uint8_t *classes = calloc(1, (size_t)l->elements);
+    SCOPED_FREE uint8_t *classes = calloc(1, (size_t)l->elements);
     TRY(CHECK_MEMORY(classes, "the classes"));
     for (int64_t k = -l->halo[AXIS_Z]; k < n[AXIS_Z] + l->halo[AXIS_Z]; k++) {
         for (int64_t j = -l->halo[AXIS_Y]; j < n[AXIS_Y] + l->halo[AXIS_Y]; j++) {
@@ -108,12 +104,12 @@ static double coefficient(int64_t at)
     return 0.05 + 0.1 * (double)(heat_mix64((uint64_t)at) >> 11) * 0x1p-53;
 }
 
-static enum status upload_table(const struct bench_place *place, enum precision precision,
+static enum status upload_table(struct bench_place *place, enum precision precision,
                                 struct device_medium *medium)
 {
     const int n = medium->nclasses;
     const size_t nvalues = (size_t)medium_table_length(n, n);
-    void *table = calloc(nvalues, precision_bytes(precision));
+    SCOPED_FREE void *table = calloc(nvalues, precision_bytes(precision));
     TRY(CHECK_MEMORY(table != NULL, "the table of coefficients"));
     for (int c = 0; c < n; c++) {
         precision_set(precision, table, medium_cell_at(c), 1.0 - coefficient(c));
@@ -171,14 +167,14 @@ static void set_alloy(enum precision precision, const struct device_medium *m, i
     }
 }
 
-static enum status upload_alloy(const struct bench_place *place, enum precision precision,
+static enum status upload_alloy(struct bench_place *place, enum precision precision,
                                 struct device_medium *medium)
 {
     const int n = medium->nclasses;
     medium->nsegments = NONLINEAR_SEGMENTS;
     medium->one_curve = n == 1;
     const size_t nvalues = (size_t)nonlinear_table_length(n, n, medium->nsegments);
-    void *table = calloc(nvalues, precision_bytes(precision));
+    SCOPED_FREE void *table = calloc(nvalues, precision_bytes(precision));
     TRY(CHECK_MEMORY(table != NULL, "the table of coefficients"));
     for (int c = 0; c < n; c++) {
         precision_set(precision, table, medium_cell_at(c), 1.0);
@@ -196,8 +192,8 @@ static enum status upload_alloy(const struct bench_place *place, enum precision 
     return upload(place, table, nvalues * precision_bytes(precision), (void **)&medium->d_table);
 }
 
-static enum status create(const struct bench_place *place, const struct layout *field,
-                          const char *word, struct device_medium *medium)
+static enum status create(struct bench_place *place, const struct layout *field, const char *word,
+                          struct device_medium *medium)
 {
     enum pattern pattern;
     bool used[AXIS_COUNT];
@@ -212,7 +208,7 @@ static enum status create(const struct bench_place *place, const struct layout *
                             : upload_table(place, field->precision, medium);
 }
 
-enum status bench_media_create(const struct bench_place *place, const struct layout *field,
+enum status bench_media_create(struct bench_place *place, const struct layout *field,
                                const struct option_list *words,
                                struct device_medium media[OPTIONS_MAX_LIST])
 {
@@ -220,13 +216,4 @@ enum status bench_media_create(const struct bench_place *place, const struct lay
         TRY(create(place, field, words->item[m], &media[m]));
     }
     return STATUS_OK;
-}
-
-void bench_media_destroy(const struct bench_place *place,
-                         struct device_medium media[OPTIONS_MAX_LIST])
-{
-    for (int m = 0; m < OPTIONS_MAX_LIST; m++) {
-        place->backend->runtime->memory_free(place->device, (void *)(uintptr_t)media[m].d_class);
-        place->backend->runtime->memory_free(place->device, (void *)(uintptr_t)media[m].d_table);
-    }
 }

@@ -7,30 +7,24 @@
 
 bool bench_kernel_at(const struct backend *backend, int index, struct bench_kernel *kernel)
 {
+#define PASS(name_, nsteps_, radius_, about_, ...)                                                 \
+    {                                                                                              \
+        .name = name_, .nsteps = nsteps_, .radius = radius_, .about = about_, __VA_ARGS__          \
+    }
     static const struct bench_kernel passes[] = {
-        {.nsteps = 2, .name = "steps_2", .about = "two steps in one pass over memory"},
-        {.nsteps = 3, .name = "steps_3", .about = "three"},
-        {.nsteps = 4, .name = "steps_4", .about = "four"},
-        {.nsteps = 4,
-         .corrects = 1,
-         .name = "steps_4_pair",
-         .about = "four; the second corrects the first"},
-        {.nsteps = 4, .corrects = 3, .name = "steps_4_pair_last", .about = "four; the last does"},
-        {.nsteps = 2,
-         .corrects = 1,
-         .estimates = true,
-         .name = "estimate",
-         .about = "of the error of a super step"},
-        {.nsteps = 8, .name = "steps_8", .about = "eight"},
-        {.nsteps = 1,
-         .radius = 2,
-         .name = "order_4",
-         .about = "a step with the stencil of order 4"},
-        {.nsteps = 1, .radius = 3, .name = "order_6", .about = "of order 6"},
-        {.nsteps = 1, .radius = 4, .name = "order_8", .about = "of order 8"},
-        {.nsteps = 2, .radius = 2, .name = "order_4_steps_2", .about = "two steps of order 4"},
-        {.nsteps = 2, .radius = 3, .name = "order_6_steps_2", .about = "of order 6"},
-        {.nsteps = 2, .radius = 4, .name = "order_8_steps_2", .about = "of order 8"},
+        PASS("steps_2", 2, 0, "two steps in one pass over memory"),
+        PASS("steps_3", 3, 0, "three"),
+        PASS("steps_4", 4, 0, "four"),
+        PASS("steps_4_pair", 4, 0, "four; the second corrects the first", .corrects = 1),
+        PASS("steps_4_pair_last", 4, 0, "four; the last does", .corrects = 3),
+        PASS("estimate", 2, 0, "of the error of a super step", .corrects = 1, .estimates = true),
+        PASS("steps_8", 8, 0, "eight"),
+        PASS("order_4", 1, 2, "a step with the stencil of order 4"),
+        PASS("order_6", 1, 3, "of order 6"),
+        PASS("order_8", 1, 4, "of order 8"),
+        PASS("order_4_steps_2", 2, 2, "two steps of order 4"),
+        PASS("order_6_steps_2", 2, 3, "of order 6"),
+        PASS("order_8_steps_2", 2, 4, "of order 8"),
     };
     const struct operations *operations = backend->operations;
     if (index < operations->nvariants) {
@@ -93,37 +87,44 @@ bool bench_is_selected(const struct bench_request *request, const struct study *
            bench_is_listed(&request->kernels, bench_kind_name(study));
 }
 
-static void append(char *text, size_t nbytes, const char *name)
+/* The valid names of --kernel, and whether the present one is among them. */
+struct names {
+    const char *word;
+    bool known;
+    char list[1024];
+};
+
+static void add_name(struct names *names, const char *name)
 {
-    const char *last = strrchr(text, ' ');
-    if (strcmp(last != NULL ? last + 1 : text, name) != 0) {
-        text_add(text, nbytes, ", ", "%s", name);
+    const char *last = strrchr(names->list, ' ');
+    names->known = names->known || strcmp(names->word, name) == 0;
+    if (strcmp(last != NULL ? last + 1 : names->list, name) != 0) {
+        text_add(names->list, sizeof names->list, ", ", "%s", name);
     }
 }
 
-static enum status fail_kernel(const char *word, const char *backend, const char *list)
+static enum status check_names(const struct names *names, const char *backend)
 {
-    return fail(STATUS_INPUT, "--kernel %s: the backend %s has no such kernel; available: %s", word,
-                backend, list);
+    return names->known
+               ? STATUS_OK
+               : fail(STATUS_INPUT, "--kernel %s: the backend %s has no such kernel; available: %s",
+                      names->word, backend, names->list);
 }
 
 enum status bench_check_names(const struct bench_request *request, const struct backend *backend)
 {
     for (int i = 0; i < request->kernels.count; i++) {
-        const char *word = request->kernels.item[i];
-        bool known = strcmp(word, bench_kind_name(NULL)) == 0;
-        char list[1024];
-        snprintf(list, sizeof list, "%s", bench_kind_name(NULL));
+        struct names names = {.word = request->kernels.item[i]};
         struct bench_kernel kernel;
+        add_name(&names, bench_kind_name(NULL));
         for (int n = 0; bench_kernel_at(backend, n, &kernel); n++) {
             const char *kind = bench_kind_name(kernel.kind);
-            known = known || strcmp(word, kernel.name) == 0 || strcmp(word, kind) == 0;
-            if (kernel.study != NULL && strstr(list, kind) == NULL) {
-                append(list, sizeof list, kind);
+            if (kernel.study != NULL && strstr(names.list, kind) == NULL) {
+                add_name(&names, kind);
             }
-            append(list, sizeof list, kernel.name);
+            add_name(&names, kernel.name);
         }
-        FAIL_IF(!known, fail_kernel(word, backend->name, list));
+        TRY(check_names(&names, backend->name));
     }
     return STATUS_OK;
 }
@@ -132,14 +133,11 @@ enum status bench_check_kernels(const struct bench_request *request,
                                 const struct study_entry *entry)
 {
     for (int i = 0; i < request->kernels.count; i++) {
-        const char *word = request->kernels.item[i];
-        bool known = false;
-        char list[1024] = "";
+        struct names names = {.word = request->kernels.item[i]};
         for (const struct study_kernel *k = entry->kernels; k->name != NULL; k++) {
-            known = known || strcmp(k->name, word) == 0;
-            append(list, sizeof list, k->name);
+            add_name(&names, k->name);
         }
-        FAIL_IF(!known, fail_kernel(word, study_model(entry), list));
+        TRY(check_names(&names, study_model(entry)));
     }
     return STATUS_OK;
 }

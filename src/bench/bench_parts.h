@@ -119,9 +119,8 @@ enum status bench_settings(const int64_t cells[AXIS_COUNT], const bool around[AX
                            const char *initial, const char *run, struct settings **settings);
 
 /* Ask for the sums that the heat ledger of a run needs with faces of mixed types: those of fixed
- * temperature and of convection, here all but two. Queued. *d_sums: device memory, to be freed by
- * the caller. */
-enum status bench_ask_for_sums(const struct bench_place *place, struct exact_sum **d_sums,
+ * temperature and of convection, here all but two. Queued. */
+enum status bench_ask_for_sums(struct bench_place *place, struct exact_sum **d_sums,
                                struct coefficients *args);
 
 /* Fill the arrays of all fields, from number `first` on: 0 for the input, and for what the output
@@ -147,11 +146,9 @@ enum status bench_check_study(const struct bench_place *place, const struct stud
 
 /* The media that the words name, PATTERN:CLASSES, in device memory, for a field of this layout with
  * six closed faces. STATUS_INPUT for an unknown word. Blocks. */
-enum status bench_media_create(const struct bench_place *place, const struct layout *field,
+enum status bench_media_create(struct bench_place *place, const struct layout *field,
                                const struct option_list *words,
                                struct device_medium media[OPTIONS_MAX_LIST]);
-void bench_media_destroy(const struct bench_place *place,
-                         struct device_medium media[OPTIONS_MAX_LIST]);
 
 /* STATUS_INPUT unless every word names a medium. */
 enum status bench_media_check(const struct option_list *words);

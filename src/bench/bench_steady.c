@@ -7,7 +7,6 @@
 #include "base/log.h"
 #include "bench/bench_hypre.h"
 #include "bench/bench_parts.h"
-#include "kernels/backends.h"
 #include "solve/solver.h"
 #include "solve/start/initial.h"
 
@@ -17,7 +16,7 @@ struct steady_bench {
     const struct bench_request *request;
     const struct backend *backend;
     double copy_GBs;
-    struct json json;
+    struct json *json;
     struct table table;
 };
 
@@ -107,7 +106,7 @@ static void report(struct steady_bench *bench, int medium, const char *residual,
     const int64_t *n = bench->request->size;
     const double cells = (double)n[0] * (double)n[1] * (double)n[2];
     struct table *table = &bench->table;
-    table_row_begin(table, &bench->json);
+    table_row_begin(table, bench->json);
     table_text(table, "medium", "medium", -10, media[medium].name);
     table_text(table, "residual", "residual", -10, residual);
     for (int s = 0; s < 2; s++) {
@@ -201,7 +200,7 @@ static enum status time_parts(struct steady_bench *bench, int medium, struct sol
         }
         status = bench_time_rounds(&calls, 1e-3, 1e-2, bench->request->repeats, &rounds);
         const double seconds = rounds.time.median_s;
-        table_row_begin(&bench->table, &bench->json);
+        table_row_begin(&bench->table, bench->json);
         table_text(&bench->table, "medium", "medium", -10, media[medium].name);
         table_text(&bench->table, "part", "part", -10, parts[p].name);
         table_real(&bench->table, "ms", "ms", 10, 3, 1e3 * seconds);
@@ -293,35 +292,24 @@ static enum status solve(struct steady_bench *bench, int medium, bool parts)
     return STATUS_OK;
 }
 
-static enum status measure(struct steady_bench *bench)
+enum status bench_steady(const struct bench_request *request, struct json *json)
 {
     const int nmedia = sizeof media / sizeof media[0];
-    json_begin(&bench->json, NULL, '{');
-    json_string(&bench->json, "backend", bench->backend->name);
-    json_int3(&bench->json, "cells", bench->request->size);
+    struct steady_bench bench = {.request = request, .backend = request->chosen, .json = json};
+    json_string(json, "backend", bench.backend->name);
+    json_int3(json, "cells", request->size);
     for (int parts = 0; parts < 2; parts++) {
-        bench->table.has_heading = false;
+        bench.table.has_heading = false;
         log_info(parts ? "parts of a cycle on the finest grid, and their share of a copy"
                        : "to residuals of 1e-8 and 1e-10: the largest, of that of a start from the "
                          "mean of the faces; the root mean square, of that of the initial state");
-        json_begin(&bench->json, parts ? "parts" : "rows", '[');
+        json_begin(json, parts ? "parts" : "rows", '[');
         for (int m = 0; m < (parts ? 2 : nmedia); m++) {
-            if (bench_is_listed(&bench->request->media, media[m].name)) {
-                TRY(solve(bench, m, parts));
+            if (bench_is_listed(&request->media, media[m].name)) {
+                TRY(solve(&bench, m, parts));
             }
         }
-        json_end(&bench->json, ']');
+        json_end(json, ']');
     }
-    json_end(&bench->json, '}');
     return STATUS_OK;
-}
-
-enum status bench_steady(const struct bench_request *request)
-{
-    char why[256];
-    struct steady_bench bench = {.request = request};
-    TRY(backend_choose(request->backend.name, &bench.backend, why, sizeof why));
-    TRY(json_check_place(request->json));
-    TRY(json_open(&bench.json));
-    return json_finish(&bench.json, measure(&bench), request->json);
 }

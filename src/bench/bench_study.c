@@ -7,9 +7,7 @@
 
 #include "base/clock.h"
 #include "base/log.h"
-#include "base/text/json.h"
 #include "bench/bench_parts.h"
-#include "kernels/backends.h"
 #include "kernels/study/study.h"
 
 enum { SEARCH_CALLS = 3, MOST_OF_GROUP = 8 };
@@ -78,25 +76,20 @@ static enum status bench_open(struct bench *bench)
     const size_t bytes = study_bytes(problem);
     TRY(bench_place_open(place));
     TRY(runtime->pinned_alloc(place->device, sizeof(struct exact_sum), &bench->h_sum));
-    TRY(runtime->memory_alloc(place->device, sizeof(struct exact_sum), &bench->d_sum));
-    TRY(runtime->memory_alloc(place->device, bytes, &bench->d_in));
-    TRY(runtime->memory_alloc(place->device, bytes, &bench->d_out));
+    TRY(bench_place_alloc(place, sizeof(struct exact_sum), &bench->d_sum));
+    TRY(bench_place_alloc(place, bytes, &bench->d_in));
+    TRY(bench_place_alloc(place, bytes, &bench->d_out));
     TRY(bench_fill_study(place, bench->study, problem, 0, bench->d_in));
     if (!bench->study->reads_output) {
         return STATUS_OK;
     }
-    TRY(runtime->memory_alloc(place->device, bytes, &bench->d_before));
+    TRY(bench_place_alloc(place, bytes, &bench->d_before));
     return bench_fill_study(place, bench->study, problem, problem->nfields, bench->d_before);
 }
 
 static void bench_close(struct bench *bench)
 {
-    const struct runtime *runtime = bench->place.backend->runtime;
-    runtime->memory_free(bench->place.device, bench->d_before);
-    runtime->memory_free(bench->place.device, bench->d_out);
-    runtime->memory_free(bench->place.device, bench->d_in);
-    runtime->memory_free(bench->place.device, bench->d_sum);
-    runtime->pinned_free(bench->place.device, bench->h_sum);
+    bench->place.backend->runtime->pinned_free(bench->place.device, bench->h_sum);
     bench_place_close(&bench->place);
 }
 
@@ -352,12 +345,12 @@ static enum status bench_case(struct bench *bench)
     return bench_groups(bench);
 }
 
-static enum status bench_cases(const struct bench *prototype, const bool wanted[2], double *copy)
+static enum status bench_cases(const struct bench *prototype, double *copy)
 {
     const int64_t *size = prototype->request->size;
     for (int p = PRECISION_FLOAT64; p <= PRECISION_FLOAT32; p++) {
         struct study_case last = {.radius = -1};
-        for (int c = 0; wanted[p]; c++) {
+        for (int c = 0; prototype->request->wanted[p]; c++) {
             SCOPED_BY(bench_close) struct bench bench = *prototype;
             if (!bench.study->published(c, (enum precision)p, &bench.wanted)) {
                 break;
@@ -384,8 +377,7 @@ static enum status bench_cases(const struct bench *prototype, const bool wanted[
 }
 
 /* The rate of the first copy goes to `copy` while that is 0. */
-static enum status bench_entry(struct bench *bench, const struct study_entry *entry,
-                               const bool wanted[2], double *copy)
+static enum status bench_entry(struct bench *bench, const struct study_entry *entry, double *copy)
 {
     struct device_info *info = &bench->info;
     enum status status = STATUS_OK;
@@ -402,23 +394,22 @@ static enum status bench_entry(struct bench *bench, const struct study_entry *en
     }
     log_info("backend %s on %s", study_model(entry), info->name);
     bench_meter_open(info->address, &bench->meter);
-    TRY_GOTO(bench_cases(bench, wanted, copy));
+    TRY_GOTO(bench_cases(bench, copy));
 done:
     bench_meter_close(&bench->meter);
     entry->backend->runtime->close(bench->place.device);
     return status;
 }
 
-static enum status bench_entries(struct bench *prototype, const bool wanted[2])
+static enum status bench_entries(struct bench *prototype)
 {
     struct bench first = {.entry = NULL};
     double copy = 0;
-    json_begin(prototype->json, NULL, '{');
     json_begin(prototype->json, "rows", '[');
     for (int e = 0; study_entry(e) != NULL; e++) {
         struct bench bench = *prototype;
         if (runs(&bench, study_entry(e))) {
-            TRY(bench_entry(&bench, study_entry(e), wanted, &copy));
+            TRY(bench_entry(&bench, study_entry(e), &copy));
             first = first.entry == NULL ? bench : first;
         }
     }
@@ -430,23 +421,17 @@ static enum status bench_entries(struct bench *prototype, const bool wanted[2])
     json_real(prototype->json, "memory_GBs",
               first.info.memory_GBs > 0 ? first.info.memory_GBs : (double)NAN);
     json_real(prototype->json, "copy_GBs", copy * 1e-9);
-    json_end(prototype->json, '}');
     return STATUS_OK;
 }
 
-enum status bench_study(const struct bench_request *request)
+enum status bench_study(const struct bench_request *request, struct json *json)
 {
-    bool wanted[2];
-    struct json json;
-    struct bench bench = {.request = request, .json = &json};
+    struct bench bench = {.request = request, .json = json};
     for (int s = 0; study_at(s) != NULL; s++) {
         bench.study = strcmp(study_at(s)->name, request->what) == 0 ? study_at(s) : bench.study;
     }
-    TRY(bench_choose_precisions(request->precision, wanted));
     TRY(bench_choose_model(request, bench.study, &bench.model));
     TRY(bench_check_radii(request, bench.study));
-    TRY(json_check_place(request->json));
     bench_warn_of_binding();
-    TRY(json_open(&json));
-    return json_finish(&json, bench_entries(&bench, wanted), request->json);
+    return bench_entries(&bench);
 }
