@@ -28,7 +28,8 @@ static int64_t order32(float x)
     return bits < 0 ? (int64_t)INT32_MIN - bits : bits;
 }
 
-double ulp_distance(enum precision precision, double x, double y)
+/* Units in the last place; 0 and -0 are equal, and infinity follows the largest number. */
+static double ulp_distance(enum precision precision, double x, double y)
 {
     const bool wide = precision == PRECISION_FLOAT64;
     const int64_t first = wide ? order64(x) : order32((float)x);
@@ -63,9 +64,10 @@ static void compare_cell(struct difference *d, enum precision narrower, double r
     const double larger = fmax(fabs(a), fabs(b));
     const double apart = a == b ? 0.0 : fabs(a - b); /* equal infinities are 0 apart */
     const double relative = apart == 0 ? 0.0 : isinf(larger) ? INFINITY : apart / larger;
-    keep_larger(&d->absolute, (struct extreme){apart, index, a, b});
-    keep_larger(&d->relative, (struct extreme){relative, index, a, b});
-    keep_larger(&d->ulp, (struct extreme){ulp_distance(narrower, a, b), index, a, b});
+    const double values[EXTREMES] = {apart, relative, ulp_distance(narrower, a, b)};
+    for (int e = 0; e < EXTREMES; e++) {
+        keep_larger(&d->largest[e], (struct extreme){values[e], index, a, b});
+    }
     d->unequal += apart != 0 ? 1 : 0;
     /* a tolerance relative to infinity would accept anything */
     const bool within = apart == 0 || (!isinf(apart) && apart <= atol + rtol * larger);
@@ -74,9 +76,9 @@ static void compare_cell(struct difference *d, enum precision narrower, double r
 
 static void merge(struct difference *all, const struct difference *one)
 {
-    keep_larger(&all->absolute, one->absolute);
-    keep_larger(&all->relative, one->relative);
-    keep_larger(&all->ulp, one->ulp);
+    for (int e = 0; e < EXTREMES; e++) {
+        keep_larger(&all->largest[e], one->largest[e]);
+    }
     all->unequal += one->unequal;
     all->beyond += one->beyond;
     all->one_nan += one->one_nan;
@@ -90,8 +92,7 @@ static void merge(struct difference *all, const struct difference *one)
 static struct difference no_difference(void)
 {
     static const struct extreme none = {.value = -1, .index = INT64_MAX};
-    return (struct difference){
-        .absolute = none, .relative = none, .ulp = none, .first_one_nan = -1};
+    return (struct difference){.largest = {none, none, none}, .first_one_nan = -1};
 }
 
 /* ---- all cells ------------------------------------------------------------------------------- */

@@ -65,16 +65,17 @@ struct extreme {
     double a, b;   /* K */
 };
 
+/* |a - b|, K, of cells that are not NaN in either; |a - b| / max(|a|, |b|), 0 where both are 0;
+ * units in the last place of the narrower format, to which a float64 is first rounded. */
+enum { ABSOLUTE, RELATIVE, ULP, EXTREMES };
+
 struct difference {
-    struct extreme absolute; /* |a - b|, K, of cells that are not NaN in either */
-    struct extreme relative; /* |a - b| / max(|a|, |b|), 0 where both are 0 */
-    struct extreme ulp;      /* units in the last place of the narrower format, to which a
-                                float64 is first rounded */
-    int64_t unequal;         /* cells */
-    int64_t beyond;          /* cells with |a - b| > atol + rtol max(|a|, |b|), or NaN in one */
-    int64_t one_nan;         /* cells that are NaN in one file only */
-    int64_t first_one_nan;   /* index; -1: none */
-    int64_t both_nan;        /* NaN in both counts as equal */
+    struct extreme largest[EXTREMES];
+    int64_t unequal;       /* cells */
+    int64_t beyond;        /* cells with |a - b| > atol + rtol max(|a|, |b|), or NaN in one */
+    int64_t one_nan;       /* cells that are NaN in one file only */
+    int64_t first_one_nan; /* index; -1: none */
+    int64_t both_nan;      /* NaN in both counts as equal */
 };
 
 /* Collective, agreed. Compare state na of `a` with state nb of `b`, of the same shape. The ranks
@@ -82,7 +83,3 @@ struct difference {
 enum status frames_compare(MPI_Comm comm, const struct frames *a, int64_t na,
                            const struct frames *b, int64_t nb, double rtol, double atol,
                            struct difference *difference);
-
-/* Units in the last place from x to y, which are not NaN; 0 and -0 are equal, and infinity follows
- * the largest number. */
-double ulp_distance(enum precision precision, double x, double y);

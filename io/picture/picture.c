@@ -56,7 +56,7 @@ double picture_round_step(double least)
 /* Cells read at once, where all rows are shown. */
 enum { READ_CELLS = 1 << 22 };
 
-int64_t picture_sample_cell(const struct picture_plane *plane, int direction, int64_t p)
+static int64_t sample_cell(const struct picture_plane *plane, int direction, int64_t p)
 {
     const struct grid *grid = &plane->grid;
     const enum axis axis = plane->axis[direction];
@@ -129,8 +129,8 @@ enum status picture_read(const struct picture_plane *plane, const struct box *pa
     box.hi[plane->normal] = plane->level + 1;
     for (int d = 0; d < 2; d++) {
         for (int p = 0; p < plane->samples[d]; p++) {
-            first[d] += picture_sample_cell(plane, d, p) < part->lo[plane->axis[d]];
-            last[d] += picture_sample_cell(plane, d, p) < part->hi[plane->axis[d]];
+            first[d] += sample_cell(plane, d, p) < part->lo[plane->axis[d]];
+            last[d] += sample_cell(plane, d, p) < part->hi[plane->axis[d]];
         }
     }
     const int64_t across = box_extent(part, x);
@@ -141,14 +141,14 @@ enum status picture_read(const struct picture_plane *plane, const struct box *pa
     TRY(CHECK_MEMORY(cells != NULL, "no memory to read a picture's plane"));
     for (int row = first[1]; row < last[1]; row += nrows) { /* n rows are contiguous */
         const int n = last[1] - row < nrows ? last[1] - row : nrows;
-        box.lo[y] = picture_sample_cell(plane, 1, row);
+        box.lo[y] = sample_cell(plane, 1, row);
         box.hi[y] = box.lo[y] + n;
         TRY(read(context, &box, cells));
         for (int i = 0; i < n * (last[0] - first[0]); i++) {
             const int r = i / (last[0] - first[0]);
             const int p = first[0] + i % (last[0] - first[0]);
             values[(int64_t)(row + r) * plane->samples[0] + p] =
-                cells[r * across + picture_sample_cell(plane, 0, p) - box.lo[x]];
+                cells[r * across + sample_cell(plane, 0, p) - box.lo[x]];
         }
     }
     return STATUS_OK;

@@ -37,7 +37,6 @@ struct picture_plane {
 
 /* The plane in the middle of the grid across `normal`; for a 2D grid the whole grid. */
 struct picture_plane picture_plane_choose(const struct grid *grid, enum axis normal);
-int64_t picture_sample_cell(const struct picture_plane *plane, int direction, int64_t p);
 /* Copy the samples that lie in `part`, of global indices, to their places in `values`,
  * [up][across]. `read` gets the cells of a box, [z][y][x]. */
 typedef enum status picture_reader(void *context, const struct box *box, double *cells);

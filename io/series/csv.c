@@ -42,7 +42,8 @@ static bool are_next(FILE *stream, const char *text, size_t nbytes)
     return n == nbytes;
 }
 
-enum status csv_has_columns(const char *path, const char *columns, bool *has)
+/* Does the existing file begin with this line? */
+static enum status has_columns(const char *path, const char *columns, bool *has)
 {
     FILE *stream = NULL;
     TRY(file_open_stream(path, &stream));
@@ -61,7 +62,7 @@ enum status csv_select_columns(const char *path, char *columns, bool *has)
         memmove(end, group, length);
         end[length] = '\0';
         if (exists) {
-            TRY(csv_has_columns(path, columns, has));
+            TRY(has_columns(path, columns, has));
         }
         end += *has || end == columns ? length : 0;
     }
@@ -69,7 +70,7 @@ enum status csv_select_columns(const char *path, char *columns, bool *has)
     return STATUS_OK;
 }
 
-enum status csv_differs(const char *path, const char *what)
+static enum status differs(const char *path, const char *what)
 {
     return fail(STATUS_INPUT,
                 "the %s of %s differ from those of the configuration; move the file elsewhere to "
@@ -88,12 +89,12 @@ enum status csv_check(const char *path, const struct csv_format *format)
     }
     TRY(file_read_all(path, CSV_MOST_BYTES, &text, &nbytes));
     TRY(rows_check(path, text, nbytes));
-    FAIL_IF(strncmp(text, format->head, columns) != 0, csv_differs(path, "columns"));
+    FAIL_IF(strncmp(text, format->head, columns) != 0, differs(path, "columns"));
     const char *found = text + columns;
     const size_t length = strlen(notes);
     const bool same = *found == '#' ? strncmp(found, notes, length) == 0 && found[length] != '#'
                                     : !format->needs_notes;
-    return same ? STATUS_OK : csv_differs(path, "points");
+    return same ? STATUS_OK : differs(path, "points");
 }
 
 /* The end of the row that begins at `line`, and its step; NULL after the last complete row.
@@ -365,7 +366,7 @@ static enum status make_format(const struct series *series, char **head, struct 
 
 enum status series_is_line(const char *csv_path, bool *is_line)
 {
-    return csv_has_columns(csv_path, LINE_COLUMNS, is_line);
+    return has_columns(csv_path, LINE_COLUMNS, is_line);
 }
 
 /* ---- the rows -------------------------------------------------------------------------------- */
@@ -394,7 +395,7 @@ static enum status check_places(const struct series *series, const char *path)
         const char *time = strchr(line + 1, ',');
         const char *at = time == NULL ? NULL : strchr(time + 1, ',');
         print_place(series->points, p, place);
-        FAIL_IF(at == NULL || strncmp(at, place, strlen(place)) != 0, csv_differs(path, "points"));
+        FAIL_IF(at == NULL || strncmp(at, place, strlen(place)) != 0, differs(path, "points"));
         p = (p + 1) % series->npoints;
     }
     return STATUS_OK;

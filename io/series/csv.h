@@ -44,10 +44,6 @@ void csv_close(struct csv *csv); /* takes one that is not open; a failure is a w
 
 /* Changes nothing. STATUS_INPUT when the file exists and its columns or notes differ. */
 enum status csv_check(const char *path, const struct csv_format *format);
-/* The failure of that check: `what` differs from the configuration. */
-enum status csv_differs(const char *path, const char *what);
-/* Does the existing file begin with this line? */
-enum status csv_has_columns(const char *path, const char *columns, bool *has);
 /* Select the line of columns from `columns`, a group per line, in place: the first group and those
  * of the existing file, which sets has[group]; or, without a file or path, those with has[group].
  */

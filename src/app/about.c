@@ -129,7 +129,7 @@ static void print_options(FILE *stream, const char *command, const struct comman
 /* The operands are a configuration, words with pages of their own, or files. */
 static void print_operands(FILE *stream, const struct command *command)
 {
-    const struct command_line *line = command->line;
+    const struct command_line *line = &command->line;
     if (line->max_operands == 0) {
         return;
     }
@@ -200,7 +200,7 @@ void completion_print(FILE *stream, const struct command *const commands[], int 
     fputs("|--help|-|show the commands\n|--version|--verbose|show the version\n", stream);
     for (int i = 0; i < ncommands; i++) {
         print_operands(stream, commands[i]);
-        print_options(stream, commands[i]->name, commands[i]->line);
+        print_options(stream, commands[i]->name, &commands[i]->line);
         const struct command_word *word = commands[i]->words;
         for (; word != NULL && word->name != NULL; word++) {
             char name[64];

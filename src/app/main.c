@@ -115,7 +115,7 @@ static int answer_at_once(int argc, char **argv, const struct command **command)
     if (*command != NULL && asks_for_help(argc, argv)) {
         if (out != NULL) {
             const struct command_word *word = find_word(*command, argc, argv);
-            options_help(word != NULL ? &word->page : (*command)->line, out);
+            options_help(word != NULL ? &word->page : &(*command)->line, out);
         }
         return 0;
     }
@@ -214,7 +214,7 @@ static enum status parse_arguments(const struct command *command, int argc, char
         command == NULL,
         fail(STATUS_INPUT, "unknown command '%s'; isotherm --help lists the commands", argv[1]));
     const struct command_word *word = find_word(command, argc, argv);
-    struct command_line line = *command->line;
+    struct command_line line = command->line;
     line.only = word != NULL ? word->page.only : line.only;
     return options_parse(&line, argc - 2, argv + 2);
 }

@@ -18,6 +18,6 @@ struct command {
     const char *summary;              /* one line for `isotherm --help` */
     bool uses_mpi;                    /* false: works on a login node without a launcher */
     const struct command_word *words; /* ends with a NULL name; or NULL */
-    const struct command_line *line;
+    struct command_line line;
     enum status (*execute)(void); /* after parsing; collective when uses_mpi */
 };

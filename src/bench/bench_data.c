@@ -10,32 +10,25 @@
 #include "model/operator/high_order.h"
 
 /* The value of cell (i, j, k) of a field follows from its phase
- * (7 i + 3 j + 5 k + 13 field) mod 101. As 29 * 7 = 1 mod 101, a row that begins with phase p is
- * the row of phase 0 from cell 29 p on. */
+ * (7 i + 3 j + 5 k + 13 field) mod 101. */
 enum { BENCH_MOST_FIELDS = 8 };
-enum { PHASES = 101, STEP_X = 7, STEP_Y = 3, STEP_Z = 5, STEP_FIELD = 13, ONE_OVER_STEP_X = 29 };
+enum { PHASES = 101, STEP_X = 7, STEP_Y = 3, STEP_Z = 5, STEP_FIELD = 13 };
 
-/* A row of phase 0 long enough for any phase. */
+/* The values of a field by the phase of its cell (0, 0, 0) and of those beside it. */
 struct pattern {
-    const struct layout *layout;
-    size_t width; /* bytes of a cell */
-    char *values;
-    int field;
+    double value[PHASES];
 };
 
-static int64_t wrapped(int64_t phase)
+/* `study` NULL: a temperature. */
+static struct pattern pattern_of(const struct study *study, int field)
 {
-    return (phase % PHASES + PHASES) % PHASES;
-}
-
-/* As it is stored. */
-static double value_of(const struct study *study, enum precision precision, int field,
-                       int64_t phase)
-{
-    const int at = (int)wrapped(phase + STEP_FIELD * field);
-    const double value =
-        study != NULL && study->value != NULL ? study->value(field, at) : 300.0 + (double)at / 7.0;
-    return precision == PRECISION_FLOAT64 ? value : (double)(float)value;
+    struct pattern pattern;
+    for (int phase = 0; phase < PHASES; phase++) {
+        const int at = (phase + STEP_FIELD * field) % PHASES;
+        pattern.value[phase] = study != NULL && study->value != NULL ? study->value(field, at)
+                                                                     : 300.0 + (double)at / 7.0;
+    }
+    return pattern;
 }
 
 /* The cells of a row, or of a plane, with the halo and what lies between them in memory. */
@@ -55,42 +48,19 @@ static int64_t plane_begin(const struct layout *layout, int64_t k)
     return layout_index(layout, -layout->halo[AXIS_X], -layout->halo[AXIS_Y], k);
 }
 
-/* `study` may be NULL. To be freed: values. */
-static enum status pattern_open(struct pattern *p, const struct layout *layout,
-                                const struct study *study, int field)
-{
-    const size_t width = precision_bytes(layout->precision);
-    const int64_t length = row_length(layout) + PHASES;
-    *p = (struct pattern){.layout = layout, .width = width, .field = field};
-    p->values = malloc((size_t)length * width);
-    TRY(CHECK_MEMORY(p->values != NULL, "no memory for one row of %" PRId64 " cells", length));
-    double value[PHASES];
-    for (int64_t phase = 0; phase < PHASES; phase++) { /* without the field's step: below */
-        value[phase] =
-            value_of(study, layout->precision, field, phase - (int64_t)STEP_FIELD * field);
-    }
-    for (int64_t i = 0; i < length; i++) {
-        precision_set(layout->precision, p->values, i, value[STEP_X * i % PHASES]);
-    }
-    return STATUS_OK;
-}
-
-/* The offset in bytes of cell (i, j, k) in the row of phase 0. */
-static size_t shift_of(const struct pattern *p, int64_t i, int64_t j, int64_t k, int field)
-{
-    const int64_t phase = STEP_X * (i % PHASES) + STEP_Y * (j % PHASES) + STEP_Z * (k % PHASES);
-    return (size_t)(wrapped(phase + STEP_FIELD * field) * ONE_OVER_STEP_X % PHASES) * p->width;
-}
-
 /* The rows of plane k with their halo, `to` the first of them. */
-static void put_plane(const struct pattern *p, int64_t k, char *to)
+static void put_plane(const struct pattern *pattern, const struct layout *layout, int64_t k,
+                      char *to)
 {
-    const struct layout *layout = p->layout;
     const int *halo = layout->halo;
-    const size_t row_bytes = (size_t)row_length(layout) * p->width;
     for (int64_t j = -halo[AXIS_Y]; j < layout->cells[AXIS_Y] + halo[AXIS_Y]; j++) {
-        memcpy(to, p->values + shift_of(p, -halo[AXIS_X], j, k, p->field), row_bytes);
-        to += (size_t)layout->pitch_y * p->width;
+        const int64_t first = STEP_Z * k + STEP_Y * j - STEP_X * (int64_t)halo[AXIS_X];
+        int64_t phase = (first % PHASES + PHASES) % PHASES;
+        for (int64_t i = 0; i < row_length(layout); i++) {
+            precision_set(layout->precision, to, i, pattern->value[phase]);
+            phase = (phase + STEP_X) % PHASES;
+        }
+        to += (size_t)layout->pitch_y * precision_bytes(layout->precision);
     }
 }
 
@@ -152,23 +122,21 @@ enum status bench_ask_for_sums(struct bench_place *place, struct exact_sum **d_s
 enum status bench_fill(const struct bench_place *place, const struct layout *layout,
                        const struct study *study, int field, void *d_field)
 {
+    const struct runtime *runtime = place->backend->runtime;
     const int halo = layout->halo[AXIS_Z];
-    const size_t plane_bytes = (size_t)plane_length(layout) * precision_bytes(layout->precision);
-    struct pattern pattern;
+    const size_t width = precision_bytes(layout->precision);
+    const size_t plane_bytes = (size_t)plane_length(layout) * width;
+    const struct pattern pattern = pattern_of(study, field);
     void *h_plane = NULL;
-    enum status status = STATUS_OK;
-    TRY_GOTO(pattern_open(&pattern, layout, study, field));
-    TRY_GOTO(place->backend->runtime->pinned_alloc(place->device, plane_bytes, &h_plane));
-    for (int64_t k = -halo; k < layout->cells[AXIS_Z] + halo; k++) {
-        put_plane(&pattern, k, h_plane);
-        char *d_plane = (char *)d_field + (size_t)plane_begin(layout, k) * pattern.width;
-        TRY_GOTO(
-            place->backend->runtime->copy_to_device(place->queue, d_plane, h_plane, plane_bytes));
-        TRY_GOTO(place->backend->runtime->queue_wait(place->queue));
+    enum status status = runtime->pinned_alloc(place->device, plane_bytes, &h_plane);
+    for (int64_t k = -halo; status == STATUS_OK && k < layout->cells[AXIS_Z] + halo; k++) {
+        char *d_plane = (char *)d_field + (size_t)plane_begin(layout, k) * width;
+        put_plane(&pattern, layout, k, h_plane);
+        TRY_GOTO(runtime->copy_to_device(place->queue, d_plane, h_plane, plane_bytes));
+        TRY_GOTO(runtime->queue_wait(place->queue));
     }
 done:
-    place->backend->runtime->pinned_free(place->device, h_plane);
-    free(pattern.values);
+    runtime->pinned_free(place->device, h_plane);
     return status;
 }
 
@@ -212,7 +180,7 @@ static enum status slab_open(struct slab *slab, const struct bench_place *place,
     slab->problem.layout.origin -= plane_begin(layout, -layout->halo[AXIS_Z]);
     slab->problem.field_pitch = 2 * layout->halo[AXIS_Z] * layout->pitch_z + plane;
     for (int f = 0; f < (study->reads_output ? 2 : 1) * nfields; f++) {
-        TRY(pattern_open(&slab->pattern[f], layout, study, f));
+        slab->pattern[f] = pattern_of(study, f);
     }
     slab->h_in = malloc(study_bytes(&slab->problem));
     slab->h_out = malloc(study_bytes(&slab->problem));
@@ -237,9 +205,9 @@ static void slab_compute(struct slab *slab, int64_t k)
     for (int f = 0; f < slab->problem.nfields; f++) {
         const int before = slab->study->reads_output ? slab->problem.nfields + f : f;
         for (int above = -halo; above <= halo; above++) {
-            put_plane(&slab->pattern[f], k + above, row_of(slab, slab->h_in, f, above));
+            put_plane(&slab->pattern[f], layout, k + above, row_of(slab, slab->h_in, f, above));
         }
-        put_plane(&slab->pattern[before], k, row_of(slab, slab->h_out, f, 0));
+        put_plane(&slab->pattern[before], layout, k, row_of(slab, slab->h_out, f, 0));
     }
     if (k >= 0 && k < layout->cells[AXIS_Z]) {
         study_run_on_host(
@@ -299,9 +267,6 @@ enum status bench_check_study(const struct bench_place *place, const struct stud
             fail(STATUS_DEVICE, "%s: the sum differs from the host's result", call->kernel->name);
     }
 done:
-    for (int f = 0; f < 2 * BENCH_MOST_FIELDS; f++) {
-        free(slab.pattern[f].values);
-    }
     place->backend->runtime->pinned_free(place->device, slab.h_plane);
     free(slab.h_in);
     free(slab.h_out);

@@ -494,7 +494,3 @@ const char *settings_below_zero(double kelvins, char text[BELOW_ZERO_TEXT]);
 enum { CADENCE_KEY_BYTES = 64 };
 const struct cadence *settings_cadence(const struct output_setting *output, int index,
                                        char key[CADENCE_KEY_BYTES]);
-
-/* The reference of all keys as Markdown, for docs/reference/configuration.md. Caller frees. NULL
- * when out of memory. */
-char *settings_reference(void);

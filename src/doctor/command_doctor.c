@@ -151,18 +151,6 @@ static const struct option option_table[] = {
     {OPTION_END, NULL, NULL, NULL, NULL},
 };
 
-static const struct command_line line = {
-    .usage = "isotherm doctor [options]",
-    .about = "Show the resources of this node: devices, MPI and whether it can send device\n"
-             "memory, threads, HDF5, and the placement of ranks; measure the bandwidth\n"
-             "between ranks; report problems and how to fix them. Start it with the same\n"
-             "launcher options as a run. Exit code 0: no problems found; 1: problems found.",
-    .example = "  $ isotherm doctor --screen 20\n"
-               "  $ mpirun -n 2 isotherm doctor\n"
-               "  $ srun -N 2 --ntasks-per-node=8 -c 7 --gpus-per-task=1 isotherm doctor",
-    .options = option_table,
-};
-
 /* Find the first GPU backend that cannot run. */
 static void find_dead_backend(struct doctor_facts *facts)
 {
@@ -447,6 +435,15 @@ const struct command command_doctor = {
     .name = "doctor",
     .summary = "show the resources of this node, and how to fix problems",
     .uses_mpi = true,
-    .line = &line,
+    .line = {.usage = "isotherm doctor [options]",
+             .about =
+                 "Show the resources of this node: devices, MPI and whether it can send device\n"
+                 "memory, threads, HDF5, and the placement of ranks; measure the bandwidth\n"
+                 "between ranks; report problems and how to fix them. Start it with the same\n"
+                 "launcher options as a run. Exit code 0: no problems found; 1: problems found.",
+             .example = "  $ isotherm doctor --screen 20\n"
+                        "  $ mpirun -n 2 isotherm doctor\n"
+                        "  $ srun -N 2 --ntasks-per-node=8 -c 7 --gpus-per-task=1 isotherm doctor",
+             .options = option_table},
     .execute = execute,
 };

@@ -40,20 +40,6 @@ static const struct option option_table[] = {
     {OPTION_END, NULL, NULL, NULL, NULL},
 };
 
-static const struct command_line line = {
-    .usage = "isotherm plot DIR [WHAT...] [options]",
-    .about = "Draw what the output folder DIR holds, also while the run continues. WHAT is one\n"
-             "of: history, heat, faces, flows, melt_pool, melt_pool_volume, probes, zth,\n"
-             "snapshots, the name of a line or of a region; without it: everything.",
-    .example = "  $ isotherm plot out/quickstart\n"
-               "  $ isotherm plot out/a snapshots --time 60 --plane x --output middle.svg",
-    .options = option_table,
-    .operand = "DIR",
-    .min_operands = 1,
-    .max_operands = OPERANDS,
-    .operands = operands,
-};
-
 static bool is_asked(const char *name)
 {
     return request.only == NULL || strcmp(request.only, name) == 0;
@@ -189,7 +175,18 @@ static enum status execute(void)
 const struct command command_plot = {
     .name = "plot",
     .summary = "draw the files of a run: curves and planes",
-    .uses_mpi = false,
-    .line = &line,
+    .line =
+        {.usage = "isotherm plot DIR [WHAT...] [options]",
+         .about =
+             "Draw what the output folder DIR holds, also while the run continues. WHAT is one\n"
+             "of: history, heat, faces, flows, melt_pool, melt_pool_volume, probes, zth,\n"
+             "snapshots, the name of a line or of a region; without it: everything.",
+         .example = "  $ isotherm plot out/quickstart\n"
+                    "  $ isotherm plot out/a snapshots --time 60 --plane x --output middle.svg",
+         .options = option_table,
+         .operand = "DIR",
+         .min_operands = 1,
+         .max_operands = OPERANDS,
+         .operands = operands},
     .execute = execute,
 };

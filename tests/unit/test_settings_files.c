@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "base/file.h"
+#include "cmake/settings_reference.h"
 #include "config/units.h"
 
 static char *read_whole(const char *path, size_t *nbytes)

@@ -25,26 +25,6 @@ static const struct option option_table[] = {
     {OPTION_END, NULL, NULL, NULL, NULL},
 };
 
-static const struct command_line line = {
-    .usage = "isotherm compare A B [--rtol X] [--atol X]",
-    .about = "Compare two checkpoints, snapshot files or output folders cell by cell: the\n"
-             "largest absolute, relative and ULP difference, with its cell and step. A\n"
-             "folder stands for its snapshots.vtkhdf, or else its newest checkpoint. States\n"
-             "are matched by step. Differences of float32 and float64 count ULP of float32.\n"
-             "NaN equals NaN only. Two grids of the same box may have integer ratios of\n"
-             "cells: the finer one is averaged, and states are matched by time.\n"
-             "Exit code: 0 when |a - b| <= atol + rtol max(|a|, |b|) in every cell, 1 when\n"
-             "not, 2 when the two cannot be compared (grids or steps differ), 3 when a file\n"
-             "cannot be read or is damaged.",
-    .example = "  $ isotherm compare out/a out/b\n"
-               "  $ mpirun -n 4 isotherm compare a.vtkhdf b.vtkhdf --rtol 1e-6",
-    .options = option_table,
-    .operand = "A or B (two files or folders)",
-    .min_operands = 2,
-    .max_operands = 2,
-    .operands = options.file,
-};
-
 struct pairing {
     struct frames side[2];
     int64_t count;
@@ -217,8 +197,8 @@ static void describe(const char *letter, const struct frames *frames)
 static void print_state(const struct frame *frame, const struct difference *d)
 {
     log_info("%10" PRId64 "  %-12.6g  %-12.5g  %-12.5g  %-12.6g  %" PRId64, frame->step,
-             frame->time, fmax(d->absolute.value, 0), fmax(d->relative.value, 0),
-             fmax(d->ulp.value, 0), d->beyond);
+             frame->time, fmax(d->largest[ABSOLUTE].value, 0), fmax(d->largest[RELATIVE].value, 0),
+             fmax(d->largest[ULP].value, 0), d->beyond);
 }
 
 static void locate(const struct frames *frames, int64_t index, int64_t cell[AXIS_COUNT],
@@ -295,24 +275,19 @@ static void json_worst(struct json *json, const char *key, const struct pairing 
 /* ---- the comparison ---- */
 
 struct result {
-    struct worst absolute, relative, ulp;
+    struct worst worst[EXTREMES];
     int64_t unequal, beyond, one_nan, both_nan;
     int64_t nan_state, first_one_nan;
     double time_apart; /* s */
 };
 
-static void keep_worst(struct worst *worst, const struct extreme *extreme, int64_t state)
-{
-    if (extreme->value > worst->extreme.value) {
-        *worst = (struct worst){*extreme, state};
-    }
-}
-
 static void add_difference(struct result *result, const struct difference *d, int64_t state)
 {
-    keep_worst(&result->absolute, &d->absolute, state);
-    keep_worst(&result->relative, &d->relative, state);
-    keep_worst(&result->ulp, &d->ulp, state);
+    for (int e = 0; e < EXTREMES; e++) {
+        if (d->largest[e].value > result->worst[e].extreme.value) {
+            result->worst[e] = (struct worst){d->largest[e], state};
+        }
+    }
     result->unequal += d->unequal;
     result->beyond += d->beyond;
     result->one_nan += d->one_nan;
@@ -353,9 +328,9 @@ static void print_result(const struct pairing *pairing, const struct result *res
                          (double)pairing->count;
     char unit[80];
     snprintf(unit, sizeof unit, " %s", unit_of(pairing));
-    print_worst("absolute", unit, pairing, &result->absolute);
-    print_worst("relative", "", pairing, &result->relative);
-    print_worst("ULP", "", pairing, &result->ulp);
+    print_worst("absolute", unit, pairing, &result->worst[ABSOLUTE]);
+    print_worst("relative", "", pairing, &result->worst[RELATIVE]);
+    print_worst("ULP", "", pairing, &result->worst[ULP]);
     if (result->one_nan > 0) {
         char place[256];
         place_text(&pairing->side[0], result->first_one_nan, place, sizeof place);
@@ -401,9 +376,9 @@ static enum status save_json(const struct pairing *pairing, const struct result 
     json_int(&json, "nan_in_one", result->one_nan);
     json_int(&json, "nan_in_both", result->both_nan);
     json_real(&json, "time_apart_s", result->time_apart);
-    json_worst(&json, "absolute_K", pairing, &result->absolute);
-    json_worst(&json, "relative", pairing, &result->relative);
-    json_worst(&json, "ulp", pairing, &result->ulp);
+    json_worst(&json, "absolute_K", pairing, &result->worst[ABSOLUTE]);
+    json_worst(&json, "relative", pairing, &result->worst[RELATIVE]);
+    json_worst(&json, "ulp", pairing, &result->worst[ULP]);
     json_end(&json, '}');
     return json_finish(&json, STATUS_OK, options.json);
 }
@@ -439,6 +414,23 @@ const struct command command_compare = {
     .name = "compare",
     .summary = "compare two files or series; exit code 1 when they differ",
     .uses_mpi = true,
-    .line = &line,
+    .line = {.usage = "isotherm compare A B [--rtol X] [--atol X]",
+             .about =
+                 "Compare two checkpoints, snapshot files or output folders cell by cell: the\n"
+                 "largest absolute, relative and ULP difference, with its cell and step. A\n"
+                 "folder stands for its snapshots.vtkhdf, or else its newest checkpoint. States\n"
+                 "are matched by step. Differences of float32 and float64 count ULP of float32.\n"
+                 "NaN equals NaN only. Two grids of the same box may have integer ratios of\n"
+                 "cells: the finer one is averaged, and states are matched by time.\n"
+                 "Exit code: 0 when |a - b| <= atol + rtol max(|a|, |b|) in every cell, 1 when\n"
+                 "not, 2 when the two cannot be compared (grids or steps differ), 3 when a file\n"
+                 "cannot be read or is damaged.",
+             .example = "  $ isotherm compare out/a out/b\n"
+                        "  $ mpirun -n 4 isotherm compare a.vtkhdf b.vtkhdf --rtol 1e-6",
+             .options = option_table,
+             .operand = "A or B (two files or folders)",
+             .min_operands = 2,
+             .max_operands = 2,
+             .operands = options.file},
     .execute = execute,
 };

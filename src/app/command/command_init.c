@@ -14,17 +14,6 @@ static const char *operands[OPERANDS];
 
 static const struct option option_table[] = {{OPTION_END, NULL, NULL, NULL, NULL}};
 
-static const struct command_line line = {
-    .usage = "isotherm init [KIND [FILE]]",
-    .about = "Write a commented configuration to start from, which runs as it is, to FILE\n"
-             "(KIND.yaml). Without KIND: list the kinds. An existing file is never replaced.",
-    .example = "  $ isotherm init rod\n"
-               "  $ isotherm run rod.yaml",
-    .options = option_table,
-    .max_operands = OPERANDS,
-    .operands = operands,
-};
-
 static void list_kinds(void)
 {
     for (const struct config_template *t = config_templates; t->name != NULL; t++) {
@@ -79,7 +68,14 @@ static enum status execute(void)
 const struct command command_init = {
     .name = "init",
     .summary = "write a configuration to start from",
-    .uses_mpi = false,
-    .line = &line,
+    .line = {.usage = "isotherm init [KIND [FILE]]",
+             .about =
+                 "Write a commented configuration to start from, which runs as it is, to FILE\n"
+                 "(KIND.yaml). Without KIND: list the kinds. An existing file is never replaced.",
+             .example = "  $ isotherm init rod\n"
+                        "  $ isotherm run rod.yaml",
+             .options = option_table,
+             .max_operands = OPERANDS,
+             .operands = operands},
     .execute = execute,
 };

@@ -40,20 +40,6 @@ static const struct option option_table[] = {
     {OPTION_END, NULL, NULL, NULL, NULL},
 };
 
-static const struct command_line line = {
-    .usage = "isotherm plan CONFIG [options]",
-    .about = "Show what `isotherm run` would do: decomposition, memory per rank, halo traffic,\n"
-             "time step and its limit, wall time, file sizes, and warnings about performance\n"
-             "problems. Runs the first second on this machine, in a temporary folder;\n"
-             "with --machine it runs nothing and predicts the run by that machine's numbers.",
-    .example = "  $ isotherm plan configs/weak_scaling.yaml --ranks 64 --machine frontier",
-    .options = option_table,
-    .operand = "CONFIG",
-    .min_operands = 1,
-    .max_operands = 1,
-    .operands = &options.config,
-};
-
 static void warn(struct plan *plan, const char *format, ...) PRINTF_LIKE(2, 3);
 static void warn(struct plan *plan, const char *format, ...)
 {
@@ -378,8 +364,19 @@ static enum status execute(void)
 const struct command command_plan = {
     .name = "plan",
     .summary = "show the needs of a run without running it",
-    .uses_mpi = false,
-    .line = &line,
+    .line =
+        {.usage = "isotherm plan CONFIG [options]",
+         .about =
+             "Show what `isotherm run` would do: decomposition, memory per rank, halo traffic,\n"
+             "time step and its limit, wall time, file sizes, and warnings about performance\n"
+             "problems. Runs the first second on this machine, in a temporary folder;\n"
+             "with --machine it runs nothing and predicts the run by that machine's numbers.",
+         .example = "  $ isotherm plan configs/weak_scaling.yaml --ranks 64 --machine frontier",
+         .options = option_table,
+         .operand = "CONFIG",
+         .min_operands = 1,
+         .max_operands = 1,
+         .operands = &options.config},
     .execute = execute,
 };
 
@@ -391,19 +388,6 @@ static const struct option check_options[] = {
     {OPTION_STRING, "--output", "DIR", "output folder, as for run", &options.output},
     {OPTION_FLAG, "--print", "", "print the configuration with these values", &options.print},
     {OPTION_END, NULL, NULL, NULL, NULL},
-};
-
-static const struct command_line check_line = {
-    .usage = "isotherm check CONFIG [options]",
-    .about = "Check a configuration: one line and exit code 0 if it is valid, else all errors\n"
-             "with their lines, and exit code 2. `isotherm plan` makes the same checks and\n"
-             "shows what the run needs, with warnings.",
-    .example = "  $ isotherm check configs/quickstart.yaml --ranks 4 --set time.end=60",
-    .options = check_options,
-    .operand = "CONFIG",
-    .min_operands = 1,
-    .max_operands = 1,
-    .operands = &options.config,
 };
 
 static enum status check(void)
@@ -429,7 +413,16 @@ static enum status check(void)
 const struct command command_check = {
     .name = "check",
     .summary = "check a configuration",
-    .uses_mpi = false,
-    .line = &check_line,
+    .line = {.usage = "isotherm check CONFIG [options]",
+             .about =
+                 "Check a configuration: one line and exit code 0 if it is valid, else all errors\n"
+                 "with their lines, and exit code 2. `isotherm plan` makes the same checks and\n"
+                 "shows what the run needs, with warnings.",
+             .example = "  $ isotherm check configs/quickstart.yaml --ranks 4 --set time.end=60",
+             .options = check_options,
+             .operand = "CONFIG",
+             .min_operands = 1,
+             .max_operands = 1,
+             .operands = &options.config},
     .execute = check,
 };

@@ -30,20 +30,6 @@ static const struct option option_table[] = {
     {OPTION_END, NULL, NULL, NULL, NULL},
 };
 
-static const struct command_line line = {
-    .usage = "isotherm run CONFIG [options]",
-    .about = "Solve the heat equation defined in CONFIG (YAML) on all ranks of the launcher,\n"
-             "and write report.json, history.csv, snapshots, checkpoints and pictures.\n"
-             "All keys: docs/reference/configuration.md. The needs of a run: `isotherm plan`.",
-    .example = "  $ mpirun -n 2 isotherm run rod.yaml --output out/a\n"
-               "  $ mpirun -n 3 isotherm run rod.yaml --output out/a --restart auto",
-    .options = option_table,
-    .operand = "CONFIG",
-    .min_operands = 1,
-    .max_operands = 1,
-    .operands = &options.config,
-};
-
 static enum status check_options(void)
 {
     FAIL_IF(options.restart != NULL && options.overwrite && strcmp(options.restart, "auto") == 0,
@@ -86,6 +72,17 @@ const struct command command_run = {
     .name = "run",
     .summary = "solve the problem that a configuration describes",
     .uses_mpi = true,
-    .line = &line,
+    .line = {.usage = "isotherm run CONFIG [options]",
+             .about =
+                 "Solve the heat equation defined in CONFIG (YAML) on all ranks of the launcher,\n"
+                 "and write report.json, history.csv, snapshots, checkpoints and pictures.\n"
+                 "All keys: docs/reference/configuration.md. The needs of a run: `isotherm plan`.",
+             .example = "  $ mpirun -n 2 isotherm run rod.yaml --output out/a\n"
+                        "  $ mpirun -n 3 isotherm run rod.yaml --output out/a --restart auto",
+             .options = option_table,
+             .operand = "CONFIG",
+             .min_operands = 1,
+             .max_operands = 1,
+             .operands = &options.config},
     .execute = execute,
 };

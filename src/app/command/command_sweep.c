@@ -29,22 +29,6 @@ static const struct option option_table[] = {
     {OPTION_END, NULL, NULL, NULL, NULL},
 };
 
-static const struct command_line line = {
-    .usage = "isotherm sweep CONFIG --vary KEY=A,B,... [options]",
-    .about = "Run CONFIG for each combination of values, each in its own folder in DIR, and\n"
-             "write DIR/sweep.csv: the values, results of report.json, and the last value of\n"
-             "each probe. Complete runs are not repeated, interrupted ones resume. With\n"
-             "--script the runs are jobs of Slurm, and the same command writes their table\n"
-             "later. Needs Python 3.",
-    .example = "  $ isotherm sweep rod.yaml --vary 'grid.cells=[50],[100]' --jobs 2\n"
-               "  $ isotherm sweep rod.yaml --vary time.end=9,12 --script jobscripts/cpu.sbatch",
-    .options = option_table,
-    .operand = "CONFIG",
-    .min_operands = 1,
-    .max_operands = 1,
-    .operands = &options.config,
-};
-
 static int add_list(const char **words, int count, const char *option,
                     const struct option_list *list)
 {
@@ -89,7 +73,20 @@ static enum status execute(void)
 const struct command command_sweep = {
     .name = "sweep",
     .summary = "run a configuration for several values, with a table of results",
-    .uses_mpi = false,
-    .line = &line,
+    .line = {.usage = "isotherm sweep CONFIG --vary KEY=A,B,... [options]",
+             .about =
+                 "Run CONFIG for each combination of values, each in its own folder in DIR, and\n"
+                 "write DIR/sweep.csv: the values, results of report.json, and the last value of\n"
+                 "each probe. Complete runs are not repeated, interrupted ones resume. With\n"
+                 "--script the runs are jobs of Slurm, and the same command writes their table\n"
+                 "later. Needs Python 3.",
+             .example =
+                 "  $ isotherm sweep rod.yaml --vary 'grid.cells=[50],[100]' --jobs 2\n"
+                 "  $ isotherm sweep rod.yaml --vary time.end=9,12 --script jobscripts/cpu.sbatch",
+             .options = option_table,
+             .operand = "CONFIG",
+             .min_operands = 1,
+             .max_operands = 1,
+             .operands = &options.config},
     .execute = execute,
 };

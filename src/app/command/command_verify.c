@@ -46,23 +46,6 @@ static const struct option option_table[] = {
     {OPTION_END, NULL, NULL, NULL, NULL},
 };
 
-static const struct command_line line = {
-    .usage = "isotherm verify [options]",
-    .about = "Measure the orders of accuracy for every boundary type in 1, 2 and 3 dimensions:\n"
-             "solve problems with known solutions on successively finer grids and with\n"
-             "successively shorter steps. Expected: 2.00 in space and 1.00 in time, each\n"
-             "within 0.05; otherwise the exit code is 5. --order 4, 6 or 8 measures that order\n"
-             "of run.stencil.order instead, apart from the error of the time steps. --scheme\n"
-             "sts1, sts2, monotone or implicit measures that time scheme alone: 1.00 or\n"
-             "2.00, within 0.1; and the error after ten of the longest steps from a state\n"
-             "with a stiff mode.",
-    .example = "  $ isotherm verify\n  $ mpirun -n 3 isotherm verify --json orders.json",
-    .options = option_table,
-    .min_operands = 0,
-    .max_operands = 0,
-    .operands = NULL,
-};
-
 enum { LEVELS = 3 };
 static const double ORDER_TOLERANCE = 0.05;
 static const double STS_TOLERANCE = 0.1;   /* of super steps that are as long as possible */
@@ -308,6 +291,18 @@ const struct command command_verify = {
     .name = "verify",
     .summary = "measure orders of accuracy against exact solutions",
     .uses_mpi = true,
-    .line = &line,
+    .line =
+        {.usage = "isotherm verify [options]",
+         .about =
+             "Measure the orders of accuracy for every boundary type in 1, 2 and 3 dimensions:\n"
+             "solve problems with known solutions on successively finer grids and with\n"
+             "successively shorter steps. Expected: 2.00 in space and 1.00 in time, each\n"
+             "within 0.05; otherwise the exit code is 5. --order 4, 6 or 8 measures that order\n"
+             "of run.stencil.order instead, apart from the error of the time steps. --scheme\n"
+             "sts1, sts2, monotone or implicit measures that time scheme alone: 1.00 or\n"
+             "2.00, within 0.1; and the error after ten of the longest steps from a state\n"
+             "with a stiff mode.",
+         .example = "  $ isotherm verify\n  $ mpirun -n 3 isotherm verify --json orders.json",
+         .options = option_table},
     .execute = execute,
 };

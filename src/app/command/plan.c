@@ -46,7 +46,8 @@ static enum status examine_rank(struct plan *plan, int rank)
     return STATUS_OK;
 }
 
-bool plan_is_missing(const struct shape_setting *shape)
+/* Is it a file that does not exist? An earlier job may create it. */
+static bool is_missing(const struct shape_setting *shape)
 {
     return shape->kind == INITIAL_FILE && !file_exists(shape->path);
 }
@@ -54,7 +55,7 @@ bool plan_is_missing(const struct shape_setting *shape)
 static enum status check_initial(const struct plan *plan)
 {
     for (int entry = 0; entry < plan->problem.ninitial; entry++) {
-        if (!plan_is_missing(&plan->problem.initial[entry])) {
+        if (!is_missing(&plan->problem.initial[entry])) {
             TRY(initial_check(&plan->problem, entry));
         }
     }

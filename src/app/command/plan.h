@@ -31,9 +31,6 @@ void plan_destroy(struct plan *plan);
 
 void plan_print_time(const struct plan *plan);
 
-/* Is it a file that does not exist? An earlier job may create it. */
-bool plan_is_missing(const struct shape_setting *shape);
-
 struct wall_time {
     struct rehearsal rehearsal;         /* no cells: it failed */
     int together;                       /* ranks per node: by default one per core */

@@ -1,5 +1,5 @@
 /* The solutions. On an axis of length L:
- *   temperature: 0 at both ends        f = sin(beta x),            beta L = pi
+ *   temperature: 0 at both ends        f = cos(beta x - pi/2),     beta L = pi
  *   flux:        insulated, plus a     f = cos(beta x),            beta L = pi
  *                steady slope -q/k
  *   convection:  both ends             f = cos(beta (x - L/2)),    beta tan(beta L/2) = hc/k
@@ -38,6 +38,7 @@ enum { STAGES = 16 }; /* of super steps */
 
 struct mode {
     double beta;  /* 1/m */
+    double phase; /* f = cos(beta x + phase) */
     double decay; /* beta^2, or its discrete counterpart */
     double h;
 };
@@ -100,20 +101,15 @@ static void make_mode(struct scene *scene, int axis)
     const double length = LENGTH[axis];
     mode->h = length / scene->cells;
     const double h = scene->discrete ? mode->h : 0;
-    switch (scene->kind) {
-    case VERIFY_CONVECTION:
-        mode->beta = solve_robin(length / 2.0, h);
-        break;
-    case VERIFY_MIXED:
-        mode->beta = solve_robin(length, h);
-        break;
-    case VERIFY_PERIODIC:
-        mode->beta = 2.0 * PI / length;
-        break;
-    default:
-        mode->beta = PI / length;
-        break;
-    }
+    const bool centred = scene->kind == VERIFY_CONVECTION;
+    mode->beta = centred || scene->kind == VERIFY_MIXED
+                     ? solve_robin(centred ? length / 2.0 : length, h)
+                     : (scene->kind == VERIFY_PERIODIC ? 2.0 : 1.0) * PI / length;
+    mode->phase = centred                             ? -mode->beta * length / 2.0
+                  : scene->kind == VERIFY_TEMPERATURE ? -PI / 2.0
+                  : scene->kind == VERIFY_PERIODIC    ? 0.3
+                  : is_of_time(scene->kind)           ? PHASE
+                                                      : 0;
     const double s = 2.0 / mode->h * sin(mode->beta * mode->h / 2.0);
     mode->decay = scene->discrete ? s * s : mode->beta * mode->beta;
 }
@@ -142,31 +138,6 @@ static void make_scene(enum verify_kind kind, int dimensions, int cells, bool di
     }
 }
 
-static void add_mode(FILE *out, const struct scene *scene, int axis)
-{
-    const double beta = scene->mode[axis].beta;
-    const char *name = axis_name((enum axis)axis);
-    switch (scene->kind) {
-    case VERIFY_TEMPERATURE:
-        fprintf(out, "*sin(%.17g*%s)", beta, name);
-        break;
-    case VERIFY_CONVECTION:
-        fprintf(out, "*cos(%.17g*(%s-%.17g))", beta, name, LENGTH[axis] / 2.0);
-        break;
-    case VERIFY_PERIODIC:
-        fprintf(out, "*cos(%.17g*%s+0.3)", beta, name);
-        break;
-    case VERIFY_TEMPERATURE_OF_TIME:
-    case VERIFY_FLUX_OF_TIME:
-    case VERIFY_CONVECTION_OF_TIME:
-        fprintf(out, "*cos(%.17g*%s+%.17g)", beta, name, PHASE);
-        break;
-    default:
-        fprintf(out, "*cos(%.17g*%s)", beta, name);
-        break;
-    }
-}
-
 /* The mean of the modes over a cell, over their value at its centre; 1 for order 2. */
 static double share_of_mean(const struct scene *scene)
 {
@@ -190,7 +161,8 @@ static void add_solution(FILE *out, const struct scene *scene, bool with_time)
     fprintf(out, "+%.17g", with_time ? share_of_mean(scene) : 1.0);
     for (int axis = 0; axis < scene->dimensions; axis++) {
         if (moves(scene, axis)) {
-            add_mode(out, scene, axis);
+            fprintf(out, "*cos(%.17g*%s+(%.17g))", scene->mode[axis].beta,
+                    axis_name((enum axis)axis), scene->mode[axis].phase);
         }
     }
     if (with_time) {
@@ -233,30 +205,18 @@ static void add_face_of_time(FILE *out, const struct scene *scene, int axis, enu
 
 static void add_face(FILE *out, const struct scene *scene, int axis, enum side side)
 {
+    const bool closed = scene->kind == VERIFY_MIXED && side == SIDE_MIN;
     fprintf(out, "  %s: ", face_name(face_of((enum axis)axis, side)));
-    switch (scene->kind) {
-    case VERIFY_TEMPERATURE:
-        fprintf(out, "{type: temperature, value: %.17g}\n", BASE);
-        break;
-    case VERIFY_TEMPERATURE_OF_TIME:
-    case VERIFY_FLUX_OF_TIME:
-    case VERIFY_CONVECTION_OF_TIME:
+    if (is_of_time(scene->kind)) {
         add_face_of_time(out, scene, axis, side);
-        break;
-    case VERIFY_FLUX:
-        fprintf(out, "{type: flux, value: %.17g}\n", side == SIDE_MIN ? FLUX : -FLUX);
-        break;
-    case VERIFY_MIXED:
-        if (side == SIDE_MIN) {
-            fprintf(out, "{type: flux, value: 0}\n");
-            break;
-        } /* fall through */
-    case VERIFY_CONVECTION:
-        fprintf(out, "{type: convection, coefficient: %.17g, ambient: %.17g}\n", COEFFICIENT, BASE);
-        break;
-    default:
+    } else if (scene->kind == VERIFY_TEMPERATURE) {
+        fprintf(out, "{type: temperature, value: %.17g}\n", BASE);
+    } else if (scene->kind == VERIFY_FLUX || closed) {
+        fprintf(out, "{type: flux, value: %.17g}\n", closed ? 0 : side == SIDE_MIN ? FLUX : -FLUX);
+    } else if (scene->kind == VERIFY_PERIODIC) {
         fprintf(out, "{type: periodic}\n");
-        break;
+    } else {
+        fprintf(out, "{type: convection, coefficient: %.17g, ambient: %.17g}\n", COEFFICIENT, BASE);
     }
 }
 

@@ -1,4 +1,6 @@
 /* The reference page, from the schema. */
+#include "cmake/settings_reference.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

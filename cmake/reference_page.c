@@ -1,7 +1,9 @@
 /* Writes docs/reference/configuration.md: cmake --build build/cpu --target configuration_page */
+#include <stdbool.h>
 #include <stdio.h>
 
-#include "config/settings.h"
+#include "base/status.h"
+#include "cmake/settings_reference.h"
 
 int main(int argc, char **argv)
 {
