@@ -13,7 +13,6 @@ void settings_destroy(struct settings *settings)
     if (settings == NULL) {
         return;
     }
-    free(settings->converted);
     free(settings->text);
     origin_destroy(settings->origin);
     free(settings);

@@ -421,7 +421,6 @@ struct settings {
     struct run_setting run;
     struct output_setting output;
 
-    char *converted;                /* the values with a unit, as numbers; for other ranks */
     char *text;                     /* the effective configuration as YAML, with overrides */
     struct settings_origin *origin; /* the source of each value, for messages */
 };
@@ -437,9 +436,8 @@ struct settings_overrides {
     int nsets;
     const struct settings_option *options; /* override `sets` */
     int noptions;
-    /* The numbers of all values with a unit, from settings->converted of a rank that has read the
-     * same configuration; NULL: from UDUNITS. */
-    const char *converted;
+    const char *numbers; /* the text of the settings that another rank has read from the same, for
+                            the numbers of values with a unit; NULL: from UDUNITS */
 };
 
 /* Read and check a configuration: keys, types, ranges, and everything that needs neither MPI nor

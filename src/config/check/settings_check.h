@@ -59,13 +59,10 @@ enum status settings_check_within(const struct item *item, const char *below, co
 enum status settings_check_is_new(const struct item *entry,
                                   int (*compare)(const char *, const char *));
 
-/* Names of `count` structs of `bytes`; `first`: of the first one. A name may be NULL. */
-struct names {
-    char *const *first;
-    size_t bytes;
-    int count;
-    const char *noun; /* "material" */
-};
-/* The number of the struct with that name. STATUS_INPUT about item or key, with the names. */
-enum status settings_look_up(const struct item *item, const char *below, const char *name,
-                             const struct names *names, int *number);
+/* The number of the entry with that name in a list of the configuration ("materials"), whose
+ * structs have it at `place`, perhaps NULL. STATUS_INPUT about item or key, with the names of all
+ * `noun`s.
+ */
+enum status settings_look_up(const struct settings *settings, const struct item *item,
+                             const char *below, const char *name, const char *list, size_t place,
+                             const char *noun, int *number);

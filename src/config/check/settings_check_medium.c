@@ -1,5 +1,6 @@
 /* The checks of materials and sources, and the numbers of materials that are given by name. */
 #include <math.h>
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -38,12 +39,8 @@ double settings_melting(const struct settings *settings)
 static enum status look_up(const struct settings *settings, const struct item *item,
                            const char *below, const char *name, int *number)
 {
-    const struct material_setting *materials = settings->materials;
-    const struct names names = {.first = materials != NULL ? &materials[0].name : NULL,
-                                .bytes = sizeof *materials,
-                                .count = settings->nmaterials,
-                                .noun = "material"};
-    return settings_look_up(item, below, name, &names, number);
+    return settings_look_up(settings, item, below, name, "materials",
+                            offsetof(struct material_setting, name), "material", number);
 }
 
 static int find_ambient(const struct settings *settings, const char *name)

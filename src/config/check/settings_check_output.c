@@ -1,5 +1,6 @@
 /* The checks of the outputs. */
 #include <math.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <string.h>
 #include <strings.h>
@@ -70,40 +71,44 @@ SETTINGS_CHECK(probe)
     return settings_check_is_new(item, strcmp);
 }
 
-enum status settings_look_up(const struct item *item, const char *below, const char *name,
-                             const struct names *names, int *number)
+enum status settings_look_up(const struct settings *settings, const struct item *item,
+                             const char *below, const char *name, const char *list, size_t place,
+                             const char *noun, int *number)
 {
-    char list[NAMES_BYTES] = "";
-    size_t used = 0;
-    FAIL_IF(names->count == 0, item_fail(item, below, "needs the list %ss", names->noun));
-    for (int i = 0; i < names->count; i++) {
-        const char *first = (const char *)names->first;
-        const char *other = *(char *const *)(const void *)(first + (size_t)i * names->bytes);
+    char known[NAMES_BYTES] = "";
+    bool whole = true;
+    const struct schema_key *row = schema_table();
+    while (strcmp(row->path, list) != 0) {
+        row++;
+    }
+    const char *entry = *(char *const *)((const char *)settings + row->offset);
+    const int count = *(const int *)((const char *)settings + row->alternative);
+    FAIL_IF(count == 0, item_fail(item, below, "needs the list %ss", noun));
+    for (int i = 0; i < count; i++, entry += row->entry_bytes) {
+        const char *other = *(char *const *)(entry + place);
         if (other != NULL && strcmp(name, other) == 0) {
             *number = i;
             return STATUS_OK;
         }
-        if (other != NULL && used < NAMES_BYTES - 50) {
-            used += (size_t)snprintf(list + used, NAMES_BYTES - used, "%s%.40s",
-                                     used > 0 ? ", " : "", other);
+        whole = strlen(known) < NAMES_BYTES - 50;
+        if (other != NULL && whole) {
+            text_add(known, sizeof known, ", ", "%.40s", other);
         }
     }
-    return item_fail(item, below, "no %s has the name '%.100s'; %ss: %s%s", names->noun, name,
-                     names->noun, used > 0 ? list : "none", used < NAMES_BYTES - 50 ? "" : ", ...");
+    return item_fail(item, below, "no %s has the name '%.100s'; %ss: %s%s", noun, name, noun,
+                     known[0] != '\0' ? known : "none", whole ? "" : ", ...");
 }
 
 SETTINGS_CHECK(impedance_to)
 {
     const struct probe_setting *probe = (const struct probe_setting *)item->base;
-    const struct probe_setting *points = settings->output.probes.points;
-    const struct names names = {.first = &points[0].name,
-                                .bytes = sizeof *points,
-                                .count = settings->output.probes.npoints,
-                                .noun = "probe"};
     int number = 0;
     FAIL_IF(probe->to != NULL && strcmp(probe->to, probe->name) == 0,
             item_fail(item, NULL, "the probe itself (%.100s); give another one", probe->to));
-    return probe->to == NULL ? STATUS_OK : settings_look_up(item, NULL, probe->to, &names, &number);
+    return probe->to == NULL
+               ? STATUS_OK
+               : settings_look_up(settings, item, NULL, probe->to, "output.probes.points",
+                                  offsetof(struct probe_setting, name), "probe", &number);
 }
 
 SETTINGS_CHECK(impedance)
@@ -117,16 +122,11 @@ SETTINGS_CHECK(impedance)
 SETTINGS_CHECK(impedance_source)
 {
     const struct probe_setting *probe = (const struct probe_setting *)item->base;
-    const struct source_setting *sources = settings->sources;
     int number = 0;
-    if (probe->source == NULL || sources == NULL) {
-        return STATUS_OK;
-    }
-    const struct names names = {.first = &sources[0].name,
-                                .bytes = sizeof *sources,
-                                .count = settings->nsources,
-                                .noun = "source"};
-    return settings_look_up(item, NULL, probe->source, &names, &number);
+    return probe->source == NULL || settings->nsources == 0
+               ? STATUS_OK
+               : settings_look_up(settings, item, NULL, probe->source, "sources",
+                                  offsetof(struct source_setting, name), "source", &number);
 }
 
 SETTINGS_CHECK(slice)

@@ -204,7 +204,6 @@ enum status settings_read_bytes(const char *name, const char *bytes, size_t nbyt
                                 const struct settings_overrides *words, struct settings **result)
 {
     enum status status = STATUS_MEMORY;
-    size_t nconverted = 0;
     struct settings *settings = calloc(1, sizeof *settings);
     struct settings_origin *origin = calloc(1, sizeof *origin);
     *result = NULL;
@@ -214,9 +213,6 @@ enum status settings_read_bytes(const char *name, const char *bytes, size_t nbyt
         return fail(STATUS_MEMORY, "no memory for the configuration");
     }
     settings->origin = origin;
-    origin->converted = words->converted;
-    origin->conversions = open_memstream(&settings->converted, &nconverted);
-    TRY_GOTO(CHECK_MEMORY(origin->conversions != NULL, "no memory for the configuration"));
     origin->name = origin_text(origin, name);
     if (origin->name == NULL) {
         status = STATUS_MEMORY;
@@ -230,15 +226,16 @@ enum status settings_read_bytes(const char *name, const char *bytes, size_t nbyt
         TRY_GOTO(origin_collect(origin, origin_apply_option(origin, &words->options[i])));
     }
     TRY_GOTO(origin_report(origin));
+    if (words->numbers != NULL) {
+        struct tree *read = NULL;
+        TRY_GOTO(tree_parse(origin, NULL, words->numbers, strlen(words->numbers), &read));
+        tree_take_numbers(origin->root, read);
+    }
     TRY_GOTO(read_tree(settings));
     TRY_GOTO(tree_emit(origin->root, &settings->text));
-    TRY_GOTO(CHECK_MEMORY(fflush(origin->conversions) == 0, "no memory for the configuration"));
     *result = settings;
     settings = NULL;
 done:
-    if (origin->conversions != NULL) {
-        fclose(origin->conversions);
-    }
     units_destroy(origin->units);
     origin->units = NULL;
     settings_destroy(settings);

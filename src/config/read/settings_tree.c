@@ -131,6 +131,16 @@ struct tree *tree_find(struct tree *root, const char *key, bool *exact)
     return node;
 }
 
+void tree_take_numbers(struct tree *node, const struct tree *from)
+{
+    node->si = strcmp(node->text, from->text) != 0 ? from->text : NULL;
+    const struct tree *other = from->first;
+    for (struct tree *child = node->first; child != NULL && other != NULL; child = child->next) {
+        tree_take_numbers(child, other);
+        other = other->next;
+    }
+}
+
 static void show_into(const struct tree *node, char *text, size_t room)
 {
     if (room < 2) {

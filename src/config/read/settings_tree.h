@@ -36,8 +36,6 @@ struct settings_origin {
     struct tree *root;
     struct settings_memory *memory;
     struct units *units;          /* NULL until a value with a unit has been converted */
-    const char *converted;        /* what another rank has converted; NULL: convert here */
-    FILE *conversions;            /* into settings->converted */
     struct table_setting *tables; /* over time: the last one read */
     int failed_line;              /* of the last failure; 0: on the command line */
     struct settings_problem *problems;
@@ -108,6 +106,9 @@ struct tree_step {
     int index;    /* -1: not a number */
 };
 bool tree_step_next(const char **path, struct tree_step *step);
+
+/* Give the scalars those texts as `si` in which a tree of the same shape differs. */
+void tree_take_numbers(struct tree *node, const struct tree *from);
 
 /* The value for a message: one line, truncated. */
 const char *tree_show(const struct tree *node, char text[TREE_SHOW_BYTES]);

@@ -171,61 +171,28 @@ static const char *find_unit(const char *text)
 
 enum { NUMBER_BYTES = 32 };
 
-/* The line that settings->converted has for this value begins with "m<tab>5 mm<tab>". */
-static bool find_converted(const struct item *item, char text[NUMBER_BYTES], int *has_zero)
-{
-    const char *line = item->origin->converted;
-    struct own_unit own;
-    const char *unit = unit_of(item, &own)->name;
-    const char *value = item->node->text;
-    const size_t nunit = strlen(unit);
-    const size_t nvalue = strlen(value);
-    for (; line != NULL; line = strchr(line, '\n'), line += line != NULL) {
-        if (strncmp(line, unit, nunit) == 0 && line[nunit] == '\t' &&
-            strncmp(line + nunit + 1, value, nvalue) == 0 &&
-            sscanf(line + nunit + 1 + nvalue, "\t%31s\t%d", text, has_zero) == 2) {
-            return true;
-        }
-    }
-    return false;
-}
-
-static enum status convert_unit(const struct item *item, const char *name, char text[NUMBER_BYTES],
-                                int *has_zero)
+/* "5 mm": gives the node the number with which the configuration is stored. */
+static enum status read_with_unit(const struct item *item, const char *name)
 {
     struct own_unit own;
     const struct schema_unit *unit = unit_of(item, &own);
+    struct tree *node = item->node;
+    char text[NUMBER_BYTES];
     double value = 0;
     double again = 0;
-    bool zero = false;
+    FAIL_IF(unit == NULL, value_fail(item, "a number with a unit, where none belongs", ""));
+    if (node->si != NULL) {
+        return STATUS_OK; /* another rank has converted it */
+    }
     const enum status status =
-        units_convert(&item->origin->units, item->node->text, name, unit, &value, &zero);
+        units_convert(&item->origin->units, node->text, name, unit, &value, &node->has_zero);
     TRY(status == STATUS_INPUT
             ? fail_with_example(item, fail_message(), "", units_supported() ? unit->example : NULL)
             : status);
-    *has_zero = zero;
     snprintf(text, NUMBER_BYTES, "%.15g", value);
     if (parse_real(text, item->row->limit, &again) == NOT_A_NUMBER || again != value) {
         snprintf(text, NUMBER_BYTES, "%.17g", value);
     }
-    return STATUS_OK;
-}
-
-/* "5 mm": gives the node the number with which the configuration is stored. */
-static enum status read_with_unit(const struct item *item, const char *name)
-{
-    struct tree *node = item->node;
-    char text[NUMBER_BYTES];
-    struct own_unit own;
-    int has_zero = 0;
-    FAIL_IF(item->row->unit == NULL,
-            value_fail(item, "a number with a unit, where none belongs", ""));
-    if (!find_converted(item, text, &has_zero)) {
-        TRY(convert_unit(item, name, text, &has_zero));
-    }
-    fprintf(item->origin->conversions, "%s\t%s\t%s\t%d\n", unit_of(item, &own)->name, node->text,
-            text, has_zero);
-    node->has_zero = has_zero != 0;
     node->si = origin_text(item->origin, text);
     return node->si != NULL ? STATUS_OK : STATUS_MEMORY;
 }
