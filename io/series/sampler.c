@@ -29,14 +29,13 @@ struct sampler {
     double *corners; /* npoints times CORNERS; 0 where another rank owns the cell */
     /* the corners that this rank owns */
     int64_t nmine;
-    int64_t *slot;       /* in `corners` */
-    int64_t *d_elements; /* in the field's allocation */
-    int64_t *d_classes;  /* in the classes' allocation; NULL: there are none */
+    int64_t *slot; /* in `corners` */
+    /* in the field's allocation; in that of the classes, and in its words of four; NULL: none */
+    void *d_elements, *d_classes, *d_class_words;
     void *d_taken;
     void *h_taken;
-    uint8_t *of_class;     /* npoints times CORNERS, as `corners`; NULL: all conduct equally */
-    int64_t *class_at;     /* as d_classes, or NULL */
-    int64_t *d_class_word; /* of four classes */
+    uint8_t *of_class; /* npoints times CORNERS, as `corners`; NULL: all conduct equally */
+    int64_t *class_at; /* as d_classes, or NULL */
 };
 
 /* Between the outermost centre, `cells` beyond it, and the face half a cell away. */
@@ -97,13 +96,11 @@ uint64_t sampler_bytes(int64_t npoints, enum precision precision)
 }
 
 static enum status send_elements(struct sampler *s, const struct field *field,
-                                 const int64_t *elements, int64_t **d_elements)
+                                 const int64_t *elements, void **d_elements)
 {
     const size_t bytes = (size_t)s->nmine * sizeof *elements;
-    void *d = NULL;
-    TRY(s->backend->runtime->memory_alloc(s->device, bytes, &d));
-    *d_elements = d;
-    TRY(s->backend->runtime->copy_to_device(field->queue, d, elements, bytes));
+    TRY(s->backend->runtime->memory_alloc(s->device, bytes, d_elements));
+    TRY(s->backend->runtime->copy_to_device(field->queue, *d_elements, elements, bytes));
     return s->backend->runtime->queue_wait(field->queue);
 }
 
@@ -125,7 +122,7 @@ static enum status allocate_mine(struct sampler *s, const struct field *field, i
     for (int64_t m = 0; m < s->nmine; m++) {
         elements[m] = s->class_at[m] / WORD;
     }
-    return send_elements(s, field, elements, &s->d_class_word);
+    return send_elements(s, field, elements, &s->d_class_words);
 }
 
 static enum status find_mine(struct sampler *s, const struct field *field,
@@ -206,7 +203,7 @@ void sampler_destroy(struct sampler *s)
     s->backend->runtime->memory_free(s->device, s->d_taken);
     s->backend->runtime->memory_free(s->device, s->d_elements);
     s->backend->runtime->memory_free(s->device, s->d_classes);
-    s->backend->runtime->memory_free(s->device, s->d_class_word);
+    s->backend->runtime->memory_free(s->device, s->d_class_words);
     free(s->class_at);
     free(s->of_class);
     free(s->slot);
@@ -289,7 +286,7 @@ static enum status take_classes(struct sampler *s, const struct field *field,
     if (s->nmine == 0) {
         return STATUS_OK;
     }
-    TRY(gather(s, field, PRECISION_FLOAT32, medium->d_class, s->d_class_word, NULL));
+    TRY(gather(s, field, PRECISION_FLOAT32, medium->d_class, s->d_class_words, NULL));
     for (int64_t m = 0; m < s->nmine; m++) {
         const uint8_t *word = (const uint8_t *)s->h_taken + m * WORD;
         s->of_class[s->slot[m]] = word[s->class_at[m] % WORD] & medium->mask;

@@ -1,6 +1,5 @@
 /* isotherm doctor: the resources of this node, their problems, and how to fix them. */
 #include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -407,27 +406,19 @@ static enum status print_report(const struct doctor *doctor)
 
 static enum status execute(void)
 {
-    struct doctor *doctor = calloc(1, sizeof *doctor);
-    enum status status = CHECK_MEMORY(doctor != NULL, "no memory for the findings");
-    if (status == STATUS_OK && comm_rank(MPI_COMM_WORLD) == 0) {
-        status = json_check_place(options.json);
-    }
-    status = status_agree(MPI_COMM_WORLD, status);
-    if (doctor == NULL || status != STATUS_OK) {
-        free(doctor);
-        return status;
-    }
-    TRY_GOTO(examine(doctor));
-    status = comm_rank(MPI_COMM_WORLD) == 0 ? print_report(doctor) : STATUS_OK;
-    status = status_agree(MPI_COMM_WORLD, status);
+    static struct doctor doctor; /* too large for the stack */
+    const bool first = comm_rank(MPI_COMM_WORLD) == 0;
+    enum status status = first ? json_check_place(options.json) : STATUS_OK;
+    TRY(status_agree(MPI_COMM_WORLD, status));
+    TRY_GOTO(examine(&doctor));
+    status = status_agree(MPI_COMM_WORLD, first ? print_report(&doctor) : STATUS_OK);
 done:
-    if (doctor->device != NULL) {
-        doctor->backend->runtime->close(doctor->device);
+    if (doctor.device != NULL) {
+        doctor.backend->runtime->close(doctor.device);
     }
-    free(doctor->ranks);
-    free(doctor->pairs);
-    free(doctor->screened);
-    free(doctor);
+    free(doctor.ranks);
+    free(doctor.pairs);
+    free(doctor.screened);
     return status;
 }
 

@@ -72,31 +72,29 @@ static bool is_merged(const struct frames *frames)
     return frames->merged[AXIS_X] * frames->merged[AXIS_Y] * frames->merged[AXIS_Z] > 1;
 }
 
-/* The index of a step in a series; -1 when it has none. */
-static int64_t find_step(const struct frames *series, int64_t step)
+static void add_pair(struct pairing *pairing, int64_t a, int64_t b)
 {
-    for (int64_t n = 0; n < series->count; n++) {
-        if (series->frame[n].step == step) {
-            return n;
-        }
-    }
-    return -1;
+    pairing->match[0][pairing->count] = a;
+    pairing->match[1][pairing->count++] = b;
 }
 
+/* A state without a series and the one of its step in a series. */
 static enum status match_single(struct pairing *pairing, int single)
 {
     const struct frames *one = &pairing->side[single];
     const struct frames *many = &pairing->side[1 - single];
-    const bool known = one->frame[0].step >= 0;
-    FAIL_IF(!known && many->count > 1,
+    const int64_t step = one->frame[0].step;
+    FAIL_IF(step < 0 && many->count > 1,
             fail(STATUS_INPUT, "%s has no step number, and %s has %" PRId64, one->path, many->path,
                  many->count));
-    const int64_t n = known ? find_step(many, one->frame[0].step) : 0;
-    FAIL_IF(n < 0, fail(STATUS_INPUT, "%s is of step %" PRId64 ", which %s does not have",
-                        one->path, one->frame[0].step, many->path));
-    pairing->count = 1;
-    pairing->match[single][0] = 0;
-    pairing->match[1 - single][0] = n;
+    int64_t n = 0;
+    while (step >= 0 && n < many->count && many->frame[n].step != step) {
+        n++;
+    }
+    FAIL_IF(n == many->count,
+            fail(STATUS_INPUT, "%s is of step %" PRId64 ", which %s does not have", one->path, step,
+                 many->path));
+    add_pair(pairing, single == 0 ? 0 : n, single == 0 ? n : 0);
     return STATUS_OK;
 }
 
@@ -113,10 +111,8 @@ static enum status match_series(struct pairing *pairing)
                 fail(STATUS_INPUT,
                      "state %" PRId64 " is of step %" PRId64 " in %s and of step %" PRId64 " in %s",
                      n, a->frame[n].step, a->path, b->frame[n].step, b->path));
-        pairing->match[0][n] = n;
-        pairing->match[1][n] = n;
+        add_pair(pairing, n, n);
     }
-    pairing->count = a->count;
     return STATUS_OK;
 }
 
@@ -128,14 +124,12 @@ static enum status match_times(struct pairing *pairing)
     const struct frames *b = &pairing->side[1];
     for (int64_t n = 0, m = 0; n < a->count && m < b->count;) {
         const double apart = a->frame[n].time - b->frame[m].time;
-        if (fabs(apart) <= rounding * fabs(a->frame[n].time)) {
-            pairing->match[0][pairing->count] = n++;
-            pairing->match[1][pairing->count++] = m++;
-        } else if (apart < 0) {
-            n++;
-        } else {
-            m++;
+        const bool same = fabs(apart) <= rounding * fabs(a->frame[n].time);
+        if (same) {
+            add_pair(pairing, n, m);
         }
+        n += same || apart < 0;
+        m += same || !(apart < 0);
     }
     return pairing->count > 0
                ? STATUS_OK
@@ -170,7 +164,7 @@ static enum status match(struct pairing *pairing)
         return match_times(pairing);
     }
     if (!a->is_series && !b->is_series) {
-        pairing->count = 1;
+        add_pair(pairing, 0, 0);
         return check_newest(a, b);
     }
     return a->is_series && b->is_series ? match_series(pairing)

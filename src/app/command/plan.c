@@ -113,17 +113,15 @@ void plan_print_time(const struct plan *plan)
 {
     const struct time_setting *time = &plan->problem.time;
     const struct timeline *timeline = &plan->problem.timeline;
-    if (time->by_tolerance && time->scheme == SCHEME_IMPLICIT) {
-        printf("implicit       steps by a tolerance; forward Euler would take %.3g steps\n",
-               ceil((timeline->end - timeline->start_time) / timeline->dt_stable));
-        print_between(timeline);
-        return;
-    }
+    const double euler = ceil((timeline->end - timeline->start_time) / timeline->dt_stable);
     if (time->by_tolerance) {
-        printf("super steps    by a tolerance, of up to %d stages (%s); forward Euler would take "
-               "%.3g steps\n",
-               timeline->stages_most, timeline->scheme_reason,
-               ceil((timeline->end - timeline->start_time) / timeline->dt_stable));
+        if (time->scheme == SCHEME_IMPLICIT) {
+            printf("implicit       steps by a tolerance");
+        } else {
+            printf("super steps    by a tolerance, of up to %d stages (%s)", timeline->stages_most,
+                   timeline->scheme_reason);
+        }
+        printf("; forward Euler would take %.3g steps\n", euler);
         print_between(timeline);
         return;
     }
@@ -142,12 +140,10 @@ void plan_print_time(const struct plan *plan)
     }
     const int levels = timeline_stages(timeline, 0);
     if (time->scheme == SCHEME_IMPLICIT) {
-        printf("implicit       steps of two stages; forward Euler would take %.3g steps\n",
-               ceil((timeline->end - timeline->start_time) / timeline->dt_stable));
+        printf("implicit       steps of two stages; forward Euler would take %.3g steps\n", euler);
     } else if (levels > 1) {
         printf("super steps    of %d levels, sts%d (%s); forward Euler would take %.3g steps\n",
-               levels, time->scheme == SCHEME_STS1 ? 1 : 2, timeline->scheme_reason,
-               ceil((timeline->end - timeline->start_time) / timeline->dt_stable));
+               levels, time->scheme == SCHEME_STS1 ? 1 : 2, timeline->scheme_reason, euler);
     } else {
         if (strcmp(timeline->scheme_reason, "as configured") != 0) {
             printf("               forward Euler (%s)\n", timeline->scheme_reason);

@@ -18,14 +18,7 @@ static const char file_name[] = "history.csv";
 /* A file has each group of columns or lacks it: earlier versions wrote the first group only, and a
  * configuration may have changed. */
 enum { GROUP_FIRST, GROUP_SOURCES, GROUP_FACES, GROUP_MORE = GROUP_FACES + FACE_COUNT, GROUPS };
-enum {
-    NAME_BYTES = 64,
-    FIRST_COLUMNS = 9,
-    MATERIAL_COLUMNS = 4,
-    PATCH_COLUMNS = 2,
-    SURFACE_COLUMNS = 4,
-    POOL_COLUMNS = AXIS_COUNT + 1
-};
+enum { NAME_BYTES = 64, FIRST_COLUMNS = 9, PATCH_COLUMNS = 2, POOL_COLUMNS = AXIS_COUNT + 1 };
 
 struct history_output {
     struct csv csv;   /* rank 0 */
@@ -72,11 +65,6 @@ static int count_patches(const struct problem *problem)
 static bool wants_pool(const struct problem *problem)
 {
     return problem->output.history_melt_pool == TRUTH_YES;
-}
-
-static int count_pool(const struct problem *problem)
-{
-    return wants_pool(problem) ? problem->grid.dimensions + 1 : 0;
 }
 
 static void find_wanted(const struct problem *problem, bool wanted[GROUPS])
@@ -216,7 +204,7 @@ static void print_row(struct history_output *output, const struct output_context
         for (int m = 0; m < output->nmaterials; m++) {
             const struct material_diagnostics *of = &output->materials[m];
             const double values[] = {of->min, of->max, of->mean, of->heat};
-            print_values(out, values, MATERIAL_COLUMNS);
+            print_values(out, values, 4);
         }
         for (int p = 0; p < output->npatches; p++) {
             print_values(out, output->patches[p], PATCH_COLUMNS);
@@ -225,9 +213,10 @@ static void print_row(struct history_output *output, const struct output_context
             const struct surface_diagnostics *of = &output->surfaces[s];
             const double values[] = {of->flow, of->area, of->cell_area, of->mean};
             const bool named = in->problem->medium.surfaces[s].name != NULL;
-            print_values(out, values, named ? SURFACE_COLUMNS : 0);
+            print_values(out, values, named ? 4 : 0);
         }
-        print_values(out, output->pool_columns, count_pool(in->problem));
+        print_values(out, output->pool_columns,
+                     output->pool != NULL ? in->problem->grid.dimensions + 1 : 0);
         const struct step_control *control = &in->stepper->state->control;
         const double values[] = {(double)control->rejected, (double)control->levels,
                                  control->last_error};
@@ -343,15 +332,15 @@ static double plan(const struct problem *problem)
     const struct cadence *cadence = &problem->output.history;
     const int64_t rows = timeline_count_due(&problem->timeline, cadence);
     printf("history        %lld row%s\n", (long long)rows, rows == 1 ? "" : "s");
-    bool wanted[GROUPS];
-    find_wanted(problem, wanted);
-    int ncolumns = wanted[GROUP_SOURCES] ? FIRST_COLUMNS + 1 : FIRST_COLUMNS;
-    for (int f = 0; f < FACE_COUNT; f++) {
-        ncolumns += wanted[GROUP_FACES + f] ? 2 : 0;
+    SCOPED_FREE char *columns = NULL;
+    bool has[GROUPS];
+    int ncolumns = 1;
+    if (find_columns(problem, NULL, has, &columns) != STATUS_OK) {
+        fail_clear();
     }
-    ncolumns += MATERIAL_COLUMNS * count_materials(problem);
-    ncolumns += SURFACE_COLUMNS * count_surfaces(problem);
-    ncolumns += PATCH_COLUMNS * count_patches(problem) + count_pool(problem);
+    for (const char *c = columns; c != NULL && *c != '\0'; c++) {
+        ncolumns += *c == ',';
+    }
     return 20.0 * ncolumns * (double)rows;
 }
 
