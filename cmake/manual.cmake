@@ -1,14 +1,14 @@
 # Man pages and shell completion of the program; run by the build:
-#   cmake -D PROGRAM=... -D VERSION=... -D FOLDER=... [-D HELP2MAN=...] -P cmake/manual.cmake
+#   cmake -D PROGRAM=... -D WORDS=... -D VERSION=... -D FOLDER=... [-D HELP2MAN=...] -P cmake/manual.cmake
 # Laid out below FOLDER as below the prefix of an installation, so that man finds the pages of a
 # program in the build folder.
 set(pages ${FOLDER}/man/man1)
 # pages of commands that no longer exist
 file(REMOVE_RECURSE ${pages})
 file(MAKE_DIRECTORY ${pages})
-execute_process(COMMAND ${PROGRAM} --completion OUTPUT_VARIABLE ISOTHERM_WORDS RESULT_VARIABLE code)
+execute_process(COMMAND ${WORDS} OUTPUT_VARIABLE ISOTHERM_WORDS RESULT_VARIABLE code)
 if(code)
-  message(FATAL_ERROR "${PROGRAM} does not run on this machine (${code}): no man pages and no "
+  message(FATAL_ERROR "${WORDS} does not run on this machine (${code}): no man pages and no "
     "completion; configure with -DISOTHERM_MANUAL=OFF")
 endif()
 string(STRIP "${ISOTHERM_WORDS}" ISOTHERM_WORDS)

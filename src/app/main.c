@@ -17,10 +17,7 @@
 #include "io/hdf5/h5_about.h"
 #include "plot/plot.h"
 
-static const struct command *const commands[] = {
-    &command_init, &command_check,   &command_plan,  &command_run,    &command_sweep,
-    &command_plot, &command_compare, &command_bench, &command_verify, &command_doctor,
-};
+static const struct command *const commands[] = {COMMANDS};
 enum { COMMAND_COUNT = sizeof commands / sizeof commands[0] };
 
 static void print_overview(FILE *stream)
@@ -242,10 +239,6 @@ int main(int argc, char **argv)
         return halo_probe_main(argc, argv);
     }
     log_open_streams();
-    if (argc == 2 && strcmp(argv[1], "--completion") == 0) { /* not for users: for the build */
-        completion_print(stdout, commands, COMMAND_COUNT);
-        return end(STATUS_OK, false);
-    }
     const struct command *command = NULL;
     const int answered = answer_at_once(argc, argv, &command);
     if (answered == 0) {

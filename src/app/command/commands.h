@@ -31,3 +31,8 @@ extern const char sweep_script[]; /* jobscripts/sweep.py */
  * and override --set. On failure *settings is NULL. */
 enum status configuration_read(MPI_Comm comm, const char *path, const struct option_list *sets,
                                const char *output, const char *backend, struct settings **settings);
+
+/* Those of all folders, in the order of `isotherm --help`. */
+#define COMMANDS                                                                                   \
+    &command_init, &command_check, &command_plan, &command_run, &command_sweep, &command_plot,     \
+        &command_compare, &command_bench, &command_verify, &command_doctor
