@@ -176,43 +176,18 @@ static enum status read_table(int fd, const struct seal *seal, uint64_t *table)
                : fail(STATUS_FILE, "its table of checksums is damaged");
 }
 
-static enum status compare_blocks(const struct seal *seal, const uint64_t *wanted,
-                                  const uint64_t *found)
-{
-    for (uint64_t b = 0; b < seal->blocks; b++) {
-        if (found[b] != wanted[b]) {
-            const uint64_t begin = CHECKPOINT_SEAL_BYTES + b * BLOCK_BYTES;
-            const uint64_t end = CHECKPOINT_SEAL_BYTES + body_of(seal);
-            return fail(STATUS_FILE,
-                        "its bytes do not match its checksums: block %" PRIu64 " of %" PRIu64
-                        " is damaged, bytes %" PRIu64 " to %" PRIu64,
-                        b + 1, seal->blocks, begin,
-                        (begin + BLOCK_BYTES < end ? begin + BLOCK_BYTES : end) - 1);
-        }
-    }
-    return STATUS_OK;
-}
-
-static enum status check_blocks(MPI_Comm comm, const char *path, int fd, const struct seal *seal)
-{
-    const struct raw_place place = place_of(body_of(seal));
-    SCOPED_FREE uint64_t *wanted = NULL;
-    SCOPED_FREE uint64_t *found = NULL;
-    TRY(table_create(comm, seal->blocks, &wanted));
-    TRY(table_create(comm, seal->blocks, &found));
-    TRY(status_agree(comm, read_table(fd, seal, wanted)));
-    TRY(raw_sum(comm, path, &place, found, NULL));
-    return status_agree(comm, compare_blocks(seal, wanted, found));
-}
-
 enum status checkpoint_seal_check(MPI_Comm comm, const char *path)
 {
     SCOPED_FD int fd = -1;
     uint64_t size = 0;
+    SCOPED_FREE uint64_t *table = NULL;
     struct seal seal = {0};
     TRY(open_everywhere(comm, path, &fd, &size));
     TRY(status_agree(comm, read_seal(fd, size, &seal)));
-    return check_blocks(comm, path, fd, &seal);
+    TRY(table_create(comm, seal.blocks, &table));
+    TRY(status_agree(comm, read_table(fd, &seal, table)));
+    const struct raw_place place = place_of(body_of(&seal));
+    return raw_check(comm, path, "the content", &place, table, NULL);
 }
 
 uint64_t checkpoint_seal_table_bytes(uint64_t bytes)

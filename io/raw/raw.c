@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <xxhash.h>
 
@@ -231,25 +232,38 @@ static enum status sums_create(MPI_Comm comm, const struct raw_place *place, uin
 
 /* ---- reading -------------------------------------------------------------------------------- */
 
+/* Where the cells from `first` to before `end` lie: of a dataset of bytes, in its file. */
+static void locate(const struct raw_place *place, int64_t first, int64_t end, char text[160])
+{
+    const struct box all = box_of_cells(place->cells);
+    int64_t from[AXIS_COUNT];
+    int64_t to[AXIS_COUNT];
+    if (place->value_bytes == 1) {
+        snprintf(text, 160, "bytes %" PRIu64 " to %" PRIu64, place->offset + (uint64_t)first,
+                 place->offset + (uint64_t)end - 1);
+        return;
+    }
+    box_cell(&all, first, from);
+    box_cell(&all, end - 1, to);
+    snprintf(text, 160,
+             "from [z][y][x] = [%" PRId64 "][%" PRId64 "][%" PRId64 "] to [%" PRId64 "][%" PRId64
+             "][%" PRId64 "]",
+             from[AXIS_Z], from[AXIS_Y], from[AXIS_X], to[AXIS_Z], to[AXIS_Y], to[AXIS_X]);
+}
+
 static enum status compare_sums(const char *path, const char *name, const struct raw_place *place,
                                 const uint64_t *expected, const uint64_t *found)
 {
     for (int64_t b = 0; b < place->blocks; b++) {
         if (found[b] != expected[b]) {
-            const struct box all = box_of_cells(place->cells);
-            int64_t from[AXIS_COUNT];
-            int64_t to[AXIS_COUNT];
-            const int64_t first = b * place->block_lines * place->line_cells;
-            const int64_t end = first + place->block_lines * place->line_cells;
+            char where[160];
+            const int64_t cells = place->block_lines * place->line_cells;
             const int64_t total = raw_cells(place);
-            box_cell(&all, first, from);
-            box_cell(&all, (end < total ? end : total) - 1, to);
+            locate(place, b * cells, (b + 1) * cells < total ? (b + 1) * cells : total, where);
             return fail(STATUS_FILE,
                         "%s of %s does not match its checksums: block %" PRId64 " of %" PRId64
-                        " is damaged, from [z][y][x] = [%" PRId64 "][%" PRId64 "][%" PRId64
-                        "] to [%" PRId64 "][%" PRId64 "][%" PRId64 "]",
-                        name, path, b + 1, place->blocks, from[AXIS_Z], from[AXIS_Y], from[AXIS_X],
-                        to[AXIS_Z], to[AXIS_Y], to[AXIS_X]);
+                        " is damaged, %s",
+                        name, path, b + 1, place->blocks, where);
         }
     }
     return STATUS_OK;

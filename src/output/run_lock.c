@@ -12,7 +12,6 @@
 
 #include "base/clock.h"
 #include "base/log.h"
-#include "output/run_folder.h"
 
 static const double TOUCH_EVERY = 30; /* s */
 /* An output may keep the step loop from touching the lock for minutes. */
@@ -164,25 +163,6 @@ static enum status remove_stale(const char *path, const char *stale)
     return file_remove(aside);
 }
 
-/* What a run left that was killed between the renaming and the removal in remove_stale. A renamed
- * file has the time of its renaming, which another run may do just now. */
-static enum status remove_aside(void *context, const char *entry)
-{
-    static const char prefix[] = "run.lock.";
-    const size_t length = strlen(prefix);
-    const struct run_lock *lock = context;
-    char path[PATH_BYTES + 32];
-    struct stat found;
-    if (strncmp(entry, prefix, length) == 0 && strlen(entry) < length + 20 &&
-        entry[length + strspn(entry + length, "0123456789")] == '\0') {
-        snprintf(path, sizeof path, "%s%s", lock->path, entry + length - 1);
-        if (lstat(path, &found) == 0 && time(NULL) - found.st_ctime > 60 * DEAD_AFTER_MINUTES) {
-            unlink(path);
-        }
-    }
-    return STATUS_OK;
-}
-
 /* *made false when there is one already. */
 static enum status make_file(const char *path, const char *text, bool *made)
 {
@@ -192,10 +172,7 @@ static enum status make_file(const char *path, const char *text, bool *made)
         return errno == EEXIST ? STATUS_OK
                                : fail(STATUS_FILE, "cannot create %s: %s", path, strerror(errno));
     }
-    enum status status = file_write(fd, path, text, strlen(text));
-    if (close(fd) != 0 && status == STATUS_OK) {
-        status = fail(STATUS_FILE, "cannot close %s: %s", path, strerror(errno));
-    }
+    const enum status status = file_close(fd, path, file_write(fd, path, text, strlen(text)));
     if (status != STATUS_OK) {
         unlink(path);
     }
@@ -238,9 +215,6 @@ enum status run_lock_take(const char *directory, struct run_lock *lock)
                      "choose another folder with --output",
                      directory));
         log_info("replaced stale lock %s: the run that created it no longer exists", lock->path);
-    }
-    if (folder_scan(directory, remove_aside, lock) != STATUS_OK) {
-        fail_clear();
     }
     snprintf(lock->text, sizeof lock->text, "%s", text);
     lock->touched_at = clock_seconds();

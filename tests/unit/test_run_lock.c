@@ -103,37 +103,6 @@ IN_FOLDER(a_live_process_holds_it_until_it_is_dead)
     check_taken();
 }
 
-/* The time of a renaming, which no program can set, is read as this much older. */
-static int rename_age;
-
-/* NOLINTBEGIN(readability-inconsistent-declaration-parameter-name) */
-int lstat(const char *name, struct stat *found)
-{
-    const int failed = fstatat(AT_FDCWD, name, found, AT_SYMLINK_NOFOLLOW);
-    found->st_ctime -= rename_age;
-    return failed;
-}
-/* NOLINTEND(readability-inconsistent-declaration-parameter-name) */
-
-/* A run was killed between the renaming of a stale lock and its removal. */
-IN_FOLDER(a_lock_that_was_put_aside_is_removed)
-{
-    char aside[PATH_BYTES];
-    char users[PATH_BYTES];
-    assert_int_equal(path_join(folder, "run.lock.4711", aside), STATUS_OK);
-    assert_int_equal(path_join(folder, "run.lock.4711.txt", users), STATUS_OK);
-    assert_int_equal(file_replace(aside, "", 0), STATUS_OK);
-    assert_int_equal(file_replace(users, "", 0), STATUS_OK);
-    check_taken();
-    assert_true(file_exists(aside)); /* perhaps another run is doing it just now */
-    rename_age = 360;
-    check_taken();
-    rename_age = 0;
-    assert_false(file_exists(aside));
-    assert_true(file_exists(users));
-    unlink(users);
-}
-
 /* A slow machine, between its look at a stale lock and the removal. */
 static bool is_slow;
 
