@@ -177,16 +177,13 @@ static void write_speed(struct json *json, const struct stepper *stepper,
 
 static void write_output(struct json *json, struct writer *writer)
 {
-    int64_t waits = 0;
-    double wait_s = 0;
-    writer_waits(writer, &waits, &wait_s);
+    const struct writer_about about = writer_about(writer);
     json_begin(json, "output", '{');
-    json_string(json, "writer", writer_in_background(writer) ? "background" : "foreground");
-    json_string(json, "writer_reason", writer_reason(writer));
-    json_string(json, "captures",
-                writer_copies_in_background(writer) ? "in the background" : "at once");
-    json_int(json, "waits", waits);
-    json_real(json, "wait_s", wait_s);
+    json_string(json, "writer", about.in_background ? "background" : "foreground");
+    json_string(json, "writer_reason", about.reason);
+    json_string(json, "captures", about.copies_in_background ? "in the background" : "at once");
+    json_int(json, "waits", about.waits);
+    json_real(json, "wait_s", about.wait_s);
     for (int k = 0; k < OUTPUT_KINDS; k++) {
         const struct writer_figures f = writer_figures(writer, k);
         if (f.count > 0 || f.exposed_s > 0) {

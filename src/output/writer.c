@@ -249,19 +249,14 @@ void writer_destroy(struct writer *w)
     free(w);
 }
 
-bool writer_in_background(const struct writer *w)
+struct writer_about writer_about(const struct writer *w)
 {
-    return w->background;
-}
-
-const char *writer_reason(const struct writer *w)
-{
-    return w->reason;
-}
-
-MPI_Comm writer_comm(const struct writer *w)
-{
-    return w->comm;
+    return (struct writer_about){.in_background = w->background,
+                                 .copies_in_background = w->copy_out != NULL,
+                                 .reason = w->reason,
+                                 .comm = w->comm,
+                                 .waits = w->waits,
+                                 .wait_s = w->wait_s};
 }
 
 /* ---- the step loop's side ---- */
@@ -327,11 +322,6 @@ enum status writer_copy_in_background(struct writer *w, struct queue *steps, siz
     log_info("the steps wait while outputs are copied from the device: %s", fail_message());
     fail_clear();
     return STATUS_OK;
-}
-
-bool writer_copies_in_background(const struct writer *w)
-{
-    return w->copy_out != NULL;
 }
 
 static enum status begin_copy(struct writer *w, size_t bytes, struct writer_room *room)
@@ -472,10 +462,4 @@ struct writer_figures writer_figures(struct writer *w, int kind)
     const struct writer_figures figures = w->figures[kind];
     pthread_mutex_unlock(&w->lock);
     return figures;
-}
-
-void writer_waits(struct writer *w, int64_t *count, double *seconds)
-{
-    *count = w->waits;
-    *seconds = w->wait_s;
 }

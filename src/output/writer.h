@@ -66,10 +66,15 @@ enum status writer_create(MPI_Comm comm, const struct backend *backend, struct d
 /* Takes NULL. Ends the thread after the submitted jobs; does not report their failures. */
 void writer_destroy(struct writer *writer);
 
-bool writer_in_background(const struct writer *writer);
-const char *writer_reason(const struct writer *writer); /* for report.json */
-/* For objects that are opened before the first job and then used by write halves only. */
-MPI_Comm writer_comm(const struct writer *writer);
+struct writer_about {
+    bool in_background;
+    bool copies_in_background; /* see writer_copy_in_background */
+    const char *reason;        /* of in_background */
+    MPI_Comm comm; /* for objects that are opened before the first job and used by jobs only */
+    int64_t waits; /* for a slot, on this rank ... */
+    double wait_s; /* ... and their time */
+};
+struct writer_about writer_about(const struct writer *writer);
 
 /* Allocate memory for jobs of `bytes`, before the first step. Not collective: agree on the
  * outcome. */
@@ -81,7 +86,6 @@ enum status writer_prepare(struct writer *writer, size_t bytes);
  * be free. */
 enum status writer_copy_in_background(struct writer *writer, struct queue *steps, size_t bytes,
                                       bool has_room);
-bool writer_copies_in_background(const struct writer *writer);
 
 /* The destination of a capture. */
 struct writer_room {
@@ -121,5 +125,3 @@ void writer_count(struct writer *writer, int kind, int64_t count, uint64_t bytes
 struct writer_figures writer_figures(struct writer *writer, int kind);
 /* Whether waits are worth a message: more than 5 s and 10 % of the run so far. */
 bool writer_waits_matter(double wait_s, double run_s);
-/* The number and total time (s) of waits for a slot, on this rank. */
-void writer_waits(struct writer *writer, int64_t *count, double *seconds);

@@ -93,7 +93,7 @@ static struct writer *begin(bool background)
     struct writer *writer = NULL;
     memset(&seen, 0, sizeof seen);
     demand(writer_create(MPI_COMM_WORLD, backend, device, background, &phases, &writer));
-    check(writer_in_background(writer) == background);
+    check(writer_about(writer).in_background == background);
     return writer;
 }
 
@@ -173,10 +173,8 @@ TEST(test_waiting)
     for (int n = 0; n < 6; n++) {
         check(hand_in(writer, n, NOBODY, 20) == STATUS_OK);
     }
-    int64_t count = 0;
-    double seconds = 0;
-    writer_waits(writer, &count, &seconds);
-    check(count >= 1 && count <= 4 && seconds > 0);
+    const struct writer_about about = writer_about(writer);
+    check(about.waits >= 1 && about.waits <= 4 && about.wait_s > 0);
     check(writer_finish(writer) == STATUS_OK);
     check(seen.wrong_words == 0);
     writer_destroy(writer);
@@ -366,7 +364,7 @@ static void hand_in_all_far(struct writer *writer, bool is_sent)
 TEST(test_values_on_their_way)
 {
     struct writer *writer = begin_far(true);
-    check(writer_copies_in_background(writer));
+    check(writer_about(writer).copies_in_background);
     hand_in_all_far(writer, true);
     end_far(writer);
 }
@@ -393,7 +391,7 @@ TEST(test_polls_let_it_go)
 TEST(test_no_room)
 {
     struct writer *writer = begin_far(false);
-    check(!writer_copies_in_background(writer));
+    check(!writer_about(writer).copies_in_background);
     hand_in_all_far(writer, false);
     end_far(writer);
 

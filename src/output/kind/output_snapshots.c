@@ -73,7 +73,7 @@ static void close_outputs(void *object)
 static enum status open_series(const struct output_context *in, struct series_output *output)
 {
     const struct problem *problem = in->problem;
-    return snapshots_open(writer_comm(in->writer), problem->output.directory, output->name,
+    return snapshots_open(writer_about(in->writer).comm, problem->output.directory, output->name,
                           &output->view, output->setting, problem->title, problem->text,
                           in->restart_step, &output->snapshots);
 }
