@@ -77,7 +77,7 @@ static enum status paint_face(const struct problem *problem, enum face face,
     plane->cells = box_cells(&layer);
     plane->columns = box_extent(&layer, across);
     plane->pitch = box_extent(&wide, across);
-    plane->bytes = box_cells(&wide);
+    plane->bytes = (box_cells(&wide) + 3) / 4 * 4; /* whole words, for their sum */
     plane->origin =
         (layer.lo[up] - wide.lo[up]) * plane->pitch + layer.lo[across] - wide.lo[across];
     plane->h_patch = calloc(1, (size_t)plane->bytes);

@@ -105,9 +105,7 @@ static enum status save(struct self_check *check)
     check->begun = true;
     TRY(stepper_copy(stepper, check->d_start, field->d_now));
     TRY(status_agree(stepper->team->comm, kept_copy_classes(check, false)));
-    TRY(status_agree(stepper->team->comm,
-                     diagnostics_hash_rank(stepper, field->d_now, &check->start_hash)));
-    return kept_rebase(check);
+    return status_agree(stepper->team->comm, kept_rebase(check, true));
 }
 
 /* All sums of the ledger since were gathered. The tables of the classes are then sent again. */
@@ -122,8 +120,7 @@ static enum status restore(struct self_check *check)
     level->classes->dt = 0;
     sleep_forget(&level->sleep);
     atomic_store_explicit(&level->phases->step, check->start.step, memory_order_relaxed);
-    TRY(status_agree(stepper->team->comm, engine_wait(level->engine)));
-    return kept_rebase(check);
+    return status_agree(stepper->team->comm, kept_rebase(check, false));
 }
 
 static void say_repaired(struct self_check *check, const char *what)
@@ -207,12 +204,8 @@ static void keep_first(struct self_check *check)
 /* Collective. Whether the copy of the field at the start still is what was copied. */
 static enum status check_start(struct self_check *check, bool *wrong)
 {
-    struct stepper *stepper = check->stepper;
-    const struct team *team = stepper->team;
-    uint64_t hash = 0;
     char device[DEVICE_TEXT];
-    TRY(status_agree(team->comm, diagnostics_hash_rank(stepper, check->d_start, &hash)));
-    *wrong = hash != check->start_hash;
+    TRY(status_agree(check->stepper->team->comm, kept_check_start(check, wrong)));
     TRY(self_check_agree(check, wrong, device));
     if (*wrong) {
         log_warn("self check: the copy of the field at step %" PRId64
@@ -241,7 +234,7 @@ static enum status compute_again(struct self_check *check, bool *first_is_right)
         TRY(find_match(check, results, n, &match));
         TRY(match < 0 ? kept_check(check, &wrong) : STATUS_OK);
         if (match < 0 && n == 1 && !wrong) {
-            TRY(self_check_locate(check, &after));
+            TRY(self_check_locate(check, &after, false));
         }
         if (match >= 0 && n > 1) {
             say_repaired(check,
@@ -275,13 +268,12 @@ static enum status look_at_kept(struct self_check *check)
 {
     struct stepper *stepper = check->stepper;
     struct state *state = stepper->state;
-    const int64_t step = state->step;
+    const struct state after = *state;
     const int64_t before = check->verified;
-    const struct numerics_check numerics = state->check;
     bool wrong = false;
     bool may = true;
     TRY(kept_check(check, &wrong));
-    if (!wrong || check->start.step == step) {
+    if (!wrong || check->start.step == after.step) {
         stepper->checked.repairs += wrong;
         return STATUS_OK;
     }
@@ -292,9 +284,11 @@ static enum status look_at_kept(struct self_check *check)
                                     "checkpoint of step %" PRId64 " or before",
                                     before)));
     TRY(diagnostics_gather_ledger(stepper));
+    keep_first(check);
     TRY(restore(check));
-    TRY(flips_advance(&check->flips, stepper, step - state->step));
-    state->check = numerics;
+    TRY(flips_advance(&check->flips, stepper, after.step - state->step));
+    state->check = after.check;
+    TRY(self_check_locate(check, &after, true));
     say_repaired(check, "the steps since were wrong");
     return STATUS_OK;
 }

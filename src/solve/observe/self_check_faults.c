@@ -116,7 +116,7 @@ static enum status find_difference(struct self_check *check, struct difference *
     return status;
 }
 
-enum status self_check_locate(struct self_check *check, const struct state *after)
+enum status self_check_locate(struct self_check *check, const struct state *after, bool is_counted)
 {
     MPI_Comm comm = check->stepper->team->comm;
     char device[DEVICE_TEXT];
@@ -128,11 +128,18 @@ enum status self_check_locate(struct self_check *check, const struct state *afte
     } most = {found.cells > 0 ? found.most : -1, check->stepper->team->rank};
     TRY_MPI(MPI_Allreduce(MPI_IN_PLACE, &most, 1, MPI_DOUBLE_INT, MPI_MAXLOC, comm));
     TRY_MPI(MPI_Bcast(&found, (int)sizeof found, MPI_BYTE, most.rank, comm));
-    count_fault(check, most.size >= 0 ? most.rank : -1, device);
-    if (most.size < 0) {
-        log_warn("self check: steps %" PRId64 " to %" PRId64
-                 " gave the same field twice, but two sums of the heat ledger",
-                 check->start.step, after->step);
+    most.rank = most.size >= 0 ? most.rank : -1;
+    if (is_counted) {
+        self_check_name_device(check->stepper, most.rank, device);
+    } else {
+        count_fault(check, most.rank, device);
+    }
+    if (most.rank < 0) {
+        if (!is_counted) {
+            log_warn("self check: steps %" PRId64 " to %" PRId64
+                     " gave the same field twice, but two sums of the heat ledger",
+                     check->start.step, after->step);
+        }
         return STATUS_OK;
     }
     log_warn("self check: steps %" PRId64 " to %" PRId64 " (t = %.6g s) gave two results on %s: "

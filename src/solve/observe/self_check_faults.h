@@ -8,7 +8,7 @@
 struct kept {
     void *d_memory, *d_copy;
     size_t bytes;
-    uint64_t hash;
+    uint32_t bits; /* the sum of its words */
 };
 
 struct self_check {
@@ -20,14 +20,12 @@ struct self_check {
     bool begun;
     struct state start;
     void *d_start;
-    uint64_t start_hash; /* of this rank's cells */
-    void *d_other;       /* the field of the first result */
-    struct kept *kept;   /* [nkept]: the classes first, if there are any */
+    void *d_other;     /* the field of the first result */
+    struct kept *kept; /* [nkept]: the classes first, if there are any */
     int nkept;
-    uint32_t *d_bits;    /* the sum of the passes (level.h), and others */
-    uint32_t field_bits; /* the bits of the field less that sum, which no pass changes */
-    int *faults;         /* [nranks] */
-    int last_rank;       /* of the last fault; -1: unknown */
+    uint32_t *d_bits; /* the sum of the passes (level.h), and others */
+    int *faults;      /* [nranks] */
+    int last_rank;    /* of the last fault; -1: unknown */
 };
 
 enum {
@@ -42,10 +40,10 @@ void self_check_name_device(const struct stepper *stepper, int rank, char text[D
  * highest of these: `device` is its name, for messages of rank 0. */
 enum status self_check_agree(struct self_check *check, bool *wrong, char device[DEVICE_TEXT]);
 
-/* Collective. Count a fault, and say where the field of the first result, in d_other, and the
- * present one differ. The rank with the largest difference has the fault: it decays with the
- * distance. `after`: the state at the end of the steps. */
-enum status self_check_locate(struct self_check *check, const struct state *after);
+/* Collective. Say where the field of the first result, in d_other, and the present one differ, and
+ * unless the fault `is_counted`, count it: it is that of the rank with the largest difference,
+ * which decays with the distance. `after`: the state at the end of the steps. */
+enum status self_check_locate(struct self_check *check, const struct state *after, bool is_counted);
 
 /* Collective. Whether cells of a pass can be computed on the host: of forward Euler, without
  * sources and without enthalpies. */

@@ -7,50 +7,52 @@
 #include "base/comm.h"
 #include "base/log.h"
 
-/* Sums of bits in device memory: of passes, of the field, and of messages. */
-enum { OF_PASSES, OF_FIELD, OF_SENT, OF_RECEIVED = OF_SENT + HALO_MESSAGES_MAX };
+/* Sums of bits in device memory: of the field, as passes have changed it and as it was at the
+ * start; of memory that is compared; and of messages. */
+enum { OF_PASSES, OF_START, OF_MEMORY, OF_SENT, OF_RECEIVED = OF_SENT + HALO_MESSAGES_MAX };
 enum { BITS = OF_RECEIVED + HALO_MESSAGES_MAX };
 
-/* ---- the sum of any memory ------------------------------------------------------------------- */
+/* ---- sums of bits ---------------------------------------------------------------------------- */
 
-static enum status hash_rows(struct engine *engine, const void *d_from, int64_t nx, int64_t ny,
-                             int64_t first_row, uint64_t *hash)
+/* Begin a sum with 0, and add the bits of boxes of some memory. Queued. */
+static enum status sum_boxes(const struct self_check *check, const struct layout *layout,
+                             const void *d_from, const struct box *boxes, int nboxes, int sum)
 {
-    const struct layout layout = {.precision = PRECISION_FLOAT32,
-                                  .cells = {nx, ny, 1},
-                                  .pitch_y = nx,
-                                  .pitch_z = nx * ny,
-                                  .elements = nx * ny};
-    const struct placement placement = {.global_cells = {nx, INT64_MAX / nx, 1},
-                                        .offset = {0, first_row, 0}};
-    TRY(ENQUEUE(engine->operations, hash, engine->bulk_queue, .layout = layout,
-                .placement = placement, .d_field = d_from, .h_hash = hash));
+    static const uint32_t zero = 0;
+    struct engine *engine = check->stepper->level->engine;
+    TRY(engine->runtime->copy_to_device(engine->bulk_queue, &check->d_bits[sum], &zero,
+                                        sizeof zero));
+    return ENQUEUE(engine->operations, add_bits, engine->bulk_queue, .layout = *layout,
+                   .d_plus = d_from, .boxes = boxes, .nboxes = nboxes,
+                   .d_bits = &check->d_bits[sum]);
+}
+
+static enum status read_sums(const struct self_check *check, uint32_t sums[BITS])
+{
+    struct engine *engine = check->stepper->level->engine;
+    TRY(engine->runtime->copy_to_host(engine->bulk_queue, sums, check->d_bits,
+                                      BITS * sizeof *sums));
     return engine->runtime->queue_wait(engine->bulk_queue);
 }
 
-/* As rows of float32, and the last bytes by themselves. */
-static enum status hash_bytes(struct engine *engine, const void *d_from, size_t bytes,
-                              uint64_t *hash)
+/* Of whole words, as rows of float32. */
+static enum status sum_words(const struct self_check *check, const void *d_from, size_t bytes,
+                             uint32_t *bits)
 {
     enum { ROW = 4096 };
     const int64_t words = (int64_t)(bytes / sizeof(float));
     const int64_t rows = words / ROW;
-    const float *d_words = d_from;
-    uint64_t part = 0;
-    uint32_t rest = 0;
-    *hash = 0;
-    if (rows > 0) {
-        TRY(hash_rows(engine, d_words, ROW, rows, 0, hash));
-    }
-    if (words % ROW > 0) {
-        TRY(hash_rows(engine, d_words + rows * ROW, words % ROW, 1, rows, &part));
-    }
-    if (bytes % sizeof(float) > 0) {
-        TRY(engine->runtime->copy_to_host(engine->bulk_queue, &rest, d_words + words,
-                                          bytes % sizeof(float)));
-        TRY(engine->runtime->queue_wait(engine->bulk_queue));
-    }
-    *hash += part + rest;
+    const struct layout layout = {.precision = PRECISION_FLOAT32,
+                                  .cells = {ROW, rows + 1, 1},
+                                  .pitch_y = ROW,
+                                  .pitch_z = words,
+                                  .elements = words};
+    const struct box boxes[] = {{{0, 0, 0}, {ROW, rows, 1}},
+                                {{0, rows, 0}, {words % ROW, rows + 1, 1}}};
+    uint32_t sums[BITS];
+    TRY(sum_boxes(check, &layout, d_from, boxes, 2, OF_MEMORY));
+    TRY(read_sums(check, sums));
+    *bits = sums[OF_MEMORY];
     return STATUS_OK;
 }
 
@@ -73,7 +75,7 @@ static enum status keep(struct self_check *check, void *d_memory, size_t bytes)
     TRY(engine->runtime->memory_alloc(engine->device, bytes, &kept->d_copy));
     check->nkept++;
     TRY(engine->runtime->copy_on_device(engine->bulk_queue, kept->d_copy, d_memory, bytes));
-    return hash_bytes(engine, d_memory, bytes, &kept->hash);
+    return sum_words(check, d_memory, bytes, &kept->bits);
 }
 
 uint64_t kept_bytes(const struct problem *problem, const struct box *owned)
@@ -95,6 +97,10 @@ enum status kept_create(struct self_check *check)
     const struct runtime *runtime = level->engine->runtime;
     const struct box owned = layout_owned(&level->field->layout);
     void *d_bits = NULL;
+    TRY(runtime->memory_alloc(level->engine->device, BITS * sizeof(uint32_t), &d_bits));
+    check->d_bits = d_bits;
+    stepper->checked.each_pass = stepper->problem->run.memory_check == TRUTH_YES;
+    level->d_bits = stepper->checked.each_pass ? d_bits : NULL;
     const size_t files_count = files->file != NULL ? (size_t)files->count : 0;
     check->kept = calloc(1 + FACE_COUNT + files_count, sizeof *check->kept);
     TRY(CHECK_MEMORY(check->kept != NULL, "no memory for the self-check"));
@@ -107,10 +113,6 @@ enum status kept_create(struct self_check *check)
     for (size_t s = 0; s < files_count; s++) {
         TRY(keep(check, files->file[s].d_values, (size_t)box_cells(&owned) * sizeof(float)));
     }
-    stepper->checked.each_pass = stepper->problem->run.memory_check == TRUTH_YES;
-    TRY(runtime->memory_alloc(level->engine->device, BITS * sizeof(uint32_t), &d_bits));
-    check->d_bits = d_bits;
-    level->d_bits = stepper->checked.each_pass ? d_bits : NULL;
     return STATUS_OK;
 }
 
@@ -140,14 +142,14 @@ enum status kept_copy_classes(struct self_check *check, bool back)
 static enum status mend(struct self_check *check, const struct kept *kept, bool *wrong)
 {
     struct engine *engine = check->stepper->level->engine;
-    uint64_t hash = 0;
-    TRY(hash_bytes(engine, kept->d_memory, kept->bytes, &hash));
-    if (hash == kept->hash) {
+    uint32_t bits = 0;
+    TRY(sum_words(check, kept->d_memory, kept->bytes, &bits));
+    if (bits == kept->bits) {
         return STATUS_OK;
     }
     *wrong = true;
-    TRY(hash_bytes(engine, kept->d_copy, kept->bytes, &hash));
-    FAIL_IF(hash != kept->hash,
+    TRY(sum_words(check, kept->d_copy, kept->bytes, &bits));
+    FAIL_IF(bits != kept->bits,
             fail(STATUS_DEVICE, "self check: classes, patches or sources and their copy have "
                                 "changed; restart from the last checkpoint"));
     return engine->runtime->copy_on_device(engine->bulk_queue, kept->d_memory, kept->d_copy,
@@ -180,45 +182,36 @@ static enum status mend_all(struct self_check *check, bool *wrong)
 
 /* ---- the field ------------------------------------------------------------------------------- */
 
-/* Begin a sum with 0, and add the bits of a box of the field. Queued. */
-static enum status sum_box(const struct self_check *check, const struct box *box, int sum)
-{
-    static const uint32_t zero = 0;
-    struct engine *engine = check->stepper->level->engine;
-    const struct field *field = check->stepper->level->field;
-    TRY(engine->runtime->copy_to_device(engine->bulk_queue, &check->d_bits[sum], &zero,
-                                        sizeof zero));
-    return ENQUEUE(engine->operations, add_bits, engine->bulk_queue, .layout = field->layout,
-                   .d_plus = field->d_now, .boxes = box, .nboxes = 1,
-                   .d_bits = &check->d_bits[sum]);
-}
-
-static enum status read_sums(const struct self_check *check, uint32_t sums[BITS])
-{
-    struct engine *engine = check->stepper->level->engine;
-    TRY(engine->runtime->copy_to_host(engine->bulk_queue, sums, check->d_bits,
-                                      BITS * sizeof *sums));
-    return engine->runtime->queue_wait(engine->bulk_queue);
-}
-
-/* The bits of this rank's cells less those that passes have added. */
-static enum status find_bits(const struct self_check *check, uint32_t *bits)
+/* Begin a sum with the bits of this rank's cells in a field. Queued after all earlier work. */
+static enum status sum_field(const struct self_check *check, const void *d_field, int sum)
 {
     const struct level *level = check->stepper->level;
     const struct box owned = layout_owned(&level->field->layout);
+    TRY(engine_settle(level->engine));
+    return sum_boxes(check, &level->field->layout, d_field, &owned, 1, sum);
+}
+
+static enum status compare_field(const struct self_check *check, const void *d_field, int with,
+                                 bool *wrong)
+{
     uint32_t sums[BITS];
-    TRY(engine_wait(level->engine));
-    TRY(sum_box(check, &owned, OF_FIELD));
+    TRY(sum_field(check, d_field, OF_MEMORY));
     TRY(read_sums(check, sums));
-    *bits = sums[OF_FIELD] - sums[OF_PASSES];
+    *wrong = sums[OF_MEMORY] != sums[with];
     return STATUS_OK;
 }
 
-enum status kept_rebase(struct self_check *check)
+enum status kept_rebase(const struct self_check *check, bool is_start)
 {
-    return check->d_bits == NULL
-               ? STATUS_OK
-               : status_agree(check->stepper->team->comm, find_bits(check, &check->field_bits));
+    const struct level *level = check->stepper->level;
+    TRY(is_start ? sum_field(check, level->field->d_now, OF_START) : STATUS_OK);
+    TRY(level->d_bits != NULL ? sum_field(check, level->field->d_now, OF_PASSES) : STATUS_OK);
+    return engine_wait(level->engine);
+}
+
+enum status kept_check_start(const struct self_check *check, bool *wrong)
+{
+    return compare_field(check, check->d_start, OF_START, wrong);
 }
 
 static enum status check_one(struct self_check *check, bool *wrong, bool is_memory,
@@ -238,10 +231,12 @@ static enum status check_one(struct self_check *check, bool *wrong, bool is_memo
 static enum status sum_messages(const struct self_check *check, uint32_t sums[BITS])
 {
     const struct level *level = check->stepper->level;
+    const struct field *field = level->field;
     TRY(engine_wait(level->engine));
     for (int m = 0; m < level->plan.nmessages; m++) {
-        TRY(sum_box(check, &level->plan.message[m].send, OF_SENT + m));
-        TRY(sum_box(check, &level->plan.message[m].recv, OF_RECEIVED + m));
+        const struct halo_message *message = &level->plan.message[m];
+        TRY(sum_boxes(check, &field->layout, field->d_now, &message->send, 1, OF_SENT + m));
+        TRY(sum_boxes(check, &field->layout, field->d_now, &message->recv, 1, OF_RECEIVED + m));
     }
     return read_sums(check, sums);
 }
@@ -280,15 +275,14 @@ enum status kept_check(struct self_check *check, bool *wrong)
     struct stepper *stepper = check->stepper;
     MPI_Comm comm = stepper->team->comm;
     bool field_wrong = false;
-    uint32_t bits = check->field_bits;
     *wrong = false;
     TRY(status_agree(comm, mend_all(check, wrong)));
     TRY(check_one(check, wrong, true,
                   "classes of cells, their coefficients, patches or sources have "
                   "changed and are restored"));
     if (stepper->checked.each_pass) {
-        TRY(status_agree(comm, find_bits(check, &bits)));
-        field_wrong = bits != check->field_bits;
+        const void *d_now = stepper->level->field->d_now;
+        TRY(status_agree(comm, compare_field(check, d_now, OF_PASSES, &field_wrong)));
         TRY(check_one(check, &field_wrong, true, "a bit of the field has changed in memory"));
     }
     *wrong = *wrong || field_wrong;

@@ -14,8 +14,12 @@ void kept_destroy(struct self_check *check);
 /* Not collective; queued. Copy classes that change with the state, or restore them (`back`). */
 enum status kept_copy_classes(struct self_check *check, bool back);
 
-/* Collective. The present field is right: only later changes of its memory count. */
-enum status kept_rebase(struct self_check *check);
+/* Not collective. The present field is right: only later changes of its memory count.
+ * `is_start`: it is the one that d_start is a copy of. */
+enum status kept_rebase(const struct self_check *check, bool is_start);
+
+/* Not collective. *wrong: d_start has other bits than that field had. */
+enum status kept_check_start(const struct self_check *check, bool *wrong);
 
 /* Collective. Exchange the halo of the present field once more. *wrong: on any rank it has other
  * bits than the cells of the neighbour that has sent it. */
