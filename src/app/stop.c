@@ -94,6 +94,8 @@ enum { SIGNAL_COUNT = sizeof signals / sizeof signals[0] };
 
 void stop_listen(void)
 {
+    sigset_t all;
+    sigemptyset(&all);
     for (int i = 0; i < SIGNAL_COUNT; i++) {
         const int number = signals[i].number;
         struct sigaction before;
@@ -108,7 +110,9 @@ void stop_listen(void)
         if (number == SIGHUP && before.sa_handler == SIG_IGN) {
             sigaction(number, &before, NULL); /* nohup has set it */
         }
+        sigaddset(&all, number);
     }
+    sigprocmask(SIG_UNBLOCK, &all, NULL); /* those that came while the program was loaded */
 }
 
 void stop_defer(void)

@@ -1,13 +1,15 @@
 """Ending well: signals, the file `stop`, the walltime; and going on afterwards."""
 import os
 import signal
+import subprocess
 import time
 import unittest
 
 import h5py
 
 import problems
-from harness import SMALL, Case, checkpoints, some, thorough, wait_until
+from harness import (LIMIT_S, SMALL, Case, checkpoints, command_words, environment, some, thorough,
+                     wait_until)
 from live import ENDLESS, Live
 
 CELLS = [15, 13, 11]
@@ -81,6 +83,22 @@ class Stop(StopCase):
             result = live.end()
             self.assert_code(result, code)
             self.assertIn("nothing to save" if code else "done: step 10", result.out)
+
+    def test_while_the_program_is_loaded(self):
+        """Signals that the parent blocks wait for the handlers, however early they come."""
+        numbers = [signal.Signals[f"SIG{name}"] for name in
+                   ("TERM", "INT", "HUP", "XCPU", "USR2", "USR1")]
+        name = self.write(problem(10))
+        for number in numbers:
+            process = subprocess.Popen(
+                command_words(["run", name, "--output", "out", "--overwrite"], 1), cwd=self.folder,
+                env=environment(1), text=True, stdout=subprocess.PIPE,
+                preexec_fn=lambda: signal.pthread_sigmask(signal.SIG_BLOCK, numbers))
+            os.kill(process.pid, number)
+            out, _ = process.communicate(timeout=LIMIT_S)
+            goes_on = number == signal.SIGUSR1
+            self.assertEqual(process.returncode, 0 if goes_on else 75, out)
+            self.assertIn("done: step 10" if goes_on else "nothing to save", out)
 
     @thorough
     def test_alone_without_a_launcher(self):
