@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <time.h>
 
 #include "app/about.h"
@@ -192,9 +193,23 @@ static int end(enum status status, bool uses_mpi)
     return code;
 }
 
+/* MPI libraries crash in less: Open MPI 4.1 in one of three starts with 90 to 240 MB. */
+static enum status check_address_space(void)
+{
+    enum { LEAST_MB = 300 };
+    struct rlimit limit;
+    FAIL_IF(getrlimit(RLIMIT_AS, &limit) == 0 && limit.rlim_cur < (rlim_t)LEAST_MB << 20,
+            fail(STATUS_MEMORY,
+                 "the system allows %ld MB of address space (`ulimit -v`), with which MPI cannot "
+                 "start; allow at least %d MB",
+                 (long)(limit.rlim_cur >> 20), LEAST_MB));
+    return STATUS_OK;
+}
+
 static enum status start_mpi(int *argc, char ***argv)
 {
     int provided = MPI_THREAD_SINGLE;
+    TRY(check_address_space());
     /* the writer uses a thread if MPI allows it */
     TRY_MPI(MPI_Init_thread(argc, argv, MPI_THREAD_MULTIPLE, &provided));
     TRY_MPI(MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN));
