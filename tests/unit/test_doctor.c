@@ -237,7 +237,7 @@ static enum status step_with_a_fault(struct queue *queue, const struct step_args
 {
     TRY(backend_cpu.operations->step(queue, args));
     if (++calls == fault) {
-        ((unsigned char *)args->d_out)[args->layout.origin * 8 + 17] ^= 0x10;
+        ((unsigned char *)args->d_out)[args->layout.origin * 8 + 20] ^= 0x10;
     }
     return STATUS_OK;
 }
@@ -256,14 +256,24 @@ static enum status hash_and_lose_a_bit(struct queue *queue, const struct hash_ar
     return STATUS_OK;
 }
 
+/* Of which a fiftieth holds a problem for each length of passes. */
 static enum status little_memory(struct device *device, struct device_info *info)
 {
     TRY(backend_cpu.runtime->info(device, info));
-    info->free_bytes = 1 << 30;
+    info->free_bytes = 2400000000;
     return STATUS_OK;
 }
 
-static struct screen_result screened(int at, bool in_memory)
+/* A clock by which every problem takes as long, and on the slow device longer. */
+static double factor;
+static enum status steady_seconds(struct stopwatch *stopwatch, double *seconds)
+{
+    TRY(backend_cpu.runtime->stopwatch_seconds(stopwatch, seconds));
+    *seconds = factor * 1e-3;
+    return STATUS_OK;
+}
+
+static struct screen_result screened(int at, bool in_memory, double slower)
 {
     struct backend backend = backend_cpu;
     struct runtime runtime = *backend_cpu.runtime;
@@ -273,6 +283,8 @@ static struct screen_result screened(int at, bool in_memory)
     backend.operations = &faulty;
     backend.runtime = &runtime;
     runtime.info = little_memory;
+    runtime.stopwatch_seconds = steady_seconds;
+    factor = slower;
     calls = 0;
     fault = at;
     if (in_memory) {
@@ -286,41 +298,54 @@ static struct screen_result screened(int at, bool in_memory)
     return result;
 }
 
+/* One known hash, whatever the length of the passes; a wrong bit in any of them is found. */
 TEST(screening_finds_a_flipped_bit)
 {
-    const struct screen_result good = screened(0, false);
+    enum { STEPS = 24 };
+    const struct screen_result good = screened(0, false, 1);
     assert_int_equal(good.wrong, 0);
     assert_true(good.checks >= 2 && good.bytes > 0);
-    /* in the first pass, 8 steps long, of the first problem: wrong when computed and later */
-    const struct screen_result wrong = screened(1, false);
-    assert_int_equal(wrong.wrong, 2);
-    assert_int_equal(wrong.steps, 8);
-    const struct screen_result lost = screened(1, true);
+    int pass = 1;
+    for (int length = 8; length >= 1; length--) {
+        /* wrong when computed, and when it is read once more */
+        const struct screen_result wrong = screened(pass, false, 1);
+        assert_int_equal(wrong.wrong, 2);
+        assert_int_equal(wrong.steps, length);
+        pass += (STEPS + length - 1) / length;
+    }
+    const struct screen_result lost = screened(1, true, 1);
     assert_int_equal(lost.wrong, 1);
     assert_int_equal(lost.steps, 0);
+}
 
-    struct screen_result results[8];
-    healthy_gpu_node(8);
-    for (int rank = 0; rank < 8; rank++) {
-        results[rank] = good;
-        results[rank].cells_per_s = rank == 3 ? 235e9 : 250e9;
+/* The rank of each finding about `count` GPUs that gave these results. */
+static void check_findings(int count, const struct screen_result results[], int n,
+                           const char *says[])
+{
+    healthy_gpu_node(count);
+    assert_int_equal(screen_diagnose(&facts, results, findings, 0), n);
+    for (int f = 0; f < n; f++) {
+        assert_non_null(strstr(findings[f].what, says[f]));
     }
-    results[5] = wrong;
-    results[5].cells_per_s = 250e9;
-    assert_int_equal(screen_diagnose(&facts, results, findings, 0), 2);
-    assert_non_null(strstr(findings[0].what, "rank 3"));
-    assert_non_null(strstr(findings[0].what, "6.0 % below the median"));
-    assert_non_null(strstr(findings[1].what, "the first was computed in passes of 8"));
+}
 
+/* As measured on each of them: one is 4 %, one 6 % slower. */
+TEST(screening_finds_a_slow_device)
+{
+    const struct screen_result good = screened(0, false, 1);
+    const struct screen_result slower = screened(0, false, 1 / 0.94);
+    struct screen_result results[] = {good, good, good, good, good, good, good, good};
+    results[2] = screened(0, false, 1 / 0.96);
+    results[3] = slower;
+    results[5] = screened(1, false, 1);
+    check_findings(8, results, 2,
+                   (const char *[]){"6.0 % below the median", "first was computed in passes of 8"});
+    assert_non_null(strstr(findings[0].what, "rank 3"));
+    assert_non_null(strstr(findings[1].what, "rank 5"));
     /* two devices: each is the other's peer; one has none */
-    healthy_gpu_node(2);
-    results[0] = results[1] = good;
-    results[0].cells_per_s = 250e9;
-    results[1].cells_per_s = 235e9;
-    assert_int_equal(screen_diagnose(&facts, results, findings, 0), 1);
-    assert_non_null(strstr(findings[0].what, "rank 1"));
-    healthy_gpu_node(1);
-    assert_int_equal(screen_diagnose(&facts, results, findings, 0), 0);
+    results[1] = slower;
+    check_findings(2, results, 1, (const char *[]){"rank 1"});
+    check_findings(1, &slower, 0, NULL);
 }
 
 TEST_MAIN(NULL, NULL)
