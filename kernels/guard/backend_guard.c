@@ -253,6 +253,7 @@ static const struct operations operations = {
                                   [KIND_CLASSES] = 3,
                                   [KIND_ENTHALPY] = 3,
                                   [KIND_HIGH_ORDER] = 3},
+    .steps_whole = {[KIND_CLASSES] = 3}, /* as of hip */
     .variants = variants,
     .nvariants = (int)(sizeof variants / sizeof variants[0]),
 };

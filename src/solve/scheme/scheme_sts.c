@@ -54,13 +54,16 @@ enum status stepper_advance_levels(struct stepper *stepper, double start, double
     return STATUS_OK;
 }
 
-/* Before save_start the first pass is one kernel; where sources move, it may be several if it has
- * more than one level (hot_find). */
-static int first_pass_most(const struct stepper *stepper)
+/* The levels of the first pass. Before save_start it is one kernel; where sources move, it may be
+ * several if it has more than one level (hot_find), and so where it is shorter than `whole`. */
+static int first_pass_length(const struct stepper *stepper, const struct superstep *superstep)
 {
+    const bool saves = stepper->d_saved != NULL;
+    const int whole = stepper->level->whole;
     const int fused = stepper->nsources > 0 ? 1 : stepper->level->fused;
     const int steps = stepper->passes.steps;
-    return stepper->d_saved != NULL && fused < steps ? fused : steps;
+    const int n = pass_length(superstep, 0, saves && fused < steps ? fused : steps, whole);
+    return saves ? pass_share(n, fused, whole) : n;
 }
 
 /* After the first pass the state before it is the next output: keep it and its halo, or a copy
@@ -91,8 +94,8 @@ static enum status advance_once(struct stepper *stepper)
                      problem_is_linear(problem), &superstep);
     TRY(stepper_book_levels(stepper, superstep.nlevels, length));
     for (int l = 0, n = 0; l < superstep.nlevels; l += n) {
-        n = pass_length(&superstep, l, l == 0 ? first_pass_most(stepper) : stepper->passes.steps,
-                        stepper->level->whole);
+        n = l == 0 ? first_pass_length(stepper, &superstep)
+                   : pass_length(&superstep, l, stepper->passes.steps, stepper->level->whole);
         TRY(stepper_advance_levels(stepper, start, length, superstep.level, l, n));
         if (l == 0 && stepper->d_saved != NULL) {
             TRY(save_start(stepper, n < superstep.nlevels && superstep.level[n].corrects));
