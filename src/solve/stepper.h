@@ -41,7 +41,7 @@ struct stepper {
     int nsources;
     struct source_files source_files;
     struct ledger_slot *slots; /* [SUPERSTEP_LEVELS_MOST]; NULL for forward Euler */
-    int nslots;                /* levels of a super step; 0: none yet */
+    int first_slot, nslots;    /* of the super step; those in use; 0: none yet */
     double slot_length;        /* s, of the super step */
     int equal_levels;          /* forward Euler's steps that the next super step is; 0: none */
     /* For step_control.h; NULL without a tolerance: the state before a super step, with its halo;

@@ -4,16 +4,24 @@
 #include "solve/observe/diagnostics.h"
 #include "solve/stepper.h"
 
+/* Where `a` of a face depends on time, the sums of a level are those of one super step: each has
+ * slots of its own, which are booked together when none are left. */
 enum status stepper_book_levels(struct stepper *stepper, int nlevels, double length)
 {
     /* by a tolerance each super step has sums of its own anyway */
-    const bool ends = operator_a_varies(stepper->problem) && !stepper->problem->time.by_tolerance;
-    if (stepper->nslots == nlevels && stepper->slot_length == length && !ends) {
+    const bool apart = operator_a_varies(stepper->problem) && !stepper->problem->time.by_tolerance;
+    if (apart && stepper->nslots + nlevels <= SUPERSTEP_LEVELS_MOST) {
+        stepper->first_slot = stepper->nslots;
+        stepper->nslots += nlevels;
+        return STATUS_OK;
+    }
+    if (stepper->nslots == nlevels && stepper->slot_length == length && !apart) {
         return STATUS_OK;
     }
     if (stepper->nslots > 0) {
         TRY(diagnostics_gather_ledger(stepper));
     }
+    stepper->first_slot = 0;
     stepper->nslots = nlevels;
     stepper->slot_length = length;
     return STATUS_OK;
@@ -37,14 +45,15 @@ enum status stepper_advance_levels(struct stepper *stepper, double start, double
                                    const struct superstep_level *levels, int first, int nlevels)
 {
     const struct problem *problem = stepper->problem;
-    struct stepper_pass pass = {.pass.nsteps = nlevels, .slot = first, .levels = &levels[first]};
+    const int slot = stepper->first_slot + first;
+    struct stepper_pass pass = {.pass.nsteps = nlevels, .slot = slot, .levels = &levels[first]};
     for (int l = 0; l < nlevels; l++) {
         TRY(stepper_agree(stepper,
                           operator_of_level(problem, start, length, &pass.levels[l], &pass.op[l])));
     }
     TRY(stepper_queue_pass(stepper, &pass));
     for (int l = 0; l < nlevels; l++) {
-        struct ledger_slot *booked = &stepper->slots[first + l];
+        struct ledger_slot *booked = &stepper->slots[slot + l];
         booked->op = pass.op[l];
         if (!pass.levels[l].predicts) {
             ledger_add_step(&booked->ledger, &pass.op[l]);
