@@ -69,7 +69,7 @@ class SineMode(Case):
 @thorough
 class Verify(Case):
     BOUNDARIES = ["temperature", "temperature as f(t)", "flux", "convection", "periodic",
-                  "flux as f(t)", "convection as f(t)"]
+                  "flux as f(t)", "convection as f(t)", "radiation as f(t)"]
 
     def test_orders_on_two_ranks(self):
         result = self.isotherm("verify", "--json", "orders.json", ranks=2, limit=240)
@@ -87,7 +87,7 @@ class Verify(Case):
             result = self.isotherm("verify", "--scheme", scheme, "--json", f"{scheme}.json")
             self.assert_code(result, 0)
             rows = json.loads((self.folder / f"{scheme}.json").read_text())["rows"]
-            self.assertEqual(len(rows), 24)
+            self.assertEqual(len(rows), 27)
             for row in rows:
                 self.assert_below(abs(row["order_in_time"] - order), 0.1, f"{scheme}: {row}")
 

@@ -10,7 +10,8 @@
  * becomes (4/h^2) sin^2(beta h/2) and, for convection, hc/k = (2/h) tan(beta h/2) tan(beta ..).
  * Temperature as f(t): only the last axis varies, T = base + cos(beta x + 0.4) exp(-alpha beta^2
  * t), and its ends follow the solution; the semi-discrete value at a face has the factor cos(beta
- * h/2). Flux and convection as f(t) have the same solution; the coefficient varies too.
+ * h/2). Flux and convection as f(t) have the same solution; the coefficient varies too. So has
+ * radiation, around HOT, with the ambient to which a face at that temperature loses that flux.
  * For orders above 2 the time steps must not show: n steps of forward Euler, exact in space,
  * multiply the mode by (1 - rate dt)^n, which is exp(-rate' t) at the times of the steps. The
  * solution is compared as means over cells: each mode has the factor sin(beta h/2) / (beta h/2). */
@@ -21,6 +22,7 @@
 #include <stdio.h>
 
 #include "base/box.h"
+#include "model/medium/boundary.h"
 #include "model/superstep/superstep.h"
 
 static const double PI = 3.14159265358979323846;
@@ -28,8 +30,10 @@ static const double CONDUCTIVITY = 2.5;                /* W/(m K) */
 static const double HEAT_CAPACITY_VOLUME = 4.0 * 1.25; /* J/(m^3 K) */
 static const double LENGTH[AXIS_COUNT] = {1.0, 0.8, 1.25};
 static const double BASE = 2.0;        /* K */
+static const double HOT = 500.0;       /* K, of faces that radiate */
 static const double COEFFICIENT = 3.0; /* W/(m^2 K) */
-static const double FLUX = 1.5;        /* W/m^2, in at the lower end, out at the upper end */
+static const double EMISSIVITY = 0.8;
+static const double FLUX = 1.5; /* W/m^2, in at the lower end, out at the upper end */
 static const double PHASE = 0.4;
 static const double FOURIER = 0.4; /* alpha dt sum 1/h^2: 1/6 would cancel two errors */
 static const double DECAY = 0.7;   /* the mode decays to exp(-DECAY) */
@@ -91,8 +95,12 @@ static double solve_robin(double reach, double h)
 
 static bool is_of_time(enum verify_kind kind)
 {
-    return kind == VERIFY_TEMPERATURE_OF_TIME || kind == VERIFY_FLUX_OF_TIME ||
-           kind == VERIFY_CONVECTION_OF_TIME;
+    return kind == VERIFY_TEMPERATURE_OF_TIME || kind >= VERIFY_FLUX_OF_TIME;
+}
+
+static double base_of(const struct scene *scene)
+{
+    return scene->kind == VERIFY_RADIATION_OF_TIME ? HOT : BASE;
 }
 
 static void make_mode(struct scene *scene, int axis)
@@ -152,7 +160,7 @@ static double share_of_mean(const struct scene *scene)
 /* T(x, y, z, t), or T(x, y, z) at t = 0. */
 static void add_solution(FILE *out, const struct scene *scene, bool with_time)
 {
-    fprintf(out, "%.17g", BASE);
+    fprintf(out, "%.17g", base_of(scene));
     if (scene->kind == VERIFY_FLUX) {
         for (int axis = 0; axis < scene->dimensions; axis++) {
             fprintf(out, "-%.17g*%s", FLUX / CONDUCTIVITY, axis_name((enum axis)axis));
@@ -192,6 +200,12 @@ static void add_face_of_time(FILE *out, const struct scene *scene, int axis, enu
     } else if (scene->kind == VERIFY_TEMPERATURE_OF_TIME) {
         fprintf(out, "{type: temperature, value: \"%.17g+(%.17g)*exp(-%.17g*t)\"}\n", BASE, face,
                 scene->rate);
+    } else if (scene->kind == VERIFY_RADIATION_OF_TIME) {
+        const double lost = CONDUCTIVITY * slope / (EMISSIVITY * STEFAN_BOLTZMANN);
+        fprintf(out,
+                "{type: radiation, emissivity: %.17g, ambient: "
+                "\"sqrt(sqrt((%.17g+(%.17g)*exp(-%.17g*t))^4+(%.17g)*exp(-%.17g*t)))\"}\n",
+                EMISSIVITY, HOT, face, scene->rate, lost, scene->rate);
     } else {
         char coefficient[80];
         snprintf(coefficient, sizeof coefficient, "%.17g*(1+0.5*sin(%.17g*t))", COEFFICIENT,
@@ -248,7 +262,9 @@ static void add_config(FILE *out, const struct scene *scene, double dt, int step
                 STAGES);
     }
     fprintf(out, "}\n");
-    fprintf(out, "run: {watch: {temperature: difference}, stencil: {order: %d}}\n", scene->order);
+    fprintf(out, "run: {%sstencil: {order: %d}}\n",
+            scene->kind == VERIFY_RADIATION_OF_TIME ? "" : "watch: {temperature: difference}, ",
+            scene->order);
 }
 
 static enum status write_problem(const struct scene *scene, double dt, int steps,

@@ -12,7 +12,8 @@
     X(PERIODIC, "periodic")                                                                        \
     X(MIXED, "convection and flux")                                                                \
     X(FLUX_OF_TIME, "flux as f(t)")                                                                \
-    X(CONVECTION_OF_TIME, "convection as f(t)")
+    X(CONVECTION_OF_TIME, "convection as f(t)")                                                    \
+    X(RADIATION_OF_TIME, "radiation as f(t)")
 
 #define VERIFY_ENUM(name, text) VERIFY_##name,
 enum verify_kind { VERIFY_KIND_LIST(VERIFY_ENUM) VERIFY_KINDS };
