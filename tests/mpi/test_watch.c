@@ -222,6 +222,33 @@ TEST(test_the_cell_is_named)
     settle();
 }
 
+/* Temperatures within the bounds of each scheme raise no alarm. One that has doubled exceeds those
+ * of monotone super steps; sts1 and sts2 may overshoot as far, so the ledger finds it. */
+TEST(test_super_steps)
+{
+    static const enum time_scheme schemes[] = {SCHEME_STS1, SCHEME_STS2, SCHEME_STS2};
+    const struct mishap mishap = {.step = 1, .cell = {8, 6, 5}, .bit = 52};
+    for (int i = 0; i < 3 * SCENES; i++) {
+        const bool monotone = i / SCENES == 2;
+        const bool insulated = i % SCENES == 2;
+        struct settings *settings =
+            make_settings(&scenes[i % SCENES], "float64", 12, ", watch: {every: 1}");
+        settings->time.scheme = schemes[i / SCENES];
+        settings->time.stages = 16;
+        settings->time.monotone = monotone;
+        /* data that jump within a super step are extrapolated beyond their range */
+        const bool jumps = strchr(scenes[i % SCENES].boundary, '?') != NULL;
+        check(jumps || run_through(settings, NULL) == STATUS_OK);
+        if (insulated) {
+            check(run_through(settings, &mishap) == STATUS_NUMERICS);
+            check((strstr(fail_message(), "maximum principle") != NULL) == monotone);
+            check((strstr(fail_message(), "did not pass a boundary") != NULL) == !monotone);
+        }
+        settings_destroy(settings);
+    }
+    settle();
+}
+
 TEST(test_off)
 {
     struct settings *settings = make_settings(&scenes[0], "float64", 20, ", watch: {every: 0}");
