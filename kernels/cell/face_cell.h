@@ -64,11 +64,13 @@ struct face_exchange {
     bool fixed;
 };
 
-/* The closure of a face for cells of one class inside it, unrounded (medium_cell.h). */
+/* The closure of a face for cells of one class inside it, unrounded (medium_cell.h). A thread of a
+ * device has room for the areas of 2^27 of the smallest cells. */
+enum { FACE_AREA_BITS = 36 };
 struct class_closure {
     double a, b, e;
     double conductance; /* of a cell and what is outside, W/K; 0: of an ambient */
-    double area;        /* of the face over that of the smallest one across this axis */
+    int64_t area; /* over that of the smallest face across this axis, times 2^FACE_AREA_BITS */
     struct face_exchange exchange;
 };
 
@@ -97,6 +99,11 @@ KERNEL_INLINE struct class_closure class_closure_of_heat(const struct class_clos
 KERNEL_INLINE double class_closure_face(const struct class_closure *closure, double inside)
 {
     return KERNEL_FLOAT64(medium_face)(inside, closure->a, closure->b, closure->e);
+}
+
+KERNEL_INLINE double class_closure_area(const struct class_closure *closure)
+{
+    return (double)closure->area / (double)(INT64_C(1) << FACE_AREA_BITS);
 }
 
 /* The flow into the cell, W. */

@@ -36,7 +36,7 @@ LEAST_WAVES = {"step_march": 6, "laplacian_baseline": 8, "laplacian_tiled": 7,
                "step_march of a correction": 6, "compare_cells of media": 3, "step_awake": 3,
                "summarise of media": 2,
                 "step_awake of media": 3, "step_awake of high order": 3,
-               "sum_face": 3, "correct_columns": 3,
+               "correct_columns": 3,
                "jacobi_laplacian": 8, "jacobi_boundary": 8, "jacobi_update_all": 8,
                "jacobi_norm_of": 8}
 LEAST_WAVES_ELSE = 4

@@ -240,7 +240,7 @@ static struct class_closure random_closure(uint64_t *random)
         .b = random_between(random, 0, 600),
         .e = radiates ? random_between(random, 0, 1e-9) : 0,
         .conductance = random_below(random, 6) == 0 ? 0 : random_between(random, 1, 50),
-        .area = random_between(random, 0.5, 100),
+        .area = (int64_t)random_between(random, 0x1p35, 0x1p43),
         .exchange = {random_between(random, 0, 600), 1, radiates ? 1e-8 : 0,
                      random_below(random, 3) == 0}};
 }
@@ -271,11 +271,12 @@ static void sum_plainly(const struct problem *p, const struct sum_face_args *arg
                                         args->face / 2, inside * args->heat_per_enthalpy,
                                         args->spacing, args->volume);
         }
-        sums[FACE_AREA] += fixed_point(own.area);
+        sums[FACE_AREA] += fixed_point(class_closure_area(&own));
         sums[FACE_FLOW] += fixed_point(class_closure_flow(&own, inside));
         own = class_closure_heated(own, args->d_sources, args->nsources, args->joule_per_kelvin,
                                    at[0], at[1], at[2] + args->offset[AXIS_Z]);
-        sums[FACE_TEMPERATURE] += fixed_point(class_closure_face(&own, inside) * own.area);
+        sums[FACE_TEMPERATURE] +=
+            fixed_point(class_closure_face(&own, inside) * class_closure_area(&own));
     }
 }
 

@@ -133,8 +133,9 @@ static void sum_cell(const struct sum_face_args *args, const int64_t cell[AXIS_C
                                args->offset[AXIS_X] + cell[AXIS_X],
                                args->offset[AXIS_Y] + cell[AXIS_Y],
                                args->offset[AXIS_Z] + cell[AXIS_Z]);
-    exact_parts_add(&of_patch[FACE_TEMPERATURE], class_closure_face(&own, inside) * own.area);
-    exact_parts_add(&of_patch[FACE_AREA], own.area);
+    const double area = class_closure_area(&own);
+    exact_parts_add(&of_patch[FACE_TEMPERATURE], class_closure_face(&own, inside) * area);
+    exact_parts_add(&of_patch[FACE_AREA], area);
 }
 
 enum status cpu_sum_face(struct queue *queue, const struct sum_face_args *args)

@@ -216,7 +216,7 @@ static __global__ __launch_bounds__(VISIT_THREADS) void sum_face(
         const struct class_closure *closures = args.d_closures + (int64_t)c * nclasses;
         tally flow = {};
         tally temperature = {};
-        tally area = {};
+        long long area = 0; /* fewer registers than an exact sum has */
         visit_cells(s, [&](int64_t i, int64_t j, int64_t k) {
             const int64_t at = (axis == AXIS_Z ? j : k) * pitch + (axis == AXIS_X ? j : i);
             if ((patch != nullptr ? (int)patch[at] : 0) != c) {
@@ -227,6 +227,7 @@ static __global__ __launch_bounds__(VISIT_THREADS) void sum_face(
             if (own.conductance == 0) {
                 return;
             }
+            area += own.area;
             const int64_t element = element_at(args.layout, i, j, k);
             const double inside = (double)field[element];
             if (enthalpy != nullptr) {
@@ -238,12 +239,13 @@ static __global__ __launch_bounds__(VISIT_THREADS) void sum_face(
             own = class_closure_heated(own, args.d_sources, args.nsources, args.joule_per_kelvin,
                                        args.offset[AXIS_X] + i, args.offset[AXIS_Y] + j,
                                        args.offset[AXIS_Z] + k);
-            temperature.add(class_closure_face(&own, inside) * own.area);
-            area.add(own.area);
+            temperature.add(class_closure_face(&own, inside) * class_closure_area(&own));
         });
         add_block(&args.d_sums[FACE_SUMS * c + FACE_FLOW], flow);
         add_block(&args.d_sums[FACE_SUMS * c + FACE_TEMPERATURE], temperature);
-        add_block(&args.d_sums[FACE_SUMS * c + FACE_AREA], area);
+        add_block(&args.d_sums[FACE_SUMS * c + FACE_AREA],
+                  {{0, (area & ((1LL << FACE_AREA_BITS) - 1)) << (40 - FACE_AREA_BITS),
+                    area >> FACE_AREA_BITS}});
     }
     __shared__ bool is_last;
     if (is_last_block_of_all(scratch, &is_last)) {

@@ -134,14 +134,14 @@ static struct class_closure close_class(const struct problem *problem, enum face
     const uint8_t *size = medium->classes[of_class].key.size;
     const struct face_closure closure = boundary_close(
         now, medium_conductivity(medium, axis, of_class), grid_size_width(grid, axis, size));
-    return (struct class_closure){.a = closure.a,
-                                  .b = closure.b,
-                                  .e = closure.e,
-                                  .exchange = boundary_exchange(now),
-                                  .conductance =
-                                      grid_cell_volume(grid) *
-                                      medium_conductance(medium, grid, axis, of_class, of_class),
-                                  .area = grid_size_face(grid, axis, size)};
+    return (struct class_closure){
+        .a = closure.a,
+        .b = closure.b,
+        .e = closure.e,
+        .exchange = boundary_exchange(now),
+        .conductance =
+            grid_cell_volume(grid) * medium_conductance(medium, grid, axis, of_class, of_class),
+        .area = llround(ldexp(grid_size_face(grid, axis, size), FACE_AREA_BITS))};
 }
 
 enum status operator_closures(const struct heat_operator *op, const struct problem *problem,
