@@ -30,6 +30,8 @@ static const struct option option_table[] = {
     {OPTION_STRING, "--directory", "DIR", "io: a folder on the disk to measure (default .)",
      &options.directory},
     {OPTION_STRING, "--json", "FILE", "also write the figures as JSON", &options.json},
+    {OPTION_STRING, "--save-machine", "FILE", "the same file, for plan --machine ./FILE",
+     &options.json},
     {OPTION_END, NULL, NULL, NULL, NULL},
 };
 
@@ -55,14 +57,14 @@ void bench_warn_of_binding(void)
     }
 static const struct command_word words[] = {
     PAGE("kernels", "", false,
-         "--backend --size --precision --kernel --medium --tune --repeats --json",
+         "--backend --size --precision --kernel --medium --tune --repeats --json --save-machine",
          "isotherm bench kernels --size 512 512 512 --precision float64 --json b.json",
          "Measure the copy ceiling and the effective bandwidth of every kernel: the step\n"
          "with six faces of fixed temperature (one read and one write per cell, 16 bytes\n"
          "in float64), and the Laplacian f = lap(u) with its own theoretical traffic.\n"
          "The kernels alternate; times are by the device's clock. --medium adds the step\n"
          "in a medium of N classes (one byte per cell more); the alloys melt."),
-    PAGE("halo", "mpirun -n N ", true, "--backend --size --precision --json",
+    PAGE("halo", "mpirun -n N ", true, "--backend --size --precision --json --save-machine",
          "mpirun -n 2 isotherm bench halo --size 128 128 128 --json halo.json",
          "Measure each transport by message size, and its cost per step: the same blocks\n"
          "without the exchange, with the exchange before the step, and with the exchange\n"

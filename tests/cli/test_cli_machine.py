@@ -89,6 +89,16 @@ class Machine(Case):
             self.assert_says(result, "134 ms per pass of 1 step: 1 Gcell/s per rank "
                                      "(measured: bench kernels)", stream="out")
 
+    def test_saved_machine(self):
+        """What the bench commands save is read."""
+        options = ["--size", 16, 16, 16, "--precision", "float64", "--backend", "cpu"]
+        for what, more in (("kernels", ["--kernel", "production", "--repeats", 1]), ("halo", [])):
+            self.assert_code(self.isotherm("bench", what, *options, *more, "--save-machine",
+                                           f"{what}.json"), 0)
+        result = self.plan("--machine", "frontier", "--machine", "./kernels.json", "--machine",
+                           "./halo.json", sets=["run.steps_per_pass=1"])
+        self.assert_says(result, "(measured: bench kernels)", stream="out")
+
     def test_measured_messages(self):
         """Of the fastest transport that works: 50 us and 20 GB/s."""
         rows = [{"transport": name, "bytes": size, "works": works, "us": us}
