@@ -75,10 +75,11 @@ template <typename REAL> struct seen_classes {
     written_cells<REAL> cells;
     written_cells<double> heat;
 
-    __device__ __forceinline__ void see(bool on, REAL cell, double weight)
+    template <bool COARSE>
+    __device__ __forceinline__ void see(bool on, REAL cell, double heat_of_cell)
     {
-        cells.see(on, cell);
-        heat.see(on, (double)cell * weight);
+        cells.template see<COARSE>(on, cell);
+        heat.template see<COARSE>(on, heat_of_cell);
     }
     __device__ __forceinline__ findings found() const
     {
@@ -188,15 +189,38 @@ template <typename S, typename SEEN> struct classes_worker {
             advance_between(now, words_above, z, out);
         }
         if constexpr (SEES) {
+            double heat[ROWS * N];
+            bool coarse = true;
 #pragma unroll
             for (int c = 0; c < ROWS * N; c++) {
-                const int row = c / N;
-                const int i = c % N;
-                seen.see(row < p.rows && i >= p.begin && i < p.end, out.row[row].v[i],
-                         was_inside ? r.weight : weights[class_of(words.row[row], i)]);
+                const double cell = (double)out.row[c / N].v[c % N];
+                heat[c] =
+                    cell * (was_inside ? r.weight : weights[class_of(words.row[c / N], c % N)]);
+                coarse = coarse &&
+                         (!is_mine(c) || (written_is_coarse(cell) && written_is_coarse(heat[c])));
+            }
+            if (arch_all(coarse)) {
+                see_all<true>(out, heat);
+            } else {
+                see_all<false>(out, heat);
             }
         }
         words = words_above;
+    }
+
+    /* Whether cell c of the thread is in the box. */
+    __device__ __forceinline__ bool is_mine(int c) const
+    {
+        return c / N < p.rows && c % N >= p.begin && c % N < p.end;
+    }
+
+    template <bool COARSE>
+    __device__ __forceinline__ void see_all(const cells_of<S> &out, const double *heat)
+    {
+#pragma unroll
+        for (int c = 0; c < ROWS * N; c++) {
+            seen.template see<COARSE>(is_mine(c), out.row[c / N].v[c % N], heat[c]);
+        }
     }
 
     /* Whether all cells of the wave in the box lie inside the region of these classes. */
