@@ -61,6 +61,9 @@ fi
 (setup_readers && setup_lint && setup_cuobjdump) &
 readers=$!
 cmake_arguments=(-DISOTHERM_TESTS=ON -DISOTHERM_PYTHON=/usr/bin/python3)
+if [[ -e /usr/include/hypre/HYPRE.h ]]; then
+    cmake_arguments+=(-DISOTHERM_HYPRE=ON) # another solver to compare steady states with
+fi
 
 # run_tests PRESET [CTEST ARGUMENTS]: two tests more at once than there are cores, since the tests
 # wait for a third of their time: for daemons, a stopped rank, a file or each other

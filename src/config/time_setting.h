@@ -16,9 +16,20 @@ enum time_scheme {
     SCHEME_IMPLICIT
 };
 
-/* When the solver of steady states stops. */
+/* How steady states are found: by multigrid; by conjugate gradients of HYPRE around one of its
+ * multigrid cycles; or, for comparison, without multigrid. */
+enum steady_solver {
+    SOLVER_MULTIGRID,
+    SOLVER_HYPRE, /* PFMG */
+    SOLVER_BOOMERAMG,
+    SOLVER_JACOBI,
+    SOLVER_CHEBYSHEV
+};
+
+/* The solver of steady states, and when it stops. */
 struct steady_setting {
     bool given;
+    enum steady_solver solver;
     double temperature; /* K: the estimated error of every temperature */
     double tolerance;   /* of the heat balance, of the heat that flows */
     int64_t cycles;     /* at most */

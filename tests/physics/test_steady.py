@@ -109,6 +109,34 @@ class Steady(Case):
                 self.assert_below(error, 2e-9, name)
                 self.assert_below(run.report["steady"]["imbalance"], 1e-6, name)
 
+    def test_other_solvers(self):
+        """Plain iterations, and HYPRE where the build has it, reach the same temperatures, also for
+        tables, radiation and perfusion; BoomerAMG where conductivities jump by 1e6."""
+        linear = layered([12, 9, 8], [0.12, 0.09, 0.08])
+        linear["boundary"].update(y_min={"type": "periodic"}, y_max={"type": "periodic"})
+        small = layered([9, 7], [0.09, 0.07], jump=4)
+        steep = layered([12, 10, 9], [0.12, 0.1, 0.09], jump=1e6)
+        for solver, config in (("jacobi", small), ("chebyshev", linear), ("hypre", linear),
+                               ("boomeramg", steep),
+                               ("chebyshev", nonlinear([9, 7], [0.09, 0.07])),
+                               ("hypre", nonlinear([9, 8, 7], [0.09, 0.08, 0.07]))):
+            sets = [f"time.steady.solver={solver}", "time.steady.cycles=20000"]
+            result, _ = self.start(quiet(config), sets=sets)
+            if "this build has no HYPRE" in result.err:
+                self.assert_code(result, 2)
+                continue
+            with self.subTest(solver):
+                found = self.solve(config, sets=sets).temperature()
+                is_linear = config["boundary"]["x_max"]["type"] == "convection" and \
+                    "emissivity" not in config["boundary"]["x_max"]
+                expected = direct(config) if is_linear else self.solve(config).temperature()
+                self.assert_below(np.abs(found - expected).max(), 2e-7, solver)
+        ways = [self.solve(quiet(linear), ranks=ranks, sets=[
+            "time.steady.solver=chebyshev", "time.steady.cycles=20000",
+            "time.steady.temperature=1e-3", f"run.backend={backend}"]).exact("field_hash")
+                for ranks, backend in ((1, "cpu"), (3, "guard"))]
+        self.assertEqual(ways[0], ways[1])
+
     def test_wall_is_exact(self):
         """1200 K | 0.12 m of 1.0 | contact | 0.06 m of 0.1 | 0.02 m of 45 W/(m K) | film."""
         config = {

@@ -11,6 +11,11 @@ static const struct schema_choice stages[] = {
     {"24", 24},  {"32", 32},   {"40", 40},   {"48", 48},   {"64", 64}, {"80", 80},
     {"96", 96},  {"128", 128}, {"160", 160}, {"192", 192}, {NULL, 0}};
 
+static const struct schema_choice steady_solvers[] = {
+    {"multigrid", SOLVER_MULTIGRID}, {"hypre", SOLVER_HYPRE},
+    {"boomeramg", SOLVER_BOOMERAMG}, {"jacobi", SOLVER_JACOBI},
+    {"chebyshev", SOLVER_CHEBYSHEV}, {NULL, 0}};
+
 #define TIME_ROWS                                                                                  \
     SECTION("time", "The length of the run (`end`, `steps` or `steady`) and the time step.",       \
             .flags = SCHEMA_REQUIRED, .one_of = "end, steps, steady"),                             \
@@ -87,4 +92,10 @@ static const struct schema_choice stages[] = {
             .limit = &positive, .fallback = "1e-6"),                                               \
         KEY("time.steady.cycles", LONG, WARN, AT(time.steady.cycles),                              \
             "The largest number of multigrid cycles; the run fails if they do not suffice.",       \
-            .limit = &from_one, .fallback = "100")
+            .limit = &from_one, .fallback = "100"),                                                \
+        KEY("time.steady.solver", CHOICE, WARN, AT(time.steady.solver),                            \
+            "`multigrid`. For comparison: `jacobi` and `chebyshev`, plain iterations that need "   \
+            "thousands of `cycles`; where the build has HYPRE, its conjugate gradients around "    \
+            "one of its multigrid cycles, `hypre` (PFMG) or `boomeramg`, which also converges "    \
+            "for conductivities that differ by a factor of 1e6 from cell to cell.",                \
+            .choices = steady_solvers, .fallback = "multigrid")

@@ -139,7 +139,7 @@ static bool is_small(const struct layout *layout)
 static int first_small(const struct steady_grids *grids, int first)
 {
     int n = grids->uniform ? first : grids->count - 1;
-    n += n == finest_of(grids) ? 1 : 0;
+    n += n == finest_of(grids) && n < grids->count - 1 ? 1 : 0;
     while (n < grids->count - 1 && (grids->grid[n].shared || !is_small(&grids->grid[n].m.layout))) {
         n++;
     }

@@ -389,16 +389,17 @@ enum status steady_grids_create(const struct problem *problem, const struct team
                                 struct steady_grids *grids)
 {
     const struct steady_point none = {.nominal = 300};
+    const bool alone = problem->time.steady.solver != SOLVER_MULTIGRID;
     int children[AXIS_COUNT];
     *grids = (struct steady_grids){.engine = engine,
                                    .team = team,
                                    .problem = problem,
-                                   .uniform = problem->medium.nclasses == 0 && !sinks,
+                                   .uniform = problem->medium.nclasses == 0 && !sinks && !alone,
                                    .sinks = sinks};
     TRY(add_grid(grids, &(struct steady_grid){.decomp = team->decomp, .shared = team->nranks > 1}));
     TRY(grids->uniform ? status_agree(team->comm, begin_axes(grids, op))
                        : fill_finest(grids, classes, op, &none, mass, NULL));
-    while (!has_one_cell(&grids->grid[grids->count - 1])) {
+    while (!alone && !has_one_cell(&grids->grid[grids->count - 1])) {
         const struct steady_grid *last = &grids->grid[grids->count - 1];
         TRY(choose_children(grids, last, children));
         TRY(last->shared && !may_share(grids, &last->decomp, children)

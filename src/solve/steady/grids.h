@@ -152,6 +152,18 @@ bool steady_grids_take_means(const struct steady_grids *grids);
  * next grid has the means where it takes them. The same bits on any number of ranks. */
 enum status steady_cycle(struct steady_grids *grids);
 
+/* In place of a cycle: HYPRE, where the build has it (ISOTHERM_HYPRE). */
+extern const bool steady_has_hypre;
+struct hypre_run {
+    int cycles;
+    double seconds, setup_s;
+};
+/* Collective; blocks. d_e of the finest grid, which has no tables along the axes, by conjugate
+ * gradients around a cycle of BoomerAMG if `algebraic`, else of PFMG, until the root mean square of
+ * the residual is `share` of that of d_r, or after 200 of them. STATUS_NUMERICS. */
+enum status steady_hypre(struct steady_grids *grids, bool algebraic, double share,
+                         struct hypre_run *run);
+
 /* Collective; queued. The start from the reference by full multigrid, where can_start: each grid
  * has its own boundary values. First prepare, once; then steady_start, for which d_r of the finest
  * grid is the heat of sources and fluxes, with its means in d_b of the next grid; then, with its

@@ -105,6 +105,17 @@ static enum status send_residual(struct solution *s)
                    .x = operand(&s->field->layout, s->field->d_next), .medium = weights);
 }
 
+/* Collective. d_e of the finest grid for its d_r. */
+static enum status find_correction(const struct solution *s)
+{
+    struct steady *steady = s->steady;
+    const bool algebraic = steady->solver == SOLVER_BOOMERAMG;
+    return algebraic || steady->solver == SOLVER_HYPRE
+               ? steady_hypre(&steady->grids, algebraic, steady->hypre_share,
+                              &steady->record[steady->count].hypre)
+               : steady_cycle(&steady->grids);
+}
+
 /* Collective. The direction: conjugate to the one before, with the heat that it lets flow out. */
 static enum status find_direction(struct solution *s)
 {
@@ -112,13 +123,17 @@ static enum status find_direction(struct solution *s)
     struct steady_grids *grids = &steady->grids;
     struct steady_grid *finest = &grids->grid[0];
     struct engine *engine = grids->engine;
-    double zq = 0;
-    if (steady->pq > 0) {
+    double share = 0;
+    if (steady_is_plain(steady)) {
+        share = steady_plain_share(steady, s->scale);
+    } else if (steady->pq > 0) {
+        double zq = 0;
         TRY(product(s, finest->d_e, steady->d_q, &zq));
+        share = -zq / steady->pq;
     }
     TRY(agree(s, ENQUEUE(engine->operations, combine, engine->bulk_queue, .layout = *s->grid,
-                         .d_out = steady->d_p, .factor = steady->pq > 0 ? -zq / steady->pq : 0,
-                         .x = operand(s->grid, steady->d_p), .z = operand(s->grid, finest->d_e))));
+                         .d_out = steady->d_p, .factor = share, .x = operand(s->grid, steady->d_p),
+                         .z = operand(s->grid, finest->d_e))));
     TRY(steady_grid_exchange(grids, finest, steady->d_p));
     return agree(s, ENQUEUE(engine->operations, flow_out, engine->bulk_queue, .grid = finest->m,
                             .d_e = steady->d_p, .d_out = steady->d_q));
@@ -198,11 +213,15 @@ static enum status improve(struct solution *s, double *change)
     }
     TRY(agree(s, send_residual(s)));
     TRY(find_squares(s, s->scale));
-    TRY(steady_cycle(&steady->grids));
+    TRY(find_correction(s));
     TRY(find_direction(s));
-    TRY(product(s, steady->d_p, finest->d_r, &pr));
-    TRY(product(s, steady->d_p, steady->d_q, &steady->pq));
-    const double factor = pr / steady->pq * kelvins_of(s);
+    if (!steady_is_plain(steady) || steady->pq == 0) {
+        TRY(product(s, steady->d_p, finest->d_r, &pr));
+        TRY(product(s, steady->d_p, steady->d_q, &steady->pq));
+    }
+    const double factor =
+        (steady_is_plain(steady) ? steady_plain_factor(steady, pr) : pr / steady->pq) *
+        kelvins_of(s);
     if (!(steady->pq > 0) || !isfinite(factor)) {
         *change = NAN; /* nothing is left but rounding errors */
         return STATUS_OK;
@@ -212,34 +231,13 @@ static enum status improve(struct solution *s, double *change)
 
 /* --- Newton's method -------------------------------------------------------------------------- */
 
-/* After each cycle while the state changes much; those of a close state serve for longer. */
-static bool needs_conductances(const struct solution *s)
-{
-    enum { LEAST_CYCLES = 3 };
-    const struct steady *steady = s->steady;
-    const struct steady_record *last = &steady->record[steady->count > 0 ? steady->count - 1 : 0];
-    const bool is_slow = steady->count > 0 && last->rate > 0.4;
-    const double moved = steady->newton.moved / steady->newton.magnitude;
-    if (s->stepper->problem->medium.curves != NULL &&
-        steady->newton.mass != s->goal->mass * steady->unit) {
-        return true;
-    }
-    if (!steady->newton.done) {
-        return steady->newton.changes || steady->newton.varies;
-    }
-    if (steady->newton.cycles < LEAST_CYCLES) {
-        return steady->newton.changes && moved > 0.05;
-    }
-    return steady->newton.changes && moved > (is_slow ? 1e-4 : 1e-3);
-}
-
 static enum status follow_state(struct solution *s)
 {
     struct field_summary now;
     const struct grid *grid = &s->stepper->problem->grid;
     const struct steady *steady = s->steady;
     const void *d_shown = steady->d_temperature != NULL ? steady->d_temperature : s->field->d_now;
-    if (!needs_conductances(s)) {
+    if (!steady_needs_conductances(s->stepper, s->goal)) {
         return STATUS_OK;
     }
     TRY(summarise(s, &s->field->layout, d_shown, NULL, &now));
@@ -260,12 +258,18 @@ static void judge(struct steady *steady, double change, double residual, bool is
     if (back > 0 && steady->newton.changes) { /* changes may alternate */
         most = fmax(most, record[-1].change);
     }
-    *record = (struct steady_record){
-        .residual = residual, .change = change, .rate = NAN, .squares = record->squares};
+    *record = (struct steady_record){.residual = residual,
+                                     .change = change,
+                                     .rate = NAN,
+                                     .squares = record->squares,
+                                     .hypre = record->hypre};
     record->error = change == 0 ? 0 : INFINITY;
     if (back > 0 && change > 0) {
         record->rate = rate;
         record->error = rate < 1 ? most * fmax(1, rate / (1 - rate)) : INFINITY;
+        if (steady->solver == SOLVER_CHEBYSHEV) {
+            record->error = fmax(record->error, residual * steady->op.dt / steady->chebyshev.least);
+        }
     }
     record->seconds = clock_seconds() - steady->began;
     steady->count++;
@@ -394,7 +398,7 @@ static enum status iterate(struct solution *s, bool held, bool uniform_start)
             steady->rounding = true;
         } else {
             judge(steady, change, residual, s->goal->is_steady && !steady->quiet);
-            TRY(check_rounding(s));
+            TRY(steady_is_plain(steady) ? STATUS_OK : check_rounding(s));
         }
     }
 }

@@ -56,7 +56,8 @@ uint64_t steady_grids_bytes(const struct problem *problem, const struct box *own
     enum { ARRAYS = 8, COARSE_ARRAYS = 12, UNIFORM = 3, COARSE_UNIFORM = 5 };
     enum { OF_CURVES = 3, OF_IMPLICIT = 2 }; /* scales and float64 temperatures; the base */
     const bool is_implicit = problem->time.scheme == SCHEME_IMPLICIT;
-    const bool uniform = problem->medium.nclasses == 0 && !is_implicit;
+    const bool alone = problem->time.steady.solver != SOLVER_MULTIGRID;
+    const bool uniform = problem->medium.nclasses == 0 && !is_implicit && !alone;
     const uint64_t sinks = is_implicit || problem->medium.perfused;
     const uint64_t arrays = sinks + (uniform ? UNIFORM : ARRAYS) + (is_implicit ? OF_IMPLICIT : 0) +
                             (problem->medium.curves != NULL ? OF_CURVES : 0);
@@ -75,14 +76,14 @@ uint64_t steady_grids_bytes(const struct problem *problem, const struct box *own
                                                     : 2,
                                         &coarser);
     const bool shares = nranks == 1 || grid_total_cells(grid) > STEADY_SHARED_LEAST;
-    uint64_t bytes = finest * arrays + (shares ? coarser * coarse : 0);
+    uint64_t bytes = finest * arrays + (shares && !alone ? coarser * coarse : 0);
     double spacing[AXIS_COUNT] = {grid_width(grid, AXIS_X, 0), grid_width(grid, AXIS_Y, 0),
                                   grid_width(grid, AXIS_Z, 0)};
     while (all[AXIS_X] * all[AXIS_Y] * all[AXIS_Z] > 4 * STEADY_SHARED_LEAST) {
         coarsen(all, spacing);
     }
-    if (nranks > 1) {         /* the copy, a block of it, and the buffers that gather it */
-        enum { BUFFERS = 3 }; /* to send, and two to receive */
+    if (nranks > 1 && !alone) { /* the copy, a block of it, and the buffers that gather it */
+        enum { BUFFERS = 3 };   /* to send, and two to receive */
         const uint64_t copied = array_bytes(grid, all, 1, &coarser);
         bytes += (copied + coarser) * coarse + 2 * (finest < copied ? finest : copied) +
                  BUFFERS * copied;
@@ -127,12 +128,20 @@ enum status steady_create(const struct problem *problem, const struct team *team
     if (s != NULL) {
         s->imbalance = NAN;
         s->classes = classes;
+        s->solver = problem->time.steady.solver;
+        s->quiet = steady_is_plain(s);
+        s->hypre_share = 1e-6;
         s->newton.changes = !problem_is_linear(problem);
         s->newton.varies = boundary_coefficient_varies(&problem->boundary);
         s->record = calloc((size_t)problem->time.steady.cycles, sizeof *s->record);
     }
     TRY(status_agree(team->comm, CHECK_MEMORY(s != NULL && s->record != NULL,
                                               "no memory for the cycles of the steady state")));
+    if (!steady_has_hypre && (s->solver == SOLVER_HYPRE || s->solver == SOLVER_BOOMERAMG)) {
+        return status_agree(team->comm, settings_fail_at(problem->origin, "time.steady.solver",
+                                                         "this build has no HYPRE; build with "
+                                                         "-DISOTHERM_HYPRE=ON, or give multigrid"));
+    }
     TRY(status_agree(team->comm,
                      operator_of_level(problem, 0, problem->timeline.dt_stable, &once, &s->op)));
     TRY(steady_grids_create(problem, team, engine, classes, &s->op,
@@ -178,6 +187,26 @@ enum status steady_linearise(struct stepper *stepper, const struct steady_goal *
     s->newton.moved = 0;
     s->newton.magnitude = magnitude;
     return status;
+}
+
+bool steady_needs_conductances(const struct stepper *stepper, const struct steady_goal *goal)
+{
+    enum { LEAST_CYCLES = 3 };
+    const struct steady *steady = stepper->steady;
+    const struct steady_record *last = &steady->record[steady->count > 0 ? steady->count - 1 : 0];
+    const bool is_slow = steady->count > 0 && last->rate > 0.4;
+    const double moved = steady->newton.moved / steady->newton.magnitude;
+    if (stepper->problem->medium.curves != NULL &&
+        steady->newton.mass != goal->mass * steady->unit) {
+        return true;
+    }
+    if (!steady->newton.done) {
+        return steady->newton.changes || steady->newton.varies;
+    }
+    if (steady->newton.cycles < LEAST_CYCLES) {
+        return steady->newton.changes && moved > 0.05;
+    }
+    return steady->newton.changes && moved > (is_slow ? 1e-4 : 1e-3);
 }
 
 enum status steady_residual(struct stepper *stepper, const struct steady_goal *goal)
@@ -271,6 +300,9 @@ void steady_report(const struct steady *steady, struct json *json)
         json_real(json, "change_K", record->change);
         json_real(json, "rate", record->rate);
         json_real(json, "error_K", record->error);
+        if (record->hypre.cycles > 0) {
+            json_int(json, "hypre_cycles", record->hypre.cycles);
+        }
         json_end(json, '}');
     }
     json_end(json, ']');

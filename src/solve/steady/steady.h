@@ -14,19 +14,29 @@ struct steady_record {
     double rate;     /* of the changes, per cycle; NAN: unknown */
     double error;    /* K: the estimate of the largest one after it; INFINITY: unknown */
     double squares;  /* the sum of the squares of the residual before it; 0: not looked at */
-    double seconds;  /* since the solver began, at its end */
+    struct hypre_run hypre;
+    double seconds; /* since the solver began, at its end */
 };
 
 struct steady {
     struct steady_grids grids;
     const struct classes *classes; /* borrowed */
-    struct heat_operator op;       /* of a step whose length is the unit of the grids */
-    double unit;                   /* it over the step of the last goal */
-    float *d_p, *d_q;              /* of the finest grid: the direction, and the heat it lets out */
-    float *d_scale;                /* K per unit of the direction; NULL: 1 */
-    void *d_temperature;           /* of an enthalpy, in its layout; else NULL */
-    void *d_base;                  /* of implicit steps: a field; else NULL */
-    double pq;                     /* the product of d_p and d_q; 0: the next direction is new */
+    enum steady_solver solver;
+    struct heat_operator op; /* of a step whose length is the unit of the grids */
+    double unit;             /* it over the step of the last goal */
+    float *d_p, *d_q;        /* of the finest grid: the direction, and the heat it lets out */
+    float *d_scale;          /* K per unit of the direction; NULL: 1 */
+    void *d_temperature;     /* of an enthalpy, in its layout; else NULL */
+    void *d_base;            /* of implicit steps: a field; else NULL */
+    double pq;               /* the product of d_p and d_q; 0: the next direction is new */
+    struct steady_chebyshev {
+        double least;  /* an estimate of the least eigenvalue of A over its diagonal */
+        double ratio;  /* of two successive polynomials */
+        double factor; /* of the last direction */
+        double scale;  /* its units */
+        int64_t left;  /* steps before the iteration starts again with a better estimate */
+    } chebyshev;
+    double hypre_share; /* of steady_hypre */
     /* in a uniform medium */
     double *d_heat;      /* of sources in a step of op, K, as the field; NULL: there are none */
     uint32_t *d_largest; /* of correct_args */
@@ -94,6 +104,17 @@ enum status steady_begin(struct stepper *stepper, bool uniform_start, double *la
 /* Collective; blocks. STATUS_NUMERICS when the cycles do not suffice; STATUS_INPUT when there is no
  * such state. The state is that of d_now. */
 enum status steady_solve(struct stepper *stepper, const struct steady_goal *goal);
+
+/* Without multigrid, for comparison: the share of the direction before in the next one, whose
+ * residual has this scale; then the factor of the direction, for the products of d_p with the
+ * residual, and with d_q, which are needed only where the direction is new. */
+bool steady_is_plain(const struct steady *steady);
+double steady_plain_share(struct steady *steady, double scale);
+double steady_plain_factor(struct steady *steady, double pr);
+
+/* Whether steady_linearise is due: after each cycle while the state changes much; the conductances
+ * of a close state serve for longer. */
+bool steady_needs_conductances(const struct stepper *stepper, const struct steady_goal *goal);
 
 /* Collective, agreed. STATUS_NUMERICS: the cycles do not suffice. */
 enum status steady_fail_slow(const struct stepper *stepper, const struct steady_goal *goal);
