@@ -37,6 +37,19 @@ static bool is_over_soon(const struct timeline *timeline)
            setting->until_rate == 0 && setting->until_distance == 0;
 }
 
+/* Whether `dt` is longer than any super step of order 2. A cycle of multigrid costs as much as 40
+ * levels or more (docs/guide/time_schemes.md) and an implicit step has about nine, so shorter ones
+ * take super steps: 192 levels at most. */
+static bool is_long(const struct timeline *timeline, const struct settings *settings,
+                    const struct medium *medium, bool linear)
+{
+    const int most = superstep_stages_most(SCHEME_STS2, settings->run.precision, linear);
+    const double longest = superstep_limit(SCHEME_STS2, most) / 2 * timeline->dt_stable;
+    const bool possible = settings->run.precision == PRECISION_FLOAT64 &&
+                          settings->run.stencil_order == 2 && medium->nambients == 0;
+    return possible && timeline->setting.dt > longest * (1 + 1e-12);
+}
+
 /* Replace auto, and check that the problem allows the scheme. */
 static enum status choose_scheme(struct timeline *timeline, const struct settings *settings,
                                  const struct medium *medium, bool linear)
@@ -49,7 +62,10 @@ static enum status choose_scheme(struct timeline *timeline, const struct setting
         const bool soon = wants_tolerance && is_over_soon(timeline);
         const bool by_euler = soon || (!wants_tolerance && is_short(timeline));
         const bool longest = setting->dt_auto || setting->dt > timeline->dt_stable * (1 + 1e-12);
-        setting->scheme = by_euler || why != NULL ? SCHEME_EULER : SCHEME_STS2;
+        const bool far = !wants_tolerance && is_long(timeline, settings, medium, linear);
+        setting->scheme = by_euler || why != NULL ? SCHEME_EULER
+                          : far                   ? SCHEME_IMPLICIT
+                                                  : SCHEME_STS2;
         setting->may_skip = wants_tolerance && setting->scheme == SCHEME_STS2;
         timeline->scheme_reason =
             soon                           ? "auto: forward Euler keeps the tolerance in few steps"
@@ -57,6 +73,7 @@ static enum status choose_scheme(struct timeline *timeline, const struct setting
             : by_euler && longest          ? "auto: super steps of this dt take no fewer levels"
             : by_euler                     ? "auto: forward Euler can take this dt"
             : why != NULL                  ? why
+            : far                          ? "auto: dt is longer than a super step can be"
             : wants_tolerance              ? "auto: super steps by a tolerance, "
                                              "short ones partly without an estimate"
                                            : "auto: dt is too long for forward Euler";

@@ -401,6 +401,14 @@ class Implicit(Case):
         self.assert_below(np.abs(run.temperature() - direct(config)).max(), 1e-3, "T")
 
     def test_refused(self):
+        """Also what `auto` does with a dt that no super step takes."""
+        long = {**layered([9], [0.09]), "time": {"end": 1e6, "scheme": "auto", "dt": 5e5}}
+        run = self.solve(quiet(long))
+        self.assertEqual((run.report["scheme"], run.report["scheme_reason"]),
+                         ("implicit", "auto: dt is longer than a super step can be"))
+        result = self.isotherm("check", self.write(long), "--set", "run.precision=float32")
+        self.assert_code(result, 2)
+        self.assert_says(result, "the largest stable one of 64 stages is")
         config = {**layered([9], [0.09]), "time": {"end": 1, "scheme": "implicit"}}
         result = self.isotherm("check", self.write(config))
         self.assert_code(result, 2)

@@ -93,11 +93,19 @@ static void print_pass(const struct machine_pass *pass)
     }
 }
 
-/* The levels of all steps; 0: only the run will tell. */
-static double levels_of(const struct timeline *timeline)
+/* The levels of all steps, or how many would take about as long; 0: only the run will tell. Cycles
+ * of multigrid as on an H200 (docs/records/hip.md). */
+static double levels_of(const struct problem *problem)
 {
-    const bool open = timeline->setting.by_tolerance || timeline->setting.scheme == SCHEME_STEADY;
-    return open ? 0 : (double)timeline->steps * timeline_stages(timeline, 0);
+    enum { UNIFORM_CYCLE = 7, CYCLE = 40, UNIFORM_CYCLES = 8, CYCLES = 12, STEP_CYCLES = 9 };
+    const struct timeline *timeline = &problem->timeline;
+    const bool uniform = problem->medium.nclasses == 0;
+    const bool by_steps = timeline->setting.scheme == SCHEME_IMPLICIT;
+    const double per_step = timeline->setting.scheme == SCHEME_STEADY
+                                ? (uniform ? UNIFORM_CYCLE * UNIFORM_CYCLES : CYCLE * CYCLES)
+                            : by_steps ? CYCLE * STEP_CYCLES
+                                       : timeline_stages(timeline, 0);
+    return timeline->setting.by_tolerance ? 0 : (double)timeline->steps * per_step;
 }
 
 /* The device of a rank may be too small. */
@@ -116,7 +124,7 @@ static void print_run(const struct machine_model *machine, const struct plan *pl
 {
     char fast[DURATION_TEXT];
     char slow[DURATION_TEXT];
-    const double levels = levels_of(&plan->problem.timeline);
+    const double levels = levels_of(&plan->problem);
     const int per_node = (int)machine->number[MACHINE_RANKS_PER_NODE].low;
     const int nodes = (plan->decomp.nranks + per_node - 1) / per_node;
     const struct machine_value *power = &machine->number[MACHINE_POWER];
@@ -126,7 +134,8 @@ static void print_run(const struct machine_model *machine, const struct plan *pl
     warn_of_memory(machine, plan);
     printf("wall time      ");
     if (levels > 0) {
-        printf("%s to %s without outputs: %.3g levels of ",
+        printf("%s%s to %s without outputs: %.3g levels of ",
+               problem_needs_multigrid(&plan->problem) ? "about " : "",
                duration_text(levels * step[MACHINE_FAST], fast),
                duration_text(levels * step[MACHINE_SLOW], slow), levels);
     } else {
