@@ -83,7 +83,7 @@ class Verify(Case):
             self.assert_below(abs(row["order_in_time"] - 1), 0.05, f"{key}: order in time - 1")
 
     def test_orders_of_super_steps(self):
-        for scheme, order in (("sts1", 1), ("sts2", 2), ("monotone", 2)):
+        for scheme, order in (("sts1", 1), ("sts2", 2), ("monotone", 2), ("implicit", 2)):
             result = self.isotherm("verify", "--scheme", scheme, "--json", f"{scheme}.json")
             self.assert_code(result, 0)
             rows = json.loads((self.folder / f"{scheme}.json").read_text())["rows"]
@@ -91,6 +91,15 @@ class Verify(Case):
             for row in rows:
                 self.assert_below(abs(row["order_in_time"] - order), 0.1, f"{scheme}: {row}")
 
+    def test_steady_states(self):
+        result = self.isotherm("verify", "--scheme", "steady", "--json", "steady.json", ranks=2)
+        self.assert_code(result, 0)
+        rows = {row["problem"]: row for row in
+                json.loads((self.folder / "steady.json").read_text())["rows"]}
+        for name in ("wall with a contact", "radiating slab"):
+            self.assert_below(rows[name]["fine_error_K"], 1e-8, name)
+        for name in ("slab with k(T)", "perfused tissue"):
+            self.assert_below(abs(rows[name]["order"] - 2), 0.05, name)
 
 
 class SteadyProfile(Case):

@@ -26,7 +26,7 @@ static const char *order_names(void)
 
 static const char *scheme_names(void)
 {
-    return "euler, sts1, sts2, monotone, implicit";
+    return "euler, sts1, sts2, monotone, implicit, steady";
 }
 
 static struct {
@@ -96,15 +96,19 @@ done:
     return STATUS_OK;
 }
 
-static enum status solve(const struct verify_problem *problem, double *error)
+/* cells: NULL, or "grid.cells=..." */
+static enum status solve(const struct verify_problem *problem, const char *cells, double *error)
 {
     char backend[64];
     SCOPED_BY(settings_release) struct settings *settings = NULL;
     snprintf(backend, sizeof backend, "run.backend=%s", options.backend.name);
-    const char *const sets[] = {backend};
-    TRY(settings_read_text("verify", problem->config, sets, 1, &settings));
+    const char *const sets[] = {backend, cells};
+    TRY(settings_read_text("verify", problem->config, sets, cells != NULL ? 2 : 1, &settings));
     SCOPED_BY(solver_destroy) struct solver solver;
     TRY(solver_create(MPI_COMM_WORLD, settings, &solver));
+    if (solver.steady != NULL) {
+        solver.steady->quiet = true;
+    }
     TRY(stepper_advance(&solver.stepper, solver.problem.timeline.steps));
     TRY(stepper_show_due(&solver.stepper));
     return measure_error(&solver, problem->exact, error);
@@ -134,16 +138,16 @@ static enum status measure_orders(enum verify_kind kind, int dimensions, struct 
         if (measures_space(orders)) {
             TRY(wide ? verify_problem_of_order(kind, orders->wanted, dimensions, level, &problem)
                      : verify_problem_in_space(kind, dimensions, level, &problem));
-            TRY(solve(&problem, &orders->space_error[level]));
+            TRY(solve(&problem, NULL, &orders->space_error[level]));
         }
         if (!wide) {
             TRY(verify_problem_in_time(kind, orders->scheme, dimensions, level, &problem));
-            TRY(solve(&problem, &orders->time_error[level]));
+            TRY(solve(&problem, NULL, &orders->time_error[level]));
         }
     }
     if (orders->scheme != SCHEME_EULER) {
         TRY(verify_problem_in_time(kind, orders->scheme, dimensions, VERIFY_STIFF, &problem));
-        TRY(solve(&problem, &orders->stiff_error));
+        TRY(solve(&problem, NULL, &orders->stiff_error));
     }
     const double ratio = orders->space_error[LEVELS - 2] / orders->space_error[LEVELS - 1];
     orders->space = wide ? log(ratio) / log(1.5) : log2(ratio);
@@ -226,6 +230,92 @@ static enum status verify_all(int order, enum time_scheme scheme, struct json *j
     return STATUS_OK;
 }
 
+/* --- steady states --- */
+
+#define STEADY(materials, x_min, x_max)                                                            \
+    "title: verify\n" materials "\ninitial: [{uniform: {value: 300}}]\n"                           \
+    "boundary: {x_min: " x_min ", x_max: " x_max "}\n"                                             \
+    "time: {steady: {temperature: 1.0e-9, tolerance: 1.0e-8}}\n"                                   \
+    "output: {directory: none, history: {every: 0}}\n"
+#define FLUX_OF_WALL "(907 / (0.12 + 0.6 + 0.01 + 0.02 / 45 + 0.1))"
+#define INTEGRAL(rise) "(10 * " rise " + 25 / 1200 * " rise " ^ 2)" /* of k from 300 K on */
+
+/* The order of their errors; 0: they are exact on any grid. */
+static const struct {
+    const char *name;
+    struct verify_problem problem;
+    int order;
+} steady_cases[] = {
+    {"wall with a contact",
+     {STEADY("grid: {cells: [160], upper: [0.2]}\n"
+             "materials: [{name: a, conductivity: 1, density: 1000, heat_capacity: 1000}, "
+             "{name: b, conductivity: 0.1, density: 1000, heat_capacity: 1000}, "
+             "{name: c, conductivity: 45, density: 1000, heat_capacity: 1000}]\n"
+             "parts: [{uniform: {material: a}}, "
+             "{layer: {axis: x, from: 0.12, to: 0.18, material: b}}, "
+             "{layer: {axis: x, from: 0.18, to: 0.2, material: c}}]\n"
+             "contacts: [{between: [b, c], resistance: 0.01}]",
+             "{type: temperature, value: 1200}",
+             "{type: convection, coefficient: 10, ambient: 293}"),
+      "x < 0.12 ? 1200 - x * " FLUX_OF_WALL
+      " : x < 0.18 ? 1200 - (0.12 + (x - 0.12) / 0.1) * " FLUX_OF_WALL
+      " : 293 + (0.1 + (0.2 - x) / 45) * " FLUX_OF_WALL},
+     0},
+    {"radiating slab",
+     {STEADY("grid: {cells: [160], upper: [0.02]}\n"
+             "material: {conductivity: 40, density: 1000, heat_capacity: 1000}",
+             "{type: flux, value: 1.0e5}", "{type: radiation, emissivity: 0.8, ambient: 300}"),
+      "(1e5 / (0.8 * 5.670374419e-8) + 300 ^ 4) ^ 0.25 + 2500 * (0.02 - x)"},
+     0},
+    {"slab with k(T)",
+     {STEADY("grid: {cells: [160], upper: [1]}\n"
+             "materials: [{name: a, conductivity: [[300, 10], [1500, 60]], density: 1000, "
+             "heat_capacity: 1000}]\nparts: [{uniform: {material: a}}]",
+             "{type: temperature, value: 1400}", "{type: temperature, value: 400}"),
+      "300 + 24 * (sqrt(100 + (" INTEGRAL("1100") " * (1 - x) + " INTEGRAL(
+          "100") " * x) / 12) - 10)"},
+     2},
+    {"perfused tissue",
+     {STEADY("grid: {cells: [160], upper: [0.06]}\n"
+             "materials: [{name: a, conductivity: 0.5, density: 1000, heat_capacity: 4000, "
+             "perfusion: {rate: 0.001, blood_density: 1000, blood_heat_capacity: 4000, "
+             "arterial_temperature: 310}}]\nparts: [{uniform: {material: a}}]",
+             "{type: temperature, value: 290}", "{type: flux, value: 0}"),
+      "310 - 20 * cosh(sqrt(8000) * (0.06 - x)) / cosh(sqrt(8000) * 0.06)"},
+     2},
+};
+
+/* Of grids with 160 and 320 cells. */
+static enum status verify_steady(struct json *json, int *wrong)
+{
+    struct table table = {.has_heading = false};
+    log_info("steady states, float64; errors are root mean squares in K");
+    json_begin(json, NULL, '{');
+    json_begin(json, "rows", '[');
+    for (size_t n = 0; n < sizeof steady_cases / sizeof *steady_cases; n++) {
+        double error[2];
+        TRY(solve(&steady_cases[n].problem, NULL, &error[0]));
+        TRY(solve(&steady_cases[n].problem, "grid.cells=[320]", &error[1]));
+        const double order = log2(error[0] / error[1]);
+        const bool is_exact = steady_cases[n].order == 0;
+        const bool ok =
+            is_exact ? fmax(error[0], error[1]) < 1e-7
+                     : fabs(order - steady_cases[n].order) <= ORDER_TOLERANCE && error[1] < 1;
+        table_row_begin(&table, json);
+        table_text(&table, "problem", "problem", -22, steady_cases[n].name);
+        table_real(&table, "coarse_error_K", "coarse", 10, -3, error[0]);
+        table_real(&table, "fine_error_K", "fine", 10, -3, error[1]);
+        table_real(&table, is_exact ? NULL : "order", "order", 7, 3, is_exact ? NAN : order);
+        json_bool(json, "ok", ok);
+        table_text(&table, NULL, "", -6, ok ? " ok" : " WRONG");
+        table_row_end(&table);
+        *wrong += ok ? 0 : 1;
+    }
+    json_end(json, ']');
+    json_end(json, '}');
+    return STATUS_OK;
+}
+
 static enum status order_of_option(int *order)
 {
     for (*order = 2; *order <= 8; *order += 2) {
@@ -241,10 +331,10 @@ static enum status order_of_option(int *order)
 
 static enum status scheme_of_option(enum time_scheme *scheme)
 {
-    static const char *const names[] = {"euler", "sts1", "sts2", "monotone", "implicit"};
-    static const enum time_scheme schemes[] = {SCHEME_EULER, SCHEME_STS1, SCHEME_STS2,
-                                               SCHEME_MONOTONE, SCHEME_IMPLICIT};
-    for (int i = 0; i < 5; i++) {
+    static const char *const names[] = {"euler", "sts1", "sts2", "monotone", "implicit", "steady"};
+    static const enum time_scheme schemes[] = {SCHEME_EULER,    SCHEME_STS1,     SCHEME_STS2,
+                                               SCHEME_MONOTONE, SCHEME_IMPLICIT, SCHEME_STEADY};
+    for (int i = 0; i < 6; i++) {
         *scheme = schemes[i];
         if (strcmp(options.scheme.name, names[i]) == 0) {
             return i == 0 || strcmp(options.order.name, "2") == 0
@@ -267,16 +357,19 @@ static enum status execute(void)
     TRY(status_agree(MPI_COMM_WORLD, scheme_of_option(&scheme)));
     TRY(status_agree(MPI_COMM_WORLD, first ? json_check_place(options.json) : STATUS_OK));
     TRY(status_agree(MPI_COMM_WORLD, json_open(&json)));
-    const enum status status = verify_all(order, scheme, &json, &wrong);
+    const enum status status = scheme == SCHEME_STEADY ? verify_steady(&json, &wrong)
+                                                       : verify_all(order, scheme, &json, &wrong);
     log_transient("%s", "");
     TRY(status_agree(MPI_COMM_WORLD, json_finish(&json, status, first ? options.json : NULL)));
-    FAIL_IF(wrong > 0,
-            status_agree(
-                MPI_COMM_WORLD,
-                fail(STATUS_NUMERICS,
-                     "%d of the orders above are wrong: this build does not solve the equation",
-                     wrong)));
-    if (scheme != SCHEME_EULER) {
+    FAIL_IF(
+        wrong > 0,
+        status_agree(MPI_COMM_WORLD,
+                     fail(STATUS_NUMERICS,
+                          "%d of the rows above are wrong: this build does not solve the equation",
+                          wrong)));
+    if (scheme == SCHEME_STEADY) {
+        log_info("all steady states are correct: exact, or of order 2 within %g", ORDER_TOLERANCE);
+    } else if (scheme != SCHEME_EULER) {
         log_info("all orders are correct: %d in time, within %g", order_in_time(scheme),
                  STS_TOLERANCE);
     } else if (order == 2) {
@@ -301,7 +394,7 @@ const struct command command_verify = {
              "of run.stencil.order instead, apart from the error of the time steps. --scheme\n"
              "sts1, sts2, monotone or implicit measures that time scheme alone: 1.00 or\n"
              "2.00, within 0.1; and the error after ten of the longest steps from a state\n"
-             "with a stiff mode.",
+             "with a stiff mode. --scheme steady solves for steady states on two grids.",
          .example = "  $ isotherm verify\n  $ mpirun -n 3 isotherm verify --json orders.json",
          .options = option_table},
     .execute = execute,
