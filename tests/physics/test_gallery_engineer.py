@@ -174,6 +174,29 @@ class Fin(Example):
         self.assert_below(abs(last_row(run, ["tip"])[0] - at_tip) / rise, 1e-3, "tip")
 
 
+class SteadyStates(Example):
+    def test_nafems_t4(self):
+        temperatures = []
+        for n in (12, 24, 48):
+            run = self.solve_example("nafems_t4", f"t4_{n}", f"grid.cells=[{3 * n}, {5 * n}]")
+            temperatures.append(last_row(run, ["E"])[0] - 273.15)
+        self.assert_below(abs(temperatures[-1] - 18.25), 0.01, "T at E, degC")
+        self.assert_order(np.abs(np.diff(temperatures)), 2, 0.1)
+
+    def test_effective_conductivity(self):
+        """Rayleigh's series for a cubic array of spheres."""
+        f, ratio = 4 / 3 * math.pi * 0.4**3, 150.0
+        beta = (1 - ratio) / (2 + ratio)
+        series = 0.2 * (1 - 3 * f / (1 / beta + f - 1.306 * f**(10 / 3) * (1 - ratio) /
+                                     (4 / 3 + ratio)))
+        for n, bound in ((16, 0.015), (32, 0.01)):
+            run = self.solve_example("effective_conductivity", f"k{n}", f"grid.cells=[{n},{n},{n}]")
+            last = run.history()[-1]
+            self.assert_below(abs(last["flow_x_min_W"] / 0.5e-3 / series - 1), bound, "k")
+            self.assert_below(abs(last["flow_x_min_W"] + last["flow_x_max_W"]),
+                              1e-6 * last["flow_x_min_W"], "W that stay")
+
+
 class FiveTracks(Example):
     POINTS = {"track1": (1e-3, 5e-4, 5e-4), "track3": (1e-3, 7e-4, 5e-4),
               "track5": (1e-3, 9e-4, 5e-4), "below": (1e-3, 7e-4, 4e-4)}

@@ -162,24 +162,6 @@ class Steady(Case):
         inner = 1200 - q * (np.arange(60) + 0.5) * 0.002
         self.assert_below(np.abs(run.temperature()[0, 0, :60] / inner - 1).max(), 1e-10, "brick")
 
-    @thorough
-    def test_nafems_t4(self):
-        """NAFEMS T4, two-dimensional heat transfer with convection: 18.25 degC at (0.6, 0.2) m."""
-        films = {"type": "convection", "coefficient": 750, "ambient": 273.15}
-        config = {
-            "title": "T4",
-            "grid": {"cells": [120, 200], "upper": [0.6, 1.0]},
-            "material": {"conductivity": 52, "density": 7850, "heat_capacity": 460},
-            "initial": [{"uniform": {"value": 300}}],
-            "boundary": {"x_min": FLUX, "x_max": films, "y_max": films,
-                         "y_min": {"type": "temperature", "value": 373.15}},
-            "time": {"steady": {"temperature": 1e-6}},
-            "output": {"probes": {"every": 1, "points": [{"name": "E", "at": [0.6, 0.2]}]}},
-        }
-        run = self.solve(config)
-        last = (run.folder / "probes.csv").read_text().splitlines()[-1]
-        self.assert_below(abs(float(last.split(",")[-1]) - 273.15 - 18.25), 0.02, "T at E")
-
     def test_same_bits(self):
         """Ranks share grids of 72 x 72 x 64 cells; blocks of odd sizes are copied at once. In a
         uniform medium that is not cut in x cells of neighbours are smoothed twice."""
