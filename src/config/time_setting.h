@@ -37,10 +37,11 @@ struct steady_setting {
 
 struct time_setting {
     enum time_scheme scheme;
-    int monotone;  /* enum truth, of sts2: SCHEME_MONOTONE */
-    int stages;    /* of a super step; 0: as many as its length needs */
-    bool by_steps; /* `steps` was given, not `end` */
-    double end;    /* s */
+    int monotone;       /* enum truth, of sts2: SCHEME_MONOTONE */
+    int backward_euler; /* enum truth, of implicit steps */
+    int stages;         /* of a super step; 0: as many as its length needs */
+    bool by_steps;      /* `steps` was given, not `end` */
+    double end;         /* s */
     int64_t steps;
     bool dt_auto;
     double dt;             /* s, when not auto */

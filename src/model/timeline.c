@@ -439,7 +439,7 @@ int timeline_stages(const struct timeline *timeline, int64_t step)
         return setting->scheme == SCHEME_EULER ? 1 : setting->stages;
     }
     if (setting->scheme == SCHEME_IMPLICIT) {
-        return 2;
+        return setting->backward_euler ? 1 : 2;
     }
     /* a dt at the limit may exceed it in its last digits */
     return superstep_stages(setting->scheme, tau_radius * (1 - 1e-12));

@@ -165,7 +165,7 @@ class Steady(Case):
     def test_same_bits(self):
         """Ranks share grids of 72 x 72 x 64 cells; blocks of odd sizes are copied at once. In a
         uniform medium that is not cut in x cells of neighbours are smoothed twice."""
-        ways = ((2, [2, 1, 1], "guard"), (5, [1, 5, 1], "cpu"))
+        ways = ((2, [2, 1, 1], "guard"), (5, [1, 5, 1], "cpu"), (8, [2, 2, 2], "cpu"))
         for kind, more in ((layered, ((3, [1, 3, 1], "cpu"), (4, [2, 1, 2], "cpu"))),
                            (plain, ((4, [1, 2, 2], "guard"),))):
             config = kind([72, 72, 64], [0.072, 0.06, 0.08])
@@ -181,14 +181,38 @@ class Steady(Case):
                                                   **{key: run.report["steady"][key]
                                                      for key in ("grids", "wall_s")}})})
 
+    def cycles(self, config, **time):
+        config["time"]["steady"] = {"temperature": 1e-6, **time}
+        return self.solve(quiet(config)).report["steady"]["cycles"]
+
     @thorough
     def test_cycles_do_not_grow(self):
-        cycles = []
-        for n in (16, 32, 64):
-            config = layered([n, n, n], [0.1, 0.1, 0.1])
-            config["time"]["steady"] = {"temperature": 1e-6}
-            cycles.append(self.solve(quiet(config)).report["steady"]["cycles"])
-        self.assert_below(max(cycles) - min(cycles), 2, f"cycles {cycles}")
+        for kind, sizes in ((layered, (16, 32, 64)), (plain, (32, 64, 128))):
+            cycles = [self.cycles(kind([n, n, n], [0.1, 0.1, 0.1])) for n in sizes]
+            self.assert_below(max(cycles) - min(cycles), 2, f"cycles {cycles}")
+
+    @thorough
+    def test_cycles_of_shapes(self):
+        """Boundary types, spacings that differ by up to 100, and sizes that do not halve."""
+        def conditions(config, faces):
+            types = {"D": {"type": "temperature", "value": 350}, "N": {"type": "flux", "value": 80},
+                     "R": {"type": "convection", "coefficient": 20, "ambient": 290},
+                     "P": {"type": "periodic"}}
+            names = [f"{axis}_{side}" for axis in "xyz" for side in ("min", "max")]
+            config["boundary"] = {name: types[face] for name, face in zip(names, faces)}
+            return config
+
+        even = [24, 24, 24]
+        for kind, most in ((plain, 9), (layered, 15)):
+            for faces in ("DDDDDD", "RRRRRR", "DRNNDR", "DRNNPP", "PPPPDD", "NNNNNR", "NNNNRN"):
+                found = self.cycles(conditions(kind(even, [0.1, 0.1, 0.1]), faces))
+                self.assert_below(found, most, f"{kind.__name__}, {faces}: cycles")
+            for ratios in ((1, 1, 2), (1, 4, 4), (1, 10, 10), (1, 100, 100), (1, 3, 10)):
+                found = self.cycles(kind(even, [0.1 / ratio for ratio in ratios]))
+                self.assert_below(found, most, f"{kind.__name__}, 1 : {ratios}: cycles")
+            for cells in ([33, 33, 33], [31, 31, 31], [61, 37, 29], [65, 9, 33], [97, 10, 13]):
+                found = self.cycles(kind(cells, [n / 300 for n in cells]))
+                self.assert_below(found, most, f"{kind.__name__}, {cells}: cycles")
 
     def test_radiating_slab(self):
         """A flux from behind leaves by radiation; the profile is linear."""
@@ -237,7 +261,7 @@ class Steady(Case):
         config = nonlinear([18, 14, 11], [0.09, 0.07, 0.055])
         run = self.solve(config)
         self.assert_below(run.report["steady"]["cycles"], 40, "cycles")
-        for ranks, backend in some(((2, "guard"), (3, "cpu")), 1):
+        for ranks, backend in some(((2, "guard"), (3, "cpu"), (8, "cpu")), 1):
             other = self.solve(quiet(config), ranks=ranks, sets=[f"run.backend={backend}"])
             self.assertEqual(other.exact("field_hash"), run.exact("field_hash"))
         config["initial"] = [{"file": {"path": str(checkpoints(run.folder)[-1])}}]
@@ -252,6 +276,18 @@ class Steady(Case):
         again["initial"] = [{"file": {"path": str(checkpoints(run.folder)[-1])}}]
         again["time"]["steady"] = {"temperature": 1e-6}
         self.assert_below(self.solve(again).report["steady"]["cycles"], 2, "cycles")
+        self.check_coarse_start(run)
+
+    def check_coarse_start(self, run):
+        """From a grid of half the cells, interpolated, to the same state."""
+        fine = layered([40, 30], [0.2, 0.15])
+        cold = self.solve(fine)
+        fine["initial"] = [{"file": {"path": str(checkpoints(run.folder)[-1]),
+                                     "interpolate": True}}]
+        warm = self.solve(fine)
+        self.assert_below(np.abs(warm.temperature() - cold.temperature()).max(), 1e-8, "T")
+        first = [run.report["steady"]["history"][0]["change_K"] for run in (warm, cold)]
+        self.assert_below(first[0], 0.5 * first[1], "change by the first cycle")
 
     def test_heat_stays(self):
         """Without a given temperature: the mean of the start, if fluxes are balanced."""
@@ -351,7 +387,7 @@ class Implicit(Case):
         config = nonlinear([18, 14, 11], [0.09, 0.07, 0.055])
         config["boundary"]["x_min"]["value"] = "320 + t"
         whole = self.run_of(config, 4, 40).exact("field_hash")
-        for ranks, backend in some(((2, "guard"), (3, "cpu")), 1):
+        for ranks, backend in some(((2, "guard"), (5, "cpu")), 1):
             run = self.run_of(config, 4, 40, ranks=ranks, sets=[f"run.backend={backend}"])
             self.assertEqual(run.exact("field_hash"), whole)
         self.run_of(config, 4, 40, sets=["time.end=20"], output="cut")
@@ -375,6 +411,23 @@ class Implicit(Case):
         self.assertEqual(self.solve(config, ranks=2).exact("field_hash"), whole)
         again = self.solve(config, "--restart", str(checkpoints(run.folder)[0]), output="again")
         self.assertEqual(again.exact("field_hash"), whole)
+
+    def test_backward_euler(self):
+        """Halving the step halves the error; a step far too long for a jump keeps the range."""
+        config = layered([20, 9], [0.2, 0.09])
+        exact = self.solve({**config, "time": {"end": 200, "scheme": "sts2",
+                                               "tolerance": 1e-6}}).temperature()
+        sets = ["time.backward_euler=true"]
+        runs = [self.run_of(config, steps, 200, sets=sets) for steps in (12, 24)]
+        errors = [np.abs(run.temperature() - exact).max() for run in runs]
+        self.assert_below(abs(errors[0] / errors[1] - 2), 0.3, f"ratio of {errors}")
+        last = runs[1].history()[-1]
+        self.assert_below(abs(last["heat_drift_J"]) / last["heat_J"], 1e-13, "drift")
+        bar = slab(50, 0.1, {"type": "temperature", "value": 400},
+                   {"type": "temperature", "value": 300}, {"conductivity": 10})
+        run = self.run_of(bar, 2, 20, sets=sets)
+        self.assert_below(run.temperature().max(), 400, "T")
+        self.assert_below(300 - 1e-6, run.temperature().min(), "the least T")
 
     def test_stiff(self):
         """A step far longer than all times of the problem ends in its steady state."""

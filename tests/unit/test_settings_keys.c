@@ -31,6 +31,7 @@ static const struct damage missing_keys[] = {
     {"title: base\ngrid", "grod", "c.yaml:1: grod: unknown key; did you mean 'grid'? " TOP_KEYS},
     {"time:\n  end: 10\n", "",
      "c.yaml:1: time: missing; give a section with the keys end, steps, scheme, stages, monotone, "
+     "backward_euler, "
      "dt, "
      "tolerance, max_error, until, safety, adapt_every, steady"},
     {"  y_min: {type: convection, coefficient: 10, ambient: 293}\n", "",
@@ -87,7 +88,7 @@ static const struct damage wrong_types[] = {
      "c.yaml:24: time.dt: not a number (fast); give auto or a number above 0, in s"},
     {"time:\n  end: 10", "time: 10",
      "c.yaml:22: time: not a section (10); give a section with the keys end, steps, scheme, "
-     "stages, monotone, dt, "
+     "stages, monotone, backward_euler, dt, "
      "tolerance, max_error, until, safety, adapt_every, steady"},
     {"time:", "run: fast\ntime:",
      "c.yaml:22: run: not a section (fast); give a section with the keys backend, precision, "

@@ -140,9 +140,8 @@ void plan_print_time(const struct plan *plan)
     }
     const int levels = timeline_stages(timeline, 0);
     if (time->scheme == SCHEME_IMPLICIT) {
-        printf("implicit       steps of two stages (%s); forward Euler would take %.3g steps
-",
-               timeline->scheme_reason, euler);
+        printf("implicit       steps of %d stage%s (%s); forward Euler would take %.3g steps\n",
+               levels, levels == 1 ? "" : "s", timeline->scheme_reason, euler);
     } else if (levels > 1) {
         printf("super steps    of %d levels, sts%d (%s); forward Euler would take %.3g steps\n",
                levels, time->scheme == SCHEME_STS1 ? 1 : 2, timeline->scheme_reason, euler);

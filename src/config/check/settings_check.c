@@ -312,6 +312,8 @@ SETTINGS_CHECK(time)
         {OF(time.stages), t->stages != 0 && !sts, "needs scheme: sts1 or sts2"},
         {OF(time.monotone), t->monotone && (scheme != SCHEME_STS2 || varies),
          "needs scheme: sts2 with a `dt` or `stages`"},
+        {OF(time.backward_euler), t->backward_euler && (scheme != SCHEME_IMPLICIT || varies),
+         "needs scheme: implicit with a `dt`"},
         {OF(time.tolerance), rounds,
          "the rounding errors of float32 hide such errors; at least 1e-5"},
         {OF(time.tolerance), t->tolerance != 0 && !may_vary,

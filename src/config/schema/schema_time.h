@@ -47,6 +47,10 @@ static const struct schema_choice steady_solvers[] = {
             "leaves the range of its surroundings by more than a few percent of it, of up to 48 "  \
             "stages, and about a fifth more of them.",                                             \
             .choices = truths, .fallback = "false", .check = settings_check_time),                 \
+        KEY("time.backward_euler", CHOICE, WARN, AT(time.backward_euler),                          \
+            "With `scheme: implicit` and a `dt`: steps of backward Euler, of one stage and order " \
+            "1, after which no temperature leaves the range of its surroundings.",                 \
+            .choices = truths, .fallback = "false", .check = settings_check_time),                 \
         KEY("time.dt", REAL, WARN, AT(time.dt),                                                    \
             "The time step, or super step. `auto`: `safety` times the largest stable step.",       \
             .flags = SCHEMA_OR_AUTO, .alternative = AT(time.dt_auto), .limit = &positive,          \

@@ -1,7 +1,7 @@
-/* Implicit steps of order 2: two stages Y of the diagonally implicit method of R. Alexander (SIAM
- * J. Numer. Anal. 14 (1977) 1006), L-stable. Multigrid finds the Y; the step itself is then
- * explicit, T + (1 - g) tau F(Y1) + g tau F(Y2), by the kernels of the time steps, so that the
- * ledger counts what passed the faces. */
+/* Implicit steps of order 2, or of backward Euler. Order 2: two stages Y of the diagonally implicit
+ * method of R. Alexander (SIAM J. Numer. Anal. 14 (1977) 1006), L-stable. Multigrid finds the Y;
+ * the step itself is then explicit, T + (1 - g) tau F(Y1) + g tau F(Y2), by the kernels of the time
+ * steps, so that the ledger counts what passed the faces. */
 #include <math.h>
 
 #include "base/comm.h"
@@ -20,6 +20,10 @@ static const struct superstep_level taken[2] = {
     {.weight = G, .corrects = true, STAGE_2},
 };
 
+static const struct superstep_level backward = {
+    .weight = 1, .predicts = true, .corrects = true, STAGE_2};
+static const struct superstep_level backward_taken[1] = {{.weight = 1, .corrects = true, STAGE_2}};
+
 static enum status copy(struct stepper *stepper, void *d_to, const void *d_from)
 {
     TRY(stepper_copy(stepper, d_to, d_from));
@@ -31,6 +35,7 @@ static enum status copy(struct stepper *stepper, void *d_to, const void *d_from)
 static enum status take_stage(struct stepper *stepper, double start, double length, int n)
 {
     struct steady *steady = stepper->steady;
+    const bool is_backward = stepper->problem->time.backward_euler;
     struct steady_goal goal = {.d_base = steady->d_base,
                                .mass = 1,
                                .temperature = 1e-9,
@@ -38,11 +43,12 @@ static enum status take_stage(struct stepper *stepper, double start, double leng
                                .residual_share = 1e-4,
                                .tolerance = INFINITY,
                                .cycles = stepper->problem->time.steady.cycles};
-    TRY(stepper_agree(stepper,
-                      operator_of_level(stepper->problem, start, length, &implied[n], &goal.op)));
+    TRY(stepper_agree(stepper, operator_of_level(stepper->problem, start, length,
+                                                 is_backward ? &backward : &implied[n], &goal.op)));
     TRY(steady_solve(stepper, &goal));
     TRY(copy(stepper, stepper->level->field->d_next, steady->d_base));
-    return stepper_advance_levels(stepper, start, length, taken, n, 1);
+    return stepper_advance_levels(stepper, start, length, is_backward ? backward_taken : taken, n,
+                                  1);
 }
 
 static enum status advance_once(struct stepper *stepper)
@@ -54,18 +60,20 @@ static enum status advance_once(struct stepper *stepper)
     const double start = timeline_time(timeline, state->step);
     const double length = timeline_dt(timeline, state->step);
     stepper->steady->newton.done = false; /* as after a restart */
-    TRY(stepper_book_levels(stepper, 2, length));
+    stepper->state->check.begun = false;  /* the bounds are those of explicit steps */
+    TRY(stepper_book_levels(stepper, timeline_stages(timeline, state->step), length));
     TRY(copy(stepper, d_base, field->d_now));
     TRY(take_stage(stepper, start, length, 0));
+    if (stepper->problem->time.backward_euler) {
+        return STATUS_OK;
+    }
     /* the second stage is about T + (Y1 - T) / g */
     TRY(engine_wait(stepper->level->engine));
     TRY(stepper_combine(stepper, d_base, 1 - 1 / G, d_base, NULL));
     TRY(stepper_combine(stepper, field->d_next, 1 / G, field->d_next, d_base));
     TRY(copy(stepper, d_base, field->d_now));
     field_swap(field);
-    TRY(take_stage(stepper, start, length, 1));
-    state->check.begun = false; /* the bounds are those of explicit steps */
-    return STATUS_OK;
+    return take_stage(stepper, start, length, 1);
 }
 
 static enum status advance(struct stepper *stepper, int64_t steps)
