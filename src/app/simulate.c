@@ -152,7 +152,9 @@ static enum status advance(struct simulation *s, double budget, double *wall)
 {
     const struct state *state = &s->solver.state;
     const double start = MPI_Wtime();
-    stop_defer();
+    if (s->solver.problem.time.scheme != SCHEME_STEADY) { /* of which no part could be saved */
+        stop_defer();
+    }
     phases_restart(&s->solver.phases);
     TRY(handle_events(s));
     TRY(adaptive_step(&s->solver.stepper, &s->solver.problem));
@@ -162,6 +164,7 @@ static enum status advance(struct simulation *s, double budget, double *wall)
         TRY(s->solver.problem.time.by_tolerance
                 ? step_control_advance(&s->solver.stepper, &s->solver.problem)
                 : self_check_advance(s->self_check, &s->solver.stepper, next - state->step));
+        stop_defer();
         if (self_check_is_over(&s->solver.stepper)) {
             TRY(outputs_checkpoint(s->outputs, true));
             return self_check_verdict(s->self_check);

@@ -22,7 +22,7 @@ struct stop;
  * with a code other than 0, a launcher sends TERM to the others, which must keep their own code. */
 void stop_listen(void);
 
-/* The first step is next, or the program ends with a code of its own: from here on signals only set
+/* The first step is next or the steady state is found, or the program ends with a code of its own: from here on signals only set
  * flags. */
 void stop_defer(void);
 

@@ -166,6 +166,17 @@ class Early(Case):
                 os.kill(live.process.pid, number)
                 self.check_end(live)
 
+    def test_a_steady_state_is_not_waited_for(self):
+        config = problems.mixed([40, 40, 40])
+        config["boundary"] = {face: {"type": "temperature", "value": 300}
+                              for face in config["boundary"]}
+        config["time"] = {"steady": {"temperature": 1e-9, "solver": "jacobi", "cycles": 1000000}}
+        config["output"] = {"history": {"every": 0}}
+        live = Live(self, config, ranks=1)
+        live.wait_to_say("steady state to an estimated error", "out")
+        os.kill(live.process.pid, signal.SIGTERM)
+        self.check_end(live)
+
     def test_one_rank_ends_all(self):
         live = self.begin(3)
         live.signal(signal.SIGUSR2, rank=1)
