@@ -129,6 +129,31 @@ class Moving(Sources):
         run = self.run_config(config, "constant")
         self.assertLess(abs(run.report["source_heat_J"] / (0.4 * 100 * 0.08) - 1), 2e-6)
 
+    def test_a_scan_path_heats_as_the_rows_of_its_times(self):
+        lines = [(0.0, 6e-3, 5e-3, 0.0, 0.0), (0.02, 6e-3, 5e-3, 0.0, 0.0),
+                 (0.02, 6e-3, 5e-3, 0.0, 100.0), (0.1, 10e-3, 5e-3, 0.0, 100.0),
+                 (0.1, 7e-3, 7e-3, 0.0, 50.0), (0.15, 7e-3, 7e-3, 0.0, 50.0)]
+        for n in (4, 2):  # times of the other file increase: between the middles of two steps
+            lines[n] = (lines[n][0] + 1e-9, *lines[n][1:])
+        (self.folder / "scan.txt").write_text(
+            "Mode X Y Z Power Param\n1 6e-3 5e-3 0 0 0.02\n0 10e-3 5e-3 0 100 0.05\n"
+            "1 7e-3 7e-3 0 0 0\n1 7e-3 7e-3 0 50 0.05\n")
+        (self.folder / "factors.txt").write_text(
+            "Mode X(mm) Y(mm) Z(mm) Pmod Vel(m/s)/Time(s)\n1 6 5 0 0 0.02\n0 10 5 0 1 0.05\n"
+            "1 7 7 0 0.5 0.05\n")
+        final = []
+        for name, path in (("rows", {"path": self.track(lines)}), ("scan", {"path": "scan.txt"}),
+                           ("factors", {"path": "factors.txt", "power": 100.0})):
+            config = closed_box([{"gaussian": {**self.BEAM, **path}}])
+            config["time"] = {"steps": STEPS, "dt": 0.01}
+            run = self.run_config(config, name)
+            heat = 0.4 * (100 * 0.08 + 50 * 0.05)
+            self.assertLess(abs(run.report["source_heat_J"] / heat - 1), 2e-6, name)
+            final.append(run.temperature())
+        for field in final[1:]:
+            self.assertLess(abs(field - final[0]).max(), 1e-6)
+        self.check_same(config, "ways", run, [("guard", 3, 1, ()), ("cpu", 2, 2, ())])
+
     def test_a_single_precision_field(self):
         config = closed_box([{"goldak": {"front": 2e-3, "rear": 4e-3, "width": 2e-3,
                                          "depth": 3e-3, "power": 300.0, "x": "4e-3 + 0.01*t",
@@ -265,6 +290,9 @@ class WrongInput(Sources):
                    "does not exceed")
         self.check(path("0,0,0,0,1\n1,0,0,zero,1\n"), "track.csv:2", "not a row of 5 numbers")
         self.check(path("0,0,0,0\n1,0,0,0\n"), "track.csv:1", "not a row of 5 numbers")
+        self.check(path("Mode X Y Z Power Param\n1 0 0 0 1 1\n0 1e-3 0 0 1 0\n"), "track.csv:3",
+                   "'0 1e-3 0 0 1 0' is not a row of 6 numbers", "speed of a line (above 0)")
+        self.check(path("1 0 0 0 1 0\n"), "sources[0].gaussian.path", "no segment takes any time")
         self.check(path("0,1,0,0,1\n1,2,0,0,1\n"), "sources[0].gaussian.path",
                    "outside the grid in x")
         self.check(but(x=None, y=None, z=None, path="none.csv"), "none.csv", code=3)

@@ -115,7 +115,7 @@ static enum status add_row(const struct rows *rows, const struct rows_format *fo
     }
     FAIL_IF(!valid || (format->valid != NULL && !format->valid(row)),
             rows_fail(rows, format->what));
-    return count == 0 || row[0] > row[-format->columns]
+    return count == 0 || format->any_order || row[0] > row[-format->columns]
                ? STATUS_OK
                : fail(STATUS_INPUT, "%.400s:%d: %.9g does not exceed that of the row before (%.9g)",
                       rows->name, rows->number, row[0], row[-format->columns]);

@@ -33,13 +33,14 @@ bool rows_numbers(const struct rows *rows, int count, double *numbers);
 /* STATUS_INPUT: the current line is not a row of `what`. */
 enum status rows_fail(const struct rows *rows, const char *what);
 
-/* A file of rows whose first numbers increase. */
+/* A file of rows whose first numbers increase, unless they may have any order. */
 struct rows_format {
     int columns;
     int least;                        /* rows */
     const char *what;                 /* "5 numbers: t, x, y, z, power" */
     const char *kelvin;               /* advice where a line of names has degC; NULL: it may */
     bool (*valid)(const double *row); /* NULL: any numbers */
+    bool any_order;
 };
 /* Read all rows, [count][columns], after lines of names; caller frees. STATUS_FILE when the file
  * cannot be read; STATUS_INPUT, with the line, when a row is invalid, or there are too few. */

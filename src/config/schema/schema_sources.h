@@ -32,7 +32,9 @@
     KEY(path_ ".path", TEXT, WARN, IN_SOURCE(path),                                                \
         "A CSV file of rows t, x, y, z, power, in s, m and W, with t increasing; linear between "  \
         "the rows, no heat before the first and after the last. The power is left out if the "     \
-        "key `power` is given.",                                                                   \
+        "key `power` is given. Or a scan path of rows Mode, X, Y, Z, Power, Param: mode 0 is a "   \
+        "line to that point at the speed Param, mode 1 a spot for the duration Param; lengths "    \
+        "are in mm if the line of names has X(mm). With the key `power`, its Power is a factor.",  \
         .example = "track.csv", .flags = SCHEMA_FILE),                                             \
         OF_TIME(path_ ".x", at[AXIS_X], "Instead of `path`: the x position, a formula of t.",      \
                 .flags = SCHEMA_OR_FORMULA, .limit = &finite, .unit = &metre, .rival = "path",     \

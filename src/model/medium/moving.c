@@ -22,7 +22,9 @@ static enum status locate(const struct sources *sources, int s, double t, struct
                           source->at[axis], t, &row->at[axis]));
     }
     if (setting->by_power) {
+        const double factor = source->path.factors ? row->power : 1;
         TRY(source_number(sources, s, "power", &setting->power, source->power, t, &row->power));
+        row->power *= factor;
     }
     return STATUS_OK;
 }

@@ -47,11 +47,84 @@ static enum status check_path(const struct settings *settings, const struct grid
     return STATUS_OK;
 }
 
-/* The rows t, x, y, z and, with `power`, power (base/text/rows.h): at least two, t increases. */
+enum { MODE, AT, POWER = AT + AXIS_COUNT, PARAM, SEGMENT_COLUMNS };
+
+static bool segment_valid(const double *row)
+{
+    return row[MODE] == 0 ? row[PARAM] > 0 : row[MODE] == 1 && row[PARAM] >= 0;
+}
+
+static const struct rows_format segments_format = {
+    .columns = SEGMENT_COLUMNS,
+    .least = 1,
+    .any_order = true,
+    .valid = segment_valid,
+    .what = "6 numbers: mode (0: a line, 1: a spot), x, y, z, power, and the speed of a line "
+            "(above 0) or the duration of a spot",
+};
+
+/* Whether a file has segments instead of rows of time, by its columns; and the unit of lengths, m.
+ */
+static enum status find_segments(const char *name, bool *segments, double *unit)
+{
+    enum { LIMIT_BYTES = 1 << 28 };
+    SCOPED_BY(rows_close) struct rows rows;
+    double row[SEGMENT_COLUMNS];
+    *segments = false;
+    *unit = 1;
+    TRY(rows_open(name, LIMIT_BYTES, &rows));
+    while (rows_next(&rows)) {
+        if (rows_has_number(&rows)) {
+            *segments = rows_numbers(&rows, SEGMENT_COLUMNS, row);
+            break;
+        }
+        *unit = strstr(rows.line, "(mm)") != NULL ? 1e-3 : *unit;
+    }
+    return STATUS_OK;
+}
+
+/* Two rows for each segment that takes time. The first one begins at t = 0 and the origin. */
+static enum status read_segments(const char *name, double unit, struct path *path)
+{
+    SCOPED_FREE double *numbers = NULL;
+    struct path_row last = {0};
+    int count = 0;
+    TRY(rows_read(name, &segments_format, &numbers, &count));
+    path->rows = calloc(2 * (size_t)count, sizeof *path->rows);
+    TRY(CHECK_MEMORY(path->rows != NULL, "no memory for a path"));
+    for (int n = 0; n < count; n++) {
+        const double *segment = numbers + (size_t)n * SEGMENT_COLUMNS;
+        struct path_row next = {.t = last.t, .power = segment[POWER]};
+        double square = 0;
+        for (int axis = 0; axis < AXIS_COUNT; axis++) {
+            next.at[axis] = unit * segment[AT + axis];
+            square += (next.at[axis] - last.at[axis]) * (next.at[axis] - last.at[axis]);
+        }
+        next.t += segment[MODE] == 0 ? sqrt(square) / segment[PARAM] : segment[PARAM];
+        if (next.t > last.t) {
+            struct path_row from = segment[MODE] == 0 ? last : next;
+            from.t = last.t;
+            from.power = next.power;
+            path->rows[path->count++] = from;
+            path->rows[path->count++] = next;
+        }
+        last = next;
+    }
+    return path->count > 0 ? STATUS_OK
+                           : fail(STATUS_INPUT, "%.400s: no segment takes any time", name);
+}
+
+/* Segments, or the rows t, x, y, z and, with `power`, power (base/text/rows.h): at least two, t
+ * increases. */
 static enum status read_rows(const char *name, bool power, struct path *path)
 {
     struct rows_format format = {.columns = 5, .least = 2, .what = "5 numbers: t, x, y, z, power"};
     SCOPED_FREE double *numbers = NULL;
+    double unit = 1;
+    TRY(find_segments(name, &path->factors, &unit));
+    if (path->factors) {
+        return read_segments(name, unit, path);
+    }
     if (!power) {
         format.columns = 4;
         format.what = "4 numbers: t, x, y, z (the configuration has the power)";

@@ -5,16 +5,18 @@
 #include "model/medium/medium.h"
 #include "model/space/grid.h"
 
-/* The path of a moving source: rows of a CSV file, linear between them. */
+/* The path of a moving source, linear between rows: those of a CSV file, or two per segment of a
+ * scan path. */
 struct path_row {
     double t; /* s */
     double at[AXIS_COUNT];
-    double power; /* W; 0 if the file has none */
+    double power; /* W; 0 if the file has none; of a path of factors: a factor */
 };
 
 struct path {
     int count;
-    struct path_row *rows; /* t increases */
+    struct path_row *rows; /* t increases; it may stay between two segments */
+    bool factors;
 };
 
 struct source {
