@@ -101,7 +101,9 @@ static enum status open_all(struct simulation *s, const struct simulate_options 
     TRY(hang_monitor_create(&solver->team, &solver->problem.run, &solver->level.plan,
                             &solver->phases, &s->monitor));
     TRY(set_state(solver, options));
-    print_header(solver);
+    if (!options->start_only) {
+        print_header(solver);
+    }
     settings_warn(solver->problem.settings, solver->problem.timeline.end, false);
     TRY(tuning_of_stepper(&solver->stepper));
     TRY(tuning_of_passes(&solver->stepper));
@@ -233,7 +235,9 @@ enum status simulate(MPI_Comm comm, const struct settings *settings,
     TRY_GOTO(solver_open(comm, settings, &s->solver));
     TRY_GOTO(allocate(&s->solver));
     TRY_GOTO(open_all(s, options));
-    status = options->rehearsal != NULL ? run_beginning(s, options->rehearsal) : run_all(s);
+    status = options->start_only          ? advance(s, 0, &(double){0})
+             : options->rehearsal != NULL ? run_beginning(s, options->rehearsal)
+                                          : run_all(s);
     if (status == STATUS_NUMERICS) {
         status = outputs_postmortem(s->outputs);
     }

@@ -23,6 +23,7 @@ struct simulate_options {
     const char *restart;         /* a checkpoint file, "auto", or NULL: from the initial state */
     bool restart_changed;        /* allow another material, precision or grid corners */
     enum output_mode folder;     /* what may happen to a run in the output folder */
+    bool start_only;             /* write the outputs of the initial state, then end */
     struct rehearsal *rehearsal; /* run only the beginning, and measure it; NULL: all */
 };
 

@@ -3,6 +3,9 @@ effect, warnings where their cells are another size."""
 import math
 import unittest
 
+import h5py
+import numpy as np
+
 from harness import Case
 
 H = 0.2e-3  # m, the cells
@@ -49,6 +52,37 @@ class Resolution(Case):
             result = self.isotherm(*words)
             self.assert_code(result, 2)
             self.assert_says(result, f"{name}:", *fragments)
+
+    def test_paint(self):
+        config = stack(layer(4 * H, 6 * H), ambients=[{"name": "air", "temperature": 300}],
+                       surfaces=[{"between": ["silicon", "air"], "coefficient": 10}])
+        config["parts"].append({"box": {"lower": [0, 0, 8 * H], "upper": [5 * H, 10 * H, 10 * H],
+                                        "material": "air"}})
+        name = self.write(config)
+        result = self.isotherm("paint", name, "--output", "painted", ranks=2)
+        self.assert_code(result, 0)
+        self.assertFalse((self.folder / "out").exists())
+        rows = {line.split()[0]: line.split() for line in result.out.splitlines()
+                if "|" not in line}
+        for material, cells, thinnest in (("copper", 400, "4 cells along z"),
+                                          ("glue", 200, "2 cells along z"),
+                                          ("silicon", 300, "2 cells along z"),
+                                          ("air", 100, "2 cells along z")):
+            self.assertEqual(int(rows[material][1]), cells)
+            self.assertAlmostEqual(float(rows[material][2]) / (cells * H ** 3), 1, delta=1e-5)
+            self.assertEqual(" ".join(rows[material][3:]), thinnest)
+        for pair, faces in (("copper | glue", 100), ("silicon | glue", 100), ("silicon | air", 70)):
+            area = float(result.out.partition(pair + ": ")[2].split()[0])
+            self.assertAlmostEqual(area / (faces * H * H), 1, delta=1e-5)
+        with h5py.File(self.folder / "painted/snapshots/step_0000000000.h5", "r") as file:
+            counts = np.bincount(file["/material"][()].astype(int).ravel())
+        self.assertEqual(counts.tolist(), [400, 300, 200, 100])
+        self.assert_code(self.isotherm("paint", name, "--output", "painted"), 2)
+        del config["materials"], config["parts"], config["ambients"], config["surfaces"]
+        config["material"] = {"conductivity": 1, "density": 1, "heat_capacity": 1}
+        result = self.isotherm("paint", self.write(config))
+        self.assert_code(result, 2)
+        self.assert_says(result, "materials: missing; there is nothing to paint")
 
     def warned(self, config, *fragments):
         """By every command; the run goes on."""

@@ -8,8 +8,8 @@
 #include "base/text/options.h"
 #include "config/settings.h"
 
-extern const struct command command_check, command_compare, command_init, command_plan, command_run,
-    command_sweep, command_verify;
+extern const struct command command_check, command_compare, command_init, command_paint,
+    command_plan, command_run, command_sweep, command_verify;
 
 /* A configuration of configs/templates. */
 struct config_template {
@@ -34,5 +34,5 @@ enum status configuration_read(MPI_Comm comm, const char *path, const struct opt
 
 /* Those of all folders, in the order of `isotherm --help`. */
 #define COMMANDS                                                                                   \
-    &command_init, &command_check, &command_plan, &command_run, &command_sweep, &command_plot,     \
-        &command_compare, &command_bench, &command_verify, &command_doctor
+    &command_init, &command_check, &command_paint, &command_plan, &command_run, &command_sweep,    \
+        &command_plot, &command_compare, &command_bench, &command_verify, &command_doctor
