@@ -14,7 +14,7 @@
 enum {
     CHECKED_PASSES = 8, /* of the steps that are computed twice, at most */
     COPY_PASSES = 10,   /* as long as the copies and sums of a check take, about */
-    KEPT_PASSES = 512,  /* at least from one look at what is kept to the next */
+    KEPT_PASSES = 2048, /* at least from one look at what is kept to the next */
     HOST_EVERY = 4,     /* checks per tile that the host computes, too */
     RESULTS_MOST = 5
 };
