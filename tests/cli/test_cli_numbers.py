@@ -156,6 +156,19 @@ class BadNumbers(Case):
                          "use run.precision: float64")
         self.assertEqual(self.solve(config).result.err, "")
 
+    def test_values_near_zero(self):
+        """The checks once stopped a valid run of 1e-22: small against the units of exact sums."""
+        for small in (1e-20, 1e-22, 1e-24, 1e-30):
+            config = {"quantity": {"name": "salt", "symbol": "C", "unit": "kg/m^3",
+                                   "content_unit": "kg"}, "material": {"diffusivity": 1},
+                      "grid": {"cells": [9, 8], "upper": [1, 1]},
+                      "initial": [{"uniform": {"value": small}}],
+                      "boundary": {"x_min": {"type": "temperature", "value": -2 * small},
+                                   "x_max": {"type": "flux", "value": small},
+                                   "y_min": {"type": "periodic"}, "y_max": {"type": "periodic"}},
+                      "time": {"steps": 400}, "output": {"history": {"every": 10}}}
+            self.solve(config)
+
     def test_heat_of_a_bath(self):
         """A material with 5e9 times the heat capacity, which nearly holds its temperature."""
         for precision, ratio in (("float64", 5e9), ("float64", 5e20), ("float32", 5e9)):
