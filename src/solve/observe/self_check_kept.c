@@ -58,11 +58,7 @@ static enum status sum_words(const struct self_check *check, const void *d_from,
 
 /* ---- what steps never write ------------------------------------------------------------------ */
 
-static bool has_classes(const struct self_check *check)
-{
-    return check->stepper->problem->medium.nclasses > 0;
-}
-
+/* NULL: the run has none of it. */
 static enum status keep(struct self_check *check, void *d_memory, size_t bytes)
 {
     struct engine *engine = check->stepper->level->engine;
@@ -70,8 +66,7 @@ static enum status keep(struct self_check *check, void *d_memory, size_t bytes)
     if (d_memory == NULL) {
         return STATUS_OK;
     }
-    kept->d_memory = d_memory;
-    kept->bytes = bytes;
+    *kept = (struct kept){.d_memory = d_memory, .bytes = bytes};
     TRY(engine->runtime->memory_alloc(engine->device, bytes, &kept->d_copy));
     check->nkept++;
     TRY(engine->runtime->copy_on_device(engine->bulk_queue, kept->d_copy, d_memory, bytes));
@@ -104,9 +99,7 @@ enum status kept_create(struct self_check *check)
     const size_t files_count = files->file != NULL ? (size_t)files->count : 0;
     check->kept = calloc(1 + FACE_COUNT + files_count, sizeof *check->kept);
     TRY(CHECK_MEMORY(check->kept != NULL, "no memory for the self-check"));
-    if (has_classes(check)) {
-        TRY(keep(check, classes->d_class, (size_t)classes->args.layout.elements));
-    }
+    TRY(keep(check, classes->d_class, (size_t)classes->args.layout.elements));
     for (int f = 0; f < FACE_COUNT; f++) {
         TRY(keep(check, classes->d_patch[f], (size_t)classes->patches.face[f].bytes));
     }
