@@ -23,22 +23,13 @@ enum {
     LOOK_LEVELS = 32,    /* between two looks whether forward Euler keeps the tolerance */
     IMPLICIT_MOST = 320
 };
-static const double roots[PER_OCTAVE] = {0x1p0,
-                                         0x1.0b5586cf9890fp+0,
-                                         0x1.172b83c7d517bp+0,
-                                         0x1.2387a6e756238p+0,
-                                         0x1.306fe0a31b715p+0,
-                                         0x1.3dea64c123422p+0,
-                                         0x1.4bfdad5362a27p+0,
-                                         0x1.5ab07dd485429p+0,
-                                         0x1.6a09e667f3bcdp+0,
-                                         0x1.7a11473eb0187p+0,
-                                         0x1.8ace5422aa0dbp+0,
-                                         0x1.9c49182a3f090p+0,
-                                         0x1.ae89f995ad3adp+0,
-                                         0x1.c199bdd85529cp+0,
-                                         0x1.d5818dcfba487p+0,
-                                         0x1.ea4afa2a490dap+0};
+/* clang-format off */
+static const double roots[PER_OCTAVE] = {
+    0x1p0, 0x1.0b5586cf9890fp+0, 0x1.172b83c7d517bp+0, 0x1.2387a6e756238p+0,
+    0x1.306fe0a31b715p+0, 0x1.3dea64c123422p+0, 0x1.4bfdad5362a27p+0, 0x1.5ab07dd485429p+0,
+    0x1.6a09e667f3bcdp+0, 0x1.7a11473eb0187p+0, 0x1.8ace5422aa0dbp+0, 0x1.9c49182a3f090p+0,
+    0x1.ae89f995ad3adp+0, 0x1.c199bdd85529cp+0, 0x1.d5818dcfba487p+0, 0x1.ea4afa2a490dap+0};
+/* clang-format on */
 
 static int64_t clamp(int64_t value, int64_t least, int64_t most)
 {
