@@ -160,31 +160,21 @@ static void set_limits(enum time_scheme scheme, bool linear, struct superstep *s
     }
 }
 
-/* Let the levels have the real factors at `factors`, and before or behind them the pair at `pair`,
- * if any; `factors` are in the order for linear problems. */
-static void set_weights(struct superstep *superstep, const double *pair, const double *factors,
-                        bool linear)
+/* Let the levels be the pairs, alpha and a each, and the real factors behind them, which are in the
+ * order for linear problems; else reversed. */
+static void set_weights(struct superstep *superstep, const double *pairs, int npairs, bool linear)
 {
-    const int npair = pair != NULL ? 2 : 0;
-    const int nreal = superstep->nlevels - npair;
-    const int at = linear ? 0 : nreal;
-    for (int i = 0; i < nreal; i++) {
-        superstep->level[linear ? npair + i : i] =
-            (struct superstep_level){.weight = factors[linear ? i : nreal - 1 - i]};
-    }
-    if (pair != NULL) {
-        superstep->level[at] = (struct superstep_level){.weight = pair[0], .predicts = true};
-        superstep->level[at + 1] = (struct superstep_level){.weight = pair[1], .corrects = true};
-    }
-}
-
-/* Let the levels be the `npairs` pairs, alpha and a each, in the order for linear problems. */
-static void set_pairs(struct superstep *superstep, const double *pairs, int npairs, bool linear)
-{
+    const double *factors = pairs + (ptrdiff_t)2 * npairs;
+    const int nreal = superstep->nlevels - 2 * npairs;
+    struct superstep_level *level = &superstep->level[linear ? 0 : nreal];
     for (int i = 0; i < npairs; i++) {
         const double *pair = &pairs[2 * (linear ? i : npairs - 1 - i)];
-        superstep->level[2 * i] = (struct superstep_level){.weight = pair[0], .predicts = true};
-        superstep->level[2 * i + 1] = (struct superstep_level){.weight = pair[1], .corrects = true};
+        level[2 * i] = (struct superstep_level){.weight = pair[0], .predicts = true};
+        level[2 * i + 1] = (struct superstep_level){.weight = pair[1], .corrects = true};
+    }
+    level = &superstep->level[linear ? 2 * npairs : 0];
+    for (int i = 0; i < nreal; i++) {
+        level[i] = (struct superstep_level){.weight = factors[linear ? i : nreal - 1 - i]};
     }
 }
 
@@ -193,12 +183,8 @@ void superstep_levels(enum time_scheme scheme, int nstages, bool linear,
 {
     *superstep = (struct superstep){.nlevels = nstages};
     if (scheme == SCHEME_STS2 || scheme == SCHEME_MONOTONE) {
-        const double *first = &superstep_factors[row_of(scheme, nstages)->first];
-        if (scheme == SCHEME_MONOTONE) {
-            set_pairs(superstep, first, nstages / 2, linear);
-        } else {
-            set_weights(superstep, first, first + 2, linear);
-        }
+        set_weights(superstep, &superstep_factors[row_of(scheme, nstages)->first],
+                    scheme == SCHEME_MONOTONE ? nstages / 2 : 1, linear);
     } else if (scheme == SCHEME_STS1) {
         const struct chebyshev c = chebyshev_of(nstages);
         int order[SUPERSTEP_LEVELS_MOST];
@@ -213,7 +199,7 @@ void superstep_levels(enum time_scheme scheme, int nstages, bool linear,
         for (int i = 0; i < nstages; i++) {
             factors[i] /= sum; /* which is 1 but for rounding */
         }
-        set_weights(superstep, NULL, factors, linear);
+        set_weights(superstep, factors, 0, linear);
     } else {
         for (int l = 0; l < nstages; l++) {
             superstep->level[l] = (struct superstep_level){
