@@ -187,7 +187,7 @@ enum status checkpoint_seal_check(MPI_Comm comm, const char *path)
     TRY(table_create(comm, seal.blocks, &table));
     TRY(status_agree(comm, read_table(fd, &seal, table)));
     const struct raw_place place = place_of(body_of(&seal));
-    return raw_check(comm, path, "the content", &place, table, NULL);
+    return raw_check(comm, path, NULL, &place, table, NULL);
 }
 
 uint64_t checkpoint_seal_table_bytes(uint64_t bytes)

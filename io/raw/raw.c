@@ -260,10 +260,11 @@ static enum status compare_sums(const char *path, const char *name, const struct
             const int64_t cells = place->block_lines * place->line_cells;
             const int64_t total = raw_cells(place);
             locate(place, b * cells, (b + 1) * cells < total ? (b + 1) * cells : total, where);
-            return fail(STATUS_FILE,
-                        "%s of %s does not match its checksums: block %" PRId64 " of %" PRId64
-                        " is damaged, %s",
-                        name, path, b + 1, place->blocks, where);
+            (void)fail(STATUS_FILE,
+                       " not match its checksums: block %" PRId64 " of %" PRId64 " is damaged, %s",
+                       b + 1, place->blocks, where);
+            return name != NULL ? fail_prefix(STATUS_FILE, "%s of %s does", name, path)
+                                : fail_prefix(STATUS_FILE, "its bytes do");
         }
     }
     return STATUS_OK;

@@ -59,7 +59,8 @@ enum status raw_fill(MPI_Comm comm, const char *path, struct raw_place *places,
                      const struct raw_part *parts, int nparts, const struct box *box,
                      enum raw_after after);
 
-/* Collective, agreed. Read all cells and compare with the checksums; `name` is the dataset's.
+/* Collective, agreed. Read all cells and compare with the checksums; `name` is the dataset's, or
+ * NULL for the bytes of a file that the caller names.
  * STATUS_FILE, naming the first damaged block, when one differs. *hash (may be NULL): the field
  * hash of the cells. */
 enum status raw_check(MPI_Comm comm, const char *path, const char *name,
