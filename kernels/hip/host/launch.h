@@ -31,6 +31,22 @@ struct hip_scratch {
     unsigned int pace[HIP_PACE_COUNTERS];
 };
 
+/* Once, while *processors is 0: let blocks of a kernel share `bytes`, and count the processors of
+ * the device; a process has one. */
+static inline hipError_t hip_prepare(const void *kernel, unsigned bytes, int *processors)
+{
+    int device = 0;
+    if (*processors > 0) {
+        return hipSuccess;
+    }
+    hipError_t error =
+        hipFuncSetAttribute(kernel, hipFuncAttributeMaxDynamicSharedMemorySize, (int)bytes);
+    error = error == hipSuccess ? hipGetDevice(&device) : error;
+    return error == hipSuccess
+               ? hipDeviceGetAttribute(processors, hipDeviceAttributeMultiprocessorCount, device)
+               : error;
+}
+
 /* The result of a reduction, in pinned host memory. */
 struct hip_result {
     struct field_summary summary;

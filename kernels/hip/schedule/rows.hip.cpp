@@ -312,21 +312,6 @@ static __global__ __launch_bounds__(S::THREADS) void steps_rows(
 
 /* --- the launch ------------------------------------------------------------------------------ */
 
-static hipError_t processors_of_device(int *processors)
-{
-    static int known = 0; /* a process has one device */
-    int device = 0;
-    hipError_t error = hipSuccess;
-    if (known == 0) {
-        error = hipGetDevice(&device);
-    }
-    if (known == 0 && error == hipSuccess) {
-        error = hipDeviceGetAttribute(&known, hipDeviceAttributeMultiprocessorCount, device);
-    }
-    *processors = known;
-    return error;
-}
-
 /* Whole columns read the least, and march side by side, so that tiles find in the cache what their
  * neighbours have read. They are divided only where that leaves processors idle for a fifth of the
  * time; a processor has one block at once. */
@@ -365,25 +350,19 @@ static tiling tiling_of(const struct layout *layout, const struct coefficients *
 template <typename S, typename KIND>
 static hipError_t launch(struct hip_step *step, const KIND &kind, const struct box *box)
 {
-    static bool prepared = false;
-    int processors = 0;
-    hipError_t error = processors_of_device(&processors);
-    if (error == hipSuccess && !prepared) {
-        error = hipFuncSetAttribute(reinterpret_cast<const void *>(steps_rows<S, KIND>),
-                                    hipFuncAttributeMaxDynamicSharedMemorySize,
-                                    (int)sizeof(rows_edges<S>));
-    }
+    static int processors = 0;
+    const unsigned bytes = (unsigned)sizeof(rows_edges<S>);
+    const hipError_t error =
+        hip_prepare(reinterpret_cast<const void *>(steps_rows<S, KIND>), bytes, &processors);
     if (error != hipSuccess) {
         return error;
     }
-    prepared = true;
     const struct step_args *args = step->args;
     const tiling t = tiling_of<S>(&args->layout, args->levels, box, processors);
     const int64_t nblocks = t.count[0] * t.count[1] * t.count[2];
     if (nblocks > INT32_MAX) {
         return hipErrorInvalidValue;
     }
-    const unsigned bytes = (unsigned)sizeof(rows_edges<S>);
     steps_rows<S, KIND><<<(unsigned)nblocks, S::THREADS, bytes, step->stream>>>(
         view_of<typename S::REAL>(&args->layout, args->d_out, args->d_in), kind, t);
     return hipGetLastError();

@@ -205,15 +205,11 @@ static hipError_t launch(struct hip_step *step, const KIND &kind)
     typedef tile_form<T, KIND> F;
     constexpr unsigned bytes = (2 * F::LEVELS * (unsigned)sizeof(REAL) << TILE_BITS) +
                                (KIND::IS_EVERYWHERE ? 0 : (unsigned)sizeof(tile_sums<T>));
-    static bool prepared = false; /* a process has one device */
-    if (!prepared) {
-        const hipError_t error =
-            hipFuncSetAttribute(reinterpret_cast<const void *>(steps_tile<REAL, T, KIND>),
-                                hipFuncAttributeMaxDynamicSharedMemorySize, (int)bytes);
-        if (error != hipSuccess) {
-            return error;
-        }
-        prepared = true;
+    static int processors = 0;
+    const hipError_t error =
+        hip_prepare(reinterpret_cast<const void *>(steps_tile<REAL, T, KIND>), bytes, &processors);
+    if (error != hipSuccess) {
+        return error;
     }
     const struct step_args *args = step->args;
     const tiling t = tiling_of<F>(&args->layout, args->levels, step->boxes, KIND::R);

@@ -80,21 +80,9 @@ static arch_region<typename S::REAL> region_of(const struct layout *layout,
 /* kernel: of the shape. */
 template <typename S> static hipError_t units_of_device(const void *kernel, int *units)
 {
-    static int known = 0; /* a process has one device */
-    int device = 0;
-    hipError_t error = hipSuccess;
-    if (known == 0) {
-        error = hipGetDevice(&device);
-        if (error == hipSuccess) {
-            error = hipDeviceGetAttribute(&known, hipDeviceAttributeMultiprocessorCount, device);
-        }
-        if (error == hipSuccess) {
-            error = hipFuncSetAttribute(kernel, hipFuncAttributeMaxDynamicSharedMemorySize,
-                                        S::SHARED_BYTES);
-        }
-        known = known < work_list::MOST_UNITS ? known : (int)work_list::MOST_UNITS;
-    }
-    *units = known;
+    static int processors = 0;
+    const hipError_t error = hip_prepare(kernel, S::SHARED_BYTES, &processors);
+    *units = processors < work_list::MOST_UNITS ? processors : (int)work_list::MOST_UNITS;
     return error;
 }
 

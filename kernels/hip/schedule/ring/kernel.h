@@ -267,32 +267,19 @@ template <typename K> static hipError_t launch(const ring_call &call, const K &k
 {
     typedef typename K::S S;
     typedef typename S::REAL REAL;
-    static int64_t known = 0; /* blocks that run at a time; a process has one device */
-    int device = 0;
-    int processors = 0;
-    hipError_t error = hipSuccess;
-    if (known == 0) {
-        error = hipGetDevice(&device);
-        if (error == hipSuccess) {
-            error =
-                hipDeviceGetAttribute(&processors, hipDeviceAttributeMultiprocessorCount, device);
-        }
-        if (error == hipSuccess) {
-            error =
-                hipFuncSetAttribute(reinterpret_cast<const void *>(step_ring<K>),
-                                    hipFuncAttributeMaxDynamicSharedMemorySize, S::SHARED_BYTES);
-        }
-        if (error != hipSuccess) {
-            return error;
-        }
-        known = (int64_t)processors * S::BLOCKS;
+    static int processors = 0;
+    hipError_t error =
+        hip_prepare(reinterpret_cast<const void *>(step_ring<K>), S::SHARED_BYTES, &processors);
+    if (error != hipSuccess) {
+        return error;
     }
     const struct step_args *args = call.step->args;
     const struct coefficients *coefficients = args->levels;
     grid_view<REAL> view = view_of<REAL>(&args->layout, args->d_out, args->d_in);
     view.d_bits = args->d_bits;
     call.step->has_bits = S::BITS;
-    work w = K::divide(call, known, (S::SHARED_BYTES - bytes) / 128 * 128);
+    const int64_t units = (int64_t)processors * S::BLOCKS; /* blocks that run at a time */
+    work w = K::divide(call, units, (S::SHARED_BYTES - bytes) / 128 * 128);
     ring_maps maps = {};
     error = arch_tile_map_make(&maps.cells, region_of<S>(view, coefficients->closed, w, view.in),
                                S::PITCH, w.height + 2 * S::R);
@@ -312,7 +299,7 @@ template <typename K> static hipError_t launch(const ring_call &call, const K &k
     if (error != hipSuccess) {
         return error;
     }
-    const int64_t nblocks = w.items < known ? w.items : known;
+    const int64_t nblocks = w.items < units ? w.items : units;
     face_sums sums = {};
     sums.scratch = call.step->d_scratch;
     if (S::SUMS) {
