@@ -12,7 +12,9 @@
  *   C B T    vector instructions that keep the SIMD for B cycles and the wave for T
  *   D C L    shared memory or scalar loads: C cycles of the pipe, L cycles of latency; K: wait
  *   B        barrier of the block
- *   E        end of a program: the next waves of a block run the next one, the rest the last */
+ *   E        end of a program: the next waves of a block run the next one, the rest the last
+ *   others   the programs that follow are those of the last blocks in y; the second time, of the
+ *            other blocks at the edges in x and y */
 #include "gcd_input.h"
 
 #include <inttypes.h>
@@ -53,8 +55,9 @@ static void read_op(struct launch *l, char kind)
             complete &= scanf("%" SCNd64 " %" SCNd64, &piece->first, &piece->length) == 2;
         }
     }
-    if (kind == 'E' && l->nprograms < WAVES) {
-        l->program_begin[++l->nprograms] = nops;
+    struct programs *of = &l->programs[l->nsets];
+    if (kind == 'E' && of->count < WAVES) {
+        of->begin[++of->count] = nops;
     }
     if (!complete) {
         fprintf(stderr, "gcd_sim: operation %d is incomplete\n", nops);
@@ -80,7 +83,7 @@ void read_input(void)
         if (strcmp(word, "blocks") == 0 && nlaunches < LAUNCHES) {
             l = &launches[nlaunches++];
             l->edge = INT64_MAX;
-            l->program_begin[0] = nops;
+            l->programs[0].begin[0] = nops;
             read_numbers(l->blocks, 3);
         } else if (strcmp(word, "needs") == 0) {
             read_numbers(l->needs, 2);
@@ -88,6 +91,8 @@ void read_input(void)
             read_numbers(&l->after, 1);
         } else if (strcmp(word, "edge") == 0) {
             read_numbers(&l->edge, 1);
+        } else if (strcmp(word, "others") == 0 && l->nsets < SETS - 1) {
+            l->programs[++l->nsets].begin[0] = nops;
         } else if (strcmp(word, "memory") == 0 && l->nmemories < MEMORIES) {
             read_numbers(&l->base[l->nmemories], 1);
             read_numbers(l->stride[l->nmemories++], 3);

@@ -5,7 +5,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum { MEMORIES = 4, LAUNCHES = 2, WAVES = 16 /* of a block */ };
+enum { MEMORIES = 4, LAUNCHES = 2, WAVES = 16 /* of a block */, SETS = 3 };
 
 struct piece {
     int64_t first, length;
@@ -21,8 +21,12 @@ struct slot {      /* of a block of a compute unit */
     int left, met; /* waves that have not ended; that wait at a barrier */
     double met_at;
 };
+struct programs { /* of the waves of a block */
+    int begin[WAVES + 1], count;
+};
 struct launch {
-    int program_begin[WAVES + 1], nprograms;
+    struct programs programs[SETS]; /* of inner blocks, the last in y, others at edges */
+    int nsets;                      /* after the first one */
     int64_t blocks[3], edge;
     int64_t base[MEMORIES], stride[MEMORIES][3], wave_offset[WAVES][MEMORIES];
     int nmemories, waves_per_block;

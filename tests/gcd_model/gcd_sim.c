@@ -278,11 +278,14 @@ static bool start_block(struct launch *l, int number, double time)
     unit->lds -= l->needs[0];
     unit->registers -= l->needs[1];
     l->slots[slot] = (struct slot){.left = l->waves_per_block};
+    const bool last = at[1] == l->blocks[1] - 1;
+    const bool edge = at[0] == 0 || at[0] == l->blocks[0] - 1 || at[1] == 0;
+    const struct programs *of = &l->programs[last && l->nsets > 0 ? 1 : edge ? l->nsets : 0];
     for (int n = 0; n < l->waves_per_block; n++) {
         const int event = l->first_wave + slot * l->waves_per_block + n;
         struct wave *wave = &waves[event];
         *wave = (struct wave){.of = l, .slot = slot, .block = block, .number = n};
-        wave->pc = l->program_begin[n < l->nprograms ? n : l->nprograms - 1];
+        wave->pc = of->begin[n < of->count ? n : of->count - 1];
         wave->most = at[0] == l->blocks[0] - 1 ? l->edge : INT64_MAX;
         for (int m = 0; m < l->nmemories; m++) {
             wave->origin[m] = l->base[m] + l->wave_offset[n][m] + at[0] * l->stride[m][0] +

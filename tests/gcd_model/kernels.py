@@ -161,7 +161,7 @@ def rows_input(shown, n, size, nz):
     for count in range(1, nz // (2 * steps) + 1):
         planes = -(-nz // count)
         time = -(-tiles[0] * tiles[1] * count // 110) * (planes + 2 * steps)
-        if time < best - best // 5:
+        if time < best - best // 10:
             best, depth = time, planes
     counts = (*tiles, -(-nz // depth))
     tiling = struct.pack("<27qi4x", *[0, 0, 0, n, n, nz] * 3, -halo, 0, 0, *core, depth, *counts, 0)
@@ -273,9 +273,11 @@ def launch_of(kernel, n, shape, planes=None, axis=2):
                    [(threads, 0, 0), (0, 1, 0), (0, 0, 1)],
                    [(64 * w, 0, 0) for w in range(len(waves))]))
 
-    def program(wave):
+    def program(wave, up=0):
+        """up: of a block that many further in y."""
         found = []
-        for operation in program_of(code, mangled, listing, arguments, block, 64 * wave):
+        at = (block[0] + up * counts[0], 0, 0)
+        for operation in program_of(code, mangled, listing, arguments, at, 64 * wave):
             if operation[0] not in "LS":
                 found.append(operation)
                 continue
@@ -284,13 +286,21 @@ def launch_of(kernel, n, shape, planes=None, axis=2):
             if name not in names:
                 continue  # tables and arguments stay in the caches
             m = names.index(name)
-            from_here = [a + w for a, w in zip(places[m][0], places[m][2][wave])]
+            from_here = [a + w + up * step for a, w, step in
+                         zip(places[m][0], places[m][2][wave], places[m][1][1])]
             origin = HALF + bytes_of(from_here, pitches[m], sizes[m])
             found.append((kind, m, hint if kind == "S" else 0,
                           [(first - origin, length) for _, first, length in pieces]))
         return found
 
     programs = {wave: program(wave) for wave in set(different)}
+    others = []
+    if "steps_rows" in shown:  # whose last tile in y is seldom full; and edges have other code
+        at = block[0] // counts[0] % counts[1]
+        rows = n - (counts[1] - 1) * grid[1][1][1]
+        others = [[program(w, counts[1] - 1 - at)
+                   for w in range(min(len(waves), -(-rows // rows_of(shown)) + 1))],
+                  [program(w, -at) for w in (0, *[3] * (len(waves) - 2), len(waves) - 1)]]
     depth = grid[2][1][2]
     if planes:
         counts[2] = max(1, planes // depth)
@@ -302,7 +312,7 @@ def launch_of(kernel, n, shape, planes=None, axis=2):
         counts, [[bytes_of(step, pitches[m], sizes[m]) for step in places[m][1]] for m in memories],
         [[bytes_of(places[m][2][w], pitches[m], sizes[m]) for m in memories]
          for w in range(len(waves))],
-        [programs[wave] for wave in different], [(m + 1) << 36 for m in memories], edge)
+        [programs[wave] for wave in different], [(m + 1) << 36 for m in memories], edge, others)
     return text, n * n * min(counts[2] * depth, planes or n)
 
 

@@ -7,21 +7,24 @@ CHIP = {"memory": 1113, "misses": 256}
 SIMDS = 4
 
 
-def text_of(blocks, strides, waves, programs, bases, edge=1 << 40):
+def text_of(blocks, strides, waves, programs, bases, edge=1 << 40, others=()):
     """blocks: in the order of dispatch; strides[memory]: bytes to the next block in each of its
     directions; waves[n][memory]: bytes from the block to its wave n; programs: operations (see
-    gcd_sim.c) of the waves of a block, the last one of all others."""
+    gcd_sim.c) of the waves of a block, the last one of all others; others: those of the last blocks
+    in y, and of others at edges."""
     lines = ["blocks %d %d %d" % tuple(blocks), f"edge {edge}"]
     lines += ["memory %d %d %d %d" % (base, *stride) for base, stride in zip(bases, strides)]
     lines += ["wave " + " ".join(map(str, offsets)) for offsets in waves]
-    for program in programs:
-        for operation in program:
-            kind, *numbers = operation
-            if kind in "LS":
-                memory, hint, pieces = numbers
-                numbers = [memory, hint, len(pieces), *(n for piece in pieces for n in piece)]
-            lines.append(" ".join([kind, *map(str, numbers)]))
-        lines.append("E")
+    for n, same in enumerate([programs, *others]):
+        lines += ["others"] if n > 0 else []
+        for program in same:
+            for operation in program:
+                kind, *numbers = operation
+                if kind in "LS":
+                    memory, hint, pieces = numbers
+                    numbers = [memory, hint, len(pieces), *(n for piece in pieces for n in piece)]
+                lines.append(" ".join([kind, *map(str, numbers)]))
+            lines.append("E")
     return "\n".join(lines) + "\n"
 
 

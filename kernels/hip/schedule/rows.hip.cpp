@@ -42,8 +42,8 @@ template <typename S> struct rows_wave {
     int wave, lane;
     int i, j;               /* of the first cell; may be outside of the field */
     int load_x;             /* i, moved to cells that may be read */
-    int x_min, x_max;       /* the cell of the vector on a closed face; -1: none */
-    int y_min, y_max;       /* the row of the wave on a closed face */
+    bool x_min, y_min;      /* the first cell of the vector, row of the wave, is on a closed face */
+    int x_max, y_max;       /* the cell, the row on a closed face; -1: none */
     int begin, end;         /* the cells of the vector that are written, */
     int row_begin, row_end; /* and the rows of the wave */
 };
@@ -63,9 +63,9 @@ static __device__ __forceinline__ void place_wave(rows_wave<S> &w,
     const int last = most - (most % N + N) % N; /* a whole vector */
     w.load_x = w.i < least ? least : w.i < last ? w.i : last;
     const int to_max = (int)view.cells[0] - 1 - w.i;
-    w.x_min = kind.closed[FACE_X_MIN] && w.i == 0 ? 0 : -1;
+    w.x_min = kind.closed[FACE_X_MIN] && w.i == 0;
     w.x_max = kind.closed[FACE_X_MAX] && to_max >= 0 && to_max < N ? to_max : -1;
-    w.y_min = kind.closed[FACE_Y_MIN] ? -w.j : -1;
+    w.y_min = kind.closed[FACE_Y_MIN] && w.j == 0;
     w.y_max = kind.closed[FACE_Y_MAX] ? (int)view.cells[1] - 1 - w.j : -1;
     int64_t begin[2], end[2];
     core_of(t, AXIS_X, tile[0], S::WIDE, S::HALO_X, begin[0], end[0]);
@@ -144,7 +144,7 @@ static __device__ __forceinline__ void close_vector(const KIND &kind, int l, int
 }
 
 /* Level l + 1 of a row from its neighbours in y and z. */
-template <bool SIDES, bool ONE, typename S, typename KIND, typename VEC>
+template <bool X_SIDES, bool ONE, typename S, typename KIND, typename VEC>
 static __device__ __forceinline__ VEC advance_row(const KIND &kind, const tiling &t,
                                                   const rows_wave<S> &w,
                                                   const rows_medium<S, KIND> &m, int l, int r,
@@ -164,8 +164,10 @@ static __device__ __forceinline__ VEC advance_row(const KIND &kind, const tiling
 #pragma unroll
     for (int n = 0; n < N; n++) {
         REAL around[FACE_COUNT] = {row[n], row[n + 2]};
-        if constexpr (SIDES && KIND::IS_EVERYWHERE) {
-            around[0] = n == w.x_min ? kind.beyond(l, {}, FACE_X_MIN, c.v[n]) : around[0];
+        if constexpr (X_SIDES && KIND::IS_EVERYWHERE) {
+            if (n == 0) {
+                around[0] = w.x_min ? kind.beyond(l, {}, FACE_X_MIN, c.v[0]) : around[0];
+            }
             around[1] = n == w.x_max ? kind.beyond(l, {}, FACE_X_MAX, c.v[n]) : around[1];
         }
 #pragma unroll
@@ -206,6 +208,18 @@ static __device__ __forceinline__ void advance_level(const KIND &kind, const til
     vec y[R + 2];
     y[0] = edges.of[l][w.wave > 0 ? w.wave - 1 : 0][1][w.lane];
     y[R + 1] = edges.of[l][w.wave + 1 < S::WAVES ? w.wave + 1 : w.wave][0][w.lane];
+    if (SIDES && w.y_min) {
+        close_vector(kind, l, FACE_Y_MIN, w.here[l][0], y[0]);
+    }
+    if (SIDES && w.y_max >= 0 && w.y_max < R) { /* in the row beyond, which nothing else needs */
+#pragma unroll
+        for (int r = 0; r < R; r++) {
+            if (r == w.y_max) {
+                close_vector(kind, l, FACE_Y_MAX, w.here[l][r],
+                             r == R - 1 ? y[R + 1] : w.here[l][r < R - 1 ? r + 1 : r]);
+            }
+        }
+    }
     vec out[R];
     const auto advance_rows = [&](auto one) {
 #pragma unroll
@@ -213,12 +227,6 @@ static __device__ __forceinline__ void advance_level(const KIND &kind, const til
             vec beside[4] = {r == 0 ? y[0] : w.here[l][r > 0 ? r - 1 : 0],
                              r == R - 1 ? y[R + 1] : w.here[l][r < R - 1 ? r + 1 : 0],
                              w.before[l][r], value[r]};
-            if (SIDES && r == w.y_min) {
-                close_vector(kind, l, FACE_Y_MIN, w.here[l][r], beside[0]);
-            }
-            if (SIDES && r == w.y_max) {
-                close_vector(kind, l, FACE_Y_MAX, w.here[l][r], beside[1]);
-            }
             out[r] = advance_row<SIDES, decltype(one)::value>(kind, t, w, m, l, r, k, w.here[l][r],
                                                               beside, base[r]);
         }
@@ -313,7 +321,7 @@ static __global__ __launch_bounds__(S::THREADS) void steps_rows(
 /* --- the launch ------------------------------------------------------------------------------ */
 
 /* Whole columns read the least, and march side by side, so that tiles find in the cache what their
- * neighbours have read. They are divided only where that leaves processors idle for a fifth of the
+ * neighbours have read. They are divided only where that leaves processors idle for a tenth of the
  * time; a processor has one block at once. */
 template <typename S> static void divide_depth(tiling &t, int64_t processors)
 {
@@ -323,7 +331,7 @@ template <typename S> static void divide_depth(tiling &t, int64_t processors)
         const int64_t depth = (planes + n - 1) / n;
         const int64_t rounds = (t.count[0] * t.count[1] * n + processors - 1) / processors;
         const int64_t time = rounds * (depth + 2 * S::T);
-        if (time < best - best / 5) {
+        if (time < best - best / 10) {
             best = time;
             t.step[2] = depth;
         }
