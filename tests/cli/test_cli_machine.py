@@ -58,6 +58,8 @@ class Machine(Case):
         self.assert_says(result, "machine        Frontier", "wall time", "8 nodes", "kernel",
                          "predicted: tests/gcd_model", "halo", "energy", "nodes          1: ",
                          "are the most that keep 80 %", stream="out")
+        result = self.plan("--machine", "h200", sets=["time.scheme=implicit", "time.dt=1"])
+        self.assert_says(result, "wall time      about ", "levels of", stream="out")
 
     def test_gallery_in_a_second(self):
         """A second of processor time, since others use it, too; no other program can be found."""

@@ -148,7 +148,10 @@ class Wall(Example):
 
     def test_year(self):
         """A row per hour of configs/gallery/wall_over_a_year.yaml, from the second month on."""
-        run = self.solve_example("wall_over_a_year", "year")
+        for scheme in ("sts2", "implicit"):
+            self.check_year(self.solve_example("wall_over_a_year", scheme, f"time.scheme={scheme}"))
+
+    def check_year(self, run):
         rows = np.loadtxt(run.folder / "probes.csv", delimiter=",", skiprows=1)
         self.assertEqual(len(rows), 8761)
         times, found = rows[rows[:, 0] > 31 * 24, 1:].T
