@@ -97,7 +97,7 @@ static void print_pass(const struct machine_pass *pass)
  * of multigrid as on an H200 (docs/records/hip.md). */
 static double levels_of(const struct problem *problem)
 {
-    enum { UNIFORM_CYCLE = 7, CYCLE = 40, UNIFORM_CYCLES = 8, CYCLES = 12, STEP_CYCLES = 9 };
+    enum { UNIFORM_CYCLE = 14, CYCLE = 40, UNIFORM_CYCLES = 8, CYCLES = 12, STEP_CYCLES = 9 };
     const struct timeline *timeline = &problem->timeline;
     const bool uniform = problem->medium.nclasses == 0;
     const bool by_steps = timeline->setting.scheme == SCHEME_IMPLICIT;
