@@ -269,6 +269,23 @@ class Steady(Case):
         again = self.solve(config)
         self.assert_below(np.abs(again.temperature() - run.temperature()).max(), 1e-8, "T")
 
+    def test_ambients(self):
+        """Cells of an ambient keep their temperature; time steps change nothing; the same bits."""
+        config = layered([18, 14, 11], [0.09, 0.07, 0.055])
+        config["ambients"] = [{"name": "air", "temperature": 280}]
+        config["parts"].append({"box": {"lower": [0.02, 0.03, 0.02], "upper": [0.05, 0.07, 0.04],
+                                        "material": "air"}})
+        config["surfaces"] = [{"between": [name, "air"], "coefficient": 30 + 20 * n}
+                              for n, name in enumerate("abc")]
+        run = self.solve(config)
+        self.assert_below(run.report["steady"]["cycles"], 16, "cycles")
+        other = self.solve(quiet(config), ranks=3, sets=["run.backend=guard"])
+        self.assertEqual(other.exact("field_hash"), run.exact("field_hash"))
+        config["initial"] = [{"file": {"path": str(checkpoints(run.folder)[-1])}}]
+        config["time"] = {"steps": 40}
+        again = self.solve(config)
+        self.assert_below(np.abs(again.temperature() - run.temperature()).max(), 1e-8, "T")
+
     def test_start_from_the_solution(self):
         config = layered([20, 15], [0.2, 0.15])
         run = self.solve(config)

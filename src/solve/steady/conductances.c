@@ -40,6 +40,10 @@ static struct cell_state state_at(const struct face_reader *r, const int64_t cel
     if (point->h_field != NULL) {
         s.value = point->h_field[layout_index(&point->layout, cell[0], cell[1], cell[2])];
     }
+    if (medium->nclasses > 0 && medium->classes[s.of_class].is_ambient) {
+        s.scale = 0; /* its temperature stays */
+        return s;
+    }
     if (medium->curves != NULL && point->h_field != NULL) {
         s.curve = &medium->curves[medium->classes[s.of_class].key.material];
         s.at = curve_at(s.curve, s.value * medium->heat_capacity_volume);
@@ -61,6 +65,9 @@ static double between(const struct face_reader *r, const int64_t low[AXIS_COUNT]
     }
     const struct cell_state a = state_at(r, low);
     const struct cell_state b = state_at(r, high);
+    if (medium->classes[a.of_class].is_ambient || medium->classes[b.of_class].is_ambient) {
+        return 0; /* see to_ambients */
+    }
     if (a.curve == NULL) {
         return medium_conductance(medium, &r->problem->grid, r->axis, a.of_class, b.of_class) *
                per_step;
@@ -72,6 +79,28 @@ static double between(const struct face_reader *r, const int64_t low[AXIS_COUNT]
         return ka * a.scale / (h * h) * per_step;
     }
     return (a.scale + b.scale) / 2 / (h * (h / (2 * ka) + contact + h / (2 * kb))) * per_step;
+}
+
+/* From a cell to cells of ambients, whose temperatures stay: a sink, in the units of `between`. */
+static double to_ambients(const struct face_reader *r, const struct multigrid *m,
+                          const int64_t cell[AXIS_COUNT], int of_class)
+{
+    const struct medium *medium = &r->problem->medium;
+    double sum = 0;
+    for (int f = 0; f < FACE_COUNT && medium->nambients > 0; f++) {
+        const enum axis axis = face_axis((enum face)f);
+        int64_t beside[AXIS_COUNT] = {cell[AXIS_X], cell[AXIS_Y], cell[AXIS_Z]};
+        beside[axis] += face_side((enum face)f) == SIDE_MIN ? -1 : 1;
+        const bool outside = beside[axis] < 0 || beside[axis] == m->layout.cells[axis];
+        if (!m->active[axis] || (outside && m->closed[f])) {
+            continue;
+        }
+        const int other = class_at(r, beside);
+        sum += medium->classes[other].is_ambient
+                   ? medium_conductance(medium, &r->problem->grid, axis, of_class, other)
+                   : 0;
+    }
+    return sum * r->op->dt / medium->heat_capacity_volume;
 }
 
 /* d outside / d inside of a closure; `inside`, K. */
@@ -147,7 +176,7 @@ static void read_cells(const struct face_reader *r, const struct multigrid *m, d
             const struct medium_class *of = &medium->classes[s.of_class];
             const double capacity =
                 s.curve != NULL ? s.at.capacity / medium->heat_capacity_volume : of->weight;
-            heat = mass * capacity + of->perfusion * per_step;
+            heat = mass * capacity + of->perfusion * per_step + to_ambients(r, m, cell, s.of_class);
         }
         values->h_sink[at] = (float)(heat * s.scale);
         values->h_scale[at] = (float)s.scale;

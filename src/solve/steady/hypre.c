@@ -65,6 +65,7 @@ static void fill_cell(const struct linear_system *s, const int64_t cell[AXIS_COU
         entry[0] += g;
         entry[1 + f] = last && m->closed[f] ? 0 : -g;
     }
+    entry[0] = entry[0] > 0 ? entry[0] : 1; /* an ambient */
 }
 
 static enum status fill(struct linear_system *s)

@@ -429,7 +429,8 @@ static enum status begin(const struct solution *s)
     steady->unit = steady->op.dt / s->goal->op.dt;
     steady->rounding = false;
     steady->imbalance = NAN;
-    for (int n = 0; n < steady->grids.count && steady->d_temperature == NULL; n++) {
+    const bool mixes = steady_mixes_sinks(s->stepper->problem);
+    for (int n = 0; n < steady->grids.count && !mixes; n++) {
         steady->grids.grid[n].m.sink = (float)(s->goal->mass * steady->unit);
     }
     if (steady->d_temperature == NULL) {

@@ -58,9 +58,10 @@ uint64_t steady_grids_bytes(const struct problem *problem, const struct box *own
     const bool is_implicit = problem->time.scheme == SCHEME_IMPLICIT;
     const bool alone = problem->time.steady.solver != SOLVER_MULTIGRID;
     const bool uniform = problem->medium.nclasses == 0 && !is_implicit && !alone;
-    const uint64_t sinks = is_implicit || problem->medium.perfused;
+    const uint64_t sinks = is_implicit || problem->medium.perfused || problem->medium.nambients > 0;
     const uint64_t arrays = sinks + (uniform ? UNIFORM : ARRAYS) + (is_implicit ? OF_IMPLICIT : 0) +
-                            (problem->medium.curves != NULL ? OF_CURVES : 0);
+                            (problem->medium.curves != NULL ? OF_CURVES : 0) +
+                            (problem->medium.nambients > 0 ? 1 : 0); /* a scale */
     const uint64_t coarse = sinks + (uniform ? COARSE_UNIFORM : COARSE_ARRAYS);
     const struct grid *grid = &problem->grid;
     const int64_t own[AXIS_COUNT] = {box_extent(owned, AXIS_X), box_extent(owned, AXIS_Y),
@@ -106,11 +107,11 @@ static enum status allocate(struct steady *s, const struct problem *problem,
     if (problem->time.scheme == SCHEME_IMPLICIT) {
         TRY(engine->runtime->memory_alloc(engine->device, layout_bytes(field), &s->d_base));
     }
+    if (problem->medium.nambients > 0 || (problem->medium.curves != NULL && s->newton.changes)) {
+        TRY(steady_grids_array(&s->grids, 0, &s->d_scale));
+    }
     if (problem->medium.curves == NULL) {
         return STATUS_OK;
-    }
-    if (s->newton.changes) {
-        TRY(steady_grids_array(&s->grids, 0, &s->d_scale));
     }
     return engine->runtime->memory_alloc(engine->device, layout_bytes(field), &s->d_temperature);
 }
@@ -132,6 +133,7 @@ enum status steady_create(const struct problem *problem, const struct team *team
         s->quiet = steady_is_plain(s);
         s->hypre_share = 1e-6;
         s->newton.changes = !problem_is_linear(problem);
+        s->newton.mass = problem->medium.nambients > 0 ? NAN : 0; /* no d_scale yet */
         s->newton.varies = boundary_coefficient_varies(&problem->boundary);
         s->record = calloc((size_t)problem->time.steady.cycles, sizeof *s->record);
     }
@@ -145,9 +147,15 @@ enum status steady_create(const struct problem *problem, const struct team *team
     TRY(status_agree(team->comm,
                      operator_of_level(problem, 0, problem->timeline.dt_stable, &once, &s->op)));
     TRY(steady_grids_create(problem, team, engine, classes, &s->op,
-                            problem->medium.perfused || problem->time.scheme == SCHEME_IMPLICIT,
-                            problem->medium.curves != NULL ? 0 : 1, &s->grids));
+                            problem->medium.perfused || problem->medium.nambients > 0 ||
+                                problem->time.scheme == SCHEME_IMPLICIT,
+                            steady_mixes_sinks(problem) ? 0 : 1, &s->grids));
     return status_agree(team->comm, allocate(s, problem, field));
+}
+
+bool steady_mixes_sinks(const struct problem *problem)
+{
+    return problem->medium.curves != NULL || problem->medium.nambients > 0;
 }
 
 /* Of d_now, with the halo. */
@@ -170,13 +178,13 @@ enum status steady_linearise(struct stepper *stepper, const struct steady_goal *
     struct steady *s = stepper->steady;
     struct steady_point point = {.nominal = mean, .is_first = goal->is_steady && s->count == 0};
     struct heat_operator op = goal->op;
-    const bool is_enthalpy = stepper->problem->medium.curves != NULL;
+    const bool mixes = steady_mixes_sinks(stepper->problem);
     const double mass = goal->mass * s->unit;
     op.dt = s->op.dt;
     memcpy(op.all.r, s->op.all.r, sizeof op.all.r);
     enum status status = status_agree(stepper->team->comm, read_state(stepper, &point));
     if (status == STATUS_OK) {
-        status = steady_grids_linearise(&s->grids, s->classes, &op, &point, is_enthalpy ? mass : 1,
+        status = steady_grids_linearise(&s->grids, s->classes, &op, &point, mixes ? mass : 1,
                                         s->d_scale);
     }
     free((void *)point.h_field);
@@ -196,8 +204,7 @@ bool steady_needs_conductances(const struct stepper *stepper, const struct stead
     const struct steady_record *last = &steady->record[steady->count > 0 ? steady->count - 1 : 0];
     const bool is_slow = steady->count > 0 && last->rate > 0.4;
     const double moved = steady->newton.moved / steady->newton.magnitude;
-    if (stepper->problem->medium.curves != NULL &&
-        steady->newton.mass != goal->mass * steady->unit) {
+    if (steady_mixes_sinks(stepper->problem) && steady->newton.mass != goal->mass * steady->unit) {
         return true;
     }
     if (!steady->newton.done) {
@@ -243,7 +250,7 @@ void steady_destroy(struct steady *steady)
 
 bool steady_is_held(const struct problem *problem, const struct instant *when)
 {
-    bool held = false;
+    bool held = problem->medium.nambients > 0;
     for (int f = 0; f < FACE_COUNT; f++) {
         for (int p = 0; p < problem->boundary.nconditions[f]; p++) {
             const struct boundary_state now =

@@ -82,7 +82,10 @@ enum status steady_create(const struct problem *problem, const struct team *team
                           const struct layout *field, struct steady **steady);
 void steady_destroy(struct steady *steady); /* takes NULL */
 
-/* Whether a face or blood fixes the temperatures. */
+/* Whether sinks have other parts than a multiple of the heat capacities. */
+bool steady_mixes_sinks(const struct problem *problem);
+
+/* Whether a face, an ambient or blood fixes the temperatures. */
 bool steady_is_held(const struct problem *problem, const struct instant *when);
 
 /* Collective, agreed. Let the conductances be those of the state, whose halo is complete.
