@@ -131,7 +131,7 @@ enum status steady_create(const struct problem *problem, const struct team *team
         s->classes = classes;
         s->solver = problem->time.steady.solver;
         s->quiet = steady_is_plain(s);
-        s->hypre_share = 1e-6;
+        s->hypre_share = 1e-10;
         s->newton.changes = !problem_is_linear(problem);
         s->newton.mass = problem->medium.nambients > 0 ? NAN : 0; /* no d_scale yet */
         s->newton.varies = boundary_coefficient_varies(&problem->boundary);
