@@ -41,7 +41,7 @@ static struct {
 static const struct option option_table[] = {
     {OPTION_NAME, "--backend", "NAME", " (default auto)", &options.backend},
     {OPTION_NAME, "--order", "N", " (default 2)", &options.order},
-    {OPTION_NAME, "--scheme", "NAME", " (euler)", &options.scheme},
+    {OPTION_NAME, "--scheme", "NAME", "", &options.scheme}, /* the first one */
     {OPTION_STRING, "--json", "FILE", "also write the table as JSON", &options.json},
     {OPTION_END, NULL, NULL, NULL, NULL},
 };
