@@ -152,7 +152,7 @@ class Completion(unittest.TestCase):
         self.assertEqual(self.bash("run", "--set", "time.s"),
                          {"time.steps=", "time.safety=", "time.scheme=", "time.stages=",
                           "time.steady.temperature=", "time.steady.tolerance=",
-                          "time.steady.cycles="})
+                          "time.steady.cycles=", "time.steady.solver="})
         self.assertEqual(self.bash("plan", "--set", "boundary.z_max.a"),
                          {"boundary.z_max.ambient="})
         # bash replaces what follows the '='
