@@ -24,30 +24,38 @@ struct source_shape {
     bool half;
 };
 
-/* e of the cell of global index (i, j, k); *front: u is above 0. */
-KERNEL_INLINE double source_exponent(const struct source_shape *s, double i, double j, double k,
-                                     bool *front)
+/* For the cells of a line along x: the parts of u, v and w from y and z; and the least e, by its
+ * terms that do not depend on x. */
+struct source_line {
+    double u, v, w, least;
+};
+
+KERNEL_INLINE struct source_line source_line_at(const struct source_shape *s, double j, double k)
 {
-    const double x = fma(i + 0.5, s->spacing[0], s->start[0]);
     const double y = fma(j + 0.5, s->spacing[1], s->start[1]);
     const double z = fma(k + 0.5, s->spacing[2], s->start[2]);
-    const double u = fma(s->turn[0][0], x, fma(s->turn[0][1], y, s->turn[0][2] * z));
-    const double v = fma(s->turn[1][0], x, fma(s->turn[1][1], y, s->turn[1][2] * z));
-    const double w = fma(s->turn[2][0], x, fma(s->turn[2][1], y, s->turn[2][2] * z));
+    struct source_line row = {fma(s->turn[0][1], y, s->turn[0][2] * z),
+                              fma(s->turn[1][1], y, s->turn[1][2] * z),
+                              fma(s->turn[2][1], y, s->turn[2][2] * z), 0};
+    if (s->turn[2][0] == 0) {
+        row.least = s->deep * row.w * row.w;
+        row.least = s->turn[1][0] == 0 ? fma(s->side * row.v, row.v, row.least) : row.least;
+    }
+    return row;
+}
+
+/* e of the cell of global index i in a row; *front: u is above 0. */
+KERNEL_INLINE double source_exponent(const struct source_shape *s, const struct source_line *row,
+                                     double i, bool *front)
+{
+    const double x = fma(i + 0.5, s->spacing[0], s->start[0]);
+    const double u = fma(s->turn[0][0], x, row->u);
+    const double v = fma(s->turn[1][0], x, row->v);
+    const double w = fma(s->turn[2][0], x, row->w);
     *front = u > 0;
     const double e =
         fma((*front ? s->front : s->rear) * u, u, fma(s->side * v, v, s->deep * w * w));
     return s->half && w < 0 ? 2 * SOURCE_CUT : e;
-}
-
-/* The same e where u, v and w are x, y and z, in a shape without halves. */
-KERNEL_INLINE double source_exponent_straight(const struct source_shape *s, double i, double j,
-                                              double k)
-{
-    const double x = fma(i + 0.5, s->spacing[0], s->start[0]);
-    const double y = fma(j + 0.5, s->spacing[1], s->start[1]);
-    const double z = fma(k + 0.5, s->spacing[2], s->start[2]);
-    return fma(s->front * x, x, fma(s->side * y, y, s->deep * z * z));
 }
 
 /* The density where e is at most SOURCE_CUT. */
@@ -60,7 +68,8 @@ KERNEL_INLINE double source_density(const struct source_shape *s, double e, bool
 KERNEL_INLINE double source_cell(const struct source_shape *s, double i, double j, double k)
 {
     bool front;
-    const double e = source_exponent(s, i, j, k, &front);
+    const struct source_line row = source_line_at(s, j, k);
+    const double e = source_exponent(s, &row, i, &front);
     const double heat = source_density(s, e > SOURCE_CUT ? 0 : e, front);
     return e > SOURCE_CUT ? 0 : heat; /* no branch, so that loops vectorize */
 }

@@ -139,7 +139,7 @@ static void upload_medium(struct scene *scene, struct device_medium *medium)
     medium->d_table = rig_upload(&scene->rig, table, sizeof table);
 }
 
-enum source_kind { SHAPE, HALF, STRAIGHT, OF_CLASSES, VALUES, KINDS };
+enum source_kind { SHAPE, HALF, OF_CLASSES, VALUES, KINDS };
 
 static void check(struct scene *scene, enum source_kind kind)
 {
@@ -153,12 +153,7 @@ static void check(struct scene *scene, enum source_kind kind)
     struct box pieces[4];
     const int npieces = random_partition(&scene->random, &owned, 4, pieces);
     struct add_source_args args = some_source(scene, kind == HALF);
-    if (kind == STRAIGHT) { /* and weak: no cell gets a kelvin */
-        memset(args.shape.turn, 0, sizeof args.shape.turn);
-        args.shape.turn[0][0] = args.shape.turn[1][1] = args.shape.turn[2][2] = 1;
-        args.shape.rear = args.shape.front;
-        args.shape.peak_front = args.shape.peak_rear = -0.2;
-    } else if (kind == OF_CLASSES) {
+    if (kind == OF_CLASSES) {
         upload_medium(scene, &medium);
         args.medium = &medium;
     } else if (kind == VALUES) {

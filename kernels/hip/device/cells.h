@@ -143,18 +143,6 @@ struct tally {
         part[1] += __double_as_longlong(s1) - __double_as_longlong(magic1);
         part[0] += __double_as_longlong(s2) - __double_as_longlong(magic2);
     }
-
-    /* The same of |x| < 0.5, which has no whole kelvins. */
-    __device__ void add_small(double x)
-    {
-        const double magic1 = 0x1.8p12;
-        const double magic2 = 0x1.8p-28;
-        const double s1 = x + magic1;
-        const double r1 = x - (s1 - magic1);
-        const double s2 = r1 + magic2;
-        part[1] += __double_as_longlong(s1) - __double_as_longlong(magic1);
-        part[0] += __double_as_longlong(s2) - __double_as_longlong(magic2);
-    }
 };
 
 /* The digits of a tally, not normalised. */

@@ -14,13 +14,12 @@ struct cell_sweep {
     unsigned lanes, across, nblocks;
 };
 
-static cell_sweep sweep_of(const struct box *box, int64_t most_blocks, int n = 1,
-                           unsigned most_lanes = VISIT_THREADS)
+static cell_sweep sweep_of(const struct box *box, int64_t most_blocks, int n = 1)
 {
     const int64_t nx = box_extent(box, AXIS_X);
     const int64_t rows = box_extent(box, AXIS_Y) * box_extent(box, AXIS_Z);
     cell_sweep s = {*box, 1, 0, 0};
-    while (s.lanes < most_lanes && (int64_t)s.lanes * n < nx) {
+    while (s.lanes < VISIT_THREADS && (int64_t)s.lanes * n < nx) {
         s.lanes *= 2;
     }
     s.across = nx > 0 ? (unsigned)((nx + s.lanes * n - 1) / (s.lanes * n)) : 1U;

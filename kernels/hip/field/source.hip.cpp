@@ -7,9 +7,8 @@
 #include "kernels/hip/device/visit.h"
 
 /* A sum has enough blocks to fill any chip, and few enough that their atomics do not matter. PART:
- * cells of a row that a thread reads at a time for a sum; BESIDE: cells beside each other in y that
- * it heats. */
-enum { SUM_BLOCKS_MOST = 4096, FACE_BLOCKS_MOST = 1024, PART = 4, BESIDE = 4 };
+ * cells of a row that a thread reads at a time for a sum; BESIDE: that it heats. */
+enum { SUM_BLOCKS_MOST = 4096, FACE_BLOCKS_MOST = 1024, PART = 4, BESIDE = 2 };
 
 /* What a kernel needs of the medium. */
 struct source_medium {
@@ -46,118 +45,75 @@ static __device__ __forceinline__ void finish(struct exact_sum *d_sum, const tal
     }
 }
 
-/* BY_SHAPE: of any shape; BY_VALUES: d_values. */
-enum heat_kind { BY_SHAPE, BY_STRAIGHT_SHAPE, BY_VALUES };
-
-/* One cell of `s` in y is BESIDE cells of the box, whose heat is computed without branches between
- * them, so that constants are loaded once. They are read before, so that the reads are under way
- * meanwhile. `small`: no heat reaches half a kelvin. */
-template <typename REAL, heat_kind KIND>
+/* OF_FILE: by d_values. A cell is read before its heat is known, and its class, so that the reads
+ * are under way meanwhile. */
+template <typename REAL, bool OF_FILE>
 static __global__ __launch_bounds__(VISIT_THREADS) void add_source(
     const cell_sweep s, const struct add_source_args args, const struct source_medium medium,
-    bool small, struct hip_scratch *scratch)
+    struct hip_scratch *scratch)
 {
-    const struct source_shape &shape = args.shape;
-    const uint8_t *classes = medium.classes;
-    const REAL *table = static_cast<const REAL *>(medium.table);
+    const struct layout &layout = args.layout;
+    REAL *field = static_cast<REAL *>(args.d_field);
     tally sum = {};
-    visit_cells(s, [&](int64_t i, int64_t part, int64_t k) {
-        const int64_t first = args.box.lo[AXIS_Y] + BESIDE * part;
-        const int64_t of_cells = element_at(args.layout, i, first, k);
-        REAL *cells = static_cast<REAL *>(args.d_field) + of_cells;
-        const double gi = (double)(int)(args.offset[AXIS_X] + i);
-        const double gj = (double)(int)(args.offset[AXIS_Y] + first);
-        const double gk = (double)(int)(args.offset[AXIS_Z] + k);
-        double e[BESIDE] = {};
-        bool front[BESIDE] = {}, on[BESIDE], any = false;
-        REAL cell[BESIDE], sigma[BESIDE];
-#pragma unroll
-        for (int c = 0; c < BESIDE; c++) {
-            if (KIND == BY_SHAPE) {
-                e[c] = source_exponent(&shape, gi, gj + c, gk, &front[c]);
-            } else if (KIND == BY_STRAIGHT_SHAPE) {
-                e[c] = source_exponent_straight(&shape, gi, gj + c, gk);
-            }
-            on[c] = first + c < args.box.hi[AXIS_Y] && !(e[c] > SOURCE_CUT);
-            any = any || on[c];
-        }
-        if (!any) {
+    visit_rows<BESIDE>(s, [&](int64_t first, int64_t j, int64_t k) {
+        const struct source_line row = source_line_at(
+            &args.shape, (double)(int)(args.offset[1] + j), (double)(int)(args.offset[2] + k));
+        if (!OF_FILE && row.least > SOURCE_CUT) { /* a quarter of the rows */
             return;
         }
-        const int64_t of_classes = element_at(medium.layout, i, first, k);
-        int of_class[BESIDE] = {};
-#pragma unroll
-        for (int c = 0; c < BESIDE; c++) {
-            cell[c] = on[c] ? cells[c * args.layout.pitch_y] : 0;
-            if (on[c] && classes != nullptr) {
-                of_class[c] = classes[of_classes + c * medium.layout.pitch_y] & medium.mask;
+        REAL *cells = &field[element_at(layout, 0, j, k)];
+        const uint8_t *classes = medium.classes != nullptr
+                                     ? medium.classes + element_at(medium.layout, 0, j, k)
+                                     : nullptr;
+        const int64_t of_row = (k * layout.cells[AXIS_Y] + j) * layout.cells[AXIS_X];
+        double e[BESIDE];
+        bool front[BESIDE], on[BESIDE] = {};
+        REAL cell[BESIDE], sigma[BESIDE];
+        for_part<BESIDE>(s, first, [&](int c, int64_t i) {
+            if (!OF_FILE) {
+                e[c] = source_exponent(&args.shape, &row, (double)(int)(args.offset[0] + i),
+                                       &front[c]);
             }
-        }
-#pragma unroll
-        for (int c = 0; c < BESIDE; c++) {
-            sigma[c] = table != nullptr ? table[medium_cell_at(of_class[c])] : (REAL)1;
-        }
-        REAL heat[BESIDE];
-#pragma unroll
-        for (int c = 0; c < BESIDE; c++) {
-            const int64_t at =
-                ((k * args.layout.cells[AXIS_Y]) + first + c) * args.layout.cells[AXIS_X] + i;
-            heat[c] = KIND != BY_VALUES ? (REAL)source_density(&shape, on[c] ? e[c] : 0, front[c])
-                      : on[c]           ? (REAL)(shape.peak_front * (double)args.d_values[at])
-                                        : (REAL)0;
-        }
-#pragma unroll
-        for (int c = 0; c < BESIDE; c++) {
-            if (on[c] && heat[c] != 0 && sigma[c] != 0) { /* an ambient, or it keeps its bits */
-                cells[c * args.layout.pitch_y] = arch_fma(sigma[c], heat[c], cell[c]);
-            } else {
-                heat[c] = 0;
+            on[c] = OF_FILE || !(e[c] > SOURCE_CUT);
+            if (on[c]) {
+                const int of_class = classes != nullptr ? classes[i] & medium.mask : 0;
+                sigma[c] = medium.classes != nullptr
+                               ? static_cast<const REAL *>(medium.table)[medium_cell_at(of_class)]
+                               : (REAL)1;
+                cell[c] = cells[i];
             }
-            if (small) {
-                sum.add_small((double)heat[c]);
-            } else {
-                sum.add((double)heat[c]);
+        });
+        for_part<BESIDE>(s, first, [&](int c, int64_t i) {
+            if (!on[c]) {
+                return;
             }
-        }
+            const REAL heat =
+                (REAL)(OF_FILE ? args.shape.peak_front * (double)args.d_values[of_row + i]
+                               : source_density(&args.shape, e[c], front[c]));
+            if (heat != 0 && sigma[c] != 0) { /* an ambient, or the cell keeps its bits */
+                cells[i] = arch_fma(sigma[c], heat, cell[c]);
+                sum.add((double)heat);
+            }
+        });
     });
     finish(args.d_sum, sum, scratch);
 }
 
-/* Whether source_exponent_straight has the e of this shape. */
-static bool is_straight(const struct source_shape *s)
-{
-    bool same = !s->half && s->front == s->rear && s->peak_front == s->peak_rear;
-    for (int n = 0; n < 9; n++) {
-        same = same && s->turn[n / 3][n % 3] == (n % 4 == 0 ? 1 : 0);
-    }
-    return same;
-}
-
 enum status hip_add_source(struct queue *queue, const struct add_source_args *args)
 {
-    struct box parts = args->box;
+    const cell_sweep s = sweep_of(&args->box, SUM_BLOCKS_MOST, BESIDE);
     struct source_medium medium = {};
     if (box_is_empty(&args->box)) {
         return STATUS_OK;
     }
-    parts.lo[AXIS_Y] = 0;
-    parts.hi[AXIS_Y] = (box_extent(&args->box, AXIS_Y) + BESIDE - 1) / BESIDE;
-    const cell_sweep s = sweep_of(&parts, SUM_BLOCKS_MOST, 1, ARCH_WAVE);
     if (args->medium != nullptr) {
         medium = {args->medium->layout, args->medium->d_class, args->medium->d_table,
                   args->medium->mask};
     }
-    const bool of_values = args->d_values != nullptr;
-    const bool straight = is_straight(&args->shape);
-    const bool small =
-        !of_values && fabs(args->shape.peak_front) < 0.25 && fabs(args->shape.peak_rear) < 0.25;
     return in_precision(args->layout.precision, [&](auto real) {
-        using REAL = decltype(real);
-        const auto kernel = of_values  ? add_source<REAL, BY_VALUES>
-                            : straight ? add_source<REAL, BY_STRAIGHT_SHAPE>
-                                       : add_source<REAL, BY_SHAPE>;
-        kernel<<<s.nblocks, VISIT_THREADS, 0, queue->stream>>>(s, *args, medium, small,
-                                                               queue->d_scratch);
+        const auto kernel = args->d_values != nullptr ? add_source<decltype(real), true>
+                                                      : add_source<decltype(real), false>;
+        kernel<<<s.nblocks, VISIT_THREADS, 0, queue->stream>>>(s, *args, medium, queue->d_scratch);
         return hip_check(hipGetLastError(), "add_source");
     });
 }
