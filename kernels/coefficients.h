@@ -64,7 +64,19 @@ struct heat_source {
     struct source_shape shape; /* in K of the reference heat capacity; with d_values: peak_front, in
                                   K per W/m^3 */
     const float *d_values;     /* NULL: the shape; else W/m^3 of the owned cells, [z][y][x] */
+    const struct source_curve *d_curve; /* NULL, or their factor at the temperature of the cell */
 };
+
+/* The memory traffic of one step of a cell at least, in bytes: its value, and its class. */
+struct step_cost {
+    int64_t fetch_bytes, write_bytes;
+};
+static inline struct step_cost step_cost_of(enum kind kind, enum precision precision)
+{
+    const int64_t value = (int64_t)precision_bytes(precision);
+    const bool has_class = kind == KIND_CLASSES || kind == KIND_ENTHALPY;
+    return (struct step_cost){.fetch_bytes = value + has_class, .write_bytes = value};
+}
 
 struct coefficients {
     enum kind kind;

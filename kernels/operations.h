@@ -84,17 +84,6 @@ struct step_args {
 };
 typedef enum status step_function(struct queue *queue, const struct step_args *args);
 
-/* The memory traffic of one step of a cell at least, in bytes: its value, and its class. */
-struct step_cost {
-    int64_t fetch_bytes, write_bytes;
-};
-static inline struct step_cost step_cost_of(enum kind kind, enum precision precision)
-{
-    const int64_t value = (int64_t)precision_bytes(precision);
-    const bool has_class = kind == KIND_CLASSES || kind == KIND_ENTHALPY;
-    return (struct step_cost){.fetch_bytes = value + has_class, .write_bytes = value};
-}
-
 /* Add a source to the cells of `box` (inside the owned cells): T = fma(sigma, heat, T) where the
  * heat of source_cell, rounded to the field's precision, is not 0; sigma of the class, or 1. */
 struct add_source_args {
@@ -105,7 +94,11 @@ struct add_source_args {
     struct source_shape shape;  /* with d_values: only peak_front, K m^3/W, their factor */
     int64_t offset[AXIS_COUNT]; /* global index of the local cell (0, 0, 0) */
     const float *d_values;      /* NULL: the shape. W/m^3 of the owned cells, [z][y][x] */
-    struct exact_sum *d_sum;    /* device memory: add the exact sum of the heat, K */
+    /* NULL, or with d_values: their factor at the temperature of the cell in d_old, the field
+     * before the step; not of an enthalpy. Device memory. */
+    const struct source_curve *d_curve;
+    const void *d_old;
+    struct exact_sum *d_sum; /* device memory: add the exact sum of the heat, K */
 };
 
 /* Let the tiles that meet these boxes (inside the owned cells) count as changed in the step of
@@ -412,7 +405,8 @@ struct field_access {
       STEP_FIELDS)                                                                                 \
     X(mark_tiles, HOST_ONE(mark_tiles, tiles) HOST_ARRAY(mark_tiles, boxes, nboxes), )             \
     X(add_source, HOST_ONE(add_source, medium),                                                    \
-      WRITES_BOX(add_source, d_field) READS(add_source, d_values))                                 \
+      WRITES_BOX(add_source, d_field) READS(add_source, d_values) READS(add_source, d_curve)       \
+          READS_BOX(add_source, d_old))                                                            \
     X(sum_perfusion, HOST_ONE(sum_perfusion, medium), READS_BOX(sum_perfusion, d_field))           \
     X(sum_face, HOST_ONE(sum_face, medium),                                                        \
       READS_OWNED(sum_face, d_field) READS_OWNED(sum_face, d_enthalpy) READS(sum_face, d_closures) \

@@ -64,6 +64,26 @@ KERNEL_INLINE double source_density(const struct source_shape *s, double e, bool
     return (front ? s->peak_front : s->peak_rear) * fixed_exp(-e);
 }
 
+/* A density as a piecewise linear function of temperature, constant below `low` and above `high`:
+ * value + slope (T - at) from node i on, W/m^3. Plain data. */
+enum { SOURCE_NODES = 30 };
+struct source_curve {
+    int count; /* of nodes, at least 1; at[0] is `low` */
+    double low, high;
+    double at[SOURCE_NODES], value[SOURCE_NODES], slope[SOURCE_NODES];
+};
+
+KERNEL_INLINE double source_curve_at(const struct source_curve *curve, double kelvins)
+{
+    const double above = kelvins < curve->low ? curve->low : kelvins;
+    const double t = above > curve->high ? curve->high : above;
+    int n = 0;
+    while (n + 1 < curve->count && t >= curve->at[n + 1]) {
+        n++;
+    }
+    return fma(curve->slope[n], t - curve->at[n], curve->value[n]);
+}
+
 /* Of any cell. */
 KERNEL_INLINE double source_cell(const struct source_shape *s, double i, double j, double k)
 {

@@ -155,12 +155,13 @@ struct number_setting {
 
 /* One entry of `sources`: a shape of cells, or a moving source. */
 struct source_setting {
-    struct shape_setting shape;  /* first: the schema's rows of shapes are offsets in it */
-    char *name;                  /* NULL: none */
-    int material;                /* the number of shape.material; -1: all cells */
-    double density;              /* W/m^3; in a file the factor of its numbers */
-    bool by_power;               /* `power` was given, not `density` */
-    struct number_setting power; /* W */
+    struct shape_setting shape;          /* first: the schema's rows of shapes are offsets in it */
+    char *name;                          /* NULL: none */
+    int material;                        /* the number of shape.material; -1: all cells */
+    double density;                      /* W/m^3; in a file the factor of its numbers */
+    struct table_setting *density_table; /* over temperature, in place of the number; NULL: none */
+    bool by_power;                       /* `power` was given, not `density` */
+    struct number_setting power;         /* W */
     struct number_setting factor;
 
     /* moving: */
@@ -179,7 +180,14 @@ enum { NO_SURFACE = -1 };
 /* A source whose cells are painted: they have a class of their own, and it costs no pass. */
 static inline bool source_is_painted(const struct source_setting *source)
 {
-    return source->shape.kind < INITIAL_FILE;
+    return source->shape.kind < INITIAL_FILE && source->density_table == NULL;
+}
+
+/* A source with a value in each cell: from a file, or of cells whose density depends on
+ * temperature. */
+static inline bool source_has_values(const struct source_setting *source)
+{
+    return source->shape.kind == INITIAL_FILE || source->density_table != NULL;
 }
 
 enum boundary_kind {
@@ -240,20 +248,6 @@ enum sleeping_tiles { SLEEPING_AUTO, SLEEPING_ON, SLEEPING_OFF }; /* in the same
 
 /* Whether files are written in the background where MPI supports it. */
 enum writer_choice { WRITER_AUTO, WRITER_FOREGROUND };
-
-/* When an output is due: at multiples of `every` steps, or of `interval` s of simulated time, or at
- * given times; a step then lands exactly on them. All 0: never. */
-struct cadence {
-    int64_t every;
-    double interval; /* s; 0 when the others count */
-    double *times;   /* s, increasing */
-    int ntimes;
-};
-
-static inline bool cadence_is_on(const struct cadence *cadence)
-{
-    return cadence->every > 0 || cadence->interval > 0 || cadence->ntimes > 0;
-}
 
 /* Fields that follow from the temperature. */
 enum derived_kind {

@@ -235,19 +235,28 @@ static bool is_property(const double *row)
     return row[0] >= 0 && row[0] < 1e12 && row[1] > 0;
 }
 
+static bool is_density(const double *row)
+{
+    return row[0] >= 0 && row[0] < 1e12;
+}
+
 static enum status load(const struct item *item, struct table_setting *table)
 {
     const bool is_kelvin = !table->of_time || (item->row->unit != NULL && table->zero[1] == 0 &&
                                                strcmp(item->row->unit->name, "K") == 0);
+    const bool is_positive = item->row->limit->low >= 0;
     const struct rows_format format = {
         .columns = 2,
         .least = 1,
         .what = table->of_time ? "2 numbers: t, value"
-                               : "a temperature, in K and increasing, and a value above 0",
+                : is_positive  ? "a temperature, in K and increasing, and a value above 0"
+                               : "a temperature, in K and increasing, and a value",
         .kelvin = !is_kelvin       ? NULL
                   : table->of_time ? "give temperatures in K, or units: [s, degC]"
                                    : "give temperatures in K",
-        .valid = table->of_time ? NULL : is_property};
+        .valid = table->of_time ? NULL
+                 : is_positive  ? is_property
+                                : is_density};
     SCOPED_FREE double *numbers = NULL;
     int nrows = 0;
     const enum status status = rows_read(table->path, &format, &numbers, &nrows);

@@ -1,4 +1,4 @@
-/* The section `time` of the settings. */
+/* The section `time` of the settings, and the times of outputs. */
 #pragma once
 
 #include <stdbool.h>
@@ -55,3 +55,17 @@ struct time_setting {
     struct steady_setting steady;
     int64_t adapt_every; /* steps between two adaptations of an automatic dt; 0: none */
 };
+
+/* When an output is due: at multiples of `every` steps, or of `interval` s of simulated time, or at
+ * given times; a step then lands exactly on them. All 0: never. */
+struct cadence {
+    int64_t every;
+    double interval; /* s; 0 when the others count */
+    double *times;   /* s, increasing */
+    int ntimes;
+};
+
+static inline bool cadence_is_on(const struct cadence *cadence)
+{
+    return cadence->every > 0 || cadence->interval > 0 || cadence->ntimes > 0;
+}

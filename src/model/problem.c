@@ -44,6 +44,7 @@ static enum status check_steady(const struct problem *problem)
         {is_steady && boundary_varies(&problem->boundary), "boundary",
          "a boundary condition varies in time"},
         {problem->medium.changes, "materials", "a material becomes another one"},
+        {sources_depend(&problem->sources), "sources", "a density depends on temperature"},
         {problem->radius > 1, "run.stencil.order", "the stencil is of high order"},
         {problem->precision != PRECISION_FLOAT64, "run.precision", "the precision is not float64"},
     };
@@ -86,7 +87,7 @@ static enum status check_graded(const struct problem *problem)
     for (int s = 0; s < settings->nsources && what == NULL; s++) {
         if (!source_is_painted(&settings->sources[s])) {
             snprintf(key, sizeof key, "sources[%d]", s);
-            what = "a source that moves or is read from a file";
+            what = "a source that moves, is read from a file or depends on temperature";
         }
     }
     for (int i = 0; i < settings->ninitial && what == NULL; i++) {
@@ -105,8 +106,9 @@ static enum status check_graded(const struct problem *problem)
 static enum status lay_timeline(struct problem *problem)
 {
     TRY(check_steady(problem));
+    const double rate = sources_slope(&problem->sources) / problem->medium.heat_capacity_volume;
     TRY(timeline_create(problem->settings, &problem->grid, &problem->medium,
-                        problem_is_linear(problem), &problem->timeline));
+                        problem_is_linear(problem), rate, &problem->timeline));
     problem->time = problem->timeline.setting;
     return STATUS_OK;
 }
@@ -114,7 +116,7 @@ static enum status lay_timeline(struct problem *problem)
 bool problem_is_linear(const struct problem *problem)
 {
     const struct medium *medium = &problem->medium;
-    bool linear = !boundary_any_radiates(&problem->boundary);
+    bool linear = !boundary_any_radiates(&problem->boundary) && !sources_depend(&problem->sources);
     for (int m = 0; m < medium->nmaterials && medium->curves != NULL; m++) {
         const struct curve *curve = &medium->curves[m];
         linear = linear && curve->count == 1 && curve_conductivity_slope(curve, 0) == 0;
@@ -153,6 +155,10 @@ enum status problem_create(const struct settings *settings, struct problem *prob
     TRY(wide_check(settings, &built.grid));
     TRY(check_graded(&built));
     TRY(sources_create(settings, &built.grid, &built.sources));
+    FAIL_IF(built.medium.curves != NULL && sources_depend(&built.sources),
+            settings_fail(settings, "sources",
+                          "a density depends on temperature, which is not possible where "
+                          "properties do, or with perfusion"));
     TRY(boundary_create(settings, &built.boundary));
     TRY(boundary_check(settings, &built.boundary, &built.grid, &built.medium,
                        &(struct instant){.time = 0}));

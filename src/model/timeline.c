@@ -253,26 +253,26 @@ static enum status check_adaptation(const struct settings *settings, const struc
 }
 
 enum status timeline_create(const struct settings *settings, const struct grid *grid,
-                            const struct medium *medium, bool linear, struct timeline *timeline)
+                            const struct medium *medium, bool linear, double source_rate,
+                            struct timeline *timeline)
 {
     const bool is_wide = settings->run.stencil_order > 2;
+    const double stable =
+        is_wide ? wide_stable_dt(settings, grid, medium) : medium_stable_dt(medium, grid);
+    SCOPED_BY(timeline_destroy)
     struct timeline built = {.setting = settings->time,
                              .output = &settings->output,
                              .tables = settings_time_tables(settings),
                              .origin = settings->origin,
-                             .dt_stable = is_wide ? wide_stable_dt(settings, grid, medium)
-                                                  : medium_stable_dt(medium, grid),
+                             .dt_stable = source_rate > 0 ? 1 / (1 / stable + source_rate) : stable,
                              .share = 1};
     TRY(check_adaptation(settings, medium));
     TRY(timeline_choose_dt(&built, settings, medium, linear));
     built.why_landing = timeline_why_landing(&built.setting, settings);
-    const enum status status = count_steps(&built);
-    if (status == STATUS_OK) {
-        *timeline = built;
-    } else {
-        timeline_destroy(&built);
-    }
-    return status;
+    TRY(count_steps(&built));
+    *timeline = built;
+    built.stretch = NULL;
+    return STATUS_OK;
 }
 
 void timeline_destroy(struct timeline *timeline)

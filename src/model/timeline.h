@@ -44,10 +44,13 @@ struct timeline {
     int64_t nstretches;
 };
 
-/* `linear`: problem_is_linear. STATUS_INPUT when dt is above the stable limit, the step count is
- * out of range, or the scheme cannot be used. Not collective; the same on all ranks. */
+/* `linear`: problem_is_linear. `source_rate`: the largest change of sources per kelvin over the
+ * heat capacity, 1/s; the stable step is shorter for it. STATUS_INPUT when dt is above the stable
+ * limit, the step count is out of range, or the scheme cannot be used. Not collective; the same on
+ * all ranks. */
 enum status timeline_create(const struct settings *settings, const struct grid *grid,
-                            const struct medium *medium, bool linear, struct timeline *timeline);
+                            const struct medium *medium, bool linear, double source_rate,
+                            struct timeline *timeline);
 void timeline_destroy(struct timeline *timeline); /* takes a zeroed one */
 
 /* Continue from a state at `step` and `time`. Nothing changes if the timeline passes through it, as

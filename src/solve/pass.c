@@ -108,6 +108,9 @@ static enum status add_sources(const struct level *level, struct queue *queue,
                                        .d_field = level->field->d_next,
                                        .shape = source->shape,
                                        .d_values = source->d_values,
+                                       .d_curve = source->d_curve,
+                                       .d_old =
+                                           source->d_curve != NULL ? level->field->d_now : NULL,
                                        .d_sum = heated->d_sum};
         int64_t to_local[AXIS_COUNT];
         hot_image(level, n % images, args.offset);

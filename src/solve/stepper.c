@@ -92,7 +92,7 @@ enum status stepper_create(const struct problem *problem, const struct team *tea
     }
     TRY(status_agree(team->comm, sources_allocate(stepper)));
     TRY(status_agree(team->comm, allocate_estimate(stepper)));
-    TRY(source_files_open(problem, team, level->engine, &stepper->source_files));
+    TRY(source_files_open(problem, team, level->engine, level->classes, &stepper->source_files));
     const int wanted = problem->run.steps_per_pass;
     if (!problem->run.steps_per_pass_auto && wanted != stepper->passes.steps) {
         log_warn("run.steps_per_pass: 1 is used, not %d: %s", wanted, stepper->passes.reason);
@@ -226,6 +226,7 @@ static enum status find_source(struct stepper *stepper, const struct heat_operat
     double most = 0;
     TRY(moving_at(problem, op, s, source));
     source->d_values = file != NULL ? file[s].d_values : NULL;
+    source->d_curve = file != NULL ? file[s].d_curve : NULL;
     if (!box_is_empty(&source->box)) {
         TRY(reach_of(stepper, &source->shape, s, &least, &most));
         limits_add_moving(&stepper->state->check.limits, &problem->medium, least, most,

@@ -11,7 +11,7 @@ enum { CLASSES = 3 };
 struct scene {
     struct rig rig;
     struct layout layout, class_layout;
-    void *h_field;
+    void *h_field, *h_old;
     uint8_t *h_class;
     float *h_values;
     double sigma[CLASSES];
@@ -39,6 +39,7 @@ static void scene_open(struct scene *scene, const struct backend *backend, const
     must(layout_create(cells, halo, precision, &scene->layout));
     layout_of_classes(cells, used, 1, &scene->class_layout);
     scene->h_field = host_field(&scene->layout);
+    scene->h_old = host_field(&scene->layout);
     scene->h_class = calloc(1, (size_t)scene->class_layout.elements);
     scene->h_values = calloc((size_t)total, sizeof *scene->h_values);
     assert_true(scene->h_class != NULL && scene->h_values != NULL);
@@ -48,6 +49,8 @@ static void scene_open(struct scene *scene, const struct backend *backend, const
         const int64_t k = c / cells[0] / cells[1];
         host_set(&scene->layout, scene->h_field, layout_index(&scene->layout, i, j, k),
                  c % 7 == 0 ? -0.0 : random_between(&scene->random, 200, 900));
+        host_set(&scene->layout, scene->h_old, layout_index(&scene->layout, i, j, k),
+                 random_between(&scene->random, 200, 900));
         scene->h_class[layout_index(&scene->class_layout, i, j, k)] =
             (uint8_t)random_below(&scene->random, CLASSES);
         scene->h_values[c] = (float)random_between(&scene->random, -1e6, 1e6);
@@ -61,6 +64,7 @@ static void scene_open(struct scene *scene, const struct backend *backend, const
 static void scene_close(struct scene *scene)
 {
     free(scene->h_field);
+    free(scene->h_old);
     free(scene->h_class);
     free(scene->h_values);
     rig_close(&scene->rig);
@@ -92,6 +96,13 @@ static struct add_source_args some_source(struct scene *scene, bool half)
     return args;
 }
 
+static const struct source_curve curve = {.count = 3,
+                                          .low = 250,
+                                          .high = 800,
+                                          .at = {250, 300, 500},
+                                          .value = {1, -0.5, 2},
+                                          .slope = {-0.03, 0.0125, 0.001}};
+
 /* On the host; returns the exact sum. */
 static struct exact_sum add_plainly(struct scene *scene, const struct add_source_args *args,
                                     const struct box *box)
@@ -108,6 +119,11 @@ static struct exact_sum add_plainly(struct scene *scene, const struct add_source
                 if (args->d_values != NULL) {
                     heat =
                         args->shape.peak_front * (double)scene->h_values[(k * n[1] + j) * n[0] + i];
+                }
+                if (args->d_curve != NULL) {
+                    heat *=
+                        source_curve_at(&curve, host_get(&scene->layout, scene->h_old,
+                                                         layout_index(&scene->layout, i, j, k)));
                 }
                 heat = precision_round(scene->layout.precision, heat);
                 const int of_class = scene->h_class[layout_index(&scene->class_layout, i, j, k)];
@@ -139,7 +155,7 @@ static void upload_medium(struct scene *scene, struct device_medium *medium)
     medium->d_table = rig_upload(&scene->rig, table, sizeof table);
 }
 
-enum source_kind { SHAPE, HALF, OF_CLASSES, VALUES, KINDS };
+enum source_kind { SHAPE, HALF, OF_CLASSES, VALUES, CURVE, KINDS };
 
 static void check(struct scene *scene, enum source_kind kind)
 {
@@ -156,10 +172,14 @@ static void check(struct scene *scene, enum source_kind kind)
     if (kind == OF_CLASSES) {
         upload_medium(scene, &medium);
         args.medium = &medium;
-    } else if (kind == VALUES) {
+    } else if (kind >= VALUES) {
         args.shape.peak_front = 1.7e-6;
         args.d_values = rig_upload(&scene->rig, scene->h_values,
                                    (size_t)box_cells(&owned) * sizeof *scene->h_values);
+    }
+    if (kind == CURVE) {
+        args.d_curve = rig_upload(&scene->rig, &curve, sizeof curve);
+        args.d_old = rig_upload(&scene->rig, scene->h_old, bytes);
     }
     void *d_field = rig_upload(&scene->rig, scene->h_field, bytes);
     args.layout = scene->layout;
@@ -180,6 +200,8 @@ static void check(struct scene *scene, enum source_kind kind)
     runtime->memory_free(device, d_field);
     runtime->memory_free(device, args.d_sum);
     runtime->memory_free(device, (void *)(uintptr_t)args.d_values);
+    runtime->memory_free(device, (void *)(uintptr_t)args.d_curve);
+    runtime->memory_free(device, (void *)(uintptr_t)args.d_old);
     runtime->memory_free(device, (void *)(uintptr_t)medium.d_class);
     runtime->memory_free(device, (void *)(uintptr_t)medium.d_table);
 }

@@ -247,6 +247,22 @@ def add_sources(config, rng):
         config["sources"] = sources
 
 
+def with_sources_of_temperature(config, seed):
+    """Sources of a fixed shape get densities over temperature."""
+    rng = random.Random(seed)
+    for source in config.get("sources", []):
+        (kind, shape), = source.items()
+        if kind in ("gaussian", "goldak") or rng.random() < 0.2:
+            continue
+        scale = rng.choice([-1, 1, 1]) * abs(shape.pop("power", 0) * 1e4 or shape["density"])
+        nodes = sorted(rng.sample(range(260, 460), rng.choice([2, 3, 6])))
+        shape["density"] = [[at, float(f"{scale * rng.uniform(0.1, 2):.5g}")] for at in nodes]
+        shape["density"].append([4000.0, shape["density"][-1][1]])
+        if isinstance(shape.get("factor"), str):
+            shape["factor"] = 0.6
+    return config
+
+
 def with_graded_axes(config, seed):
     """Some axes get cells of a few widths. What is not possible on them is left out."""
     rng = random.Random(seed)

@@ -170,7 +170,8 @@ class Problem:
 
     def stable_dt(self):
         rate = sum((low + high) / h for low, high, h in zip(self.lows, self.highs, self.h))
-        return 1 / ((rate + self.perfusion) / self.rho_c).max()
+        return 1 / (((rate + self.perfusion) / self.rho_c).max() +
+                    self.source_slope() / self.rho_c.min())
 
     def face_value(self, face, inside, k, h, t, beam=0.0):
         """The temperature of a closed face, from its half cell, what is outside, and the flux of a
@@ -263,8 +264,16 @@ class Problem:
         return sum((self.moving("gaussian", shape, t, 0.0) * formula(shape.get("factor", 1.0), t)
                     for shape in shapes), np.zeros_like(self.initial))
 
-    def source(self, t, dt):
-        """W/m^3 in the step about t."""
+    def source_slope(self):
+        """The largest change of sources per kelvin, W/(m^3 K)."""
+        tables = [(shape["density"], shape.get("factor", 1.0))
+                  for source in self.config.get("sources", []) for shape in source.values()
+                  if isinstance(shape.get("density"), list)]
+        return sum(abs(factor * np.diff([row[1] for row in rows]) /
+                       np.diff([row[0] for row in rows])).max() for rows, factor in tables)
+
+    def source(self, t, dt, T=None):
+        """W/m^3 in the step about t from the temperatures T."""
         total = np.zeros_like(self.initial)
         for source in self.config.get("sources", []):
             (kind, shape), = source.items()
@@ -274,6 +283,8 @@ class Problem:
             mask = source_mask(self.config, source, self.painted) & self.body
             density = shape["density"] if "density" in shape else \
                 shape["power"] / (self.share[mask].sum() * self.unit)
+            if isinstance(density, list):
+                density = np.interp(T[mask], *np.transpose(density))
             total[mask] += density * formula(shape.get("factor", 1.0), t)
         return np.where(self.body, total, 0.0)
 
@@ -345,7 +356,7 @@ class Problem:
                     entered += dt * heat[beside].sum()
                     if not self.is_periodic(axis):
                         entered += dt * heat[self.edge(axis, shift)].sum()
-            source = self.source((n + 0.5) * dt, dt)
+            source = self.source((n + 0.5) * dt, dt, T)
             added += dt * (source * self.share).sum()
             T = T + dt * (power + source) / self.rho_c   # of an ambient: infinite
             if not T.min() >= 0:

@@ -15,6 +15,24 @@ from gallery import GALLERY, Example, last_row
 from harness import Run
 
 
+class RunAway(Example):
+    def test_leakage(self):
+        """Below the critical heat the steady state of Frank-Kamenetskii, above it a message."""
+        delta = 17e6 * 1e-3**2 / 20
+        low, high = 0.0, 1.18    # of the rise of the middle over 20 K: cosh(..) = exp(rise / 2)
+        for _ in range(60):
+            rise = (low + high) / 2
+            growth = math.acosh(math.exp(rise / 2)) * math.exp(-rise / 2)
+            low, high = (rise, high) if growth < math.sqrt(delta / 2) else (low, rise)
+        run = self.solve_example("leakage", "leakage")
+        found = (run.history()[-1]["max_K"] - 350) / 20
+        self.assertLess(abs(found / rise - 1), 0.01)
+        result = self.isotherm("run", GALLERY / "leakage.yaml", "--output", "above",
+                               "--set", "sources[0].uniform.factor=18")
+        self.assert_code(result, 5)
+        self.assert_says(result, "sources[0]: at step", "a thermal run-away")
+
+
 class Steady(Example):
     """The same equations on the same grid, by conjugate gradients."""
 

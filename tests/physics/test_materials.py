@@ -9,7 +9,8 @@ import numpy as np
 
 import problems
 from harness import SMALL, Case, cell_centers
-from media import solved_problem, some_problem, with_ambients, with_graded_axes
+from media import (solved_problem, some_problem, with_ambients, with_graded_axes,
+                   with_sources_of_temperature)
 from media_solver import Problem
 from nonlinear import NonlinearProblem, nonlinear_problem, perfused_problem
 
@@ -51,6 +52,9 @@ class RandomProblems(Case):
 
     def test_with_ambients(self):
         self.check_changed(with_ambients)
+
+    def test_with_sources_of_temperature(self):
+        self.check_changed(with_sources_of_temperature)
 
     def test_on_graded_axes(self):
         self.check_changed(with_graded_axes)

@@ -263,6 +263,21 @@ class WrongInput(Sources):
         self.check({"uniform": {"density": 1.0, "factor": "1/(t - 0.5*t - 0.5*t)"}},
                    "sources[0].uniform.factor", "after step 0", code=5)
 
+    def test_each_of_temperature_has_its_message(self):
+        rows = [[300, 1e6], [400, 2e6]]
+        (self.folder / "leak.csv").write_text("T,q\n300,-1\n300,1\n")
+        self.check({"uniform": {"density": rows, "factor": "1 + t"}},
+                   "sources[0].uniform.density", "a table over temperature, and `factor` is a for")
+        self.check({"uniform": {"density": {"polynomial": [1, 2], "from": 300, "to": 400}}},
+                   "sources[0].uniform.density", "a polynomial; give rows")
+        self.check({"uniform": {"density": {"file": "leak.csv"}}}, "sources[0].uniform.density",
+                   "leak.csv:3", "does not exceed")
+        self.check({"sphere": {"center": [0, 0, 0], "radius": 1e-5, "density": rows}},
+                   "sources[0]", "contains no cell centre")
+        self.check({"uniform": {"density": [[200, 1e9], [301, 1.2e9]]}},
+                   "sources[0]: at step", "above the last row of its density (301 K)",
+                   "a thermal run-away", code=5)
+
     def test_each_of_moving_ones_has_its_message(self):
         beam = {"radius": 1e-3, "power": 1.0, "x": 5e-3, "y": 5e-3, "z": 5e-3}
         deep = {"front": 1e-3, "rear": 1e-3, "width": 1e-3, "depth": 1e-3}

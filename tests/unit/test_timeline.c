@@ -23,7 +23,7 @@ static enum status create(struct scene *scene)
     struct medium medium;
     grid_create(&scene->settings, &grid);
     assert_int_equal(medium_create(&scene->settings, &medium), STATUS_OK);
-    return timeline_create(&scene->settings, &grid, &medium, true, &scene->timeline);
+    return timeline_create(&scene->settings, &grid, &medium, true, 0, &scene->timeline);
 }
 
 /* dt is 1/1024 s: sums of it have no rounding. */

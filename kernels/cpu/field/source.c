@@ -9,6 +9,7 @@ struct source_row {
     const struct add_source_args *args;
     const uint8_t *classes; /* of cell i = 0; NULL: uniform */
     const float *values;    /* of cell i = 0; NULL: the shape */
+    const void *old;        /* the same, before the step; NULL: no curve */
     double j, k;            /* global */
 };
 
@@ -23,6 +24,15 @@ enum { PART_CELLS = 256 };
         const double first = (double)(row->args->offset[AXIS_X] + begin);                          \
         const double j = row->j;                                                                   \
         const double k = row->k;                                                                   \
+        if (row->old != NULL) {                                                                    \
+            const REAL *old = row->old;                                                            \
+            for (int64_t i = 0; i < n; i++) {                                                      \
+                const double of_heat =                                                             \
+                    source_curve_at(row->args->d_curve, (double)old[begin + i]);                   \
+                heat[i] = (REAL)(shape.peak_front * (double)row->values[begin + i] * of_heat);     \
+            }                                                                                      \
+            return;                                                                                \
+        }                                                                                          \
         if (row->values != NULL) {                                                                 \
             for (int64_t i = 0; i < n; i++) {                                                      \
                 heat[i] = (REAL)(shape.peak_front * (double)row->values[begin + i]);               \
@@ -65,14 +75,16 @@ static void add_row(const struct add_source_args *args, int64_t j, int64_t k, st
     const struct box *box = &args->box;
     const struct device_medium *medium = args->medium;
     const int64_t *n = layout->cells;
+    const int64_t at = layout_index(layout, 0, j, k);
+    const int64_t bytes = (int64_t)precision_bytes(layout->precision);
     const struct source_row row = {
         .args = args,
         .classes = medium != NULL ? &medium->d_class[layout_index(&medium->layout, 0, j, k)] : NULL,
         .values = args->d_values != NULL ? &args->d_values[(k * n[AXIS_Y] + j) * n[AXIS_X]] : NULL,
+        .old = args->d_curve != NULL ? (const char *)args->d_old + at * bytes : NULL,
         .j = (double)(args->offset[AXIS_Y] + j),
         .k = (double)(args->offset[AXIS_Z] + k),
     };
-    const int64_t at = layout_index(layout, 0, j, k);
     if (layout->precision == PRECISION_FLOAT64) {
         add_float64(&row, (double *)args->d_field + at, box->lo[AXIS_X], box->hi[AXIS_X], tally);
     } else {

@@ -45,8 +45,8 @@ static __device__ __forceinline__ void finish(struct exact_sum *d_sum, const tal
     }
 }
 
-/* OF_FILE: by d_values. A cell is read before its heat is known, and its class, so that the reads
- * are under way meanwhile. */
+/* OF_FILE: by d_values, and d_curve if not nullptr. A cell is read before its heat is known, and
+ * its class, so that the reads are under way meanwhile. */
 template <typename REAL, bool OF_FILE>
 static __global__ __launch_bounds__(VISIT_THREADS) void add_source(
     const cell_sweep s, const struct add_source_args args, const struct source_medium medium,
@@ -87,9 +87,13 @@ static __global__ __launch_bounds__(VISIT_THREADS) void add_source(
             if (!on[c]) {
                 return;
             }
-            const REAL heat =
-                (REAL)(OF_FILE ? args.shape.peak_front * (double)args.d_values[of_row + i]
-                               : source_density(&args.shape, e[c], front[c]));
+            double density = OF_FILE ? args.shape.peak_front * (double)args.d_values[of_row + i]
+                                     : source_density(&args.shape, e[c], front[c]);
+            if (OF_FILE && args.d_curve != nullptr) {
+                const REAL *old = static_cast<const REAL *>(args.d_old);
+                density *= source_curve_at(args.d_curve, (double)old[element_at(layout, i, j, k)]);
+            }
+            const REAL heat = (REAL)density;
             if (heat != 0 && sigma[c] != 0) { /* an ambient, or the cell keeps its bits */
                 cells[i] = arch_fma(sigma[c], heat, cell[c]);
                 sum.add((double)heat);

@@ -285,6 +285,15 @@ SETTINGS_CHECK(source)
     if (source->shape.kind >= SOURCE_GAUSSIAN) {
         source->by_power = tree_child(item->node->first, "power") != NULL;
     }
+    const struct table_setting *table = source->density_table;
+    char key[SCHEMA_WORD_BYTES];
+    snprintf(key, sizeof key, "%s.density", table != NULL ? item->node->first->key : "");
+    FAIL_IF(table != NULL && table->ncoefficients > 0,
+            item_fail(item, key, "a polynomial; give rows [temperature, density] or a file"));
+    FAIL_IF(table != NULL && source->factor.formula != NULL,
+            item_fail(item, key,
+                      "a table over temperature, and `factor` is a formula; the stable step needs "
+                      "the largest slope, so give a number as the factor"));
     return STATUS_OK;
 }
 

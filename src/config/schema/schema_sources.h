@@ -20,8 +20,11 @@
         "The material of the heated cells. Left out: all cells.", .example = "steel",              \
         .check = settings_check_source_material),                                                  \
         KEY(path_ ".density", REAL, WARN, IN_SOURCE(density),                                      \
-            "The heat per volume and time; below 0 a sink.", .limit = &finite, .rival = "power",   \
-            .unit = &power_density),                                                               \
+            "The heat per volume and time; below 0 a sink. Or a table over temperature, which "    \
+            "costs a pass and excludes a `factor` that is a formula; the run ends with a message " \
+            "where a temperature exceeds the last row and the heat grows up to it.",               \
+            .flags = SCHEMA_OR_TABLE, .alternative = IN_SOURCE(density_table), .limit = &finite,   \
+            .rival = "power", .unit = &power_density, .example = "[[300, 1e6], [400, 4e6]]"),      \
         KEY(path_ ".power", REAL, WARN, IN_SOURCE(power.value),                                    \
             "Instead of `density`: the heat per time of all its cells together.",                  \
             .limit = &finite, .rival = "density", .unit = &power, .flags = SCHEMA_NOTED,           \

@@ -164,7 +164,7 @@ enum status moving_at(const struct problem *problem, const struct heat_operator 
     struct path_row row;
     bool on;
     *source = (struct heat_source){.box = {{0}}};
-    if (setting->shape.kind == INITIAL_FILE) {
+    if (source_has_values(setting)) {
         source->box = box_of_cells(grid->cells);
         shape->peak_front = op->source[s] * op->dt / problem->medium.heat_capacity_volume;
         return STATUS_OK;

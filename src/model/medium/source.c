@@ -249,6 +249,71 @@ enum status sources_at(const struct sources *sources, double t, double *strength
     return STATUS_OK;
 }
 
+void source_curve_of(const struct source_setting *setting, struct source_curve *curve)
+{
+    const struct table_setting *table = setting->density_table;
+    const int last = table->nrows - 1;
+    *curve = (struct source_curve){.count = table->nrows > 1 ? last : 1};
+    curve->low = table->row[0][0];
+    curve->high = table->row[last][0];
+    for (int n = 0; n < curve->count; n++) {
+        const double *row = table->row[n];
+        const double *next = table->row[n < last ? n + 1 : last];
+        curve->at[n] = row[0];
+        curve->value[n] = row[1];
+        curve->slope[n] = n < last ? (next[1] - row[1]) / (next[0] - row[0]) : 0;
+    }
+}
+
+/* Its largest slope; *last: that of the last interval, with its sign. */
+static double slope_of(const struct source_setting *setting, double *last)
+{
+    struct source_curve curve;
+    double most = 0;
+    source_curve_of(setting, &curve);
+    for (int n = 0; n < curve.count; n++) {
+        most = fmax(most, fabs(curve.slope[n] * setting->factor.value));
+    }
+    *last = curve.slope[curve.count - 1] * setting->factor.value;
+    return most;
+}
+
+bool sources_depend(const struct sources *sources)
+{
+    bool any = false;
+    for (int s = 0; s < sources->count; s++) {
+        any = any || sources->source[s].setting->density_table != NULL;
+    }
+    return any;
+}
+
+double sources_slope(const struct sources *sources)
+{
+    double sum = 0;
+    double last = 0;
+    for (int s = 0; s < sources->count; s++) {
+        const struct source_setting *setting = sources->source[s].setting;
+        sum += setting->density_table != NULL ? slope_of(setting, &last) : 0;
+    }
+    return sum;
+}
+
+int sources_run_away(const struct sources *sources, double kelvins)
+{
+    for (int s = 0; s < sources->count; s++) {
+        const struct source_setting *setting = sources->source[s].setting;
+        const struct table_setting *table = setting->density_table;
+        double last = 0;
+        if (table != NULL && kelvins > table->row[table->nrows - 1][0]) {
+            (void)slope_of(setting, &last);
+            if (last > 0) {
+                return s;
+            }
+        }
+    }
+    return -1;
+}
+
 bool sources_vary(const struct sources *sources)
 {
     bool any = false;

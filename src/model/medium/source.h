@@ -2,6 +2,7 @@
 #pragma once
 
 #include "config/expression.h"
+#include "kernels/cell/source_cell.h"
 #include "model/medium/medium.h"
 #include "model/space/grid.h"
 
@@ -53,6 +54,19 @@ enum status sources_at(const struct sources *sources, double t, double *strength
 enum status source_number(const struct sources *sources, int s, const char *member,
                           const struct number_setting *number, struct expression *expression,
                           double t, double *value);
+
+/* Whether the density of any depends on temperature. */
+bool sources_depend(const struct sources *sources);
+
+/* The largest change of a source's density per kelvin, of those whose density depends on
+ * temperature, added up, W/(m^3 K); 0: none does. After settings_read_tables. */
+double sources_slope(const struct sources *sources);
+
+/* The first of these with a `high` below `kelvins` up to which its heat grows; -1: none. */
+int sources_run_away(const struct sources *sources, double kelvins);
+
+/* The curve of such a source. */
+void source_curve_of(const struct source_setting *setting, struct source_curve *curve);
 
 /* Whether the strength of a painted source depends on time. */
 bool sources_vary(const struct sources *sources);

@@ -2,22 +2,25 @@
 
 #include <inttypes.h>
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/comm.h"
 #include "io/input/field_file.h"
 #include "model/medium/moving.h"
+#include "model/space/shape.h"
 
-static bool is_file(const struct problem *problem, int s)
+static bool has_values(const struct problem *problem, int s)
 {
-    return problem->sources.source[s].setting->shape.kind == INITIAL_FILE;
+    return source_has_values(problem->sources.source[s].setting);
 }
 
 uint64_t source_files_bytes(const struct problem *problem, const struct box *owned)
 {
     uint64_t bytes = 0;
     for (int s = 0; s < problem->sources.count; s++) {
-        bytes += is_file(problem, s) ? (uint64_t)box_cells(owned) * sizeof(float) : 0;
+        bytes += has_values(problem, s) ? (uint64_t)box_cells(owned) * sizeof(float) : 0;
     }
     return bytes;
 }
@@ -43,17 +46,78 @@ static enum status read_values(const struct problem *problem, int s, const struc
     return STATUS_OK;
 }
 
-static enum status load(const struct problem *problem, int s, const struct box *owned,
-                        struct engine *engine, float *values, struct source_file *file)
+/* 1 in the cells of the source, else 0. */
+static enum status paint_values(const struct problem *problem, int s, const struct box *owned,
+                                const struct classes *classes, float *values,
+                                struct source_file *file)
 {
+    const struct source_setting *setting = problem->sources.source[s].setting;
+    const struct class_map *map = &classes->map;
+    struct brush brush;
+    memset(values, 0, (size_t)box_cells(owned) * sizeof *values);
+    enum status status = brush_begin(&brush, &problem->grid, &setting->shape, box_cells(owned), 1);
+    if (status == STATUS_OK) {
+        status = brush_paint(&brush, owned, PRECISION_FLOAT32, values);
+    }
+    brush_end(&brush);
+    TRY(status);
+    for (int64_t c = 0; c < box_cells(owned); c++) {
+        int64_t at[AXIS_COUNT];
+        box_cell(owned, c, at);
+        if (setting->material >= 0 && map->h_class != NULL) {
+            const int64_t element =
+                layout_index(&map->layout, at[AXIS_X] - owned->lo[AXIS_X],
+                             at[AXIS_Y] - owned->lo[AXIS_Y], at[AXIS_Z] - owned->lo[AXIS_Z]);
+            const int of_class = map->h_class[element] & classes->args.mask;
+            const bool same = problem->medium.classes[of_class].key.material == setting->material;
+            values[c] = same ? values[c] : 0;
+        }
+        file->most = fmax(file->most, (double)values[c]);
+    }
+    file->least = 0;
+    return STATUS_OK;
+}
+
+static enum status load(const struct problem *problem, int s, const struct box *owned,
+                        struct engine *engine, const struct classes *classes, float *values,
+                        struct source_file *file)
+{
+    const struct source_setting *setting = problem->sources.source[s].setting;
     const size_t bytes = (size_t)box_cells(owned) * sizeof(float);
     void *d_values = NULL;
     TRY(CHECK_MEMORY(values != NULL, "no memory to read a source"));
-    TRY(settings_place(problem->origin, read_values(problem, s, owned, values, file),
-                       "sources[%d].file", s));
+    if (setting->density_table == NULL) {
+        TRY(settings_place(problem->origin, read_values(problem, s, owned, values, file),
+                           "sources[%d].file", s));
+    } else {
+        struct source_curve curve;
+        void *d_curve = NULL;
+        source_curve_of(setting, &curve);
+        TRY(settings_place(problem->origin, paint_values(problem, s, owned, classes, values, file),
+                           "sources[%d].expression.where", s));
+        TRY(engine_send(engine, &curve, sizeof curve, &d_curve));
+        file->d_curve = d_curve;
+    }
     const enum status sent = engine_send(engine, values, bytes, &d_values);
     file->d_values = (float *)d_values;
     return sent;
+}
+
+/* After reduce: the extremes of the density. */
+static enum status apply_curve(const struct problem *problem, int s, struct source_file *file)
+{
+    const struct table_setting *table = problem->sources.source[s].setting->density_table;
+    char key[32];
+    snprintf(key, sizeof key, "sources[%d]", s);
+    FAIL_IF(file->most == 0,
+            settings_fail(problem->settings, key, "contains no cell centre, so it heats nothing"));
+    file->most = 0;
+    file->total = NAN;
+    for (int row = 0; row < table->nrows; row++) {
+        file->least = fmin(file->least, table->row[row][1]);
+        file->most = fmax(file->most, table->row[row][1]);
+    }
+    return STATUS_OK;
 }
 
 /* Collective. Over all ranks: the extremes, and the exact sum in units of a power of two that no
@@ -83,7 +147,8 @@ static enum status reduce(const struct grid *grid, const struct team *team, cons
 }
 
 enum status source_files_open(const struct problem *problem, const struct team *team,
-                              struct engine *engine, struct source_files *files)
+                              struct engine *engine, const struct classes *classes,
+                              struct source_files *files)
 {
     const struct box owned = decomp_owned(&team->decomp, team->rank);
     *files = (struct source_files){.count = problem->sources.count};
@@ -95,12 +160,15 @@ enum status source_files_open(const struct problem *problem, const struct team *
                      CHECK_MEMORY(files->file != NULL, "no memory for sources from files")));
     for (int s = 0; s < files->count; s++) {
         struct source_file *file = &files->file[s];
-        if (is_file(problem, s)) {
+        if (has_values(problem, s)) {
             file->least = INFINITY;
             file->most = -INFINITY;
             SCOPED_FREE float *values = malloc((size_t)box_cells(&owned) * sizeof *values);
-            TRY(status_agree(team->comm, load(problem, s, &owned, engine, values, file)));
+            TRY(status_agree(team->comm, load(problem, s, &owned, engine, classes, values, file)));
             TRY(reduce(&problem->grid, team, values, box_cells(&owned), file));
+            if (file->d_curve != NULL) {
+                TRY(apply_curve(problem, s, file)); /* the same on all ranks */
+            }
         }
     }
     return STATUS_OK;
@@ -110,7 +178,7 @@ enum status source_files_power(const struct source_files *files, const struct pr
                                const struct heat_operator *op, int s, double *watts)
 {
     const struct source *source = &problem->sources.source[s];
-    if (source->setting->shape.kind == INITIAL_FILE) {
+    if (source_has_values(source->setting)) {
         *watts = op->source[s] * files->file[s].total;
         return STATUS_OK;
     }
@@ -126,6 +194,7 @@ void source_files_close(struct source_files *files, struct engine *engine)
     for (int s = 0; files->file != NULL && s < files->count; s++) {
         if (files->file[s].d_values != NULL) {
             engine->runtime->memory_free(engine->device, files->file[s].d_values);
+            engine->runtime->memory_free(engine->device, files->file[s].d_curve);
         }
     }
     free(files->file);

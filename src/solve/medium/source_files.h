@@ -1,26 +1,31 @@
-/* The fields of `sources` of kind file, on the device of one rank. */
+/* The values per cell of `sources` of kind file, and of those whose density depends on temperature,
+ * on the device of one rank. */
 #pragma once
 
 #include "machine/team.h"
 #include "model/operator/operator.h"
 #include "solve/engine.h"
+#include "solve/medium/classes.h"
 
 struct source_files {
     int count;
     struct source_file {
-        float *d_values;    /* W/m^3 of the owned cells, [z][y][x]; NULL: not of this kind */
-        double least, most; /* of the grid */
-        double total;       /* W: their sum times the volume of a cell */
-    } * file;               /* one per entry of `sources`; NULL: none */
+        float *d_values; /* W/m^3 of the owned cells, [z][y][x]; NULL: not of this kind */
+        struct source_curve *d_curve; /* NULL, or their factor: then they are 0 or 1 */
+        double least, most;           /* of the grid */
+        double total; /* W: their sum times the volume of a cell; with a curve NAN */
+    } * file;         /* one per entry of `sources`; NULL: none */
 };
 
 /* Device memory that source_files_open needs. */
 uint64_t source_files_bytes(const struct problem *problem, const struct box *owned);
 
 /* Collective, agreed. Read this rank's cells. STATUS_INPUT or STATUS_FILE, with the line of the
- * configuration, when a dataset cannot be read or has values that are not finite. */
+ * configuration, when a dataset cannot be read or has values that are not finite, or a shape has no
+ * cells. */
 enum status source_files_open(const struct problem *problem, const struct team *team,
-                              struct engine *engine, struct source_files *files);
+                              struct engine *engine, const struct classes *classes,
+                              struct source_files *files);
 /* The power of entry `s` of `sources`, of any kind, in the step of `op`, W. STATUS_NUMERICS, the
  * same on all ranks, when a formula has no finite value. Not collective. */
 enum status source_files_power(const struct source_files *files, const struct problem *problem,

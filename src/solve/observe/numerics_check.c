@@ -138,6 +138,21 @@ static enum status check_range(struct stepper *stepper, const struct diagnostics
     return status_agree(stepper->team->comm, status);
 }
 
+/* Beyond the table of a source that grows with temperature its heat is not known. */
+static enum status check_run_away(const struct stepper *stepper, const struct diagnostics *d)
+{
+    const int s = sources_run_away(&stepper->problem->sources, d->max);
+    if (s < 0) {
+        return STATUS_OK;
+    }
+    const struct table_setting *table = stepper->problem->sources.source[s].setting->density_table;
+    return fail(STATUS_NUMERICS,
+                "sources[%d]: at step %" PRId64 " (t = %g s) the temperature reaches %.6g K, above "
+                "the last row of its density (%.6g K), up to which the heat grows with "
+                "temperature: a thermal run-away, or a table that is too short",
+                s, stepper->state->step, d->time, d->max, table->row[table->nrows - 1][0]);
+}
+
 /* Rounding may take a cell at 0 K a little below it. */
 static enum status check_zero(struct stepper *stepper, const struct diagnostics *d)
 {
@@ -217,6 +232,7 @@ enum status numerics_check(struct stepper *stepper, const struct diagnostics *d)
         return STATUS_OK;
     }
     TRY(check_zero(stepper, d));
+    TRY(status_agree(stepper->team->comm, check_run_away(stepper, d)));
     TRY(stepper_operator_before(stepper, &op));
     const double slack = arithmetic_slack(stepper, d, &op);
     if (check->begun) {

@@ -9,7 +9,7 @@ static bool has_sources_from_files(const struct problem *problem)
 {
     bool any = false;
     for (int s = 0; s < problem->sources.count; s++) {
-        any = any || problem->sources.source[s].setting->shape.kind == INITIAL_FILE;
+        any = any || source_has_values(problem->sources.source[s].setting);
     }
     return any;
 }
@@ -37,7 +37,7 @@ static const char *why_single(const struct problem *problem, bool exchanges)
         return "where a material becomes another one the ranks exchange after each step";
     }
     return exchanges && has_sources_from_files(problem)
-               ? "sources from files are added to owned cells after each step"
+               ? "sources from files or of temperature are added to owned cells after each step"
                : NULL;
 }
 
