@@ -4,6 +4,11 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+/* x, y, z; or x is the radius and y lies along the axis of rotation; or x is the radius of a
+ * sphere.
+ */
+enum grid_geometry { GEOMETRY_CARTESIAN, GEOMETRY_AXISYMMETRIC, GEOMETRY_SPHERICAL };
+
 /* The edges that `edges` may list, and the cells of any graded axis. */
 enum { MOST_EDGES = 1025, MOST_GRADED_CELLS = 4096 };
 
@@ -17,9 +22,10 @@ struct segment_setting {
 /* The cells of an axis; all members 0: it is uniform. The widths are the distinct ones, so that
  * equal cells have the same bits wherever they lie. */
 struct axis_cells {
-    const double *edges;     /* m, [cells + 1], ascending */
-    const double *widths;    /* m, [nwidths] */
-    const uint8_t *width_of; /* [cells]: the number of the cell's width */
+    const double *edges;  /* m, [cells + 1], ascending */
+    const double *widths; /* m, [nwidths] */
+    const uint8_t
+        *width_of; /* [cells]: the number of the cell's width; of a radius the cell's own */
     int nwidths;
 };
 

@@ -390,6 +390,7 @@ struct settings {
         double lower[AXIS_COUNT];  /* m */
         double upper[AXIS_COUNT];
         struct axis_setting axis[AXIS_COUNT];
+        enum grid_geometry geometry;
     } grid;
     struct {
         double conductivity;  /* W/(m K) */

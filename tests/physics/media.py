@@ -278,6 +278,11 @@ def with_graded_axes(config, seed):
         scale = length / sum(sizes)
         edges = [scale * sum(sizes[:n]) for n in range(cells)] + [length]
         grid["xyz"[axis]] = {"edges": edges}
+    return leave_out_what_a_grid_cannot_have(config)
+
+
+def leave_out_what_a_grid_cannot_have(config):
+    """A graded one."""
     config["sources"] = [source for source in config.get("sources", [])
                          if next(iter(source)) not in ("gaussian", "goldak")]
     leave_out_what_has_no_cells(config)
@@ -289,6 +294,24 @@ def with_graded_axes(config, seed):
     if not config["sources"]:
         del config["sources"]
     return config
+
+
+def with_a_radius(config, seed):
+    """Problems on one or two axes become axisymmetric or spherical."""
+    rng = random.Random(seed)
+    grid, boundary = config["grid"], config["boundary"]
+    if len(grid["cells"]) > 2 or len(config["materials"]) > 5:
+        return config
+    grid["geometry"] = "spherical" if len(grid["cells"]) == 1 and seed % 2 else "axisymmetric"
+    start = rng.choice([0.0, 0.3]) * grid["upper"][0]
+    step = (grid["upper"][0] - start) / grid["cells"][0]
+    edges = [start + n * step for n in range(grid["cells"][0])] + [grid["upper"][0]]
+    grid["x"], grid["lower"][0] = {"edges": edges}, start
+    for face in ("x_min", "x_max"):
+        if boundary[face]["type"] == "periodic" or (face, start) == ("x_min", 0.0):
+            boundary[face] = {"type": "flux", "value": 0.0}
+    config["sources"] = config.get("sources", [])[:2]
+    return leave_out_what_a_grid_cannot_have(config)
 
 
 def with_ambients(config, seed):

@@ -89,6 +89,19 @@ def widths(config):
     return found
 
 
+def girths(config):
+    """m^2 per m^2 of a cell of a radius, (nz, ny, nx), and of its lower and upper face."""
+    kind, edges = config["grid"].get("geometry"), None
+    if kind is not None:
+        edges = np.array(config["grid"]["x"]["edges"])
+    if kind == "axisymmetric":
+        return np.pi * (edges[:-1] + edges[1:]), 2 * np.pi * edges[:-1], 2 * np.pi * edges[1:]
+    if kind == "spherical":
+        return (4 * np.pi / 3 * np.diff(edges**3) / np.diff(edges), 4 * np.pi * edges[:-1]**2,
+                4 * np.pi * edges[1:]**2)
+    return 1.0, 1.0, 1.0
+
+
 class Unphysical(Exception):
     """A temperature below 0 K."""
 
@@ -125,7 +138,9 @@ class Problem:
         self.centers = cell_centers(config)
         graded = any(np.ndim(h) > 0 for h in self.h)
         self.unit = 1.0 if graded else math.prod(self.h)   # m^3; unused axes are 1 m long
-        self.share = np.broadcast_to(math.prod(self.h) / self.unit, self.initial.shape)
+        self.girth = girths(config)
+        self.share = np.broadcast_to(math.prod(self.h) * self.girth[0] / self.unit,
+                                     self.initial.shape)
         self.faces = [config["boundary"][face] for face in FACES[:2 * len(self.h)]]
         self.lows = [self.conductances(axis, 1) for axis in range(len(self.h))]
         self.highs = [self.conductances(axis, -1) for axis in range(len(self.h))]
@@ -161,15 +176,21 @@ class Problem:
     def at(self, edge, values):
         return np.broadcast_to(values, self.classes.shape)[edge]
 
-    def area(self, axis, edge=...):
+    def per_volume(self, axis, shift):
+        """The area of the lower (shift 1) or upper faces of cells over their volumes, 1/m."""
+        girth = self.girth[1 if shift == 1 else 2] / self.girth[0] if axis == 0 else 1.0
+        return girth / self.h[axis]
+
+    def area(self, axis, shift, edge=...):
         """m^2, of faces of cells across an axis."""
-        return self.at(edge, self.share * self.unit / self.h[axis])
+        return self.at(edge, self.share * self.unit * self.per_volume(axis, shift))
 
     def conductivity(self, axis, edge):
         return self.k[self.classes[edge], axis]
 
     def stable_dt(self):
-        rate = sum((low + high) / h for low, high, h in zip(self.lows, self.highs, self.h))
+        rate = sum(flows[axis] * self.per_volume(axis, shift) for axis in range(len(self.h))
+                   for flows, shift in ((self.lows, 1), (self.highs, -1)))
         return 1 / (((rate + self.perfusion) / self.rho_c).max() +
                     self.source_slope() / self.rho_c.min())
 
@@ -313,7 +334,7 @@ class Problem:
         """The heat flow in W through a closed face, and its temperature, mean and cell by cell."""
         edge = self.edge(axis, shift)
         flow = self.inflow(T, t, axis, shift)[edge]
-        area, h = self.area(axis, edge), self.at(edge, self.h[axis])
+        area, h = self.area(axis, shift, edge), self.at(edge, self.h[axis])
         k = np.where(self.body[edge], self.conductivity(axis, edge), np.nan)
         beam = self.beam(t, axis, shift)[edge] * h
         face = T[edge] + self.inflow(T, t, axis, shift, beam)[edge] * h / (2 * k)
@@ -322,7 +343,7 @@ class Problem:
     @staticmethod
     def mean(values, weights):
         """The mean of the values that are numbers."""
-        known = np.isfinite(values)
+        known = np.isfinite(values) & (weights > 0)
         return np.average(values[known], weights=weights[known]) if known.any() else np.nan
 
     def surface(self, surface, T):
@@ -347,12 +368,12 @@ class Problem:
         T, entered, added = self.initial.copy(), 0.0, 0.0
         for n in range(steps):
             power = np.zeros_like(T)
-            for axis, h in enumerate(self.h):
+            for axis in range(len(self.h)):
                 for shift in (1, -1):
-                    flow = self.inflow(T, n * dt, axis, shift)
-                    power += flow / h
+                    flow = self.inflow(T, n * dt, axis, shift) * self.per_volume(axis, shift)
+                    power += flow
                     beside = self.body & (self.neighbours(axis, shift) >= self.body_classes)
-                    heat = flow * self.share / h
+                    heat = flow * self.share
                     entered += dt * heat[beside].sum()
                     if not self.is_periodic(axis):
                         entered += dt * heat[self.edge(axis, shift)].sum()

@@ -33,6 +33,83 @@ class RunAway(Example):
         self.assert_says(result, "sources[0]: at step", "a thermal run-away")
 
 
+class Radius(Example):
+    def test_hot_wire(self):
+        """A line source: q' / (4 pi k) E1(r^2 / (4 alpha t))."""
+        run = self.solve_example("hot_wire", "hot_wire")
+        names, radii = ["near", "far"], np.array([2e-3, 5e-3])
+        x = radii**2 / (4 * 0.6 / (1000 * 4180) * 60)
+        e1 = -np.euler_gamma - np.log(x) - sum((-x)**n / (n * math.factorial(n))
+                                              for n in range(1, 40))
+        exact = 5 / (4 * math.pi * 0.6) * e1
+        self.assertLess(abs((last_row(run, names) - 300) / exact - 1).max(), 5e-3)
+
+    def cool(self, geometry, cells):
+        """A bar or ball of unit radius and properties from 1 to 0 by a film with Bi = 1."""
+        run = self.run_config({
+            "grid": {"cells": [cells], "upper": [1.0], "geometry": geometry},
+            "material": {"conductivity": 1.0, "density": 1.0, "heat_capacity": 1.0},
+            "initial": [{"uniform": {"value": 1.0}}],
+            "boundary": {"x_min": {"type": "flux", "value": 0.0},
+                         "x_max": {"type": "convection", "coefficient": 1.0, "ambient": 0.0}},
+            "run": {"watch": {"temperature": "difference"}}, "time": {"end": 0.3},
+            "output": {"history": {"every": 100000}, "checkpoints": {"every": 100000}}},
+            f"{geometry}{cells}")
+        self.assertLess(abs(run.report["heat_drift_J"]), 1e-14)
+        return run.temperature()[0, 0]
+
+    def test_a_cylinder_and_a_ball_with_a_biot_number_of_1(self):
+        """The series of Heisler's charts; of second order."""
+        def bessel(n, x):
+            angle = (np.arange(400) + 0.5) * math.pi / 400
+            return np.cos(n * angle - np.multiply.outer(x, np.sin(angle))).mean(axis=-1)
+
+        def root(n, low, high):
+            for _ in range(60):
+                middle = (low + high) / 2
+                inside = (middle * bessel(1, middle) - bessel(0, middle)) * (-1)**n < 0
+                low, high = (middle, high) if inside else (low, middle)
+            return low
+
+        zeros = [0.0, 3.8317, 7.0156, 10.1735, 13.3237, 16.4706]   # of J1: each before a root
+        tops = [2.4048, 5.5201, 8.6537, 11.7915, 14.9309, 18.0711]   # of J0
+        bar = [root(n, zeros[n], tops[n]) for n in range(6)]
+        ball = [(n + 0.5) * math.pi for n in range(6)]
+        for geometry in ("axisymmetric", "spherical"):
+            errors = []
+            for cells in (8, 16, 32):
+                r = (np.arange(cells) + 0.5) / cells
+                if geometry == "axisymmetric":
+                    exact = sum(2 * bessel(1, z) / (z * (bessel(0, z)**2 + bessel(1, z)**2)) *
+                                math.exp(-0.3 * z * z) * bessel(0, z * r) for z in bar)
+                else:
+                    exact = sum(4 * math.sin(z) / (2 * z) * math.exp(-0.3 * z * z) *
+                                np.sin(z * r) / (z * r) for z in ball)
+                errors.append(float(abs(self.cool(geometry, cells) - exact).max()))
+            self.assert_order(errors, 2, 0.1)
+
+
+    def test_tubes_and_shells_in_the_steady_state(self):
+        """The heat through a tube, 2 pi k dT / ln 2, and a shell, 4 pi k dT / (1/r - 1/R)."""
+        for geometry, exact in (("axisymmetric", 2 * math.pi * 3 * 100 / math.log(2)),
+                                ("spherical", 4 * math.pi * 3 * 100 / (1 / 0.1 - 1 / 0.2))):
+            errors = []
+            for cells in (10, 20):
+                run = self.run_config({
+                    "grid": {"cells": [cells], "lower": [0.1], "upper": [0.2],
+                             "geometry": geometry},
+                    "material": {"conductivity": 3.0, "density": 1.0, "heat_capacity": 1.0},
+                    "initial": [{"uniform": {"value": 300.0}}],
+                    "boundary": {"x_min": {"type": "temperature", "value": 400.0},
+                                 "x_max": {"type": "temperature", "value": 300.0}},
+                    "time": {"steady": {}}, "output": {"history": {"every": 1}}},
+                    f"{geometry}{cells}")
+                flows = [run.history()[-1][f"flow_x_{side}_W"] for side in ("min", "max")]
+                self.assertLess(abs(sum(flows)), 1e-6 * exact)
+                errors.append(abs(flows[0] / exact - 1))
+            self.assert_order(errors, 2, 0.1)
+
+
 class Steady(Example):
     """The same equations on the same grid, by conjugate gradients."""
 

@@ -9,8 +9,8 @@ import numpy as np
 
 import problems
 from harness import SMALL, Case, cell_centers
-from media import (solved_problem, some_problem, with_ambients, with_graded_axes,
-                   with_sources_of_temperature)
+from media import (solved_problem, some_problem, with_a_radius, with_ambients,
+                   with_graded_axes, with_sources_of_temperature)
 from media_solver import Problem
 from nonlinear import NonlinearProblem, nonlinear_problem, perfused_problem
 
@@ -55,6 +55,9 @@ class RandomProblems(Case):
 
     def test_with_sources_of_temperature(self):
         self.check_changed(with_sources_of_temperature)
+
+    def test_with_a_radius(self):
+        self.check_changed(with_a_radius)
 
     def test_on_graded_axes(self):
         self.check_changed(with_graded_axes)
@@ -148,7 +151,7 @@ class RandomProblems(Case):
     def check_patches(self, problem, T, row, axis, shift):
         _, _, at_cells = problem.through(T, row["time_s"], axis, shift)
         edge = problem.edge(axis, shift)
-        area = problem.area(axis, edge)
+        area = problem.area(axis, shift, edge)
         flows = problem.inflow(T, row["time_s"], axis, shift)[edge] * area
         numbers = problem.patches(axis, shift)
         condition = problem.faces[2 * axis + (shift == -1)]

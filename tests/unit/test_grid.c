@@ -83,8 +83,8 @@ TEST(graded_axis_has_widths)
     grid_size_of(&grid, (const int64_t[]){5, 2, 7}, size);
     assert_int_equal(grid_size_index(&grid, size), 1);
     assert_true(fabs(grid_size_volume(&grid, size) - 3) < 1e-14);
-    assert_true(grid_size_face(&grid, AXIS_Y, size) == 1);
-    assert_true(fabs(grid_size_face(&grid, AXIS_Z, size) - 3) < 1e-14);
+    assert_true(grid_size_face(&grid, AXIS_Y, size, size) == 1);
+    assert_true(fabs(grid_size_face(&grid, AXIS_Z, size, size) - 3) < 1e-14);
     struct grid part = grid;
     grid_cut(&part, AXIS_Y, 1, 2, 1);
     assert_true(part.lower[AXIS_Y] == 0.1 && part.upper[AXIS_Y] == 0.5);

@@ -51,6 +51,7 @@ static enum status simulate_alone(const struct settings *settings, const char *f
     for (int axis = 0; axis < AXIS_COUNT; axis++) { /* equal cells take as long */
         if (changed.grid.cells[axis] != settings->grid.cells[axis]) {
             changed.grid.axis[axis].cells = (struct axis_cells){.edges = NULL};
+            changed.grid.geometry = GEOMETRY_CARTESIAN;
         }
     }
     TRY_MPI(MPI_Init_thread(NULL, NULL, MPI_THREAD_MULTIPLE, &provided));

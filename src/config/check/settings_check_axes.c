@@ -66,6 +66,22 @@ static enum status take_edges(struct laying *l, const struct axis_setting *axis)
     return STATUS_OK;
 }
 
+/* The equal cells of a radius. */
+static enum status take_equal(struct laying *l)
+{
+    const double from = l->settings->grid.lower[l->axis];
+    const double length = l->settings->grid.upper[l->axis] - from;
+    l->cells = l->settings->grid.cells[l->axis];
+    TRY(allocate(l));
+    for (int64_t i = 0; i <= l->cells; i++) {
+        l->edges[i] = from + length * ((double)i / (double)l->cells);
+    }
+    for (int64_t i = 0; i < l->cells; i++) {
+        l->width[i] = length / (double)l->cells;
+    }
+    return STATUS_OK;
+}
+
 /* The cells of a segment that begins at edge `at`. */
 static void lay_segment(struct laying *l, const struct segment_setting *segment, int64_t at)
 {
@@ -108,7 +124,12 @@ static enum status take_segments(struct laying *l, const struct axis_setting *ax
     return STATUS_OK;
 }
 
-/* Widths that differ by the rounding of the edges are one. */
+static bool is_radius(const struct settings *settings, int axis)
+{
+    return axis == AXIS_X && settings->grid.geometry != GEOMETRY_CARTESIAN;
+}
+
+/* Widths that differ by the rounding of the edges are one; each cell of a radius has its own. */
 static enum status number_widths(const struct laying *l, struct axis_cells *cells)
 {
     const double most = fmax(fabs(l->edges[0]), fabs(l->edges[l->cells]));
@@ -118,7 +139,7 @@ static enum status number_widths(const struct laying *l, struct axis_cells *cell
     int count = 0;
     FAIL_IF(widths == NULL || width_of == NULL, STATUS_MEMORY);
     for (int64_t i = 0; i < l->cells; i++) {
-        int n = 0;
+        int n = is_radius(l->settings, l->axis) ? count : 0;
         FAIL_IF(!(l->width[i] >= 2 * rounding && l->width[i] >= 1e-30),
                 settings_fail(l->settings, l->key,
                               "cell %" PRId64 " would be %g m thin, too thin for distinct "
@@ -127,6 +148,10 @@ static enum status number_widths(const struct laying *l, struct axis_cells *cell
         while (n < count && fabs(widths[n] - l->width[i]) > rounding) {
             n++;
         }
+        FAIL_IF(n == MOST_WIDTHS && is_radius(l->settings, l->axis),
+                settings_fail(l->settings, l->key,
+                              "%" PRId64 " cells along the radius; give at most %d", l->cells,
+                              MOST_WIDTHS));
         FAIL_IF(n == MOST_WIDTHS, settings_fail(l->settings, l->key,
                                                 "more than %d different widths; give longer "
                                                 "segments of equal cells",
@@ -139,23 +164,6 @@ static enum status number_widths(const struct laying *l, struct axis_cells *cell
     return STATUS_OK;
 }
 
-static enum status lay_axis(struct settings *settings, int a)
-{
-    struct axis_setting *axis = &settings->grid.axis[a];
-    struct laying l = {.settings = settings, .axis = a};
-    snprintf(l.key, sizeof l.key, "grid.%s", axis_name((enum axis)a));
-    FAIL_IF(settings->grid.cells[a] != 1,
-            settings_fail(settings, l.key,
-                          "the cells of this axis are given twice: grid.cells has %" PRId64
-                          "; give 1 there",
-                          settings->grid.cells[a]));
-    TRY(axis->nsegments > 0 ? take_segments(&l, axis) : take_edges(&l, axis));
-    TRY(number_widths(&l, &axis->cells));
-    TRY(check_end(&l, "lower", &settings->grid.lower[a], l.edges[0]));
-    settings->grid.cells[a] = l.cells;
-    return check_end(&l, "upper", &settings->grid.upper[a], l.edges[l.cells]);
-}
-
 /* Whether the axis has edges or segments; the check of its section refuses one without. */
 static bool is_there(const struct settings *settings, int a)
 {
@@ -166,13 +174,64 @@ static bool is_there(const struct settings *settings, int a)
     return edges || settings->grid.axis[a].nsegments > 0;
 }
 
+static enum status lay_axis(struct settings *settings, int a)
+{
+    struct axis_setting *axis = &settings->grid.axis[a];
+    struct laying l = {.settings = settings, .axis = a};
+    snprintf(l.key, sizeof l.key, "grid.%s", axis_name((enum axis)a));
+    const bool equal = is_radius(settings, a) && !is_there(settings, a);
+    FAIL_IF(settings->grid.cells[a] != 1 && !equal,
+            settings_fail(settings, l.key,
+                          "the cells of this axis are given twice: grid.cells has %" PRId64
+                          "; give 1 there",
+                          settings->grid.cells[a]));
+    TRY(equal                 ? take_equal(&l)
+        : axis->nsegments > 0 ? take_segments(&l, axis)
+                              : take_edges(&l, axis));
+    axis->given = true;
+    TRY(number_widths(&l, &axis->cells));
+    TRY(check_end(&l, "lower", &settings->grid.lower[a], l.edges[0]));
+    settings->grid.cells[a] = l.cells;
+    return check_end(&l, "upper", &settings->grid.upper[a], l.edges[l.cells]);
+}
+
+/* The radius begins at 0 or above, where nothing enters, and the other axes are those that there
+ * can be. */
+static enum status check_radius(const struct settings *settings)
+{
+    const bool sphere = settings->grid.geometry == GEOMETRY_SPHERICAL;
+    const struct boundary_setting *inner = &settings->boundary[FACE_X_MIN];
+    for (int a = sphere ? AXIS_Y : AXIS_Z; a < AXIS_COUNT; a++) {
+        FAIL_IF(settings->grid.cells[a] > 1 ||
+                    settings->grid.upper[a] - settings->grid.lower[a] != 1,
+                settings_fail(settings, "grid.geometry",
+                              "the %s axis has no meaning in this geometry; give %s",
+                              axis_name((enum axis)a),
+                              sphere ? "the radius only" : "the radius and the axis of rotation"));
+    }
+    FAIL_IF(settings->grid.cells[AXIS_X] < 2,
+            settings_fail(settings, "grid.geometry", "the x axis, the radius, has one cell"));
+    FAIL_IF(!(settings->grid.lower[AXIS_X] >= 0),
+            settings_fail(settings, "grid.geometry",
+                          "the x axis, the radius, begins at %g m; give 0 or more",
+                          settings->grid.lower[AXIS_X]));
+    FAIL_IF(inner->kind == BOUNDARY_PERIODIC ||
+                (settings->grid.lower[AXIS_X] == 0 && inner->kind != BOUNDARY_FLUX),
+            settings_fail(settings, "boundary.x_min",
+                          "the x axis is a radius%s; give {type: flux, value: 0}",
+                          inner->kind == BOUNDARY_PERIODIC ? ", which is not periodic"
+                                                           : " from 0, where it has no area"));
+    return STATUS_OK;
+}
+
 enum status settings_check_axes(struct settings *settings)
 {
     int sizes = 1;
     char text[32] = "";
     for (int a = 0; a < AXIS_COUNT; a++) {
         struct axis_setting *axis = &settings->grid.axis[a];
-        TRY(is_there(settings, a) ? lay_axis(settings, a) : STATUS_OK);
+        const bool lays = is_there(settings, a) || is_radius(settings, a);
+        TRY(lays ? lay_axis(settings, a) : STATUS_OK);
         const int widths = axis->cells.nwidths > 0 ? axis->cells.nwidths : 1;
         sizes *= widths;
         text_add(text, sizeof text, " x ", "%d", widths);
@@ -182,5 +241,5 @@ enum status settings_check_axes(struct settings *settings)
                               "so give longer segments of equal cells, or grade fewer axes",
                               sizes, text, MOST_WIDTHS));
     }
-    return STATUS_OK;
+    return settings->grid.geometry != GEOMETRY_CARTESIAN ? check_radius(settings) : STATUS_OK;
 }

@@ -9,8 +9,18 @@
             .members = "grid.*", .offset = AT(grid.axis[axis_]), .flags = SCHEMA_NOTED,            \
             .alternative = AT(grid.axis[axis_].given), .one_of = "edges, segments")
 
+static const struct schema_choice geometries[] = {{"cartesian", GEOMETRY_CARTESIAN},
+                                                  {"axisymmetric", GEOMETRY_AXISYMMETRIC},
+                                                  {"spherical", GEOMETRY_SPHERICAL},
+                                                  {NULL, 0}};
+
 #define GRID_ROWS                                                                                  \
-    GRADED_AXIS("x", AXIS_X), GRADED_AXIS("y", AXIS_Y), GRADED_AXIS("z", AXIS_Z),                  \
+    KEY("grid.geometry", CHOICE, NEVER, AT(grid.geometry),                                         \
+        "`axisymmetric`: the first axis (x) is the radius and the second one (y), if in use, the " \
+        "axis of rotation; `spherical`: x is the radius of a sphere. Both have at most 255 cells " \
+        "along the radius, fewer with several materials, and the limits of graded axes.",          \
+        .choices = geometries, .fallback = "cartesian"),                                           \
+        GRADED_AXIS("x", AXIS_X), GRADED_AXIS("y", AXIS_Y), GRADED_AXIS("z", AXIS_Z),              \
         KEY("grid.*.edges", REAL, NEVER, IN_AXIS(edges),                                           \
             "Cells of different widths on an axis, `grid.x`, `grid.y` or `grid.z`, which then "    \
             "has 1 in `grid.cells`: their edges, ascending, from the lower end of the grid to "    \

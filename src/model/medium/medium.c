@@ -337,9 +337,9 @@ static double conductance(const struct medium *medium, const struct grid *grid, 
                          (2 * medium->materials[neighbour->material].conductivity[axis]);
     const double h = grid_smallest_width(grid, axis);
     /* symmetric to the last bit: the sum of the half cells first */
-    return grid->used[axis]
-               ? grid_size_face(grid, axis, own->size) / (h * ((half + other) + contact))
-               : 0;
+    return grid->used[axis] ? grid_size_face(grid, axis, own->size, neighbour->size) /
+                                  (h * ((half + other) + contact))
+                            : 0;
 }
 
 double medium_conductance_between(const struct medium *medium, const struct grid *grid,

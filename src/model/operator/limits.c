@@ -164,7 +164,7 @@ static void add_condition(const struct problem *problem, const struct heat_opera
         for (int a = 0; a < AXIS_COUNT; a++) {
             volumes *= a != (int)axis ? grid->upper[a] - grid->lower[a] : 1;
         }
-        volumes /= grid_cell_volume(grid);
+        volumes *= grid_girth(grid, grid->upper[AXIS_X]) / grid_cell_volume(grid);
         outside->flux_K += fabs(now.number[BOUNDARY_VALUE]) * op->dt /
                            problem->medium.heat_capacity_volume * volumes;
     }

@@ -141,7 +141,7 @@ static struct class_closure close_class(const struct problem *problem, enum face
         .exchange = boundary_exchange(now),
         .conductance =
             grid_cell_volume(grid) * medium_conductance(medium, grid, axis, of_class, of_class),
-        .area = llround(ldexp(grid_size_face(grid, axis, size), FACE_AREA_BITS))};
+        .area = llround(ldexp(grid_size_face(grid, axis, size, size), FACE_AREA_BITS))};
 }
 
 enum status operator_closures(const struct heat_operator *op, const struct problem *problem,

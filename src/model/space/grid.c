@@ -11,8 +11,26 @@ static double extreme_width(const struct axis_cells *cells, double (*choose)(dou
     return found;
 }
 
+double grid_girth(const struct grid *grid, double radius)
+{
+    return grid->geometry == GEOMETRY_AXISYMMETRIC ? 2 * M_PI * radius
+           : grid->geometry == GEOMETRY_SPHERICAL  ? 4 * M_PI * radius * radius
+                                                   : 1;
+}
+
+/* The mean over a cell of a radius. */
+static double girth_of_cell(const struct grid *grid, int64_t i)
+{
+    const double low = grid->graded[AXIS_X].edges[i];
+    const double high = grid->graded[AXIS_X].edges[i + 1];
+    return grid->geometry == GEOMETRY_AXISYMMETRIC
+               ? M_PI * (low + high)
+               : 4 * M_PI / 3 * (low * low + low * high + high * high);
+}
+
 void grid_complete(struct grid *grid)
 {
+    grid->girth = 1;
     grid->dimensions = 0;
     for (int axis = 0; axis < AXIS_COUNT; axis++) {
         const struct axis_cells *graded = &grid->graded[axis];
@@ -38,7 +56,15 @@ void grid_create(const struct settings *settings, struct grid *grid)
         grid->upper[axis] = settings->grid.upper[axis];
         grid->graded[axis] = settings->grid.axis[axis].cells;
     }
+    grid->geometry = settings->grid.geometry;
     grid_complete(grid);
+    if (grid->geometry != GEOMETRY_CARTESIAN) {
+        grid->girth = HUGE_VAL;
+        for (int64_t i = 0; i < grid->cells[AXIS_X]; i++) {
+            grid->girth = fmin(grid->girth, girth_of_cell(grid, i) * grid_width(grid, AXIS_X, i) /
+                                                grid->spacing[AXIS_X]);
+        }
+    }
 }
 
 bool grid_same_edges(const struct axis_cells *a, const struct axis_cells *b, int64_t cells)
@@ -173,7 +199,7 @@ int64_t grid_total_cells(const struct grid *grid)
 
 double grid_cell_volume(const struct grid *grid)
 {
-    return grid->spacing[AXIS_X] * grid->spacing[AXIS_Y] * grid->spacing[AXIS_Z];
+    return grid->spacing[AXIS_X] * grid->spacing[AXIS_Y] * grid->spacing[AXIS_Z] * grid->girth;
 }
 
 double grid_cell_face(const struct grid *grid, enum axis axis)
@@ -214,7 +240,8 @@ double grid_size_width(const struct grid *grid, enum axis axis, const uint8_t si
     return graded->edges != NULL ? graded->widths[size[axis]] : grid->spacing[axis];
 }
 
-double grid_size_face(const struct grid *grid, enum axis axis, const uint8_t size[AXIS_COUNT])
+/* Without the girth. */
+static double share_across(const struct grid *grid, enum axis axis, const uint8_t size[AXIS_COUNT])
 {
     double share = 1;
     for (int a = 0; a < AXIS_COUNT; a++) {
@@ -223,8 +250,28 @@ double grid_size_face(const struct grid *grid, enum axis axis, const uint8_t siz
     return share;
 }
 
+double grid_size_face(const struct grid *grid, enum axis axis, const uint8_t size[AXIS_COUNT],
+                      const uint8_t neighbour[AXIS_COUNT])
+{
+    const double share = share_across(grid, axis, size);
+    const int own = size[AXIS_X];
+    const int other = neighbour[AXIS_X];
+    if (grid->geometry == GEOMETRY_CARTESIAN) {
+        return share;
+    }
+    if (axis != AXIS_X) {
+        return share * (girth_of_cell(grid, own) / grid->girth);
+    }
+    const bool below = other < own || (other == own && own == 0);
+    const double radius = grid->graded[AXIS_X].edges[below ? own : own + 1];
+    return share * (grid_girth(grid, radius) / grid->girth);
+}
+
 double grid_size_volume(const struct grid *grid, const uint8_t size[AXIS_COUNT])
 {
-    return grid_size_face(grid, AXIS_X, size) *
-           (grid_size_width(grid, AXIS_X, size) / grid->spacing[AXIS_X]);
+    const double share = share_across(grid, AXIS_X, size) *
+                         (grid_size_width(grid, AXIS_X, size) / grid->spacing[AXIS_X]);
+    return grid->geometry == GEOMETRY_CARTESIAN
+               ? share
+               : share * (girth_of_cell(grid, size[AXIS_X]) / grid->girth);
 }

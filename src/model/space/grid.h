@@ -14,6 +14,8 @@ struct grid {
      * the smallest width, of an unused one its length. Others call grid_width. */
     double spacing[AXIS_COUNT];
     struct axis_cells graded[AXIS_COUNT]; /* borrowed from the settings; zeros: equal cells */
+    enum grid_geometry geometry;
+    double girth; /* of a radius: the least volume of a cell over the product of smallest widths */
 };
 
 void grid_create(const struct settings *settings, struct grid *grid);
@@ -56,8 +58,12 @@ void grid_shown_spacing(const struct grid *grid, double spacing[AXIS_COUNT]);
 
 int64_t grid_total_cells(const struct grid *grid);
 
-/* The volume of a cell of the smallest width on each axis, m^3: of all cells where all are equal.
- * Heat is counted in units of it. */
+/* The area through which a unit of the other axes' lengths is crossed at this radius, m; cartesian:
+ * 1. */
+double grid_girth(const struct grid *grid, double radius);
+
+/* The volume of a cell of the smallest width on each axis, or of the smallest cell around an axis,
+ * m^3: of all cells where all are equal. Heat is counted in units of it. */
 double grid_cell_volume(const struct grid *grid);
 
 /* The area of a face across `axis` of such a cell, m^2; the length of the grid times its width. */
@@ -77,6 +83,8 @@ int grid_size_index(const struct grid *grid, const uint8_t size[AXIS_COUNT]);
 double grid_size_width(const struct grid *grid, enum axis axis, const uint8_t size[AXIS_COUNT]);
 
 /* The volume of a cell of this size over grid_cell_volume, and the area of its face across `axis`
- * over grid_cell_face: exactly 1 where all cells are equal. */
+ * to a neighbour over grid_cell_face: exactly 1 where all cells are equal. `neighbour`: the same
+ * for a closed face. */
 double grid_size_volume(const struct grid *grid, const uint8_t size[AXIS_COUNT]);
-double grid_size_face(const struct grid *grid, enum axis axis, const uint8_t size[AXIS_COUNT]);
+double grid_size_face(const struct grid *grid, enum axis axis, const uint8_t size[AXIS_COUNT],
+                      const uint8_t neighbour[AXIS_COUNT]);
