@@ -45,9 +45,9 @@ static __device__ __forceinline__ void finish(struct exact_sum *d_sum, const tal
     }
 }
 
-/* OF_FILE: by d_values, and d_curve if not nullptr. A cell is read before its heat is known, and
+/* OF_FILE: by d_values; OF_CURVE: and by d_curve. A cell is read before its heat is known, and
  * its class, so that the reads are under way meanwhile. */
-template <typename REAL, bool OF_FILE>
+template <typename REAL, bool OF_FILE, bool OF_CURVE>
 static __global__ __launch_bounds__(VISIT_THREADS) void add_source(
     const cell_sweep s, const struct add_source_args args, const struct source_medium medium,
     struct hip_scratch *scratch)
@@ -89,7 +89,7 @@ static __global__ __launch_bounds__(VISIT_THREADS) void add_source(
             }
             double density = OF_FILE ? args.shape.peak_front * (double)args.d_values[of_row + i]
                                      : source_density(&args.shape, e[c], front[c]);
-            if (OF_FILE && args.d_curve != nullptr) {
+            if (OF_CURVE) {
                 const REAL *old = static_cast<const REAL *>(args.d_old);
                 density *= source_curve_at(args.d_curve, (double)old[element_at(layout, i, j, k)]);
             }
@@ -115,8 +115,10 @@ enum status hip_add_source(struct queue *queue, const struct add_source_args *ar
                   args->medium->mask};
     }
     return in_precision(args->layout.precision, [&](auto real) {
-        const auto kernel = args->d_values != nullptr ? add_source<decltype(real), true>
-                                                      : add_source<decltype(real), false>;
+        using REAL = decltype(real);
+        const auto kernel = args->d_curve != nullptr    ? add_source<REAL, true, true>
+                            : args->d_values != nullptr ? add_source<REAL, true, false>
+                                                        : add_source<REAL, false, false>;
         kernel<<<s.nblocks, VISIT_THREADS, 0, queue->stream>>>(s, *args, medium, queue->d_scratch);
         return hip_check(hipGetLastError(), "add_source");
     });
