@@ -196,7 +196,7 @@ TEST(test_several)
                            "output: {history: {every: 2, evry: 3}}");
     static const char expected[] =
         "c.yaml:4: grid.lowr: unknown key; did you mean 'lower'? valid keys: cells, lower, "
-        "upper, x, y, z\n"
+        "upper, geometry, x, y, z\n"
         "c.yaml:5: material.conductivity: missing, and so is diffusivity; give a number above 0, "
         "in W/(m K)\n"
         "c.yaml:6: material.density: not a number (heavy); " GIVE_DENSITY "\n"

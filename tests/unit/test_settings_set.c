@@ -126,7 +126,7 @@ static const struct {
      "materials, parts, contacts, ambients, surfaces, sources, initial, boundary, time, run, "
      "output"},
     {"grid=3", "grid: not a section (3); give a section with the keys cells, lower, upper, "
-               "x, y, z"},
+               "geometry, x, y, z"},
     {"grid[0]=3", "grid: a section, not a list; it has no entry [0]"},
     {"initial[7].uniform.value=3",
      "initial: a list with 3 entries; give a number from 0 (3 adds an entry), not '7'"},
