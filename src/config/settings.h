@@ -160,6 +160,7 @@ struct source_setting {
     int material;                        /* the number of shape.material; -1: all cells */
     double density;                      /* W/m^3; in a file the factor of its numbers */
     struct table_setting *density_table; /* over temperature, in place of the number; NULL: none */
+    char *profile;                       /* of x, y, z: a factor of the density; NULL: none */
     bool by_power;                       /* `power` was given, not `density` */
     struct number_setting power;         /* W */
     struct number_setting factor;
@@ -180,14 +181,15 @@ enum { NO_SURFACE = -1 };
 /* A source whose cells are painted: they have a class of their own, and it costs no pass. */
 static inline bool source_is_painted(const struct source_setting *source)
 {
-    return source->shape.kind < INITIAL_FILE && source->density_table == NULL;
+    return source->shape.kind < INITIAL_FILE && source->density_table == NULL &&
+           source->profile == NULL;
 }
 
-/* A source with a value in each cell: from a file, or of cells whose density depends on
+/* A source with a value in each cell: from a file, or of cells whose density depends on position or
  * temperature. */
 static inline bool source_has_values(const struct source_setting *source)
 {
-    return source->shape.kind == INITIAL_FILE || source->density_table != NULL;
+    return source->shape.kind < SOURCE_GAUSSIAN && !source_is_painted(source);
 }
 
 enum boundary_kind {

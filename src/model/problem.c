@@ -87,7 +87,7 @@ static enum status check_graded(const struct problem *problem)
     for (int s = 0; s < settings->nsources && what == NULL; s++) {
         if (!source_is_painted(&settings->sources[s])) {
             snprintf(key, sizeof key, "sources[%d]", s);
-            what = "a source that moves, is read from a file or depends on temperature";
+            what = "a source that moves, is read from a file, or has a profile or a table";
         }
     }
     for (int i = 0; i < settings->ninitial && what == NULL; i++) {

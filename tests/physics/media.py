@@ -254,6 +254,9 @@ def with_sources_of_temperature(config, seed):
         (kind, shape), = source.items()
         if kind in ("gaussian", "goldak") or rng.random() < 0.2:
             continue
+        if "density" in shape and rng.random() < 0.3:
+            shape["profile"] = "0.5 + 40*x - sqrt(2*y + 0.003)"
+            continue
         scale = rng.choice([-1, 1, 1]) * abs(shape.pop("power", 0) * 1e4 or shape["density"])
         nodes = sorted(rng.sample(range(260, 460), rng.choice([2, 3, 6])))
         shape["density"] = [[at, float(f"{scale * rng.uniform(0.1, 2):.5g}")] for at in nodes]

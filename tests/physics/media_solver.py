@@ -304,6 +304,11 @@ class Problem:
             mask = source_mask(self.config, source, self.painted) & self.body
             density = shape["density"] if "density" in shape else \
                 shape["power"] / (self.share[mask].sum() * self.unit)
+            if "profile" in shape:
+                x, y, z = (np.broadcast_to(at, mask.shape)[mask] for at in self.centers)
+                names = {"x": x, "y": y, "z": z, "sqrt": np.sqrt}
+                values = eval(shape["profile"], {"__builtins__": {}}, names)
+                density = density * np.float32(values).astype(float)
             if isinstance(density, list):
                 density = np.interp(T[mask], *np.transpose(density))
             total[mask] += density * formula(shape.get("factor", 1.0), t)

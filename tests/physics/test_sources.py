@@ -270,6 +270,12 @@ class WrongInput(Sources):
                    "sources[0].uniform.density", "a table over temperature, and `factor` is a for")
         self.check({"uniform": {"density": {"polynomial": [1, 2], "from": 300, "to": 400}}},
                    "sources[0].uniform.density", "a polynomial; give rows")
+        self.check({"uniform": {"density": rows, "profile": "x"}}, "sources[0].uniform.density",
+                   "`profile` is given")
+        self.check({"uniform": {"power": 1.0, "profile": "x"}}, "sources[0].uniform.profile",
+                   "density")
+        self.check({"uniform": {"density": 1.0, "profile": "log(x - 5e-3)"}}, "sources[0]",
+                   "gives nan at x = 0.0005", "give values of at most 1e30")
         self.check({"uniform": {"density": {"file": "leak.csv"}}}, "sources[0].uniform.density",
                    "leak.csv:3", "does not exceed")
         self.check({"sphere": {"center": [0, 0, 0], "radius": 1e-5, "density": rows}},

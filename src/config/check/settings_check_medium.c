@@ -290,6 +290,9 @@ SETTINGS_CHECK(source)
     snprintf(key, sizeof key, "%s.density", table != NULL ? item->node->first->key : "");
     FAIL_IF(table != NULL && table->ncoefficients > 0,
             item_fail(item, key, "a polynomial; give rows [temperature, density] or a file"));
+    FAIL_IF(
+        table != NULL && source->profile != NULL,
+        item_fail(item, key, "a table over temperature, and `profile` is given; leave one out"));
     FAIL_IF(table != NULL && source->factor.formula != NULL,
             item_fail(item, key,
                       "a table over temperature, and `factor` is a formula; the stable step needs "

@@ -25,6 +25,12 @@
             "where a temperature exceeds the last row and the heat grows up to it.",               \
             .flags = SCHEMA_OR_TABLE, .alternative = IN_SOURCE(density_table), .limit = &finite,   \
             .rival = "power", .unit = &power_density, .example = "[[300, 1e6], [400, 4e6]]"),      \
+        KEY(path_ ".profile", FORMULA, WARN, IN_SOURCE(profile),                                   \
+            "A factor of the density: a formula of the centre (x, y, z) of a cell, in m, rounded " \
+            "to float32. In the layer of cells at a face, of the thickness h, a heat flux "        \
+            "divided "                                                                             \
+            "by h. It costs a pass.",                                                              \
+            .variables = "x, y, z", .needs = "density", .example = "\"exp(-x^2/1e-6)\""),          \
         KEY(path_ ".power", REAL, WARN, IN_SOURCE(power.value),                                    \
             "Instead of `density`: the heat per time of all its cells together.",                  \
             .limit = &finite, .rival = "density", .unit = &power, .flags = SCHEMA_NOTED,           \

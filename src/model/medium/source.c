@@ -244,7 +244,9 @@ enum status sources_at(const struct sources *sources, double t, double *strength
         const struct source *source = &sources->source[s];
         TRY(source_number(sources, s, "factor", &source->setting->factor, source->factor, t,
                           &strength[s]));
-        strength[s] *= source_is_painted(source->setting) ? source->density : 1;
+        const bool has_density =
+            source->setting->shape.kind < INITIAL_FILE && source->setting->density_table == NULL;
+        strength[s] *= has_density ? source->density : 1;
     }
     return STATUS_OK;
 }

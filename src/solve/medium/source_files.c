@@ -46,7 +46,29 @@ static enum status read_values(const struct problem *problem, int s, const struc
     return STATUS_OK;
 }
 
-/* 1 in the cells of the source, else 0. */
+static void profile_release(struct expression **profile)
+{
+    expression_destroy(*profile);
+}
+
+static enum status profile_at(const struct source_setting *setting, struct expression *profile,
+                              const struct grid *grid, const int64_t cell[AXIS_COUNT], float *value)
+{
+    double at[AXIS_COUNT];
+    for (int a = 0; a < AXIS_COUNT; a++) {
+        at[a] = grid_center(grid, (enum axis)a, cell[a]);
+    }
+    const double found = expression_evaluate(profile, at);
+    *value = (float)found;
+    return fabs(found) <= 1e30
+               ? STATUS_OK
+               : fail(STATUS_INPUT,
+                      "\"%.200s\" gives %g at x = %.9g, y = %.9g, z = %.9g m; give values of at "
+                      "most 1e30",
+                      setting->profile, isnan(found) ? NAN : found, at[0], at[1], at[2]);
+}
+
+/* 1 or the profile in the cells of the source, else 0. */
 static enum status paint_values(const struct problem *problem, int s, const struct box *owned,
                                 const struct classes *classes, float *values,
                                 struct source_file *file)
@@ -61,6 +83,10 @@ static enum status paint_values(const struct problem *problem, int s, const stru
     }
     brush_end(&brush);
     TRY(status);
+    SCOPED_BY(profile_release) struct expression *profile = NULL;
+    if (setting->profile != NULL) {
+        TRY(shape_formula(&(struct shape_setting){.expression = setting->profile}, &profile));
+    }
     for (int64_t c = 0; c < box_cells(owned); c++) {
         int64_t at[AXIS_COUNT];
         box_cell(owned, c, at);
@@ -72,9 +98,13 @@ static enum status paint_values(const struct problem *problem, int s, const stru
             const bool same = problem->medium.classes[of_class].key.material == setting->material;
             values[c] = same ? values[c] : 0;
         }
+        file->painted = file->painted || values[c] != 0;
+        if (values[c] != 0 && profile != NULL) {
+            TRY(profile_at(setting, profile, &problem->grid, at, &values[c]));
+        }
+        file->least = fmin(file->least, (double)values[c]);
         file->most = fmax(file->most, (double)values[c]);
     }
-    file->least = 0;
     return STATUS_OK;
 }
 
@@ -86,15 +116,17 @@ static enum status load(const struct problem *problem, int s, const struct box *
     const size_t bytes = (size_t)box_cells(owned) * sizeof(float);
     void *d_values = NULL;
     TRY(CHECK_MEMORY(values != NULL, "no memory to read a source"));
-    if (setting->density_table == NULL) {
+    if (setting->shape.kind == INITIAL_FILE) {
         TRY(settings_place(problem->origin, read_values(problem, s, owned, values, file),
                            "sources[%d].file", s));
     } else {
+        TRY(settings_place(problem->origin, paint_values(problem, s, owned, classes, values, file),
+                           "sources[%d]", s));
+    }
+    if (setting->density_table != NULL) {
         struct source_curve curve;
         void *d_curve = NULL;
         source_curve_of(setting, &curve);
-        TRY(settings_place(problem->origin, paint_values(problem, s, owned, classes, values, file),
-                           "sources[%d].expression.where", s));
         TRY(engine_send(engine, &curve, sizeof curve, &d_curve));
         file->d_curve = d_curve;
     }
@@ -103,19 +135,19 @@ static enum status load(const struct problem *problem, int s, const struct box *
     return sent;
 }
 
-/* After reduce: the extremes of the density. */
-static enum status apply_curve(const struct problem *problem, int s, struct source_file *file)
+/* After reduce, the same on all ranks: the extremes with a curve. */
+static enum status finish(const struct problem *problem, int s, struct source_file *file)
 {
-    const struct table_setting *table = problem->sources.source[s].setting->density_table;
+    const struct source_setting *setting = problem->sources.source[s].setting;
+    const struct table_setting *table = setting->density_table;
     char key[32];
     snprintf(key, sizeof key, "sources[%d]", s);
-    FAIL_IF(file->most == 0,
+    FAIL_IF(setting->shape.kind != INITIAL_FILE && !file->painted,
             settings_fail(problem->settings, key, "contains no cell centre, so it heats nothing"));
-    file->most = 0;
-    file->total = NAN;
-    for (int row = 0; row < table->nrows; row++) {
-        file->least = fmin(file->least, table->row[row][1]);
-        file->most = fmax(file->most, table->row[row][1]);
+    for (int row = 0; table != NULL && row < table->nrows; row++) {
+        file->least = fmin(row > 0 ? file->least : 0, table->row[row][1]);
+        file->most = fmax(row > 0 ? file->most : 0, table->row[row][1]);
+        file->total = NAN;
     }
     return STATUS_OK;
 }
@@ -125,12 +157,13 @@ static enum status apply_curve(const struct problem *problem, int s, struct sour
 static enum status reduce(const struct grid *grid, const struct team *team, const float *values,
                           int64_t count, struct source_file *file)
 {
-    double extremes[2] = {-file->least, file->most};
+    double extremes[3] = {-file->least, file->most, file->painted ? 1 : 0};
     struct exact_sum sum = {{0}};
     int unit = 0;
-    TRY_MPI(MPI_Allreduce(MPI_IN_PLACE, extremes, 2, MPI_DOUBLE, MPI_MAX, team->comm));
+    TRY_MPI(MPI_Allreduce(MPI_IN_PLACE, extremes, 3, MPI_DOUBLE, MPI_MAX, team->comm));
     file->least = -extremes[0];
     file->most = extremes[1];
+    file->painted = extremes[2] > 0;
     (void)frexp(fmax(fabs(file->least), fabs(file->most)), &unit);
     for (int64_t c = 0; c < count;) {
         struct exact_parts parts = {{0}};
@@ -166,9 +199,7 @@ enum status source_files_open(const struct problem *problem, const struct team *
             SCOPED_FREE float *values = malloc((size_t)box_cells(&owned) * sizeof *values);
             TRY(status_agree(team->comm, load(problem, s, &owned, engine, classes, values, file)));
             TRY(reduce(&problem->grid, team, values, box_cells(&owned), file));
-            if (file->d_curve != NULL) {
-                TRY(apply_curve(problem, s, file)); /* the same on all ranks */
-            }
+            TRY(finish(problem, s, file));
         }
     }
     return STATUS_OK;

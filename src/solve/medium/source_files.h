@@ -1,5 +1,5 @@
-/* The values per cell of `sources` of kind file, and of those whose density depends on temperature,
- * on the device of one rank. */
+/* The values per cell of `sources` of kind file, and of those whose density depends on position or
+ * temperature, on the device of one rank. */
 #pragma once
 
 #include "machine/team.h"
@@ -11,7 +11,8 @@ struct source_files {
     int count;
     struct source_file {
         float *d_values; /* W/m^3 of the owned cells, [z][y][x]; NULL: not of this kind */
-        struct source_curve *d_curve; /* NULL, or their factor: then they are 0 or 1 */
+        struct source_curve *d_curve; /* NULL, or their factor */
+        bool painted;                 /* a shape has cells */
         double least, most;           /* of the grid */
         double total; /* W: their sum times the volume of a cell; with a curve NAN */
     } * file;         /* one per entry of `sources`; NULL: none */

@@ -37,7 +37,7 @@ static const char *why_single(const struct problem *problem, bool exchanges)
         return "where a material becomes another one the ranks exchange after each step";
     }
     return exchanges && has_sources_from_files(problem)
-               ? "sources from files or of temperature are added to owned cells after each step"
+               ? "sources with a value per cell are added to owned cells after each step"
                : NULL;
 }
 
