@@ -20,7 +20,9 @@ uint64_t source_files_bytes(const struct problem *problem, const struct box *own
 {
     uint64_t bytes = 0;
     for (int s = 0; s < problem->sources.count; s++) {
+        const bool has_table = problem->sources.source[s].setting->density_table != NULL;
         bytes += has_values(problem, s) ? (uint64_t)box_cells(owned) * sizeof(float) : 0;
+        bytes += has_table ? sizeof(struct source_curve) : 0;
     }
     return bytes;
 }
