@@ -30,7 +30,6 @@ static double girth_of_cell(const struct grid *grid, int64_t i)
 
 void grid_complete(struct grid *grid)
 {
-    grid->girth = 1;
     grid->dimensions = 0;
     for (int axis = 0; axis < AXIS_COUNT; axis++) {
         const struct axis_cells *graded = &grid->graded[axis];
@@ -199,7 +198,8 @@ int64_t grid_total_cells(const struct grid *grid)
 
 double grid_cell_volume(const struct grid *grid)
 {
-    return grid->spacing[AXIS_X] * grid->spacing[AXIS_Y] * grid->spacing[AXIS_Z] * grid->girth;
+    const double block = grid->spacing[AXIS_X] * grid->spacing[AXIS_Y] * grid->spacing[AXIS_Z];
+    return grid->geometry == GEOMETRY_CARTESIAN ? block : block * grid->girth;
 }
 
 double grid_cell_face(const struct grid *grid, enum axis axis)
