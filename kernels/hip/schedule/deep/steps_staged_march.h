@@ -115,6 +115,16 @@ template <typename S> struct deep_wave : deep_rows<S, deep_work<S>> {
         return load_shared(from, vec16<REAL>{});
     }
 
+    /* An `a` per step is loaded where it is needed: kept from plane to plane, all of them would
+     * take registers of the levels. */
+    __device__ __forceinline__ REAL beyond(REAL inside, int face, int l) const
+    {
+        if constexpr (S::A_OF > 1) {
+            asm volatile("" : "+r"(l));
+        }
+        return outside(inside, w.p.a_of(l)[face], w.p.b[l][face]);
+    }
+
     __device__ __forceinline__ cells closed(const cells &inside, int face, int l) const
     {
         cells c;
@@ -303,11 +313,10 @@ template <typename S> struct deep_wave : deep_rows<S, deep_work<S>> {
         REAL left = s.left[l];
         REAL right = s.right[l];
         if ((WITH & WITH_X_MIN) != 0) {
-            left = x_min ? outside(c.v[0], w.p.a_of(l)[FACE_X_MIN], w.p.b[l][FACE_X_MIN]) : left;
+            left = x_min ? beyond(c.v[0], FACE_X_MIN, l) : left;
         }
         if ((WITH & WITH_X_MAX) != 0 && (WITH & WITH_PARTS) == 0) {
-            right =
-                x_max ? outside(c.v[V - 1], w.p.a_of(l)[FACE_X_MAX], w.p.b[l][FACE_X_MAX]) : right;
+            right = x_max ? beyond(c.v[V - 1], FACE_X_MAX, l) : right;
         }
         const cells base = base_of<TOP, ODD>(c, before, l, r);
         cells o;
@@ -316,7 +325,7 @@ template <typename S> struct deep_wave : deep_rows<S, deep_work<S>> {
             const REAL xm = i > 0 ? c.v[i > 0 ? i - 1 : 0] : left;
             REAL xp = i < V - 1 ? c.v[i < V - 1 ? i + 1 : i] : right;
             if ((WITH & WITH_PARTS) != 0 && (parts >> (8 + i) & 1) != 0) {
-                xp = outside(c.v[i], w.p.a_of(l)[FACE_X_MAX], w.p.b[l][FACE_X_MAX]);
+                xp = beyond(c.v[i], FACE_X_MAX, l);
             }
             o.v[i] = heat_cell(base.v[i], c.v[i], xm, xp, front.v[i], back.v[i], lo.v[i], hi.v[i],
                                w.p.r[l]);
