@@ -29,20 +29,6 @@ static const struct option option_table[] = {
     {OPTION_END, NULL, NULL, NULL, NULL},
 };
 
-static const struct command_line line = {
-    .usage = "isotherm paint CONFIG [options]",
-    .about = "Paint the materials on the grid, without a run: cells, volume and thinnest\n"
-             "feature of each, areas between them, and a snapshot with the field `material`\n"
-             "and the initial temperature.",
-    .example = "  $ isotherm paint configs/gallery/heat_sink.yaml\n"
-               "  $ isotherm plot out/heat_sink_paint snapshots --field material --plane y=0",
-    .options = option_table,
-    .operand = "CONFIG",
-    .min_operands = 1,
-    .max_operands = 1,
-    .operands = &options.config,
-};
-
 struct feature {
     int64_t cells; /* of the shortest runs that together hold 1 % of a material; 0: none yet */
     enum axis axis;
@@ -215,6 +201,18 @@ const struct command command_paint = {
     .name = "paint",
     .summary = "show the materials of a configuration on its grid",
     .uses_mpi = true,
-    .line = &line,
+    .line = {.usage = "isotherm paint CONFIG [options]",
+             .about =
+                 "Paint the materials on the grid, without a run: cells, volume and thinnest\n"
+                 "feature of each, areas between them, and a snapshot with the field `material`\n"
+                 "and the initial temperature.",
+             .example =
+                 "  $ isotherm paint configs/gallery/heat_sink.yaml\n"
+                 "  $ isotherm plot out/heat_sink_paint snapshots --field material --plane y=0",
+             .options = option_table,
+             .operand = "CONFIG",
+             .min_operands = 1,
+             .max_operands = 1,
+             .operands = &options.config},
     .execute = execute,
 };
