@@ -22,8 +22,8 @@ struct stop;
  * with a code other than 0, a launcher sends TERM to the others, which must keep their own code. */
 void stop_listen(void);
 
-/* The first step is next or the steady state is found, or the program ends with a code of its own: from here on signals only set
- * flags. */
+/* The first step is next or the steady state is found, or the program ends with a code of its own:
+ * from here on signals only set flags. */
 void stop_defer(void);
 
 /* Collective. From the settings and Slurm's variables. STATUS_INPUT when SLURM_JOB_END_TIME is not

@@ -1,0 +1,192 @@
+"""Bodies that are no blocks against their references: a ball beside its series, contacts between
+curved shapes, surfaces from STL files and labels of voxels."""
+import math
+import unittest
+
+import numpy as np
+
+import bodies
+from gallery import GALLERY, Example, last_row
+
+
+class SphereCooling(Example):
+    """A ball with Bi = 1: the series of eigenfunctions (sin z r) / (z r), z cot z = 1 - Bi."""
+
+    RADIUS, K, RHO_C, FILM, END = 0.02, 40.0, 7800.0 * 500.0, 2000.0, 10.0
+
+    def exact_mean(self):
+        Bi, Fo = self.FILM * self.RADIUS / self.K, self.END * self.K / self.RHO_C / self.RADIUS**2
+        total = 0.0
+        for n in range(20):   # z cos z = (1 - Bi) sin z has a root in each interval of pi
+            low, high = n * math.pi + 1e-9, (n + 1) * math.pi - 1e-9
+            for _ in range(80):
+                z = (low + high) / 2
+                above = (z / math.tan(z) - (1 - Bi)) > 0
+                low, high = (z, high) if above else (low, z)
+            bump = math.sin(z) - z * math.cos(z)
+            total += 12 * bump**2 / (2 * z - math.sin(2 * z)) / z**3 * math.exp(-z * z * Fo)
+        return 300 + 700 * total
+
+    def test_converges(self):
+        condition = "x^2 + y^2 + z^2 < 0.02^2"
+        bodies.write_stl(self.folder / "ball.stl", bodies.ball(20))
+        for cells in (12, 24):
+            for shape, sets in (("sphere", ()), ("condition", (
+                    f"parts[1]={{expression: {{where: '{condition}', material: steel}}}}",)),
+                    ("stl", (f"parts[1]={{stl: {{path: {self.folder / 'ball.stl'}, "
+                             "scale: 0.001, material: steel}}",))):
+                run = self.solve_example(
+                    "sphere_cooling", f"{shape}{cells}", f"grid.cells=[{cells}, {cells}, {cells}]",
+                    f"time.end={self.END}", *sets)
+                last = run.history()[-1]
+                error = abs(last["mean_K"] - self.exact_mean()) / (self.exact_mean() - 300)
+                self.assert_below(error, 0.06 / cells, f"{shape} of {cells}")
+                exact = math.pi * self.RADIUS**2 / 2
+                self.assert_below(abs(last["area_skin_m2"] / exact - 1), 0.2 / cells, "its area")
+                self.assert_below(abs(last["heat_drift_J"]), 1e-12 * last["heat_J"], "the ledger")
+                self.assertEqual(last["flow_x_max_W"], 0)
+
+
+class Bodies(Example):
+    """From STL files."""
+
+    def test_heat_sink(self):
+        """The fin formula with the rounded length of a fin, in series with the plate."""
+        bodies.write_stl(self.folder / "heat_sink.stl", bodies.heat_sink())
+        self.assertEqual((self.folder / "heat_sink.stl").read_bytes(),
+                         (GALLERY / "heat_sink.stl").read_bytes())
+        last = self.solve_example("heat_sink", "sink").history()[-1]
+        film, k, thick, deep = 50.0, 200.0, 2e-3, 2e-3
+        m = math.sqrt(2 * film / (k * thick))
+        fin = math.sqrt(2 * film * deep * k * thick * deep) * math.tanh(m * (20e-3 + thick / 2))
+        flow = 1 / (1 / (2 * (fin + film * deep * 4e-3)) + 4e-3 / (k * 12e-3 * deep)) * 50
+        self.assert_below(abs(last["flow_fins_W"] / -flow - 1), 0.005, "the heat of the fins")
+        self.assert_below(abs(last["area_fins_m2"] / 1.84e-4 - 1), 1e-12, "their area")
+
+    def cube(self, part, **how):
+        config = {"grid": {"cells": [10, 9, 8], "lower": [-1.0] * 3, "upper": [1.0] * 3},
+                  "materials": [{"name": name, "conductivity": k, "density": 1.0,
+                                 "heat_capacity": 1.0} for name, k in (("a", 1.0), ("b", 9.0))],
+                  "parts": [{"uniform": {"material": "a"}}, part],
+                  "initial": [{"expression": {"value": "300 + 50*x*y + 20*z"}}],
+                  "time": {"steps": 5},
+                  "boundary": {f"{axis}_{side}": {"type": "flux", "value": 0.0}
+                               for axis in "xyz" for side in ("min", "max")}}
+        return self.run_config(config, how.pop("output"), **how)
+
+    def test_placed_as_a_box(self):
+        """Some planes of the box go through centres of cells: the lower ones are inside."""
+        box = {"lower": [-0.5, -0.2, -0.25], "upper": [0.5, 0.8, 0.75], "material": "b"}
+        expected = self.cube({"box": box}, output="box").report["field_hash"]
+        bodies.write_stl(self.folder / "cube1.stl", bodies.cube(1000.0))
+        bodies.write_text(self.folder / "cube3.stl", bodies.cube(1000.0))
+        for number, (turn, move) in enumerate((
+                ([0, 0, 0], [-0.5, -0.2, -0.25]), ([0, 0, 90], [0.5, -0.2, -0.25]),
+                ([180, 0, 0], [-0.5, 0.8, 0.75]), ([0, -90, 0], [0.5, -0.2, -0.25]))):
+            for ranks in (1, 3):    # from a binary and from a text file
+                part = {"stl": {"path": f"cube{ranks}.stl", "scale": 0.001, "turn": turn,
+                                "move": move, "material": "b"}}
+                run = self.cube(part, output=f"cube{number}_{ranks}", ranks=ranks)
+                self.assertEqual(run.report["field_hash"], expected, f"turned by {turn}")
+
+    def test_messages(self):
+        cube = bodies.cube()
+        bodies.write_stl(self.folder / "cube.stl", cube)
+        bodies.write_stl(self.folder / "hole.stl", cube[1:])
+        (self.folder / "text.stl").write_text("no body" * 100)
+        for name, more, *words in (
+                ("hole.stl", {}, "parts[1].stl.path", "has holes: 3 of the edges of its 11"),
+                ("text.stl", {}, "parts[1].stl.path", "is not an STL file"),
+                ("cube.stl", {"move": [5.0, 0.0, 0.0]}, "parts[1].stl:", "from 5 to 6 m in x",
+                 "`scale`"),
+                ("cube.stl", {"scale": 0.001}, "parts[1].stl", "no cell centre")):
+            part = {"stl": {"path": name, "material": "b", **more}}
+            result = self.cube(part, output="refused", code=2)
+            for word in words:
+                self.assertIn(word, result.err)
+
+
+    def test_labels_of_numpy(self):
+        labels = np.full((8, 9, 10), 7)
+        labels[3:7, 4:8, 3:8] = -2
+        expected = self.cube({"box": {"lower": [-0.4, -0.1, -0.25], "upper": [0.6, 0.7, 0.75],
+                                      "material": "b"}}, output="box").report["field_hash"]
+        part = {"file": {"path": "labels.npy", "materials": {7: "a", -2: "b"}}}
+        path = self.folder / "labels.npy"
+        for number, kind in enumerate(("<i1", "<i2", "<i8")):
+            np.save(path, labels.astype(kind))
+            run = self.cube(part, output=f"labels{number}", ranks=2)
+            self.assertEqual(run.report["field_hash"], expected, kind)
+        for array, word in ((labels.astype(float), "array of integers"),
+                            (labels.astype(">i4"), "little-endian"),
+                            (np.asfortranarray(labels), "Fortran order"),
+                            (labels[1:], "has the shape (7, 9, 10); the grid needs (8, 9, 10)"),
+                            (labels + 1, "holds 8 at")):
+            np.save(path, array)
+            self.assertIn(word, self.cube(part, output="refused", code=2).err)
+        self.check_tiff(np.where(labels == 7, 7, 300), expected)
+        np.save(path, labels)
+        path.write_bytes(path.read_bytes()[:-8])
+        self.assertIn("copy the file again", self.cube(part, output="refused", code=3).err)
+
+
+    def check_tiff(self, labels, expected):
+        part = {"file": {"path": "labels.tif", "materials": {7: "a", 300: "b"}}}
+        bodies.write_tiff(self.folder / "labels.tif", labels)
+        if "libtiff not" in " ".join(self.isotherm("--version", "--verbose").out.split()):
+            self.assertIn("no libtiff", self.cube(part, output="tiff", code=2).err)
+            return
+        self.assertEqual(self.cube(part, output="tiff").report["field_hash"], expected)
+        for array, word in ((labels[1:], "has 7 pages; the grid needs 8"),
+                            (labels[:, :, 1:], "page 0 of labels.tif has 9 x 9 pixels"),
+                            (labels + 1, "holds 8 at")):
+            bodies.write_tiff(self.folder / "labels.tif", array)
+            self.assertIn(word, self.cube(part, output="refused", code=2).err)
+
+
+class CurvedContact(Example):
+    """A heated core in a shell with a contact between them and a film around it; r / a and ln."""
+
+    CORE, OUTER, K, RESISTANCE, FILM, DENSITY = 0.5, 1.0, 2.0, 0.4, 3.0, 10.0
+
+    def shape(self, radius, dimensions, **more):
+        if dimensions == 3:
+            return {"sphere": {"center": [0.0] * 3, "radius": radius, **more}}
+        return {"cylinder": {"axis": "z", "center": [0.0] * 2, "radius": radius, "from": 0.0,
+                             "to": 1.0, **more}}
+
+    def config(self, cells, d):
+        def material(name):
+            return {"name": name, "conductivity": self.K, "density": 1.0, "heat_capacity": 1.0}
+        return {
+            "grid": {"cells": [cells] * d, "upper": [1.2] * d},
+            "materials": [material("core"), material("shell")],
+            "ambients": [{"name": "air", "temperature": 300.0}],
+            "parts": [{"uniform": {"material": "air"}}, self.shape(self.OUTER, d, material="shell"),
+                      self.shape(self.CORE, d, material="core")],
+            "contacts": [{"between": ["core", "shell"], "resistance": self.RESISTANCE,
+                          "area": "shape"}],
+            "surfaces": [{"between": ["shell", "air"], "coefficient": self.FILM}],
+            "sources": [self.shape(self.CORE, d, power=self.DENSITY * (
+                math.pi * self.CORE**2 / 4 if d == 2 else math.pi * self.CORE**3 / 6))],
+            "initial": [{"uniform": {"value": 300.0}}],
+            "boundary": {f"{axis}_{side}": {"type": "flux", "value": 0.0}
+                         for axis in "xyz"[:d] for side in ("min", "max")},
+            "time": {"end": 6.0},
+            "output": {"probes": {"every": 100000,
+                                  "points": [{"name": "middle", "at": [0.0] * d}]}}}
+
+    def test_steady_state(self):
+        a, b, k = self.CORE, self.OUTER, self.K
+        for d, cells, bound in ((2, 24, 0.01), (2, 48, 0.005), (3, 12, 0.02)):
+            shell = math.log(b / a) if d == 2 else 1 / a - 1 / b
+            flow = self.DENSITY * a**d / d    # per r^(d - 1)
+            rise = (flow / (self.FILM * b**(d - 1)) + flow * shell / k +
+                    flow * self.RESISTANCE / a**(d - 1) + self.DENSITY * a * a / (2 * d * k))
+            run = self.run_config(self.config(cells, d), f"core{d}_{cells}")
+            found = last_row(run, ["middle"])[0] - 300
+            self.assert_below(abs(found / rise - 1), bound, f"{d}D, {cells} cells")
+
+
+if __name__ == "__main__":
+    unittest.main()
