@@ -190,6 +190,21 @@ class Moving(Sources):
         self.assertLess(error.max(), 0.06)
 
 
+    def test_the_face_below_a_beam_has_its_own_temperature(self):
+        """The last cell is half of it below the face, at any resolution: T = T0 + q L / k."""
+        for cells in ((4, 3, 5), (4, 3, 20)):
+            beam = dict(self.BEAM, radius=10.0, power=3e5 * np.pi * 10**2 / 2, absorptivity=1.0)
+            config = closed_box([{"gaussian": dict(beam, x=2e-3, y=2e-3)}], cells)
+            config["grid"]["upper"] = [4e-3, 3e-3, 10e-3]
+            config["boundary"]["z_min"] = {"type": "temperature", "value": 300.0}
+            config["time"] = {"steady": {"temperature": 1e-6}}
+            config["output"] = {"history": {"every": 1}, "probes": {
+                "every": 1, "points": [{"name": "top", "at": [2e-3, 1e-3, 10e-3]}]}}
+            run = self.run_config(config, "face", *(["--overwrite"] if cells[2] > 5 else []))
+            top = (run.folder / "probes.csv").read_text().split()[-1].split(",")[-1]
+            self.assertLess(abs(float(top) - 400), 1e-4)
+
+
 class Files(Sources):
     def write_densities(self, density):
         with h5py.File(self.folder / "power.h5", "w") as file:
