@@ -175,20 +175,20 @@ const struct command command_bench = {
     .name = "bench",
     .summary = "measure kernels, halo exchanges and output",
     .words = words,
-    .line = {.usage = "isotherm bench kernels|halo|io|steady|STUDY [options]",
-             .about =
-                 "Measure the performance of this machine, and how close the program comes to it.\n"
-                 "  kernels   the copy ceiling, and the effective bandwidth of every kernel\n"
-                 "  halo, io  under mpirun: transports, and their cost per step; files on a disk\n"
-                 "  steady    cycles and milliseconds to a steady state\n"
-                 "  diffusion, jacobi, mhd, xcorr   stencil studies: docs/developers/studies.md\n"
-                 "Each has its own help page: isotherm bench halo --help.",
-             .example =
-                 "  $ isotherm bench kernels --size 512 512 512 --precision float64 --json b.json",
-             .options = option_table,
-             .operand = "what to measure (kernels, halo, io, steady, diffusion, jacobi, mhd...)",
-             .min_operands = 1,
-             .max_operands = 1,
-             .operands = &options.what},
+    .line =
+        {.usage = "isotherm bench kernels|halo|io|steady|STUDY [options]",
+         .about =
+             "Measure this machine and the program on it. Help on one: isotherm bench halo -h.\n"
+             "  kernels   the copy ceiling, and the effective bandwidth of every kernel\n"
+             "  halo, io  under mpirun: transports, and their cost per step; files on a disk\n"
+             "  steady    cycles and milliseconds to a steady state\n"
+             "  diffusion, jacobi, mhd, xcorr   stencil studies: docs/developers/studies.md",
+         .example =
+             "  $ isotherm bench kernels --size 512 512 512 --precision float64 --json b.json",
+         .options = option_table,
+         .operand = "what to measure (kernels, halo, io, steady, diffusion, jacobi, mhd...)",
+         .min_operands = 1,
+         .max_operands = 1,
+         .operands = &options.what},
     .execute = execute,
 };
