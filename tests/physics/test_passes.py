@@ -47,6 +47,13 @@ class Passes(Bitwise):
         reference = self.plain(config)
         for steps, ranks in ((2, 1), (3, 2)):
             self.compare(reference, quiet(config), steps, "guard", "off", ranks)
+        metal = dict(config.pop("material"), name="a")
+        config["materials"] = [metal, dict(metal, name="b", density=2 * metal["density"])]
+        config["parts"] = [{"uniform": {"material": "a"}}, {"layer": {
+            "axis": "y", "from": 0, "to": config["grid"]["upper"][1] / 3, "material": "b"}}]
+        reference = self.plain(config)
+        for steps in (2, 3):   # two steps are two kernels there
+            self.compare(reference, quiet(config), steps, "guard", "off", 1)
 
     @unittest.skipUnless(os.environ.get("ISOTHERM_TEST_MATRIX"), "an hour's work for few cores")
     def test_all(self):
