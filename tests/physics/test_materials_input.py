@@ -186,7 +186,7 @@ class WrongInput(Case):
                                       {"to": grid["upper"][0], "cells": cells, "ratio": 0.9}]}
 
         for more, key, what in (
-                ({"sources": [beam]}, "sources[0]", "a source that moves or is read from a file"),
+                ({"sources": [beam]}, "sources[0]", "a source that moves, is read from a"),
                 ({"materials": {"conductivity": curve}}, "materials", "depends on temperature"),
                 ({"output": {"history": {"every": 1, "melt_pool": True}, "melting": 400.0}},
                  "output.history.melt_pool", "the size of the melt pool"),

@@ -144,10 +144,11 @@ class Scaled:
 def with_all_axes(config):
     """Lengths of unused axes are 1 m, if left out: what is per m or per m^2 has them, too."""
     grid = config["grid"]
+    axes = len(grid["cells"]) if "geometry" in grid else 3
     for end, rest in (("lower", 0.0), ("upper", 1.0)):
         given = grid.get(end, [])
         given = given if isinstance(given, list) else [given]
-        grid[end] = [*given, *[rest] * (3 - len(given))]
+        grid[end] = [*given, *[rest] * (axes - len(given))]
     for number, axis in enumerate("xyz"):   # a graded one has its own ends
         if axis in grid:
             ends = grid[axis].get("edges") or [0.0, grid[axis]["segments"][-1]["to"]]
@@ -213,7 +214,16 @@ class Rescaling(Case):
                                                        equal_nan=True), f"{before.name}: {name}")
 
     def with_field(self, config, units):
-        """A file as the initial field is written in these units, too; an STL file has none."""
+        """A file as the initial field or a source's density is written in these units, too; an STL
+        file has none."""
+        for source in config.get("sources", []):
+            density = next(iter(source.values())).get("density")
+            if isinstance(density, dict) and "file" in density:
+                table = np.loadtxt(ROOT / "configs/gallery" / density["file"], delimiter=",",
+                                   comments=("#", "T"))
+                table *= [units.factor("K"), units.factor("W/m^3")]
+                density["file"] = f"density_{units.power['K']}.csv"
+                np.savetxt(self.folder / density["file"], table, fmt="%.17g", delimiter=",")
         for part in config.get("parts", []):
             if "stl" in part:
                 part["stl"].update(path=str(ROOT / "configs/gallery" / part["stl"]["path"]),
