@@ -116,11 +116,11 @@ class Tolerance(Example):
 
     EXAMPLES = {"battery": 1500, "borehole": 7.776e6, "chip_stack": 0.5, "composite_slab": 2400,
                 "fin": 3, "five_tracks": 6e-3, "graded_package": 0.3, "heat_sink": 2,
-                "hot_plate": 40, "hot_wire": 10, "hyperthermia": 100,
-                "laser_track": 3e-3, "layered_wall": 1e4, "leakage": 4, "package": 5, "radiating_slab": 500,
+                "hot_plate": 40, "hot_wire": 10, "hyperthermia": 100, "laser_track": 3e-3,
+                "layered_wall": 1e4, "leakage": 4, "package": 5, "radiating_slab": 500,
                 "sphere_cooling": 20, "wall_over_a_year": 1e6}
-    OTHERS = {"freeze_pipe", "freezing", "melt_track", "permafrost",    # melting, or at once steady
-              "effective_conductivity", "nafems_t4"}
+    OTHERS = {"freeze_pipe", "freezing", "melt_track", "permafrost",   # these melt
+              "effective_conductivity", "nafems_t4"}                   # these are steady
     CELLS = {"borehole": [48, 48], "chip_stack": [20, 20, 16], "five_tracks": [40, 28, 12],
              "hyperthermia": [15, 15, 15], "laser_track": [32, 16, 12],
              "sphere_cooling": [12, 12, 12]}
