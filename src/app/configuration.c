@@ -73,3 +73,10 @@ enum status configuration_read(MPI_Comm comm, const char *path, const struct opt
     }
     return alone ? status : status_agree(comm, status);
 }
+
+void configuration_release(struct settings **settings)
+{
+    if (!comm_is_broken()) {
+        settings_destroy(*settings);
+    }
+}

@@ -34,7 +34,7 @@ struct feature {
     enum axis axis;
 };
 
-/* Of the whole grid. */
+/* The measures of the whole grid. */
 struct painted {
     const struct problem *problem;
     struct class_map map;
@@ -58,7 +58,7 @@ static const struct class_key *key_at(const struct painted *p, const int64_t cel
     return &p->map.keys[p->map.h_class[at]];
 }
 
-/* Cell `n` of line number `of` of an axis. */
+/* Find cell `n` of line number `of` of an axis. */
 static void cell_of_line(const struct grid *grid, enum axis axis, int64_t of, int64_t n,
                          int64_t cell[AXIS_COUNT])
 {
@@ -155,7 +155,7 @@ static void print(const struct painted *p)
     }
 }
 
-/* On one rank. */
+/* Print the measures; on one rank. */
 static enum status measure(const struct settings *settings)
 {
     SCOPED_BY(problem_destroy) struct problem problem = {0};
@@ -175,8 +175,8 @@ static enum status measure(const struct settings *settings)
 
 static enum status execute(void)
 {
-    SCOPED_BY(settings_release) struct settings *settings = NULL;
-    char folder[PATH_BYTES];
+    static char folder[PATH_BYTES]; /* the settings have it */
+    SCOPED_BY(configuration_release) struct settings *settings = NULL;
     const bool first = comm_rank(MPI_COMM_WORLD) == 0;
     TRY(configuration_read(MPI_COMM_WORLD, options.config, &options.sets, options.output, "cpu",
                            &settings));

@@ -53,19 +53,14 @@ static enum output_mode folder_mode(void)
 
 static enum status execute(void)
 {
-    struct settings *settings = NULL;
+    SCOPED_BY(configuration_release) struct settings *settings = NULL;
     TRY(status_agree(MPI_COMM_WORLD, check_options()));
     const struct simulate_options simulation = {.restart = options.restart,
                                                 .restart_changed = options.restart_changed,
                                                 .folder = folder_mode()};
     TRY(configuration_read(MPI_COMM_WORLD, options.config, &options.sets, options.output,
                            options.backend.name, &settings));
-    const enum status status = simulate(MPI_COMM_WORLD, settings, &simulation);
-    /* the writer's thread may still use them if MPI is broken: main aborts the program */
-    if (!comm_is_broken()) {
-        settings_destroy(settings);
-    }
-    return status;
+    return simulate(MPI_COMM_WORLD, settings, &simulation);
 }
 
 const struct command command_run = {

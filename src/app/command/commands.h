@@ -31,6 +31,9 @@ extern const char sweep_script[]; /* jobscripts/sweep.py */
  * and override --set. On failure *settings is NULL. */
 enum status configuration_read(MPI_Comm comm, const char *path, const struct option_list *sets,
                                const char *output, const char *backend, struct settings **settings);
+/* For SCOPED_BY, where a run has used the settings: if MPI is broken its writer's thread may still
+ * do so, and they stay; main then aborts the program. */
+void configuration_release(struct settings **settings);
 
 /* Those of all folders, in the order of `isotherm --help`. */
 #define COMMANDS                                                                                   \
