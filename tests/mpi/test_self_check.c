@@ -188,6 +188,18 @@ TEST(test_each_flipped_bit_is_repaired)
     settle();
 }
 
+/* A low bit that rounding has absorbed before two results are compared is found by its sum. */
+TEST(test_an_absorbed_flip_is_found)
+{
+    const int before[AXIS_COUNT] = {cells[AXIS_X], cells[AXIS_Y], cells[AXIS_Z]};
+    memcpy(cells, (int[AXIS_COUNT]){40, 52, 36}, sizeof cells);
+    const struct outcome o = run(&scenes[0], 0.001, "5:0:field:56776:2");
+    check(o.status == STATUS_OK && o.counts.faults == 1 && o.counts.repairs == 1);
+    check(o.hash == run(&scenes[0], 0, "").hash);
+    memcpy(cells, before, sizeof cells);
+    settle();
+}
+
 /* Trial passes leave the field as it is, also where passes have multiples of three steps only. */
 TEST(test_trials_keep_the_field)
 {
