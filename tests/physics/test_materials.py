@@ -29,7 +29,7 @@ class RandomProblems(Case):
                 self.check(seed, *solved_problem(seed, STEPS, scale=scale))
 
     def test_with_properties_that_depend_on_temperature(self):
-        for seed, scale in self.seeds():
+        for seed, scale in self.seeds()[::3]:
             with self.subTest(seed=seed):
                 def change(config, seed=seed):
                     return nonlinear_problem(config, seed)
@@ -43,8 +43,8 @@ class RandomProblems(Case):
                 self.check(seed, *solved_problem(seed, STEPS, change, NonlinearProblem, scale))
 
     def check_changed(self, changed):
-        """Every problem, changed by changed(config, seed)."""
-        for seed, scale in self.seeds():
+        """Every third problem, changed by changed(config, seed)."""
+        for seed, scale in self.seeds()[::3]:
             with self.subTest(seed=seed):
                 def change(config, seed=seed):
                     return changed(config, seed)
