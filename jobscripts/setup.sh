@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # The packages that this machine needs to build, run and test Isotherm; the only list of them.
 #
-#   bash jobscripts/setup.sh [run|test|offload|offload_nvidia]
+#   bash jobscripts/setup.sh [run|test]
 #                                  install what is missing, then stop
 #   . jobscripts/setup.sh          get the functions (local.sh and tests/run.sh do this)
 #
@@ -26,12 +26,6 @@ packages_jobs=(slurm-wlm munge python3-matplotlib)
 
 # Compile for MI250X on a machine without one. The distribution has no CUDA compiler.
 packages_gpu=(hipcc libamdhip64-dev rocm-device-libs)
-
-# Compile the OpenMP variants of bench jacobi for it. This replaces a libomp-dev of another version.
-packages_offload=(clang-15 lld-15 llvm-15 libomp-15-dev rocm-device-libs)
-
-# And for NVIDIA's GPUs, with the distribution's gcc.
-packages_offload_nvidia=(gcc-offload-nvptx)
 
 # libFuzzer, for the readers of files; the GPU packages bring the same clang. llvm-15: its
 # symbolizer, which gives names to the suppressed leaks of Open MPI.
@@ -85,14 +79,12 @@ apt_install() {
     "${apt[@]}" update && "${apt[@]}" install --no-install-recommends "${missing[@]}"
 }
 
-# setup_packages run|test|gpu|offload|offload_nvidia|fuzz|jobs
+# setup_packages run|test|gpu|fuzz|jobs
 setup_packages() {
     local wanted=("${packages_run[@]}") missing as_root=()
     case $1 in
     test) wanted+=("${packages_test[@]}") ;;
     gpu) wanted=("${packages_gpu[@]}") ;;
-    offload) wanted=("${packages_offload[@]}") ;;
-    offload_nvidia) wanted=("${packages_offload_nvidia[@]}") ;;
     fuzz) wanted=("${packages_fuzz[@]}") ;;
     jobs) wanted=("${packages_jobs[@]}") ;;
     esac
@@ -223,7 +215,7 @@ build_preset() {
 
 if [[ ${BASH_SOURCE[0]} == "$0" ]]; then
     case ${1:-run} in
-    run | offload | offload_nvidia) setup_packages "${1:-run}" ;;
+    run) setup_packages run ;;
     test)
         setup_packages test
         setup_jobs

@@ -28,7 +28,6 @@ struct device_info {
     int devices;           /* visible to this process; 0 for a backend without devices */
     uint64_t memory_bytes; /* total */
     uint64_t free_bytes;   /* now */
-    double memory_GBs;     /* bandwidth by clock and width of the memory; 0: unknown */
     char address[32];      /* PCI, "0000:c1:00.0"; "": the node is the device */
 };
 

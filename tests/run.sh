@@ -8,8 +8,8 @@ usage() {
     cat <<'TEXT'
 usage: bash tests/run.sh [--quick] [-L LABELS] [-R NAMES]
 
-Install what is missing, build the presets fuzz, hip-amd, offload-amd, offload-nvidia, hip-nvidia
-(where there are compilers for them), hip-host, hip-host-sm90, asan and cpu, and run their tests.
+Install what is missing, build the presets fuzz, hip-amd, hip-nvidia (where there are compilers for
+them), hip-host, hip-host-sm90, asan and cpu, and run their tests.
 
   --quick       preset cpu only; without -L and -R the tests in C and the checks of the source
   -L LABELS     tests whose label matches: unit backend mpi io physics cli robust jobs fuzz
@@ -118,7 +118,7 @@ build_and_test_gpu() {
 # there. What is slow in that order runs in order, and what takes minutes anyway by
 # `ctest --test-dir build/hip-host -L backend`. Of sm_90, what it has of its own; a random order
 # finds most where waves wait plane by plane.
-slow='jacobi|overlap|random_problems|(uniform|classes)_single'
+slow='overlap|random_problems|(uniform|classes)_single'
 run_emulated() {
     local failures=0 options
     read -r -a options <<<"$3"
@@ -145,20 +145,6 @@ if ! $quick; then
     else
         say "No HIP compiler: preset hip-amd is left out."
     fi
-    # not installed by this script: it would replace another version of libomp-dev
-    if [[ -e /usr/lib/llvm-15/lib/libomptarget-amdgpu-gfx90a.bc ]]; then
-        say "Building preset offload-amd"
-        isotherm_target=test_backend_jacobi build_preset offload-amd "${cmake_arguments[@]}" \
-            -DISOTHERM_UNTIMED=ON &&
-            run_tests offload-amd -R gfx90a_offload || failed+=(offload-amd)
-    fi
-    # on a machine without an NVIDIA GPU the same program runs its target regions on the host
-    if (setup_packages offload_nvidia); then
-        say "Building preset offload-nvidia"
-        isotherm_target=test_backend_jacobi build_preset offload-nvidia \
-            "${cmake_arguments[@]}" -DISOTHERM_UNTIMED=ON &&
-            run_tests offload-nvidia -R 'backend.test_backend_jacobi[.]' || failed+=(offload-nvidia)
-    fi
 fi
 wait "$readers" || true
 if $quick && ((${#filter[@]} == 0)); then
@@ -184,7 +170,7 @@ if ! $quick; then
     say "Testing presets hip-host and hip-host-sm90"
     run_emulated hip-host 'uniform_single|hip_on_host' "-L backend -E $slow" &
     host=$!
-    run_emulated hip-host-sm90 '(uniform|classes|enthalpy)_single|backend_study|hip_on_host' \
+    run_emulated hip-host-sm90 '(uniform|classes|enthalpy)_single|backend_laplacian|hip_on_host' \
         '-R _passes|high_order_single|hip_on_host' &
     sm90=$!
     wait "$host" || failed+=(hip-host)

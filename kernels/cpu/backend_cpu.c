@@ -219,6 +219,8 @@ static const struct kernel_variant variants[] = {
     },
 };
 
+static const struct kernel_variant laplacians[] = {{CPU_LAPLACIAN, cpu_laplacian, 0}, {0}};
+
 /* All memory is the host's, and all work runs at once. */
 #define cpu_pinned_alloc cpu_memory_alloc
 #define cpu_pinned_free cpu_memory_free
@@ -236,6 +238,7 @@ static const struct operations operations = {
                                   [KIND_HIGH_ORDER] = STEPS_MOST},
     .variants = variants,
     .nvariants = (int)(sizeof variants / sizeof variants[0]),
+    .laplacians = laplacians,
 };
 
 const struct backend backend_cpu = {

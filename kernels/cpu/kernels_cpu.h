@@ -19,6 +19,8 @@
 #define CPU_DECLARE_STEP(name, about) step_function cpu_step_##name;
 CPU_STEP_VARIANTS(CPU_DECLARE_STEP)
 #undef CPU_DECLARE_STEP
+step_function cpu_laplacian;
+#define CPU_LAPLACIAN "laplacian", "f = lap(u), 7 points"
 
 #define CPU_DECLARE(name, ...)                                                                     \
     enum status cpu_##name(struct queue *queue, const struct name##_args *args);

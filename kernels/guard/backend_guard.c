@@ -229,11 +229,13 @@ enum status guard_flags_wait(struct queue *queue, uint32_t *const *d_flags, int 
         return guard_add(queue, run_##name, args, sizeof *args, memory);                           \
     }
 #define DEFINE_OPERATION(name, host, fields) DEFINE(name, cpu_##name, name##_args, (host), (fields))
-#define DEFINE_STEP(variant, about)                                                                \
-    DEFINE(step_##variant, cpu_step_##variant, step_args,                                          \
+#define DEFINE_LIKE_STEP(name)                                                                     \
+    DEFINE(name, cpu_##name, step_args,                                                            \
            (HOST_ARRAY(step, levels, nsteps) HOST_ARRAY(step, boxes, nboxes)), (STEP_FIELDS))
+#define DEFINE_STEP(variant, about) DEFINE_LIKE_STEP(step_##variant)
 OPERATIONS(DEFINE_OPERATION)
 CPU_STEP_VARIANTS(DEFINE_STEP)
+DEFINE_LIKE_STEP(laplacian)
 
 #define VARIANT(variant, text) {.name = #variant, .about = text, .step = record_step_##variant},
 static const struct kernel_variant variants[] = {
@@ -243,6 +245,7 @@ static const struct kernel_variant variants[] = {
         .step = record_step,
     },
 };
+static const struct kernel_variant laplacians[] = {{CPU_LAPLACIAN, record_laplacian, 0}, {0}};
 
 #define MEMBER(name) .name = guard_##name,
 static const struct runtime runtime = {RUNTIME_FUNCTIONS(MEMBER)};
@@ -256,6 +259,7 @@ static const struct operations operations = {
     .steps_whole = {[KIND_CLASSES] = 3}, /* as of hip */
     .variants = variants,
     .nvariants = (int)(sizeof variants / sizeof variants[0]),
+    .laplacians = laplacians,
 };
 
 const struct backend backend_guard = {

@@ -68,13 +68,27 @@ static const struct command *find_command(const char *name)
     return NULL;
 }
 
+/* Options may come first. */
 static const struct command_word *find_word(const struct command *command, int argc, char **argv)
 {
-    const struct command_word *word = argc > 2 ? command->words : NULL;
-    while (word != NULL && word->name != NULL && strcmp(word->name, argv[2]) != 0) {
-        word++;
+    for (int i = 2; i < argc && command->words != NULL; i++) {
+        for (const struct command_word *word = command->words; word->name != NULL; word++) {
+            if (strcmp(word->name, argv[i]) == 0) {
+                return word;
+            }
+        }
     }
-    return word != NULL && word->name != NULL ? word : NULL;
+    return NULL;
+}
+
+static enum status unknown_word(const struct command *command, const char *given)
+{
+    char known[256] = "";
+    for (const struct command_word *word = command->words; word->name != NULL; word++) {
+        text_add(known, sizeof known, ", ", "%s", word->name);
+    }
+    return fail(STATUS_INPUT, "isotherm %s: there is no '%s'; valid are: %s", command->name, given,
+                known);
 }
 
 static bool asks_for_help(int argc, char **argv)
@@ -227,8 +241,14 @@ static enum status parse_arguments(const struct command *command, int argc, char
         fail(STATUS_INPUT, "unknown command '%s'; isotherm --help lists the commands", argv[1]));
     const struct command_word *word = find_word(command, argc, argv);
     struct command_line line = command->line;
+    if (command->words != NULL && word == NULL && argc > 2) {
+        return unknown_word(command, argv[argv[2][0] != '-' ? 2 : argc - 1]);
+    }
     line.only = word != NULL ? word->page.only : line.only;
-    return options_parse(&line, argc - 2, argv + 2);
+    TRY(options_parse(&line, argc - 2, argv + 2));
+    return word == NULL || strcmp(word->name, line.operands[0]) == 0
+               ? STATUS_OK
+               : unknown_word(command, line.operands[0]);
 }
 
 static bool needs_mpi(const struct command *command, int argc, char **argv)

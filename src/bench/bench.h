@@ -15,15 +15,14 @@
 struct bench_request {
     const char *what;
     struct option_name backend;
-    const char *precision;        /* float64, float32 or both */
-    bool wanted[2];               /* those precisions */
-    const struct backend *chosen; /* not of studies */
-    const char *json;             /* a path, or NULL */
-    const char *directory;        /* of the files of bench io */
-    int64_t size[AXIS_COUNT];     /* 0: the default of the benchmark */
+    const char *precision; /* float64, float32 or both */
+    bool wanted[2];        /* those precisions */
+    const struct backend *chosen;
+    const char *json;         /* a path, or NULL */
+    const char *directory;    /* of the files of bench io */
+    int64_t size[AXIS_COUNT]; /* 0: the default of the benchmark */
     int64_t repeats;
     struct option_list kernels; /* empty: all */
-    struct option_list radii;   /* of the studies; empty: all */
     struct option_list media;   /* of more rows for the step */
     bool tune;                  /* list the launch shapes and their times */
 };
@@ -49,9 +48,8 @@ void bench_place_close(struct bench_place *place);
 void bench_warn_of_binding(void);
 
 /* Each adds its members to the object that is open in `json`; bench_halo, bench_io and bench_steady
- * are collective over MPI_COMM_WORLD. bench_study: the study of the name request->what. */
+ * are collective over MPI_COMM_WORLD. */
 enum status bench_kernels(const struct bench_request *request, struct json *json);
-enum status bench_study(const struct bench_request *request, struct json *json);
 enum status bench_io(const struct bench_request *request, struct json *json);
 enum status bench_steady(const struct bench_request *request, struct json *json);
 enum status bench_halo(const struct bench_request *request, struct json *json);

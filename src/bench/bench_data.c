@@ -6,30 +6,10 @@
 #include <string.h>
 
 #include "base/clock.h"
-#include "kernels/study/study.h"
 #include "model/operator/high_order.h"
 
-/* The value of cell (i, j, k) of a field follows from its phase
- * (7 i + 3 j + 5 k + 13 field) mod 101. */
-enum { BENCH_MOST_FIELDS = 8 };
-enum { PHASES = 101, STEP_X = 7, STEP_Y = 3, STEP_Z = 5, STEP_FIELD = 13 };
-
-/* The values of a field by the phase of its cell (0, 0, 0) and of those beside it. */
-struct pattern {
-    double value[PHASES];
-};
-
-/* `study` NULL: a temperature. */
-static struct pattern pattern_of(const struct study *study, int field)
-{
-    struct pattern pattern;
-    for (int phase = 0; phase < PHASES; phase++) {
-        const int at = (phase + STEP_FIELD * field) % PHASES;
-        pattern.value[phase] = study != NULL && study->value != NULL ? study->value(field, at)
-                                                                     : 300.0 + (double)at / 7.0;
-    }
-    return pattern;
-}
+/* The values of cells by the phase of their indices, (7 i + 3 j + 5 k) mod 101. */
+enum { PHASES = 101, STEP_X = 7, STEP_Y = 3, STEP_Z = 5 };
 
 /* The cells of a row, or of a plane, with the halo and what lies between them in memory. */
 static int64_t row_length(const struct layout *layout)
@@ -49,15 +29,14 @@ static int64_t plane_begin(const struct layout *layout, int64_t k)
 }
 
 /* The rows of plane k with their halo, `to` the first of them. */
-static void put_plane(const struct pattern *pattern, const struct layout *layout, int64_t k,
-                      char *to)
+static void put_plane(const struct layout *layout, int64_t k, char *to)
 {
     const int *halo = layout->halo;
     for (int64_t j = -halo[AXIS_Y]; j < layout->cells[AXIS_Y] + halo[AXIS_Y]; j++) {
         const int64_t first = STEP_Z * k + STEP_Y * j - STEP_X * (int64_t)halo[AXIS_X];
         int64_t phase = (first % PHASES + PHASES) % PHASES;
         for (int64_t i = 0; i < row_length(layout); i++) {
-            precision_set(layout->precision, to, i, pattern->value[phase]);
+            precision_set(layout->precision, to, i, 300.0 + (double)phase / 7.0);
             phase = (phase + STEP_X) % PHASES;
         }
         to += (size_t)layout->pitch_y * precision_bytes(layout->precision);
@@ -119,157 +98,22 @@ enum status bench_ask_for_sums(struct bench_place *place, struct exact_sum **d_s
     return place->backend->runtime->copy_to_device(place->queue, memory, zeros, sizeof zeros);
 }
 
-enum status bench_fill(const struct bench_place *place, const struct layout *layout,
-                       const struct study *study, int field, void *d_field)
+enum status bench_fill(const struct bench_place *place, const struct layout *layout, void *d_field)
 {
     const struct runtime *runtime = place->backend->runtime;
     const int halo = layout->halo[AXIS_Z];
     const size_t width = precision_bytes(layout->precision);
     const size_t plane_bytes = (size_t)plane_length(layout) * width;
-    const struct pattern pattern = pattern_of(study, field);
     void *h_plane = NULL;
     enum status status = runtime->pinned_alloc(place->device, plane_bytes, &h_plane);
     for (int64_t k = -halo; status == STATUS_OK && k < layout->cells[AXIS_Z] + halo; k++) {
         char *d_plane = (char *)d_field + (size_t)plane_begin(layout, k) * width;
-        put_plane(&pattern, layout, k, h_plane);
+        put_plane(layout, k, h_plane);
         TRY_GOTO(runtime->copy_to_device(place->queue, d_plane, h_plane, plane_bytes));
         TRY_GOTO(runtime->queue_wait(place->queue));
     }
 done:
     runtime->pinned_free(place->device, h_plane);
-    return status;
-}
-
-static char *field_of(const struct study_problem *problem, const void *fields, int field)
-{
-    const size_t width = precision_bytes(problem->layout.precision);
-    return (char *)fields + (size_t)(problem->field_pitch * field) * width;
-}
-
-enum status bench_fill_study(const struct bench_place *place, const struct study *study,
-                             const struct study_problem *problem, int first, void *d_fields)
-{
-    for (int f = 0; f < problem->nfields; f++) {
-        TRY(bench_fill(place, &problem->layout, study, first + f, field_of(problem, d_fields, f)));
-    }
-    return STATUS_OK;
-}
-
-/* ---- the check ---- */
-
-/* What the host needs for the result in one plane: that plane, and as many on either side as the
- * stencil reaches. */
-struct slab {
-    const struct study *study;
-    const struct study_call *call;                 /* to be checked */
-    struct study_problem problem;                  /* of the one plane */
-    struct pattern pattern[2 * BENCH_MOST_FIELDS]; /* of the input, and of the output before */
-    char *h_in, *h_out;
-    void *h_plane; /* pinned */
-    struct exact_sum sum;
-};
-
-static enum status slab_open(struct slab *slab, const struct bench_place *place,
-                             const struct study *study, const struct study_call *call)
-{
-    const struct layout *layout = &call->problem->layout;
-    const int nfields = call->problem->nfields;
-    const int64_t plane = plane_length(layout);
-    *slab = (struct slab){.study = study, .call = call, .problem = *call->problem};
-    slab->problem.layout.cells[AXIS_Z] = 1;
-    slab->problem.layout.origin -= plane_begin(layout, -layout->halo[AXIS_Z]);
-    slab->problem.field_pitch = 2 * layout->halo[AXIS_Z] * layout->pitch_z + plane;
-    for (int f = 0; f < (study->reads_output ? 2 : 1) * nfields; f++) {
-        slab->pattern[f] = pattern_of(study, f);
-    }
-    slab->h_in = malloc(study_bytes(&slab->problem));
-    slab->h_out = malloc(study_bytes(&slab->problem));
-    TRY(CHECK_MEMORY(slab->h_in != NULL && slab->h_out != NULL,
-                     "no host memory for the check of %s", call->kernel->name));
-    return place->backend->runtime->pinned_alloc(
-        place->device, (size_t)plane * precision_bytes(layout->precision), &slab->h_plane);
-}
-
-/* The first row of plane k in the slab around it, or of one `above` it. */
-static char *row_of(const struct slab *slab, char *h_slab, int field, int64_t above)
-{
-    const struct layout *layout = &slab->problem.layout;
-    const int64_t at = slab->problem.field_pitch * field + plane_begin(layout, above);
-    return h_slab + (size_t)at * precision_bytes(layout->precision);
-}
-
-static void slab_compute(struct slab *slab, int64_t k)
-{
-    const struct layout *layout = &slab->call->problem->layout;
-    const int halo = layout->halo[AXIS_Z];
-    for (int f = 0; f < slab->problem.nfields; f++) {
-        const int before = slab->study->reads_output ? slab->problem.nfields + f : f;
-        for (int above = -halo; above <= halo; above++) {
-            put_plane(&slab->pattern[f], layout, k + above, row_of(slab, slab->h_in, f, above));
-        }
-        put_plane(&slab->pattern[before], layout, k, row_of(slab, slab->h_out, f, 0));
-    }
-    if (k >= 0 && k < layout->cells[AXIS_Z]) {
-        study_run_on_host(
-            &(struct study_call){.kernel = study_on_host(slab->study, slab->call->kernel->part),
-                                 .problem = &slab->problem,
-                                 .d_out = slab->h_out,
-                                 .d_in = slab->h_in,
-                                 .h_sum = &slab->sum});
-    }
-}
-
-static enum status check_plane(struct slab *slab, const struct bench_place *place, int field,
-                               int64_t k)
-{
-    const struct layout *layout = &slab->call->problem->layout;
-    const size_t width = precision_bytes(layout->precision);
-    const size_t row_bytes = (size_t)row_length(layout) * width;
-    const size_t pitch_bytes = (size_t)layout->pitch_y * width;
-    const char *d_field = field_of(slab->call->problem, slab->call->d_out, field);
-    const char *expected = row_of(slab, slab->h_out, field, 0);
-    const char *found = slab->h_plane;
-    TRY(place->backend->runtime->copy_to_host(place->queue, slab->h_plane,
-                                              d_field + (size_t)plane_begin(layout, k) * width,
-                                              (size_t)plane_length(layout) * width));
-    TRY(place->backend->runtime->queue_wait(place->queue));
-    for (int64_t row = 0; row < layout->cells[AXIS_Y] + 2 * layout->halo[AXIS_Y]; row++) {
-        FAIL_IF(memcmp(found, expected, row_bytes) != 0,
-                fail(STATUS_DEVICE,
-                     "%s, %s: row j = %" PRId64 ", k = %" PRId64 " differs from the host's result",
-                     slab->call->kernel->name, precision_name(layout->precision),
-                     row - layout->halo[AXIS_Y], k));
-        found += pitch_bytes;
-        expected += pitch_bytes;
-    }
-    return STATUS_OK;
-}
-
-enum status bench_check_study(const struct bench_place *place, const struct study *study,
-                              const struct study_call *call)
-{
-    const int64_t most = (int64_t)1 << 26; /* values */
-    const struct layout *layout = &call->problem->layout;
-    const int64_t last = layout->cells[AXIS_Z] + layout->halo[AXIS_Z] - 1;
-    const int64_t stride = plane_length(layout) * call->problem->nfields * (last + 1) / most + 1;
-    struct slab slab;
-    enum status status = STATUS_OK;
-    TRY_GOTO(slab_open(&slab, place, study, call));
-    for (int64_t k = -layout->halo[AXIS_Z]; k <= last;
-         k = k < last && k + stride > last ? last : k + stride) {
-        slab_compute(&slab, k);
-        for (int f = 0; f < slab.problem.nfields; f++) {
-            TRY_GOTO(check_plane(&slab, place, f, k));
-        }
-    }
-    if (call->h_sum != NULL && memcmp(call->h_sum, &slab.sum, sizeof slab.sum) != 0) {
-        status =
-            fail(STATUS_DEVICE, "%s: the sum differs from the host's result", call->kernel->name);
-    }
-done:
-    place->backend->runtime->pinned_free(place->device, slab.h_plane);
-    free(slab.h_in);
-    free(slab.h_out);
     return status;
 }
 

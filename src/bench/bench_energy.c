@@ -8,8 +8,6 @@
 
 #define WINDOW_S 0.25
 #define PATIENCE_S 0.5
-#define LIMIT_S 2.0
-enum { MOST_CALLS = 16, LEAST_ROUNDS = 3 };
 #define BATCH_S 1e-2 /* between two readings of the counter: longer than a reading */
 
 static void unknown(const char *why, struct bench_energy *energy)
@@ -32,36 +30,17 @@ void bench_meter_close(struct bench_meter *meter)
     meter->meter = NULL;
 }
 
-enum status bench_time_calls(const struct bench_calls *calls, int64_t count, enum status *queued,
-                             double *seconds)
+enum status bench_time_calls(const struct bench_calls *calls, int64_t count, double *seconds)
 {
     const struct runtime *runtime = calls->place.backend->runtime;
-    *queued = STATUS_OK;
     TRY(runtime->stopwatch_start(calls->place.queue, calls->place.stopwatch));
-    for (int64_t n = 0; n < count && *queued == STATUS_OK; n++) {
-        *queued = calls->call(calls->context);
+    for (int64_t n = 0; n < count; n++) {
+        TRY(calls->call(calls->context));
     }
     TRY(runtime->stopwatch_stop(calls->place.queue, calls->place.stopwatch));
     TRY(runtime->queue_wait(calls->place.queue));
     TRY(runtime->stopwatch_seconds(calls->place.stopwatch, seconds));
     *seconds /= (double)count;
-    return STATUS_OK;
-}
-
-enum status bench_time_rounds(const struct bench_calls *calls, double call_s, double round_s,
-                              int64_t most, struct bench_rounds *rounds)
-{
-    double seconds[BENCH_MAX_REPEATS];
-    const double wanted = call_s > 0 ? round_s / call_s : MOST_CALLS;
-    const int64_t count = wanted < 1 ? 1 : wanted > MOST_CALLS ? MOST_CALLS : (int64_t)wanted;
-    const double start = clock_seconds();
-    int64_t n = 0;
-    while (n < most && (n < LEAST_ROUNDS || clock_seconds() - start < LIMIT_S)) {
-        enum status queued = STATUS_OK;
-        TRY(bench_time_calls(calls, count, &queued, &seconds[n++]));
-        TRY(queued);
-    }
-    *rounds = (struct bench_rounds){clock_figures_of(seconds, n), n};
     return STATUS_OK;
 }
 

@@ -5,12 +5,11 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "bench/bench_parts.h"
-#include "kernels/study/study.h"
 #include "solve/start/tuning.h"
 
 enum { MAX_ROWS = 64 };
 
-/* A line of the table; neither step, pass nor study: the copy. */
+/* A line of the table; neither step nor pass: the copy. */
 struct row {
     struct bench_kernel kernel;
     struct device_medium *medium;      /* NULL: uniform */
@@ -23,10 +22,9 @@ struct bench {
     const struct bench_request *request;
     struct bench_place place;
     struct bench_meter meter;
-    const struct study *study; /* NULL: the step */
+    bool laplacian; /* not the step */
     struct layout layout;
     struct coefficients args;
-    struct study_problem problem; /* of the study */
     void *d_in, *d_out;
     struct exact_sum *d_sums;    /* [FACE_COUNT] */
     struct tuning_result tuning; /* of the production kernel */
@@ -63,14 +61,13 @@ static enum status add_passes(struct bench *bench, int m)
     const int most = backend->operations->steps_most[KIND_ENTHALPY]; /* as for KIND_CLASSES */
     struct bench_kernel kernel;
     for (int n = 0; bench_kernel_at(backend, n, &kernel); n++) {
-        if (kernel.nsteps < 2 || kernel.radius > 1 ||
-            !bench_is_selected(request, NULL, kernel.name)) {
+        if (kernel.nsteps < 2 || kernel.radius > 1 || !bench_is_selected(request, &kernel)) {
             continue;
         }
         if (kernel.nsteps <= most) {
             kernel.about = request->media.item[m];
             TRY(add_row(bench, &(struct row){.kernel = kernel, .medium = &bench->media[m]}));
-        } else if (!bench_is_listed(&request->kernels, bench_kind_name(NULL))) {
+        } else if (!bench_is_listed(&request->kernels, "step")) {
             return fail(STATUS_INPUT, "--kernel %s: not available with --medium %s on %s",
                         kernel.name, request->media.item[m], backend->name);
         }
@@ -86,12 +83,12 @@ static enum status choose_rows(struct bench *bench)
     struct bench_kernel kernel = {.name = "copy", .about = "the ceiling"};
     TRY(add_row(bench, &(struct row){.kernel = kernel}));
     for (int n = 0; bench_kernel_at(backend, n, &kernel); n++) {
-        if (kernel.kind == bench->study && fits(bench->request->size, kernel.radius) &&
-            bench_is_selected(bench->request, kernel.kind, kernel.name)) {
+        if (kernel.laplacian == bench->laplacian && fits(bench->request->size, kernel.radius) &&
+            bench_is_selected(bench->request, &kernel)) {
             TRY(add_row(bench, &(struct row){.kernel = kernel}));
         }
     }
-    for (int m = 0; bench->study == NULL && m < bench->request->media.count; m++) {
+    for (int m = 0; !bench->laplacian && m < bench->request->media.count; m++) {
         TRY(add_row(bench, &(struct row){.kernel = {.name = bench->request->media.item[m],
                                                     .about = "the step in a medium of classes",
                                                     .step = backend->operations->step,
@@ -104,11 +101,27 @@ static enum status choose_rows(struct bench *bench)
 
 /* ---- measuring ---- */
 
-static enum status bench_open(struct bench *bench, enum precision precision)
+/* The unit cube with points on its faces, which are the halo, in a plain array. */
+static void laplacian_problem(struct bench *bench, enum precision precision)
+{
+    const int64_t *n = bench->request->size;
+    struct layout *layout = &bench->layout;
+    layout->precision = precision;
+    for (int axis = 0; axis < AXIS_COUNT; axis++) {
+        layout->cells[axis] = n[axis] - 2;
+        layout->halo[axis] = 1;
+        bench->args.r[axis] = (double)(n[axis] - 1) * (double)(n[axis] - 1);
+    }
+    layout->pitch_y = n[AXIS_X];
+    layout->pitch_z = n[AXIS_X] * n[AXIS_Y];
+    layout->origin = 1 + layout->pitch_y + layout->pitch_z;
+    layout->elements = layout->pitch_z * n[AXIS_Z];
+}
+
+static enum status step_problem(struct bench *bench, enum precision precision)
 {
     static const int no_halo[AXIS_COUNT];
     const int64_t *size = bench->request->size;
-    const struct backend *backend = bench->place.backend;
     for (int face = 0; face < FACE_COUNT; face++) {
         bench->args.closed[face] = true;
         bench->args.a[face] = -1.0;
@@ -118,20 +131,24 @@ static enum status bench_open(struct bench *bench, enum precision precision)
         bench->args.r[axis] = size[axis] > 1 ? 0.15 : 0.0;
     }
     TRY(layout_create(size, no_halo, precision, &bench->layout));
-    if (backend_has(backend, BACKEND_ALONG_ROWS)) {
+    if (backend_has(bench->place.backend, BACKEND_ALONG_ROWS)) {
         layout_close_rows(&bench->layout);
     }
-    if (bench->study != NULL) {
-        bench->layout = bench->problem.layout;
-    }
-    TRY(bench_place_open(&bench->place));
     TRY(bench_ask_for_sums(&bench->place, &bench->d_sums, &bench->args));
+    return bench_media_create(&bench->place, &bench->layout, &bench->request->media, bench->media);
+}
+
+static enum status bench_open(struct bench *bench, enum precision precision)
+{
+    TRY(bench_place_open(&bench->place));
+    if (bench->laplacian) {
+        laplacian_problem(bench, precision);
+    } else {
+        TRY(step_problem(bench, precision));
+    }
     TRY(bench_place_alloc(&bench->place, layout_bytes(&bench->layout), &bench->d_in));
     TRY(bench_place_alloc(&bench->place, layout_bytes(&bench->layout), &bench->d_out));
-    TRY(bench->study != NULL ? STATUS_OK
-                             : bench_media_create(&bench->place, &bench->layout,
-                                                  &bench->request->media, bench->media));
-    return bench_fill(&bench->place, &bench->layout, NULL, 0, bench->d_in);
+    return bench_fill(&bench->place, &bench->layout, bench->d_in);
 }
 
 static void bench_close(struct bench *bench)
@@ -141,20 +158,11 @@ static void bench_close(struct bench *bench)
 
 static size_t cells_bytes(const struct bench *bench)
 {
-    if (bench->study != NULL) {
-        return study_bytes(&bench->problem);
+    if (bench->laplacian) {
+        return layout_bytes(&bench->layout);
     }
     const struct box owned = layout_owned(&bench->layout);
     return (size_t)box_cells(&owned) * precision_bytes(bench->layout.precision);
-}
-
-/* With the kernel's own shape. */
-static struct study_call study_call_of(const struct bench *bench, const struct row *row)
-{
-    return (struct study_call){.kernel = row->kernel.study,
-                               .problem = &bench->problem,
-                               .d_out = bench->d_out,
-                               .d_in = bench->d_in};
 }
 
 static enum status queue_one(struct bench *bench, const struct row *row)
@@ -188,10 +196,6 @@ static enum status queue_one(struct bench *bench, const struct row *row)
     if (row->kernel.nsteps > 0) {
         return bench->place.backend->operations->step(bench->place.queue, &args);
     }
-    if (row->kernel.study != NULL) {
-        const struct study_call call = study_call_of(bench, row);
-        return study_run(bench->place.backend, bench->place.queue, &call);
-    }
     return runtime->copy_on_device(bench->place.queue, bench->d_out, bench->d_in,
                                    cells_bytes(bench));
 }
@@ -210,13 +214,11 @@ static enum status queue_again(void *context)
 static enum status time_one(struct bench *bench, const struct row *row, double *seconds)
 {
     const struct bench_calls calls = {bench->place, queue_again, &(struct queued){bench, row}};
-    enum status queued = STATUS_OK;
     TRY(bench->place.backend->runtime->queue_wait(bench->place.queue));
-    TRY(bench_time_calls(&calls, row->calls, &queued, seconds));
-    return queued;
+    return bench_time_calls(&calls, row->calls, seconds);
 }
 
-/* Warm up until the kernel has settled on a variant; compare a study's result with the host's. */
+/* Warm up until the kernel has settled on a variant. */
 static enum status warm_up(struct bench *bench, const struct row *row)
 {
     const struct backend *backend = bench->place.backend;
@@ -225,12 +227,7 @@ static enum status warm_up(struct bench *bench, const struct row *row)
     for (int call = 0; call == 0 || call < row->kernel.settling_calls; call++) {
         TRY(queue_one(bench, row));
     }
-    TRY(backend->runtime->queue_wait(bench->place.queue));
-    if (row->kernel.study == NULL) {
-        return STATUS_OK;
-    }
-    const struct study_call call = study_call_of(bench, row);
-    return bench_check_study(&bench->place, bench->study, &call);
+    return backend->runtime->queue_wait(bench->place.queue);
 }
 
 /* Calls per round: enough to exceed the clock's resolution by far, by their traffic or by the
@@ -323,15 +320,18 @@ static struct bench_figures figures_of(const struct bench *bench, struct row *ro
 {
     struct bench_figures f = {.time = clock_figures_of(row->seconds, bench->request->repeats),
                               .energy = row->energy};
-    if (row->kernel.study != NULL) {
-        const struct study_traffic traffic = bench->study->traffic(&bench->problem, 0);
-        f.fetch_bytes = (double)traffic.fetch_bytes;
-        f.write_bytes = (double)traffic.write_bytes;
-        f.updates = (double)traffic.points;
-        return f;
-    }
     const struct step_cost cost =
         step_cost_of(row->medium != NULL ? KIND_CLASSES : KIND_UNIFORM, bench->layout.precision);
+    if (row->kernel.laplacian) { /* the halo without its edges and corners is read */
+        const struct box owned = layout_owned(&bench->layout);
+        double read = f.updates = (double)box_cells(&owned);
+        for (int axis = 0; axis < AXIS_COUNT; axis++) {
+            read += 2 * f.updates / (double)bench->layout.cells[axis];
+        }
+        f.fetch_bytes = read * (double)cost.fetch_bytes;
+        f.write_bytes = f.updates * (double)cost.write_bytes;
+        return f;
+    }
     f.updates = (double)cells_bytes(bench) / (double)cost.write_bytes *
                 (row->kernel.nsteps > 0 ? row->kernel.nsteps : 1);
     f.fetch_bytes = f.updates * (double)cost.fetch_bytes;
@@ -346,8 +346,8 @@ static void report(struct bench *bench, struct json *json, double *copy_GBs)
     struct table table = {.has_heading = false};
     double copy_rate = 0;
     log_info("%s, %s, %" PRId64 " x %" PRId64 " x %" PRId64 " %s, median of %" PRId64,
-             bench_kind_name(bench->study), precision_name(bench->layout.precision), size[0],
-             size[1], size[2], bench->study == NULL ? "cells" : "points", bench->request->repeats);
+             bench_kind_name(bench->laplacian), precision_name(bench->layout.precision), size[0],
+             size[1], size[2], bench->laplacian ? "points" : "cells", bench->request->repeats);
     for (int r = 0; r < bench->nrows; r++) {
         struct row *row = &bench->rows[r];
         struct bench_figures f = figures_of(bench, row);
@@ -355,7 +355,7 @@ static void report(struct bench *bench, struct json *json, double *copy_GBs)
         f.copy_rate = copy_rate;
         table_row_begin(&table, r > 0 ? json : NULL);
         table_text(&table, "kernel", "kernel", -18, row->kernel.name);
-        table_text(&table, "kind", NULL, 0, bench_kind_name(bench->study));
+        table_text(&table, "kind", NULL, 0, bench_kind_name(bench->laplacian));
         if (row->medium != NULL) {
             table_text(&table, "medium", NULL, 0,
                        bench->request->media.item[row->medium - bench->media]);
@@ -379,10 +379,8 @@ static enum status bench_kind(struct bench *bench, enum precision precision, str
                               double *copy_GBs)
 {
     const int64_t *size = bench->request->size;
-    const struct study_case wanted = {{size[0], size[1], size[2]}, precision, 0};
-    if (bench->study != NULL && bench->study->setup(&wanted, &bench->problem) != STATUS_OK) {
-        log_info("%s: skipped, %s", bench->study->name, fail_message());
-        fail_clear();
+    if (bench->laplacian && (size[AXIS_X] < 3 || size[AXIS_Y] < 3 || size[AXIS_Z] < 3)) {
+        log_info("laplacian: skipped, needs at least 3 points on every axis");
         return STATUS_OK;
     }
     TRY(choose_rows(bench));
@@ -409,10 +407,9 @@ static enum status bench_device(struct bench *prototype, struct json *json)
     json_int(json, "repeats", prototype->request->repeats);
     json_begin(json, "rows", '[');
     for (int p = PRECISION_FLOAT64; p <= PRECISION_FLOAT32; p++) {
-        for (int s = -1; prototype->request->wanted[p] && (s < 0 || study_of_any_size(s) != NULL);
-             s++) {
+        for (int laplacian = 0; prototype->request->wanted[p] && laplacian < 2; laplacian++) {
             SCOPED_BY(bench_close) struct bench bench = *prototype;
-            bench.study = s < 0 ? NULL : study_of_any_size(s);
+            bench.laplacian = laplacian;
             TRY(bench_kind(&bench, (enum precision)p, json, &copy_GBs));
         }
     }

@@ -1,6 +1,5 @@
 #include "bench/bench_parts.h"
 
-#include <stdio.h>
 #include <string.h>
 
 #include "kernels/backends.h"
@@ -44,24 +43,19 @@ bool bench_kernel_at(const struct backend *backend, int index, struct bench_kern
             return true;
         }
     }
-    for (int s = 0; study_of_any_size(s) != NULL; s++) {
-        const struct study_kernel *study = study_kernels(study_of_any_size(s), backend);
-        for (; study->name != NULL; study++) {
-            if (index-- == 0) {
-                *kernel = (struct bench_kernel){.kind = study_of_any_size(s),
-                                                .name = study->name,
-                                                .about = study->about,
-                                                .study = study};
-                return true;
-            }
+    for (const struct kernel_variant *v = operations->laplacians; v->name != NULL; v++) {
+        if (index-- == 0) {
+            *kernel = (struct bench_kernel){
+                .laplacian = true, .name = v->name, .about = v->about, .step = v->step};
+            return true;
         }
     }
     return false;
 }
 
-const char *bench_kind_name(const struct study *study)
+const char *bench_kind_name(bool laplacian)
 {
-    return study != NULL ? study->name : "step";
+    return laplacian ? "laplacian" : "step";
 }
 
 bool bench_is_listed(const struct option_list *list, const char *word)
@@ -73,18 +67,10 @@ bool bench_is_listed(const struct option_list *list, const char *word)
     return found;
 }
 
-bool bench_has_radius(const struct option_list *radii, int radius)
+bool bench_is_selected(const struct bench_request *request, const struct bench_kernel *kernel)
 {
-    char word[16];
-    snprintf(word, sizeof word, "%d", radius);
-    return bench_is_listed(radii, word);
-}
-
-bool bench_is_selected(const struct bench_request *request, const struct study *study,
-                       const char *name)
-{
-    return bench_is_listed(&request->kernels, name) ||
-           bench_is_listed(&request->kernels, bench_kind_name(study));
+    return bench_is_listed(&request->kernels, kernel->name) ||
+           bench_is_listed(&request->kernels, bench_kind_name(kernel->laplacian));
 }
 
 /* The valid names of --kernel, and whether the present one is among them. */
@@ -103,81 +89,21 @@ static void add_name(struct names *names, const char *name)
     }
 }
 
-static enum status check_names(const struct names *names, const char *backend)
-{
-    return names->known
-               ? STATUS_OK
-               : fail(STATUS_INPUT, "--kernel %s: the backend %s has no such kernel; available: %s",
-                      names->word, backend, names->list);
-}
-
 enum status bench_check_names(const struct bench_request *request, const struct backend *backend)
 {
     for (int i = 0; i < request->kernels.count; i++) {
         struct names names = {.word = request->kernels.item[i]};
         struct bench_kernel kernel;
-        add_name(&names, bench_kind_name(NULL));
+        add_name(&names, bench_kind_name(false));
         for (int n = 0; bench_kernel_at(backend, n, &kernel); n++) {
-            const char *kind = bench_kind_name(kernel.kind);
-            if (kernel.study != NULL && strstr(names.list, kind) == NULL) {
-                add_name(&names, kind);
+            if (kernel.laplacian && strstr(names.list, bench_kind_name(true)) == NULL) {
+                add_name(&names, bench_kind_name(true));
             }
             add_name(&names, kernel.name);
         }
-        TRY(check_names(&names, backend->name));
+        FAIL_IF(!names.known,
+                fail(STATUS_INPUT, "--kernel %s: the backend %s has no such kernel; available: %s",
+                     names.word, backend->name, names.list));
     }
-    return STATUS_OK;
-}
-
-enum status bench_check_kernels(const struct bench_request *request,
-                                const struct study_entry *entry)
-{
-    for (int i = 0; i < request->kernels.count; i++) {
-        struct names names = {.word = request->kernels.item[i]};
-        for (const struct study_kernel *k = entry->kernels; k->name != NULL; k++) {
-            add_name(&names, k->name);
-        }
-        TRY(check_names(&names, study_model(entry)));
-    }
-    return STATUS_OK;
-}
-
-enum status bench_check_radii(const struct bench_request *request, const struct study *study)
-{
-    for (int i = 0; i < request->radii.count; i++) {
-        const struct option_list one = {.item = {request->radii.item[i]}, .count = 1};
-        struct study_case found;
-        bool known = false;
-        for (int c = 0; study->published(c, PRECISION_FLOAT64, &found); c++) {
-            known = known || bench_has_radius(&one, found.radius);
-        }
-        FAIL_IF(!known, fail(STATUS_INPUT, "--radius %s: bench %s has no case with this radius",
-                             one.item[0], study->name));
-    }
-    return STATUS_OK;
-}
-
-enum status bench_choose_model(const struct bench_request *request, const struct study *study,
-                               const char **model)
-{
-    const char *name = request->backend.name;
-    const struct backend *backend = NULL;
-    char why[256];
-    *model = NULL;
-    if (study->compares && strcmp(name, "auto") == 0) {
-        return STATUS_OK;
-    }
-    for (int e = 0; study_entry(e) != NULL; e++) {
-        if (study_entry(e)->study == study && strcmp(study_model(study_entry(e)), name) == 0) {
-            *model = name;
-            return fail_prefix(study_entry(e)->backend->runtime->probe(),
-                               "the backend '%s' cannot run here: ", name);
-        }
-    }
-    TRY(backend_choose(name, &backend, why, sizeof why));
-    *model = backend->name;
-    FAIL_IF(study_kernels(study, backend)->name == NULL,
-            fail(STATUS_INPUT, "--backend %s: bench %s has no kernels for it", backend->name,
-                 study->name));
     return STATUS_OK;
 }

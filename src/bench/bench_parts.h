@@ -8,7 +8,6 @@
 #include "bench/bench.h"
 #include "config/settings.h"
 #include "kernels/backend.h"
-#include "kernels/study/study.h"
 #include "machine/energy.h"
 
 /* ---- bench_energy.c ---- */
@@ -41,19 +40,8 @@ struct bench_calls {
     void *context;
 };
 
-/* Seconds per call of `count` calls in a row. A failure to queue one is not a failure to measure:
- * `queued` has its status, and `seconds` no meaning then. Waits for the queue. */
-enum status bench_time_calls(const struct bench_calls *calls, int64_t count, enum status *queued,
-                             double *seconds);
-
-/* The same in rounds of `round_s`, at most `most` and BENCH_MAX_REPEATS of them; after a few, none
- * begins when 2 s are over. `call_s`: the time of a call, about. */
-struct bench_rounds {
-    struct clock_figures time;
-    int64_t count;
-};
-enum status bench_time_rounds(const struct bench_calls *calls, double call_s, double round_s,
-                              int64_t most, struct bench_rounds *rounds);
+/* Seconds per call of `count` calls in a row. Waits for the queue. */
+enum status bench_time_calls(const struct bench_calls *calls, int64_t count, double *seconds);
 
 /* Keep the device busy between two changes of the counter, 0.25 s or more apart (0.5 s at most
  * until the first). `call_s`: the time of a call, about. Waits for the queue. */
@@ -101,13 +89,11 @@ void bench_columns(struct table *table, const struct bench_figures *figures);
 
 /* ---- bench_data.c ---- */
 
-/* The data of `bench kernels`: values that follow from the indices alone, so that the host stores
- * no copy, and the check of the studies. */
+/* The data of `bench kernels`. */
 
-/* Fill the cells and the halo of a field. Neighbours differ, and their sums round. `study` NULL: a
- * temperature. Blocks. */
-enum status bench_fill(const struct bench_place *place, const struct layout *layout,
-                       const struct study *study, int field, void *d_field);
+/* Fill the cells and the halo of a field with temperatures that follow from the indices alone.
+ * Neighbours differ, and their sums round. Blocks. */
+enum status bench_fill(const struct bench_place *place, const struct layout *layout, void *d_field);
 
 /* The coefficients of a step with a wider stencil for a field of this layout, with six faces of a
  * given temperature. */
@@ -123,21 +109,9 @@ enum status bench_settings(const int64_t cells[AXIS_COUNT], const bool around[AX
 enum status bench_ask_for_sums(struct bench_place *place, struct exact_sum **d_sums,
                                struct coefficients *args);
 
-/* Fill the arrays of all fields, from number `first` on: 0 for the input, and for what the output
- * has before the call, unless the study reads it: then nfields. Blocks. */
-enum status bench_fill_study(const struct bench_place *place, const struct study *study,
-                             const struct study_problem *problem, int first, void *d_fields);
-
 /* The rate of copies on the device, GB/s, read plus write. */
 enum status bench_time_copy(const struct backend *backend, struct device *device, size_t bytes,
                             double *rate);
-
-/* Check d_out of a call, before which it was a copy of bench_fill_study's values and the sum 0: the
- * cells must be those that the study's host kernel computes from the same values, bit for bit, the
- * halo unchanged, and the sum equal. Of large arrays the first, the last and every n-th plane are
- * checked. Blocks. STATUS_DEVICE names the kernel and the first row that differs. */
-enum status bench_check_study(const struct bench_place *place, const struct study *study,
-                              const struct study_call *call);
 
 /* ---- bench_medium.c ---- */
 
@@ -159,40 +133,28 @@ enum status bench_media_check(const struct option_list *words);
 
 /* A kernel of `bench kernels`. */
 struct bench_kernel {
-    const struct study *kind; /* NULL: the step */
+    bool laplacian; /* not the step */
     const char *name;
     const char *about;
-    step_function *step; /* of a variant */
-    const struct study_kernel *study;
-    int nsteps;     /* of a pass of several; else 0 */
-    int corrects;   /* the step that does so; 0: none */
-    int radius;     /* of a wider stencil; else 0 */
-    bool estimates; /* compares two fields and writes nothing */
+    step_function *step; /* of a variant, and of a Laplacian */
+    int nsteps;          /* of a pass of several; else 0 */
+    int corrects;        /* the step that does so; 0: none */
+    int radius;          /* of a wider stencil; else 0 */
+    bool estimates;      /* compares two fields and writes nothing */
     int settling_calls;
 };
-/* The index-th of a backend: variants of the step, passes of several, steps of high order, and the
- * kernels of studies of any size; false after the last. */
+/* The index-th of a backend: variants of the step, passes of several, steps of high order, and
+ * Laplacians; false after the last. */
 bool bench_kernel_at(const struct backend *backend, int index, struct bench_kernel *kernel);
 
-/* The kind of kernels; as a value of --kernel it selects all of them. NULL: the step. */
-const char *bench_kind_name(const struct study *study);
+/* The kind of kernels; as a value of --kernel it selects all of them. */
+const char *bench_kind_name(bool laplacian);
 
-/* Does --kernel select this kernel, of that kind? */
-bool bench_is_selected(const struct bench_request *request, const struct study *study,
-                       const char *name);
+/* Does --kernel select this kernel? */
+bool bench_is_selected(const struct bench_request *request, const struct bench_kernel *kernel);
 
 /* STATUS_INPUT for a --kernel that the backend does not have. */
 enum status bench_check_names(const struct bench_request *request, const struct backend *backend);
 
 /* An empty list has every word. */
 bool bench_is_listed(const struct option_list *list, const char *word);
-bool bench_has_radius(const struct option_list *radii, int radius);
-
-/* ---- of a study with published cases: STATUS_INPUT for a word that is of no use ---- */
-
-enum status bench_check_kernels(const struct bench_request *request,
-                                const struct study_entry *entry);
-enum status bench_check_radii(const struct bench_request *request, const struct study *study);
-/* The programming model of --backend. NULL: all that run here, so that they can be compared. */
-enum status bench_choose_model(const struct bench_request *request, const struct study *study,
-                               const char **model);

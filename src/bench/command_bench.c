@@ -23,10 +23,7 @@ static const struct option option_table[] = {
     {OPTION_LIST, "--medium", "WORD", "layers:N, layers_x:N, blocks:N, random:N, alloy:N",
      &options.media},
     {OPTION_FLAG, "--tune", "", "list the launch shapes and their times", &options.tune},
-    {OPTION_LIST, "--radius", "N", "studies: cases of this stencil radius (repeatable)",
-     &options.radii},
-    {OPTION_COUNT, "--repeats", "N", "rounds; their median counts (5; of studies 100)",
-     &options.repeats},
+    {OPTION_COUNT, "--repeats", "N", "rounds; their median counts (5, steady 3)", &options.repeats},
     {OPTION_STRING, "--directory", "DIR", "io: a folder on the disk to measure (default .)",
      &options.directory},
     {OPTION_STRING, "--json", "FILE", "also write the figures as JSON", &options.json},
@@ -80,44 +77,19 @@ static const struct command_word words[] = {
          "and 1e-10 of that of a uniform start: a cube with faces of each type, uniform\n"
          "and with conductivities of 1 and 1000 W/(m K); and the parts of a cycle.\n"
          "Media: uniform, layers, sphere, blocks. The last of the rounds counts."),
-    PAGE("diffusion", "", false,
-         "--backend --size --precision --kernel --tune --radius --repeats --json",
-         "isotherm bench diffusion --radius 1 --precision float32",
-         "Measure a step of the diffusion equation in 1, 2 and 3 dimensions, radius 0 to 4\n"
-         "(order 0 to 8): 64 MiB in float32, 128 MiB in float64. Each kernel is checked\n"
-         "bit by bit and shown in its fastest launch shape.\n"
-         "docs/developers/studies.md has published figures."),
-    PAGE("xcorr", "", false,
-         "--backend --size --precision --kernel --tune --radius --repeats --json",
-         "isotherm bench xcorr --radius 1 --radius 16 --precision float32",
-         "Measure cross-correlation in one dimension, the sum of 2 r + 1 neighbours in the\n"
-         "order of their addresses: 64 MiB in float32, 128 MiB in float64, radius 1 to\n"
-         "1024. Each kernel is checked bit by bit and shown in its fastest launch shape.\n"
-         "docs/developers/studies.md has published figures."),
-    PAGE("jacobi", "", false, "--backend --size --repeats --json",
-         "isotherm bench jacobi --size 1024 1024 1 --backend offload",
-         "Measure Jacobi's iteration for the Poisson equation on 4096 x 4096 nodes and\n"
-         "its four kernels, in float64: HIP kernels, and OpenMP target regions whose\n"
-         "arrays are mapped in several ways. Without --backend: every backend that runs\n"
-         "here. Each is checked bit by bit. Published figures: docs/developers/studies.md."),
-    PAGE("mhd", "", false, "--backend --size --precision --kernel --tune --repeats --json",
-         "isotherm bench mhd --size 128 128 128 --precision float64",
-         "Measure one substep of compressible, non-ideal magnetohydrodynamics: 8 fields,\n"
-         "differences of order 6, fused into one kernel; 128^3 and 256^3 points. Each\n"
-         "kernel is checked bit by bit and shown in its fastest launch shape. 'ideal':\n"
-         "every field read once and written once at the peak bandwidth of the memory.\n"
-         "docs/developers/studies_mhd.md has published figures."),
     {NULL, false, {.usage = NULL}},
 };
 
 /* In the same order. */
 static const struct benchmark {
     enum status (*run)(const struct bench_request *request, struct json *json);
-    int64_t cells; /* per axis, default of --size; 0: depends on the backend, or on the case */
+    int64_t cells; /* per axis, default of --size; 0: depends on the backend */
     int64_t repeats;
 } benchmarks[] = {
-    {bench_kernels, 512, 5}, {bench_halo, 0, 5},    {bench_io, 256, 5},    {bench_steady, 256, 3},
-    {bench_study, 0, 100},   {bench_study, 0, 100}, {bench_study, 0, 100}, {bench_study, 0, 100},
+    {bench_kernels, 512, 5},
+    {bench_halo, 0, 5},
+    {bench_io, 256, 5},
+    {bench_steady, 256, 3},
 };
 
 static enum status choose_precisions(const char *word, bool wanted[2])
@@ -129,7 +101,7 @@ static enum status choose_precisions(const char *word, bool wanted[2])
                : STATUS_OK;
 }
 
-/* Complete the request. A study chooses its backends itself. */
+/* Complete the request. */
 static enum status prepare(const struct benchmark *benchmark, bool first)
 {
     char why[256];
@@ -141,23 +113,17 @@ static enum status prepare(const struct benchmark *benchmark, bool first)
     }
     options.repeats = options.repeats > 0 ? options.repeats : benchmark->repeats;
     TRY(choose_precisions(options.precision, options.wanted));
-    if (benchmark->run != bench_study) {
-        TRY(backend_choose(options.backend.name, &options.chosen, why, sizeof why));
-    }
+    TRY(backend_choose(options.backend.name, &options.chosen, why, sizeof why));
     return first ? json_check_place(options.json) : STATUS_OK;
 }
 
 static enum status execute(void)
 {
     struct json json;
-    char known[256] = "";
     int b = 0;
-    for (; words[b].name != NULL && strcmp(words[b].name, options.what) != 0; b++) {
-        text_add(known, sizeof known, ", ", "%s", words[b].name);
+    while (strcmp(words[b].name, options.what) != 0) {
+        b++;
     }
-    FAIL_IF(
-        words[b].name == NULL,
-        fail(STATUS_INPUT, "unknown benchmark '%s'; valid benchmarks: %s", options.what, known));
     const bool first = !words[b].uses_mpi || comm_rank(MPI_COMM_WORLD) == 0;
     const enum status ready = prepare(&benchmarks[b], first);
     TRY(words[b].uses_mpi ? status_agree(MPI_COMM_WORLD, ready) : ready);
@@ -176,17 +142,16 @@ const struct command command_bench = {
     .summary = "measure kernels, halo exchanges and output",
     .words = words,
     .line =
-        {.usage = "isotherm bench kernels|halo|io|steady|STUDY [options]",
+        {.usage = "isotherm bench kernels|halo|io|steady [options]",
          .about =
              "Measure this machine and the program on it. Help on one: isotherm bench halo -h.\n"
              "  kernels   the copy ceiling, and the effective bandwidth of every kernel\n"
              "  halo, io  under mpirun: transports, and their cost per step; files on a disk\n"
-             "  steady    cycles and milliseconds to a steady state\n"
-             "  diffusion, jacobi, mhd, xcorr   stencil studies: docs/developers/studies.md",
+             "  steady    cycles and milliseconds to a steady state",
          .example =
              "  $ isotherm bench kernels --size 512 512 512 --precision float64 --json b.json",
          .options = option_table,
-         .operand = "what to measure (kernels, halo, io, steady, diffusion, jacobi, mhd...)",
+         .operand = "what to measure (kernels, halo, io or steady)",
          .min_operands = 1,
          .max_operands = 1,
          .operands = &options.what},

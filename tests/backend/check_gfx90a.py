@@ -2,13 +2,11 @@
 that they are written for, and 16-byte loads in the step kernel.
 
 usage: check_gfx90a.py OBJECT...   (the objects of kernels/hip/*.hip.cpp of a Release build)
-       check_gfx90a.py --offload PROGRAM   (with target regions of a Release build)
 Prints the table of docs/records/hip.md.
 """
 import pathlib
 import re
 import shutil
-import struct
 import subprocess
 import sys
 import tempfile
@@ -20,34 +18,22 @@ REGISTERS, GRANULE, MOST_WAVES = 512, 8, 8  # of a SIMD of gfx90a, for 64 lanes
 # where shared memory leaves steps_tile no more; "of high order": with a wider stencil, where the
 # planes that a thread of steps_tile keeps leave it no more; "of levels": whose steps differ in
 # length; "of a correction": one of many steps. step_march is the production kernel there,
-# laplacian_* are those of docs/developers/laplacian_study.md, xcorr_* and diffusion_* of
-# docs/developers/studies.md.
+# laplacian_* are those of docs/developers/laplacian_study.md.
 LEAST_WAVES = {"step_march": 6, "laplacian_baseline": 8, "laplacian_tiled": 7,
                "laplacian_reordered": 6, "laplacian_bounded": 5, "laplacian_streaming": 8,
-               "laplacian_deep_blocks": 8, "laplacian_yzx": 8, "xcorr_hw_baseline": 8,
-               "xcorr_hw_elementwise": 8, "xcorr_hw_pointwise": 5, "xcorr_sw_baseline": 8,
-               "xcorr_sw_elementwise": 8, "xcorr_sw_pointwise": 8, "xcorr_vectors": 5,
-               "xcorr_window": 5, "diffusion_hw": 8, "diffusion_hw_bounded": 8,
-               "diffusion_sw": 8, "diffusion_sw_bounded": 8, "diffusion_march": 6,
-               "mhd_cached": 1, "mhd_shared": 1, "steps_rows": 2,
+               "laplacian_deep_blocks": 8, "laplacian_yzx": 8, "steps_rows": 2,
                "steps_rows of levels": 2, "steps_tile": 5, "steps_sums": 3,
                "step_march of media": 4, "steps_tile of media": 2, "steps_tile of levels": 5,
                "step_march of high order": 3, "steps_tile of high order": 2,
                "step_march of a correction": 6, "compare_cells of media": 3, "step_awake": 3,
                "summarise of media": 2,
-                "step_awake of media": 3, "step_awake of high order": 3,
-               "correct_columns": 3,
-               "jacobi_laplacian": 8, "jacobi_boundary": 8, "jacobi_update_all": 8,
-               "jacobi_norm_of": 8}
+               "step_awake of media": 3, "step_awake of high order": 3,
+               "correct_columns": 3}
 LEAST_WAVES_ELSE = 4
-# The same for OpenMP's target regions, by the function that has them: docs/developers/studies.md.
-OFFLOAD_WAVES = {"laplacian": 8, "boundary": 8, "update": 8, "norm_of": 4}
-# A reduction: clang's device library keeps a stack there for calls that it might make.
-OFFLOAD_SCRATCH = "norm_of"
 # Scalar registers that move to lanes of a vector register, not to memory: of step_march only in the
-# variant that sums up closed faces, outside of its loop; of mhd_* the 75 coefficients; of
-# steps_rows, steps_tile and steps_sums those of all levels; of step_odd the numbers of the medium;
-# of visit_box, track_cells, add_source, sum_face, correct_columns and step_awake the arguments.
+# variant that sums up closed faces, outside of its loop; of steps_rows, steps_tile and steps_sums
+# those of all levels; of step_odd the numbers of the medium; of visit_box, track_cells, add_source,
+# sum_face, correct_columns and step_awake the arguments.
 SCALAR_SPILLS = {"steps_rows": 140, "steps_rows of levels": 200, "steps_tile": 70,
                  "steps_tile of media": 340, "steps_tile of levels": 130,
                  "steps_tile of high order": 250,
@@ -55,13 +41,11 @@ SCALAR_SPILLS = {"steps_rows": 140, "steps_rows of levels": 200, "steps_tile": 7
                  "step_odd": 100, "step_cell of media": 4,
                  "step_cell of high order": 60, "step_march": 40, "step_march of a correction": 40,
                  "step_march of media": 100, "step_march of high order": 14,
-                 "mhd_cached": 160, "mhd_shared": 220, "visit_box": 4, "visit_box of media": 50,
+                 "visit_box": 4, "visit_box of media": 50,
                  "visit_box of coarse grids": 40,
                  "add_source": 40, "track_cells": 30, "sum_face": 40, "correct_columns": 24,
                  "step_awake": 220,
                  "step_awake of media": 145, "step_awake of high order": 140}
-# Vector registers that move to accumulation registers, not to memory: there is no scratch.
-VECTOR_SPILLS = {"mhd_shared": 6}
 KINDS = ((r"classes<|enthalpy<|summarise<\w+, true>", "media"), ("wide_stencil<", "high order"),
          ("coarsen_body|gather_up_body", "coarse grids"),
          ("true, true, uniform<", "a correction"), (r"uniform<\w+, ([2-4]), \1, 1>", "levels"))
@@ -91,24 +75,8 @@ def code_object(path, folder):
     return code
 
 
-def embedded_code(path, folder):
-    """The ELF file for AMD's chips inside of a program that clang linked."""
-    program = pathlib.Path(path).read_bytes()
-    machine_amdgpu = 224
-    for start in (match.start() for match in re.finditer(b"\x7fELF\x02", program)):
-        if struct.unpack_from("<H", program, start + 18)[0] == machine_amdgpu:
-            sections, = struct.unpack_from("<Q", program, start + 40)
-            size, count = struct.unpack_from("<HH", program, start + 58)
-            (folder / "code").write_bytes(program[start:start + sections + size * count])
-            return folder / "code"
-    return None
-
-
 def name_of(mangled):
-    """The name of the kernel, or of the function with the target region; and what is shown."""
-    region = re.match(r"__omp_offloading_[0-9a-f]+_[0-9a-f]+_(\w+)_l\d+$", mangled)
-    if region:
-        return region.group(1), region.group(1)
+    """The name of the kernel, and what is shown."""
     length, rest = re.match(r"_ZL?(\d+)(.*)", mangled).groups()
     return rest[:int(length)], run("c++filt", mangled).strip().split("(")[0].replace("void ", "")
 
@@ -117,7 +85,7 @@ def kernels_of(code):
     """One dict of numbers a kernel, with its mangled name."""
     notes = run(tool("llvm-readelf"), "--notes", str(code))
     for part in notes.split(".agpr_count:")[1:]:
-        name = re.search(r"\.name: +(_Z\S+|__omp_offloading_\S+)", part)
+        name = re.search(r"\.name: +(_Z\S+)", part)
         if name:
             numbers = {key: int(value) for key, value in re.findall(r"\.(\w+): +(\d+)\s", part)}
             yield name.group(1), numbers
@@ -134,27 +102,26 @@ def waves(numbers):
 
 
 def complaints(base, numbers, loads):
-    if numbers["private_segment_fixed_size"] > 0 and not base.startswith(OFFLOAD_SCRATCH):
+    if numbers["private_segment_fixed_size"] > 0:
         yield f"{numbers['private_segment_fixed_size']} bytes of scratch"
-    if numbers["vgpr_spill_count"] > VECTOR_SPILLS.get(base, 0):
+    if numbers["vgpr_spill_count"] > 0:
         yield f"{numbers['vgpr_spill_count']} vector registers spilled"
     if numbers["sgpr_spill_count"] > SCALAR_SPILLS.get(base, 0):
         yield f"{numbers['sgpr_spill_count']} scalar registers spilled"
-    if waves(numbers) < {**LEAST_WAVES, **OFFLOAD_WAVES}.get(base, LEAST_WAVES_ELSE):
+    if waves(numbers) < LEAST_WAVES.get(base, LEAST_WAVES_ELSE):
         yield f"only {waves(numbers)} waves a SIMD"
     if loads < WIDE_LOADS.get(base, 0):
         yield f"only {loads} loads of 16 bytes"
 
 
 def main(objects):
-    offload = objects[0] == "--offload"
     failed = False
     seen = set()
     print("| kernel | VGPRs | SGPRs (spilled) | LDS | scratch | waves a SIMD | 16-byte loads |")
     print("|---|---|---|---|---|---|---|")
-    for path in sorted(objects[1:] if offload else objects):
+    for path in sorted(objects):
         with tempfile.TemporaryDirectory() as name:
-            code = (embedded_code if offload else code_object)(path, pathlib.Path(name))
+            code = code_object(path, pathlib.Path(name))
             for mangled, numbers in kernels_of(code) if code else ():
                 base, shown = name_of(mangled)
                 for kinds, kind in KINDS:
@@ -171,7 +138,7 @@ def main(objects):
                 for complaint in complaints(base, numbers, loads):
                     print(f"{shown}: {complaint}", file=sys.stderr)
                     failed = True
-    for base in set(OFFLOAD_WAVES if offload else LEAST_WAVES) - seen:
+    for base in set(LEAST_WAVES) - seen:
         print(f"{base}: not found", file=sys.stderr)
         failed = True
     return 1 if failed else 0

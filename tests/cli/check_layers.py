@@ -40,7 +40,6 @@ MAY_INCLUDE = {
     "kernels/cpu": KERNELS,
     "kernels/guard": KERNELS | {"kernels/cpu"},
     "kernels/hip": KERNELS,
-    "kernels/study": KERNELS | EVERY_BACKEND,
     "kernels/backends": KERNELS | EVERY_BACKEND,  # the table
     "src/model": MODEL,
     "halo": HALO,
@@ -55,7 +54,7 @@ MAY_INCLUDE = {
     "src/machine": MACHINE,
     "src/solve": SOLVE,
     "src/output": OUTPUT,
-    "src/bench": SOLVE | {"kernels/study"},
+    "src/bench": SOLVE,
     "src/doctor": HALO | IO | MACHINE,
     "src/plot": IO,
     "src/app": OUTPUT,
@@ -67,7 +66,7 @@ MAY_INCLUDE = {
 
 # (header, the only folders for it, or those without it)
 ONLY_IN = [(r"(hdf5|H5\w+)\.h", ("io", "tests/io")),
-           (r"(hip|cuda)\w*[./].*", ("kernels/hip", "kernels/study", "tests/hip_on_host")),
+           (r"(hip|cuda)\w*[./].*", ("kernels/hip", "tests/hip_on_host")),
            (r"(png|cairo\S*)\.h", ("io/picture", "tests/io")),
            (r"tiff\w*\.h", ("io/input",)),
            (r"hwloc\.h", ("src/machine",)),
@@ -75,13 +74,11 @@ ONLY_IN = [(r"(hdf5|H5\w+)\.h", ("io", "tests/io")),
 NOT_IN = [(r"mpi\.h", ("kernels",))]
 
 # Preprocessor choices live here; elsewhere a table of functions chooses.
-MAY_CHOOSE = re.compile(r"kernels/backends?\.c|kernels/study/studies\.c|kernels/hip/device/arch\.h|"
+MAY_CHOOSE = re.compile(r"kernels/backends?\.c|kernels/hip/device/arch\.h|"
                         r"kernels/cpu/schedule/(stream|real)\.h|"
-                        r"kernels/study/jacobi/jacobi_offload\.c|"
                         r"halo/transport_\w+\.c|src/base/precision\.h")
 # What arch.h and stream.h found out may be asked for beside them.
 MAY_ASK = {"kernels/hip": r"#\s*(if|elif) !?ARCH_HAS_\w+",
-           "kernels/study": r"#\s*(if|elif) !?ARCH_HAS_\w+",
            "kernels/cpu": r"#\s*(if|elif) !?STREAM_HAS_\w+",
            "src/base": r"#ifdef __clang__"}  # the word for "check this"
 

@@ -387,12 +387,12 @@ FOLLOWED_KERNELS = r"step_march|steps_rows|step_nonlinear|steps_tile<\w+, ., (un
 
 
 def static_counts(path):
-    """COLUMNS of each kernel of an object; of studies the worst of each name."""
+    """COLUMNS of each kernel of an object; of the Laplacians the worst of each name."""
     with tempfile.TemporaryDirectory() as folder:
         for shown, code, mangled, listing, numbers in kernels_in(path, pathlib.Path(folder)):
             counts = (counts_of_plane(code, mangled, listing, shown)
                       if re.match(FOLLOWED_KERNELS, shown) else counts_of_loops(listing))
-            yield re.sub("<.*", "", shown) if "/study/" in path else shown, [
+            yield re.sub("<.*", "", shown) if shown.startswith("laplacian_") else shown, [
                 numbers["vgpr_count"], numbers["group_segment_fixed_size"],
                 numbers["private_segment_fixed_size"], check_gfx90a.waves(numbers), *counts]
 

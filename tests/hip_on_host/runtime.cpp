@@ -148,11 +148,9 @@ hipError_t hipDeviceGetPCIBusId(char *address, int bytes, int)
 }
 
 /* Those of the chip, so that launches have its shapes. */
-hipError_t hipDeviceGetAttribute(int *value, hipDeviceAttribute_t attribute, int)
+hipError_t hipDeviceGetAttribute(int *value, hipDeviceAttribute_t, int)
 {
-    *value = attribute == hipDeviceAttributeMultiprocessorCount ? hip_on_host::PROCESSORS
-             : attribute == hipDeviceAttributeMemoryClockRate   ? hip_on_host::MEMORY_CLOCK_KHZ
-                                                                : hip_on_host::MEMORY_BUS_BITS;
+    *value = hip_on_host::PROCESSORS;
     return hipSuccess;
 }
 

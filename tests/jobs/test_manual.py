@@ -40,7 +40,7 @@ def options(*command):
     page = output(BINARY, *command, "--help")[1]
     return dict(re.findall(r"^  (--[\w-]+) *(.*)$", page, re.M))
 
-BENCHMARKS = ["kernels", "halo", "io", "steady", "diffusion", "xcorr", "jacobi", "mhd"]
+BENCHMARKS = ["kernels", "halo", "io", "steady"]
 
 @unittest.skipIf(shutil.which("help2man") is None, "no help2man")
 class Pages(unittest.TestCase):

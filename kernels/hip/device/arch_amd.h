@@ -28,15 +28,6 @@ static __device__ __forceinline__ void arch_store_stream(REAL *to, const vec16<R
 }
 
 template <typename REAL>
-static __device__ __forceinline__ vec16<REAL> arch_load_stream(const REAL *from)
-{
-    const arch_uint4 bits = __builtin_nontemporal_load(reinterpret_cast<const arch_uint4 *>(from));
-    vec16<REAL> cells;
-    __builtin_memcpy(&cells, &bits, 16);
-    return cells;
-}
-
-template <typename REAL>
 static __device__ __forceinline__ void arch_store_stream_cell(REAL *to, REAL value)
 {
     __builtin_nontemporal_store(value, to);

@@ -29,14 +29,6 @@ static __device__ __forceinline__ void arch_store_stream(REAL *to, const vec16<R
 }
 
 template <typename REAL>
-static __device__ __forceinline__ vec16<REAL> arch_load_stream(const REAL *from)
-{
-    vec16<REAL> cells;
-    *reinterpret_cast<float4 *>(&cells) = __ldcs(reinterpret_cast<const float4 *>(from));
-    return cells;
-}
-
-template <typename REAL>
 static __device__ __forceinline__ void arch_store_stream_cell(REAL *to, REAL value)
 {
     __stcs(to, value);

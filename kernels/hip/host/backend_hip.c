@@ -232,6 +232,7 @@ static const struct operations operations = {
     .step_shape = hip_step_shape,
     .variants = variants,
     .nvariants = (int)(sizeof variants / sizeof variants[0]),
+    .laplacians = hip_laplacians,
 };
 
 const struct backend backend_hip = {

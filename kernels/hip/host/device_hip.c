@@ -81,17 +81,12 @@ enum status hip_info(struct device *device, struct device_info *info)
     char address[sizeof info->address] = "";
     int driver = 0;
     int runtime = 0;
-    int clock_kHz = 0;
-    int width_bits = 0;
-    TRY_HIP(hipDeviceGetAttribute, &clock_kHz, hipDeviceAttributeMemoryClockRate, device->index);
-    TRY_HIP(hipDeviceGetAttribute, &width_bits, hipDeviceAttributeMemoryBusWidth, device->index);
     TRY_HIP(hipDeviceGetPCIBusId, address, sizeof address, device->index);
     TRY_HIP(hipDriverGetVersion, &driver);
     TRY_HIP(hipRuntimeGetVersion, &runtime);
     *info = (struct device_info){
         .memory_bytes = total_bytes,
         .free_bytes = free_bytes,
-        .memory_GBs = 2e-6 * clock_kHz * (width_bits / 8.0), /* two transfers per clock */
     };
     memcpy(info->address, address, sizeof address);
     snprintf(info->driver, sizeof info->driver, "driver %d, runtime %d", driver, runtime);

@@ -110,6 +110,7 @@ struct hip_launch_shape hip_tuned_shape(const struct device *device, const struc
 #define HIP_DECLARE_STEP(name, about) step_function hip_step_##name;
 HIP_STEP_VARIANTS(HIP_DECLARE_STEP)
 #undef HIP_DECLARE_STEP
+extern const struct kernel_variant hip_laplacians[];
 /* Add the heat of perfusion, if args->d_perfusion asks for it, in the cells of `box` outside of
  * `done`. */
 enum status hip_perfuse(struct queue *queue, const struct step_args *args, const struct box *box,

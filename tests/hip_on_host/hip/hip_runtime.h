@@ -45,11 +45,11 @@ namespace hip_on_host
 #ifdef __HIP_PLATFORM_AMD__ /* gfx90a: one GCD of an MI250X */
 constexpr int WAVE = 64;
 constexpr size_t MOST_SHARED_BYTES = 64 << 10;
-constexpr int PROCESSORS = 110, MEMORY_CLOCK_KHZ = 1600000, MEMORY_BUS_BITS = 4096;
+constexpr int PROCESSORS = 110;
 #else /* sm_90: an H200 */
 constexpr int WAVE = 32;
 constexpr size_t MOST_SHARED_BYTES = 227 << 10;
-constexpr int PROCESSORS = 132, MEMORY_CLOCK_KHZ = 3201000, MEMORY_BUS_BITS = 6144;
+constexpr int PROCESSORS = 132;
 #endif
 
 extern hipError_t last_error;

@@ -25,11 +25,7 @@ hipError_t hipGetLastError(void);
 typedef struct {
     char name[256];
 } hipDeviceProp_t;
-typedef enum {
-    hipDeviceAttributeMultiprocessorCount,
-    hipDeviceAttributeMemoryClockRate,
-    hipDeviceAttributeMemoryBusWidth
-} hipDeviceAttribute_t;
+typedef enum { hipDeviceAttributeMultiprocessorCount } hipDeviceAttribute_t;
 
 hipError_t hipDriverGetVersion(int *version);
 hipError_t hipRuntimeGetVersion(int *version);

@@ -24,8 +24,6 @@
 #define hipDeviceGetPCIBusId cudaDeviceGetPCIBusId
 #define hipDeviceGetAttribute cudaDeviceGetAttribute
 #define hipDeviceAttributeMultiprocessorCount cudaDevAttrMultiProcessorCount
-#define hipDeviceAttributeMemoryClockRate cudaDevAttrMemoryClockRate
-#define hipDeviceAttributeMemoryBusWidth cudaDevAttrGlobalMemoryBusWidth
 #define hipDeviceSynchronize cudaDeviceSynchronize
 #define hipDeviceGetStreamPriorityRange cudaDeviceGetStreamPriorityRange
 

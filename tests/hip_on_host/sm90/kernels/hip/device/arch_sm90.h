@@ -23,11 +23,6 @@ template <typename REAL> static void arch_store_stream(REAL *to, const vec16<REA
     *reinterpret_cast<vec16<REAL> *>(to) = from;
 }
 
-template <typename REAL> static vec16<REAL> arch_load_stream(const REAL *from)
-{
-    return *reinterpret_cast<const vec16<REAL> *>(from);
-}
-
 template <typename REAL> static void arch_store_stream_cell(REAL *to, REAL value)
 {
     *to = value;

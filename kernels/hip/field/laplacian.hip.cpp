@@ -1,10 +1,9 @@
-/* Laplacian kernels of docs/developers/laplacian_study.md, for `bench kernels` only. */
+/* Laplacian kernels of docs/developers/laplacian_study.md, for `bench kernels` only. All evaluate
+ * the expression of cpu/field/laplacian.c, in steps, since the rows of a thread share points. */
 /* first: it defines KERNEL_INLINE */
 #include "kernels/hip/device/arch.h"
 
-#include "kernels/study/study_hip.h"
-
-/* All evaluate the expression of laplacian.c, in steps, since the rows of a thread share points. */
+#include "kernels/hip/host/device_hip.h"
 
 /* Threads of a block lie in x; the study's best tile has 8 rows. */
 enum { WIDE = 256, BEST_ROWS = 8 };
@@ -166,10 +165,15 @@ DEFINE_KERNEL(deep_blocks, __launch_bounds__(1024), true, true, DEEP)
 
 /* --- launches -------------------------------------------------------------------------------- */
 
-template <typename REAL> static grid_points<REAL> points_of(const struct study_problem *problem)
+static inline unsigned parts(int64_t n, int64_t size)
 {
-    const double *w = problem->parameter;
-    const struct layout &layout = problem->layout;
+    return (unsigned)((n + size - 1) / size);
+}
+
+template <typename REAL> static grid_points<REAL> points_of(const struct step_args *args)
+{
+    const double *w = args->levels->r;
+    const struct layout &layout = args->layout;
     grid_points<REAL> g = {};
     g.nx = (int)layout.pitch_y;
     g.j_begin = 1;
@@ -185,11 +189,11 @@ template <typename REAL> static grid_points<REAL> points_of(const struct study_p
 
 /* M: rows per thread. SUBDOMAINS: launches over the rows, one after another. The first thread of a
  * row is idle, which aligns the others. */
-template <typename REAL, void (*KERNEL)(REAL *, const REAL *, grid_points<REAL>), int M, int ORDER,
-          int SUBDOMAINS = 1>
-static int launch(void *to, void *, const study_call *call)
+template <typename REAL, int M, int ORDER, int SUBDOMAINS>
+static void launch(void (*kernel)(REAL *, const REAL *, grid_points<REAL>), hipStream_t stream,
+                   const struct step_args *args)
 {
-    const grid_points<REAL> all = points_of<REAL>(call->problem);
+    const grid_points<REAL> all = points_of<REAL>(args);
     const unsigned planes = (unsigned)(all.k_end - 1);
     const int rows = (int)parts(all.j_end - 1, SUBDOMAINS);
     grid_points<REAL> g = all;
@@ -200,18 +204,37 @@ static int launch(void *to, void *, const study_call *call)
         const dim3 blocks = ORDER == YZX    ? dim3(tiles, planes, wide)
                             : ORDER == DEEP ? dim3(wide, tiles, parts(planes, 8))
                                             : dim3(wide, tiles, planes);
-        KERNEL<<<blocks, ORDER == DEEP ? dim3(128, 1, 8) : dim3(WIDE), 0,
-                 static_cast<hipStream_t>(to)>>>(static_cast<REAL *>(call->d_out),
-                                                 static_cast<const REAL *>(call->d_in), g);
+        kernel<<<blocks, ORDER == DEEP ? dim3(128, 1, 8) : dim3(WIDE), 0, stream>>>(
+            static_cast<REAL *>(args->d_out), static_cast<const REAL *>(args->d_in), g);
     }
-    return hipGetLastError();
+}
+
+template <void (*OF_DOUBLE)(double *, const double *, grid_points<double>),
+          void (*OF_FLOAT)(float *, const float *, grid_points<float>), int M, int ORDER,
+          int SUBDOMAINS = 1>
+static enum status run(struct queue *queue, const struct step_args *args)
+{
+    /* offsets of up to 16 rows have 32 bits */
+    enum { MOST_X = INT32_MAX / 64, MOST_BLOCKS = 65535 };
+    const int64_t *n = args->layout.cells;
+    if (n[AXIS_X] > MOST_X || n[AXIS_Y] > MOST_BLOCKS || n[AXIS_Z] > MOST_BLOCKS) {
+        return hip_check(hipErrorInvalidValue,
+                         "laplacian: more than 33554431 x 65535 x 65535 cells");
+    }
+    if (args->layout.precision == PRECISION_FLOAT64) {
+        launch<double, M, ORDER, SUBDOMAINS>(OF_DOUBLE, queue->stream, args);
+    } else {
+        launch<float, M, ORDER, SUBDOMAINS>(OF_FLOAT, queue->stream, args);
+    }
+    return hip_check(hipGetLastError(), "laplacian");
 }
 
 #define LAPLACIAN(number, about, kernel, m, ...)                                                   \
-    study_hip("laplacian_" number, about,                                                          \
-              launch<double, laplacian_##kernel<double, m>, m, __VA_ARGS__>,                       \
-              launch<float, laplacian_##kernel<float, m>, m, __VA_ARGS__>, nullptr)
-const struct study_kernel laplacian_hip[] = {
+    {                                                                                              \
+        "laplacian_" number, about,                                                                \
+            run<laplacian_##kernel<double, m>, laplacian_##kernel<float, m>, m, __VA_ARGS__>, 0    \
+    }
+const struct kernel_variant hip_laplacians[] = {
     LAPLACIAN("1", "one point per thread, blocks of 256 x 1 x 1", baseline, 1, XYZ),
     LAPLACIAN("2_m1", "loop tiling in y: m = 1 points per thread", tiled, 1, XYZ),
     LAPLACIAN("2_m2", "m = 2", tiled, 2, XYZ),
