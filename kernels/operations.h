@@ -47,8 +47,8 @@ enum { STEPS_MOST = 8 };
  * A pass whose first step corrects has no other step, and reads d_out in the cells that it writes
  * and nowhere else.
  * The halo of d_in must be complete around the boxes, except beyond closed faces, where it is never
- * read: one layer, of high order `radius` layers, faces only; for several steps that many times
- * nsteps, with edges and corners, and so must the classes. The cells around a box are then advanced
+ * read: one layer, of high order `radius` layers, faces only; for several steps nsteps layers, with
+ * edges and corners, and so must the classes. The cells around a box are then advanced
  * as far as it needs them, and are not written.
  * Of high order, a used axis has at least 2 radius cells within reach of a closed face, owned or in
  * the halo, and that many owned ones between two. */

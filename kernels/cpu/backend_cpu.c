@@ -233,9 +233,9 @@ static const struct runtime runtime = {RUNTIME_FUNCTIONS(MEMBER)};
 #define ROW(name, ...) .name = cpu_##name,
 static const struct operations operations = {
     OPERATIONS(ROW).steps_most = {[KIND_UNIFORM] = STEPS_MOST,
-                                  [KIND_CLASSES] = STEPS_MOST,
-                                  [KIND_ENTHALPY] = STEPS_MOST,
-                                  [KIND_HIGH_ORDER] = STEPS_MOST},
+                                  [KIND_CLASSES] = 1,
+                                  [KIND_ENTHALPY] = 1,
+                                  [KIND_HIGH_ORDER] = 1},
     .variants = variants,
     .nvariants = (int)(sizeof variants / sizeof variants[0]),
     .laplacians = laplacians,

@@ -253,10 +253,9 @@ static const struct runtime runtime = {RUNTIME_FUNCTIONS(MEMBER)};
 #define ROW(name, ...) .name = record_##name,
 static const struct operations operations = {
     OPERATIONS(ROW).steps_most = {[KIND_UNIFORM] = 3, /* so that longer passes are divided */
-                                  [KIND_CLASSES] = 3,
-                                  [KIND_ENTHALPY] = 3,
-                                  [KIND_HIGH_ORDER] = 3},
-    .steps_whole = {[KIND_CLASSES] = 3}, /* as of hip */
+                                  [KIND_CLASSES] = 1,
+                                  [KIND_ENTHALPY] = 1,
+                                  [KIND_HIGH_ORDER] = 1},
     .variants = variants,
     .nvariants = (int)(sizeof variants / sizeof variants[0]),
     .laplacians = laplacians,

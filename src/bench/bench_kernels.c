@@ -1,6 +1,7 @@
 /* isotherm bench kernels: the effective bandwidth of every kernel, and the copy ceiling. */
 #include <inttypes.h>
 #include <math.h>
+#include <string.h>
 
 #include "base/clock.h"
 #include "base/log.h"
@@ -58,10 +59,11 @@ static enum status add_passes(struct bench *bench, int m)
 {
     const struct bench_request *request = bench->request;
     const struct backend *backend = bench->place.backend;
-    const int most = backend->operations->steps_most[KIND_ENTHALPY]; /* as for KIND_CLASSES */
+    const bool melts = strncmp(request->media.item[m], "alloy", strlen("alloy")) == 0;
+    const int most = backend->operations->steps_most[melts ? KIND_ENTHALPY : KIND_CLASSES];
     struct bench_kernel kernel;
     for (int n = 0; bench_kernel_at(backend, n, &kernel); n++) {
-        if (kernel.nsteps < 2 || kernel.radius > 1 || !bench_is_selected(request, &kernel)) {
+        if (kernel.nsteps < 2 || !bench_is_selected(request, &kernel)) {
             continue;
         }
         if (kernel.nsteps <= most) {

@@ -21,9 +21,6 @@ bool bench_kernel_at(const struct backend *backend, int index, struct bench_kern
         PASS("order_4", 1, 2, "a step with the stencil of order 4"),
         PASS("order_6", 1, 3, "of order 6"),
         PASS("order_8", 1, 4, "of order 8"),
-        PASS("order_4_steps_2", 2, 2, "two steps of order 4"),
-        PASS("order_6_steps_2", 2, 3, "of order 6"),
-        PASS("order_8_steps_2", 2, 4, "of order 8"),
     };
     const struct operations *operations = backend->operations;
     if (index < operations->nvariants) {
@@ -36,8 +33,7 @@ bool bench_kernel_at(const struct backend *backend, int index, struct bench_kern
     }
     index -= operations->nvariants;
     for (size_t p = 0; p < sizeof passes / sizeof passes[0]; p++) {
-        const enum kind kind = passes[p].radius > 1 ? KIND_HIGH_ORDER : KIND_UNIFORM;
-        if (passes[p].nsteps <= operations->steps_most[kind] && index-- == 0) {
+        if (passes[p].nsteps <= operations->steps_most[KIND_UNIFORM] && index-- == 0) {
             *kernel = passes[p];
             kernel->settling_calls = operations->variants[operations->nvariants - 1].settling_calls;
             return true;

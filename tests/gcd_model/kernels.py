@@ -75,8 +75,7 @@ CLOSURE_DOUBLES = 47  # struct wide_closure
 
 def wide_stencil(size):
     rules = padded([reals(size, 7) + bytes([True] * 9), bytes(8 * 6 * CLOSURE_DOUBLES)])
-    return rules + struct.pack("<?7x2q", True, -(1 << 32), 1 << 32) + padded(
-        [reals(size, 3), bytes(8 * 6 + 4)])
+    return rules + struct.pack("<?7x2q", True, -(1 << 32), 1 << 32)
 
 
 def radius_of(shown):

@@ -1,4 +1,4 @@
-/* Several steps in one pass: the tiles of a schedule, shared among the threads. */
+/* Several steps of a uniform medium in one pass: the tiles of a chain, shared among the threads. */
 #include "kernels/cpu/schedule/pass.h"
 
 #include <stdlib.h>
@@ -76,13 +76,10 @@ static enum status several_steps(struct queue *queue, const struct step_args *ar
                                     .in = args->d_in,
                                     .boxes = args->boxes,
                                     .nboxes = args->nboxes};
-    const bool is_uniform = args->levels->kind == KIND_UNIFORM;
-    const struct steps_schedule *schedule = !is_uniform ? &steps_blocks
-                                            : args->layout.precision == PRECISION_FLOAT64
-                                                ? &steps_chain_float64
-                                                : &steps_chain_float32;
+    const struct steps_schedule *schedule =
+        args->layout.precision == PRECISION_FLOAT64 ? &steps_chain_float64 : &steps_chain_float32;
     const int nthreads = share_is_worthwhile(pass.boxes, pass.nboxes) ? omp_get_max_threads() : 1;
-    struct tile_record *record = pass.nboxes == 1 && is_uniform
+    struct tile_record *record = pass.nboxes == 1
                                      ? tile_tuner_find(&queue->tuner[pass.nsteps], pass.boxes,
                                                        precision_bytes(pass.layout->precision))
                                      : NULL;

@@ -1,4 +1,4 @@
-/* A pass of several steps, and the schedules that divide it into tiles. */
+/* A pass of several steps of a uniform medium, and the schedule that divides it into tiles. */
 #pragma once
 
 #include "kernels/cpu/kernels_cpu.h"
@@ -40,8 +40,7 @@ struct steps_schedule {
                  const struct steps_choice *choice, void *memory,
                  struct tally (*tally)[FACE_COUNT]);
 };
-extern const struct steps_schedule steps_chain_float64, steps_chain_float32; /* uniform */
-extern const struct steps_schedule steps_blocks;                             /* any other kind */
+extern const struct steps_schedule steps_chain_float64, steps_chain_float32;
 
 /* The cells that are known `rest` cells around `box`: not those beyond closed faces. */
 struct box steps_level(const struct steps_pass *pass, const struct box *box, int rest);

@@ -38,8 +38,7 @@ void step_parallel(thread_function *thread, const struct step_call *call);
 /* How a kind of coefficients is advanced. */
 struct step_kind {
     void (*step)(struct tile_tuner *tuner, struct step_call *call); /* `tuner` may be NULL */
-    /* One step of a part of a pass, by one thread, without streaming stores: the cells of all
-     * boxes, which may lie in the halo. */
+    /* One step by one thread, without streaming stores. */
     thread_function *part;
 };
 /* By precision, and kind. */

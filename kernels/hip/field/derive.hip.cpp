@@ -151,7 +151,7 @@ static __device__ double around(const classes<REAL, 1> &kind, const class_place 
 }
 
 template <typename REAL>
-static __device__ double around(const enthalpy<REAL, 1, false> &kind, const class_place &place,
+static __device__ double around(const enthalpy<REAL> &kind, const class_place &place,
                                 const bool (&on)[FACE_COUNT], REAL c, REAL (&n)[FACE_COUNT],
                                 REAL (&g)[FACE_COUNT])
 {
@@ -197,7 +197,7 @@ enum status hip_flux_squared(struct queue *queue, const struct flux_squared_args
     return in_precision(args->layout.precision, [&](auto real) {
         using REAL = decltype(real);
         if (around->kind == KIND_ENTHALPY) {
-            return visit_medium<REAL>(queue, args, enthalpy_of<REAL, 1, false>(around));
+            return visit_medium<REAL>(queue, args, enthalpy_of<REAL>(around));
         }
         if (around->kind == KIND_CLASSES) {
             return visit_medium<REAL>(queue, args, classes_of<REAL, 1>(around));

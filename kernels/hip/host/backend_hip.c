@@ -223,9 +223,9 @@ static const struct runtime runtime = {RUNTIME_FUNCTIONS(MEMBER)};
 #define ROW(name, ...) .name = hip_##name,
 static const struct operations operations = {
     OPERATIONS(ROW).steps_most = {[KIND_UNIFORM] = HIP_STEPS_MOST,
-                                  [KIND_CLASSES] = HIP_STEPS_OF_MEDIA,
-                                  [KIND_ENTHALPY] = HIP_STEPS_OF_MEDIA,
-                                  [KIND_HIGH_ORDER] = HIP_STEPS_OF_HIGH_ORDER},
+                                  [KIND_CLASSES] = HIP_STEPS_OF_CLASSES,
+                                  [KIND_ENTHALPY] = 1,
+                                  [KIND_HIGH_ORDER] = 1},
     .steps_whole = {[KIND_CLASSES] = HIP_STEPS_OF_CLASSES},
     .steps_share_a = hip_steps_share_a,
     .step_shapes = hip_step_shapes,

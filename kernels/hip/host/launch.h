@@ -120,14 +120,11 @@ bool hip_step_medium_takes(const struct device_medium *medium);
  * without the cells next to closed faces of z; without sums. */
 hip_step_launcher hip_launch_step_high_order;
 
-/* Several steps in a pass. */
-enum {
-    HIP_STEPS_MOST = 4,         /* in a uniform medium */
-    HIP_STEPS_OF_MEDIA = 3,     /* of classes and enthalpies: the memory of a block on gfx90a */
-    HIP_STEPS_OF_HIGH_ORDER = 2 /* the registers of a thread, 60 more per level with radius 4 */
-};
+/* Several steps in a pass of a uniform medium, or of classes: the memory of a block on gfx90a, and
+ * what a pass on sm_90 has. */
+enum { HIP_STEPS_MOST = 4, HIP_STEPS_OF_CLASSES = 3 };
 /* Of 2 or more steps: */
-hip_step_launcher hip_launch_steps_tile; /* any box, any kind */
+hip_step_launcher hip_launch_steps_tile; /* any box */
 hip_step_launcher hip_launch_steps_rows; /* a uniform medium, where there is no engine for tiles */
 /* In a uniform medium with planes of tiles staged in shared memory, of 2, 3 and 4 steps; where
  * hip_step_staged_is_built. */
@@ -138,7 +135,6 @@ hip_step_launcher hip_launch_steps_staged_pair_2; /* where a step corrects */
 hip_step_launcher hip_launch_steps_staged_pair_3;
 hip_step_launcher hip_launch_steps_staged_pair_4;
 /* The same in a medium of classes, of HIP_STEPS_OF_CLASSES: media that hip_steps_classes_takes. */
-enum { HIP_STEPS_OF_CLASSES = 3 };
 hip_step_launcher hip_launch_steps_classes_3;
 bool hip_steps_classes_takes(const struct step_args *args);
 /* Add the sums over closed faces before each step, for boxes whose kernels did not. */

@@ -4,7 +4,7 @@
 /* With an `a` per level kernels for gfx90a would spill scalar registers. */
 bool hip_steps_share_a(enum kind kind)
 {
-    return kind == KIND_HIGH_ORDER || (kind == KIND_UNIFORM && !hip_step_staged_is_built());
+    return kind == KIND_UNIFORM && !hip_step_staged_is_built();
 }
 
 /* Do rows begin at multiples of 16 bytes, as kernels with wide loads need? Those of a subdomain
@@ -90,8 +90,7 @@ static hip_step_launcher *choose_launch(const struct step_args *args, const stru
         {hip_launch_steps_staged_pair_2, hip_launch_steps_staged_pair_3,
          hip_launch_steps_staged_pair_4}};
     const bool corrects = coefficients_corrections(args->levels, args->nsteps) != 0;
-    if (rows_takes(args, box) &&
-        (args->levels->kind == KIND_UNIFORM || args->levels->kind == KIND_CLASSES)) {
+    if (rows_takes(args, box)) {
         return hip_launch_steps_rows;
     }
     if (staged_takes(args, box) && args->levels->kind == KIND_UNIFORM) {

@@ -150,7 +150,6 @@ template <typename REAL> struct kept_class {
 template <typename REAL, int T> struct classes {
     typedef class_place place;
     static constexpr bool IS_EVERYWHERE = false;
-    static constexpr bool SEES_FIELD = true;
     static constexpr int R = 1;
 
     medium<REAL> of; /* with the table of level 0 */
@@ -198,7 +197,7 @@ template <typename REAL, int T> struct classes {
     }
     template <typename TERM>
     __device__ __forceinline__ REAL advance(int l, const place &p, const bool (&on)[FACE_COUNT],
-                                            REAL base, REAL c, REAL, REAL (&n)[FACE_COUNT],
+                                            REAL base, REAL c, REAL (&n)[FACE_COUNT],
                                             const TERM &add) const
     {
         return advance_by_values(*this, l, p, on, base, c, n, add);

@@ -168,106 +168,39 @@ static __device__ __forceinline__ nonlinear_value<REAL> nonlinear_around(
     return own;
 }
 
-/* SHARES_THETA: neighbours see theta of a cell, so that each cell is looked up once; in a medium of
- * one curve. Else they see its enthalpy. */
-template <typename REAL, int T, bool SHARES_THETA> struct enthalpy {
+/* Of one step. */
+template <typename REAL> struct enthalpy {
     typedef class_place place;
     static constexpr bool IS_EVERYWHERE = false;
-    static constexpr bool SEES_FIELD = !SHARES_THETA;
     static constexpr int R = 1;
 
-    nonlinear<REAL> of; /* with the table of level 0 */
-    const REAL *table[T];
+    nonlinear<REAL> of;
     bool closed[FACE_COUNT];
-    unsigned corrections; /* bit l */
 
-    __device__ __forceinline__ bool corrected(int l) const
-    {
-        return (corrections >> l & 1) != 0;
-    }
-    __device__ __forceinline__ nonlinear<REAL> level(int l) const
-    {
-        nonlinear<REAL> m = of;
-        m.of.table = table[l];
-        return m;
-    }
     __device__ __forceinline__ place at(int64_t i, int64_t j, int64_t k) const
     {
         return place_in(of.of, i, j, k);
     }
-    __device__ __forceinline__ place moved(const place &p, int64_t x, int64_t z) const
-    {
-        return place_beside(of.of, p, x, z);
-    }
-    __device__ __forceinline__ const REAL *segments_at(const nonlinear<REAL> &m,
-                                                       const place &p) const
-    {
-        return m.segments() + nonlinear_pitch(m.count) * (*p.byte & m.of.mask);
-    }
-    __device__ __forceinline__ REAL seen(const place &p, REAL u) const
-    {
-        return nonlinear_theta(segments_at(of, p), of.count, u);
-    }
 
     template <typename TERM>
-    __device__ __forceinline__ REAL advance(int l, const place &p, const bool (&on)[FACE_COUNT],
-                                            REAL base, REAL u, REAL own_theta,
-                                            REAL (&n)[FACE_COUNT], const TERM &term) const
+    __device__ __forceinline__ REAL advance(int, const place &p, const bool (&on)[FACE_COUNT],
+                                            REAL base, REAL u, REAL (&n)[FACE_COUNT],
+                                            const TERM &term) const
     {
-        const nonlinear<REAL> m = level(l);
-        const int own = *p.byte & m.of.mask;
-        const REAL *numbers = m.numbers() + NONLINEAR_NUMBERS * own;
-        const REAL q = m.of.table[medium_cell_at(own) + 1];
+        const int own = *p.byte & of.of.mask;
+        const REAL *numbers = of.numbers() + NONLINEAR_NUMBERS * own;
+        const REAL q = of.of.table[medium_cell_at(own) + 1];
         REAL g[FACE_COUNT];
         REAL d[FACE_COUNT];
-        nonlinear_value<REAL> value = {};
-        if (SHARES_THETA) {
-            share_theta(m, p, on, u, own_theta, n, g, d, value, term);
-        } else {
-            value = nonlinear_around(m, p, on, u, n, g, d, term);
-        }
+        const nonlinear_value<REAL> value = nonlinear_around(of, p, on, u, n, g, d, term);
         return base + nonlinear_sum(g, d, nonlinear_source(numbers, q, value.temperature));
-    }
-
-    /* g and the differences; and the values of the cell where they are needed. */
-    template <typename TERM>
-    __device__ __forceinline__ void share_theta(const nonlinear<REAL> &m, const place &p,
-                                                const bool (&on)[FACE_COUNT], REAL u,
-                                                REAL own_theta, const REAL (&n)[FACE_COUNT],
-                                                REAL (&g)[FACE_COUNT], REAL (&d)[FACE_COUNT],
-                                                nonlinear_value<REAL> &value,
-                                                const TERM &term) const
-    {
-        const int own = *p.byte & m.of.mask;
-        const REAL *numbers = m.numbers() + NONLINEAR_NUMBERS * own;
-        if (on[0] || on[1] || on[2] || on[3] || on[4] || on[5] ||
-            numbers[NONLINEAR_PERFUSION] != 0) {
-            value = nonlinear_at(segments_at(m, p), m.count, u);
-        }
-#pragma unroll
-        for (int face = 0; face < FACE_COUNT; face++) {
-            if (on[face]) {
-                REAL of_face = 0;
-                d[face] = nonlinear_close(m, face, p.cell, own, value, of_face);
-                g[face] = of_face;
-                term(face, (double)of_face * (double)d[face]);
-            } else {
-                d[face] = n[face] - own_theta;
-                g[face] = numbers[NONLINEAR_R + face / 2];
-            }
-        }
     }
 };
 
-template <typename REAL, int T, bool SHARES_THETA>
-static enthalpy<REAL, T, SHARES_THETA> enthalpy_of(const struct coefficients *args)
+template <typename REAL> static enthalpy<REAL> enthalpy_of(const struct coefficients *args)
 {
-    enthalpy<REAL, T, SHARES_THETA> kind = {};
+    enthalpy<REAL> kind = {};
     kind.of = nonlinear_of<REAL>(&args->medium);
-    kind.corrections = coefficients_corrections(args, T);
-    for (int l = 0; l < T; l++) {
-        kind.table[l] = static_cast<const REAL *>(args[l].medium.d_table);
-    }
     for (int face = 0; face < FACE_COUNT; face++) {
         kind.closed[face] = args->closed[face];
     }

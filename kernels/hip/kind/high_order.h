@@ -39,86 +39,54 @@ static __device__ __forceinline__ REAL wide_update(REAL base, REAL dx, REAL dy, 
     return wide_update(base, dx, dy, dz, r[AXIS_X], r[AXIS_Y], r[AXIS_Z]);
 }
 
-/* For T levels, which differ in r and in the values of their closures. */
-template <typename REAL, int RADIUS, int T = 1> struct wide_stencil : wide_rules<REAL> {
+template <typename REAL, int RADIUS> struct wide_stencil : wide_rules<REAL> {
     struct place {
     };
     static constexpr int R = RADIUS;
     static constexpr bool IS_EVERYWHERE = false;
-    static constexpr bool SEES_FIELD = true;
 
-    bool advances;               /* else only the sums over closed faces are taken */
-    int64_t first, last;         /* elements of the allocation, from cell (0, 0, 0) */
-    REAL later_r[T][AXIS_COUNT]; /* for levels 1 and more; and the closures' values there */
-    double later[T][FACE_COUNT];
-    unsigned corrections; /* bit l */
+    bool advances;       /* else only the sums over closed faces are taken */
+    int64_t first, last; /* elements of the allocation, from cell (0, 0, 0) */
 
-    __device__ __forceinline__ bool corrected(int l) const
-    {
-        return (corrections >> l & 1) != 0;
-    }
     __device__ __forceinline__ place at(int64_t, int64_t, int64_t) const
     {
         return {};
     }
-
-    __device__ __forceinline__ double value(int l, int face) const
-    {
-        return l == 0 ? this->closure[face].value : later[l][face];
-    }
-
-    /* The cells that the update of cell `at` of an axis reads beyond it on one side (0 or 1). */
-    __device__ __forceinline__ int64_t reach(int axis, int side, int64_t at, int64_t cells) const
-    {
-        const int64_t here = side == 0 ? at : cells - 1 - at;
-        const int64_t there = cells - 1 - here;
-        const bool near_here = this->closed[2 * axis + side] && here < R;
-        const bool near_there = this->closed[2 * axis + 1 - side] && there < R;
-        return !this->used[axis] ? 0 : near_here ? here : near_there ? 2 * R - 1 - there : R;
-    }
 };
 
 /* d_out: NULL: only the sums are taken. */
-template <typename REAL, int R, int T = 1>
-static wide_stencil<REAL, R, T> wide_stencil_of(const struct layout *layout,
-                                                const struct coefficients *args, const void *d_out)
+template <typename REAL, int R>
+static wide_stencil<REAL, R> wide_stencil_of(const struct layout *layout,
+                                             const struct coefficients *args, const void *d_out)
 {
-    wide_stencil<REAL, R, T> kind = {};
+    wide_stencil<REAL, R> kind = {};
     static_cast<wide_rules<REAL> &>(kind) = wide_rules_of<REAL>(args);
-    for (int l = 0; l < T; l++) {
-        for (int face = 0; face < FACE_COUNT; face++) {
-            kind.later_r[l][face / 2] = (REAL)args[l].r[face / 2];
-            kind.later[l][face] = args[l].high_order.closure[face].value;
-        }
-    }
     kind.advances = d_out != nullptr;
-    kind.corrections = coefficients_corrections(args, T);
     kind.first = -layout->origin;
     kind.last = layout->elements - layout->origin;
     return kind;
 }
 
-/* The sum of a row next to a face, or of the inward flux there, for level l; cell(n): the n-th cell
- * from the face. */
-template <typename REAL, int R, int T, typename CELL>
-static __device__ __forceinline__ double near_sum(const wide_stencil<REAL, R, T> &kind, int l,
-                                                  int face, const double *weight, double given,
-                                                  REAL own, const CELL &cell)
+/* The sum of a row next to a face, or of the inward flux there; cell(n): the n-th cell from the
+ * face. */
+template <typename REAL, int R, typename CELL>
+static __device__ __forceinline__ double near_sum(const wide_stencil<REAL, R> &kind, int face,
+                                                  const double *weight, double given, REAL own,
+                                                  const CELL &cell)
 {
-    constexpr int UNROLLED = T == 1 ? 2 * R : 1; /* several levels: few cells, much code */
-    double sum = wide_given(given, kind.closure[face].slope, kind.value(l, face), (double)own);
-#pragma unroll UNROLLED
+    const struct wide_closure &closure = kind.closure[face];
+    double sum = wide_given(given, closure.slope, closure.value, (double)own);
+#pragma unroll
     for (int n = 0; n < 2 * R; n++) {
         sum = wide_near(weight[n], (double)cell(n), (double)own, sum);
     }
     return sum;
 }
 
-/* D of level l along one axis of cell `at`, of value `own`; line(n): the value n cells from it. */
-template <int AXIS, typename REAL, int R, int T, typename LINE>
-static __device__ __forceinline__ REAL difference(const wide_stencil<REAL, R, T> &kind, int l,
-                                                  REAL own, int64_t at, int64_t cells,
-                                                  const LINE &line)
+/* D along one axis of cell `at`, of value `own`; line(n): the value n cells from it. */
+template <int AXIS, typename REAL, int R, typename LINE>
+static __device__ __forceinline__ REAL difference(const wide_stencil<REAL, R> &kind, REAL own,
+                                                  int64_t at, int64_t cells, const LINE &line)
 {
     constexpr int MIN = 2 * AXIS;
     constexpr int MAX = 2 * AXIS + 1;
@@ -128,12 +96,12 @@ static __device__ __forceinline__ REAL difference(const wide_stencil<REAL, R, T>
     }
     if (kind.closed[MIN] && at < R) {
         const struct wide_closure &closure = kind.closure[MIN];
-        return (REAL)near_sum(kind, l, MIN, closure.weight[at], closure.given[at], own,
+        return (REAL)near_sum(kind, MIN, closure.weight[at], closure.given[at], own,
                               [&](int n) { return line(n - at); });
     }
     if (kind.closed[MAX] && from_max < R) {
         const struct wide_closure &closure = kind.closure[MAX];
-        return (REAL)near_sum(kind, l, MAX, closure.weight[from_max], closure.given[from_max], own,
+        return (REAL)near_sum(kind, MAX, closure.weight[from_max], closure.given[from_max], own,
                               [&](int n) { return line(from_max - n); });
     }
     REAL sum = 0;
@@ -154,20 +122,6 @@ template <typename REAL> struct wide_line {
         return own[n * stride];
     }
 };
-
-/* The value of level l + 1, from lines along the axes. */
-template <typename REAL, int R, int T, typename X, typename Y, typename Z>
-static __device__ __forceinline__ REAL advance_along(const wide_stencil<REAL, R, T> &kind, int l,
-                                                     REAL base, REAL own,
-                                                     const int64_t (&cell)[AXIS_COUNT],
-                                                     const int64_t (&cells)[AXIS_COUNT], const X &x,
-                                                     const Y &y, const Z &z)
-{
-    const REAL dx = difference<AXIS_X>(kind, l, own, cell[0], cells[0], x);
-    const REAL dy = difference<AXIS_Y>(kind, l, own, cell[1], cells[1], y);
-    const REAL dz = difference<AXIS_Z>(kind, l, own, cell[2], cells[2], z);
-    return wide_update(base, dx, dy, dz, l == 0 ? kind.r : kind.later_r[l]);
-}
 
 /* D along x of a vector of cells away from faces; beside(v): the vector v vectors from it. */
 template <typename REAL, int R, typename BESIDE>
@@ -220,7 +174,7 @@ static __device__ __forceinline__ void advance_in(const grid_view<REAL> &view,
                                : face / 2 == AXIS_Y ? stride[AXIS_Y]
                                                     : stride[AXIS_Z];
         const struct wide_closure &closure = kind.closure[face];
-        const double x = near_sum(kind, 0, face, closure.in, closure.in_given, c[0],
+        const double x = near_sum(kind, face, closure.in, closure.in_given, c[0],
                                   wide_line<REAL>{c, face % 2 == 0 ? inward : -inward});
 #pragma unroll
         for (int f = 0; f < FACE_COUNT; f++) { /* no indexing of registers by a variable */
@@ -230,9 +184,13 @@ static __device__ __forceinline__ void advance_in(const grid_view<REAL> &view,
         }
     }
     if (kind.advances) {
-        view.out[at] = advance_along(kind, 0, CORRECTS ? view.out[at] : c[0], c[0], cell,
-                                     view.cells, wide_line<REAL>{c, stride[0]},
-                                     wide_line<REAL>{c, stride[1]}, wide_line<REAL>{c, stride[2]});
+        const REAL dx =
+            difference<AXIS_X>(kind, c[0], cell[0], view.cells[0], wide_line<REAL>{c, stride[0]});
+        const REAL dy =
+            difference<AXIS_Y>(kind, c[0], cell[1], view.cells[1], wide_line<REAL>{c, stride[1]});
+        const REAL dz =
+            difference<AXIS_Z>(kind, c[0], cell[2], view.cells[2], wide_line<REAL>{c, stride[2]});
+        view.out[at] = wide_update(CORRECTS ? view.out[at] : c[0], dx, dy, dz, kind.r);
     }
 }
 

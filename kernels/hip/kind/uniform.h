@@ -5,16 +5,15 @@
  * values live. A kind K has
  *   K::place             what a cell brings beside its temperature; of cell (i, j, k): K::at
  *   K::moved             the place x cells and z planes from there
- *   K::seen              the value that neighbours see of a cell, where it is not the cell
  *   K::advance           the new value of a cell of level l
  *   K::closed            faces beyond which nothing is read
  *   K::corrected         of several levels: whether the step from level l corrects
  * and where neighbours see values of the same unit
  *   K::beyond, K::term   the value beyond a closed face; the cell's term in the sum of the face
  *   K::update            the new value of a cell of level l, from all its neighbours
- * advance takes what the sum begins with (struct coefficients: corrects), the cell's value and what
- * is seen of it, `on`: the closed faces that it lies on, and what is seen of its neighbours, n, in
- * the order of the faces; of those on closed faces any value. For each closed face it calls
+ * advance takes what the sum begins with (struct coefficients: corrects), the cell's value, `on`:
+ * the closed faces that it lies on, and its neighbours, n, in the order of the faces; of those on
+ * closed faces any value. For each closed face it calls
  * term(face, x), with the cell's term in the sum of the face.
  */
 #pragma once
@@ -48,7 +47,6 @@ template <typename REAL, int T, int R_OF = T, int A_OF_ = 1> struct uniform {
     };
     /* Every place has memory of its kind, so that no cell needs a test. */
     static constexpr bool IS_EVERYWHERE = true;
-    static constexpr bool SEES_FIELD = true;
     static constexpr int R = 1;
     static constexpr int A_OF = A_OF_;
 
@@ -92,7 +90,7 @@ template <typename REAL, int T, int R_OF = T, int A_OF_ = 1> struct uniform {
     }
     template <typename TERM>
     __device__ __forceinline__ REAL advance(int l, const place &p, const bool (&on)[FACE_COUNT],
-                                            REAL base, REAL c, REAL, REAL (&n)[FACE_COUNT],
+                                            REAL base, REAL c, REAL (&n)[FACE_COUNT],
                                             const TERM &add) const
     {
         return advance_by_values(*this, l, p, on, base, c, n, add);
@@ -160,7 +158,7 @@ struct kept_nothing {
     }
 };
 
-/* One step of one cell, whose neighbours see the field itself; base: what its sum begins with. */
+/* One step of one cell; base: what its sum begins with. */
 template <typename REAL, typename KIND, typename TERM>
 static __device__ __forceinline__ REAL advanced_in(const grid_view<REAL> &view, const KIND &kind,
                                                    const int64_t (&cell)[AXIS_COUNT], REAL base,
@@ -170,7 +168,7 @@ static __device__ __forceinline__ REAL advanced_in(const grid_view<REAL> &view, 
     bool on[FACE_COUNT];
     REAL n[FACE_COUNT];
     read_around(view, kind.closed, cell, on, n);
-    return kind.advance(0, kind.at(cell[0], cell[1], cell[2]), on, base, c, c, n, term);
+    return kind.advance(0, kind.at(cell[0], cell[1], cell[2]), on, base, c, n, term);
 }
 
 template <bool CORRECTS = false, typename REAL, typename KIND, typename TERM>

@@ -111,7 +111,7 @@ static hipError_t launch(const struct hip_step *step, const struct box_list &lis
                 view, list);
         });
     case KIND_ENTHALPY:
-        return launch_in<REAL>(enthalpy_of<REAL, 1, false>(args), step, sums, view, list);
+        return launch_in<REAL>(enthalpy_of<REAL>(args), step, sums, view, list);
     default:
         return launch_in<REAL>(uniform_of<REAL, 1>(args), step, sums, view, list);
     }

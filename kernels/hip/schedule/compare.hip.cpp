@@ -61,8 +61,8 @@ static enum status launch_kind(struct queue *queue, const struct compare_args *a
         return launch<2>(queue, args, real, classes_of<REAL, 1>(levels),
                          classes_of<REAL, 1>(levels + 1));
     case KIND_ENTHALPY:
-        return launch<2>(queue, args, real, enthalpy_of<REAL, 1, false>(levels),
-                         enthalpy_of<REAL, 1, false>(levels + 1));
+        return launch<2>(queue, args, real, enthalpy_of<REAL>(levels),
+                         enthalpy_of<REAL>(levels + 1));
     case KIND_UNIFORM:
         return launch<2>(queue, args, real, uniform_of<REAL, 1>(levels),
                          uniform_of<REAL, 1>(levels + 1));

@@ -286,7 +286,7 @@ static __device__ __forceinline__ vec16<REAL> differences_in_x(const grid_view<R
             const bool from_min = kind.closed[FACE_X_MIN] && x < R;
             const bool from_max = kind.closed[FACE_X_MAX] && x >= view.cells[0] - R;
             if ((from_min || from_max) && x < view.cells[0]) {
-                found.v[n] = difference<AXIS_X>(kind, 0, here.v[n], x, view.cells[0],
+                found.v[n] = difference<AXIS_X>(kind, here.v[n], x, view.cells[0],
                                                 wide_line<REAL>{view.in + at + n, 1});
             }
         }

@@ -344,7 +344,7 @@ static tiling tiling_of(const struct layout *layout, const struct coefficients *
                         const struct box *box, int64_t processors)
 {
     const int line = 2 * S::HALO_X;
-    tiling t = tiling_around(layout, args, box, S::T, 1);
+    tiling t = tiling_around(layout, args, box, S::T);
     divide_axis(t, AXIS_Y, S::HIGH, S::T);
     const int64_t begin = t.lo[AXIS_X] - (t.lo[AXIS_X] % line + line) % line;
     t.read_lo[AXIS_X] = args->closed[FACE_X_MIN] ? 0 : -(int64_t)((S::T + S::N - 1) / S::N * S::N);
@@ -411,7 +411,7 @@ hipError_t hip_launch_steps_rows(struct hip_step *step)
     return launch_steps_of(step->args, [&](auto cell, auto steps) {
         typedef decltype(cell) REAL;
         constexpr int T = decltype(steps)::value;
-        if constexpr (T <= HIP_STEPS_OF_MEDIA) {
+        if constexpr (T <= HIP_STEPS_OF_CLASSES) {
             if (args->kind == KIND_CLASSES) {
                 return launch_classes<REAL, T>(step);
             }

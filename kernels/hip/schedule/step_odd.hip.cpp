@@ -56,7 +56,7 @@ static __device__ __forceinline__ unsigned odd_cells(const nonlinear<REAL> &m,
 /* Of a list of cells, each `piece * ODD_CELLS + i`. */
 template <typename REAL>
 static __device__ __forceinline__ void advance_listed(const grid_view<REAL> &view,
-                                                      const enthalpy<REAL, 1, false> &kind,
+                                                      const enthalpy<REAL> &kind,
                                                       const struct box &box, unsigned pieces_x,
                                                       uint64_t listed)
 {
@@ -69,7 +69,7 @@ static __device__ __forceinline__ void advance_listed(const grid_view<REAL> &vie
 /* The cells that a block finds wait in its list until there is one for each thread. */
 template <typename REAL>
 static __global__ __launch_bounds__(ODD_THREADS) void step_odd(const grid_view<REAL> view,
-                                                               const enthalpy<REAL, 1, false> kind,
+                                                               const enthalpy<REAL> kind,
                                                                const struct box box,
                                                                unsigned pieces_x, unsigned pieces)
 {
@@ -136,7 +136,7 @@ template <typename REAL> static hipError_t launch(const struct hip_step *step)
 {
     const struct step_args *args = step->args;
     const struct box *box = step->boxes;
-    enthalpy<REAL, 1, false> kind = enthalpy_of<REAL, 1, false>(args->levels);
+    enthalpy<REAL> kind = enthalpy_of<REAL>(args->levels);
     for (bool &closed : kind.closed) { /* the box has no cells there */
         closed = false;
     }

@@ -14,11 +14,7 @@
  *                     0 1 2 2 2 2 2 2 1 0     The others hold values that reach no written cell.
  *                     0 1 1 1 1 1 1 1 1 0
  *                     0 0 0 0 0 0 0 0 0 0
- *
- * A stencil of radius R reads R planes on either side, next to a closed face up to 2 R - 1: a level
- * follows the one before by that many planes, which a thread keeps in registers. Level 1 is then
- * computed from the field itself, whose cells come from the caches, and tiles lose R cells per
- * level from there on. */
+ */
 #include "kernels/hip/schedule/tile_cell.h"
 
 /* Planes of a column: so that the sums of its cells fit (EXACT_PARTS_MAX_TERMS). */
@@ -100,16 +96,14 @@ template <typename REAL, int T, typename KIND>
 static __global__ __launch_bounds__(THREADS, (LEAST_BLOCKS<REAL, KIND>)) void steps_tile(
     const grid_view<REAL> view, const KIND kind, const tiling t, const tile_sinks<T> sinks)
 {
-    typedef tile_form<T, KIND> F;
     extern __shared__ __attribute__((aligned(16))) char shared[];
     REAL *const planes = reinterpret_cast<REAL *>(shared);
-    tile_sums<T> *const sums =
-        reinterpret_cast<tile_sums<T> *>(planes + (2 * F::LEVELS << TILE_BITS));
+    tile_sums<T> *const sums = reinterpret_cast<tile_sums<T> *>(planes + (2 * T << TILE_BITS));
     const int64_t tiles = t.count[0] * t.count[1];
     const int64_t tile[2] = {blockIdx.x % tiles % t.count[0], blockIdx.x % tiles / t.count[0]};
     const int64_t k_begin = t.lo[2] + blockIdx.x / tiles * t.step[2];
     const int64_t k_end = k_begin + t.step[2] < t.hi[2] ? k_begin + t.step[2] : t.hi[2];
-    const int64_t k_first = k_begin - F::LOST > t.read_lo[2] ? k_begin - F::LOST : t.read_lo[2];
+    const int64_t k_first = k_begin - T > t.read_lo[2] ? k_begin - T : t.read_lo[2];
     tile_cell<REAL, T, KIND> cells[CELLS];
 #pragma unroll
     for (int c = 0; c < CELLS; c++) {
@@ -119,13 +113,13 @@ static __global__ __launch_bounds__(THREADS, (LEAST_BLOCKS<REAL, KIND>)) void st
         sums->begin();
     }
     int parity = 0;
-    for (int64_t k = k_first; k < k_end + F::DELAY * F::LEVELS; k++, parity ^= 1) {
-        const REAL *before = planes + ((parity ^ 1) * F::LEVELS << TILE_BITS);
-        REAL *now = planes + (parity * F::LEVELS << TILE_BITS);
+    for (int64_t k = k_first; k < k_end + T; k++, parity ^= 1) {
+        const REAL *before = planes + ((parity ^ 1) * T << TILE_BITS);
+        REAL *now = planes + (parity * T << TILE_BITS);
 #pragma unroll
         for (int c = 0; c < CELLS; c++) {
             const int64_t at = cells[c].at + k * view.pitch_z;
-            const int64_t done = k - F::DELAY * F::LEVELS;
+            const int64_t done = k - T;
             const bool written = cells[c].written;
             const auto term = [&](int l, int64_t plane, int face, double x) {
                 if (!KIND::IS_EVERYWHERE && written && plane >= k_begin && plane < k_end &&
@@ -133,13 +127,10 @@ static __global__ __launch_bounds__(THREADS, (LEAST_BLOCKS<REAL, KIND>)) void st
                     sums->add(l, face, x);
                 }
             };
-            REAL value = 0;
-            if (cells[c].known && k < t.read_hi[2]) {
-                value = first_of<REAL, T>(view, kind, cells[c], at, k, term);
-            }
+            REAL value = cells[c].known && k < t.read_hi[2] ? view.in[at] : 0;
             value = advance_cell(view, kind, t, cells[c], before, now, k, value, term);
             if (written && done >= k_begin && done < k_end) {
-                view.out[at - F::DELAY * F::LEVELS * view.pitch_z] = value;
+                view.out[at - T * view.pitch_z] = value;
             }
         }
         __syncthreads();
@@ -169,19 +160,18 @@ static void divide_planes(tiling &t, int halo)
     t.wide_bits = best;
 }
 
-template <typename F>
 static tiling tiling_of(const struct layout *layout, const struct coefficients *args,
-                        const struct box *box, int radius)
+                        const struct box *box, int steps)
 {
     const int64_t enough_blocks = 1024;
-    tiling t = tiling_around(layout, args, box, F::HALO, radius);
-    divide_planes(t, F::LOST);
+    tiling t = tiling_around(layout, args, box, steps);
+    divide_planes(t, steps);
     const int64_t planes = t.hi[2] - t.lo[2];
     const int64_t tiles = t.count[0] * t.count[1];
     t.step[2] = planes;
-    while (t.step[2] > DEPTH_MOST ||
-           (t.step[2] > 8 * F::LOST &&
-            tiles * ((planes + t.step[2] - 1) / t.step[2]) < enough_blocks)) {
+    while (
+        t.step[2] > DEPTH_MOST ||
+        (t.step[2] > 8 * steps && tiles * ((planes + t.step[2] - 1) / t.step[2]) < enough_blocks)) {
         t.step[2] = (t.step[2] + 1) / 2;
     }
     t.count[2] = (planes + t.step[2] - 1) / t.step[2];
@@ -202,8 +192,7 @@ static tile_sinks<T> sinks_of(const struct coefficients *args, struct hip_scratc
 template <typename REAL, int T, typename KIND>
 static hipError_t launch(struct hip_step *step, const KIND &kind)
 {
-    typedef tile_form<T, KIND> F;
-    constexpr unsigned bytes = (2 * F::LEVELS * (unsigned)sizeof(REAL) << TILE_BITS) +
+    constexpr unsigned bytes = (2 * T * (unsigned)sizeof(REAL) << TILE_BITS) +
                                (KIND::IS_EVERYWHERE ? 0 : (unsigned)sizeof(tile_sums<T>));
     static int processors = 0;
     const hipError_t error =
@@ -212,7 +201,7 @@ static hipError_t launch(struct hip_step *step, const KIND &kind)
         return error;
     }
     const struct step_args *args = step->args;
-    const tiling t = tiling_of<F>(&args->layout, args->levels, step->boxes, KIND::R);
+    const tiling t = tiling_of(&args->layout, args->levels, step->boxes, T);
     const int64_t nblocks = t.count[0] * t.count[1] * t.count[2];
     if (nblocks > INT32_MAX) {
         return hipErrorInvalidValue;
@@ -222,15 +211,6 @@ static hipError_t launch(struct hip_step *step, const KIND &kind)
         view_of<REAL>(&args->layout, args->d_out, args->d_in), kind, t,
         sinks_of<T>(args->levels, step->d_scratch));
     return hipGetLastError();
-}
-
-template <typename REAL, int T> static hipError_t launch_high_order(struct hip_step *step)
-{
-    const struct coefficients *args = step->args->levels;
-    return launch_radius(args->high_order.radius, [&](auto radius) {
-        return launch<REAL, T>(step, wide_stencil_of<REAL, decltype(radius)::value, T>(
-                                         &step->args->layout, args, step->args->d_out));
-    });
 }
 
 /* The pieces of the box outside the last of args->without: in other media than a uniform one their
@@ -268,20 +248,8 @@ hipError_t hip_launch_steps_tile(struct hip_step *step)
                        ? launch<REAL, T>(step, uniform_of<REAL, T, 1>(args))
                        : launch<REAL, T>(step, uniform_of<REAL, T, T, a_of_steps<T>>(args));
         }
-        if constexpr (T <= HIP_STEPS_OF_HIGH_ORDER) {
-            if (args->kind == KIND_HIGH_ORDER) {
-                return launch_high_order<REAL, T>(step);
-            }
-        }
-        if constexpr (T <= HIP_STEPS_OF_MEDIA) {
-            if (args->kind == KIND_CLASSES) {
-                return launch<REAL, T>(step, classes_of<REAL, T>(args));
-            }
-            if (args->kind == KIND_ENTHALPY) {
-                return args->medium.one_curve
-                           ? launch<REAL, T>(step, enthalpy_of<REAL, T, true>(args))
-                           : launch<REAL, T>(step, enthalpy_of<REAL, T, false>(args));
-            }
+        if constexpr (T <= HIP_STEPS_OF_CLASSES) {
+            return launch<REAL, T>(step, classes_of<REAL, T>(args));
         }
         return hipErrorInvalidValue;
     });

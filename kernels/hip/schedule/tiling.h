@@ -39,7 +39,7 @@ static inline void divide_axis(tiling &t, int axis, int64_t most, int halo)
 
 /* The box, not yet divided. Nothing is read beyond closed faces, beyond others `halo` layers. */
 static inline tiling tiling_around(const struct layout *layout, const struct coefficients *args,
-                                   const struct box *box, int halo, int radius)
+                                   const struct box *box, int halo)
 {
     tiling t = {};
     for (int axis = 0; axis < AXIS_COUNT; axis++) {
@@ -47,8 +47,8 @@ static inline tiling tiling_around(const struct layout *layout, const struct coe
         t.hi[axis] = box->hi[axis];
         t.read_lo[axis] = args->closed[2 * axis] ? 0 : -(int64_t)halo;
         t.read_hi[axis] = layout->cells[axis] + (args->closed[2 * axis + 1] ? 0 : halo);
-        t.next_lo[axis] = t.read_lo[axis] + (args->closed[2 * axis] ? 0 : radius);
-        t.next_hi[axis] = t.read_hi[axis] - (args->closed[2 * axis + 1] ? 0 : radius);
+        t.next_lo[axis] = t.read_lo[axis] + (args->closed[2 * axis] ? 0 : 1);
+        t.next_hi[axis] = t.read_hi[axis] - (args->closed[2 * axis + 1] ? 0 : 1);
     }
     return t;
 }
