@@ -231,15 +231,16 @@ struct plane_maxima_args {
 /* Raise d_keys, in device memory, to the class_key_of of: the largest difference of d_a and d_b in
  * magnitude, the largest value of d_a, and the negative of its smallest; over the owned cells. With
  * two steps, not of high order, b is first advanced by one, and then corrected by the other: its
- * sums begin with the result of the first, and it reads d_a. The halos are complete as for a step;
- * nothing is written, and face sums are not taken. A cell that is not a number counts in the first
- * key only. */
+ * sums begin with the result of the first, and it reads d_a. They may use d_work. The halos are
+ * complete as for a step; nothing else is written, and face sums are not taken. A cell that is not
+ * a number counts in the first key only. */
 enum { DIFFERENCE_KEYS = 3 };
 struct compare_args {
     struct layout layout;
     const struct coefficients *levels; /* [nsteps]: as for step */
     int nsteps;                        /* 0 or 2 */
     const void *d_a, *d_b;
+    void *d_work;     /* with two steps: another field */
     uint64_t *d_keys; /* [DIFFERENCE_KEYS] */
 };
 

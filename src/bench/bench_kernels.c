@@ -26,7 +26,7 @@ struct bench {
     bool laplacian; /* not the step */
     struct layout layout;
     struct coefficients args;
-    void *d_in, *d_out;
+    void *d_in, *d_out, *d_work;
     struct exact_sum *d_sums;    /* [FACE_COUNT] */
     struct tuning_result tuning; /* of the production kernel */
     struct row rows[MAX_ROWS];   /* the copy first */
@@ -150,6 +150,7 @@ static enum status bench_open(struct bench *bench, enum precision precision)
     }
     TRY(bench_place_alloc(&bench->place, layout_bytes(&bench->layout), &bench->d_in));
     TRY(bench_place_alloc(&bench->place, layout_bytes(&bench->layout), &bench->d_out));
+    TRY(bench_place_alloc(&bench->place, layout_bytes(&bench->layout), &bench->d_work));
     return bench_fill(&bench->place, &bench->layout, bench->d_in);
 }
 
@@ -191,8 +192,13 @@ static enum status queue_one(struct bench *bench, const struct row *row)
         return row->kernel.step(bench->place.queue, &args);
     }
     if (row->kernel.estimates) { /* the sums are not needed any more */
-        const struct compare_args both = {bench->layout, levels,      args.nsteps,
-                                          bench->d_out,  bench->d_in, (uint64_t *)bench->d_sums};
+        const struct compare_args both = {bench->layout,
+                                          levels,
+                                          args.nsteps,
+                                          bench->d_out,
+                                          bench->d_in,
+                                          bench->d_work,
+                                          (uint64_t *)bench->d_sums};
         return bench->place.backend->operations->compare(bench->place.queue, &both);
     }
     if (row->kernel.nsteps > 0) {

@@ -24,7 +24,7 @@ LEAST_WAVES = {"step_march": 6, "laplacian_baseline": 8, "laplacian_tiled": 7,
                "steps_rows of levels": 2, "steps_tile": 5, "steps_sums": 3,
                "step_march of media": 4, "steps_tile of media": 2, "steps_tile of levels": 5,
                "step_march of high order": 3,
-               "step_march of a correction": 6, "compare_cells of media": 3, "step_awake": 3,
+               "step_march of a correction": 6, "step_awake": 3,
                "summarise of media": 2,
                "step_awake of media": 3, "step_awake of high order": 3,
                "correct_columns": 3}
@@ -35,7 +35,7 @@ LEAST_WAVES_ELSE = 4
 # sum_face, correct_columns and step_awake the arguments.
 SCALAR_SPILLS = {"steps_rows": 140, "steps_rows of levels": 200, "steps_tile": 70,
                  "steps_tile of media": 340, "steps_tile of levels": 130,
-                 "steps_sums": 600, "compare_cells": 40, "compare_cells of media": 230,
+                 "steps_sums": 600, "compare_cells": 40, "compare_cells of media": 50,
                  "step_odd": 100, "step_cell of media": 4,
                  "step_cell of high order": 60, "step_march": 40, "step_march of a correction": 40,
                  "step_march of media": 100, "step_march of high order": 14,

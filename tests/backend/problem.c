@@ -227,6 +227,7 @@ void problem_check_compare(struct rig *rig, const struct problem *p)
     uint64_t expected[DIFFERENCE_KEYS] = {0};
     void *d_a = rig_upload(rig, p->h_in, bytes);
     void *d_b = rig_upload(rig, p->h_start, bytes);
+    void *d_work = rig_upload(rig, p->h_in, bytes);
     uint64_t *d_keys = rig_upload(rig, none, sizeof none);
     struct device_medium medium = {0};
     struct coefficients levels[STEPS_MOST];
@@ -237,7 +238,8 @@ void problem_check_compare(struct rig *rig, const struct problem *p)
     levels[1] = levels[0];
     levels[0].corrects = false;
     must(ENQUEUE(rig->backend->operations, compare, rig->queue, .layout = p->layout,
-                 .levels = levels, .nsteps = 2, .d_a = d_a, .d_b = d_b, .d_keys = d_keys));
+                 .levels = levels, .nsteps = 2, .d_a = d_a, .d_b = d_b, .d_work = d_work,
+                 .d_keys = d_keys));
     for (int64_t c = 0; c < box_cells(&p->boxes[0]); c++) {
         const int64_t *n = p->layout.cells;
         const int64_t at = layout_index(&p->layout, c % n[0], c / n[0] % n[1], c / (n[0] * n[1]));
@@ -257,6 +259,7 @@ void problem_check_compare(struct rig *rig, const struct problem *p)
     }
     release(rig->device, d_a);
     release(rig->device, d_b);
+    release(rig->device, d_work);
     release(rig->device, d_keys);
 }
 

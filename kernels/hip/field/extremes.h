@@ -18,6 +18,21 @@ struct extremes {
         high = a > high ? a : high;
     }
 
+    /* Those of a place of the ring that are in the box. */
+    template <typename PLACE, typename CELLS>
+    __device__ __forceinline__ void see_all(const PLACE &p, const CELLS &a, const CELLS &b)
+    {
+#pragma unroll
+        for (int row = 0; row < (int)(sizeof a.row / sizeof a.row[0]); row++) {
+#pragma unroll
+            for (int i = 0; i < a.row[0].N; i++) {
+                if (p.whole || (row < p.rows && i >= p.begin && i < p.end)) {
+                    see((double)a.row[row].v[i], (double)b.row[row].v[i]);
+                }
+            }
+        }
+    }
+
     /* All lanes of a wave call. */
     __device__ __forceinline__ void raise(unsigned long long *keys) const
     {

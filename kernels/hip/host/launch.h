@@ -72,6 +72,8 @@ struct hip_step {
     /* optional results of a pass, set by kernels that support them */
     struct hip_result *result; /* the summary of the box, if not NULL: where cells are invalid or
                                   not below 2^18 K, only bad_cells > 0 */
+    uint64_t *d_compared; /* not NULL: a step that corrects compares d_in with what it would write,
+                             to these keys: see compare_args */
     bool summarised;
     bool summed;         /* the sums over closed faces before each step */
     struct box perfused; /* where the heat of perfusion was added to args->d_perfusion */
@@ -98,9 +100,11 @@ hip_step_launcher hip_launch_step_staged_free; /* no pacing: boxes that fit the 
 hip_step_launcher hip_launch_step_staged_pair; /* two blocks per multiprocessor */
 hip_step_launcher hip_launch_step_staged_deep; /* one, more planes in flight */
 hip_step_launcher hip_launch_step_staged_wide; /* one, rows twice as long */
-/* In a medium of classes that hip_step_medium_takes. */
+/* In a medium of classes that hip_step_medium_takes. A step that corrects: where
+ * hip_step_medium_corrects. */
 hip_step_launcher hip_launch_step_medium_free; /* no pacing */
 hip_step_launcher hip_launch_step_medium_deep;
+bool hip_step_medium_corrects(const struct step_args *args, const struct box *box);
 /* Where properties depend on temperature. */
 hip_step_launcher hip_launch_step_nonlinear;
 bool hip_step_nonlinear_takes(const struct device_medium *medium, const struct box *box);

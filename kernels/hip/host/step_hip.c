@@ -272,7 +272,7 @@ static struct step_choice choose_classes(const struct device *device, const stru
                                                               : hip_launch_step_medium_deep};
 }
 
-/* A step that corrects is one of many: the kernels for any chip do. */
+/* A step that corrects is one of many: else the kernels for any chip do. */
 static struct step_choice choose_correction(const struct device *device,
                                             const struct step_args *args, choose_function *choose,
                                             const struct box *box)
@@ -290,7 +290,7 @@ static struct step_choice choose_correction(const struct device *device,
 static struct step_choice choose_kind(const struct device *device, const struct step_args *args,
                                       choose_function *choose, const struct box *box)
 {
-    if (args->levels->corrects) {
+    if (args->levels->corrects && !hip_step_medium_corrects(args, box)) {
         return choose_correction(device, args, choose, box);
     }
     if (args->levels->kind == KIND_ENTHALPY) {

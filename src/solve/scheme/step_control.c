@@ -116,7 +116,7 @@ static enum status compare_rank(struct stepper *stepper, const void *d_other,
     TRY(ENQUEUE(engine->operations, compare, engine->bulk_queue, .layout = field->layout,
                 .levels = pass != NULL ? pass->levels : NULL,
                 .nsteps = pass != NULL ? pass->nsteps : 0, .d_a = field->d_now, .d_b = d_other,
-                .d_keys = stepper->d_keys));
+                .d_work = field->d_next, .d_keys = stepper->d_keys));
     TRY(engine->runtime->copy_to_host(engine->bulk_queue, keys, stepper->d_keys, sizeof none));
     return engine->runtime->queue_wait(engine->bulk_queue);
 }

@@ -1,6 +1,18 @@
 /* The ring in a medium of classes: the copy engine loads the classes of a tile into the same stage.
  */
+#include "kernels/hip/field/extremes.h"
 #include "kernels/hip/schedule/ring/classes_workers.h"
+
+/* A table that leaves room for the ring. */
+enum { MOST_TABLE_BYTES = 100 * 1024 };
+
+/* The numbers of the table that are needed: sigma, q and g of all axes, or of one where they are
+ * the same. */
+static int table_length(const struct device_medium *medium)
+{
+    const int n = medium->nclasses;
+    return 2 * n + (medium->same_axes ? 1 : 3) * n * n;
+}
 
 #if ARCH_HAS_TILE_COPY
 
@@ -9,12 +21,14 @@ template <typename S, bool TABLE, typename SEEN = seen_nothing>
 struct ring_of_classes : ring_kind<S> {
     typedef typename S::REAL REAL;
     typedef SEEN seen;
-    static constexpr bool SUMMARY = sizeof(SEEN) > sizeof(seen_nothing), ENDS = SUMMARY;
+    static constexpr bool SUMMARY = S::STORES && sizeof(SEEN) > sizeof(seen_nothing);
+    static constexpr bool ENDS = SUMMARY;
     classes<REAL, 1> kind;
     int table_length;
     struct exact_sum *sums[2]; /* of the faces of z; NULL: none */
     struct hip_result *result; /* with SUMMARY, as is */
     const double *weights;
+    uint64_t *keys; /* unless S::STORES */
 
     /* Copy the table, and set the classes of rows that no tile has to 0, for lookups of lanes
      * outside the box. */
@@ -56,6 +70,9 @@ struct ring_of_classes : ring_kind<S> {
                                              sums, weights, seen},
                      ring, p, c);
         }
+        if constexpr (!S::STORES) {
+            seen.raise(reinterpret_cast<unsigned long long *>(keys));
+        }
     }
 
     __device__ __forceinline__ void end(struct hip_scratch *scratch) const
@@ -77,21 +94,26 @@ template <typename S> static bool is_exact(const struct box &box)
     return (double)box_cells(&box) / (32 * S::WORKERS) + column < WRITTEN_MOST;
 }
 
-/* A table that leaves room for the ring. */
-enum { MOST_TABLE_BYTES = 100 * 1024 };
-
 template <typename REAL, int WIDE, int BLOCKS> static hipError_t launch_kind(const ring_call &call)
 {
     typedef shape<REAL, WIDE * 8 / (int)sizeof(REAL), 128, 16, 4, BLOCKS, 2, true> S;
     const classes<REAL, 1> kind = classes_of<REAL, 1>(call.step->args->levels);
-    /* sigma, q and g of all axes, or of one where they are the same */
-    const int64_t n = kind.of.n;
-    const int64_t length = 2 * n + (kind.of.same_axes ? 1 : 3) * n * n;
-    const int64_t bytes = length * (int64_t)sizeof(REAL);
+    const int length = table_length(&call.step->args->levels->medium);
+    const int bytes = length * (int)sizeof(REAL);
     const face_sums sums = face_sums_of(call.step->args->levels, call.step->d_scratch);
     struct exact_sum *const low = sums.sum[FACE_Z_MIN], *const high = sums.sum[FACE_Z_MAX];
     struct hip_step *step = call.step;
     const bool bits = step->args->d_bits != nullptr; /* rather than a summary */
+    if (step->d_compared != nullptr) {
+        return launch(call,
+                      ring_of_classes<with_base<S, false>, true, extremes>{
+                          {}, kind, length, {}, nullptr, nullptr, step->d_compared},
+                      bytes);
+    }
+    if (step->args->levels->corrects) {
+        return launch(
+            call, ring_of_classes<with_base<S, true>, true>{{}, kind, length, {low, high}}, bytes);
+    }
     if (bytes > MOST_TABLE_BYTES) {
         return launch(call, ring_of_classes<S, false>{{}, kind, 0, {low, high}}, 0);
     }
@@ -101,15 +123,13 @@ template <typename REAL, int WIDE, int BLOCKS> static hipError_t launch_kind(con
             step->summarised = true;
             return launch(call,
                           ring_of_classes<S, true, seen_classes<REAL>>{
-                              {}, kind, (int)length, {low, high}, step->result, medium->d_weight},
-                          (int)bytes);
+                              {}, kind, length, {low, high}, step->result, medium->d_weight},
+                          bytes);
         }
     }
-    return bits ? launch(call,
-                         ring_of_classes<with_bits<S>, true>{{}, kind, (int)length, {low, high}},
-                         (int)bytes)
-                : launch(call, ring_of_classes<S, true>{{}, kind, (int)length, {low, high}},
-                         (int)bytes);
+    return bits ? launch(call, ring_of_classes<with_bits<S>, true>{{}, kind, length, {low, high}},
+                         bytes)
+                : launch(call, ring_of_classes<S, true>{{}, kind, length, {low, high}}, bytes);
 }
 
 #endif
@@ -123,4 +143,13 @@ bool hip_step_medium_takes(const struct device_medium *medium)
     const uintptr_t first = reinterpret_cast<uintptr_t>(medium->d_class) + (uintptr_t)l->origin;
     return first % 16 == 0 && l->origin >= 16 + l->pitch_y + l->pitch_z && l->pitch_y > 0 &&
            l->pitch_z > 0 && l->pitch_y % 16 == 0 && l->pitch_z % 16 == 0;
+}
+
+bool hip_step_medium_corrects(const struct step_args *args, const struct box *box)
+{
+    const struct device_medium *medium = &args->levels->medium;
+    const int bytes = (int)precision_bytes(args->layout.precision);
+    return args->levels->kind == KIND_CLASSES && args->d_bits == nullptr &&
+           hip_step_staged_takes(&args->layout, box) && hip_step_medium_takes(medium) &&
+           table_length(medium) * bytes <= MOST_TABLE_BYTES;
 }

@@ -95,7 +95,7 @@ template <typename REAL> struct seen_classes {
 template <typename S, typename SEEN> struct classes_worker {
     typedef typename S::REAL REAL;
     static constexpr int N = S::N, ROWS = S::ROWS;
-    static constexpr bool SEES = sizeof(SEEN) > sizeof(seen_nothing);
+    static constexpr bool SEES = S::STORES && sizeof(SEEN) > sizeof(seen_nothing);
 
     const medium<REAL> &m;
     pairs<REAL> of;
@@ -165,6 +165,11 @@ template <typename S, typename SEEN> struct classes_worker {
         }
         face_sum_add(sum, found);
         return own_cells<S>(to, p);
+    }
+
+    __device__ __forceinline__ void compare(const cells_of<S> &now, const cells_of<S> &out)
+    {
+        seen.see_all(p, now, out);
     }
 
     __device__ __forceinline__ void advance(const REAL *now, const REAL *above,
@@ -268,7 +273,8 @@ template <typename S, typename SEEN> struct classes_worker {
             for (int i = 0; i < N; i++) {
                 REAL around[FACE_COUNT];
                 v.around(i, around);
-                out.row[row].v[i] = medium_cell(v.c.v[i], v.c.v[i], around, g, r.sigma, r.q);
+                out.row[row].v[i] =
+                    medium_cell(out.row[row].v[i], v.c.v[i], around, g, r.sigma, r.q);
             }
         }
     }
@@ -307,7 +313,8 @@ template <typename S, typename SEEN> struct classes_worker {
                 REAL around[FACE_COUNT];
                 v.around(i, around);
                 const typename pairs<REAL>::cell cell = of.of(o);
-                out.row[row].v[i] = medium_cell(v.c.v[i], v.c.v[i], around, g, cell.sigma, cell.q);
+                out.row[row].v[i] =
+                    medium_cell(out.row[row].v[i], v.c.v[i], around, g, cell.sigma, cell.q);
                 gx = g[FACE_X_MAX]; /* symmetric */
                 gy[i] = g[FACE_Y_MAX];
                 gz.row[row].v[i] = g[FACE_Z_MAX];

@@ -69,19 +69,11 @@ template <typename S> struct ring_of_compare : ring_kind<S> {
                 a.close(FACE_Z_MAX, 2);
                 b.close(FACE_Z_MAX, 2);
             }
-            cells_of<S> half, whole;
-            b.my.advance(now.stage() + b.at, nullptr, b.z, half);
-            a.my.advance_from(half, now.stage(), a.z, whole);
+            cells_of<S> out = b.z[1];
+            b.my.advance(now.stage() + b.at, nullptr, b.z, out);
+            a.my.advance(now.stage(), nullptr, a.z, out);
             now.release();
-#pragma unroll
-            for (int row = 0; row < S::ROWS; row++) {
-#pragma unroll
-                for (int i = 0; i < S::N; i++) {
-                    if (p.whole || (row < p.rows && i >= p.begin && i < p.end)) {
-                        found.see((double)a.z[1].row[row].v[i], (double)whole.row[row].v[i]);
-                    }
-                }
-            }
+            found.see_all(p, a.z[1], out);
             a.next();
             b.next();
         }

@@ -36,10 +36,16 @@ struct shape {
     static constexpr int PAD = 32 / (int)sizeof(REAL);
     static constexpr int PITCH = SUB_X + 2 * PAD;
     static constexpr bool BITS = false;
-    static constexpr int FIELDS = 1; /* 2: those of another field follow the cells */
+    static constexpr int FIELDS = 1;        /* 2: those of another field follow the cells */
+    static constexpr bool CORRECTS = false; /* new values begin with those at view.out */
+    static constexpr bool STORES = true;    /* else the worker compares them with the old ones */
     static constexpr int CLASS_PAD = 16;
     static constexpr int CLASS_PITCH = CLASSES ? SUB_X + 2 * CLASS_PAD : 0;
     static constexpr int SHARED_BYTES = (BLOCKS == 1 ? 225 : 111) * 1024; /* of 228 KiB */
+};
+
+template <typename S, bool STORES_> struct with_base : S {
+    static constexpr bool CORRECTS = true, STORES = STORES_;
 };
 
 enum { MOST_STAGES = 24 };

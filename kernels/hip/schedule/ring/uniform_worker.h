@@ -37,12 +37,6 @@ template <typename S, bool SIDES> struct uniform_worker {
     __device__ __forceinline__ void advance(const REAL *now, const REAL *,
                                             const cells_of<S> (&z)[3], cells_of<S> &out) const
     {
-        advance_from(z[1], now, z, out);
-    }
-    /* base: what the sums begin with */
-    __device__ __forceinline__ void advance_from(const cells_of<S> &base, const REAL *now,
-                                                 const cells_of<S> (&z)[3], cells_of<S> &out) const
-    {
 #pragma unroll
         for (int row = 0; row < S::ROWS; row++) {
             const row_values<S> v = values_of<S>(now, p, row, z);
@@ -59,7 +53,7 @@ template <typename S, bool SIDES> struct uniform_worker {
                         n[face] = on[face] ? outside : n[face]; /* a selection, not a branch */
                     }
                 }
-                out.row[row].v[i] = kind.update(0, {}, base.row[row].v[i], v.c.v[i], n);
+                out.row[row].v[i] = kind.update(0, {}, out.row[row].v[i], v.c.v[i], n);
             }
         }
     }

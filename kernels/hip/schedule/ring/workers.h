@@ -115,6 +115,19 @@ static __device__ __forceinline__ void store_plane(typename S::REAL *to, int64_t
     }
 }
 
+/* Rows consist of vectors; those outside the box may not exist. */
+template <typename S>
+static __device__ __forceinline__ void load_plane(const typename S::REAL *from, int64_t pitch_y,
+                                                  const place<S> &p, cells_of<S> &cells)
+{
+#pragma unroll
+    for (int row = 0; row < S::ROWS; row++) {
+        if (row < p.rows && p.begin < p.end) {
+            cells.row[row] = vector_at(from + row * pitch_y);
+        }
+    }
+}
+
 /* The sum of the bits of the cells of a place that are in the box. */
 template <typename S>
 static __device__ __forceinline__ uint32_t bits_in(const place<S> &p, const cells_of<S> &cells)
@@ -136,7 +149,9 @@ static __device__ __forceinline__ uint32_t bits_in(const place<S> &p, const cell
  *   begin(below, here)                  the stages of the first two planes
  *   beyond(face, k, inside, from, to)   its cells beyond a closed face of z, from those of plane k
  *                                       in the stage `from`; `to`: the stage beyond
- *   advance(now, above, z, out)         the new values; z: the planes below, here and above */
+ *   advance(now, above, z, out)         the new values, from what their sums begin with; z: the
+ *                                       planes below, here and above
+ *   compare(now, out)                   unless S::STORES */
 template <typename S, typename WORKER>
 static __device__ __forceinline__ void march(const grid_view<typename S::REAL> &view,
                                              const bool (&closed)[FACE_COUNT], WORKER &&my,
@@ -160,6 +175,10 @@ static __device__ __forceinline__ void march(const grid_view<typename S::REAL> &
     uint32_t bits = 0;
     REAL *to = view.out + view.at(p.i, p.j, c.k_begin);
     for (int k = c.k_begin; k < c.k_end; k++, to += view.pitch_z) {
+        cells_of<S> out = z[1];
+        if constexpr (S::CORRECTS) {
+            load_plane<S>(to, view.pitch_y, p, out);
+        }
         const stage_ring<S> now = ring;
         ring.next();
         my.wait(ring);
@@ -167,10 +186,13 @@ static __device__ __forceinline__ void march(const grid_view<typename S::REAL> &
         if (k == z_max) {
             z[2] = my.beyond(FACE_Z_MAX, k, z[1], now.stage(), ring.stage());
         }
-        cells_of<S> out;
         my.advance(now.stage(), ring.stage(), z, out);
         now.release();
-        store_plane<S>(to, view.pitch_y, p, out);
+        if constexpr (S::STORES) {
+            store_plane<S>(to, view.pitch_y, p, out);
+        } else {
+            my.compare(z[1], out);
+        }
         if constexpr (S::BITS) {
             bits += bits_in<S>(p, out) - bits_in<S>(p, z[1]);
         }
