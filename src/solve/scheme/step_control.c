@@ -16,6 +16,7 @@ enum {
     FIRST_MOST = 64,
     FOUR_STAGES = 28, /* of the longest super step of four stages */
     LOG_MOST = 400,
+    MOST_ERROR = 8, /* accepted: 1.47 times the limit, which is aimed at */
     LOG_KEPT = 64,
     ESTIMATE_LEVELS = 4, /* the work of an estimate, in levels of passes of several */
     BY_EULER = 1000,     /* see struct step_control */
@@ -262,11 +263,14 @@ static void choose_first(const struct stepper *stepper, double difference, doubl
 }
 
 /* The next exponent after a super step of length 2^(now / 16) with an error of 2^(error / 16) times
- * the limit: a PI controller. */
+ * the limit: a PI controller, with a push where two errors in turn are below 0.7 of the limit, as
+ * while steps grow after a jump of the data. */
 static int64_t next_exponent(const struct step_control *control, int64_t now, int64_t error)
 {
+    enum { LOW = -8, PUSH = 90 };
     const int64_t before = clamp(control->error, -PER_OCTAVE, LOG_KEPT);
-    const int64_t change = (4 * before - 7 * error - 12 + 30 * LOG_MOST) / 30 - LOG_MOST;
+    const int64_t push = before < LOW && error < LOW ? PUSH : 0;
+    const int64_t change = (4 * before - 7 * error - 12 + push + 30 * LOG_MOST) / 30 - LOG_MOST;
     return now + clamp(change, -28, 32);
 }
 
@@ -300,7 +304,7 @@ static void judge(struct stepper *stepper, const struct state *before,
     const int64_t error = log_of(found->difference / limit);
     const int64_t now = log_of(timeline_dt(timeline, before->step) / timeline->dt_stable);
     control.levels += stepper->nslots + 2;
-    *accepted = error <= 0 || now <= LEAST;
+    *accepted = error <= MOST_ERROR || now <= LEAST;
     if (*accepted) {
         accept_step(&control, found, now, error);
     } else {
