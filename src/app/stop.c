@@ -379,8 +379,8 @@ enum status stop_handle_requests(struct stop *stop, struct stepper *stepper,
     int64_t request[REQUEST_COUNT];
     SCOPED_PHASE(stepper->level->phases, PHASE_AGREE);
     TRY(agree(stop, stepper, outputs, request));
-    stop->steps = request[REQUEST_INTERVAL];
-    stop->next_step = step + stop->steps;
+    stop->next_step = stepper_round_up(stepper, step + request[REQUEST_INTERVAL]);
+    stop->steps = stop->next_step - step;
     TRY(act(stop, stepper, outputs, request));
     stop->event_at = MPI_Wtime();
     stop->agreed_at = stop->event_at;

@@ -166,7 +166,7 @@ enum status outputs_open(struct stepper *stepper, enum output_mode mode, struct 
         outputs_close(built, status);
         return status;
     }
-    progress_start(&built->progress, stepper->state);
+    progress_start(&built->progress, stepper);
     *outputs = built;
     return STATUS_OK;
 }

@@ -299,12 +299,12 @@ enum status report_write(const char *path, const struct stepper *stepper, struct
 static const double TERMINAL_INTERVAL = 0.5; /* s */
 static const double LOG_INTERVAL = 15.0;
 
-void progress_start(struct progress *progress, const struct state *state)
+void progress_start(struct progress *progress, const struct stepper *stepper)
 {
     *progress = (struct progress){
         .started = MPI_Wtime(),
         .shown = MPI_Wtime(),
-        .next_step = state->step + 1,
+        .next_step = stepper_round_up(stepper, stepper->state->step + 1),
     };
 }
 
@@ -348,7 +348,7 @@ enum status progress_show(struct progress *progress, const struct stepper *stepp
         }
         /* the rate of the first steps is unreliable: at most double the count each time */
         const double steps = fmin(interval * (double)done / fmax(elapsed, 1e-9), (double)done);
-        next = state->step + (int64_t)fmax(steps, 1.0);
+        next = stepper_round_up(stepper, state->step + (int64_t)fmax(steps, 1.0));
     }
     TRY_MPI(MPI_Bcast(&next, 1, MPI_INT64_T, 0, stepper->team->comm));
     progress->next_step = next;

@@ -22,7 +22,7 @@ struct progress {
     int64_t next_step; /* at which progress_show is due; the same on all ranks */
 };
 
-void progress_start(struct progress *progress, const struct state *state);
+void progress_start(struct progress *progress, const struct stepper *stepper);
 /* Collective. Print the line (rank 0) and agree on the step of the next one. */
 enum status progress_show(struct progress *progress, const struct stepper *stepper,
                           const struct diagnostics *latest);

@@ -60,6 +60,13 @@ struct stepper_pass {
     const struct superstep_level *levels; /* of a super step: of each step; NULL: forward Euler */
 };
 
+/* The first step from `step` on where whole passes of forward Euler end: for events at any step. */
+static inline int64_t stepper_round_up(const struct stepper *stepper, int64_t step)
+{
+    const int64_t n = stepper->slots == NULL ? stepper->passes.steps : 1;
+    return (step + n - 1) / n * n;
+}
+
 /* Whether the estimate of a super step is taken by passes to a field of its own: moving sources
  * heat cells after a step, `compare` has no stencils of high order, and that of an implicit step is
  * damped. */
