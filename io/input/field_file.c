@@ -294,7 +294,7 @@ enum status field_file_read_box(const struct shape_setting *source, const struct
     SCOPED_H5_FILE hid_t file = H5I_INVALID_HID;
     hid_t dataset = H5I_INVALID_HID;
     if (path_ends_in(source->path, ".npy")) {
-        return labels_read_npy(source->path, grid, box, values);
+        return labels_read_npy(source->path, source->names[0] == NULL, grid, box, values);
     }
     if (path_ends_in(source->path, ".tif") || path_ends_in(source->path, ".tiff")) {
         return labels_read_tiff(source->path, grid, box, values);

@@ -3,12 +3,12 @@
 
 #include "model/space/grid.h"
 
-/* Not collective. The integers of `box` (global indices), as [z][y][x], from an array of NumPy of
- * the grid's shape (nz, ny, nx), in 2D also (ny, nx), in C order and little-endian; or from a TIFF
- * file with a page per plane of z, whose first row is that of y = 0, of 8 or 16 bits. STATUS_FILE
- * when it cannot be read, STATUS_INPUT (message without origin) for another type or shape, and for
- * TIFF in a build without libtiff. */
-enum status labels_read_npy(const char *path, const struct grid *grid, const struct box *box,
-                            float *values);
+/* Not collective. The integers (`floats`: the numbers) of `box` (global indices), as [z][y][x],
+ * from an array of NumPy of the grid's shape (nz, ny, nx), in 2D also (ny, nx), in C order and
+ * little-endian; or from a TIFF file with a page per plane of z, whose first row is that of y = 0,
+ * of 8 or 16 bits. STATUS_FILE when it cannot be read, STATUS_INPUT (message without origin) for
+ * another type or shape, and for TIFF in a build without libtiff. */
+enum status labels_read_npy(const char *path, bool floats, const struct grid *grid,
+                            const struct box *box, float *values);
 enum status labels_read_tiff(const char *path, const struct grid *grid, const struct box *box,
                              float *values);

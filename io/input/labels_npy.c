@@ -8,13 +8,15 @@
 #include <unistd.h>
 
 #include "base/file.h"
+#include "base/precision.h"
 
-/* An array of integers or truth values in a file. */
+/* An array of numbers or truth values in a file. */
 struct npy {
     int fd;
     const char *path;
-    char type; /* i, u or b */
-    int bytes; /* of a number */
+    const char *types; /* that are allowed */
+    char type;         /* i, u, b or f */
+    int bytes;         /* of a number */
     uint64_t offset;
 };
 
@@ -50,12 +52,14 @@ static enum status parse_header(struct npy *npy, const char *header, const struc
                              &mark, &npy->type, &npy->bytes, order, shape);
     shape[found == 5 ? strcspn(shape, ")") + 1 : 0] = '\0';
     const bool fits = npy->bytes == 1 || npy->bytes == 2 || npy->bytes == 4 || npy->bytes == 8;
-    FAIL_IF(found != 5 || strchr("iub", npy->type) == NULL || !fits ||
-                (mark != '|' && mark != '<') || (npy->type == 'b' && npy->bytes != 1),
+    const bool floats = strchr(npy->types, 'f') != NULL;
+    FAIL_IF(found != 5 || strchr(npy->types, npy->type) == NULL || !fits ||
+                (mark != '|' && mark != '<') || (npy->type == 'b' && npy->bytes != 1) ||
+                (npy->type == 'f' && npy->bytes < 4),
             fail(STATUS_INPUT,
-                 "%.200s has the header %.100s; an array of integers, little-endian, is needed: "
-                 "array.astype('<i4')",
-                 npy->path, header));
+                 "%.200s has the header %.100s; an array of %s, little-endian, is needed: "
+                 "array.astype('<%s4')",
+                 npy->path, header, floats ? "numbers" : "integers", floats ? "f" : "i"));
     FAIL_IF(strcmp(order, "False") != 0,
             fail(STATUS_INPUT, "%.200s is in Fortran order; numpy.ascontiguousarray converts it",
                  npy->path));
@@ -104,14 +108,18 @@ static float number_at(const struct npy *npy, const unsigned char *at)
 {
     uint64_t bits = 0;
     memcpy(&bits, at, (size_t)npy->bytes); /* little-endian, as this machine */
+    if (npy->type == 'f') {
+        const enum precision precision = npy->bytes == 8 ? PRECISION_FLOAT64 : PRECISION_FLOAT32;
+        return (float)precision_get(precision, &bits, 0);
+    }
     const int unused = 64 - 8 * npy->bytes;
     return npy->type == 'i' ? (float)((int64_t)(bits << unused) >> unused) : (float)bits;
 }
 
-enum status labels_read_npy(const char *path, const struct grid *grid, const struct box *box,
-                            float *values)
+enum status labels_read_npy(const char *path, bool floats, const struct grid *grid,
+                            const struct box *box, float *values)
 {
-    SCOPED_BY(close_file) struct npy npy = {.fd = -1};
+    SCOPED_BY(close_file) struct npy npy = {.fd = -1, .types = floats ? "iubf" : "iub"};
     TRY(open_file(path, grid, &npy));
     const int64_t nx = box_extent(box, AXIS_X);
     SCOPED_FREE unsigned char *row = malloc((size_t)(nx * npy.bytes) + 1);
