@@ -19,6 +19,7 @@ enum kind {
     KIND_CLASSES,    /* medium_cell.h: medium */
     KIND_ENTHALPY,   /* nonlinear_cell.h: medium, whose field is the enthalpy */
     KIND_HIGH_ORDER, /* wide_cell.h: r and high_order */
+    KIND_FACES,      /* faces_cell.h: medium, with conductances and heat capacities of its own */
     KIND_COUNT
 };
 
@@ -43,12 +44,27 @@ struct device_medium {
     int nsegments;          /* of each class, for KIND_ENTHALPY; else 0 */
     bool one_curve;         /* with segments: of all classes; their pairs are NONLINEAR_ONE_CURVE */
     bool perfused;          /* with segments: a class is */
+    /* KIND_FACES, in place of those of classes; of `layout`, in the field's precision: the
+     * conductance of the lower face of each cell, 1/s, NULL on an unused axis; that of a closed end
+     * is of the cell inside alone. And sigma. */
+    const void *d_g[AXIS_COUNT];
+    const void *d_sigma;  /* NULL: of any other kind */
+    double dt;            /* s, with d_g: g times this is in K per K */
+    double weight_factor; /* 1 / sigma times this is the weight of a cell */
     /* NULL: the whole face has patch 0. Else the byte of cell (0, 0) of this subdomain's part of
      * the face, [z][y], [z][x] or [y][x], with rows patch_pitch bytes apart and the halo of
      * `layout` in both directions; the closure of a cell is patch * nclasses + class. */
     const uint8_t *d_patch[FACE_COUNT];
     int64_t patch_pitch[FACE_COUNT];
 };
+
+/* The weight of the cell whose class is d_class[at], on the host. */
+static inline double device_medium_weight(const struct device_medium *m, enum precision precision,
+                                          int64_t at)
+{
+    return m->d_sigma == NULL ? m->d_weight[m->d_class[at] & m->mask]
+                              : m->weight_factor / precision_get(precision, m->d_sigma, at);
+}
 
 /* A stencil of order 4 to 8; see wide_cell.h. */
 struct high_order {
@@ -67,15 +83,17 @@ struct heat_source {
     const struct source_curve *d_curve; /* NULL, or their factor at the temperature of the cell */
 };
 
-/* The memory traffic of one step of a cell at least, in bytes: its value, and its class. */
+/* The memory traffic of one step of a cell at least, in bytes: its value, what it has of its own,
+ * and its class. */
 struct step_cost {
     int64_t fetch_bytes, write_bytes;
 };
 static inline struct step_cost step_cost_of(enum kind kind, enum precision precision)
 {
     const int64_t value = (int64_t)precision_bytes(precision);
-    const bool has_class = kind == KIND_CLASSES || kind == KIND_ENTHALPY;
-    return (struct step_cost){.fetch_bytes = value + has_class, .write_bytes = value};
+    const bool has_class = kind != KIND_UNIFORM && kind != KIND_HIGH_ORDER;
+    const int64_t own = kind == KIND_FACES ? (AXIS_COUNT + 1) * value : 0;
+    return (struct step_cost){.fetch_bytes = value + own + has_class, .write_bytes = value};
 }
 
 struct coefficients {
@@ -107,7 +125,7 @@ struct coefficients {
 /* NULL: the kind has no classes. */
 static inline const struct device_medium *coefficients_medium(const struct coefficients *c)
 {
-    return c->kind == KIND_CLASSES || c->kind == KIND_ENTHALPY ? &c->medium : NULL;
+    return c->kind != KIND_UNIFORM && c->kind != KIND_HIGH_ORDER ? &c->medium : NULL;
 }
 
 /* Bit l: step l of a pass corrects. */
@@ -125,7 +143,9 @@ static inline void coefficients_set_medium(struct coefficients *c,
                                            const struct device_medium *medium)
 {
     if (medium != NULL) {
-        c->kind = medium->nsegments > 0 ? KIND_ENTHALPY : KIND_CLASSES;
+        c->kind = medium->nsegments > 0     ? KIND_ENTHALPY
+                  : medium->d_sigma != NULL ? KIND_FACES
+                                            : KIND_CLASSES;
         c->medium = *medium;
     }
 }

@@ -136,7 +136,7 @@ struct sum_face_args {
     const void *d_enthalpy;
     const uint8_t *d_material;
     const struct curve *d_curves;
-    double heat_per_enthalpy;            /* J/(m^3 K) */
+    double heat_per_enthalpy;            /* J/(m^3 K); with d_g that of the reference */
     double spacing, volume;              /* m, across the face; m^3, of a cell */
     const struct heat_source *d_sources; /* on this face, in K per second */
     int nsources;

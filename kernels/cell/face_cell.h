@@ -74,14 +74,12 @@ struct class_closure {
     struct face_exchange exchange;
 };
 
-/* The same of a cell of an enthalpy, which has its own conductivity, from its heat, J/m^3; h: m,
- * across the face; volume: m^3. */
-KERNEL_INLINE struct class_closure class_closure_of_heat(const struct class_closure *closure,
-                                                         const struct curve *curve, int axis,
-                                                         double heat, double h, double volume)
+/* The same of a cell with a conductivity of its own, W/(m K); h: m, across the face; volume: m^3.
+ */
+KERNEL_INLINE struct class_closure class_closure_of_own(const struct class_closure *closure,
+                                                        double k, double h, double volume)
 {
     const struct face_exchange x = closure->exchange;
-    const double k = curve_at(curve, heat).conductivity * curve->factor[axis];
     const double half = h / (2 * k);
     struct class_closure built = {-1, 2 * x.s0, 0, volume * k / (h * h), closure->area, x};
     if (!x.fixed && x.s4 > 0) {
@@ -93,6 +91,15 @@ KERNEL_INLINE struct class_closure class_closure_of_heat(const struct class_clos
         built.b = 2 * x.s0 * half / (1 + x.s1 * half);
     }
     return built;
+}
+
+/* The same of a cell of an enthalpy, from its heat, J/m^3. */
+KERNEL_INLINE struct class_closure class_closure_of_heat(const struct class_closure *closure,
+                                                         const struct curve *curve, int axis,
+                                                         double heat, double h, double volume)
+{
+    const double k = curve_at(curve, heat).conductivity * curve->factor[axis];
+    return class_closure_of_own(closure, k, h, volume);
 }
 
 /* The temperature of the face, K. */

@@ -255,7 +255,8 @@ static const struct operations operations = {
     OPERATIONS(ROW).steps_most = {[KIND_UNIFORM] = 3, /* so that longer passes are divided */
                                   [KIND_CLASSES] = 1,
                                   [KIND_ENTHALPY] = 1,
-                                  [KIND_HIGH_ORDER] = 1},
+                                  [KIND_HIGH_ORDER] = 1,
+                                  [KIND_FACES] = 1},
     .variants = variants,
     .nvariants = (int)(sizeof variants / sizeof variants[0]),
     .laplacians = laplacians,

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "kernels/cell/medium_cell.h"
+#include "kernels/cell/faces_cell.h"
 
 int problem_class(const struct problem *p, int64_t i, int64_t j, int64_t k)
 {
@@ -32,6 +32,15 @@ struct beyond problem_beyond(const struct problem *p, const int64_t cell[AXIS_CO
         other = problem_class(p, next[0], next[1], next[2]);
     }
     struct beyond side = {.g = table_at(p, medium_g_at(m->nclasses, (int)axis, own, other))};
+    if (p->args.kind == KIND_FACES) {
+        const int64_t stride[AXIS_COUNT] = {1, m->layout.pitch_y, m->layout.pitch_z};
+        const int64_t at = layout_index(&m->layout, cell[0], cell[1], cell[2]);
+        const double g = m->d_g[axis] != NULL ? host_get(&p->layout, m->d_g[axis],
+                                                         at + (step > 0 ? stride[axis] : 0))
+                                              : 0;
+        side.g = p->layout.precision == PRECISION_FLOAT64 ? g * m->dt
+                                                          : (double)((float)g * (float)m->dt);
+    }
     if (!outside || !p->args.closed[face]) {
         side.value =
             host_get(&p->layout, p->h_in, layout_index(&p->layout, next[0], next[1], next[2]));
@@ -46,6 +55,14 @@ struct beyond problem_beyond(const struct problem *p, const int64_t cell[AXIS_CO
     const double b = table_at(p, at + 1);
     const double e = table_at(p, at + 2);
     side.closed = true;
+    if (p->args.kind == KIND_FACES) {
+        const double x[] = {a, b, e, table_at(p, at + 3)};
+        const float narrow[] = {(float)a, (float)b, (float)e, (float)x[3]};
+        side.value = p->layout.precision == PRECISION_FLOAT64
+                         ? faces_outside_float64(c, side.g, x)
+                         : (double)faces_outside_float32((float)c, (float)side.g, narrow);
+        return side;
+    }
     side.value = p->layout.precision == PRECISION_FLOAT64
                      ? medium_outside_float64(c, a, b, e)
                      : (double)medium_outside_float32((float)c, (float)a, (float)b, (float)e);
@@ -58,7 +75,10 @@ void medium_reference_cell(struct problem *p, const int64_t cell[AXIS_COUNT],
     const int64_t at = layout_index(&p->layout, cell[0], cell[1], cell[2]);
     const double c = host_get(&p->layout, p->h_in, at);
     const int own = problem_class(p, cell[0], cell[1], cell[2]);
-    const double sigma = table_at(p, medium_cell_at(own));
+    const double sigma = p->args.kind == KIND_FACES
+                             ? host_get(&p->layout, p->medium.d_sigma,
+                                        layout_index(&p->medium.layout, cell[0], cell[1], cell[2]))
+                             : table_at(p, medium_cell_at(own));
     const double q = table_at(p, medium_cell_at(own) + 1);
     const bool wide = p->layout.precision == PRECISION_FLOAT64;
     struct beyond s[FACE_COUNT];
@@ -277,9 +297,48 @@ void medium_fill_tables(struct problem *p, uint64_t *random)
     }
 }
 
+static void *random_values(const struct problem *p, double low, double high, uint64_t *random)
+{
+    const int64_t elements = p->medium.layout.elements;
+    void *values = malloc((size_t)elements * precision_bytes(p->layout.precision));
+    assert_non_null(values);
+    for (int64_t at = 0; at < elements; at++) {
+        host_set(&p->layout, values, at,
+                 low == 0 && random_below(random, 9) == 0 ? 0 : random_between(random, low, high));
+    }
+    return values;
+}
+
+void problem_make_faces(struct problem *p, uint64_t *random)
+{
+    struct device_medium *m = &p->medium;
+    p->args.kind = KIND_FACES;
+    m->dt = random_between(random, 0.1, 1);
+    m->weight_factor = 0.25;
+    m->d_sigma = random_values(p, 0.5, 2, random);
+    for (int axis = 0; axis < AXIS_COUNT; axis++) {
+        m->d_g[axis] = p->args.r[axis] > 0 ? random_values(p, 0, 0.08, random) : NULL;
+    }
+    for (int i = 0; i < FACE_COUNT * m->nclosures; i++) {
+        const int64_t at =
+            medium_closure_at(m->nclasses, m->nclosures, i / m->nclosures, i % m->nclosures);
+        const bool fixed = random_below(random, 4) == 0;
+        const bool radiates = random_below(random, 4) == 0;
+        void *table = (void *)(uintptr_t)m->d_table;
+        host_set(&p->layout, table, at, random_between(random, fixed ? 260 : -3, fixed ? 500 : 90));
+        host_set(&p->layout, table, at + 1, fixed ? 1 : random_between(random, 0, 0.2));
+        host_set(&p->layout, table, at + 2, radiates ? random_between(random, 1e-12, 1e-10) : 0);
+        host_set(&p->layout, table, at + 3, fixed ? 1 : 0);
+    }
+}
+
 void medium_destroy(struct problem *p)
 {
     const struct device_medium *m = &p->medium;
+    for (int axis = 0; axis < AXIS_COUNT; axis++) {
+        free((void *)(uintptr_t)m->d_g[axis]);
+    }
+    free((void *)(uintptr_t)m->d_sigma);
     for (int face = 0; face < FACE_COUNT; face++) {
         if (m->d_patch[face] != NULL) {
             free((uint8_t *)(uintptr_t)m->d_patch[face] - patches_before(m, (enum face)face));
@@ -299,6 +358,11 @@ struct device_medium problem_upload(struct rig *rig, const struct problem *p)
     m.d_class = rig_upload(rig, m.d_class, (size_t)m.layout.elements);
     m.d_table = rig_upload(rig, m.d_table, p->nvalues * precision_bytes(p->layout.precision));
     m.d_weight = rig_upload(rig, m.d_weight, (size_t)m.nclasses * sizeof *m.d_weight);
+    const size_t bytes = (size_t)m.layout.elements * precision_bytes(p->layout.precision);
+    for (int axis = 0; axis < AXIS_COUNT; axis++) {
+        m.d_g[axis] = m.d_g[axis] != NULL ? rig_upload(rig, m.d_g[axis], bytes) : NULL;
+    }
+    m.d_sigma = m.d_sigma != NULL ? rig_upload(rig, m.d_sigma, bytes) : NULL;
     for (int face = 0; face < FACE_COUNT; face++) {
         if (m.d_patch[face] != NULL) {
             const int64_t before = patches_before(&m, (enum face)face);
@@ -315,6 +379,10 @@ void problem_free_medium(struct rig *rig, const struct device_medium *m)
     release(rig->device, (void *)(uintptr_t)m->d_class);
     release(rig->device, (void *)(uintptr_t)m->d_table);
     release(rig->device, (void *)(uintptr_t)m->d_weight);
+    release(rig->device, (void *)(uintptr_t)m->d_sigma);
+    for (int axis = 0; axis < AXIS_COUNT; axis++) {
+        release(rig->device, (void *)(uintptr_t)m->d_g[axis]);
+    }
     for (int face = 0; face < FACE_COUNT; face++) {
         if (m->d_patch[face] != NULL) {
             release(rig->device,

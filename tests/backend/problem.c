@@ -117,12 +117,14 @@ void problem_create_kind(struct problem *p, enum kind kind, const int64_t cells[
                          uint64_t *random)
 {
     static const int nclasses[] = {1, 2, 8, 40, 64, 130, 255};
-    if (kind == KIND_CLASSES || kind == KIND_ENTHALPY) {
+    if (kind == KIND_CLASSES || kind == KIND_ENTHALPY || kind == KIND_FACES) {
         const int most = kind == KIND_ENTHALPY ? 6 : 7; /* the tables of segments become long */
         create_medium(p, cells, closed_faces, nsteps, nclasses[random_below(random, most)],
                       (enum pattern)random_below(random, PATTERN_COUNT), precision, random);
         if (kind == KIND_ENTHALPY) {
             problem_make_nonlinear(p, 1 << random_below(random, 6), random);
+        } else if (kind == KIND_FACES) {
+            problem_make_faces(p, random);
         }
         medium_fill_tables(p, random);
         return;
@@ -314,10 +316,9 @@ static void advance(struct problem *p, const struct box *boxes, int nboxes,
                     struct exact_sum face_sum[FACE_COUNT])
 {
     static reference_cell *const update[KIND_COUNT] = {
-        [KIND_UNIFORM] = uniform_reference_cell,
-        [KIND_CLASSES] = medium_reference_cell,
-        [KIND_ENTHALPY] = nonlinear_reference_cell,
-        [KIND_HIGH_ORDER] = high_order_reference_cell,
+        [KIND_UNIFORM] = uniform_reference_cell,    [KIND_CLASSES] = medium_reference_cell,
+        [KIND_ENTHALPY] = nonlinear_reference_cell, [KIND_HIGH_ORDER] = high_order_reference_cell,
+        [KIND_FACES] = medium_reference_cell,
     };
     __int128 sums[2][FACE_COUNT] = {{0}};
     memcpy(p->h_expected, p->h_out, layout_bytes(&p->layout));

@@ -128,6 +128,14 @@ static void sum_cell(const struct sum_face_args *args, const int64_t cell[AXIS_C
         own = class_closure_of_heat(&own, curve, args->face / 2, u * args->heat_per_enthalpy,
                                     args->spacing, args->volume);
     }
+    const int axis = args->face / 2;
+    if (m->d_g[axis] != NULL) {
+        const int64_t stride[AXIS_COUNT] = {1, m->layout.pitch_y, m->layout.pitch_z};
+        const double g =
+            precision_get(l->precision, m->d_g[axis], at + args->face % 2 * stride[axis]);
+        const double k = g * args->heat_per_enthalpy * args->spacing * args->spacing;
+        own = class_closure_of_own(&own, k, args->spacing, args->volume);
+    }
     exact_parts_add(&of_patch[FACE_FLOW], class_closure_flow(&own, inside));
     own = class_closure_heated(own, args->d_sources, args->nsources, args->joule_per_kelvin,
                                args->offset[AXIS_X] + cell[AXIS_X],

@@ -97,11 +97,14 @@ static void find_in_chunk(struct findings *f, const double *cells, int64_t n, in
 
 /* At most CHUNK cells and their classes; invalid ones count as 0. */
 static void find_heat(struct findings *f, const double *cells, const uint8_t *of_class,
-                      const struct device_medium *medium, int64_t n)
+                      const struct summarise_args *args, int64_t n)
 {
+    const struct device_medium *medium = args->medium;
+    const int64_t first = of_class - medium->d_class;
     double term[CHUNK];
     for (int64_t i = 0; i < n; i++) {
-        term[i] = tally_term(cells[i]) * medium->d_weight[of_class[i] & medium->mask];
+        term[i] =
+            tally_term(cells[i]) * device_medium_weight(medium, args->layout.precision, first + i);
     }
     tally_add_float64(&f->heat, term, n);
 }
@@ -152,7 +155,7 @@ static void find_in_piece(struct findings *f, const struct summarise_args *args,
                 } else {
                     find_in_chunk(f, cells, n, index);
                 }
-                find_heat(f, cells, of_class, medium, n);
+                find_heat(f, cells, of_class, args, n);
             }
         }
     }

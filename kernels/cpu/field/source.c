@@ -50,12 +50,16 @@ enum { PART_CELLS = 256 };
         const struct device_medium *medium = row->args->medium;                                    \
         const REAL *table = medium != NULL ? (const REAL *)medium->d_table : NULL;                 \
         const uint8_t mask = medium != NULL ? medium->mask : 0;                                    \
+        const REAL *own = medium != NULL && medium->d_sigma != NULL                                \
+                              ? (const REAL *)medium->d_sigma + (row->classes - medium->d_class)   \
+                              : NULL;                                                              \
         REAL heat[PART_CELLS];                                                                     \
         for (int64_t part = begin; part < end; part += PART_CELLS) {                               \
             const int64_t n = end - part < PART_CELLS ? end - part : PART_CELLS;                   \
             heat_##name(row, part, n, heat);                                                       \
             for (int64_t i = 0; i < n; i++) {                                                      \
-                const REAL sigma = table != NULL                                                   \
+                const REAL sigma = own != NULL ? own[part + i]                                     \
+                                   : table != NULL                                                 \
                                        ? table[medium_cell_at(row->classes[part + i] & mask)]      \
                                        : (REAL)1;                                                  \
                 /* without heat a cell keeps its bits, of -0 too */                                \

@@ -6,12 +6,13 @@
 #define KINDS(name)                                                                                \
     {                                                                                              \
         [KIND_UNIFORM] = &step_uniform_##name, [KIND_CLASSES] = &step_classes_##name,              \
-        [KIND_ENTHALPY] = &step_enthalpy_##name, [KIND_HIGH_ORDER] = &step_high_order_##name       \
+        [KIND_ENTHALPY] = &step_enthalpy_##name, [KIND_HIGH_ORDER] = &step_high_order_##name,      \
+        [KIND_FACES] = &step_faces_##name                                                          \
     }
 extern const struct step_kind step_uniform_float64, step_classes_float64, step_enthalpy_float64,
-    step_high_order_float64;
+    step_high_order_float64, step_faces_float64;
 extern const struct step_kind step_uniform_float32, step_classes_float32, step_enthalpy_float32,
-    step_high_order_float32;
+    step_high_order_float32, step_faces_float32;
 const struct step_kind *const step_kinds[2][KIND_COUNT] = {
     [PRECISION_FLOAT64] = KINDS(float64), [PRECISION_FLOAT32] = KINDS(float32)};
 

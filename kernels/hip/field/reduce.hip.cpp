@@ -28,6 +28,8 @@ template <typename REAL> struct sweep {
     int64_t class_pitch_y, class_pitch_z;
     int class_mask;
     const double *weight;
+    const REAL *sigma; /* of cell (0, 0, 0), as the classes; nullptr: weights of classes */
+    double weight_factor;
     bool has_ambients;
 };
 
@@ -93,7 +95,10 @@ static __global__ __launch_bounds__(THREADS, MEDIUM ? 2 : BLOCKS_PER_PROCESSOR) 
 {
     constexpr int N = vec16<REAL>::N;
     findings f = {HUGE_VAL, -HUGE_VAL, {}, 0, 0, ~0ULL, {}};
-    const auto weight_at = [&s](int64_t at) { return s.weight[s.classes[at] & s.class_mask]; };
+    const auto weight_at = [&s](int64_t at) {
+        return s.sigma != nullptr ? s.weight_factor / (double)s.sigma[at]
+                                  : s.weight[s.classes[at] & s.class_mask];
+    };
     for_cells(
         s,
         [&](const vec16<REAL> *vectors, int64_t at, int stride) {
@@ -190,6 +195,10 @@ static sweep<REAL> sweep_of(const struct layout *layout, const struct placement 
         s.class_pitch_z = medium->layout.pitch_z;
         s.class_mask = medium->mask;
         s.weight = medium->d_weight;
+        s.sigma = medium->d_sigma != nullptr
+                      ? static_cast<const REAL *>(medium->d_sigma) + medium->layout.origin
+                      : nullptr;
+        s.weight_factor = medium->weight_factor;
         s.has_ambients = medium->has_ambients;
     }
     s.lanes = 1;

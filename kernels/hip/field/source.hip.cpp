@@ -16,6 +16,7 @@ struct source_medium {
     const uint8_t *classes; /* nullptr: uniform */
     const void *table;
     uint8_t mask;
+    const void *sigma; /* of cells, as the classes; nullptr: of the classes */
 };
 
 /* One set of atomics per block, since those at one address come one after another. All threads
@@ -77,7 +78,10 @@ static __global__ __launch_bounds__(VISIT_THREADS) void add_source(
             on[c] = OF_FILE || !(e[c] > SOURCE_CUT);
             if (on[c]) {
                 const int of_class = classes != nullptr ? classes[i] & medium.mask : 0;
-                sigma[c] = medium.classes != nullptr
+                sigma[c] = medium.sigma != nullptr
+                               ? static_cast<const REAL *>(
+                                     medium.sigma)[element_at(medium.layout, i, j, k)]
+                           : medium.classes != nullptr
                                ? static_cast<const REAL *>(medium.table)[medium_cell_at(of_class)]
                                : (REAL)1;
                 cell[c] = cells[i];
@@ -112,7 +116,7 @@ enum status hip_add_source(struct queue *queue, const struct add_source_args *ar
     }
     if (args->medium != nullptr) {
         medium = {args->medium->layout, args->medium->d_class, args->medium->d_table,
-                  args->medium->mask};
+                  args->medium->mask, args->medium->d_sigma};
     }
     return in_precision(args->layout.precision, [&](auto real) {
         using REAL = decltype(real);
@@ -209,11 +213,12 @@ enum status hip_sum_surfaces(struct queue *queue, const struct sum_surfaces_args
 
 /* --- faces ------------------------------------------------------------------------------------ */
 
-/* `patch`: of cell (0, 0) of the face, or nullptr; rows `pitch` bytes apart. */
+/* `patch`: of cell (0, 0) of the face, or nullptr; rows `pitch` bytes apart. g: of the faces of
+ * cells, 1/s, as the classes; nullptr: the closures are those of classes. */
 template <typename REAL>
 static __global__ __launch_bounds__(VISIT_THREADS) void sum_face(
     const cell_sweep s, const struct sum_face_args args, const source_medium medium, int nclasses,
-    const uint8_t *patch, int64_t pitch, struct hip_scratch *scratch)
+    const uint8_t *patch, int64_t pitch, const REAL *g, struct hip_scratch *scratch)
 {
     const REAL *field = static_cast<const REAL *>(args.d_field);
     const REAL *enthalpy = static_cast<const REAL *>(args.d_enthalpy);
@@ -241,6 +246,11 @@ static __global__ __launch_bounds__(VISIT_THREADS) void sum_face(
                                             (double)enthalpy[element] * args.heat_per_enthalpy,
                                             args.spacing, args.volume);
             }
+            if (g != nullptr) {
+                const double own_k = (double)g[element_at(medium.layout, i, j, k)] *
+                                     args.heat_per_enthalpy * args.spacing * args.spacing;
+                own = class_closure_of_own(&own, own_k, args.spacing, args.volume);
+            }
             flow.add(class_closure_flow(&own, inside));
             own = class_closure_heated(own, args.d_sources, args.nsources, args.joule_per_kelvin,
                                        args.offset[AXIS_X] + i, args.offset[AXIS_Y] + j,
@@ -267,10 +277,16 @@ enum status hip_sum_face(struct queue *queue, const struct sum_face_args *args)
     const struct box owned = layout_owned(&args->layout);
     const struct box layer = box_inside(&owned, args->face, 1);
     const cell_sweep s = sweep_of(&layer, FACE_BLOCKS_MOST);
+    const int64_t stride[AXIS_COUNT] = {1, m->layout.pitch_y, m->layout.pitch_z};
+    const void *of_axis = m->d_g[args->face / 2];
     return in_precision(args->layout.precision, [&](auto real) {
-        sum_face<decltype(real)><<<s.nblocks, VISIT_THREADS, 0, queue->stream>>>(
-            s, *args, source_medium{m->layout, m->d_class, nullptr, m->mask}, m->nclasses,
-            m->d_patch[args->face], m->patch_pitch[args->face], queue->d_scratch);
+        using REAL = decltype(real);
+        const REAL *g = of_axis != nullptr ? static_cast<const REAL *>(of_axis) +
+                                                 args->face % 2 * stride[args->face / 2]
+                                           : nullptr;
+        sum_face<REAL><<<s.nblocks, VISIT_THREADS, 0, queue->stream>>>(
+            s, *args, source_medium{m->layout, m->d_class, nullptr, m->mask, nullptr}, m->nclasses,
+            m->d_patch[args->face], m->patch_pitch[args->face], g, queue->d_scratch);
         return hip_check(hipGetLastError(), "sum_face");
     });
 }

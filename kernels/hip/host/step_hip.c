@@ -293,6 +293,9 @@ static struct step_choice choose_kind(const struct device *device, const struct 
     if (args->levels->corrects && !hip_step_medium_corrects(args, box)) {
         return choose_correction(device, args, choose, box);
     }
+    if (args->levels->kind == KIND_FACES) {
+        return choose_cell(device, &args->layout, box);
+    }
     if (args->levels->kind == KIND_ENTHALPY) {
         const bool takes = hip_step_nonlinear_takes(&args->levels->medium, box);
         return (struct step_choice){.launch = takes ? hip_launch_step_nonlinear : NULL};
