@@ -38,6 +38,7 @@ struct shape_setting {
     enum truth interpolate;    /* the file may have another grid of the same domain */
     bool may_be_negative;      /* the expression: the field is a difference of temperatures */
     bool is_condition;         /* the expression: of `parts` and `sources` */
+    bool is_factor;            /* the expression: of a property */
     bool has_time;             /* the file is a series of snapshots: the state at `time`, s */
     double value;              /* K; in `parts` the number of the material; in `sources` 1 */
     double center[AXIS_COUNT]; /* sphere, cylinder */
@@ -106,6 +107,9 @@ struct perfusion_setting {
     double metabolic_heat;       /* W/m^3 */
 };
 
+/* Properties that may vary from cell to cell. */
+enum { FACTOR_CONDUCTIVITY, FACTOR_HEAT_CAPACITY, FACTORS };
+
 /* A material of a list of them. */
 struct material_setting {
     char *name;
@@ -118,7 +122,8 @@ struct material_setting {
     bool has_liquidus;  /* else it is the solidus */
     double liquidus;    /* K */
     struct perfusion_setting perfusion;
-    char *becomes;      /* NULL: it stays what it is */
+    struct shape_setting factor[FACTORS]; /* of each cell; `uniform`: 1 */
+    char *becomes;                        /* NULL: it stays what it is */
     int becomes_number; /* else of that material, whose heat capacity and melting it has */
 };
 

@@ -12,6 +12,8 @@ const char *machine_medium(const struct problem *problem)
     switch (operator_kind(problem)) {
     case KIND_CLASSES:
         return "classes";
+    case KIND_FACES:
+        return "faces";
     case KIND_ENTHALPY:
         return "enthalpy";
     case KIND_HIGH_ORDER:

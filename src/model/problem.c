@@ -44,6 +44,7 @@ static enum status check_steady(const struct problem *problem)
         {is_steady && boundary_varies(&problem->boundary), "boundary",
          "a boundary condition varies in time"},
         {problem->medium.changes, "materials", "a material becomes another one"},
+        {problem->medium.per_cell, "materials", "a property varies from cell to cell"},
         {sources_depend(&problem->sources), "sources", "a density depends on temperature"},
         {problem->radius > 1, "run.stencil.order", "the stencil is of high order"},
         {problem->precision != PRECISION_FLOAT64, "run.precision", "the precision is not float64"},
@@ -103,6 +104,41 @@ static enum status check_graded(const struct problem *problem)
                                            what);
 }
 
+/* What a factor for each cell excludes. */
+static enum status check_per_cell(const struct problem *problem)
+{
+    const struct medium *medium = &problem->medium;
+    bool of_capacity = false;
+    for (int m = 0; m < problem->settings->nmaterials; m++) {
+        const struct material_setting *material = &problem->settings->materials[m];
+        of_capacity = of_capacity || material->factor[FACTOR_HEAT_CAPACITY].kind != INITIAL_UNIFORM;
+    }
+    const struct {
+        bool holds;
+        const char *key, *what;
+    } obstacles[] = {
+        {medium->curves != NULL, "materials",
+         "a property that depends on temperature, or perfusion"},
+        {medium->nambients > 0, "ambients", "an ambient"},
+        {medium->has_slopes, "contacts", "a contact with the area of a shape"},
+        {grid_is_graded(&problem->grid), "grid", "a graded axis"},
+        {sources_depend(&problem->sources), "sources", "a density that depends on temperature"},
+        {(problem->derived >> DERIVED_FLUX & 1U) != 0, "output", "the derived field heat_flux"},
+        {of_capacity && problem->output.history_materials == TRUTH_YES, "output.history.materials",
+         "the heat of each material (with heat_capacity_factor)"},
+        {problem->run.self_check > 0, "run.self_check", "the self-check"},
+    };
+    for (size_t n = 0; n < sizeof obstacles / sizeof *obstacles && medium->per_cell; n++) {
+        FAIL_IF(obstacles[n].holds,
+                settings_fail_at(problem->origin, obstacles[n].key,
+                                 "%s is not possible where a property varies from cell to cell "
+                                 "(materials[].conductivity_factor, heat_capacity_factor); leave "
+                                 "one of them out",
+                                 obstacles[n].what));
+    }
+    return STATUS_OK;
+}
+
 static enum status lay_timeline(struct problem *problem)
 {
     TRY(check_steady(problem));
@@ -159,6 +195,7 @@ enum status problem_create(const struct settings *settings, struct problem *prob
             settings_fail(settings, "sources",
                           "a density depends on temperature, which is not possible where "
                           "properties do, or with perfusion"));
+    TRY(check_per_cell(&built));
     TRY(boundary_create(settings, &built.boundary));
     TRY(boundary_check(settings, &built.boundary, &built.grid, &built.medium,
                        &(struct instant){.time = 0}));

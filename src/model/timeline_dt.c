@@ -46,7 +46,8 @@ static bool is_long(const struct timeline *timeline, const struct settings *sett
     const int most = superstep_stages_most(SCHEME_STS2, settings->run.precision, linear);
     const double longest = superstep_limit(SCHEME_STS2, most) / 2 * timeline->dt_stable;
     const bool possible = settings->run.precision == PRECISION_FLOAT64 &&
-                          settings->run.stencil_order == 2 && medium->nambients == 0;
+                          settings->run.stencil_order == 2 && medium->nambients == 0 &&
+                          !medium->per_cell;
     return possible && timeline->setting.dt > longest * (1 + 1e-12);
 }
 

@@ -1,6 +1,8 @@
 """Random problems with several materials; media_solver.py solves them."""
 import random
 
+import numpy as np
+
 from media_solver import Problem, Unphysical, classes_of, mask_of, names_of, source_mask
 from problems import FACES
 
@@ -263,6 +265,22 @@ def with_sources_of_temperature(config, seed):
         shape["density"].append([4000.0, shape["density"][-1][1]])
         if isinstance(shape.get("factor"), str):
             shape["factor"] = 0.6
+    return config
+
+
+def with_factors(config, seed, folder):
+    """Properties of some materials vary from cell to cell, by a formula or a file."""
+    rng = random.Random(seed)
+    shape = config["grid"]["cells"][::-1]
+    for number, material in enumerate(config["materials"][:3]):
+        if number > 0 and rng.random() < 0.4:
+            continue
+        material["conductivity_factor"] = {"formula": "1.2 + sin(400*x + 300*y - 170*z)"}
+        if seed % 3 < 2:
+            path = folder / f"factor{seed}_{number}.npy"
+            values = np.random.default_rng(seed).uniform(0.2, 3, shape)
+            np.save(path, values.astype(rng.choice(["<f4", "<f8"])))
+            material["heat_capacity_factor"] = {"path": str(path)}
     return config
 
 

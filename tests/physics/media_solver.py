@@ -133,7 +133,9 @@ class Problem:
         for contact in config.get("contacts", []):
             a, b = (names.index(name) for name in contact["between"])
             resistance[a, b] = resistance[b, a] = contact["resistance"]
-        self.k, self.rho_c, self.resistance = k, rho_c[self.classes], resistance
+        self.factor = self.factors("conductivity_factor")
+        self.k, self.resistance = k, resistance
+        self.rho_c = rho_c[self.classes] * self.factors("heat_capacity_factor")
         self.h = widths(config)
         self.centers = cell_centers(config)
         graded = any(np.ndim(h) > 0 for h in self.h)
@@ -144,6 +146,19 @@ class Problem:
         self.faces = [config["boundary"][face] for face in FACES[:2 * len(self.h)]]
         self.lows = [self.conductances(axis, 1) for axis in range(len(self.h))]
         self.highs = [self.conductances(axis, -1) for axis in range(len(self.h))]
+
+    def factors(self, key):
+        """Of each cell, (nz, ny, nx)."""
+        x, y, z = cell_centers(self.config)
+        factor = np.ones(self.classes.shape)
+        for number, material in enumerate(self.config["materials"]):
+            if key in material:
+                names = {"x": x, "y": y, "z": z, "sin": np.sin}
+                values = eval(material[key]["formula"], {"__builtins__": {}}, names) \
+                    if "formula" in material[key] else np.load(material[key]["path"])
+                values = np.broadcast_to(values, factor.shape).astype(np.float32)
+                factor[self.classes == number] = values[self.classes == number]
+        return factor
 
     def beside(self, field, axis, shift):
         """Of each cell the neighbour below (shift 1) or above (-1), around the end."""
@@ -170,7 +185,8 @@ class Problem:
         """To the neighbour, W/(m^2 K)."""
         half = np.broadcast_to(self.h[axis] / 2, self.classes.shape)
         other, other_half = self.neighbours(axis, shift), self.neighbours(axis, shift, half)
-        return 1 / (half / self.k[self.classes, axis] + other_half / self.k[other, axis] +
+        other_k = self.k[other, axis] * self.neighbours(axis, shift, self.factor)
+        return 1 / (half / (self.k[self.classes, axis] * self.factor) + other_half / other_k +
                     self.resistance[self.classes, other])
 
     def at(self, edge, values):
@@ -186,7 +202,7 @@ class Problem:
         return self.at(edge, self.share * self.unit * self.per_volume(axis, shift))
 
     def conductivity(self, axis, edge):
-        return self.k[self.classes[edge], axis]
+        return self.k[self.classes[edge], axis] * self.factor[edge]
 
     def stable_dt(self):
         rate = sum(flows[axis] * self.per_volume(axis, shift) for axis in range(len(self.h))

@@ -282,5 +282,36 @@ class Symmetry(Case):
             self.assertTrue(np.array_equal(field, mirrored), f"not the mirror of itself in {name}")
 
 
+class Factors(Case):
+    """Conductivities per cell."""
+
+    def test_a_wall_by_factors_is_exact(self):
+        k = [45.0, 0.0390625, 1.75]
+        q = 100 / sum(0.04 / value for value in k)
+        joints = 400 - q * np.cumsum([0] + [0.04 / value for value in k])
+        steady = (f"x < 0.04 ? 400 - {q / k[0]!r}*x : (x < 0.08 ? {float(joints[1])!r} - "
+                  f"{q / k[1]!r}*(x - 0.04) : 300 + {q / k[2]!r}*(0.12 - x))")
+        factor = f"x < 0.04 ? {k[0]} : (x < 0.08 ? {k[1]} : {k[2]})"
+        material = {"name": "wall", "conductivity": 1.0, "density": 1000.0, "heat_capacity": 1.0}
+        config = {
+            "grid": {"cells": [12], "upper": [0.12]},
+            "materials": [{**material, "conductivity_factor": {"formula": factor}}],
+            "initial": [{"expression": {"value": steady}}],
+            "boundary": {"x_min": {"type": "temperature", "value": 400.0},
+                         "x_max": {"type": "temperature", "value": 300.0}},
+            "time": {"steps": 2000},
+            "output": {"checkpoints": {"every": 2000}},
+        }
+        exact = np.interp((np.arange(12) + 0.5) * 0.01, [0, 0.04, 0.08, 0.12], joints)
+        self.assertLess(abs(self.run_config(config, "by_factors").temperature() - exact).max(),
+                        1e-10)
+        config["initial"] = [{"expression": {"value": "300 + 4000*x*(0.12 - x)"}}]
+        config["materials"] = [material]
+        uniform = self.run_config(config, "uniform").temperature()
+        config["materials"] = [{**material, "conductivity_factor": {"formula": "1"}}]
+        one = self.run_config(config, "one").temperature()
+        self.assertLess(abs(one / uniform - 1).max(), 1e-12)
+
+
 if __name__ == "__main__":
     unittest.main()

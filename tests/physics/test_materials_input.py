@@ -94,6 +94,20 @@ class WrongInput(Case):
                 config["materials"][0].update(keys)
             return change
 
+        factor = "materials[0].conductivity_factor"
+        self.check(material(conductivity_factor={}), factor, "neither formula nor path")
+        self.check(material(conductivity_factor={"formula": "x", "path": "k.npy"}), factor, "path")
+        self.check(material(conductivity_factor={"formula": "x - 1"}), factor, "above 0")
+        self.check(material(conductivity_factor={"formula": "1/(x - x)"}), factor, "inf")
+        self.check(material(conductivity_factor={"path": "none.npy"}), "none.npy", code=3)
+        self.check(material(heat_capacity_factor={"formula": "2"}, conductivity=[[300.0, 1.0]]),
+                   "materials", "depends on temperature")
+
+        def implicit(config):
+            config["materials"][0]["conductivity_factor"] = {"formula": "2"}
+            config["time"] = {"steps": 2, "dt": 1e-6, "scheme": "implicit"}
+        self.check(implicit, "scheme: implicit", "varies from cell to cell")
+
         rising = [[300.0, 1.0], [290.0, 2.0]]
         self.check(material(heat_capacity=rising), "materials[0].heat_capacity", "do not increase")
         self.check(material(heat_capacity=[[300.0, 1.0], [310.0]]), "rows [temperature, value]")

@@ -147,6 +147,13 @@ SETTINGS_CHECK(materials)
     if (tree_child(item->node, "diffusivity") != NULL) {
         material->density = material->solid.heat_capacity = 1;
     }
+    for (int f = 0; f < FACTORS; f++) {
+        struct shape_setting *factor = &material->factor[f];
+        factor->is_factor = true;
+        factor->kind = factor->path != NULL         ? INITIAL_FILE
+                       : factor->expression != NULL ? INITIAL_EXPRESSION
+                                                    : INITIAL_UNIFORM;
+    }
     FAIL_IF(item->index == 1 && settings->nparts == 0,
             settings_fail(settings, "parts",
                           "missing: it says which cells are of which material; start the list "

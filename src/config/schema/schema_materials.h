@@ -4,6 +4,24 @@
 
 #define IN_MATERIAL(member) offsetof(struct material_setting, member)
 
+/* A shape without a name: its formula or its file. */
+#define FACTOR(path_, member_, what_)                                                              \
+    SECTION(path_,                                                                                 \
+            "A factor of `" what_ "` for each cell of the material: a formula or a file. With "    \
+            "the value 1 for `" what_ "` itself, it is the property in SI units.",                 \
+            .one_of = "formula, path", .rival = "becomes"),                                        \
+        KEY(path_ ".formula", FORMULA, ASK, IN_MATERIAL(member_.expression),                       \
+            "The factor, above 0, as a formula of the centre (x, y, z) of a cell, in m, rounded "  \
+            "to float32.",                                                                         \
+            .variables = "x, y, z", .rival = "path", .example = "\"1 + 0.5*sin(40*x)\""),          \
+        KEY(path_ ".path", TEXT, ASK, IN_MATERIAL(member_.path),                                   \
+            "A .npy or HDF5 file of factors, of the shape of the grid. " INPUT_FILE,               \
+            .flags = SCHEMA_FILE, .rival = "formula", .example = "factors.npy"),                   \
+        KEY(path_ ".dataset", TEXT, ASK, IN_MATERIAL(member_.dataset),                             \
+            "The dataset of an HDF5 file, of shape (nz, ny, nx); in 2D also (ny, nx). Rounded to " \
+            "float32.",                                                                            \
+            .fallback = "/factor", .needs = "path")
+
 #define MATERIAL_ROWS                                                                              \
     KEY("materials[].name", TEXT, ASK, IN_MATERIAL(name), "Its name.", .flags = SCHEMA_REQUIRED,   \
         .example = "steel"),                                                                       \
@@ -33,6 +51,8 @@
             .rival = "becomes, diffusivity",                                                       \
             .alternative = IN_MATERIAL(solid.heat_capacity_table), .limit = &positive,             \
             .unit = &heat_capacity, .example = "[[300, 450], [1700, 800]]"),                       \
+        FACTOR("materials[].conductivity_factor", factor[FACTOR_CONDUCTIVITY], "conductivity"),    \
+        FACTOR("materials[].heat_capacity_factor", factor[FACTOR_HEAT_CAPACITY], "heat_capacity"), \
         KEY("materials[].latent_heat", REAL, ASK, IN_MATERIAL(latent_heat),                        \
             "The heat of melting per mass; keys outside of `liquid` describe the solid.",          \
             .flags = SCHEMA_NOTED, .alternative = IN_MATERIAL(melts), .limit = &not_negative,      \

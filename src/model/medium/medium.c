@@ -5,7 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "kernels/cell/heat_cell.h"
 #include "model/medium/curve.h"
 #include "model/space/shape.h"
 
@@ -43,9 +42,18 @@ static const char *class_need(const struct settings *settings, const struct boun
                                                                           : NULL;
 }
 
+static bool varies_per_cell(const struct settings *settings)
+{
+    bool any = false;
+    for (int i = 0; i < settings->nmaterials * FACTORS; i++) {
+        any = any || settings->materials[i / FACTORS].factor[i % FACTORS].kind != INITIAL_UNIFORM;
+    }
+    return any;
+}
+
 static bool has_one_isotropic(const struct settings *settings)
 {
-    if (settings->nambients > 0) {
+    if (settings->nambients > 0 || varies_per_cell(settings)) {
         return false;
     }
     const double *k = settings->nmaterials == 1 ? settings->materials[0].solid.conductivity : NULL;
@@ -297,6 +305,7 @@ enum status medium_create(const struct settings *settings, struct medium *medium
     struct medium built = {
         .conductivity =
             has_one_isotropic(settings) && !needs_curves(settings) ? medium->conductivity : 0,
+        .per_cell = varies_per_cell(settings),
         .nmaterials = n,
         .nambients = settings->nambients,
         .nclasses = n,
@@ -329,12 +338,13 @@ void medium_destroy(struct medium *medium)
 
 static double conductance(const struct medium *medium, const struct grid *grid, enum axis axis,
                           const struct class_key *own, const struct class_key *neighbour,
-                          double contact)
+                          double contact, const double factors[2])
 {
     const double half = grid_size_width(grid, axis, own->size) /
-                        (2 * medium->materials[own->material].conductivity[axis]);
-    const double other = grid_size_width(grid, axis, neighbour->size) /
-                         (2 * medium->materials[neighbour->material].conductivity[axis]);
+                        (2 * (medium->materials[own->material].conductivity[axis] * factors[0]));
+    const double other =
+        grid_size_width(grid, axis, neighbour->size) /
+        (2 * (medium->materials[neighbour->material].conductivity[axis] * factors[1]));
     const double h = grid_smallest_width(grid, axis);
     /* symmetric to the last bit: the sum of the half cells first */
     return grid->used[axis] ? grid_size_face(grid, axis, own->size, neighbour->size) /
@@ -342,13 +352,22 @@ static double conductance(const struct medium *medium, const struct grid *grid, 
                             : 0;
 }
 
+static const double without_factors[2] = {1, 1};
+
+double medium_conductance_scaled(const struct medium *medium, const struct grid *grid,
+                                 enum axis axis, const struct class_key *own,
+                                 const struct class_key *neighbour, const double factors[2])
+{
+    return conductance(medium, grid, axis, own, neighbour,
+                       medium->resistance[own->material * medium->nmaterials + neighbour->material],
+                       factors);
+}
+
 double medium_conductance_between(const struct medium *medium, const struct grid *grid,
                                   enum axis axis, const struct class_key *own,
                                   const struct class_key *neighbour)
 {
-    return conductance(
-        medium, grid, axis, own, neighbour,
-        medium->resistance[own->material * medium->nmaterials + neighbour->material]);
+    return medium_conductance_scaled(medium, grid, axis, own, neighbour, without_factors);
 }
 
 double medium_most_conductance(const struct medium *medium, const struct grid *grid, enum axis axis,
@@ -414,8 +433,8 @@ double medium_conductance(const struct medium *medium, const struct grid *grid, 
                           int of_class, int neighbour)
 {
     return conductance(medium, grid, axis, &medium->classes[of_class].key,
-                       &medium->classes[neighbour].key,
-                       medium_contact(medium, of_class, neighbour));
+                       &medium->classes[neighbour].key, medium_contact(medium, of_class, neighbour),
+                       without_factors);
 }
 
 double medium_stable_dt(const struct medium *medium, const struct grid *grid)
@@ -452,46 +471,4 @@ double medium_rate_share(const struct medium *medium, double low, double high)
         }
     }
     return capacity * (shrinks ? conductivity : 1);
-}
-
-static uint64_t add_number(uint64_t hash, double number)
-{
-    uint64_t bits;
-    memcpy(&bits, &number, sizeof bits);
-    return heat_mix64(hash ^ bits);
-}
-
-uint64_t medium_hash(const struct medium *medium)
-{
-    const int n = medium->nmaterials;
-    if (medium->conductivity > 0 && medium->curves == NULL) { /* one isotropic material */
-        return 0;
-    }
-    uint64_t hash = medium->class_hash + (uint64_t)n;
-    for (int slope = 1; slope <= SLOPES && medium->has_slopes; slope++) {
-        hash = add_number(hash, medium->slope_area[slope]);
-    }
-    for (int m = 0; m < n; m++) {
-        hash = add_number(hash, medium->materials[m].heat_capacity_volume);
-        for (int axis = 0; axis < AXIS_COUNT; axis++) {
-            hash = add_number(hash, medium->materials[m].conductivity[axis]);
-        }
-        for (int other = 0; other < n; other++) {
-            hash = add_number(hash, medium->resistance[m * n + other]);
-        }
-        if (medium->perfused) {
-            hash = add_number(hash, medium->materials[m].perfusion);
-            hash = add_number(hash, medium->materials[m].arterial_temperature);
-            hash = add_number(hash, medium->materials[m].metabolic_heat);
-        }
-        if (medium->changes) {
-            hash = add_number(hash, medium->materials[m].becomes);
-        }
-        for (int s = 0; medium->curves != NULL && s < medium->curves[m].count; s++) {
-            hash = add_number(hash, medium->curves[m].heat[s]);
-            hash = add_number(hash, medium->curves[m].temperature[s]);
-            hash = add_number(hash, medium->curves[m].conductivity[s]);
-        }
-    }
-    return hash;
 }

@@ -68,6 +68,8 @@ struct medium {
     bool perfused; /* a material is */
     bool changes;  /* a material becomes another one */
     int nsegments; /* of a class in the table; 0: no curves */
+    bool per_cell; /* a property varies from cell to cell: factor_map.h; then the properties of
+                      classes are without their factors, but the extremes below and weights */
 
     int nmaterials; /* 0: uniform; with the ambients, which are the last of them */
     int nambients;
@@ -141,6 +143,10 @@ double medium_conductance_between(const struct medium *medium, const struct grid
                                   const struct class_key *neighbour);
 double medium_conductance(const struct medium *medium, const struct grid *grid, enum axis axis,
                           int of_class, int neighbour);
+/* The first with factors of both conductivities. */
+double medium_conductance_scaled(const struct medium *medium, const struct grid *grid,
+                                 enum axis axis, const struct class_key *own,
+                                 const struct class_key *neighbour, const double factors[2]);
 /* The largest one, of what these materials are or become. */
 double medium_most_conductance(const struct medium *medium, const struct grid *grid, enum axis axis,
                                const struct class_key *own, const struct class_key *neighbour);

@@ -491,4 +491,8 @@ void class_map_destroy(struct class_map *map)
 {
     free(map->h_class);
     map->h_class = NULL;
+    for (int f = 0; f < FACTORS; f++) {
+        free(map->h_factor[f]);
+        map->h_factor[f] = NULL;
+    }
 }

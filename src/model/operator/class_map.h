@@ -14,9 +14,10 @@ struct slope_sum {
 /* Host memory in the layout of device_medium (kernels/coefficients.h). */
 struct class_map {
     struct layout layout;
-    struct box owned; /* global indices */
-    uint8_t *h_class; /* layout.elements bytes: numbers of `keys` */
-    int nkeys;        /* in the order in which the cells have them */
+    struct box owned;         /* global indices */
+    uint8_t *h_class;         /* layout.elements bytes: numbers of `keys` */
+    float *h_factor[FACTORS]; /* of each, see factor_map.h; NULL: of no cell */
+    int nkeys;                /* in the order in which the cells have them */
     struct class_key keys[MEDIUM_CLASSES];
     struct slope_sum slopes[SLOPES + 1];
 };
@@ -36,6 +37,11 @@ void class_map_destroy(struct class_map *map); /* takes a zeroed one */
 /* The bytes of class_map_create's array, which is also needed on the device. */
 uint64_t class_map_bytes(const struct grid *grid, const struct box *owned, int depth);
 
+/* Of the factors of the cells of a material: the largest, and the largest inverse. */
+struct factor_range {
+    double most, most_inverse;
+};
+
 /* A survey of the cells of one or more blocks. Integers and extremes: add over ranks in any
  * order. Starts as zeros. */
 struct class_survey {
@@ -47,7 +53,8 @@ struct class_survey {
     uint8_t meets[MOST_MATERIALS][MOST_MATERIALS];           /* pairs with a common face: maximum */
     int64_t surfaces[MOST_SURFACES][AXIS_COUNT][SLOPES + 1]; /* faces of entries of `surfaces` */
     struct slope_sum slopes[SLOPES + 1];
-    int64_t patches[FACE_COUNT][MOST_PATCHES + 1]; /* cells of each condition of a face */
+    struct factor_range factors[MOST_MATERIALS][FACTORS]; /* maxima */
+    int64_t patches[FACE_COUNT][MOST_PATCHES + 1];        /* cells of each condition of a face */
 };
 void class_survey_add(struct class_survey *survey, const struct class_survey *more);
 enum status class_map_survey(const struct class_map *map, const struct problem *problem,
@@ -59,5 +66,5 @@ enum status class_map_fail_too_many(const struct settings *settings); /* more th
  * there are too many classes, or a source with a power has no cells. */
 enum status class_survey_apply(const struct class_survey *survey, struct problem *problem);
 
-/* After that: let the map have the numbers of the problem's classes. */
+/* After that: let the map have the numbers and the keys of the problem's classes. */
 void class_map_renumber(struct class_map *map, const struct medium *medium);

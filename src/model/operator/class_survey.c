@@ -51,7 +51,9 @@ static double survey_row(const struct class_map *map, const struct problem *prob
     const int64_t index = global_row * grid->cells[AXIS_X] + map->owned.lo[AXIS_X];
     double fastest = 0;
     for (int64_t i = 0; i < map->layout.cells[AXIS_X]; i++) {
-        fastest = fmax(fastest, rate_of_cell(&row[i], &map->layout, rates, map->nkeys));
+        if (!problem->medium.per_cell) {
+            fastest = fmax(fastest, rate_of_cell(&row[i], &map->layout, rates, map->nkeys));
+        }
         counts[row[i]]++;
         *hash += heat_cell_hash((uint64_t)(index + i), (uint64_t)map->keys[row[i]].material);
     }
@@ -93,6 +95,12 @@ void class_survey_add(struct class_survey *survey, const struct class_survey *mo
     for (int slope = 0; slope <= SLOPES; slope++) {
         survey->slopes[slope].cells += more->slopes[slope].cells;
         survey->slopes[slope].area += more->slopes[slope].area;
+    }
+    for (int i = 0; i < MOST_MATERIALS * FACTORS; i++) {
+        struct factor_range *range = &survey->factors[i / FACTORS][i % FACTORS];
+        const struct factor_range *other = &more->factors[i / FACTORS][i % FACTORS];
+        range->most = fmax(range->most, other->most);
+        range->most_inverse = fmax(range->most_inverse, other->most_inverse);
     }
     for (int i = 0; i < FACE_COUNT * (MOST_PATCHES + 1); i++) {
         survey->patches[i / (MOST_PATCHES + 1)][i % (MOST_PATCHES + 1)] +=
@@ -235,5 +243,8 @@ void class_map_renumber(struct class_map *map, const struct medium *medium)
     }
     for (int64_t i = 0; i < map->layout.elements; i++) {
         map->h_class[i] = number[map->h_class[i]];
+    }
+    for (int c = 0; c < medium->nclasses; c++) {
+        map->keys[c] = medium->classes[c].key;
     }
 }

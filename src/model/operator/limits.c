@@ -293,16 +293,19 @@ void limits_step(struct limits *limits, const struct problem *problem,
 }
 
 /* Each cell: the heat is rounded once, which the ledger includes, then the new temperature; its
- * weight is at most that of the largest class. sigma is at most 1. */
+ * weight is at most that of the largest class. sigma is at most 1, but of heat capacities per cell.
+ */
 void limits_add_moving(struct limits *limits, const struct medium *medium, double least,
                        double most, double cells)
 {
     double weight = 1;
+    double sigma = 1;
     for (int c = 0; c < medium->nclasses; c++) {
         weight = fmax(weight, medium->classes[c].weight);
+        sigma = fmax(sigma, medium->classes[c].sigma);
     }
-    widen_by_source(&limits->ever, fmin(least, 0), fmax(most, 0));
-    widen_by_source(&limits->last, fmin(least, 0), fmax(most, 0));
+    widen_by_source(&limits->ever, fmin(sigma * least, 0), fmax(sigma * most, 0));
+    widen_by_source(&limits->last, fmin(sigma * least, 0), fmax(sigma * most, 0));
     limits->roundings.of_magnitude += weight * cells;
     limits->roundings.fixed_K += 2 * fmax(fabs(least), fabs(most)) * cells;
     limits->roundings.face_terms += cells;

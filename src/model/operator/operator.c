@@ -11,7 +11,9 @@
 enum kind operator_kind(const struct problem *problem)
 {
     if (problem->medium.nclasses > 0) {
-        return problem->medium.curves != NULL ? KIND_ENTHALPY : KIND_CLASSES;
+        return problem->medium.curves != NULL ? KIND_ENTHALPY
+               : problem->medium.per_cell     ? KIND_FACES
+                                              : KIND_CLASSES;
     }
     return problem->radius > 1 ? KIND_HIGH_ORDER : KIND_UNIFORM;
 }
@@ -200,8 +202,8 @@ static void set_closure(const struct heat_operator *op, const struct problem *pr
     const double h = grid_width(&problem->grid, face_axis(face), 0);
     const double inflow = x->fixed ? 1 : op->dt / (problem->medium.heat_capacity_volume * h);
     const double of_classes[] = {closure->a, closure->b, closure->e, 0};
-    const double of_enthalpy[] = {x->s0 * inflow, x->s1 * inflow, x->s4 * inflow, x->fixed ? 1 : 0};
-    const double *values = op->all.kind == KIND_ENTHALPY ? of_enthalpy : of_classes;
+    const double of_cells[] = {x->s0 * inflow, x->s1 * inflow, x->s4 * inflow, x->fixed ? 1 : 0};
+    const double *values = op->all.kind == KIND_CLASSES ? of_classes : of_cells;
     const int64_t at = medium_closure_at(problem->medium.nclasses, operator_closure_count(problem),
                                          (int)face, index);
     for (int v = 0; v < 4; v++) {

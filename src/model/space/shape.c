@@ -140,7 +140,7 @@ enum status shape_evaluate(const struct shape_setting *shape, struct expression 
                            const double center[AXIS_COUNT], double *value)
 {
     *value = expression_evaluate(expression, center);
-    if (shape->is_condition) {
+    if (shape->is_condition || shape->is_factor) {
         return !isnan(*value)
                    ? STATUS_OK
                    : fail(STATUS_INPUT,

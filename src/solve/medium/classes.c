@@ -4,93 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/comm.h"
-#include "io/input/field_file.h"
-#include "io/input/solid_file.h"
 #include "model/field/derived.h"
-#include "model/space/resolution.h"
-
-/* Cells that classes_survey_alone holds at once. */
-enum { SURVEY_CELLS = 64 << 20 };
-
-/* Paint a block, and add its cells to the survey. Destroy both maps after a failure too. */
-static enum status survey_block(const struct problem *problem, const struct box *owned, int depth,
-                                struct class_map *map, struct patch_map *patches,
-                                struct class_survey *survey)
-{
-    TRY(resolution_check(problem));
-    TRY(class_map_create(problem, owned, depth, field_file_read_box, solid_file_read, map));
-    TRY(patch_map_create(problem, owned, depth, patches));
-    patch_map_survey(patches, survey);
-    return class_map_survey(map, problem, survey);
-}
-
-static void add_survey(void *from, void *to, int *count, MPI_Datatype *type)
-{
-    for (int i = 0; i < *count; i++) {
-        class_survey_add((struct class_survey *)to + i, (const struct class_survey *)from + i);
-    }
-}
-
-/* The same on all ranks in any order: integers, maxima and a sorted union. */
-static enum status add_surveys(MPI_Comm comm, struct class_survey *survey)
-{
-    MPI_Op add = MPI_OP_NULL;
-    MPI_Datatype type = MPI_DATATYPE_NULL;
-    TRY_MPI(MPI_Type_contiguous((int)sizeof *survey, MPI_BYTE, &type));
-    TRY_MPI(MPI_Type_commit(&type));
-    TRY_MPI(MPI_Op_create(add_survey, 1, &add));
-    TRY_MPI(MPI_Allreduce(MPI_IN_PLACE, survey, 1, type, add, comm));
-    TRY_MPI(MPI_Op_free(&add));
-    TRY_MPI(MPI_Type_free(&type));
-    return STATUS_OK;
-}
-
-static enum status apply_survey(struct problem *problem, const struct class_survey *survey)
-{
-    TRY(class_survey_apply(survey, problem));
-    TRY(resolution_check_cells(problem));
-    TRY(resolution_check_contacts(problem, survey));
-    return patch_survey_apply(survey, problem);
-}
-
-enum status classes_open(struct problem *problem, const struct team *team, int depth,
-                         struct classes *classes)
-{
-    const struct box owned = decomp_owned(&team->decomp, team->rank);
-    struct class_survey survey = {0};
-    *classes = (struct classes){.depth = depth};
-    if (problem->medium.nclasses == 0) {
-        return STATUS_OK;
-    }
-    TRY(status_agree(team->comm, survey_block(problem, &owned, depth, &classes->map,
-                                              &classes->patches, &survey)));
-    TRY(add_surveys(team->comm, &survey));
-    TRY(status_agree(team->comm, apply_survey(problem, &survey)));
-    class_map_renumber(&classes->map, &problem->medium);
-    resolution_warn(problem);
-    return STATUS_OK;
-}
-
-enum status classes_survey_alone(struct problem *problem)
-{
-    const int64_t *n = problem->grid.cells;
-    const int64_t fit = SURVEY_CELLS / (n[AXIS_X] * n[AXIS_Y]);
-    const int64_t planes = fit > 0 ? fit : 1;
-    struct class_survey survey = {0};
-    if (problem->medium.nclasses == 0) {
-        return STATUS_OK;
-    }
-    for (int64_t k = 0; k < n[AXIS_Z]; k += planes) {
-        SCOPED_BY(class_map_destroy) struct class_map map = {0};
-        SCOPED_BY(patch_map_destroy) struct patch_map patches = {.face = {{0}}};
-        struct box part = box_of_cells(n);
-        part.lo[AXIS_Z] = k;
-        part.hi[AXIS_Z] = k + planes < n[AXIS_Z] ? k + planes : n[AXIS_Z];
-        TRY(survey_block(problem, &part, 1, &map, &patches, &survey));
-    }
-    return apply_survey(problem, &survey);
-}
+#include "model/operator/factor_map.h"
 
 static size_t bytes_of_table(const struct problem *problem)
 {
@@ -141,7 +56,10 @@ uint64_t classes_bytes(const struct problem *problem, const struct box *owned, i
         }
         patches += problem->boundary.nconditions[f] > 1 ? (uint64_t)box_cells(&layer) : 0;
     }
-    return class_map_bytes(&problem->grid, owned, depth) +
+    const uint64_t elements = class_map_bytes(&problem->grid, owned, depth);
+    const uint64_t arrays =
+        problem->medium.per_cell ? (uint64_t)factor_map_arrays(&problem->grid) : 0;
+    return elements + arrays * elements * precision_bytes(problem->precision) +
            (uint64_t)tables_of(depth) * bytes_of_table(problem) +
            MEDIUM_CLASSES * (sizeof(double) + 1 + sizeof(struct class_summary)) + patches +
            closures_bytes(problem) + face_sums_bytes(problem) + beams_bytes(problem) +
@@ -155,14 +73,22 @@ static enum status keep_face(struct classes *classes, enum face face)
     const struct class_map *map = &classes->map;
     const struct box owned = box_of_cells(map->layout.cells);
     const struct box layer = box_inside(&owned, face, 1);
+    const float *factors = map->h_factor[FACTOR_CONDUCTIVITY];
     uint8_t *kept = malloc((size_t)box_cells(&layer));
-    TRY(CHECK_MEMORY(kept != NULL, "no memory for the materials of a face"));
+    classes->h_face_class[face] = kept;
+    classes->h_face_factor[face] =
+        factors != NULL ? malloc((size_t)box_cells(&layer) * sizeof *factors) : NULL;
+    TRY(CHECK_MEMORY(kept != NULL && (factors == NULL) == (classes->h_face_factor[face] == NULL),
+                     "no memory for the materials of a face"));
     for (int64_t c = 0; c < box_cells(&layer); c++) {
         int64_t cell[AXIS_COUNT];
         box_cell(&layer, c, cell);
-        kept[c] = map->h_class[layout_index(&map->layout, cell[0], cell[1], cell[2])];
+        const int64_t at = layout_index(&map->layout, cell[0], cell[1], cell[2]);
+        kept[c] = map->h_class[at];
+        if (factors != NULL) {
+            classes->h_face_factor[face][c] = factors[at];
+        }
     }
-    classes->h_face_class[face] = kept;
     return STATUS_OK;
 }
 
@@ -251,6 +177,26 @@ static enum status allocate_changes(struct classes *classes, const struct proble
     return STATUS_OK;
 }
 
+/* Before the map has flags. */
+static enum status send_factors(struct classes *classes, const struct problem *problem,
+                                struct engine *engine)
+{
+    const struct class_map *map = &classes->map;
+    const size_t bytes = (size_t)map->layout.elements * precision_bytes(problem->precision);
+    if (!problem->medium.per_cell) {
+        return STATUS_OK;
+    }
+    SCOPED_FREE void *values = malloc(bytes);
+    TRY(CHECK_MEMORY(values != NULL, "no memory for a property per cell"));
+    for (int axis = 0; axis <= AXIS_COUNT; axis++) {
+        if (axis == AXIS_COUNT || problem->grid.used[axis]) {
+            factor_map_fill(map, problem, axis, values);
+            TRY(engine_send(engine, values, bytes, &classes->d_factor[axis]));
+        }
+    }
+    return STATUS_OK;
+}
+
 enum status classes_allocate(struct classes *classes, const struct problem *problem,
                              const struct team *team, struct engine *engine,
                              const struct layout *layout)
@@ -271,6 +217,7 @@ enum status classes_allocate(struct classes *classes, const struct problem *prob
     }
     classes->table_bytes = bytes_of_table(problem);
     TRY(keep_faces(classes, problem, team));
+    TRY(send_factors(classes, problem, engine));
     TRY(allocate_changes(classes, problem, team, engine));
     const uint8_t mask = classes_flag(&classes->map.layout, medium->nclasses, classes->map.h_class);
     TRY(engine_send(engine, classes->map.h_class, (size_t)classes->map.layout.elements,
@@ -312,6 +259,9 @@ enum status classes_allocate(struct classes *classes, const struct problem *prob
         .one_curve =
             medium->curves != NULL && medium->nmaterials == 1 && medium->resistance[0] == 0,
         .perfused = medium->perfused,
+        .d_g = {classes->d_factor[AXIS_X], classes->d_factor[AXIS_Y], classes->d_factor[AXIS_Z]},
+        .d_sigma = classes->d_factor[AXIS_COUNT],
+        .weight_factor = ldexp(1, -heat_bits),
     };
     TRY(surfaces_create(problem, engine, layout, &classes->args, classes->map.h_class,
                         &classes->surfaces));
@@ -323,6 +273,7 @@ void classes_destroy(struct classes *classes, struct engine *engine)
     class_map_destroy(&classes->map);
     for (int f = 0; f < FACE_COUNT; f++) {
         free(classes->h_face_class[f]);
+        free(classes->h_face_factor[f]);
     }
     patch_map_destroy(&classes->patches);
     if (engine->device == NULL) {
@@ -334,6 +285,9 @@ void classes_destroy(struct classes *classes, struct engine *engine)
     }
     for (int f = 0; f < FACE_COUNT; f++) {
         engine->runtime->memory_free(engine->device, classes->d_patch[f]);
+    }
+    for (int axis = 0; axis <= AXIS_COUNT; axis++) {
+        engine->runtime->memory_free(engine->device, classes->d_factor[axis]);
     }
     surfaces_destroy(&classes->surfaces, engine);
     engine->runtime->memory_free(engine->device, classes->changes.d_at);
@@ -387,6 +341,7 @@ enum status classes_update(struct classes *classes, const struct problem *proble
         classes->args.dt_number += same_dt ? 0 : 1;
         classes->time = op->when.time;
         classes->dt = op->dt;
+        classes->args.dt = op->dt;
         TRY(send_table(classes, engine));
     }
     return STATUS_OK;

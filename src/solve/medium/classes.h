@@ -46,6 +46,8 @@ struct classes {
     void *d_patch[FACE_COUNT];
     uint8_t *h_face_class[FACE_COUNT]; /* of the cells inside this rank's closed faces, or NULL;
                                           as of the last classes_show */
+    float *h_face_factor[FACE_COUNT];  /* of the conductivity of the same; or NULL */
+    void *d_factor[AXIS_COUNT + 1];    /* d_g and d_sigma of args, or NULL */
     int slot;                          /* of the last table */
     double time, dt;                   /* of the last table; dt 0: none yet */
     struct event *ready;

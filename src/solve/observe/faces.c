@@ -117,6 +117,14 @@ struct class_closure faces_closure_at(const void *context, enum face face,
         const int condition = patch_map_at(&classes->patches, face, at);
         const int of_class = classes->h_face_class[face][at];
         own = closures->classes[face][condition * problem->medium.nclasses + of_class];
+        if (classes->h_face_factor[face] != NULL) {
+            const enum axis axis = face_axis(face);
+            own = class_closure_of_own(&own,
+                                       medium_conductivity(&problem->medium, axis, of_class) *
+                                           (double)classes->h_face_factor[face][at],
+                                       grid_width(&problem->grid, axis, 0),
+                                       grid_cell_volume(&problem->grid));
+        }
         if (closures->enthalpy[face] != NULL) {
             own = operator_close_enthalpy(
                 problem, face_axis(face), &own, of_class,

@@ -1,0 +1,215 @@
+#include "model/operator/factor_map.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "kernels/cell/heat_cell.h"
+#include "model/space/shape.h"
+
+enum { PIECE_CELLS = 4 << 20 };
+static const char *const name_of[FACTORS] = {
+    [FACTOR_CONDUCTIVITY] = "conductivity_factor", [FACTOR_HEAT_CAPACITY] = "heat_capacity_factor"};
+
+static enum status read_values(const struct problem *problem, const struct shape_setting *shape,
+                               const struct box *box, class_reader *read, float *values)
+{
+    struct brush brush;
+    if (shape->kind == INITIAL_FILE) {
+        return read(shape, &problem->grid, box, values);
+    }
+    enum status status = brush_begin(&brush, &problem->grid, shape, box_cells(box), 1);
+    if (status == STATUS_OK) {
+        status = brush_paint(&brush, box, PRECISION_FLOAT32, values);
+    }
+    brush_end(&brush);
+    return status;
+}
+
+/* The values of a piece to the cells of the material. */
+static enum status set_piece(const struct class_map *map, const struct box *piece,
+                             const int64_t shift[AXIS_COUNT], int material, const float *values,
+                             float *factors)
+{
+    for (int64_t c = 0; c < box_cells(piece); c++) {
+        int64_t cell[AXIS_COUNT];
+        box_cell(piece, c, cell);
+        const int64_t at = layout_index(&map->layout, cell[0] + shift[0] - map->owned.lo[0],
+                                        cell[1] + shift[1] - map->owned.lo[1],
+                                        cell[2] + shift[2] - map->owned.lo[2]);
+        if (map->keys[map->h_class[at]].material != material) {
+            continue;
+        }
+        FAIL_IF(!(values[c] >= 1e-20F && values[c] <= 1e20F),
+                fail(STATUS_INPUT,
+                     "%g at [z][y][x] = [%" PRId64 "][%" PRId64 "][%" PRId64
+                     "]; give factors above 0, from 1e-20 to 1e20",
+                     (double)values[c], cell[AXIS_Z], cell[AXIS_Y], cell[AXIS_X]));
+        factors[at] = values[c];
+    }
+    return STATUS_OK;
+}
+
+static enum status fill(const struct problem *problem, class_reader *read, int material, int factor,
+                        struct class_map *map)
+{
+    const struct shape_setting *shape = &problem->settings->materials[material].factor[factor];
+    const int64_t *n = problem->grid.cells;
+    struct box wide = map->owned;
+    struct box_piece pieces[BOX_PIECES_MOST];
+    for (int axis = 0; axis < AXIS_COUNT; axis++) {
+        const int64_t halo = map->layout.halo[axis] < n[axis] ? map->layout.halo[axis] : n[axis];
+        wide.lo[axis] -= halo;
+        wide.hi[axis] += halo;
+    }
+    const int npieces = box_pieces(&wide, n, problem->boundary.periodic, pieces);
+    for (int p = 0; p < npieces; p++) {
+        struct box piece = box_before(&pieces[p].cells);
+        while (box_next(&pieces[p].cells, PIECE_CELLS, &piece)) {
+            SCOPED_FREE float *values = malloc((size_t)box_cells(&piece) * sizeof *values);
+            TRY(CHECK_MEMORY(values != NULL, "no memory for a property per cell"));
+            TRY(read_values(problem, shape, &piece, read, values));
+            TRY(set_piece(map, &piece, pieces[p].shift, material, values, map->h_factor[factor]));
+        }
+    }
+    return STATUS_OK;
+}
+
+enum status factor_map_create(const struct problem *problem, class_reader *read,
+                              struct class_map *map)
+{
+    for (int f = 0; f < FACTORS && problem->medium.per_cell; f++) {
+        map->h_factor[f] = malloc((size_t)map->layout.elements * sizeof(float));
+        TRY(CHECK_MEMORY(map->h_factor[f] != NULL, "no memory for a property per cell"));
+        for (int64_t at = 0; at < map->layout.elements; at++) {
+            map->h_factor[f][at] = 1;
+        }
+        for (int m = 0; m < problem->medium.nmaterials; m++) {
+            if (problem->settings->materials[m].factor[f].kind != INITIAL_UNIFORM) {
+                TRY(settings_place(problem->origin, fill(problem, read, m, f, map),
+                                   "materials[%d].%s", m, name_of[f]));
+            }
+        }
+    }
+    return STATUS_OK;
+}
+
+int factor_map_arrays(const struct grid *grid)
+{
+    return 1 + grid->used[AXIS_X] + grid->used[AXIS_Y] + grid->used[AXIS_Z];
+}
+
+/* Of the lower face of a cell, per reference heat capacity, 1/s. */
+static double conductance_at(const struct class_map *map, const struct problem *problem, int axis,
+                             int64_t at)
+{
+    const int64_t pitch[AXIS_COUNT] = {1, map->layout.pitch_y, map->layout.pitch_z};
+    const int64_t low = at - pitch[axis];
+    const float *factor = map->h_factor[FACTOR_CONDUCTIVITY];
+    const double factors[] = {(double)factor[low], (double)factor[at]};
+    return medium_conductance_scaled(&problem->medium, &problem->grid, (enum axis)axis,
+                                     &map->keys[map->h_class[low]], &map->keys[map->h_class[at]],
+                                     factors) /
+           problem->medium.heat_capacity_volume;
+}
+
+/* The heat capacity of a cell over the reference. */
+static double capacity_at(const struct class_map *map, const struct problem *problem, int64_t at)
+{
+    const struct medium *medium = &problem->medium;
+    const int material = map->keys[map->h_class[at]].material;
+    return medium->materials[material].heat_capacity_volume / medium->heat_capacity_volume *
+           (double)map->h_factor[FACTOR_HEAT_CAPACITY][at];
+}
+
+static double rate_at(const struct class_map *map, const struct problem *problem, int64_t at)
+{
+    const int64_t pitch[AXIS_COUNT] = {1, map->layout.pitch_y, map->layout.pitch_z};
+    double sum = 0;
+    for (int axis = 0; axis < AXIS_COUNT; axis++) {
+        if (problem->grid.used[axis]) {
+            sum += conductance_at(map, problem, axis, at);
+            sum += conductance_at(map, problem, axis, at + pitch[axis]);
+        }
+    }
+    return sum / capacity_at(map, problem, at);
+}
+
+void factor_map_survey(const struct class_map *map, const struct problem *problem,
+                       struct class_survey *survey)
+{
+    const struct box owned = box_of_cells(map->layout.cells);
+    const int64_t *n = problem->grid.cells;
+    if (!problem->medium.per_cell) {
+        return;
+    }
+    double fastest = survey->fastest_rate;
+    uint64_t hash = 0;
+#pragma omp parallel for reduction(max : fastest) reduction(+ : hash)
+    for (int64_t c = 0; c < box_cells(&owned); c++) {
+        int64_t cell[AXIS_COUNT];
+        box_cell(&owned, c, cell);
+        const int64_t at = layout_index(&map->layout, cell[0], cell[1], cell[2]);
+        const int64_t index =
+            ((map->owned.lo[2] + cell[2]) * n[1] + map->owned.lo[1] + cell[1]) * n[0] +
+            map->owned.lo[0] + cell[0];
+        uint32_t bits[FACTORS];
+        for (int f = 0; f < FACTORS; f++) {
+            memcpy(&bits[f], &map->h_factor[f][at], sizeof *bits);
+        }
+        hash += heat_cell_hash((uint64_t)index, (uint64_t)bits[1] << 32 | bits[0]);
+        fastest = fmax(fastest, rate_at(map, problem, at));
+    }
+    survey->fastest_rate = fastest;
+    survey->hash += hash;
+    for (int64_t c = 0; c < box_cells(&owned); c++) {
+        int64_t cell[AXIS_COUNT];
+        box_cell(&owned, c, cell);
+        const int64_t at = layout_index(&map->layout, cell[0], cell[1], cell[2]);
+        struct factor_range *range = survey->factors[map->keys[map->h_class[at]].material];
+        for (int f = 0; f < FACTORS; f++) {
+            range[f].most = fmax(range[f].most, (double)map->h_factor[f][at]);
+            range[f].most_inverse = fmax(range[f].most_inverse, 1 / (double)map->h_factor[f][at]);
+        }
+    }
+}
+
+void factor_survey_apply(const struct class_survey *survey, struct problem *problem)
+{
+    struct medium *medium = &problem->medium;
+    for (int m = 0; m < medium->nmaterials && medium->per_cell; m++) {
+        struct medium_class *material = &medium->materials[m];
+        const struct factor_range *range = survey->factors[m];
+        if (range->most == 0) {
+            continue; /* it has no cells */
+        }
+        for (int axis = 0; axis < AXIS_COUNT; axis++) {
+            material->least_conductivity[axis] /= range[FACTOR_CONDUCTIVITY].most_inverse;
+        }
+        material->sigma *= range[FACTOR_HEAT_CAPACITY].most_inverse;
+        material->weight *= range[FACTOR_HEAT_CAPACITY].most;
+    }
+}
+
+void factor_map_fill(const struct class_map *map, const struct problem *problem, int axis,
+                     void *values)
+{
+    const int64_t *n = map->layout.cells;
+    const int *halo = map->layout.halo;
+    memset(values, 0, (size_t)map->layout.elements * precision_bytes(problem->precision));
+    struct box box = box_of_cells(n);
+    for (int a = 0; a < AXIS_COUNT; a++) {
+        box.lo[a] -= halo[a] - (a == axis); /* there is no cell below the first layer */
+        box.hi[a] += halo[a];
+    }
+#pragma omp parallel for
+    for (int64_t c = 0; c < box_cells(&box); c++) {
+        int64_t cell[AXIS_COUNT];
+        box_cell(&box, c, cell);
+        const int64_t at = layout_index(&map->layout, cell[0], cell[1], cell[2]);
+        precision_set(problem->precision, values, at,
+                      axis < AXIS_COUNT ? conductance_at(map, problem, axis, at)
+                                        : 1 / capacity_at(map, problem, at));
+    }
+}

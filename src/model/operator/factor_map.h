@@ -1,0 +1,27 @@
+/* Properties that vary from cell to cell: the factors of a material's conductivity and heat
+ * capacity (materials[].conductivity_factor, .heat_capacity_factor), and the conductances that
+ * follow. */
+#pragma once
+
+#include "model/operator/class_map.h"
+
+/* Make map->h_factor, in the layout of the classes, after these; the cells of materials without a
+ * factor have 1. This and the next two do nothing where no material has one. STATUS_INPUT, with the
+ * line of the configuration, when a factor is not above 0; STATUS_MEMORY. Not collective. */
+enum status factor_map_create(const struct problem *problem, class_reader *read,
+                              struct class_map *map);
+
+/* The number of arrays factor_map_fill makes. */
+int factor_map_arrays(const struct grid *grid);
+
+/* Add the extremes of the factors, and their hash. map->keys are those of h_class. */
+void factor_map_survey(const struct class_map *map, const struct problem *problem,
+                       struct class_survey *survey);
+
+/* Let the materials have the extremes that the survey has found; before the classes. */
+void factor_survey_apply(const struct class_survey *survey, struct problem *problem);
+
+/* After class_map_renumber, before the classes have flags: the d_g of an axis in use, or with
+ * AXIS_COUNT d_sigma, layout.elements values in the precision of the run. */
+void factor_map_fill(const struct class_map *map, const struct problem *problem, int axis,
+                     void *values);
