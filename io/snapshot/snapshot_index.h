@@ -98,9 +98,6 @@ void snapshot_index_close(struct snapshot_index *index);
 enum status snapshot_index_read(const struct snapshot_series *series, int64_t restart_step,
                                 struct snapshot_list *list, bool *rebuilt);
 
-/* Fill in the rest of a series, whose names are set, from its NAME.vtkhdf. The caller frees it. */
-enum status snapshot_series_read(struct snapshot_series *series);
-
 /* The file of a step, under its temporary name. First call: create it, with space for `bytes`. */
 enum status snapshot_file_start(const struct snapshot_series *series, const char *path,
                                 uint64_t bytes);

@@ -191,7 +191,8 @@ static enum status read_grid(hid_t file, struct grid *grid)
                                 : h5_get_double(group, "Spacing", grid->spacing, AXIS_COUNT);
 }
 
-enum status snapshot_series_read(struct snapshot_series *series)
+/* Fill in the rest of a series, whose names are set, from its NAME.vtkhdf. The caller frees it. */
+static enum status snapshot_series_read(struct snapshot_series *series)
 {
     enum { MOST_BYTES = 1 << 24, TITLE_BYTES = 1 << 17 };
     SCOPED_H5_FILE hid_t file = H5I_INVALID_HID;

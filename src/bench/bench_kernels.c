@@ -12,6 +12,7 @@ enum { MAX_ROWS = 64 };
 
 /* A line of the table; neither step nor pass: the copy. */
 struct row {
+    struct bench *bench;
     struct bench_kernel kernel;
     struct device_medium *medium;      /* NULL: uniform */
     int64_t calls;                     /* per round */
@@ -40,7 +41,8 @@ static enum status add_row(struct bench *bench, const struct row *row)
 {
     FAIL_IF(bench->nrows == MAX_ROWS, fail(STATUS_DEVICE, "the backend %s has more than %d kernels",
                                            bench->place.backend->name, MAX_ROWS));
-    bench->rows[bench->nrows++] = *row;
+    bench->rows[bench->nrows] = *row;
+    bench->rows[bench->nrows++].bench = bench;
     return STATUS_OK;
 }
 
@@ -168,8 +170,10 @@ static size_t cells_bytes(const struct bench *bench)
     return (size_t)box_cells(&owned) * precision_bytes(bench->layout.precision);
 }
 
-static enum status queue_one(struct bench *bench, const struct row *row)
+static enum status queue_one(void *context)
 {
+    const struct row *row = context;
+    struct bench *bench = row->bench;
     const struct runtime *runtime = bench->place.backend->runtime;
     const struct box owned = layout_owned(&bench->layout);
     struct coefficients levels[STEPS_MOST];
@@ -208,32 +212,21 @@ static enum status queue_one(struct bench *bench, const struct row *row)
                                    cells_bytes(bench));
 }
 
-struct queued {
-    struct bench *bench;
-    const struct row *row;
-};
-
-static enum status queue_again(void *context)
+static enum status time_one(struct bench *bench, struct row *row, double *seconds)
 {
-    const struct queued *queued = context;
-    return queue_one(queued->bench, queued->row);
-}
-
-static enum status time_one(struct bench *bench, const struct row *row, double *seconds)
-{
-    const struct bench_calls calls = {bench->place, queue_again, &(struct queued){bench, row}};
+    const struct bench_calls calls = {bench->place, queue_one, row};
     TRY(bench->place.backend->runtime->queue_wait(bench->place.queue));
     return bench_time_calls(&calls, row->calls, seconds);
 }
 
 /* Warm up until the kernel has settled on a variant. */
-static enum status warm_up(struct bench *bench, const struct row *row)
+static enum status warm_up(struct bench *bench, struct row *row)
 {
     const struct backend *backend = bench->place.backend;
     TRY(backend->runtime->copy_on_device(bench->place.queue, bench->d_out, bench->d_in,
                                          cells_bytes(bench)));
     for (int call = 0; call == 0 || call < row->kernel.settling_calls; call++) {
-        TRY(queue_one(bench, row));
+        TRY(queue_one(row));
     }
     return backend->runtime->queue_wait(bench->place.queue);
 }
@@ -250,12 +243,6 @@ static enum status choose_calls(struct bench *bench, struct row *row)
     const double by_time = ceil(round_s / fmax(seconds, 1e-9));
     row->calls = (int64_t)fmin(by_traffic, by_time);
     return STATUS_OK;
-}
-
-static enum status measure_energy(struct bench *bench, struct row *row)
-{
-    const struct bench_calls calls = {bench->place, queue_again, &(struct queued){bench, row}};
-    return bench_energy_measure(&bench->meter, &calls, row->seconds[0], &row->energy);
 }
 
 static enum status measure(struct bench *bench)
@@ -275,7 +262,9 @@ static enum status measure(struct bench *bench)
         }
     }
     for (int r = 0; r < bench->nrows; r++) {
-        TRY(measure_energy(bench, &bench->rows[r]));
+        struct row *row = &bench->rows[r];
+        const struct bench_calls calls = {bench->place, queue_one, row};
+        TRY(bench_energy_measure(&bench->meter, &calls, row->seconds[0], &row->energy));
     }
     log_transient("%s", "");
     return STATUS_OK;

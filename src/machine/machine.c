@@ -168,7 +168,7 @@ int cores_count(void)
     return cores > 0 ? cores : omp_get_num_procs();
 }
 
-enum status cores_share(MPI_Comm comm)
+static enum status cores_share(MPI_Comm comm)
 {
     struct machine machine = {0};
     int threads = 0;

@@ -67,13 +67,10 @@ void machine_examine(const char *pci, struct machine *machine);
  * cores uses all of these. At least 1; 0 if `mine` is empty. */
 enum status cores_divide(MPI_Comm comm, const struct core_set *mine, int *threads);
 
-/* Collective, before the first OpenMP region. Set the number of OpenMP threads as by
- * cores_divide, unless the environment sets their number or places; and start them, so that
- * machine_examine finds the CPUs of all of them. */
-enum status cores_share(MPI_Comm comm);
-
-/* Collective, agreed. cores_share, and open this rank's device of the node; close it, on failure
- * too unless it is NULL. */
+/* Collective, agreed, before the first OpenMP region. Set the number of OpenMP threads as by
+ * cores_divide, unless the environment sets their number or places, and start them, so that
+ * machine_examine finds the CPUs of all of them; and open this rank's device of the node; close it,
+ * on failure too unless it is NULL. */
 enum status device_open(MPI_Comm comm, const struct backend *backend, struct device **device,
                         struct device_info *info);
 

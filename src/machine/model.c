@@ -6,7 +6,7 @@
 
 #include "model/operator/operator.h"
 
-const char *machine_medium(const struct problem *problem)
+static const char *machine_medium(const struct problem *problem)
 {
     static const char *const orders[] = {"order_4", "order_6", "order_8"};
     switch (operator_kind(problem)) {

@@ -36,7 +36,7 @@ enum machine_number {
 
 /* Cell updates per second of a kernel without neighbours. */
 struct machine_rate {
-    const char *medium; /* see machine_medium */
+    const char *medium; /* "uniform", "classes", "enthalpy", or "order_4" to "order_8" */
     enum precision precision;
     int steps; /* per pass */
     double cells;
@@ -61,9 +61,6 @@ enum status machine_model_read(const char *name, const char *bytes, size_t nbyte
 /* STATUS_INPUT names a number that no file has. */
 enum status machine_model_complete(const struct machine_model *machine);
 void machine_model_destroy(struct machine_model *machine);
-
-/* "uniform", "classes", "enthalpy", or "order_4" to "order_8". */
-const char *machine_medium(const struct problem *problem);
 
 /* The rate for a block, between those of the file by the logarithm of the cells, of equal ones
  * those with the most similar number of planes; measured ones only, where there are any. False: the

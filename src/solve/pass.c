@@ -175,9 +175,11 @@ static enum status launch(const struct level *level, struct queue *queue,
     return add_sources(level, queue, &heated);
 }
 
-enum status advance_box(const struct level *level, struct queue *queue,
-                        const struct coefficients *coefficients, int nsteps,
-                        const struct box *boxes, int nboxes)
+/* Queued. Advance boxes by `nsteps` steps (at most level->fused), from d_next = d_now, and heat
+ * them by the sources of the coefficients, one for each step. */
+static enum status advance_box(const struct level *level, struct queue *queue,
+                               const struct coefficients *coefficients, int nsteps,
+                               const struct box *boxes, int nboxes)
 {
     const struct region owned = region_of(level, 0);
     return launch(level, queue, &owned, false, coefficients, nsteps, boxes, nboxes);

@@ -26,12 +26,6 @@ static inline int pass_share(int64_t total, int most, int whole)
  * with less work. */
 bool pass_may_summarise(const struct level *level, enum kind kind, int nsteps);
 
-/* Queued. Advance boxes by `nsteps` steps (at most level->fused), from d_next = d_now, and heat
- * them by the sources of the coefficients, one for each step. */
-enum status advance_box(const struct level *level, struct queue *queue,
-                        const struct coefficients *coefficients, int nsteps,
-                        const struct box *boxes, int nboxes);
-
 /* Collective through the halo; queued. Advance the field by the steps of `pass`, and swap it. Where
  * the backend can fuse fewer steps, kernels follow each other with one exchange. */
 enum status pass_queue(struct level *level, const struct pass *pass);

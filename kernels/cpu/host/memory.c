@@ -12,7 +12,8 @@
 
 enum { HUGE_PAGE_BYTES = 2 * 1024 * 1024 };
 
-void host_memory_room(uint64_t *total_bytes, uint64_t *available_bytes)
+/* Main memory, total and available, bytes; 0 when unknown. */
+static void host_memory_room(uint64_t *total_bytes, uint64_t *available_bytes)
 {
     *total_bytes = 0;
     *available_bytes = 0;

@@ -7,9 +7,6 @@
 #include "base/status.h"
 #include "kernels/backend.h"
 
-/* Main memory, total and available, bytes; 0 when unknown. */
-void host_memory_room(uint64_t *total_bytes, uint64_t *available_bytes);
-
 /* STATUS_MEMORY, with the sizes, when `bytes` are not available. */
 enum status host_memory_check(size_t bytes);
 

@@ -126,17 +126,6 @@ static struct extract_args args_of(const struct view *view, const struct field *
     return args;
 }
 
-enum status view_read(const struct view *view, struct field *field, const struct layout *layout,
-                      const void *d_memory, const struct box *part, enum view_values which,
-                      enum precision precision, void *h_values)
-{
-    if (box_is_empty(part)) {
-        return STATUS_OK;
-    }
-    const struct extract_args args = args_of(view, field, layout, d_memory, part, which, precision);
-    return field_extract(field, &args, h_values);
-}
-
 enum status view_take(const struct view *view, struct copy_out *copy_out, struct field *field,
                       const struct layout *layout, const void *d_memory, enum view_values which,
                       enum precision precision, void *h_values)
@@ -144,13 +133,11 @@ enum status view_take(const struct view *view, struct copy_out *copy_out, struct
     const struct box cells = layout_owned(&field->layout);
     const struct box owned = box_shift(&cells, field->placement.offset);
     const struct box part = view_part(view, &owned);
-    if (copy_out == NULL) {
-        return view_read(view, field, layout, d_memory, &part, which, precision, h_values);
-    }
     if (box_is_empty(&part)) {
         return STATUS_OK;
     }
     const struct extract_args args =
         args_of(view, field, layout, d_memory, &part, which, precision);
-    return copy_out_add(copy_out, &args, h_values);
+    return copy_out != NULL ? copy_out_add(copy_out, &args, h_values)
+                            : field_extract(field, &args, h_values);
 }

@@ -32,17 +32,11 @@ struct box view_part(const struct view *view, const struct box *owned);
 /* VIEW_ROOT: the square roots of float64 values. */
 enum view_values { VIEW_AS_IT_IS, VIEW_ROOT };
 
-/* Copy the part `part` of the view, which this rank owns, from a field in device memory to
- * h_values [z][y][x], converted to `precision`. Blocks until done; uses the staging buffers of
- * `field` if kernels cannot write to h_values. `layout` describes d_memory and has the owned
- * cells of `field`. */
-enum status view_read(const struct view *view, struct field *field, const struct layout *layout,
-                      const void *d_memory, const struct box *part, enum view_values which,
-                      enum precision precision, void *h_values);
-
-/* The same for the cells that `field` owns. With `copy_out`, which has begun: queued, from what the
- * queue of the steps sees now; h_values is pinned and complete when copy_out_done says so. NULL:
- * blocks. */
+/* Copy the cells of the view that `field` owns from a field in device memory to h_values [z][y][x],
+ * converted to `precision`. `layout` describes d_memory and has the owned cells of `field`. With
+ * `copy_out`, which has begun: queued, from what the queue of the steps sees now; h_values is
+ * pinned and complete when copy_out_done says so. NULL: blocks; uses the staging buffers of `field`
+ * if kernels cannot write to h_values. */
 enum status view_take(const struct view *view, struct copy_out *copy_out, struct field *field,
                       const struct layout *layout, const void *d_memory, enum view_values which,
                       enum precision precision, void *h_values);

@@ -363,13 +363,6 @@ double medium_conductance_scaled(const struct medium *medium, const struct grid 
                        factors);
 }
 
-double medium_conductance_between(const struct medium *medium, const struct grid *grid,
-                                  enum axis axis, const struct class_key *own,
-                                  const struct class_key *neighbour)
-{
-    return medium_conductance_scaled(medium, grid, axis, own, neighbour, without_factors);
-}
-
 double medium_most_conductance(const struct medium *medium, const struct grid *grid, enum axis axis,
                                const struct class_key *own, const struct class_key *neighbour)
 {
@@ -379,8 +372,9 @@ double medium_most_conductance(const struct medium *medium, const struct grid *g
     is[1].material = medium->materials[own->material].becomes;
     other[1].material = medium->materials[neighbour->material].becomes;
     for (int n = 0; n < 4; n++) {
-        most =
-            fmax(most, medium_conductance_between(medium, grid, axis, &is[n / 2], &other[n % 2]));
+        const struct class_key *a = &is[n / 2];
+        const struct class_key *b = &other[n % 2];
+        most = fmax(most, medium_conductance_scaled(medium, grid, axis, a, b, without_factors));
     }
     return most;
 }

@@ -2,7 +2,8 @@
 
 #include "model/space/shape.h"
 
-bool brush_holds(const struct brush *brush, const double at[AXIS_COUNT])
+/* Whether a point (m) is inside, as for the centre of a cell. */
+static bool brush_holds(const struct brush *brush, const double at[AXIS_COUNT])
 {
     for (int axis = 0; axis < AXIS_COUNT; axis++) {
         if (!shape_reaches(brush->grid, brush->shape, (enum axis)axis, at[axis])) {

@@ -136,8 +136,9 @@ enum status shape_formula(const struct shape_setting *shape, struct expression *
     return expression_create(shape->expression, variables, 3, expression);
 }
 
-enum status shape_evaluate(const struct shape_setting *shape, struct expression *expression,
-                           const double center[AXIS_COUNT], double *value)
+/* The value of a formula (K; of a condition: 0 outside) at a cell centre (m). */
+static enum status shape_evaluate(const struct shape_setting *shape, struct expression *expression,
+                                  const double center[AXIS_COUNT], double *value)
 {
     *value = expression_evaluate(expression, center);
     if (shape->is_condition || shape->is_factor) {

@@ -33,13 +33,8 @@ enum status shape_check_cells(struct settings_origin *origin, const struct grid 
 /* Parse the formula of an INITIAL_EXPRESSION. Caller destroys. */
 enum status shape_formula(const struct shape_setting *shape, struct expression **expression);
 
-/* Its value (K; of a condition: 0 outside) at a cell centre (m). STATUS_INPUT, with the position,
- * when that is not valid. */
-enum status shape_evaluate(const struct shape_setting *shape, struct expression *expression,
-                           const double center[AXIS_COUNT], double *value);
-
-/* Evaluate a formula in the first, middle and last cells along each axis. Fails as
- * shape_evaluate. */
+/* Evaluate a formula in the first, middle and last cells along each axis. STATUS_INPUT, with the
+ * position, when a value is not valid. */
 enum status shape_try_formula(const struct shape_setting *shape, const struct grid *grid);
 
 /* ---- painting of shapes onto cells in host memory, by all OpenMP threads; the same bits for any
@@ -72,9 +67,6 @@ enum status brush_paint(const struct brush *brush, const struct box *box, enum p
                         void *values);
 
 /* ---- the surfaces of painted shapes (area.c); not thread-safe ---- */
-
-/* Whether a point (m) is inside, as for the centre of a cell. */
-bool brush_holds(const struct brush *brush, const double at[AXIS_COUNT]);
 
 /* Of the face between a cell and the next one on `axis`, which `parts` paint differently: the area
  * of the shape per area of such faces, on average over a plane with the same normal n: 1 / (|nx| +
