@@ -9,18 +9,12 @@
 static const char *machine_medium(const struct problem *problem)
 {
     static const char *const orders[] = {"order_4", "order_6", "order_8"};
-    switch (operator_kind(problem)) {
-    case KIND_CLASSES:
-        return "classes";
-    case KIND_FACES:
-        return "faces";
-    case KIND_ENTHALPY:
-        return "enthalpy";
-    case KIND_HIGH_ORDER:
-        return orders[problem->radius - 2];
-    default:
-        return "uniform";
-    }
+    const enum kind kind = operator_kind(problem);
+    return kind == KIND_CLASSES      ? "classes"
+           : kind == KIND_FACES      ? "faces"
+           : kind == KIND_ENTHALPY   ? "enthalpy"
+           : kind == KIND_HIGH_ORDER ? orders[problem->radius - 2]
+                                     : "uniform";
 }
 
 static bool is_measured(const struct machine_rate *rate)
@@ -47,21 +41,18 @@ bool machine_rate_of(const struct machine_model *machine, const struct problem *
     const double cells = (double)box_cells(block);
     const struct machine_rate *below = NULL;
     const struct machine_rate *above = NULL;
-    bool measured = false;
     const char *medium = machine_medium(problem);
-    for (int r = 0; r < machine->nrates; r++) {
-        const struct machine_rate *rate = &machine->rate[r];
-        if (strcmp(rate->medium, medium) != 0 || rate->precision != problem->precision ||
-            rate->steps != steps || (measured && !is_measured(rate))) {
-            continue;
+    for (int all = 0; all <= 1 && below == NULL && above == NULL; all++) {
+        for (int r = 0; r < machine->nrates; r++) {
+            const struct machine_rate *rate = &machine->rate[r];
+            if (strcmp(rate->medium, medium) != 0 || rate->precision != problem->precision ||
+                rate->steps != steps || (all == 0 && !is_measured(rate))) {
+                continue;
+            }
+            /* files give the cells with four digits */
+            below = rate->cells <= 1.001 * cells && is_nearer(rate, below, block) ? rate : below;
+            above = rate->cells >= 0.999 * cells && is_nearer(rate, above, block) ? rate : above;
         }
-        if (is_measured(rate) && !measured) {
-            measured = true;
-            below = above = NULL;
-        }
-        /* files give the cells with four digits */
-        below = rate->cells <= 1.001 * cells && is_nearer(rate, below, block) ? rate : below;
-        above = rate->cells >= 0.999 * cells && is_nearer(rate, above, block) ? rate : above;
     }
     if (below == NULL && above == NULL) {
         return false;
@@ -92,6 +83,7 @@ struct work {
     double weighted; /* the shell, whose cells at x faces count as all of their sectors */
     double packed;   /* bytes, whole sectors of the memory */
     double sent[LINK_COUNT];
+    double rows, more_rows; /* in y; in the halo, which tiles have, too */
     int messages;
 };
 
@@ -118,6 +110,7 @@ static struct work work_of(const struct problem *problem, const struct decomp *d
 {
     struct work work = {.messages = 1};
     const struct box owned = decomp_owned(decomp, block);
+    work.rows = (double)box_extent(&owned, AXIS_Y);
     work.cells = (double)box_cells(&owned) * steps;
     for (int axis = 0; axis < AXIS_COUNT; axis++) {
         int neighbours = 0;
@@ -131,10 +124,21 @@ static struct work work_of(const struct problem *problem, const struct decomp *d
                 neighbours++;
             }
         }
+        work.more_rows = axis == AXIS_Y ? neighbours * (steps - 1) : work.more_rows;
         work.messages = steps > 1 ? work.messages * (1 + neighbours) : work.messages + neighbours;
     }
     work.messages--;
     return work;
+}
+
+/* Tiles on these rows, as a number of full ones. In a pass of several steps they overlap. */
+static double tiles_on(const struct machine_model *machine, double rows, int steps, int end)
+{
+    const double lost = 2.0 * (steps - 1);
+    const double tiles = (rows - lost) / (machine->number[MACHINE_TILE_ROWS].low - lost);
+    const double part = tiles - floor(tiles);
+    const double idle = number_at(machine, MACHINE_TILE_IDLE, end);
+    return floor(tiles) + (part > 0 ? idle + (1 - idle) * part : 0);
 }
 
 /* Blocks of several steps fill the registers or the shared memory of a device, so that nothing runs
@@ -145,9 +149,13 @@ static void predict_block(const struct machine_model *machine, const struct mach
 {
     const double rate = end == MACHINE_FAST ? per_s->high : per_s->low;
     const double launch = number_at(machine, MACHINE_LAUNCH, end);
-    const double kernel = work->cells / rate;
+    double kernel = work->cells / rate;
     double exchange = 0;
     double network = 0;
+    if (pass->steps > 1 && machine->number[MACHINE_TILE_ROWS].source != NULL) {
+        kernel *= tiles_on(machine, work->rows + work->more_rows, pass->steps, end) /
+                  tiles_on(machine, work->rows, pass->steps, end);
+    }
     double total = launch + kernel;
     if (work->messages > 0) {
         const double pack = 2 * work->packed / number_at(machine, MACHINE_COPY, end);

@@ -30,7 +30,9 @@ enum machine_number {
     MACHINE_MESSAGE,       /* s, of each further one */
     MACHINE_SHELL,         /* the time of a cell beside a cut, in those of an inner one */
     MACHINE_JITTER,        /* the share of a pass lost at each doubling of the nodes */
-    MACHINE_POWER,         /* W */
+    MACHINE_POWER,         /* W; it and what follows may be unknown */
+    MACHINE_TILE_ROWS,     /* rows of a tile in y, in passes of several steps */
+    MACHINE_TILE_IDLE,     /* the share of a full tile's time that an empty one takes */
     MACHINE_NUMBERS
 };
 

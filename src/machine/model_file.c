@@ -24,6 +24,8 @@ static const struct {
     [MACHINE_SHELL] = {"shell", 1},
     [MACHINE_JITTER] = {"jitter", 1},
     [MACHINE_POWER] = {"power_W", 1},
+    [MACHINE_TILE_ROWS] = {"tile_rows", 1},
+    [MACHINE_TILE_IDLE] = {"tile_idle", 1},
 };
 
 static enum status read_number(struct settings_origin *origin, const struct tree *node,
@@ -78,8 +80,7 @@ static enum status add_rate(struct settings_origin *origin, const struct tree *n
 static enum status read_precision(struct settings_origin *origin, const struct tree *node,
                                   enum precision *precision)
 {
-    const bool single = strcmp(node->text, precision_name(PRECISION_FLOAT32)) == 0;
-    *precision = single ? PRECISION_FLOAT32 : PRECISION_FLOAT64;
+    *precision = strcmp(node->text, "float32") == 0 ? PRECISION_FLOAT32 : PRECISION_FLOAT64;
     return strcmp(node->text, precision_name(*precision)) == 0
                ? STATUS_OK
                : origin_fail(origin, node, "precision", "give float64 or float32");
@@ -153,16 +154,11 @@ static enum status read_row(struct settings_origin *origin, const struct tree *r
     }
     FAIL_IF(kernel == NULL || cells == NULL || precision == NULL,
             origin_fail(origin, row, "rows", "not a row of bench kernels or bench halo"));
-    const bool order = strlen(kernel->text) >= strlen("order_N") &&
-                       strncmp(kernel->text, "order_", strlen("order_")) == 0;
     char rest = '\0';
+    int order = 0;
     const bool steps = sscanf(kernel->text, "steps_%d%c", &rate.steps, &rest) == 1;
-    if (order) {
-        (void)sscanf(kernel->text, "order_%*d_steps_%d", &rate.steps);
-        char *name = origin_text(origin, kernel->text);
-        TRY(CHECK_MEMORY(name != NULL, "no memory for a machine"));
-        name[strlen("order_N")] = '\0';
-        rate.medium = name;
+    if (sscanf(kernel->text, "order_%d_steps_%d", &order, &rate.steps) > 0) {
+        rate.medium = order == 4 ? "order_4" : order == 6 ? "order_6" : "order_8";
     } else if (medium != NULL && rest == '\0') {
         const bool nonlinear = strncmp(medium->text, "alloy", 5) == 0;
         rate.medium = nonlinear ? "enthalpy" : "classes";
@@ -230,7 +226,7 @@ enum status machine_model_complete(const struct machine_model *machine)
 {
     for (int n = 0; n < MACHINE_NUMBERS; n++) {
         const struct machine_value *value = &machine->number[n];
-        FAIL_IF(value->source == NULL && n != MACHINE_POWER,
+        FAIL_IF(value->source == NULL && n < MACHINE_POWER,
                 fail(STATUS_INPUT, "%s: %s is missing: [value, source]", machine->origin->name,
                      numbers[n].key));
         /* the others divide */

@@ -151,12 +151,13 @@ static void print_launch(const struct plan *plan)
 
 static void warn_of_blocks(struct plan *plan)
 {
-    const int64_t thin = 8;
-    if (plan->thinnest > 0 && plan->thinnest < thin) {
+    enum axis axis = AXIS_X;
+    const int64_t thinnest = decomp_thinnest(&plan->decomp, &axis);
+    if (thinnest < 8 && plan->decomp.ranks[axis] > 1) {
         warn(plan,
              "some blocks are only %" PRId64
              " cells thick in %s: mostly halo; use fewer ranks or another run.decomposition",
-             plan->thinnest, axis_name(plan->thinnest_axis));
+             thinnest, axis_name(axis));
     }
     const double cell_bytes = (double)precision_bytes(plan->problem.precision);
     const double share = (double)plan->max_halo / ((double)plan->min_cells * cell_bytes);

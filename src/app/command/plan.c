@@ -28,13 +28,6 @@ static enum status examine_rank(struct plan *plan, int rank)
     plan->min_halo = rank == 0 || halo < plan->min_halo ? halo : plan->min_halo;
     plan->max_halo = halo > plan->max_halo ? halo : plan->max_halo;
     plan->max_messages = messages > plan->max_messages ? messages : plan->max_messages;
-    for (int a = 0; a < AXIS_COUNT; a++) {
-        const int64_t extent = box_extent(&owned, (enum axis)a);
-        if (plan->decomp.ranks[a] > 1 && (plan->thinnest == 0 || extent < plan->thinnest)) {
-            plan->thinnest = extent;
-            plan->thinnest_axis = (enum axis)a;
-        }
-    }
     uint64_t bytes = 0;
     const struct output_memory need = output_memory_need(&plan->problem, &owned);
     TRY(memory_of_rank(&plan->problem, plan->backend, &plan->decomp, rank, &need, &bytes));

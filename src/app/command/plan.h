@@ -16,8 +16,6 @@ struct plan {
     struct pass_plan passes;
     int64_t min_halo, max_halo; /* bytes per exchange */
     int max_messages;
-    int64_t thinnest; /* of a block, on a divided axis */
-    enum axis thinnest_axis;
     uint64_t max_bytes;        /* device memory, largest of all ranks */
     uint64_t max_output_bytes; /* host memory for outputs, likewise */
     uint64_t max_copy_bytes;   /* device memory for background copies, likewise */

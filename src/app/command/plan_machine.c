@@ -65,24 +65,21 @@ static enum status best_pass(const struct machine_model *machine, const struct p
 
 static void print_range(const double value[MACHINE_ENDS], double unit)
 {
-    const double fast = value[MACHINE_FAST] * unit;
-    const double slow = value[MACHINE_SLOW] * unit;
-    printf(slow > 1.005 * fast ? "%.3g to %.3g" : "%.3g", fast, slow);
+    const double low = unit * fmin(value[MACHINE_FAST], value[MACHINE_SLOW]);
+    const double high = unit * fmax(value[MACHINE_FAST], value[MACHINE_SLOW]);
+    printf(high > 1.005 * low ? "%.3g to %.3g" : "%.3g", low, high);
 }
 
 static void print_pass(const struct machine_pass *pass)
 {
-    const double rate[MACHINE_ENDS] = {pass->rate[MACHINE_SLOW], pass->rate[MACHINE_FAST]};
     printf("  kernel       ");
     print_range(pass->kernel, 1e3);
     printf(" ms per pass of %d step%s: ", pass->steps, pass->steps == 1 ? "" : "s");
-    print_range(rate, 1e-9);
+    print_range(pass->rate, 1e-9);
     printf(" Gcell/s per rank (%s)\n", pass->source);
     if (pass->exchange[MACHINE_SLOW] > 0) {
-        double beside[MACHINE_ENDS];
-        for (int end = 0; end < MACHINE_ENDS; end++) {
-            beside[end] = pass->total[end] - pass->kernel[end];
-        }
+        const double beside[] = {pass->total[0] - pass->kernel[0],
+                                 pass->total[1] - pass->kernel[1]};
         printf("  halo         ");
         print_range(pass->exchange, 1e3);
         printf(" ms, of it ");
@@ -184,8 +181,7 @@ static enum status print_nodes(const struct machine_model *machine, const struct
         }
     }
     if (best > 0) {
-        printf("               %d node%s %s the most that keep 80 %% of the first row\n", best,
-               best == 1 ? "" : "s", best == 1 ? "is" : "are");
+        printf("               80 %% of the first row or more: up to %d\n", best);
     }
     return STATUS_OK;
 }
