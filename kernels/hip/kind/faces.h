@@ -45,7 +45,7 @@ template <typename REAL> struct faces : classes<REAL, 1> {
     }
     template <typename TERM>
     __device__ __forceinline__ REAL advance(int l, const place &p, const bool (&on)[FACE_COUNT],
-                                            REAL base, REAL c, REAL, REAL (&n)[FACE_COUNT],
+                                            REAL base, REAL c, REAL (&n)[FACE_COUNT],
                                             const TERM &add) const
     {
         return advance_by_values(*this, l, p, on, base, c, n, add);
