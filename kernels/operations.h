@@ -184,6 +184,10 @@ struct summarise_args {
     const struct device_medium *medium; /* NULL: uniform */
     const void *d_field;
     struct field_summary *h_summary;
+    /* NULL, or of a uniform medium: of the last pass. On GPUs only tiles that changed after pass
+     * `since` are read, for which the last call with tiles was made; 0: all. */
+    const struct tiles *tiles;
+    uint32_t since;
 };
 
 /* Extremes, exact sum and number of the owned cells of each group of classes, added to d_summaries.
@@ -418,7 +422,8 @@ struct field_access {
       FIELD(pack, d_field, false, REGION_BOXES, layout, BOXES_AT(pack)))                           \
     X(unpack, HOST_ARRAY(unpack, boxes, nboxes) HOST_ARRAY(unpack, d_buffers, nboxes),             \
       WRITES_BOXES(unpack, d_field))                                                               \
-    X(summarise, HOST_ONE(summarise, medium) HOST_RESULT(summarise, h_summary),                    \
+    X(summarise,                                                                                   \
+      HOST_ONE(summarise, medium) HOST_ONE(summarise, tiles) HOST_RESULT(summarise, h_summary),    \
       READS_OWNED(summarise, d_field))                                                             \
     X(summarise_classes, HOST_ONE(summarise_classes, medium),                                      \
       READS_OWNED(summarise_classes, d_field) READS(summarise_classes, d_groups))                  \

@@ -9,6 +9,9 @@
 #include "base/exact_sum.h"
 #include "kernels/cell/inline.h"
 
+/* Bytes of a part of a summary. */
+enum { TILES_FOUND = 96 };
+
 /* In device memory, initially 0. The counts are those of odd and of even steps. */
 struct tiles_awake {
     uint64_t advanced; /* tiles, of all steps */
@@ -27,7 +30,8 @@ struct tiles {
     uint32_t *d_changed;       /* [tiles], initially 0: the last step that changed a bit */
     uint32_t *d_list;          /* [tiles]: those that this step advances */
     struct tiles_awake *d_awake;
-    struct exact_sum *d_sums; /* [tiles][FACE_COUNT]: of the last step that advanced the tile */
+    struct exact_sum *d_sums; /* [tiles][FACE_COUNT]: of the last step that advanced the tile; then
+                                 TILES_FOUND bytes of each tile, its part of a summary */
 };
 
 static inline int64_t tiles_total(const struct tiles *tiles)

@@ -131,6 +131,65 @@ static __global__ __launch_bounds__(THREADS, MEDIUM ? 2 : BLOCKS_PER_PROCESSOR) 
     finish_summary<THREADS / ARCH_WAVE>(scratch, f, waves, result);
 }
 
+/* Of tiles, whose parts are kept. A block takes tiles far from each other, as those that change lie
+ * together. */
+template <typename REAL>
+static __global__ __launch_bounds__(THREADS) void summarise_tiles(const sweep<REAL> s,
+                                                                  const struct tiles tiles,
+                                                                  int64_t total, uint32_t since,
+                                                                  struct hip_scratch *scratch,
+                                                                  struct hip_result *result)
+{
+    __shared__ merged of_threads[THREADS];
+    merged *const kept = reinterpret_cast<merged *>(tiles.d_sums + total * FACE_COUNT);
+    const auto merge_all = [&](const merged &mine) {
+        of_threads[threadIdx.x] = mine;
+        for (unsigned n = THREADS / 2; n > 0; n /= 2) {
+            __syncthreads();
+            if (threadIdx.x < n) {
+                of_threads[threadIdx.x].add(of_threads[threadIdx.x + n]);
+            }
+        }
+    };
+    for (int64_t tile = blockIdx.x; tile < total; tile += gridDim.x) {
+        if (since > 0 && tiles.d_changed[tile] <= since) {
+            continue;
+        }
+        const struct box box = tiles_box(&tiles, tile);
+        const int wide = (int)tiles.size[AXIS_X];
+        const int64_t i = box.lo[AXIS_X] + threadIdx.x % wide;
+        findings f = {HUGE_VAL, -HUGE_VAL, {}, 0, 0, ~0ULL, {}};
+        for (int64_t k = box.lo[AXIS_Z]; k < box.hi[AXIS_Z]; k++) {
+            for (int64_t j = box.lo[AXIS_Y] + threadIdx.x / wide;
+                 i < box.hi[AXIS_X] && j < box.hi[AXIS_Y]; j += THREADS / wide) {
+                f.see((double)s.in[i + j * s.pitch_y + k * s.pitch_z],
+                      ((s.offset[AXIS_Z] + k) * s.ny_global + s.offset[AXIS_Y] + j) * s.nx_global +
+                          s.offset[AXIS_X] + i);
+            }
+        }
+        merged mine = {key_of(f.min), key_of(f.max), f.first_bad, (long long)f.bad_cells, {}, {}};
+        digits_of(f.tally(), mine.digit);
+        merge_all(mine);
+        if (threadIdx.x == 0) {
+            kept[tile] = of_threads[0];
+        }
+        __syncthreads();
+    }
+    __syncthreads();
+    merged mine = {key_of(HUGE_VAL), key_of(-HUGE_VAL), ~0ULL, 0, {}, {}};
+    for (int64_t tile = blockIdx.x + (int64_t)threadIdx.x * gridDim.x; tile < total;
+         tile += (int64_t)THREADS * gridDim.x) {
+        mine.add(kept[tile]);
+    }
+    merge_all(mine);
+    if (threadIdx.x == 0) {
+        add_merged(scratch, of_threads[0]);
+    }
+    if (is_last_block(scratch)) {
+        publish_summary(scratch, result);
+    }
+}
+
 static __device__ __forceinline__ uint64_t bits_of(double cell)
 {
     return (uint64_t)__double_as_longlong(cell);
@@ -226,6 +285,12 @@ static enum status launch_summarise(struct queue *queue, const struct summarise_
     const sweep<REAL> s =
         sweep_of<REAL>(&args->layout, &args->placement, args->medium, args->d_field);
     const bool medium = args->medium != nullptr;
+    if (args->tiles != nullptr) {
+        static_assert(sizeof(merged) == TILES_FOUND, "a part of a summary");
+        summarise_tiles<REAL><<<(unsigned)processors * 8, THREADS, 0, queue->stream>>>(
+            s, *args->tiles, tiles_total(args->tiles), args->since, queue->d_scratch, result);
+        return hip_check(hipGetLastError(), "summarise_tiles");
+    }
     const unsigned nblocks =
         blocks_of(s, (int64_t)processors * (medium ? 2 : BLOCKS_PER_PROCESSOR));
     if (medium) {

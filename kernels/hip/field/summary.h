@@ -86,6 +86,18 @@ struct merged {
     unsigned long long min, max, first_bad; /* keys of the extremes */
     long long bad_cells;
     long long digit[4], heat[4];
+
+    __device__ void add(const merged &other)
+    {
+        min = other.min < min ? other.min : min;
+        max = other.max > max ? other.max : max;
+        first_bad = other.first_bad < first_bad ? other.first_bad : first_bad;
+        bad_cells += other.bad_cells;
+        for (int d = 0; d < 4; d++) {
+            digit[d] += other.digit[d];
+            heat[d] += other.heat[d];
+        }
+    }
 };
 
 static __device__ __forceinline__ void wave_sums(const struct tally &tally, long long (&sums)[4])
@@ -93,6 +105,23 @@ static __device__ __forceinline__ void wave_sums(const struct tally &tally, long
     digits_of(tally, sums);
     for (int d = 0; d < 4; d++) {
         sums[d] = arch_wave_sum(sums[d]);
+    }
+}
+
+/* By one thread. */
+static __device__ __forceinline__ void add_merged(struct hip_scratch *scratch, const merged &mine)
+{
+    atomicMin(&scratch->min_key, mine.min);
+    atomicMax(&scratch->max_key, mine.max);
+    for (int d = 0; d < 4; d++) {
+        atomicAdd(&scratch->digit[d], (unsigned long long)mine.digit[d]);
+        if (mine.heat[d] != 0) {
+            atomicAdd(&scratch->heat[d], (unsigned long long)mine.heat[d]);
+        }
+    }
+    if (mine.bad_cells > 0) {
+        atomicAdd(&scratch->bad_cells, (unsigned long long)mine.bad_cells);
+        atomicMin(&scratch->first_bad, mine.first_bad);
     }
 }
 
@@ -123,28 +152,9 @@ static __device__ __forceinline__ void merge(struct hip_scratch *scratch, const 
         return;
     }
     for (int wave = 1; wave < WAVES; wave++) {
-        const merged &other = waves[wave];
-        mine.min = other.min < mine.min ? other.min : mine.min;
-        mine.max = other.max > mine.max ? other.max : mine.max;
-        mine.first_bad = other.first_bad < mine.first_bad ? other.first_bad : mine.first_bad;
-        mine.bad_cells += other.bad_cells;
-        for (int d = 0; d < 4; d++) {
-            mine.digit[d] += other.digit[d];
-            mine.heat[d] += other.heat[d];
-        }
+        mine.add(waves[wave]);
     }
-    atomicMin(&scratch->min_key, mine.min);
-    atomicMax(&scratch->max_key, mine.max);
-    for (int d = 0; d < 4; d++) {
-        atomicAdd(&scratch->digit[d], (unsigned long long)mine.digit[d]);
-        if (mine.heat[d] != 0) {
-            atomicAdd(&scratch->heat[d], (unsigned long long)mine.heat[d]);
-        }
-    }
-    if (mine.bad_cells > 0) {
-        atomicAdd(&scratch->bad_cells, (unsigned long long)mine.bad_cells);
-        atomicMin(&scratch->first_bad, mine.first_bad);
-    }
+    add_merged(scratch, mine);
 }
 
 static __device__ void reset(struct hip_scratch *scratch)

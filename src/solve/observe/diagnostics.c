@@ -81,12 +81,16 @@ static enum status summarise_rank(struct stepper *stepper, struct field_summary 
     struct field_summary enthalpy;
     struct state *state = stepper->state;
     const bool taken = state->summary_step == state->step && state->step > 0;
+    struct sleep *sleep = &stepper->level->sleep;
+    const bool sleeps = sleep->is_on && !sleep->tiles.all && !weighted && field->d_shown == NULL;
     TRY(engine_settle(engine));
     if (!taken) {
         TRY(ENQUEUE(engine->operations, summarise, engine->bulk_queue, .layout = field->layout,
                     .placement = field->placement,
                     .medium = weighted ? &stepper->level->classes->args : NULL,
-                    .d_field = field_temperature(field), .h_summary = mine));
+                    .d_field = field_temperature(field), .h_summary = mine,
+                    .tiles = sleeps ? &sleep->tiles : NULL, .since = sleep->summarised));
+        sleep->summarised = sleeps ? sleep->tiles.step : 0;
     }
     if (field->d_shown != NULL) {
         TRY(ENQUEUE(engine->operations, summarise, engine->bulk_queue, .layout = field->layout,

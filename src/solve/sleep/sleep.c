@@ -27,13 +27,14 @@ enum status sleep_create(struct sleep *sleep, struct engine *engine, const struc
     divide(engine, layout, tiles);
     const size_t total = (size_t)tiles_total(tiles);
     const size_t bytes = sizeof *tiles->d_awake + total * FACE_COUNT * sizeof *tiles->d_sums +
-                         total * (sizeof *tiles->d_changed + sizeof *tiles->d_list);
+                         total * (TILES_FOUND + sizeof *tiles->d_changed + sizeof *tiles->d_list);
     SCOPED_FREE void *h_zeros = calloc(1, bytes);
     TRY(CHECK_MEMORY(h_zeros != NULL, "no memory for tiles"));
     TRY(engine_send(engine, h_zeros, bytes, &sleep->d_memory));
     tiles->d_awake = sleep->d_memory;
     tiles->d_sums = (struct exact_sum *)(tiles->d_awake + 1);
-    tiles->d_changed = (uint32_t *)(tiles->d_sums + total * FACE_COUNT);
+    tiles->d_changed =
+        (uint32_t *)((char *)(tiles->d_sums + total * FACE_COUNT) + total * TILES_FOUND);
     tiles->d_list = tiles->d_changed + total;
     return STATUS_OK;
 }

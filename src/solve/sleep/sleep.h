@@ -6,8 +6,9 @@
 
 /* Starts zeroed. */
 struct sleep {
-    bool possible; /* for the problem, and this setting */
-    bool is_on;    /* passes advance tiles only, one step each */
+    bool possible;       /* for the problem, and this setting */
+    bool is_on;          /* passes advance tiles only, one step each */
+    uint32_t summarised; /* the number of the pass whose summary the tiles keep; 0: none */
     struct tiles tiles;
     void *d_memory;           /* of the tiles */
     struct coefficients last; /* of the last pass with tiles */
@@ -30,6 +31,7 @@ void sleep_destroy(struct sleep *sleep, const struct engine *engine); /* takes a
 static inline void sleep_forget(struct sleep *sleep)
 {
     sleep->tiles.all = true;
+    sleep->summarised = 0;
 }
 
 /* Before a step with these coefficients: give it its number, and wake all tiles if they are not
