@@ -32,7 +32,7 @@ LEAST_WAVES_ELSE = 4
 # Scalar registers that move to lanes of a vector register, not to memory: of step_march only in the
 # variant that sums up closed faces, outside of its loop; of steps_rows, steps_tile and steps_sums
 # those of all levels; of step_odd the numbers of the medium; of visit_box, track_cells, add_source,
-# sum_face, correct_columns and step_awake the arguments.
+# sum_face, correct_columns, summarise_tiles and step_awake the arguments.
 SCALAR_SPILLS = {"steps_rows": 140, "steps_rows of levels": 200, "steps_tile": 70,
                  "steps_tile of media": 340, "steps_tile of levels": 130,
                  "steps_sums": 600, "compare_cells": 40, "compare_cells of media": 50,
@@ -42,7 +42,7 @@ SCALAR_SPILLS = {"steps_rows": 140, "steps_rows of levels": 200, "steps_tile": 7
                  "visit_box": 4, "visit_box of media": 50,
                  "visit_box of coarse grids": 40,
                  "add_source": 40, "track_cells": 30, "sum_face": 40, "correct_columns": 24,
-                 "step_awake": 220,
+                 "step_awake": 220, "summarise_tiles": 13,
                  "step_awake of media": 145, "step_awake of high order": 140}
 KINDS = ((r"classes<|enthalpy<|summarise<\w+, true>", "media"), ("wide_stencil<", "high order"),
          ("coarsen_body|gather_up_body", "coarse grids"),
