@@ -5,15 +5,11 @@
 #include "kernels/backend.h"
 #include "kernels/cpu/schedule/share.h"
 
-/* The step kernels: X(name, description for `bench kernels`). Each adds one idea to the previous
- * one; the production kernel is one of the last, with tiles of a suitable height. */
+/* The step kernels: X(name, description for `bench kernels`). The production kernel is one of them,
+ * with tiles of a suitable height. */
 #define CPU_STEP_VARIANTS(X)                                                                       \
-    X(plain, "row by row, SIMD, ordinary stores")                                                  \
-    X(streaming, "non-temporal stores, neighbours in x from registers")                            \
-    X(tiled, "and in tiles whose planes stay in the L2 cache")                                     \
-    X(ahead, "and prefetching the rows of the next plane")                                         \
-    X(ahead_second, "the same, but only into the L2 cache")                                        \
-    X(wide, "and in vectors of 64 bytes, where available")                                         \
+    X(ahead, "tiles, streaming stores, prefetching the rows of the next plane")                    \
+    X(wide, "the same into the L2 cache, in vectors of 64 bytes, where available")                 \
     X(planes, "`ahead` in vectors of 64 bytes and three planes at once, where available")
 
 #define CPU_DECLARE_STEP(name, about) step_function cpu_step_##name;

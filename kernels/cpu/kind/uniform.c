@@ -19,12 +19,7 @@ struct step_scratch {
 #define DEFINE_STEP(name, ...)                                                                     \
     DEFINE_THREAD(name, __VA_ARGS__)                                                               \
     thread_function *const NAMED(step_##name) = thread_##name;
-DEFINE_STEP(plain, .stream = false)
-DEFINE_STEP(streaming, .stream = true)
-DEFINE_STEP(tiled, .stream = true, TILED)
 DEFINE_STEP(ahead, TILED_AHEAD)
-DEFINE_STEP(ahead_second, .stream = true, TILED, .ahead_to = STREAM_SECOND_LEVEL,
-            .ahead_bytes = AHEAD_BYTES, .touch_pages = true)
 DEFINE_STEP(wide, TILED_WIDE)
 DEFINE_STEP(planes, .stream = true, TILED, .ahead_to = STREAM_FIRST_LEVEL,
             .ahead_bytes = AHEAD_BYTES, .planes = true)

@@ -62,12 +62,6 @@ KERNEL_INLINE void streamed_cells(const struct cell_numbers *coefficients, const
 }
 
 /* Not inlined: the pointers of a row need all registers. */
-static __attribute__((noinline)) void lines(const struct cell_numbers *k, const struct row *row,
-                                            REAL *out, int64_t n, REAL first_xm, REAL last_xp)
-{
-    streamed_cells(k, row, out, n, first_xm, last_xp, STREAM_NO_LEVEL);
-}
-
 static __attribute__((noinline)) void lines_ahead(const struct cell_numbers *k,
                                                   const struct row *row, REAL *out, int64_t n,
                                                   REAL first_xm, REAL last_xp)
@@ -75,15 +69,8 @@ static __attribute__((noinline)) void lines_ahead(const struct cell_numbers *k,
     streamed_cells(k, row, out, n, first_xm, last_xp, STREAM_FIRST_LEVEL);
 }
 
-static __attribute__((noinline)) void lines_second(const struct cell_numbers *k,
-                                                   const struct row *row, REAL *out, int64_t n,
-                                                   REAL first_xm, REAL last_xp)
-{
-    streamed_cells(k, row, out, n, first_xm, last_xp, STREAM_SECOND_LEVEL);
-}
-
 #if STREAM_HAS_WIDE
-/* As lines_second, in vectors of a complete line, and prefetching the plane above into L1. */
+/* In vectors of a complete line, prefetching into the L2 cache, and the plane above into L1. */
 static STREAM_WIDE __attribute__((noinline)) void lines_wide(
     const struct cell_numbers *coefficients, const struct row *row, REAL *out, int64_t n,
     REAL first_xm, REAL last_xp)
@@ -172,24 +159,14 @@ static STREAM_WIDE __attribute__((noinline)) void lines_of_planes(
                                                   stream_line_of(ends[2].last_xp)};
     streamed_block(&k, first, to, i, before, here, last);
 }
-#endif
-
-/* `n` cells in complete aligned lines, as the schedule says. */
-KERNEL_INLINE void scheduled_lines(const struct cell_numbers *k, const struct row *row, REAL *out,
-                                   int64_t n, REAL first_xm, REAL last_xp, struct schedule schedule)
+#else
+static __attribute__((noinline)) void lines_wide(const struct cell_numbers *k,
+                                                 const struct row *row, REAL *out, int64_t n,
+                                                 REAL first_xm, REAL last_xp)
 {
-    if (schedule.ahead_to == STREAM_FIRST_LEVEL) {
-        lines_ahead(k, row, out, n, first_xm, last_xp);
-#if STREAM_HAS_WIDE
-    } else if (schedule.wide) {
-        lines_wide(k, row, out, n, first_xm, last_xp);
-#endif
-    } else if (schedule.ahead_to == STREAM_SECOND_LEVEL) {
-        lines_second(k, row, out, n, first_xm, last_xp);
-    } else {
-        lines(k, row, out, n, first_xm, last_xp);
-    }
+    streamed_cells(k, row, out, n, first_xm, last_xp, STREAM_SECOND_LEVEL);
 }
+#endif
 
 /* Store the cells before and after the complete lines of `n` cells, and return those lines, which
  * are streamed later. The first (last) cell lies on the closed face x_min (x_max) if at_min
@@ -230,7 +207,11 @@ KERNEL_INLINE void range(const struct stencil *s, const struct row *row, REAL *o
         return;
     }
     const struct row at = row_from(row, m.begin);
-    scheduled_lines(&s->k, &at, out + m.begin, m.n, m.first_xm, m.last_xp, schedule);
+    if (schedule.ahead_to == STREAM_FIRST_LEVEL) {
+        lines_ahead(&s->k, &at, out + m.begin, m.n, m.first_xm, m.last_xp);
+    } else {
+        lines_wide(&s->k, &at, out + m.begin, m.n, m.first_xm, m.last_xp);
+    }
 }
 
 /* Point `neighbour` at the values beyond a closed face, computed into `beyond`. */
