@@ -88,7 +88,7 @@ static enum status check_shape(hid_t file, hid_t dataset, const struct shape_set
                 ", %" PRId64 ", %" PRId64 ")%s",
                 found->place.name, found->place.path, text, grid->cells[AXIS_Z],
                 grid->cells[AXIS_Y], grid->cells[AXIS_X],
-                usable && source->names[0] == NULL /* else numbers of materials */
+                usable && !source->is_condition && !source->is_factor /* of `initial` */
                     ? "; `interpolate: true` converts it"
                     : "");
 }

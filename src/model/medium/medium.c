@@ -354,9 +354,9 @@ static double conductance(const struct medium *medium, const struct grid *grid, 
 
 static const double without_factors[2] = {1, 1};
 
-double medium_conductance_scaled(const struct medium *medium, const struct grid *grid,
-                                 enum axis axis, const struct class_key *own,
-                                 const struct class_key *neighbour, const double factors[2])
+double medium_conductance_between(const struct medium *medium, const struct grid *grid,
+                                  enum axis axis, const struct class_key *own,
+                                  const struct class_key *neighbour, const double factors[2])
 {
     return conductance(medium, grid, axis, own, neighbour,
                        medium->resistance[own->material * medium->nmaterials + neighbour->material],
@@ -372,9 +372,8 @@ double medium_most_conductance(const struct medium *medium, const struct grid *g
     is[1].material = medium->materials[own->material].becomes;
     other[1].material = medium->materials[neighbour->material].becomes;
     for (int n = 0; n < 4; n++) {
-        const struct class_key *a = &is[n / 2];
-        const struct class_key *b = &other[n % 2];
-        most = fmax(most, medium_conductance_scaled(medium, grid, axis, a, b, without_factors));
+        most = fmax(most, medium_conductance_between(medium, grid, axis, &is[n / 2], &other[n % 2],
+                                                     without_factors));
     }
     return most;
 }

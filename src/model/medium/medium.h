@@ -136,14 +136,13 @@ int medium_next_class(const struct medium *medium, int of_class);
 /* From this value of the field on they become it; INFINITY: never. */
 double medium_changes_at(const struct medium *medium, enum precision precision, int of_class);
 
-/* Between two neighbouring cells of these classes on `axis`, per grid_cell_volume, W/(m^3 K); 0 on
- * an unused axis. */
+/* Between two neighbouring cells on `axis` of these materials and sizes, with factors of their
+ * conductivities, per grid_cell_volume, W/(m^3 K); 0 on an unused axis. The same of classes. */
+double medium_conductance_between(const struct medium *medium, const struct grid *grid,
+                                  enum axis axis, const struct class_key *own,
+                                  const struct class_key *neighbour, const double factors[2]);
 double medium_conductance(const struct medium *medium, const struct grid *grid, enum axis axis,
                           int of_class, int neighbour);
-/* The same of these materials and sizes, with factors of both conductivities. */
-double medium_conductance_scaled(const struct medium *medium, const struct grid *grid,
-                                 enum axis axis, const struct class_key *own,
-                                 const struct class_key *neighbour, const double factors[2]);
 /* The largest one, of what these materials are or become. */
 double medium_most_conductance(const struct medium *medium, const struct grid *grid, enum axis axis,
                                const struct class_key *own, const struct class_key *neighbour);

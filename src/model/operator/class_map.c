@@ -8,8 +8,6 @@
 
 #include "model/space/shape.h"
 
-enum { PIECE_CELLS = 4 << 20 };
-
 static void lay_out(const struct grid *grid, const struct box *owned, int depth,
                     struct layout *layout)
 {
@@ -358,10 +356,10 @@ static enum status paint_piece(struct painting *painting, const struct box *inne
     return STATUS_OK;
 }
 
-/* The cells with their halo: beyond the edge of the grid the cells around a periodic axis, or one
- * layer that repeats the cells inside. */
-static struct box with_halo(const struct class_map *map, const int64_t cells[AXIS_COUNT])
+int class_map_pieces(const struct class_map *map, const struct problem *problem,
+                     struct box_piece pieces[BOX_PIECES_MOST])
 {
+    const int64_t *cells = problem->grid.cells;
     struct box wide = map->owned;
     for (int axis = 0; axis < AXIS_COUNT; axis++) {
         const int64_t halo = map->layout.halo[axis];
@@ -369,15 +367,13 @@ static struct box with_halo(const struct class_map *map, const int64_t cells[AXI
         wide.lo[axis] -= most;
         wide.hi[axis] += most;
     }
-    return wide;
+    return box_pieces(&wide, cells, problem->boundary.periodic, pieces);
 }
 
 static enum status paint_all(struct painting *painting, struct class_map *map)
 {
-    const struct problem *problem = painting->problem;
-    const struct box wide = with_halo(map, problem->grid.cells);
     struct box_piece pieces[BOX_PIECES_MOST];
-    const int npieces = box_pieces(&wide, problem->grid.cells, problem->boundary.periodic, pieces);
+    const int npieces = class_map_pieces(map, painting->problem, pieces);
     for (int p = 0; p < npieces; p++) {
         struct box piece = box_before(&pieces[p].cells);
         while (box_next(&pieces[p].cells, PIECE_CELLS, &piece)) {

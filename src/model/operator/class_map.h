@@ -32,6 +32,11 @@ typedef enum status class_reader(const struct shape_setting *part, const struct 
  * STATUS_MEMORY. Not collective. */
 enum status class_map_create(const struct problem *problem, const struct box *owned, int depth,
                              class_reader *read, solid_reader *read_solid, struct class_map *map);
+/* The cells of a map, with its halo: beyond the edge of the grid the cells around a periodic axis,
+ * or one layer that repeats the cells inside. Returns their number. */
+enum { PIECE_CELLS = 4 << 20 }; /* of them that are painted at once */
+int class_map_pieces(const struct class_map *map, const struct problem *problem,
+                     struct box_piece pieces[BOX_PIECES_MOST]);
 void class_map_destroy(struct class_map *map); /* takes a zeroed one */
 
 /* The bytes of class_map_create's array, which is also needed on the device. */

@@ -8,7 +8,6 @@
 #include "kernels/cell/heat_cell.h"
 #include "model/space/shape.h"
 
-enum { PIECE_CELLS = 4 << 20 };
 static const char *const name_of[FACTORS] = {
     [FACTOR_CONDUCTIVITY] = "conductivity_factor", [FACTOR_HEAT_CAPACITY] = "heat_capacity_factor"};
 
@@ -30,7 +29,7 @@ static enum status read_values(const struct problem *problem, const struct shape
 /* The values of a piece to the cells of the material. */
 static enum status set_piece(const struct class_map *map, const struct box *piece,
                              const int64_t shift[AXIS_COUNT], int material, const float *values,
-                             float *factors)
+                             float *factors, struct factor_range *range)
 {
     for (int64_t c = 0; c < box_cells(piece); c++) {
         int64_t cell[AXIS_COUNT];
@@ -47,37 +46,33 @@ static enum status set_piece(const struct class_map *map, const struct box *piec
                      "]; give factors above 0, from 1e-20 to 1e20",
                      (double)values[c], cell[AXIS_Z], cell[AXIS_Y], cell[AXIS_X]));
         factors[at] = values[c];
+        range->most = fmax(range->most, (double)values[c]);
+        range->most_inverse = fmax(range->most_inverse, 1 / (double)values[c]);
     }
     return STATUS_OK;
 }
 
 static enum status fill(const struct problem *problem, class_reader *read, int material, int factor,
-                        struct class_map *map)
+                        struct class_map *map, struct class_survey *survey)
 {
     const struct shape_setting *shape = &problem->settings->materials[material].factor[factor];
-    const int64_t *n = problem->grid.cells;
-    struct box wide = map->owned;
     struct box_piece pieces[BOX_PIECES_MOST];
-    for (int axis = 0; axis < AXIS_COUNT; axis++) {
-        const int64_t halo = map->layout.halo[axis] < n[axis] ? map->layout.halo[axis] : n[axis];
-        wide.lo[axis] -= halo;
-        wide.hi[axis] += halo;
-    }
-    const int npieces = box_pieces(&wide, n, problem->boundary.periodic, pieces);
+    const int npieces = class_map_pieces(map, problem, pieces);
     for (int p = 0; p < npieces; p++) {
         struct box piece = box_before(&pieces[p].cells);
         while (box_next(&pieces[p].cells, PIECE_CELLS, &piece)) {
             SCOPED_FREE float *values = malloc((size_t)box_cells(&piece) * sizeof *values);
             TRY(CHECK_MEMORY(values != NULL, "no memory for a property per cell"));
             TRY(read_values(problem, shape, &piece, read, values));
-            TRY(set_piece(map, &piece, pieces[p].shift, material, values, map->h_factor[factor]));
+            TRY(set_piece(map, &piece, pieces[p].shift, material, values, map->h_factor[factor],
+                          &survey->factors[material][factor]));
         }
     }
     return STATUS_OK;
 }
 
 enum status factor_map_create(const struct problem *problem, class_reader *read,
-                              struct class_map *map)
+                              struct class_map *map, struct class_survey *survey)
 {
     for (int f = 0; f < FACTORS && problem->medium.per_cell; f++) {
         map->h_factor[f] = malloc((size_t)map->layout.elements * sizeof(float));
@@ -87,17 +82,12 @@ enum status factor_map_create(const struct problem *problem, class_reader *read,
         }
         for (int m = 0; m < problem->medium.nmaterials; m++) {
             if (problem->settings->materials[m].factor[f].kind != INITIAL_UNIFORM) {
-                TRY(settings_place(problem->origin, fill(problem, read, m, f, map),
+                TRY(settings_place(problem->origin, fill(problem, read, m, f, map, survey),
                                    "materials[%d].%s", m, name_of[f]));
             }
         }
     }
     return STATUS_OK;
-}
-
-int factor_map_arrays(const struct grid *grid)
-{
-    return 1 + grid->used[AXIS_X] + grid->used[AXIS_Y] + grid->used[AXIS_Z];
 }
 
 /* Of the lower face of a cell, per reference heat capacity, 1/s. */
@@ -108,9 +98,9 @@ static double conductance_at(const struct class_map *map, const struct problem *
     const int64_t low = at - pitch[axis];
     const float *factor = map->h_factor[FACTOR_CONDUCTIVITY];
     const double factors[] = {(double)factor[low], (double)factor[at]};
-    return medium_conductance_scaled(&problem->medium, &problem->grid, (enum axis)axis,
-                                     &map->keys[map->h_class[low]], &map->keys[map->h_class[at]],
-                                     factors) /
+    return medium_conductance_between(&problem->medium, &problem->grid, (enum axis)axis,
+                                      &map->keys[map->h_class[low]], &map->keys[map->h_class[at]],
+                                      factors) /
            problem->medium.heat_capacity_volume;
 }
 
@@ -163,16 +153,6 @@ void factor_map_survey(const struct class_map *map, const struct problem *proble
     }
     survey->fastest_rate = fastest;
     survey->hash += hash;
-    for (int64_t c = 0; c < box_cells(&owned); c++) {
-        int64_t cell[AXIS_COUNT];
-        box_cell(&owned, c, cell);
-        const int64_t at = layout_index(&map->layout, cell[0], cell[1], cell[2]);
-        struct factor_range *range = survey->factors[map->keys[map->h_class[at]].material];
-        for (int f = 0; f < FACTORS; f++) {
-            range[f].most = fmax(range[f].most, (double)map->h_factor[f][at]);
-            range[f].most_inverse = fmax(range[f].most_inverse, 1 / (double)map->h_factor[f][at]);
-        }
-    }
 }
 
 void factor_survey_apply(const struct class_survey *survey, struct problem *problem)
@@ -180,15 +160,13 @@ void factor_survey_apply(const struct class_survey *survey, struct problem *prob
     struct medium *medium = &problem->medium;
     for (int m = 0; m < medium->nmaterials && medium->per_cell; m++) {
         struct medium_class *material = &medium->materials[m];
-        const struct factor_range *range = survey->factors[m];
-        if (range->most == 0) {
-            continue; /* it has no cells */
+        const struct factor_range *k = &survey->factors[m][FACTOR_CONDUCTIVITY];
+        const struct factor_range *c = &survey->factors[m][FACTOR_HEAT_CAPACITY];
+        for (int axis = 0; axis < AXIS_COUNT && k->most > 0; axis++) {
+            material->least_conductivity[axis] /= k->most_inverse;
         }
-        for (int axis = 0; axis < AXIS_COUNT; axis++) {
-            material->least_conductivity[axis] /= range[FACTOR_CONDUCTIVITY].most_inverse;
-        }
-        material->sigma *= range[FACTOR_HEAT_CAPACITY].most_inverse;
-        material->weight *= range[FACTOR_HEAT_CAPACITY].most;
+        material->sigma *= c->most > 0 ? c->most_inverse : 1;
+        material->weight *= c->most > 0 ? c->most : 1;
     }
 }
 

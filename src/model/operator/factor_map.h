@@ -6,15 +6,13 @@
 #include "model/operator/class_map.h"
 
 /* Make map->h_factor, in the layout of the classes, after these; the cells of materials without a
- * factor have 1. This and the next two do nothing where no material has one. STATUS_INPUT, with the
- * line of the configuration, when a factor is not above 0; STATUS_MEMORY. Not collective. */
+ * factor have 1. Adds their extremes to the survey. This and the next two do nothing where no
+ * material has one. STATUS_INPUT, with the line of the configuration, when a factor is not above 0;
+ * STATUS_MEMORY. Not collective. */
 enum status factor_map_create(const struct problem *problem, class_reader *read,
-                              struct class_map *map);
+                              struct class_map *map, struct class_survey *survey);
 
-/* The number of arrays factor_map_fill makes. */
-int factor_map_arrays(const struct grid *grid);
-
-/* Add the extremes of the factors, and their hash. map->keys are those of h_class. */
+/* Add the fastest rate of the cells and the hash of their factors. */
 void factor_map_survey(const struct class_map *map, const struct problem *problem,
                        struct class_survey *survey);
 

@@ -57,8 +57,8 @@ uint64_t classes_bytes(const struct problem *problem, const struct box *owned, i
         patches += problem->boundary.nconditions[f] > 1 ? (uint64_t)box_cells(&layer) : 0;
     }
     const uint64_t elements = class_map_bytes(&problem->grid, owned, depth);
-    const uint64_t arrays =
-        problem->medium.per_cell ? (uint64_t)factor_map_arrays(&problem->grid) : 0;
+    const bool *used = problem->grid.used;
+    const uint64_t arrays = problem->medium.per_cell ? 1U + used[0] + used[1] + used[2] : 0;
     return elements + arrays * elements * precision_bytes(problem->precision) +
            (uint64_t)tables_of(depth) * bytes_of_table(problem) +
            MEDIUM_CLASSES * (sizeof(double) + 1 + sizeof(struct class_summary)) + patches +
