@@ -17,8 +17,8 @@ steps, with the ledger. The last column has the errors over the tolerances of th
 --brief: runs by a tolerance of each bound only, and 300 steps of forward Euler.
 
 --auto compares `scheme: auto` with forward Euler in short runs, on 12^3 to 64^3 cells: its levels,
-two for each estimate included, and its wall time over those of forward Euler, and its error over
-the tolerance; in parentheses where forward Euler does not keep the tolerance.
+two for each estimate included, and its wall time over those of forward Euler, and its error at the
+end over the tolerance; in parentheses where forward Euler does not keep the tolerance.
 """
 import argparse
 import csv
@@ -134,7 +134,7 @@ class Problem:
         self.config.update(title=name, grid={"cells": [n] * 3, "upper": [SIDE] * 3}, output={
             "history": {"interval": self.end},
             "lines": [{"name": axis, "from": start, "points": n + 1,
-                       "interval": self.end / OUTPUTS,
+                       "interval": self.end / (1 if arguments.auto else OUTPUTS),
                        "to": [SIDE if value == 0 else value for value in start]}
                       for axis, start in across.items()]})
 

@@ -16,7 +16,7 @@ enum {
     FIRST_MOST = 64,
     FOUR_STAGES = 28, /* of the longest super step of four stages */
     LOG_MOST = 400,
-    MOST_ERROR = 8, /* accepted: 1.47 times the limit, which is aimed at */
+    MOST_ERROR = 12, /* accepted: 1.76 times the limit, which is aimed at */
     LOG_KEPT = 64,
     ESTIMATE_LEVELS = 4, /* the work of an estimate, in levels of passes of several */
     BY_EULER = 1000,     /* see struct step_control */
@@ -161,7 +161,7 @@ static double share_of(const struct time_setting *time, double range)
 static double limit_of(const struct time_setting *time, double range)
 {
     const double share = share_of(time, range);
-    return fmin(20 * sqrt(share), 1) * share * range;
+    return fmin(18 * sqrt(share), 1) * share * range;
 }
 
 /* Half of F of the super step's length, at its start, and at its end before a jump of the data. */
@@ -267,7 +267,7 @@ static void choose_first(const struct stepper *stepper, double difference, doubl
  * while steps grow after a jump of the data. */
 static int64_t next_exponent(const struct step_control *control, int64_t now, int64_t error)
 {
-    enum { LOW = -8, PUSH = 90 };
+    enum { LOW = -8, PUSH = 60 };
     const int64_t before = clamp(control->error, -PER_OCTAVE, LOG_KEPT);
     const int64_t push = before < LOW && error < LOW ? PUSH : 0;
     const int64_t change = (4 * before - 7 * error - 12 + push + 30 * LOG_MOST) / 30 - LOG_MOST;
