@@ -10,9 +10,10 @@
 Errors are the largest difference along three lines, at 20 equal intervals of time, to a run with a
 tolerance of --reference on the same grid, relative to the range of all temperatures. The length of
 steps of sts1 and sts2 follows from the error of the run before, from the longest on; there is no
-run that would take longer than --limit or forward Euler. Where that takes longer than --limit its beginning is
-measured, and the wall time is proportional to the steps. The wall time is that of the loop over the
-steps, with the ledger. The last column has the errors over the tolerances of the runs.
+run that would take longer than --limit or forward Euler. Where that takes longer than --limit its
+beginning is measured, and the wall time is proportional to the steps. The wall time is that of the
+loop over the steps, with the ledger. The last column has the errors over the tolerances of the
+runs.
 
 --brief: runs by a tolerance of each bound only, and 300 steps of forward Euler.
 
