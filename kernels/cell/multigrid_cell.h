@@ -8,6 +8,7 @@
 #pragma once
 
 #include "base/box.h"
+#include "kernels/cell/combine_cell.h"
 #include "kernels/cell/inline.h"
 #include "kernels/coefficients.h"
 
@@ -365,11 +366,13 @@ KERNEL_INLINE float multigrid_gathered(const struct multigrid *fine, const struc
  * weights, for `coarsen` that of the fine conductances, two layers. */
 #define MULTIGRID_OPERATIONS(X)                                                                    \
     X(combine, layout)                                                                             \
+    X(interpolate, fine.layout)                                                                    \
+    MULTIGRID_PLAIN(X)
+#define MULTIGRID_PLAIN(X) /* without other kernels */                                             \
     X(flow_out, grid.layout)                                                                       \
     X(coarsen, coarse.layout)                                                                      \
     X(gather_up, coarse.layout)                                                                    \
-    X(average, coarse.layout)                                                                      \
-    X(interpolate, fine.layout)
+    X(average, coarse.layout)
 
 /* A step of Jacobi's method: e + weight (r + heat that flows in) / (sum of conductances and sink).
  */
@@ -452,49 +455,4 @@ KERNEL_INLINE void interpolate_cell(const struct interpolate_args *a,
                                     const int64_t cell[AXIS_COUNT], int64_t at)
 {
     a->d_out[at] = a->factor * multigrid_interpolated(&a->coarse, a->d_e, cell);
-}
-
-KERNEL_INLINE int64_t multigrid_element(const struct layout *layout, const int64_t cell[AXIS_COUNT])
-{
-    return layout->origin + cell[0] + cell[1] * layout->pitch_y + cell[2] * layout->pitch_z;
-}
-
-/* factor x y + z in double, with one rounding of the sum, rounded to the precision of d_out, which
- * may be an operand. */
-struct operand {
-    struct layout layout; /* its cells are those of the output */
-    const void *d_values; /* NULL: 1 as a factor, 0 as z */
-};
-struct combine_args {
-    struct layout layout;
-    void *d_out;
-    double factor;
-    struct operand x, y, z;
-    struct device_medium medium; /* with classes: y is the weight of the cell's class */
-};
-KERNEL_INLINE double multigrid_operand(const struct operand *operand,
-                                       const int64_t cell[AXIS_COUNT], double otherwise)
-{
-    if (operand->d_values == NULL) {
-        return otherwise;
-    }
-    const int64_t at = multigrid_element(&operand->layout, cell);
-    return operand->layout.precision == PRECISION_FLOAT64
-               ? ((const double *)operand->d_values)[at]
-               : (double)((const float *)operand->d_values)[at];
-}
-KERNEL_INLINE void combine_cell(const struct combine_args *a, const int64_t cell[AXIS_COUNT],
-                                int64_t at)
-{
-    const struct device_medium *m = &a->medium;
-    const double y = m->nclasses > 0
-                         ? m->d_weight[m->d_class[multigrid_element(&m->layout, cell)] & m->mask]
-                         : multigrid_operand(&a->y, cell, 1);
-    const double value =
-        fma(a->factor * multigrid_operand(&a->x, cell, 1), y, multigrid_operand(&a->z, cell, 0));
-    if (a->layout.precision == PRECISION_FLOAT64) {
-        ((double *)a->d_out)[at] = value;
-    } else {
-        ((float *)a->d_out)[at] = (float)value;
-    }
 }

@@ -8,11 +8,10 @@
 static const struct {
     int64_t cells[AXIS_COUNT];
     bool around[AXIS_COUNT];
-} shapes[] = {{{13, 18, 35}, {false, false, false}},
-              {{70, 7, 5}, {true, false, true}},
-              {{2, 9, 3}, {false, true, false}},
-              {{65, 1, 1}, {false, false, false}},
-              {{1, 31, 1}, {false, true, false}}};
+    int children; /* on z */
+} shapes[] = {{{13, 18, 35}, {false, false, false}, 2}, {{70, 7, 5}, {true, false, true}, 2},
+              {{9, 6, 35}, {false, false, false}, 1},   {{2, 9, 3}, {false, true, false}, 2},
+              {{65, 1, 1}, {false, false, false}, 1},   {{1, 31, 1}, {false, true, false}, 1}};
 
 /* The arrays of a call, on the host or on a device. */
 struct arrays {
@@ -41,8 +40,9 @@ static void prepare(int shape, struct correct_args *args)
         args->grid.wraps[f / 2] = shapes[shape].around[f / 2];
         halo[0][f / 2] = args->closed[f] ? 0 : 1;
         halo[1][f / 2] = used ? 1 : 0;
-        args->coarse.children[f / 2] = used ? 2 : 1;
-        coarse[f / 2] = (shapes[shape].cells[f / 2] + 1) / 2;
+        const int children = f / 2 == AXIS_Z ? shapes[shape].children : used ? 2 : 1;
+        args->coarse.children[f / 2] = children;
+        coarse[f / 2] = (shapes[shape].cells[f / 2] + children - 1) / children;
     }
     must(layout_create(coarse, halo[1], PRECISION_FLOAT32, &args->coarse.layout));
     must(layout_create(shapes[shape].cells, halo[0], PRECISION_FLOAT64, &args->layout));
@@ -114,7 +114,8 @@ static void draw(struct correct_args *args, uint64_t random, struct arrays *host
         host->line[axis] = calloc(1, line_bytes(args, axis));
         assert_non_null(host->line[axis]);
         for (int64_t n = 0; n < args->coarse.layout.cells[axis]; n++) {
-            const bool alone = 2 * n + 1 >= args->layout.cells[axis];
+            const bool alone =
+                args->coarse.children[axis] < 2 || 2 * n + 1 >= args->layout.cells[axis];
             host->line[axis][LINE_SHARE * args->coarse.layout.cells[axis] + n] =
                 alone ? 1 : (float)random_between(&random, 0.3, 0.7);
         }

@@ -3,7 +3,7 @@
 
 #include "kernels/cell/multigrid_cell.h"
 
-#define DEFINE(name, layout_of)                                                                    \
+#define BODY(name, layout_of)                                                                      \
     struct name##_body {                                                                           \
         struct name##_args args;                                                                   \
         __device__ void operator()(int64_t i, int64_t j, int64_t k) const                          \
@@ -11,13 +11,98 @@
             const int64_t cell[AXIS_COUNT] = {i, j, k};                                            \
             name##_cell(&args, cell, element_at(args.layout_of, i, j, k));                         \
         }                                                                                          \
-    };                                                                                             \
+    };
+#define DEFINE(name, layout_of)                                                                    \
+    BODY(name, layout_of)                                                                          \
     enum status hip_##name(struct queue *queue, const struct name##_args *args)                    \
     {                                                                                              \
         return visit(queue, layout_owned(&args->layout_of), name##_body{*args}, #name);            \
     }
 DEFINE(relax, grid.layout)
-MULTIGRID_OPERATIONS(DEFINE)
+MULTIGRID_PLAIN(DEFINE)
+BODY(interpolate, fine.layout)
+
+/* --- combine: a thread reads its cells of a row before it writes --- */
+
+enum { COMBINE_CELLS = 4 };
+
+static __global__ __launch_bounds__(VISIT_THREADS) void combine_parts(const cell_sweep s,
+                                                                      const combine_args a)
+{
+    visit_rows<COMBINE_CELLS>(s, [&](int64_t i, int64_t j, int64_t k) {
+        double value[COMBINE_CELLS];
+        for_part<COMBINE_CELLS>(s, i, [&](int c, int64_t at) {
+            const int64_t cell[AXIS_COUNT] = {at, j, k};
+            value[c] = combine_value(&a, cell);
+        });
+        for_part<COMBINE_CELLS>(s, i, [&](int c, int64_t at) {
+            combine_write(&a, element_at(a.layout, at, j, k), value[c]);
+        });
+    });
+}
+
+enum status hip_combine(struct queue *queue, const struct combine_args *args)
+{
+    const struct box cells = layout_owned(&args->layout);
+    const cell_sweep s = sweep_of(&cells, VISIT_BLOCKS_MOST, COMBINE_CELLS);
+    if (box_is_empty(&cells)) {
+        return STATUS_OK;
+    }
+    combine_parts<<<s.nblocks, VISIT_THREADS, 0, queue->stream>>>(s, *args);
+    return hip_check(hipGetLastError(), "combine");
+}
+
+/* --- interpolate: on grids with tables a thread goes along z --- */
+
+/* interpolate_cell of the planes from `depth`, an even number, times the third index on: a coarse
+ * plane is interpolated in x and y once for all that lie beside it. */
+struct interpolate_column {
+    struct interpolate_args args;
+    int depth;
+
+    __device__ void operator()(int64_t i, int64_t j, int64_t part) const
+    {
+        const struct multigrid &m = args.coarse;
+        const int64_t nz = args.fine.layout.cells[AXIS_Z], begin = part * depth;
+        const int64_t end = begin + depth < nz ? begin + depth : nz;
+        const struct multigrid_place x = multigrid_place(&m, AXIS_X, i);
+        const struct multigrid_place y = multigrid_place(&m, AXIS_Y, j);
+        const float weight_x = multigrid_weight(&m, AXIS_X, &x, 0);
+        const float weight_y = multigrid_weight(&m, AXIS_Y, &y, 0);
+        const int64_t side_x = x.is_paired ? multigrid_beside(&m, AXIS_X, x.at, 2 * x.side - 1) : 0;
+        const int64_t side_y = y.is_paired ? multigrid_beside(&m, AXIS_Y, y.at, 2 * y.side - 1) : 0;
+        const float *const e = args.d_e + element_at(m.layout, x.at, y.at, 0);
+        const auto across = [&](int64_t z) {
+            const float *const c = e + z;
+            const float near = fmaf(weight_x, c[side_x] - c[0], c[0]);
+            const float far = fmaf(weight_x, c[side_y + side_x] - c[side_y], c[side_y]);
+            return fmaf(weight_y, far - near, near);
+        };
+        float *to = args.d_out + element_at(args.fine.layout, i, j, begin);
+        float own = 0, high = 0;
+        for (int64_t k = begin; k < end; k++, to += args.fine.layout.pitch_z) {
+            const struct multigrid_place z = multigrid_place(&m, AXIS_Z, k);
+            const int64_t at = z.at * m.layout.pitch_z;
+            const int64_t side =
+                z.is_paired ? multigrid_beside(&m, AXIS_Z, z.at, 2 * z.side - 1) : 0;
+            const float below = own;
+            own = z.side > 0 ? own : k > begin && z.is_paired ? high : across(at);
+            high = z.side == 0 && k > begin && z.is_paired ? below : across(at + side);
+            *to = args.factor * fmaf(multigrid_weight(&m, AXIS_Z, &z, 0), high - own, own);
+        }
+    }
+};
+
+enum status hip_interpolate(struct queue *queue, const struct interpolate_args *args)
+{
+    struct box cells = layout_owned(&args->fine.layout);
+    if (args->coarse.d_line[0] == nullptr) {
+        return visit(queue, cells, interpolate_body{*args}, "interpolate");
+    }
+    const int depth = box_cells(&cells) < 1 << 22 ? 2 : 16; /* small grids need the threads */
+    cells.hi[AXIS_Z] = (cells.hi[AXIS_Z] + depth - 1) / depth;
+    return visit(queue, cells, interpolate_column{*args, depth}, "interpolate");
+}
 
 /* --- correct: a lane marches in z through four columns of cells ---------------------------- */
 
@@ -118,14 +203,18 @@ struct correct_mean {
     __device__ __forceinline__ void take(const correct_args &a, int64_t i, int64_t j, int64_t k,
                                          const two_changes (&change)[CORRECT_ROWS])
     {
-        const float z = multigrid_line(&a.coarse, AXIS_Z, LINE_SHARE, k / 2);
-        sum = k % 2 == 0 ? 0 : sum;
-        add(change, k % 2 == 0 ? z : 1 - z);
-        if (k % 2 == 0 && k + 1 == a.layout.cells[AXIS_Z]) { /* a child alone */
+        const int children = a.coarse.children[AXIS_Z];
+        const int64_t at = children == 2 ? k / 2 : k;
+        const bool first = k == at * children;
+        const bool last = k + 1 == (at + 1) * children || k + 1 == a.layout.cells[AXIS_Z];
+        const float z = multigrid_line(&a.coarse, AXIS_Z, LINE_SHARE, at);
+        sum = first ? 0 : sum;
+        add(change, first ? z : 1 - z);
+        if (first && last) { /* a child alone */
             add(change, 1 - z);
         }
-        if (k % 2 == 1 || k + 1 == a.layout.cells[AXIS_Z]) {
-            a.d_mean[element_at(a.coarse.layout, i / 2, j / 2, k / 2)] = sum;
+        if (last) {
+            a.d_mean[element_at(a.coarse.layout, i / 2, j / 2, at)] = sum;
         }
     }
 };
@@ -178,6 +267,37 @@ static __device__ __forceinline__ void beside_x(const correct_args &a, const cor
     east[1] = beyond;
 }
 
+static __device__ __forceinline__ bool is_same(const struct correct_side &side)
+{
+    return side.a == 1 && side.b == 0;
+}
+
+/* A plane of a lane in a constant field, where no face changes what is beside: the sums of
+ * heat_cell_float64 are 0. */
+template <bool MEANS>
+static __device__ __forceinline__ void write_rest(const correct_args &a, const correct_place &p,
+                                                  int64_t x, int64_t e, int64_t k,
+                                                  correct_mean &mean, uint32_t &largest)
+{
+    two_changes change[CORRECT_ROWS] = {};
+#pragma unroll
+    for (int row = 0; row < CORRECT_ROWS; row++) {
+#pragma unroll
+        for (int m = 0; m < CORRECT_V && a.d_heat != nullptr; m++) {
+            change[row].v[m] = (float)(a.d_heat[x + row * p.row_x + m] + 0.0);
+            see(largest, m < p.wide && row < p.tall, change[row].v[m]);
+        }
+        if (row < p.tall) {
+            write_two<false>(a, x, e + row * p.row_e, p.wide, {}, change[row]);
+        }
+        change[row].v[1] = p.wide > 1 ? change[row].v[1] : change[row].v[0];
+    }
+    if constexpr (MEANS) {
+        change[1] = p.tall > 1 ? change[1] : change[0];
+        mean.take(a, p.i, p.j, k, change);
+    }
+}
+
 /* Two cells of two rows per lane; lanes beyond the grid take part in shuffles only. */
 template <bool CHANGES, bool READS, bool MEANS>
 static __global__ __launch_bounds__(ARCH_WAVE *CORRECT_TALL, CORRECT_LEAST) void correct_columns(
@@ -206,7 +326,9 @@ static __global__ __launch_bounds__(ARCH_WAVE *CORRECT_TALL, CORRECT_LEAST) void
             mean.begin(a.coarse, p.i, p.j);
         }
     }
-    for (int64_t k = begin; k < end; k++) {
+    const bool rests = !CHANGES && !READS && is_same(p.edge) && is_same(p.after) &&
+                       is_same(p.south) && is_same(p.north);
+    for (int64_t k = begin; k < end; k++, x += a.layout.pitch_z, e += a.grid.layout.pitch_z) {
         const int64_t here[AXIS_COUNT] = {p.i, p.j, k};
         const struct correct_side rise = correct_side(&a, 5, here);
         double left[CORRECT_ROWS], right[CORRECT_ROWS];
@@ -214,6 +336,10 @@ static __global__ __launch_bounds__(ARCH_WAVE *CORRECT_TALL, CORRECT_LEAST) void
         for (int row = 0; row < CORRECT_ROWS; row++) {
             left[row] = arch_shift_up(centre[row].v[1], 1);
             right[row] = arch_shift_down(centre[row].v[0], 1);
+        }
+        if (rests && wide > 0 && is_same(rise) && (k > begin || is_same(down))) {
+            write_rest<MEANS>(a, p, x, e, k, mean, largest[1]);
+            continue;
         }
         if (wide > 0) {
             two_changes next[CORRECT_ROWS], change[CORRECT_ROWS];
@@ -258,8 +384,6 @@ static __global__ __launch_bounds__(ARCH_WAVE *CORRECT_TALL, CORRECT_LEAST) void
                 by[row] = next[row];
             }
         }
-        x += a.layout.pitch_z;
-        e += a.grid.layout.pitch_z;
     }
     raise(&a.d_largest[0], largest[0]);
     raise(&a.d_largest[1], largest[1]);
@@ -287,8 +411,7 @@ enum status hip_correct(struct queue *queue, const struct correct_args *args)
         depth /= 2;
     }
     const unsigned parts = (unsigned)((n[AXIS_Z] + depth - 1) / depth);
-    const bool means = args->d_mean != nullptr && children[AXIS_X] == 2 && children[AXIS_Y] == 2 &&
-                       children[AXIS_Z] == 2;
+    const bool means = args->d_mean != nullptr && children[AXIS_X] == 2 && children[AXIS_Y] == 2;
     correct_kernel *const kernel =
         args->d_in == nullptr
             ? (args->d_e != nullptr ? kernel_of<true, false>(means)

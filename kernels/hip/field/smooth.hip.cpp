@@ -362,6 +362,45 @@ static __device__ __forceinline__ void for_cells(const struct multigrid &m, cons
     __syncthreads();
 }
 
+/* All steps of a grid that has a thread for each cell. */
+static __device__ __forceinline__ void smooth_in_block(const struct cycle_grid &grid,
+                                                       const float *weight)
+{
+    static_assert(CYCLE_SIDE * CYCLE_SIDE * CYCLE_SIDE <= THREADS, "a cell per thread");
+    const struct multigrid &m = grid.m;
+    const int nx = (int)m.layout.cells[AXIS_X];
+    const int ny = (int)m.layout.cells[AXIS_Y];
+    const int n = (int)threadIdx.x;
+    const bool mine = n < nx * ny * (int)m.layout.cells[AXIS_Z];
+    const int64_t cell[AXIS_COUNT] = {n % nx, n / nx % ny, mine ? n / (nx * ny) : 0};
+    const int64_t at = multigrid_element(&m.layout, cell);
+    const struct multigrid_around around = multigrid_around(&m, cell);
+    pair g[AXIS_COUNT];
+#pragma unroll
+    for (int axis = 0; axis < AXIS_COUNT; axis++) {
+        g[axis] = m.active[axis] ? line_pair(m, axis, (int)cell[axis]) : pair{0, 0};
+    }
+    const float inverse = multigrid_inverse(total_of<false>(g, 0));
+    const float r = mine ? grid.d_r[at] : 0;
+    float c = mine ? grid.d_e[at] : 0;
+    for (int step = 0; step < STEPS; step++) {
+        const float *const from = step % 2 == 0 ? grid.d_e : grid.d_other;
+        float heat = 0;
+#pragma unroll
+        for (int axis = AXIS_COUNT - 1; axis >= 0; axis--) {
+            if (mine && m.active[axis]) {
+                heat = flow_of(g[axis], from[at + around.low[axis]], c,
+                               from[at + around.high[axis]], heat);
+            }
+        }
+        c = fmaf(weight[step], (r + heat) * inverse, c);
+        if (mine) {
+            (step % 2 == 0 ? grid.d_other : grid.d_e)[at] = c;
+        }
+        __syncthreads();
+    }
+}
+
 static __global__ __launch_bounds__(THREADS) void cycle_in_block(const struct cycle_args a)
 {
     __shared__ struct cycle_grid grid[CYCLE_MOST];
@@ -395,14 +434,8 @@ static __global__ __launch_bounds__(THREADS) void cycle_in_block(const struct cy
                                ? multigrid_relaxed(&fine.m, nullptr, fine.d_r, 1, &around, cell, at)
                                : multigrid_interpolated(&coarse.m, coarse.d_e, cell);
         });
-        for (int step = 0; step < STEPS && n < last; step++) {
-            const float *const from = step % 2 == 0 ? fine.d_e : fine.d_other;
-            float *const to = step % 2 == 0 ? fine.d_other : fine.d_e;
-            for_cells(fine.m, [&](const int64_t(&cell)[AXIS_COUNT], int64_t at) {
-                const struct multigrid_around around = multigrid_around(&fine.m, cell);
-                to[at] =
-                    multigrid_relaxed(&fine.m, from, fine.d_r, weight[step], &around, cell, at);
-            });
+        if (n < last) {
+            smooth_in_block(fine, weight);
         }
     }
 }

@@ -9,358 +9,15 @@
  * copy engine loads planes of r, and of the coarse grid. Each second round interpolates a coarse
  * plane in x and y, and two fine planes lie between it and the one before. What a level computes
  * within l cells of the tile's edge is wrong and reaches no cell that is written, but at closed
- * faces, where the values beyond the edge are 0. */
+ * faces, where the values beyond the edge are 0. Where coarse cells have one child on an axis,
+ * level 0 is interpolated before, and comes in planes like r. */
 #include "kernels/hip/field/smooth.h"
 
 #if ARCH_HAS_TILE_COPY
 
-constexpr int T = SMOOTH_STEPS, V = 2, ROWS = 2, WAVES = 16;
-constexpr int THREADS = WAVES * ARCH_WAVE;
-static_assert((T & (T - 1)) == 0 && ROWS % 2 == 0 && V % 2 == 0, "of rings, and pairs of children");
-constexpr int TX = ARCH_WAVE * V, TY = WAVES * ROWS; /* of a tile */
-constexpr int STEP_X = TX - 2 * T, STEP_Y = TY - 2 * T;
-/* Coarse tiles begin before: copies are of whole vectors. */
-constexpr int COARSE_LEFT = 4, COARSE_X = TX / 2 + 2 * COARSE_LEFT, COARSE_Y = TY / 2 + 2;
-constexpr int MAP_X = 4; /* cells of the map of the coarse grid before its first */
-/* Planes in shared memory, requested two rounds before they are needed. */
-constexpr int R_STAGES = 8, COARSE_STAGES = 4, AHEAD = 2;
-/* In elements. */
-constexpr int R_STAGE = TX * TY, COARSE_STAGE = (COARSE_X * COARSE_Y + 31) / 32 * 32;
-/* Of a level in a parity: what is before the tile, the first and last row of each wave, and after.
- */
-constexpr int LEVEL = (2 * WAVES + 2) * TX, PARITY = T * LEVEL;
-constexpr int AT_COARSE = R_STAGES * R_STAGE;
-constexpr int AT_EDGES = AT_COARSE + COARSE_STAGES * COARSE_STAGE, AT_Y = AT_EDGES + 2 * PARITY;
-/* conductances of y, and the weights of y and x */
-constexpr int AT_WEIGHT_Y = AT_Y + 2 * TY, AT_WEIGHT_X = AT_WEIGHT_Y + TY,
-              AT_INVERSE = AT_WEIGHT_X + TX;
-/* of each thread's cells, in the last planes */
-constexpr int INVERSE = ROWS * THREADS * V, AT_REST = AT_INVERSE + T * INVERSE;
-constexpr int SHARED_BYTES = AT_REST * (int)sizeof(float) + R_STAGES * 8 + 64;
+#include "kernels/hip/field/smooth_staged.h"
 
-struct alignas(4 * V) cells {
-    float v[V];
-};
-
-struct staged_smoothing {
-    arch_tile_map r, coarse;
-    struct multigrid m, above; /* the grid and the coarse one */
-    float weight[T], factor;
-    float *out;
-    int across, up; /* tiles */
-    int depth;      /* planes of a block; even */
-};
-
-/* The weight, in a fine cell, of the coarse cell beside its own. */
-static __device__ __forceinline__ float weight_at(const staged_smoothing &p, int axis, int at)
-{
-    return !is_cell(p.m, axis, at)
-               ? 0
-               : multigrid_line(&p.above, axis, LINE_WEIGHT_LOW + (at & 1), at >> 1);
-}
-
-static __device__ __forceinline__ cells &cells_at(float *shared)
-{
-    return *reinterpret_cast<cells *>(shared);
-}
-
-/* A wave's rows of a tile. */
-struct smoother {
-    const staged_smoothing &p;
-    float *shared;
-    arch_arrivals *filled; /* of each stage: its planes have arrived */
-    arch_meeting *meeting;
-    int *plain; /* [2], shared: before the first and after the last plane around the middle whose
-                   conductances in z are those of the middle */
-    int i, j;   /* my first cell */
-    int lane, wave;
-    unsigned inside;  /* bit per cell of my vectors and, from V, row */
-    unsigned written; /* bit per row: all cells of its vector are; from ROWS on: a part */
-    bool whole;       /* all cells of the wave are inside */
-    int begin, end;   /* planes that are written */
-    int last;         /* after the last round */
-    int tile_x, tile_y;
-    float *to; /* my first cell in the plane that is complete */
-    pair x[V], z;
-    float has_left, has_right; /* 0: the cells beside mine are beyond a face */
-    cells inverse[ROWS];       /* in planes where z is that of the middle */
-    float weight_z;            /* of the next plane of level 0 */
-    cells level[T][ROWS], rise[T][ROWS];
-    cells low[ROWS], high[ROWS]; /* coarse planes between which two fine ones lie */
-
-    __device__ __forceinline__ pair y_of(int row) const
-    {
-        return reinterpret_cast<const pair *>(shared + AT_Y)[wave * ROWS + row];
-    }
-    __device__ __forceinline__ bool has(int row, int n) const
-    {
-        return (inside >> n & 1) != 0 && (inside >> (V + row) & 1) != 0;
-    }
-    __device__ __forceinline__ cells *inverses(int plane) const
-    {
-        return reinterpret_cast<cells *>(shared + AT_INVERSE + (plane & (T - 1)) * INVERSE) +
-               threadIdx.x;
-    }
-    /* Rolled: it runs seldom, and divisions would take registers. */
-    __device__ __forceinline__ void find_inverses(int plane) const
-    {
-        const bool is_plane = is_cell(p.m, AXIS_Z, plane);
-#pragma unroll 1
-        for (int n = 0; n < V * ROWS; n++) {
-            const int row = n / V;
-            const pair g[AXIS_COUNT] = {line_pair(p.m, AXIS_X, i + n % V), y_of(row),
-                                        line_pair(p.m, AXIS_Z, plane)};
-            const bool on = is_plane && has(row, n % V);
-            reinterpret_cast<float *>(inverses(plane) + row * THREADS)[n % V] =
-                on ? multigrid_inverse(total_of<false>(g, 0)) : 0;
-        }
-    }
-
-    __device__ __forceinline__ void begin_column()
-    {
-        const int first = tile_x > 0 ? T : 0; /* cells of the tile that are written */
-        const int end_x = tile_x + TX >= (int)p.m.layout.cells[AXIS_X] ? TX : TX - T;
-        inside = 0;
-        written = 0;
-        bool all = true, any = true;
-        for (int n = 0; n < V; n++) {
-            const int at = lane * V + n;
-            const bool on = is_cell(p.m, AXIS_X, i + n);
-            inside |= on ? 1U << n : 0U;
-            all = all && on && at >= first && at < end_x;
-            any = any && at >= first && at < end_x;
-            x[n] = line_pair(p.m, AXIS_X, i + n);
-        }
-        any = any && (inside & 1) != 0;
-        for (int row = 0; row < ROWS; row++) {
-            const int at = wave * ROWS + row;
-            const bool on = is_cell(p.m, AXIS_Y, j + row);
-            const bool here = on && (at >= T || tile_y == 0) &&
-                              (at < TY - T || tile_y + TY >= (int)p.m.layout.cells[AXIS_Y]);
-            inside |= on ? 1U << (V + row) : 0U;
-            written |= here && all ? 1U << row : here && any ? 1U << (ROWS + row) : 0U;
-        }
-        whole = arch_all(inside == (1U << (V + ROWS)) - 1);
-        has_left = lane > 0 ? 1 : 0;
-        has_right = lane < ARCH_WAVE - 1 ? 1 : 0;
-        const int nz = (int)p.m.layout.cells[AXIS_Z];
-        z = line_pair(p.m, AXIS_Z, nz / 2);
-        for (int k = (int)threadIdx.x; k < nz; k += THREADS) {
-            const pair g = line_pair(p.m, AXIS_Z, k);
-            if ((g.low != z.low || g.high != z.high) && k < nz / 2) {
-                atomicMax(&plain[0], k);
-            } else if (g.low != z.low || g.high != z.high) {
-                atomicMin(&plain[1], k);
-            }
-        }
-        find_inverses(nz / 2);
-        for (int row = 0; row < ROWS; row++) {
-            inverse[row] = inverses(nz / 2)[row * THREADS];
-        }
-    }
-
-    /* A coarse plane at my cells in x and y. */
-    __device__ __forceinline__ void interpolate_coarse(int plane, cells (&to_cells)[ROWS]) const
-    {
-        const float *const at = shared + AT_COARSE + (plane & (COARSE_STAGES - 1)) * COARSE_STAGE +
-                                wave * (ROWS / 2) * COARSE_X + COARSE_LEFT + lane * (V / 2);
-        const cells w = cells_at(shared + AT_WEIGHT_X + lane * V);
-        cells across[ROWS / 2 + 2];
-#pragma unroll
-        for (int row = 0; row < ROWS / 2 + 2; row++) {
-            float c[V / 2 + 2];
-#pragma unroll
-            for (int n = 0; n < V / 2 + 2; n++) {
-                c[n] = at[row * COARSE_X + n - 1];
-            }
-#pragma unroll
-            for (int n = 0; n < V; n++) {
-                const float own = c[n / 2 + 1];
-                const float beside = c[n / 2 + (n % 2 == 0 ? 0 : 2)];
-                across[row].v[n] = fmaf(w.v[n], beside - own, own);
-            }
-        }
-#pragma unroll
-        for (int row = 0; row < ROWS; row++) {
-            const float weight = shared[AT_WEIGHT_Y + wave * ROWS + row];
-#pragma unroll
-            for (int n = 0; n < V; n++) {
-                const float own = across[row / 2 + 1].v[n];
-                const float beside = across[row / 2 + (row % 2 == 0 ? 0 : 2)].v[n];
-                to_cells[row].v[n] = fmaf(weight, beside - own, own);
-            }
-        }
-    }
-
-    /* Level 0 in plane k. */
-    template <bool ODD>
-    __device__ __forceinline__ void interpolate(int k, cells (&fresh)[ROWS]) const
-    {
-        const bool is_plane = is_cell(p.m, AXIS_Z, k);
-#pragma unroll
-        for (int row = 0; row < ROWS; row++) {
-#pragma unroll
-            for (int n = 0; n < V; n++) {
-                const float own = ODD ? low[row].v[n] : high[row].v[n];
-                const float beside = ODD ? high[row].v[n] : low[row].v[n];
-                fresh[row].v[n] = p.factor * fmaf(weight_z, beside - own, own);
-            }
-        }
-        if (!whole || !is_plane) {
-#pragma unroll
-            for (int row = 0; row < ROWS; row++) {
-#pragma unroll
-                for (int n = 0; n < V; n++) {
-                    fresh[row].v[n] = is_plane && has(row, n) ? fresh[row].v[n] : 0;
-                }
-            }
-        }
-    }
-
-    /* My cells of a row in the plane that is complete. */
-    __device__ __forceinline__ void store(const cells &o, int row) const
-    {
-        float *const at = to + row * p.m.layout.pitch_y;
-        if ((written >> row & 1) != 0) {
-            cells_at(at) = o;
-        } else if ((written >> (ROWS + row) & 1) != 0) { /* a part */
-            for (int n = 0; n < V; n++) {
-                if ((inside >> n & 1) != 0) {
-                    at[n] = o.v[n];
-                }
-            }
-        }
-    }
-
-    /* The step from level l in plane k - 1 - l. fresh: level l in the plane above; then level
-     * l + 1. PLAIN: z is that of the middle. */
-    template <int L, bool PLAIN>
-    __device__ __forceinline__ void advance(int k, cells (&fresh)[ROWS], const float *now)
-    {
-        const float *const r =
-            shared + ((k - 1 - L) & (R_STAGES - 1)) * R_STAGE + wave * ROWS * TX + lane * V;
-        const pair g = PLAIN ? z : line_pair(p.m, AXIS_Z, k - 1 - L);
-        const cells front = *reinterpret_cast<const cells *>(now + L * LEVEL - TX);
-        const cells back = *reinterpret_cast<const cells *>(now + L * LEVEL + 2 * TX);
-        cells south;
-        if (L == T - 1) {
-            arch_meeting_arrive(meeting);
-        }
-#pragma unroll
-        for (int n = 0; n < V; n++) {
-            south.v[n] = level[L][0].v[n] - front.v[n];
-        }
-#pragma unroll
-        for (int row = 0; row < ROWS; row++) {
-            const cells c = level[L][row];
-            const pair y = y_of(row);
-            const cells inv = PLAIN ? inverse[row] : inverses(k - 1 - L)[row * THREADS];
-            const cells heat_in = *reinterpret_cast<const cells *>(r + row * TX);
-            const float left = arch_shift_up(c.v[V - 1], 1);
-            const float right = arch_shift_down(c.v[0], 1);
-            float east[V + 1]; /* differences between neighbours in x */
-            east[0] = fmaf(-has_left, left, c.v[0]);
-            east[V] = fmaf(has_right, right, -c.v[V - 1]);
-#pragma unroll
-            for (int n = 1; n < V; n++) {
-                east[n] = c.v[n] - c.v[n - 1];
-            }
-#pragma unroll
-            for (int n = 0; n < V; n++) {
-                const float up = fresh[row].v[n] - c.v[n];
-                const float after =
-                    row < ROWS - 1 ? level[L][row < ROWS - 1 ? row + 1 : row].v[n] : back.v[n];
-                const float north = after - c.v[n];
-                float heat = fmaf(g.high, up, 0);
-                heat = fmaf(g.low, -rise[L][row].v[n], heat);
-                heat = fmaf(y.high, north, heat);
-                heat = fmaf(y.low, -south.v[n], heat);
-                heat = fmaf(x[n].high, east[n + 1], heat);
-                heat = fmaf(x[n].low, -east[n], heat);
-                const float value = fmaf(p.weight[L], (heat_in.v[n] + heat) * inv.v[n], c.v[n]);
-                rise[L][row].v[n] = up;
-                south.v[n] = north;
-                level[L][row].v[n] = fresh[row].v[n];
-                fresh[row].v[n] = value;
-            }
-        }
-    }
-
-    template <int L, bool PLAIN>
-    __device__ __forceinline__ void advance_all(int k, cells (&fresh)[ROWS], const float *now,
-                                                float *later)
-    {
-        if constexpr (L < T) {
-            cells_at(later + L * LEVEL) = fresh[0]; /* for the next round */
-            cells_at(later + L * LEVEL + TX) = fresh[ROWS - 1];
-            advance<L, PLAIN>(k, fresh, now);
-            advance_all<L + 1, PLAIN>(k, fresh, now, later);
-        }
-    }
-
-    /* One thread: what round k reads first: r of plane k - 1, and a coarse plane every second time;
-     * the first round two. */
-    __device__ __forceinline__ void request(int k, bool first) const
-    {
-        const int count = first ? 2 : k & 1;
-        const int stage = (k - 1) & (R_STAGES - 1);
-        arch_arrive_with_bytes(filled + stage,
-                               (uint32_t)sizeof(float) * (R_STAGE + count * COARSE_X * COARSE_Y));
-        arch_tile_copy(shared + stage * R_STAGE, p.r, filled + stage, tile_x, tile_y, k - 1);
-        for (int n = 0; n < count; n++) {
-            const int plane = ((k + 1) >> 1) - n;
-            arch_tile_copy(shared + AT_COARSE + (plane & (COARSE_STAGES - 1)) * COARSE_STAGE,
-                           p.coarse, filled + stage, tile_x / 2 - COARSE_LEFT + MAP_X, tile_y / 2,
-                           plane + 1);
-        }
-    }
-
-    /* Round `number`, which begins at plane k of level 0. */
-    template <bool ODD> __device__ __forceinline__ void round(int k, unsigned number)
-    {
-        cells fresh[ROWS];
-        float *const edges = shared + AT_EDGES + (1 + 2 * wave) * TX + lane * V;
-        float *const now = edges + (ODD ? 0 : PARITY);
-        float *const later = edges + (ODD ? PARITY : 0);
-        arch_arrivals_wait(filled + ((k - 1) & (R_STAGES - 1)), number / R_STAGES & 1);
-        if (ODD) {
-            if (number == 0) {
-                interpolate_coarse((k - 1) >> 1, low);
-            }
-            interpolate_coarse((k + 1) >> 1, high);
-        }
-        interpolate<ODD>(k, fresh);
-        weight_z = weight_at(p, AXIS_Z, k + 1);
-        if (k - T <= plain[0] || k - 1 + T > plain[1]) {
-            find_inverses(k - 1);
-        }
-        arch_meeting_wait(meeting, number - 1);
-        if (k + AHEAD < last && arch_is_chosen()) {
-            request(k + AHEAD, false);
-        }
-        __syncwarp();
-        if (k - T > plain[0] && k - 1 < plain[1]) {
-            advance_all<0, true>(k, fresh, now, later);
-        } else {
-            advance_all<0, false>(k, fresh, now, later);
-        }
-        if (k - T >= begin && k - T < end) {
-#pragma unroll
-            for (int row = 0; row < ROWS; row++) {
-                store(fresh[row], row);
-            }
-        }
-        to += p.m.layout.pitch_z;
-        if (!ODD) {
-#pragma unroll
-            for (int row = 0; row < ROWS; row++) {
-                low[row] = high[row];
-            }
-        }
-        arch_reads_before_tile_copy();
-    }
-};
-
+template <bool STARTED>
 static __global__ __launch_bounds__(THREADS, 1) void smooth_staged(
     const __grid_constant__ staged_smoothing p)
 {
@@ -368,7 +25,7 @@ static __global__ __launch_bounds__(THREADS, 1) void smooth_staged(
     const int tile = (int)blockIdx.x % (p.across * p.up);
     const int part = (int)blockIdx.x / (p.across * p.up);
     const int nz = (int)p.m.layout.cells[AXIS_Z];
-    smoother my = {p, shared};
+    smoother<STARTED> my = {p, shared};
     my.filled = reinterpret_cast<arch_arrivals *>(shared + AT_REST);
     my.meeting = reinterpret_cast<arch_meeting *>(my.filled + R_STAGES);
     const int x = my.tile_x = tile % p.across * STEP_X;
@@ -398,17 +55,19 @@ static __global__ __launch_bounds__(THREADS, 1) void smooth_staged(
         my.plain[1] = nz;
     }
     for (int n = (int)threadIdx.x; n < TX || n < TY; n += THREADS) {
-        if (n < TX) {
+        if (n < TX && !STARTED) {
             shared[AT_WEIGHT_X + n] = weight_at(p, AXIS_X, x + n);
         }
-        if (n < TY) {
+        if (n < TY && !STARTED) {
             shared[AT_WEIGHT_Y + n] = weight_at(p, AXIS_Y, y + n);
+        }
+        if (n < TY) {
             reinterpret_cast<pair *>(shared + AT_Y)[n] = line_pair(p.m, AXIS_Y, y + n);
         }
     }
     __syncthreads();
     my.begin_column();
-    my.weight_z = weight_at(p, AXIS_Z, first);
+    my.weight_z = STARTED ? 0 : weight_at(p, AXIS_Z, first);
     __syncthreads();
     if (arch_is_chosen()) {
         for (int n = 0; n < AHEAD; n++) {
@@ -418,8 +77,8 @@ static __global__ __launch_bounds__(THREADS, 1) void smooth_staged(
     my.to = p.out + p.m.layout.origin + (first - T) * p.m.layout.pitch_z +
             my.j * p.m.layout.pitch_y + my.i;
     for (int k = first; k < my.last; k += 2) {
-        my.round<true>(k, (unsigned)(k - first));
-        my.round<false>(k + 1, (unsigned)(k + 1 - first));
+        my.template round<true>(k, (unsigned)(k - first));
+        my.template round<false>(k + 1, (unsigned)(k + 1 - first));
     }
 }
 
@@ -435,16 +94,24 @@ static hipError_t map_of(const struct layout *l, const float *values, int layers
     return arch_tile_map_make(map, region, nx, ny);
 }
 
-/* Grids whose coarse cells have two children on each axis. */
 static bool takes(const struct ascend_args *args)
 {
     const int64_t *n = args->fine.layout.cells;
-    bool good = args->nsteps == T && args->fine.d_line[0] != nullptr && n[AXIS_X] < INT32_MAX / 4 &&
-                n[AXIS_Y] < INT32_MAX / 4 && n[AXIS_Z] < INT32_MAX / 4;
+    bool good = args->nsteps == T && args->fine.d_line[0] != nullptr;
     for (int axis = 0; axis < AXIS_COUNT; axis++) {
-        good = good && args->fine.active[axis] && args->coarse.active[axis] &&
-               !args->fine.wraps[axis] && args->coarse.children[axis] == 2 &&
-               args->coarse.layout.halo[axis] >= 1;
+        good =
+            good && args->fine.active[axis] && !args->fine.wraps[axis] && n[axis] < INT32_MAX / 4;
+    }
+    return good;
+}
+
+/* Coarse cells have two children on each axis. */
+static bool has_pairs(const struct multigrid *coarse)
+{
+    bool good = true;
+    for (int axis = 0; axis < AXIS_COUNT; axis++) {
+        good = good && coarse->active[axis] && coarse->children[axis] == 2 &&
+               coarse->layout.halo[axis] >= 1;
     }
     return good;
 }
@@ -466,8 +133,10 @@ enum status hip_ascend_staged(struct queue *queue, const struct ascend_args *arg
     }
     TRY(hip_count_processors(&processors));
     if (!prepared) {
-        TRY_HIP(hipFuncSetAttribute, reinterpret_cast<const void *>(smooth_staged),
+        TRY_HIP(hipFuncSetAttribute, reinterpret_cast<const void *>(smooth_staged<false>),
                 hipFuncAttributeMaxDynamicSharedMemorySize, SHARED_BYTES);
+        TRY_HIP(hipFuncSetAttribute, reinterpret_cast<const void *>(smooth_staged<true>),
+                hipFuncAttributeMaxDynamicSharedMemorySize, STARTED_BYTES);
         prepared = true;
     }
     staged_smoothing p = {};
@@ -483,9 +152,18 @@ enum status hip_ascend_staged(struct queue *queue, const struct ascend_args *arg
     p.depth = (smooth_depth(p.across * p.up, (int)n[AXIS_Z] + 1, processors) + 1) / 2 * 2;
     const int64_t parts = (n[AXIS_Z] + p.depth) / p.depth;
     TRY(hip_check(map_of(&args->fine.layout, args->d_r, 0, TX, TY, &p.r), "smooth"));
-    TRY(hip_check(map_of(&args->coarse.layout, args->d_e, 1, COARSE_X, COARSE_Y, &p.coarse),
-                  "smooth"));
-    smooth_staged<<<(unsigned)(p.across * p.up * parts), THREADS, SHARED_BYTES, queue->stream>>>(p);
+    const unsigned nblocks = (unsigned)(p.across * p.up * parts);
+    if (has_pairs(&args->coarse)) {
+        TRY(hip_check(map_of(&args->coarse.layout, args->d_e, 1, COARSE_X, COARSE_Y, &p.coarse),
+                      "smooth"));
+        smooth_staged<false><<<nblocks, THREADS, SHARED_BYTES, queue->stream>>>(p);
+    } else {
+        const struct interpolate_args start = {args->fine, args->coarse, args->factor, args->d_e,
+                                               args->d_other};
+        TRY(hip_interpolate(queue, &start));
+        TRY(hip_check(map_of(&args->fine.layout, args->d_other, 0, TX, TY, &p.coarse), "smooth"));
+        smooth_staged<true><<<nblocks, THREADS, STARTED_BYTES, queue->stream>>>(p);
+    }
     return hip_check(hipGetLastError(), "smooth");
 }
 
