@@ -197,6 +197,40 @@ static struct operand operand(const struct steady_grid *grid, const float *d_val
     return (struct operand){.layout = grid->m.layout, .d_values = d_values};
 }
 
+/* d_b with the heat that comes through faces where all temperatures are 0. */
+static enum status add_boundary(struct steady_grids *grids, struct steady_grid *grid)
+{
+    for (int f = 0; f < FACE_COUNT; f++) {
+        const int axis = f / 2;
+        struct layout part = grid->m.layout;
+        part.origin += f % 2 * (part.cells[axis] - 1) * multigrid_step(&grid->m, axis);
+        part.cells[axis] = 1;
+        const struct operand b = {.layout = part, .d_values = grid->d_b};
+        TRY(grid->outer[f] == 0
+                ? STATUS_OK
+                : ENQUEUE(grids->engine->operations, combine, grids->engine->bulk_queue,
+                          .layout = part, .d_out = grid->d_b, .factor = grid->outer[f], .z = b));
+    }
+    return STATUS_OK;
+}
+
+/* Temperatures of the finest grid but one: those of the coarser one, smoothed. */
+static enum status smooth_grid(struct steady_grids *grids, int number)
+{
+    struct steady_grid *grid = &grids->grid[number];
+    struct steady_grid *coarse = &grids->grid[number + 1];
+    float *const d_r = grid->d_r;
+    TRY(add_boundary(grids, grid));
+    grid->d_r = grid->d_b;
+    enum status status = is_deep(grid, coarse) ? send(grids, grid) : STATUS_OK;
+    status = status == STATUS_OK ? ascend(grids, grid, coarse, coarse->d_t, 1) : status;
+    grid->d_r = d_r;
+    TRY(status);
+    return ENQUEUE(grids->engine->operations, combine, grids->engine->bulk_queue,
+                   .layout = grid->m.layout, .d_out = grid->d_t, .factor = 1,
+                   .x = operand(grid, grid->d_e));
+}
+
 /* Temperatures of a grid: those of the coarser one, and a cycle. */
 static enum status solve_grid(struct steady_grids *grids, int number)
 {
@@ -204,9 +238,13 @@ static enum status solve_grid(struct steady_grids *grids, int number)
     struct queue *queue = grids->engine->bulk_queue;
     struct steady_grid *grid = &grids->grid[number];
     struct steady_grid *coarse = &grids->grid[number + 1];
+    const int first = finest_of(grids) + 1;
     if (number < grids->count - 1) {
         if (coarse->copies) {
             return steady_grid_select(grids, coarse, coarse->d_t, grid, 0, grid->d_t);
+        }
+        if (number == first || (number == first + 1 && grid->copies)) {
+            return smooth_grid(grids, number);
         }
         TRY(steady_grid_exchange(grids, coarse, coarse->d_t));
         TRY(ENQUEUE(operations, interpolate, queue, .fine = grid->m, .coarse = coarse->m,
@@ -300,6 +338,12 @@ enum status steady_start_prepare(struct steady_grids *grids, const struct heat_o
     grids->can_start = count > 0 && grids->count > finest_of(grids) + 1;
     grids->reference = count > 0 ? sum / count : 0;
     for (int n = 1; n < grids->count; n++) {
+        struct steady_grid *grid = &grids->grid[n];
+        for (int f = 0; f < FACE_COUNT; f++) {
+            double value = 0;
+            grid->outer[f] *=
+                grid->m.closed[f] && ghost_of(op, grids->reference, f, &value) ? (float)value : 0;
+        }
         for (int part = 0; part < 27; part++) {
             const int side[AXIS_COUNT] = {part % 3 - 1, part / 3 % 3 - 1, part / 9 - 1};
             TRY(fill_part(grids, op, &grids->grid[n], side));

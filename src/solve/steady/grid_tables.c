@@ -66,9 +66,9 @@ void steady_grid_grow(struct steady_grid *grid)
 }
 
 /* To the device, of m with the first cell `lo` of all ranks'; `fine`: the axis of the grid before,
- * NULL: there are no children. */
+ * NULL: there are no children. outer: NULL, or the conductances at the ends. */
 static enum status send_table(struct steady_grids *grids, int axis, const struct steady_axis *fine,
-                              int64_t lo, struct multigrid *m)
+                              int64_t lo, struct multigrid *m, float outer[SIDE_COUNT])
 {
     const struct engine *engine = grids->engine;
     const int64_t n = m->layout.cells[axis];
@@ -78,6 +78,10 @@ static enum status send_table(struct steady_grids *grids, int axis, const struct
     enum status status = CHECK_MEMORY(h_lines != NULL, "no memory for the axes of a grid");
     TRY_GOTO(status);
     steady_axis_tables(&grids->axis[axis], fine, lo, lo + n, h_lines);
+    if (outer != NULL) {
+        outer[0] = h_lines[LINE_LOW * n];
+        outer[1] = h_lines[LINE_HIGH * n + n - 1];
+    }
     TRY_GOTO(steady_grids_allocate(grids, bytes, &d_lines));
     m->d_line[axis] = d_lines;
     TRY_GOTO(engine->runtime->copy_to_device(engine->bulk_queue, d_lines, h_lines, bytes));
@@ -92,13 +96,14 @@ enum status steady_grid_tables(struct steady_grids *grids, int axis, const struc
     struct steady_grid *grid = &grids->grid[grids->count - 1];
     const enum face low = face_of((enum axis)axis, SIDE_MIN);
     const int64_t lo = grid->shared ? decomp_owned(&grid->decomp, grids->team->rank).lo[axis] : 0;
-    TRY(send_table(grids, axis, fine, lo, &grid->m));
+    TRY(send_table(grids, axis, fine, lo, &grid->m, &grid->outer[low]));
     if (grid->deep > 0) {
-        TRY(send_table(grids, axis, fine, lo - layers_beyond(grid, low, false), &grid->grown));
+        TRY(send_table(grids, axis, fine, lo - layers_beyond(grid, low, false), &grid->grown,
+                       NULL));
     }
     if (grid->deep > 0 && fine != NULL) {
-        TRY(send_table(grids, axis, fine, lo - layers_beyond(grid, low, true),
-                       &grid->grown_coarse));
+        TRY(send_table(grids, axis, fine, lo - layers_beyond(grid, low, true), &grid->grown_coarse,
+                       NULL));
     }
     return STATUS_OK;
 }

@@ -41,6 +41,7 @@ struct steady_grid {
     /* in a uniform medium, but for the finest grid: temperatures relative to the reference, in the
      * halo those beyond closed faces, and the heat of sources and fluxes */
     float *d_t, *d_b;
+    float outer[FACE_COUNT]; /* the heat through a face per cell where all d_t are 0 */
 };
 
 /* An axis of a uniform medium: of all ranks. */
