@@ -56,13 +56,15 @@ static enum status make_settings(const struct steady_bench *bench, int medium, c
              "  x_max: {type: convection, coefficient: 20, ambient: 340}\n"
              "  y_min: {type: flux, value: 0}\n"
              "  y_max: {type: flux, value: 100}\n"
-             "  z_min: {type: temperature, value: 320}\n"
-             "  z_max: {type: convection, coefficient: 100, ambient: 310}\n"
+             "%s"
              "time: {steady: {temperature: %s, tolerance: 1, cycles: %d, solver: %s}}\n"
              "run: {backend: %s}\n"
              "output: {directory: none, history: {every: 0}}\n",
-             n[0], n[1], n[2], materials, is_ours ? "1.0e-9" : "1.0e-3", CYCLES, solver,
-             bench->backend->name);
+             n[0], n[1], n[2], materials,
+             n[2] == 1 ? ""
+                       : "  z_min: {type: temperature, value: 320}\n"
+                         "  z_max: {type: convection, coefficient: 100, ambient: 310}\n",
+             is_ours ? "1.0e-9" : "1.0e-3", CYCLES, solver, bench->backend->name);
     return settings_read_text("bench", text, NULL, 0, settings);
 }
 
@@ -162,6 +164,14 @@ static enum status call_gather_up(void *context)
                          .d_r = grid[0].d_r, .d_out = grid[1].d_r);
 }
 
+static enum status call_relax(void *context)
+{
+    const struct part *part = context;
+    const struct steady_grid *grid = part->solver->steady->grids.grid;
+    return ENQUEUE(part->solver->engine.operations, relax, part->queue, .grid = grid[0].m,
+                   .weight = 1, .d_r = grid[0].d_r, .d_e = grid[0].d_e, .d_out = grid[0].d_other);
+}
+
 static enum status call_correct(void *context)
 {
     const struct part *part = context;
@@ -182,6 +192,7 @@ static enum status time_parts(struct steady_bench *bench, int medium, struct sol
         enum status (*call)(void *context);
         double bytes, bytes_of_classes;              /* per cell; 0: no such part */
     } parts[] = {{"smooth", call_ascend, 8.5, 40.5}, /* of classes: two passes */
+                 {"jacobi", call_relax, 12, 24},     /* one step */
                  {"restrict", call_gather_up, 4.5, 7.5},
                  {"correct", call_correct, 24.5, 0}}; /* with the means */
     const int64_t *n = bench->request->size;
