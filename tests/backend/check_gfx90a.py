@@ -41,7 +41,7 @@ SCALAR_SPILLS = {"steps_rows": 140, "steps_rows of levels": 200, "steps_tile": 7
                  "step_march of media": 100, "step_march of high order": 14,
                  "visit_box": 4, "visit_box of media": 50,
                  "visit_box of coarse grids": 40,
-                 "add_source": 40, "track_cells": 30, "sum_face": 40, "correct_columns": 24,
+                 "add_source": 40, "track_cells": 30, "sum_face": 40, "correct_columns": 32,
                  "step_awake": 220, "summarise_tiles": 13,
                  "step_awake of media": 145, "step_awake of high order": 140}
 KINDS = ((r"classes<|enthalpy<|summarise<\w+, true>", "media"), ("wide_stencil<", "high order"),
