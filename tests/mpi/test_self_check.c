@@ -204,7 +204,7 @@ TEST(test_an_absorbed_flip_is_found)
 TEST(test_trials_keep_the_field)
 {
     for (int whole = 0; whole <= 3; whole += 3) {
-        const char *text = "title: trials\ngrid: {cells: [80, 80, 128]}\n" LAYERS
+        const char *text = "title: trials\ngrid: {cells: [80, 80, 128]}\n" METAL
                            "time: {steps: 50}\nrun: {backend: cpu}\n";
         const struct output_memory none = {0};
         struct settings *settings = NULL;
