@@ -44,7 +44,7 @@ SCALAR_SPILLS = {"steps_rows": 140, "steps_rows of levels": 200, "steps_tile": 7
                  "add_source": 56, "track_cells": 30, "sum_face": 44, "correct_columns": 32,
                  "step_awake": 220, "summarise_tiles": 13,
                  "step_awake of media": 145, "step_awake of high order": 140}
-KINDS = ((r"classes<|enthalpy<|faces<|summarise<\w+, true>", "media"),
+KINDS = ((r"classes<|enthalpy<|faces<|summarise<\w+, true", "media"),
          ("wide_stencil<", "high order"),
          ("coarsen_body|gather_up_body", "coarse grids"),
          ("true, true, uniform<", "a correction"), (r"uniform<\w+, ([2-4]), \1, 1>", "levels"))

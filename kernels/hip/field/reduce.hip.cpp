@@ -88,16 +88,16 @@ static __device__ __forceinline__ void for_cells(const sweep<REAL> &s, ALL all, 
     }
 }
 
-/* MEDIUM: with the heat, cells times the weights of their classes. */
-template <typename REAL, bool MEDIUM>
+/* MEDIUM: with the heat, cells times the weights of their classes; FACES: their own. */
+template <typename REAL, bool MEDIUM, bool FACES>
 static __global__ __launch_bounds__(THREADS, MEDIUM ? 2 : BLOCKS_PER_PROCESSOR) void summarise(
     const sweep<REAL> s, struct hip_scratch *scratch, struct hip_result *result)
 {
     constexpr int N = vec16<REAL>::N;
     findings f = {HUGE_VAL, -HUGE_VAL, {}, 0, 0, ~0ULL, {}};
     const auto weight_at = [&s](int64_t at) {
-        return s.sigma != nullptr ? s.weight_factor / (double)s.sigma[at]
-                                  : s.weight[s.classes[at] & s.class_mask];
+        return FACES ? s.weight_factor / (double)s.sigma[at]
+                     : s.weight[s.classes[at] & s.class_mask];
     };
     for_cells(
         s,
@@ -293,11 +293,10 @@ static enum status launch_summarise(struct queue *queue, const struct summarise_
     }
     const unsigned nblocks =
         blocks_of(s, (int64_t)processors * (medium ? 2 : BLOCKS_PER_PROCESSOR));
-    if (medium) {
-        summarise<REAL, true><<<nblocks, THREADS, 0, queue->stream>>>(s, queue->d_scratch, result);
-    } else {
-        summarise<REAL, false><<<nblocks, THREADS, 0, queue->stream>>>(s, queue->d_scratch, result);
-    }
+    const auto kernel = s.sigma != nullptr ? summarise<REAL, true, true>
+                        : medium           ? summarise<REAL, true, false>
+                                           : summarise<REAL, false, false>;
+    kernel<<<nblocks, THREADS, 0, queue->stream>>>(s, queue->d_scratch, result);
     return hip_check(hipGetLastError(), "summarise");
 }
 

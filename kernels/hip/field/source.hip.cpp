@@ -67,6 +67,9 @@ static __global__ __launch_bounds__(VISIT_THREADS) void add_source(
                                      ? medium.classes + element_at(medium.layout, 0, j, k)
                                      : nullptr;
         const int64_t of_row = (k * layout.cells[AXIS_Y] + j) * layout.cells[AXIS_X];
+        const REAL *own = medium.sigma != nullptr ? static_cast<const REAL *>(medium.sigma) +
+                                                        element_at(medium.layout, 0, j, k)
+                                                  : nullptr;
         double e[BESIDE];
         bool front[BESIDE], on[BESIDE] = {};
         REAL cell[BESIDE], sigma[BESIDE];
@@ -78,9 +81,7 @@ static __global__ __launch_bounds__(VISIT_THREADS) void add_source(
             on[c] = OF_FILE || !(e[c] > SOURCE_CUT);
             if (on[c]) {
                 const int of_class = classes != nullptr ? classes[i] & medium.mask : 0;
-                sigma[c] = medium.sigma != nullptr
-                               ? static_cast<const REAL *>(
-                                     medium.sigma)[element_at(medium.layout, i, j, k)]
+                sigma[c] = own != nullptr ? own[i]
                            : medium.classes != nullptr
                                ? static_cast<const REAL *>(medium.table)[medium_cell_at(of_class)]
                                : (REAL)1;
