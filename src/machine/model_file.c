@@ -132,8 +132,7 @@ static enum status read_message(struct settings_origin *origin, const struct tre
         return STATUS_OK;
     }
     const double found = is_long ? bytes / (1e-6 * us) : 1e-6 * us;
-    const bool first = value->source != from;
-    if (first || (is_long ? found > value->low : found < value->low)) {
+    if (value->source != from || (is_long ? found > value->low : found < value->low)) {
         *value = (struct machine_value){found, found, from};
     }
     machine->number[MACHINE_WAIT] = (struct machine_value){0, 0, from};
@@ -213,10 +212,8 @@ enum status machine_model_read(const char *name, const char *bytes, size_t nbyte
     for (const struct tree *row = rows != NULL ? rows->first : NULL; row != NULL; row = row->next) {
         TRY(read_row(machine->origin, row, machine));
     }
-    if (rows != NULL) {
-        return STATUS_OK;
-    }
-    for (const struct tree *node = machine->origin->root->first; node != NULL; node = node->next) {
+    const struct tree *node = rows == NULL ? machine->origin->root->first : NULL;
+    for (; node != NULL; node = node->next) {
         TRY(read_key(machine->origin, node, machine));
     }
     return STATUS_OK;
