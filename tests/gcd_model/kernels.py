@@ -461,7 +461,8 @@ def main():
         for kernel in kernels:
             if not any(k in kernel[0] for k in options.kernel or ["step_march"]):
                 continue
-            most, _ = model.waves_of_simd(kernel[4]["vgpr_count"], 0, 4)
+            waves = 8 if "steps_rows" in kernel[0] else 4  # of a block
+            most, _ = model.waves_of_simd(kernel[4]["vgpr_count"], 0, waves)
             for n, blocks in itertools.product(options.cells or [512], options.resident or [most]):
                 resident = min(blocks, most)
                 if other:
