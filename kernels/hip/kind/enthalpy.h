@@ -175,6 +175,7 @@ template <typename REAL> struct enthalpy {
     static constexpr int R = 1;
 
     nonlinear<REAL> of;
+    const REAL *table; /* that of `of`; on gfx90a apart it takes fewer scalar registers */
     bool closed[FACE_COUNT];
 
     __device__ __forceinline__ place at(int64_t i, int64_t j, int64_t k) const
@@ -187,12 +188,14 @@ template <typename REAL> struct enthalpy {
                                             REAL base, REAL u, REAL (&n)[FACE_COUNT],
                                             const TERM &term) const
     {
-        const int own = *p.byte & of.of.mask;
-        const REAL *numbers = of.numbers() + NONLINEAR_NUMBERS * own;
-        const REAL q = of.of.table[medium_cell_at(own) + 1];
+        nonlinear<REAL> m = of;
+        m.of.table = table;
+        const int own = *p.byte & m.of.mask;
+        const REAL *numbers = m.numbers() + NONLINEAR_NUMBERS * own;
+        const REAL q = m.of.table[medium_cell_at(own) + 1];
         REAL g[FACE_COUNT];
         REAL d[FACE_COUNT];
-        const nonlinear_value<REAL> value = nonlinear_around(of, p, on, u, n, g, d, term);
+        const nonlinear_value<REAL> value = nonlinear_around(m, p, on, u, n, g, d, term);
         return base + nonlinear_sum(g, d, nonlinear_source(numbers, q, value.temperature));
     }
 };
@@ -201,6 +204,7 @@ template <typename REAL> static enthalpy<REAL> enthalpy_of(const struct coeffici
 {
     enthalpy<REAL> kind = {};
     kind.of = nonlinear_of<REAL>(&args->medium);
+    kind.table = kind.of.of.table;
     for (int face = 0; face < FACE_COUNT; face++) {
         kind.closed[face] = args->closed[face];
     }

@@ -184,13 +184,14 @@ static __device__ __forceinline__ void advance_in(const grid_view<REAL> &view,
         }
     }
     if (kind.advances) {
+        const REAL base = CORRECTS ? view.out[at] : c[0];
         const REAL dx =
             difference<AXIS_X>(kind, c[0], cell[0], view.cells[0], wide_line<REAL>{c, stride[0]});
         const REAL dy =
             difference<AXIS_Y>(kind, c[0], cell[1], view.cells[1], wide_line<REAL>{c, stride[1]});
         const REAL dz =
             difference<AXIS_Z>(kind, c[0], cell[2], view.cells[2], wide_line<REAL>{c, stride[2]});
-        view.out[at] = wide_update(CORRECTS ? view.out[at] : c[0], dx, dy, dz, kind.r);
+        view.out[at] = wide_update(base, dx, dy, dz, kind.r);
     }
 }
 
