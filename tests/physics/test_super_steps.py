@@ -72,7 +72,7 @@ class SuperSteps(Bitwise):
         with which super steps would be so short that forward Euler takes over."""
         for formula, precision, share, repeated, tolerance in (
                 ("350 + 40*sin(0.2*t)", "float32", 1, 0, 2e-3),
-                ("350 + 40*sin(20*t)", "float64", 0.12, 5, 2e-3),
+                ("350 + 40*sin(20*t)", "float64", 0.12, 3, 2e-3),
                 ("350 + 40*sin(2*t)", "float64", 3, 0, 0.05)):
             config, _ = self.config(precision, scheme="auto", tolerance=tolerance)
             config["boundary"]["x_min"]["value"] = formula
