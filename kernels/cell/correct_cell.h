@@ -17,12 +17,9 @@ struct correct_args {
     bool closed[FACE_COUNT];
     const double *d_in; /* NULL: `constant` in all cells */
     double constant;
-    const float *d_before; /* NULL, or an earlier correction that d_in lacks; with d_e */
-    const float *d_e;      /* NULL: 0 */
-    const double *d_heat;  /* of `layout`, as d_in; NULL: 0 */
-    double *d_out;         /* not written without d_e */
-    bool refines; /* d_r loses the change by d_e in place of that by x: without d_in, `constant`,
-                     d_heat, b and d_out */
+    const float *d_e;     /* NULL: 0, and d_out is not written */
+    const double *d_heat; /* of `layout`, as d_in; NULL: 0 */
+    double *d_out;
     float *d_r;
     float *d_mean;           /* NULL, or of `coarse`: the means of d_r, as of average */
     struct multigrid coarse; /* the next grid */
@@ -50,15 +47,8 @@ KERNEL_INLINE struct correct_side correct_side(const struct correct_args *args, 
 
 KERNEL_INLINE double correct_value(const struct correct_args *a, int64_t x, int64_t e)
 {
-    const double field = a->d_in != NULL ? a->d_in[x] : a->constant;
-    const double before = a->d_before != NULL ? field + (double)a->d_before[e] : field;
+    const double before = a->d_in != NULL ? a->d_in[x] : a->constant;
     return a->d_e != NULL ? before + (double)a->d_e[e] : before;
-}
-
-/* What the sum of heat_cell.h begins with. */
-KERNEL_INLINE double correct_heat(const struct correct_args *a, int64_t x, int64_t e)
-{
-    return a->refines ? (double)a->d_r[e] : a->d_heat != NULL ? a->d_heat[x] : 0;
 }
 
 KERNEL_INLINE double correct_beside(const struct correct_args *a, const struct correct_side *side,

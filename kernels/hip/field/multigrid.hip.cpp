@@ -127,8 +127,8 @@ struct alignas(8) two_changes {
     float v[CORRECT_V];
 };
 
-/* correct_value of two cells, and the change of x in them. CHANGES: 2: also d_before. */
-template <int CHANGES, bool READS>
+/* correct_value of two cells, and the change of x in them. */
+template <bool CHANGES, bool READS>
 static __device__ __forceinline__ two_values two_of(const correct_args &a, int64_t x, int64_t e,
                                                     two_changes &by)
 {
@@ -137,12 +137,7 @@ static __device__ __forceinline__ two_values two_of(const correct_args &a, int64
         value = *reinterpret_cast<const two_values *>(a.d_in + x);
     }
     by = {{0, 0}};
-    if (CHANGES > 1) {
-        by = *reinterpret_cast<const two_changes *>(a.d_before + e);
-        value.v[0] += (double)by.v[0];
-        value.v[1] += (double)by.v[1];
-    }
-    if (CHANGES > 0) {
+    if (CHANGES) {
         by = *reinterpret_cast<const two_changes *>(a.d_e + e);
         value.v[0] += (double)by.v[0];
         value.v[1] += (double)by.v[1];
@@ -150,7 +145,7 @@ static __device__ __forceinline__ two_values two_of(const correct_args &a, int64
     return value;
 }
 
-template <int CHANGES, bool READS>
+template <bool CHANGES, bool READS>
 static __device__ __forceinline__ two_values two_beside(const correct_args &a,
                                                         const struct correct_side &side, int64_t x,
                                                         int64_t e, two_changes &by)
@@ -161,7 +156,7 @@ static __device__ __forceinline__ two_values two_beside(const correct_args &a,
     return value;
 }
 
-template <bool WRITES>
+template <bool CHANGES>
 static __device__ __forceinline__ void write_two(const correct_args &a, int64_t x, int64_t e,
                                                  int wide, const two_values &value,
                                                  const two_changes &change)
@@ -171,9 +166,9 @@ static __device__ __forceinline__ void write_two(const correct_args &a, int64_t 
     } else {
         a.d_r[e] = change.v[0];
     }
-    if (WRITES && !a.refines && wide > 1) {
+    if (CHANGES && wide > 1) {
         *reinterpret_cast<two_values *>(a.d_out + x) = value;
-    } else if (WRITES && !a.refines) {
+    } else if (CHANGES) {
         a.d_out[x] = value.v[0];
     }
 }
@@ -224,11 +219,6 @@ struct correct_mean {
     }
 };
 
-static __device__ __forceinline__ bool is_same(const struct correct_side &side)
-{
-    return side.a == 1 && side.b == 0;
-}
-
 /* The cells of a lane, and what is around them. */
 struct correct_place {
     int64_t i, j, row_x, row_e; /* elements to the second row */
@@ -258,24 +248,7 @@ struct correct_place {
         south = correct_side(&a, 2, first);
         north = correct_side(&a, 3, last);
     }
-    /* Cells in a constant field, whose temperature no face in x or y changes. */
-    __device__ __forceinline__ bool rests() const
-    {
-        return wide > 0 && is_same(edge) && is_same(after) && is_same(south) && is_same(north);
-    }
 };
-
-/* What the lanes beside have next to a lane's cells. */
-static __device__ __forceinline__ void read_lanes(const two_values (&centre)[CORRECT_ROWS],
-                                                  double (&left)[CORRECT_ROWS],
-                                                  double (&right)[CORRECT_ROWS])
-{
-#pragma unroll
-    for (int row = 0; row < CORRECT_ROWS; row++) {
-        left[row] = arch_shift_up(centre[row].v[1], 1);
-        right[row] = arch_shift_down(centre[row].v[0], 1);
-    }
-}
 
 /* The neighbours in x of two cells; left, right: those of other lanes. */
 static __device__ __forceinline__ void beside_x(const correct_args &a, const correct_place &p,
@@ -292,6 +265,11 @@ static __device__ __forceinline__ void beside_x(const correct_args &a, const cor
     west[1] = c.v[0];
     east[0] = p.wide > 1 ? c.v[1] : beyond;
     east[1] = beyond;
+}
+
+static __device__ __forceinline__ bool is_same(const struct correct_side &side)
+{
+    return side.a == 1 && side.b == 0;
 }
 
 /* A plane of a lane in a constant field, where no face changes what is beside: the sums of
@@ -321,7 +299,7 @@ static __device__ __forceinline__ void write_rest(const correct_args &a, const c
 }
 
 /* Two cells of two rows per lane; lanes beyond the grid take part in shuffles only. */
-template <int CHANGES, bool READS, bool MEANS>
+template <bool CHANGES, bool READS, bool MEANS>
 static __global__ __launch_bounds__(ARCH_WAVE *CORRECT_TALL, CORRECT_LEAST) void correct_columns(
     const struct correct_args a, const unsigned across, const unsigned up, const int depth)
 {
@@ -348,12 +326,18 @@ static __global__ __launch_bounds__(ARCH_WAVE *CORRECT_TALL, CORRECT_LEAST) void
             mean.begin(a.coarse, p.i, p.j);
         }
     }
+    const bool rests = !CHANGES && !READS && is_same(p.edge) && is_same(p.after) &&
+                       is_same(p.south) && is_same(p.north);
     for (int64_t k = begin; k < end; k++, x += a.layout.pitch_z, e += a.grid.layout.pitch_z) {
         const int64_t here[AXIS_COUNT] = {p.i, p.j, k};
         const struct correct_side rise = correct_side(&a, 5, here);
         double left[CORRECT_ROWS], right[CORRECT_ROWS];
-        read_lanes(centre, left, right);
-        if (!CHANGES && !READS && p.rests() && is_same(rise) && (k > begin || is_same(down))) {
+#pragma unroll
+        for (int row = 0; row < CORRECT_ROWS; row++) {
+            left[row] = arch_shift_up(centre[row].v[1], 1);
+            right[row] = arch_shift_down(centre[row].v[0], 1);
+        }
+        if (rests && wide > 0 && is_same(rise) && (k > begin || is_same(down))) {
             write_rest<MEANS>(a, p, x, e, k, mean, largest[1]);
             continue;
         }
@@ -379,15 +363,13 @@ static __global__ __launch_bounds__(ARCH_WAVE *CORRECT_TALL, CORRECT_LEAST) void
                 for (int m = 0; m < CORRECT_V; m++) {
                     const double back = row == 0 && p.tall > 1 ? centre[1].v[m] : behind.v[m];
                     change[row].v[m] = (float)heat_cell_float64(
-                        READS ? a.d_heat != nullptr ? a.d_heat[at_x + m] : 0
-                              : correct_heat(&a, at_x + m, at_e + m),
-                        c.v[m], west[m], east[m], front.v[m], back, below[row].v[m],
-                        above[row].v[m], a.r[0], a.r[1], a.r[2]);
+                        a.d_heat != nullptr ? a.d_heat[at_x + m] : 0, c.v[m], west[m], east[m],
+                        front.v[m], back, below[row].v[m], above[row].v[m], a.r[0], a.r[1], a.r[2]);
                     see(largest[0], m < wide && row < p.tall, by[row].v[m]);
                     see(largest[1], m < wide && row < p.tall, change[row].v[m]);
                 }
                 if (row < p.tall) {
-                    write_two<(CHANGES > 0)>(a, at_x, at_e, wide, c, change[row]);
+                    write_two<CHANGES>(a, at_x, at_e, wide, c, change[row]);
                 }
                 change[row].v[1] = wide > 1 ? change[row].v[1] : change[row].v[0];
             }
@@ -409,7 +391,7 @@ static __global__ __launch_bounds__(ARCH_WAVE *CORRECT_TALL, CORRECT_LEAST) void
 
 typedef void correct_kernel(const struct correct_args, const unsigned, const unsigned, const int);
 
-template <int CHANGES, bool READS> static correct_kernel *kernel_of(bool means)
+template <bool CHANGES, bool READS> static correct_kernel *kernel_of(bool means)
 {
     return means ? correct_columns<CHANGES, READS, true> : correct_columns<CHANGES, READS, false>;
 }
@@ -432,10 +414,9 @@ enum status hip_correct(struct queue *queue, const struct correct_args *args)
     const bool means = args->d_mean != nullptr && children[AXIS_X] == 2 && children[AXIS_Y] == 2;
     correct_kernel *const kernel =
         args->d_in == nullptr
-            ? (args->d_e != nullptr ? kernel_of<1, false>(means) : kernel_of<0, false>(means))
-        : args->d_before != nullptr ? kernel_of<2, true>(means)
-        : args->d_e != nullptr      ? kernel_of<1, true>(means)
-                                    : kernel_of<0, true>(means);
+            ? (args->d_e != nullptr ? kernel_of<true, false>(means)
+                                    : kernel_of<false, false>(means))
+            : (args->d_e != nullptr ? kernel_of<true, true>(means) : kernel_of<false, true>(means));
     kernel<<<across * up * parts, ARCH_WAVE * CORRECT_TALL, 0, queue->stream>>>(*args, across, up,
                                                                                 depth);
     TRY(hip_check(hipGetLastError(), "correct"));

@@ -360,7 +360,6 @@ static enum status is_reached(struct solution *s, bool *reached)
                                 lack <= fmax(goal->temperature, goal->residual_share * scale));
     }
     if (*reached && steady->grids.uniform) {
-        TRY(steady_apply(s->stepper));
         TRY(find_residual(s));
     }
     if (*reached && isfinite(goal->tolerance)) {

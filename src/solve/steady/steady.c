@@ -53,7 +53,7 @@ static uint64_t array_bytes(const struct grid *grid, const int64_t cells[AXIS_CO
 
 uint64_t steady_grids_bytes(const struct problem *problem, const struct box *owned, int nranks)
 {
-    enum { ARRAYS = 8, COARSE_ARRAYS = 12, UNIFORM = 4, COARSE_UNIFORM = 5 };
+    enum { ARRAYS = 8, COARSE_ARRAYS = 12, UNIFORM = 3, COARSE_UNIFORM = 5 };
     enum { OF_CURVES = 3, OF_IMPLICIT = 2 }; /* scales and float64 temperatures; the base */
     const bool is_implicit = problem->time.scheme == SCHEME_IMPLICIT;
     const bool alone = problem->time.steady.solver != SOLVER_MULTIGRID;
@@ -98,7 +98,6 @@ static enum status allocate(struct steady *s, const struct problem *problem,
     struct engine *engine = s->grids.engine;
     if (s->grids.uniform) {
         TRY(steady_grids_allocate(&s->grids, 2 * sizeof *s->d_largest, (void **)&s->d_largest));
-        TRY(steady_grids_array(&s->grids, 0, &s->d_spare));
         return problem->sources.count == 0
                    ? STATUS_OK
                    : steady_grids_allocate(&s->grids, layout_bytes(field), (void **)&s->d_heat);

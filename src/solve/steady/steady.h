@@ -41,8 +41,6 @@ struct steady {
     double *d_heat;      /* of sources in a step of op, K, as the field; NULL: there are none */
     uint32_t *d_largest; /* of correct_args */
     bool is_ahead;       /* the next cycle is queued */
-    float *d_held;       /* a correction that the state lacks; NULL: none */
-    float *d_spare;      /* the array of the next one */
     struct {
         bool changes;     /* the rates of change are not linear */
         bool varies;      /* their derivatives are not constant in time */
@@ -103,8 +101,6 @@ enum status steady_residual(struct stepper *stepper, const struct steady_goal *g
  * the finest grid; the largest change of a temperature, and the largest residual, K. `ahead`: the
  * next cycle is certain, and queued before the host waits. */
 enum status steady_improve(struct stepper *stepper, bool ahead, double *change, double *lack);
-/* Likewise: let the state have all corrections. */
-enum status steady_apply(struct stepper *stepper);
 /* Likewise: the first residual; of a uniform start after full multigrid; and the first cycle. */
 enum status steady_begin(struct stepper *stepper, bool uniform_start, double *lack);
 

@@ -37,20 +37,12 @@ static enum status find_heat(struct stepper *stepper)
 /* A cycle, and meanwhile the halo of the state. */
 static enum status queue_cycle(struct stepper *stepper)
 {
-    TRY(stepper->steady->d_held != NULL ? STATUS_OK : level_exchange(stepper->level));
+    TRY(level_exchange(stepper->level));
     return steady_cycle(&stepper->steady->grids);
 }
 
-/* The array of a correction that the state now has. */
-static void release(struct steady *steady)
-{
-    steady->d_spare = steady->d_held != NULL ? steady->d_held : steady->d_spare;
-    steady->d_held = NULL;
-}
-
 /* Correct the state, or one where all temperatures are *constant. `insulated`: as if only fluxes
- * went through faces. `ahead`: the next cycle is queued before the host waits; then every second
- * correction is held until the next one, and only refines the residual. */
+ * went through faces. `ahead`: the next cycle is queued before the host waits. */
 static enum status correct(struct stepper *stepper, float *d_e, const double *constant,
                            bool insulated, bool ahead, double *change, double *lack)
 {
@@ -60,7 +52,6 @@ static enum status correct(struct stepper *stepper, float *d_e, const double *co
     const struct runtime *runtime = engine->runtime;
     struct steady_grid *finest = &steady->grids.grid[0];
     const struct steady_grid *next = &steady->grids.grid[1];
-    const bool holds = ahead && constant == NULL && d_e != NULL && steady->d_held == NULL;
     struct coefficients c;
     uint32_t bits[2] = {0, 0};
     float most[2];
@@ -68,19 +59,17 @@ static enum status correct(struct stepper *stepper, float *d_e, const double *co
                           stepper->team->rank, NULL, &c);
     struct correct_args args = {.layout = field->layout,
                                 .grid = finest->m,
-                                .d_in = constant != NULL || holds ? NULL : field->d_now,
+                                .d_in = constant != NULL ? NULL : field->d_now,
                                 .constant = constant != NULL ? *constant : 0,
-                                .d_before = steady->d_held,
                                 .d_e = d_e,
                                 .d_heat = steady->d_heat,
                                 .d_out = field->d_next,
-                                .refines = holds,
                                 .d_r = finest->d_r,
                                 .coarse = next->m,
                                 .d_largest = steady->d_largest};
     memcpy(args.r, c.r, sizeof args.r);
     memcpy(args.a, c.a, sizeof args.a);
-    memcpy(args.b, holds ? (const double[FACE_COUNT]){0} : c.b, sizeof args.b);
+    memcpy(args.b, c.b, sizeof args.b);
     memcpy(args.closed, c.closed, sizeof args.closed);
     if (steady_grids_take_means(&steady->grids)) {
         args.d_mean = insulated ? next->d_b : next->d_r;
@@ -93,13 +82,7 @@ static enum status correct(struct stepper *stepper, float *d_e, const double *co
     if (d_e != NULL) {
         TRY(finest->complete >= finest->needed ? STATUS_OK
                                                : steady_grid_exchange(&steady->grids, finest, d_e));
-        if (holds) {
-            steady->d_held = d_e;
-            finest->d_e = steady->d_spare;
-        } else {
-            field_swap(field);
-            release(steady);
-        }
+        field_swap(field);
     }
     enum status status = engine_settle(engine);
     TRY_GOTO(status);
@@ -127,24 +110,12 @@ enum status steady_improve(struct stepper *stepper, bool ahead, double *change, 
     return correct(stepper, stepper->steady->grids.grid[0].d_e, NULL, false, ahead, change, lack);
 }
 
-enum status steady_apply(struct stepper *stepper)
-{
-    float *d_e = stepper->steady->d_held;
-    double change = 0;
-    double lack = 0;
-    stepper->steady->d_held = NULL;
-    TRY(d_e != NULL ? correct(stepper, d_e, NULL, false, false, &change, &lack) : STATUS_OK);
-    stepper->steady->d_spare = d_e != NULL ? d_e : stepper->steady->d_spare;
-    return STATUS_OK;
-}
-
 enum status steady_begin(struct stepper *stepper, bool uniform_start, double *lack)
 {
     struct steady_grids *grids = &stepper->steady->grids;
     const double *reference = &grids->reference;
     double change = 0;
     stepper->steady->is_ahead = false;
-    release(stepper->steady);
     TRY(find_heat(stepper));
     if (uniform_start && grids->can_start) {
         TRY(correct(stepper, NULL, reference, true, false, &change, lack));
