@@ -492,9 +492,7 @@ struct operations {
 
     const struct kernel_variant *variants; /* for `bench kernels`; the production one is last */
     int nvariants;
-    /* For the same, ended by one without a name: f = lap(u) in all owned cells, with one layer of
-     * halo in a field without padding; of the one level only r counts, which is 1/h^2. */
-    const struct kernel_variant *laplacians;
+    const struct kernel_variant *laplacians; /* up to one without a name: r lap(u), r is 1/h^2 */
 };
 
 /* Queue an operation: ENQUEUE(operations, hash, queue, .layout = ..., .d_field = ...). */

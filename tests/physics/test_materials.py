@@ -216,8 +216,7 @@ class RandomOnGpu(RandomProblems):
         return [(backend, 1, 1), (backend, min(ranks, 3), 1)]
 
     def test_passes(self):
-        """Of classes, which CPUs have no such passes of: three steps are one kernel, four are two
-        kernels with one exchange. And of high order, which advances step by step everywhere."""
+        """Of classes: three steps are one kernel, four are two. Of high order: single steps."""
         order_6 = problems.mixed([37, 29, 23], "float32")
         order_6["run"].update({"stencil": {"order": 6}, "watch": {"every": 0}})
         order_6["time"]["dt"] *= 0.3

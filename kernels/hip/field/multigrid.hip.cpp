@@ -298,6 +298,18 @@ static __device__ __forceinline__ void write_rest(const correct_args &a, const c
     }
 }
 
+/* From the lanes beside this one, which all take part. */
+static __device__ __forceinline__ void shift(const two_values (&centre)[CORRECT_ROWS],
+                                             double (&left)[CORRECT_ROWS],
+                                             double (&right)[CORRECT_ROWS])
+{
+#pragma unroll
+    for (int row = 0; row < CORRECT_ROWS; row++) {
+        left[row] = arch_shift_up(centre[row].v[1], 1);
+        right[row] = arch_shift_down(centre[row].v[0], 1);
+    }
+}
+
 /* Two cells of two rows per lane; lanes beyond the grid take part in shuffles only. */
 template <bool CHANGES, bool READS, bool MEANS>
 static __global__ __launch_bounds__(ARCH_WAVE *CORRECT_TALL, CORRECT_LEAST) void correct_columns(
@@ -332,11 +344,7 @@ static __global__ __launch_bounds__(ARCH_WAVE *CORRECT_TALL, CORRECT_LEAST) void
         const int64_t here[AXIS_COUNT] = {p.i, p.j, k};
         const struct correct_side rise = correct_side(&a, 5, here);
         double left[CORRECT_ROWS], right[CORRECT_ROWS];
-#pragma unroll
-        for (int row = 0; row < CORRECT_ROWS; row++) {
-            left[row] = arch_shift_up(centre[row].v[1], 1);
-            right[row] = arch_shift_down(centre[row].v[0], 1);
-        }
+        shift(centre, left, right);
         if (rests && wide > 0 && is_same(rise) && (k > begin || is_same(down))) {
             write_rest<MEANS>(a, p, x, e, k, mean, largest[1]);
             continue;

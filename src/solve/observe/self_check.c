@@ -321,9 +321,8 @@ static int64_t checked_steps(const struct stepper *stepper)
     return single ? (int64_t)CHECKED_PASSES * stepper->passes.steps : 2;
 }
 
-/* Collective. The sums of the first result's bits, before those of the second begin: a flipped bit
- * that rounding has absorbed changes no result. *other_on_host: no longer, if a fault explains it.
- */
+/* Collective. The sums of the first result's bits, before those of the second begin: rounding may
+ * absorb a flipped bit. *other_on_host: false, if a fault explains it. */
 static enum status look_at_first(struct self_check *check, bool *other_on_host)
 {
     const struct self_check_counts *counts = &check->stepper->checked;
