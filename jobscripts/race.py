@@ -135,7 +135,6 @@ class Problem:
         self.config.update(title=name, grid={"cells": [n] * 3, "upper": [SIDE] * 3}, output={
             "history": {"interval": self.end},
             "lines": [{"name": axis, "from": start, "points": n + 1,
-                       "interval": self.end / (1 if arguments.auto else OUTPUTS),
                        "to": [SIDE if value == 0 else value for value in start]}
                       for axis, start in across.items()]})
 
@@ -147,7 +146,9 @@ class Problem:
             self.runs[key] = min(runs, key=lambda run: run.seconds) if runs[0] else None
         return self.runs[key]
 
-    def start(self, time):
+    def start(self, time, outputs=OUTPUTS):
+        for line in self.config["output"]["lines"]:
+            line["interval"] = self.end / (1 if self.arguments.auto else outputs)
         out = Path(self.folder) / "out"
         file = Path(self.folder) / "c.yaml"
         file.write_text(json.dumps({**self.config, "time": time}))
@@ -183,10 +184,12 @@ class Problem:
         return [whole]
 
     def by_tolerance(self, exact):
+        """The seconds are of the same steps without the outputs that errors are taken from."""
         runs = [self.run(end=self.end, scheme="auto", tolerance=bound)
                 for bound in self.arguments.bounds]
         for run in runs:
             run.measure(exact)
+            run.seconds = self.start(run.time, outputs=1).seconds
         return runs
 
     def search(self, scheme, exact, euler):
