@@ -133,15 +133,15 @@ enum status bench_media_check(const struct option_list *words);
 
 /* A kernel of `bench kernels`. */
 struct bench_kernel {
-    bool laplacian; /* not the step */
     const char *name;
     const char *about;
     step_function *step; /* of a variant, and of a Laplacian */
     int nsteps;          /* of a pass of several; else 0 */
     int corrects;        /* the step that does so; 0: none */
     int radius;          /* of a wider stencil; else 0 */
-    bool estimates;      /* compares two fields and writes nothing */
     int settling_calls;
+    bool laplacian; /* not the step */
+    bool estimates; /* compares two fields and writes nothing */
 };
 /* The index-th of a backend: variants of the step, passes of several, steps of high order, and
  * Laplacians; false after the last. */
