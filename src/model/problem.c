@@ -23,6 +23,21 @@ static bool starts_steady(const struct settings *settings)
            settings->initial[settings->ninitial - 1].kind == INITIAL_STEADY;
 }
 
+/* A property of the problem that excludes another one, and the key that asks for it. */
+struct obstacle {
+    bool holds;
+    const char *key, *what;
+};
+
+/* The first one that holds; the last one of a list has no key. */
+static const struct obstacle *first_of(const struct obstacle *obstacle)
+{
+    while (obstacle->key != NULL && !obstacle->holds) {
+        obstacle++;
+    }
+    return obstacle;
+}
+
 /* What the solver of steady states and implicit steps cannot do. */
 static enum status check_steady(const struct problem *problem)
 {
@@ -36,10 +51,7 @@ static enum status check_steady(const struct problem *problem)
     for (int s = 0; s < problem->sources.count; s++) {
         sources_vary = sources_vary || source_varies(problem->sources.source[s].setting);
     }
-    const struct {
-        bool holds;
-        const char *key, *why;
-    } obstacles[] = {
+    const struct obstacle obstacles[] = {
         {is_steady && sources_vary, "sources", "a source varies in time"},
         {is_steady && boundary_varies(&problem->boundary), "boundary",
          "a boundary condition varies in time"},
@@ -48,12 +60,12 @@ static enum status check_steady(const struct problem *problem)
         {sources_depend(&problem->sources), "sources", "a density depends on temperature"},
         {problem->radius > 1, "run.stencil.order", "the stencil is of high order"},
         {problem->precision != PRECISION_FLOAT64, "run.precision", "the precision is not float64"},
+        {0},
     };
-    for (size_t n = 0; n < sizeof obstacles / sizeof *obstacles; n++) {
-        FAIL_IF(what != NULL && obstacles[n].holds,
-                settings_fail_at(problem->origin, obstacles[n].key, "%s is not possible: %s", what,
-                                 obstacles[n].why));
-    }
+    const struct obstacle *first = first_of(obstacles);
+    FAIL_IF(
+        what != NULL && first->key != NULL,
+        settings_fail_at(problem->origin, first->key, "%s is not possible: %s", what, first->what));
     for (int entry = 0; entry < settings->ninitial - 1; entry++) {
         FAIL_IF(settings->initial[entry].kind == INITIAL_STEADY,
                 settings_fail_at(problem->origin, "initial",
@@ -66,25 +78,22 @@ static enum status check_steady(const struct problem *problem)
 static enum status check_graded(const struct problem *problem)
 {
     const struct settings *settings = problem->settings;
-    char key[48] = "";
-    const char *what = NULL;
+    const struct obstacle obstacles[] = {
+        {problem->medium.curves != NULL, "materials",
+         "a property that depends on temperature, or perfusion"},
+        {problem->medium.nambients > 0, "ambients", "an ambient"},
+        {(problem->derived >> DERIVED_FLUX & 1U) != 0, "output", "the derived field heat_flux"},
+        {settings->output.history_melt_pool == TRUTH_YES, "output.history.melt_pool",
+         "the size of the melt pool"},
+        {0},
+    };
+    const struct obstacle *first = first_of(obstacles);
+    const char *what = first->what;
+    char key[48];
     if (!grid_is_graded(&problem->grid)) {
         return STATUS_OK;
     }
-    if (problem->medium.curves != NULL) {
-        snprintf(key, sizeof key, "materials");
-        what = "a property that depends on temperature, or perfusion";
-    } else if (problem->medium.nambients > 0) {
-        snprintf(key, sizeof key, "ambients");
-        what = "an ambient";
-    } else if ((problem->derived >> DERIVED_FLUX & 1U) != 0) {
-        snprintf(key, sizeof key, "output");
-        what = "the derived field heat_flux";
-    }
-    if (what == NULL && settings->output.history_melt_pool == TRUTH_YES) {
-        snprintf(key, sizeof key, "output.history.melt_pool");
-        what = "the size of the melt pool";
-    }
+    snprintf(key, sizeof key, "%s", first->key != NULL ? first->key : "");
     for (int s = 0; s < settings->nsources && what == NULL; s++) {
         if (!source_is_painted(&settings->sources[s])) {
             snprintf(key, sizeof key, "sources[%d]", s);
@@ -104,7 +113,7 @@ static enum status check_graded(const struct problem *problem)
                                            what);
 }
 
-/* What a factor for each cell excludes. */
+/* A factor for each cell excludes these. */
 static enum status check_per_cell(const struct problem *problem)
 {
     const struct medium *medium = &problem->medium;
@@ -113,10 +122,7 @@ static enum status check_per_cell(const struct problem *problem)
         const struct material_setting *material = &problem->settings->materials[m];
         of_capacity = of_capacity || material->factor[FACTOR_HEAT_CAPACITY].kind != INITIAL_UNIFORM;
     }
-    const struct {
-        bool holds;
-        const char *key, *what;
-    } obstacles[] = {
+    const struct obstacle obstacles[] = {
         {medium->curves != NULL, "materials",
          "a property that depends on temperature, or perfusion"},
         {medium->nambients > 0, "ambients", "an ambient"},
@@ -127,15 +133,15 @@ static enum status check_per_cell(const struct problem *problem)
         {of_capacity && problem->output.history_materials == TRUTH_YES, "output.history.materials",
          "the heat of each material (with heat_capacity_factor)"},
         {problem->run.self_check > 0, "run.self_check", "the self-check"},
+        {0},
     };
-    for (size_t n = 0; n < sizeof obstacles / sizeof *obstacles && medium->per_cell; n++) {
-        FAIL_IF(obstacles[n].holds,
-                settings_fail_at(problem->origin, obstacles[n].key,
-                                 "%s is not possible where a property varies from cell to cell "
-                                 "(materials[].conductivity_factor, heat_capacity_factor); leave "
-                                 "one of them out",
-                                 obstacles[n].what));
-    }
+    const struct obstacle *first = first_of(obstacles);
+    FAIL_IF(medium->per_cell && first->key != NULL,
+            settings_fail_at(problem->origin, first->key,
+                             "%s is not possible where a property varies from cell to cell "
+                             "(materials[].conductivity_factor, heat_capacity_factor); leave one "
+                             "of them out",
+                             first->what));
     return STATUS_OK;
 }
 

@@ -131,8 +131,8 @@ static __global__ __launch_bounds__(THREADS, MEDIUM ? 2 : BLOCKS_PER_PROCESSOR) 
     finish_summary<THREADS / ARCH_WAVE>(scratch, f, waves, result);
 }
 
-/* Of tiles, whose parts are kept. A block takes tiles far from each other, as those that change lie
- * together. */
+/* Summarise tiles whose parts are kept. A block takes tiles far from each other, as those that
+ * change lie together. */
 template <typename REAL>
 static __global__ __launch_bounds__(THREADS) void summarise_tiles(const sweep<REAL> s,
                                                                   const struct tiles tiles,

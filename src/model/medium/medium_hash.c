@@ -1,4 +1,4 @@
-/* What two media must have in common for a restart. */
+/* Two media must agree in this hash for a restart. */
 #include <math.h>
 #include <string.h>
 

@@ -42,7 +42,7 @@ void class_map_destroy(struct class_map *map); /* takes a zeroed one */
 /* The bytes of class_map_create's array, which is also needed on the device. */
 uint64_t class_map_bytes(const struct grid *grid, const struct box *owned, int depth);
 
-/* Of the factors of the cells of a material: the largest, and the largest inverse. */
+/* The largest factor of the cells of a material, and the largest inverse. */
 struct factor_range {
     double most, most_inverse;
 };

@@ -26,7 +26,7 @@ static enum status read_values(const struct problem *problem, const struct shape
     return status;
 }
 
-/* The values of a piece to the cells of the material. */
+/* Give the cells of the material the values of a piece. */
 static enum status set_piece(const struct class_map *map, const struct box *piece,
                              const int64_t shift[AXIS_COUNT], int material, const float *values,
                              float *factors, struct factor_range *range)
@@ -90,7 +90,7 @@ enum status factor_map_create(const struct problem *problem, class_reader *read,
     return STATUS_OK;
 }
 
-/* Of the lower face of a cell, per reference heat capacity, 1/s. */
+/* The conductance of the lower face of a cell, per reference heat capacity, 1/s. */
 static double conductance_at(const struct class_map *map, const struct problem *problem, int axis,
                              int64_t at)
 {
