@@ -19,6 +19,7 @@ import shlex
 import shutil
 import subprocess
 import sys
+import tempfile
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -70,7 +71,11 @@ def options_of(arguments, words):
 
 
 def run(arguments, slots, words, folder):
-    """The exit code of one run; it resumes where it was interrupted. Slot n uses GPU n."""
+    """The exit code of one run; it resumes where it was interrupted. Slot n uses GPU n.
+
+    Each run has a TMPDIR of its own: an Open MPI that ends removes the folder that all its programs
+    share there, and one that starts in that instant fails in MPI_Init.
+    """
     slot = slots.get()
     threads = max(1, len(os.sched_getaffinity(0)) // arguments.jobs)
     shared = {"OMP_NUM_THREADS": threads, "CUDA_VISIBLE_DEVICES": slot,
@@ -78,7 +83,9 @@ def run(arguments, slots, words, folder):
     environment = {**{key: str(value) for key, value in shared.items()}, **os.environ}
     folder.mkdir(parents=True, exist_ok=True)
     print(folder.name, flush=True)
-    with open(folder / "run.log", "a", encoding="utf-8") as log:
+    with open(folder / "run.log", "a", encoding="utf-8") as log, \
+            tempfile.TemporaryDirectory(prefix="isotherm-") as temporary:
+        environment["TMPDIR"] = temporary
         code = subprocess.run([arguments.program, "run", arguments.config, "--output", str(folder),
                                "--restart", "auto", *options_of(arguments, words)],
                               env=environment, stdout=log, stderr=log, check=False).returncode

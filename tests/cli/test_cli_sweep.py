@@ -2,8 +2,10 @@
 import csv
 import json
 import shlex
+import subprocess
 import sys
 import unittest
+from pathlib import Path
 
 import problems
 from harness import Case
@@ -47,6 +49,21 @@ class Sweep(Case):
         self.assert_says(result, "4 runs, 2 of them complete", stream="out")
         self.assertEqual((folder / "report.json").stat().st_mtime_ns, written)
         self.assertEqual(len(self.table()), 4)
+
+    def test_runs_at_the_same_time_share_no_temporary_folder(self):
+        """An Open MPI that ends removes the folder in which another one makes its own."""
+        program = self.folder / "program"
+        program.write_text("#!/bin/sh\n[ $1 = check ] || { echo \"$TMPDIR\"; ls \"$TMPDIR\"; }\n",
+                           encoding="ascii")
+        program.chmod(0o755)
+        script = Path(__file__).resolve().parents[2] / "jobscripts/sweep.py"
+        subprocess.run([sys.executable, script, program, "c.yaml", "--output", self.folder / "out",
+                        "--vary", "time.end=1,2,3", "--jobs", "2"], check=True,
+                       capture_output=True)
+        said = [log.read_text().split() for log in self.folder.glob("out/*/run.log")]
+        self.assertEqual([len(words) for words in said], [1, 1, 1], "it exists, and is empty")
+        self.assertEqual(len({words[0] for words in said}), 3)
+        self.assertFalse(any(Path(words[0]).exists() for words in said))
 
     def test_a_changed_configuration_is_noticed(self):
         """Of a complete run, whether the file or a --set changed; the table stays."""
