@@ -12,8 +12,8 @@ tolerance of --reference on the same grid, relative to the range of all temperat
 steps of sts1 and sts2 follows from the error of the run before, from the longest on; there is no
 run that would take longer than --limit or forward Euler. Where that takes longer than --limit its
 beginning is measured, and the wall time is proportional to the steps. The wall time is that of the
-loop over the steps, with the ledger. The last column has the errors over the tolerances of the
-runs.
+loop over the steps, with the ledger. The last column has the tolerances of the runs, and the errors
+over them.
 
 --brief: runs by a tolerance of each bound only, and 300 steps of forward Euler.
 
@@ -33,6 +33,7 @@ from pathlib import Path
 SIDE = 0.1
 EULER_STEPS = 300
 OUTPUTS = 20
+MOST_TOLERANCE = 0.1
 SHORT = {"cells": (12, 16, 24, 32, 48, 64), "tolerances": (0.1, 1e-2, 1e-3)}  # of --auto
 STEEL = {"conductivity": 45.0, "density": 7850.0, "heat_capacity": 490.0}
 DIFFUSIVITY = 45.0 / (7850.0 * 490.0)
@@ -184,12 +185,19 @@ class Problem:
         return [whole]
 
     def by_tolerance(self, exact):
-        """The seconds are of the same steps without the outputs that errors are taken from."""
-        runs = [self.run(end=self.end, scheme="auto", tolerance=bound)
-                for bound in self.arguments.bounds]
-        for run in runs:
-            run.measure(exact)
-            run.seconds = self.start(run.time, outputs=1).seconds
+        """With each bound as the tolerance, and with longer ones while the error is far below the
+        bound. The seconds are of the same steps without the outputs that errors are taken from."""
+        runs = []
+        for bound in self.arguments.bounds:
+            tolerance, error = bound, 0
+            while error < 0.7 * bound and tolerance <= MOST_TOLERANCE:
+                run = self.run(end=self.end, scheme="auto", tolerance=tolerance)
+                if run not in runs:
+                    run.measure(exact)
+                    run.seconds = self.start(run.time, outputs=1).seconds
+                    runs.append(run)
+                error = run.error
+                tolerance *= min(max(0.9 * bound / error, 1.1), 4)
         return runs
 
     def search(self, scheme, exact, euler):
@@ -215,6 +223,11 @@ class Problem:
         return runs
 
 
+def levels_of(run):
+    control = run.report.get("step_control")
+    return f", {control['levels']} levels" if control else ""
+
+
 def print_row(bounds, name, scheme, runs, euler):
     cells = [f"{name:6}", f"{scheme:15}"]
     for bound in bounds:
@@ -222,9 +235,10 @@ def print_row(bounds, name, scheme, runs, euler):
         best = min(good, key=lambda run: run.seconds, default=None)
         cells.append("-" if best is None else
                      f"{best.seconds:.3g} s ({euler.seconds / best.seconds:.1f}x, "
-                     f"{best.report['steps']} steps)")
+                     f"{best.report['steps']} steps{levels_of(best)})")
     if scheme == "sts2, tolerance":
-        cells.append(", ".join(f"{run.error / run.time['tolerance']:.2g}" for run in runs))
+        cells.append(", ".join(f"{run.time['tolerance']:.2g}: "
+                               f"{run.error / run.time['tolerance']:.2g}" for run in runs))
     elif scheme == "euler":
         known = (f", from {EULER_STEPS} of {euler.count:.3g} steps" if euler.error is None
                  else f", error {euler.error:.1e}")
@@ -278,7 +292,7 @@ def main():
     arguments = parser.parse_args()
     columns = ["forward Euler: steps, error", *SHORT["tolerances"]]
     if not arguments.auto:
-        columns = ["scheme", *arguments.bounds, "error / tolerance"]
+        columns = ["scheme", *arguments.bounds, "tolerance: error / tolerance"]
     print("| problem | " + " | ".join(str(column) for column in columns) + " |\n|" +
           "---|" * (len(columns) + 1), flush=True)
     with tempfile.TemporaryDirectory() as folder:
