@@ -56,6 +56,8 @@ struct device_medium {
      * `layout` in both directions; the closure of a cell is patch * nclasses + class. */
     const uint8_t *d_patch[FACE_COUNT];
     int64_t patch_pitch[FACE_COUNT];
+    /* Above 0, with d_patch: cell (0, 0) has this closure, and each byte of d_patch one more. */
+    int64_t first_closure[FACE_COUNT];
 };
 
 /* The weight of the cell whose class is d_class[at], on the host. */

@@ -130,19 +130,19 @@ struct sum_face_args {
     const struct device_medium *medium; /* classes and patches; a patch is a condition */
     const void *d_field;                /* temperatures; valid cells */
     enum face face;
-    int nconditions;
+    int nconditions, nsources;
     const struct class_closure *d_closures; /* [condition][class] */
+    const struct class_closure *d_own;      /* of each cell of the face instead; NULL: none */
     /* NULL, or of an enthalpy: its values, the material of each class and their curves. */
     const void *d_enthalpy;
     const uint8_t *d_material;
     const struct curve *d_curves;
     double heat_per_enthalpy;            /* J/(m^3 K); with d_g that of the reference */
     double spacing, volume;              /* m, across the face; m^3, of a cell */
-    const struct heat_source *d_sources; /* on this face, in K per second */
-    int nsources;
-    double joule_per_kelvin;    /* of a cell */
-    int64_t offset[AXIS_COUNT]; /* global index of the local cell (0, 0, 0) */
-    struct exact_sum *d_sums;   /* [condition][FACE_SUMS] */
+    const struct heat_source *d_sources; /* nsources, on this face, in K per second */
+    double joule_per_kelvin;             /* of a cell */
+    int64_t offset[AXIS_COUNT];          /* global index of the local cell (0, 0, 0) */
+    struct exact_sum *d_sums;            /* [condition][FACE_SUMS] */
 };
 
 /* Add to *d_sum the exact sum, K, of g (T of the ambient - T) over a list of faces between a cell

@@ -26,7 +26,9 @@ enum { MEDIUM_CLASSES = 255 };
  * face (m a multiple of n: one per patch of the face and class of the cell inside)
  *   sigma, q     of each class         [n][2]
  *   g            per axis              [3][n][n]
- *   closures     of each face, {a, b, e, 0}  [6][m][4] */
+ *   closures     of each face, {a, b, e, 0}  [6][m][4]
+ * Faces whose cells have closures of their own have these behind everything else; their numbers
+ * count on from those of the face. */
 KERNEL_INLINE int64_t medium_cell_at(int of_class)
 {
     return 2 * (int64_t)of_class;
@@ -53,15 +55,23 @@ KERNEL_INLINE int64_t medium_table_length(int n, int m)
     return medium_closure_at(n, m, 6, 0);
 }
 
-/* The closure of a cell on `face`: patch and pitch: the face's, NULL for none; see struct
- * device_medium. */
-KERNEL_INLINE int medium_closure(const uint8_t *patch, int64_t pitch, int n, int face,
-                                 const int64_t *cell, int of_class)
+/* The closure of a cell on `face`: patch, pitch and first: the face's, NULL and 0 for none; see
+ * struct device_medium. */
+KERNEL_INLINE int medium_closure(const uint8_t *patch, int64_t pitch, int64_t first, int n,
+                                 int face, const int64_t *cell, int of_class)
 {
     const int axis = face / 2;
     const int across = axis == 0 ? 1 : 0;
     const int up = axis == 2 ? 1 : 2;
-    return patch == NULL ? of_class : (int)patch[cell[up] * pitch + cell[across]] * n + of_class;
+    const int64_t at = cell[up] * pitch + cell[across];
+    return patch == NULL ? of_class : first > 0 ? (int)(first + at) : patch[at] * n + of_class;
+}
+
+/* The place of a cell on `face` of a field of `cells`, in the order of their indices. */
+KERNEL_INLINE int64_t medium_face_place(const int64_t *cells, int face, const int64_t *cell)
+{
+    const int across = face / 2 == 0 ? 1 : 0;
+    return cell[face / 2 == 2 ? 1 : 2] * cells[across] + cell[across];
 }
 
 /* Newton steps for the temperature of a face that radiates: from the start below to rounding, for

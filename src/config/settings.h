@@ -213,6 +213,7 @@ enum boundary_number {
     BOUNDARY_AMBIENT,      /* convection, radiation: K */
     BOUNDARY_SURROUNDINGS, /* convection: K, to which it radiates, if given; else to the ambient */
     BOUNDARY_NUMBERS,
+    BOUNDARY_FACTORS = BOUNDARY_SURROUNDINGS, /* those before may have a factor for each cell */
 };
 
 struct boundary_setting {
@@ -221,7 +222,8 @@ struct boundary_setting {
     bool has_surroundings;
     int npatches;
     struct number_setting number[BOUNDARY_NUMBERS];
-    double emissivity;             /* radiation; convection with it: above 0 */
+    struct shape_setting factor[BOUNDARY_FACTORS]; /* of each cell of the face; `uniform`: 1 */
+    double emissivity;                             /* radiation; convection with it: above 0 */
     struct patch_setting *patches; /* of a face; later ones overwrite earlier ones */
 };
 

@@ -68,7 +68,9 @@ static struct coefficients coefficients_in(const struct region *region,
         const enum axis across = normal == AXIS_X ? AXIS_Y : AXIS_X;
         const enum axis up = normal == AXIS_Z ? AXIS_Y : AXIS_Z;
         if (m->d_patch[f] != NULL) {
-            m->d_patch[f] -= shift[up] * m->patch_pitch[f] + shift[across];
+            const int64_t before = shift[up] * m->patch_pitch[f] + shift[across];
+            m->d_patch[f] -= before;
+            m->first_closure[f] -= m->first_closure[f] > 0 ? before : 0;
         }
     }
     return c;

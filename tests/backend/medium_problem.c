@@ -46,8 +46,8 @@ struct beyond problem_beyond(const struct problem *p, const int64_t cell[AXIS_CO
             host_get(&p->layout, p->h_in, layout_index(&p->layout, next[0], next[1], next[2]));
         return side;
     }
-    const int closure =
-        medium_closure(m->d_patch[face], m->patch_pitch[face], m->nclasses, (int)face, cell, own);
+    const int closure = medium_closure(m->d_patch[face], m->patch_pitch[face],
+                                       m->first_closure[face], m->nclasses, (int)face, cell, own);
     const int64_t at = medium_closure_at(m->nclasses, m->nclosures, (int)face, closure);
     const double c =
         host_get(&p->layout, p->h_in, layout_index(&p->layout, cell[0], cell[1], cell[2]));
@@ -250,6 +250,37 @@ void medium_fill(struct problem *p, enum pattern pattern, uint64_t *random)
     fill_classes(p, pattern, p->nsteps, random);
     const int npatches = 1 + (int)random_below(random, 4);
     fill_table(p, npatches, random_below(random, 2) == 0, random);
+}
+
+/* Give the cells of some of the faces with patches closures of their own, behind the table: those
+ * of any closure, with other numbers. */
+void medium_fill_own(struct problem *p, uint64_t *random)
+{
+    struct device_medium *m = &p->medium;
+    const int64_t bytes = (int64_t)precision_bytes(p->layout.precision);
+    for (int face = 0; face < FACE_COUNT; face++) {
+        const int64_t first = medium_closure_at(m->nclasses, m->nclosures, face, 0);
+        if (m->d_patch[face] == NULL || random_below(random, 2) == 0) {
+            continue;
+        }
+        const int64_t closure = ((int64_t)p->nvalues - first + 3) / 4;
+        const int64_t rows = closure + (int64_t)p->patch_bytes[face];
+        void *table = realloc((void *)(uintptr_t)m->d_table, (size_t)((first + 4 * rows) * bytes));
+        assert_non_null(table);
+        for (int64_t row = closure; row < rows; row++) {
+            const int64_t from = first + 4 * random_below(random, m->nclosures);
+            for (int n = 0; n < 4; n++) {
+                host_set(&p->layout, table, first + 4 * row + n,
+                         host_get(&p->layout, table, from + n));
+            }
+            const int given = m->nsegments > 0 || p->args.kind == KIND_FACES ? 0 : 1;
+            host_set(&p->layout, table, first + 4 * row + given,
+                     host_get(&p->layout, table, from + given) * random_between(random, 0.7, 1.1));
+        }
+        m->d_table = table;
+        m->first_closure[face] = closure + patches_before(m, (enum face)face);
+        p->nvalues = (size_t)(first + 4 * rows);
+    }
 }
 
 /* The number at `at` of a table, times something. */

@@ -173,8 +173,9 @@ static struct across cross(const struct problem *p, const int64_t cell[AXIS_COUN
     next[axis] += face % 2 == 0 ? -1 : 1;
     const bool outside = cell[axis] == (face % 2 == 0 ? 0 : l->cells[axis] - 1);
     if (outside && p->args.closed[face]) {
-        const int closure = medium_closure(m->d_patch[face], m->patch_pitch[face], m->nclasses,
-                                           face, cell, of_class);
+        const int closure =
+            medium_closure(m->d_patch[face], m->patch_pitch[face], m->first_closure[face],
+                           m->nclasses, face, cell, of_class);
         const void *numbers =
             table_from(p, medium_closure_at(m->nclasses, m->nclosures, face, closure));
         if (is_wide(p)) {

@@ -126,6 +126,7 @@ void problem_create_kind(struct problem *p, enum kind kind, const int64_t cells[
         } else if (kind == KIND_FACES) {
             problem_make_faces(p, random);
         }
+        medium_fill_own(p, random);
         medium_fill_tables(p, random);
         return;
     }

@@ -92,6 +92,7 @@ double nonlinear_flux_squared(const struct problem *p, const int64_t cell[AXIS_C
 void uniform_fill(struct problem *p, uint64_t *random);
 void high_order_fill(struct problem *p, uint64_t *random);
 void medium_fill(struct problem *p, enum pattern pattern, uint64_t *random);
+void medium_fill_own(struct problem *p, uint64_t *random);
 void medium_fill_tables(struct problem *p, uint64_t *random);
 void medium_destroy(struct problem *p);
 typedef void reference_cell(struct problem *p, const int64_t cell[AXIS_COUNT],

@@ -258,9 +258,9 @@ static void sum_plainly(const struct problem *p, const struct sum_face_args *arg
         box_cell(&layer, n, at);
         const int of_class = problem_class(p, at[0], at[1], at[2]);
         const int closure =
-            medium_closure(p->medium.d_patch[args->face], p->medium.patch_pitch[args->face],
+            medium_closure(p->medium.d_patch[args->face], p->medium.patch_pitch[args->face], 0,
                            nclasses, args->face, at, of_class);
-        struct class_closure own = args->d_closures[closure];
+        struct class_closure own = args->d_own != NULL ? args->d_own[n] : args->d_closures[closure];
         const double inside = host_get(l, p->h_in, layout_index(l, at[0], at[1], at[2]));
         __int128 *sums = wanted[closure / nclasses];
         if (own.conductance == 0) { /* no part of the body */
@@ -280,12 +280,20 @@ static void sum_plainly(const struct problem *p, const struct sum_face_args *arg
     }
 }
 
+static int64_t face_cells(const struct problem *p, enum face face)
+{
+    const struct box owned = layout_owned(&p->layout);
+    const struct box layer = box_inside(&owned, face, 1);
+    return box_cells(&layer);
+}
+
 /* The operation, with copies in device memory. */
 static void check_face(struct rig *rig, const struct problem *p, const struct sum_face_args *plain,
                        __int128 (*wanted)[FACE_SUMS])
 {
     const size_t closures_bytes = sizeof(struct class_closure) * (size_t)p->medium.nclosures;
     const size_t sums_bytes = sizeof(struct exact_sum[FACE_SUMS]) * (size_t)plain->nconditions;
+    const size_t own_bytes = sizeof(struct class_closure) * (size_t)face_cells(p, plain->face);
     const struct device_medium medium = problem_upload(rig, p);
     struct device_medium given = medium;
     void *made[] = {rig_upload(rig, p->h_in, layout_bytes(&p->layout)),
@@ -293,7 +301,8 @@ static void check_face(struct rig *rig, const struct problem *p, const struct su
                     rig_upload(rig, plain->d_material, MEDIUM_CLASSES),
                     rig_upload(rig, curves, sizeof curves),
                     rig_upload(rig, plain->d_sources, sizeof *plain->d_sources),
-                    rig_upload(rig, plain->d_sums, sums_bytes)};
+                    rig_upload(rig, plain->d_sums, sums_bytes),
+                    rig_upload(rig, plain->d_own, plain->d_own != NULL ? own_bytes : 0)};
     struct sum_face_args args = *plain;
     args.medium = &given;
     args.d_field = made[0];
@@ -303,6 +312,7 @@ static void check_face(struct rig *rig, const struct problem *p, const struct su
     args.d_curves = made[3];
     args.d_sources = made[4];
     args.d_sums = made[5];
+    args.d_own = plain->d_own != NULL ? made[6] : NULL;
     must(rig->backend->operations->sum_face(rig->queue, &args));
     memset(&given, 0xFF, sizeof given);
     struct exact_sum *found = rig_download(rig, args.d_sums, sums_bytes);
@@ -343,7 +353,7 @@ static void check_faces(const int64_t cells[AXIS_COUNT], unsigned closed_faces, 
             closures[c] = random_closure(&random);
             materials[c % p.medium.nclasses] = (uint8_t)random_below(&random, 2);
         }
-        const struct sum_face_args args = {
+        struct sum_face_args args = {
             .layout = p.layout,
             .face = (enum face)random_below(&random, FACE_COUNT),
             .nconditions = nconditions,
@@ -359,6 +369,11 @@ static void check_faces(const int64_t cells[AXIS_COUNT], unsigned closed_faces, 
             .offset = {0, 0, 5},
             .d_sums = zeros[0],
         };
+        struct class_closure *own = calloc((size_t)face_cells(&p, args.face), sizeof *own);
+        for (int64_t c = 0; c < face_cells(&p, args.face); c++) {
+            own[c] = random_closure(&random);
+        }
+        args.d_own = random_below(&random, 2) == 0 ? own : NULL;
         sum_plainly(&p, &args, wanted);
         omp_set_num_threads(1 + (int)random_below(&random, 3));
         for (int b = 0; b < rig_backend_count() && p.args.closed[args.face]; b++) {
@@ -367,6 +382,7 @@ static void check_faces(const int64_t cells[AXIS_COUNT], unsigned closed_faces, 
             check_face(&rig, &p, &args, wanted);
             rig_close(&rig);
         }
+        free(own);
         free(zeros);
         free(wanted);
         free(closures);

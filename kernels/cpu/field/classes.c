@@ -113,9 +113,11 @@ static void sum_cell(const struct sum_face_args *args, const int64_t cell[AXIS_C
     const struct device_medium *m = args->medium;
     const struct layout *l = &args->layout;
     const int64_t at = layout_index(&m->layout, cell[AXIS_X], cell[AXIS_Y], cell[AXIS_Z]);
-    const int closure = medium_closure(m->d_patch[args->face], m->patch_pitch[args->face],
+    const int closure = medium_closure(m->d_patch[args->face], m->patch_pitch[args->face], 0,
                                        m->nclasses, args->face, cell, m->d_class[at] & m->mask);
-    struct class_closure own = args->d_closures[closure];
+    struct class_closure own = args->d_own != NULL
+                                   ? args->d_own[medium_face_place(l->cells, args->face, cell)]
+                                   : args->d_closures[closure];
     struct exact_parts *of_patch = parts[closure / m->nclasses];
     if (own.conductance == 0) {
         return;

@@ -225,8 +225,9 @@ KERNEL_INLINE double beyond(const struct medium_cell *cell, enum precision preci
                             enum face face, double inside)
 {
     const struct device_medium *m = cell->medium;
-    const int64_t closure = medium_closure(m->d_patch[face], m->patch_pitch[face], m->nclasses,
-                                           face, cell->index, *cell->of_class & m->mask);
+    const int64_t closure =
+        medium_closure(m->d_patch[face], m->patch_pitch[face], m->first_closure[face], m->nclasses,
+                       face, cell->index, *cell->of_class & m->mask);
     const int64_t at = medium_closure_at(m->nclasses, m->nclosures, face, (int)closure);
     if (precision == PRECISION_FLOAT64) {
         const double *abe = (const double *)m->d_table + at;

@@ -186,8 +186,8 @@ KERNEL_INLINE int closure_of(const struct stencil *s, enum face face, int of_cla
 {
     const struct device_medium *m = s->medium;
     const int64_t cell[AXIS_COUNT] = {i, j, k};
-    return medium_closure(m->d_patch[face], m->patch_pitch[face], m->nclasses, face, cell,
-                          of_class);
+    return medium_closure(m->d_patch[face], m->patch_pitch[face], m->first_closure[face],
+                          m->nclasses, face, cell, of_class);
 }
 
 /* Its a, b and e. */

@@ -84,8 +84,9 @@ KERNEL_INLINE REAL cross(const struct stencil *s, const struct cell *cell, int f
     const int own = cell->of_class;
     const REAL *numbers = s->numbers + (int64_t)NONLINEAR_NUMBERS * own;
     if (is_closed(s, cell, face)) {
-        const int closure = medium_closure(m->d_patch[face], m->patch_pitch[face], m->nclasses,
-                                           face, cell->at, own);
+        const int closure =
+            medium_closure(m->d_patch[face], m->patch_pitch[face], m->first_closure[face],
+                           m->nclasses, face, cell->at, own);
         const REAL half = cell->is.conductivity / numbers[NONLINEAR_W + axis];
         *difference = NAMED(nonlinear_face)(
             s->table + medium_closure_at(m->nclasses, m->nclosures, face, closure), half,

@@ -44,8 +44,9 @@ static void close_cells(const struct stencil *s, const struct part *p, enum face
     double term[PART];
     for (int64_t i = begin; i < end; i++) {
         const int64_t cell[AXIS_COUNT] = {p->cell[AXIS_X] + i, p->cell[AXIS_Y], p->cell[AXIS_Z]};
-        const int closure = medium_closure(m->d_patch[face], m->patch_pitch[face], m->nclasses,
-                                           face, cell, p->of_class[i] & m->mask);
+        const int closure =
+            medium_closure(m->d_patch[face], m->patch_pitch[face], m->first_closure[face],
+                           m->nclasses, face, cell, p->of_class[i] & m->mask);
         const REAL g = p->g[face][i] * s->dt;
         beyond[i] = NAMED(faces_outside)(
             p->in[i], g, table + medium_closure_at(m->nclasses, m->nclosures, face, closure));

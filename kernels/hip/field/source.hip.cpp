@@ -235,7 +235,11 @@ static __global__ __launch_bounds__(VISIT_THREADS) void sum_face(
                 return;
             }
             const int of_class = medium.classes[element_at(medium.layout, i, j, k)] & medium.mask;
-            struct class_closure own = closures[of_class];
+            const int64_t cell[AXIS_COUNT] = {i, j, k};
+            struct class_closure own =
+                args.d_own != nullptr
+                    ? args.d_own[medium_face_place(args.layout.cells, args.face, cell)]
+                    : closures[of_class];
             if (own.conductance == 0) {
                 return;
             }

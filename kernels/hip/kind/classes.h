@@ -14,7 +14,7 @@ template <typename REAL> struct medium {
     bool same_axes;
     const REAL *table;
     const uint8_t *patch[FACE_COUNT];
-    int64_t patch_pitch[FACE_COUNT];
+    int64_t patch_pitch[FACE_COUNT], first_closure[FACE_COUNT];
     int64_t cells[AXIS_COUNT]; /* of the field */
 };
 
@@ -32,6 +32,7 @@ template <typename REAL> static medium<REAL> medium_of(const struct device_mediu
     for (int face = 0; face < FACE_COUNT; face++) {
         m.patch[face] = args->d_patch[face];
         m.patch_pitch[face] = args->patch_pitch[face];
+        m.first_closure[face] = args->first_closure[face];
     }
     for (int axis = 0; axis < AXIS_COUNT; axis++) {
         m.cells[axis] = args->layout.cells[axis];
@@ -53,8 +54,8 @@ static __device__ __forceinline__ REAL medium_beyond(const medium<REAL> &m, int 
                                                      const int64_t (&cell)[AXIS_COUNT],
                                                      int of_class, REAL inside)
 {
-    const int closure =
-        medium_closure(m.patch[face], m.patch_pitch[face], m.n, face, cell, of_class);
+    const int closure = medium_closure(m.patch[face], m.patch_pitch[face], m.first_closure[face],
+                                       m.n, face, cell, of_class);
     const REAL *abe = m.table + medium_closure_at(m.n, m.nclosures, face, closure);
     return medium_outside(inside, abe[0], abe[1], abe[2]);
 }

@@ -99,8 +99,8 @@ static __device__ __forceinline__ REAL nonlinear_close(const nonlinear<REAL> &m,
                                                        const nonlinear_value<REAL> &own, REAL &g)
 {
     const medium<REAL> &of = m.of;
-    const int closure =
-        medium_closure(of.patch[face], of.patch_pitch[face], of.n, face, cell, of_class);
+    const int closure = medium_closure(of.patch[face], of.patch_pitch[face], of.first_closure[face],
+                                       of.n, face, cell, of_class);
     g = own.conductivity / m.numbers()[NONLINEAR_NUMBERS * of_class + face / 2];
     return nonlinear_face(of.table + medium_closure_at(of.n, of.nclosures, face, closure), g,
                           own.temperature);

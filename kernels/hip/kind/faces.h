@@ -22,7 +22,8 @@ template <typename REAL> struct faces : classes<REAL, 1> {
     {
         const medium<REAL> &m = this->of;
         const int closure =
-            medium_closure(m.patch[face], m.patch_pitch[face], m.n, face, p.cell, *p.byte & m.mask);
+            medium_closure(m.patch[face], m.patch_pitch[face], m.first_closure[face], m.n, face,
+                           p.cell, *p.byte & m.mask);
         return faces_outside(c, conductance(p, face),
                              m.table + medium_closure_at(m.n, m.nclosures, face, closure));
     }

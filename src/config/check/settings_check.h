@@ -59,6 +59,9 @@ enum status settings_check_within(const struct item *item, const char *below, co
 enum status settings_check_is_new(const struct item *entry,
                                   int (*compare)(const char *, const char *));
 
+/* The kind of a factor for each cell, by the keys that are given. */
+void settings_set_factor(struct shape_setting *factor);
+
 /* The number of the entry with that name in a list of the configuration ("materials"), whose
  * structs have it at `place`, perhaps NULL. STATUS_INPUT about item or key, with the names of all
  * `noun`s.

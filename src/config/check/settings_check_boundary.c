@@ -10,6 +10,9 @@ static enum status check_condition(const struct settings *settings, const struct
     const bool differences = settings->run.temperature == TEMPERATURE_DIFFERENCE;
     boundary->may_be_negative = differences;
     boundary->has_surroundings = tree_child(item->node, "surroundings") != NULL;
+    for (int n = 0; n < BOUNDARY_FACTORS; n++) {
+        settings_set_factor(&boundary->factor[n]);
+    }
     FAIL_IF(boundary->has_surroundings && !boundary_radiates(boundary),
             item_fail(item, "surroundings",
                       "has no effect on a face that does not radiate; add an emissivity"));

@@ -140,6 +140,14 @@ static enum status check_becomes(const struct settings *settings, const struct i
     return STATUS_OK;
 }
 
+void settings_set_factor(struct shape_setting *factor)
+{
+    factor->is_factor = true;
+    factor->kind = factor->path != NULL         ? INITIAL_FILE
+                   : factor->expression != NULL ? INITIAL_EXPRESSION
+                                                : INITIAL_UNIFORM;
+}
+
 SETTINGS_CHECK(materials)
 {
     struct material_setting *material = (struct material_setting *)item->base;
@@ -148,11 +156,7 @@ SETTINGS_CHECK(materials)
         material->density = material->solid.heat_capacity = 1;
     }
     for (int f = 0; f < FACTORS; f++) {
-        struct shape_setting *factor = &material->factor[f];
-        factor->is_factor = true;
-        factor->kind = factor->path != NULL         ? INITIAL_FILE
-                       : factor->expression != NULL ? INITIAL_EXPRESSION
-                                                    : INITIAL_UNIFORM;
+        settings_set_factor(&material->factor[f]);
     }
     FAIL_IF(item->index == 1 && settings->nparts == 0,
             settings_fail(settings, "parts",

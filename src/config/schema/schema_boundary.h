@@ -24,6 +24,23 @@ static const struct schema_choice boundary_types[] = {
 #define VARYING(path_, number_, kinds_, help_, ...)                                                \
     KEY(path_, REAL, WARN, IN_FACE(number[number_].value), help_,                                  \
         .alternative = IN_FACE(number[number_]), .kinds = kinds_, .variables = "t", __VA_ARGS__)
+/* A factor of a quantity for each cell of the face. */
+#define FACE_FACTOR(path_, number_, kinds_, what_)                                                 \
+    SECTION(path_,                                                                                 \
+            "A factor of `" what_ "` for each cell of the face: a formula or a file. With the "    \
+            "value 1 for `" what_ "` itself, it is the quantity in SI units.",                     \
+            .kinds = kinds_, .one_of = "formula, path"),                                           \
+        KEY(path_ ".formula", FORMULA, WARN, IN_FACE(factor[number_].expression),                  \
+            "The factor as a formula of the centre (x, y, z) of the cell inside the face, in m, "  \
+            "rounded to float32.",                                                                 \
+            .variables = "x, y, z", .rival = "path", .example = "\"1 + 9*exp(-x^2/1e-4)\""),       \
+        KEY(path_ ".path", TEXT, WARN, IN_FACE(factor[number_].path),                              \
+            "A .npy or HDF5 file of factors, of the shape of the face: (ny, nx) at z, (nz, nx) "   \
+            "at y, (nz, ny) at x; in 2D a list. " INPUT_FILE,                                      \
+            .flags = SCHEMA_FILE, .rival = "formula", .example = "film.npy"),                      \
+        KEY(path_ ".dataset", TEXT, WARN, IN_FACE(factor[number_].dataset),                        \
+            "The dataset of an HDF5 file, of that shape. Rounded to float32.",                     \
+            .fallback = "/factor", .needs = "path")
 #define CONDITION(path_)                                                                           \
     VARYING(path_ ".value", BOUNDARY_VALUE, SCHEMA_KIND(BOUNDARY_TEMPERATURE),                     \
             "Type temperature: the temperature of the face, a number or a formula of the time t "  \
@@ -55,7 +72,13 @@ static const struct schema_choice boundary_types[] = {
                 "Type convection: the temperature of what the face radiates to; by default the "   \
                 "ambient temperature.",                                                            \
                 .flags = SCHEMA_OR_FORMULA, .limit = &temperature, .unit = &kelvin,                \
-                .check = settings_check_kelvins)
+                .check = settings_check_kelvins),                                                  \
+        FACE_FACTOR(path_ ".value_factor", BOUNDARY_VALUE,                                         \
+                    SCHEMA_KIND(BOUNDARY_TEMPERATURE) | SCHEMA_KIND(BOUNDARY_FLUX), "value"),      \
+        FACE_FACTOR(path_ ".coefficient_factor", BOUNDARY_COEFFICIENT,                             \
+                    SCHEMA_KIND(BOUNDARY_CONVECTION), "coefficient"),                              \
+        FACE_FACTOR(path_ ".ambient_factor", BOUNDARY_AMBIENT,                                     \
+                    SCHEMA_KIND(BOUNDARY_CONVECTION) | SCHEMA_KIND(BOUNDARY_RADIATION), "ambient")
 
 /* The condition of a patch is its first member, so that IN_FACE holds for it too. */
 #define IN_PATCH(member) offsetof(struct patch_setting, member)

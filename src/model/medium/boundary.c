@@ -31,6 +31,9 @@ static enum status create_condition(const struct settings *settings,
 {
     condition->setting = *setting;
     condition->name = patch > 0 ? settings->boundary[face].patches[patch - 1].name : NULL;
+    for (int n = 0; n < BOUNDARY_FACTORS; n++) {
+        condition->range[n] = (struct boundary_range){1, 1};
+    }
     for (int n = 0; n < BOUNDARY_NUMBERS; n++) {
         const enum status status =
             expression_of_number(&setting->number[n], &condition->expression[n]);
@@ -91,6 +94,29 @@ int boundary_most_conditions(const struct boundary *boundary)
         most = boundary->nconditions[f] > most ? boundary->nconditions[f] : most;
     }
     return most;
+}
+
+bool boundary_setting_has_factors(const struct boundary_setting *setting)
+{
+    bool any = false;
+    for (int n = 0; n < BOUNDARY_FACTORS; n++) {
+        any = any || setting->factor[n].kind != INITIAL_UNIFORM;
+    }
+    return any;
+}
+
+bool boundary_has_factors(const struct boundary *boundary, enum face face)
+{
+    bool any = false;
+    for (int p = 0; p < boundary->nconditions[face]; p++) {
+        any = any || boundary_setting_has_factors(&boundary->face[face][p].setting);
+    }
+    return any;
+}
+
+bool boundary_is_painted(const struct boundary *boundary, enum face face)
+{
+    return boundary->nconditions[face] > 1 || boundary_has_factors(boundary, face);
 }
 
 bool boundary_next_named(const struct boundary *boundary, int *face, int *patch)
@@ -311,19 +337,59 @@ struct boundary_state boundary_at(const struct boundary *boundary, const struct 
     return now;
 }
 
+struct boundary_state boundary_scaled(const struct boundary_setting *setting,
+                                      const struct boundary_state *now,
+                                      const double factor[BOUNDARY_FACTORS])
+{
+    struct boundary_state scaled = *now;
+    for (int n = 0; n < BOUNDARY_FACTORS; n++) {
+        scaled.number[n] *= factor[n];
+    }
+    if (!setting->has_surroundings) {
+        scaled.number[BOUNDARY_SURROUNDINGS] *= factor[BOUNDARY_AMBIENT];
+    }
+    return scaled;
+}
+
+int boundary_corners(const struct boundary_condition *condition)
+{
+    return boundary_setting_has_factors(&condition->setting) ? 1 << BOUNDARY_FACTORS : 1;
+}
+
+struct boundary_state boundary_corner(const struct boundary_condition *condition,
+                                      const struct boundary_state *now, int corner)
+{
+    double factor[BOUNDARY_FACTORS];
+    for (int n = 0; n < BOUNDARY_FACTORS; n++) {
+        const struct boundary_range *range = &condition->range[n];
+        factor[n] = (corner >> n & 1) != 0 ? range->least : range->most;
+    }
+    return boundary_scaled(&condition->setting, now, factor);
+}
+
+/* Widen a range by the temperatures of a condition. */
+static void widen_by(const struct boundary_state *now, double *low, double *high)
+{
+    const double given[] = {now->fixed ? now->number[BOUNDARY_VALUE] : NAN,
+                            now->number[BOUNDARY_COEFFICIENT] > 0 ? now->number[BOUNDARY_AMBIENT]
+                                                                  : NAN,
+                            now->emissivity > 0 ? now->number[BOUNDARY_SURROUNDINGS] : NAN};
+    for (size_t i = 0; i < sizeof given / sizeof given[0]; i++) {
+        *low = isfinite(given[i]) ? fmin(*low, given[i]) : *low;
+        *high = isfinite(given[i]) ? fmax(*high, given[i]) : *high;
+    }
+}
+
 void boundary_widen(const struct boundary *boundary, const struct grid *grid,
                     const struct instant *when, double *low, double *high)
 {
     for (int f = 0; f < FACE_COUNT; f++) {
         for (int p = 0; p < boundary->nconditions[f]; p++) {
             const struct boundary_state now = boundary_at(boundary, grid, (enum face)f, p, when);
-            const double given[] = {
-                now.fixed ? now.number[BOUNDARY_VALUE] : NAN,
-                now.number[BOUNDARY_COEFFICIENT] > 0 ? now.number[BOUNDARY_AMBIENT] : NAN,
-                now.emissivity > 0 ? now.number[BOUNDARY_SURROUNDINGS] : NAN};
-            for (size_t i = 0; i < sizeof given / sizeof given[0]; i++) {
-                *low = isfinite(given[i]) ? fmin(*low, given[i]) : *low;
-                *high = isfinite(given[i]) ? fmax(*high, given[i]) : *high;
+            const struct boundary_condition *condition = &boundary->face[f][p];
+            for (int corner = 0; corner < boundary_corners(condition); corner++) {
+                const struct boundary_state at = boundary_corner(condition, &now, corner);
+                widen_by(&at, low, high);
             }
         }
     }
@@ -346,9 +412,13 @@ static enum status check_condition(const struct boundary *boundary, const struct
         }
     }
     /* the worst class: that of the smallest conductivity and the largest cells */
-    const struct face_closure closure = boundary_close(
-        &now, medium_least_conductivity(medium, axis), grid_largest_width(grid, axis));
-    return check_closure(&condition->setting, &now, closure, number);
+    for (int corner = 0; corner < boundary_corners(condition); corner++) {
+        const struct boundary_state at = boundary_corner(condition, &now, corner);
+        const struct face_closure closure = boundary_close(
+            &at, medium_least_conductivity(medium, axis), grid_largest_width(grid, axis));
+        TRY(check_closure(&condition->setting, &at, closure, number));
+    }
+    return STATUS_OK;
 }
 
 enum status boundary_check(const struct settings *settings, const struct boundary *boundary,

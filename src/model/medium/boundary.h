@@ -13,6 +13,10 @@ struct boundary_condition {
     struct expression *expression[BOUNDARY_NUMBERS]; /* of t; NULL for a number */
     const char *name;                                /* of a named patch, or NULL; borrowed */
     int64_t cells; /* of the face that have this condition; set by patch_survey_apply */
+    /* Of the factors of its cells; 1 and 1 before patch_survey_apply, and without any. */
+    struct boundary_range {
+        double least, most;
+    } range[BOUNDARY_FACTORS];
 };
 
 struct boundary {
@@ -27,6 +31,12 @@ const char *boundary_key(enum face face, int patch, const char *name, char key[B
 
 /* The largest number of conditions of a face. */
 int boundary_most_conditions(const struct boundary *boundary);
+
+/* Does any number of a condition have a factor for each cell? Of any condition of a face? */
+bool boundary_setting_has_factors(const struct boundary_setting *setting);
+bool boundary_has_factors(const struct boundary *boundary, enum face face);
+/* Do the cells of the face have patches or factors: a patch_plane? */
+bool boundary_is_painted(const struct boundary *boundary, enum face face);
 
 enum status boundary_create(const struct settings *settings, struct boundary *boundary);
 void boundary_destroy(struct boundary *boundary);
@@ -56,6 +66,15 @@ struct boundary_state {
 /* Condition `patch` of `face` at time t, where boundary_check finds no error. */
 struct boundary_state boundary_at(const struct boundary *boundary, const struct grid *grid,
                                   enum face face, int patch, const struct instant *when);
+
+/* The same with the factors of a cell. */
+struct boundary_state boundary_scaled(const struct boundary_setting *setting,
+                                      const struct boundary_state *now,
+                                      const double factor[BOUNDARY_FACTORS]);
+/* With extremes of the factors: each combination of them, of which there are boundary_corners. */
+int boundary_corners(const struct boundary_condition *condition);
+struct boundary_state boundary_corner(const struct boundary_condition *condition,
+                                      const struct boundary_state *now, int corner);
 
 /* Widen a range, K, by the temperatures of the boundary at that time. */
 void boundary_widen(const struct boundary *boundary, const struct grid *grid,

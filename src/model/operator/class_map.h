@@ -60,8 +60,13 @@ struct class_survey {
     struct slope_sum slopes[SLOPES + 1];
     struct factor_range factors[MOST_MATERIALS][FACTORS]; /* maxima */
     int64_t patches[FACE_COUNT][MOST_PATCHES + 1];        /* cells of each condition of a face */
+    /* their factors, where there are such cells */
+    struct boundary_range face_factors[FACE_COUNT][MOST_PATCHES + 1][BOUNDARY_FACTORS];
 };
 void class_survey_add(struct class_survey *survey, const struct class_survey *more);
+/* Before the cells themselves are added: the range of a factor of theirs. */
+void class_survey_widen(struct class_survey *survey, int face, int patch, int number, double least,
+                        double most);
 enum status class_map_survey(const struct class_map *map, const struct problem *problem,
                              struct class_survey *survey);
 

@@ -81,6 +81,15 @@ static void add_key(struct class_survey *survey, const struct class_key *key, in
     survey->cells[at] += cells;
 }
 
+void class_survey_widen(struct class_survey *survey, int face, int patch, int number, double least,
+                        double most)
+{
+    struct boundary_range *range = &survey->face_factors[face][patch][number];
+    const bool is_first = survey->patches[face][patch] == 0;
+    range->least = is_first ? least : fmin(range->least, least);
+    range->most = is_first ? most : fmax(range->most, most);
+}
+
 void class_survey_add(struct class_survey *survey, const struct class_survey *more)
 {
     survey->fastest_rate = fmax(survey->fastest_rate, more->fastest_rate);
@@ -103,8 +112,13 @@ void class_survey_add(struct class_survey *survey, const struct class_survey *mo
         range->most_inverse = fmax(range->most_inverse, other->most_inverse);
     }
     for (int i = 0; i < FACE_COUNT * (MOST_PATCHES + 1); i++) {
-        survey->patches[i / (MOST_PATCHES + 1)][i % (MOST_PATCHES + 1)] +=
-            more->patches[i / (MOST_PATCHES + 1)][i % (MOST_PATCHES + 1)];
+        const int f = i / (MOST_PATCHES + 1);
+        const int p = i % (MOST_PATCHES + 1);
+        for (int n = 0; n < BOUNDARY_FACTORS && more->patches[f][p] > 0; n++) {
+            const struct boundary_range *range = &more->face_factors[f][p][n];
+            class_survey_widen(survey, f, p, n, range->least, range->most);
+        }
+        survey->patches[f][p] += more->patches[f][p];
     }
     for (int c = 0; c < more->nkeys && survey->nkeys <= MEDIUM_CLASSES; c++) {
         if (more->nkeys > MEDIUM_CLASSES) {

@@ -135,23 +135,21 @@ struct outside_reach {
 
 /* The smallest conductivity has the smallest a and the largest b of a flux; the temperatures do not
  * depend on it. */
-static void add_condition(const struct problem *problem, const struct heat_operator *op,
-                          enum face face, int patch, struct outside_reach *outside)
+static void add_state(const struct problem *problem, const struct heat_operator *op, enum face face,
+                      const struct boundary_state *now, struct outside_reach *outside)
 {
-    const struct grid *grid = &problem->grid;
     const enum axis axis = face_axis(face);
-    const double h = grid_largest_width(grid, axis);
-    const struct boundary_state now = boundary_at(&problem->boundary, grid, face, patch, &op->when);
     struct face_closure closure =
-        boundary_close(&now, medium_least_conductivity(&problem->medium, axis), h);
+        boundary_close(now, medium_least_conductivity(&problem->medium, axis),
+                       grid_largest_width(&problem->grid, axis));
     if (problem->medium.nclasses == 0) { /* as the kernel has them */
         closure = (struct face_closure){.a = op->all.a[face], .b = op->all.b[face]};
     }
     if (closure.e > 0) {
         /* the face is between the cell and a temperature between these two */
-        const double around = now.number[BOUNDARY_SURROUNDINGS];
+        const double around = now->number[BOUNDARY_SURROUNDINGS];
         const double ambient =
-            now.number[BOUNDARY_COEFFICIENT] > 0 ? now.number[BOUNDARY_AMBIENT] : around;
+            now->number[BOUNDARY_COEFFICIENT] > 0 ? now->number[BOUNDARY_AMBIENT] : around;
         widen_by_face(&outside->reach, -1, 2 * around);
         widen_by_face(&outside->reach, -1, 2 * ambient);
         outside->least_a = -1;
@@ -159,14 +157,28 @@ static void add_condition(const struct problem *problem, const struct heat_opera
     }
     widen_by_face(&outside->reach, closure.a, closure.b);
     outside->least_a = fmin(outside->least_a, closure.a);
-    if (!now.fixed) {
+}
+
+static void add_condition(const struct problem *problem, const struct heat_operator *op,
+                          enum face face, int patch, struct outside_reach *outside)
+{
+    const struct grid *grid = &problem->grid;
+    const enum axis axis = face_axis(face);
+    const struct boundary_condition *condition = &problem->boundary.face[face][patch];
+    const struct boundary_state now = boundary_at(&problem->boundary, grid, face, patch, &op->when);
+    double flux = 0; /* the largest magnitude */
+    for (int corner = 0; corner < boundary_corners(condition); corner++) {
+        const struct boundary_state at = boundary_corner(condition, &now, corner);
+        add_state(problem, op, face, &at, outside);
+        flux = fmax(flux, fabs(at.number[BOUNDARY_VALUE]));
+    }
+    if (!now.fixed && now.emissivity == 0) {
         double volumes = 1; /* of the face times 1 m, in volumes of a cell */
         for (int a = 0; a < AXIS_COUNT; a++) {
             volumes *= a != (int)axis ? grid->upper[a] - grid->lower[a] : 1;
         }
         volumes *= grid_girth(grid, grid->upper[AXIS_X]) / grid_cell_volume(grid);
-        outside->flux_K += fabs(now.number[BOUNDARY_VALUE]) * op->dt /
-                           problem->medium.heat_capacity_volume * volumes;
+        outside->flux_K += flux * op->dt / problem->medium.heat_capacity_volume * volumes;
     }
 }
 

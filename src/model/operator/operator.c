@@ -146,17 +146,66 @@ static struct class_closure close_class(const struct problem *problem, enum face
         .area = llround(ldexp(grid_size_face(grid, axis, size, size), FACE_AREA_BITS))};
 }
 
+/* The conditions of a face at the time of the operator. */
+static enum status find_states(const struct heat_operator *op, const struct problem *problem,
+                               enum face face, struct boundary_state **states)
+{
+    const int n = problem->boundary.nconditions[face];
+    *states = calloc((size_t)n, sizeof **states);
+    TRY(CHECK_MEMORY(*states != NULL, "no memory for the conditions of a face"));
+    for (int p = 0; p < n; p++) {
+        (*states)[p] = boundary_at(&problem->boundary, &problem->grid, face, p, &op->when);
+    }
+    return STATUS_OK;
+}
+
+/* Of the cell at a place of a plane with factors. */
+static struct class_closure close_own(const struct problem *problem, enum face face,
+                                      const struct patch_plane *plane, int64_t at,
+                                      const struct boundary_state *states)
+{
+    const int patch = plane->h_patch[at];
+    double factor[BOUNDARY_FACTORS];
+    for (int n = 0; n < BOUNDARY_FACTORS; n++) {
+        factor[n] = (double)plane->h_factor[n][at];
+    }
+    const struct boundary_state now =
+        boundary_scaled(&problem->boundary.face[face][patch].setting, &states[patch], factor);
+    return close_class(problem, face, &now, plane->h_class[at]);
+}
+
+static bool has_own(const struct patch_plane *plane)
+{
+    return plane->h_factor[0] != NULL;
+}
+
+int64_t operator_closure_at(const struct problem *problem, const struct patch_plane *plane,
+                            int64_t cell, int of_class)
+{
+    const int patch = plane->h_patch != NULL ? plane->h_patch[patch_plane_place(plane, cell)] : 0;
+    return has_own(plane) ? operator_closure_count(problem) + cell
+                          : (int64_t)patch * problem->medium.nclasses + of_class;
+}
+
 enum status operator_closures(const struct heat_operator *op, const struct problem *problem,
-                              enum face face, struct class_closure **closures)
+                              enum face face, const struct patch_plane *plane,
+                              struct class_closure **closures)
 {
     const int n = problem->medium.nclasses;
-    *closures = calloc((size_t)operator_closure_count(problem), sizeof **closures);
+    const int64_t own = has_own(plane) ? plane->cells : 0;
+    const int64_t count = operator_closure_count(problem);
+    *closures = calloc((size_t)(count + own), sizeof **closures);
     TRY(CHECK_MEMORY(*closures != NULL, "no memory for the closures of a face"));
+    SCOPED_FREE struct boundary_state *states = NULL;
+    TRY(find_states(op, problem, face, &states));
+#pragma omp parallel for
+    for (int64_t c = 0; c < own; c++) {
+        (*closures)[count + c] =
+            close_own(problem, face, plane, patch_plane_place(plane, c), states);
+    }
     for (int p = 0; p < problem->boundary.nconditions[face]; p++) {
-        const struct boundary_state now =
-            boundary_at(&problem->boundary, &problem->grid, face, p, &op->when);
         for (int c = 0; c < n; c++) {
-            (*closures)[p * n + c] = close_class(problem, face, &now, c);
+            (*closures)[p * n + c] = close_class(problem, face, &states[p], c);
         }
     }
     return STATUS_OK;
@@ -196,7 +245,8 @@ double operator_class_source(const struct heat_operator *op, const struct proble
 /* --- the table of classes --------------------------------------------------------------------- */
 
 static void set_closure(const struct heat_operator *op, const struct problem *problem,
-                        enum face face, const struct class_closure *closure, int index, void *table)
+                        enum face face, const struct class_closure *closure, int64_t index,
+                        void *table)
 {
     const struct face_exchange *x = &closure->exchange;
     const double h = grid_width(&problem->grid, face_axis(face), 0);
@@ -205,7 +255,7 @@ static void set_closure(const struct heat_operator *op, const struct problem *pr
     const double of_cells[] = {x->s0 * inflow, x->s1 * inflow, x->s4 * inflow, x->fixed ? 1 : 0};
     const double *values = op->all.kind == KIND_CLASSES ? of_classes : of_cells;
     const int64_t at = medium_closure_at(problem->medium.nclasses, operator_closure_count(problem),
-                                         (int)face, index);
+                                         (int)face, (int)index);
     for (int v = 0; v < 4; v++) {
         precision_set(problem->precision, table, at + v, values[v]);
     }
@@ -224,6 +274,35 @@ static void set_closures(const struct heat_operator *op, const struct problem *p
             }
         }
     }
+}
+
+int64_t operator_first_closure(const struct problem *problem, enum face face,
+                               const struct patch_plane *plane, int64_t *length)
+{
+    const int64_t base =
+        medium_closure_at(problem->medium.nclasses, operator_closure_count(problem), (int)face, 0);
+    const int64_t first = (*length - base + 3) / 4;
+    if (has_own(plane)) {
+        *length = base + 4 * (first + plane->bytes);
+    }
+    return has_own(plane) ? first : 0;
+}
+
+enum status operator_own_table(const struct heat_operator *op, const struct problem *problem,
+                               enum face face, const struct patch_plane *plane, int64_t first,
+                               void *table)
+{
+    SCOPED_FREE struct boundary_state *states = NULL;
+    if (!has_own(plane)) {
+        return STATUS_OK;
+    }
+    TRY(find_states(op, problem, face, &states));
+#pragma omp parallel for
+    for (int64_t at = 0; at < plane->bytes; at++) {
+        const struct class_closure closure = close_own(problem, face, plane, at, states);
+        set_closure(op, problem, face, &closure, first + at, table);
+    }
+    return STATUS_OK;
 }
 
 /* Conductivities in the table are multiples of this, so that products stay far from overflow in

@@ -7,6 +7,7 @@
 #include "base/exact_sum.h"
 #include "kernels/backend.h"
 #include "model/medium/boundary.h"
+#include "model/operator/patch_map.h"
 #include "model/problem.h"
 #include "model/space/decomp.h"
 
@@ -57,11 +58,25 @@ struct class_closure operator_close_enthalpy(const struct problem *problem, enum
 int operator_closure_count(const struct problem *problem);
 
 /* Of all classes for each condition of the face: [condition][class], operator_closure_count of them
- * at most; the caller frees. STATUS_MEMORY. */
+ * at most; and where cells have factors those of the block's cells, in their order. The caller
+ * frees. STATUS_MEMORY. */
 enum status operator_closures(const struct heat_operator *op, const struct problem *problem,
-                              enum face face, struct class_closure **closures);
+                              enum face face, const struct patch_plane *plane,
+                              struct class_closure **closures);
+/* The place in them of a cell, counted in the order of the block's cells at the face. */
+int64_t operator_closure_at(const struct problem *problem, const struct patch_plane *plane,
+                            int64_t cell, int of_class);
 
 int64_t operator_table_length(const struct problem *problem);
+
+/* The number of the first closure of a face whose cells have their own, behind `length` values of a
+ * table; `length` then counts these too. */
+int64_t operator_first_closure(const struct problem *problem, enum face face,
+                               const struct patch_plane *plane, int64_t *length);
+/* Those closures, to a table. */
+enum status operator_own_table(const struct heat_operator *op, const struct problem *problem,
+                               enum face face, const struct patch_plane *plane, int64_t first,
+                               void *table);
 
 /* The table of coefficients of a medium of classes (kernels/cell/medium_cell.h), in the precision
  * of the run; operator_table_length values. `same_dt`: the table is that of another time with the

@@ -3,6 +3,7 @@
 #include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "model/space/shape.h"
 
@@ -60,8 +61,135 @@ static enum status paint_layer(const struct problem *problem, enum face face,
     return STATUS_OK;
 }
 
+static const char *const factor_names[BOUNDARY_FACTORS] = {
+    [BOUNDARY_VALUE] = "value_factor",
+    [BOUNDARY_COEFFICIENT] = "coefficient_factor",
+    [BOUNDARY_AMBIENT] = "ambient_factor",
+};
+
+/* Only a flux, or a difference of temperatures, may change its sign. */
+static enum status check_factors(const struct problem *problem,
+                                 const struct boundary_setting *setting, int number,
+                                 const struct box *layer, const float *values)
+{
+    const bool is_flux = setting->kind == BOUNDARY_FLUX;
+    const bool any_sign = is_flux || (number != BOUNDARY_COEFFICIENT && setting->may_be_negative);
+    for (int64_t c = 0; c < box_cells(layer); c++) {
+        const double value = (double)values[c];
+        double at[AXIS_COUNT];
+        int64_t cell[AXIS_COUNT];
+        if (fabs(value) <= 1e20 && (any_sign || value >= 0)) {
+            continue;
+        }
+        box_cell(layer, c, cell);
+        for (int a = 0; a < AXIS_COUNT; a++) {
+            at[a] = grid_center(&problem->grid, (enum axis)a, cell[a]);
+        }
+        return fail(STATUS_INPUT, "%g at x = %.9g, y = %.9g, z = %.9g m; give factors %s", value,
+                    at[AXIS_X], at[AXIS_Y], at[AXIS_Z],
+                    any_sign ? "of at most 1e20 in magnitude" : "from 0 to 1e20");
+    }
+    return STATUS_OK;
+}
+
+/* The factors of the cells of a layer inside the grid. A file has the shape of the face. */
+static enum status read_factors(const struct problem *problem, const struct shape_setting *shape,
+                                enum face face, const struct box *layer, class_reader *read,
+                                float *values)
+{
+    const enum axis normal = face_axis(face);
+    const enum axis across = normal == AXIS_X ? AXIS_Y : AXIS_X;
+    const enum axis up = normal == AXIS_Z ? AXIS_Y : AXIS_Z;
+    struct brush brush;
+    if (shape->kind == INITIAL_FILE) {
+        struct grid flat = problem->grid;
+        flat.cells[AXIS_X] = problem->grid.cells[across];
+        flat.cells[AXIS_Y] = problem->grid.cells[up];
+        flat.cells[AXIS_Z] = 1;
+        const struct box box = {.lo = {layer->lo[across], layer->lo[up], 0},
+                                .hi = {layer->hi[across], layer->hi[up], 1}};
+        return read(shape, &flat, &box, values);
+    }
+    enum status status = brush_begin(&brush, &problem->grid, shape, box_cells(layer), 1);
+    if (status == STATUS_OK) {
+        status = brush_paint(&brush, layer, PRECISION_FLOAT32, values);
+    }
+    brush_end(&brush);
+    return status;
+}
+
+/* The factors of the cells of each condition of a layer; `numbers`: their conditions. */
+static enum status paint_factors(const struct problem *problem, enum face face,
+                                 const struct box *layer, class_reader *read, const float *numbers,
+                                 float *factors[BOUNDARY_FACTORS])
+{
+    const struct boundary *boundary = &problem->boundary;
+    SCOPED_FREE float *values = malloc((size_t)box_cells(layer) * sizeof *values);
+    TRY(CHECK_MEMORY(values != NULL, "no memory for the factors of a face"));
+    for (int i = 0; i < boundary->nconditions[face] * BOUNDARY_FACTORS; i++) {
+        const int p = i / BOUNDARY_FACTORS;
+        const int n = i % BOUNDARY_FACTORS;
+        const struct boundary_setting *setting = &boundary->face[face][p].setting;
+        char key[BOUNDARY_KEY_BYTES];
+        if (setting->factor[n].kind == INITIAL_UNIFORM) {
+            continue;
+        }
+        enum status status = read_factors(problem, &setting->factor[n], face, layer, read, values);
+        if (status == STATUS_OK) {
+            status = check_factors(problem, setting, n, layer, values);
+        }
+        TRY(settings_place(problem->origin, status, "%s",
+                           boundary_key(face, p, factor_names[n], key)));
+        for (int64_t c = 0; c < box_cells(layer); c++) {
+            factors[n][c] = (int)numbers[c] == p ? values[c] : factors[n][c];
+        }
+    }
+    return STATUS_OK;
+}
+
+/* Paint one piece of the cells inside the grid: rows of n cells, from (row, column) of the plane
+ * on. `values`: room for as many. */
+static enum status paint_piece(const struct problem *problem, enum face face,
+                               const struct box *cells, int64_t row, int64_t column,
+                               class_reader *read, float *values, struct patch_plane *plane)
+{
+    const enum axis across = face_axis(face) == AXIS_X ? AXIS_Y : AXIS_X;
+    const int64_t n = box_extent(cells, across);
+    const int64_t count = box_cells(cells);
+    float *factors[BOUNDARY_FACTORS];
+    for (int f = 0; f < BOUNDARY_FACTORS; f++) {
+        factors[f] = values + (1 + f) * plane->bytes;
+        for (int64_t c = 0; c < count; c++) {
+            factors[f][c] = 1;
+        }
+    }
+    TRY(paint_layer(problem, face, cells, values));
+    TRY(paint_factors(problem, face, cells, read, values, factors));
+    for (int64_t c = 0; c < count; c++) {
+        const int64_t at = (row + c / n) * plane->pitch + column + c % n;
+        plane->h_patch[at] = (uint8_t)values[c];
+        for (int f = 0; f < BOUNDARY_FACTORS && plane->h_factor[f] != NULL; f++) {
+            plane->h_factor[f][at] = factors[f][c];
+        }
+    }
+    return STATUS_OK;
+}
+
+static enum status allocate_plane(const struct boundary *boundary, enum face face,
+                                  struct patch_plane *plane)
+{
+    bool whole = true;
+    plane->h_patch = calloc(1, (size_t)plane->bytes);
+    for (int n = 0; n < BOUNDARY_FACTORS && boundary_has_factors(boundary, face); n++) {
+        plane->h_factor[n] = calloc((size_t)plane->bytes, sizeof *plane->h_factor[n]);
+        whole = whole && plane->h_factor[n] != NULL;
+    }
+    return CHECK_MEMORY(plane->h_patch != NULL && whole, "no memory for the patches of a face");
+}
+
 static enum status paint_face(const struct problem *problem, enum face face,
-                              const struct box *owned, int depth, struct patch_plane *plane)
+                              const struct box *owned, int depth, class_reader *read,
+                              struct patch_plane *plane)
 {
     const enum axis normal = face_axis(face);
     const enum axis across = normal == AXIS_X ? AXIS_Y : AXIS_X;
@@ -80,26 +208,22 @@ static enum status paint_face(const struct problem *problem, enum face face,
     plane->bytes = (box_cells(&wide) + 3) / 4 * 4; /* whole words, for their sum */
     plane->origin =
         (layer.lo[up] - wide.lo[up]) * plane->pitch + layer.lo[across] - wide.lo[across];
-    plane->h_patch = calloc(1, (size_t)plane->bytes);
-    SCOPED_FREE float *numbers = malloc((size_t)plane->bytes * sizeof *numbers);
-    TRY(CHECK_MEMORY(numbers != NULL && plane->h_patch != NULL,
-                     "no memory for the patches of a face"));
+    SCOPED_FREE float *values =
+        malloc((1 + BOUNDARY_FACTORS) * (size_t)plane->bytes * sizeof *values);
+    TRY(CHECK_MEMORY(values != NULL, "no memory for the patches of a face"));
+    TRY(allocate_plane(&problem->boundary, face, plane));
     const int npieces = box_pieces(&wide, problem->grid.cells, problem->boundary.periodic, pieces);
     for (int p = 0; p < npieces; p++) {
         const struct box *cells = &pieces[p].cells;
-        const int64_t n = box_extent(cells, across);
         const int64_t row = cells->lo[up] + pieces[p].shift[up] - wide.lo[up];
         const int64_t column = cells->lo[across] + pieces[p].shift[across] - wide.lo[across];
-        TRY(paint_layer(problem, face, cells, numbers));
-        for (int64_t c = 0; c < box_cells(cells); c++) {
-            plane->h_patch[(row + c / n) * plane->pitch + column + c % n] = (uint8_t)numbers[c];
-        }
+        TRY(paint_piece(problem, face, cells, row, column, read, values, plane));
     }
     return STATUS_OK;
 }
 
 enum status patch_map_create(const struct problem *problem, const struct box *owned, int depth,
-                             struct patch_map *map)
+                             class_reader *read, struct patch_map *map)
 {
     *map = (struct patch_map){.face = {{0}}};
     for (int f = 0; f < FACE_COUNT; f++) {
@@ -108,8 +232,37 @@ enum status patch_map_create(const struct problem *problem, const struct box *ow
         const bool at_edge = face == face_of(axis, SIDE_MIN)
                                  ? owned->lo[axis] == 0
                                  : owned->hi[axis] == problem->grid.cells[axis];
-        if (problem->boundary.nconditions[f] > 1 && at_edge) {
-            TRY(paint_face(problem, face, owned, depth, &map->face[f]));
+        if (boundary_is_painted(&problem->boundary, face) && at_edge) {
+            TRY(paint_face(problem, face, owned, depth, read, &map->face[f]));
+        }
+    }
+    return STATUS_OK;
+}
+
+enum status patch_map_classify(struct patch_map *map, const struct class_map *classes)
+{
+    const struct layout *layout = &classes->layout;
+    const struct box owned = box_of_cells(layout->cells);
+    for (int f = 0; f < FACE_COUNT; f++) {
+        struct patch_plane *plane = &map->face[f];
+        const enum axis normal = face_axis((enum face)f);
+        const enum axis across = normal == AXIS_X ? AXIS_Y : AXIS_X;
+        const enum axis up = normal == AXIS_Z ? AXIS_Y : AXIS_Z;
+        if (plane->h_factor[0] == NULL) {
+            continue;
+        }
+        const struct box layer = box_inside(&owned, (enum face)f, 1);
+        plane->h_class = calloc(1, (size_t)plane->bytes);
+        TRY(CHECK_MEMORY(plane->h_class != NULL, "no memory for the materials of a face"));
+        const int64_t before[2] = {plane->origin / plane->pitch, plane->origin % plane->pitch};
+        const int64_t rows = layout->cells[up] + 2 * before[0];
+        for (int64_t c = 0; c < rows * plane->pitch; c++) {
+            int64_t cell[AXIS_COUNT];
+            cell[normal] = layer.lo[normal];
+            cell[up] = c / plane->pitch - before[0];
+            cell[across] = c % plane->pitch - before[1];
+            plane->h_class[c] =
+                classes->h_class[layout_index(layout, cell[AXIS_X], cell[AXIS_Y], cell[AXIS_Z])];
         }
     }
     return STATUS_OK;
@@ -118,16 +271,27 @@ enum status patch_map_create(const struct problem *problem, const struct box *ow
 void patch_map_destroy(struct patch_map *map)
 {
     for (int f = 0; f < FACE_COUNT; f++) {
-        free(map->face[f].h_patch);
-        map->face[f].h_patch = NULL;
+        struct patch_plane *plane = &map->face[f];
+        free(plane->h_patch);
+        free(plane->h_class);
+        for (int n = 0; n < BOUNDARY_FACTORS; n++) {
+            free(plane->h_factor[n]);
+        }
+        *plane = (struct patch_plane){0};
     }
 }
 
 void patch_map_survey(const struct patch_map *map, struct class_survey *survey)
 {
     for (int f = 0; f < FACE_COUNT; f++) {
-        for (int64_t c = 0; map->face[f].h_patch != NULL && c < map->face[f].cells; c++) {
-            survey->patches[f][patch_map_at(map, (enum face)f, c)]++;
+        const struct patch_plane *plane = &map->face[f];
+        for (int64_t c = 0; plane->h_patch != NULL && c < plane->cells; c++) {
+            const int patch = patch_map_at(map, (enum face)f, c);
+            for (int n = 0; n < BOUNDARY_FACTORS && plane->h_factor[n] != NULL; n++) {
+                const double factor = (double)plane->h_factor[n][patch_plane_place(plane, c)];
+                class_survey_widen(survey, f, patch, n, factor, factor);
+            }
+            survey->patches[f][patch]++;
         }
     }
 }
@@ -139,6 +303,12 @@ enum status patch_survey_apply(const struct class_survey *survey, struct problem
         const int64_t cells =
             grid_total_cells(&problem->grid) / problem->grid.cells[face_axis((enum face)f)];
         boundary->face[f][0].cells = boundary->nconditions[f] > 1 ? survey->patches[f][0] : cells;
+        for (int p = 0; p < boundary->nconditions[f]; p++) {
+            if (boundary_has_factors(boundary, (enum face)f) && survey->patches[f][p] > 0) {
+                memcpy(boundary->face[f][p].range, survey->face_factors[f][p],
+                       sizeof boundary->face[f][p].range);
+            }
+        }
         for (int p = 1; p < boundary->nconditions[f]; p++) {
             char key[BOUNDARY_KEY_BYTES];
             boundary->face[f][p].cells = survey->patches[f][p];
@@ -149,5 +319,6 @@ enum status patch_survey_apply(const struct class_survey *survey, struct problem
                                   "grid"));
         }
     }
-    return STATUS_OK;
+    return boundary_check(problem->settings, boundary, &problem->grid, &problem->medium,
+                          &(struct instant){.time = 0});
 }

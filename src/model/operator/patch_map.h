@@ -13,23 +13,34 @@ struct patch_map {
                              NULL: no patches, or the face is not at the edge of the domain */
         int64_t bytes, origin, pitch; /* all; before cell (0, 0); from a row to the next */
         int64_t cells, columns;       /* of the block: all, and of a row */
+        /* In the same order; NULL unless a condition of the face has a factor. And the classes of
+           the cells, from patch_map_classify on. */
+        float *h_factor[BOUNDARY_FACTORS];
+        uint8_t *h_class;
     } face[FACE_COUNT];
 };
+
+/* The place in a plane of a cell, counted in the order of the block's cells at the face. */
+static inline int64_t patch_plane_place(const struct patch_plane *p, int64_t cell)
+{
+    return p->origin + cell / p->columns * p->pitch + cell % p->columns;
+}
 
 /* The condition of a cell, counted in the order of the block's cells at the face. */
 static inline int patch_map_at(const struct patch_map *map, enum face face, int64_t cell)
 {
     const struct patch_plane *p = &map->face[face];
-    return p->h_patch != NULL
-               ? p->h_patch[p->origin + cell / p->columns * p->pitch + cell % p->columns]
-               : 0;
+    return p->h_patch != NULL ? p->h_patch[patch_plane_place(p, cell)] : 0;
 }
 
-/* Paint the patches on the cells `owned` (global indices) and `depth` layers around them.
- * STATUS_INPUT, with the line of the configuration, when a formula gives no number; STATUS_MEMORY.
- * Not collective. Destroy the map after a failure, too. */
+/* Paint the patches and the factors on the cells `owned` (global indices) and `depth` layers around
+ * them. STATUS_INPUT, with the line of the configuration, when a formula gives no number or a
+ * factor is invalid; STATUS_FILE; STATUS_MEMORY. Not collective. Destroy the map after a failure,
+ * too. */
 enum status patch_map_create(const struct problem *problem, const struct box *owned, int depth,
-                             struct patch_map *map);
+                             class_reader *read, struct patch_map *map);
+/* After class_map_renumber, before the classes have flags. STATUS_MEMORY. */
+enum status patch_map_classify(struct patch_map *map, const struct class_map *classes);
 void patch_map_destroy(struct patch_map *map); /* takes a zeroed one */
 void patch_map_survey(const struct patch_map *map, struct class_survey *survey);
 

@@ -17,9 +17,10 @@ static int tables_of(int depth)
     return (PASSES_AHEAD + 1) * depth + 1;
 }
 
-static size_t closures_bytes(const struct problem *problem)
+/* `own`: of cells with closures of their own. */
+static size_t closures_bytes(const struct problem *problem, int64_t own)
 {
-    return (size_t)FACE_COUNT * (size_t)operator_closure_count(problem) *
+    return ((size_t)FACE_COUNT * (size_t)operator_closure_count(problem) + (size_t)own) *
            sizeof(struct class_closure);
 }
 
@@ -49,20 +50,24 @@ uint64_t classes_bytes(const struct problem *problem, const struct box *owned, i
         return 0;
     }
     uint64_t patches = 0;
+    int64_t own = 0;
     for (int f = 0; f < FACE_COUNT; f++) {
         struct box layer = box_inside(owned, (enum face)f, 1);
+        own += boundary_has_factors(&problem->boundary, (enum face)f) ? box_cells(&layer) : 0;
         for (int axis = 0; axis < AXIS_COUNT; axis++) {
             layer.hi[axis] += axis != (int)face_axis((enum face)f) ? 2 * (int64_t)depth : 0;
         }
-        patches += problem->boundary.nconditions[f] > 1 ? (uint64_t)box_cells(&layer) : 0;
+        patches +=
+            boundary_is_painted(&problem->boundary, (enum face)f) ? (uint64_t)box_cells(&layer) : 0;
     }
     const uint64_t elements = class_map_bytes(&problem->grid, owned, depth);
     const bool *used = problem->grid.used;
     const uint64_t arrays = problem->medium.per_cell ? 1U + used[0] + used[1] + used[2] : 0;
     return elements + arrays * elements * precision_bytes(problem->precision) +
-           (uint64_t)tables_of(depth) * bytes_of_table(problem) +
+           (uint64_t)tables_of(depth) *
+               (bytes_of_table(problem) + 4 * (uint64_t)own * precision_bytes(problem->precision)) +
            MEDIUM_CLASSES * (sizeof(double) + 1 + sizeof(struct class_summary)) + patches +
-           closures_bytes(problem) + face_sums_bytes(problem) + beams_bytes(problem) +
+           closures_bytes(problem, own) + face_sums_bytes(problem) + beams_bytes(problem) +
            curves_bytes(&problem->medium) +
            (problem->medium.changes ? MEDIUM_CLASSES * (sizeof(double) + 1) : 0) +
            surfaces_bytes(problem);
@@ -114,6 +119,9 @@ static enum status send_patches(struct classes *classes, struct engine *engine)
             TRY(engine_send(engine, plane->h_patch, (size_t)plane->bytes, &classes->d_patch[f]));
             classes->args.d_patch[f] = (const uint8_t *)classes->d_patch[f] + plane->origin;
             classes->args.patch_pitch[f] = plane->pitch;
+            if (classes->first_closure[f] > 0) {
+                classes->args.first_closure[f] = classes->first_closure[f] + plane->origin;
+            }
         }
     }
     return STATUS_OK;
@@ -215,7 +223,15 @@ enum status classes_allocate(struct classes *classes, const struct problem *prob
         materials[c] = (uint8_t)medium->classes[c].key.material;
         groups[c] = grid_is_graded(&problem->grid) ? (uint8_t)c : materials[c];
     }
-    classes->table_bytes = bytes_of_table(problem);
+    int64_t length = operator_table_length(problem);
+    int64_t own = 0;
+    TRY(patch_map_classify(&classes->patches, &classes->map));
+    for (int f = 0; f < FACE_COUNT; f++) {
+        const struct patch_plane *plane = &classes->patches.face[f];
+        classes->first_closure[f] = operator_first_closure(problem, (enum face)f, plane, &length);
+        own += classes->first_closure[f] > 0 ? plane->cells : 0;
+    }
+    classes->table_bytes = (size_t)length * precision_bytes(problem->precision);
     TRY(keep_faces(classes, problem, team));
     TRY(send_factors(classes, problem, engine));
     TRY(allocate_changes(classes, problem, team, engine));
@@ -228,7 +244,7 @@ enum status classes_allocate(struct classes *classes, const struct problem *prob
     TRY(engine_send(engine, materials, sizeof materials, &classes->d_material));
     TRY(engine_send(engine, groups, sizeof groups, &classes->d_group));
     TRY(engine_send(engine, none, sizeof none, &classes->d_summaries));
-    TRY(engine->runtime->memory_alloc(engine->device, closures_bytes(problem),
+    TRY(engine->runtime->memory_alloc(engine->device, closures_bytes(problem, own),
                                       &classes->d_closures));
     TRY(engine->runtime->memory_alloc(engine->device, face_sums_bytes(problem),
                                       &classes->d_face_sums));
@@ -330,6 +346,10 @@ enum status classes_update(struct classes *classes, const struct problem *proble
     const bool varies = boundary_varies(&problem->boundary) || sources_vary(&problem->sources);
     if (!same_dt || (varies && classes->time != op->when.time)) {
         operator_table(op, problem, same_dt, classes->h_values);
+        for (int f = 0; f < FACE_COUNT; f++) {
+            TRY(operator_own_table(op, problem, (enum face)f, &classes->patches.face[f],
+                                   classes->first_closure[f], classes->h_values));
+        }
         if (!same_dt) { /* else the g are those of before */
             classes->args.same_axes =
                 problem->medium.curves == NULL &&

@@ -31,8 +31,8 @@ struct classes {
     void *d_material;  /* [MEDIUM_CLASSES]: the number of the material of each class */
     void *d_group;     /* the same, or of a graded grid the class: cells of one summary are equal */
     void *d_summaries; /* [MEDIUM_CLASSES]: for summarise_classes */
-    /* For sum_face: of all faces, operator_closure_count closures each, all conditions, and the
-     * sources; and the curves of materials, or NULL. */
+    /* For sum_face: of all faces, operator_closure_count closures each, and those of cells that
+     * have their own; all conditions, and the sources; and the curves of materials, or NULL. */
     void *d_closures, *d_face_sums, *d_beams, *d_curves;
     int depth;   /* layers of halo: steps of a pass at most */
     int ntables; /* CLASS_TABLES_MOST at most */
@@ -44,6 +44,7 @@ struct classes {
     struct surfaces surfaces;
     struct patch_map patches;
     void *d_patch[FACE_COUNT];
+    int64_t first_closure[FACE_COUNT]; /* see operator_first_closure; 0: none */
     uint8_t *h_face_class[FACE_COUNT]; /* of the cells inside this rank's closed faces, or NULL;
                                           as of the last classes_show */
     float *h_face_factor[FACE_COUNT];  /* of the conductivity of the same; or NULL */

@@ -16,7 +16,7 @@ static enum status survey_block(const struct problem *problem, const struct box 
 {
     TRY(resolution_check(problem));
     TRY(class_map_create(problem, owned, depth, field_file_read_box, solid_file_read, map));
-    TRY(patch_map_create(problem, owned, depth, patches));
+    TRY(patch_map_create(problem, owned, depth, field_file_read_box, patches));
     TRY(factor_map_create(problem, field_file_read_box, map, survey));
     patch_map_survey(patches, survey);
     factor_map_survey(map, problem, survey);

@@ -69,6 +69,7 @@ static enum status find_closures(const struct stepper *stepper, unsigned faces, 
             continue;
         }
         TRY_GOTO(operator_closures(&closures->op, stepper->problem, (enum face)f,
+                                   &stepper->level->classes->patches.face[f],
                                    &closures->classes[f]));
         TRY_GOTO(reads ? read_enthalpy(stepper, (enum face)f, &closures->enthalpy[f]) : STATUS_OK);
     }
@@ -114,9 +115,9 @@ struct class_closure faces_closure_at(const void *context, enum face face,
     };
     if (closures->classes[face] != NULL) {
         const int64_t at = box_place(&layer, cell[AXIS_X], cell[AXIS_Y], cell[AXIS_Z]);
-        const int condition = patch_map_at(&classes->patches, face, at);
         const int of_class = classes->h_face_class[face][at];
-        own = closures->classes[face][condition * problem->medium.nclasses + of_class];
+        own = closures->classes[face][operator_closure_at(problem, &classes->patches.face[face], at,
+                                                          of_class)];
         if (classes->h_face_factor[face] != NULL) {
             const enum axis axis = face_axis(face);
             own = class_closure_of_own(&own,
@@ -188,8 +189,11 @@ static enum status sum_mine(const struct face_closures *closures,
                                 (size_t)closures->beams_end[FACE_COUNT - 1] *
                                     sizeof *closures->beam));
     TRY(runtime->copy_to_device(engine->bulk_queue, classes->d_face_sums, sums, bytes));
+    struct class_closure *d_own =
+        (struct class_closure *)classes->d_closures + (ptrdiff_t)FACE_COUNT * per_face;
     for (int f = 0; f < FACE_COUNT; f++) {
         if (classes->h_face_class[f] != NULL) {
+            const int64_t own = classes->first_closure[f] > 0 ? classes->patches.face[f].cells : 0;
             struct class_closure *d_closures =
                 (struct class_closure *)classes->d_closures + (ptrdiff_t)f * per_face;
             struct sum_face_args args = {
@@ -199,6 +203,7 @@ static enum status sum_mine(const struct face_closures *closures,
                 .face = (enum face)f,
                 .nconditions = boundary->nconditions[f],
                 .d_closures = d_closures,
+                .d_own = own > 0 ? d_own : NULL,
                 .d_enthalpy = problem->medium.curves != NULL ? field->d_now : NULL,
                 .d_material = classes->d_material,
                 .d_curves = classes->d_curves,
@@ -214,6 +219,9 @@ static enum status sum_mine(const struct face_closures *closures,
                              (beams_of(closures, (enum face)f, &args.nsources) - closures->beam);
             TRY(runtime->copy_to_device(engine->bulk_queue, d_closures, closures->classes[f],
                                         (size_t)per_face * sizeof *d_closures));
+            TRY(runtime->copy_to_device(engine->bulk_queue, d_own, closures->classes[f] + per_face,
+                                        (size_t)own * sizeof *d_own));
+            d_own += own;
             TRY(engine->operations->sum_face(engine->bulk_queue, &args));
         }
     }

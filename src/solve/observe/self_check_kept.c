@@ -78,7 +78,8 @@ uint64_t kept_bytes(const struct problem *problem, const struct box *owned)
     uint64_t bytes = source_files_bytes(problem, owned);
     for (int f = 0; f < FACE_COUNT; f++) {
         const struct box layer = box_inside(owned, (enum face)f, 1);
-        bytes += problem->boundary.nconditions[f] > 1 ? (uint64_t)box_cells(&layer) : 0;
+        bytes +=
+            boundary_is_painted(&problem->boundary, (enum face)f) ? (uint64_t)box_cells(&layer) : 0;
     }
     return bytes;
 }

@@ -124,9 +124,9 @@ static double beyond(const struct face_reader *r, const int64_t cell[AXIS_COUNT]
     const struct patch_plane *plane = &r->classes->patches.face[face];
     const int64_t row = cell[face_axis(face) == AXIS_Z ? AXIS_Y : AXIS_Z];
     const int64_t column = cell[face_axis(face) == AXIS_X ? AXIS_Y : AXIS_X];
-    const int patch =
-        plane->h_patch != NULL ? plane->h_patch[plane->origin + row * plane->pitch + column] : 0;
-    struct class_closure c = r->closures[face][patch * medium->nclasses + s.of_class];
+    const int64_t at = plane->h_patch != NULL ? row * plane->columns + column : 0;
+    struct class_closure c =
+        r->closures[face][operator_closure_at(r->problem, plane, at, s.of_class)];
     if (s.curve != NULL) {
         c = operator_close_enthalpy(r->problem, r->axis, &c, s.of_class, s.value);
     }
@@ -191,7 +191,8 @@ enum status steady_conductances(const struct problem *problem, const struct clas
     struct face_reader r = {.problem = problem, .classes = classes, .op = op, .point = point};
     enum status status = STATUS_OK;
     for (int f = 0; f < FACE_COUNT && problem->medium.nclasses > 0; f++) {
-        TRY_GOTO(operator_closures(op, problem, (enum face)f, &r.closures[f]));
+        TRY_GOTO(operator_closures(op, problem, (enum face)f, &classes->patches.face[f],
+                                   &r.closures[f]));
     }
     for (int axis = 0; axis < AXIS_COUNT; axis++) {
         r.axis = (enum axis)axis;

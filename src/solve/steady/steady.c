@@ -253,8 +253,10 @@ bool steady_is_held(const struct problem *problem, const struct instant *when)
     bool held = problem->medium.nambients > 0;
     for (int f = 0; f < FACE_COUNT; f++) {
         for (int p = 0; p < problem->boundary.nconditions[f]; p++) {
-            const struct boundary_state now =
+            const struct boundary_state base =
                 boundary_at(&problem->boundary, &problem->grid, (enum face)f, p, when);
+            const struct boundary_state now =
+                boundary_corner(&problem->boundary.face[f][p], &base, 0); /* the largest */
             const struct face_exchange exchange = boundary_exchange(&now);
             held = held || exchange.fixed || exchange.s1 > 0 || exchange.s4 > 0;
         }

@@ -109,8 +109,9 @@ hipError_t hip_launch_steps_classes_3(struct hip_step *step)
                                                              : launch_either<of_float64>(step);
 }
 
-/* Not where faces of x and y have patches or faces radiate, nor more classes than a table has
- * room for. A lane of a float32 field has cells beyond an open face x_min without a class. */
+/* Not where faces of x and y have patches, cells have closures of their own or faces radiate, nor
+ * more classes than a table has room for. A lane of a float32 field has cells beyond an open face
+ * x_min without a class. */
 bool hip_steps_classes_takes(const struct step_args *args)
 {
     const bool wide = args->layout.precision == PRECISION_FLOAT64;
@@ -121,7 +122,8 @@ bool hip_steps_classes_takes(const struct step_args *args)
                  (wide ? has_room<of_float64>(args) : has_room<of_float32>(args));
     for (int face = 0; face < FACE_COUNT; face++) {
         takes = takes && (first->closed[face] || first->medium.layout.halo[face / 2] >= STEPS) &&
-                (face / 2 == AXIS_Z || first->medium.d_patch[face] == nullptr);
+                (face / 2 == AXIS_Z || first->medium.d_patch[face] == nullptr) &&
+                first->medium.first_closure[face] == 0;
     }
     for (int l = 0; l < args->nsteps; l++) {
         takes = takes && args->levels[l].medium.affine &&

@@ -137,8 +137,8 @@ template <int N, typename REAL, int T, typename KIND, typename MEMORY> struct fa
             return outside(c, p.a_of(l)[f], p.b[l][f]);
         } else {
             const auto &m = p.of;
-            const int at = medium_closure(m.patch[f], m.patch_pitch[f], m.n, 2 * AXIS, place.cell,
-                                          *place.byte & m.mask);
+            const int at = medium_closure(m.patch[f], m.patch_pitch[f], m.first_closure[f], m.n,
+                                          2 * AXIS, place.cell, *place.byte & m.mask);
             const REAL *const ab = p.table[l] + medium_closure_at(m.n, m.nclosures, f, at);
             return medium_outside(c, ab[0], ab[1], (REAL)0);
         }

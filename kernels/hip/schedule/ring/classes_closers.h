@@ -32,6 +32,7 @@ template <typename S> struct closer {
     int face[2], beyond[2];  /* in a stage, from a cell to the value beyond */
     const uint8_t *patch[2]; /* of the first one in plane 0; NULL: none */
     int64_t patch_pitch[2];  /* to the next plane */
+    int64_t first[2];        /* the closure of that first one, if each cell has its own; 0: none */
     /* the closures that were used last, mostly those of the next plane */
     int closure[CELLS]; /* -1: none */
     bool radiates;
@@ -65,11 +66,13 @@ template <typename S> struct closer {
                 beyond[in_x] = (max ? 1 : -1) * (in_x ? 1 : S::PITCH);
                 patch[in_x] = patches != nullptr ? patches + (in_x ? j : i) : nullptr;
                 patch_pitch[in_x] = max ? m.patch_pitch[face_min + 1] : m.patch_pitch[face_min];
+                first[in_x] = max ? m.first_closure[face_min + 1] : m.first_closure[face_min];
+                first[in_x] += first[in_x] > 0 ? (in_x ? j : i) : 0;
             }
         }
     }
 
-    __device__ __forceinline__ void look_up(const int (&wanted)[CELLS])
+    __device__ __forceinline__ void look_up(const int (&wanted)[CELLS], const int (&own)[CELLS])
     {
         radiates = false;
 #pragma unroll
@@ -79,8 +82,7 @@ template <typename S> struct closer {
                     m.table + medium_closure_at(m.n, m.nclosures, face[n / IN_Y], wanted[n]);
                 closure[n] = wanted[n];
                 if (counted[n]) {
-                    const int own = wanted[n] % m.n;
-                    g[n] = m.table[medium_g_at(m.n, n < IN_Y ? AXIS_Y : AXIS_X, own, own)];
+                    g[n] = m.table[medium_g_at(m.n, n < IN_Y ? AXIS_Y : AXIS_X, own[n], own[n])];
                 }
                 a[n] = abe[0];
                 b[n] = abe[1];
@@ -96,20 +98,26 @@ template <typename S> struct closer {
         const uint8_t *classes = reinterpret_cast<const uint8_t *>(stage + w.class_cells);
         const int64_t plane[2] = {k * patch_pitch[0], k * patch_pitch[1]};
         int wanted[CELLS];
+        int own[CELLS];
         bool missing = false;
 #pragma unroll
         for (int n = 0; n < CELLS; n++) {
             wanted[n] = closure[n];
+            own[n] = 0;
             if (valid[n]) {
-                wanted[n] = classes[class_at[n]] & m.mask;
-                if (patch[n / IN_Y] != nullptr) {
-                    wanted[n] += m.n * patch[n / IN_Y][plane[n / IN_Y] + n % IN_Y * ARCH_WAVE];
+                own[n] = classes[class_at[n]] & m.mask;
+                wanted[n] = own[n];
+                const int64_t place = plane[n / IN_Y] + n % IN_Y * ARCH_WAVE;
+                if (first[n / IN_Y] > 0) {
+                    wanted[n] = (int)(first[n / IN_Y] + place);
+                } else if (patch[n / IN_Y] != nullptr) {
+                    wanted[n] += m.n * patch[n / IN_Y][place];
                 }
             }
             missing = missing || wanted[n] != closure[n];
         }
         if (missing) {
-            look_up(wanted);
+            look_up(wanted, own);
         }
 #pragma unroll
         for (int n = 0; n < CELLS; n++) {
