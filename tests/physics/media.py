@@ -284,6 +284,28 @@ def with_factors(config, seed, folder):
     return config
 
 
+def with_face_factors(config, seed, folder):
+    """The numbers of most faces and patches get factors of their cells, by a formula or a file."""
+    rng = random.Random(seed)
+    boundary, cells = config["boundary"], config["grid"]["cells"]
+    conditions = [(face, condition) for face, of_face in boundary.items()
+                  for condition in [of_face, *of_face.get("patches", [])]]
+    for number, (face, condition) in enumerate(conditions):
+        shape = [n for axis, n in zip("xyz", cells) if axis != face[0]][::-1] or [1]
+        for key in ("value", "coefficient", "ambient"):
+            if key not in condition or rng.random() < 0.2:
+                continue
+            if rng.random() < 0.5:
+                formula = "1.1 + 0.3*sin(400*x + 300*y - 170*z)"
+                condition[f"{key}_factor"] = {"formula": formula}
+                continue
+            path = folder / f"{face}{seed}_{number}_{key}.npy"
+            values = np.random.default_rng(seed + number).uniform(0.6, 1.4, shape)
+            np.save(path, values.astype(rng.choice(["<f4", "<f8"])))
+            condition[f"{key}_factor"] = {"path": str(path)}
+    return config
+
+
 def with_graded_axes(config, seed):
     """Some axes get cells of a few widths. What is not possible on them is left out."""
     rng = random.Random(seed)

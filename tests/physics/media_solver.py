@@ -214,7 +214,8 @@ class Problem:
         """The temperature of a closed face, from its half cell, what is outside, and the flux of a
         source on it."""
         numbers = ("value", "coefficient", "ambient", "emissivity", "surroundings")
-        at = {key: formula(face[key], t) for key in numbers if key in face}
+        at = {key: formula(face[key], t) * face.get(f"{key}_factor", 1.0)
+              for key in numbers if key in face}
         if face["type"] == "temperature":
             return at["value"]
         if face["type"] == "flux":
@@ -231,6 +232,17 @@ class Problem:
                 T = T - (slope * T + radiated * T**4 - given) / (slope + 4 * radiated * T**3)
         return T
 
+    def with_factors(self, face, edge):
+        """A condition whose factors are those of the cells at the edge."""
+        at = {name: np.broadcast_to(values, self.classes.shape)[edge]
+              for name, values in zip("xyz", self.centers)}
+        face = dict(face)
+        for key in [key for key in face if key.endswith("_factor")]:
+            values = np.load(face[key]["path"]).reshape(at["x"].shape) if "path" in face[key] else \
+                eval(face[key]["formula"], {"__builtins__": {}}, {**at, "sin": np.sin})
+            face[key] = np.float32(values).astype(float)
+        return face
+
     def between(self, T, axis, shift):
         """The heat flow from the neighbour on one side into each cell, W/m^2."""
         return (self.lows if shift == 1 else self.highs)[axis] * (self.beside(T, axis, shift) - T)
@@ -241,11 +253,12 @@ class Problem:
             edge = self.edge(axis, shift)
             k = np.where(self.body[edge], self.conductivity(axis, edge), 1.0)
             condition, h = self.faces[2 * axis + (shift == -1)], self.at(edge, self.h[axis])
-            face = self.face_value(condition, T[edge], k, h, t, beam)
+            face = self.face_value(self.with_factors(condition, edge), T[edge], k, h, t, beam)
             patches = self.patches(axis, shift)
             for number, patch in enumerate(condition.get("patches", []), 1):
                 face = np.where(patches == number,
-                                self.face_value(patch, T[edge], k, h, t, beam), face)
+                                self.face_value(self.with_factors(patch, edge), T[edge], k, h, t,
+                                                beam), face)
             flow[edge] = np.where(self.body[edge], 2 * k / h * (face - T[edge]), 0.0)
         return flow
 

@@ -9,7 +9,7 @@ import numpy as np
 
 import problems
 from harness import SMALL, Case, cell_centers
-from media import (solved_problem, some_problem, with_a_radius, with_ambients,
+from media import (solved_problem, some_problem, with_a_radius, with_ambients, with_face_factors,
                    with_factors, with_graded_axes, with_sources_of_temperature)
 from media_solver import Problem
 from nonlinear import NonlinearProblem, nonlinear_problem, perfused_problem
@@ -65,6 +65,24 @@ class RandomProblems(Case):
     def test_on_graded_axes(self):
         self.check_changed(with_graded_axes)
 
+    def test_with_factors_of_faces(self):
+        """Of every kind of medium in turn."""
+        def other(config, seed):
+            return config
+
+        def per_cell(config, seed):
+            return with_factors(config, seed, self.folder)
+
+        media = [other, nonlinear_problem, per_cell, with_ambients, with_graded_axes]
+        for seed, scale in self.seeds():
+            with self.subTest(seed=seed):
+                of_medium = media[seed % len(media)]
+
+                def change(config, seed=seed, of_medium=of_medium):
+                    return with_face_factors(of_medium(config, seed), seed, self.folder)
+                solver = NonlinearProblem if of_medium is nonlinear_problem else None
+                self.check(seed, *solved_problem(seed, STEPS, change, solver, scale))
+
     def check(self, seed, config, problem, solution):
         expected, entered, added = solution
         uniform = not set("xyz") & set(config["grid"])
@@ -107,7 +125,7 @@ class RandomProblems(Case):
             self.assertEqual(other.exact("field_hash"), one.exact("field_hash"),
                              f"{backend}, {nranks} ranks")
             self.assertEqual(other.history_bytes(), one.history_bytes(), f"{backend} {nranks}")
-        if any(word in str(config["materials"]) for word in ("becomes", "_factor")) or not uniform:
+        if any(word in str(config) for word in ("becomes", "_factor")) or not uniform:
             middle = self.folder / f"one{seed}/checkpoints/step_{STEPS // 2:010d}.h5"
             rest = self.run_config(config, f"rest{seed}", "--restart", middle, ranks=ranks)
             self.assertEqual(rest.exact("field_hash"), one.exact("field_hash"))
