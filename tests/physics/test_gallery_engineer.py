@@ -271,6 +271,28 @@ class Fin(Example):
 
 
 class SteadyStates(Example):
+    def test_jet_plate(self):
+        """A film whose coefficient is a formula, of a harmonic function; and the same from a file."""
+        m, errors = math.pi / 0.1, []
+        for n in (2, 4, 8):
+            cells = [10 * n, 2 * n]
+            run = self.solve_example("jet_plate", f"jet{n}", f"grid.cells={cells}")
+            x, y = ((np.arange(count) + 0.5) * 0.01 / n for count in cells)
+            exact = 400 - 1000 * y[:, None] - 30 * np.cosh(m * y[:, None]) * np.cos(m * x)
+            errors.append(np.abs(run.temperature()[0] - exact).max())
+        self.assert_order(errors, 2, 0.02)
+        self.assertLess(errors[-1], 0.008)
+        cos = np.cos(m * x)
+        film = (20 * (1000 + 30 * m * math.sinh(0.02 * m) * cos) /
+                (80 - 30 * math.cosh(0.02 * m) * cos))
+        np.save(self.folder / "film.npy", film)
+        with h5py.File(self.folder / "film.h5", "w") as file:
+            file["film"] = film
+        for n, where in enumerate(("path: film.npy", "path: film.h5, dataset: film")):
+            other = self.solve_example("jet_plate", f"file{n}", f"grid.cells={cells}",
+                                       f"boundary.y_max.coefficient_factor={{{where}}}")
+            self.assertLess(np.abs(other.temperature() - run.temperature()).max(), 1e-5)
+
     def test_nafems_t4(self):
         temperatures = []
         for n in (12, 24, 48):

@@ -1,6 +1,8 @@
 """Wrong input about materials: each has its message, before anything is written."""
 import unittest
 
+import numpy as np
+
 from harness import Case
 from media import some_problem
 from problems import FACES
@@ -16,6 +18,31 @@ class WrongInput(Case):
         for text in expected:
             self.assertIn(text, result.err)
         self.assertFalse((self.folder / "out").exists())
+
+    def check_face_factors(self):
+        film = {"type": "convection", "coefficient": 50.0, "ambient": 300.0}
+
+        def face(condition=None, **keys):
+            def change(config):
+                config["boundary"]["x_min"] = {**(condition or film), **keys}
+                config["boundary"]["x_max"] = {"type": "flux", "value": 0.0}
+            return change
+
+        key = "boundary.x_min.coefficient_factor"
+        self.check(face(coefficient_factor={}), key, "neither formula nor path")
+        self.check(face(coefficient_factor={"formula": "y", "path": "h.npy"}), key, "path")
+        self.check(face(coefficient_factor={"formula": "y - 1"}), key, "-", "from 0 to 1e20")
+        self.check(face(coefficient_factor={"formula": "1/(y - y)"}), key, "inf", "from 0 to 1e20")
+        self.check(face(coefficient_factor={"formula": "t"}), key, "t")
+        self.check(face(coefficient_factor={"path": "none.npy"}), "none.npy", code=3)
+        np.save(self.folder / "few.npy", np.ones((2, 2)))
+        self.check(face(coefficient_factor={"path": "few.npy"}), key, "few.npy", "shape")
+        self.check(face(value_factor={"formula": "2"}), "boundary.x_min.value_factor")
+        self.check(face(ambient_factor={"formula": "-1"}), "x_min.ambient_factor", "from 0 to")
+        self.check(face({"type": "flux", "value": 1e30}, value_factor={"formula": "1e9"}),
+                   "boundary.x_min", "this flux")
+        self.check(face({"type": "temperature", "value": 300.0}, value_factor={"formula": "1e15"}),
+                   "boundary.x_min", "too far from 0")
 
     def test_each_has_its_message(self):
         def unknown(config):
@@ -89,6 +116,8 @@ class WrongInput(Case):
                    "not a number")
         self.check(patches({**shapeless, "where": "u < 1"}), where + "[0].where", "u")
         self.check(patches({**disc, "value": "1/(t - t)"}), where + "[0].value", "heat flux")
+        self.check_face_factors()
+
         def material(**keys):
             def change(config):
                 config["materials"][0].update(keys)

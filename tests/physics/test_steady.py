@@ -45,6 +45,18 @@ def layered(cells, upper, jump=50):
     return config
 
 
+def factored(cells, upper):
+    """The conditions of `layered` with factors of their cells, also in a patch."""
+    config = layered(cells, upper)
+    x_max, y_min, z_min, z_max = (config["boundary"][f] for f in ("x_max", "y_min", "z_min", "z_max"))
+    x_max["coefficient_factor"] = {"formula": "1 + 30*y - 9*z"}
+    x_max["ambient_factor"] = {"formula": "1 + y*z"}
+    y_min["value_factor"] = {"formula": "9*z - 4*x"}
+    z_min["patches"][0]["value_factor"] = {"formula": "1 + 0.5*x*y"}
+    z_max["coefficient_factor"] = {"formula": "4000*(x - 0.05)*(x - 0.05)"}
+    return config
+
+
 def slab(cells, length, low, high, material):
     return {"title": "slab", "grid": {"cells": [cells], "upper": [length]},
             "materials": [{"name": "a", "density": 1800, "heat_capacity": 1700, **material}],
@@ -96,6 +108,7 @@ class Steady(Case):
                  "jump of 1000": layered([9, 8, 11], [0.09, 0.08, 0.11], jump=1000),
                  "2D": layered([31, 17], [0.3, 0.2]),
                  "1D": layered([65], [0.3]),
+                 "factors of faces": factored([13, 9, 7], [0.13, 0.09, 0.07]),
                  "uniform": plain([13, 9, 8], [0.13, 0.09, 0.2]),
                  "uniform, 1D": plain([65], [0.3])}
         for name, kind in (("periodic", layered), ("uniform, periodic", plain)):
@@ -167,6 +180,7 @@ class Steady(Case):
         uniform medium that is not cut in x cells of neighbours are smoothed twice."""
         for kind, ways in ((layered, ((2, [2, 1, 1], "guard"), (3, [1, 3, 1], "cpu"),
                                       (8, [2, 2, 2], "cpu"))),
+                           (factored, ((4, [2, 1, 2], "guard"),)),
                            (plain, ((4, [1, 2, 2], "guard"), (5, [1, 5, 1], "cpu")))):
             config = kind([72, 72, 64], [0.072, 0.06, 0.08])
             config["boundary"].update(x_min={"type": "periodic"}, x_max={"type": "periodic"})

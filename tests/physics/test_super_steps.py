@@ -97,7 +97,10 @@ class SuperSteps(Bitwise):
         nonlinear.perfused_problem(config, seed)
 
     def test_tolerance_in_random_problems(self):
-        for seed, change in some(((41, lambda *_: None), (40, self.curve)), 1):
+        def factors(config, seed):
+            media.with_face_factors(config, seed, self.folder)
+
+        for seed, change in some(((41, factors), (40, self.curve)), 1):
             config = media.draw_problem(random.Random(seed), seed, 2)
             dt = media.Problem(config).stable_dt()
             change(config, seed)
@@ -120,7 +123,7 @@ class Tolerance(Example):
                 "layered_wall": 1e4, "leakage": 4, "package": 5, "radiating_slab": 500,
                 "sphere_cooling": 20, "wall_over_a_year": 1e6}
     OTHERS = {"freeze_pipe", "freezing", "melt_track", "permafrost",   # these melt
-              "effective_conductivity", "nafems_t4"}                   # these are steady
+              "effective_conductivity", "jet_plate", "nafems_t4"}      # these are steady
     CELLS = {"borehole": [48, 48], "chip_stack": [20, 20, 16], "five_tracks": [40, 28, 12],
              "hyperthermia": [15, 15, 15], "laser_track": [32, 16, 12],
              "sphere_cooling": [12, 12, 12]}
@@ -201,6 +204,9 @@ class Errors(Case):
                  "arterial_temperature": 320}
         patch = {"rectangle": {"lower": [0.01], "upper": [0.02]}, "type": "convection",
                  "coefficient": "2000 + 900*sin(t)", "ambient": 350}
+        factors = {**patch, "ambient": "350 + 9*sin(t)",
+                   "coefficient_factor": {"formula": "0.5 + 20*x"},
+                   "ambient_factor": {"formula": "1 + x"}}
         cases = {
             "wide stencil": {"run": {"stencil": {"order": 6}}},
             "classes with a contact": {"materials": [plain, other], "parts": layers, "contacts": [
@@ -215,7 +221,7 @@ class Errors(Case):
                                                     "density": 2e7, "factor": "sin(t)"}}]},
             "moving source": {"sources": [{"gaussian": {
                 "radius": 0.005, "power": 3e4, "x": "0.01 + 2e-3*t", "y": 0.01}}]},
-            "patch": {"patches": [patch]}}
+            "patch": {"patches": [patch]}, "factors of cells": {"patches": [factors]}}
         for name, change in cases.items():
             config = rod("300 + 40*sin(0.5*t)^2", **change)
             config["grid"] = {"cells": [20, 12], "upper": [0.04, 0.024]}
