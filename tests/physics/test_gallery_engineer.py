@@ -272,7 +272,7 @@ class Fin(Example):
 
 class SteadyStates(Example):
     def test_jet_plate(self):
-        """A film whose coefficient is a formula, of a harmonic function; and the same from a file."""
+        """A film with factors from a formula: a harmonic function. And from files."""
         m, errors = math.pi / 0.1, []
         for n in (2, 4, 8):
             cells = [10 * n, 2 * n]

@@ -23,32 +23,22 @@ class RandomProblems(Case):
         """Numbers of problems, and how fine their grids are."""
         return [(seed, 1) for seed in range(RANDOM)]
 
-    def test_agree_with_another_solver_and_on_any_number_of_ranks(self):
-        for seed, scale in self.seeds():
-            with self.subTest(seed=seed):
-                self.check(seed, *solved_problem(seed, STEPS, scale=scale))
-
-    def test_with_properties_that_depend_on_temperature(self):
-        for seed, scale in self.seeds()[::3]:
-            with self.subTest(seed=seed):
-                def change(config, seed=seed):
-                    return nonlinear_problem(config, seed)
-                self.check(seed, *solved_problem(seed, STEPS, change, NonlinearProblem, scale))
-
-    def test_with_perfusion(self):
-        for seed, scale in self.seeds()[::4]:
-            with self.subTest(seed=seed):
-                def change(config, seed=seed):
-                    return perfused_problem(config, seed)
-                self.check(seed, *solved_problem(seed, STEPS, change, NonlinearProblem, scale))
-
-    def check_changed(self, changed):
-        """Every third problem, changed by changed(config, seed)."""
-        for seed, scale in self.seeds()[::3]:
+    def check_changed(self, changed, every=3, solver=None, first=0):
+        """Problems at an interval, changed by changed(config, seed)."""
+        for seed, scale in self.seeds()[first::every]:
             with self.subTest(seed=seed):
                 def change(config, seed=seed):
                     return changed(config, seed)
-                self.check(seed, *solved_problem(seed, STEPS, change, scale=scale))
+                self.check(seed, *solved_problem(seed, STEPS, change, solver, scale))
+
+    def test_agree_with_another_solver_and_on_any_number_of_ranks(self):
+        self.check_changed(lambda config, seed: config, every=1)
+
+    def test_with_properties_that_depend_on_temperature(self):
+        self.check_changed(nonlinear_problem, solver=NonlinearProblem)
+
+    def test_with_perfusion(self):
+        self.check_changed(perfused_problem, every=4, solver=NonlinearProblem)
 
     def test_with_ambients(self):
         self.check_changed(with_ambients)
@@ -67,21 +57,12 @@ class RandomProblems(Case):
 
     def test_with_factors_of_faces(self):
         """Of every kind of medium in turn."""
-        def other(config, seed):
-            return config
-
-        def per_cell(config, seed):
-            return with_factors(config, seed, self.folder)
-
-        media = [other, nonlinear_problem, per_cell, with_ambients, with_graded_axes]
-        for seed, scale in self.seeds():
-            with self.subTest(seed=seed):
-                of_medium = media[seed % len(media)]
-
-                def change(config, seed=seed, of_medium=of_medium):
-                    return with_face_factors(of_medium(config, seed), seed, self.folder)
-                solver = NonlinearProblem if of_medium is nonlinear_problem else None
-                self.check(seed, *solved_problem(seed, STEPS, change, solver, scale))
+        media = [lambda config, seed: config, nonlinear_problem, with_ambients, with_graded_axes,
+                 lambda config, seed: with_factors(config, seed, self.folder)]
+        for first, change in enumerate(media):
+            self.check_changed(lambda config, seed, change=change: with_face_factors(
+                change(config, seed), seed, self.folder), every=len(media), first=first,
+                solver=NonlinearProblem if change is nonlinear_problem else None)
 
     def check(self, seed, config, problem, solution):
         expected, entered, added = solution

@@ -48,7 +48,8 @@ def layered(cells, upper, jump=50):
 def factored(cells, upper):
     """The conditions of `layered` with factors of their cells, also in a patch."""
     config = layered(cells, upper)
-    x_max, y_min, z_min, z_max = (config["boundary"][f] for f in ("x_max", "y_min", "z_min", "z_max"))
+    x_max, y_min, z_min, z_max = (config["boundary"][face]
+                                  for face in ("x_max", "y_min", "z_min", "z_max"))
     x_max["coefficient_factor"] = {"formula": "1 + 30*y - 9*z"}
     x_max["ambient_factor"] = {"formula": "1 + y*z"}
     y_min["value_factor"] = {"formula": "9*z - 4*x"}
