@@ -108,6 +108,11 @@ static char *find_values(struct settings *s, const struct schema_key *row, char 
         {"boundary.*.patches[].rectangle.", "boundary.x_min.patches[0].rectangle.", -1, PATCH(0)},
         {"boundary.*.patches[].disc.", "boundary.x_min.patches[1].disc.", -1, PATCH(1)},
         {"boundary.*.patches[].where", "boundary.x_min.patches[2].where", -1, PATCH(2)},
+#define FACTOR_OF(name)                                                                            \
+    {"boundary.*.patches[]." name, "boundary.x_min.patches[2]." name, -1, PATCH(2)},               \
+        {"boundary.*." name, "boundary.y_min." name, -1, &s->boundary[FACE_Y_MIN]}
+        FACTOR_OF("coefficient_factor."),
+        FACTOR_OF("ambient_factor."),
         {"boundary.*.patches[].", "boundary.x_min.patches[0].", BOUNDARY_TEMPERATURE, PATCH(0)},
         {"boundary.*.patches[].", "boundary.x_min.patches[1].", BOUNDARY_FLUX, PATCH(1)},
         {"boundary.*.patches[].", "boundary.x_min.patches[2].", BOUNDARY_CONVECTION, PATCH(2)},

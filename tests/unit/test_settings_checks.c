@@ -98,7 +98,7 @@ static const struct damage boundaries[] = {
      "0 and at most 1"},
     {"{type: flux, value: -5}", "{type: flux, value: 0, coefficient: 1}",
      "c.yaml:19: boundary.x_max.coefficient: not a key of type flux (1); valid keys: type, value, "
-     "patches"},
+     "value_factor, patches"},
     {"{type: flux, value: -5}", "{type: periodic, value: 0}",
      "c.yaml:19: boundary.x_max.value: not a key of type periodic (0); valid keys: "
      "type"},

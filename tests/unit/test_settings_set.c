@@ -177,9 +177,11 @@ TEST(test_refusals)
 TEST(test_blames_the_right_place)
 {
     static const char *const type[] = {"boundary.x_min.type=convection"};
-    expect_refused(base_text, type, 1,
-                   "c.yaml:18: boundary.x_min.value: not a key of type convection (350); valid "
-                   "keys: type, coefficient, ambient, emissivity, surroundings, patches");
+    expect_refused(
+        base_text, type, 1,
+        "c.yaml:18: boundary.x_min.value: not a key of type convection (350); valid "
+        "keys: type, coefficient, ambient, emissivity, surroundings, coefficient_factor, "
+        "ambient_factor, patches");
     static const char *const shrink[] = {"grid.upper=[0.25, 0.3]"};
     expect_refused(base_text, shrink, 1,
                    "c.yaml:15: initial[2].box.upper: the box lies outside the grid in x (0.3); "

@@ -29,7 +29,7 @@ static const struct schema_choice boundary_types[] = {
     SECTION(path_,                                                                                 \
             "A factor of `" what_ "` for each cell of the face: a formula or a file. With the "    \
             "value 1 for `" what_ "` itself, it is the quantity in SI units.",                     \
-            .kinds = kinds_, .one_of = "formula, path"),                                           \
+            .kinds = kinds_, .restart = SCHEMA_RESTART_WARN, .one_of = "formula, path"),           \
         KEY(path_ ".formula", FORMULA, WARN, IN_FACE(factor[number_].expression),                  \
             "The factor as a formula of the centre (x, y, z) of the cell inside the face, in m, "  \
             "rounded to float32.",                                                                 \
