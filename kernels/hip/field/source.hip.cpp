@@ -235,11 +235,11 @@ static __global__ __launch_bounds__(VISIT_THREADS) void sum_face(
                 return;
             }
             const int of_class = medium.classes[element_at(medium.layout, i, j, k)] & medium.mask;
-            const int64_t cell[AXIS_COUNT] = {i, j, k};
-            struct class_closure own =
-                args.d_own != nullptr
-                    ? args.d_own[medium_face_place(args.layout.cells, args.face, cell)]
-                    : closures[of_class];
+            const int64_t columns = axis == AXIS_X ? args.layout.cells[1] : args.layout.cells[0];
+            const int64_t place = (axis == AXIS_Z ? j : k) * columns + (axis == AXIS_X ? j : i);
+            const struct class_closure *from =
+                args.d_own != nullptr ? args.d_own + place : closures + of_class;
+            struct class_closure own = *from;
             if (own.conductance == 0) {
                 return;
             }

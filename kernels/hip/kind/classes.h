@@ -14,8 +14,9 @@ template <typename REAL> struct medium {
     bool same_axes;
     const REAL *table;
     const uint8_t *patch[FACE_COUNT];
-    int64_t patch_pitch[FACE_COUNT], first_closure[FACE_COUNT];
-    int64_t cells[AXIS_COUNT]; /* of the field */
+    int32_t patch_pitch[FACE_COUNT],
+        first_closure[FACE_COUNT]; /* narrow: scalar registers are few */
+    int64_t cells[AXIS_COUNT];     /* of the field */
 };
 
 template <typename REAL> static medium<REAL> medium_of(const struct device_medium *args)
@@ -31,8 +32,8 @@ template <typename REAL> static medium<REAL> medium_of(const struct device_mediu
     m.table = static_cast<const REAL *>(args->d_table);
     for (int face = 0; face < FACE_COUNT; face++) {
         m.patch[face] = args->d_patch[face];
-        m.patch_pitch[face] = args->patch_pitch[face];
-        m.first_closure[face] = args->first_closure[face];
+        m.patch_pitch[face] = (int32_t)args->patch_pitch[face];
+        m.first_closure[face] = (int32_t)args->first_closure[face];
     }
     for (int axis = 0; axis < AXIS_COUNT; axis++) {
         m.cells[axis] = args->layout.cells[axis];
