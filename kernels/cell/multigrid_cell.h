@@ -270,38 +270,93 @@ KERNEL_INLINE float multigrid_share(const struct multigrid *coarse, int axis, in
     return away == 0 ? 1 - weight : weight;
 }
 
+/* On one axis, of the neighbour before a coarse cell, the cell itself or the one after it: elements
+ * to it, and its children in which the cell has a share: those of the sides [first, end), where
+ * that of side 0 is `begin` elements from the first cell of the fine grid. */
+struct multigrid_part {
+    int64_t away, begin;
+    int first, end;
+};
+struct multigrid_reach {
+    struct multigrid_part low, own, high;
+};
+KERNEL_INLINE struct multigrid_part multigrid_part(const struct multigrid *fine,
+                                                   const struct multigrid *coarse, int axis,
+                                                   int64_t cell, int toward)
+{
+    const int64_t n = coarse->layout.cells[axis];
+    const bool is_paired = coarse->children[axis] == 2 && coarse->active[axis];
+    const bool is_last = toward < 0 ? cell == 0 : cell == n - 1;
+    const bool is_outside = is_last && coarse->closed[toward < 0 ? 2 * axis : 2 * axis + 1];
+    struct multigrid_part part = {0, 0, 0, 0};
+    int64_t at = cell;
+    if (toward != 0 && (!is_paired || is_outside)) {
+        return part;
+    }
+    if (toward != 0) {
+        part.away = multigrid_beside(coarse, axis, cell, toward);
+        at = !is_last || !coarse->wraps[axis] ? cell + toward : toward < 0 ? n - 1 : 0;
+    }
+    const struct multigrid_children c = multigrid_children(fine, coarse, axis, at);
+    part.begin = c.first * multigrid_step(fine, axis);
+    part.first = toward < 0 ? 1 : 0; /* the one next to the cell */
+    part.end = toward > 0 ? 1 : (int)c.count;
+    return part;
+}
+KERNEL_INLINE struct multigrid_reach multigrid_reach(const struct multigrid *fine,
+                                                     const struct multigrid *coarse, int axis,
+                                                     int64_t cell)
+{
+    return (struct multigrid_reach){multigrid_part(fine, coarse, axis, cell, -1),
+                                    multigrid_part(fine, coarse, axis, cell, 0),
+                                    multigrid_part(fine, coarse, axis, cell, 1)};
+}
+KERNEL_INLINE struct multigrid_part multigrid_part_at(const struct multigrid_reach *reach, int away)
+{
+    return away < 0 ? reach->low : away > 0 ? reach->high : reach->own;
+}
+
 /* The sum over the children of a coarse cell's neighbour at `away` of their r times the shares of
- * the cell. */
+ * the cell; `part`: of that neighbour on each axis. */
 KERNEL_INLINE float multigrid_gathered_from(const struct multigrid *fine,
                                             const struct multigrid *coarse, const float *r,
-                                            const int64_t cell[AXIS_COUNT], int64_t element,
-                                            const int away[AXIS_COUNT])
+                                            int64_t element, const int away[AXIS_COUNT],
+                                            const struct multigrid_part part[AXIS_COUNT])
 {
-    int64_t neighbour = element;
-    int64_t begin = fine->layout.origin;
-    int first[AXIS_COUNT];
-    int end[AXIS_COUNT];
-    for (int axis = 0; axis < AXIS_COUNT; axis++) {
-        const int64_t n = coarse->layout.cells[axis];
-        int64_t at = cell[axis] + away[axis];
-        if (away[axis] != 0) {
-            neighbour += multigrid_beside(coarse, axis, cell[axis], away[axis]);
-            at = !coarse->wraps[axis] ? at : at < 0 ? at + n : at >= n ? at - n : at;
-        }
-        const struct multigrid_children c = multigrid_children(fine, coarse, axis, at);
-        begin += c.first * multigrid_step(fine, axis);
-        first[axis] = away[axis] < 0 ? 1 : 0; /* the one next to the cell */
-        end[axis] = away[axis] > 0 ? 1 : (int)c.count;
-    }
+    const int64_t neighbour = element + part[0].away + part[1].away + part[2].away;
+    const int64_t begin = fine->layout.origin + part[0].begin + part[1].begin + part[2].begin;
     float sum = 0;
-    for (int z = first[2]; z < end[2]; z++) {
+    for (int z = part[2].first; z < part[2].end; z++) {
         const float share_z = multigrid_share(coarse, 2, away[2], z, neighbour);
-        for (int y = first[1]; y < end[1]; y++) {
+        for (int y = part[1].first; y < part[1].end; y++) {
             const float share_y = multigrid_share(coarse, 1, away[1], y, neighbour);
-            for (int x = first[0]; x < end[0]; x++) {
+            for (int x = part[0].first; x < part[0].end; x++) {
                 const float share = multigrid_share(coarse, 0, away[0], x, neighbour);
                 sum = fmaf(share * share_y * share_z,
                            r[begin + x + y * fine->layout.pitch_y + z * fine->layout.pitch_z], sum);
+            }
+        }
+    }
+    return sum;
+}
+
+/* The r of a coarse cell: the transpose of the interpolation. */
+KERNEL_INLINE float multigrid_gathered(const struct multigrid *fine, const struct multigrid *coarse,
+                                       const float *r, const int64_t cell[AXIS_COUNT],
+                                       int64_t element)
+{
+    const struct multigrid_reach reach_x = multigrid_reach(fine, coarse, AXIS_X, cell[0]);
+    const struct multigrid_reach reach_y = multigrid_reach(fine, coarse, AXIS_Y, cell[1]);
+    const struct multigrid_reach reach_z = multigrid_reach(fine, coarse, AXIS_Z, cell[2]);
+    float sum = 0;
+    for (int z = -1; z <= 1; z++) {
+        for (int y = -1; y <= 1; y++) {
+            for (int x = -1; x <= 1; x++) {
+                const int away[AXIS_COUNT] = {x, y, z};
+                const struct multigrid_part part[AXIS_COUNT] = {multigrid_part_at(&reach_x, x),
+                                                                multigrid_part_at(&reach_y, y),
+                                                                multigrid_part_at(&reach_z, z)};
+                sum += multigrid_gathered_from(fine, coarse, r, element, away, part);
             }
         }
     }
@@ -333,37 +388,12 @@ KERNEL_INLINE float multigrid_mean(const struct multigrid *fine, const struct mu
     return sum;
 }
 
-/* The r of a coarse cell: the transpose of the interpolation. */
-KERNEL_INLINE float multigrid_gathered(const struct multigrid *fine, const struct multigrid *coarse,
-                                       const float *r, const int64_t cell[AXIS_COUNT],
-                                       int64_t element)
-{
-    int low[AXIS_COUNT];
-    int high[AXIS_COUNT];
-    for (int axis = 0; axis < AXIS_COUNT; axis++) {
-        const bool is_paired = coarse->children[axis] == 2 && coarse->active[axis];
-        const int64_t last = coarse->layout.cells[axis] - 1;
-        low[axis] = is_paired && (cell[axis] > 0 || !coarse->closed[2 * axis]) ? -1 : 0;
-        high[axis] = is_paired && (cell[axis] < last || !coarse->closed[2 * axis + 1]) ? 1 : 0;
-    }
-    float sum = 0;
-    for (int z = low[2]; z <= high[2]; z++) {
-        for (int y = low[1]; y <= high[1]; y++) {
-            for (int x = low[0]; x <= high[0]; x++) {
-                const int away[AXIS_COUNT] = {x, y, z};
-                sum += multigrid_gathered_from(fine, coarse, r, cell, element, away);
-            }
-        }
-    }
-    return sum;
-}
-
 /* --- operations ------------------------------------------------------------------------------- */
 
-/* X(name, layout of its cells): operations of operations.h but relax and ascend, each with its
- * arguments and, in NAME_cell, the work of one owned cell. d_out is another array than the inputs.
- * The halo of e must be complete with edges and corners, for gather_up that of r and of the coarse
- * weights, for `coarsen` that of the fine conductances, two layers. */
+/* X(name, layout of its cells): operations of operations.h but relax, ascend and gather_up, each
+ * with its arguments and, in NAME_cell, the work of one owned cell. d_out is another array than the
+ * inputs. The halo of e must be complete with edges and corners, for gather_up that of r and of the
+ * coarse weights, for `coarsen` that of the fine conductances, two layers. */
 #define MULTIGRID_OPERATIONS(X)                                                                    \
     X(combine, layout)                                                                             \
     X(interpolate, fine.layout)                                                                    \
@@ -371,7 +401,6 @@ KERNEL_INLINE float multigrid_gathered(const struct multigrid *fine, const struc
 #define MULTIGRID_PLAIN(X) /* without other kernels */                                             \
     X(flow_out, grid.layout)                                                                       \
     X(coarsen, coarse.layout)                                                                      \
-    X(gather_up, coarse.layout)                                                                    \
     X(average, coarse.layout)
 
 /* A step of Jacobi's method: e + weight (r + heat that flows in) / (sum of conductances and sink).

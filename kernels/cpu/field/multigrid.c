@@ -87,6 +87,100 @@ enum status cpu_relax(struct queue *queue, const struct relax_args *args)
     }
 MULTIGRID_OPERATIONS(DEFINE)
 
+/* --- gather_up: between the ends of a row cells are elements of vectors ---------------------- */
+
+enum { GATHER_CELLS = 64 };
+
+/* multigrid_share of the cells of a row: one + factor weight, which has one rounding at most. */
+struct gather_share {
+    float one, factor;
+    const float *weight; /* of the first cell */
+};
+static struct gather_share gather_share(const struct multigrid *coarse, int axis, int away,
+                                        int side, int64_t first)
+{
+    static const float none[GATHER_CELLS];
+    const bool is_paired = coarse->children[axis] == 2 && coarse->active[axis];
+    return (struct gather_share){away == 0 ? 1 : 0, away == 0 ? -1 : 1,
+                                 is_paired ? coarse->d_w[2 * axis + side] + first : none};
+}
+
+/* Add the products of the shares with r of one child of each of n cells to their sums. */
+static void gather_child(const struct gather_share share[AXIS_COUNT], const float *r, int children,
+                         int n, float *sum)
+{
+    const struct gather_share x = share[0], y = share[1], z = share[2];
+#define SHARE(s) fmaf((s).factor, (s).weight[i], (s).one)
+#define GATHER(stride)                                                                             \
+    _Pragma("omp simd") for (int i = 0; i < n; i++)                                                \
+    {                                                                                              \
+        sum[i] = fmaf(SHARE(x) * SHARE(y) * SHARE(z), r[(stride)*i], sum[i]);                      \
+    }
+    if (children == 2) {
+        GATHER(2)
+    } else {
+        GATHER(1)
+    }
+#undef GATHER
+#undef SHARE
+}
+
+/* Add what n cells from `first` on, element `at`, have of their neighbours at `away`. */
+static void gather_neighbour(const struct gather_up_args *a, const struct multigrid_part *part,
+                             const int away[AXIS_COUNT], int64_t at, int n, float *total)
+{
+    const struct multigrid *coarse = &a->coarse;
+    const int64_t neighbour = at + part[0].away + part[1].away + part[2].away;
+    const float *const r =
+        a->d_r + a->fine.layout.origin + part[0].begin + part[1].begin + part[2].begin;
+    struct gather_share share[AXIS_COUNT];
+    float sum[GATHER_CELLS] = {0};
+    for (int z = part[2].first; z < part[2].end; z++) {
+        share[2] = gather_share(coarse, 2, away[2], z, neighbour);
+        for (int y = part[1].first; y < part[1].end; y++) {
+            share[1] = gather_share(coarse, 1, away[1], y, neighbour);
+            for (int x = part[0].first; x < part[0].end; x++) {
+                share[0] = gather_share(coarse, 0, away[0], x, neighbour);
+                gather_child(share, r + x + y * a->fine.layout.pitch_y + z * a->fine.layout.pitch_z,
+                             coarse->children[0], n, sum);
+            }
+        }
+    }
+#pragma omp simd
+    for (int i = 0; i < n; i++) {
+        total[i] += sum[i];
+    }
+}
+
+static void gather_up_row(const void *of, int64_t j, int64_t k)
+{
+    const struct gather_up_args *a = of;
+    const int64_t last = a->coarse.layout.cells[AXIS_X] - 1;
+    const int64_t row = layout_index(&a->coarse.layout, 0, j, k);
+    const struct multigrid_reach y = multigrid_reach(&a->fine, &a->coarse, AXIS_Y, j);
+    const struct multigrid_reach z = multigrid_reach(&a->fine, &a->coarse, AXIS_Z, k);
+    gather_up_cell(a, (const int64_t[]){0, j, k}, row);
+    gather_up_cell(a, (const int64_t[]){last, j, k}, row + last);
+    for (int64_t i = 1; i < last; i += GATHER_CELLS) {
+        const struct multigrid_reach x = multigrid_reach(&a->fine, &a->coarse, AXIS_X, i);
+        const int n = last - i < GATHER_CELLS ? (int)(last - i) : GATHER_CELLS;
+        float sum[GATHER_CELLS] = {0};
+        for (int at = 0; at < 27; at++) { /* x first, as multigrid_gathered */
+            const int away[AXIS_COUNT] = {at % 3 - 1, at / 3 % 3 - 1, at / 9 - 1};
+            const struct multigrid_part part[AXIS_COUNT] = {multigrid_part_at(&x, away[0]),
+                                                            multigrid_part_at(&y, away[1]),
+                                                            multigrid_part_at(&z, away[2])};
+            gather_neighbour(a, part, away, row + i, n, sum);
+        }
+        memcpy(a->d_out + row + i, sum, (size_t)n * sizeof *sum);
+    }
+}
+
+enum status cpu_gather_up(struct queue *queue, const struct gather_up_args *args)
+{
+    return share_rows(&args->coarse.layout, args, gather_up_row);
+}
+
 /* On one axis: weights of coarse cells beside, the elements to them, and those to the own one. */
 struct between {
     float weight;

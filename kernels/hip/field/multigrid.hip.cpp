@@ -19,6 +19,7 @@
         return visit(queue, layout_owned(&args->layout_of), name##_body{*args}, #name);            \
     }
 DEFINE(relax, grid.layout)
+DEFINE(gather_up, coarse.layout)
 MULTIGRID_PLAIN(DEFINE)
 BODY(interpolate, fine.layout)
 
