@@ -176,13 +176,14 @@ struct unpack_args {
 };
 
 /* Minimum, maximum, exact sums and bad cells of the owned cells, without those of ambients. The
- * result does not depend on
- * order, threads or decomposition. */
+ * result does not depend on order, threads or decomposition. */
 struct summarise_args {
     struct layout layout;
     struct placement placement;
     const struct device_medium *medium; /* NULL: uniform */
     const void *d_field;
+    const float *d_times; /* NULL, or of a float32 field without these: its factors, whose layout it
+                             has. Products, which are exact, are summarised. */
     struct field_summary *h_summary;
     /* NULL, or of a uniform medium: of the last pass. On GPUs only tiles that changed after pass
      * `since` are read, for which the last call with tiles was made; 0: all. */
@@ -340,8 +341,7 @@ struct cycle_args {
     float weight[4];
 };
 
-/* Convert the owned cells of an enthalpy to temperatures or back. d_out and d_in may be the same.
- */
+/* Convert the owned cells of an enthalpy to temperatures or back. d_out may be d_in. */
 enum enthalpy_conversion { CONVERT_TO_ENTHALPY, CONVERT_TO_TEMPERATURE };
 struct convert_args {
     struct layout layout;
@@ -424,7 +424,7 @@ struct field_access {
       WRITES_BOXES(unpack, d_field))                                                               \
     X(summarise,                                                                                   \
       HOST_ONE(summarise, medium) HOST_ONE(summarise, tiles) HOST_RESULT(summarise, h_summary),    \
-      READS_OWNED(summarise, d_field))                                                             \
+      READS_OWNED(summarise, d_field) READS_OWNED(summarise, d_times))                             \
     X(summarise_classes, HOST_ONE(summarise_classes, medium),                                      \
       READS_OWNED(summarise_classes, d_field) READS(summarise_classes, d_groups))                  \
     X(number_classes, HOST_ONE(number_classes, medium),                                            \

@@ -291,6 +291,49 @@ static void check_combine(struct scene *scene)
     free(z);
 }
 
+/* The summary of products is that of an array that has them in float64. */
+static void check_products(struct scene *scene)
+{
+    const struct layout *narrow = &scene->fine.host.layout;
+    const struct operations *operations = scene->rig.backend->operations;
+    const struct placement placement = {
+        .global_cells = {narrow->cells[0], narrow->cells[1], narrow->cells[2]}};
+    struct field_summary got, expected;
+    struct layout wide;
+    double sum = 0;
+    double scale = 0;
+    must(layout_create(narrow->cells, (const int[]){0, 0, 0}, PRECISION_FLOAT64, &wide));
+    float *x = random_array(scene, narrow);
+    float *y = random_array(scene, narrow);
+    double *z = calloc(1, layout_bytes(&wide));
+    assert_non_null(z);
+    void *d_x = rig_upload(&scene->rig, x, layout_bytes(narrow));
+    void *d_y = rig_upload(&scene->rig, y, layout_bytes(narrow));
+    void *d_z = rig_upload(&scene->rig, z, layout_bytes(&wide));
+    must(ENQUEUE(operations, summarise, scene->rig.queue, .layout = *narrow, .placement = placement,
+                 .d_field = d_x, .d_times = d_y, .h_summary = &got));
+    must(ENQUEUE(operations, combine, scene->rig.queue, .layout = wide, .d_out = d_z, .factor = 1,
+                 .x = {*narrow, d_x}, .y = {*narrow, d_y}));
+    must(ENQUEUE(operations, summarise, scene->rig.queue, .layout = wide, .placement = placement,
+                 .d_field = d_z, .h_summary = &expected));
+    must(scene->rig.backend->runtime->queue_wait(scene->rig.queue));
+    FOR_CELLS(narrow, cell, at)
+    {
+        sum += (double)x[at] * (double)y[at];
+        scale += fabs((double)x[at] * (double)y[at]);
+        (void)cell;
+    }
+    assert_true(fabs(exact_sum_value(&got.sum) - sum) <= 1e-12 * scale);
+    assert_memory_equal(&got.sum, &expected.sum, sizeof got.sum);
+    assert_true(got.min == expected.min && got.max == expected.max && got.bad_cells == 0);
+    scene->rig.backend->runtime->memory_free(scene->rig.device, d_x);
+    scene->rig.backend->runtime->memory_free(scene->rig.device, d_y);
+    scene->rig.backend->runtime->memory_free(scene->rig.device, d_z);
+    free(x);
+    free(y);
+    free(z);
+}
+
 TEST(coarse_conductances_and_weights)
 {
     for_each_scene(check_coarsen, FACES);
@@ -320,6 +363,11 @@ TEST(residuals_are_gathered_by_the_transpose_of_the_interpolation)
 TEST(fields_are_combined)
 {
     for_each_scene(check_combine, FACES);
+}
+
+TEST(products_are_summed_exactly)
+{
+    for_each_scene(check_products, FACES);
 }
 
 TEST_MAIN(NULL, NULL)

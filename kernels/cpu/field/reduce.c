@@ -143,6 +143,9 @@ static void find_in_piece(struct findings *f, const struct summarise_args *args,
                     for (int64_t c = 0; c < n; c++) {
                         wide[c] = (double)((const float *)args->d_field)[at + c];
                     }
+                    for (int64_t c = 0; c < n && args->d_times != NULL; c++) {
+                        wide[c] *= (double)args->d_times[at + c];
+                    }
                 }
                 const int64_t index = global_index(&args->placement, i, j, k);
                 if (medium == NULL) {

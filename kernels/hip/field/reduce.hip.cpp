@@ -131,6 +131,35 @@ static __global__ __launch_bounds__(THREADS, MEDIUM ? 2 : BLOCKS_PER_PROCESSOR) 
     finish_summary<THREADS / ARCH_WAVE>(scratch, f, waves, result);
 }
 
+/* Of the products with an array of the same layout, whose cell (0, 0, 0) is `times`. */
+static __global__ __launch_bounds__(THREADS, BLOCKS_PER_PROCESSOR) void summarise_products(
+    const sweep<float> s, const float *times, struct hip_scratch *scratch,
+    struct hip_result *result)
+{
+    constexpr int N = vec16<float>::N, WIDE = vec16<double>::N;
+    findings f = {HUGE_VAL, -HUGE_VAL, {}, 0, 0, ~0ULL, {}};
+    for_cells(
+        s,
+        [&](const vec16<float> *vectors, int64_t at, int stride) {
+            vec16<double> products[CHUNK / WIDE];
+#pragma unroll
+            for (int v = 0; v < CHUNK / N; v++) {
+                const vec16<float> by = vector_at(times + at + v * stride);
+#pragma unroll
+                for (int c = 0; c < N; c++) {
+                    products[(v * N + c) / WIDE].v[c % WIDE] =
+                        (double)vectors[v].v[c] * (double)by.v[c];
+                }
+            }
+            return f.see_all(products);
+        },
+        [&](float cell, int64_t index, int64_t at) {
+            f.see((double)cell * (double)times[at], index);
+        });
+    __shared__ merged waves[THREADS / ARCH_WAVE];
+    finish_summary<THREADS / ARCH_WAVE>(scratch, f, waves, result);
+}
+
 /* Summarise tiles whose parts are kept. A block takes tiles far from each other, as those that
  * change lie together. */
 template <typename REAL>
@@ -276,6 +305,20 @@ template <typename REAL> static unsigned blocks_of(const sweep<REAL> &s, int64_t
     return (unsigned)(nblocks < most ? nblocks : most);
 }
 
+static enum status launch_products(struct queue *queue, const struct summarise_args *args,
+                                   struct hip_result *result)
+{
+    int processors = 0;
+    TRY(hip_count_processors(&processors));
+    sweep<float> s = sweep_of<float>(&args->layout, &args->placement, nullptr, args->d_field);
+    s.class_pitch_y = s.pitch_y; /* what it says of classes is of the other array */
+    s.class_pitch_z = s.pitch_z;
+    summarise_products<<<blocks_of(s, (int64_t)processors * BLOCKS_PER_PROCESSOR), THREADS, 0,
+                         queue->stream>>>(s, args->d_times + args->layout.origin, queue->d_scratch,
+                                          result);
+    return hip_check(hipGetLastError(), "summarise_products");
+}
+
 template <typename REAL>
 static enum status launch_summarise(struct queue *queue, const struct summarise_args *args,
                                     struct hip_result *result)
@@ -355,9 +398,10 @@ enum status hip_summarise(struct queue *queue, const struct summarise_args *args
 {
     struct hip_result *result = nullptr;
     TRY(hip_result_begin(queue, &result));
-    TRY(in_precision(args->layout.precision, [&](auto real) {
-        return launch_summarise<decltype(real)>(queue, args, result);
-    }));
+    TRY(args->d_times != nullptr ? launch_products(queue, args, result)
+                                 : in_precision(args->layout.precision, [&](auto real) {
+                                       return launch_summarise<decltype(real)>(queue, args, result);
+                                   }));
     hip_result_deliver(queue, args->h_summary, &result->summary, sizeof result->summary);
     return STATUS_OK;
 }

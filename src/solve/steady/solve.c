@@ -59,18 +59,31 @@ static double largest(const struct field_summary *summary)
     return fmax(fabs(summary->min), fabs(summary->max));
 }
 
-/* Collective. The product of two arrays of the finest grid. Overwrites d_next. */
-static enum status product(const struct solution *s, const float *d_a, const float *d_b,
-                           double *result)
+/* Collective. The products of an array of the finest grid with `count` others, whose value is 1
+ * where they are NULL: one wait for all. */
+enum { PRODUCTS_MOST = 3 };
+static enum status find_products(const struct solution *s, const float *d_a,
+                                 const float *const d_b[], int count, struct field_summary all[])
 {
     struct engine *engine = s->steady->grids.engine;
-    struct field_summary all;
-    TRY(agree(s, ENQUEUE(engine->operations, combine, engine->bulk_queue,
-                         .layout = s->field->layout, .d_out = s->field->d_next, .factor = 1,
-                         .x = operand(s->grid, d_a), .y = operand(s->grid, d_b))));
-    TRY(summarise(s, &s->field->layout, s->field->d_next, NULL, &all));
-    *result = all.bad_cells == 0 ? exact_sum_value(&all.sum) : NAN;
+    struct field_summary mine[PRODUCTS_MOST];
+    enum status status = STATUS_OK;
+    for (int n = 0; n < count && status == STATUS_OK; n++) {
+        status = ENQUEUE(engine->operations, summarise, engine->bulk_queue, .layout = *s->grid,
+                         .placement = s->field->placement, .d_field = d_a, .d_times = d_b[n],
+                         .h_summary = &mine[n]);
+    }
+    status = status == STATUS_OK ? engine_wait(engine) : status;
+    TRY(status_agree(s->stepper->team->comm, status));
+    for (int n = 0; n < count; n++) {
+        TRY(diagnostics_reduce(s->stepper->team->comm, &mine[n], &all[n]));
+    }
     return STATUS_OK;
+}
+
+static double sum_of(const struct field_summary *summary)
+{
+    return summary->bad_cells == 0 ? exact_sum_value(&summary->sum) : NAN;
 }
 
 /* Of sums of heat; an enthalpy is heat itself. */
@@ -127,9 +140,9 @@ static enum status find_direction(struct solution *s)
     if (steady_is_plain(steady)) {
         share = steady_plain_share(steady, s->scale);
     } else if (steady->pq > 0) {
-        double zq = 0;
-        TRY(product(s, finest->d_e, steady->d_q, &zq));
-        share = -zq / steady->pq;
+        struct field_summary zq;
+        TRY(find_products(s, finest->d_e, (const float *const[]){steady->d_q}, 1, &zq));
+        share = -sum_of(&zq) / steady->pq;
     }
     TRY(agree(s, ENQUEUE(engine->operations, combine, engine->bulk_queue, .layout = *s->grid,
                          .d_out = steady->d_p, .factor = share, .x = operand(s->grid, steady->d_p),
@@ -139,27 +152,22 @@ static enum status find_direction(struct solution *s)
                             .d_e = steady->d_p, .d_out = steady->d_q));
 }
 
-/* Collective. Add a multiple of the direction to the temperatures. *change: K, the largest one. */
-static enum status add_direction(struct solution *s, double wanted, double *change)
+/* Add a multiple of the direction, whose largest temperature is this, to the temperatures. *change:
+ * K, the largest one. */
+static enum status add_direction(struct solution *s, double wanted, double most_of, double *change)
 {
     const struct steady *steady = s->steady;
     struct engine *engine = steady->grids.engine;
     const struct layout *layout = &s->field->layout;
     void *d_to = steady->d_temperature != NULL ? steady->d_temperature : s->field->d_now;
-    const struct operand scale = operand(s->grid, steady->d_scale);
-    struct field_summary direction;
-    TRY(agree(s, ENQUEUE(engine->operations, combine, engine->bulk_queue, .layout = *layout,
-                         .d_out = s->field->d_next, .factor = 1, .x = operand(s->grid, steady->d_p),
-                         .y = scale)));
-    TRY(summarise(s, layout, s->field->d_next, NULL, &direction));
     /* far from the solution the linear problem says no more than where it lies */
     const double most = steady->newton.changes ? 0.5 * steady->newton.magnitude : INFINITY;
-    const double factor = fmin(1, most / (fabs(wanted) * largest(&direction))) * wanted;
-    *change = fabs(factor) * largest(&direction);
+    const double factor = fmin(1, most / (fabs(wanted) * most_of)) * wanted;
+    *change = fabs(factor) * most_of;
     enum status status =
         ENQUEUE(engine->operations, combine, engine->bulk_queue, .layout = *layout, .d_out = d_to,
-                .factor = factor, .x = operand(s->grid, steady->d_p), .y = scale,
-                .z = operand(layout, d_to));
+                .factor = factor, .x = operand(s->grid, steady->d_p),
+                .y = operand(s->grid, steady->d_scale), .z = operand(layout, d_to));
     if (status == STATUS_OK && steady->d_temperature != NULL) {
         status = ENQUEUE(engine->operations, convert, engine->bulk_queue, .layout = *layout,
                          .medium = &s->stepper->level->classes->args,
@@ -196,8 +204,12 @@ static enum status find_squares(const struct solution *s, double scale)
 {
     const float *d_r = s->steady->grids.grid[0].d_r;
     double *squares = &s->steady->record[s->steady->count].squares;
-    TRY(s->steady->squares ? product(s, d_r, d_r, squares) : STATUS_OK);
-    *squares /= scale * scale;
+    struct field_summary all;
+    if (!s->steady->squares) {
+        return STATUS_OK;
+    }
+    TRY(find_products(s, d_r, &d_r, 1, &all));
+    *squares = sum_of(&all) / (scale * scale);
     return STATUS_OK;
 }
 
@@ -206,6 +218,8 @@ static enum status improve(struct solution *s, double *change)
 {
     struct steady *steady = s->steady;
     const struct steady_grid *finest = &steady->grids.grid[0];
+    const float *const others[PRODUCTS_MOST] = {steady->d_scale, finest->d_r, steady->d_q};
+    struct field_summary all[PRODUCTS_MOST];
     double pr = 0;
     if (steady->grids.uniform) {
         TRY(find_squares(s, 1));
@@ -215,9 +229,11 @@ static enum status improve(struct solution *s, double *change)
     TRY(find_squares(s, s->scale));
     TRY(find_correction(s));
     TRY(find_direction(s));
-    if (!steady_is_plain(steady) || steady->pq == 0) {
-        TRY(product(s, steady->d_p, finest->d_r, &pr));
-        TRY(product(s, steady->d_p, steady->d_q, &steady->pq));
+    const bool is_new = !steady_is_plain(steady) || steady->pq == 0;
+    TRY(find_products(s, steady->d_p, others, is_new ? PRODUCTS_MOST : 1, all));
+    if (is_new) {
+        pr = sum_of(&all[1]);
+        steady->pq = sum_of(&all[2]);
     }
     const double factor =
         (steady_is_plain(steady) ? steady_plain_factor(steady, pr) : pr / steady->pq) *
@@ -226,7 +242,7 @@ static enum status improve(struct solution *s, double *change)
         *change = NAN; /* nothing is left but rounding errors */
         return STATUS_OK;
     }
-    return add_direction(s, factor, change);
+    return add_direction(s, factor, largest(&all[0]), change);
 }
 
 /* --- Newton's method -------------------------------------------------------------------------- */
@@ -246,41 +262,6 @@ static enum status follow_state(struct solution *s)
 }
 
 /* --- when to stop ----------------------------------------------------------------------------- */
-
-/* The change of a cycle bounds the error after it while the rate is below 1/2. */
-static void judge(struct steady *steady, double change, double residual, bool is_told)
-{
-    struct steady_record *record = &steady->record[steady->count];
-    const int longest = steady->newton.changes ? 3 : 2;
-    const int back = steady->count < longest ? (int)steady->count : longest;
-    const double rate = pow(change / record[-back].change, 1.0 / back);
-    double most = change;
-    if (back > 0 && steady->newton.changes) { /* changes may alternate */
-        most = fmax(most, record[-1].change);
-    }
-    *record = (struct steady_record){.residual = residual,
-                                     .change = change,
-                                     .rate = NAN,
-                                     .squares = record->squares,
-                                     .hypre = record->hypre};
-    record->error = change == 0 ? 0 : INFINITY;
-    if (back > 0 && change > 0) {
-        record->rate = rate;
-        record->error = rate < 1 ? most * fmax(1, rate / (1 - rate)) : INFINITY;
-        if (steady->solver == SOLVER_CHEBYSHEV) {
-            record->error = fmax(record->error, residual * steady->op.dt / steady->chebyshev.least);
-        }
-    }
-    record->seconds = clock_seconds() - steady->began;
-    steady->count++;
-    steady->total++;
-    steady->newton.cycles++;
-    steady->newton.moved += change;
-    if (is_told) {
-        log_info("cycle %" PRId64 ": temperatures change by at most %.3g K, estimated error %.3g K",
-                 steady->count, change, record->error);
-    }
-}
 
 /* Whether the last cycles changed temperatures by rounding errors only. */
 static enum status check_rounding(struct solution *s)
@@ -397,7 +378,7 @@ static enum status iterate(struct solution *s, bool held, bool uniform_start)
         if (isnan(change)) {
             steady->rounding = true;
         } else {
-            judge(steady, change, residual, s->goal->is_steady && !steady->quiet);
+            steady_judge(steady, change, residual, s->goal->is_steady && !steady->quiet);
             TRY(steady_is_plain(steady) ? STATUS_OK : check_rounding(s));
         }
     }

@@ -6,7 +6,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/clock.h"
 #include "base/comm.h"
+#include "base/log.h"
 
 /* A step whose result is the change alone, which the ledger does not count. */
 static const struct superstep_level once = {.weight = 1, .predicts = true, .corrects = true};
@@ -265,6 +267,40 @@ bool steady_is_held(const struct problem *problem, const struct instant *when)
         held = held || problem->medium.classes[c].perfusion > 0;
     }
     return held;
+}
+
+void steady_judge(struct steady *steady, double change, double residual, bool is_told)
+{
+    struct steady_record *record = &steady->record[steady->count];
+    const int longest = steady->newton.changes ? 3 : 2;
+    const int back = steady->count < longest ? (int)steady->count : longest;
+    const double rate = pow(change / record[-back].change, 1.0 / back);
+    double most = change;
+    if (back > 0 && steady->newton.changes) { /* changes may alternate */
+        most = fmax(most, record[-1].change);
+    }
+    *record = (struct steady_record){.residual = residual,
+                                     .change = change,
+                                     .rate = NAN,
+                                     .squares = record->squares,
+                                     .hypre = record->hypre};
+    record->error = change == 0 ? 0 : INFINITY;
+    if (back > 0 && change > 0) {
+        record->rate = rate;
+        record->error = rate < 1 ? most * fmax(1, rate / (1 - rate)) : INFINITY;
+        if (steady->solver == SOLVER_CHEBYSHEV) {
+            record->error = fmax(record->error, residual * steady->op.dt / steady->chebyshev.least);
+        }
+    }
+    record->seconds = clock_seconds() - steady->began;
+    steady->count++;
+    steady->total++;
+    steady->newton.cycles++;
+    steady->newton.moved += change;
+    if (is_told) {
+        log_info("cycle %" PRId64 ": temperatures change by at most %.3g K, estimated error %.3g K",
+                 steady->count, change, record->error);
+    }
 }
 
 enum status steady_fail_slow(const struct stepper *stepper, const struct steady_goal *goal)

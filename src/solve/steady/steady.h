@@ -119,6 +119,10 @@ double steady_plain_factor(struct steady *steady, double pr);
  * of a close state serve for longer. */
 bool steady_needs_conductances(const struct stepper *stepper, const struct steady_goal *goal);
 
+/* Record a cycle by its largest change, K, and the residual before it, K/s. The change bounds the
+ * error after the cycle while the rate is below 1/2. */
+void steady_judge(struct steady *steady, double change, double residual, bool is_told);
+
 /* Collective, agreed. STATUS_NUMERICS: the cycles do not suffice. */
 enum status steady_fail_slow(const struct stepper *stepper, const struct steady_goal *goal);
 
