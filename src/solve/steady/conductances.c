@@ -52,10 +52,16 @@ static struct cell_state state_at(const struct face_reader *r, const int64_t cel
     return s;
 }
 
+/* The last pair of classes without curves, and its conductance: neighbours mostly have the same. */
+struct last_pair {
+    int low, high;
+    double conductance;
+};
+
 /* Between two cells, in units of the reference heat capacity per step. Of one curve it is that of
  * e, a multiple of the integral of the conductivity, and exact. */
 static double between(const struct face_reader *r, const int64_t low[AXIS_COUNT],
-                      const int64_t high[AXIS_COUNT])
+                      const int64_t high[AXIS_COUNT], struct last_pair *last)
 {
     const struct medium *medium = &r->problem->medium;
     const double per_step = r->op->dt / medium->heat_capacity_volume;
@@ -63,15 +69,21 @@ static double between(const struct face_reader *r, const int64_t low[AXIS_COUNT]
     if (medium->nclasses == 0) {
         return r->op->all.r[r->axis];
     }
-    const struct cell_state a = state_at(r, low);
-    const struct cell_state b = state_at(r, high);
-    if (medium->classes[a.of_class].is_ambient || medium->classes[b.of_class].is_ambient) {
+    const int classes[2] = {class_at(r, low), class_at(r, high)};
+    if (medium->classes[classes[0]].is_ambient || medium->classes[classes[1]].is_ambient) {
         return 0; /* see to_ambients */
     }
-    if (a.curve == NULL) {
-        return medium_conductance(medium, &r->problem->grid, r->axis, a.of_class, b.of_class) *
-               per_step;
+    if (medium->curves == NULL || r->point->h_field == NULL) {
+        if (last->low != classes[0] || last->high != classes[1]) {
+            *last = (struct last_pair){
+                classes[0], classes[1],
+                medium_conductance(medium, &r->problem->grid, r->axis, classes[0], classes[1]) *
+                    per_step};
+        }
+        return last->conductance;
     }
+    const struct cell_state a = state_at(r, low);
+    const struct cell_state b = state_at(r, high);
     const double contact = medium_contact(medium, a.of_class, b.of_class);
     const double ka = a.at.conductivity * a.curve->factor[r->axis];
     const double kb = b.at.conductivity * b.curve->factor[r->axis];
@@ -118,7 +130,7 @@ static double beyond(const struct face_reader *r, const int64_t cell[AXIS_COUNT]
 {
     const struct medium *medium = &r->problem->medium;
     if (medium->nclasses == 0) {
-        return between(r, cell, cell) * (1 - r->op->all.a[face]);
+        return r->op->all.r[r->axis] * (1 - r->op->all.a[face]);
     }
     const struct cell_state s = state_at(r, cell);
     const struct patch_plane *plane = &r->classes->patches.face[face];
@@ -143,19 +155,23 @@ static void read_faces(const struct face_reader *r, const struct multigrid *m, f
     struct box faces = layout_owned(&m->layout);
     const enum face ends[] = {face_of(r->axis, SIDE_MIN), face_of(r->axis, SIDE_MAX)};
     faces.hi[r->axis]++;
-#pragma omp parallel for
-    for (int64_t n = 0; n < box_cells(&faces); n++) {
-        int64_t high[AXIS_COUNT];
-        int64_t low[AXIS_COUNT];
-        box_cell(&faces, n, high);
-        box_cell(&faces, n, low);
-        low[r->axis]--;
-        const bool first = low[r->axis] < 0 && m->closed[ends[SIDE_MIN]];
-        const bool last = high[r->axis] == m->layout.cells[r->axis] && m->closed[ends[SIDE_MAX]];
-        h_g[layout_index(&m->layout, high[0], high[1], high[2])] =
-            (float)(first  ? beyond(r, high, ends[SIDE_MIN])
-                    : last ? beyond(r, low, ends[SIDE_MAX])
-                           : between(r, low, high));
+#pragma omp parallel for collapse(2)
+    for (int64_t k = 0; k < faces.hi[AXIS_Z]; k++) {
+        for (int64_t j = 0; j < faces.hi[AXIS_Y]; j++) {
+            struct last_pair pair = {.low = -1};
+            for (int64_t i = 0; i < faces.hi[AXIS_X]; i++) {
+                const int64_t high[AXIS_COUNT] = {i, j, k};
+                int64_t low[AXIS_COUNT] = {i, j, k};
+                low[r->axis]--;
+                const bool first = low[r->axis] < 0 && m->closed[ends[SIDE_MIN]];
+                const bool last =
+                    high[r->axis] == m->layout.cells[r->axis] && m->closed[ends[SIDE_MAX]];
+                h_g[layout_index(&m->layout, i, j, k)] =
+                    (float)(first  ? beyond(r, high, ends[SIDE_MIN])
+                            : last ? beyond(r, low, ends[SIDE_MAX])
+                                   : between(r, low, high, &pair));
+            }
+        }
     }
 }
 
@@ -200,7 +216,9 @@ enum status steady_conductances(const struct problem *problem, const struct clas
             read_faces(&r, m, values->h_g[axis]);
         }
     }
-    read_cells(&r, m, mass, values);
+    if (values->h_sink != NULL) {
+        read_cells(&r, m, mass, values);
+    }
 done:
     for (int f = 0; f < FACE_COUNT; f++) {
         free(r.closures[f]);

@@ -158,33 +158,47 @@ static enum status begin_axes(struct steady_grids *grids, const struct heat_oper
 }
 
 /* Add log2(g), in units of 1/256 and linear between powers of two: integers, which are the same in
- * any order. */
+ * any order. They are the upper bits of a float: of the least ones, which have no exponent, less.
+ */
 static void add_log(float g, int64_t *sum, int64_t *count)
 {
-    int exponent = 0;
-    const float fraction = frexpf(g, &exponent);
-    *sum += g > 0 ? 256 * (int64_t)exponent + (int64_t)(512 * fraction) : 0;
-    *count += g > 0 ? 1 : 0;
+    enum { BIAS = 256 * 125 };
+    int32_t bits;
+    memcpy(&bits, &g, sizeof bits);
+    *sum += bits > 0 ? (bits >> 15) - BIAS : 0;
+    *count += bits > 0 ? 1 : 0;
 }
 
-/* Of the lower faces that conduct. */
-static void add_logs(const struct layout *layout, const float *h_g, int64_t *sum, int64_t *count)
+/* Of the lower faces that conduct: their sum and number. */
+static void find_logs(const struct layout *layout, const float *h_g, int64_t sums[2])
 {
-    const struct box owned = layout_owned(layout);
-    for (int64_t n = 0; n < box_cells(&owned); n++) {
-        int64_t cell[AXIS_COUNT];
-        box_cell(&owned, n, cell);
-        add_log(h_g[layout_index(layout, cell[0], cell[1], cell[2])], sum, count);
+    const int64_t nx = layout->cells[AXIS_X];
+    const int64_t ny = layout->cells[AXIS_Y];
+    int64_t sum = 0;
+    int64_t count = 0;
+#pragma omp parallel for reduction(+ : sum, count)
+    for (int64_t row = 0; row < ny * layout->cells[AXIS_Z]; row++) {
+        const float *const g = h_g + layout_index(layout, 0, row % ny, row / ny);
+        for (int64_t i = 0; i < nx; i++) {
+            add_log(g[i], &sum, &count);
+        }
     }
+    sums[0] = sum;
+    sums[1] = count;
 }
 
 static enum status mean_logs(struct steady_grids *grids, const struct steady_grid *grid,
                              double mean[AXIS_COUNT])
 {
     const struct engine *engine = grids->engine;
+    const bool known = grids->uniform || grids->count == 1; /* of the finest grid: fill_finest */
     int64_t sums[AXIS_COUNT][2] = {{0}};
-    float *h_g = malloc(layout_bytes(&grid->m.layout));
-    enum status status = CHECK_MEMORY(h_g != NULL, "no memory for the conductances of a grid");
+    if (known) {
+        memcpy(sums, grids->logs, sizeof sums);
+    }
+    float *h_g = known ? NULL : malloc(layout_bytes(&grid->m.layout));
+    enum status status =
+        CHECK_MEMORY(known || h_g != NULL, "no memory for the conductances of a grid");
     for (int axis = 0; axis < AXIS_COUNT && grids->uniform; axis++) {
         const struct steady_axis *a = &grids->axis[axis];
         for (int64_t i = 0; i < a->n; i++) {
@@ -192,12 +206,12 @@ static enum status mean_logs(struct steady_grids *grids, const struct steady_gri
         }
     }
     for (int axis = 0; axis < AXIS_COUNT && status == STATUS_OK; axis++) {
-        if (grid->m.active[axis] && !grids->uniform) {
+        if (grid->m.active[axis] && !known) {
             status = engine->runtime->copy_to_host(engine->bulk_queue, h_g, grid->m.d_g[axis],
                                                    layout_bytes(&grid->m.layout));
             status = status == STATUS_OK ? engine->runtime->queue_wait(engine->bulk_queue) : status;
             if (status == STATUS_OK) {
-                add_logs(&grid->m.layout, h_g, &sums[axis][0], &sums[axis][1]);
+                find_logs(&grid->m.layout, h_g, sums[axis]);
             }
         }
     }
@@ -347,20 +361,25 @@ static enum status fill_finest(struct steady_grids *grids, const struct classes 
                                const struct heat_operator *op, const struct steady_point *point,
                                double mass, float *d_scale)
 {
-    enum { ARRAYS = AXIS_COUNT + 2 };
     struct steady_grid *finest = &grids->grid[0];
     const size_t elements = (size_t)finest->m.layout.elements;
-    float *h_all = calloc(ARRAYS * elements, sizeof *h_all);
-    struct steady_values values;
+    const size_t arrays = finest->m.d_sink != NULL || d_scale != NULL ? AXIS_COUNT + 2 : AXIS_COUNT;
+    float *h_all = calloc(arrays * elements, sizeof *h_all);
+    struct steady_values values = {.h_sink = NULL};
     enum status status = CHECK_MEMORY(h_all != NULL, "no memory for the conductances of the grid");
     if (status == STATUS_OK) {
         for (int axis = 0; axis < AXIS_COUNT; axis++) {
             values.h_g[axis] = h_all + (size_t)axis * elements;
         }
-        values.h_sink = h_all + AXIS_COUNT * elements;
-        values.h_scale = values.h_sink + elements;
+        if (arrays > AXIS_COUNT) {
+            values.h_sink = h_all + AXIS_COUNT * elements;
+            values.h_scale = values.h_sink + elements;
+        }
         status = steady_conductances(grids->problem, classes, op, point, &finest->m, mass, &values);
         status = status == STATUS_OK ? send(grids, &values, d_scale) : status;
+    }
+    for (int axis = 0; axis < AXIS_COUNT && grids->count == 1 && status == STATUS_OK; axis++) {
+        find_logs(&finest->m.layout, values.h_g[axis], grids->logs[axis]);
     }
     free(h_all);
     TRY(status_agree(grids->team->comm, status));

@@ -61,6 +61,8 @@ struct steady_grids {
     struct steady_axis axis[AXIS_COUNT]; /* of the last grid */
     double reference;                    /* K: the mean of the temperatures outside */
     bool can_start;                      /* there is one, and a coarser grid */
+    int64_t logs[AXIS_COUNT][2]; /* of the finest grid without tables: sum and number of logarithms
+                                    of conductances, on this rank */
     int count;
     struct steady_grid grid[STEADY_GRIDS_MOST];
     struct {
@@ -85,7 +87,8 @@ struct steady_point {
 /* Of the finest grid, in its layout. */
 struct steady_values {
     float *h_g[AXIS_COUNT]; /* the conductances of the lower faces, and of the upper end */
-    float *h_sink;  /* as in struct multigrid: mass times the heat capacity, and perfusion */
+    float *h_sink;  /* as in struct multigrid: mass times the heat capacity, and perfusion; NULL:
+                       neither it nor h_scale is wanted */
     float *h_scale; /* K per unit of e */
 };
 
