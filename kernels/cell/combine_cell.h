@@ -24,24 +24,38 @@ struct combine_args {
     struct operand x, y, z;
     struct device_medium medium; /* with classes: y is the weight of the cell's class */
 };
-KERNEL_INLINE double multigrid_operand(const struct operand *operand,
-                                       const int64_t cell[AXIS_COUNT], double otherwise)
+
+/* The elements of the first cells of a row. */
+struct combine_row {
+    int64_t out, x, y, z, of_class;
+};
+KERNEL_INLINE struct combine_row combine_row(const struct combine_args *a, int64_t j, int64_t k)
 {
-    if (operand->d_values == NULL) {
-        return otherwise;
-    }
-    const int64_t at = multigrid_element(&operand->layout, cell);
-    return operand->layout.precision == PRECISION_FLOAT64
+    const int64_t cell[AXIS_COUNT] = {0, j, k};
+    return (struct combine_row){
+        multigrid_element(&a->layout, cell), multigrid_element(&a->x.layout, cell),
+        multigrid_element(&a->y.layout, cell), multigrid_element(&a->z.layout, cell),
+        multigrid_element(&a->medium.layout, cell)};
+}
+KERNEL_INLINE double combine_operand(const struct operand *operand, int64_t at, double otherwise)
+{
+    return operand->d_values == NULL ? otherwise
+           : operand->layout.precision == PRECISION_FLOAT64
                ? ((const double *)operand->d_values)[at]
                : (double)((const float *)operand->d_values)[at];
 }
-KERNEL_INLINE double combine_value(const struct combine_args *a, const int64_t cell[AXIS_COUNT])
+KERNEL_INLINE double combine_y(const struct combine_args *a, const struct combine_row *row,
+                               int64_t i)
 {
     const struct device_medium *m = &a->medium;
-    const double y = m->nclasses > 0
-                         ? m->d_weight[m->d_class[multigrid_element(&m->layout, cell)] & m->mask]
-                         : multigrid_operand(&a->y, cell, 1);
-    return fma(a->factor * multigrid_operand(&a->x, cell, 1), y, multigrid_operand(&a->z, cell, 0));
+    return m->nclasses > 0 ? m->d_weight[m->d_class[row->of_class + i] & m->mask]
+                           : combine_operand(&a->y, row->y + i, 1);
+}
+KERNEL_INLINE double combine_value(const struct combine_args *a, const struct combine_row *row,
+                                   int64_t i)
+{
+    return fma(a->factor * combine_operand(&a->x, row->x + i, 1), combine_y(a, row, i),
+               combine_operand(&a->z, row->z + i, 0));
 }
 KERNEL_INLINE void combine_write(const struct combine_args *a, int64_t at, double value)
 {
@@ -50,9 +64,4 @@ KERNEL_INLINE void combine_write(const struct combine_args *a, int64_t at, doubl
     } else {
         ((float *)a->d_out)[at] = (float)value;
     }
-}
-KERNEL_INLINE void combine_cell(const struct combine_args *a, const int64_t cell[AXIS_COUNT],
-                                int64_t at)
-{
-    combine_write(a, at, combine_value(a, cell));
 }

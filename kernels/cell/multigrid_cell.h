@@ -395,7 +395,6 @@ KERNEL_INLINE float multigrid_mean(const struct multigrid *fine, const struct mu
  * inputs. The halo of e must be complete with edges and corners, for gather_up that of r and of the
  * coarse weights, for `coarsen` that of the fine conductances, two layers. */
 #define MULTIGRID_OPERATIONS(X)                                                                    \
-    X(combine, layout)                                                                             \
     X(interpolate, fine.layout)                                                                    \
     MULTIGRID_PLAIN(X)
 #define MULTIGRID_PLAIN(X) /* without other kernels */                                             \

@@ -87,6 +87,54 @@ enum status cpu_relax(struct queue *queue, const struct relax_args *args)
     }
 MULTIGRID_OPERATIONS(DEFINE)
 
+/* --- combine: a part of a row at a time, whose operands become vectors of float64 ------------- */
+
+enum { COMBINE_CELLS = 64 };
+
+static void combine_load(const struct operand *operand, int64_t at, int n, double otherwise,
+                         double *to)
+{
+    const struct operand of = *operand;
+    const float *const narrow = (const float *)of.d_values + at;
+    if (of.d_values != NULL && of.layout.precision == PRECISION_FLOAT64) {
+        memcpy(to, (const double *)of.d_values + at, (size_t)n * sizeof *to);
+        return;
+    }
+#pragma omp simd
+    for (int i = 0; i < n; i++) {
+        to[i] = of.d_values == NULL ? otherwise : (double)narrow[i];
+    }
+}
+
+static void combine_cells(const void *of, int64_t j, int64_t k)
+{
+    const struct combine_args *a = of;
+    const struct combine_row row = combine_row(a, j, k);
+    for (int64_t first = 0; first < a->layout.cells[AXIS_X]; first += COMBINE_CELLS) {
+        const int64_t left = a->layout.cells[AXIS_X] - first;
+        const int n = left < COMBINE_CELLS ? (int)left : COMBINE_CELLS;
+        double x[COMBINE_CELLS], y[COMBINE_CELLS], z[COMBINE_CELLS];
+        combine_load(&a->x, row.x + first, n, 1, x);
+        combine_load(&a->y, row.y + first, n, 1, y);
+        combine_load(&a->z, row.z + first, n, 0, z);
+        for (int i = 0; i < n && a->medium.nclasses > 0; i++) {
+            y[i] = combine_y(a, &row, first + i);
+        }
+#pragma omp simd
+        for (int i = 0; i < n; i++) {
+            z[i] = fma(a->factor * x[i], y[i], z[i]);
+        }
+        for (int i = 0; i < n; i++) {
+            combine_write(a, row.out + first + i, z[i]);
+        }
+    }
+}
+
+enum status cpu_combine(struct queue *queue, const struct combine_args *args)
+{
+    return share_rows(&args->layout, args, combine_cells);
+}
+
 /* --- gather_up: between the ends of a row cells are elements of vectors ---------------------- */
 
 enum { GATHER_CELLS = 64 };

@@ -31,14 +31,12 @@ static __global__ __launch_bounds__(VISIT_THREADS) void combine_parts(const cell
                                                                       const combine_args a)
 {
     visit_rows<COMBINE_CELLS>(s, [&](int64_t i, int64_t j, int64_t k) {
+        const struct combine_row row = combine_row(&a, j, k);
         double value[COMBINE_CELLS];
-        for_part<COMBINE_CELLS>(s, i, [&](int c, int64_t at) {
-            const int64_t cell[AXIS_COUNT] = {at, j, k};
-            value[c] = combine_value(&a, cell);
-        });
-        for_part<COMBINE_CELLS>(s, i, [&](int c, int64_t at) {
-            combine_write(&a, element_at(a.layout, at, j, k), value[c]);
-        });
+        for_part<COMBINE_CELLS>(s, i,
+                                [&](int c, int64_t at) { value[c] = combine_value(&a, &row, at); });
+        for_part<COMBINE_CELLS>(
+            s, i, [&](int c, int64_t at) { combine_write(&a, row.out + at, value[c]); });
     });
 }
 
