@@ -153,24 +153,19 @@ static struct gather_share gather_share(const struct multigrid *coarse, int axis
                                  is_paired ? coarse->d_w[2 * axis + side] + first : none};
 }
 
-/* Add the products of the shares with r of one child of each of n cells to their sums. */
-static void gather_child(const struct gather_share share[AXIS_COUNT], const float *r, int children,
-                         int n, float *sum)
+/* Add the products of the shares with r of one child of each of n cells, which are `stride` apart,
+ * a constant, to their sums. */
+KERNEL_INLINE void gather_child(const struct gather_share share[AXIS_COUNT], const float *r,
+                                int stride, int n, float *sum)
 {
     const struct gather_share x = share[0], y = share[1], z = share[2];
-#define SHARE(s) fmaf((s).factor, (s).weight[i], (s).one)
-#define GATHER(stride)                                                                             \
-    _Pragma("omp simd") for (int i = 0; i < n; i++)                                                \
-    {                                                                                              \
-        sum[i] = fmaf(SHARE(x) * SHARE(y) * SHARE(z), r[(stride)*i], sum[i]);                      \
+#pragma omp simd
+    for (int i = 0; i < n; i++) {
+        const float of_x = fmaf(x.factor, x.weight[i], x.one);
+        const float of_y = fmaf(y.factor, y.weight[i], y.one);
+        const float of_z = fmaf(z.factor, z.weight[i], z.one);
+        sum[i] = fmaf(of_x * of_y * of_z, r[stride * i], sum[i]);
     }
-    if (children == 2) {
-        GATHER(2)
-    } else {
-        GATHER(1)
-    }
-#undef GATHER
-#undef SHARE
 }
 
 /* Add what n cells from `first` on, element `at`, have of their neighbours at `away`. */
@@ -189,8 +184,13 @@ static void gather_neighbour(const struct gather_up_args *a, const struct multig
             share[1] = gather_share(coarse, 1, away[1], y, neighbour);
             for (int x = part[0].first; x < part[0].end; x++) {
                 share[0] = gather_share(coarse, 0, away[0], x, neighbour);
-                gather_child(share, r + x + y * a->fine.layout.pitch_y + z * a->fine.layout.pitch_z,
-                             coarse->children[0], n, sum);
+                const float *const child =
+                    r + x + y * a->fine.layout.pitch_y + z * a->fine.layout.pitch_z;
+                if (coarse->children[0] == 2) {
+                    gather_child(share, child, 2, n, sum);
+                } else {
+                    gather_child(share, child, 1, n, sum);
+                }
             }
         }
     }
