@@ -1,6 +1,6 @@
-# Writes configs/templates/*.yaml, jobscripts/machines/*.yaml and jobscripts/sweep.py into a C file, so
-# that `isotherm init`, `plan` and `sweep` need no data folder:
-# cmake -DFOLDER=... -DMACHINES=... -DSCRIPT=... -DOUTPUT=... -P embed_templates.cmake
+# Writes configs/templates/*.yaml, jobscripts/machines/*.yaml, jobscripts/sweep.py and import.py into
+# a C file, so that `isotherm init`, `plan`, `sweep` and `import` need no data folder:
+# cmake -DFOLDER=... -DMACHINES=... -DSCRIPTS=... -DOUTPUT=... -P embed_templates.cmake
 set(code "#include \"app/command/commands.h\"\n\n")
 function(embed table folder)
   file(GLOB files ${folder}/*.yaml)
@@ -18,6 +18,9 @@ function(embed table folder)
 endfunction()
 embed(config_templates ${FOLDER})
 embed(machine_files ${MACHINES})
-file(READ ${SCRIPT} script HEX)
-string(REGEX REPLACE "(..)" "0x\\1," script "${script}")
-file(WRITE ${OUTPUT} "${code}const char sweep_script[] = {${script}0};\n")
+foreach(name sweep import)
+  file(READ ${SCRIPTS}/${name}.py script HEX)
+  string(REGEX REPLACE "(..)" "0x\\1," script "${script}")
+  string(APPEND code "const char ${name}_script[] = {${script}0};\n")
+endforeach()
+file(WRITE ${OUTPUT} "${code}")

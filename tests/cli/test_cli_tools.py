@@ -34,7 +34,7 @@ class Help(Case):
     def test_names_every_command_and_option(self):
         self.assertEqual(set(self.commands()),
                          {"init", "check", "run", "plan", "compare", "bench", "verify", "doctor",
-                          "plot", "sweep", "paint"})
+                          "plot", "sweep", "paint", "import"})
         page = self.isotherm("run", "--help").out
         for option in ("--set", "--output", "--overwrite", "--restart", "--backend"):
             self.assertIn(option, page)

@@ -8,8 +8,8 @@
 #include "base/text/options.h"
 #include "config/settings.h"
 
-extern const struct command command_check, command_compare, command_init, command_paint,
-    command_plan, command_run, command_sweep, command_verify;
+extern const struct command command_check, command_compare, command_import, command_init,
+    command_paint, command_plan, command_run, command_sweep, command_verify;
 
 /* A configuration of configs/templates. */
 struct config_template {
@@ -22,7 +22,7 @@ extern const struct config_template machine_files[];    /* likewise: jobscripts/
 /* The one of that name; NULL: `known` then has the names of all. */
 const struct config_template *config_template_find(const struct config_template *list,
                                                    const char *name, char known[256]);
-extern const char sweep_script[]; /* jobscripts/sweep.py */
+extern const char sweep_script[], import_script[]; /* jobscripts/sweep.py, import.py */
 
 /* ---- settings from the configuration file and the command line ---- */
 
@@ -37,5 +37,6 @@ void configuration_release(struct settings **settings);
 
 /* Those of all folders, in the order of `isotherm --help`. */
 #define COMMANDS                                                                                   \
-    &command_init, &command_check, &command_paint, &command_plan, &command_run, &command_sweep,    \
-        &command_plot, &command_compare, &command_bench, &command_verify, &command_doctor
+    &command_init, &command_import, &command_check, &command_paint, &command_plan, &command_run,   \
+        &command_sweep, &command_plot, &command_compare, &command_bench, &command_verify,          \
+        &command_doctor
