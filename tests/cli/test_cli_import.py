@@ -86,7 +86,7 @@ class Import(Case):
             for found, right in zip(map(float, row[2:4]), expected):
                 self.assertLess(abs(found - right), 0.005, f"{sides}: {row}, {expected}")
         self.put(case_stk=MATERIAL + SINK.format("top") + STACK.format("transient step 1, slot 2"))
-        self.convert("case.stk")
+        self.convert("case.stk", "--cells", 10)
         self.assertEqual((self.folder / "imported_power/two_c.csv").read_text(), "0,0.0\n2,18.75\n")
         run = self.solve("transient", "time.end=2.5")
         self.assertAlmostEqual(run.report["source_heat_J"], 75 * 2 + 25 * 0.5, 6)
