@@ -169,11 +169,15 @@ def read_hotspot(files, arguments):
         if key in config and value(key, 0) != 0:
             raise Refused(f"{config[key][0]}: {what} (-{key}) is not supported")
 
+    materials = read_materials(files[".materials"]) if ".materials" in files else {}
+
     def solid(name):
+        _, material = config.get(f"material_{name}", ("", ""))
+        if material in materials and f"k_{name}" not in config:
+            return materials[material]
         return ((value(f"k_{name}"),) * 3, value(f"p_{name}"))
 
     if ".lcf" in files:
-        materials = read_materials(files[".materials"]) if ".materials" in files else {}
         layers = read_layers(files[".lcf"], materials)
     elif ".flp" in files:
         blocks = read_floorplan(files[".flp"])
