@@ -16,14 +16,15 @@ REGISTERS, GRANULE, MOST_WAVES = 512, 8, 8  # of a SIMD of gfx90a, for 64 lanes
 
 # name: least waves a SIMD, as the kernel's comment claims; "of media": of classes and enthalpies,
 # where shared memory leaves steps_tile no more; "of high order": with a wider stencil; "of
-# levels": whose steps differ in length; "of a correction": one of many steps. step_march is the
-# production kernel there, laplacian_* are those of docs/developers/laplacian_study.md.
+# levels": whose steps differ in length; "of stored conductances": of which a compute unit has one
+# block at once; "of a correction": one of many steps. step_march is the production kernel there,
+# laplacian_* are those of docs/developers/laplacian_study.md.
 LEAST_WAVES = {"step_march": 6, "laplacian_baseline": 8, "laplacian_tiled": 7,
                "laplacian_reordered": 6, "laplacian_bounded": 5, "laplacian_streaming": 8,
                "laplacian_deep_blocks": 8, "laplacian_yzx": 8, "steps_rows": 2,
                "steps_rows of levels": 2, "steps_tile": 5, "steps_sums": 3,
                "step_march of media": 4, "steps_tile of media": 2, "steps_tile of levels": 5,
-               "step_march of high order": 3,
+               "step_march of high order": 3, "step_march of stored conductances": 3,
                "step_march of a correction": 6, "step_awake": 3,
                "summarise of media": 2, "sum_face": 3,
                "step_awake of media": 3, "step_awake of high order": 3,
@@ -38,13 +39,15 @@ SCALAR_SPILLS = {"steps_rows": 140, "steps_rows of levels": 200, "steps_tile": 7
                  "steps_sums": 600, "compare_cells": 40, "compare_cells of media": 94,
                  "step_odd": 124, "step_cell of media": 78, "summarise of media": 12,
                  "step_cell of high order": 60, "step_march": 40, "step_march of a correction": 40,
-                 "step_march of media": 104, "step_march of high order": 14,
+                 "step_march of media": 104, "step_march of stored conductances": 120,
+                 "step_march of high order": 14,
                  "visit_box": 4, "visit_box of media": 94,
                  "visit_box of coarse grids": 40,
                  "add_source": 56, "track_cells": 30, "sum_face": 49, "correct_columns": 32,
                  "step_awake": 220, "summarise_tiles": 13,
                  "step_awake of media": 164, "step_awake of high order": 140}
-KINDS = ((r"classes<|enthalpy<|faces<|summarise<\w+, true", "media"),
+KINDS = ((r"step_march<.*faces<", "stored conductances"),
+         (r"classes<|enthalpy<|faces<|summarise<\w+, true", "media"),
          ("wide_stencil<", "high order"),
          ("coarsen_body|gather_up_body", "coarse grids"),
          ("true, true, uniform<", "a correction"), (r"uniform<\w+, ([2-4]), \1, 1>", "levels"))

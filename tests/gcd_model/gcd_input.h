@@ -5,7 +5,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum { MEMORIES = 4, LAUNCHES = 2, WAVES = 16 /* of a block */, SETS = 3 };
+enum { MEMORIES = 8, LAUNCHES = 2, WAVES = 16 /* of a block */, SETS = 3 };
 
 struct piece {
     int64_t first, length;

@@ -25,7 +25,8 @@ sys.path.append(str(pathlib.Path(__file__).resolve().parent.parent / "backend"))
 import check_gfx90a  # noqa: E402
 
 KERNARG, SPACE = 1 << 36, 1 << 42
-FIELDS = {"in": SPACE, "out": 2 * SPACE, "class": 3 * SPACE, "buffer": 4 * SPACE}
+FIELDS = {name: (number + 1) * SPACE for number, name in enumerate(
+    ("in", "out", "class", "buffer", "g_x", "g_y", "g_z", "sigma"))}
 HALF = 1 << 40  # bytes of a field on both sides of its cell (0, 0, 0)
 ALIKE = 0x80    # a class byte whose neighbours have the same class
 
@@ -70,6 +71,12 @@ def classes(n, steps=1):
     return medium(n) + struct.pack(f"<{steps}Q", *[KERNARG + 4096] * steps) + FACES
 
 
+def faces(n, size):
+    """A conductance per axis and a heat capacity per cell, in the layout of the classes."""
+    arrays = struct.pack("<4Q", *[FIELDS[name] for name in ("g_x", "g_y", "g_z", "sigma")])
+    return padded([classes(n), arrays + reals(size, 1)])
+
+
 CLOSURE_DOUBLES = 47  # struct wide_closure
 
 
@@ -112,7 +119,7 @@ def march_input(shown, n, size, wide, depth):
     counts = (*tiles, -(-rows // depth))
     steps = ((wide * vector, 0, 0), (0, high, 0), (0, 0, depth))
     kind = (wide_stencil(size) if radius > 1 else classes(n) if "classes" in shown else
-            uniform(size))
+            faces(n, size) if "faces" in shown else uniform(size))
     march = struct.pack("<8q3I4x", 0, low, low, n, low + rows, low + rows, 0, depth,
                         wide.bit_length() - 1, *tiles)
     arguments = padded([grid_view(n, size, radius), kind, face_sums("true" in shown), march])
@@ -262,15 +269,17 @@ def launch_of(kernel, n, shape, planes=None, axis=2):
     arguments, block, cell, grid, waves, different = input_of(shown, n, size, shape, planes or n,
                                                               axis)
     counts = [count for count, _ in grid]
-    names = ["in", "out", "class", "buffer"]
-    pitches = [layout(n, size, radius_of(shown))] * 2 + [class_bytes(n), (n, n * n)]
-    sizes = [size, size, 1, size]
+    names = list(FIELDS)
+    pitches = ([layout(n, size, radius_of(shown))] * 2 + [class_bytes(n), (n, n * n)] +
+               [class_bytes(n)] * 4)
+    sizes = [size, size, 1] + [size] * 5
     # cells of the block, its strides, and its waves, in each memory; a buffer is contiguous
     places = [(cell, [step for _, step in grid], waves)] * 3
     threads = 64 * len(waves)
     places.append(([block[0] % counts[0] * threads, block[0] // counts[0], 0],
                    [(threads, 0, 0), (0, 1, 0), (0, 0, 1)],
                    [(64 * w, 0, 0) for w in range(len(waves))]))
+    places += places[:1] * 4
 
     def program(wave, up=0):
         """up: of a block that many further in y."""

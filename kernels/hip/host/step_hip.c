@@ -255,7 +255,7 @@ static struct step_choice choose_production(const struct device *device,
     return choose_march_shape(device, layout, box);
 }
 
-/* In a medium of classes; as staged_by_rule. */
+/* In a medium of classes, as staged_by_rule, or with conductances per cell. */
 static struct step_choice choose_classes(const struct device *device, const struct step_args *args,
                                          choose_function *choose, const struct box *box)
 {
@@ -265,7 +265,8 @@ static struct step_choice choose_classes(const struct device *device, const stru
     if (choose == choose_cell || choose == choose_march) {
         return choose(device, layout, box);
     }
-    if (!hip_step_staged_takes(layout, box) || !hip_step_medium_takes(&args->levels->medium)) {
+    if (args->levels->kind == KIND_FACES || !hip_step_staged_takes(layout, box) ||
+        !hip_step_medium_takes(&args->levels->medium)) {
         return choose_march_shape(device, layout, box);
     }
     return (struct step_choice){.launch = bytes < cache_bytes ? hip_launch_step_medium_free
@@ -278,7 +279,7 @@ static struct step_choice choose_correction(const struct device *device,
                                             const struct box *box)
 {
     const enum kind kind = args->levels->kind;
-    if (kind != KIND_UNIFORM && kind != KIND_CLASSES) {
+    if (kind == KIND_ENTHALPY || kind == KIND_HIGH_ORDER) {
         choose = choose_cell;
     } else if (choose != choose_march) {
         choose = choose_plain;
@@ -293,15 +294,12 @@ static struct step_choice choose_kind(const struct device *device, const struct 
     if (args->levels->corrects && !hip_step_medium_corrects(args, box)) {
         return choose_correction(device, args, choose, box);
     }
-    if (args->levels->kind == KIND_FACES) {
-        return choose_cell(device, &args->layout, box);
-    }
     if (args->levels->kind == KIND_ENTHALPY) {
         const bool takes = hip_step_nonlinear_takes(&args->levels->medium, box);
         return (struct step_choice){.launch = takes ? hip_launch_step_nonlinear : NULL};
     }
-    return args->levels->kind == KIND_CLASSES ? choose_classes(device, args, choose, box)
-                                              : choose(device, &args->layout, box);
+    const bool stored = args->levels->kind == KIND_CLASSES || args->levels->kind == KIND_FACES;
+    return stored ? choose_classes(device, args, choose, box) : choose(device, &args->layout, box);
 }
 
 #define DEFINE_STEP(name, about)                                                                   \

@@ -113,9 +113,15 @@ template <typename REAL> struct kept_class {
     int number; /* -1: these cells or their neighbours are of several classes */
     REAL g[AXIS_COUNT], sigma, q;
 
+    template <typename KIND>
+    __device__ __forceinline__ void start(const KIND &, const class_place &, int64_t)
+    {
+        number = -1;
+    }
     typedef uint32_t mark; /* the bytes of the cells, */
     /* N from a place on, whose first is a multiple of N. */
-    template <int N> static __device__ __forceinline__ mark mark_of(const class_place &p)
+    template <int N, typename KIND>
+    static __device__ __forceinline__ mark mark_of(const KIND &, const class_place &p, bool)
     {
         mark bytes = 0;
         __builtin_memcpy(&bytes, __builtin_assume_aligned(p.byte, N), N);
@@ -139,7 +145,7 @@ template <typename REAL> struct kept_class {
     }
     template <typename KIND>
     __device__ __forceinline__ REAL update(const KIND &kind, const class_place &p, REAL base,
-                                           REAL c, const REAL (&n)[FACE_COUNT]) const
+                                           REAL c, const REAL (&n)[FACE_COUNT], int = 0) const
     {
         if (number < 0) {
             return kind.update(0, p, base, c, n);
@@ -152,7 +158,10 @@ template <typename REAL> struct kept_class {
 template <typename REAL, int T> struct classes {
     typedef class_place place;
     static constexpr bool IS_EVERYWHERE = false;
+    static constexpr bool READS_AT_ONCE = ARCH_READS_AT_ONCE;
+    static constexpr int SHARES = 1;
     static constexpr int R = 1;
+    typedef std::conditional_t<ARCH_READS_AT_ONCE, kept_class<REAL>, kept_nothing> kept;
 
     medium<REAL> of; /* with the table of level 0 */
     const REAL *table[T];

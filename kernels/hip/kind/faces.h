@@ -5,17 +5,102 @@
 
 #include "kernels/cell/faces_cell.h"
 
+/* For the march: of each array a vector per plane, and the conductances of the upper faces in z,
+ * which are those of the lower ones of the next plane; and q of one class. */
+template <typename REAL> struct kept_faces {
+    struct mark {
+        vec16<REAL> x, y_min, y_max, z_max, sigma;
+        REAL x_max; /* of the last cell */
+        uint32_t bytes;
+    };
+
+    mark now;
+    vec16<REAL> z_min;
+    int number; /* the class of all cells; -1: of several */
+    REAL q;
+
+    template <typename KIND>
+    __device__ __forceinline__ void start(const KIND &kind, const class_place &p, int64_t k)
+    {
+        now.z_max = vector_at(kind.lower(AXIS_Z) + kind.element(kind.moved(p, 0, k)));
+        number = -1;
+    }
+    template <int N, typename KIND>
+    static __device__ __forceinline__ mark mark_of(const KIND &kind, const class_place &p,
+                                                   bool whole)
+    {
+        const int64_t at = kind.element(p);
+        const REAL *const y = kind.lower(AXIS_Y) + at;
+        return {vector_at(kind.lower(AXIS_X) + at),
+                vector_at(y),
+                vector_at(y + kind.of.pitch_y),
+                vector_at(kind.lower(AXIS_Z) + at + kind.of.pitch_z),
+                vector_at(kind.sigma + at),
+                kind.lower(AXIS_X)[at + (whole ? N : N - 1)],
+                kept_class<REAL>::template mark_of<N>(kind, p, whole)};
+    }
+    template <typename KIND>
+    __device__ __forceinline__ void look_at(const KIND &kind, const mark &next)
+    {
+        z_min = now.z_max;
+        now = next;
+        const int own = (int)(now.bytes & (uint32_t)kind.of.mask);
+        const uint32_t all = sizeof(REAL) == 8 ? 0x101 : 0x1010101;
+        const bool same = (now.bytes & (uint32_t)kind.of.mask * all) == (uint32_t)own * all;
+        if (same && own != number) {
+            q = kind.of.table[medium_cell_at(own) + 1];
+        }
+        number = same ? own : -1;
+    }
+    template <typename KIND>
+    __device__ __forceinline__ REAL update(const KIND &kind, const class_place &p, REAL base,
+                                           REAL c, const REAL (&n)[FACE_COUNT], int i) const
+    {
+        const REAL right = i == vec16<REAL>::N - 1 ? now.x_max : now.x.v[(i + 1) % vec16<REAL>::N];
+        const REAL g[FACE_COUNT] = {
+            now.x.v[i] * kind.dt_of(AXIS_X),     right * kind.dt_of(AXIS_X),
+            now.y_min.v[i] * kind.dt_of(AXIS_Y), now.y_max.v[i] * kind.dt_of(AXIS_Y),
+            z_min.v[i] * kind.dt_of(AXIS_Z),     now.z_max.v[i] * kind.dt_of(AXIS_Z)};
+        const REAL heat = number >= 0 ? q : kind.heat(p);
+        return medium_cell(base, c, n, g, now.sigma.v[i], heat);
+    }
+};
+
 template <typename REAL> struct faces : classes<REAL, 1> {
     using typename classes<REAL, 1>::place;
+    /* a wait per array would cost more than the registers; planes of six arrays soon leave the
+     * cache, so that blocks must not drift apart */
+    static constexpr bool READS_AT_ONCE = true;
+    static constexpr int SHARES = 2;
+    typedef kept_faces<REAL> kept;
 
-    const REAL *g[AXIS_COUNT]; /* of cell (0, 0, 0), as sigma */
+    const REAL *g[AXIS_COUNT]; /* of cell (0, 0, 0), as sigma; NULL on an unused axis */
     const REAL *sigma;
     REAL dt;
+
+    /* On an unused axis any values, times 0: so the march loads without a branch. */
+    __device__ __forceinline__ const REAL *lower(int axis) const
+    {
+        return g[axis] != nullptr ? g[axis] : sigma;
+    }
+    __device__ __forceinline__ REAL dt_of(int axis) const
+    {
+        return g[axis] != nullptr ? dt : (REAL)0;
+    }
+
+    __device__ __forceinline__ int64_t element(const place &p) const
+    {
+        return p.byte - this->of.classes;
+    }
+    __device__ __forceinline__ REAL heat(const place &p) const
+    {
+        return this->of.table[medium_cell_at(*p.byte & this->of.mask) + 1];
+    }
 
     __device__ __forceinline__ REAL conductance(const place &p, int face) const
     {
         const int64_t stride[AXIS_COUNT] = {1, this->of.pitch_y, this->of.pitch_z};
-        const int64_t at = p.byte - this->of.classes + (face % 2 == 0 ? 0 : stride[face / 2]);
+        const int64_t at = element(p) + (face % 2 == 0 ? 0 : stride[face / 2]);
         return g[face / 2] != nullptr ? g[face / 2][at] * dt : (REAL)0;
     }
     __device__ __forceinline__ REAL beyond(int, const place &p, int face, REAL c) const
@@ -35,14 +120,12 @@ template <typename REAL> struct faces : classes<REAL, 1> {
     __device__ __forceinline__ REAL update(int, const place &p, REAL base, REAL c,
                                            const REAL (&n)[FACE_COUNT]) const
     {
-        const medium<REAL> &m = this->of;
         REAL around[FACE_COUNT];
 #pragma unroll
         for (int face = 0; face < FACE_COUNT; face++) {
             around[face] = conductance(p, face);
         }
-        return medium_cell(base, c, n, around, sigma[p.byte - m.classes],
-                           m.table[medium_cell_at(*p.byte & m.mask) + 1]);
+        return medium_cell(base, c, n, around, sigma[element(p)], heat(p));
     }
     template <typename TERM>
     __device__ __forceinline__ REAL advance(int l, const place &p, const bool (&on)[FACE_COUNT],

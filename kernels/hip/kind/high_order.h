@@ -44,6 +44,9 @@ template <typename REAL, int RADIUS> struct wide_stencil : wide_rules<REAL> {
     };
     static constexpr int R = RADIUS;
     static constexpr bool IS_EVERYWHERE = false;
+    static constexpr int SHARES = 1;
+    static constexpr bool READS_AT_ONCE = false; /* advance_plane has its own order */
+    typedef kept_nothing kept;
 
     bool advances;       /* else only the sums over closed faces are taken */
     int64_t first, last; /* elements of the allocation, from cell (0, 0, 0) */

@@ -11,6 +11,10 @@
  * and where neighbours see values of the same unit
  *   K::beyond, K::term   the value beyond a closed face; the cell's term in the sum of the face
  *   K::update            the new value of a cell of level l, from all its neighbours
+ * For the march, which has a vector of cells of a row at a time:
+ *   K::kept              what a thread keeps of them from plane to plane, as kept_nothing
+ *   K::READS_AT_ONCE     whether it loads all that a plane needs before it uses any of it
+ *   K::SHARES            ARCH_MARCH_KIB of a block, in such parts: 2 leave half as many at once
  * advance takes what the sum begins with (struct coefficients: corrects), the cell's value, `on`:
  * the closed faces that it lies on, and its neighbours, n, in the order of the faces; of those on
  * closed faces any value. For each closed face it calls
@@ -40,6 +44,35 @@ static __device__ __forceinline__ REAL advance_by_values(const KIND &kind, int l
     return kind.update(l, p, base, c, n);
 }
 
+/* Nothing is kept from plane to plane. */
+struct kept_nothing {
+    int number;
+
+    /* At plane k, the first; p: the first cell of the vector in plane 0. */
+    template <typename KIND, typename PLACE>
+    __device__ __forceinline__ void start(const KIND &, const PLACE &, int64_t)
+    {
+    }
+    /* What a plane brings, of N cells from p on; whole: all of them lie in the box. */
+    struct mark {
+    };
+    template <int N, typename KIND, typename PLACE>
+    static __device__ __forceinline__ mark mark_of(const KIND &, const PLACE &, bool)
+    {
+        return {};
+    }
+    template <typename KIND> __device__ __forceinline__ void look_at(const KIND &, mark)
+    {
+    }
+    /* Of cell p, number i of the vector. */
+    template <typename REAL, typename KIND, typename PLACE>
+    __device__ __forceinline__ REAL update(const KIND &kind, const PLACE &p, REAL base, REAL c,
+                                           const REAL (&n)[FACE_COUNT], int = 0) const
+    {
+        return kind.update(0, p, base, c, n);
+    }
+};
+
 /* By value to the kernels. R_OF, A_OF: 1 where all steps have the same r or a, which takes fewer
  * registers. */
 template <typename REAL, int T, int R_OF = T, int A_OF_ = 1> struct uniform {
@@ -49,6 +82,9 @@ template <typename REAL, int T, int R_OF = T, int A_OF_ = 1> struct uniform {
     static constexpr bool IS_EVERYWHERE = true;
     static constexpr int R = 1;
     static constexpr int A_OF = A_OF_;
+    static constexpr bool READS_AT_ONCE = ARCH_READS_AT_ONCE;
+    static constexpr int SHARES = 1;
+    typedef kept_nothing kept;
 
     REAL r[R_OF][AXIS_COUNT]; /* of the step from level l to l + 1, as a and b */
     REAL a[A_OF][FACE_COUNT];
@@ -136,27 +172,6 @@ static inline bool are_alike(const struct coefficients *args, int nsteps)
     }
     return alike;
 }
-
-/* Nothing is kept from plane to plane. */
-struct kept_nothing {
-    int number;
-
-    struct mark {
-    };
-    template <int, typename PLACE> static __device__ __forceinline__ mark mark_of(const PLACE &)
-    {
-        return {};
-    }
-    template <typename KIND> __device__ __forceinline__ void look_at(const KIND &, mark)
-    {
-    }
-    template <typename REAL, typename KIND, typename PLACE>
-    __device__ __forceinline__ REAL update(const KIND &kind, const PLACE &p, REAL base, REAL c,
-                                           const REAL (&n)[FACE_COUNT]) const
-    {
-        return kind.update(0, p, base, c, n);
-    }
-};
 
 /* One step of one cell; base: what its sum begins with. */
 template <typename REAL, typename KIND, typename TERM>

@@ -2,19 +2,12 @@
  * of a row and their neighbours in z in registers, so that every plane is loaded once; neighbours
  * in x and y come from the caches. A box of high order has no cells next to closed faces of y and
  * z; those next to faces of x get their own row of weights. */
-#include "kernels/hip/kind/classes.h"
+#include "kernels/hip/kind/faces.h"
 #include "kernels/hip/kind/high_order.h"
 
 /* A block: 2^wide_bits vectors of a row by THREADS >> wide_bits rows, marching through `depth`
  * planes. */
 enum { THREADS = 256 };
-
-template <typename REAL, typename KIND> struct kept_by_march {
-    typedef kept_nothing type;
-};
-template <typename REAL> struct kept_by_march<REAL, classes<REAL, 1>> {
-    typedef std::conditional_t<ARCH_READS_AT_ONCE, kept_class<REAL>, kept_nothing> type;
-};
 
 struct march {
     struct box box;
@@ -177,7 +170,7 @@ static __device__ __forceinline__ void read_plane_at_once(around<REAL, KEPT> &n,
     if constexpr (CORRECTS) {
         n.base = vector_at(view.out + at);
     }
-    n.mark = KEPT::template mark_of<N>(kind.moved(c.place, 0, k));
+    n.mark = KEPT::template mark_of<N>(kind, kind.moved(c.place, 0, k), c.end == N);
 }
 
 template <bool CORRECTS, typename REAL, typename KIND, typename KEPT>
@@ -229,7 +222,7 @@ static __device__ __forceinline__ vec16<REAL> advance_vector(const KIND &kind, K
                 i == c.x_max ? kind.beyond(0, place, FACE_X_MAX, here.v[i]) : row[i + 2];
             const REAL n[FACE_COUNT] = {row[i],         right,     beside.ym.v[i],
                                         beside.yp.v[i], z[0].v[i], z[2].v[i]};
-            out.v[i] = kept.update(kind, place, beside.base.v[i], here.v[i], n);
+            out.v[i] = kept.update(kind, place, beside.base.v[i], here.v[i], n, i);
         }
     }
     return out;
@@ -391,11 +384,11 @@ static __global__ __launch_bounds__(THREADS) void step_march(const grid_view<REA
             z[p] = plane_beside(view, kind, c, FACE_Z_MIN, k_begin, at + (p - R) * view.pitch_z,
                                 z[p + 1]);
         }
-        typename kept_by_march<REAL, KIND>::type kept;
-        kept.number = -1;
+        typename KIND::kept kept;
+        kept.start(kind, c.place, k_begin);
         for (int64_t k = k_begin; k < k_end; k++, at += view.pitch_z) {
             vec16<REAL> out;
-            if constexpr (R == 1 && ARCH_READS_AT_ONCE) {
+            if constexpr (KIND::READS_AT_ONCE) {
                 out = advance_at_once<CORRECTS>(view, kind, kept, c, k, at, z);
             } else {
                 z[2 * R] =
@@ -439,7 +432,7 @@ static hipError_t launch(const KIND &kind, const struct hip_step *step)
     const int rule_wide = KIND::R == 1 || ARCH_MARCH_KIB > 0 ? 64 : 32;
     const int wide = step->shape.wide > 0 ? step->shape.wide : rule_wide;
     const int high = THREADS / wide;
-    const int kib = step->shape.wide > 0 ? step->shape.shared_kib : ARCH_MARCH_KIB;
+    const int kib = step->shape.wide > 0 ? step->shape.shared_kib : ARCH_MARCH_KIB * KIND::SHARES;
     const unsigned shared = (unsigned)kib << 10; /* not used: see struct hip_launch_shape */
     struct march m = {};
     m.box = *box;
@@ -482,6 +475,8 @@ template <typename REAL> static hipError_t launch_kind(const struct hip_step *st
         });
     case KIND_CLASSES:
         return launch<REAL>(classes_of<REAL, 1>(levels), step);
+    case KIND_FACES:
+        return launch<REAL>(faces_of<REAL>(levels), step);
     default:
         return launch<REAL>(uniform_of<REAL, 1>(levels), step);
     }

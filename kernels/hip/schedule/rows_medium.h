@@ -41,7 +41,7 @@ template <typename S, typename REAL, int T> struct rows_medium<S, classes<REAL, 
         const uint8_t *plane = kind.of.classes + k * kind.of.pitch_z;
         /* a device has no memory for planes of 2^31 cells; 64 bits take three times as long */
         const int at = j * (int)kind.of.pitch_y + i;
-        bytes[r] = kept_class<REAL>::template mark_of<S::N>({{}, plane + at});
+        bytes[r] = kept_class<REAL>::template mark_of<S::N>(0, {{}, plane + at}, true);
     }
     __device__ __forceinline__ void begin_plane(const KIND &kind)
     {
