@@ -144,6 +144,12 @@ static bool differ(const struct item *before, const struct item *now)
     return before->row != now->row || (single && !same_value(now->row, before->base, now->base));
 }
 
+/* A section that no file has is in a list because its parent may have it. */
+static bool is_given(const struct item *item)
+{
+    return item->row->type != SCHEMA_SECTION || item->node != NULL;
+}
+
 /* Both lists are in the order of the schema. */
 static enum status compare(const struct item_list *before, const struct item_list *now,
                            struct settings_changes *changes)
@@ -158,10 +164,10 @@ static enum status compare(const struct item_list *before, const struct item_lis
             b++;
             n++;
         } else if (old != NULL && !has_key(now, old->key)) {
-            TRY(add_change(changes, old, NULL));
+            TRY(is_given(old) ? add_change(changes, old, NULL) : STATUS_OK);
             b = skip(before, b);
         } else {
-            TRY(add_change(changes, NULL, new));
+            TRY(is_given(new) ? add_change(changes, NULL, new) : STATUS_OK);
             n = skip(now, n);
         }
     }

@@ -302,7 +302,7 @@ static void check_face(struct rig *rig, const struct problem *p, const struct su
                     rig_upload(rig, curves, sizeof curves),
                     rig_upload(rig, plain->d_sources, sizeof *plain->d_sources),
                     rig_upload(rig, plain->d_sums, sums_bytes),
-                    rig_upload(rig, plain->d_own, plain->d_own != NULL ? own_bytes : 0)};
+                    plain->d_own != NULL ? rig_upload(rig, plain->d_own, own_bytes) : NULL};
     struct sum_face_args args = *plain;
     args.medium = &given;
     args.d_field = made[0];
@@ -312,7 +312,7 @@ static void check_face(struct rig *rig, const struct problem *p, const struct su
     args.d_curves = made[3];
     args.d_sources = made[4];
     args.d_sums = made[5];
-    args.d_own = plain->d_own != NULL ? made[6] : NULL;
+    args.d_own = made[6];
     must(rig->backend->operations->sum_face(rig->queue, &args));
     memset(&given, 0xFF, sizeof given);
     struct exact_sum *found = rig_download(rig, args.d_sums, sums_bytes);

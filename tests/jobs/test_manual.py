@@ -154,7 +154,9 @@ class Completion(unittest.TestCase):
                           "time.steady.temperature=", "time.steady.tolerance=",
                           "time.steady.cycles=", "time.steady.solver="})
         self.assertEqual(self.bash("plan", "--set", "boundary.z_max.a"),
-                         {"boundary.z_max.ambient="})
+                         {"boundary.z_max.ambient=", "boundary.z_max.ambient_factor.formula=",
+                          "boundary.z_max.ambient_factor.path=",
+                          "boundary.z_max.ambient_factor.dataset="})
         # bash replaces what follows the '='
         self.assertEqual(self.bash("run", "a.yaml", "--set", "run.precision="),
                          {"float64", "float32"})
