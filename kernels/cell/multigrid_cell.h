@@ -270,9 +270,9 @@ KERNEL_INLINE float multigrid_share(const struct multigrid *coarse, int axis, in
     return away == 0 ? 1 - weight : weight;
 }
 
-/* On one axis, of the neighbour before a coarse cell, the cell itself or the one after it: elements
- * to it, and its children in which the cell has a share: those of the sides [first, end), where
- * that of side 0 is `begin` elements from the first cell of the fine grid. */
+/* A coarse cell or a neighbour of it on one axis: `away`, the elements from the cell to it; and its
+ * children in which the cell has a share, on the sides [first, end). The child on side 0 is `begin`
+ * elements from the first cell of the fine grid. */
 struct multigrid_part {
     int64_t away, begin;
     int first, end;

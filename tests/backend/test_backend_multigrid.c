@@ -246,49 +246,69 @@ static void check_transpose(struct scene *scene)
     free(e);
 }
 
+/* Two random arrays of float32 and one of float64, on the host and on the device. */
+struct operands {
+    struct layout narrow, wide;
+    float *x, *y;
+    double *z;
+    void *d_x, *d_y, *d_z;
+};
+
+static void operands_create(struct scene *scene, struct operands *o)
+{
+    o->narrow = scene->fine.host.layout;
+    must(layout_create(o->narrow.cells, (const int[]){0, 0, 0}, PRECISION_FLOAT64, &o->wide));
+    o->x = random_array(scene, &o->narrow);
+    o->y = random_array(scene, &o->narrow);
+    o->z = calloc(1, layout_bytes(&o->wide));
+    assert_non_null(o->z);
+    o->d_x = rig_upload(&scene->rig, o->x, layout_bytes(&o->narrow));
+    o->d_y = rig_upload(&scene->rig, o->y, layout_bytes(&o->narrow));
+    o->d_z = rig_upload(&scene->rig, o->z, layout_bytes(&o->wide));
+}
+
+static void operands_destroy(struct scene *scene, struct operands *o)
+{
+    void *const on_device[] = {o->d_x, o->d_y, o->d_z};
+    for (int n = 0; n < 3; n++) {
+        scene->rig.backend->runtime->memory_free(scene->rig.device, on_device[n]);
+    }
+    free(o->x);
+    free(o->y);
+    free(o->z);
+}
+
 static void check_combine(struct scene *scene)
 {
     const struct layout *narrow = &scene->fine.host.layout;
     const struct backend *backend = scene->rig.backend;
-    struct layout wide;
-    must(layout_create(narrow->cells, (const int[]){0, 0, 0}, PRECISION_FLOAT64, &wide));
-    float *x = random_array(scene, narrow);
-    float *y = random_array(scene, narrow);
-    double *z = calloc(1, layout_bytes(&wide));
-    assert_non_null(z);
-    void *d_x = rig_upload(&scene->rig, x, layout_bytes(narrow));
-    void *d_y = rig_upload(&scene->rig, y, layout_bytes(narrow));
-    void *d_z = rig_upload(&scene->rig, z, layout_bytes(&wide));
-    const struct operand of_x = {*narrow, d_x};
-    const struct operand of_y = {*narrow, d_y};
-    const struct operand of_z = {wide, d_z};
-    must(ENQUEUE(backend->operations, combine, scene->rig.queue, .layout = wide, .d_out = d_z,
+    struct operands o;
+    operands_create(scene, &o);
+    const struct operand of_x = {*narrow, o.d_x};
+    const struct operand of_y = {*narrow, o.d_y};
+    const struct operand of_z = {o.wide, o.d_z};
+    must(ENQUEUE(backend->operations, combine, scene->rig.queue, .layout = o.wide, .d_out = o.d_z,
                  .factor = 1.0 / 3, .x = of_x, .y = of_y));
-    must(ENQUEUE(backend->operations, combine, scene->rig.queue, .layout = wide, .d_out = d_z,
+    must(ENQUEUE(backend->operations, combine, scene->rig.queue, .layout = o.wide, .d_out = o.d_z,
                  .factor = -0.7, .x = of_x, .z = of_z));
-    must(ENQUEUE(backend->operations, combine, scene->rig.queue, .layout = *narrow, .d_out = d_y,
+    must(ENQUEUE(backend->operations, combine, scene->rig.queue, .layout = *narrow, .d_out = o.d_y,
                  .factor = 8, .x = of_z));
     must(backend->runtime->queue_wait(scene->rig.queue));
     FOR_CELLS(narrow, cell, at)
     {
-        double *value = &z[layout_index(&wide, cell[0], cell[1], cell[2])];
-        *value = fma(-0.7 * (double)x[at], 1, fma(1.0 / 3 * (double)x[at], y[at], 0));
-        y[at] = (float)(8 * *value);
+        double *value = &o.z[layout_index(&o.wide, cell[0], cell[1], cell[2])];
+        *value = fma(-0.7 * (double)o.x[at], 1, fma(1.0 / 3 * (double)o.x[at], o.y[at], 0));
+        o.y[at] = (float)(8 * *value);
     }
-    double *got = rig_download(&scene->rig, d_z, layout_bytes(&wide));
-    FOR_CELLS(&wide, cell, at)
+    double *got = rig_download(&scene->rig, o.d_z, layout_bytes(&o.wide));
+    FOR_CELLS(&o.wide, cell, at)
     {
-        assert_memory_equal(&got[at], &z[at], sizeof *got);
+        assert_memory_equal(&got[at], &o.z[at], sizeof *got);
         (void)cell;
     }
-    compare(scene, narrow, d_y, y);
-    backend->runtime->memory_free(scene->rig.device, d_x);
-    backend->runtime->memory_free(scene->rig.device, d_y);
-    backend->runtime->memory_free(scene->rig.device, d_z);
+    compare(scene, narrow, o.d_y, o.y);
     free(got);
-    free(x);
-    free(y);
-    free(z);
+    operands_destroy(scene, &o);
 }
 
 /* The summary of products is that of an array that has them in float64. */
@@ -299,39 +319,27 @@ static void check_products(struct scene *scene)
     const struct placement placement = {
         .global_cells = {narrow->cells[0], narrow->cells[1], narrow->cells[2]}};
     struct field_summary got, expected;
-    struct layout wide;
     double sum = 0;
     double scale = 0;
-    must(layout_create(narrow->cells, (const int[]){0, 0, 0}, PRECISION_FLOAT64, &wide));
-    float *x = random_array(scene, narrow);
-    float *y = random_array(scene, narrow);
-    double *z = calloc(1, layout_bytes(&wide));
-    assert_non_null(z);
-    void *d_x = rig_upload(&scene->rig, x, layout_bytes(narrow));
-    void *d_y = rig_upload(&scene->rig, y, layout_bytes(narrow));
-    void *d_z = rig_upload(&scene->rig, z, layout_bytes(&wide));
+    struct operands o;
+    operands_create(scene, &o);
     must(ENQUEUE(operations, summarise, scene->rig.queue, .layout = *narrow, .placement = placement,
-                 .d_field = d_x, .d_times = d_y, .h_summary = &got));
-    must(ENQUEUE(operations, combine, scene->rig.queue, .layout = wide, .d_out = d_z, .factor = 1,
-                 .x = {*narrow, d_x}, .y = {*narrow, d_y}));
-    must(ENQUEUE(operations, summarise, scene->rig.queue, .layout = wide, .placement = placement,
-                 .d_field = d_z, .h_summary = &expected));
+                 .d_field = o.d_x, .d_times = o.d_y, .h_summary = &got));
+    must(ENQUEUE(operations, combine, scene->rig.queue, .layout = o.wide, .d_out = o.d_z,
+                 .factor = 1, .x = {*narrow, o.d_x}, .y = {*narrow, o.d_y}));
+    must(ENQUEUE(operations, summarise, scene->rig.queue, .layout = o.wide, .placement = placement,
+                 .d_field = o.d_z, .h_summary = &expected));
     must(scene->rig.backend->runtime->queue_wait(scene->rig.queue));
     FOR_CELLS(narrow, cell, at)
     {
-        sum += (double)x[at] * (double)y[at];
-        scale += fabs((double)x[at] * (double)y[at]);
+        sum += (double)o.x[at] * (double)o.y[at];
+        scale += fabs((double)o.x[at] * (double)o.y[at]);
         (void)cell;
     }
     assert_true(fabs(exact_sum_value(&got.sum) - sum) <= 1e-12 * scale);
     assert_memory_equal(&got.sum, &expected.sum, sizeof got.sum);
     assert_true(got.min == expected.min && got.max == expected.max && got.bad_cells == 0);
-    scene->rig.backend->runtime->memory_free(scene->rig.device, d_x);
-    scene->rig.backend->runtime->memory_free(scene->rig.device, d_y);
-    scene->rig.backend->runtime->memory_free(scene->rig.device, d_z);
-    free(x);
-    free(y);
-    free(z);
+    operands_destroy(scene, &o);
 }
 
 TEST(coarse_conductances_and_weights)

@@ -131,7 +131,7 @@ static __global__ __launch_bounds__(THREADS, MEDIUM ? 2 : BLOCKS_PER_PROCESSOR) 
     finish_summary<THREADS / ARCH_WAVE>(scratch, f, waves, result);
 }
 
-/* Of the products with an array of the same layout, whose cell (0, 0, 0) is `times`. */
+/* Summarise the products with an array of the same layout, whose cell (0, 0, 0) is `times`. */
 static __global__ __launch_bounds__(THREADS, BLOCKS_PER_PROCESSOR) void summarise_products(
     const sweep<float> s, const float *times, struct hip_scratch *scratch,
     struct hip_result *result)

@@ -5,7 +5,7 @@
 
 #include "kernels/cell/faces_cell.h"
 
-/* For the march: of each array a vector per plane, and the conductances of the upper faces in z,
+/* The march keeps a vector of each array per plane, and the conductances of the upper faces in z,
  * which are those of the lower ones of the next plane; and q of one class. */
 template <typename REAL> struct kept_faces {
     struct mark {
@@ -78,7 +78,7 @@ template <typename REAL> struct faces : classes<REAL, 1> {
     const REAL *sigma;
     REAL dt;
 
-    /* On an unused axis any values, times 0: so the march loads without a branch. */
+    /* An unused axis has any values, times 0, so that the march loads without a branch. */
     __device__ __forceinline__ const REAL *lower(int axis) const
     {
         return g[axis] != nullptr ? g[axis] : sigma;

@@ -48,12 +48,12 @@ static __device__ __forceinline__ REAL advance_by_values(const KIND &kind, int l
 struct kept_nothing {
     int number;
 
-    /* At plane k, the first; p: the first cell of the vector in plane 0. */
+    /* Begin at plane k, the first; p: the first cell of the vector in plane 0. */
     template <typename KIND, typename PLACE>
     __device__ __forceinline__ void start(const KIND &, const PLACE &, int64_t)
     {
     }
-    /* What a plane brings, of N cells from p on; whole: all of them lie in the box. */
+    /* The values that a plane brings for N cells from p on; whole: all of them lie in the box. */
     struct mark {
     };
     template <int N, typename KIND, typename PLACE>
@@ -64,7 +64,7 @@ struct kept_nothing {
     template <typename KIND> __device__ __forceinline__ void look_at(const KIND &, mark)
     {
     }
-    /* Of cell p, number i of the vector. */
+    /* The new value of cell p, number i of the vector. */
     template <typename REAL, typename KIND, typename PLACE>
     __device__ __forceinline__ REAL update(const KIND &kind, const PLACE &p, REAL base, REAL c,
                                            const REAL (&n)[FACE_COUNT], int = 0) const

@@ -1,12 +1,8 @@
 /* isotherm import: a configuration from inputs of HotSpot or 3D-ICE, by jobscripts/import.py. */
-#include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
-#include <string.h>
-#include <unistd.h>
 
 #include "app/command/commands.h"
-#include "base/file.h"
 
 enum { FILES_MOST = 6 };
 
@@ -31,17 +27,17 @@ static const struct option option_table[] = {
 
 static enum status execute(void)
 {
-    char program[PATH_BYTES] = "";
     char cells[24];
     char layer_cells[24];
-    FAIL_IF(readlink("/proc/self/exe", program, sizeof program - 1) < 0,
-            fail(STATUS_FILE, "/proc/self/exe: %s", strerror(errno)));
     snprintf(cells, sizeof cells, "%" PRId64, options.cells);
     snprintf(layer_cells, sizeof layer_cells, "%" PRId64, options.layer_cells);
-    const char *words[FILES_MOST + 14] = {"python3",       "-c",           import_script, program,
-                                          "--output",      options.output, "--cells",     cells,
-                                          "--layer-cells", layer_cells};
-    int count = 10;
+    const char *words[SCRIPT_WORDS + FILES_MOST + 9] = {[SCRIPT_WORDS] = "--output",
+                                                        options.output,
+                                                        "--cells",
+                                                        cells,
+                                                        "--layer-cells",
+                                                        layer_cells};
+    int count = SCRIPT_WORDS + 6;
     if (options.transient) {
         words[count++] = "--transient";
     }
@@ -49,8 +45,7 @@ static enum status execute(void)
     for (int i = 0; i < FILES_MOST && options.files[i] != NULL; i++) {
         words[count++] = options.files[i];
     }
-    execvp(words[0], (char *const *)words);
-    return fail(STATUS_FILE, "cannot start python3: %s", strerror(errno));
+    return script_execute(import_script, words);
 }
 
 const struct command command_import = {

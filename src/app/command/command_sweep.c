@@ -1,9 +1,6 @@
 /* isotherm sweep: a run for each combination of values, by jobscripts/sweep.py. */
-#include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
-#include <string.h>
-#include <unistd.h>
 
 #include "app/command/commands.h"
 #include "base/file.h"
@@ -41,7 +38,6 @@ static int add_list(const char **words, int count, const char *option,
 
 static enum status execute(void)
 {
-    char program[PATH_BYTES] = "";
     char jobs[24];
     char directory[PATH_BYTES];
     char sbatch[PATH_BYTES];
@@ -52,22 +48,18 @@ static enum status execute(void)
                            &settings));
     snprintf(directory, sizeof directory, "%s", settings->output.directory);
     settings_destroy(settings);
-    FAIL_IF(readlink("/proc/self/exe", program, sizeof program - 1) < 0,
-            fail(STATUS_FILE, "/proc/self/exe: %s", strerror(errno)));
     snprintf(jobs, sizeof jobs, "%" PRId64, options.jobs);
     snprintf(sbatch, sizeof sbatch, "--sbatch=%s", options.sbatch); /* it begins with '-', too */
-    const char *words[4 * OPTIONS_MAX_LIST + 14] = {
-        "python3",  "-c",      sweep_script, program, options.config,
-        "--output", directory, "--jobs",     jobs,    sbatch};
-    int count = add_list(words, 10, "--vary", &options.vary);
+    const char *words[SCRIPT_WORDS + 4 * OPTIONS_MAX_LIST + 10] = {
+        [SCRIPT_WORDS] = options.config, "--output", directory, "--jobs", jobs, sbatch};
+    int count = add_list(words, SCRIPT_WORDS + 6, "--vary", &options.vary);
     count = add_list(words, count, "--set", &options.sets);
     if (options.script != NULL) {
         words[count++] = "--script";
         words[count++] = options.script;
     }
     words[count] = options.list ? "--list" : NULL;
-    execvp(words[0], (char *const *)words);
-    return fail(STATUS_FILE, "cannot start python3: %s", strerror(errno));
+    return script_execute(sweep_script, words);
 }
 
 const struct command command_sweep = {

@@ -23,6 +23,11 @@ extern const struct config_template machine_files[];    /* likewise: jobscripts/
 const struct config_template *config_template_find(const struct config_template *list,
                                                    const char *name, char known[256]);
 extern const char sweep_script[], import_script[]; /* jobscripts/sweep.py, import.py */
+/* Continue as Python with that script and its arguments, words[SCRIPT_WORDS] to the NULL; the words
+ * before are set here, the last one to the path of this program. Returns after a failure only:
+ * STATUS_FILE. */
+enum { SCRIPT_WORDS = 4 };
+enum status script_execute(const char *script, const char **words);
 
 /* ---- settings from the configuration file and the command line ---- */
 

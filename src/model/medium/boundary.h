@@ -13,7 +13,7 @@ struct boundary_condition {
     struct expression *expression[BOUNDARY_NUMBERS]; /* of t; NULL for a number */
     const char *name;                                /* of a named patch, or NULL; borrowed */
     int64_t cells; /* of the face that have this condition; set by patch_survey_apply */
-    /* Of the factors of its cells; 1 and 1 before patch_survey_apply, and without any. */
+    /* The range of its cells' factors; 1 and 1 before patch_survey_apply, and without any. */
     struct boundary_range {
         double least, most;
     } range[BOUNDARY_FACTORS];
@@ -32,7 +32,7 @@ const char *boundary_key(enum face face, int patch, const char *name, char key[B
 /* The largest number of conditions of a face. */
 int boundary_most_conditions(const struct boundary *boundary);
 
-/* Does any number of a condition have a factor for each cell? Of any condition of a face? */
+/* Does a number of a condition have a factor for each cell; or one of any condition of a face? */
 bool boundary_setting_has_factors(const struct boundary_setting *setting);
 bool boundary_has_factors(const struct boundary *boundary, enum face face);
 /* Do the cells of the face have patches or factors: a patch_plane? */
@@ -67,11 +67,11 @@ struct boundary_state {
 struct boundary_state boundary_at(const struct boundary *boundary, const struct grid *grid,
                                   enum face face, int patch, const struct instant *when);
 
-/* The same with the factors of a cell. */
+/* The condition of a cell that has these factors. */
 struct boundary_state boundary_scaled(const struct boundary_setting *setting,
                                       const struct boundary_state *now,
                                       const double factor[BOUNDARY_FACTORS]);
-/* With extremes of the factors: each combination of them, of which there are boundary_corners. */
+/* The conditions at the extremes of the factors: all combinations, boundary_corners of them. */
 int boundary_corners(const struct boundary_condition *condition);
 struct boundary_state boundary_corner(const struct boundary_condition *condition,
                                       const struct boundary_state *now, int corner);

@@ -35,10 +35,8 @@ static const char *class_need(const struct settings *settings, const struct boun
     if (face->npatches > 0) {
         return "a face with patches";
     }
-    for (int n = 0; n < BOUNDARY_FACTORS; n++) {
-        if (face->factor[n].kind != INITIAL_UNIFORM) {
-            return "a face with a factor for each cell";
-        }
+    if (boundary_setting_has_factors(face)) {
+        return "a face with a factor for each cell";
     }
     if (boundary_radiates(face)) {
         return "radiation";

@@ -64,7 +64,7 @@ struct class_survey {
     struct boundary_range face_factors[FACE_COUNT][MOST_PATCHES + 1][BOUNDARY_FACTORS];
 };
 void class_survey_add(struct class_survey *survey, const struct class_survey *more);
-/* Before the cells themselves are added: the range of a factor of theirs. */
+/* Widen the range of a factor by that of more cells, before their number is added. */
 void class_survey_widen(struct class_survey *survey, int face, int patch, int number, double least,
                         double most);
 enum status class_map_survey(const struct class_map *map, const struct problem *problem,

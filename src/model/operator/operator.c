@@ -159,7 +159,7 @@ static enum status find_states(const struct heat_operator *op, const struct prob
     return STATUS_OK;
 }
 
-/* Of the cell at a place of a plane with factors. */
+/* The closure of the cell at a place of a plane with factors. */
 static struct class_closure close_own(const struct problem *problem, enum face face,
                                       const struct patch_plane *plane, int64_t at,
                                       const struct boundary_state *states)
@@ -174,17 +174,13 @@ static struct class_closure close_own(const struct problem *problem, enum face f
     return close_class(problem, face, &now, plane->h_class[at]);
 }
 
-static bool has_own(const struct patch_plane *plane)
-{
-    return plane->h_factor[0] != NULL;
-}
-
 int64_t operator_closure_at(const struct problem *problem, const struct patch_plane *plane,
                             int64_t cell, int of_class)
 {
-    const int patch = plane->h_patch != NULL ? plane->h_patch[patch_plane_place(plane, cell)] : 0;
-    return has_own(plane) ? operator_closure_count(problem) + cell
-                          : (int64_t)patch * problem->medium.nclasses + of_class;
+    if (patch_plane_has_factors(plane)) {
+        return operator_closure_count(problem) + cell;
+    }
+    return (int64_t)patch_plane_condition(plane, cell) * problem->medium.nclasses + of_class;
 }
 
 enum status operator_closures(const struct heat_operator *op, const struct problem *problem,
@@ -192,7 +188,7 @@ enum status operator_closures(const struct heat_operator *op, const struct probl
                               struct class_closure **closures)
 {
     const int n = problem->medium.nclasses;
-    const int64_t own = has_own(plane) ? plane->cells : 0;
+    const int64_t own = patch_plane_has_factors(plane) ? plane->cells : 0;
     const int64_t count = operator_closure_count(problem);
     *closures = calloc((size_t)(count + own), sizeof **closures);
     TRY(CHECK_MEMORY(*closures != NULL, "no memory for the closures of a face"));
@@ -282,10 +278,10 @@ int64_t operator_first_closure(const struct problem *problem, enum face face,
     const int64_t base =
         medium_closure_at(problem->medium.nclasses, operator_closure_count(problem), (int)face, 0);
     const int64_t first = (*length - base + 3) / 4;
-    if (has_own(plane)) {
+    if (patch_plane_has_factors(plane)) {
         *length = base + 4 * (first + plane->bytes);
     }
-    return has_own(plane) ? first : 0;
+    return patch_plane_has_factors(plane) ? first : 0;
 }
 
 enum status operator_own_table(const struct heat_operator *op, const struct problem *problem,
@@ -293,7 +289,7 @@ enum status operator_own_table(const struct heat_operator *op, const struct prob
                                void *table)
 {
     SCOPED_FREE struct boundary_state *states = NULL;
-    if (!has_own(plane)) {
+    if (!patch_plane_has_factors(plane)) {
         return STATUS_OK;
     }
     TRY(find_states(op, problem, face, &states));

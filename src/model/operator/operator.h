@@ -73,7 +73,7 @@ int64_t operator_table_length(const struct problem *problem);
  * table; `length` then counts these too. */
 int64_t operator_first_closure(const struct problem *problem, enum face face,
                                const struct patch_plane *plane, int64_t *length);
-/* Those closures, to a table. */
+/* Write these closures to a table. */
 enum status operator_own_table(const struct heat_operator *op, const struct problem *problem,
                                enum face face, const struct patch_plane *plane, int64_t first,
                                void *table);

@@ -248,7 +248,7 @@ enum status patch_map_classify(struct patch_map *map, const struct class_map *cl
         const enum axis normal = face_axis((enum face)f);
         const enum axis across = normal == AXIS_X ? AXIS_Y : AXIS_X;
         const enum axis up = normal == AXIS_Z ? AXIS_Y : AXIS_Z;
-        if (plane->h_factor[0] == NULL) {
+        if (!patch_plane_has_factors(plane)) {
             continue;
         }
         const struct box layer = box_inside(&owned, (enum face)f, 1);
@@ -286,7 +286,7 @@ void patch_map_survey(const struct patch_map *map, struct class_survey *survey)
     for (int f = 0; f < FACE_COUNT; f++) {
         const struct patch_plane *plane = &map->face[f];
         for (int64_t c = 0; plane->h_patch != NULL && c < plane->cells; c++) {
-            const int patch = patch_map_at(map, (enum face)f, c);
+            const int patch = patch_plane_condition(plane, c);
             for (int n = 0; n < BOUNDARY_FACTORS && plane->h_factor[n] != NULL; n++) {
                 const double factor = (double)plane->h_factor[n][patch_plane_place(plane, c)];
                 class_survey_widen(survey, f, patch, n, factor, factor);

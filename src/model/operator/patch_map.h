@@ -27,10 +27,15 @@ static inline int64_t patch_plane_place(const struct patch_plane *p, int64_t cel
 }
 
 /* The condition of a cell, counted in the order of the block's cells at the face. */
-static inline int patch_map_at(const struct patch_map *map, enum face face, int64_t cell)
+static inline int patch_plane_condition(const struct patch_plane *p, int64_t cell)
 {
-    const struct patch_plane *p = &map->face[face];
     return p->h_patch != NULL ? p->h_patch[patch_plane_place(p, cell)] : 0;
+}
+
+/* Does each cell have its own factors, and so its own closure? */
+static inline bool patch_plane_has_factors(const struct patch_plane *p)
+{
+    return p->h_factor[0] != NULL;
 }
 
 /* Paint the patches and the factors on the cells `owned` (global indices) and `depth` layers around

@@ -169,7 +169,7 @@ static void add_log(float g, int64_t *sum, int64_t *count)
     *count += bits > 0 ? 1 : 0;
 }
 
-/* Of the lower faces that conduct: their sum and number. */
+/* The sum and the number of the logarithms of the lower faces that conduct. */
 static void find_logs(const struct layout *layout, const float *h_g, int64_t sums[2])
 {
     const int64_t nx = layout->cells[AXIS_X];
