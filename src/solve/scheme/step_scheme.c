@@ -22,16 +22,20 @@ static double longest_super_step(const struct timeline *timeline)
 }
 
 /* s: the length that the tolerance allows. Where no super step is that long, their last error says
- * how much longer steps can be, whose errors grow with the third power of the length. */
-static double allowed(const struct timeline *timeline, const struct step_control *control)
+ * how much longer steps can be, whose errors grow with the third power of the length; but not
+ * longer than the run so far, since data could change and change back in such a step, nor eight
+ * times. */
+static double allowed(const struct timeline *timeline, const struct state *state)
 {
-    enum { FURTHER = 3 * STEPS_PER_OCTAVE };
+    enum { FURTHER = 3 * STEPS_PER_OCTAVE, FARTHEST = 8 * STEPS_PER_OCTAVE };
+    const struct step_control *control = &state->control;
     const int64_t cap = step_log(longest_super_step(timeline) / timeline->dt_stable) + 1;
-    int64_t exponent = control->exponent;
-    if (control->is_implicit <= 0 && exponent >= cap) {
-        exponent = cap + step_clamp(-control->error / 3, 0, FURTHER);
+    if (control->is_implicit > 0 || control->exponent < cap) {
+        return step_length(timeline, control->exponent);
     }
-    return step_length(timeline, exponent);
+    const int64_t further = step_clamp(-control->error / 3, 0, FARTHEST);
+    return fmin(step_length(timeline, cap + further),
+                fmax(step_length(timeline, cap + FURTHER), state->time));
 }
 
 /* s: the longest that an implicit step can be here, or the next one; it ends at outputs. */
@@ -42,15 +46,14 @@ static double room(const struct timeline *timeline, double time)
 }
 
 /* Whether implicit steps take less work per time; the scheme changes for a gain of a quarter. */
-static bool is_cheaper(const struct timeline *timeline, const struct step_control *control,
-                       double time, double most)
+static bool is_cheaper(const struct timeline *timeline, const struct state *state, double most)
 {
-    const bool is_implicit = control->is_implicit > 0;
-    const double wanted = fmin(allowed(timeline, control), most);
-    const double implicit = fmin(wanted, room(timeline, time));
+    const bool is_implicit = state->control.is_implicit > 0;
+    const double wanted = fmin(allowed(timeline, state), most);
+    const double implicit = fmin(wanted, room(timeline, state->time));
     const double super = fmin(wanted, longest_super_step(timeline));
     const double levels = step_stages(timeline, super) + STEP_ESTIMATE_LEVELS;
-    const double work = timeline_implicit_work(timeline, control->step_cycles);
+    const double work = timeline_implicit_work(timeline, state->control.step_cycles);
     return work * super * (is_implicit ? 4 : 5) < levels * implicit * (is_implicit ? 5 : 4);
 }
 
@@ -62,18 +65,18 @@ void step_scheme_choose(struct stepper *stepper, struct problem *problem, double
     if (!problem->time.may_imply || control->is_implicit < 0 || control->error == STEP_BY_EULER) {
         return;
     }
-    const bool chosen = is_cheaper(timeline, control, state->time, most);
+    const bool chosen = is_cheaper(timeline, state, most);
     if (chosen == (control->is_implicit > 0)) {
         return;
     }
     if (chosen && control->cycles == 0) {
         log_info("implicit steps from step %" PRId64 ", t = %.6g s: the tolerance allows %.3g s, "
                  "the longest super step is %.3g s",
-                 state->step, state->time, fmin(allowed(timeline, control), most),
+                 state->step, state->time, fmin(allowed(timeline, state), most),
                  longest_super_step(timeline));
     }
+    control->exponent = step_log(fmin(allowed(timeline, state), most) / timeline->dt_stable);
     control->is_implicit = chosen ? 1 : 0;
-    control->exponent = step_log(fmin(allowed(timeline, control), most) / timeline->dt_stable);
     use(stepper, problem, chosen);
 }
 
