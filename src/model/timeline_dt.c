@@ -61,7 +61,7 @@ double timeline_implicit_least(const struct timeline *timeline)
  * (docs/guide/time_schemes.md). */
 static void find_work(struct timeline *timeline, const struct medium *medium, bool varies)
 {
-    enum { CYCLE = 60, UNIFORM_CYCLE = 120, LINEARISE = 400 };
+    enum { CYCLE = 60, UNIFORM_CYCLE = 200, LINEARISE = 200 };
     timeline->cycle_levels = medium->nclasses > 0 ? CYCLE : UNIFORM_CYCLE;
     timeline->linear_levels = varies ? LINEARISE : 0;
 }

@@ -235,6 +235,22 @@ class Implied(Bitwise):
             error = np.max(np.abs(run.temperature() - exact.temperature()))
             self.assert_below(error / run.report["step_control"]["range_K"], 1e-2, "error")
 
+    def test_cycles_that_do_not_converge(self):
+        """The implicit step is undone, and super steps end the run."""
+        rng = random.Random(5)
+        config = layered([9, 8, 7], [0.009, 0.008, 0.007], 1e5)
+        del config["contacts"]
+        for _ in range(30):   # good and bad conductors cell by cell
+            lower = [rng.uniform(0, 0.0057) for _ in range(3)]
+            config["parts"].append({"box": {"lower": lower, "upper": [x + 0.0012 for x in lower],
+                                            "material": rng.choice("abc")}})
+        config["time"] = {"end": 3, "scheme": "auto", "tolerance": 1e-2}
+        config["output"] = {}
+        run = self.check_bits(config)
+        self.assertIn("super steps are taken from here on", run.result.err + run.result.out)
+        self.assertEqual(run.report["scheme"], "sts2")
+        self.assert_below(100, run.report["step_control"]["cycles"], "cycles")
+
     def test_reasons(self):
         """`plan` and the report say why steps are never implicit."""
         for sets, why in ((["time.end=0.5"], "the run is too short for a few implicit steps"),
