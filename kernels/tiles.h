@@ -16,6 +16,7 @@ enum { TILES_FOUND = 96 };
 struct tiles_awake {
     uint64_t advanced; /* tiles, of all steps */
     uint32_t count[2];
+    struct exact_sum sum[FACE_COUNT]; /* of GPUs: of d_sums over all tiles */
 };
 
 /* Tile n covers the cells from n size to before (n + 1) size on each axis; the last is cut off. */
