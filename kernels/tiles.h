@@ -88,7 +88,7 @@ static inline struct box tiles_meet(const struct tiles *tiles, const struct box 
     return of_tiles;
 }
 
-KERNEL_INLINE int64_t tiles_number(const struct tiles *tiles, int64_t x, int64_t y, int64_t z)
+static inline int64_t tiles_number(const struct tiles *tiles, int64_t x, int64_t y, int64_t z)
 {
     return x + tiles->count[AXIS_X] * (y + tiles->count[AXIS_Y] * z);
 }
