@@ -62,6 +62,12 @@ static enum status translate(const struct shape_setting *part, const struct box 
             number = n;
         }
         last = number;
+        FAIL_IF(
+            fabsf(numbers[c]) >= 16777216,
+            fail(STATUS_INPUT,
+                 "%.200s has the label %.0f; labels must be below 2^24 = 16777216: renumber the "
+                 "materials in the file",
+                 part->path, (double)numbers[c]));
         if ((float)part->labels[number] != numbers[c]) {
             int64_t cell[AXIS_COUNT];
             box_cell(box, c, cell);
