@@ -56,7 +56,6 @@ static enum status check_steady(const struct problem *problem)
         {is_steady && boundary_varies(&problem->boundary), "boundary",
          "a boundary condition varies in time"},
         {problem->medium.changes, "materials", "a material becomes another one"},
-        {problem->medium.per_cell, "materials", "a property varies from cell to cell"},
         {sources_depend(&problem->sources), "sources", "a density depends on temperature"},
         {problem->radius > 1, "run.stencil.order", "the stencil is of high order"},
         {problem->precision != PRECISION_FLOAT64, "run.precision", "the precision is not float64"},

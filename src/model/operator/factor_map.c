@@ -90,25 +90,27 @@ enum status factor_map_create(const struct problem *problem, class_reader *read,
     return STATUS_OK;
 }
 
-/* The conductance of the lower face of a cell, per reference heat capacity, 1/s. */
-static double conductance_at(const struct class_map *map, const struct problem *problem, int axis,
-                             int64_t at)
+static const struct class_key *key_at(const struct class_map *map, int64_t at)
+{
+    return &map->keys[map->h_class[at] & map->mask];
+}
+
+double factor_map_conductance(const struct class_map *map, const struct problem *problem, int axis,
+                              int64_t at)
 {
     const int64_t pitch[AXIS_COUNT] = {1, map->layout.pitch_y, map->layout.pitch_z};
     const int64_t low = at - pitch[axis];
     const float *factor = map->h_factor[FACTOR_CONDUCTIVITY];
     const double factors[] = {(double)factor[low], (double)factor[at]};
     return medium_conductance_between(&problem->medium, &problem->grid, (enum axis)axis,
-                                      &map->keys[map->h_class[low]], &map->keys[map->h_class[at]],
-                                      factors) /
+                                      key_at(map, low), key_at(map, at), factors) /
            problem->medium.heat_capacity_volume;
 }
 
-/* The heat capacity of a cell over the reference. */
-static double capacity_at(const struct class_map *map, const struct problem *problem, int64_t at)
+double factor_map_capacity(const struct class_map *map, const struct problem *problem, int64_t at)
 {
     const struct medium *medium = &problem->medium;
-    const int material = map->keys[map->h_class[at]].material;
+    const int material = key_at(map, at)->material;
     return medium->materials[material].heat_capacity_volume / medium->heat_capacity_volume *
            (double)map->h_factor[FACTOR_HEAT_CAPACITY][at];
 }
@@ -119,11 +121,11 @@ static double rate_at(const struct class_map *map, const struct problem *problem
     double sum = 0;
     for (int axis = 0; axis < AXIS_COUNT; axis++) {
         if (problem->grid.used[axis]) {
-            sum += conductance_at(map, problem, axis, at);
-            sum += conductance_at(map, problem, axis, at + pitch[axis]);
+            sum += factor_map_conductance(map, problem, axis, at);
+            sum += factor_map_conductance(map, problem, axis, at + pitch[axis]);
         }
     }
-    return sum / capacity_at(map, problem, at);
+    return sum / factor_map_capacity(map, problem, at);
 }
 
 void factor_map_survey(const struct class_map *map, const struct problem *problem,
@@ -187,7 +189,7 @@ void factor_map_fill(const struct class_map *map, const struct problem *problem,
         box_cell(&box, c, cell);
         const int64_t at = layout_index(&map->layout, cell[0], cell[1], cell[2]);
         precision_set(problem->precision, values, at,
-                      axis < AXIS_COUNT ? conductance_at(map, problem, axis, at)
-                                        : 1 / capacity_at(map, problem, at));
+                      axis < AXIS_COUNT ? factor_map_conductance(map, problem, axis, at)
+                                        : 1 / factor_map_capacity(map, problem, at));
     }
 }

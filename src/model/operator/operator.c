@@ -218,6 +218,15 @@ struct class_closure operator_close_enthalpy(const struct problem *problem, enum
                                  grid_cell_volume(&problem->grid));
 }
 
+struct class_closure operator_close_factor(const struct problem *problem, enum axis axis,
+                                           const struct class_closure *closure, int of_class,
+                                           double factor)
+{
+    return class_closure_of_own(
+        closure, medium_conductivity(&problem->medium, axis, of_class) * factor,
+        grid_width(&problem->grid, axis, 0), grid_cell_volume(&problem->grid));
+}
+
 int64_t operator_table_length(const struct problem *problem)
 {
     const struct medium *medium = &problem->medium;

@@ -185,7 +185,6 @@ static enum status allocate_changes(struct classes *classes, const struct proble
     return STATUS_OK;
 }
 
-/* Before the map has flags. */
 static enum status send_factors(struct classes *classes, const struct problem *problem,
                                 struct engine *engine)
 {
@@ -236,6 +235,7 @@ enum status classes_allocate(struct classes *classes, const struct problem *prob
     TRY(send_factors(classes, problem, engine));
     TRY(allocate_changes(classes, problem, team, engine));
     const uint8_t mask = classes_flag(&classes->map.layout, medium->nclasses, classes->map.h_class);
+    classes->map.mask = mask;
     TRY(engine_send(engine, classes->map.h_class, (size_t)classes->map.layout.elements,
                     &classes->d_class));
     classes->changes.args.d_class = classes->d_class;

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "model/medium/curve.h"
+#include "model/operator/factor_map.h"
 #include "solve/steady/grids.h"
 
 struct face_reader {
@@ -15,13 +16,16 @@ struct face_reader {
     struct class_closure *closures[FACE_COUNT]; /* NULL: uniform */
 };
 
+/* Of the map of classes. */
+static int64_t element_at(const struct face_reader *r, const int64_t cell[AXIS_COUNT])
+{
+    return layout_index(&r->classes->map.layout, cell[0], cell[1], cell[2]);
+}
+
 static int class_at(const struct face_reader *r, const int64_t cell[AXIS_COUNT])
 {
-    const struct layout *layout = &r->classes->map.layout;
-    return r->problem->medium.nclasses > 0
-               ? r->classes->map.h_class[layout_index(layout, cell[0], cell[1], cell[2])] &
-                     r->classes->args.mask
-               : 0;
+    const struct class_map *map = &r->classes->map;
+    return r->problem->medium.nclasses > 0 ? map->h_class[element_at(r, cell)] & map->mask : 0;
 }
 
 /* The material of a cell, and its value of the field. */
@@ -68,6 +72,11 @@ static double between(const struct face_reader *r, const int64_t low[AXIS_COUNT]
     const double h = grid_width(&r->problem->grid, r->axis, 0);
     if (medium->nclasses == 0) {
         return r->op->all.r[r->axis];
+    }
+    if (medium->per_cell) {
+        return factor_map_conductance(&r->classes->map, r->problem, (int)r->axis,
+                                      element_at(r, high)) *
+               r->op->dt;
     }
     const int classes[2] = {class_at(r, low), class_at(r, high)};
     if (medium->classes[classes[0]].is_ambient || medium->classes[classes[1]].is_ambient) {
@@ -142,6 +151,11 @@ static double beyond(const struct face_reader *r, const int64_t cell[AXIS_COUNT]
     if (s.curve != NULL) {
         c = operator_close_enthalpy(r->problem, r->axis, &c, s.of_class, s.value);
     }
+    if (medium->per_cell) {
+        const float *factors = r->classes->map.h_factor[FACTOR_CONDUCTIVITY];
+        c = operator_close_factor(r->problem, r->axis, &c, s.of_class,
+                                  (double)factors[element_at(r, cell)]);
+    }
     /* the first step from far below must not be that of a face which hardly radiates */
     const double least =
         r->point->is_first && c.e > 0 ? 0.5 * pow(fmax(c.exchange.s0 / c.exchange.s4, 0), 0.25) : 0;
@@ -191,7 +205,10 @@ static void read_cells(const struct face_reader *r, const struct multigrid *m, d
         if (medium->nclasses > 0) {
             const struct medium_class *of = &medium->classes[s.of_class];
             const double capacity =
-                s.curve != NULL ? s.at.capacity / medium->heat_capacity_volume : of->weight;
+                s.curve != NULL ? s.at.capacity / medium->heat_capacity_volume
+                : medium->per_cell
+                    ? factor_map_capacity(&r->classes->map, r->problem, element_at(r, cell))
+                    : of->weight;
             heat = mass * capacity + of->perfusion * per_step + to_ambients(r, m, cell, s.of_class);
         }
         values->h_sink[at] = (float)(heat * s.scale);
