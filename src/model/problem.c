@@ -131,7 +131,6 @@ static enum status check_per_cell(const struct problem *problem)
         {(problem->derived >> DERIVED_FLUX & 1U) != 0, "output", "the derived field heat_flux"},
         {of_capacity && problem->output.history_materials == TRUTH_YES, "output.history.materials",
          "the heat of each material (with heat_capacity_factor)"},
-        {problem->run.self_check > 0, "run.self_check", "the self-check"},
         {0},
     };
     const struct obstacle *first = first_of(obstacles);

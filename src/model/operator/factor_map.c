@@ -173,22 +173,22 @@ void factor_survey_apply(const struct class_survey *survey, struct problem *prob
 }
 
 void factor_map_fill(const struct class_map *map, const struct problem *problem, int axis,
-                     void *values)
+                     const struct layout *layout, const int64_t first[AXIS_COUNT], void *values)
 {
-    const int64_t *n = map->layout.cells;
-    const int *halo = map->layout.halo;
-    memset(values, 0, (size_t)map->layout.elements * precision_bytes(problem->precision));
-    struct box box = box_of_cells(n);
+    struct box box = box_of_cells(layout->cells);
+    memset(values, 0, (size_t)layout->elements * precision_bytes(problem->precision));
     for (int a = 0; a < AXIS_COUNT; a++) {
-        box.lo[a] -= halo[a] - (a == axis); /* there is no cell below the first layer */
-        box.hi[a] += halo[a];
+        box.lo[a] -= layout->halo[a] - (a == axis); /* there is no cell below the first layer */
+        box.hi[a] += layout->halo[a];
     }
 #pragma omp parallel for
     for (int64_t c = 0; c < box_cells(&box); c++) {
         int64_t cell[AXIS_COUNT];
         box_cell(&box, c, cell);
-        const int64_t at = layout_index(&map->layout, cell[0], cell[1], cell[2]);
-        precision_set(problem->precision, values, at,
+        const int64_t at = layout_index(&map->layout, first[AXIS_X] + cell[AXIS_X],
+                                        first[AXIS_Y] + cell[AXIS_Y], first[AXIS_Z] + cell[AXIS_Z]);
+        precision_set(problem->precision, values,
+                      layout_index(layout, cell[AXIS_X], cell[AXIS_Y], cell[AXIS_Z]),
                       axis < AXIS_COUNT ? factor_map_conductance(map, problem, axis, at)
                                         : 1 / factor_map_capacity(map, problem, at));
     }

@@ -25,7 +25,8 @@ double factor_map_conductance(const struct class_map *map, const struct problem 
                               int64_t at);
 double factor_map_capacity(const struct class_map *map, const struct problem *problem, int64_t at);
 
-/* After class_map_renumber: the d_g of an axis in use, or with
- * AXIS_COUNT d_sigma, layout.elements values in the precision of the run. */
+/* After class_map_renumber: the d_g of an axis in use, or with AXIS_COUNT d_sigma, in the precision
+ * of the run: layout->elements values, of its cells and those of its halo that the map has. Cell 0
+ * of `layout` is cell `first` of the map. */
 void factor_map_fill(const struct class_map *map, const struct problem *problem, int axis,
-                     void *values);
+                     const struct layout *layout, const int64_t first[AXIS_COUNT], void *values);

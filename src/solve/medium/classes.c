@@ -44,6 +44,15 @@ static size_t face_sums_bytes(const struct problem *problem)
     return conditions * FACE_SUMS * sizeof(struct exact_sum);
 }
 
+uint64_t classes_cell_bytes(const struct problem *problem, const struct box *owned, int depth)
+{
+    const bool *used = problem->grid.used;
+    const uint64_t arrays = problem->medium.per_cell ? 1U + used[0] + used[1] + used[2] : 0;
+    return problem->medium.nclasses == 0 ? 0
+                                         : class_map_bytes(&problem->grid, owned, depth) *
+                                               (1 + arrays * precision_bytes(problem->precision));
+}
+
 uint64_t classes_bytes(const struct problem *problem, const struct box *owned, int depth)
 {
     if (problem->medium.nclasses == 0) {
@@ -60,10 +69,7 @@ uint64_t classes_bytes(const struct problem *problem, const struct box *owned, i
         patches +=
             boundary_is_painted(&problem->boundary, (enum face)f) ? (uint64_t)box_cells(&layer) : 0;
     }
-    const uint64_t elements = class_map_bytes(&problem->grid, owned, depth);
-    const bool *used = problem->grid.used;
-    const uint64_t arrays = problem->medium.per_cell ? 1U + used[0] + used[1] + used[2] : 0;
-    return elements + arrays * elements * precision_bytes(problem->precision) +
+    return classes_cell_bytes(problem, owned, depth) +
            (uint64_t)tables_of(depth) *
                (bytes_of_table(problem) + 4 * (uint64_t)own * precision_bytes(problem->precision)) +
            MEDIUM_CLASSES * (sizeof(double) + 1 + sizeof(struct class_summary)) + patches +
@@ -197,7 +203,8 @@ static enum status send_factors(struct classes *classes, const struct problem *p
     TRY(CHECK_MEMORY(values != NULL, "no memory for a property per cell"));
     for (int axis = 0; axis <= AXIS_COUNT; axis++) {
         if (axis == AXIS_COUNT || problem->grid.used[axis]) {
-            factor_map_fill(map, problem, axis, values);
+            factor_map_fill(map, problem, axis, &map->layout, (const int64_t[AXIS_COUNT]){0},
+                            values);
             TRY(engine_send(engine, values, bytes, &classes->d_factor[axis]));
         }
     }
