@@ -138,7 +138,7 @@ struct sum_face_args {
     const uint8_t *d_material;
     const struct curve *d_curves;
     double heat_per_enthalpy;            /* J/(m^3 K); with d_g that of the reference */
-    double spacing, volume;              /* m, across the face; m^3, of a cell */
+    double spacing, volume;              /* of the smallest cell: m, across the face; m^3 */
     const struct heat_source *d_sources; /* nsources, on this face, in K per second */
     double joule_per_kelvin;             /* of a cell */
     int64_t offset[AXIS_COUNT];          /* global index of the local cell (0, 0, 0) */

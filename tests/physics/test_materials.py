@@ -55,6 +55,12 @@ class RandomProblems(Case):
     def test_on_graded_axes(self):
         self.check_changed(with_graded_axes)
 
+    def test_with_properties_per_cell_on_graded_axes(self):
+        for first, change in enumerate((with_graded_axes, with_a_radius)):
+            self.check_changed(lambda config, seed, change=change: with_face_factors(
+                with_factors(change(config, seed), seed, self.folder), seed, self.folder),
+                every=4, first=first)
+
     def test_with_factors_of_faces(self):
         """Of every kind of medium in turn."""
         media = [lambda config, seed: config, nonlinear_problem, with_ambients, with_graded_axes,

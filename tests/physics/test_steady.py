@@ -21,12 +21,17 @@ class Steady(Case):
                  "factors of cells, 1D": varied([33], [0.2]),
                  "uniform": plain([13, 9, 8], [0.13, 0.09, 0.2]),
                  "uniform, 1D": plain([65], [0.3])}
+        graded = cases["factors of cells, graded"] = varied([10, 9, 7], [0.13, 0.09, 0.07])
+        graded["grid"]["x"] = {"edges": [0, 0.01, 0.02, 0.04, 0.05, 0.055, 0.06, 0.07, 0.1, 0.12,
+                                         0.13]}
         for name, kind in (("periodic", layered), ("uniform, periodic", plain)):
             cases[name] = kind([12, 9, 8], [0.12, 0.09, 0.08])
             cases[name]["boundary"].update(y_min={"type": "periodic"}, y_max={"type": "periodic"})
         for name, config in some(cases.items(), 2):
             with self.subTest(name):
-                run = self.solve(config)
+                grid = config["grid"]
+                run = self.solve({**config, "grid": {**grid, "cells": [
+                    1 if axis in grid else n for axis, n in zip("xyz", grid["cells"])]}})
                 self.assertEqual(run.report["scheme"], "steady")
                 error = np.abs(run.temperature() - direct(config)).max()
                 self.assert_below(error, 2e-9, name)

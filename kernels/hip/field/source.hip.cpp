@@ -252,9 +252,9 @@ static __global__ __launch_bounds__(VISIT_THREADS) void sum_face(
                                             args.spacing, args.volume);
             }
             if (g != nullptr) {
-                const double own_k = (double)g[element_at(medium.layout, i, j, k)] *
-                                     args.heat_per_enthalpy * args.spacing * args.spacing;
-                own = class_closure_of_own(&own, own_k, args.spacing, args.volume);
+                const double own_g = (double)g[element_at(medium.layout, i, j, k)];
+                own = class_closure_of_conductance(
+                    &own, own_g * args.heat_per_enthalpy * args.volume, args.volume / args.spacing);
             }
             flow.add(class_closure_flow(&own, inside));
             own = class_closure_heated(own, args.d_sources, args.nsources, args.joule_per_kelvin,

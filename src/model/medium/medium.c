@@ -284,6 +284,11 @@ enum status medium_set_classes(struct medium *medium, const struct grid *grid,
             const double volume = grid_size_volume(grid, keys[c].size);
             const double sigma =
                 medium->heat_capacity_volume / (classes[c].heat_capacity_volume * volume);
+            if (medium->per_cell) { /* the extremes of the factors */
+                classes[c].sigma /= volume;
+                classes[c].weight *= volume;
+                continue;
+            }
             classes[c].sigma = precision_round(precision, sigma);
             classes[c].weight = 1 / classes[c].sigma;
         }

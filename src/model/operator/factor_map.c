@@ -110,8 +110,9 @@ double factor_map_conductance(const struct class_map *map, const struct problem 
 double factor_map_capacity(const struct class_map *map, const struct problem *problem, int64_t at)
 {
     const struct medium *medium = &problem->medium;
-    const int material = key_at(map, at)->material;
-    return medium->materials[material].heat_capacity_volume / medium->heat_capacity_volume *
+    const struct class_key *key = key_at(map, at);
+    return medium->materials[key->material].heat_capacity_volume / medium->heat_capacity_volume *
+           grid_size_volume(&problem->grid, key->size) *
            (double)map->h_factor[FACTOR_HEAT_CAPACITY][at];
 }
 

@@ -204,7 +204,7 @@ static enum status sum_mine(const struct face_closures *closures,
                 .d_material = classes->d_material,
                 .d_curves = classes->d_curves,
                 .heat_per_enthalpy = problem->medium.heat_capacity_volume,
-                .spacing = grid_width(&problem->grid, face_axis((enum face)f), 0),
+                .spacing = grid_smallest_width(&problem->grid, face_axis((enum face)f)),
                 .volume = grid_cell_volume(&problem->grid),
                 .joule_per_kelvin = problem_joule_per_kelvin(problem),
                 .d_sums = (struct exact_sum *)classes->d_face_sums +
