@@ -145,9 +145,8 @@ struct sum_face_args {
     struct exact_sum *d_sums;            /* [condition][FACE_SUMS] */
 };
 
-/* Add to *d_sum the exact sum, K, of g (T of the ambient - T) over a list of faces between a cell
- * and an ambient: the heat of surfaces in a step from d_field. In double, the difference rounded as
- * in the update. */
+/* Add to *d_sum the exact sum, K, of g (T of the ambient - T) over a list of faces beside ambients:
+ * the heat of surfaces in a step from d_field. In double, the difference as in the update. */
 struct sum_surfaces_args {
     enum precision precision;
     const struct device_medium *medium; /* without segments; NULL: none */
@@ -155,6 +154,7 @@ struct sum_surfaces_args {
     int64_t count;
     const int64_t *d_elements; /* of the field: the cell of each face */
     const int32_t *d_pairs;    /* the place of its g in the table: medium_g_at */
+    const int64_t *d_faces;    /* with d_g: the element of it that has its g; else NULL */
     struct exact_sum *d_sum;
 };
 

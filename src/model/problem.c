@@ -124,8 +124,6 @@ static enum status check_per_cell(const struct problem *problem)
     const struct obstacle obstacles[] = {
         {medium->curves != NULL, "materials",
          "a property that depends on temperature, or perfusion"},
-        {medium->nambients > 0, "ambients", "an ambient"},
-        {medium->has_slopes, "contacts", "a contact with the area of a shape"},
         {sources_depend(&problem->sources), "sources", "a density that depends on temperature"},
         {(problem->derived >> DERIVED_FLUX & 1U) != 0, "output", "the derived field heat_flux"},
         {of_capacity && problem->output.history_materials == TRUTH_YES, "output.history.materials",

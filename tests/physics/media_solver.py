@@ -392,7 +392,8 @@ class Problem:
                 face = math.prod(self.h) / h
                 flow += into.sum() * face
                 area += at.sum() * face
-                warmth += (T[at] + into * h / (2 * self.k[a, axis])).sum() * face
+                k = self.k[a, axis] * self.factor[at]
+                warmth += (T[at] + into * h / (2 * k)).sum() * face
         return flow, area, warmth / area
 
     def solve(self, dt, steps):

@@ -221,12 +221,17 @@ class CurvedContact(Example):
 
     def test_steady_state(self):
         a, b, k = self.CORE, self.OUTER, self.K
-        for d, cells, bound in ((2, 24, 0.01), (2, 48, 0.005), (3, 12, 0.02)):
+        for d, cells, bound, factor in ((2, 24, 0.01, None), (2, 48, 0.005, None),
+                                        (3, 12, 0.02, None), (2, 24, 0.01, "3 - x*0")):
             shell = math.log(b / a) if d == 2 else 1 / a - 1 / b
             flow = self.DENSITY * a**d / d    # per r^(d - 1)
             rise = (flow / (self.FILM * b**(d - 1)) + flow * shell / k +
                     flow * self.RESISTANCE / a**(d - 1) + self.DENSITY * a * a / (2 * d * k))
-            run = self.run_config(self.config(cells, d), f"core{d}_{cells}")
+            config = self.config(cells, d)
+            if factor:    # of which the conductivity is a third
+                for material in config["materials"]:
+                    material.update(conductivity=k / 3, conductivity_factor={"formula": factor})
+            run = self.run_config(config, f"core{d}_{cells}_{factor is None}")
             found = last_row(run, ["middle"])[0] - 300
             self.assert_below(abs(found / rise - 1), bound, f"{d}D, {cells} cells")
 

@@ -201,7 +201,10 @@ class Steady(Case):
 
     def test_ambients(self):
         """Cells of an ambient keep their temperature; time steps change nothing; the same bits."""
-        config = layered([18, 14, 11], [0.09, 0.07, 0.055])
+        for kind in (layered, varied):
+            self.check_ambients(kind([18, 14, 11], [0.09, 0.07, 0.055]))
+
+    def check_ambients(self, config):
         config["ambients"] = [{"name": "air", "temperature": 280}]
         config["parts"].append({"box": {"lower": [0.02, 0.03, 0.02], "upper": [0.05, 0.07, 0.04],
                                         "material": "air"}})

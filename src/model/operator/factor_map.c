@@ -80,7 +80,7 @@ enum status factor_map_create(const struct problem *problem, class_reader *read,
         for (int64_t at = 0; at < map->layout.elements; at++) {
             map->h_factor[f][at] = 1;
         }
-        for (int m = 0; m < problem->medium.nmaterials; m++) {
+        for (int m = 0; m < problem->settings->nmaterials; m++) {
             if (problem->settings->materials[m].factor[f].kind != INITIAL_UNIFORM) {
                 TRY(settings_place(problem->origin, fill(problem, read, m, f, map, survey),
                                    "materials[%d].%s", m, name_of[f]));
@@ -95,13 +95,33 @@ static const struct class_key *key_at(const struct class_map *map, int64_t at)
     return &map->keys[map->h_class[at] & map->mask];
 }
 
+/* Of the conductivities below and above the lower face of a cell; returns the cell below. */
+static int64_t factors_at(const struct class_map *map, int axis, int64_t at, double factors[2])
+{
+    const int64_t pitch[AXIS_COUNT] = {1, map->layout.pitch_y, map->layout.pitch_z};
+    const float *factor = map->h_factor[FACTOR_CONDUCTIVITY];
+    factors[0] = (double)factor[at - pitch[axis]];
+    factors[1] = (double)factor[at];
+    return at - pitch[axis];
+}
+
 double factor_map_conductance(const struct class_map *map, const struct problem *problem, int axis,
                               int64_t at)
 {
-    const int64_t pitch[AXIS_COUNT] = {1, map->layout.pitch_y, map->layout.pitch_z};
-    const int64_t low = at - pitch[axis];
-    const float *factor = map->h_factor[FACTOR_CONDUCTIVITY];
-    const double factors[] = {(double)factor[low], (double)factor[at]};
+    double factors[2];
+    const int64_t low = factors_at(map, axis, at, factors);
+    return medium_conductance_of(&problem->medium, &problem->grid, (enum axis)axis,
+                                 map->h_class[low] & map->mask, map->h_class[at] & map->mask,
+                                 factors) /
+           problem->medium.heat_capacity_volume;
+}
+
+/* An upper bound of it, before there are classes. */
+static double most_conductance(const struct class_map *map, const struct problem *problem, int axis,
+                               int64_t at)
+{
+    double factors[2];
+    const int64_t low = factors_at(map, axis, at, factors);
     return medium_conductance_between(&problem->medium, &problem->grid, (enum axis)axis,
                                       key_at(map, low), key_at(map, at), factors) /
            problem->medium.heat_capacity_volume;
@@ -122,8 +142,8 @@ static double rate_at(const struct class_map *map, const struct problem *problem
     double sum = 0;
     for (int axis = 0; axis < AXIS_COUNT; axis++) {
         if (problem->grid.used[axis]) {
-            sum += factor_map_conductance(map, problem, axis, at);
-            sum += factor_map_conductance(map, problem, axis, at + pitch[axis]);
+            sum += most_conductance(map, problem, axis, at);
+            sum += most_conductance(map, problem, axis, at + pitch[axis]);
         }
     }
     return sum / factor_map_capacity(map, problem, at);

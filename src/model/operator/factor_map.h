@@ -20,7 +20,8 @@ void factor_map_survey(const struct class_map *map, const struct problem *proble
 void factor_survey_apply(const struct class_survey *survey, struct problem *problem);
 
 /* Of the element `at` of the classes: the conductance of the lower face of its cell, per reference
- * heat capacity, 1/s; and the cell's heat capacity over the reference. After class_map_renumber. */
+ * heat capacity, 1/s; and the cell's heat capacity over the reference, infinite in an ambient.
+ * After class_map_renumber. */
 double factor_map_conductance(const struct class_map *map, const struct problem *problem, int axis,
                               int64_t at);
 double factor_map_capacity(const struct class_map *map, const struct problem *problem, int64_t at);

@@ -286,8 +286,7 @@ enum status classes_allocate(struct classes *classes, const struct problem *prob
         .d_sigma = classes->d_factor[AXIS_COUNT],
         .weight_factor = ldexp(1, -heat_bits),
     };
-    TRY(surfaces_create(problem, engine, layout, &classes->args, classes->map.h_class,
-                        &classes->surfaces));
+    TRY(surfaces_create(problem, engine, layout, &classes->map, &classes->surfaces));
     return send_patches(classes, engine);
 }
 

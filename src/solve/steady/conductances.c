@@ -73,14 +73,14 @@ static double between(const struct face_reader *r, const int64_t low[AXIS_COUNT]
     if (medium->nclasses == 0) {
         return r->op->all.r[r->axis];
     }
+    const int classes[2] = {class_at(r, low), class_at(r, high)};
+    if (medium->classes[classes[0]].is_ambient || medium->classes[classes[1]].is_ambient) {
+        return 0; /* see to_ambients */
+    }
     if (medium->per_cell) {
         return factor_map_conductance(&r->classes->map, r->problem, (int)r->axis,
                                       element_at(r, high)) *
                r->op->dt;
-    }
-    const int classes[2] = {class_at(r, low), class_at(r, high)};
-    if (medium->classes[classes[0]].is_ambient || medium->classes[classes[1]].is_ambient) {
-        return 0; /* see to_ambients */
     }
     if (medium->curves == NULL || r->point->h_field == NULL) {
         if (last->low != classes[0] || last->high != classes[1]) {
@@ -117,9 +117,13 @@ static double to_ambients(const struct face_reader *r, const struct multigrid *m
             continue;
         }
         const int other = class_at(r, beside);
-        sum += medium->classes[other].is_ambient
-                   ? medium_conductance(medium, &r->problem->grid, axis, of_class, other)
-                   : 0;
+        const int64_t *above = face_side((enum face)f) == SIDE_MIN ? cell : beside;
+        sum += !medium->classes[other].is_ambient ? 0
+               : medium->per_cell
+                   ? factor_map_conductance(&r->classes->map, r->problem, (int)axis,
+                                            element_at(r, above)) *
+                         medium->heat_capacity_volume
+                   : medium_conductance(medium, &r->problem->grid, axis, of_class, other);
     }
     return sum * r->op->dt / medium->heat_capacity_volume;
 }
@@ -206,7 +210,7 @@ static void read_cells(const struct face_reader *r, const struct multigrid *m, d
             const struct medium_class *of = &medium->classes[s.of_class];
             const double capacity =
                 s.curve != NULL ? s.at.capacity / medium->heat_capacity_volume
-                : medium->per_cell
+                : medium->per_cell && !of->is_ambient
                     ? factor_map_capacity(&r->classes->map, r->problem, element_at(r, cell))
                     : of->weight;
             heat = mass * capacity + of->perfusion * per_step + to_ambients(r, m, cell, s.of_class);

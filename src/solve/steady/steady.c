@@ -110,8 +110,9 @@ static enum status send_weights(struct steady *s, const struct problem *problem)
         int64_t cell[AXIS_COUNT];
         box_cell(&owned, n, cell);
         const int64_t at = layout_index(&map->layout, cell[0], cell[1], cell[2]);
-        h_weight[layout_index(layout, cell[0], cell[1], cell[2])] = (float)ldexp(
-            factor_map_capacity(map, problem, at), -medium_heat_bits(&problem->medium));
+        const double capacity = factor_map_capacity(map, problem, at);
+        h_weight[layout_index(layout, cell[0], cell[1], cell[2])] =
+            isfinite(capacity) ? (float)ldexp(capacity, -medium_heat_bits(&problem->medium)) : 0;
     }
     TRY(steady_grids_array(&s->grids, 0, &s->d_weight));
     TRY(engine->runtime->copy_to_device(engine->bulk_queue, s->d_weight, h_weight,
