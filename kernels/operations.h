@@ -99,14 +99,9 @@ struct add_source_args {
     const struct source_curve *d_curve;
     const void *d_old;
     struct exact_sum *d_sum; /* device memory: add the exact sum of the heat, K */
-};
-
-/* Let the tiles that meet these boxes (inside the owned cells) count as changed in the step of
- * `tiles`, which was queued before: something else has changed their cells. */
-struct mark_tiles_args {
+    /* NULL, or: those that the box meets count as changed in the step of `tiles`, which was queued
+     * before. */
     const struct tiles *tiles;
-    const struct box *boxes;
-    int nboxes;
 };
 
 /* Add to *d_sum the exact sum, K, of p (Ta - T) over the cells of `box` (inside the owned cells):
@@ -408,8 +403,7 @@ struct field_access {
       HOST_ARRAY(step, levels, nsteps) HOST_ARRAY(step, boxes, nboxes)                             \
           HOST_ARRAY(step, without, nwithout) HOST_ONE(step, tiles) HOST_RESULT(step, h_summary),  \
       STEP_FIELDS)                                                                                 \
-    X(mark_tiles, HOST_ONE(mark_tiles, tiles) HOST_ARRAY(mark_tiles, boxes, nboxes), )             \
-    X(add_source, HOST_ONE(add_source, medium),                                                    \
+    X(add_source, HOST_ONE(add_source, medium) HOST_ONE(add_source, tiles),                        \
       WRITES_BOX(add_source, d_field) READS(add_source, d_values) READS(add_source, d_curve)       \
           READS_BOX(add_source, d_old))                                                            \
     X(sum_perfusion, HOST_ONE(sum_perfusion, medium), READS_BOX(sum_perfusion, d_field))           \

@@ -112,6 +112,15 @@ enum status cpu_add_source(struct queue *queue, const struct add_source_args *ar
 #pragma omp critical(cpu_add_source)
         exact_sum_add(args->d_sum, &tally.sum);
     }
+    if (args->tiles != NULL) {
+        const struct box met = tiles_meet(args->tiles, box);
+        for (int64_t n = 0; n < box_cells(&met); n++) {
+            int64_t at[AXIS_COUNT];
+            box_cell(&met, n, at);
+            args->tiles->d_changed[tiles_number(args->tiles, at[0], at[1], at[2])] =
+                args->tiles->step;
+        }
+    }
     return STATUS_OK;
 }
 

@@ -291,23 +291,27 @@ static enum status prepare_kernels()
     return STATUS_OK;
 }
 
-static enum status smooth(struct queue *queue, const struct ascend_args *args, int step,
-                          const float *d_e, float *d_out)
+static enum status smooth(struct queue *queue, const struct smooth_pass *pass)
 {
-    const int64_t *n = args->fine.layout.cells;
+    const int64_t *n = pass->m->layout.cells;
     int processors = 0;
+    bool done = false;
+    TRY(hip_smooth_faces(queue, pass, &done));
+    if (done) {
+        return STATUS_OK;
+    }
     TRY(hip_count_processors(&processors));
     TRY(prepare_kernels());
-    smoothing p = {args->fine, {}, args->d_r, d_e, d_out, 0, 0, 0};
+    smoothing p = {*pass->m, {}, pass->d_r, pass->d_e, pass->d_out, 0, 0, 0};
     for (int s = 0; s < STEPS; s++) {
-        p.weight[s] = args->weight[step + s];
+        p.weight[s] = pass->weight[s];
     }
     p.across = (int)((n[AXIS_X] + WIDE - 2 * STEPS - 1) / (WIDE - 2 * STEPS));
     p.up = (int)((n[AXIS_Y] + HIGH - 2 * STEPS - 1) / (HIGH - 2 * STEPS));
     p.depth = smooth_depth(p.across * p.up, (int)n[AXIS_Z], processors);
     const int64_t parts = (n[AXIS_Z] + p.depth - 1) / p.depth;
     const unsigned nblocks = (unsigned)(p.across * p.up * parts);
-    smooth_kernel *const kernel = kernel_of(args->fine);
+    smooth_kernel *const kernel = kernel_of(p.m);
     kernel<<<nblocks, THREADS, SHARED_BYTES, queue->stream>>>(p);
     return hip_check(hipGetLastError(), "smooth");
 }
@@ -339,8 +343,9 @@ enum status hip_ascend(struct queue *queue, const struct ascend_args *args)
     for (int n = 0; n < passes; n++) {
         d_from = d_to;
         d_to = d_to == args->d_out ? args->d_other : args->d_out;
-        TRY(fused ? smooth(queue, args, n * STEPS, d_from, d_to)
-                  : relax(queue, args, n, d_from, d_to));
+        const struct smooth_pass pass = {&args->fine, args->weight + n * STEPS, args->d_r, d_from,
+                                         d_to};
+        TRY(fused ? smooth(queue, &pass) : relax(queue, args, n, d_from, d_to));
     }
     return STATUS_OK;
 }
