@@ -175,10 +175,15 @@ bool problem_may_imply(const struct problem *problem)
     return problem->time.scheme == SCHEME_IMPLICIT || problem->time.may_imply;
 }
 
+bool problem_begins_by_multigrid(const struct problem *problem)
+{
+    return problem->time.scheme == SCHEME_STEADY || problem->time.scheme == SCHEME_IMPLICIT ||
+           starts_steady(problem->settings);
+}
+
 bool problem_needs_multigrid(const struct problem *problem)
 {
-    return problem->time.scheme == SCHEME_STEADY || problem_may_imply(problem) ||
-           starts_steady(problem->settings);
+    return problem_may_imply(problem) || problem_begins_by_multigrid(problem);
 }
 
 enum status problem_create(const struct settings *settings, struct problem *problem)

@@ -45,7 +45,8 @@ bool problem_is_linear(const struct problem *problem);
 /* Whether steps are implicit, or may become so. */
 bool problem_may_imply(const struct problem *problem);
 
-/* Whether the solver of steady states (solve/steady/steady.h) is needed. */
+/* Whether the solver of steady states (solve/steady/steady.h) is needed at the start; or ever. */
+bool problem_begins_by_multigrid(const struct problem *problem);
 bool problem_needs_multigrid(const struct problem *problem);
 
 /* The heat of 1 K in one cell with the reference heat capacity, J. */

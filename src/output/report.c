@@ -286,8 +286,7 @@ enum status report_write(const char *path, const struct stepper *stepper, struct
     write_passes(&json, stepper);
     write_sleep(&json, &stepper->level->sleep);
     write_self_check(&json, stepper);
-    if (stepper->steady != NULL &&
-        (stepper->steady->total > 0 || !stepper->problem->time.may_imply)) {
+    if (stepper->steady != NULL) {
         steady_report(stepper->steady, &json);
     }
     json_real(&json, "time", stepper->state->time);

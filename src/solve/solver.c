@@ -37,11 +37,14 @@ enum status solver_allocate(struct solver *solver, const struct output_memory *o
     solver->level.whole = engine->operations->steps_whole[operator_kind(problem)];
     TRY(status_agree(team->comm, classes_allocate(&solver->classes, problem, team, engine,
                                                   &solver->level.field->layout)));
-    TRY(steady_create(problem, team, engine, &solver->classes, &solver->level.field->layout,
-                      &solver->steady));
-    /* for the start, for sources of one material, and for the host's part of the self-check */
+    if (problem_begins_by_multigrid(problem)) {
+        TRY(steady_create(problem, team, engine, &solver->classes, &solver->level.field->layout,
+                          &solver->steady));
+    }
+    /* for the start, for implicit steps later, for sources of one material, and for the host's
+     * part of the self-check */
     const bool keeps = problem->medium.nambients > 0 || sources_depend(&problem->sources) ||
-                       problem->run.self_check > 0;
+                       problem->run.self_check > 0 || problem->time.may_imply;
     if (!keeps && (!problem_needs_multigrid(problem) ||
                    (problem_is_linear(problem) && problem->medium.curves == NULL &&
                     !boundary_coefficient_varies(&problem->boundary)))) {
@@ -64,8 +67,8 @@ enum status solver_create(MPI_Comm comm, const struct settings *settings, struct
 
 void solver_destroy(struct solver *solver)
 {
+    steady_destroy(solver->steady != NULL ? solver->steady : solver->stepper.steady);
     stepper_destroy(&solver->stepper);
-    steady_destroy(solver->steady);
     settings_changes_free(&solver->state.changes);
     level_destroy(&solver->level);
     classes_destroy(&solver->classes, &solver->engine);

@@ -405,7 +405,7 @@ enum status step_control_advance(struct stepper *stepper, struct problem *proble
     if (begins) {
         choose_first(stepper, found.difference, high - low);
     }
-    step_scheme_choose(stepper, problem, most);
+    TRY(step_scheme_choose(stepper, problem, most));
     most = fmin(most, longest(problem, fmax(fabs(low), fabs(high)), limit));
     if (control->error == STEP_BY_EULER && control->levels % EULER_PERIOD >= 8) {
         return take_euler_steps(stepper, timeline);

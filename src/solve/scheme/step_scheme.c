@@ -7,12 +7,20 @@
 #include "solve/observe/diagnostics.h"
 #include "solve/scheme/scheme.h"
 #include "solve/scheme/step_length.h"
+#include "solve/steady/steady.h"
 
-static void use(struct stepper *stepper, struct problem *problem, bool is_implicit)
+/* The grids of the implicit steps are made for the first of them. */
+static enum status use(struct stepper *stepper, struct problem *problem, bool is_implicit)
 {
+    const struct level *level = stepper->level;
+    if (is_implicit && stepper->steady == NULL) {
+        TRY(steady_create(problem, stepper->team, level->engine, level->classes,
+                          &level->field->layout, &stepper->steady));
+    }
     timeline_use(&problem->timeline, is_implicit ? SCHEME_IMPLICIT : SCHEME_STS2);
     problem->time.scheme = problem->timeline.setting.scheme;
     stepper->scheme = is_implicit ? &scheme_implicit : &scheme_sts2;
+    return STATUS_OK;
 }
 
 /* s: of the longest super step. */
@@ -57,17 +65,17 @@ static bool is_cheaper(const struct timeline *timeline, const struct state *stat
     return work * super * (is_implicit ? 4 : 5) < levels * implicit * (is_implicit ? 5 : 4);
 }
 
-void step_scheme_choose(struct stepper *stepper, struct problem *problem, double most)
+enum status step_scheme_choose(struct stepper *stepper, struct problem *problem, double most)
 {
     const struct timeline *timeline = &problem->timeline;
     struct state *state = stepper->state;
     struct step_control *control = &state->control;
     if (!problem->time.may_imply || control->is_implicit < 0 || control->error == STEP_BY_EULER) {
-        return;
+        return STATUS_OK;
     }
     const bool chosen = is_cheaper(timeline, state, most);
     if (chosen == (control->is_implicit > 0)) {
-        return;
+        return STATUS_OK;
     }
     if (chosen && control->cycles == 0) {
         log_info("implicit steps from step %" PRId64 ", t = %.6g s: the tolerance allows %.3g s, "
@@ -77,14 +85,14 @@ void step_scheme_choose(struct stepper *stepper, struct problem *problem, double
     }
     control->exponent = step_log(fmin(allowed(timeline, state), most) / timeline->dt_stable);
     control->is_implicit = chosen ? 1 : 0;
-    use(stepper, problem, chosen);
+    return use(stepper, problem, chosen);
 }
 
-void step_scheme_restore(struct stepper *stepper, struct problem *problem)
+enum status step_scheme_restore(struct stepper *stepper, struct problem *problem)
 {
-    if (problem->time.may_imply && stepper->state->control.is_implicit > 0) {
-        use(stepper, problem, true);
-    }
+    return problem->time.may_imply && stepper->state->control.is_implicit > 0
+               ? use(stepper, problem, true)
+               : STATUS_OK;
 }
 
 enum status step_scheme_abandon(struct stepper *stepper, struct problem *problem,
@@ -102,6 +110,5 @@ enum status step_scheme_abandon(struct stepper *stepper, struct problem *problem
     field->d_shown = NULL;
     field->d_now = stepper->d_saved;
     stepper->d_saved = d_undone;
-    use(stepper, problem, false);
-    return STATUS_OK;
+    return use(stepper, problem, false);
 }

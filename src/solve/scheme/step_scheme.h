@@ -5,12 +5,12 @@
 
 #include "solve/stepper.h"
 
-/* Choose that of the next step, which is at most `most` s long; before its length. `problem` is the
- * stepper's. */
-void step_scheme_choose(struct stepper *stepper, struct problem *problem, double most);
+/* Collective. Choose that of the next step, which is at most `most` s long; before its length.
+ * `problem` is the stepper's. STATUS_MEMORY. */
+enum status step_scheme_choose(struct stepper *stepper, struct problem *problem, double most);
 
-/* After a restart: that of the last step. */
-void step_scheme_restore(struct stepper *stepper, struct problem *problem);
+/* Collective. After a restart: that of the last step. STATUS_MEMORY. */
+enum status step_scheme_restore(struct stepper *stepper, struct problem *problem);
 
 /* Collective. After an implicit step whose cycles did not converge: undo it, and take super steps
  * from now on. `before`: the state before it, whose field is stepper->d_saved. */
