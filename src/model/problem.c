@@ -1,5 +1,6 @@
 #include "model/problem.h"
 
+#include <math.h>
 #include <stdio.h>
 
 #include "model/field/derived.h"
@@ -129,7 +130,6 @@ static enum status check_per_cell(const struct problem *problem)
     const struct obstacle obstacles[] = {
         {medium->curves != NULL, "materials",
          "a property that depends on temperature, or perfusion"},
-        {sources_depend(&problem->sources), "sources", "a density that depends on temperature"},
         {(problem->derived >> DERIVED_FLUX & 1U) != 0, "output", "the derived field heat_flux"},
         {of_capacity && problem->output.history_materials == TRUTH_YES, "output.history.materials",
          "the heat of each material (with heat_capacity_factor)"},
@@ -147,14 +147,18 @@ static enum status check_per_cell(const struct problem *problem)
 
 static enum status lay_timeline(struct problem *problem)
 {
+    const struct medium *medium = &problem->medium;
+    double sigma = 1; /* above 1 of factors of the heat capacity */
     TRY(check_steady(problem));
+    for (int m = 0; m < medium->nmaterials && medium->per_cell; m++) {
+        sigma = fmax(sigma, medium->materials[m].sigma);
+    }
     const struct rate_facts rates = {
         .linear = problem_is_linear(problem),
         .coefficients = boundary_coefficient_varies(&problem->boundary),
-        .source = sources_slope(&problem->sources) / problem->medium.heat_capacity_volume,
+        .source = sources_slope(&problem->sources) * sigma / medium->heat_capacity_volume,
         .why_explicit = steady_obstacle(problem, false).what};
-    TRY(timeline_create(problem->settings, &problem->grid, &problem->medium, &rates,
-                        &problem->timeline));
+    TRY(timeline_create(problem->settings, &problem->grid, medium, &rates, &problem->timeline));
     problem->time = problem->timeline.setting;
     return STATUS_OK;
 }

@@ -47,7 +47,7 @@ class RandomProblems(Case):
         self.check_changed(with_sources_of_temperature)
 
     def test_with_properties_per_cell(self):
-        media = (lambda config, seed: config, with_ambients, with_a_radius, with_graded_axes)
+        media = (with_sources_of_temperature, with_ambients, with_a_radius, with_graded_axes)
         for first, change in enumerate(media):
             self.check_changed(lambda config, seed, change=change: with_factors(
                 change(config, seed), seed, self.folder), every=len(media), first=first)

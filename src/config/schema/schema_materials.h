@@ -15,7 +15,7 @@
             "to float32.",                                                                         \
             .variables = "x, y, z", .rival = "path", .example = "\"1 + 0.5*sin(40*x)\""),          \
         KEY(path_ ".path", TEXT, ASK, IN_MATERIAL(member_.path),                                   \
-            "A .npy or HDF5 file of factors, of the shape of the grid. " INPUT_FILE,               \
+            "A .npy, .nii or HDF5 file of factors, of the shape of the grid. " INPUT_FILE,         \
             .flags = SCHEMA_FILE, .rival = "formula", .example = "factors.npy"),                   \
         KEY(path_ ".dataset", TEXT, ASK, IN_MATERIAL(member_.dataset),                             \
             "The dataset of an HDF5 file, of shape (nz, ny, nx); in 2D also (ny, nx). Rounded to " \
