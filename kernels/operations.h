@@ -133,16 +133,15 @@ struct sum_face_args {
     const uint8_t *d_material;
     const struct curve *d_curves;
     double heat_per_enthalpy;            /* J/(m^3 K); with d_g that of the reference */
-    double spacing, volume;              /* m, across the face; m^3, of a cell */
+    double spacing, volume;              /* of the smallest cell: m, across the face; m^3 */
     const struct heat_source *d_sources; /* nsources, on this face, in K per second */
     double joule_per_kelvin;             /* of a cell */
     int64_t offset[AXIS_COUNT];          /* global index of the local cell (0, 0, 0) */
     struct exact_sum *d_sums;            /* [condition][FACE_SUMS] */
 };
 
-/* Add to *d_sum the exact sum, K, of g (T of the ambient - T) over a list of faces between a cell
- * and an ambient: the heat of surfaces in a step from d_field. In double, the difference rounded as
- * in the update. */
+/* Add to *d_sum the exact sum, K, of g (T of the ambient - T) over a list of faces beside ambients:
+ * the heat of surfaces in a step from d_field. In double, the difference as in the update. */
 struct sum_surfaces_args {
     enum precision precision;
     const struct device_medium *medium; /* without segments; NULL: none */
@@ -150,6 +149,7 @@ struct sum_surfaces_args {
     int64_t count;
     const int64_t *d_elements; /* of the field: the cell of each face */
     const int32_t *d_pairs;    /* the place of its g in the table: medium_g_at */
+    const int64_t *d_faces;    /* with d_g: the element of it that has its g; else NULL */
     struct exact_sum *d_sum;
 };
 

@@ -50,7 +50,6 @@ static struct obstacle steady_obstacle(const struct problem *problem, bool is_st
         {is_steady && boundary_varies(&problem->boundary), "boundary",
          "a boundary condition varies in time"},
         {problem->medium.changes, "materials", "a material becomes another one"},
-        {problem->medium.per_cell, "materials", "a property varies from cell to cell"},
         {sources_depend(&problem->sources), "sources", "a density depends on temperature"},
         {problem->radius > 1, "run.stencil.order", "the stencil is of high order"},
         {problem->precision != PRECISION_FLOAT64, "run.precision", "the precision is not float64"},
@@ -130,14 +129,10 @@ static enum status check_per_cell(const struct problem *problem)
     const struct obstacle obstacles[] = {
         {medium->curves != NULL, "materials",
          "a property that depends on temperature, or perfusion"},
-        {medium->nambients > 0, "ambients", "an ambient"},
-        {medium->has_slopes, "contacts", "a contact with the area of a shape"},
-        {grid_is_graded(&problem->grid), "grid", "a graded axis"},
         {sources_depend(&problem->sources), "sources", "a density that depends on temperature"},
         {(problem->derived >> DERIVED_FLUX & 1U) != 0, "output", "the derived field heat_flux"},
         {of_capacity && problem->output.history_materials == TRUTH_YES, "output.history.materials",
          "the heat of each material (with heat_capacity_factor)"},
-        {problem->run.self_check > 0, "run.self_check", "the self-check"},
         {0},
     };
     const struct obstacle *first = first_of(obstacles);

@@ -224,7 +224,7 @@ static enum status sum_surfaces(const struct level *level, const struct coeffici
                    .precision = level->field->layout.precision, .medium = &step->medium,
                    .d_field = level->field->d_now, .count = surfaces->count,
                    .d_elements = surfaces->d_elements, .d_pairs = surfaces->d_pairs,
-                   .d_sum = step->d_surface_sum);
+                   .d_faces = surfaces->d_faces, .d_sum = step->d_surface_sum);
 }
 
 static const struct box nothing = {{0, 0, 0}, {0, 0, 0}};

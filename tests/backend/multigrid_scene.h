@@ -35,7 +35,7 @@ static const struct {
     {{65, 1, 1}, {2, 1, 1}, {false, false, false}},
     {{8, 5, 7}, {2, 2, 2}, {true, false, false}},
     {{20, 31, 1}, {1, 2, 1}, {false, true, false}},
-    {{70, 61, 62}, {2, 2, 2}, {false, true, false}},
+    {{70, 61, 62}, {2, 2, 2}, {true, true, true}},
     {{130, 61, 34}, {2, 2, 1}, {false, false, false}},
     {{120, 56, 43}, {2, 1, 2}, {false, false, false}}, /* a tile ends with x, and with y */
     {{122, 229, 17}, {2, 2, 2}, {false, false, false}}};

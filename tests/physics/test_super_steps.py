@@ -125,7 +125,7 @@ class Tolerance(Example):
                 "layered_wall": 1e4, "leakage": 4, "package": 5, "radiating_slab": 500,
                 "sphere_cooling": 20, "wall_over_a_year": 1e6}
     OTHERS = {"freeze_pipe", "freezing", "melt_track", "permafrost",   # these melt
-              "effective_conductivity", "jet_plate", "nafems_t4"}      # these are steady
+              "effective_conductivity", "ev6", "jet_plate", "nafems_t4"}   # these are steady
     CELLS = {"borehole": [48, 48], "chip_stack": [20, 20, 16], "five_tracks": [40, 28, 12],
              "hyperthermia": [15, 15, 15], "laser_track": [32, 16, 12],
              "sphere_cooling": [12, 12, 12]}

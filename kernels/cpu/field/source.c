@@ -207,7 +207,11 @@ enum status cpu_sum_perfusion(struct queue *queue, const struct sum_perfusion_ar
             const int of = medium_neighbour_of(args->medium->nclasses, pair);                      \
             const REAL warmer =                                                                    \
                 table[medium_cell_at(of) + 1] - field[args->d_elements[begin + i]];                \
-            heat[i] = (double)table[pair] * (double)warmer;                                        \
+            const REAL *stored = args->medium->d_g[medium_axis_of(args->medium->nclasses, pair)];  \
+            const REAL g = args->d_faces != NULL                                                   \
+                               ? stored[args->d_faces[begin + i]] * (REAL)args->medium->dt         \
+                               : table[pair];                                                      \
+            heat[i] = (double)g * (double)warmer;                                                  \
         }                                                                                          \
     }
 DEFINE_SURFACES(float64, double)

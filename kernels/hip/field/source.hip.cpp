@@ -212,9 +212,16 @@ enum status hip_sum_perfusion(struct queue *queue, const struct sum_perfusion_ar
     });
 }
 
+/* d_g and dt of the medium. */
+template <typename REAL> struct stored_faces {
+    const REAL *g[AXIS_COUNT];
+    REAL dt;
+};
+
 template <typename REAL>
 static __global__ __launch_bounds__(VISIT_THREADS) void sum_surfaces(
-    const struct sum_surfaces_args args, int n, const REAL *table, struct hip_scratch *scratch)
+    const struct sum_surfaces_args args, int n, const REAL *table, const stored_faces<REAL> stored,
+    struct hip_scratch *scratch)
 {
     const REAL *field = static_cast<const REAL *>(args.d_field);
     const int64_t stride = (int64_t)gridDim.x * VISIT_THREADS;
@@ -224,7 +231,10 @@ static __global__ __launch_bounds__(VISIT_THREADS) void sum_surfaces(
         const int pair = args.d_pairs[i];
         const REAL ambient = table[medium_cell_at(medium_neighbour_of(n, pair)) + 1];
         const REAL warmer = ambient - field[args.d_elements[i]];
-        sum.add((double)table[pair] * (double)warmer);
+        const REAL g = args.d_faces != nullptr
+                           ? stored.g[medium_axis_of(n, pair)][args.d_faces[i]] * stored.dt
+                           : table[pair];
+        sum.add((double)g * (double)warmer);
     }
     finish(args.d_sum, sum, scratch);
 }
@@ -238,9 +248,13 @@ enum status hip_sum_surfaces(struct queue *queue, const struct sum_surfaces_args
     }
     return in_precision(args->precision, [&](auto real) {
         using REAL = decltype(real);
+        const struct device_medium *m = args->medium;
+        const stored_faces<REAL> stored = {{static_cast<const REAL *>(m->d_g[AXIS_X]),
+                                            static_cast<const REAL *>(m->d_g[AXIS_Y]),
+                                            static_cast<const REAL *>(m->d_g[AXIS_Z])},
+                                           (REAL)m->dt};
         sum_surfaces<REAL><<<nblocks, VISIT_THREADS, 0, queue->stream>>>(
-            *args, args->medium->nclasses, static_cast<const REAL *>(args->medium->d_table),
-            queue->d_scratch);
+            *args, m->nclasses, static_cast<const REAL *>(m->d_table), stored, queue->d_scratch);
         return hip_check(hipGetLastError(), "sum_surfaces");
     });
 }
@@ -285,9 +299,9 @@ static __global__ __launch_bounds__(VISIT_THREADS) void sum_face(
                                             args.spacing, args.volume);
             }
             if (g != nullptr) {
-                const double own_k = (double)g[element_at(medium.layout, i, j, k)] *
-                                     args.heat_per_enthalpy * args.spacing * args.spacing;
-                own = class_closure_of_own(&own, own_k, args.spacing, args.volume);
+                const double own_g = (double)g[element_at(medium.layout, i, j, k)];
+                own = class_closure_of_conductance(
+                    &own, own_g * args.heat_per_enthalpy * args.volume, args.volume / args.spacing);
             }
             flow.add(class_closure_flow(&own, inside));
             own = class_closure_heated(own, args.d_sources, args.nsources, args.joule_per_kelvin,

@@ -39,16 +39,13 @@ enum status memory_of_rank(const struct problem *problem, const struct backend *
                             problem->radius, &halo));
     const bool estimate = estimate_has_field(problem);
     const int copies = problem->time.by_tolerance ? 1 + (int)estimate : 0;
-    const uint64_t classes = classes_bytes(problem, &owned, decomp->halo_width / problem->radius);
-    const bool any = problem->medium.nclasses > 0;
-    *bytes = fields + derived + copies * (uint64_t)layout_bytes(&layout) + classes +
-             self_check_bytes(
-                 problem, &layout, &owned,
-                 any ? class_map_bytes(&problem->grid, &owned, decomp->halo_width / problem->radius)
-                     : 0) +
-             source_files_bytes(problem, &owned) +
-             steady_grids_bytes(problem, &owned, decomp->nranks) +
-             transport_buffer_bytes(&halo, precision) + outputs->kept_bytes;
+    const int depth = decomp->halo_width / problem->radius;
+    const uint64_t classes = classes_bytes(problem, &owned, depth);
+    *bytes =
+        fields + derived + copies * (uint64_t)layout_bytes(&layout) + classes +
+        self_check_bytes(problem, &layout, &owned, classes_cell_bytes(problem, &owned, depth)) +
+        source_files_bytes(problem, &owned) + steady_grids_bytes(problem, &owned, decomp->nranks) +
+        transport_buffer_bytes(&halo, precision) + outputs->kept_bytes;
     return STATUS_OK;
 }
 
