@@ -15,8 +15,8 @@ import nonlinear
 import problems
 from gallery import GALLERY, Example
 from harness import BINARY, Case, checkpoints, short_dt, some
+from steady import layered, nonlinear as radiating
 from test_bitwise import Bitwise, quiet
-from test_steady import layered, nonlinear as radiating
 from test_tables import rod
 
 CELLS = [23, 17, 13]
