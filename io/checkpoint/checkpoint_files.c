@@ -114,7 +114,8 @@ enum status checkpoint_state(hid_t dataset, struct checkpoint_state *state,
     if (writes ? state->control.levels > 0 : H5Aexists(dataset, "control") > 0) {
         TRY(h5_members(dataset, control, 2, state, direction));
     }
-    if (writes ? state->control.cycles > 0 : H5Aexists(dataset, "control_implicit") > 0) {
+    if (writes ? state->control.cycles > 0 || state->control.is_implicit != 0
+               : H5Aexists(dataset, "control_implicit") > 0) {
         TRY(h5_members(dataset, implicit, 1, state, direction));
     }
     if (writes ? state->source_heat != 0 : H5Aexists(dataset, "source_heat_J") > 0) {

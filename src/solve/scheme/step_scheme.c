@@ -107,6 +107,7 @@ enum status step_scheme_abandon(struct stepper *stepper, struct problem *problem
              before->step, problem->time.steady.cycles);
     *stepper->state = *before;
     stepper->state->control.is_implicit = -1;
+    stepper->state->control.cycles += problem->time.steady.cycles;
     field->d_shown = NULL;
     field->d_now = stepper->d_saved;
     stepper->d_saved = d_undone;
