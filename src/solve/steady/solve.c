@@ -111,11 +111,14 @@ static enum status send_residual(struct solution *s)
 {
     struct engine *engine = s->steady->grids.engine;
     const struct device_medium uniform = {.nclasses = 0};
-    const struct device_medium weights = s->medium != NULL ? *s->medium : uniform;
+    const float *d_weight = s->steady->d_weight;
+    const struct device_medium weights =
+        s->medium != NULL && d_weight == NULL ? *s->medium : uniform;
     s->scale = ldexp(1, -ilogb(s->largest_lack));
     return ENQUEUE(engine->operations, combine, engine->bulk_queue, .layout = *s->grid,
                    .d_out = s->steady->grids.grid[0].d_r, .factor = s->scale,
-                   .x = operand(&s->field->layout, s->field->d_next), .medium = weights);
+                   .x = operand(&s->field->layout, s->field->d_next),
+                   .y = operand(s->grid, d_weight), .medium = weights);
 }
 
 /* Collective. d_e of the finest grid for its d_r. */
@@ -384,18 +387,34 @@ static enum status iterate(struct solution *s, bool held, bool uniform_start)
     }
 }
 
+/* Collective. The heat of 1 K in all cells, in units of the summary's. */
+static enum status find_weight(const struct solution *s, double *weight)
+{
+    struct engine *engine = s->steady->grids.engine;
+    struct field_summary all;
+    *weight = s->medium != NULL ? s->stepper->problem->medium.total_weight
+                                : (double)grid_total_cells(&s->stepper->problem->grid);
+    if (s->steady->d_weight == NULL) {
+        return STATUS_OK;
+    }
+    TRY(agree(s, ENQUEUE(engine->operations, combine, engine->bulk_queue,
+                         .layout = s->field->layout, .d_out = s->field->d_next, .factor = 1)));
+    TRY(summarise(s, &s->field->layout, s->field->d_next, s->medium, &all));
+    *weight = exact_sum_value(&all.heat);
+    return STATUS_OK;
+}
+
 /* Without a given temperature the heat stays. */
 static enum status restore_heat(const struct solution *s, const struct field_summary *before)
 {
-    const struct medium *medium = &s->stepper->problem->medium;
     struct engine *engine = s->steady->grids.engine;
-    const double cells = (double)grid_total_cells(&s->stepper->problem->grid);
     struct field_summary after;
+    double weight = 0;
+    TRY(find_weight(s, &weight));
     TRY(summarise(s, &s->field->layout, s->field->d_now, s->medium, &after));
     const double lost = exact_sum_value(&before->heat) - exact_sum_value(&after.heat);
     return ENQUEUE(engine->operations, combine, engine->bulk_queue, .layout = s->field->layout,
-                   .d_out = s->field->d_now,
-                   .factor = lost / (s->medium != NULL ? medium->total_weight : cells),
+                   .d_out = s->field->d_now, .factor = lost / weight,
                    .z = operand(&s->field->layout, s->field->d_now));
 }
 
