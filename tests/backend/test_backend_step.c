@@ -60,10 +60,11 @@ static void check_schedules(struct rig *rig, const struct problem *p)
     }
     problem_check_step(rig, operations->step, "step", p, true);
     problem_check_step(rig, operations->step, "step without sums", p, false);
-    if (kind == KIND_UNIFORM || kind == KIND_CLASSES) {
+    if (kind == KIND_UNIFORM || kind == KIND_CLASSES || kind == KIND_FACES) {
         for (int v = 0; v < operations->nvariants; v++) {
             const struct kernel_variant *variant = &operations->variants[v];
-            if (has_copy_engine() || strncmp(variant->name, "staged", strlen("staged")) != 0) {
+            if ((has_copy_engine() && kind != KIND_FACES) ||
+                strncmp(variant->name, "staged", strlen("staged")) != 0) {
                 problem_check_step(rig, variant->step, variant->name, p, true);
             }
         }
@@ -228,6 +229,7 @@ TEST(passes_of_small_shapes)
                 /* the reference takes several times as long */
                 if (n % 2 == 0) {
                     check(KIND_CLASSES, cells, closed, nsteps, seed);
+                    check(KIND_FACES, cells, closed, nsteps, seed);
                 }
             }
         }
@@ -266,8 +268,9 @@ TEST(passes_of_fairly_large_shapes)
     for (size_t s = 0; s < sizeof shapes / sizeof shapes[0]; s++) {
         for (int n = 0; n < 2; n++) {
             if (!rig_leaves_out(s, (uint64_t)n + KIND_CLASSES)) {
-                check(KIND_CLASSES, shapes[s], n == 0 ? 63 : (unsigned)(37 * s + 11) % 64,
-                      2 + n + (int)s % 2, 10 * s + (size_t)n);
+                const unsigned closed = n == 0 ? 63 : (unsigned)(37 * s + 11) % 64;
+                check(KIND_CLASSES, shapes[s], closed, 2 + n + (int)s % 2, 10 * s + (size_t)n);
+                check(KIND_FACES, shapes[s], closed, 2, 10 * s + (size_t)n);
             }
         }
     }

@@ -74,7 +74,7 @@ def classes(n, steps=1):
 def faces(n, size):
     """A conductance per axis and a heat capacity per cell, in the layout of the classes."""
     arrays = struct.pack("<4Q", *[FIELDS[name] for name in ("g_x", "g_y", "g_z", "sigma")])
-    return padded([classes(n), arrays + reals(size, 1)])
+    return padded([classes(n), arrays + struct.pack("<q", 1) + reals(size, 3)])
 
 
 CLOSURE_DOUBLES = 47  # struct wide_closure

@@ -22,7 +22,7 @@ template <typename REAL> struct kept_faces {
     template <typename KIND>
     __device__ __forceinline__ void start(const KIND &kind, const class_place &p, int64_t k)
     {
-        now.z_max = vector_at(kind.lower(AXIS_Z) + kind.element(kind.moved(p, 0, k)));
+        now.z_max = vector_at(kind.g[AXIS_Z] + kind.element(kind.moved(p, 0, k)));
         number = -1;
     }
     template <int N, typename KIND>
@@ -30,13 +30,13 @@ template <typename REAL> struct kept_faces {
                                                    bool whole)
     {
         const int64_t at = kind.element(p);
-        const REAL *const y = kind.lower(AXIS_Y) + at;
-        return {vector_at(kind.lower(AXIS_X) + at),
+        const REAL *const y = kind.g[AXIS_Y] + at;
+        return {vector_at(kind.g[AXIS_X] + at),
                 vector_at(y),
                 vector_at(y + kind.of.pitch_y),
-                vector_at(kind.lower(AXIS_Z) + at + kind.of.pitch_z),
+                vector_at(kind.g[AXIS_Z] + at + kind.of.pitch_z),
                 vector_at(kind.sigma + at),
-                kind.lower(AXIS_X)[at + (whole ? N : N - 1)],
+                kind.g[AXIS_X][at + (whole ? N : N - 1)],
                 kept_class<REAL>::template mark_of<N>(kind, p, whole)};
     }
     template <typename KIND>
@@ -57,96 +57,113 @@ template <typename REAL> struct kept_faces {
                                            REAL c, const REAL (&n)[FACE_COUNT], int i) const
     {
         const REAL right = i == vec16<REAL>::N - 1 ? now.x_max : now.x.v[(i + 1) % vec16<REAL>::N];
-        const REAL g[FACE_COUNT] = {
-            now.x.v[i] * kind.dt_of(AXIS_X),     right * kind.dt_of(AXIS_X),
-            now.y_min.v[i] * kind.dt_of(AXIS_Y), now.y_max.v[i] * kind.dt_of(AXIS_Y),
-            z_min.v[i] * kind.dt_of(AXIS_Z),     now.z_max.v[i] * kind.dt_of(AXIS_Z)};
-        const REAL heat = number >= 0 ? q : kind.heat(p);
+        const REAL(&dt)[AXIS_COUNT] = kind.dt[0];
+        const REAL g[FACE_COUNT] = {now.x.v[i] * dt[0],     right * dt[0],
+                                    now.y_min.v[i] * dt[1], now.y_max.v[i] * dt[1],
+                                    z_min.v[i] * dt[2],     now.z_max.v[i] * dt[2]};
+        const REAL heat = number >= 0 ? q : kind.heat(0, *p.byte);
         return medium_cell(base, c, n, g, now.sigma.v[i], heat);
     }
 };
 
-template <typename REAL> struct faces : classes<REAL, 1> {
-    using typename classes<REAL, 1>::place;
+/* For tile, which loads them before the first step: what the steps of a cell need. */
+template <typename REAL> struct loaded_faces {
+    REAL x[2], y[2], z[2], sigma;
+    uint8_t byte;
+};
+
+template <typename REAL, int T> struct faces : classes<REAL, T> {
+    using typename classes<REAL, T>::place;
     /* a wait per array would cost more than the registers; planes of six arrays soon leave the
      * cache, so that blocks must not drift apart */
     static constexpr bool READS_AT_ONCE = true;
     static constexpr int SHARES = 2;
     typedef kept_faces<REAL> kept;
+    static constexpr bool LOADS = true;
+    typedef loaded_faces<REAL> loaded;
 
-    const REAL *g[AXIS_COUNT]; /* of cell (0, 0, 0), as sigma; NULL on an unused axis */
+    /* Of cell (0, 0, 0). An unused axis has sigma in place of its conductances, times 0, and no
+     * pitch, so that kernels load without a branch and never what is beyond the cell. */
+    const REAL *g[AXIS_COUNT];
     const REAL *sigma;
-    REAL dt;
-
-    /* An unused axis has any values, times 0, so that the march loads without a branch. */
-    __device__ __forceinline__ const REAL *lower(int axis) const
-    {
-        return g[axis] != nullptr ? g[axis] : sigma;
-    }
-    __device__ __forceinline__ REAL dt_of(int axis) const
-    {
-        return g[axis] != nullptr ? dt : (REAL)0;
-    }
+    int64_t right; /* the pitch in x */
+    REAL dt[T][AXIS_COUNT];
 
     __device__ __forceinline__ int64_t element(const place &p) const
     {
         return p.byte - this->of.classes;
     }
-    __device__ __forceinline__ REAL heat(const place &p) const
+    __device__ __forceinline__ REAL heat(int l, uint8_t byte) const
     {
-        return this->of.table[medium_cell_at(*p.byte & this->of.mask) + 1];
+        return this->table[l][medium_cell_at(byte & this->of.mask) + 1];
     }
 
-    __device__ __forceinline__ REAL conductance(const place &p, int face) const
+    __device__ __forceinline__ REAL conductance(int l, const place &p, int face) const
     {
-        const int64_t stride[AXIS_COUNT] = {1, this->of.pitch_y, this->of.pitch_z};
-        const int64_t at = element(p) + (face % 2 == 0 ? 0 : stride[face / 2]);
-        return g[face / 2] != nullptr ? g[face / 2][at] * dt : (REAL)0;
+        const int64_t pitch[AXIS_COUNT] = {right, this->of.pitch_y, this->of.pitch_z};
+        const int64_t at = element(p) + (face % 2 == 0 ? 0 : pitch[face / 2]);
+        return g[face / 2][at] * dt[l][face / 2];
     }
-    __device__ __forceinline__ REAL beyond(int, const place &p, int face, REAL c) const
+    /* Of the upper face of a cell, in 1/s. */
+    __device__ __forceinline__ REAL upper(const place &p, int axis) const
+    {
+        return g[axis][element(p) + (axis == AXIS_X ? right : this->of.pitch_y)];
+    }
+    __device__ __forceinline__ REAL beyond(int l, const place &p, int face, REAL c) const
     {
         const medium<REAL> &m = this->of;
         const int closure =
             medium_closure(m.patch[face], m.patch_pitch[face], m.first_closure[face], m.n, face,
                            p.cell, *p.byte & m.mask);
-        return faces_outside(c, conductance(p, face),
-                             m.table + medium_closure_at(m.n, m.nclosures, face, closure));
+        return faces_outside(c, conductance(l, p, face),
+                             this->table[l] + medium_closure_at(m.n, m.nclosures, face, closure));
     }
-    __device__ __forceinline__ double term(int, const place &p, int face, REAL c,
+    __device__ __forceinline__ double term(int l, const place &p, int face, REAL c,
                                            REAL outside) const
     {
-        return (double)conductance(p, face) * (double)(REAL)(outside - c);
+        return (double)conductance(l, p, face) * (double)(REAL)(outside - c);
     }
-    __device__ __forceinline__ REAL update(int, const place &p, REAL base, REAL c,
+    __device__ __forceinline__ REAL update(int l, const place &p, REAL base, REAL c,
                                            const REAL (&n)[FACE_COUNT]) const
     {
         REAL around[FACE_COUNT];
 #pragma unroll
         for (int face = 0; face < FACE_COUNT; face++) {
-            around[face] = conductance(p, face);
+            around[face] = conductance(l, p, face);
         }
-        return medium_cell(base, c, n, around, sigma[element(p)], heat(p));
+        return medium_cell(base, c, n, around, sigma[element(p)], heat(l, *p.byte));
+    }
+    __device__ __forceinline__ REAL update(int l, const loaded &own, REAL base, REAL c,
+                                           const REAL (&n)[FACE_COUNT]) const
+    {
+        const REAL around[FACE_COUNT] = {own.x[0] * dt[l][0], own.x[1] * dt[l][0],
+                                         own.y[0] * dt[l][1], own.y[1] * dt[l][1],
+                                         own.z[0] * dt[l][2], own.z[1] * dt[l][2]};
+        return medium_cell(base, c, n, around, own.sigma, heat(l, own.byte));
     }
     template <typename TERM>
     __device__ __forceinline__ REAL advance(int l, const place &p, const bool (&on)[FACE_COUNT],
                                             REAL base, REAL c, REAL (&n)[FACE_COUNT],
                                             const TERM &add) const
     {
-        return advance_by_values(*this, l, p, on, base, c, n, add);
+        return advance_by_values(*this, l, p, p, on, base, c, n, add);
     }
 };
 
-template <typename REAL> static faces<REAL> faces_of(const struct coefficients *args)
+template <typename REAL, int T> static faces<REAL, T> faces_of(const struct coefficients *args)
 {
     const struct device_medium *m = &args->medium;
-    faces<REAL> kind = {};
-    static_cast<classes<REAL, 1> &>(kind) = classes_of<REAL, 1>(args);
+    faces<REAL, T> kind = {};
+    static_cast<classes<REAL, T> &>(kind) = classes_of<REAL, T>(args);
+    kind.sigma = static_cast<const REAL *>(m->d_sigma) + m->layout.origin;
+    kind.right = m->d_g[AXIS_X] != nullptr ? 1 : 0;
     for (int axis = 0; axis < AXIS_COUNT; axis++) {
-        if (m->d_g[axis] != nullptr) {
-            kind.g[axis] = static_cast<const REAL *>(m->d_g[axis]) + m->layout.origin;
+        const bool used = m->d_g[axis] != nullptr;
+        kind.g[axis] =
+            used ? static_cast<const REAL *>(m->d_g[axis]) + m->layout.origin : kind.sigma;
+        for (int l = 0; l < T; l++) {
+            kind.dt[l][axis] = used ? (REAL)args[l].medium.dt : 0;
         }
     }
-    kind.sigma = static_cast<const REAL *>(m->d_sigma) + m->layout.origin;
-    kind.dt = (REAL)m->dt;
     return kind;
 }
