@@ -45,6 +45,11 @@ def layered(cells, upper, jump=50):
     return config
 
 
+def steep(cells, upper):
+    """Smoothed before and after coarser grids."""
+    return layered(cells, upper, jump=5000)
+
+
 def factored(cells, upper):
     """The conditions of `layered` with factors of their cells, also in a patch."""
     config = layered(cells, upper)
@@ -107,6 +112,7 @@ class Steady(Case):
         cases = {"3D": layered([13, 9, 7], [0.13, 0.09, 0.07]),
                  "flat cells": layered([10, 12, 6], [1.0, 0.12, 0.02]),
                  "jump of 1000": layered([9, 8, 11], [0.09, 0.08, 0.11], jump=1000),
+                 "jump of 5000": layered([9, 8, 11], [0.09, 0.08, 0.11], jump=5000),
                  "2D": layered([31, 17], [0.3, 0.2]),
                  "1D": layered([65], [0.3]),
                  "factors of faces": factored([13, 9, 7], [0.13, 0.09, 0.07]),
@@ -182,6 +188,7 @@ class Steady(Case):
         for kind, ways in ((layered, ((2, [2, 1, 1], "guard"), (3, [1, 3, 1], "cpu"),
                                       (8, [2, 2, 2], "cpu"))),
                            (factored, ((4, [2, 1, 2], "guard"),)),
+                           (steep, ((5, [1, 5, 1], "cpu"), (3, [3, 1, 1], "guard"))),
                            (plain, ((4, [1, 2, 2], "guard"), (5, [1, 5, 1], "cpu")))):
             config = kind([72, 72, 64], [0.072, 0.06, 0.08])
             config["boundary"].update(x_min={"type": "periodic"}, x_max={"type": "periodic"})
@@ -205,6 +212,24 @@ class Steady(Case):
         for kind, sizes in ((layered, (16, 32, 64)), (plain, (32, 64, 128))):
             cycles = [self.cycles(kind([n, n, n], [0.1, 0.1, 0.1])) for n in sizes]
             self.assert_below(max(cycles) - min(cycles), 2, f"cycles {cycles}")
+
+    def test_cycles_of_jumps(self):
+        """Layers that differ by a factor of 1e5 need a symmetric cycle; the start by full multigrid
+        spares cycles."""
+        found = {}
+        for jump in (100, 1e5):
+            config = layered([16, 16, 32], [0.16, 0.16, 0.32])
+            config["parts"][1:] = [{"layer": {"axis": "z", "from": low, "to": high,
+                                              "material": "b"}}
+                                   for low, high in ((0.1, 0.12), (0.16, 0.24))]
+            config["materials"][1]["conductivity"] = jump
+            config["boundary"]["z_min"] = {"type": "temperature", "value": 350}
+            del config["contacts"], config["sources"]
+            found[jump] = self.cycles(config)
+            config["initial"] = [{"expression": {"value": "300 + z"}}]
+            found[-jump] = self.cycles(config)
+        self.assert_below(found[1e5], 40, "cycles")
+        self.assert_below(found[100] + 1, found[-100], f"cycles {found}")
 
     @thorough
     def test_cycles_of_shapes(self):
@@ -313,6 +338,7 @@ class Steady(Case):
     def check_coarse_start(self, run):
         """From a grid of half the cells, interpolated, to the same state."""
         fine = layered([40, 30], [0.2, 0.15])
+        fine["initial"] = [{"expression": {"value": "300 + x"}}]   # not by full multigrid
         cold = self.solve(fine)
         fine["initial"] = [{"file": {"path": str(checkpoints(run.folder)[-1]),
                                      "interpolate": True}}]
