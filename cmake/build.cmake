@@ -4,7 +4,8 @@
 # A library is a row here: its name, the prefix of its pkg_check_modules, and its first module,
 # which has the version if there are several.
 set(rows "Cairo CAIRO cairo-png" "muParser MUPARSER muparser" "libyaml YAML yaml-0.1"
-  "hwloc HWLOC hwloc" "xxHash XXHASH libxxhash" "UDUNITS UDUNITS udunits" "libtiff TIFF libtiff-4")
+  "hwloc HWLOC hwloc" "xxHash XXHASH libxxhash" "UDUNITS UDUNITS udunits" "libtiff TIFF libtiff-4"
+  "niftiio NIFTI -")
 set(ISOTHERM_LIBRARIES "")
 foreach(row IN LISTS rows)
   string(REPLACE " " ";" row ${row})

@@ -90,7 +90,7 @@ def read_materials(path):
 
 
 def read_floorplan(path):
-    """name, width, height, x, y, and optionally heat capacity per volume and resistivity."""
+    """name, width, height, x, y, maybe rho c and resistivity: the blocks, the size of the chip."""
     blocks = []
     for where, words in rows_of(path):
         if len(words) not in (5, 7):
@@ -105,7 +105,7 @@ def read_floorplan(path):
         blocks.append(block)
     if not blocks:
         raise Refused(f"{path}:1: no block")
-    return blocks
+    return blocks, tuple(max(block.boxes[0][n] for block in blocks) for n in (2, 3))
 
 
 def read_trace(path, layers):
@@ -142,12 +142,19 @@ def read_layers(path, materials):
             raise Refused(f"{where}: layer {index} is incomplete") from None
         if not plan[0].endswith(".flp"):
             raise Refused(f"{at}: {plan[0]}: microchannels are not supported")
-        plan = Path(path).parent / plan[0]
-        blocks = read_floorplan(plan)
-        size = tuple(max(block.boxes[0][n] for block in blocks) for n in (2, 3))
+        blocks, size = read_floorplan(Path(path).parent / plan[0])
         layers[number(index, where, 0)] = Layer(f"layer {index}", number(height[0], of, 1e-9),
                                                 material, size, blocks, power[0] in "Yy")
     return [layers[index] for index in sorted(layers)]
+
+
+def cells_for(spans, length, least, most):
+    """The number of cells that fits the widths of blocks best, and the largest misfit in %."""
+    def misfit(count):
+        h = length / count
+        return max(abs((round(b / h) - round(a / h)) * h / (b - a) - 1) for a, b in spans)
+    count = min(range(least, most + 1), key=misfit)
+    return count, 100 * misfit(count)
 
 
 def read_hotspot(files, arguments):
@@ -180,8 +187,7 @@ def read_hotspot(files, arguments):
     if ".lcf" in files:
         layers = read_layers(files[".lcf"], materials)
     elif ".flp" in files:
-        blocks = read_floorplan(files[".flp"])
-        size = tuple(max(block.boxes[0][n] for block in blocks) for n in (2, 3))
+        blocks, size = read_floorplan(files[".flp"])
         layers = [Layer("silicon", value("t_chip"), solid("chip"), size, blocks, True),
                   Layer("TIM", value("t_interface"), solid("interface"), size)]
     else:
@@ -193,15 +199,19 @@ def read_hotspot(files, arguments):
             raise Refused(f"{config[f's_{name}'][0]}: the {name} is smaller than what it cools")
         layers.append(Layer(name, value(f"t_{name}"), solid(name), (side, side)))
     size, ambient = layers[0].size, value("ambient")
-    across = arguments.cells or 64
+    cells, fits = arguments.cells or 64, []
+    for n in (0, 1):
+        spans = [(block.boxes[0][n], block.boxes[0][n + 2]) for layer in layers if layer.heated
+                 for block in layer.blocks]
+        least = max(1, round(cells * size[n] / size[0]))
+        fits.append(cells_for(spans, size[n], least, least if arguments.cells else least * 3 // 2))
     return Stack(layers, {"z_max": (1 / (value("r_convec") * value("s_sink")**2), ambient)}, size,
-                 (across, max(1, round(across * size[1] / size[0]))),
-                 value("init_temp") if arguments.transient else ambient,
-                 value("sampling_intvl") if arguments.transient else 0,
-                 ["spreader and sink are plates of their full size; HotSpot has single nodes for "
-                  "their rims",
-                  "power heats the cells of a layer that are farthest from the sink, where "
-                  "HotSpot has its node",
+                 tuple(count for count, _ in fits), value("init_temp") if arguments.transient else
+                 ambient, value("sampling_intvl") if arguments.transient else 0,
+                 ["spreader and sink have cells; HotSpot one node over a height, and one per rim",
+                  "power heats the cells farthest from the sink, where HotSpot has its node",
+                  "the cells of a block, which have its power, differ from its width and height by "
+                  "up to {:.0f} and {:.0f} %".format(*(off for _, off in fits)),
                   "r_convec acts evenly on the sink; its c_convec is left out"])
 
 
@@ -374,7 +384,7 @@ def box_words(corner, low, high):
     return (f"lower: {words_of([*corner[:2], low])}, upper: {words_of([*corner[2:], high])}")
 
 
-def table(block, stack, folder, n):
+def table(block, stack, folder):
     if not stack.interval:
         return sum(block.power) / len(block.power), ""
     folder.mkdir(exist_ok=True)
@@ -385,24 +395,21 @@ def table(block, stack, folder, n):
 
 
 def configuration(stack, arguments, files):
-    names, used = {}, set()
-    target = Path(arguments.output)
+    names, target = {}, Path(arguments.output)
 
     def name_of(material, wish):
         if material not in names:
             wish = re.sub(r"\W", "_", wish)
-            while wish in used:
+            while wish in names.values():
                 wish += "_"
-            used.add(wish)
             names[material] = wish
         return names[material]
 
     per_layer = arguments.layer_cells or (1 if ".stk" in files else 4)
     x, y = (segments(stack.chip[n], [layer.size[n] for layer in stack.layers], stack.cells[n])
             for n in (0, 1))
-    smaller = any(layer.size != stack.layers[-1].size for layer in stack.layers)
     parts, sources, points, z, at = [], [], [], [], 0.0
-    if smaller:
+    if any(layer.size != stack.layers[-1].size for layer in stack.layers):
         parts.append(f"uniform: {{material: {name_of(FILLER, 'resin')}}}")
     for layer in stack.layers:
         top = at + layer.height
@@ -412,7 +419,7 @@ def configuration(stack, arguments, files):
         parts.append(f"box: {{{box_words(corner, at, top)}, "
                      f"material: {name_of(layer.material, layer.name)}}}")
         heated_to = at + layer.height / per_layer
-        for n, block in enumerate(layer.blocks):
+        for block in layer.blocks:
             if block.material and block.material != layer.material:
                 parts += [f"box: {{{box_words(box, at, top)}, "
                           f"material: {name_of(block.material, block.name)}}}"
@@ -420,7 +427,7 @@ def configuration(stack, arguments, files):
             if not layer.heated:
                 continue
             areas = [(box[2] - box[0]) * (box[3] - box[1]) for box in block.boxes]
-            power, factor = table(block, stack, target.with_name(f"{target.stem}_power"), n)
+            power, factor = table(block, stack, target.with_name(f"{target.stem}_power"))
             label = re.sub(r"[^\w-]", "_", block.name)
             sources += [f"box: {{{box_words(box, at, heated_to)}, name: {label}, "
                         f"power: {digits(power * area / sum(areas))}{factor}}}"
@@ -442,9 +449,8 @@ def configuration(stack, arguments, files):
         lines += [f"  {axis}:", "    segments:", *(f"      - {row}" for row in rows)]
     lines += ["materials:   # density 1000: only its product with the heat capacity counts"]
     for (k, c), name in names.items():
-        shown = digits(k[0]) if len(set(k)) == 1 else words_of(k)
-        lines.append(f"  - {{name: {name}, conductivity: {shown}, density: 1000, "
-                     f"heat_capacity: {digits(c / 1000)}}}")
+        lines.append(f"  - {{name: {name}, density: 1000, heat_capacity: {digits(c / 1000)}, "
+                     f"conductivity: {digits(k[0]) if len(set(k)) == 1 else words_of(k)}}}")
     lines += ["parts:", *(f"  - {part}" for part in parts), "sources:",
               *(f"  - {source}" for source in sources), "initial:",
               f"  - uniform: {{value: {digits(stack.start)}}}", "boundary:",
@@ -480,8 +486,7 @@ def main():
             raise Refused(f"{arguments.output} exists already; give another --output")
         stack = (read_ice(files[".stk"], arguments) if ".stk" in files else
                  read_hotspot(files, arguments))
-        text = configuration(stack, arguments, files)
-        Path(arguments.output).write_text(text, encoding="utf-8")
+        Path(arguments.output).write_text(configuration(stack, arguments, files), "utf-8")
     except (Refused, OSError) as error:
         print(f"error: {error}", file=sys.stderr)
         return 2

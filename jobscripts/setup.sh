@@ -14,7 +14,7 @@ isotherm_root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 packages_run=(build-essential cmake ninja-build pkg-config
     openmpi-bin libopenmpi-dev libhdf5-openmpi-dev
     libyaml-dev libmuparser-dev libxxhash-dev libcairo2-dev libhwloc-dev libudunits2-dev
-    libtiff-dev help2man)
+    libtiff-dev libnifti-dev help2man)
 # h5py reads the output back; the lint tools are for tests/cli, man and zsh for tests/jobs.
 packages_test=(libcmocka-dev libhypre-dev python3 python3-numpy python3-h5py python3-yaml
     python3-venv hdf5-tools imagemagick python3-pil clang-format clang-tidy shellcheck groff-base

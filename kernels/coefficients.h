@@ -64,8 +64,10 @@ struct device_medium {
 static inline double device_medium_weight(const struct device_medium *m, enum precision precision,
                                           int64_t at)
 {
+    const double sigma = m->d_sigma != NULL ? precision_get(precision, m->d_sigma, at) : 0;
     return m->d_sigma == NULL ? m->d_weight[m->d_class[at] & m->mask]
-                              : m->weight_factor / precision_get(precision, m->d_sigma, at);
+           : sigma > 0        ? m->weight_factor / sigma
+                              : 0;
 }
 
 /* A stencil of order 4 to 8; see wide_cell.h. */

@@ -99,14 +99,9 @@ struct add_source_args {
     const struct source_curve *d_curve;
     const void *d_old;
     struct exact_sum *d_sum; /* device memory: add the exact sum of the heat, K */
-};
-
-/* Let the tiles that meet these boxes (inside the owned cells) count as changed in the step of
- * `tiles`, which was queued before: something else has changed their cells. */
-struct mark_tiles_args {
+    /* NULL, or: those that the box meets count as changed in the step of `tiles`, which was queued
+     * before. */
     const struct tiles *tiles;
-    const struct box *boxes;
-    int nboxes;
 };
 
 /* Add to *d_sum the exact sum, K, of p (Ta - T) over the cells of `box` (inside the owned cells):
@@ -138,16 +133,15 @@ struct sum_face_args {
     const uint8_t *d_material;
     const struct curve *d_curves;
     double heat_per_enthalpy;            /* J/(m^3 K); with d_g that of the reference */
-    double spacing, volume;              /* m, across the face; m^3, of a cell */
+    double spacing, volume;              /* of the smallest cell: m, across the face; m^3 */
     const struct heat_source *d_sources; /* nsources, on this face, in K per second */
     double joule_per_kelvin;             /* of a cell */
     int64_t offset[AXIS_COUNT];          /* global index of the local cell (0, 0, 0) */
     struct exact_sum *d_sums;            /* [condition][FACE_SUMS] */
 };
 
-/* Add to *d_sum the exact sum, K, of g (T of the ambient - T) over a list of faces between a cell
- * and an ambient: the heat of surfaces in a step from d_field. In double, the difference rounded as
- * in the update. */
+/* Add to *d_sum the exact sum, K, of g (T of the ambient - T) over a list of faces beside ambients:
+ * the heat of surfaces in a step from d_field. In double, the difference as in the update. */
 struct sum_surfaces_args {
     enum precision precision;
     const struct device_medium *medium; /* without segments; NULL: none */
@@ -155,6 +149,7 @@ struct sum_surfaces_args {
     int64_t count;
     const int64_t *d_elements; /* of the field: the cell of each face */
     const int32_t *d_pairs;    /* the place of its g in the table: medium_g_at */
+    const int64_t *d_faces;    /* with d_g: the element of it that has its g; else NULL */
     struct exact_sum *d_sum;
 };
 
@@ -408,8 +403,7 @@ struct field_access {
       HOST_ARRAY(step, levels, nsteps) HOST_ARRAY(step, boxes, nboxes)                             \
           HOST_ARRAY(step, without, nwithout) HOST_ONE(step, tiles) HOST_RESULT(step, h_summary),  \
       STEP_FIELDS)                                                                                 \
-    X(mark_tiles, HOST_ONE(mark_tiles, tiles) HOST_ARRAY(mark_tiles, boxes, nboxes), )             \
-    X(add_source, HOST_ONE(add_source, medium),                                                    \
+    X(add_source, HOST_ONE(add_source, medium) HOST_ONE(add_source, tiles),                        \
       WRITES_BOX(add_source, d_field) READS(add_source, d_values) READS(add_source, d_curve)       \
           READS_BOX(add_source, d_old))                                                            \
     X(sum_perfusion, HOST_ONE(sum_perfusion, medium), READS_BOX(sum_perfusion, d_field))           \

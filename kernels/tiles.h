@@ -16,6 +16,7 @@ enum { TILES_FOUND = 96 };
 struct tiles_awake {
     uint64_t advanced; /* tiles, of all steps */
     uint32_t count[2];
+    struct exact_sum sum[FACE_COUNT]; /* of GPUs: of d_sums over all tiles */
 };
 
 /* Tile n covers the cells from n size to before (n + 1) size on each axis; the last is cut off. */
@@ -87,7 +88,7 @@ static inline struct box tiles_meet(const struct tiles *tiles, const struct box 
     return of_tiles;
 }
 
-KERNEL_INLINE int64_t tiles_number(const struct tiles *tiles, int64_t x, int64_t y, int64_t z)
+static inline int64_t tiles_number(const struct tiles *tiles, int64_t x, int64_t y, int64_t z)
 {
     return x + tiles->count[AXIS_X] * (y + tiles->count[AXIS_Y] * z);
 }

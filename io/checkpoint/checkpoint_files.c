@@ -94,6 +94,8 @@ static const struct h5_member adapted[] = {MEMBER("adapted_step", H5_INT, 0, ada
                                            MEMBER("adapted_dt_s", H5_DOUBLE, 0, adapted_dt)};
 static const struct h5_member control[] = {MEMBER("control", H5_INT, 4, control.exponent),
                                            MEMBER("control_K", H5_DOUBLE, 6, control.low)};
+static const struct h5_member implicit[] = {
+    MEMBER("control_implicit", H5_INT, 4, control.is_implicit)};
 static const struct h5_member sources[] = {
     MEMBER("ledger_source_sum", H5_INT, DIGITS, ledger.source_sum),
     MEMBER("ledger_source_booked_J", H5_DOUBLE, 0, ledger.source_booked_J),
@@ -111,6 +113,9 @@ enum status checkpoint_state(hid_t dataset, struct checkpoint_state *state,
     }
     if (writes ? state->control.levels > 0 : H5Aexists(dataset, "control") > 0) {
         TRY(h5_members(dataset, control, 2, state, direction));
+    }
+    if (writes ? state->control.cycles > 0 : H5Aexists(dataset, "control_implicit") > 0) {
+        TRY(h5_members(dataset, implicit, 1, state, direction));
     }
     if (writes ? state->source_heat != 0 : H5Aexists(dataset, "source_heat_J") > 0) {
         TRY(h5_members(dataset, sources, 3, state, direction));

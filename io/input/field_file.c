@@ -299,6 +299,9 @@ enum status field_file_read_box(const struct shape_setting *source, const struct
     if (path_ends_in(source->path, ".tif") || path_ends_in(source->path, ".tiff")) {
         return labels_read_tiff(source->path, grid, box, values);
     }
+    if (path_ends_in(source->path, ".nii") || path_ends_in(source->path, ".nii.gz")) {
+        return labels_read_nifti(source->path, source->names[0] == NULL, grid, box, values);
+    }
     h5_init();
     TRY(h5_place_set(source->path, source->dataset, &found.place));
     TRY(h5_open_place(&found.place, &file, &dataset));

@@ -16,7 +16,7 @@ enum status field_file_read(MPI_Comm comm, const struct shape_setting *source, s
                             const struct grid *grid);
 
 /* Not collective, needs no MPI. The integers of a `parts` entry, or the values of a source or a
- * factor, from a file of HDF5, NumPy or TIFF, of `box` (global indices) only. */
+ * factor, from a file of HDF5, NumPy, TIFF or NIfTI, of `box` (global indices) only. */
 enum status field_file_read_box(const struct shape_setting *source, const struct grid *grid,
                                 const struct box *box, float *values);
 

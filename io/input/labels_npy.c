@@ -104,16 +104,15 @@ static enum status open_file(const char *path, const struct grid *grid, struct n
     return STATUS_OK;
 }
 
-static float number_at(const struct npy *npy, const unsigned char *at)
+double labels_number(char type, int bytes, const void *at)
 {
     uint64_t bits = 0;
-    memcpy(&bits, at, (size_t)npy->bytes); /* little-endian, as this machine */
-    if (npy->type == 'f') {
-        const enum precision precision = npy->bytes == 8 ? PRECISION_FLOAT64 : PRECISION_FLOAT32;
-        return (float)precision_get(precision, &bits, 0);
+    memcpy(&bits, at, (size_t)bytes); /* little-endian, as this machine */
+    if (type == 'f') {
+        return precision_get(bytes == 8 ? PRECISION_FLOAT64 : PRECISION_FLOAT32, &bits, 0);
     }
-    const int unused = 64 - 8 * npy->bytes;
-    return npy->type == 'i' ? (float)((int64_t)(bits << unused) >> unused) : (float)bits;
+    const int unused = 64 - 8 * bytes;
+    return type == 'i' ? (double)((int64_t)(bits << unused) >> unused) : (double)bits;
 }
 
 enum status labels_read_npy(const char *path, bool floats, const struct grid *grid,
@@ -132,7 +131,7 @@ enum status labels_read_npy(const char *path, bool floats, const struct grid *gr
         TRY(file_read_at(npy.fd, path, row, (size_t)(nx * npy.bytes),
                          npy.offset + (uint64_t)(first * npy.bytes)));
         for (int64_t i = 0; i < nx; i++) {
-            values[c + i] = number_at(&npy, row + i * npy.bytes);
+            values[c + i] = (float)labels_number(npy.type, npy.bytes, row + i * npy.bytes);
         }
     }
     return STATUS_OK;

@@ -74,14 +74,12 @@ struct class_closure {
     struct face_exchange exchange;
 };
 
-/* The same of a cell with a conductivity of its own, W/(m K); h: m, across the face; volume: m^3.
- */
-KERNEL_INLINE struct class_closure class_closure_of_own(const struct class_closure *closure,
-                                                        double k, double h, double volume)
+/* The same of a cell with a half cell of its own, m^2 K/W, and its conductance. */
+KERNEL_INLINE struct class_closure class_closure_of_half(const struct class_closure *closure,
+                                                         double half, double conductance)
 {
     const struct face_exchange x = closure->exchange;
-    const double half = h / (2 * k);
-    struct class_closure built = {-1, 2 * x.s0, 0, volume * k / (h * h), closure->area, x};
+    struct class_closure built = {-1, 2 * x.s0, 0, conductance, closure->area, x};
     if (!x.fixed && x.s4 > 0) {
         built.a = 1 + x.s1 * half;
         built.b = x.s0 * half;
@@ -91,6 +89,14 @@ KERNEL_INLINE struct class_closure class_closure_of_own(const struct class_closu
         built.b = 2 * x.s0 * half / (1 + x.s1 * half);
     }
     return built;
+}
+
+/* The same of a cell with a conductivity of its own, W/(m K); h: m, across the face; volume: m^3.
+ */
+KERNEL_INLINE struct class_closure class_closure_of_own(const struct class_closure *closure,
+                                                        double k, double h, double volume)
+{
+    return class_closure_of_half(closure, h / (2 * k), volume * k / (h * h));
 }
 
 /* The same of a cell of an enthalpy, from its heat, J/m^3. */
@@ -111,6 +117,15 @@ KERNEL_INLINE double class_closure_face(const struct class_closure *closure, dou
 KERNEL_INLINE double class_closure_area(const struct class_closure *closure)
 {
     return (double)closure->area / (double)(INT64_C(1) << FACE_AREA_BITS);
+}
+
+/* The same of a cell with a conductance of its own; smallest: the area of the smallest face, m^2.
+ */
+KERNEL_INLINE struct class_closure class_closure_of_conductance(const struct class_closure *closure,
+                                                                double conductance, double smallest)
+{
+    const double half = class_closure_area(closure) * smallest / (2 * conductance);
+    return class_closure_of_half(closure, half, conductance);
 }
 
 /* The flow into the cell, W. */

@@ -39,7 +39,12 @@ KERNEL_INLINE int64_t medium_g_at(int n, int axis, int of_class, int neighbour)
     return 2 * (int64_t)n + ((int64_t)axis * n + of_class) * n + neighbour;
 }
 
-/* The neighbour of a medium_g_at. */
+/* The axis and the neighbour of a medium_g_at. */
+KERNEL_INLINE int medium_axis_of(int n, int pair)
+{
+    return (pair - 2 * n) / (n * n);
+}
+
 KERNEL_INLINE int medium_neighbour_of(int n, int pair)
 {
     return (pair - 2 * n) % n;

@@ -396,9 +396,9 @@ KERNEL_INLINE float multigrid_mean(const struct multigrid *fine, const struct mu
  * coarse weights, for `coarsen` that of the fine conductances, two layers. */
 #define MULTIGRID_OPERATIONS(X)                                                                    \
     X(interpolate, fine.layout)                                                                    \
+    X(flow_out, grid.layout)                                                                       \
     MULTIGRID_PLAIN(X)
 #define MULTIGRID_PLAIN(X) /* without other kernels */                                             \
-    X(flow_out, grid.layout)                                                                       \
     X(coarsen, coarse.layout)                                                                      \
     X(average, coarse.layout)
 

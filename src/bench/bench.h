@@ -27,7 +27,7 @@ struct bench_request {
     bool tune;                  /* list the launch shapes and their times */
 };
 
-enum { BENCH_MAX_REPEATS = 1000, BENCH_MAX_MEMORY = 2 * OPTIONS_MAX_LIST + 8 };
+enum { BENCH_MAX_REPEATS = 1000, BENCH_MAX_MEMORY = 6 * OPTIONS_MAX_LIST + 8 };
 
 /* Where the calls run. */
 struct bench_place {

@@ -56,13 +56,23 @@ static bool fits(const int64_t size[AXIS_COUNT], int radius)
     return enough;
 }
 
+/* Of a medium of the command line; NULL: uniform. */
+static enum kind kind_in(const struct bench *bench, const struct device_medium *medium)
+{
+    const char *const word =
+        medium != NULL ? bench->request->media.item[medium - bench->media] : "";
+    return medium == NULL                                 ? KIND_UNIFORM
+           : strncmp(word, "alloy", strlen("alloy")) == 0 ? KIND_ENTHALPY
+           : strncmp(word, "faces", strlen("faces")) == 0 ? KIND_FACES
+                                                          : KIND_CLASSES;
+}
+
 /* The passes of several steps that --kernel selects, in the m-th medium. */
 static enum status add_passes(struct bench *bench, int m)
 {
     const struct bench_request *request = bench->request;
     const struct backend *backend = bench->place.backend;
-    const bool melts = strncmp(request->media.item[m], "alloy", strlen("alloy")) == 0;
-    const int most = backend->operations->steps_most[melts ? KIND_ENTHALPY : KIND_CLASSES];
+    const int most = backend->operations->steps_most[kind_in(bench, &bench->media[m])];
     struct bench_kernel kernel;
     for (int n = 0; bench_kernel_at(backend, n, &kernel); n++) {
         if (kernel.nsteps < 2 || !bench_is_selected(request, &kernel)) {
@@ -94,7 +104,7 @@ static enum status choose_rows(struct bench *bench)
     }
     for (int m = 0; !bench->laplacian && m < bench->request->media.count; m++) {
         TRY(add_row(bench, &(struct row){.kernel = {.name = bench->request->media.item[m],
-                                                    .about = "the step in a medium of classes",
+                                                    .about = "the step in this medium",
                                                     .step = backend->operations->step,
                                                     .settling_calls = production->settling_calls},
                                          .medium = &bench->media[m]}));
@@ -318,7 +328,7 @@ static struct bench_figures figures_of(const struct bench *bench, struct row *ro
     struct bench_figures f = {.time = clock_figures_of(row->seconds, bench->request->repeats),
                               .energy = row->energy};
     const struct step_cost cost =
-        step_cost_of(row->medium != NULL ? KIND_CLASSES : KIND_UNIFORM, bench->layout.precision);
+        step_cost_of(kind_in(bench, row->medium), bench->layout.precision);
     if (row->kernel.laplacian) { /* the halo without its edges and corners is read */
         const struct box owned = layout_owned(&bench->layout);
         double read = f.updates = (double)box_cells(&owned);

@@ -5,9 +5,9 @@
 
 #include "kernels/cell/heat_cell.h"
 
-enum pattern { LAYERS, LAYERS_X, BLOCKS, RANDOM, ALLOY, PATTERN_COUNT };
-static const char *const pattern_names[PATTERN_COUNT] = {"layers", "layers_x", "blocks", "random",
-                                                         "alloy"};
+enum pattern { LAYERS, LAYERS_X, BLOCKS, RANDOM, ALLOY, FACES, PATTERN_COUNT };
+static const char *const pattern_names[PATTERN_COUNT] = {"layers", "layers_x", "blocks",
+                                                         "random", "alloy",    "faces"};
 
 static enum status read_word(const char *word, enum pattern *pattern, int *nclasses)
 {
@@ -24,8 +24,8 @@ static enum status read_word(const char *word, enum pattern *pattern, int *nclas
         }
     }
     return fail(STATUS_INPUT,
-                "--medium %s: give layers:N, layers_x:N, blocks:N, random:N or alloy:N, with 1 to "
-                "%d classes",
+                "--medium %s: give layers:N, layers_x:N, blocks:N, random:N, alloy:N or faces:N, "
+                "with 1 to %d classes",
                 word, MEDIUM_CLASSES);
 }
 
@@ -57,7 +57,8 @@ static uint8_t class_of(enum pattern pattern, int nclasses, const int64_t n[AXIS
     case LAYERS_X:
         return (uint8_t)(i * nclasses / n[AXIS_X]);
     case BLOCKS:
-    case ALLOY: {
+    case ALLOY:
+    case FACES: {
         const int64_t x = i * edge / n[AXIS_X];
         const int64_t y = j * edge / n[AXIS_Y];
         const int64_t z = k * edge / n[AXIS_Z];
@@ -192,6 +193,38 @@ static enum status upload_alloy(struct bench_place *place, enum precision precis
     return upload(place, table, nvalues * precision_bytes(precision), (void **)&medium->d_table);
 }
 
+/* Conductances and 1/sigma differ from cell to cell; all arrays have equal values, which a kernel
+ * cannot know. Faces have a fixed temperature. */
+static enum status upload_faces(struct bench_place *place, enum precision precision,
+                                struct device_medium *medium)
+{
+    const int n = medium->nclasses;
+    const struct layout *l = &medium->layout;
+    const size_t bytes = (size_t)l->elements * precision_bytes(precision);
+    const size_t nvalues = (size_t)medium_table_length(n, n);
+    SCOPED_FREE void *values = malloc(bytes);
+    SCOPED_FREE void *table = calloc(nvalues, precision_bytes(precision));
+    TRY(CHECK_MEMORY(values != NULL && table != NULL, "the conductances"));
+    for (int64_t at = 0; at < l->elements; at++) {
+        precision_set(precision, values, at, coefficient(at));
+    }
+    for (int i = 0; i < FACE_COUNT * n; i++) {
+        const int64_t at = medium_closure_at(n, n, i / n, i % n);
+        precision_set(precision, table, at, 300.0);
+        precision_set(precision, table, at + 1, 1.0);
+        precision_set(precision, table, at + 3, 1.0);
+    }
+    for (int axis = 0; axis < AXIS_COUNT; axis++) {
+        if (l->cells[axis] > 1) {
+            TRY(upload(place, values, bytes, (void **)&medium->d_g[axis]));
+        }
+    }
+    medium->dt = 1.0;
+    medium->weight_factor = 1.0;
+    TRY(upload(place, values, bytes, (void **)&medium->d_sigma));
+    return upload(place, table, nvalues * precision_bytes(precision), (void **)&medium->d_table);
+}
+
 static enum status create(struct bench_place *place, const struct layout *field, const char *word,
                           struct device_medium *medium)
 {
@@ -204,8 +237,9 @@ static enum status create(struct bench_place *place, const struct layout *field,
     }
     layout_of_classes(field->cells, used, 1, &medium->layout);
     TRY(upload_classes(place, pattern, medium));
-    return pattern == ALLOY ? upload_alloy(place, field->precision, medium)
-                            : upload_table(place, field->precision, medium);
+    return pattern == ALLOY   ? upload_alloy(place, field->precision, medium)
+           : pattern == FACES ? upload_faces(place, field->precision, medium)
+                              : upload_table(place, field->precision, medium);
 }
 
 enum status bench_media_create(struct bench_place *place, const struct layout *field,

@@ -115,8 +115,8 @@ enum status bench_time_copy(const struct backend *backend, struct device *device
 
 /* ---- bench_medium.c ---- */
 
-/* The media of `bench kernels --medium`: classes in a pattern, with coefficients of their own, or
- * blocks of alloys that melt. */
+/* The media of `bench kernels --medium`: classes in a pattern, with coefficients of their own,
+ * blocks of alloys that melt, or conductances and a heat capacity for each cell. */
 
 /* The media that the words name, PATTERN:CLASSES, in device memory, for a field of this layout with
  * six closed faces. STATUS_INPUT for an unknown word. Blocks. */

@@ -172,6 +172,22 @@ static enum status call_relax(void *context)
                    .weight = 1, .d_r = grid[0].d_r, .d_e = grid[0].d_e, .d_out = grid[0].d_other);
 }
 
+static enum status call_interpolate(void *context)
+{
+    const struct part *part = context;
+    const struct steady_grid *grid = part->solver->steady->grids.grid;
+    return ENQUEUE(part->solver->engine.operations, interpolate, part->queue, .fine = grid[0].m,
+                   .coarse = grid[1].m, .factor = 1, .d_e = grid[1].d_e, .d_out = grid[0].d_e);
+}
+
+static enum status call_flow_out(void *context)
+{
+    const struct part *part = context;
+    const struct steady_grid *grid = part->solver->steady->grids.grid;
+    return ENQUEUE(part->solver->engine.operations, flow_out, part->queue, .grid = grid[0].m,
+                   .d_e = grid[0].d_e, .d_out = grid[0].d_other);
+}
+
 static enum status call_correct(void *context)
 {
     const struct part *part = context;
@@ -191,8 +207,10 @@ static enum status time_parts(struct steady_bench *bench, int medium, struct sol
         const char *name;
         enum status (*call)(void *context);
         double bytes, bytes_of_classes;              /* per cell; 0: no such part */
-    } parts[] = {{"smooth", call_ascend, 8.5, 40.5}, /* of classes: two passes */
-                 {"jacobi", call_relax, 12, 24},     /* one step */
+    } parts[] = {{"smooth", call_ascend, 8.5, 55.5}, /* of classes: two passes after the next */
+                 {"interpolate", call_interpolate, 4.5, 7.5},
+                 {"jacobi", call_relax, 12, 24}, /* one step */
+                 {"flow", call_flow_out, 8, 20},
                  {"restrict", call_gather_up, 4.5, 7.5},
                  {"correct", call_correct, 24.5, 0}}; /* with the means */
     const int64_t *n = bench->request->size;
@@ -216,7 +234,7 @@ static enum status time_parts(struct steady_bench *bench, int medium, struct sol
         const double seconds = clock_figures_of(rounds, bench->request->repeats).median_s;
         table_row_begin(&bench->table, bench->json);
         table_text(&bench->table, "medium", "medium", -10, media[medium].name);
-        table_text(&bench->table, "part", "part", -10, parts[p].name);
+        table_text(&bench->table, "part", "part", -11, parts[p].name);
         table_real(&bench->table, "ms", "ms", 10, 3, 1e3 * seconds);
         table_real(&bench->table, "bandwidth_GBs", "GB/s", 10, 1, 1e-9 * bytes * cells / seconds);
         table_real(&bench->table, "copy_percent", "% copy", 8, 1,

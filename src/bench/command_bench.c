@@ -20,8 +20,7 @@ static const struct option option_table[] = {
     {OPTION_STRING, "--precision", "float64|float32|both", "(default both)", &options.precision},
     {OPTION_LIST, "--kernel", "NAME", "a kernel, all of 'step' or 'laplacian' (repeatable)",
      &options.kernels},
-    {OPTION_LIST, "--medium", "WORD", "layers:N, layers_x:N, blocks:N, random:N, alloy:N",
-     &options.media},
+    {OPTION_LIST, "--medium", "WORD", "one of those above (repeatable)", &options.media},
     {OPTION_FLAG, "--tune", "", "list the launch shapes and their times", &options.tune},
     {OPTION_COUNT, "--repeats", "N", "rounds; their median counts (5, steady 3)", &options.repeats},
     {OPTION_STRING, "--directory", "DIR", "io: a folder on the disk to measure (default .)",
@@ -60,7 +59,9 @@ static const struct command_word words[] = {
          "with six faces of fixed temperature (one read and one write per cell, 16 bytes\n"
          "in float64), and the Laplacian f = lap(u) with its own theoretical traffic.\n"
          "The kernels alternate; times are by the device's clock. --medium adds the step\n"
-         "in a medium of N classes (one byte per cell more); the alloys melt."),
+         "in a medium of N classes (one byte per cell more): layers:N, layers_x:N,\n"
+         "blocks:N, random:N; alloy:N, which melts; or faces:N, where each cell has its\n"
+         "own conductances and heat capacity (49 bytes per cell in float64)."),
     PAGE("halo", "mpirun -n N ", true, "--backend --size --precision --json --save-machine",
          "mpirun -n 2 isotherm bench halo --size 128 128 128 --json halo.json",
          "Measure each transport by message size, and its cost per step: the same blocks\n"

@@ -38,7 +38,7 @@ enum machine_number {
 
 /* Cell updates per second of a kernel without neighbours. */
 struct machine_rate {
-    const char *medium; /* "uniform", "classes", "enthalpy", or "order_4" to "order_8" */
+    const char *medium; /* "uniform", "classes", "faces", "enthalpy", or "order_4" to "order_8" */
     enum precision precision;
     int steps; /* per pass */
     double cells;

@@ -159,8 +159,9 @@ static enum status read_row(struct settings_origin *origin, const struct tree *r
     if (sscanf(kernel->text, "order_%d_steps_%d", &order, &rate.steps) > 0) {
         rate.medium = order == 4 ? "order_4" : order == 6 ? "order_6" : "order_8";
     } else if (medium != NULL && rest == '\0') {
-        const bool nonlinear = strncmp(medium->text, "alloy", 5) == 0;
-        rate.medium = nonlinear ? "enthalpy" : "classes";
+        rate.medium = strncmp(medium->text, "alloy", 5) == 0   ? "enthalpy"
+                      : strncmp(medium->text, "faces", 5) == 0 ? "faces"
+                                                               : "classes";
     } else if (!steps && strcmp(kernel->text, "production") != 0) {
         return STATUS_OK;
     }

@@ -39,14 +39,8 @@ static const struct obstacle *first_of(const struct obstacle *obstacle)
 }
 
 /* What the solver of steady states and implicit steps cannot do. */
-static enum status check_steady(const struct problem *problem)
+static struct obstacle steady_obstacle(const struct problem *problem, bool is_steady)
 {
-    const struct settings *settings = problem->settings;
-    const bool is_steady = settings->time.steady.given;
-    const char *what = is_steady                                  ? "time.steady"
-                       : settings->time.scheme == SCHEME_IMPLICIT ? "time.scheme: implicit"
-                       : starts_steady(settings)                  ? "initial: steady"
-                                                                  : NULL;
     bool sources_vary = false;
     for (int s = 0; s < problem->sources.count; s++) {
         sources_vary = sources_vary || source_varies(problem->sources.source[s].setting);
@@ -56,16 +50,26 @@ static enum status check_steady(const struct problem *problem)
         {is_steady && boundary_varies(&problem->boundary), "boundary",
          "a boundary condition varies in time"},
         {problem->medium.changes, "materials", "a material becomes another one"},
-        {problem->medium.per_cell, "materials", "a property varies from cell to cell"},
         {sources_depend(&problem->sources), "sources", "a density depends on temperature"},
         {problem->radius > 1, "run.stencil.order", "the stencil is of high order"},
         {problem->precision != PRECISION_FLOAT64, "run.precision", "the precision is not float64"},
         {0},
     };
-    const struct obstacle *first = first_of(obstacles);
+    return *first_of(obstacles);
+}
+
+static enum status check_steady(const struct problem *problem)
+{
+    const struct settings *settings = problem->settings;
+    const bool is_steady = settings->time.steady.given;
+    const struct obstacle first = steady_obstacle(problem, is_steady);
+    const char *what = is_steady                                  ? "time.steady"
+                       : settings->time.scheme == SCHEME_IMPLICIT ? "time.scheme: implicit"
+                       : starts_steady(settings)                  ? "initial: steady"
+                                                                  : NULL;
     FAIL_IF(
-        what != NULL && first->key != NULL,
-        settings_fail_at(problem->origin, first->key, "%s is not possible: %s", what, first->what));
+        what != NULL && first.key != NULL,
+        settings_fail_at(problem->origin, first.key, "%s is not possible: %s", what, first.what));
     for (int entry = 0; entry < settings->ninitial - 1; entry++) {
         FAIL_IF(settings->initial[entry].kind == INITIAL_STEADY,
                 settings_fail_at(problem->origin, "initial",
@@ -125,14 +129,10 @@ static enum status check_per_cell(const struct problem *problem)
     const struct obstacle obstacles[] = {
         {medium->curves != NULL, "materials",
          "a property that depends on temperature, or perfusion"},
-        {medium->nambients > 0, "ambients", "an ambient"},
-        {medium->has_slopes, "contacts", "a contact with the area of a shape"},
-        {grid_is_graded(&problem->grid), "grid", "a graded axis"},
         {sources_depend(&problem->sources), "sources", "a density that depends on temperature"},
         {(problem->derived >> DERIVED_FLUX & 1U) != 0, "output", "the derived field heat_flux"},
         {of_capacity && problem->output.history_materials == TRUTH_YES, "output.history.materials",
          "the heat of each material (with heat_capacity_factor)"},
-        {problem->run.self_check > 0, "run.self_check", "the self-check"},
         {0},
     };
     const struct obstacle *first = first_of(obstacles);
@@ -148,9 +148,13 @@ static enum status check_per_cell(const struct problem *problem)
 static enum status lay_timeline(struct problem *problem)
 {
     TRY(check_steady(problem));
-    const double rate = sources_slope(&problem->sources) / problem->medium.heat_capacity_volume;
-    TRY(timeline_create(problem->settings, &problem->grid, &problem->medium,
-                        problem_is_linear(problem), rate, &problem->timeline));
+    const struct rate_facts rates = {
+        .linear = problem_is_linear(problem),
+        .coefficients = boundary_coefficient_varies(&problem->boundary),
+        .source = sources_slope(&problem->sources) / problem->medium.heat_capacity_volume,
+        .why_explicit = steady_obstacle(problem, false).what};
+    TRY(timeline_create(problem->settings, &problem->grid, &problem->medium, &rates,
+                        &problem->timeline));
     problem->time = problem->timeline.setting;
     return STATUS_OK;
 }
@@ -166,9 +170,14 @@ bool problem_is_linear(const struct problem *problem)
     return linear;
 }
 
+bool problem_may_imply(const struct problem *problem)
+{
+    return problem->time.scheme == SCHEME_IMPLICIT || problem->time.may_imply;
+}
+
 bool problem_needs_multigrid(const struct problem *problem)
 {
-    return problem->time.scheme == SCHEME_STEADY || problem->time.scheme == SCHEME_IMPLICIT ||
+    return problem->time.scheme == SCHEME_STEADY || problem_may_imply(problem) ||
            starts_steady(problem->settings);
 }
 

@@ -42,6 +42,9 @@ static inline bool problem_has_sources(const struct problem *problem)
 /* Whether the rates of change are linear in the temperatures. */
 bool problem_is_linear(const struct problem *problem);
 
+/* Whether steps are implicit, or may become so. */
+bool problem_may_imply(const struct problem *problem);
+
 /* Whether the solver of steady states (solve/steady/steady.h) is needed. */
 bool problem_needs_multigrid(const struct problem *problem);
 

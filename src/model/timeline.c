@@ -79,9 +79,7 @@ static double next_output(const struct timeline *timeline, double after, bool la
     return next;
 }
 
-/* The first time after `time`, s, on which a step lands: that of an output, or of a row; infinite
- * without them. */
-static double next_landing(const struct timeline *timeline, double time)
+double timeline_next_landing(const struct timeline *timeline, double time)
 {
     const double after = time + tolerance(timeline, time);
     double next = next_output(timeline, after, true);
@@ -98,9 +96,8 @@ double timeline_next_between(const struct timeline *timeline, double time)
                : next_output(timeline, time + timeline_rounding(time), false);
 }
 
-/* The shortest interval of all outputs, and its key; infinite without intervals. */
-static double shortest_interval(const struct timeline *timeline,
-                                char shortest_key[CADENCE_KEY_BYTES + 16])
+double timeline_shortest_interval(const struct timeline *timeline,
+                                  char shortest_key[CADENCE_KEY_BYTES + 16])
 {
     char key[CADENCE_KEY_BYTES];
     double shortest = INFINITY;
@@ -182,7 +179,7 @@ static enum status lay_stretches(struct timeline *timeline, double shortest, con
         }
         TRY(add_stretch(timeline, &capacity, (int64_t)step, time));
         const bool steady = timeline->setting.scheme == SCHEME_STEADY;
-        double landing = steady ? INFINITY : next_landing(timeline, time);
+        double landing = steady ? INFINITY : timeline_next_landing(timeline, time);
         if (!by_steps && landing >= final - tolerance(timeline, final)) {
             landing = final;
         }
@@ -215,7 +212,7 @@ static enum status count_steps(struct timeline *timeline)
 {
     const struct time_setting *setting = &timeline->setting;
     char key[CADENCE_KEY_BYTES + 16] = "";
-    const double shortest = shortest_interval(timeline, key);
+    const double shortest = timeline_shortest_interval(timeline, key);
     const double steps = (double)(setting->steps - timeline->start_step);
     const double end = setting->by_steps ? timeline->start_time + fmax(steps, 0) * timeline->dt
                                          : fmax(setting->end, timeline->start_time);
@@ -253,22 +250,23 @@ static enum status check_adaptation(const struct settings *settings, const struc
 }
 
 enum status timeline_create(const struct settings *settings, const struct grid *grid,
-                            const struct medium *medium, bool linear, double source_rate,
+                            const struct medium *medium, const struct rate_facts *rates,
                             struct timeline *timeline)
 {
-    const bool is_wide = settings->run.stencil_order > 2;
-    const double stable =
-        is_wide ? wide_stable_dt(settings, grid, medium) : medium_stable_dt(medium, grid);
+    const double stable = settings->run.stencil_order > 2 ? wide_stable_dt(settings, grid, medium)
+                                                          : medium_stable_dt(medium, grid);
     SCOPED_BY(timeline_destroy)
     struct timeline built = {.setting = settings->time,
                              .output = &settings->output,
                              .tables = settings_time_tables(settings),
                              .origin = settings->origin,
-                             .dt_stable = source_rate > 0 ? 1 / (1 / stable + source_rate) : stable,
+                             .dt_stable =
+                                 rates->source > 0 ? 1 / (1 / stable + rates->source) : stable,
+                             .why_explicit = rates->why_explicit,
                              .share = 1};
     TRY(check_adaptation(settings, medium));
-    TRY(timeline_choose_dt(&built, settings, medium, linear));
-    built.why_landing = timeline_why_landing(&built.setting, settings);
+    TRY(timeline_choose_dt(&built, settings, medium, rates));
+    built.why_landing = timeline_why_landing(&built);
     TRY(count_steps(&built));
     *timeline = built;
     built.stretch = NULL;
@@ -299,6 +297,7 @@ static enum status replace(struct timeline *timeline, struct timeline *by)
 {
     by->stretch = NULL;
     by->nstretches = 0;
+    by->is_stale = false;
     const enum status status = count_steps(by);
     timeline_destroy(status == STATUS_OK ? timeline : by);
     if (status == STATUS_OK) {
@@ -327,7 +326,8 @@ enum status timeline_adapt(struct timeline *timeline, int64_t step, double dt)
 {
     struct timeline changed = *timeline;
     const int64_t at = find_stretch(timeline, step, INFINITY);
-    if (dt == timeline->dt && (!timeline->changes_often || at + 1 < timeline->nstretches)) {
+    if (dt == timeline->dt && !timeline->is_stale &&
+        (!timeline->changes_often || at + 1 < timeline->nstretches)) {
         return STATUS_OK;
     }
     changed.changes_often = timeline->setting.by_tolerance;
@@ -409,7 +409,7 @@ static bool lands_on(const struct timeline *timeline, const struct cadence *cade
 double timeline_landing(const struct timeline *timeline, int64_t step)
 {
     const double end = timeline->setting.by_steps ? INFINITY : timeline->end;
-    const double landing = next_landing(timeline, timeline_time(timeline, step));
+    const double landing = timeline_next_landing(timeline, timeline_time(timeline, step));
     return landing >= end - tolerance(timeline, end) ? end : landing;
 }
 

@@ -25,6 +25,9 @@ struct timeline {
     double dt;                           /* s */
     double dt_stable;                    /* s, the largest stable step of forward Euler */
     const char *scheme_reason;           /* of `setting.scheme`, which auto was replaced in */
+    const char *why_explicit;            /* why auto takes no implicit steps; NULL: it may */
+    int cycle_levels;                    /* the work of a cycle of an implicit step */
+    int linear_levels;                   /* of an implicit step besides */
     int stages_most;                     /* of a super step, by precision and linearity */
     double share;            /* of medium's fastest_rate: the largest rate that can occur */
     int64_t start_step;      /* 0, or the step at which a restart or timeline_adapt changed them */
@@ -37,6 +40,7 @@ struct timeline {
     bool changes_often;      /* only the first two stretches are laid, and `steps` is a guess */
     const char *why_landing; /* NULL: outputs are interpolated, and only those of checkpoints are
                                 landed on (solve/scheme/dense_output.h) */
+    bool is_stale;           /* timeline_use changed the landings */
     int64_t between;         /* states within the last step that have been shown */
     int64_t shown_step;      /* the number of the one that is shown; 0: none */
     double shown_time;       /* s, its time */
@@ -44,12 +48,21 @@ struct timeline {
     int64_t nstretches;
 };
 
-/* `linear`: problem_is_linear. `source_rate`: the largest change of sources per kelvin over the
- * heat capacity, 1/s; the stable step is shorter for it. STATUS_INPUT when dt is above the stable
+/* What the problem says of its rates of change. */
+struct rate_facts {
+    bool linear;       /* problem_is_linear */
+    bool coefficients; /* those of faces vary in time */
+    /* the largest change of sources per kelvin over the heat capacity, 1/s; the stable step is
+     * shorter for it */
+    double source;
+    const char *why_explicit; /* why implicit steps are impossible; NULL: they are possible */
+};
+
+/* STATUS_INPUT when dt is above the stable
  * limit, the step count is out of range, or the scheme cannot be used. Not collective; the same on
  * all ranks. */
 enum status timeline_create(const struct settings *settings, const struct grid *grid,
-                            const struct medium *medium, bool linear, double source_rate,
+                            const struct medium *medium, const struct rate_facts *rates,
                             struct timeline *timeline);
 void timeline_destroy(struct timeline *timeline); /* takes a zeroed one */
 
@@ -64,19 +77,36 @@ enum status timeline_adapt(struct timeline *timeline, int64_t step, double dt);
 enum status timeline_restore(struct timeline *timeline, int64_t start_step, double start_time,
                              double dt);
 
-/* The reason why steps land on outputs; NULL: outputs are interpolated. `time`: after
- * timeline_choose_dt. */
-const char *timeline_why_landing(const struct time_setting *time, const struct settings *settings);
+/* The reason why steps land on outputs; NULL: outputs are interpolated. After timeline_choose_dt.
+ */
+const char *timeline_why_landing(const struct timeline *timeline);
+
+/* Let the steps after timeline_adapt or timeline_restore, which follows, be of that scheme. */
+void timeline_use(struct timeline *timeline, enum time_scheme scheme);
+
+/* The work of an implicit step with that many cycles, in levels of super steps; 0: a usual one. */
+double timeline_implicit_work(const struct timeline *timeline, int64_t cycles);
+
+/* The shortest length, s, with which usual implicit steps take less work than super steps. */
+double timeline_implicit_least(const struct timeline *timeline);
 
 /* Set the scheme, its reason and dt. Fails as timeline_create, which calls it. */
 enum status timeline_choose_dt(struct timeline *timeline, const struct settings *settings,
-                               const struct medium *medium, bool linear);
+                               const struct medium *medium, const struct rate_facts *rates);
 
 /* Let the run end at `step`, where the state is. */
 void timeline_end_at(struct timeline *timeline, int64_t step);
 
 /* The next time after the step that starts at `step` on which a step lands; infinite: none. */
 double timeline_landing(const struct timeline *timeline, int64_t step);
+/* The first time after `time`, s, on which a step lands: that of an output, or of a row; infinite
+ * without them. */
+double timeline_next_landing(const struct timeline *timeline, double time);
+/* That of a landing, an output or the end. */
+double timeline_next(const struct timeline *timeline, double time);
+/* The shortest interval of all outputs, and its key; infinite without intervals. */
+double timeline_shortest_interval(const struct timeline *timeline,
+                                  char shortest_key[CADENCE_KEY_BYTES + 16]);
 /* Times of interpolated outputs closer than this count as equal; not by dt, which changes. */
 static inline double timeline_rounding(double time)
 {

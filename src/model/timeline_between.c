@@ -3,13 +3,28 @@
 
 #include "model/timeline.h"
 
-const char *timeline_why_landing(const struct time_setting *time, const struct settings *settings)
+const char *timeline_why_landing(const struct timeline *timeline)
 {
-    return !time->by_tolerance                  ? "the length of steps is fixed"
-           : time->scheme == SCHEME_IMPLICIT    ? "the rates of an implicit step are not smooth"
-           : time->by_steps                     ? "the end is a number of steps"
-           : settings->output.derived.every > 1 ? "output.derived.every counts steps"
-                                                : NULL;
+    const struct time_setting *time = &timeline->setting;
+    return !time->by_tolerance                   ? "the length of steps is fixed"
+           : time->scheme == SCHEME_IMPLICIT     ? "the rates of an implicit step are not smooth"
+           : time->by_steps                      ? "the end is a number of steps"
+           : timeline->output->derived.every > 1 ? "output.derived.every counts steps"
+                                                 : NULL;
+}
+
+double timeline_next(const struct timeline *timeline, double time)
+{
+    const double next =
+        fmin(timeline_next_landing(timeline, time), timeline_next_between(timeline, time));
+    return timeline->setting.by_steps ? next : fmin(next, timeline->end);
+}
+
+void timeline_use(struct timeline *timeline, enum time_scheme scheme)
+{
+    timeline->setting.scheme = scheme;
+    timeline->why_landing = timeline_why_landing(timeline);
+    timeline->is_stale = true;
 }
 
 bool timeline_is_between(const struct timeline *timeline, int64_t step)

@@ -37,18 +37,56 @@ static bool is_over_soon(const struct timeline *timeline)
            setting->until_rate == 0 && setting->until_distance == 0;
 }
 
-/* Whether `dt` is longer than any super step of order 2. A cycle of multigrid costs as much as 40
- * levels or more (docs/guide/time_schemes.md) and an implicit step has about nine, so shorter ones
- * take super steps: 192 levels at most. */
-static bool is_long(const struct timeline *timeline, const struct settings *settings,
-                    const struct medium *medium, bool linear)
+double timeline_implicit_work(const struct timeline *timeline, int64_t cycles)
 {
-    const int most = superstep_stages_most(SCHEME_STS2, settings->run.precision, linear);
-    const double longest = superstep_limit(SCHEME_STS2, most) / 2 * timeline->dt_stable;
-    const bool possible = settings->run.precision == PRECISION_FLOAT64 &&
-                          settings->run.stencil_order == 2 && medium->nambients == 0 &&
-                          !medium->per_cell;
-    return possible && timeline->setting.dt > longest * (1 + 1e-12);
+    enum { USUAL = 10 };
+    return (double)((cycles > 0 ? cycles : USUAL) * timeline->cycle_levels +
+                    timeline->linear_levels);
+}
+
+/* s, of super steps of order 2. */
+static double longest_super_step(const struct timeline *timeline)
+{
+    return superstep_limit(SCHEME_STS2, timeline->stages_most) / 2 * timeline->dt_stable;
+}
+
+double timeline_implicit_least(const struct timeline *timeline)
+{
+    enum { ESTIMATE = 4 };
+    const int levels = timeline->stages_most + ESTIMATE;
+    return timeline_implicit_work(timeline, 0) * longest_super_step(timeline) / levels;
+}
+
+/* The levels that take about as long as a cycle of multigrid, and as finding the conductances
+ * (docs/guide/time_schemes.md). */
+static void find_work(struct timeline *timeline, const struct medium *medium, bool varies)
+{
+    enum { CYCLE = 60, UNIFORM_CYCLE = 200, LINEARISE = 200 };
+    timeline->cycle_levels = medium->nclasses > 0 ? CYCLE : UNIFORM_CYCLE;
+    timeline->linear_levels = varies ? LINEARISE : 0;
+}
+
+/* Whether `dt` is longer than any super step of order 2. Shorter ones always take super steps:
+ * their levels are fewer than those that take as long as an implicit step. */
+static bool is_long(const struct timeline *timeline)
+{
+    return timeline->why_explicit == NULL &&
+           timeline->setting.dt > longest_super_step(timeline) * (1 + 1e-12);
+}
+
+/* Why super steps by a tolerance never become implicit ones; NULL: they may. */
+static const char *why_explicit(const struct timeline *timeline)
+{
+    enum { FEW_STEPS = 4 };
+    char key[CADENCE_KEY_BYTES + 16];
+    const double least = timeline_implicit_least(timeline);
+    return timeline->why_explicit != NULL ? timeline->why_explicit
+           : timeline->setting.by_steps   ? "the end is a number of steps"
+           : !(timeline->setting.end >= FEW_STEPS * least)
+               ? "the run is too short for a few implicit steps that pay"
+           : timeline_shortest_interval(timeline, key) < least
+               ? "an output has an interval that is shorter than implicit steps that pay"
+               : NULL;
 }
 
 /* Replace auto, and check that the problem allows the scheme. */
@@ -59,15 +97,18 @@ static enum status choose_scheme(struct timeline *timeline, const struct setting
     const char *why = why_euler(medium);
     const bool wants_tolerance = setting->tolerance > 0 || setting->max_error > 0;
     timeline->scheme_reason = "as configured";
+    timeline->stages_most = superstep_stages_most(SCHEME_STS2, settings->run.precision, linear);
     if (setting->scheme == SCHEME_AUTO) {
         const bool soon = wants_tolerance && is_over_soon(timeline);
         const bool by_euler = soon || (!wants_tolerance && is_short(timeline));
         const bool longest = setting->dt_auto || setting->dt > timeline->dt_stable * (1 + 1e-12);
-        const bool far = !wants_tolerance && is_long(timeline, settings, medium, linear);
+        const bool far = !wants_tolerance && is_long(timeline);
         setting->scheme = by_euler || why != NULL ? SCHEME_EULER
                           : far                   ? SCHEME_IMPLICIT
                                                   : SCHEME_STS2;
         setting->may_skip = wants_tolerance && setting->scheme == SCHEME_STS2;
+        timeline->why_explicit = why_explicit(timeline);
+        setting->may_imply = setting->may_skip && timeline->why_explicit == NULL;
         timeline->scheme_reason =
             soon                           ? "auto: forward Euler keeps the tolerance in few steps"
             : by_euler && setting->dt_auto ? "auto: dt is the longest of forward Euler"
@@ -75,6 +116,8 @@ static enum status choose_scheme(struct timeline *timeline, const struct setting
             : by_euler                     ? "auto: forward Euler can take this dt"
             : why != NULL                  ? why
             : far                          ? "auto: dt is longer than a super step can be"
+            : setting->may_imply           ? "auto: super steps by a tolerance, short ones partly "
+                                             "without an estimate, or implicit steps"
             : wants_tolerance              ? "auto: super steps by a tolerance, "
                                              "short ones partly without an estimate"
                                            : "auto: dt is too long for forward Euler";
@@ -136,7 +179,7 @@ static enum status choose_dt(struct timeline *timeline)
 }
 
 enum status timeline_choose_dt(struct timeline *timeline, const struct settings *settings,
-                               const struct medium *medium, bool linear)
+                               const struct medium *medium, const struct rate_facts *rates)
 {
     struct time_setting *setting = &timeline->setting;
     if (setting->steady.given) {
@@ -148,6 +191,7 @@ enum status timeline_choose_dt(struct timeline *timeline, const struct settings 
         timeline->scheme_reason = "as configured";
         return STATUS_OK;
     }
-    TRY(choose_scheme(timeline, settings, medium, linear));
+    find_work(timeline, medium, !rates->linear || rates->coefficients);
+    TRY(choose_scheme(timeline, settings, medium, rates->linear));
     return choose_dt(timeline);
 }

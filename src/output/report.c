@@ -270,6 +270,12 @@ enum status report_write(const char *path, const struct stepper *stepper, struct
         json_begin(&json, "step_control", '{');
         json_int(&json, "rejected", control->rejected);
         json_int(&json, "levels", control->levels);
+        if (stepper->problem->time.may_skip) {
+            const char *why = stepper->problem->timeline.why_explicit;
+            json_int(&json, "implicit_steps", control->implicit_steps);
+            json_int(&json, "cycles", control->cycles);
+            json_string(&json, "never_implicit", why != NULL ? why : "");
+        }
         json_real(&json, "range_K", control->high - control->low);
         json_real(&json, "last_error_K", control->last_error);
         json_real(&json, "largest_error_K", control->largest_error);
@@ -280,7 +286,8 @@ enum status report_write(const char *path, const struct stepper *stepper, struct
     write_passes(&json, stepper);
     write_sleep(&json, &stepper->level->sleep);
     write_self_check(&json, stepper);
-    if (stepper->steady != NULL) {
+    if (stepper->steady != NULL &&
+        (stepper->steady->total > 0 || !stepper->problem->time.may_imply)) {
         steady_report(stepper->steady, &json);
     }
     json_real(&json, "time", stepper->state->time);

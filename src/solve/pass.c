@@ -113,7 +113,8 @@ static enum status add_sources(const struct level *level, struct queue *queue,
                                        .d_curve = source->d_curve,
                                        .d_old =
                                            source->d_curve != NULL ? level->field->d_now : NULL,
-                                       .d_sum = heated->d_sum};
+                                       .d_sum = heated->d_sum,
+                                       .tiles = level->sleep.is_on ? &level->sleep.tiles : NULL};
         int64_t to_local[AXIS_COUNT];
         hot_image(level, n % images, args.offset);
         for (int axis = 0; axis < AXIS_COUNT; axis++) {
@@ -129,10 +130,6 @@ static enum status add_sources(const struct level *level, struct queue *queue,
             TRY(add_bits(level, queue, &args, heated, true));
             TRY(level->engine->operations->add_source(queue, &args));
             TRY(add_bits(level, queue, &args, heated, false));
-            TRY(level->sleep.is_on
-                    ? ENQUEUE(level->engine->operations, mark_tiles, queue,
-                              .tiles = &level->sleep.tiles, .boxes = &args.box, .nboxes = 1)
-                    : STATUS_OK);
         }
     }
     return STATUS_OK;
@@ -227,7 +224,7 @@ static enum status sum_surfaces(const struct level *level, const struct coeffici
                    .precision = level->field->layout.precision, .medium = &step->medium,
                    .d_field = level->field->d_now, .count = surfaces->count,
                    .d_elements = surfaces->d_elements, .d_pairs = surfaces->d_pairs,
-                   .d_sum = step->d_surface_sum);
+                   .d_faces = surfaces->d_faces, .d_sum = step->d_surface_sum);
 }
 
 static const struct box nothing = {{0, 0, 0}, {0, 0, 0}};

@@ -39,8 +39,9 @@ enum status solver_allocate(struct solver *solver, const struct output_memory *o
                                                   &solver->level.field->layout)));
     TRY(steady_create(problem, team, engine, &solver->classes, &solver->level.field->layout,
                       &solver->steady));
-    /* for the start, and for sources of one material */
-    const bool keeps = problem->medium.nambients > 0 || sources_depend(&problem->sources);
+    /* for the start, for sources of one material, and for the host's part of the self-check */
+    const bool keeps = problem->medium.nambients > 0 || sources_depend(&problem->sources) ||
+                       problem->run.self_check > 0;
     if (!keeps && (!problem_needs_multigrid(problem) ||
                    (problem_is_linear(problem) && problem->medium.curves == NULL &&
                     !boundary_coefficient_varies(&problem->boundary)))) {

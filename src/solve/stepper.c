@@ -64,7 +64,7 @@ static enum status allocate_estimate(struct stepper *stepper)
         return STATUS_OK;
     }
     TRY(engine->runtime->memory_alloc(engine->device, bytes, &stepper->d_saved));
-    if (estimate_needs_field(stepper->problem) || between_needs_field(stepper->problem)) {
+    if (estimate_has_field(stepper->problem)) {
         TRY(engine->runtime->memory_alloc(engine->device, bytes, &stepper->d_estimate));
     }
     return engine_send(engine, none, sizeof none, &stepper->d_keys);

@@ -83,6 +83,11 @@ static inline bool between_needs_field(const struct problem *problem)
            timeline_next_between(&problem->timeline, 0) < HUGE_VAL;
 }
 
+static inline bool estimate_has_field(const struct problem *problem)
+{
+    return estimate_needs_field(problem) || between_needs_field(problem) || problem->time.may_imply;
+}
+
 /* Collective. Open the halo's transport and choose the overlap. The outcome is agreed. */
 enum status stepper_create(const struct problem *problem, const struct team *team,
                            struct level *level, struct state *state, const struct pass_plan *passes,

@@ -28,15 +28,17 @@ static const struct {
     int64_t cells[AXIS_COUNT];
     int children[AXIS_COUNT];
     bool wraps[AXIS_COUNT];
-} shapes[] = {{{13, 8, 6}, {2, 2, 2}, {false, false, false}},
-              {{12, 7, 5}, {2, 1, 2}, {true, false, true}},
-              {{2, 9, 3}, {2, 2, 2}, {true, true, false}},
-              {{65, 1, 1}, {2, 1, 1}, {false, false, false}},
-              {{8, 5, 7}, {2, 2, 2}, {true, false, false}},
-              {{20, 31, 1}, {1, 2, 1}, {false, true, false}},
-              {{70, 61, 62}, {2, 2, 2}, {false, true, false}},
-              {{130, 61, 34}, {2, 2, 1}, {false, false, false}},
-              {{122, 229, 17}, {2, 2, 2}, {false, false, false}}};
+} shapes[] = {
+    {{13, 8, 6}, {2, 2, 2}, {false, false, false}},
+    {{12, 7, 5}, {2, 1, 2}, {true, false, true}},
+    {{2, 9, 3}, {2, 2, 2}, {true, true, false}},
+    {{65, 1, 1}, {2, 1, 1}, {false, false, false}},
+    {{8, 5, 7}, {2, 2, 2}, {true, false, false}},
+    {{20, 31, 1}, {1, 2, 1}, {false, true, false}},
+    {{70, 61, 62}, {2, 2, 2}, {true, true, true}},
+    {{130, 61, 34}, {2, 2, 1}, {false, false, false}},
+    {{120, 56, 43}, {2, 1, 2}, {false, false, false}}, /* a tile ends with x, and with y */
+    {{122, 229, 17}, {2, 2, 2}, {false, false, false}}};
 enum { NSHAPES = sizeof shapes / sizeof shapes[0] };
 
 static float *zeros(const struct layout *layout)

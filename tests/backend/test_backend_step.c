@@ -426,8 +426,11 @@ static enum status step_of_tiles(struct queue *queue, const struct step_args *ar
     tiles.step = 8; /* as if there had been others; counts alternate */
     tiles.all = false;
     TRY(operations->step(queue, &all));
-    TRY(operations->mark_tiles(
-        queue, &(struct mark_tiles_args){.tiles = &tiles, .boxes = &cell, .nboxes = 1}));
+    TRY(operations->add_source(queue, &(struct add_source_args){.layout = args->layout,
+                                                                .d_field = args->d_out,
+                                                                .box = cell,
+                                                                .d_sum = d_other,
+                                                                .tiles = &tiles}));
     tiles.step = 9;
     TRY(operations->step(queue, &some));
     TRY(tiles_rig->backend->runtime->queue_wait(queue));

@@ -68,7 +68,7 @@ MAY_INCLUDE = {
 ONLY_IN = [(r"(hdf5|H5\w+)\.h", ("io", "tests/io")),
            (r"(hip|cuda)\w*[./].*", ("kernels/hip", "tests/hip_on_host")),
            (r"(png|cairo\S*)\.h", ("io/picture", "tests/io")),
-           (r"tiff\w*\.h", ("io/input",)),
+           (r"(tiff|nifti)\w*\.h", ("io/input",)),
            (r"hwloc\.h", ("src/machine",)),
            (r"(yaml|libfyaml|muParserDLL|udunits2)\.h", ("src/config",))]
 NOT_IN = [(r"mpi\.h", ("kernels",))]

@@ -108,13 +108,18 @@ class Import(Case):
         self.put(chip_flp=FLOORPLAN, hot_config=CONFIG)
         self.convert("chip.flp", "p.ptrace", "hot.config", "--cells", 8, "--transient")
         text = (self.folder / "imported.yaml").read_text()
-        for words in ("name: right, conductivity: 50,", "- uniform: {material: resin}",
+        for words in ("name: right, density: 1000, heat_capacity: 1700, conductivity: 50}",
+                      "- uniform: {material: resin}",
                       "lower: [-0.006, -0.006, 0]", "- uniform: {value: 330}", "end: 0.02",
                       "upper: [0.009, 0.009, 0.00117]", "coefficient: 25000, ambient: 318.15"):
             self.assertIn(words, text)
         power = (self.folder / "imported_power/left.csv").read_text()
         self.assertEqual(power, "0,20.0\n0.01,10.0\n")
         self.solve("package")
+        self.put(chip_flp="left 0.0027 0.008 0 0\nright 0.0053 0.008 0.0027 0\n")
+        self.assert_says(self.convert("chip.flp", "p.ptrace", "hot.config"), "by up to 0 and 0 %",
+                         stream="out")   # 80 cells fit, 64 would not
+        self.assertIn("{to: 0.008, cells: 80}", (self.folder / "imported.yaml").read_text())
 
     def test_refuses(self):
         good = {"chip_flp": FLOORPLAN, "p_ptrace": "left right\n1 2\n", "hot_config": CONFIG,

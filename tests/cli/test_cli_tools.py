@@ -221,6 +221,24 @@ class Bench(Case):
         names = result.err.rpartition("available: ")[2].strip().split(", ")
         self.assertEqual(sorted(names), sorted(set(names)), "each once")
 
+    def test_media(self):
+        """A kind's own arrays count in its bytes."""
+        result = self.isotherm("bench", "kernels", "--size", 24, 16, 8, "--repeats", 1,
+                               "--backend", "guard", "--kernel", "production",
+                               "--medium", "blocks:3", "--medium", "faces:3", "--json", "b.json")
+        self.assert_code(result, 0)
+        rows = json.loads((self.folder / "b.json").read_text())["rows"]
+        read = {"production": (8, 4), "blocks:3": (9, 5), "faces:3": (41, 21)}
+        self.assertEqual([(row["kernel"], row["precision"]) for row in rows],
+                         [(name, of) for of in ("float64", "float32") for name in read])
+        for row in rows:
+            which = row["precision"] == "float32"
+            self.assertEqual(row["fetch_bytes"], 24 * 16 * 8 * read[row["kernel"]][which])
+            self.assertEqual(row["write_bytes"], 24 * 16 * 8 * (8, 4)[which])
+        result = self.isotherm("bench", "kernels", "--backend", "cpu", "--medium", "faces")
+        self.assert_code(result, 2)
+        self.assert_says(result, "--medium faces: give layers:N", "faces:N")
+
     def test_steady(self):
         result = self.isotherm("bench", "steady", "--backend", "cpu", "--size", 20, 18, 16,
                                "--repeats", 1, "--json", "b.json")

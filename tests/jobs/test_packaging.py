@@ -23,6 +23,7 @@ MACHINES = ("frontier", "lumi")
 SPACK_NAMES = {"MPI": "mpi", "HDF5": "hdf5", "yaml-0.1": "libyaml", "muparser": "muparser",
                "libxxhash": "xxhash", "hwloc": "hwloc", "cairo-png": "cairo", "cairo-svg": "cairo",
                "udunits": "udunits", "udunits2": "udunits", "libtiff-4": "libtiff",
+               "niftiio": "nifticlib", "znz": "nifticlib",
                "PkgConfig": "pkgconfig"}
 OF_THE_COMPILER = {"OpenMP", "Threads"}
 FOR_TESTS = {"cmocka"}
@@ -93,7 +94,8 @@ class Recipe:
         llvm = types.SimpleNamespace(prefix=types.SimpleNamespace(bin=clang))
         package.spec = type("Spec", (), {
             "__contains__": lambda _, what: what in on, "__getitem__": lambda _, name: llvm,
-            "variants": {"pictures": True, "units": True, "tiff": True, **variants}})()
+            "variants": {"pictures": True, "units": True, "tiff": True, "nifti": True,
+                         **variants}})()
         return package.cmake_args()
 
 
@@ -112,6 +114,7 @@ class Spack(unittest.TestCase):
     def test_dependencies_are_those_of_cmake(self):
         text = (ROOT / "CMakeLists.txt").read_text()
         wanted = set(re.findall(r"find_package\((\w+)", text))
+        wanted |= set(re.findall(r"find_library\(\w+ (\w+)\)", text))
         for call in re.findall(r"pkg_check_modules\(\w+ ([^)]*)\)", text):
             wanted |= {word for word in call.split() if not word.isupper()}
         wanted -= OF_THE_COMPILER | FOR_TESTS

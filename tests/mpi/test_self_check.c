@@ -46,6 +46,11 @@ static int choose_backend(void **state)
     "parts:\n  - uniform: {material: a}\n"                                                         \
     "  - box: {lower: [0.2, 0.1, 0], upper: [0.8, 0.6, 1], material: b}\n"                         \
     "initial:\n  - expression: {value: \"600 + 299*sin(91.7*x + 57.3*y + 33.1*z)\"}\n" FACES
+#define FACTORS                                                                                    \
+    "materials:\n  - {name: a, conductivity: 1, density: 1, heat_capacity: 1,\n"                   \
+    "     conductivity_factor: {formula: \"1.2 + sin(9*x + 7*y + 5*z)\"},\n"                       \
+    "     heat_capacity_factor: {formula: \"1.5 + sin(5*x + 9*y - 7*z)\"}}\n"                      \
+    "initial:\n  - expression: {value: \"600 + 299*sin(91.7*x + 57.3*y + 33.1*z)\"}\n" FACES
 #define POWDER                                                                                     \
     "materials:\n  - name: metal\n    density: 8\n    conductivity: [[300, 1], [1500, 3]]\n"       \
     "    heat_capacity: 1\n    latent_heat: 100\n    solidus: 600\n    liquidus: 650\n"            \
@@ -64,6 +69,7 @@ static const struct scene {
     {"becoming another", POWDER, "", "steps_per_pass: 1"},
     {"super steps", LAYERS, ", scheme: sts2, stages: 4", "steps_per_pass: 2"},
     {"tiles", METAL, "", "sleeping_tiles: on"},
+    {"factors", FACTORS, "", "steps_per_pass: 1"},
 };
 enum { SCENES = sizeof scenes / sizeof scenes[0] };
 
@@ -134,6 +140,11 @@ static bool has_classes(const struct scene *scene)
     return strstr(scene->text, "materials:") != NULL;
 }
 
+static int memories_of(const struct scene *scene)
+{
+    return !has_classes(scene) ? 3 : strstr(scene->text, "_factor") == NULL ? 5 : 6;
+}
+
 static void pick(uint64_t *random, const char *memory, char text[64])
 {
     const int nranks = comm_size(MPI_COMM_WORLD);
@@ -148,7 +159,7 @@ static void pick(uint64_t *random, const char *memory, char text[64])
 /* Each step computed twice, or few of them and sums of all bits in each pass: none is missed. */
 TEST(test_each_flipped_bit_is_repaired)
 {
-    static const char *const memories[] = {"field", "field", "copy", "class", "table"};
+    static const char *const memories[] = {"field", "field", "copy", "class", "table", "factor"};
     const int trials = comm_size(MPI_COMM_WORLD) == 1 ? 500 : 50;
     uint64_t expected[SCENES];
     uint64_t random = 36;
@@ -165,7 +176,7 @@ TEST(test_each_flipped_bit_is_repaired)
         const int s = trial % SCENES;
         const bool sums = trial / SCENES % 2 == 1;
         const char *memory =
-            sums ? "field" : memories[random_below(&random, has_classes(&scenes[s]) ? 5 : 3)];
+            sums ? "field" : memories[random_below(&random, memories_of(&scenes[s]))];
         char flips[64];
         pick(&random, memory, flips);
         const struct outcome o = run(&scenes[s], sums ? 0.001 : 1, flips);

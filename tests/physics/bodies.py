@@ -1,4 +1,5 @@
 """Bodies as STL files. `python3 bodies.py FILE` writes configs/gallery/heat_sink.stl."""
+import gzip
 import math
 import struct
 import sys
@@ -84,6 +85,19 @@ def write_tiff(path, labels):
         data += b"".join(struct.pack("<HHII", tag, kind, 1, value) for tag, kind, value in entries)
         data += struct.pack("<I", after if k < nz - 1 else 0) + strip
     Path(path).write_bytes(data)
+
+
+def write_nifti(path, values, voxel=(1.0, 1.0, 1.0), unit=0, scale=(0.0, 0.0)):
+    """`values` [z][y][x] of any type and byte order; unit: 0 unknown, 1 m, 2 mm, 3 um."""
+    order = ">" if values.dtype.byteorder == ">" else "<"
+    codes = {"u1": 2, "i2": 4, "i4": 8, "f4": 16, "c8": 32, "f8": 64, "i1": 256, "u2": 512,
+             "u4": 768, "i8": 1024, "u8": 1280}
+    kind = values.dtype.str[1:]
+    shape = (3, *reversed(values.shape), *[1] * 4)
+    header = struct.pack(order + "i36x8h14x2h2x11f3xB", 348, *shape, codes[kind],
+                         8 * values.dtype.itemsize, 1.0, *voxel, *[1.0] * 4, 352.0, *scale, unit)
+    data = header.ljust(344, b"\0") + b"n+1\0" + bytes(4) + values.tobytes()
+    Path(path).write_bytes(gzip.compress(data) if str(path).endswith(".gz") else data)
 
 
 if __name__ == "__main__":

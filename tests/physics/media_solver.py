@@ -153,7 +153,7 @@ class Problem:
         factor = np.ones(self.classes.shape)
         for number, material in enumerate(self.config["materials"]):
             if key in material:
-                names = {"x": x, "y": y, "z": z, "sin": np.sin}
+                names = {"x": x, "y": y, "z": z, "sin": np.sin, "exp": np.exp}
                 values = eval(material[key]["formula"], {"__builtins__": {}}, names) \
                     if "formula" in material[key] else np.load(material[key]["path"])
                 values = np.broadcast_to(values, factor.shape).astype(np.float32)
@@ -392,7 +392,8 @@ class Problem:
                 face = math.prod(self.h) / h
                 flow += into.sum() * face
                 area += at.sum() * face
-                warmth += (T[at] + into * h / (2 * self.k[a, axis])).sum() * face
+                k = self.k[a, axis] * self.factor[at]
+                warmth += (T[at] + into * h / (2 * k)).sum() * face
         return flow, area, warmth / area
 
     def solve(self, dt, steps):

@@ -143,6 +143,49 @@ class Bodies(Example):
             bodies.write_tiff(self.folder / "labels.tif", array)
             self.assertIn(word, self.cube(part, output="refused", code=2).err)
 
+    def test_labels_of_nifti(self):
+        labels = np.full((8, 9, 10), 7)
+        labels[3:7, 4:8, 3:8] = 30
+        path = self.folder / "labels.nii"
+        part = {"file": {"path": path.name, "materials": {7: "a", 30: "b"}}}
+        bodies.write_nifti(path, labels.astype("u1"))
+        if "niftiio not" in " ".join(self.isotherm("--version", "--verbose").out.split()):
+            self.assertIn("no niftiio", self.cube(part, output="nifti", code=2).err)
+            return
+        expected = self.cube({"box": {"lower": [-0.4, -0.1, -0.25], "upper": [0.6, 0.7, 0.75],
+                                      "material": "b"}}, output="box").report["field_hash"]
+        mm = {"voxel": (200.0, 2000 / 9, 250.0), "unit": 2}
+        for number, (kind, more) in enumerate((
+                ("u1", {}), ("i1", mm), ("<i2", {}), (">u2", mm), (">i4", {}), ("<u4", {}),
+                ("<i8", {}), (">u8", {}), ("<f4", mm), (">f8", {}))):
+            bodies.write_nifti(path, labels.astype(kind), **more)
+            run = self.cube(part, output=f"nifti{number}", ranks=1 + number % 3)
+            self.assertEqual(run.report["field_hash"], expected, kind)
+        packed = {"file": {**part["file"], "path": "labels.nii.gz"}}
+        scaled = ((labels + 5) * 10).astype("<i2")    # 0.1 n - 5
+        bodies.write_nifti(self.folder / "labels.nii.gz", scaled, scale=(0.1, -5.0))
+        run = self.cube(packed, output="packed", ranks=2)
+        self.assertEqual(run.report["field_hash"], expected, "compressed and scaled")
+        for array, more, word in (
+                (labels[1:].astype("u1"), {}, "10 x 9 x 7 voxels and 1 volume"),
+                (labels.astype("<c8"), {}, "the datatype COMPLEX64"),
+                (scaled, {"scale": (0.0, -5.0)}, "holds 120 at"),
+                (labels + 0.5, {}, "holds 7.5 at [z][y][x] = [0][0][0]"),
+                (np.where(labels == 7, np.nan, 1).astype("<f4"), {}, "holds nan at"),
+                ((labels * 2**24).astype("<u4"), {}, "the label 117440512; labels must be below"),
+                (labels.astype("u1"), {**mm, "unit": 3},
+                 "are 0.0002 m long in x, the cells of the grid 0.2 m")):
+            bodies.write_nifti(path, array, **more)
+            self.assertIn(word, self.cube(part, output="refused", code=2).err)
+        (self.folder / "labels.nii.gz").write_bytes(
+            (self.folder / "labels.nii.gz").read_bytes()[:-12])
+        bodies.write_nifti(path, labels.astype("u1"))
+        path.write_bytes(path.read_bytes()[:-1])
+        for short in (part, packed):
+            self.assertIn("copy the file again", self.cube(short, output="short", code=3).err)
+        path.write_bytes(b"no volume" * 100)
+        self.assertIn("is not a file of NIfTI-1", self.cube(part, output="text", code=3).err)
+
 
 class CurvedContact(Example):
     """A heated core in a shell with a contact between them and a film around it; r / a and ln."""
@@ -178,12 +221,17 @@ class CurvedContact(Example):
 
     def test_steady_state(self):
         a, b, k = self.CORE, self.OUTER, self.K
-        for d, cells, bound in ((2, 24, 0.01), (2, 48, 0.005), (3, 12, 0.02)):
+        for d, cells, bound, factor in ((2, 24, 0.01, None), (2, 48, 0.005, None),
+                                        (3, 12, 0.02, None), (2, 24, 0.01, "3 - x*0")):
             shell = math.log(b / a) if d == 2 else 1 / a - 1 / b
             flow = self.DENSITY * a**d / d    # per r^(d - 1)
             rise = (flow / (self.FILM * b**(d - 1)) + flow * shell / k +
                     flow * self.RESISTANCE / a**(d - 1) + self.DENSITY * a * a / (2 * d * k))
-            run = self.run_config(self.config(cells, d), f"core{d}_{cells}")
+            config = self.config(cells, d)
+            if factor:    # of which the conductivity is a third
+                for material in config["materials"]:
+                    material.update(conductivity=k / 3, conductivity_factor={"formula": factor})
+            run = self.run_config(config, f"core{d}_{cells}_{factor is None}")
             found = last_row(run, ["middle"])[0] - 300
             self.assert_below(abs(found / rise - 1), bound, f"{d}D, {cells} cells")
 

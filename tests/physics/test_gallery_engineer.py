@@ -2,11 +2,13 @@
 a second solver of the steady equations, a wall beside the harmonic solution, a fin beside the fin
 formula, five tracks beside Eagar and Tsai, chloride beside the error function."""
 import csv
+import json
 import math
 import unittest
 
 import h5py
 import numpy as np
+import yaml
 
 import references
 from gallery import GALLERY, Example, last_row
@@ -197,6 +199,88 @@ class Steady(Example):
             [k, k, k], (1e-3, 1e-3, 1e-3), np.where(bone, 1e5, 0.0),
             {(axis, end): (200, ambient) for axis, end, ambient in films.values()})
         self.assert_same(Run(result, self.folder / "out"), exact, 300, 1e-5)
+
+
+class Ev6(Example):
+    """HotSpot's example 1 at its commit f18831e4: steady temperatures of blocks, means over the
+    cells of 1 mm that a block touches. As it is,
+    hotspot -c example.config -f ev6.flp -p gcc.ptrace -materials_file example.materials
+            -model_type grid -grid_rows 16 -grid_cols 16 -steady_file ev6.steady
+    has one node over the height of each layer, and twelve nodes for the rims of spreader and sink.
+    In the second numbers, of a build with SuperLU, the package is layers of 60 x 60 mm instead:
+    hotspot -c example.config -p ev6.ptrace -grid_layer_file ev6.lcf -detailed_3D on
+            -model_type grid -grid_rows 60 -grid_cols 60 -s_spreader 0.060001 -s_sink 0.060002
+            -r_convec 1e-7 -t_spreader 1e-6 -t_sink 1e-6 -steady_file ev6.steady
+    Those of the .lcf have the heights below, resin around chip, TIM and spreader, and last one of
+    1e-6 m and 360 m K/W for r_convec, as -detailed_3D counts half of r_convec twice."""
+    BLOCKS = {
+        "L2_left": (324.57, 325.15), "L2": (323.94, 324.38), "L2_right": (325.08, 325.87),
+        "Icache": (328.89, 330.52), "Dcache": (330.40, 332.39), "Bpred_0": (328.28, 329.71),
+        "Bpred_1": (330.73, 332.68), "Bpred_2": (330.92, 333.05), "DTB_0": (331.96, 334.37),
+        "DTB_1": (332.08, 334.45), "DTB_2": (329.40, 331.25), "FPAdd_0": (327.47, 328.76),
+        "FPAdd_1": (329.18, 331.03), "FPReg_0": (326.97, 328.08), "FPReg_1": (328.28, 329.66),
+        "FPReg_2": (328.86, 330.47), "FPReg_3": (328.74, 330.38), "FPMul_0": (326.34, 327.29),
+        "FPMul_1": (328.35, 329.82), "FPMap_0": (325.72, 326.50), "FPMap_1": (327.95, 329.25),
+        "IntMap": (328.81, 330.39), "IntQ": (333.72, 336.01), "IntReg_0": (338.24, 340.92),
+        "IntReg_1": (333.99, 336.04), "IntExec": (332.91, 335.09), "FPQ": (328.68, 330.44),
+        "LdStQ": (333.64, 336.18), "ITB_0": (331.97, 334.36), "ITB_1": (332.73, 335.22)}
+    HEIGHTS = [1e-6, 49e-6, 50e-6, 50e-6, 1e-5, 1e-5, 2.5e-4, 2.5e-4, 5e-4,
+               5e-4, 5e-4, 1e-3, 1.5e-3, 1.7e-3, 1.7e-3]
+
+    def solve_coarse(self, output, heights, *sets):
+        """Cells of 1 mm with the power of the parts of blocks in them; the means of the blocks."""
+        sources = yaml.safe_load((GALLERY / "ev6.yaml").read_text())["sources"]
+        edges = np.arange(17) * 1e-3
+        power, touched = np.zeros((16, 16)), {}
+        for box in (source["box"] for source in sources):
+            x, y = (np.clip(np.minimum(edges[1:], box["upper"][n]) -
+                            np.maximum(edges[:-1], box["lower"][n]), 0, None) for n in (0, 1))
+            part = np.outer(y, x)
+            power += box["power"] * part / part.sum()
+            touched[box["name"]] = part > 1e-12
+        cells = [{"box": {"lower": [i * 1e-3, j * 1e-3, 0], "power": float(power[j, i]),
+                          "upper": [(i + 1) * 1e-3, (j + 1) * 1e-3, heights[0]]}}
+                 for j in range(9, 16) for i in range(16)]
+        cells.append({"box": {"lower": [0, 0, 0], "upper": [0.016, 0.009, heights[0]],
+                              "power": float(power[:9].sum())}})
+        tops = [{"to": float(top), "cells": 1} for top in np.cumsum(heights)]
+        run = self.solve_example(
+            "ev6", output, "grid.x.segments=[{to: 0.038, cells: 60}]",
+            "grid.y.segments=[{to: 0.038, cells: 60}]", f"grid.z.segments={json.dumps(tops)}",
+            f"sources={json.dumps(cells)}", "output.checkpoints={every: 1}", *sets)
+        chip = run.temperature()[0, 22:38, 22:38]
+        return np.array([chip[touched[name]].mean() for name in self.BLOCKS])
+
+    def test_package_as_layers(self):
+        one_node, layers = np.array(list(self.BLOCKS.values())).T
+        found = self.solve_coarse("layers", self.HEIGHTS)
+        self.assert_below(np.abs(found - layers).max(), 0.01, "largest difference of a block, K")
+        self.assertTrue((found - one_node > 0.4).all() and (found - one_node < 2.7).all())
+
+    def test_one_node_over_the_height(self):
+        """Perfect conductors upwards with the resistances of whole layers between them: only the
+        rims differ."""
+        k = {"silicon": 130, "TIM": 4, "spreader": 400, "sink": 400}
+        h = {"silicon": 1.5e-4, "TIM": 2e-5, "spreader": 1e-3, "sink": 6.9e-3}
+        edge = {"silicon": 0, "TIM": 0, "spreader": 7e-3, "sink": 22e-3}
+        tops = dict(zip(h, np.cumsum(list(h.values()))))
+        materials = [{"name": "resin", "conductivity": 1, "density": 1000, "heat_capacity": 1800}]
+        parts = [{"uniform": {"material": "resin"}}]
+        for name in k:
+            materials.append({"name": name, "conductivity": [k[name], k[name], 1e6],
+                              "density": 1000, "heat_capacity": 2000})
+            low, high, top = -edge[name], 0.016 + edge[name], float(tops[name])
+            parts.append({"box": {"lower": [low, low, top - h[name]], "upper": [high, high, top],
+                                  "material": name}})
+        contacts = [{"between": [below, above], "resistance": h[below] / k[below]}
+                    for below, above in zip(list(k), list(k)[1:])]
+        film = 1 / (0.1 * 0.06**2 + h["sink"] / k["sink"])
+        found = self.solve_coarse(
+            "one_node", list(h.values()), f"materials={json.dumps(materials)}",
+            f"parts={json.dumps(parts)}", f"contacts={json.dumps(contacts)}",
+            f"boundary.z_max={{type: convection, coefficient: {film}, ambient: 318.15}}")
+        difference = found - np.array(list(self.BLOCKS.values()))[:, 0]
+        self.assert_below(np.abs(difference).max(), 0.2, "largest difference of a block, K")
 
 
 class Wall(Example):

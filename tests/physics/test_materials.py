@@ -46,19 +46,20 @@ class RandomProblems(Case):
     def test_with_sources_of_temperature(self):
         self.check_changed(with_sources_of_temperature)
 
-    def test_with_a_radius(self):
-        self.check_changed(with_a_radius)
-
     def test_with_properties_per_cell(self):
-        self.check_changed(lambda config, seed: with_factors(config, seed, self.folder))
+        media = (lambda config, seed: config, with_ambients, with_a_radius, with_graded_axes)
+        for first, change in enumerate(media):
+            self.check_changed(lambda config, seed, change=change: with_factors(
+                change(config, seed), seed, self.folder), every=len(media), first=first)
 
     def test_on_graded_axes(self):
         self.check_changed(with_graded_axes)
+        self.check_changed(with_a_radius)
 
     def test_with_factors_of_faces(self):
         """Of every kind of medium in turn."""
-        media = [lambda config, seed: config, nonlinear_problem, with_ambients, with_graded_axes,
-                 lambda config, seed: with_factors(config, seed, self.folder)]
+        media = [lambda config, seed: config, nonlinear_problem, with_ambients, lambda config, seed:
+                 with_factors(with_graded_axes(config, seed), seed, self.folder)]
         for first, change in enumerate(media):
             self.check_changed(lambda config, seed, change=change: with_face_factors(
                 change(config, seed), seed, self.folder), every=len(media), first=first,

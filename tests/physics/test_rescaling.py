@@ -151,7 +151,8 @@ def with_all_axes(config):
         grid[end] = [*given, *[rest] * (axes - len(given))]
     for number, axis in enumerate("xyz"):   # a graded one has its own ends
         if axis in grid:
-            ends = grid[axis].get("edges") or [0.0, grid[axis]["segments"][-1]["to"]]
+            ends = grid[axis].get("edges") or [grid["lower"][number],
+                                               grid[axis]["segments"][-1]["to"]]
             grid["lower"][number], grid["upper"][number] = ends[0], ends[-1]
     return config
 

@@ -6,105 +6,8 @@ import unittest
 import numpy as np
 
 from harness import Case, checkpoints, some, thorough
-from media_solver import Problem, source_mask
-
-FLUX = {"type": "flux", "value": 0}
-
-
-def layered(cells, upper, jump=50):
-    """Anisotropy, contacts, sources, patches, and each linear kind of boundary."""
-    materials = [{"name": "a", "conductivity": 1.0, "density": 1000, "heat_capacity": 900},
-                 {"name": "b", "conductivity": [jump, 0.5 * jump, 0.2 * jump], "density": 2500,
-                  "heat_capacity": 700},
-                 {"name": "c", "conductivity": 4.0, "density": 1500, "heat_capacity": 1000}]
-    middle = [0.5 * u for u in upper]
-    box = {"lower": [0.3 * u for u in upper], "upper": [0.7 * u for u in upper]}
-    config = {
-        "title": "steady",
-        "grid": {"cells": cells, "upper": upper},
-        "materials": materials,
-        "parts": [{"uniform": {"material": "a"}},
-                  {"box": {**box, "material": "b"}},
-                  {"layer": {"axis": "x", "from": middle[0], "to": 0.65 * upper[0],
-                             "material": "c"}}],
-        "contacts": [{"between": ["a", "b"], "resistance": 0.003}],
-        "sources": [{"box": {**box, "density": 2e5}}],
-        "initial": [{"uniform": {"value": 300}}],
-        "boundary": {"x_min": {"type": "temperature", "value": 320},
-                     "x_max": {"type": "convection", "coefficient": 40, "ambient": 290}},
-        "time": {"steady": {"temperature": 1e-9}},
-        "output": {"checkpoints": {"every": 1}},
-    }
-    if len(cells) > 1:
-        config["boundary"].update(y_min={"type": "flux", "value": 150}, y_max=dict(FLUX))
-    if len(cells) > 2:
-        patch = {"type": "temperature", "value": 350, "rectangle": {
-            "lower": [0.2 * u for u in upper[:2]], "upper": [0.6 * u for u in upper[:2]]}}
-        config["boundary"].update(z_min={**FLUX, "patches": [patch]},
-                                  z_max={"type": "convection", "coefficient": 15, "ambient": 300})
-    return config
-
-
-def steep(cells, upper):
-    """Smoothed before and after coarser grids."""
-    return layered(cells, upper, jump=5000)
-
-
-def factored(cells, upper):
-    """The conditions of `layered` with factors of their cells, also in a patch."""
-    config = layered(cells, upper)
-    x_max, y_min, z_min, z_max = (config["boundary"][face]
-                                  for face in ("x_max", "y_min", "z_min", "z_max"))
-    x_max["coefficient_factor"] = {"formula": "1 + 30*y - 9*z"}
-    x_max["ambient_factor"] = {"formula": "1 + y*z"}
-    y_min["value_factor"] = {"formula": "9*z - 4*x"}
-    z_min["patches"][0]["value_factor"] = {"formula": "1 + 0.5*x*y"}
-    z_max["coefficient_factor"] = {"formula": "4000*(x - 0.05)*(x - 0.05)"}
-    return config
-
-
-def slab(cells, length, low, high, material):
-    return {"title": "slab", "grid": {"cells": [cells], "upper": [length]},
-            "materials": [{"name": "a", "density": 1800, "heat_capacity": 1700, **material}],
-            "initial": [{"uniform": {"value": 300}}],
-            "boundary": {"x_min": low, "x_max": high},
-            "time": {"steady": {"temperature": 1e-9}},
-            "output": {"checkpoints": {"every": 1}, "history": {"every": 1}}}
-
-
-def plain(cells, upper):
-    """A uniform medium with flat cells, sources and each linear kind of boundary."""
-    config = layered(cells, upper)
-    del config["parts"], config["contacts"], config["materials"]
-    config["material"] = {"conductivity": 1.0, "density": 1000, "heat_capacity": 900}
-    if len(cells) > 2:
-        config["boundary"]["z_min"] = dict(FLUX)
-    return config
-
-
-def direct(config):
-    """By elimination: the balance of each cell is affine in the temperatures."""
-    if "material" in config:
-        config = {**config, "materials": [{"name": "a", **config["material"]}],
-                  "parts": [{"uniform": {"material": "a"}}]}
-    problem = Problem(config)
-    shape = problem.classes.shape
-
-    def balance(T):
-        net = sum(problem.inflow(T, 0, axis, shift) / h
-                  for axis, h in enumerate(problem.h) for shift in (1, -1))
-        for source in config["sources"]:
-            mask = source_mask(config, source, problem.classes)
-            net = net + np.where(mask, next(iter(source.values()))["density"], 0.0)
-        return net.ravel()
-
-    at_zero = balance(np.zeros(shape))
-    columns = [balance(unit.reshape(shape)) - at_zero for unit in np.eye(at_zero.size)]
-    return np.linalg.solve(np.array(columns).T, -at_zero).reshape(shape)
-
-
-def quiet(config):
-    return {key: value for key, value in config.items() if key != "output"}
+from steady import (FLUX, direct, factored, layered, nonlinear, plain, quiet, slab, steep,
+                    varied)
 
 
 class Steady(Case):
@@ -116,14 +19,21 @@ class Steady(Case):
                  "2D": layered([31, 17], [0.3, 0.2]),
                  "1D": layered([65], [0.3]),
                  "factors of faces": factored([13, 9, 7], [0.13, 0.09, 0.07]),
+                 "factors of cells": varied([13, 9, 7], [0.13, 0.09, 0.07]),
+                 "factors of cells, 1D": varied([33], [0.2]),
                  "uniform": plain([13, 9, 8], [0.13, 0.09, 0.2]),
                  "uniform, 1D": plain([65], [0.3])}
+        graded = cases["factors of cells, graded"] = varied([10, 9, 7], [0.13, 0.09, 0.07])
+        graded["grid"]["x"] = {"edges": [0, 0.01, 0.02, 0.04, 0.05, 0.055, 0.06, 0.07, 0.1, 0.12,
+                                         0.13]}
         for name, kind in (("periodic", layered), ("uniform, periodic", plain)):
             cases[name] = kind([12, 9, 8], [0.12, 0.09, 0.08])
             cases[name]["boundary"].update(y_min={"type": "periodic"}, y_max={"type": "periodic"})
         for name, config in some(cases.items(), 2):
             with self.subTest(name):
-                run = self.solve(config)
+                grid = config["grid"]
+                run = self.solve({**config, "grid": {**grid, "cells": [
+                    1 if axis in grid else n for axis, n in zip("xyz", grid["cells"])]}})
                 self.assertEqual(run.report["scheme"], "steady")
                 error = np.abs(run.temperature() - direct(config)).max()
                 self.assert_below(error, 2e-9, name)
@@ -189,6 +99,7 @@ class Steady(Case):
                                       (8, [2, 2, 2], "cpu"))),
                            (factored, ((4, [2, 1, 2], "guard"),)),
                            (steep, ((5, [1, 5, 1], "cpu"), (3, [3, 1, 1], "guard"))),
+                           (varied, ((5, [1, 5, 1], "guard"), (8, [2, 2, 2], "cpu"))),
                            (plain, ((4, [1, 2, 2], "guard"), (5, [1, 5, 1], "cpu")))):
             config = kind([72, 72, 64], [0.072, 0.06, 0.08])
             config["boundary"].update(x_min={"type": "periodic"}, x_max={"type": "periodic"})
@@ -311,7 +222,10 @@ class Steady(Case):
 
     def test_ambients(self):
         """Cells of an ambient keep their temperature; time steps change nothing; the same bits."""
-        config = layered([18, 14, 11], [0.09, 0.07, 0.055])
+        for kind in (layered, varied):
+            self.check_ambients(kind([18, 14, 11], [0.09, 0.07, 0.055]))
+
+    def check_ambients(self, config):
         config["ambients"] = [{"name": "air", "temperature": 280}]
         config["parts"].append({"box": {"lower": [0.02, 0.03, 0.02], "upper": [0.05, 0.07, 0.04],
                                         "material": "air"}})
@@ -360,6 +274,17 @@ class Steady(Case):
         run = self.solve(config)
         expected = 300 + 10 * (0.5 - (np.arange(20) + 0.5) / 20)
         self.assert_below(np.abs(run.temperature()[0, 4] - expected).max(), 1e-10, "T")
+        per_cell = copy.deepcopy(config)
+        per_cell["materials"] = [{"name": "a", **per_cell.pop("material"),
+                                  "heat_capacity_factor": {"formula": "0.1 + x*x"},
+                                  "conductivity_factor": {"formula": "exp(3*x)"}}]
+        per_cell["initial"] = [{"expression": {"value": "300 + 90*x"}}]
+        run = self.solve(per_cell)
+        first, last = run.history()
+        self.assert_below(abs(last["heat_J"] / first["heat_J"] - 1), 1e-13, "heat")
+        half = 0.025 / (10 * np.exp(3 * (np.arange(20) + 0.5) / 20))
+        self.assert_below(np.abs(np.diff(run.temperature()[0, 4]) / -100 / (half[1:] + half[:-1]) -
+                                 1).max(), 1e-6, "differences of T")
         config["boundary"]["x_max"] = FLUX
         result, _ = self.start(config)
         self.assert_code(result, 2)
@@ -405,21 +330,6 @@ class Steady(Case):
             self.assert_says(result, says)
 
 
-def nonlinear(cells, upper):
-    """Tables, perfusion, radiation and several materials."""
-    config = layered(cells, upper)
-    config["materials"][0].update(conductivity=[[300, 10], [900, 60]],
-                                  heat_capacity=[[300, 700], [900, 1100]])
-    config["materials"][1].update(conductivity=[[300, 90], [900, 40]])
-    config["materials"][2]["perfusion"] = {
-        "rate": 0.01, "blood_density": 1050, "blood_heat_capacity": 3600,
-        "arterial_temperature": 310.15}
-    config["boundary"]["x_max"].update(emissivity=0.7)
-    if len(cells) > 2:
-        config["boundary"]["z_max"] = {"type": "radiation", "emissivity": 0.5, "ambient": 900}
-    return config
-
-
 class Implicit(Case):
     def run_of(self, config, steps, end, **how):
         config = {**config, "time": {"end": end, "scheme": "implicit", "dt": end / steps}}
@@ -430,7 +340,8 @@ class Implicit(Case):
         linear = layered([20, 9], [0.2, 0.09])
         linear["boundary"]["x_min"]["value"] = "320 + 40*sin(t/40)"
         linear["boundary"]["x_max"].update(ambient="290 - t/20", coefficient="40 + t")
-        for name, config, end in (("linear", linear, 200),
+        per_cell = varied([20, 9], [0.2, 0.09])
+        for name, config, end in (("linear", linear, 200), ("factors of cells", per_cell, 200),
                                   ("nonlinear", nonlinear([14, 8], [0.14, 0.08]), 40)):
             with self.subTest(name):
                 exact = self.solve({**config, "time": {"end": end, "scheme": "sts2",
@@ -489,9 +400,10 @@ class Implicit(Case):
 
     def test_stiff(self):
         """A step far longer than all times of the problem ends in its steady state."""
-        config = layered([13, 9, 7], [0.13, 0.09, 0.07])
-        run = self.run_of(config, 3, 3e9)
-        self.assert_below(np.abs(run.temperature() - direct(config)).max(), 1e-3, "T")
+        for kind in (layered, varied):
+            config = kind([13, 9, 7], [0.13, 0.09, 0.07])
+            run = self.run_of(config, 3, 3e9)
+            self.assert_below(np.abs(run.temperature() - direct(config)).max(), 1e-3, "T")
 
     def test_refused(self):
         """Also what `auto` does with a dt that no super step takes."""

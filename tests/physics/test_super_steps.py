@@ -3,6 +3,7 @@ fixed length and by a tolerance; the ledger closes, and errors are below the tol
 import math
 import os
 import random
+import re
 import subprocess
 import sys
 import unittest
@@ -15,6 +16,7 @@ import problems
 from gallery import GALLERY, Example
 from harness import BINARY, Case, checkpoints, short_dt, some
 from test_bitwise import Bitwise, quiet
+from test_steady import layered, nonlinear as radiating
 from test_tables import rod
 
 CELLS = [23, 17, 13]
@@ -123,7 +125,7 @@ class Tolerance(Example):
                 "layered_wall": 1e4, "leakage": 4, "package": 5, "radiating_slab": 500,
                 "sphere_cooling": 20, "wall_over_a_year": 1e6}
     OTHERS = {"freeze_pipe", "freezing", "melt_track", "permafrost",   # these melt
-              "effective_conductivity", "jet_plate", "nafems_t4"}      # these are steady
+              "effective_conductivity", "ev6", "jet_plate", "nafems_t4"}   # these are steady
     CELLS = {"borehole": [48, 48], "chip_stack": [20, 20, 16], "five_tracks": [40, 28, 12],
              "hyperthermia": [15, 15, 15], "laser_track": [32, 16, 12],
              "sphere_cooling": [12, 12, 12]}
@@ -160,6 +162,106 @@ class Tolerance(Example):
                 self.assert_below(share, 1, f"{name}: error of {cell}")
                 self.assertTrue(cell[0] == "(" or levels <= 1.02, f"{name}: levels of {cell}")
             self.assert_below(1e-3, share, f"{name}: care of {cell}")
+
+
+class Implied(Bitwise):
+    """Implicit steps that `auto` takes where the tolerance allows long ones."""
+
+    def config(self, end=20, **output):
+        """Poor conductors between good ones, and a source that is switched."""
+        materials = [{"name": name, "conductivity": k, "density": 1, "heat_capacity": c}
+                     for name, k, c in (("a", 100, 100), ("b", 4, 80))]
+        box = {"lower": [0.3, 0.03], "upper": [0.35, 0.06], "density": 5000,
+               "factor": {"rows": [[0, 1], [5, 2]], "between": "steps"}}
+        faces = {face: {"type": "flux", "value": 0} for face in ("x_min", "y_min", "y_max")}
+        return {"grid": {"cells": [40, 9], "upper": [0.4, 0.09]},
+                "materials": materials,
+                "parts": [{"uniform": {"material": "a"}},
+                          {"layer": {"axis": "x", "from": 0.1, "to": 0.2, "material": "b"}}],
+                "sources": [{"box": box}], "initial": [{"uniform": {"value": 300}}],
+                "boundary": {**faces, "x_max": {"type": "convection", "coefficient": 25,
+                                                "ambient": 300}},
+                "run": {"precision": "float64"},
+                "time": {"end": end, "scheme": "auto", "tolerance": 1e-3}, "output": output}
+
+    def check_bits(self, config):
+        """On other ranks, and after restarts before, at and after the first implicit step."""
+        output = {"checkpoints": {"every": 1, "keep": 9999}, **config["output"]}
+        run = self.solve(dict(config, output=output))
+        keys = ("field_hash", "steps", "step_control", "heat_J", "boundary_heat_J")
+        first = re.search(r"implicit steps from step (\d+)", run.result.err + run.result.out)
+        for backend, ranks in some(((GPU, 3), ("guard", 2)), 1):
+            self.expect_same(run, config, f"{backend}, {ranks} ranks", ranks=ranks,
+                             sets=[f"run.backend={backend}"])
+        for step in some([int(first[1]) + n for n in (-1, 0, 1, 2)], 2):
+            path = next(path for path in checkpoints(run.folder) if int(path.stem[5:]) == step)
+            again = self.solve(config, "--restart", str(path), ranks=2)
+            self.assertEqual(again.exact(*keys), run.exact(*keys), step)
+        return run
+
+    def test_switches(self):
+        """To implicit steps, which end at outputs, back where the data jump, and again."""
+        config = self.config(history={"interval": 1.7}, probes={
+            "interval": 2.5, "points": [{"name": "p", "at": [0.1, 0.02]}]})
+        run = self.check_bits(config)
+        control = run.report["step_control"]
+        super_steps = self.solve(config, sets=["time.scheme=sts2"])
+        exact = self.solve(config, sets=["time.scheme=sts2", "time.tolerance=1e-6"])
+        self.assertEqual(run.report["scheme"], "implicit")
+        self.assertIn("or implicit steps", run.report["scheme_reason"])
+        self.assert_below(4, control["implicit_steps"], "implicit steps")
+        self.assert_below(control["levels"], super_steps.report["step_control"]["levels"] / 2,
+                          "levels")
+        self.assert_below(abs(run.report["heat_drift_J"]) / run.report["heat_J"], 1e-13, "heat")
+        probes = [np.loadtxt(r.folder / "probes.csv", delimiter=",", skiprows=1)
+                  for r in (run, exact)]
+        self.assertEqual(probes[0][:, 1].tolist(), probes[1][:, 1].tolist())
+        error = np.max(np.abs(probes[0] - probes[1])[:, 2:]) / control["range_K"] / 1e-3
+        self.assert_below(error, 1, "error")
+        self.assert_below(1e-3, error, "care")
+
+    def test_random_problems(self):
+        """Linear ones and others, which end in the steady state; also the error is checked."""
+        for seed in some(range(1, 7), 2):
+            rng = random.Random(seed)
+            cells = [rng.randint(3, 14) for _ in range(rng.randint(1, 3))]
+            config = (radiating if seed % 2 else layered)(cells, [1e-3 * n for n in cells])
+            config["time"] = {"end": 3e4, "scheme": "auto", "tolerance": 1e-2}
+            config["output"] = {"history": {"interval": 7e3}}
+            run = self.check_bits(config)
+            exact = self.solve(dict(config, output={"checkpoints": {"every": 9999}}),
+                               sets=["time.scheme=implicit", "time.tolerance=1e-5"])
+            self.assert_below(0, run.report["step_control"]["implicit_steps"], "implicit steps")
+            error = np.max(np.abs(run.temperature() - exact.temperature()))
+            self.assert_below(error / run.report["step_control"]["range_K"], 1e-2, "error")
+
+    def test_cycles_that_do_not_converge(self):
+        """The implicit step is undone, and super steps end the run."""
+        rng = random.Random(5)
+        config = layered([9, 8, 7], [0.009, 0.008, 0.007], 1e5)
+        del config["contacts"]
+        for _ in range(30):   # good and bad conductors cell by cell
+            lower = [rng.uniform(0, 0.0057) for _ in range(3)]
+            config["parts"].append({"box": {"lower": lower, "upper": [x + 0.0012 for x in lower],
+                                            "material": rng.choice("abc")}})
+        config["time"] = {"end": 3, "scheme": "auto", "tolerance": 1e-2}
+        config["output"] = {}
+        run = self.check_bits(config)
+        self.assertIn("super steps are taken from here on", run.result.err + run.result.out)
+        self.assertEqual(run.report["scheme"], "sts2")
+        self.assert_below(100, run.report["step_control"]["cycles"], "cycles")
+
+    def test_reasons(self):
+        """`plan` and the report say why steps are never implicit."""
+        for sets, why in ((["time.end=0.5"], "the run is too short for a few implicit steps"),
+                          (["run.precision=float32"], "the precision is not float64"),
+                          (["output.history.interval=0.01"], "an output has an interval"),
+                          (["time.end=null", "time.steps=5"], "the end is a number of steps")):
+            plan = self.isotherm("plan", self.write(self.config(history={"interval": 1})),
+                                 *(word for s in sets for word in ("--set", s)))
+            self.assertIn(f"never implicit: {why}", plan.out)
+        self.assertIn("implicit ones where the tolerance",
+                      self.isotherm("plan", self.write(self.config())).out)
 
 
 class Errors(Case):

@@ -7,6 +7,8 @@
 #include "model/timeline.h"
 #include "tests/test.h"
 
+static const struct rate_facts rates = {.linear = true};
+
 static struct settings plain_settings(void)
 {
     struct settings settings = {0};
@@ -33,7 +35,7 @@ static struct timeline make_timeline(const struct settings *settings)
     struct timeline timeline;
     grid_create(settings, &grid);
     assert_int_equal(medium_create(settings, &medium), STATUS_OK);
-    assert_int_equal(timeline_create(settings, &grid, &medium, true, 0, &timeline), STATUS_OK);
+    assert_int_equal(timeline_create(settings, &grid, &medium, &rates, &timeline), STATUS_OK);
     return timeline;
 }
 
@@ -245,7 +247,7 @@ static void expect_refusal(const char *time, const char *key, const char *part)
     struct timeline timeline = {.steps = -1};
     grid_create(settings, &grid);
     assert_int_equal(medium_create(settings, &medium), STATUS_OK);
-    assert_int_equal(timeline_create(settings, &grid, &medium, true, 0, &timeline), STATUS_INPUT);
+    assert_int_equal(timeline_create(settings, &grid, &medium, &rates, &timeline), STATUS_INPUT);
     assert_int_equal(timeline.steps, -1);
     assert_non_null(strstr(fail_message(), "case.yaml:7"));
     assert_non_null(strstr(fail_message(), key));

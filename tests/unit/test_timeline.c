@@ -9,6 +9,8 @@
 #include "model/timeline.h"
 #include "tests/test.h"
 
+static const struct rate_facts rates = {.linear = true};
+
 enum { REGIONS = 3 };
 
 struct scene {
@@ -23,7 +25,7 @@ static enum status create(struct scene *scene)
     struct medium medium;
     grid_create(&scene->settings, &grid);
     assert_int_equal(medium_create(&scene->settings, &medium), STATUS_OK);
-    return timeline_create(&scene->settings, &grid, &medium, true, 0, &scene->timeline);
+    return timeline_create(&scene->settings, &grid, &medium, &rates, &scene->timeline);
 }
 
 /* dt is 1/1024 s: sums of it have no rounding. */

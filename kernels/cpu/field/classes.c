@@ -135,8 +135,8 @@ static void sum_cell(const struct sum_face_args *args, const int64_t cell[AXIS_C
         const int64_t stride[AXIS_COUNT] = {1, m->layout.pitch_y, m->layout.pitch_z};
         const double g =
             precision_get(l->precision, m->d_g[axis], at + args->face % 2 * stride[axis]);
-        const double k = g * args->heat_per_enthalpy * args->spacing * args->spacing;
-        own = class_closure_of_own(&own, k, args->spacing, args->volume);
+        own = class_closure_of_conductance(&own, g * args->heat_per_enthalpy * args->volume,
+                                           args->volume / args->spacing);
     }
     exact_parts_add(&of_patch[FACE_FLOW], class_closure_flow(&own, inside));
     own = class_closure_heated(own, args->d_sources, args->nsources, args->joule_per_kelvin,

@@ -112,6 +112,15 @@ enum status cpu_add_source(struct queue *queue, const struct add_source_args *ar
 #pragma omp critical(cpu_add_source)
         exact_sum_add(args->d_sum, &tally.sum);
     }
+    if (args->tiles != NULL) {
+        const struct box met = tiles_meet(args->tiles, box);
+        for (int64_t n = 0; n < box_cells(&met); n++) {
+            int64_t at[AXIS_COUNT];
+            box_cell(&met, n, at);
+            args->tiles->d_changed[tiles_number(args->tiles, at[0], at[1], at[2])] =
+                args->tiles->step;
+        }
+    }
     return STATUS_OK;
 }
 
@@ -198,7 +207,11 @@ enum status cpu_sum_perfusion(struct queue *queue, const struct sum_perfusion_ar
             const int of = medium_neighbour_of(args->medium->nclasses, pair);                      \
             const REAL warmer =                                                                    \
                 table[medium_cell_at(of) + 1] - field[args->d_elements[begin + i]];                \
-            heat[i] = (double)table[pair] * (double)warmer;                                        \
+            const REAL *stored = args->medium->d_g[medium_axis_of(args->medium->nclasses, pair)];  \
+            const REAL g = args->d_faces != NULL                                                   \
+                               ? stored[args->d_faces[begin + i]] * (REAL)args->medium->dt         \
+                               : table[pair];                                                      \
+            heat[i] = (double)g * (double)warmer;                                                  \
         }                                                                                          \
     }
 DEFINE_SURFACES(float64, double)

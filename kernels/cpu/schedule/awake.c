@@ -81,17 +81,3 @@ void cpu_step_awake(const struct step_args *args)
     tiles->d_awake->count[tiles->step % 2] = (uint32_t)n;
     tiles->d_awake->advanced += (uint64_t)n;
 }
-
-enum status cpu_mark_tiles(struct queue *queue, const struct mark_tiles_args *args)
-{
-    const struct tiles *tiles = args->tiles;
-    for (int b = 0; b < args->nboxes; b++) {
-        const struct box met = tiles_meet(tiles, &args->boxes[b]);
-        for (int64_t n = 0; n < box_cells(&met); n++) {
-            int64_t at[AXIS_COUNT];
-            box_cell(&met, n, at);
-            tiles->d_changed[tiles_number(tiles, at[0], at[1], at[2])] = tiles->step;
-        }
-    }
-    return STATUS_OK;
-}

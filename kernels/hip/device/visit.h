@@ -14,12 +14,13 @@ struct cell_sweep {
     unsigned lanes, across, nblocks;
 };
 
-static cell_sweep sweep_of(const struct box *box, int64_t most_blocks, int n = 1)
+static cell_sweep sweep_of(const struct box *box, int64_t most_blocks, int n = 1,
+                           unsigned most_lanes = VISIT_THREADS)
 {
     const int64_t nx = box_extent(box, AXIS_X);
     const int64_t rows = box_extent(box, AXIS_Y) * box_extent(box, AXIS_Z);
     cell_sweep s = {*box, 1, 0, 0};
-    while (s.lanes < VISIT_THREADS && (int64_t)s.lanes * n < nx) {
+    while (s.lanes < most_lanes && (int64_t)s.lanes * n < nx) {
         s.lanes *= 2;
     }
     s.across = nx > 0 ? (unsigned)((nx + s.lanes * n - 1) / (s.lanes * n)) : 1U;
@@ -78,9 +79,9 @@ static __global__ __launch_bounds__(VISIT_THREADS) void visit_box(const cell_swe
 /* body(i, j, k) for the cells of `box`; `what` is for messages. */
 template <typename BODY>
 static enum status visit(struct queue *queue, const struct box &box, const BODY &body,
-                         const char *what)
+                         const char *what, unsigned most_lanes = VISIT_THREADS)
 {
-    const cell_sweep s = sweep_of(&box, VISIT_BLOCKS_MOST);
+    const cell_sweep s = sweep_of(&box, VISIT_BLOCKS_MOST, 1, most_lanes);
     if (box_is_empty(&box)) {
         return STATUS_OK;
     }

@@ -1,9 +1,9 @@
-/* Operations of the multigrid, one thread per cell. */
+/* Operations of the multigrid on one grid, and those that need no speed; see transfers.hip.cpp. */
 #include "kernels/hip/device/visit.h"
 
 #include "kernels/cell/multigrid_cell.h"
 
-#define BODY(name, layout_of)                                                                      \
+#define DEFINE(name, layout_of)                                                                    \
     struct name##_body {                                                                           \
         struct name##_args args;                                                                   \
         __device__ void operator()(int64_t i, int64_t j, int64_t k) const                          \
@@ -11,17 +11,12 @@
             const int64_t cell[AXIS_COUNT] = {i, j, k};                                            \
             name##_cell(&args, cell, element_at(args.layout_of, i, j, k));                         \
         }                                                                                          \
-    };
-#define DEFINE(name, layout_of)                                                                    \
-    BODY(name, layout_of)                                                                          \
+    };                                                                                             \
     enum status hip_##name(struct queue *queue, const struct name##_args *args)                    \
     {                                                                                              \
         return visit(queue, layout_owned(&args->layout_of), name##_body{*args}, #name);            \
     }
-DEFINE(relax, grid.layout)
-DEFINE(gather_up, coarse.layout)
 MULTIGRID_PLAIN(DEFINE)
-BODY(interpolate, fine.layout)
 
 /* --- combine: a thread reads its cells of a row before it writes --- */
 
@@ -49,58 +44,6 @@ enum status hip_combine(struct queue *queue, const struct combine_args *args)
     }
     combine_parts<<<s.nblocks, VISIT_THREADS, 0, queue->stream>>>(s, *args);
     return hip_check(hipGetLastError(), "combine");
-}
-
-/* --- interpolate: on grids with tables a thread goes along z --- */
-
-/* interpolate_cell of the planes from `depth`, an even number, times the third index on: a coarse
- * plane is interpolated in x and y once for all that lie beside it. */
-struct interpolate_column {
-    struct interpolate_args args;
-    int depth;
-
-    __device__ void operator()(int64_t i, int64_t j, int64_t part) const
-    {
-        const struct multigrid &m = args.coarse;
-        const int64_t nz = args.fine.layout.cells[AXIS_Z], begin = part * depth;
-        const int64_t end = begin + depth < nz ? begin + depth : nz;
-        const struct multigrid_place x = multigrid_place(&m, AXIS_X, i);
-        const struct multigrid_place y = multigrid_place(&m, AXIS_Y, j);
-        const float weight_x = multigrid_weight(&m, AXIS_X, &x, 0);
-        const float weight_y = multigrid_weight(&m, AXIS_Y, &y, 0);
-        const int64_t side_x = x.is_paired ? multigrid_beside(&m, AXIS_X, x.at, 2 * x.side - 1) : 0;
-        const int64_t side_y = y.is_paired ? multigrid_beside(&m, AXIS_Y, y.at, 2 * y.side - 1) : 0;
-        const float *const e = args.d_e + element_at(m.layout, x.at, y.at, 0);
-        const auto across = [&](int64_t z) {
-            const float *const c = e + z;
-            const float near = fmaf(weight_x, c[side_x] - c[0], c[0]);
-            const float far = fmaf(weight_x, c[side_y + side_x] - c[side_y], c[side_y]);
-            return fmaf(weight_y, far - near, near);
-        };
-        float *to = args.d_out + element_at(args.fine.layout, i, j, begin);
-        float own = 0, high = 0;
-        for (int64_t k = begin; k < end; k++, to += args.fine.layout.pitch_z) {
-            const struct multigrid_place z = multigrid_place(&m, AXIS_Z, k);
-            const int64_t at = z.at * m.layout.pitch_z;
-            const int64_t side =
-                z.is_paired ? multigrid_beside(&m, AXIS_Z, z.at, 2 * z.side - 1) : 0;
-            const float below = own;
-            own = z.side > 0 ? own : k > begin && z.is_paired ? high : across(at);
-            high = z.side == 0 && k > begin && z.is_paired ? below : across(at + side);
-            *to = args.factor * fmaf(multigrid_weight(&m, AXIS_Z, &z, 0), high - own, own);
-        }
-    }
-};
-
-enum status hip_interpolate(struct queue *queue, const struct interpolate_args *args)
-{
-    struct box cells = layout_owned(&args->fine.layout);
-    if (args->coarse.d_line[0] == nullptr) {
-        return visit(queue, cells, interpolate_body{*args}, "interpolate");
-    }
-    const int depth = box_cells(&cells) < 1 << 22 ? 2 : 16; /* small grids need the threads */
-    cells.hi[AXIS_Z] = (cells.hi[AXIS_Z] + depth - 1) / depth;
-    return visit(queue, cells, interpolate_column{*args, depth}, "interpolate");
 }
 
 /* --- correct: a lane marches in z through four columns of cells ---------------------------- */

@@ -96,8 +96,10 @@ static __global__ __launch_bounds__(THREADS, MEDIUM ? 2 : BLOCKS_PER_PROCESSOR) 
     constexpr int N = vec16<REAL>::N;
     findings f = {HUGE_VAL, -HUGE_VAL, {}, 0, 0, ~0ULL, {}};
     const auto weight_at = [&s](int64_t at) {
-        return FACES ? s.weight_factor / (double)s.sigma[at]
-                     : s.weight[s.classes[at] & s.class_mask];
+        const double sigma = FACES ? (double)s.sigma[at] : 0;
+        return !FACES      ? s.weight[s.classes[at] & s.class_mask]
+               : sigma > 0 ? s.weight_factor / sigma
+                           : 0;
     };
     for_cells(
         s,

@@ -12,6 +12,16 @@ enum { SMOOTH_STEPS = 4 };
 /* Interpolation and the steps of args, in one pass; *done: false: not of such a grid. */
 enum status hip_ascend_staged(struct queue *queue, const struct ascend_args *args, bool *done);
 
+/* Steps of Jacobi's method, as many as SMOOTH_STEPS, from d_e to d_out. */
+struct smooth_pass {
+    const struct multigrid *m;
+    const float *weight;
+    const float *d_r, *d_e;
+    float *d_out;
+};
+/* *done: false: not of such a grid. */
+enum status hip_smooth_faces(struct queue *queue, const struct smooth_pass *pass, bool *done);
+
 /* The conductances of the lower and the upper face. */
 struct alignas(8) pair {
     float low, high;

@@ -49,14 +49,33 @@ static __device__ __forceinline__ int64_t plane_of(const struct multigrid &m, in
     return m.layout.origin + source_of(m, AXIS_Z, k) * m.layout.pitch_z;
 }
 
-/* The conductances around the cells of a thread, in a plane. */
-template <bool LINES> struct surroundings;
+/* A value of each cell of a thread in a plane. */
+struct rows {
+    float of[ROWS];
+};
 
-template <> struct surroundings<true> {
+static __device__ __forceinline__ rows read_plane(const float *values, int64_t plane,
+                                                  const column &column)
+{
+    rows read;
+#pragma unroll
+    for (int n = 0; n < ROWS; n++) {
+        read.of[n] = values[plane + column.at[n]];
+    }
+    return read;
+}
+
+/* The conductances around the cells of a thread, in a plane. HOLDS: of all planes that the steps
+ * are at in registers, where there are enough and caches are small. */
+template <bool LINES, bool SINKS, bool HOLDS = ARCH_WAVE == 64> struct surroundings;
+
+template <bool HOLDS> struct surroundings<true, false, HOLDS> {
     pair x, y[ROWS], z[STEPS]; /* of the planes that the steps are at */
     pair next;                 /* of z, one round ahead */
 
-    __device__ __forceinline__ surroundings(const struct multigrid &m, int i, int j, int k) : z()
+    __device__ __forceinline__ surroundings(const struct multigrid &m, const column &, int i, int j,
+                                            int k)
+        : z()
     {
         next = line_pair(m, AXIS_Z, k - 1);
         x = line_pair(m, AXIS_X, i);
@@ -65,7 +84,7 @@ template <> struct surroundings<true> {
             y[n] = line_pair(m, AXIS_Y, j + n);
         }
     }
-    __device__ __forceinline__ void shift(const struct multigrid &m, int k)
+    __device__ __forceinline__ void shift(const struct multigrid &m, const column &, int k)
     {
 #pragma unroll
         for (int s = STEPS - 1; s > 0; s--) {
@@ -87,14 +106,73 @@ template <> struct surroundings<true> {
     }
 };
 
-template <> struct surroundings<false> {
+template <bool SINKS> struct surroundings<false, SINKS, true> {
+    /* of the next plane, and of those that the steps are at; z: of the two next ones */
+    rows x[STEPS + 1], x_high[STEPS + 1], z[STEPS + 2], sinks[STEPS + 1];
+    float y[STEPS + 1][ROWS + 1];
+
+    __device__ __forceinline__ surroundings(const struct multigrid &, const column &, int, int, int)
+        : x(), x_high(), z(), sinks(), y()
+    {
+    }
+    template <int N, typename PLANE> static __device__ __forceinline__ void shift(PLANE (&of)[N])
+    {
+#pragma unroll
+        for (int n = N - 1; n > 0; n--) {
+            of[n] = of[n - 1];
+        }
+    }
+    __device__ __forceinline__ void shift(const struct multigrid &m, const column &c, int k)
+    {
+        const int64_t plane = plane_of(m, k);
+        shift(x);
+        shift(x_high);
+        shift(z);
+#pragma unroll
+        for (int s = STEPS; s > 0; s--) {
+#pragma unroll
+            for (int n = 0; n <= ROWS; n++) {
+                y[s][n] = y[s - 1][n];
+            }
+        }
+        x[0] = read_plane(m.d_g[AXIS_X], plane, c);
+        x_high[0] = read_plane(m.d_g[AXIS_X] + c.next, plane, c);
+        z[0] = read_plane(m.d_g[AXIS_Z], plane_of(m, k + 1), c);
+#pragma unroll
+        for (int n = 0; n <= ROWS; n++) {
+            y[0][n] = m.d_g[AXIS_Y][plane + c.at[n]];
+        }
+        if constexpr (SINKS) {
+            shift(sinks);
+            sinks[0] = read_plane(m.d_sink, plane, c);
+        }
+    }
+    __device__ __forceinline__ void enter(const struct multigrid &, int)
+    {
+    }
+    template <int S>
+    __device__ __forceinline__ float sink(const struct multigrid &m, const column &, int n) const
+    {
+        return m.sink * sinks[S + 1].of[n];
+    }
+    template <int S>
+    __device__ __forceinline__ void read(const struct multigrid &, const column &, int n,
+                                         pair (&g)[AXIS_COUNT]) const
+    {
+        g[AXIS_X] = pair{x[S + 1].of[n], x_high[S + 1].of[n]};
+        g[AXIS_Y] = pair{y[S + 1][n], y[S + 1][n + 1]};
+        g[AXIS_Z] = pair{z[S + 2].of[n], z[S + 1].of[n]};
+    }
+};
+
+template <bool SINKS> struct surroundings<false, SINKS, false> {
     int64_t plane, above;
 
-    __device__ __forceinline__ surroundings(const struct multigrid &, int, int, int)
+    __device__ __forceinline__ surroundings(const struct multigrid &, const column &, int, int, int)
         : plane(0), above(0)
     {
     }
-    __device__ __forceinline__ void shift(const struct multigrid &, int)
+    __device__ __forceinline__ void shift(const struct multigrid &, const column &, int)
     {
     }
     __device__ __forceinline__ void enter(const struct multigrid &m, int k)
@@ -102,6 +180,7 @@ template <> struct surroundings<false> {
         plane = plane_of(m, k);
         above = plane_of(m, k + 1);
     }
+    template <int S>
     __device__ __forceinline__ float sink(const struct multigrid &m, const column &c, int n) const
     {
         return m.sink * m.d_sink[plane + c.at[n]];
@@ -119,9 +198,6 @@ template <> struct surroundings<false> {
 };
 
 /* What a thread keeps of its cells. */
-struct rows {
-    float of[ROWS];
-};
 struct kept {
     rows below[STEPS], centre[STEPS]; /* after s steps, in the plane that step s + 1 is at */
     rows r[STEPS], inverse[STEPS];    /* of the planes that the steps are at */
@@ -131,7 +207,7 @@ struct kept {
 /* One more step in a plane: `above` has the plane after it. */
 template <int S, bool LINES, bool SINKS>
 static __device__ __forceinline__ rows stepped(const smoothing &p,
-                                               const surroundings<LINES> &around,
+                                               const surroundings<LINES, SINKS> &around,
                                                const column &column, kept &kept, const rows &above,
                                                const float *row, unsigned cells)
 {
@@ -145,7 +221,7 @@ static __device__ __forceinline__ rows stepped(const smoothing &p,
         around.template read<S>(p.m, column, n, g);
         float sink = 0;
         if constexpr (SINKS) {
-            sink = around.sink(p.m, column, n);
+            sink = around.template sink<S>(p.m, column, n);
         }
         if (S == 0 && (!LINES || g[AXIS_Z].low + g[AXIS_Z].high != kept.z_total)) {
             kept.inverse[0].of[n] = multigrid_inverse(total_of<SINKS>(g, sink));
@@ -166,7 +242,8 @@ static __device__ __forceinline__ rows stepped(const smoothing &p,
 /* Step S + 1 of plane k - 1 - S and those after it; `value` is that of plane k - S after S steps,
  * and becomes that of plane k - STEPS after all. */
 template <int S, bool LINES, bool SINKS>
-static __device__ __forceinline__ void advance(const smoothing &p, surroundings<LINES> &around,
+static __device__ __forceinline__ void advance(const smoothing &p,
+                                               surroundings<LINES, SINKS> &around,
                                                const column &column, kept &kept, int k,
                                                const float *now, float *later, rows &value)
 {
@@ -200,17 +277,6 @@ static __device__ __forceinline__ void shift(kept &kept, const rows &r)
     kept.r[0] = r;
 }
 
-static __device__ __forceinline__ rows read_plane(const float *values, int64_t plane,
-                                                  const column &column)
-{
-    rows read;
-#pragma unroll
-    for (int n = 0; n < ROWS; n++) {
-        read.of[n] = values[plane + column.at[n]];
-    }
-    return read;
-}
-
 template <bool LINES, bool SINKS>
 static __global__ __launch_bounds__(THREADS) void smooth_tile(const smoothing p)
 {
@@ -227,7 +293,7 @@ static __global__ __launch_bounds__(THREADS) void smooth_tile(const smoothing p)
     const int first = m.wraps[AXIS_Z] || begin > STEPS ? begin - STEPS : -1;
     const bool written = tx >= STEPS && tx < WIDE - STEPS && i < (int)m.layout.cells[AXIS_X];
     const column column = column_of(m, i, j);
-    surroundings<LINES> around(m, i, j, first);
+    surroundings<LINES, SINKS> around(m, column, i, j, first);
     kept kept = {};
     kept.z_total = -1;
     float *now = shared + 1 + (ty + 1) * WIDE + tx;
@@ -241,7 +307,7 @@ static __global__ __launch_bounds__(THREADS) void smooth_tile(const smoothing p)
     for (int k = first; k < end + STEPS; k++) {
         rows value = e_next;
         shift(kept, r_next);
-        around.shift(m, k);
+        around.shift(m, column, k);
         r_next = read_plane(p.r, plane_of(m, k), column);
         e_next = read_plane(p.e, plane_of(m, k + 1), column);
         advance<0, LINES, SINKS>(p, around, column, kept, k, now, later, value);
@@ -291,23 +357,27 @@ static enum status prepare_kernels()
     return STATUS_OK;
 }
 
-static enum status smooth(struct queue *queue, const struct ascend_args *args, int step,
-                          const float *d_e, float *d_out)
+static enum status smooth(struct queue *queue, const struct smooth_pass *pass)
 {
-    const int64_t *n = args->fine.layout.cells;
+    const int64_t *n = pass->m->layout.cells;
     int processors = 0;
+    bool done = false;
+    TRY(hip_smooth_faces(queue, pass, &done));
+    if (done) {
+        return STATUS_OK;
+    }
     TRY(hip_count_processors(&processors));
     TRY(prepare_kernels());
-    smoothing p = {args->fine, {}, args->d_r, d_e, d_out, 0, 0, 0};
+    smoothing p = {*pass->m, {}, pass->d_r, pass->d_e, pass->d_out, 0, 0, 0};
     for (int s = 0; s < STEPS; s++) {
-        p.weight[s] = args->weight[step + s];
+        p.weight[s] = pass->weight[s];
     }
     p.across = (int)((n[AXIS_X] + WIDE - 2 * STEPS - 1) / (WIDE - 2 * STEPS));
     p.up = (int)((n[AXIS_Y] + HIGH - 2 * STEPS - 1) / (HIGH - 2 * STEPS));
     p.depth = smooth_depth(p.across * p.up, (int)n[AXIS_Z], processors);
     const int64_t parts = (n[AXIS_Z] + p.depth - 1) / p.depth;
     const unsigned nblocks = (unsigned)(p.across * p.up * parts);
-    smooth_kernel *const kernel = kernel_of(args->fine);
+    smooth_kernel *const kernel = kernel_of(p.m);
     kernel<<<nblocks, THREADS, SHARED_BYTES, queue->stream>>>(p);
     return hip_check(hipGetLastError(), "smooth");
 }
@@ -339,109 +409,9 @@ enum status hip_ascend(struct queue *queue, const struct ascend_args *args)
     for (int n = 0; n < passes; n++) {
         d_from = d_to;
         d_to = d_to == args->d_out ? args->d_other : args->d_out;
-        TRY(fused ? smooth(queue, args, n * STEPS, d_from, d_to)
-                  : relax(queue, args, n, d_from, d_to));
+        const struct smooth_pass pass = {&args->fine, args->weight + n * STEPS, args->d_r, d_from,
+                                         d_to};
+        TRY(fused ? smooth(queue, &pass) : relax(queue, args, n, d_from, d_to));
     }
     return STATUS_OK;
-}
-
-/* --- a cycle on the smallest grids, in a block, since launches would take longer than cells ----
- */
-
-/* body(cell, element) for all cells. All threads call; what they have written they all see then. */
-template <typename BODY>
-static __device__ __forceinline__ void for_cells(const struct multigrid &m, const BODY &body)
-{
-    const int nx = (int)m.layout.cells[AXIS_X];
-    const int ny = (int)m.layout.cells[AXIS_Y];
-    const int nz = (int)m.layout.cells[AXIS_Z];
-    for (int n = (int)threadIdx.x; n < nx * ny * nz; n += THREADS) {
-        const int64_t cell[AXIS_COUNT] = {n % nx, n / nx % ny, n / (nx * ny)};
-        body(cell, multigrid_element(&m.layout, cell));
-    }
-    __syncthreads();
-}
-
-/* All steps of a grid that has a thread for each cell. */
-static __device__ __forceinline__ void smooth_in_block(const struct cycle_grid &grid,
-                                                       const float *weight)
-{
-    static_assert(CYCLE_SIDE * CYCLE_SIDE * CYCLE_SIDE <= THREADS, "a cell per thread");
-    const struct multigrid &m = grid.m;
-    const int nx = (int)m.layout.cells[AXIS_X];
-    const int ny = (int)m.layout.cells[AXIS_Y];
-    const int n = (int)threadIdx.x;
-    const bool mine = n < nx * ny * (int)m.layout.cells[AXIS_Z];
-    const int64_t cell[AXIS_COUNT] = {n % nx, n / nx % ny, mine ? n / (nx * ny) : 0};
-    const int64_t at = multigrid_element(&m.layout, cell);
-    const struct multigrid_around around = multigrid_around(&m, cell);
-    pair g[AXIS_COUNT];
-#pragma unroll
-    for (int axis = 0; axis < AXIS_COUNT; axis++) {
-        g[axis] = m.active[axis] ? line_pair(m, axis, (int)cell[axis]) : pair{0, 0};
-    }
-    const float inverse = multigrid_inverse(total_of<false>(g, 0));
-    const float r = mine ? grid.d_r[at] : 0;
-    float c = mine ? grid.d_e[at] : 0;
-    for (int step = 0; step < STEPS; step++) {
-        const float *const from = step % 2 == 0 ? grid.d_e : grid.d_other;
-        float heat = 0;
-#pragma unroll
-        for (int axis = AXIS_COUNT - 1; axis >= 0; axis--) {
-            if (mine && m.active[axis]) {
-                heat = flow_of(g[axis], from[at + around.low[axis]], c,
-                               from[at + around.high[axis]], heat);
-            }
-        }
-        c = fmaf(weight[step], (r + heat) * inverse, c);
-        if (mine) {
-            (step % 2 == 0 ? grid.d_other : grid.d_e)[at] = c;
-        }
-        __syncthreads();
-    }
-}
-
-static __global__ __launch_bounds__(THREADS) void cycle_in_block(const struct cycle_args a)
-{
-    __shared__ struct cycle_grid grid[CYCLE_MOST];
-    __shared__ float weight[STEPS];
-    if (threadIdx.x < STEPS) {
-        weight[threadIdx.x] = threadIdx.x < 2 ? (threadIdx.x < 1 ? a.weight[0] : a.weight[1])
-                                              : (threadIdx.x < 3 ? a.weight[2] : a.weight[3]);
-    }
-#pragma unroll
-    for (int n = 0; n < CYCLE_MOST; n++) { /* with other indices gfx90a copies all to scratch */
-        if ((int)threadIdx.x == n * (THREADS / 16)) {
-            grid[n].m = a.grid[n].m;
-            grid[n].d_r = a.grid[n].d_r;
-            grid[n].d_e = a.grid[n].d_e;
-            grid[n].d_other = a.grid[n].d_other;
-        }
-    }
-    __syncthreads();
-    const int last = a.count - 1;
-    for (int n = 1; n <= last; n++) {
-        const struct cycle_grid &fine = grid[n - 1], &coarse = grid[n];
-        for_cells(coarse.m, [&](const int64_t(&cell)[AXIS_COUNT], int64_t at) {
-            coarse.d_r[at] = multigrid_mean(&fine.m, &coarse.m, fine.d_r, cell);
-        });
-    }
-    for (int n = last; n >= 0; n--) {
-        const struct cycle_grid &fine = grid[n], &coarse = grid[n < last ? n + 1 : n];
-        for_cells(fine.m, [&](const int64_t(&cell)[AXIS_COUNT], int64_t at) {
-            const struct multigrid_around around = multigrid_around(&fine.m, cell);
-            fine.d_e[at] = n == last
-                               ? multigrid_relaxed(&fine.m, nullptr, fine.d_r, 1, &around, cell, at)
-                               : multigrid_interpolated(&coarse.m, coarse.d_e, cell);
-        });
-        if (n < last) {
-            smooth_in_block(fine, weight);
-        }
-    }
-}
-
-enum status hip_cycle(struct queue *queue, const struct cycle_args *args)
-{
-    cycle_in_block<<<1, THREADS, 0, queue->stream>>>(*args);
-    return hip_check(hipGetLastError(), "cycle");
 }

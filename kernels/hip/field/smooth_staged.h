@@ -1,13 +1,8 @@
 /* A tile of interpolation and four steps of Jacobi's method: see smooth_staged.hip.cpp. */
 #pragma once
 
-#include "kernels/hip/field/smooth.h"
+#include "kernels/hip/field/smooth_rows.h"
 
-constexpr int T = SMOOTH_STEPS, V = 2, ROWS = 2, WAVES = 16;
-constexpr int THREADS = WAVES * ARCH_WAVE;
-static_assert((T & (T - 1)) == 0 && ROWS % 2 == 0 && V == 2, "of rings, and pairs of children");
-constexpr int TX = ARCH_WAVE * V, TY = WAVES * ROWS; /* of a tile */
-constexpr int STEP_X = TX - 2 * T, STEP_Y = TY - 2 * T;
 /* Coarse tiles begin before: copies are of whole vectors. */
 constexpr int COARSE_LEFT = 4, COARSE_X = TX / 2 + 2 * COARSE_LEFT, COARSE_Y = TY / 2 + 2;
 constexpr int MAP_X = 4; /* cells of the map of the coarse grid before its first */
@@ -15,9 +10,7 @@ constexpr int MAP_X = 4; /* cells of the map of the coarse grid before its first
 constexpr int R_STAGES = 8, COARSE_STAGES = 4, AHEAD = 2;
 /* In elements. */
 constexpr int R_STAGE = TX * TY, COARSE_STAGE = (COARSE_X * COARSE_Y + 31) / 32 * 32;
-/* Of a level in a parity: what is before the tile, the first and last row of each wave, and after.
- */
-constexpr int LEVEL = (2 * WAVES + 2) * TX, PARITY = T * LEVEL;
+constexpr int PARITY = T * LEVEL;
 constexpr int AT_COARSE = R_STAGES * R_STAGE;
 constexpr int AT_EDGES = AT_COARSE + COARSE_STAGES * COARSE_STAGE, AT_Y = AT_EDGES + 2 * PARITY;
 /* conductances of y, and the weights of y and x */
@@ -29,10 +22,6 @@ constexpr int SHARED_BYTES = (AT_REST * (int)sizeof(float) + R_STAGES * 8 + 64 +
 /* of level 0, where it comes from memory */
 constexpr int AT_START = SHARED_BYTES / (int)sizeof(float), START_STAGES = 4;
 constexpr int STARTED_BYTES = SHARED_BYTES + START_STAGES * R_STAGE * (int)sizeof(float);
-
-struct alignas(4 * V) cells {
-    float v[V];
-};
 
 struct staged_smoothing {
     arch_tile_map r, coarse;   /* or level 0 */
@@ -51,42 +40,18 @@ static __device__ __forceinline__ float weight_at(const staged_smoothing &p, int
                : multigrid_line(&p.above, axis, LINE_WEIGHT_LOW + (at & 1), at >> 1);
 }
 
-static __device__ __forceinline__ cells &cells_at(float *shared)
-{
-    return *reinterpret_cast<cells *>(shared);
-}
-
 /* A wave's rows of a tile. STARTED: level 0 is in memory. */
-template <bool STARTED> struct smoother {
-    const staged_smoothing &p;
-    float *shared;
-    arch_arrivals *filled; /* of each stage: its planes have arrived */
-    arch_meeting *meeting;
+template <bool STARTED> struct smoother : staged_rows<staged_smoothing> {
     int *plain; /* [2], shared: before the first and after the last plane around the middle whose
                    conductances in z are those of the middle */
-    int i, j;   /* my first cell */
-    int lane, wave;
-    unsigned inside;  /* bit per cell of my vectors and, from V, row */
-    unsigned written; /* bit per row: all cells of its vector are; from ROWS on: a part */
-    bool whole;       /* all cells of the wave are inside */
-    int begin, end;   /* planes that are written */
-    int last;         /* after the last round */
-    int tile_x, tile_y;
-    float *to; /* my first cell in the plane that is complete */
     pair x[V], z;
-    float has_left, has_right; /* 0: the cells beside mine are beyond a face */
-    cells inverse[ROWS];       /* in planes where z is that of the middle */
-    float weight_z;            /* of the next plane of level 0 */
-    cells level[T][ROWS], rise[T][ROWS];
+    cells inverse[ROWS];         /* in planes where z is that of the middle */
+    float weight_z;              /* of the next plane of level 0 */
     cells low[ROWS], high[ROWS]; /* coarse planes between which two fine ones lie */
 
     __device__ __forceinline__ pair y_of(int row) const
     {
         return reinterpret_cast<const pair *>(shared + AT_Y)[wave * ROWS + row];
-    }
-    __device__ __forceinline__ bool has(int row, int n) const
-    {
-        return (inside >> n & 1) != 0 && (inside >> (V + row) & 1) != 0;
     }
     __device__ __forceinline__ cells *inverses(int plane) const
     {
@@ -110,31 +75,9 @@ template <bool STARTED> struct smoother {
 
     __device__ __forceinline__ void begin_column()
     {
-        const int first = tile_x > 0 ? T : 0; /* cells of the tile that are written */
-        const int end_x = tile_x + TX >= (int)p.m.layout.cells[AXIS_X] ? TX : TX - T;
-        inside = 0;
-        written = 0;
-        bool all = true, any = true;
         for (int n = 0; n < V; n++) {
-            const int at = lane * V + n;
-            const bool on = is_cell(p.m, AXIS_X, i + n);
-            inside |= on ? 1U << n : 0U;
-            all = all && on && at >= first && at < end_x;
-            any = any && at >= first && at < end_x;
             x[n] = line_pair(p.m, AXIS_X, i + n);
         }
-        any = any && (inside & 1) != 0;
-        for (int row = 0; row < ROWS; row++) {
-            const int at = wave * ROWS + row;
-            const bool on = is_cell(p.m, AXIS_Y, j + row);
-            const bool here = on && (at >= T || tile_y == 0) &&
-                              (at < TY - T || tile_y + TY >= (int)p.m.layout.cells[AXIS_Y]);
-            inside |= on ? 1U << (V + row) : 0U;
-            written |= here && all ? 1U << row : here && any ? 1U << (ROWS + row) : 0U;
-        }
-        whole = arch_all(inside == (1U << (V + ROWS)) - 1);
-        has_left = lane > 0 ? 1 : 0;
-        has_right = lane < ARCH_WAVE - 1 ? 1 : 0;
         const int nz = (int)p.m.layout.cells[AXIS_Z];
         z = line_pair(p.m, AXIS_Z, nz / 2);
         for (int k = (int)threadIdx.x; k < nz; k += THREADS) {
@@ -209,21 +152,6 @@ template <bool STARTED> struct smoother {
         }
     }
 
-    /* My cells of a row in the plane that is complete. */
-    __device__ __forceinline__ void store(const cells &o, int row) const
-    {
-        float *const at = to + row * p.m.layout.pitch_y;
-        if ((written >> row & 1) != 0) {
-            cells_at(at) = o;
-        } else if ((written >> (ROWS + row) & 1) != 0) { /* a part */
-            for (int n = 0; n < V; n++) {
-                if ((inside >> n & 1) != 0) {
-                    at[n] = o.v[n];
-                }
-            }
-        }
-    }
-
     /* The step from level l in plane k - 1 - l. fresh: level l in the plane above; then level
      * l + 1. PLAIN: z is that of the middle. */
     template <int L, bool PLAIN>
@@ -244,37 +172,10 @@ template <bool STARTED> struct smoother {
         }
 #pragma unroll
         for (int row = 0; row < ROWS; row++) {
-            const cells c = level[L][row];
-            const pair y = y_of(row);
-            const cells inv = PLAIN ? inverse[row] : inverses(k - 1 - L)[row * THREADS];
-            const cells heat_in = *reinterpret_cast<const cells *>(r + row * TX);
-            const float left = arch_shift_up(c.v[V - 1], 1);
-            const float right = arch_shift_down(c.v[0], 1);
-            float east[V + 1]; /* differences between neighbours in x */
-            east[0] = fmaf(-has_left, left, c.v[0]);
-            east[V] = fmaf(has_right, right, -c.v[V - 1]);
-#pragma unroll
-            for (int n = 1; n < V; n++) {
-                east[n] = c.v[n] - c.v[n - 1];
-            }
-#pragma unroll
-            for (int n = 0; n < V; n++) {
-                const float up = fresh[row].v[n] - c.v[n];
-                const float after =
-                    row < ROWS - 1 ? level[L][row < ROWS - 1 ? row + 1 : row].v[n] : back.v[n];
-                const float north = after - c.v[n];
-                float heat = fmaf(g.high, up, 0);
-                heat = fmaf(g.low, -rise[L][row].v[n], heat);
-                heat = fmaf(y.high, north, heat);
-                heat = fmaf(y.low, -south.v[n], heat);
-                heat = fmaf(x[n].high, east[n + 1], heat);
-                heat = fmaf(x[n].low, -east[n], heat);
-                const float value = fmaf(p.weight[L], (heat_in.v[n] + heat) * inv.v[n], c.v[n]);
-                rise[L][row].v[n] = up;
-                south.v[n] = north;
-                level[L][row].v[n] = fresh[row].v[n];
-                fresh[row].v[n] = value;
-            }
+            const pair y[V] = {y_of(row), y_of(row)};
+            const pair of_z[V] = {g, g};
+            step<L>(row, fresh[row], south, back, x, y, of_z, cells_at(r + row * TX),
+                    PLAIN ? inverse[row] : inverses(k - 1 - L)[row * THREADS]);
         }
     }
 

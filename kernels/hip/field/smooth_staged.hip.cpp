@@ -1,16 +1,9 @@
 /* Interpolation and four steps of Jacobi's method in a pass over a grid that has tables along its
  * axes and closed faces, on chips that copy tiles into shared memory.
  *
- * As in ../schedule/deep/steps_staged_kernel.h a block marches in z through a tile, and each of its
- * waves has some of the rows: neighbours in x come from other lanes, those in y from registers or,
- * at the rows between waves, from shared memory, in two parities, so that a plane needs one
- * meeting. All levels stay in registers: a lane keeps each level in the plane that its next step is
- * at, and its difference to the plane below, which is that of the plane above one round before. The
- * copy engine loads planes of r, and of the coarse grid. Each second round interpolates a coarse
- * plane in x and y, and two fine planes lie between it and the one before. What a level computes
- * within l cells of the tile's edge is wrong and reaches no cell that is written, but at closed
- * faces, where the values beyond the edge are 0. Where coarse cells have one child on an axis,
- * level 0 is interpolated before, and comes in planes like r. */
+ * See smooth_rows.h. Each second round interpolates a coarse plane in x and y, and two fine planes
+ * lie between it and the one before. Where coarse cells have one child on an axis, level 0 is
+ * interpolated before, and comes in planes like r. */
 #include "kernels/hip/field/smooth.h"
 
 #if ARCH_HAS_TILE_COPY
@@ -25,15 +18,11 @@ static __global__ __launch_bounds__(THREADS, 1) void smooth_staged(
     const int tile = (int)blockIdx.x % (p.across * p.up);
     const int part = (int)blockIdx.x / (p.across * p.up);
     const int nz = (int)p.m.layout.cells[AXIS_Z];
-    smoother<STARTED> my = {p, shared};
+    smoother<STARTED> my = {{p, shared}};
     my.filled = reinterpret_cast<arch_arrivals *>(shared + AT_REST);
     my.meeting = reinterpret_cast<arch_meeting *>(my.filled + R_STAGES);
-    const int x = my.tile_x = tile % p.across * STEP_X;
-    const int y = my.tile_y = tile / p.across * STEP_Y;
-    my.lane = (int)threadIdx.x % ARCH_WAVE;
-    my.wave = (int)arch_first_lane_value(threadIdx.x / ARCH_WAVE);
-    my.i = x + my.lane * V;
-    my.j = y + my.wave * ROWS;
+    my.begin_tile(tile);
+    const int x = my.tile_x, y = my.tile_y;
     /* the first round of a block is odd, and their number even */
     my.begin = part > 0 ? part * p.depth - 1 : 0;
     my.end = (part + 1) * p.depth - 1 < nz ? (part + 1) * p.depth - 1 : nz;
@@ -66,6 +55,7 @@ static __global__ __launch_bounds__(THREADS, 1) void smooth_staged(
         }
     }
     __syncthreads();
+    my.begin_cells(first);
     my.begin_column();
     my.weight_z = STARTED ? 0 : weight_at(p, AXIS_Z, first);
     __syncthreads();
@@ -74,8 +64,6 @@ static __global__ __launch_bounds__(THREADS, 1) void smooth_staged(
             my.request(first + n, n == 0);
         }
     }
-    my.to = p.out + p.m.layout.origin + (first - T) * p.m.layout.pitch_z +
-            my.j * p.m.layout.pitch_y + my.i;
     for (int k = first; k < my.last; k += 2) {
         my.template round<true>(k, (unsigned)(k - first));
         my.template round<false>(k + 1, (unsigned)(k + 1 - first));
@@ -94,17 +82,6 @@ static hipError_t map_of(const struct layout *l, const float *values, int layers
     return arch_tile_map_make(map, region, nx, ny);
 }
 
-static bool takes(const struct ascend_args *args)
-{
-    const int64_t *n = args->fine.layout.cells;
-    bool good = args->nsteps == T && args->fine.d_line[0] != nullptr;
-    for (int axis = 0; axis < AXIS_COUNT; axis++) {
-        good =
-            good && args->fine.active[axis] && !args->fine.wraps[axis] && n[axis] < INT32_MAX / 4;
-    }
-    return good;
-}
-
 /* Coarse cells have two children on each axis. */
 static bool has_pairs(const struct multigrid *coarse)
 {
@@ -116,18 +93,12 @@ static bool has_pairs(const struct multigrid *coarse)
     return good;
 }
 
-/* Tiles on an axis: at closed faces they have no cells beside those that they write. */
-static int count_tiles(int64_t cells, int tile, int step)
-{
-    return cells > tile ? (int)((cells - tile + step - 1) / step) + 1 : 1;
-}
-
 enum status hip_ascend_staged(struct queue *queue, const struct ascend_args *args, bool *done)
 {
     const int64_t *n = args->fine.layout.cells;
     int processors = 0;
     static bool prepared = false;
-    *done = takes(args);
+    *done = args->nsteps == T && args->fine.d_line[0] != nullptr && has_closed_axes(&args->fine);
     if (!*done) {
         return STATUS_OK;
     }

@@ -46,13 +46,45 @@ static __device__ __forceinline__ void finish(struct exact_sum *d_sum, const tal
     }
 }
 
+/* The tiles that count as changed: `count` from `first` on. */
+struct changed_tiles {
+    uint32_t *d_changed;
+    uint32_t step, first, stride_y, stride_z, count[AXIS_COUNT];
+
+    __device__ __forceinline__ void mark() const
+    {
+        for (uint32_t n = blockIdx.x * VISIT_THREADS + threadIdx.x;
+             n < count[0] * count[1] * count[2]; n += gridDim.x * VISIT_THREADS) {
+            d_changed[first + n % count[0] + n / count[0] % count[1] * stride_y +
+                      n / count[0] / count[1] * stride_z] = step;
+        }
+    }
+};
+
+static changed_tiles changed_of(const struct tiles *tiles, const struct box *box)
+{
+    changed_tiles changed = {};
+    if (tiles != nullptr) {
+        const struct box met = tiles_meet(tiles, box);
+        changed = {tiles->d_changed, tiles->step,
+                   (uint32_t)tiles_number(tiles, met.lo[0], met.lo[1], met.lo[2]),
+                   (uint32_t)tiles->count[AXIS_X],
+                   (uint32_t)(tiles->count[AXIS_X] * tiles->count[AXIS_Y])};
+        for (int axis = 0; axis < AXIS_COUNT; axis++) {
+            changed.count[axis] = (uint32_t)box_extent(&met, (enum axis)axis);
+        }
+    }
+    return changed;
+}
+
 /* OF_FILE: by d_values; OF_CURVE: and by d_curve. A cell is read before its heat is known, and
  * its class, so that the reads are under way meanwhile. */
 template <typename REAL, bool OF_FILE, bool OF_CURVE>
 static __global__ __launch_bounds__(VISIT_THREADS) void add_source(
     const cell_sweep s, const struct add_source_args args, const struct source_medium medium,
-    struct hip_scratch *scratch)
+    const struct changed_tiles changed, struct hip_scratch *scratch)
 {
+    changed.mark();
     const struct layout &layout = args.layout;
     REAL *field = static_cast<REAL *>(args.d_field);
     tally sum = {};
@@ -124,7 +156,8 @@ enum status hip_add_source(struct queue *queue, const struct add_source_args *ar
         const auto kernel = args->d_curve != nullptr    ? add_source<REAL, true, true>
                             : args->d_values != nullptr ? add_source<REAL, true, false>
                                                         : add_source<REAL, false, false>;
-        kernel<<<s.nblocks, VISIT_THREADS, 0, queue->stream>>>(s, *args, medium, queue->d_scratch);
+        kernel<<<s.nblocks, VISIT_THREADS, 0, queue->stream>>>(
+            s, *args, medium, changed_of(args->tiles, &args->box), queue->d_scratch);
         return hip_check(hipGetLastError(), "add_source");
     });
 }
@@ -179,9 +212,16 @@ enum status hip_sum_perfusion(struct queue *queue, const struct sum_perfusion_ar
     });
 }
 
+/* d_g and dt of the medium. */
+template <typename REAL> struct stored_faces {
+    const REAL *g[AXIS_COUNT];
+    REAL dt;
+};
+
 template <typename REAL>
 static __global__ __launch_bounds__(VISIT_THREADS) void sum_surfaces(
-    const struct sum_surfaces_args args, int n, const REAL *table, struct hip_scratch *scratch)
+    const struct sum_surfaces_args args, int n, const REAL *table, const stored_faces<REAL> stored,
+    struct hip_scratch *scratch)
 {
     const REAL *field = static_cast<const REAL *>(args.d_field);
     const int64_t stride = (int64_t)gridDim.x * VISIT_THREADS;
@@ -191,7 +231,10 @@ static __global__ __launch_bounds__(VISIT_THREADS) void sum_surfaces(
         const int pair = args.d_pairs[i];
         const REAL ambient = table[medium_cell_at(medium_neighbour_of(n, pair)) + 1];
         const REAL warmer = ambient - field[args.d_elements[i]];
-        sum.add((double)table[pair] * (double)warmer);
+        const REAL g = args.d_faces != nullptr
+                           ? stored.g[medium_axis_of(n, pair)][args.d_faces[i]] * stored.dt
+                           : table[pair];
+        sum.add((double)g * (double)warmer);
     }
     finish(args.d_sum, sum, scratch);
 }
@@ -205,9 +248,13 @@ enum status hip_sum_surfaces(struct queue *queue, const struct sum_surfaces_args
     }
     return in_precision(args->precision, [&](auto real) {
         using REAL = decltype(real);
+        const struct device_medium *m = args->medium;
+        const stored_faces<REAL> stored = {{static_cast<const REAL *>(m->d_g[AXIS_X]),
+                                            static_cast<const REAL *>(m->d_g[AXIS_Y]),
+                                            static_cast<const REAL *>(m->d_g[AXIS_Z])},
+                                           (REAL)m->dt};
         sum_surfaces<REAL><<<nblocks, VISIT_THREADS, 0, queue->stream>>>(
-            *args, args->medium->nclasses, static_cast<const REAL *>(args->medium->d_table),
-            queue->d_scratch);
+            *args, m->nclasses, static_cast<const REAL *>(m->d_table), stored, queue->d_scratch);
         return hip_check(hipGetLastError(), "sum_surfaces");
     });
 }
@@ -252,9 +299,9 @@ static __global__ __launch_bounds__(VISIT_THREADS) void sum_face(
                                             args.spacing, args.volume);
             }
             if (g != nullptr) {
-                const double own_k = (double)g[element_at(medium.layout, i, j, k)] *
-                                     args.heat_per_enthalpy * args.spacing * args.spacing;
-                own = class_closure_of_own(&own, own_k, args.spacing, args.volume);
+                const double own_g = (double)g[element_at(medium.layout, i, j, k)];
+                own = class_closure_of_conductance(
+                    &own, own_g * args.heat_per_enthalpy * args.volume, args.volume / args.spacing);
             }
             flow.add(class_closure_flow(&own, inside));
             own = class_closure_heated(own, args.d_sources, args.nsources, args.joule_per_kelvin,

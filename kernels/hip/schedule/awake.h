@@ -4,9 +4,15 @@
 
 #include "kernels/hip/kind/classes.h"
 
-enum { AWAKE_BLOCKS = 4096, DIGITS = 4 };
+/* AWAKE_BLOCKS: they are at work at the same time, and few of them find no tile. */
+enum { AWAKE_BLOCKS = 1024, DIGITS = 4 };
 
-/* `summed`: the sums of listed tiles begin with 0. */
+static __device__ __forceinline__ unsigned long long *digits_in(struct exact_sum *sum)
+{
+    return reinterpret_cast<unsigned long long *>(sum->digit);
+}
+
+/* `summed`: the sums of listed tiles begin with 0, and those of all tiles do without them. */
 static __global__ __launch_bounds__(THREADS) void list_awake(const struct tiles tiles,
                                                              const int64_t total, const bool summed)
 {
@@ -14,7 +20,12 @@ static __global__ __launch_bounds__(THREADS) void list_awake(const struct tiles 
     if (tile < total && tiles_wake(&tiles, tile)) {
         tiles.d_list[atomicAdd(&tiles.d_awake->count[tiles.step % 2], 1U)] = (uint32_t)tile;
         for (int n = 0; n < (summed ? FACE_COUNT * DIGITS : 0); n++) {
-            tiles.d_sums[tile * FACE_COUNT + n / DIGITS].digit[n % DIGITS] = 0;
+            unsigned long long *digit =
+                digits_in(&tiles.d_sums[tile * FACE_COUNT + n / DIGITS]) + n % DIGITS;
+            if (*digit != 0) {
+                atomicAdd(digits_in(&tiles.d_awake->sum[n / DIGITS]) + n % DIGITS, 0 - *digit);
+                *digit = 0;
+            }
         }
     }
 }
@@ -69,17 +80,45 @@ template <typename REAL> struct has_columns<uniform<REAL, 1>> : std::true_type {
 template <typename REAL> struct has_columns<classes<REAL, 1>> : std::true_type {
 };
 
-/* True where no cell of the box lies on a closed face. */
-static __device__ __forceinline__ bool is_inside(const bool (&closed)[FACE_COUNT],
-                                                 const struct tiles &tiles, const struct box &box)
+/* Does a cell of the box lie on that face? */
+static __device__ __forceinline__ bool is_beside(const struct tiles &tiles, const struct box &box,
+                                                 int face)
 {
-    bool inside = true;
-#pragma unroll
+    return face % 2 == 0 ? box.lo[face / 2] == 0 : box.hi[face / 2] == tiles.cells[face / 2];
+}
+
+/* Add what the cells of the box on a closed face give to its sum, to that of the tile and of all
+ * tiles. They are computed once more: so a thread has one tally, and waves elsewhere none. All
+ * threads call. */
+template <typename REAL, typename KIND>
+static __device__ __forceinline__ void sum_beside(const grid_view<REAL> &view, const KIND &kind,
+                                                  const struct tiles &tiles, int64_t tile,
+                                                  const struct box &box, int face)
+{
+    struct box layer;
+#pragma unroll /* no indexing of registers by a variable */
     for (int axis = 0; axis < AXIS_COUNT; axis++) {
-        inside = inside && !(closed[2 * axis] && box.lo[axis] == 0) &&
-                 !(closed[2 * axis + 1] && box.hi[axis] == tiles.cells[axis]);
+        layer.lo[axis] = face == 2 * axis + 1 ? box.hi[axis] - 1 : box.lo[axis];
+        layer.hi[axis] = face == 2 * axis ? box.lo[axis] + 1 : box.hi[axis];
     }
-    return inside;
+    const uint32_t nx = (uint32_t)(layer.hi[AXIS_X] - layer.lo[AXIS_X]);
+    const uint32_t ny = (uint32_t)(layer.hi[AXIS_Y] - layer.lo[AXIS_Y]);
+    const uint32_t cells = nx * ny * (uint32_t)(layer.hi[AXIS_Z] - layer.lo[AXIS_Z]);
+    tally mine = {};
+    KERNEL_NO_UNROLL
+    for (uint32_t n = threadIdx.x; n < cells; n += THREADS) {
+        const int64_t cell[AXIS_COUNT] = {layer.lo[AXIS_X] + n % nx, layer.lo[AXIS_Y] + n / nx % ny,
+                                          layer.lo[AXIS_Z] + n / nx / ny};
+        advance_in(view, kind, cell, [&](int of, double x) {
+            if (of == face) {
+                mine.add(x);
+            }
+        });
+    }
+    if (arch_any((mine.part[0] | mine.part[1] | mine.part[2]) != 0)) {
+        digits_add(digits_in(&tiles.d_sums[tile * FACE_COUNT + face]), mine);
+        digits_add(digits_in(&tiles.d_awake->sum[face]), mine);
+    }
 }
 
 /* A block advances PLANES planes of a tile at once. */
@@ -93,80 +132,59 @@ static __global__ __launch_bounds__(THREADS) void step_awake(const grid_view<REA
     const uint32_t count = tiles.d_awake->count[tiles.step % 2];
     for (uint32_t n = blockIdx.x; n < count * parts; n += gridDim.x) {
         const uint32_t tile = tiles.d_list[n / parts];
-        const struct box box = tiles_box(&tiles, tile);
+        struct box box = tiles_box(&tiles, tile);
+        const int64_t end = box.hi[AXIS_Z];
+        box.lo[AXIS_Z] += n % parts * PLANES;
+        box.hi[AXIS_Z] = box.lo[AXIS_Z] + PLANES < end ? box.lo[AXIS_Z] + PLANES : end;
+        if (box.lo[AXIS_Z] >= end) {
+            continue;
+        }
+        bool columns = has_columns<KIND>::value && box.hi[AXIS_Z] - box.lo[AXIS_Z] == PLANES;
+        unsigned summed = 0; /* faces */
+#pragma unroll
+        for (int face = 0; face < FACE_COUNT; face++) {
+            const bool beside = is_beside(tiles, box, face);
+            columns = columns && !(kind.closed[face] && beside);
+            summed |= sums.sum[face] != nullptr && beside ? 1U << face : 0U;
+        }
         const int64_t i = box.lo[AXIS_X] + threadIdx.x % wide;
-        const int64_t begin = box.lo[AXIS_Z] + n % parts * PLANES;
-        const int64_t end = begin + PLANES < box.hi[AXIS_Z] ? begin + PLANES : box.hi[AXIS_Z];
-        const bool columns =
-            has_columns<KIND>::value && end - begin == PLANES && is_inside(kind.closed, tiles, box);
-        tally tallies[FACE_COUNT] = {};
         bool changed = false;
         for (int64_t j = box.lo[AXIS_Y] + threadIdx.x / wide;
              i < box.hi[AXIS_X] && j < box.hi[AXIS_Y]; j += THREADS / wide) {
             if constexpr (has_columns<KIND>::value) {
                 if (columns) {
-                    changed |= advance_column(view, kind, i, j, begin);
+                    changed |= advance_column(view, kind, i, j, box.lo[AXIS_Z]);
                     continue;
                 }
             }
             KERNEL_NO_UNROLL
-            for (int64_t k = begin; k < end; k++) {
+            for (int64_t k = box.lo[AXIS_Z]; k < box.hi[AXIS_Z]; k++) {
                 const int64_t cell[AXIS_COUNT] = {i, j, k};
                 const int64_t at = view.at(i, j, k);
-                advance_in(view, kind, cell, [&](int face, double x) {
-                    if (sums.sum[face] != nullptr) {
-                        tallies[face].add(x);
-                    }
-                });
+                advance_in(view, kind, cell, [](int, double) {});
                 changed |= is_changed(view.out[at], view.in[at]);
             }
         }
         if (arch_any(changed) && arch_is_first_lane()) {
             tiles.d_changed[tile] = tiles.step;
         }
-#pragma unroll
-        for (int face = 0; face < FACE_COUNT; face++) {
-            face_sum_add(sums.sum[face] != nullptr && !columns
-                             ? &tiles.d_sums[(int64_t)tile * FACE_COUNT + face]
-                             : nullptr,
-                         tallies[face]);
+        for (; summed != 0; summed &= summed - 1) { /* one body for all faces */
+            sum_beside(view, kind, tiles, tile, box, __ffs((int)summed) - 1);
         }
     }
     if (blockIdx.x == 0 && threadIdx.x == 0) {
         tiles.d_awake->advanced += count;
         tiles.d_awake->count[(tiles.step + 1) % 2] = 0;
     }
-}
-
-/* Add what the tiles of each face keep. A face has `blocks` blocks, a thread a tile. */
-static __global__ __launch_bounds__(THREADS) void add_kept(const struct tiles tiles,
-                                                           const face_sums sums,
-                                                           const unsigned blocks)
-{
-    __shared__ bool is_last;
-    const int face = (int)(blockIdx.x / blocks);
-    const int axis = face / 2;
-    const int across = axis == 0 ? 1 : 0;
-    const int up = axis == 2 ? 1 : 2;
-    const int64_t n = (int64_t)(blockIdx.x % blocks) * THREADS + threadIdx.x;
-    if (sums.sum[face] != nullptr) {
-        int64_t at[AXIS_COUNT];
-        at[axis] = face % 2 == 0 ? 0 : tiles.count[axis] - 1;
-        at[across] = n % tiles.count[across];
-        at[up] = n / tiles.count[across];
-        const struct exact_sum *kept =
-            tiles.d_sums + tiles_number(&tiles, at[0], at[1], at[2]) * FACE_COUNT + face;
-        for (int d = 0; d < DIGITS; d++) {
-            const long long sum = arch_wave_sum(at[up] < tiles.count[up] ? kept->digit[d] : 0);
-            if (arch_is_first_lane() && sum != 0) {
-                atomicAdd(reinterpret_cast<unsigned long long *>(&sums.sum[face]->digit[d]),
-                          (unsigned long long)sum);
+    if (sums.sums && is_last_block(sums.scratch)) {
+#pragma unroll
+        for (int face = 0; face < FACE_COUNT; face++) {
+            for (int d = 0; d < (sums.sum[face] != nullptr ? DIGITS : 0); d++) {
+                atomicAdd(digits_in(sums.sum[face]) + d,
+                          atomicAdd(digits_in(&tiles.d_awake->sum[face]) + d, 0ULL));
             }
         }
-    }
-    if (is_last_block_of_all(sums.scratch, &is_last) && threadIdx.x < FACE_COUNT &&
-        sums.sum[threadIdx.x] != nullptr) {
-        face_sum_normalise(sums.sum[threadIdx.x]);
+        normalise_face_sums(sums);
     }
 }
 
@@ -193,30 +211,17 @@ static __global__ __launch_bounds__(THREADS) void add_awake_bits(const grid_view
     add_bits_of_wave(view.d_bits, bits);
 }
 
-static unsigned blocks_for(int64_t threads)
-{
-    return (unsigned)((threads + THREADS - 1) / THREADS);
-}
-
 template <typename REAL, typename KIND>
 static hipError_t launch_awake(const KIND &kind, const struct hip_step *step, const face_sums &sums,
                                const grid_view<REAL> &view)
 {
     const struct tiles &tiles = *step->args->tiles;
     const int64_t total = tiles_total(&tiles);
-    list_awake<<<blocks_for(total), THREADS, 0, step->stream>>>(tiles, total, sums.sums);
+    list_awake<<<(unsigned)((total + THREADS - 1) / THREADS), THREADS, 0, step->stream>>>(
+        tiles, total, sums.sums);
     step_awake<<<AWAKE_BLOCKS, THREADS, 0, step->stream>>>(view, kind, sums, tiles);
     if (view.d_bits != nullptr) {
         add_awake_bits<<<AWAKE_BLOCKS, THREADS, 0, step->stream>>>(view, tiles);
-    }
-    if (sums.sums) {
-        int64_t most = 0; /* tiles on a face */
-        for (int axis = 0; axis < AXIS_COUNT; axis++) {
-            const int64_t on = total / tiles.count[axis];
-            most = on > most ? on : most;
-        }
-        add_kept<<<FACE_COUNT * blocks_for(most), THREADS, 0, step->stream>>>(tiles, sums,
-                                                                              blocks_for(most));
     }
     return hipGetLastError();
 }

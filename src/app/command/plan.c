@@ -102,6 +102,18 @@ static void print_between(const struct timeline *timeline)
            why != NULL ? why : "");
 }
 
+/* Whether super steps of auto may become implicit ones. */
+static void print_implicit(const struct timeline *timeline)
+{
+    if (timeline->setting.may_imply) {
+        printf("               implicit ones where the tolerance and the outputs allow steps of "
+               "about %.3g s or more\n",
+               timeline_implicit_least(timeline));
+    } else if (timeline->setting.may_skip) {
+        printf("               never implicit: %s\n", timeline->why_explicit);
+    }
+}
+
 void plan_print_time(const struct plan *plan)
 {
     const struct time_setting *time = &plan->problem.time;
@@ -115,6 +127,7 @@ void plan_print_time(const struct plan *plan)
                    timeline->scheme_reason);
         }
         printf("; forward Euler would take %.3g steps\n", euler);
+        print_implicit(timeline);
         print_between(timeline);
         return;
     }

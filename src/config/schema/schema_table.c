@@ -237,7 +237,7 @@ static const struct schema_key table[] = {
         .flags = SCHEMA_REQUIRED, .variables = "x, y, z", .example = "\"z < 0.1*sin(x)\""),
     MATERIAL("parts[].expression"),
     SHAPE("parts", ASK, "file", INITIAL_FILE,
-          "Numbers of materials from an HDF5, .npy or .tif file, of the shape of the grid."),
+          "Numbers of materials from an HDF5, .npy, .tif or .nii file, of the shape of the grid."),
     KEY("parts[].file.path", TEXT, ASK, IN_ENTRY(path), INPUT_FILE,
         .flags = SCHEMA_REQUIRED | SCHEMA_FILE, .example = "chip.h5"),
     KEY("parts[].file.dataset", TEXT, ASK, IN_ENTRY(dataset),

@@ -34,8 +34,9 @@ static const struct schema_choice steady_solvers[] = {
             "any length `dt`, each of two stages that multigrid solves; likewise, and not in "     \
             "float32 or with `run.stencil.order` above 2. `auto`: `euler` where it can take `dt` " \
             "or `dt` is auto, else `sts2`, or `implicit` where `dt` is too long for it; with a "   \
-            "tolerance `sts2`, without some of its "                                               \
-            "estimates where steps are short, or `euler` for a few steps that keep it.",           \
+            "tolerance `sts2`, without some of its estimates where steps are short, or "           \
+            "`implicit` "                                                                          \
+            "ones while these take less work, or `euler` for a few steps that keep it.",           \
             .choices = schemes, .fallback = "euler", .check = settings_check_time),                \
         KEY("time.stages", CHOICE, WARN, AT(time.stages),                                          \
             "The number of stages of a super step of `sts1` or `sts2`. `auto`: the fewest that "   \

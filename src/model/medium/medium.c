@@ -284,6 +284,11 @@ enum status medium_set_classes(struct medium *medium, const struct grid *grid,
             const double volume = grid_size_volume(grid, keys[c].size);
             const double sigma =
                 medium->heat_capacity_volume / (classes[c].heat_capacity_volume * volume);
+            if (medium->per_cell) { /* the extremes of the factors */
+                classes[c].sigma /= volume;
+                classes[c].weight *= volume;
+                continue;
+            }
             classes[c].sigma = precision_round(precision, sigma);
             classes[c].weight = 1 / classes[c].sigma;
         }
@@ -425,12 +430,18 @@ double medium_least_conductivity(const struct medium *medium, enum axis axis)
     return least;
 }
 
-double medium_conductance(const struct medium *medium, const struct grid *grid, enum axis axis,
-                          int of_class, int neighbour)
+double medium_conductance_of(const struct medium *medium, const struct grid *grid, enum axis axis,
+                             int of_class, int neighbour, const double factors[2])
 {
     return conductance(medium, grid, axis, &medium->classes[of_class].key,
                        &medium->classes[neighbour].key, medium_contact(medium, of_class, neighbour),
-                       without_factors);
+                       factors);
+}
+
+double medium_conductance(const struct medium *medium, const struct grid *grid, enum axis axis,
+                          int of_class, int neighbour)
+{
+    return medium_conductance_of(medium, grid, axis, of_class, neighbour, without_factors);
 }
 
 double medium_stable_dt(const struct medium *medium, const struct grid *grid)

@@ -137,10 +137,13 @@ int medium_next_class(const struct medium *medium, int of_class);
 double medium_changes_at(const struct medium *medium, enum precision precision, int of_class);
 
 /* Between two neighbouring cells on `axis` of these materials and sizes, with factors of their
- * conductivities, per grid_cell_volume, W/(m^3 K); 0 on an unused axis. The same of classes. */
+ * conductivities, per grid_cell_volume, W/(m^3 K); 0 on an unused axis. The same of classes, which
+ * know the areas of shapes: never more. */
 double medium_conductance_between(const struct medium *medium, const struct grid *grid,
                                   enum axis axis, const struct class_key *own,
                                   const struct class_key *neighbour, const double factors[2]);
+double medium_conductance_of(const struct medium *medium, const struct grid *grid, enum axis axis,
+                             int of_class, int neighbour, const double factors[2]);
 double medium_conductance(const struct medium *medium, const struct grid *grid, enum axis axis,
                           int of_class, int neighbour);
 /* The largest one, of what these materials are or become. */

@@ -62,6 +62,12 @@ static enum status translate(const struct shape_setting *part, const struct box 
             number = n;
         }
         last = number;
+        FAIL_IF(
+            fabsf(numbers[c]) >= 16777216,
+            fail(STATUS_INPUT,
+                 "%.200s has the label %.0f; labels must be below 2^24 = 16777216: renumber the "
+                 "materials in the file",
+                 part->path, (double)numbers[c]));
         if ((float)part->labels[number] != numbers[c]) {
             int64_t cell[AXIS_COUNT];
             box_cell(box, c, cell);
@@ -469,7 +475,7 @@ enum status class_map_create(const struct problem *problem, const struct box *ow
                                 .read = read,
                                 .read_solid = read_solid,
                                 .nsizes = grid_size_count(&problem->grid)};
-    SCOPED_BY(class_map_destroy) struct class_map built = {.owned = *owned};
+    SCOPED_BY(class_map_destroy) struct class_map built = {.owned = *owned, .mask = UINT8_MAX};
     lay_out(&problem->grid, owned, depth, &built.layout);
     built.h_class = calloc(1, (size_t)built.layout.elements);
     TRY(CHECK_MEMORY(built.h_class != NULL, "no memory for the materials of %" PRId64 " cells",

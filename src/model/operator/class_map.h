@@ -15,7 +15,8 @@ struct slope_sum {
 struct class_map {
     struct layout layout;
     struct box owned;         /* global indices */
-    uint8_t *h_class;         /* layout.elements bytes: numbers of `keys` */
+    uint8_t *h_class;         /* layout.elements bytes: with `mask` numbers of `keys` */
+    uint8_t mask;             /* the bits beside it are flags */
     float *h_factor[FACTORS]; /* of each, see factor_map.h; NULL: of no cell */
     int nkeys;                /* in the order in which the cells have them */
     struct class_key keys[MEDIUM_CLASSES];

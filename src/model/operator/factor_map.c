@@ -80,7 +80,7 @@ enum status factor_map_create(const struct problem *problem, class_reader *read,
         for (int64_t at = 0; at < map->layout.elements; at++) {
             map->h_factor[f][at] = 1;
         }
-        for (int m = 0; m < problem->medium.nmaterials; m++) {
+        for (int m = 0; m < problem->settings->nmaterials; m++) {
             if (problem->settings->materials[m].factor[f].kind != INITIAL_UNIFORM) {
                 TRY(settings_place(problem->origin, fill(problem, read, m, f, map, survey),
                                    "materials[%d].%s", m, name_of[f]));
@@ -90,26 +90,49 @@ enum status factor_map_create(const struct problem *problem, class_reader *read,
     return STATUS_OK;
 }
 
-/* The conductance of the lower face of a cell, per reference heat capacity, 1/s. */
-static double conductance_at(const struct class_map *map, const struct problem *problem, int axis,
-                             int64_t at)
+static const struct class_key *key_at(const struct class_map *map, int64_t at)
+{
+    return &map->keys[map->h_class[at] & map->mask];
+}
+
+/* Of the conductivities below and above the lower face of a cell; returns the cell below. */
+static int64_t factors_at(const struct class_map *map, int axis, int64_t at, double factors[2])
 {
     const int64_t pitch[AXIS_COUNT] = {1, map->layout.pitch_y, map->layout.pitch_z};
-    const int64_t low = at - pitch[axis];
     const float *factor = map->h_factor[FACTOR_CONDUCTIVITY];
-    const double factors[] = {(double)factor[low], (double)factor[at]};
-    return medium_conductance_between(&problem->medium, &problem->grid, (enum axis)axis,
-                                      &map->keys[map->h_class[low]], &map->keys[map->h_class[at]],
-                                      factors) /
+    factors[0] = (double)factor[at - pitch[axis]];
+    factors[1] = (double)factor[at];
+    return at - pitch[axis];
+}
+
+double factor_map_conductance(const struct class_map *map, const struct problem *problem, int axis,
+                              int64_t at)
+{
+    double factors[2];
+    const int64_t low = factors_at(map, axis, at, factors);
+    return medium_conductance_of(&problem->medium, &problem->grid, (enum axis)axis,
+                                 map->h_class[low] & map->mask, map->h_class[at] & map->mask,
+                                 factors) /
            problem->medium.heat_capacity_volume;
 }
 
-/* The heat capacity of a cell over the reference. */
-static double capacity_at(const struct class_map *map, const struct problem *problem, int64_t at)
+/* An upper bound of it, before there are classes. */
+static double most_conductance(const struct class_map *map, const struct problem *problem, int axis,
+                               int64_t at)
+{
+    double factors[2];
+    const int64_t low = factors_at(map, axis, at, factors);
+    return medium_conductance_between(&problem->medium, &problem->grid, (enum axis)axis,
+                                      key_at(map, low), key_at(map, at), factors) /
+           problem->medium.heat_capacity_volume;
+}
+
+double factor_map_capacity(const struct class_map *map, const struct problem *problem, int64_t at)
 {
     const struct medium *medium = &problem->medium;
-    const int material = map->keys[map->h_class[at]].material;
-    return medium->materials[material].heat_capacity_volume / medium->heat_capacity_volume *
+    const struct class_key *key = key_at(map, at);
+    return medium->materials[key->material].heat_capacity_volume / medium->heat_capacity_volume *
+           grid_size_volume(&problem->grid, key->size) *
            (double)map->h_factor[FACTOR_HEAT_CAPACITY][at];
 }
 
@@ -119,11 +142,11 @@ static double rate_at(const struct class_map *map, const struct problem *problem
     double sum = 0;
     for (int axis = 0; axis < AXIS_COUNT; axis++) {
         if (problem->grid.used[axis]) {
-            sum += conductance_at(map, problem, axis, at);
-            sum += conductance_at(map, problem, axis, at + pitch[axis]);
+            sum += most_conductance(map, problem, axis, at);
+            sum += most_conductance(map, problem, axis, at + pitch[axis]);
         }
     }
-    return sum / capacity_at(map, problem, at);
+    return sum / factor_map_capacity(map, problem, at);
 }
 
 void factor_map_survey(const struct class_map *map, const struct problem *problem,
@@ -171,23 +194,23 @@ void factor_survey_apply(const struct class_survey *survey, struct problem *prob
 }
 
 void factor_map_fill(const struct class_map *map, const struct problem *problem, int axis,
-                     void *values)
+                     const struct layout *layout, const int64_t first[AXIS_COUNT], void *values)
 {
-    const int64_t *n = map->layout.cells;
-    const int *halo = map->layout.halo;
-    memset(values, 0, (size_t)map->layout.elements * precision_bytes(problem->precision));
-    struct box box = box_of_cells(n);
+    struct box box = box_of_cells(layout->cells);
+    memset(values, 0, (size_t)layout->elements * precision_bytes(problem->precision));
     for (int a = 0; a < AXIS_COUNT; a++) {
-        box.lo[a] -= halo[a] - (a == axis); /* there is no cell below the first layer */
-        box.hi[a] += halo[a];
+        box.lo[a] -= layout->halo[a] - (a == axis); /* there is no cell below the first layer */
+        box.hi[a] += layout->halo[a];
     }
 #pragma omp parallel for
     for (int64_t c = 0; c < box_cells(&box); c++) {
         int64_t cell[AXIS_COUNT];
         box_cell(&box, c, cell);
-        const int64_t at = layout_index(&map->layout, cell[0], cell[1], cell[2]);
-        precision_set(problem->precision, values, at,
-                      axis < AXIS_COUNT ? conductance_at(map, problem, axis, at)
-                                        : 1 / capacity_at(map, problem, at));
+        const int64_t at = layout_index(&map->layout, first[AXIS_X] + cell[AXIS_X],
+                                        first[AXIS_Y] + cell[AXIS_Y], first[AXIS_Z] + cell[AXIS_Z]);
+        precision_set(problem->precision, values,
+                      layout_index(layout, cell[AXIS_X], cell[AXIS_Y], cell[AXIS_Z]),
+                      axis < AXIS_COUNT ? factor_map_conductance(map, problem, axis, at)
+                                        : 1 / factor_map_capacity(map, problem, at));
     }
 }

@@ -19,7 +19,15 @@ void factor_map_survey(const struct class_map *map, const struct problem *proble
 /* Let the materials have the extremes that the survey has found; before the classes. */
 void factor_survey_apply(const struct class_survey *survey, struct problem *problem);
 
-/* After class_map_renumber, before the classes have flags: the d_g of an axis in use, or with
- * AXIS_COUNT d_sigma, layout.elements values in the precision of the run. */
+/* Of the element `at` of the classes: the conductance of the lower face of its cell, per reference
+ * heat capacity, 1/s; and the cell's heat capacity over the reference, infinite in an ambient.
+ * After class_map_renumber. */
+double factor_map_conductance(const struct class_map *map, const struct problem *problem, int axis,
+                              int64_t at);
+double factor_map_capacity(const struct class_map *map, const struct problem *problem, int64_t at);
+
+/* After class_map_renumber: the d_g of an axis in use, or with AXIS_COUNT d_sigma, in the precision
+ * of the run: layout->elements values, of its cells and those of its halo that the map has. Cell 0
+ * of `layout` is cell `first` of the map. */
 void factor_map_fill(const struct class_map *map, const struct problem *problem, int axis,
-                     void *values);
+                     const struct layout *layout, const int64_t first[AXIS_COUNT], void *values);

@@ -218,6 +218,16 @@ struct class_closure operator_close_enthalpy(const struct problem *problem, enum
                                  grid_cell_volume(&problem->grid));
 }
 
+struct class_closure operator_close_factor(const struct problem *problem, enum axis axis,
+                                           const struct class_closure *closure, int of_class,
+                                           double factor)
+{
+    const double width =
+        grid_size_width(&problem->grid, axis, problem->medium.classes[of_class].key.size);
+    const double k = medium_conductivity(&problem->medium, axis, of_class) * factor;
+    return class_closure_of_half(closure, width / (2 * k), closure->conductance * factor);
+}
+
 int64_t operator_table_length(const struct problem *problem)
 {
     const struct medium *medium = &problem->medium;
@@ -241,12 +251,15 @@ double operator_class_source(const struct heat_operator *op, const struct proble
 /* --- the table of classes --------------------------------------------------------------------- */
 
 static void set_closure(const struct heat_operator *op, const struct problem *problem,
-                        enum face face, const struct class_closure *closure, int64_t index,
-                        void *table)
+                        enum face face, const struct class_closure *closure, int of_class,
+                        int64_t index, void *table)
 {
     const struct face_exchange *x = &closure->exchange;
-    const double h = grid_width(&problem->grid, face_axis(face), 0);
-    const double inflow = x->fixed ? 1 : op->dt / (problem->medium.heat_capacity_volume * h);
+    const uint8_t *size = problem->medium.classes[of_class].key.size;
+    const double h = grid_smallest_width(&problem->grid, face_axis(face));
+    const double share = grid_size_face(&problem->grid, face_axis(face), size, size);
+    const double inflow =
+        x->fixed ? 1 : share * (op->dt / (problem->medium.heat_capacity_volume * h));
     const double of_classes[] = {closure->a, closure->b, closure->e, 0};
     const double of_cells[] = {x->s0 * inflow, x->s1 * inflow, x->s4 * inflow, x->fixed ? 1 : 0};
     const double *values = op->all.kind == KIND_CLASSES ? of_classes : of_cells;
@@ -266,7 +279,7 @@ static void set_closures(const struct heat_operator *op, const struct problem *p
                 boundary_at(&problem->boundary, &problem->grid, (enum face)f, p, &op->when);
             for (int c = 0; c < n; c++) {
                 const struct class_closure closure = close_class(problem, (enum face)f, &now, c);
-                set_closure(op, problem, (enum face)f, &closure, p * n + c, table);
+                set_closure(op, problem, (enum face)f, &closure, c, p * n + c, table);
             }
         }
     }
@@ -296,7 +309,7 @@ enum status operator_own_table(const struct heat_operator *op, const struct prob
 #pragma omp parallel for
     for (int64_t at = 0; at < plane->bytes; at++) {
         const struct class_closure closure = close_own(problem, face, plane, at, states);
-        set_closure(op, problem, face, &closure, first + at, table);
+        set_closure(op, problem, face, &closure, plane->h_class[at], first + at, table);
     }
     return STATUS_OK;
 }

@@ -54,6 +54,11 @@ struct class_closure operator_close_enthalpy(const struct problem *problem, enum
                                              const struct class_closure *closure, int of_class,
                                              double u);
 
+/* The closure of a cell whose conductivity has a factor. */
+struct class_closure operator_close_factor(const struct problem *problem, enum axis axis,
+                                           const struct class_closure *closure, int of_class,
+                                           double factor);
+
 /* For every face: the largest number of conditions times that of classes. */
 int operator_closure_count(const struct problem *problem);
 

@@ -58,6 +58,10 @@ struct step_control {
     double last_error;    /* K, the estimate for the last super step */
     double largest_error; /* K, that of all accepted ones */
     double rate, decay;   /* K/s, the fastest change; 1/s, its decay. For `until` */
+    /* of `auto`: 1: implicit steps are taken; -1: never again, since cycles did not converge */
+    int64_t is_implicit;
+    int64_t implicit_steps;      /* accepted ones */
+    int64_t step_cycles, cycles; /* of the last implicit step, with an estimate; of all */
 };
 
 /* When data that depend on time are taken: at `time`, or for a level of a super step. */

@@ -44,6 +44,15 @@ static size_t face_sums_bytes(const struct problem *problem)
     return conditions * FACE_SUMS * sizeof(struct exact_sum);
 }
 
+uint64_t classes_cell_bytes(const struct problem *problem, const struct box *owned, int depth)
+{
+    const bool *used = problem->grid.used;
+    const uint64_t arrays = problem->medium.per_cell ? 1U + used[0] + used[1] + used[2] : 0;
+    return problem->medium.nclasses == 0 ? 0
+                                         : class_map_bytes(&problem->grid, owned, depth) *
+                                               (1 + arrays * precision_bytes(problem->precision));
+}
+
 uint64_t classes_bytes(const struct problem *problem, const struct box *owned, int depth)
 {
     if (problem->medium.nclasses == 0) {
@@ -60,10 +69,7 @@ uint64_t classes_bytes(const struct problem *problem, const struct box *owned, i
         patches +=
             boundary_is_painted(&problem->boundary, (enum face)f) ? (uint64_t)box_cells(&layer) : 0;
     }
-    const uint64_t elements = class_map_bytes(&problem->grid, owned, depth);
-    const bool *used = problem->grid.used;
-    const uint64_t arrays = problem->medium.per_cell ? 1U + used[0] + used[1] + used[2] : 0;
-    return elements + arrays * elements * precision_bytes(problem->precision) +
+    return classes_cell_bytes(problem, owned, depth) +
            (uint64_t)tables_of(depth) *
                (bytes_of_table(problem) + 4 * (uint64_t)own * precision_bytes(problem->precision)) +
            MEDIUM_CLASSES * (sizeof(double) + 1 + sizeof(struct class_summary)) + patches +
@@ -185,7 +191,6 @@ static enum status allocate_changes(struct classes *classes, const struct proble
     return STATUS_OK;
 }
 
-/* Before the map has flags. */
 static enum status send_factors(struct classes *classes, const struct problem *problem,
                                 struct engine *engine)
 {
@@ -198,7 +203,8 @@ static enum status send_factors(struct classes *classes, const struct problem *p
     TRY(CHECK_MEMORY(values != NULL, "no memory for a property per cell"));
     for (int axis = 0; axis <= AXIS_COUNT; axis++) {
         if (axis == AXIS_COUNT || problem->grid.used[axis]) {
-            factor_map_fill(map, problem, axis, values);
+            factor_map_fill(map, problem, axis, &map->layout, (const int64_t[AXIS_COUNT]){0},
+                            values);
             TRY(engine_send(engine, values, bytes, &classes->d_factor[axis]));
         }
     }
@@ -236,6 +242,7 @@ enum status classes_allocate(struct classes *classes, const struct problem *prob
     TRY(send_factors(classes, problem, engine));
     TRY(allocate_changes(classes, problem, team, engine));
     const uint8_t mask = classes_flag(&classes->map.layout, medium->nclasses, classes->map.h_class);
+    classes->map.mask = mask;
     TRY(engine_send(engine, classes->map.h_class, (size_t)classes->map.layout.elements,
                     &classes->d_class));
     classes->changes.args.d_class = classes->d_class;
@@ -279,8 +286,7 @@ enum status classes_allocate(struct classes *classes, const struct problem *prob
         .d_sigma = classes->d_factor[AXIS_COUNT],
         .weight_factor = ldexp(1, -heat_bits),
     };
-    TRY(surfaces_create(problem, engine, layout, &classes->args, classes->map.h_class,
-                        &classes->surfaces));
+    TRY(surfaces_create(problem, engine, layout, &classes->map, &classes->surfaces));
     return send_patches(classes, engine);
 }
 

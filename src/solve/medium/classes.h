@@ -61,6 +61,8 @@ enum status classes_open(struct problem *problem, const struct team *team, int d
 
 /* Device memory that classes_allocate needs. */
 uint64_t classes_bytes(const struct problem *problem, const struct box *owned, int depth);
+/* Of these, that of the classes and of the properties per cell. */
+uint64_t classes_cell_bytes(const struct problem *problem, const struct box *owned, int depth);
 
 /* Not collective. Copy the map to the device, for a field of this layout. */
 enum status classes_allocate(struct classes *classes, const struct problem *problem,

@@ -2,32 +2,36 @@
 
 #include <stdlib.h>
 
-/* Calls for each face between a cell of the body and one of an ambient that has a surface; returns
- * their number. elements, pairs: NULL, or room for as many. */
+/* Finds each face between a cell of the body and one of an ambient that has a surface; returns
+ * their number. elements, pairs, faces: NULL, or room for as many. */
 static int64_t find(const struct problem *problem, const struct layout *layout,
-                    const struct device_medium *medium, const uint8_t *h_class, int64_t *elements,
-                    int32_t *pairs)
+                    const struct class_map *map, int64_t *elements, int32_t *pairs, int64_t *faces)
 {
     const struct medium_class *classes = problem->medium.classes;
     const struct box owned = layout_owned(layout);
-    const int64_t pitch[AXIS_COUNT] = {1, medium->layout.pitch_y, medium->layout.pitch_z};
+    const int64_t pitch[AXIS_COUNT] = {1, map->layout.pitch_y, map->layout.pitch_z};
     int64_t count = 0;
     for (int64_t c = 0; c < box_cells(&owned); c++) {
         int64_t cell[AXIS_COUNT];
         box_cell(&owned, c, cell);
-        const uint8_t *at = &h_class[layout_index(&medium->layout, cell[0], cell[1], cell[2])];
-        const int own = *at & medium->mask;
+        const int64_t at = layout_index(&map->layout, cell[0], cell[1], cell[2]);
+        const int own = map->h_class[at] & map->mask;
         for (int f = 0; f < FACE_COUNT && !classes[own].is_ambient; f++) {
             const enum axis axis = face_axis((enum face)f);
-            const int64_t step = face_side((enum face)f) == SIDE_MIN ? -pitch[axis] : pitch[axis];
-            const int other = problem->grid.used[axis] ? at[step] & medium->mask : own;
+            const bool below = face_side((enum face)f) == SIDE_MIN;
+            const int64_t beside = below ? at - pitch[axis] : at + pitch[axis];
+            const int other = problem->grid.used[axis] ? map->h_class[beside] & map->mask : own;
             if (medium_surface(&problem->medium, classes[own].key.material,
                                classes[other].key.material) < 0) {
                 continue;
             }
             if (elements != NULL) {
                 elements[count] = layout_index(layout, cell[0], cell[1], cell[2]);
-                pairs[count] = (int32_t)medium_g_at(medium->nclasses, (int)axis, own, other);
+                pairs[count] =
+                    (int32_t)medium_g_at(problem->medium.nclasses, (int)axis, own, other);
+            }
+            if (faces != NULL) {
+                faces[count] = below ? at : beside;
             }
             count++;
         }
@@ -37,7 +41,8 @@ static int64_t find(const struct problem *problem, const struct layout *layout,
 
 static size_t bytes_of_face(const struct problem *problem)
 {
-    return sizeof(int64_t) + sizeof(int32_t) + precision_bytes(problem->precision);
+    return sizeof(int64_t) * (problem->medium.per_cell ? 2 : 1) + sizeof(int32_t) +
+           precision_bytes(problem->precision);
 }
 
 uint64_t surfaces_bytes(const struct problem *problem)
@@ -50,25 +55,31 @@ uint64_t surfaces_bytes(const struct problem *problem)
 }
 
 enum status surfaces_create(const struct problem *problem, struct engine *engine,
-                            const struct layout *layout, const struct device_medium *medium,
-                            const uint8_t *h_class, struct surfaces *surfaces)
+                            const struct layout *layout, const struct class_map *map,
+                            struct surfaces *surfaces)
 {
     *surfaces = (struct surfaces){0};
     if (problem->medium.nsurfaces == 0) {
         return STATUS_OK;
     }
-    const int64_t count = find(problem, layout, medium, h_class, NULL, NULL);
+    const int64_t count = find(problem, layout, map, NULL, NULL, NULL);
+    const bool stored = problem->medium.per_cell;
     const size_t n = (size_t)count;
     SCOPED_FREE int64_t *elements = malloc((n + 1) * sizeof *elements);
     surfaces->h_pairs = malloc((n + 1) * sizeof *surfaces->h_pairs);
-    TRY(CHECK_MEMORY(elements != NULL && surfaces->h_pairs != NULL,
+    surfaces->h_faces = stored ? malloc((n + 1) * sizeof *surfaces->h_faces) : NULL;
+    TRY(CHECK_MEMORY(elements != NULL && surfaces->h_pairs != NULL &&
+                         stored == (surfaces->h_faces != NULL),
                      "no memory for the faces of surfaces"));
-    surfaces->count = find(problem, layout, medium, h_class, elements, surfaces->h_pairs);
+    surfaces->count = find(problem, layout, map, elements, surfaces->h_pairs, surfaces->h_faces);
     if (count == 0) {
         return STATUS_OK;
     }
     TRY(engine_send(engine, elements, n * sizeof *elements, &surfaces->d_elements));
     TRY(engine_send(engine, surfaces->h_pairs, n * sizeof *surfaces->h_pairs, &surfaces->d_pairs));
+    TRY(stored ? engine_send(engine, surfaces->h_faces, n * sizeof *surfaces->h_faces,
+                             &surfaces->d_faces)
+               : STATUS_OK);
     return engine->runtime->memory_alloc(engine->device, n * precision_bytes(problem->precision),
                                          &surfaces->d_values);
 }
@@ -76,6 +87,8 @@ enum status surfaces_create(const struct problem *problem, struct engine *engine
 void surfaces_destroy(struct surfaces *surfaces, struct engine *engine)
 {
     free(surfaces->h_pairs);
+    free(surfaces->h_faces);
+    engine->runtime->memory_free(engine->device, surfaces->d_faces);
     engine->runtime->memory_free(engine->device, surfaces->d_elements);
     engine->runtime->memory_free(engine->device, surfaces->d_pairs);
     engine->runtime->memory_free(engine->device, surfaces->d_values);

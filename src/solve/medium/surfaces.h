@@ -2,22 +2,23 @@
 #pragma once
 
 #include "kernels/coefficients.h"
-#include "model/problem.h"
+#include "model/operator/class_map.h"
 #include "solve/engine.h"
 
 /* In the order of the body's cells. */
 struct surfaces {
     int64_t count;
     int32_t *h_pairs; /* of each face: the place of its g in the table (medium_g_at) */
-    void *d_elements, *d_pairs, *d_values; /* as sum_surfaces and gather have them */
+    int64_t *h_faces; /* of properties per cell: the element that has its g; else NULL */
+    void *d_elements, *d_pairs, *d_faces, *d_values; /* as sum_surfaces and gather have them */
 };
 
 /* Device memory that surfaces_create needs at most. */
 uint64_t surfaces_bytes(const struct problem *problem);
 
-/* Not collective. For a field of this layout and the classes of its cells. Destroy it after a
- * failure, too. STATUS_MEMORY, STATUS_DEVICE. */
+/* Not collective. For a field of this layout and the map of its cells, with flags. Destroy it after
+ * a failure, too. STATUS_MEMORY, STATUS_DEVICE. */
 enum status surfaces_create(const struct problem *problem, struct engine *engine,
-                            const struct layout *layout, const struct device_medium *medium,
-                            const uint8_t *h_class, struct surfaces *surfaces);
+                            const struct layout *layout, const struct class_map *map,
+                            struct surfaces *surfaces);
 void surfaces_destroy(struct surfaces *surfaces, struct engine *engine); /* takes a zeroed one */

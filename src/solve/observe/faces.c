@@ -119,12 +119,8 @@ struct class_closure faces_closure_at(const void *context, enum face face,
         own = closures->classes[face][operator_closure_at(problem, &classes->patches.face[face], at,
                                                           of_class)];
         if (classes->h_face_factor[face] != NULL) {
-            const enum axis axis = face_axis(face);
-            own = class_closure_of_own(&own,
-                                       medium_conductivity(&problem->medium, axis, of_class) *
-                                           (double)classes->h_face_factor[face][at],
-                                       grid_width(&problem->grid, axis, 0),
-                                       grid_cell_volume(&problem->grid));
+            own = operator_close_factor(problem, face_axis(face), &own, of_class,
+                                        (double)classes->h_face_factor[face][at]);
         }
         if (closures->enthalpy[face] != NULL) {
             own = operator_close_enthalpy(
@@ -208,7 +204,7 @@ static enum status sum_mine(const struct face_closures *closures,
                 .d_material = classes->d_material,
                 .d_curves = classes->d_curves,
                 .heat_per_enthalpy = problem->medium.heat_capacity_volume,
-                .spacing = grid_width(&problem->grid, face_axis((enum face)f), 0),
+                .spacing = grid_smallest_width(&problem->grid, face_axis((enum face)f)),
                 .volume = grid_cell_volume(&problem->grid),
                 .joule_per_kelvin = problem_joule_per_kelvin(problem),
                 .d_sums = (struct exact_sum *)classes->d_face_sums +

@@ -12,7 +12,7 @@ static bool read_flip(const char *text, struct flip *flip)
     static const char *const memories[] = {
         [FLIP_FIELD] = "field", [FLIP_COPY] = "copy",   [FLIP_CLASS] = "class",
         [FLIP_TABLE] = "table", [FLIP_PATCH] = "patch", [FLIP_SOURCE] = "source",
-        [FLIP_HALO] = "halo",   [FLIP_HOST] = "host"};
+        [FLIP_HALO] = "halo",   [FLIP_HOST] = "host",   [FLIP_FACTOR] = "factor"};
     char memory[8];
     bool known = false;
     const bool complete = sscanf(text, "%" SCNd64 ":%d:%7[a-z]:%" SCNd64 ":%d", &flip->step,
@@ -31,7 +31,7 @@ enum status flips_read(struct flips *flips)
         FAIL_IF(flips->count == FLIPS_MOST || !read_flip(text, &flips->flip[flips->count++]),
                 fail(STATUS_INPUT,
                      "ISOTHERM_FLIP_BITS: %s; give STEP:RANK:MEMORY:CELL:BIT with MEMORY one "
-                     "of field, copy, class, table, patch, source, halo, host",
+                     "of field, copy, class, table, factor, patch, source, halo, host",
                      text));
         text = strchr(text, ',');
         text = text != NULL ? text + 1 : NULL;
@@ -82,9 +82,13 @@ static uint8_t *find_byte(const struct stepper *stepper, void *d_copy, const str
     if (stepper->problem->medium.nclasses == 0) {
         return NULL;
     }
+    const int64_t element = layout_index(&classes->args.layout, cell[0], cell[1], cell[2]);
     if (flip->memory == FLIP_CLASS) {
-        const struct layout *layout = &classes->args.layout;
-        return (uint8_t *)classes->d_class + layout_index(layout, cell[0], cell[1], cell[2]);
+        return (uint8_t *)classes->d_class + element;
+    }
+    if (flip->memory == FLIP_FACTOR) {
+        uint8_t *d_factor = classes->d_factor[flip->cell % (AXIS_COUNT + 1)];
+        return d_factor == NULL ? NULL : d_factor + element * width + flip->bit / 8 % width;
     }
     const int64_t at = (flip->cell * width + flip->bit / 8 % width) % (int64_t)classes->table_bytes;
     return (uint8_t *)classes->d_table[classes->slot] + at;

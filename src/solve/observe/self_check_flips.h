@@ -6,7 +6,8 @@
 /* ISOTHERM_FLIP_BITS is a list, separated by commas, of STEP:RANK:MEMORY:CELL:BIT. When the run
  * has reached STEP, the bit of an owned cell (counted along x, then y, then z) of that rank is
  * flipped, once. MEMORY: `field`; `copy`, the field that the self-check keeps; `class`; `table`,
- * the coefficients of the classes, whose CELL counts its numbers; `patch`, the numbers of patches
+ * the coefficients of the classes, whose CELL counts its numbers; `factor`, one of the arrays of
+ * properties per cell; `patch`, the numbers of patches
  * of the first face that has some; `source`, the first field of `sources`; `halo`, the cells of
  * the first message of the next exchange that is compared; or `host`, of all bytes of the next
  * tile that the host computes. Only where run.self_check is on. */
@@ -15,6 +16,7 @@ enum flip_memory {
     FLIP_COPY,
     FLIP_CLASS,
     FLIP_TABLE,
+    FLIP_FACTOR,
     FLIP_PATCH,
     FLIP_SOURCE,
     FLIP_HALO,

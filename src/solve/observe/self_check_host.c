@@ -6,6 +6,7 @@
 #include "base/comm.h"
 #include "base/log.h"
 #include "kernels/backend.h"
+#include "model/operator/factor_map.h"
 #include "solve/observe/self_check_faults.h"
 
 /* Owned cells with all that the results of some of them depend on, dense, [z][y][x]. */
@@ -16,6 +17,7 @@ struct tile {
     struct layout layout;
     char *h_fields; /* three of the layout: for the steps, and the result of the device */
     uint8_t *h_classes;
+    char *h_factors; /* d_g of each axis, and d_sigma; NULL: none */
 };
 
 /* At a random place. false: the rank has too few cells. `c`: of the first step; there are no
@@ -55,32 +57,65 @@ static bool choose_tile(const struct stepper *stepper, int64_t steps, const stru
     return true;
 }
 
-/* The classes with one layer around, as in the layout of the device. */
-static enum status copy_classes(const struct stepper *stepper, struct tile *tile,
-                                struct device_medium *medium)
+enum { MARGIN = LAYOUT_ALIGN_BYTES }; /* kernels read whole vectors */
+
+/* Cells with a layer around on x and on each axis in use, as in the layouts of classes. */
+static struct layout layout_around(const struct tile *tile, const struct problem *problem)
 {
-    enum { MARGIN = LAYOUT_ALIGN_BYTES }; /* kernels read whole vectors */
-    struct engine *engine = stepper->level->engine;
-    const bool *used = stepper->problem->grid.used;
-    const int64_t *at = tile->first;
-    const int64_t *cells = tile->layout.cells;
-    const struct layout *all = &stepper->level->classes->args.layout;
-    const int64_t first = layout_index(all, at[0], at[1] - used[1], at[2] - used[2]);
-    const int64_t end =
-        layout_index(all, at[0] + cells[0] + 1, at[1] + cells[1], at[2] + cells[2]) - first;
-    medium->layout.origin = MARGIN + layout_index(all, at[0], at[1], at[2]) - first;
-    memcpy(medium->layout.cells, cells, sizeof medium->layout.cells);
+    struct layout around = tile->layout;
+    for (int a = 0; a < AXIS_COUNT; a++) {
+        around.halo[a] = a == AXIS_X || problem->grid.used[a];
+    }
+    const int64_t row = around.cells[AXIS_X] + 2;
+    const int64_t plane = row * (around.cells[AXIS_Y] + 2 * around.halo[AXIS_Y]);
+    around.pitch_y = around.halo[AXIS_Y] * row;
+    around.pitch_z = around.halo[AXIS_Z] * plane;
+    around.origin = MARGIN + 1 + around.pitch_y + around.pitch_z;
+    around.elements = 2 * MARGIN + plane * (around.cells[AXIS_Z] + 2 * around.halo[AXIS_Z]);
+    return around;
+}
+
+/* The classes and the factors, from the map that those of the device are copies of. */
+static enum status copy_medium(const struct stepper *stepper, struct tile *tile,
+                               struct device_medium *medium)
+{
+    const struct problem *problem = stepper->problem;
+    const struct class_map *map = &stepper->level->classes->map;
+    const struct layout around = layout_around(tile, problem);
+    const size_t bytes = (size_t)around.elements;
+    const size_t value = precision_bytes(problem->precision);
+    const int64_t *first = tile->first;
+    struct box box = box_of_cells(around.cells);
+    if (tile->h_classes == NULL) {
+        tile->h_classes = calloc(1, bytes);
+        tile->h_factors =
+            problem->medium.per_cell ? malloc((AXIS_COUNT + 1) * bytes * value) : NULL;
+        TRY(CHECK_MEMORY(tile->h_classes != NULL &&
+                             problem->medium.per_cell == (tile->h_factors != NULL),
+                         "no memory for a tile of the self-check"));
+        for (int a = 0; a < AXIS_COUNT; a++) {
+            box.lo[a] -= around.halo[a];
+            box.hi[a] += around.halo[a];
+        }
+        for (int64_t n = 0; n < box_cells(&box); n++) {
+            int64_t at[AXIS_COUNT];
+            box_cell(&box, n, at);
+            tile->h_classes[layout_index(&around, at[0], at[1], at[2])] = map->h_class[layout_index(
+                &map->layout, first[0] + at[0], first[1] + at[1], first[2] + at[2])];
+        }
+        for (int axis = 0; axis <= AXIS_COUNT && tile->h_factors != NULL; axis++) {
+            factor_map_fill(map, problem, axis, &around, first,
+                            tile->h_factors + (size_t)axis * bytes * value);
+        }
+    }
+    medium->layout = around;
     medium->numbered = false;
     memset(medium->d_patch, 0, sizeof medium->d_patch);
-    if (tile->h_classes == NULL) {
-        tile->h_classes = calloc(1, (size_t)end + 2 * (size_t)MARGIN);
-        TRY(CHECK_MEMORY(tile->h_classes != NULL, "no memory for a tile of the self-check"));
-        TRY(engine->runtime->copy_to_host(engine->bulk_queue, tile->h_classes + MARGIN - 16,
-                                          (const uint8_t *)medium->d_class + first - 16,
-                                          (size_t)end + 16));
-        TRY(engine->runtime->queue_wait(engine->bulk_queue));
-    }
     medium->d_class = tile->h_classes;
+    for (int axis = 0; axis <= AXIS_COUNT && tile->h_factors != NULL; axis++) {
+        const char *values = tile->h_factors + (size_t)axis * bytes * value;
+        *(axis < AXIS_COUNT ? &medium->d_g[axis] : &medium->d_sigma) = values;
+    }
     return STATUS_OK;
 }
 
@@ -123,7 +158,7 @@ static enum status advance_tile(const struct stepper *stepper, int64_t first, in
     for (int64_t s = 0; s < steps && status == STATUS_OK; s++) {
         struct coefficients c;
         TRY_GOTO(find_coefficients(stepper, first + s, &c));
-        TRY_GOTO(coefficients_medium(&c) != NULL ? copy_classes(stepper, tile, &c.medium)
+        TRY_GOTO(coefficients_medium(&c) != NULL ? copy_medium(stepper, tile, &c.medium)
                                                  : STATUS_OK);
         memcpy(c.closed, tile->closed, sizeof c.closed);
         for (int f = 0; f < FACE_COUNT; f++) {
@@ -181,6 +216,7 @@ enum status self_check_on_host(struct self_check *check, int64_t steps, bool *wr
     const enum status status = compute_tile(check, steps, &tile, wrong);
     free(tile.h_fields);
     free(tile.h_classes);
+    free(tile.h_factors);
     TRY(status_agree(team->comm, status));
     int rank = *wrong ? team->rank : -1;
     TRY_MPI(MPI_Allreduce(MPI_IN_PLACE, &rank, 1, MPI_INT, MPI_MAX, team->comm));

@@ -98,9 +98,14 @@ enum status kept_create(struct self_check *check)
     stepper->checked.each_pass = stepper->problem->run.memory_check == TRUTH_YES;
     level->d_bits = stepper->checked.each_pass ? d_bits : NULL;
     const size_t files_count = files->file != NULL ? (size_t)files->count : 0;
-    check->kept = calloc(1 + FACE_COUNT + files_count, sizeof *check->kept);
+    check->kept = calloc(1 + AXIS_COUNT + 1 + FACE_COUNT + files_count, sizeof *check->kept);
     TRY(CHECK_MEMORY(check->kept != NULL, "no memory for the self-check"));
-    TRY(keep(check, classes->d_class, (size_t)classes->args.layout.elements));
+    const size_t elements = (size_t)classes->args.layout.elements;
+    TRY(keep(check, classes->d_class, elements));
+    for (int axis = 0; axis <= AXIS_COUNT; axis++) {
+        TRY(keep(check, classes->d_factor[axis],
+                 elements * precision_bytes(stepper->problem->precision)));
+    }
     for (int f = 0; f < FACE_COUNT; f++) {
         TRY(keep(check, classes->d_patch[f], (size_t)classes->patches.face[f].bytes));
     }
@@ -144,8 +149,9 @@ static enum status mend(struct self_check *check, const struct kept *kept, bool 
     *wrong = true;
     TRY(sum_words(check, kept->d_copy, kept->bytes, &bits));
     FAIL_IF(bits != kept->bits,
-            fail(STATUS_DEVICE, "self check: classes, patches or sources and their copy have "
-                                "changed; restart from the last checkpoint"));
+            fail(STATUS_DEVICE,
+                 "self check: classes, factors, patches or sources and their copy have "
+                 "changed; restart from the last checkpoint"));
     return engine->runtime->copy_on_device(engine->bulk_queue, kept->d_memory, kept->d_copy,
                                            kept->bytes);
 }

@@ -2,6 +2,7 @@
 #include <stdlib.h>
 
 #include "base/comm.h"
+#include "model/operator/factor_map.h"
 #include "solve/observe/diagnostics.h"
 
 /* FLOW: W; TEMPERATURE: K times the share of a face in the largest one. */
@@ -33,6 +34,7 @@ struct pair {
     int surface;
     double conductance; /* W/K */
     double share;       /* of the difference that lies in the half cell: the face is behind it */
+    double film;        /* the same of the film, per conductance */
     double ambient;     /* K */
     double weight;      /* of the face's temperature */
 };
@@ -52,10 +54,22 @@ static struct pair pair_at(const struct problem *problem, int pair)
                                   medium->classes[other].key.material),
         .conductance = g * grid_cell_volume(grid),
         .share = g * h * h / (2 * medium_conductivity(medium, axis, own)),
+        .film = medium_contact(medium, own, other) / grid_cell_face(grid, axis),
         .ambient = medium->classes[other].ambient,
         .weight = grid_cell_face(grid, axis) / largest_area(grid) *
                   medium_area(medium, &medium->classes[own].key, &medium->classes[other].key),
     };
+}
+
+/* Of a face with properties per cell, W/K. */
+static double conductance_at(const struct stepper *stepper, int64_t face)
+{
+    const struct problem *problem = stepper->problem;
+    const struct classes *classes = stepper->level->classes;
+    const int n = problem->medium.nclasses;
+    const int axis = medium_axis_of(n, classes->surfaces.h_pairs[face]);
+    return factor_map_conductance(&classes->map, problem, axis, classes->surfaces.h_faces[face]) *
+           problem->medium.heat_capacity_volume * grid_cell_volume(&problem->grid);
 }
 
 /* Sum the faces from `begin` to before `end`, which exact_parts can hold. */
@@ -65,14 +79,18 @@ static void sum_piece(const struct stepper *stepper, const struct pair *pairs, c
     const struct surfaces *surfaces = &stepper->level->classes->surfaces;
     const enum precision precision = stepper->problem->precision;
     const int first = 2 * stepper->problem->medium.nclasses;
+    const int64_t *map = surfaces->h_faces;
     struct exact_parts parts[MOST_SURFACES][SURFACE_SUMS] = {{{{0}}}};
     for (int64_t f = begin; f < end; f++) {
         const struct pair *of = &pairs[surfaces->h_pairs[f] - first];
         const double inside = precision_get(precision, values, f);
         const double warmer = of->ambient - inside;
-        exact_parts_add(&parts[of->surface][FLOW], of->conductance * warmer);
-        exact_parts_add(&parts[of->surface][TEMPERATURE],
-                        fma(of->share, warmer, inside) * of->weight);
+        const double conductance = map != NULL ? conductance_at(stepper, f) : of->conductance;
+        const double share = map == NULL       ? of->share
+                             : conductance > 0 ? 1 - of->film * conductance
+                                               : 0;
+        exact_parts_add(&parts[of->surface][FLOW], conductance * warmer);
+        exact_parts_add(&parts[of->surface][TEMPERATURE], fma(share, warmer, inside) * of->weight);
     }
 #pragma omp critical
     for (int i = 0; i < stepper->problem->medium.nsurfaces * SURFACE_SUMS; i++) {

@@ -6,57 +6,20 @@
 #include "base/log.h"
 #include "kernels/class_summary.h"
 #include "solve/observe/diagnostics.h"
+#include "solve/scheme/step_length.h"
+#include "solve/scheme/step_scheme.h"
 #include "solve/steady/steady.h"
 
-/* Lengths are 2^(n / 16) times forward Euler's longest step, and errors are compared by the same
- * logarithm: all decisions are made with integers, so they do not depend on a library. */
 enum {
-    PER_OCTAVE = 16,
     LEAST = -80,
     FIRST_MOST = 64,
     FOUR_STAGES = 28, /* of the longest super step of four stages */
-    LOG_MOST = 400,
+    LOG_MOST = STEP_LOG_MOST,
     MOST_ERROR = 12, /* accepted: 1.76 times the limit, which is aimed at */
     LOG_KEPT = 64,
-    ESTIMATE_LEVELS = 4, /* the work of an estimate, in levels of passes of several */
-    BY_EULER = 1000,     /* see struct step_control */
-    EULER_PERIOD = 256,  /* levels of forward Euler's steps between two super steps */
-    LOOK_LEVELS = 32,    /* between two looks whether forward Euler keeps the tolerance */
-    IMPLICIT_MOST = 320
+    EULER_PERIOD = 256, /* levels of forward Euler's steps between two super steps */
+    LOOK_LEVELS = 32    /* between two looks whether forward Euler keeps the tolerance */
 };
-/* clang-format off */
-static const double roots[PER_OCTAVE] = {
-    0x1p0, 0x1.0b5586cf9890fp+0, 0x1.172b83c7d517bp+0, 0x1.2387a6e756238p+0,
-    0x1.306fe0a31b715p+0, 0x1.3dea64c123422p+0, 0x1.4bfdad5362a27p+0, 0x1.5ab07dd485429p+0,
-    0x1.6a09e667f3bcdp+0, 0x1.7a11473eb0187p+0, 0x1.8ace5422aa0dbp+0, 0x1.9c49182a3f090p+0,
-    0x1.ae89f995ad3adp+0, 0x1.c199bdd85529cp+0, 0x1.d5818dcfba487p+0, 0x1.ea4afa2a490dap+0};
-/* clang-format on */
-
-static int64_t clamp(int64_t value, int64_t least, int64_t most)
-{
-    return value < least ? least : value < most ? value : most;
-}
-
-/* The floor of 16 log2 of a ratio. */
-static int64_t log_of(double ratio)
-{
-    int power = 0;
-    int n = 0;
-    if (!(ratio > 0x1p-25) || !(ratio < 0x1p25)) {
-        return ratio <= 0x1p-25 ? -LOG_MOST : LOG_MOST; /* also of NaN */
-    }
-    const double part = 2 * frexp(ratio, &power);
-    while (n + 1 < PER_OCTAVE && part >= roots[n + 1]) {
-        n++;
-    }
-    return PER_OCTAVE * (int64_t)(power - 1) + n;
-}
-
-static double length_of(const struct timeline *timeline, int64_t exponent)
-{
-    const int64_t part = (exponent % PER_OCTAVE + PER_OCTAVE) % PER_OCTAVE;
-    return ldexp(roots[part], (int)((exponent - part) / PER_OCTAVE)) * timeline->dt_stable;
-}
 
 /* The longest that is stable, s; in float32, whose estimate has a floor of about 4e-6 (s / 16)^2
  * times the temperatures, also the longest for which that is small. */
@@ -65,7 +28,7 @@ static double longest(const struct problem *problem, double magnitude, double li
     const struct timeline *timeline = &problem->timeline;
     int stages = timeline->stages_most;
     if (problem->time.scheme == SCHEME_IMPLICIT) {
-        return length_of(timeline, IMPLICIT_MOST);
+        return step_length(timeline, STEP_IMPLICIT_MOST);
     }
     while (problem->precision == PRECISION_FLOAT32 && stages > 4 &&
            (4e-6 / 256) * magnitude * stages * stages > limit / 4) {
@@ -75,29 +38,6 @@ static double longest(const struct problem *problem, double magnitude, double li
         stages -= 4;
     }
     return superstep_limit(SCHEME_STS2, stages) / 2 * timeline->dt_stable;
-}
-
-static int stages_of(const struct timeline *timeline, double length)
-{
-    return superstep_stages(SCHEME_STS2, 2 * length / timeline->dt_stable * (1 - 1e-12));
-}
-
-/* At most `length`, s: the limit of fewer stages where that takes less work per time, with an
- * estimate that costs that many levels. */
-static double cheapest(const struct timeline *timeline, double length, int estimate)
-{
-    if (timeline->setting.scheme == SCHEME_IMPLICIT) {
-        return length;
-    }
-    const double tau_radius = 2 * length / timeline->dt_stable;
-    const int stages = stages_of(timeline, length);
-    int fewer = stages - 4;
-    while (fewer > 0 && superstep_limit(SCHEME_STS2, fewer) == 0) {
-        fewer -= 4;
-    }
-    const double limit = superstep_limit(SCHEME_STS2, fewer);
-    const bool pays = (fewer + estimate) * tau_radius < (stages + estimate) * limit;
-    return fewer > 0 && pays ? limit / 2 * timeline->dt_stable : length;
 }
 
 /* The extremes of the state, and its largest difference to another one, K. */
@@ -256,9 +196,9 @@ static void choose_first(const struct stepper *stepper, double difference, doubl
     const double later = limit_of(time, fmax(range, 8 * difference));
     const int64_t before_jump = stepper->state->step > 0 ? control->exponent : 0;
     const int64_t most = before_jump > FIRST_MOST ? before_jump : FIRST_MOST;
-    const int64_t wanted = difference > 0 ? log_of(2 * limit / difference) : 0;
-    const bool may_be_long = time->may_skip && log_of(2 * later / difference) > -FOUR_STAGES;
-    control->exponent = clamp(wanted, may_be_long ? FOUR_STAGES : 0, most);
+    const int64_t wanted = difference > 0 ? step_log(2 * limit / difference) : 0;
+    const bool may_be_long = time->may_skip && step_log(2 * later / difference) > -FOUR_STAGES;
+    control->exponent = step_clamp(wanted, may_be_long ? FOUR_STAGES : 0, most);
     control->error = 0;
 }
 
@@ -268,10 +208,10 @@ static void choose_first(const struct stepper *stepper, double difference, doubl
 static int64_t next_exponent(const struct step_control *control, int64_t now, int64_t error)
 {
     enum { LOW = -8, PUSH = 60 };
-    const int64_t before = clamp(control->error, -PER_OCTAVE, LOG_KEPT);
+    const int64_t before = step_clamp(control->error, -STEPS_PER_OCTAVE, LOG_KEPT);
     const int64_t push = before < LOW && error < LOW ? PUSH : 0;
     const int64_t change = (4 * before - 7 * error - 12 + push + 30 * LOG_MOST) / 30 - LOG_MOST;
-    return now + clamp(change, -28, 32);
+    return now + step_clamp(change, -28, 32);
 }
 
 /* A super step that was shortened somewhat tells the error of one of the length of the control. */
@@ -279,7 +219,7 @@ static void accept_step(struct step_control *control, const struct comparison *f
                         int64_t error)
 {
     const int64_t shorter = control->exponent > now ? control->exponent - now : 0;
-    if (shorter < PER_OCTAVE / 2) {
+    if (shorter < STEPS_PER_OCTAVE / 2) {
         const int64_t whole = error + 3 * shorter;
         control->exponent = next_exponent(control, now + shorter, whole);
         control->error = whole;
@@ -301,15 +241,18 @@ static void judge(struct stepper *stepper, const struct state *before,
     struct state *state = stepper->state;
     struct field *field = stepper->level->field;
     struct step_control control = before->control;
-    const int64_t error = log_of(found->difference / limit);
-    const int64_t now = log_of(timeline_dt(timeline, before->step) / timeline->dt_stable);
+    const int64_t error = step_log(found->difference / limit);
+    const int64_t now = step_log(timeline_dt(timeline, before->step) / timeline->dt_stable);
     control.levels += stepper->nslots + 2;
+    control.step_cycles = state->control.step_cycles;
+    control.cycles = state->control.cycles;
     *accepted = error <= MOST_ERROR || now <= LEAST;
     if (*accepted) {
         accept_step(&control, found, now, error);
+        control.implicit_steps += stepper->problem->time.scheme == SCHEME_IMPLICIT;
     } else {
         void *d_undone = field->d_now;
-        control.exponent = now - clamp(error, 0, LOG_KEPT) / 3 - 3;
+        control.exponent = now - step_clamp(error, 0, LOG_KEPT) / 3 - 3;
         control.rejected++;
         *state = *before;
         field->d_shown = NULL;
@@ -326,9 +269,10 @@ static enum status choose_length(const struct stepper *stepper, struct timeline 
 {
     struct step_control *control = &stepper->state->control;
     const int64_t step = stepper->state->step;
-    control->exponent = clamp(control->exponent, LEAST, log_of(most / timeline->dt_stable) + 1);
+    control->exponent =
+        step_clamp(control->exponent, LEAST, step_log(most / timeline->dt_stable) + 1);
     const double length =
-        cheapest(timeline, fmin(length_of(timeline, control->exponent), most), estimate);
+        step_cheapest(timeline, fmin(step_length(timeline, control->exponent), most), estimate);
     const double left = timeline_landing(timeline, step) - stepper->state->time;
     const double parts = fmax(ceil(left / length * (1 - 1e-12)), 1);
     return status_agree(stepper->team->comm,
@@ -342,13 +286,14 @@ static enum status choose_length(const struct stepper *stepper, struct timeline 
 static bool leaves_estimate_out(const struct stepper *stepper, const struct timeline *timeline,
                                 double length)
 {
-    enum { STAGES = 8, PERIOD = 48, FAR = -3 * PER_OCTAVE };
+    enum { STAGES = 8, PERIOD = 48, FAR = -3 * STEPS_PER_OCTAVE };
     const struct time_setting *time = &timeline->setting;
     const struct step_control *control = &stepper->state->control;
-    const int stages = stages_of(timeline, length);
+    const int stages = step_stages(timeline, length);
     return time->may_skip && time->until_rate == 0 && time->until_distance == 0 &&
-           stages <= STAGES && stages * time->safety * timeline->dt_stable <= length &&
-           control->error > FAR && control->levels % PERIOD >= stages;
+           time->scheme == SCHEME_STS2 && stages <= STAGES &&
+           stages * time->safety * timeline->dt_stable <= length && control->error > FAR &&
+           control->levels % PERIOD >= stages;
 }
 
 /* A super step without an estimate. */
@@ -367,9 +312,9 @@ static enum status take_step(struct stepper *stepper)
 static bool may_take_euler(const struct timeline *timeline, const struct step_control *control)
 {
     const struct time_setting *time = &timeline->setting;
-    const double length = cheapest(timeline, length_of(timeline, control->exponent), 0);
+    const double length = step_cheapest(timeline, step_length(timeline, control->exponent), 0);
     return time->may_skip && time->until_rate == 0 && time->until_distance == 0 &&
-           stages_of(timeline, length) * time->safety * timeline->dt_stable > length;
+           step_stages(timeline, length) * time->safety * timeline->dt_stable > length;
 }
 
 /* Choose forward Euler if it keeps the tolerance. The data and rates of its steps are those of
@@ -384,7 +329,7 @@ static enum status look_at_euler(struct stepper *stepper)
     TRY(compare(stepper, stepper->d_saved, NULL, &found));
     const bool keeps = found.difference <= 2 * steps * share_of(&timeline->setting, range) * range;
     control->levels += 2;
-    control->error = keeps ? BY_EULER : control->error % BY_EULER;
+    control->error = keeps ? STEP_BY_EULER : control->error % STEP_BY_EULER;
     return STATUS_OK;
 }
 
@@ -455,17 +400,17 @@ enum status step_control_advance(struct stepper *stepper, struct problem *proble
     const double low = control->low;
     const double high = control->high;
     const double limit = limit_of(time, high - low);
-    double most = longest(problem, fmax(fabs(low), fabs(high)), limit);
-    if (time->until_distance > 0 && control->decay > 0) { /* to see the decay in time */
-        most = fmin(most, 1.5 / control->decay);
-    }
+    /* to see the decay in time */
+    double most = time->until_distance > 0 && control->decay > 0 ? 1.5 / control->decay : INFINITY;
     if (begins) {
         choose_first(stepper, found.difference, high - low);
     }
-    if (control->error == BY_EULER && control->levels % EULER_PERIOD >= 8) {
+    step_scheme_choose(stepper, problem, most);
+    most = fmin(most, longest(problem, fmax(fabs(low), fabs(high)), limit));
+    if (control->error == STEP_BY_EULER && control->levels % EULER_PERIOD >= 8) {
         return take_euler_steps(stepper, timeline);
     }
-    const bool by_euler = control->error == BY_EULER; /* are super steps longer now? */
+    const bool by_euler = control->error == STEP_BY_EULER; /* are super steps longer now? */
     control->exponent = by_euler ? FOUR_STAGES : control->exponent;
     control->error = by_euler ? 0 : control->error;
     TRY(choose_length(stepper, timeline, most, 0));
@@ -474,15 +419,21 @@ enum status step_control_advance(struct stepper *stepper, struct problem *proble
         return take_step(stepper);
     }
     while (!accepted) {
-        TRY(choose_length(stepper, timeline, most, ESTIMATE_LEVELS));
+        TRY(choose_length(stepper, timeline, most, STEP_ESTIMATE_LEVELS));
         const struct state before = *state;
-        TRY(try_step(stepper, &found));
+        const enum status status = try_step(stepper, &found);
+        if (status == STATUS_NUMERICS && control->is_implicit > 0) {
+            TRY(step_scheme_abandon(stepper, problem, &before));
+            most = fmin(most, longest(problem, fmax(fabs(low), fabs(high)), limit));
+            continue;
+        }
+        TRY(status);
         const double range = fmax(high, found.high) - fmin(low, found.low);
         const double growth = time->may_skip ? 3 * (range - (high - low)) : 0;
         judge(stepper, &before, &found, limit_of(time, range + growth), &accepted);
         stepper->ledger_before = before.ledger;
         if (!accepted && by_euler) {
-            state->control.error = BY_EULER;
+            state->control.error = STEP_BY_EULER;
             return take_euler_steps(stepper, timeline);
         }
     }

@@ -37,18 +37,15 @@ enum status memory_of_rank(const struct problem *problem, const struct backend *
     TRY(field_layout(backend, decomp, rank, precision, &layout));
     TRY(steps_per_pass_halo(decomp, rank, &layout, decomp->halo_width / problem->radius,
                             problem->radius, &halo));
-    const bool estimate = estimate_needs_field(problem) || between_needs_field(problem);
+    const bool estimate = estimate_has_field(problem);
     const int copies = problem->time.by_tolerance ? 1 + (int)estimate : 0;
-    const uint64_t classes = classes_bytes(problem, &owned, decomp->halo_width / problem->radius);
-    const bool any = problem->medium.nclasses > 0;
-    *bytes = fields + derived + copies * (uint64_t)layout_bytes(&layout) + classes +
-             self_check_bytes(
-                 problem, &layout, &owned,
-                 any ? class_map_bytes(&problem->grid, &owned, decomp->halo_width / problem->radius)
-                     : 0) +
-             source_files_bytes(problem, &owned) +
-             steady_grids_bytes(problem, &owned, decomp->nranks) +
-             transport_buffer_bytes(&halo, precision) + outputs->kept_bytes;
+    const int depth = decomp->halo_width / problem->radius;
+    const uint64_t classes = classes_bytes(problem, &owned, depth);
+    *bytes =
+        fields + derived + copies * (uint64_t)layout_bytes(&layout) + classes +
+        self_check_bytes(problem, &layout, &owned, classes_cell_bytes(problem, &owned, depth)) +
+        source_files_bytes(problem, &owned) + steady_grids_bytes(problem, &owned, decomp->nranks) +
+        transport_buffer_bytes(&halo, precision) + outputs->kept_bytes;
     return STATUS_OK;
 }
 
@@ -68,8 +65,9 @@ static enum status need_of_rank(const struct problem *problem, const struct team
     return STATUS_OK;
 }
 
-static enum status compare(const struct engine *engine, bool float64, const struct need *needs,
-                           int nneeds, const struct need *mine, bool *room_for_copies)
+static enum status compare(const struct engine *engine, bool float64, bool may_imply,
+                           const struct need *needs, int nneeds, const struct need *mine,
+                           bool *room_for_copies)
 {
     const struct device_info *info = &engine->info;
     uint64_t bytes = 0;
@@ -92,15 +90,16 @@ static enum status compare(const struct engine *engine, bool float64, const stru
     }
     return fail(STATUS_MEMORY,
                 "not enough memory on %s: %s %s for fields and outputs in flight, but only "
-                "%s of its %s are free; use more %s, fewer cells%s",
+                "%s of its %s are free; use more %s, fewer cells%s%s",
                 info->name, who, SIZE_TEXT(bytes), SIZE_TEXT(info->free_bytes),
                 SIZE_TEXT(info->memory_bytes),
                 backend_has(engine->backend, BACKEND_NODE_MEMORY) ? "nodes" : "devices (ranks)",
-                float64 ? ", or run.precision: float32" : "");
+                float64 ? ", or run.precision: float32" : "",
+                may_imply ? ", or time.scheme: sts2" : "");
 }
 
-static enum status compare_on_node(const struct engine *engine, bool float64, MPI_Comm node,
-                                   const struct need *mine, bool *room_for_copies)
+static enum status compare_on_node(const struct engine *engine, bool float64, bool may_imply,
+                                   MPI_Comm node, const struct need *mine, bool *room_for_copies)
 {
     const int nranks = comm_size(node);
     SCOPED_FREE struct need *needs = calloc((size_t)nranks, sizeof *needs);
@@ -108,7 +107,7 @@ static enum status compare_on_node(const struct engine *engine, bool float64, MP
     TRY(comm_check(
         MPI_Allgather(mine, (int)sizeof *mine, MPI_BYTE, needs, (int)sizeof *mine, MPI_BYTE, node),
         "MPI_Allgather"));
-    return compare(engine, float64, needs, nranks, mine, room_for_copies);
+    return compare(engine, float64, may_imply, needs, nranks, mine, room_for_copies);
 }
 
 enum status memory_check(const struct problem *problem, const struct team *team,
@@ -121,7 +120,8 @@ enum status memory_check(const struct problem *problem, const struct team *team,
     TRY(status_agree(team->comm, need_of_rank(problem, team, outputs, engine, &mine)));
     TRY_MPI(
         MPI_Comm_split_type(team->comm, MPI_COMM_TYPE_SHARED, team->rank, MPI_INFO_NULL, &node));
-    const enum status status = compare_on_node(engine, float64, node, &mine, &room);
+    const enum status status =
+        compare_on_node(engine, float64, problem->time.may_imply, node, &mine, &room);
     TRY_MPI(MPI_Comm_free(&node));
     TRY(status_agree(team->comm, status));
     int everywhere = room ? 1 : 0;

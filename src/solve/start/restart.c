@@ -5,6 +5,7 @@
 #include "base/comm.h"
 #include "base/log.h"
 #include "solve/observe/diagnostics.h"
+#include "solve/scheme/step_scheme.h"
 
 struct judge {
     const struct settings *settings;
@@ -132,6 +133,7 @@ static enum status continue_state(struct stepper *stepper, struct problem *probl
     state->step = saved->step;
     state->first_step = saved->step;
     state->control = saved->control;
+    step_scheme_restore(stepper, problem);
     if ((problem->time.adapt_every > 0 || problem->time.by_tolerance) && saved->adapted_dt > 0) {
         TRY(timeline_restore(&problem->timeline, saved->adapted_step, saved->adapted_time,
                              saved->adapted_dt));

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "model/medium/curve.h"
+#include "model/operator/factor_map.h"
 #include "solve/steady/grids.h"
 
 struct face_reader {
@@ -15,13 +16,16 @@ struct face_reader {
     struct class_closure *closures[FACE_COUNT]; /* NULL: uniform */
 };
 
+/* Of the map of classes. */
+static int64_t element_at(const struct face_reader *r, const int64_t cell[AXIS_COUNT])
+{
+    return layout_index(&r->classes->map.layout, cell[0], cell[1], cell[2]);
+}
+
 static int class_at(const struct face_reader *r, const int64_t cell[AXIS_COUNT])
 {
-    const struct layout *layout = &r->classes->map.layout;
-    return r->problem->medium.nclasses > 0
-               ? r->classes->map.h_class[layout_index(layout, cell[0], cell[1], cell[2])] &
-                     r->classes->args.mask
-               : 0;
+    const struct class_map *map = &r->classes->map;
+    return r->problem->medium.nclasses > 0 ? map->h_class[element_at(r, cell)] & map->mask : 0;
 }
 
 /* The material of a cell, and its value of the field. */
@@ -73,6 +77,11 @@ static double between(const struct face_reader *r, const int64_t low[AXIS_COUNT]
     if (medium->classes[classes[0]].is_ambient || medium->classes[classes[1]].is_ambient) {
         return 0; /* see to_ambients */
     }
+    if (medium->per_cell) {
+        return factor_map_conductance(&r->classes->map, r->problem, (int)r->axis,
+                                      element_at(r, high)) *
+               r->op->dt;
+    }
     if (medium->curves == NULL || r->point->h_field == NULL) {
         if (last->low != classes[0] || last->high != classes[1]) {
             *last = (struct last_pair){
@@ -108,9 +117,13 @@ static double to_ambients(const struct face_reader *r, const struct multigrid *m
             continue;
         }
         const int other = class_at(r, beside);
-        sum += medium->classes[other].is_ambient
-                   ? medium_conductance(medium, &r->problem->grid, axis, of_class, other)
-                   : 0;
+        const int64_t *above = face_side((enum face)f) == SIDE_MIN ? cell : beside;
+        sum += !medium->classes[other].is_ambient ? 0
+               : medium->per_cell
+                   ? factor_map_conductance(&r->classes->map, r->problem, (int)axis,
+                                            element_at(r, above)) *
+                         medium->heat_capacity_volume
+                   : medium_conductance(medium, &r->problem->grid, axis, of_class, other);
     }
     return sum * r->op->dt / medium->heat_capacity_volume;
 }
@@ -141,6 +154,11 @@ static double beyond(const struct face_reader *r, const int64_t cell[AXIS_COUNT]
         r->closures[face][operator_closure_at(r->problem, plane, at, s.of_class)];
     if (s.curve != NULL) {
         c = operator_close_enthalpy(r->problem, r->axis, &c, s.of_class, s.value);
+    }
+    if (medium->per_cell) {
+        const float *factors = r->classes->map.h_factor[FACTOR_CONDUCTIVITY];
+        c = operator_close_factor(r->problem, r->axis, &c, s.of_class,
+                                  (double)factors[element_at(r, cell)]);
     }
     /* the first step from far below must not be that of a face which hardly radiates */
     const double least =
@@ -191,7 +209,10 @@ static void read_cells(const struct face_reader *r, const struct multigrid *m, d
         if (medium->nclasses > 0) {
             const struct medium_class *of = &medium->classes[s.of_class];
             const double capacity =
-                s.curve != NULL ? s.at.capacity / medium->heat_capacity_volume : of->weight;
+                s.curve != NULL ? s.at.capacity / medium->heat_capacity_volume
+                : medium->per_cell && !of->is_ambient
+                    ? factor_map_capacity(&r->classes->map, r->problem, element_at(r, cell))
+                    : of->weight;
             heat = mass * capacity + of->perfusion * per_step + to_ambients(r, m, cell, s.of_class);
         }
         values->h_sink[at] = (float)(heat * s.scale);

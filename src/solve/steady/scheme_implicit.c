@@ -63,6 +63,7 @@ static enum status advance_once(struct stepper *stepper)
     stepper->state->check.begun = false;  /* the bounds are those of explicit steps */
     TRY(stepper_book_levels(stepper, timeline_stages(timeline, state->step), length));
     TRY(copy(stepper, d_base, field->d_now));
+    const int64_t cycles = stepper->steady->total;
     TRY(take_stage(stepper, start, length, 0));
     if (stepper->problem->time.backward_euler) {
         return STATUS_OK;
@@ -73,7 +74,10 @@ static enum status advance_once(struct stepper *stepper)
     TRY(stepper_combine(stepper, field->d_next, 1 / G, field->d_next, d_base));
     TRY(copy(stepper, d_base, field->d_now));
     field_swap(field);
-    return take_stage(stepper, start, length, 1);
+    TRY(take_stage(stepper, start, length, 1));
+    state->control.step_cycles = stepper->steady->total - cycles + 1; /* with that of an estimate */
+    state->control.cycles += state->control.step_cycles;
+    return STATUS_OK;
 }
 
 static enum status advance(struct stepper *stepper, int64_t steps)

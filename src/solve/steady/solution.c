@@ -80,11 +80,14 @@ enum status solution_send(struct solution *s, double scale)
 {
     struct engine *engine = s->steady->grids.engine;
     const struct device_medium uniform = {.nclasses = 0};
-    const struct device_medium weights = s->medium != NULL ? *s->medium : uniform;
+    const float *d_weight = s->steady->d_weight;
+    const struct device_medium weights =
+        s->medium != NULL && d_weight == NULL ? *s->medium : uniform;
     s->scale = scale;
     return ENQUEUE(engine->operations, combine, engine->bulk_queue, .layout = *s->grid,
                    .d_out = s->steady->grids.grid[0].d_r, .factor = s->scale,
-                   .x = operand(&s->field->layout, s->field->d_next), .medium = weights);
+                   .x = operand(&s->field->layout, s->field->d_next),
+                   .y = operand(s->grid, d_weight), .medium = weights);
 }
 
 enum status solution_follow(const struct solution *s)

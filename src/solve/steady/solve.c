@@ -289,18 +289,35 @@ static enum status iterate(struct solution *s, bool held, bool uniform_start)
     }
 }
 
+/* Collective. The heat of 1 K in all cells, in units of the summary's. */
+static enum status find_weight(const struct solution *s, double *weight)
+{
+    struct engine *engine = s->steady->grids.engine;
+    struct field_summary all;
+    *weight = s->medium != NULL ? s->stepper->problem->medium.total_weight
+                                : (double)grid_total_cells(&s->stepper->problem->grid);
+    if (s->steady->d_weight == NULL) {
+        return STATUS_OK;
+    }
+    TRY(solution_agree(s, ENQUEUE(engine->operations, combine, engine->bulk_queue,
+                                  .layout = s->field->layout, .d_out = s->field->d_next,
+                                  .factor = 1)));
+    TRY(solution_summarise(s, &s->field->layout, s->field->d_next, s->medium, &all));
+    *weight = exact_sum_value(&all.heat);
+    return STATUS_OK;
+}
+
 /* Without a given temperature the heat stays. */
 static enum status restore_heat(const struct solution *s, const struct field_summary *before)
 {
-    const struct medium *medium = &s->stepper->problem->medium;
     struct engine *engine = s->steady->grids.engine;
-    const double cells = (double)grid_total_cells(&s->stepper->problem->grid);
     struct field_summary after;
+    double weight = 0;
+    TRY(find_weight(s, &weight));
     TRY(solution_summarise(s, &s->field->layout, s->field->d_now, s->medium, &after));
     const double lost = exact_sum_value(&before->heat) - exact_sum_value(&after.heat);
     return ENQUEUE(engine->operations, combine, engine->bulk_queue, .layout = s->field->layout,
-                   .d_out = s->field->d_now,
-                   .factor = lost / (s->medium != NULL ? medium->total_weight : cells),
+                   .d_out = s->field->d_now, .factor = lost / weight,
                    .z = operand(&s->field->layout, s->field->d_now));
 }
 

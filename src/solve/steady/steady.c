@@ -9,6 +9,7 @@
 #include "base/clock.h"
 #include "base/comm.h"
 #include "base/log.h"
+#include "model/operator/factor_map.h"
 
 /* A step whose result is the change alone, which the ledger does not count. */
 static const struct superstep_level once = {.weight = 1, .predicts = true, .corrects = true};
@@ -80,7 +81,7 @@ uint64_t steady_grids_bytes(const struct problem *problem, const struct box *own
 {
     enum { ARRAYS = 8, COARSE_ARRAYS = 12, UNIFORM = 3, COARSE_UNIFORM = 5, STEEP = 2, START = 2 };
     enum { OF_CURVES = 3, OF_IMPLICIT = 2 }; /* scales and float64 temperatures; the base */
-    const bool is_implicit = problem->time.scheme == SCHEME_IMPLICIT;
+    const bool is_implicit = problem_may_imply(problem);
     const bool alone = problem->time.steady.solver != SOLVER_MULTIGRID;
     const bool uniform = problem->medium.nclasses == 0 && !is_implicit && !alone;
     const uint64_t sinks = is_implicit || problem->medium.perfused || problem->medium.nambients > 0;
@@ -88,7 +89,8 @@ uint64_t steady_grids_bytes(const struct problem *problem, const struct box *own
     const uint64_t arrays = sinks + steep + (uniform ? UNIFORM : ARRAYS) +
                             (is_implicit ? OF_IMPLICIT : 0) +
                             (problem->medium.curves != NULL ? OF_CURVES : 0) +
-                            (problem->medium.nambients > 0 ? 1 : 0); /* a scale */
+                            (problem->medium.nambients > 0 ? 1 : 0) + /* a scale */
+                            (problem->medium.per_cell ? 1 : 0);       /* weights */
     const uint64_t coarse = sinks + steep + (uniform ? COARSE_UNIFORM : COARSE_ARRAYS) +
                             (!uniform && steady_can_start(problem) ? START : 0);
     const struct grid *grid = &problem->grid;
@@ -120,6 +122,30 @@ uint64_t steady_grids_bytes(const struct problem *problem, const struct box *own
     return bytes + (uniform && problem->sources.count > 0 ? 2 * finest : 0);
 }
 
+/* The weights of cells in sums of heat, to d_weight. */
+static enum status send_weights(struct steady *s, const struct problem *problem)
+{
+    const struct engine *engine = s->grids.engine;
+    const struct class_map *map = &s->classes->map;
+    const struct layout *layout = &s->grids.grid[0].m.layout;
+    const struct box owned = layout_owned(layout);
+    SCOPED_FREE float *h_weight = calloc(1, layout_bytes(layout));
+    TRY(CHECK_MEMORY(h_weight != NULL, "no memory for the heat capacities of the steady state"));
+#pragma omp parallel for
+    for (int64_t n = 0; n < box_cells(&owned); n++) {
+        int64_t cell[AXIS_COUNT];
+        box_cell(&owned, n, cell);
+        const int64_t at = layout_index(&map->layout, cell[0], cell[1], cell[2]);
+        const double capacity = factor_map_capacity(map, problem, at);
+        h_weight[layout_index(layout, cell[0], cell[1], cell[2])] =
+            isfinite(capacity) ? (float)ldexp(capacity, -medium_heat_bits(&problem->medium)) : 0;
+    }
+    TRY(steady_grids_array(&s->grids, 0, &s->d_weight));
+    TRY(engine->runtime->copy_to_device(engine->bulk_queue, s->d_weight, h_weight,
+                                        layout_bytes(layout)));
+    return engine->runtime->queue_wait(engine->bulk_queue);
+}
+
 static enum status allocate(struct steady *s, const struct problem *problem,
                             const struct layout *field)
 {
@@ -130,9 +156,10 @@ static enum status allocate(struct steady *s, const struct problem *problem,
                    ? STATUS_OK
                    : steady_grids_allocate(&s->grids, layout_bytes(field), (void **)&s->d_heat);
     }
+    TRY(problem->medium.per_cell ? send_weights(s, problem) : STATUS_OK);
     TRY(steady_grids_array(&s->grids, 0, &s->d_p));
     TRY(steady_grids_array(&s->grids, 0, &s->d_q));
-    if (problem->time.scheme == SCHEME_IMPLICIT) {
+    if (problem_may_imply(problem)) {
         TRY(engine->runtime->memory_alloc(engine->device, layout_bytes(field), &s->d_base));
     }
     if (problem->medium.nambients > 0 || (problem->medium.curves != NULL && s->newton.changes)) {
@@ -176,7 +203,7 @@ enum status steady_create(const struct problem *problem, const struct team *team
                      operator_of_level(problem, 0, problem->timeline.dt_stable, &once, &s->op)));
     TRY(steady_grids_create(problem, team, engine, classes, &s->op,
                             problem->medium.perfused || problem->medium.nambients > 0 ||
-                                problem->time.scheme == SCHEME_IMPLICIT,
+                                problem_may_imply(problem),
                             steady_mixes_sinks(problem) ? 0 : 1, &s->grids));
     return status_agree(team->comm, allocate(s, problem, field));
 }

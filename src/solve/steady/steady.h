@@ -26,6 +26,7 @@ struct steady {
     double unit;             /* it over the step of the last goal */
     float *d_p, *d_q;        /* of the finest grid: the direction, and the heat it lets out */
     float *d_scale;          /* K per unit of the direction; NULL: 1 */
+    float *d_weight;         /* of heat, in place of those of classes; NULL: of classes */
     void *d_temperature;     /* of an enthalpy, in its layout; else NULL */
     void *d_base;            /* of implicit steps: a field; else NULL */
     double pq;               /* the product of d_p and d_q; 0: the next direction is new */

@@ -23,6 +23,7 @@ class Isotherm(CMakePackage, CudaPackage, ROCmPackage):
     variant("pictures", default=True, description="Draw pictures, with Cairo")
     variant("units", default=True, description="Read values with units, with UDUNITS-2")
     variant("tiff", default=True, description="Read labels from TIFF files, with libtiff")
+    variant("nifti", default=True, description="Read labels from NIfTI files, with niftiio")
 
     depends_on("c", type="build")
     depends_on("cxx", type="build", when="+cuda")
@@ -39,6 +40,7 @@ class Isotherm(CMakePackage, CudaPackage, ROCmPackage):
     depends_on("cairo+png+svg+ft+fc", when="+pictures")
     depends_on("udunits", when="+units")
     depends_on("libtiff", when="+tiff")
+    depends_on("nifticlib", when="+nifti")
 
     conflicts("+cuda", when="+rocm", msg="a build has one GPU backend")
     conflicts("cuda_arch=none", when="+cuda", msg="give cuda_arch, such as 90 for an H100")
@@ -61,6 +63,7 @@ class Isotherm(CMakePackage, CudaPackage, ROCmPackage):
             self.define_from_variant("ISOTHERM_CAIRO", "pictures"),
             self.define_from_variant("ISOTHERM_UDUNITS", "units"),
             self.define_from_variant("ISOTHERM_TIFF", "tiff"),
+            self.define_from_variant("ISOTHERM_NIFTI", "nifti"),
         ]
         if hip == "amd":
             args.append(self.define_from_variant("CMAKE_HIP_ARCHITECTURES", "amdgpu_target"))

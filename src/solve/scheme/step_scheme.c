@@ -1,0 +1,107 @@
+#include "solve/scheme/step_scheme.h"
+
+#include <inttypes.h>
+#include <math.h>
+
+#include "base/log.h"
+#include "solve/observe/diagnostics.h"
+#include "solve/scheme/scheme.h"
+#include "solve/scheme/step_length.h"
+
+static void use(struct stepper *stepper, struct problem *problem, bool is_implicit)
+{
+    timeline_use(&problem->timeline, is_implicit ? SCHEME_IMPLICIT : SCHEME_STS2);
+    problem->time.scheme = problem->timeline.setting.scheme;
+    stepper->scheme = is_implicit ? &scheme_implicit : &scheme_sts2;
+}
+
+/* s: of the longest super step. */
+static double longest_super_step(const struct timeline *timeline)
+{
+    return superstep_limit(SCHEME_STS2, timeline->stages_most) / 2 * timeline->dt_stable;
+}
+
+/* s: the length that the tolerance allows. Where no super step is that long, their last error says
+ * how much longer steps can be, whose errors grow with the third power of the length; but not
+ * longer than the run so far, since data could change and change back in such a step, nor eight
+ * times. */
+static double allowed(const struct timeline *timeline, const struct state *state)
+{
+    enum { FURTHER = 3 * STEPS_PER_OCTAVE, FARTHEST = 8 * STEPS_PER_OCTAVE };
+    const struct step_control *control = &state->control;
+    const int64_t cap = step_log(longest_super_step(timeline) / timeline->dt_stable) + 1;
+    if (control->is_implicit > 0 || control->exponent < cap) {
+        return step_length(timeline, control->exponent);
+    }
+    const int64_t further = step_clamp(-control->error / 3, 0, FARTHEST);
+    return fmin(step_length(timeline, cap + further),
+                fmax(step_length(timeline, cap + FURTHER), state->time));
+}
+
+/* s: the longest that an implicit step can be here, or the next one; it ends at outputs. */
+static double room(const struct timeline *timeline, double time)
+{
+    const double next = timeline_next(timeline, time);
+    return fmax(next - time, timeline_next(timeline, next) - next);
+}
+
+/* Whether implicit steps take less work per time; the scheme changes for a gain of a quarter. */
+static bool is_cheaper(const struct timeline *timeline, const struct state *state, double most)
+{
+    const bool is_implicit = state->control.is_implicit > 0;
+    const double wanted = fmin(allowed(timeline, state), most);
+    const double implicit = fmin(wanted, room(timeline, state->time));
+    const double super = fmin(wanted, longest_super_step(timeline));
+    const double levels = step_stages(timeline, super) + STEP_ESTIMATE_LEVELS;
+    const double work = timeline_implicit_work(timeline, state->control.step_cycles);
+    return work * super * (is_implicit ? 4 : 5) < levels * implicit * (is_implicit ? 5 : 4);
+}
+
+void step_scheme_choose(struct stepper *stepper, struct problem *problem, double most)
+{
+    const struct timeline *timeline = &problem->timeline;
+    struct state *state = stepper->state;
+    struct step_control *control = &state->control;
+    if (!problem->time.may_imply || control->is_implicit < 0 || control->error == STEP_BY_EULER) {
+        return;
+    }
+    const bool chosen = is_cheaper(timeline, state, most);
+    if (chosen == (control->is_implicit > 0)) {
+        return;
+    }
+    if (chosen && control->cycles == 0) {
+        log_info("implicit steps from step %" PRId64 ", t = %.6g s: the tolerance allows %.3g s, "
+                 "the longest super step is %.3g s",
+                 state->step, state->time, fmin(allowed(timeline, state), most),
+                 longest_super_step(timeline));
+    }
+    control->exponent = step_log(fmin(allowed(timeline, state), most) / timeline->dt_stable);
+    control->is_implicit = chosen ? 1 : 0;
+    use(stepper, problem, chosen);
+}
+
+void step_scheme_restore(struct stepper *stepper, struct problem *problem)
+{
+    if (problem->time.may_imply && stepper->state->control.is_implicit > 0) {
+        use(stepper, problem, true);
+    }
+}
+
+enum status step_scheme_abandon(struct stepper *stepper, struct problem *problem,
+                                const struct state *before)
+{
+    struct field *field = stepper->level->field;
+    void *d_undone = field->d_now;
+    fail_clear();
+    TRY(diagnostics_gather_ledger(stepper));
+    log_warn("after step %" PRId64 ": %" PRId64 " cycles do not solve an implicit step; super "
+             "steps are taken from here on",
+             before->step, problem->time.steady.cycles);
+    *stepper->state = *before;
+    stepper->state->control.is_implicit = -1;
+    field->d_shown = NULL;
+    field->d_now = stepper->d_saved;
+    stepper->d_saved = d_undone;
+    use(stepper, problem, false);
+    return STATUS_OK;
+}
