@@ -256,9 +256,9 @@ class Bench(Case):
             self.assertGreater(row["cycles_1e8"], 2)
             self.assertGreater(row["ms_1e8"], 0)
         self.assertEqual([(row["medium"], row["part"]) for row in bench["parts"]],
-                         [("uniform", "smooth"), ("uniform", "jacobi"), ("uniform", "restrict"),
-                          ("uniform", "correct"), ("layers", "smooth"), ("layers", "jacobi"),
-                          ("layers", "restrict")])
+                         [(medium, part) for medium in ("uniform", "layers")
+                          for part in ("smooth", "interpolate", "jacobi", "flow", "restrict",
+                                       "correct") if (medium, part) != ("layers", "correct")])
 
     def test_unknown_benchmark(self):
         for words in (("xcorr", "--radius", 3), ("--repeats", 3, "xcorr")):
