@@ -329,7 +329,9 @@ static enum status solve(struct steady_bench *bench, int medium, bool parts)
         TRY(solve_once(&solver));
     }
     note_largest(solver.steady, &course);
-    report_course(bench, medium, "largest", &course, setup_s);
+    if (solver.steady->grids.uniform) { /* else it is not known before each cycle */
+        report_course(bench, medium, "largest", &course, setup_s);
+    }
     TRY(note_squares(&solver, &course));
     report_course(bench, medium, "rms", &course, setup_s);
     if (steady_has_hypre && backend_has(bench->backend, BACKEND_HOST_ACCESS)) {

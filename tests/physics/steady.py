@@ -40,6 +40,11 @@ def layered(cells, upper, jump=50):
     return config
 
 
+def steep(cells, upper):
+    """Smoothed before and after coarser grids."""
+    return layered(cells, upper, jump=5000)
+
+
 def factored(cells, upper):
     """The conditions of `layered` with factors of their cells, also in a patch."""
     config = layered(cells, upper)

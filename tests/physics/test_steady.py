@@ -6,7 +6,8 @@ import unittest
 import numpy as np
 
 from harness import Case, checkpoints, some, thorough
-from steady import FLUX, direct, factored, layered, nonlinear, plain, quiet, slab, varied
+from steady import (FLUX, direct, factored, layered, nonlinear, plain, quiet, slab, steep,
+                    varied)
 
 
 class Steady(Case):
@@ -14,6 +15,7 @@ class Steady(Case):
         cases = {"3D": layered([13, 9, 7], [0.13, 0.09, 0.07]),
                  "flat cells": layered([10, 12, 6], [1.0, 0.12, 0.02]),
                  "jump of 1000": layered([9, 8, 11], [0.09, 0.08, 0.11], jump=1000),
+                 "jump of 5000": layered([9, 8, 11], [0.09, 0.08, 0.11], jump=5000),
                  "2D": layered([31, 17], [0.3, 0.2]),
                  "1D": layered([65], [0.3]),
                  "factors of faces": factored([13, 9, 7], [0.13, 0.09, 0.07]),
@@ -96,6 +98,7 @@ class Steady(Case):
         for kind, ways in ((layered, ((2, [2, 1, 1], "guard"), (3, [1, 3, 1], "cpu"),
                                       (8, [2, 2, 2], "cpu"))),
                            (factored, ((4, [2, 1, 2], "guard"),)),
+                           (steep, ((5, [1, 5, 1], "cpu"), (3, [3, 1, 1], "guard"))),
                            (varied, ((5, [1, 5, 1], "guard"), (8, [2, 2, 2], "cpu"))),
                            (plain, ((4, [1, 2, 2], "guard"), (5, [1, 5, 1], "cpu")))):
             config = kind([72, 72, 64], [0.072, 0.06, 0.08])
@@ -120,6 +123,24 @@ class Steady(Case):
         for kind, sizes in ((layered, (16, 32, 64)), (plain, (32, 64, 128))):
             cycles = [self.cycles(kind([n, n, n], [0.1, 0.1, 0.1])) for n in sizes]
             self.assert_below(max(cycles) - min(cycles), 2, f"cycles {cycles}")
+
+    def test_cycles_of_jumps(self):
+        """Layers that differ by a factor of 1e5 need a symmetric cycle; the start by full multigrid
+        spares cycles."""
+        found = {}
+        for jump in (100, 1e5):
+            config = layered([16, 16, 32], [0.16, 0.16, 0.32])
+            config["parts"][1:] = [{"layer": {"axis": "z", "from": low, "to": high,
+                                              "material": "b"}}
+                                   for low, high in ((0.1, 0.12), (0.16, 0.24))]
+            config["materials"][1]["conductivity"] = jump
+            config["boundary"]["z_min"] = {"type": "temperature", "value": 350}
+            del config["contacts"], config["sources"]
+            found[jump] = self.cycles(config)
+            config["initial"] = [{"expression": {"value": "300 + z"}}]
+            found[-jump] = self.cycles(config)
+        self.assert_below(found[1e5], 40, "cycles")
+        self.assert_below(found[100] + 1, found[-100], f"cycles {found}")
 
     @thorough
     def test_cycles_of_shapes(self):
@@ -231,6 +252,7 @@ class Steady(Case):
     def check_coarse_start(self, run):
         """From a grid of half the cells, interpolated, to the same state."""
         fine = layered([40, 30], [0.2, 0.15])
+        fine["initial"] = [{"expression": {"value": "300 + x"}}]   # not by full multigrid
         cold = self.solve(fine)
         fine["initial"] = [{"file": {"path": str(checkpoints(run.folder)[-1]),
                                      "interpolate": True}}]

@@ -1,5 +1,5 @@
 /* One multigrid cycle: residuals go down to one cell, and corrections come up, smoothed on each
- * grid. It contains no reduction. And the start by full multigrid in a uniform medium. */
+ * grid. It contains no reduction. And the start by full multigrid. */
 #include <string.h>
 
 #include "solve/steady/grids.h"
@@ -18,16 +18,25 @@ static const struct smoothing of_classes = {.nsteps = 8,
                                                        0.540477104F, 0.504293276F},
                                             .factor = 1};
 
+/* Before and after the coarser grid. */
+static const struct smoothing of_steep = {
+    .nsteps = 4, .weight = {4.27431609F, 1.21013831F, 0.666666667F, 0.515545602F}, .factor = 1};
+
 /* 1 / (1.125 + 0.875 cos(pi (j - 1/2) / n)), j = 1 to n: the roots of the Chebyshev polynomial of
  * 0.25 to 2. Means over cells and linear interpolation give corrections that are too small. */
 static const struct smoothing of_uniform = {
     .nsteps = 4, .weight = {0.517225F, 0.685003F, 1.265579F, 3.158506F}, .factor = 1.05F};
 
-static enum status relax(struct steady_grids *grids, struct steady_grid *grid, float weight,
-                         const float *d_e, float *d_out)
+static const struct smoothing *smoothing_of(const struct steady_grids *grids)
+{
+    return grids->uniform ? &of_uniform : grids->steep ? &of_steep : &of_classes;
+}
+
+static enum status relax(struct steady_grids *grids, const struct steady_grid *grid, float weight,
+                         const float *d_r, const float *d_e, float *d_out)
 {
     return ENQUEUE(grids->engine->operations, relax, grids->engine->bulk_queue, .grid = grid->m,
-                   .weight = weight, .d_r = grid->d_r, .d_e = d_e, .d_out = d_out);
+                   .weight = weight, .d_r = d_r, .d_e = d_e, .d_out = d_out);
 }
 
 /* d_to of the coarse grid from d_from of the fine one. */
@@ -49,12 +58,12 @@ static enum status descend(struct steady_grids *grids, struct steady_grid *fine,
 }
 
 /* Let the neighbours' cells of d_r come while the queue has other work. */
-static enum status send(struct steady_grids *grids, struct steady_grid *grid)
+static enum status send(struct steady_grids *grids, struct steady_grid *grid, float *d_r)
 {
     struct engine *engine = grids->engine;
     TRY(engine->runtime->event_record(engine->bulk_queue, engine->bulk_done));
     TRY(engine->runtime->event_wait(engine->halo_queue, engine->bulk_done));
-    return halo_begin(grid->halo, engine->halo_queue, grid->d_r, &grid->flight);
+    return halo_begin(grid->halo, engine->halo_queue, d_r, &grid->flight);
 }
 
 static enum status receive(struct steady_grids *grids, struct steady_grid *grid)
@@ -82,11 +91,11 @@ static int known_layers(const struct steady_grid *grid)
     return possible ? grid->needed : 0;
 }
 
-/* d_e of the fine grid from d_from of the coarse one. */
-static enum status ascend(struct steady_grids *grids, struct steady_grid *fine,
+/* d_e of the fine grid for its d_r from d_from of the coarse one. */
+static enum status ascend(struct steady_grids *grids, struct steady_grid *fine, const float *d_r,
                           struct steady_grid *coarse, float *d_from, float factor)
 {
-    const struct smoothing *smoothing = grids->uniform ? &of_uniform : &of_classes;
+    const struct smoothing *smoothing = smoothing_of(grids);
     const bool deep = is_deep(fine, coarse);
     fine->complete = 0;
     if (coarse->copies) {
@@ -103,7 +112,7 @@ static enum status ascend(struct steady_grids *grids, struct steady_grid *fine,
                                    .coarse = deep ? coarse->grown_coarse : coarse->m,
                                    .factor = factor,
                                    .nsteps = smoothing->nsteps,
-                                   .d_r = fine->d_r,
+                                   .d_r = d_r,
                                    .d_e = d_from,
                                    .d_out = fine->d_e,
                                    .d_other = fine->d_other};
@@ -115,7 +124,7 @@ static enum status ascend(struct steady_grids *grids, struct steady_grid *fine,
     for (int step = 0; step < smoothing->nsteps; step++) {
         float *before = fine->d_e;
         TRY(steady_grid_exchange(grids, fine, before));
-        TRY(relax(grids, fine, smoothing->weight[step], before, fine->d_other));
+        TRY(relax(grids, fine, smoothing->weight[step], d_r, before, fine->d_other));
         fine->d_e = fine->d_other;
         fine->d_other = before;
     }
@@ -157,25 +166,62 @@ static enum status cycle_small(struct steady_grids *grids, int first)
     return grids->engine->operations->cycle(grids->engine->bulk_queue, &args);
 }
 
+static struct operand operand(const struct steady_grid *grid, const float *d_values)
+{
+    return (struct operand){.layout = grid->m.layout, .d_values = d_values};
+}
+
+/* Where conductances jump by much, corrections are symmetric: without smoothing before the coarser
+ * grid they may point away from the solution. d_early of the fine grid, what it leaves of d_r, and
+ * that of the coarse one. */
+static enum status smooth_early(struct steady_grids *grids, struct steady_grid *fine,
+                                struct steady_grid *coarse)
+{
+    TRY(ascend(grids, fine, fine->d_r, coarse, coarse->d_e, 0));
+    float *const d_early = fine->d_e;
+    fine->d_e = fine->d_early;
+    fine->d_early = d_early;
+    TRY(steady_grid_exchange(grids, fine, d_early));
+    TRY(ENQUEUE(grids->engine->operations, flow_out, grids->engine->bulk_queue, .grid = fine->m,
+                .d_e = d_early, .d_b = fine->d_r, .d_out = fine->d_left));
+    return descend(grids, fine, fine->d_left, coarse, coarse->d_r);
+}
+
+/* The smoothing that follows is linear: of the sum it is the sum. */
+static enum status smooth_late(struct steady_grids *grids, struct steady_grid *fine,
+                               struct steady_grid *coarse)
+{
+    TRY(ascend(grids, fine, fine->d_left, coarse, coarse->d_e, 1));
+    fine->complete = 0;
+    return ENQUEUE(grids->engine->operations, combine, grids->engine->bulk_queue,
+                   .layout = fine->m.layout, .d_out = fine->d_e, .factor = 1,
+                   .x = operand(fine, fine->d_early), .z = operand(fine, fine->d_e));
+}
+
 /* From grid number `first` on. */
 static enum status cycle(struct steady_grids *grids, int first)
 {
-    const struct smoothing *smoothing = grids->uniform ? &of_uniform : &of_classes;
+    const struct smoothing *smoothing = smoothing_of(grids);
     const int last = first_small(grids, first);
     struct steady_grid *coarsest = &grids->grid[last];
     for (int n = first; n < last; n++) {
-        struct steady_grid *coarse = &grids->grid[n + 1];
-        TRY(is_deep(&grids->grid[n], coarse) ? send(grids, &grids->grid[n]) : STATUS_OK);
-        TRY(n == 0 && steady_grids_take_means(grids)
-                ? STATUS_OK
-                : descend(grids, &grids->grid[n], grids->grid[n].d_r, coarse, coarse->d_r));
+        struct steady_grid *fine = &grids->grid[n];
+        struct steady_grid *coarse = fine + 1;
+        TRY(is_deep(fine, coarse) ? send(grids, fine, fine->d_r) : STATUS_OK);
+        TRY(n == 0 && steady_grids_take_means(grids) ? STATUS_OK
+            : grids->steep && !coarse->copies
+                ? smooth_early(grids, fine, coarse)
+                : descend(grids, fine, fine->d_r, coarse, coarse->d_r));
     }
     TRY(last < grids->count - 1 ? cycle_small(grids, last)
-                                : relax(grids, coarsest, 1, NULL, coarsest->d_e));
+                                : relax(grids, coarsest, 1, coarsest->d_r, NULL, coarsest->d_e));
     for (int n = last - 1; n >= first; n--) {
-        struct steady_grid *coarse = &grids->grid[n + 1];
-        TRY(ascend(grids, &grids->grid[n], coarse, coarse->d_e,
-                   n == finest_of(grids) ? smoothing->factor : 1));
+        struct steady_grid *fine = &grids->grid[n];
+        struct steady_grid *coarse = fine + 1;
+        TRY(grids->steep && !coarse->copies
+                ? smooth_late(grids, fine, coarse)
+                : ascend(grids, fine, fine->d_r, coarse, coarse->d_e,
+                         n == finest_of(grids) ? smoothing->factor : 1));
     }
     return STATUS_OK;
 }
@@ -192,24 +238,26 @@ enum status steady_cycle(struct steady_grids *grids)
 
 /* --- the start by full multigrid -------------------------------------------------------------- */
 
-static struct operand operand(const struct steady_grid *grid, const float *d_values)
-{
-    return (struct operand){.layout = grid->m.layout, .d_values = d_values};
-}
-
-/* d_b with the heat that comes through faces where all temperatures are 0. */
-static enum status add_boundary(struct steady_grids *grids, struct steady_grid *grid)
+/* Add `share` of the heat that comes through faces where all temperatures are 0. */
+static enum status add_boundary(struct steady_grids *grids, const struct steady_grid *grid,
+                                float *d_to, double share)
 {
     for (int f = 0; f < FACE_COUNT; f++) {
         const int axis = f / 2;
+        const int64_t step = multigrid_step(&grid->m, axis);
         struct layout part = grid->m.layout;
-        part.origin += f % 2 * (part.cells[axis] - 1) * multigrid_step(&grid->m, axis);
+        part.origin += f % 2 * (part.cells[axis] - 1) * step;
         part.cells[axis] = 1;
-        const struct operand b = {.layout = part, .d_values = grid->d_b};
-        TRY(grid->outer[f] == 0
+        const float *d_g = grids->uniform ? NULL : grid->m.d_g[axis] + f % 2 * step;
+        const double factor = grids->uniform      ? grid->outer[f]
+                              : grid->m.closed[f] ? grids->outside[f]
+                                                  : 0;
+        TRY(factor == 0 || !grid->m.active[axis]
                 ? STATUS_OK
                 : ENQUEUE(grids->engine->operations, combine, grids->engine->bulk_queue,
-                          .layout = part, .d_out = grid->d_b, .factor = grid->outer[f], .z = b));
+                          .layout = part, .d_out = d_to, .factor = share * factor,
+                          .x = {.layout = part, .d_values = d_g},
+                          .z = {.layout = part, .d_values = d_to}));
     }
     return STATUS_OK;
 }
@@ -219,13 +267,9 @@ static enum status smooth_grid(struct steady_grids *grids, int number)
 {
     struct steady_grid *grid = &grids->grid[number];
     struct steady_grid *coarse = &grids->grid[number + 1];
-    float *const d_r = grid->d_r;
-    TRY(add_boundary(grids, grid));
-    grid->d_r = grid->d_b;
-    enum status status = is_deep(grid, coarse) ? send(grids, grid) : STATUS_OK;
-    status = status == STATUS_OK ? ascend(grids, grid, coarse, coarse->d_t, 1) : status;
-    grid->d_r = d_r;
-    TRY(status);
+    TRY(add_boundary(grids, grid, grid->d_b, 1));
+    TRY(is_deep(grid, coarse) ? send(grids, grid, grid->d_b) : STATUS_OK);
+    TRY(ascend(grids, grid, grid->d_b, coarse, coarse->d_t, 1));
     return ENQUEUE(grids->engine->operations, combine, grids->engine->bulk_queue,
                    .layout = grid->m.layout, .d_out = grid->d_t, .factor = 1,
                    .x = operand(grid, grid->d_e));
@@ -243,7 +287,7 @@ static enum status solve_grid(struct steady_grids *grids, int number)
         if (coarse->copies) {
             return steady_grid_select(grids, coarse, coarse->d_t, grid, 0, grid->d_t);
         }
-        if (number == first || (number == first + 1 && grid->copies)) {
+        if (grids->uniform && (number == first || (number == first + 1 && grid->copies))) {
             return smooth_grid(grids, number);
         }
         TRY(steady_grid_exchange(grids, coarse, coarse->d_t));
@@ -263,12 +307,15 @@ static enum status solve_grid(struct steady_grids *grids, int number)
 
 enum status steady_start(struct steady_grids *grids)
 {
+    struct steady_grid *finest = &grids->grid[0];
+    TRY(grids->uniform ? STATUS_OK : add_boundary(grids, finest, finest->d_r, -1));
     for (int n = steady_grids_take_means(grids) ? 1 : 0; n < grids->count - 1; n++) {
         /* sources and fluxes */
         struct steady_grid *fine = &grids->grid[n];
         TRY(descend(grids, fine, n == 0 ? fine->d_r : fine->d_b, &grids->grid[n + 1],
                     grids->grid[n + 1].d_b));
     }
+    TRY(grids->uniform ? STATUS_OK : add_boundary(grids, finest, finest->d_r, 1));
     for (int n = grids->count - 1; n > finest_of(grids); n--) {
         TRY(solve_grid(grids, n));
     }
@@ -277,29 +324,38 @@ enum status steady_start(struct steady_grids *grids)
 
 enum status steady_start_finest(struct steady_grids *grids)
 {
-    const int finest = finest_of(grids);
-    struct steady_grid *coarse = &grids->grid[finest + 1];
-    if (finest > 0) {
+    struct steady_grid *finest = &grids->grid[finest_of(grids)];
+    struct steady_grid *coarse = finest + 1;
+    if (finest->copies) {
         TRY(descend(grids, &grids->grid[0], grids->grid[0].d_r, &grids->grid[1],
                     grids->grid[1].d_r));
     }
-    TRY(is_deep(&grids->grid[finest], coarse) ? send(grids, &grids->grid[finest]) : STATUS_OK);
-    TRY(ascend(grids, &grids->grid[finest], coarse, coarse->d_t, 1));
-    return finest == 0 ? STATUS_OK
-                       : ascend(grids, &grids->grid[0], &grids->grid[1], grids->grid[1].d_e, 1);
+    TRY(is_deep(finest, coarse) ? send(grids, finest, finest->d_r) : STATUS_OK);
+    TRY(ascend(grids, finest, finest->d_r, coarse, coarse->d_t, 1));
+    return finest->copies ? ascend(grids, finest - 1, NULL, finest, finest->d_e, 1) : STATUS_OK;
 }
 
-/* The temperature beyond a face, relative to the reference; false: it lets no heat through. */
-static bool ghost_of(const struct heat_operator *op, double reference, int face, double *value)
+/* The mean of the temperatures that are given beyond a face; false: it lets no heat through. */
+static bool outside_of(const struct problem *problem, const struct heat_operator *op, int face,
+                       double *value)
 {
-    const double a = op->all.a[face];
-    *value = op->all.b[face] / (1 - a) - reference;
-    return a != 1;
+    const struct boundary *boundary = &problem->boundary;
+    double sum = 0;
+    int count = 0;
+    for (int p = 0; p < boundary->nconditions[face]; p++) {
+        const struct boundary_state now =
+            boundary_at(boundary, &problem->grid, (enum face)face, p, &op->when);
+        const struct face_exchange exchange = boundary_exchange(&now);
+        sum += exchange.s1 > 0 ? exchange.s0 / exchange.s1 : 0;
+        count += exchange.s1 > 0 ? 1 : 0;
+    }
+    *value = count > 0 ? sum / count : 0;
+    return count > 0 && !boundary->periodic[face / 2] && problem->grid.used[face / 2];
 }
 
 /* A part of the halo beyond closed faces: the mean of what is beyond them. */
-static enum status fill_part(struct steady_grids *grids, const struct heat_operator *op,
-                             const struct steady_grid *grid, const int side[AXIS_COUNT])
+static enum status fill_part(struct steady_grids *grids, const struct steady_grid *grid,
+                             const bool conducts[FACE_COUNT], const int side[AXIS_COUNT])
 {
     struct layout part = grid->m.layout;
     double sum = 0;
@@ -308,12 +364,11 @@ static enum status fill_part(struct steady_grids *grids, const struct heat_opera
         const int64_t step = multigrid_step(&grid->m, axis);
         const int face = 2 * axis + (side[axis] > 0 ? 1 : 0);
         const int layers = grid->deep > 0 && !grid->m.closed[face] ? grid->deep : 1;
-        double value = 0;
         if (side[axis] != 0) {
             part.origin += (side[axis] < 0 ? -layers : part.cells[axis]) * step;
             part.cells[axis] = part.halo[axis] > 0 ? layers : 0;
-            if (grid->m.closed[face] && ghost_of(op, grids->reference, face, &value)) {
-                sum += value;
+            if (grid->m.closed[face] && conducts[face]) {
+                sum += grids->outside[face];
                 count++;
             }
         }
@@ -326,27 +381,27 @@ static enum status fill_part(struct steady_grids *grids, const struct heat_opera
 
 enum status steady_start_prepare(struct steady_grids *grids, const struct heat_operator *op)
 {
-    double sum = 0;
+    bool conducts[FACE_COUNT];
     int count = 0;
     for (int f = 0; f < FACE_COUNT; f++) {
-        double value = 0;
-        const bool conducts = !grids->problem->boundary.periodic[f / 2] &&
-                              grids->problem->grid.used[f / 2] && ghost_of(op, 0, f, &value);
-        sum += conducts ? value : 0;
-        count += conducts ? 1 : 0;
+        conducts[f] = outside_of(grids->problem, op, f, &grids->outside[f]);
+        grids->reference += conducts[f] ? grids->outside[f] : 0;
+        count += conducts[f] ? 1 : 0;
     }
-    grids->can_start = count > 0 && grids->count > finest_of(grids) + 1;
-    grids->reference = count > 0 ? sum / count : 0;
+    grids->has_reference = count > 0;
+    grids->can_start = (count > 0 || !grids->uniform) && grids->count > finest_of(grids) + 1;
+    grids->reference /= count > 0 ? count : 1;
+    for (int f = 0; f < FACE_COUNT; f++) {
+        grids->outside[f] = conducts[f] ? grids->outside[f] - grids->reference : 0;
+    }
     for (int n = 1; n < grids->count; n++) {
         struct steady_grid *grid = &grids->grid[n];
         for (int f = 0; f < FACE_COUNT; f++) {
-            double value = 0;
-            grid->outer[f] *=
-                grid->m.closed[f] && ghost_of(op, grids->reference, f, &value) ? (float)value : 0;
+            grid->outer[f] *= grid->m.closed[f] ? (float)grids->outside[f] : 0;
         }
         for (int part = 0; part < 27; part++) {
             const int side[AXIS_COUNT] = {part % 3 - 1, part / 3 % 3 - 1, part / 9 - 1};
-            TRY(fill_part(grids, op, &grids->grid[n], side));
+            TRY(fill_part(grids, &grids->grid[n], conducts, side));
         }
     }
     return STATUS_OK;

@@ -61,9 +61,13 @@ static enum status allocate_grid(struct steady_grids *grids, int number)
         TRY(steady_grids_array(grids, number, &grid->m.d_sink));
         grid->m.sink = 1;
     }
-    if (grids->uniform && number > 0) {
+    if (grids->starts && number > 0) {
         TRY(steady_grids_array(grids, number, &grid->d_t));
         TRY(steady_grids_array(grids, number, &grid->d_b));
+    }
+    if (grids->steep) {
+        TRY(steady_grids_array(grids, number, &grid->d_early));
+        TRY(steady_grids_array(grids, number, &grid->d_left));
     }
     TRY(steady_grids_array(grids, number, &grid->d_r));
     TRY(steady_grids_array(grids, number, &grid->d_e));
@@ -414,7 +418,9 @@ enum status steady_grids_create(const struct problem *problem, const struct team
                                    .team = team,
                                    .problem = problem,
                                    .uniform = problem->medium.nclasses == 0 && !sinks && !alone,
-                                   .sinks = sinks};
+                                   .sinks = sinks,
+                                   .steep = !alone && steady_is_steep(&problem->medium)};
+    grids->starts = grids->uniform || steady_can_start(problem);
     TRY(add_grid(grids, &(struct steady_grid){.decomp = team->decomp, .shared = team->nranks > 1}));
     TRY(grids->uniform ? status_agree(team->comm, begin_axes(grids, op))
                        : fill_finest(grids, classes, op, &none, mass, NULL));
@@ -425,5 +431,5 @@ enum status steady_grids_create(const struct problem *problem, const struct team
                 ? add_copy(grids)
                 : add_coarse(grids, children));
     }
-    return grids->uniform ? status_agree(team->comm, steady_start_prepare(grids, op)) : STATUS_OK;
+    return grids->starts ? status_agree(team->comm, steady_start_prepare(grids, op)) : STATUS_OK;
 }

@@ -38,10 +38,11 @@ struct steady_grid {
     float *d_r;                /* the heat that each cell still lacks */
     float *d_e;                /* the correction that gives it, and one of the step before */
     float *d_other;
-    /* in a uniform medium, but for the finest grid: temperatures relative to the reference, in the
-     * halo those beyond closed faces, and the heat of sources and fluxes */
+    float *d_early, *d_left; /* of steep grids: e before the coarser grid, and what it leaves */
+    /* where `starts`, but for the finest grid: temperatures relative to the reference, in the halo
+     * those beyond closed faces, and the heat of sources and fluxes */
     float *d_t, *d_b;
-    float outer[FACE_COUNT]; /* the heat through a face per cell where all d_t are 0 */
+    float outer[FACE_COUNT]; /* in a uniform medium: that of a face per cell where d_t is 0 */
 };
 
 /* An axis of a uniform medium: of all ranks. */
@@ -58,9 +59,13 @@ struct steady_grids {
     const struct problem *problem;
     bool sinks;                          /* cells have some */
     bool uniform;                        /* the grids have tables along the axes */
+    bool starts;                         /* the grids have d_t and d_b */
+    bool steep;                          /* conductivities jump by much */
     struct steady_axis axis[AXIS_COUNT]; /* of the last grid */
     double reference;                    /* K: the mean of the temperatures outside */
-    bool can_start;                      /* there is one, and a coarser grid */
+    bool has_reference;                  /* there are some */
+    double outside[FACE_COUNT];          /* K: those beyond each face, relative to it, or 0 */
+    bool can_start;                      /* by full multigrid */
     int64_t logs[AXIS_COUNT][2]; /* of the finest grid without tables: sum and number of logarithms
                                     of conductances, on this rank */
     int count;
@@ -72,6 +77,11 @@ struct steady_grids {
     void *d_block; /* of the shared grid that is copied: this rank's cells */
     void *h_copy;  /* all of them */
 };
+
+/* Whether a problem of classes starts by full multigrid from one temperature. */
+bool steady_can_start(const struct problem *problem);
+/* Whether cycles smooth before the coarser grid, too. */
+bool steady_is_steep(const struct medium *medium);
 
 /* Device memory per rank, about: with the coarse grids of an isotropic medium. */
 uint64_t steady_grids_bytes(const struct problem *problem, const struct box *owned, int nranks);
@@ -168,10 +178,11 @@ struct hypre_run {
 enum status steady_hypre(struct steady_grids *grids, bool algebraic, double share,
                          struct hypre_run *run);
 
-/* Collective; queued. The start from the reference by full multigrid, where can_start: each grid
- * has its own boundary values. First prepare, once; then steady_start, for which d_r of the finest
- * grid is the heat of sources and fluxes, with its means in d_b of the next grid; then, with its
- * residual, steady_start_finest gives d_e. */
+/* Collective; queued. The start from the reference, or where there is none from any uniform state,
+ * by full multigrid, where can_start: each grid has its own boundary values. First prepare, once;
+ * then steady_start, for which d_r of the finest grid is the heat of sources and fluxes, with its
+ * means in d_b of the next grid; then, with its residual, steady_start_finest gives d_e. With
+ * classes d_r is the residual, for e in K, both times. */
 enum status steady_start_prepare(struct steady_grids *grids, const struct heat_operator *op);
 enum status steady_start(struct steady_grids *grids);
 enum status steady_start_finest(struct steady_grids *grids);

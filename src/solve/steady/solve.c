@@ -9,117 +9,7 @@
 #include "base/comm.h"
 #include "base/log.h"
 #include "solve/observe/diagnostics.h"
-#include "solve/steady/steady.h"
-
-struct solution {
-    struct stepper *stepper;
-    struct steady *steady;
-    const struct steady_goal *goal;
-    struct field *field;
-    const struct layout *grid;          /* of the finest grid */
-    const struct device_medium *medium; /* NULL: heat capacities are equal */
-    struct field_summary lack;          /* the residual: K per step */
-    double largest_lack;                /* K per step */
-    double rounding;                    /* of one step, K; 0: not looked at */
-    double scale;                       /* of the residual in the grids, which is about 1 at most */
-};
-
-static enum status agree(const struct solution *s, enum status status)
-{
-    return status_agree(s->stepper->team->comm, status);
-}
-
-static struct operand operand(const struct layout *layout, const void *d_values)
-{
-    return (struct operand){.layout = *layout, .d_values = d_values};
-}
-
-/* Collective. Of owned cells, weighted by heat capacities as in the residual of the grids. */
-static enum status summarise(const struct solution *s, const struct layout *layout,
-                             const void *d_values, const struct device_medium *medium,
-                             struct field_summary *all)
-{
-    struct engine *engine = s->steady->grids.engine;
-    struct field_summary mine;
-    enum status status = ENQUEUE(engine->operations, summarise, engine->bulk_queue,
-                                 .layout = *layout, .placement = s->field->placement,
-                                 .medium = medium, .d_field = d_values, .h_summary = &mine);
-    status = status == STATUS_OK ? engine_wait(engine) : status;
-    TRY(status_agree(s->stepper->team->comm, status));
-    if (medium == NULL) {
-        mine.heat = mine.sum;
-    } else {
-        exact_sum_scale(&mine.heat, medium_heat_bits(&s->stepper->problem->medium));
-    }
-    return diagnostics_reduce(s->stepper->team->comm, &mine, all);
-}
-
-static double largest(const struct field_summary *summary)
-{
-    return fmax(fabs(summary->min), fabs(summary->max));
-}
-
-/* Collective. The products of an array of the finest grid with `count` others, whose value is 1
- * where they are NULL: one wait for all. */
-enum { PRODUCTS_MOST = 3 };
-static enum status find_products(const struct solution *s, const float *d_a,
-                                 const float *const d_b[], int count, struct field_summary all[])
-{
-    struct engine *engine = s->steady->grids.engine;
-    struct field_summary mine[PRODUCTS_MOST];
-    enum status status = STATUS_OK;
-    for (int n = 0; n < count && status == STATUS_OK; n++) {
-        status = ENQUEUE(engine->operations, summarise, engine->bulk_queue, .layout = *s->grid,
-                         .placement = s->field->placement, .d_field = d_a, .d_times = d_b[n],
-                         .h_summary = &mine[n]);
-    }
-    status = status == STATUS_OK ? engine_wait(engine) : status;
-    TRY(status_agree(s->stepper->team->comm, status));
-    for (int n = 0; n < count; n++) {
-        TRY(diagnostics_reduce(s->stepper->team->comm, &mine[n], &all[n]));
-    }
-    return STATUS_OK;
-}
-
-static double sum_of(const struct field_summary *summary)
-{
-    return summary->bad_cells == 0 ? exact_sum_value(&summary->sum) : NAN;
-}
-
-/* Of sums of heat; an enthalpy is heat itself. */
-static const struct device_medium *weights_of(const struct solution *s)
-{
-    const struct medium *medium = &s->stepper->problem->medium;
-    return medium->nclasses > 0 && medium->curves == NULL ? &s->stepper->level->classes->args
-                                                          : NULL;
-}
-
-/* Collective. The residual, to d_next. */
-static enum status find_residual(struct solution *s)
-{
-    TRY(steady_residual(s->stepper, s->goal));
-    s->medium = weights_of(s);
-    TRY(summarise(s, &s->field->layout, s->field->d_next, s->medium, &s->lack));
-    s->largest_lack = largest(&s->lack);
-    return s->lack.bad_cells == 0
-               ? STATUS_OK
-               : fail(STATUS_NUMERICS, "invalid values in the solution of the steady state");
-}
-
-/* The residual as heat, in float32 and scaled by a power of two, to the finest grid. */
-static enum status send_residual(struct solution *s)
-{
-    struct engine *engine = s->steady->grids.engine;
-    const struct device_medium uniform = {.nclasses = 0};
-    const float *d_weight = s->steady->d_weight;
-    const struct device_medium weights =
-        s->medium != NULL && d_weight == NULL ? *s->medium : uniform;
-    s->scale = ldexp(1, -ilogb(s->largest_lack));
-    return ENQUEUE(engine->operations, combine, engine->bulk_queue, .layout = *s->grid,
-                   .d_out = s->steady->grids.grid[0].d_r, .factor = s->scale,
-                   .x = operand(&s->field->layout, s->field->d_next),
-                   .y = operand(s->grid, d_weight), .medium = weights);
-}
+#include "solve/steady/solution.h"
 
 /* Collective. d_e of the finest grid for its d_r. */
 static enum status find_correction(const struct solution *s)
@@ -144,15 +34,16 @@ static enum status find_direction(struct solution *s)
         share = steady_plain_share(steady, s->scale);
     } else if (steady->pq > 0) {
         struct field_summary zq;
-        TRY(find_products(s, finest->d_e, (const float *const[]){steady->d_q}, 1, &zq));
+        TRY(solution_products(s, finest->d_e, (const float *const[]){steady->d_q}, 1, &zq));
         share = -sum_of(&zq) / steady->pq;
     }
-    TRY(agree(s, ENQUEUE(engine->operations, combine, engine->bulk_queue, .layout = *s->grid,
-                         .d_out = steady->d_p, .factor = share, .x = operand(s->grid, steady->d_p),
-                         .z = operand(s->grid, finest->d_e))));
+    TRY(solution_agree(s, ENQUEUE(engine->operations, combine, engine->bulk_queue,
+                                  .layout = *s->grid, .d_out = steady->d_p, .factor = share,
+                                  .x = operand(s->grid, steady->d_p),
+                                  .z = operand(s->grid, finest->d_e))));
     TRY(steady_grid_exchange(grids, finest, steady->d_p));
-    return agree(s, ENQUEUE(engine->operations, flow_out, engine->bulk_queue, .grid = finest->m,
-                            .d_e = steady->d_p, .d_out = steady->d_q));
+    return solution_agree(s, ENQUEUE(engine->operations, flow_out, engine->bulk_queue,
+                                     .grid = finest->m, .d_e = steady->d_p, .d_out = steady->d_q));
 }
 
 /* Add a multiple of the direction, whose largest temperature is this, to the temperatures. *change:
@@ -176,14 +67,7 @@ static enum status add_direction(struct solution *s, double wanted, double most_
                          .medium = &s->stepper->level->classes->args,
                          .conversion = CONVERT_TO_ENTHALPY, .d_in = d_to, .d_out = s->field->d_now);
     }
-    return agree(s, status);
-}
-
-/* Of the grids' e, where d_scale is 1. */
-static double kelvins_of(const struct solution *s)
-{
-    return ldexp(s->steady->unit / s->scale,
-                 s->medium != NULL ? medium_heat_bits(&s->stepper->problem->medium) : 0);
+    return solution_agree(s, status);
 }
 
 /* K: the largest error at which the cycles end. */
@@ -211,7 +95,7 @@ static enum status find_squares(const struct solution *s, double scale)
     if (!s->steady->squares) {
         return STATUS_OK;
     }
-    TRY(find_products(s, d_r, &d_r, 1, &all));
+    TRY(solution_products(s, d_r, &d_r, 1, &all));
     *squares = sum_of(&all) / (scale * scale);
     return STATUS_OK;
 }
@@ -228,19 +112,19 @@ static enum status improve(struct solution *s, double *change)
         TRY(find_squares(s, 1));
         return steady_improve(s->stepper, needs_more(s), change, &s->largest_lack);
     }
-    TRY(agree(s, send_residual(s)));
+    TRY(solution_agree(s, s->is_true ? solution_send(s, solution_scale(s)) : solution_follow(s)));
     TRY(find_squares(s, s->scale));
     TRY(find_correction(s));
     TRY(find_direction(s));
     const bool is_new = !steady_is_plain(steady) || steady->pq == 0;
-    TRY(find_products(s, steady->d_p, others, is_new ? PRODUCTS_MOST : 1, all));
+    TRY(solution_products(s, steady->d_p, others, is_new ? PRODUCTS_MOST : 1, all));
     if (is_new) {
         pr = sum_of(&all[1]);
         steady->pq = sum_of(&all[2]);
     }
-    const double factor =
-        (steady_is_plain(steady) ? steady_plain_factor(steady, pr) : pr / steady->pq) *
-        kelvins_of(s);
+    s->step = steady_is_plain(steady) ? steady_plain_factor(steady, pr) : pr / steady->pq;
+    s->is_true = false;
+    const double factor = s->step * solution_kelvins(s);
     if (!(steady->pq > 0) || !isfinite(factor)) {
         *change = NAN; /* nothing is left but rounding errors */
         return STATUS_OK;
@@ -259,7 +143,7 @@ static enum status follow_state(struct solution *s)
     if (!steady_needs_conductances(s->stepper, s->goal)) {
         return STATUS_OK;
     }
-    TRY(summarise(s, &s->field->layout, d_shown, NULL, &now));
+    TRY(solution_summarise(s, &s->field->layout, d_shown, NULL, &now));
     return steady_linearise(s->stepper, s->goal, fmax(fabs(now.min), fabs(now.max)),
                             exact_sum_value(&now.sum) / (double)grid_total_cells(grid));
 }
@@ -281,7 +165,7 @@ static enum status check_rounding(struct solution *s)
     if (last < best / 2) {
         return STATUS_OK;
     }
-    TRY(summarise(s, &s->field->layout, s->field->d_now, NULL, &now));
+    TRY(solution_summarise(s, &s->field->layout, s->field->d_now, NULL, &now));
     s->steady->rounding = best < 1e-11 * largest(&now);
     s->rounding = 0x1p-50 * largest(&now);
     return STATUS_OK;
@@ -334,17 +218,20 @@ static enum status is_reached(struct solution *s, bool *reached)
 {
     const struct steady_goal *goal = s->goal;
     const struct steady *steady = s->steady;
-    const double lack = s->largest_lack;
+    const bool uniform = steady->grids.uniform;
     double watts = 0;
-    *reached = lack == 0 || steady->rounding;
-    if (steady->count > 0) {
+    *reached = s->largest_lack == 0 || steady->rounding;
+    if (steady->count > 0 && !*reached) {
         const double scale = steady->record[0].change;
         const double error = steady->record[steady->count - 1].error;
-        *reached = *reached || (error <= error_wanted(s) &&
-                                lack <= fmax(goal->temperature, goal->residual_share * scale));
+        *reached = error <= error_wanted(s);
+        TRY(*reached && !s->is_true && !uniform ? solution_residual(s) : STATUS_OK);
+        *reached =
+            *reached && s->largest_lack <= fmax(goal->temperature, goal->residual_share * scale);
     }
-    if (*reached && steady->grids.uniform) {
-        TRY(find_residual(s));
+    const double lack = s->largest_lack;
+    if (*reached && (uniform || !s->is_true)) {
+        TRY(solution_residual(s));
     }
     if (*reached && isfinite(goal->tolerance)) {
         TRY(find_imbalance(s, &watts));
@@ -354,6 +241,16 @@ static enum status is_reached(struct solution *s, bool *reached)
     return STATUS_OK;
 }
 
+/* Whether the next cycle needs the residual of the state: between, that of float32 follows the
+ * steps, and its rounding errors are small beside what four of them leave. */
+static bool is_due(const struct solution *s)
+{
+    enum { EVERY = 4 };
+    const struct steady *steady = s->steady;
+    return steady->newton.changes || steady->solver != SOLVER_MULTIGRID ||
+           steady->count % EVERY == 0;
+}
+
 static enum status iterate(struct solution *s, bool held, bool uniform_start)
 {
     struct steady *steady = s->steady;
@@ -361,12 +258,17 @@ static enum status iterate(struct solution *s, bool held, bool uniform_start)
     for (;;) {
         bool reached = false;
         double change = 0;
-        TRY(uniform && (steady->count > 0 || held) ? STATUS_OK : find_residual(s));
-        if (steady->count == 0 && !held) {
+        const bool is_first = steady->count == 0;
+        TRY((uniform && held) || (uniform && !is_first) || !is_due(s) ? STATUS_OK
+                                                                      : solution_residual(s));
+        if (is_first && !held) {
             TRY(refuse_unbalanced(s));
         }
-        if (steady->count == 0 && uniform) {
+        if (is_first && uniform) {
             TRY(steady_begin(s->stepper, uniform_start, &s->largest_lack));
+        }
+        if (is_first && !uniform && uniform_start && steady->grids.can_start) {
+            TRY(solution_start(s));
         }
         TRY(is_reached(s, &reached));
         if (reached) {
@@ -375,7 +277,7 @@ static enum status iterate(struct solution *s, bool held, bool uniform_start)
         if (steady->count == s->goal->cycles || steady->rounding) {
             return steady_fail_slow(s->stepper, s->goal);
         }
-        const double residual = s->largest_lack / s->goal->op.dt;
+        const double residual = uniform || s->is_true ? s->largest_lack / s->goal->op.dt : NAN;
         TRY(follow_state(s));
         TRY(improve(s, &change));
         if (isnan(change)) {
@@ -397,9 +299,10 @@ static enum status find_weight(const struct solution *s, double *weight)
     if (s->steady->d_weight == NULL) {
         return STATUS_OK;
     }
-    TRY(agree(s, ENQUEUE(engine->operations, combine, engine->bulk_queue,
-                         .layout = s->field->layout, .d_out = s->field->d_next, .factor = 1)));
-    TRY(summarise(s, &s->field->layout, s->field->d_next, s->medium, &all));
+    TRY(solution_agree(s, ENQUEUE(engine->operations, combine, engine->bulk_queue,
+                                  .layout = s->field->layout, .d_out = s->field->d_next,
+                                  .factor = 1)));
+    TRY(solution_summarise(s, &s->field->layout, s->field->d_next, s->medium, &all));
     *weight = exact_sum_value(&all.heat);
     return STATUS_OK;
 }
@@ -411,7 +314,7 @@ static enum status restore_heat(const struct solution *s, const struct field_sum
     struct field_summary after;
     double weight = 0;
     TRY(find_weight(s, &weight));
-    TRY(summarise(s, &s->field->layout, s->field->d_now, s->medium, &after));
+    TRY(solution_summarise(s, &s->field->layout, s->field->d_now, s->medium, &after));
     const double lost = exact_sum_value(&before->heat) - exact_sum_value(&after.heat);
     return ENQUEUE(engine->operations, combine, engine->bulk_queue, .layout = s->field->layout,
                    .d_out = s->field->d_now, .factor = lost / weight,
@@ -453,8 +356,8 @@ enum status steady_solve(struct stepper *stepper, const struct steady_goal *goal
     struct field_summary before = {.min = 0};
     TRY(status_agree(stepper->team->comm, begin(&s)));
     if (goal->is_steady) {
-        s.medium = weights_of(&s);
-        TRY(summarise(&s, &s.field->layout, s.field->d_now, s.medium, &before));
+        s.medium = solution_weights(&s);
+        TRY(solution_summarise(&s, &s.field->layout, s.field->d_now, s.medium, &before));
     }
     TRY(iterate(&s, held, goal->is_steady && before.min == before.max));
     if (!held) {
@@ -481,18 +384,19 @@ enum status steady_damped(struct stepper *stepper, const void *d_other, double *
                          .grid = &steady->grids.grid[0].m.layout};
     const struct layout *layout = &s.field->layout;
     struct field_summary e;
-    s.medium = weights_of(&s);
-    TRY(agree(&s, ENQUEUE(engine->operations, combine, engine->bulk_queue, .layout = *layout,
-                          .d_out = s.field->d_next, .factor = -1,
-                          .x = operand(layout, s.field->d_now), .z = operand(layout, d_other))));
-    TRY(summarise(&s, layout, s.field->d_next, NULL, &s.lack));
+    s.medium = solution_weights(&s);
+    TRY(solution_agree(&s, ENQUEUE(engine->operations, combine, engine->bulk_queue,
+                                   .layout = *layout, .d_out = s.field->d_next, .factor = -1,
+                                   .x = operand(layout, s.field->d_now),
+                                   .z = operand(layout, d_other))));
+    TRY(solution_summarise(&s, layout, s.field->d_next, NULL, &s.lack));
     *difference = s.largest_lack = largest(&s.lack);
     if (*difference == 0 || s.lack.bad_cells > 0) {
         return STATUS_OK;
     }
-    TRY(agree(&s, send_residual(&s)));
+    TRY(solution_agree(&s, solution_send(&s, solution_scale(&s))));
     TRY(steady_cycle(&steady->grids));
-    TRY(summarise(&s, s.grid, steady->grids.grid[0].d_e, NULL, &e));
-    *difference = largest(&e) * kelvins_of(&s);
+    TRY(solution_summarise(&s, s.grid, steady->grids.grid[0].d_e, NULL, &e));
+    *difference = largest(&e) * solution_kelvins(&s);
     return STATUS_OK;
 }

@@ -54,19 +54,45 @@ static uint64_t array_bytes(const struct grid *grid, const int64_t cells[AXIS_CO
     return first;
 }
 
+bool steady_can_start(const struct problem *problem)
+{
+    return problem->time.steady.solver == SOLVER_MULTIGRID && problem_is_linear(problem) &&
+           problem->medium.nambients == 0 && problem->medium.curves == NULL;
+}
+
+bool steady_is_steep(const struct medium *medium)
+{
+    enum { GENTLE = 2000 };
+    bool steep = false;
+    for (int axis = 0; axis < AXIS_COUNT; axis++) {
+        double least = INFINITY;
+        double most = 0;
+        for (int c = 0; c < medium->nclasses; c++) {
+            const double k = medium_conductivity(medium, (enum axis)axis, c);
+            least = medium->classes[c].is_ambient ? least : fmin(least, k);
+            most = medium->classes[c].is_ambient ? most : fmax(most, k);
+        }
+        steep = steep || most > GENTLE * least;
+    }
+    return steep;
+}
+
 uint64_t steady_grids_bytes(const struct problem *problem, const struct box *owned, int nranks)
 {
-    enum { ARRAYS = 8, COARSE_ARRAYS = 12, UNIFORM = 3, COARSE_UNIFORM = 5 };
+    enum { ARRAYS = 8, COARSE_ARRAYS = 12, UNIFORM = 3, COARSE_UNIFORM = 5, STEEP = 2, START = 2 };
     enum { OF_CURVES = 3, OF_IMPLICIT = 2 }; /* scales and float64 temperatures; the base */
     const bool is_implicit = problem_may_imply(problem);
     const bool alone = problem->time.steady.solver != SOLVER_MULTIGRID;
     const bool uniform = problem->medium.nclasses == 0 && !is_implicit && !alone;
     const uint64_t sinks = is_implicit || problem->medium.perfused || problem->medium.nambients > 0;
-    const uint64_t arrays = sinks + (uniform ? UNIFORM : ARRAYS) + (is_implicit ? OF_IMPLICIT : 0) +
+    const uint64_t steep = !alone && steady_is_steep(&problem->medium) ? STEEP : 0;
+    const uint64_t arrays = sinks + steep + (uniform ? UNIFORM : ARRAYS) +
+                            (is_implicit ? OF_IMPLICIT : 0) +
                             (problem->medium.curves != NULL ? OF_CURVES : 0) +
                             (problem->medium.nambients > 0 ? 1 : 0) + /* a scale */
                             (problem->medium.per_cell ? 1 : 0);       /* weights */
-    const uint64_t coarse = sinks + (uniform ? COARSE_UNIFORM : COARSE_ARRAYS);
+    const uint64_t coarse = sinks + steep + (uniform ? COARSE_UNIFORM : COARSE_ARRAYS) +
+                            (!uniform && steady_can_start(problem) ? START : 0);
     const struct grid *grid = &problem->grid;
     const int64_t own[AXIS_COUNT] = {box_extent(owned, AXIS_X), box_extent(owned, AXIS_Y),
                                      box_extent(owned, AXIS_Z)};

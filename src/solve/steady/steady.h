@@ -9,7 +9,7 @@
 
 /* One cycle. */
 struct steady_record {
-    double residual; /* K/s: the largest rate of change before it */
+    double residual; /* K/s: the largest rate of change before it; NAN: only known in float32 */
     double change;   /* K: the largest change of a temperature by it */
     double rate;     /* of the changes, per cycle; NAN: unknown */
     double error;    /* K: the estimate of the largest one after it; INFINITY: unknown */
