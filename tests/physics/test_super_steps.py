@@ -235,8 +235,8 @@ class Implied(Bitwise):
             error = np.max(np.abs(run.temperature() - exact.temperature()))
             self.assert_below(error / run.report["step_control"]["range_K"], 1e-2, "error")
 
-    def test_cycles_that_do_not_converge(self):
-        """The implicit step is undone, and super steps end the run."""
+    def test_good_and_bad_conductors(self):
+        """Cell by cell: many cycles, or an implicit step that these do not solve is undone."""
         rng = random.Random(5)
         config = layered([9, 8, 7], [0.009, 0.008, 0.007], 1e5)
         del config["contacts"]
@@ -247,8 +247,6 @@ class Implied(Bitwise):
         config["time"] = {"end": 3, "scheme": "auto", "tolerance": 1e-2}
         config["output"] = {}
         run = self.check_bits(config)
-        self.assertIn("super steps are taken from here on", run.result.err + run.result.out)
-        self.assertEqual(run.report["scheme"], "sts2")
         self.assert_below(100, run.report["step_control"]["cycles"], "cycles")
 
     def test_reasons(self):
