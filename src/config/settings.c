@@ -82,3 +82,12 @@ const struct cadence *settings_cadence(const struct output_setting *output, int 
     }
     return NULL;
 }
+
+bool boundary_setting_has_factors(const struct boundary_setting *setting)
+{
+    bool any = false;
+    for (int n = 0; n < BOUNDARY_FACTORS; n++) {
+        any = any || setting->factor[n].kind != INITIAL_UNIFORM;
+    }
+    return any;
+}

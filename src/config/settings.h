@@ -247,6 +247,9 @@ static inline bool boundary_radiates(const struct boundary_setting *setting)
            (setting->kind == BOUNDARY_CONVECTION && setting->emissivity > 0);
 }
 
+/* Does a number have a factor for each cell? */
+bool boundary_setting_has_factors(const struct boundary_setting *setting);
+
 enum temperature_scale {
     TEMPERATURE_ABSOLUTE,   /* never below 0 K */
     TEMPERATURE_DIFFERENCE, /* of two temperatures */

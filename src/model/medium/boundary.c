@@ -96,15 +96,6 @@ int boundary_most_conditions(const struct boundary *boundary)
     return most;
 }
 
-bool boundary_setting_has_factors(const struct boundary_setting *setting)
-{
-    bool any = false;
-    for (int n = 0; n < BOUNDARY_FACTORS; n++) {
-        any = any || setting->factor[n].kind != INITIAL_UNIFORM;
-    }
-    return any;
-}
-
 bool boundary_has_factors(const struct boundary *boundary, enum face face)
 {
     bool any = false;

@@ -32,8 +32,7 @@ const char *boundary_key(enum face face, int patch, const char *name, char key[B
 /* The largest number of conditions of a face. */
 int boundary_most_conditions(const struct boundary *boundary);
 
-/* Does a number of a condition have a factor for each cell; or one of any condition of a face? */
-bool boundary_setting_has_factors(const struct boundary_setting *setting);
+/* Does a number of any condition of a face have a factor for each cell? */
 bool boundary_has_factors(const struct boundary *boundary, enum face face);
 /* Do the cells of the face have patches or factors: a patch_plane? */
 bool boundary_is_painted(const struct boundary *boundary, enum face face);

@@ -5,7 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "model/medium/boundary.h"
 #include "model/medium/curve.h"
 #include "model/space/shape.h"
 
