@@ -228,8 +228,8 @@ static enum status time_parts(struct steady_bench *bench, int medium, struct sol
         if (bytes == 0) {
             continue;
         }
-        for (int n = 0; n < bench->request->repeats && status == STATUS_OK; n++) {
-            status = bench_time_calls(&calls, CALLS, &rounds[n]);
+        for (int r = 0; r < bench->request->repeats && status == STATUS_OK; r++) {
+            status = bench_time_calls(&calls, CALLS, &rounds[r]);
         }
         const double seconds = clock_figures_of(rounds, bench->request->repeats).median_s;
         table_row_begin(&bench->table, bench->json);

@@ -246,7 +246,6 @@ static inline bool boundary_radiates(const struct boundary_setting *setting)
     return setting->kind == BOUNDARY_RADIATION ||
            (setting->kind == BOUNDARY_CONVECTION && setting->emissivity > 0);
 }
-
 /* Does a number have a factor for each cell? */
 bool boundary_setting_has_factors(const struct boundary_setting *setting);
 
