@@ -39,12 +39,14 @@ template <typename REAL> static __device__ __forceinline__ bool is_changed(REAL 
     }
 }
 
-/* A column of PLANES cells at `at`, beside none of which lies a closed face: one wait serves all
- * loads. Returns true if a bit changes. Only of kinds with an update. */
+/* A column of PLANES cells from plane k on, which lie on no closed face of x and y; below, above:
+ * on those of z. One wait serves all loads. Returns true if a bit changes. Only of kinds with an
+ * update. */
 enum { PLANES = 4 };
 template <typename REAL, typename KIND>
 static __device__ __forceinline__ bool advance_column(const grid_view<REAL> &view, const KIND &kind,
-                                                      int64_t i, int64_t j, int64_t k)
+                                                      int64_t i, int64_t j, int64_t k, bool below,
+                                                      bool above)
 {
     const int64_t at = view.at(i, j, k);
     const REAL *c = view.in + at;
@@ -52,7 +54,8 @@ static __device__ __forceinline__ bool advance_column(const grid_view<REAL> &vie
     REAL n[PLANES][FACE_COUNT];
 #pragma unroll
     for (int p = 0; p < PLANES + 2; p++) {
-        z[p] = c[(p - 1) * view.pitch_z];
+        const int plane = p == 0 && below ? 0 : p > PLANES && above ? PLANES - 1 : p - 1;
+        z[p] = c[plane * view.pitch_z];
     }
 #pragma unroll
     for (int p = 0; p < PLANES; p++, c += view.pitch_z) {
@@ -60,6 +63,12 @@ static __device__ __forceinline__ bool advance_column(const grid_view<REAL> &vie
         n[p][1] = c[1];
         n[p][2] = c[-view.pitch_y];
         n[p][3] = c[view.pitch_y];
+    }
+    if (below) {
+        z[0] = kind.beyond(0, kind.at(i, j, k), FACE_Z_MIN, z[1]);
+    }
+    if (above) {
+        z[PLANES + 1] = kind.beyond(0, kind.at(i, j, k + PLANES - 1), FACE_Z_MAX, z[PLANES]);
     }
     bool changed = false;
 #pragma unroll
@@ -144,7 +153,7 @@ static __global__ __launch_bounds__(THREADS) void step_awake(const grid_view<REA
 #pragma unroll
         for (int face = 0; face < FACE_COUNT; face++) {
             const bool beside = is_beside(tiles, box, face);
-            columns = columns && !(kind.closed[face] && beside);
+            columns = columns && !(face < FACE_Z_MIN && kind.closed[face] && beside);
             summed |= sums.sum[face] != nullptr && beside ? 1U << face : 0U;
         }
         const int64_t i = box.lo[AXIS_X] + threadIdx.x % wide;
@@ -153,7 +162,10 @@ static __global__ __launch_bounds__(THREADS) void step_awake(const grid_view<REA
              i < box.hi[AXIS_X] && j < box.hi[AXIS_Y]; j += THREADS / wide) {
             if constexpr (has_columns<KIND>::value) {
                 if (columns) {
-                    changed |= advance_column(view, kind, i, j, box.lo[AXIS_Z]);
+                    changed |= advance_column(
+                        view, kind, i, j, box.lo[AXIS_Z],
+                        kind.closed[FACE_Z_MIN] && is_beside(tiles, box, FACE_Z_MIN),
+                        kind.closed[FACE_Z_MAX] && is_beside(tiles, box, FACE_Z_MAX));
                     continue;
                 }
             }
