@@ -179,10 +179,14 @@ bool problem_may_imply(const struct problem *problem)
     return problem->time.scheme == SCHEME_IMPLICIT || problem->time.may_imply;
 }
 
+bool problem_finds_steady(const struct problem *problem)
+{
+    return problem->time.scheme == SCHEME_STEADY || starts_steady(problem->settings);
+}
+
 bool problem_begins_by_multigrid(const struct problem *problem)
 {
-    return problem->time.scheme == SCHEME_STEADY || problem->time.scheme == SCHEME_IMPLICIT ||
-           starts_steady(problem->settings);
+    return problem->time.scheme == SCHEME_IMPLICIT || problem_finds_steady(problem);
 }
 
 bool problem_needs_multigrid(const struct problem *problem)

@@ -45,6 +45,9 @@ bool problem_is_linear(const struct problem *problem);
 /* Whether steps are implicit, or may become so. */
 bool problem_may_imply(const struct problem *problem);
 
+/* Whether the state is, or begins as, a steady one. */
+bool problem_finds_steady(const struct problem *problem);
+
 /* Whether the solver of steady states (solve/steady/steady.h) is needed at the start; or ever. */
 bool problem_begins_by_multigrid(const struct problem *problem);
 bool problem_needs_multigrid(const struct problem *problem);

@@ -139,6 +139,10 @@ class Steady(Case):
             found[jump] = self.cycles(config)
             config["initial"] = [{"expression": {"value": "300 + z"}}]
             found[-jump] = self.cycles(config)
+        material = config["materials"][1]   # the same as a factor of the cells
+        material["conductivity"] = 1
+        material["conductivity_factor"] = {"formula": str(jump)}
+        self.assert_below(self.cycles(config), 40, "cycles with properties per cell")
         self.assert_below(found[1e5], 40, "cycles")
         self.assert_below(found[100] + 1, found[-100], f"cycles {found}")
 

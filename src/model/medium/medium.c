@@ -130,6 +130,7 @@ static struct medium_class material_of(const struct material_setting *material, 
         .name = material->name,
         .conductivity = {k[AXIS_X], k[AXIS_Y], k[AXIS_Z]},
         .least_conductivity = {k[AXIS_X], k[AXIS_Y], k[AXIS_Z]},
+        .most_conductivity = {k[AXIS_X], k[AXIS_Y], k[AXIS_Z]},
         .heat_capacity_volume = material->density * material->solid.heat_capacity,
         .perfusion = material_perfusion(material),
         .arterial_temperature = material->perfusion.arterial_temperature,
@@ -147,6 +148,7 @@ static struct medium_class ambient_of(const struct settings *settings, int numbe
         .name = ambient->name,
         .conductivity = {most, most, most},
         .least_conductivity = {most, most, most},
+        .most_conductivity = {most, most, most},
         .heat_capacity_volume = most,
         .is_ambient = true,
         .ambient = precision_round(settings->run.precision, ambient->temperature),
@@ -161,6 +163,7 @@ static void bound(const struct curve *curve, struct medium_class *material)
         material->conductivity[axis] =
             curve_most_conductivity(curve, (enum axis)axis, -INFINITY, INFINITY);
         material->least_conductivity[axis] = curve_least_conductivity(curve, (enum axis)axis);
+        material->most_conductivity[axis] = material->conductivity[axis];
     }
 }
 

@@ -37,7 +37,8 @@ struct medium_class {
     /* W/(m K), and density times heat capacity, J/(m^3 K). Where they depend on temperature: the
      * largest and the smallest ones, for the longest stable step. */
     double conductivity[AXIS_COUNT];
-    double least_conductivity[AXIS_COUNT];
+    double least_conductivity[AXIS_COUNT]; /* and the largest, with the factors of cells: */
+    double most_conductivity[AXIS_COUNT];
     double heat_capacity_volume;
     double perfusion;            /* by blood at this temperature, W/(m^3 K) */
     double arterial_temperature; /* K */

@@ -187,6 +187,7 @@ void factor_survey_apply(const struct class_survey *survey, struct problem *prob
         const struct factor_range *c = &survey->factors[m][FACTOR_HEAT_CAPACITY];
         for (int axis = 0; axis < AXIS_COUNT && k->most > 0; axis++) {
             material->least_conductivity[axis] /= k->most_inverse;
+            material->most_conductivity[axis] *= k->most;
         }
         material->sigma *= c->most > 0 ? c->most_inverse : 1;
         material->weight *= c->most > 0 ? c->most : 1;

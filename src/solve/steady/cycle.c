@@ -91,7 +91,7 @@ static int known_layers(const struct steady_grid *grid)
     return possible ? grid->needed : 0;
 }
 
-/* d_e of the fine grid for its d_r from d_from of the coarse one. */
+/* d_e of the fine grid for its d_r from d_from of the coarse one, times `factor`; 0: from 0. */
 static enum status ascend(struct steady_grids *grids, struct steady_grid *fine, const float *d_r,
                           struct steady_grid *coarse, float *d_from, float factor)
 {
@@ -102,7 +102,7 @@ static enum status ascend(struct steady_grids *grids, struct steady_grid *fine, 
         fine->complete = known_layers(fine);
         return steady_grid_select(grids, coarse, d_from, fine, fine->complete, fine->d_e);
     }
-    TRY(d_from == coarse->d_e && coarse->complete >= coarse->needed
+    TRY(factor == 0 || (d_from == coarse->d_e && coarse->complete >= coarse->needed)
             ? STATUS_OK
             : steady_grid_exchange(grids, coarse, d_from));
     if (!fine->shared || deep) {
@@ -119,11 +119,13 @@ static enum status ascend(struct steady_grids *grids, struct steady_grid *fine, 
         memcpy(args.weight, smoothing->weight, sizeof args.weight);
         return grids->engine->operations->ascend(grids->engine->bulk_queue, &args);
     }
-    TRY(ENQUEUE(grids->engine->operations, interpolate, grids->engine->bulk_queue, .fine = fine->m,
-                .coarse = coarse->m, .factor = factor, .d_e = d_from, .d_out = fine->d_e));
+    TRY(factor == 0 ? steady_grid_clear(grids, &fine->m.layout, fine->d_e)
+                    : ENQUEUE(grids->engine->operations, interpolate, grids->engine->bulk_queue,
+                              .fine = fine->m, .coarse = coarse->m, .factor = factor, .d_e = d_from,
+                              .d_out = fine->d_e));
     for (int step = 0; step < smoothing->nsteps; step++) {
         float *before = fine->d_e;
-        TRY(steady_grid_exchange(grids, fine, before));
+        TRY(factor == 0 && step == 0 ? STATUS_OK : steady_grid_exchange(grids, fine, before));
         TRY(relax(grids, fine, smoothing->weight[step], d_r, before, fine->d_other));
         fine->d_e = fine->d_other;
         fine->d_other = before;
@@ -248,7 +250,8 @@ static enum status add_boundary(struct steady_grids *grids, const struct steady_
         struct layout part = grid->m.layout;
         part.origin += f % 2 * (part.cells[axis] - 1) * step;
         part.cells[axis] = 1;
-        const float *d_g = grids->uniform ? NULL : grid->m.d_g[axis] + f % 2 * step;
+        const float *d_g =
+            grids->uniform || !grid->m.active[axis] ? NULL : grid->m.d_g[axis] + f % 2 * step;
         const double factor = grids->uniform      ? grid->outer[f]
                               : grid->m.closed[f] ? grids->outside[f]
                                                   : 0;

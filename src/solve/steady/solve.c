@@ -259,8 +259,7 @@ static enum status iterate(struct solution *s, bool held, bool uniform_start)
         bool reached = false;
         double change = 0;
         const bool is_first = steady->count == 0;
-        TRY((uniform && held) || (uniform && !is_first) || !is_due(s) ? STATUS_OK
-                                                                      : solution_residual(s));
+        TRY((uniform && (held || !is_first)) || !is_due(s) ? STATUS_OK : solution_residual(s));
         if (is_first && !held) {
             TRY(refuse_unbalanced(s));
         }

@@ -56,8 +56,9 @@ static uint64_t array_bytes(const struct grid *grid, const int64_t cells[AXIS_CO
 
 bool steady_can_start(const struct problem *problem)
 {
-    return problem->time.steady.solver == SOLVER_MULTIGRID && problem_is_linear(problem) &&
-           problem->medium.nambients == 0 && problem->medium.curves == NULL;
+    return problem_finds_steady(problem) && problem->time.steady.solver == SOLVER_MULTIGRID &&
+           problem_is_linear(problem) && problem->medium.nambients == 0 &&
+           problem->medium.curves == NULL;
 }
 
 bool steady_is_steep(const struct medium *medium)
@@ -68,9 +69,9 @@ bool steady_is_steep(const struct medium *medium)
         double least = INFINITY;
         double most = 0;
         for (int c = 0; c < medium->nclasses; c++) {
-            const double k = medium_conductivity(medium, (enum axis)axis, c);
-            least = medium->classes[c].is_ambient ? least : fmin(least, k);
-            most = medium->classes[c].is_ambient ? most : fmax(most, k);
+            const struct medium_class *of = &medium->classes[c];
+            least = of->is_ambient ? least : fmin(least, of->least_conductivity[axis]);
+            most = of->is_ambient ? most : fmax(most, of->most_conductivity[axis]);
         }
         steep = steep || most > GENTLE * least;
     }
