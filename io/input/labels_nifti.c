@@ -108,6 +108,14 @@ enum status labels_read_nifti(const char *path, bool floats, const struct grid *
     nifti_set_debug_level(0); /* the messages here name the file */
     SCOPED_BY(free_image) nifti_image *image = nifti_image_read(path, 0);
     FAIL_IF(image == NULL, fail(STATUS_FILE, "%.200s is not a file of NIfTI-1", path));
+    int swapped = 0;
+    SCOPED_FREE struct nifti_1_header *header = nifti_read_header(path, &swapped, 0);
+    FAIL_IF(header == NULL || NIFTI_VERSION(*header) != 1 || !NIFTI_ONEFILE(*header) ||
+                image->iname_offset < 352,
+            fail(STATUS_INPUT,
+                 "%.200s is not a single file of NIfTI-1, with the magic n+1 and a vox_offset of "
+                 "352 or more; write it again",
+                 path));
     TRY(check_image(image, path, floats, grid));
     SCOPED_BY(close_file) znzFile file = znzopen(path, "rb", nifti_is_gzfile(path));
     FAIL_IF(znz_isnull(file), fail(STATUS_FILE, "%.200s cannot be read", path));

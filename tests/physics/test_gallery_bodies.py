@@ -1,6 +1,7 @@
 """Bodies that are no blocks against their references: a ball beside its series, contacts between
 curved shapes, surfaces from STL files and labels of voxels."""
 import math
+import struct
 import unittest
 
 import numpy as np
@@ -183,6 +184,12 @@ class Bodies(Example):
         path.write_bytes(path.read_bytes()[:-1])
         for short in (part, packed):
             self.assertIn("copy the file again", self.cube(short, output="short", code=3).err)
+        bodies.write_nifti(path, labels.astype("u1"))
+        whole = path.read_bytes()
+        for at, word in ((108, struct.pack("<f", 340)), (344, b"ni1\0"), (344, bytes(4))):
+            path.write_bytes(whole[:at] + word + whole[at + 4:])
+            self.assertIn("not a single file of NIfTI-1",
+                          self.cube(part, output="header", code=2).err)
         path.write_bytes(b"no volume" * 100)
         self.assertIn("is not a file of NIfTI-1", self.cube(part, output="text", code=3).err)
 

@@ -220,6 +220,15 @@ class Implied(Bitwise):
         self.assert_below(error, 1, "error")
         self.assert_below(1e-3, error, "care")
 
+    def test_jump_within_an_implicit_step(self):
+        """Super steps, not implicit steps of their length, resolve a source that jumps there."""
+        config = self.config(history={"every": 1})
+        config["sources"][0]["box"]["factor"] = \
+            "1 + 1/(1 + exp(min(500, (11.908044871070052 - t)*1e6)))"
+        control = self.solve(config).report["step_control"]
+        self.assert_below(4, control["implicit_steps"], "implicit steps")
+        self.assert_below(control["cycles"], 25 * control["implicit_steps"], "cycles")
+
     def test_random_problems(self):
         """Linear ones and others, which end in the steady state; also the error is checked."""
         for seed in some((1, 6), 1):
@@ -236,7 +245,7 @@ class Implied(Bitwise):
             self.assert_below(error / run.report["step_control"]["range_K"], 1e-2, "error")
 
     def test_good_and_bad_conductors(self):
-        """Cell by cell: many cycles, or an implicit step that these do not solve is undone."""
+        """Cell by cell: implicit steps of many cycles."""
         rng = random.Random(5)
         config = layered([9, 8, 7], [0.009, 0.008, 0.007], 1e5)
         del config["contacts"]

@@ -36,7 +36,7 @@ static const struct schema_choice steady_solvers[] = {
             "or `dt` is auto, else `sts2`, or `implicit` where `dt` is too long for it; with a "   \
             "tolerance `sts2`, without some of its estimates where steps are short, or "           \
             "`implicit` "                                                                          \
-            "ones while these take less work, or `euler` for a few steps that keep it.",           \
+            "steps while these take less work, or `euler` for a few steps that keep it.",          \
             .choices = schemes, .fallback = "euler", .check = settings_check_time),                \
         KEY("time.stages", CHOICE, WARN, AT(time.stages),                                          \
             "The number of stages of a super step of `sts1` or `sts2`. `auto`: the fewest that "   \

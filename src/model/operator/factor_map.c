@@ -95,7 +95,8 @@ static const struct class_key *key_at(const struct class_map *map, int64_t at)
     return &map->keys[map->h_class[at] & map->mask];
 }
 
-/* Of the conductivities below and above the lower face of a cell; returns the cell below. */
+/* Find the factors of the conductivities below and above the lower face of a cell; returns the cell
+ * below. */
 static int64_t factors_at(const struct class_map *map, int axis, int64_t at, double factors[2])
 {
     const int64_t pitch[AXIS_COUNT] = {1, map->layout.pitch_y, map->layout.pitch_z};

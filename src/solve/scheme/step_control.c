@@ -313,7 +313,8 @@ static bool may_take_euler(const struct timeline *timeline, const struct step_co
 {
     const struct time_setting *time = &timeline->setting;
     const double length = step_cheapest(timeline, step_length(timeline, control->exponent), 0);
-    return time->may_skip && time->until_rate == 0 && time->until_distance == 0 &&
+    return time->may_skip && time->scheme == SCHEME_STS2 && time->until_rate == 0 &&
+           time->until_distance == 0 &&
            step_stages(timeline, length) * time->safety * timeline->dt_stable > length;
 }
 
@@ -422,7 +423,7 @@ enum status step_control_advance(struct stepper *stepper, struct problem *proble
         TRY(choose_length(stepper, timeline, most, STEP_ESTIMATE_LEVELS));
         const struct state before = *state;
         const enum status status = try_step(stepper, &found);
-        if (status == STATUS_NUMERICS && control->is_implicit > 0) {
+        if (status == STATUS_NUMERICS && time->may_imply && control->is_implicit > 0) {
             TRY(step_scheme_abandon(stepper, problem, &before));
             most = fmin(most, longest(problem, fmax(fabs(low), fabs(high)), limit));
             continue;

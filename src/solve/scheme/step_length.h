@@ -24,7 +24,7 @@ int64_t step_log(double ratio);
 /* The length of an exponent, s. */
 double step_length(const struct timeline *timeline, int64_t exponent);
 
-/* Of a super step of that length, s; 0: none is that long. */
+/* The stages of a super step of that length, s; 0: none is that long. */
 int step_stages(const struct timeline *timeline, double length);
 
 /* At most `length`, s: the limit of fewer stages where that takes less work per time, with an

@@ -30,9 +30,9 @@ static double longest_super_step(const struct timeline *timeline)
 }
 
 /* s: the length that the tolerance allows. Where no super step is that long, their last error says
- * how much longer steps can be, whose errors grow with the third power of the length; but not
- * longer than the run so far, since data could change and change back in such a step, nor eight
- * times. */
+ * how much longer steps can be, whose errors grow with the third power of the length, up to 256
+ * times. In a step that is longer than the run so far data could change and change back, so only
+ * eight times is taken then. */
 static double allowed(const struct timeline *timeline, const struct state *state)
 {
     enum { FURTHER = 3 * STEPS_PER_OCTAVE, FARTHEST = 8 * STEPS_PER_OCTAVE };
@@ -90,9 +90,11 @@ enum status step_scheme_choose(struct stepper *stepper, struct problem *problem,
 
 enum status step_scheme_restore(struct stepper *stepper, struct problem *problem)
 {
-    return problem->time.may_imply && stepper->state->control.is_implicit > 0
-               ? use(stepper, problem, true)
-               : STATUS_OK;
+    struct step_control *control = &stepper->state->control;
+    if (!problem->time.may_imply && control->is_implicit > 0) { /* auto chose for the run before */
+        control->is_implicit = 0;
+    }
+    return control->is_implicit > 0 ? use(stepper, problem, true) : STATUS_OK;
 }
 
 enum status step_scheme_abandon(struct stepper *stepper, struct problem *problem,
@@ -100,14 +102,13 @@ enum status step_scheme_abandon(struct stepper *stepper, struct problem *problem
 {
     struct field *field = stepper->level->field;
     void *d_undone = field->d_now;
+    log_warn("an implicit step is undone, and super steps are taken from here on: %s",
+             fail_message());
     fail_clear();
     TRY(diagnostics_gather_ledger(stepper));
-    log_warn("after step %" PRId64 ": %" PRId64 " cycles do not solve an implicit step; super "
-             "steps are taken from here on",
-             before->step, problem->time.steady.cycles);
     *stepper->state = *before;
     stepper->state->control.is_implicit = -1;
-    stepper->state->control.cycles += problem->time.steady.cycles;
+    stepper->state->control.cycles += stepper->steady->count;
     field->d_shown = NULL;
     field->d_now = stepper->d_saved;
     stepper->d_saved = d_undone;

@@ -377,8 +377,10 @@ enum status steady_fail_slow(const struct stepper *stepper, const struct steady_
                    last->change, last->rate, balance)
             : fail(STATUS_NUMERICS,
                    "after step %" PRId64 ": the implicit step is not solved after %" PRId64
-                   " cycles; the last one changed temperatures by %.3g K. Give a smaller time.dt",
-                   stepper->state->step, steady->count, last->change));
+                   " cycles; the last one changed temperatures by %.3g K. Give %s",
+                   stepper->state->step, steady->count, last->change,
+                   stepper->problem->time.by_tolerance ? "time.scheme: sts2"
+                                                       : "a smaller time.dt"));
 }
 
 void steady_report(const struct steady *steady, struct json *json)
