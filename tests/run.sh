@@ -25,7 +25,7 @@ TEXT
 asan_leaves_out='\.np[3-9]$|^mpi\.test_watch\.np2|^physics\.|^io\.release_files'
 asan_leaves_out+='|^unit\.test_timeline'
 # A flipped class makes a kernel read a few bytes beyond its table, as a fault of a memory would.
-asan_leaves_out+='|^mpi\.test_self_check|^cli\.end_to_end_(compare|output|watchdog)'
+asan_leaves_out+='|^mpi\.test_self_check|^cli\.end_to_end_(compare|import|output|watchdog)'
 
 # Kills, Slurm, pages of the manual, and programs started many times over: ten minutes.
 quick_leaves_out='^(physics|robust|jobs)\.|^cli\.(end_to_end|check_tidy)|^io\.release'

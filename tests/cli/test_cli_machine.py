@@ -107,14 +107,15 @@ class Machine(Case):
 
     def test_rate_of_a_medium(self):
         row = {"kernel": "faces:8", "medium": "faces:8", "precision": "float64",
-               "cells": [512, 512, 512], "cell_updates_per_s": 2e9}
+               "cells": [64, 64, 64], "cell_updates_per_s": 2e9}
         with open(os.path.join(self.folder, "mine.json"), "w") as file:
             json.dump({"device": "a", "rows": [row]}, file)
-        per_cell = ['materials=[{name: a, conductivity: 1, density: 1, heat_capacity: 1, '
-                    'conductivity_factor: {formula: "1 + x"}}]', "run.steps_per_pass=1"]
-        self.assert_says(self.plan("--machine", "h200", sets=per_cell, code=2),
+        of = {"cells": (64, 64, 64), "sets": [
+            'materials=[{name: a, conductivity: 1, density: 1, heat_capacity: 1, '
+            'conductivity_factor: {formula: "1 + x"}}]', "run.steps_per_pass=1"]}
+        self.assert_says(self.plan("--machine", "h200", code=2, **of),
                          "has no rate for faces, float64, 1 step per pass")
-        self.assert_says(self.plan("--machine", "h200", "--machine", "./mine.json", sets=per_cell),
+        self.assert_says(self.plan("--machine", "h200", "--machine", "./mine.json", **of),
                          "2 Gcell/s per rank (measured: bench kernels)", stream="out")
 
     def test_measured_messages(self):
