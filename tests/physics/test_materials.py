@@ -62,7 +62,7 @@ class RandomProblems(Case):
                  with_factors(with_graded_axes(config, seed), seed, self.folder)]
         for first, change in enumerate(media):
             self.check_changed(lambda config, seed, change=change: with_face_factors(
-                change(config, seed), seed, self.folder), every=len(media), first=first,
+                change(config, seed), seed, self.folder), every=2*len(media), first=first,
                 solver=NonlinearProblem if change is nonlinear_problem else None)
 
     def check(self, seed, config, problem, solution):
