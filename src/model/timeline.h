@@ -87,6 +87,12 @@ void timeline_use(struct timeline *timeline, enum time_scheme scheme);
 /* The work of an implicit step with that many cycles, in levels of super steps; 0: a usual one. */
 double timeline_implicit_work(const struct timeline *timeline, int64_t cycles);
 
+/* The longest super step of order 2, s. */
+double timeline_longest_super_step(const struct timeline *timeline);
+
+/* The work of the estimate of a super step, in levels of passes of several. */
+enum { TIMELINE_ESTIMATE_LEVELS = 4 };
+
 /* The shortest length, s, with which usual implicit steps take less work than super steps. */
 double timeline_implicit_least(const struct timeline *timeline);
 
@@ -102,7 +108,7 @@ double timeline_landing(const struct timeline *timeline, int64_t step);
 /* The first time after `time`, s, on which a step lands: that of an output, or of a row; infinite
  * without them. */
 double timeline_next_landing(const struct timeline *timeline, double time);
-/* That of a landing, an output or the end. */
+/* The first time after `time`, s, of a landing, of an output or of the end. */
 double timeline_next(const struct timeline *timeline, double time);
 /* The shortest interval of all outputs, and its key; infinite without intervals. */
 double timeline_shortest_interval(const struct timeline *timeline,

@@ -44,17 +44,15 @@ double timeline_implicit_work(const struct timeline *timeline, int64_t cycles)
                     timeline->linear_levels);
 }
 
-/* s, of super steps of order 2. */
-static double longest_super_step(const struct timeline *timeline)
+double timeline_longest_super_step(const struct timeline *timeline)
 {
     return superstep_limit(SCHEME_STS2, timeline->stages_most) / 2 * timeline->dt_stable;
 }
 
 double timeline_implicit_least(const struct timeline *timeline)
 {
-    enum { ESTIMATE = 4 };
-    const int levels = timeline->stages_most + ESTIMATE;
-    return timeline_implicit_work(timeline, 0) * longest_super_step(timeline) / levels;
+    const int levels = timeline->stages_most + TIMELINE_ESTIMATE_LEVELS;
+    return timeline_implicit_work(timeline, 0) * timeline_longest_super_step(timeline) / levels;
 }
 
 /* The levels that take about as long as a cycle of multigrid, and as finding the conductances
@@ -71,7 +69,7 @@ static void find_work(struct timeline *timeline, const struct medium *medium, bo
 static bool is_long(const struct timeline *timeline)
 {
     return timeline->why_explicit == NULL &&
-           timeline->setting.dt > longest_super_step(timeline) * (1 + 1e-12);
+           timeline->setting.dt > timeline_longest_super_step(timeline) * (1 + 1e-12);
 }
 
 /* Why super steps by a tolerance never become implicit ones; NULL: they may. */

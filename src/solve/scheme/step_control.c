@@ -420,7 +420,7 @@ enum status step_control_advance(struct stepper *stepper, struct problem *proble
         return take_step(stepper);
     }
     while (!accepted) {
-        TRY(choose_length(stepper, timeline, most, STEP_ESTIMATE_LEVELS));
+        TRY(choose_length(stepper, timeline, most, TIMELINE_ESTIMATE_LEVELS));
         const struct state before = *state;
         const enum status status = try_step(stepper, &found);
         if (status == STATUS_NUMERICS && time->may_imply && control->is_implicit > 0) {

@@ -9,8 +9,7 @@ enum {
     STEPS_PER_OCTAVE = 16,
     STEP_LOG_MOST = 400,
     STEP_IMPLICIT_MOST = 320,
-    STEP_ESTIMATE_LEVELS = 4, /* the work of an estimate, in levels of passes of several */
-    STEP_BY_EULER = 1000      /* see struct step_control */
+    STEP_BY_EULER = 1000 /* see struct step_control */
 };
 
 static inline int64_t step_clamp(int64_t value, int64_t least, int64_t most)

@@ -23,12 +23,6 @@ static enum status use(struct stepper *stepper, struct problem *problem, bool is
     return STATUS_OK;
 }
 
-/* s: of the longest super step. */
-static double longest_super_step(const struct timeline *timeline)
-{
-    return superstep_limit(SCHEME_STS2, timeline->stages_most) / 2 * timeline->dt_stable;
-}
-
 /* s: the length that the tolerance allows. Where no super step is that long, their last error says
  * how much longer steps can be, whose errors grow with the third power of the length, up to 256
  * times. In a step that is longer than the run so far data could change and change back, so only
@@ -37,7 +31,7 @@ static double allowed(const struct timeline *timeline, const struct state *state
 {
     enum { FURTHER = 3 * STEPS_PER_OCTAVE, FARTHEST = 8 * STEPS_PER_OCTAVE };
     const struct step_control *control = &state->control;
-    const int64_t cap = step_log(longest_super_step(timeline) / timeline->dt_stable) + 1;
+    const int64_t cap = step_log(timeline_longest_super_step(timeline) / timeline->dt_stable) + 1;
     if (control->is_implicit > 0 || control->exponent < cap) {
         return step_length(timeline, control->exponent);
     }
@@ -59,8 +53,8 @@ static bool is_cheaper(const struct timeline *timeline, const struct state *stat
     const bool is_implicit = state->control.is_implicit > 0;
     const double wanted = fmin(allowed(timeline, state), most);
     const double implicit = fmin(wanted, room(timeline, state->time));
-    const double super = fmin(wanted, longest_super_step(timeline));
-    const double levels = step_stages(timeline, super) + STEP_ESTIMATE_LEVELS;
+    const double super = fmin(wanted, timeline_longest_super_step(timeline));
+    const double levels = step_stages(timeline, super) + TIMELINE_ESTIMATE_LEVELS;
     const double work = timeline_implicit_work(timeline, state->control.step_cycles);
     return work * super * (is_implicit ? 4 : 5) < levels * implicit * (is_implicit ? 5 : 4);
 }
@@ -81,7 +75,7 @@ enum status step_scheme_choose(struct stepper *stepper, struct problem *problem,
         log_info("implicit steps from step %" PRId64 ", t = %.6g s: the tolerance allows %.3g s, "
                  "the longest super step is %.3g s",
                  state->step, state->time, fmin(allowed(timeline, state), most),
-                 longest_super_step(timeline));
+                 timeline_longest_super_step(timeline));
     }
     control->exponent = step_log(fmin(allowed(timeline, state), most) / timeline->dt_stable);
     control->is_implicit = chosen ? 1 : 0;
