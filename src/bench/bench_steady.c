@@ -144,8 +144,8 @@ struct part {
 static enum status call_ascend(void *context)
 {
     const struct part *part = context;
-    const struct steady_grid *grid = part->solver->steady->grids.grid;
-    const bool uniform = part->solver->steady->grids.uniform;
+    const struct steady_grid *grid = part->solver->stepper.steady->grids.grid;
+    const bool uniform = part->solver->stepper.steady->grids.uniform;
     return ENQUEUE(part->solver->engine.operations, ascend, part->queue, .fine = grid[0].m,
                    .coarse = grid[1].m, .factor = 1, .nsteps = uniform ? 4 : 8,
                    .weight = {0.5F, 0.5F, 0.5F, 0.5F, 0.5F, 0.5F, 0.5F, 0.5F}, .d_r = grid[0].d_r,
@@ -156,8 +156,8 @@ static enum status call_gather_up(void *context)
 {
     const struct part *part = context;
     const struct operations *operations = part->solver->engine.operations;
-    const struct steady_grid *grid = part->solver->steady->grids.grid;
-    return part->solver->steady->grids.uniform
+    const struct steady_grid *grid = part->solver->stepper.steady->grids.grid;
+    return part->solver->stepper.steady->grids.uniform
                ? ENQUEUE(operations, average, part->queue, .fine = grid[0].m, .coarse = grid[1].m,
                          .d_r = grid[0].d_r, .d_out = grid[1].d_r)
                : ENQUEUE(operations, gather_up, part->queue, .fine = grid[0].m, .coarse = grid[1].m,
@@ -167,7 +167,7 @@ static enum status call_gather_up(void *context)
 static enum status call_relax(void *context)
 {
     const struct part *part = context;
-    const struct steady_grid *grid = part->solver->steady->grids.grid;
+    const struct steady_grid *grid = part->solver->stepper.steady->grids.grid;
     return ENQUEUE(part->solver->engine.operations, relax, part->queue, .grid = grid[0].m,
                    .weight = 1, .d_r = grid[0].d_r, .d_e = grid[0].d_e, .d_out = grid[0].d_other);
 }
@@ -175,7 +175,7 @@ static enum status call_relax(void *context)
 static enum status call_interpolate(void *context)
 {
     const struct part *part = context;
-    const struct steady_grid *grid = part->solver->steady->grids.grid;
+    const struct steady_grid *grid = part->solver->stepper.steady->grids.grid;
     return ENQUEUE(part->solver->engine.operations, interpolate, part->queue, .fine = grid[0].m,
                    .coarse = grid[1].m, .factor = 1, .d_e = grid[1].d_e, .d_out = grid[0].d_e);
 }
@@ -183,7 +183,7 @@ static enum status call_interpolate(void *context)
 static enum status call_flow_out(void *context)
 {
     const struct part *part = context;
-    const struct steady_grid *grid = part->solver->steady->grids.grid;
+    const struct steady_grid *grid = part->solver->stepper.steady->grids.grid;
     return ENQUEUE(part->solver->engine.operations, flow_out, part->queue, .grid = grid[0].m,
                    .d_e = grid[0].d_e, .d_out = grid[0].d_other);
 }
@@ -191,14 +191,14 @@ static enum status call_flow_out(void *context)
 static enum status call_correct(void *context)
 {
     const struct part *part = context;
-    const struct steady_grid *grid = part->solver->steady->grids.grid;
+    const struct steady_grid *grid = part->solver->stepper.steady->grids.grid;
     const struct field *field = part->solver->level.field;
-    const bool means = steady_grids_take_means(&part->solver->steady->grids);
+    const bool means = steady_grids_take_means(&part->solver->stepper.steady->grids);
     return ENQUEUE(part->solver->engine.operations, correct, part->queue, .layout = field->layout,
                    .grid = grid[0].m, .closed = {true, true, true, true, true, true},
                    .d_in = field->d_now, .d_e = grid[0].d_e, .d_out = field->d_next,
                    .d_r = grid[0].d_r, .d_mean = means ? grid[1].d_r : NULL, .coarse = grid[1].m,
-                   .d_largest = part->solver->steady->d_largest);
+                   .d_largest = part->solver->stepper.steady->d_largest);
 }
 
 static enum status time_parts(struct steady_bench *bench, int medium, struct solver *solver)
@@ -223,7 +223,7 @@ static enum status time_parts(struct steady_bench *bench, int medium, struct sol
     for (size_t p = 0; p < sizeof parts / sizeof parts[0] && status == STATUS_OK; p++) {
         const struct bench_calls calls = {place, parts[p].call, &context};
         const double bytes =
-            solver->steady->grids.uniform ? parts[p].bytes : parts[p].bytes_of_classes;
+            solver->stepper.steady->grids.uniform ? parts[p].bytes : parts[p].bytes_of_classes;
         double rounds[BENCH_MAX_REPEATS];
         if (bytes == 0) {
             continue;
@@ -247,9 +247,9 @@ static enum status time_parts(struct steady_bench *bench, int medium, struct sol
 
 static enum status solve_once(struct solver *solver)
 {
-    solver->steady->count = 0;
-    solver->steady->pq = 0;
-    solver->steady->rounding = false;
+    solver->stepper.steady->count = 0;
+    solver->stepper.steady->pq = 0;
+    solver->stepper.steady->rounding = false;
     TRY(initial_state(&solver->stepper));
     return stepper_advance(&solver->stepper, 1);
 }
@@ -258,7 +258,7 @@ static enum status solve_once(struct solver *solver)
  * cycles that take the same time. */
 static enum status note_squares(struct solver *solver, struct course *course)
 {
-    struct steady *steady = solver->steady;
+    struct steady *steady = solver->stepper.steady;
     const bool can_start = steady->grids.can_start;
     steady->squares = true;
     steady->grids.can_start = false;
@@ -297,11 +297,11 @@ static enum status report_hypre(struct steady_bench *bench, int medium, const st
     SCOPED_BY(solver_destroy) struct solver solver;
     TRY(solver_create(MPI_COMM_WORLD, settings, &solver));
     struct hypre_run run[2];
-    solver.steady->quiet = true;
+    solver.stepper.steady->quiet = true;
     for (int n = 0; n < 2; n++) {
-        solver.steady->hypre_share = shares[n];
+        solver.stepper.steady->hypre_share = shares[n];
         TRY(solve_once(&solver));
-        run[n] = solver.steady->record[0].hypre;
+        run[n] = solver.stepper.steady->record[0].hypre;
     }
     report(bench, medium, "HYPRE, rms", (const int[]){run[0].cycles, run[1].cycles},
            (const double[]){run[0].seconds, run[1].seconds}, run[1].setup_s);
@@ -323,13 +323,13 @@ static enum status solve(struct steady_bench *bench, int medium, bool parts)
                             &bench->copy_GBs));
         return time_parts(bench, medium, &solver);
     }
-    solver.steady->quiet = true;
+    solver.stepper.steady->quiet = true;
     struct course course = {.count = 0};
     for (int64_t n = 0; n < bench->request->repeats; n++) { /* the last one counts */
         TRY(solve_once(&solver));
     }
-    note_largest(solver.steady, &course);
-    if (solver.steady->grids.uniform) { /* else it is not known before each cycle */
+    note_largest(solver.stepper.steady, &course);
+    if (solver.stepper.steady->grids.uniform) { /* else it is not known before each cycle */
         report_course(bench, medium, "largest", &course, setup_s);
     }
     TRY(note_squares(&solver, &course));

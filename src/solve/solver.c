@@ -37,9 +37,11 @@ enum status solver_allocate(struct solver *solver, const struct output_memory *o
     solver->level.whole = engine->operations->steps_whole[operator_kind(problem)];
     TRY(status_agree(team->comm, classes_allocate(&solver->classes, problem, team, engine,
                                                   &solver->level.field->layout)));
+    TRY(stepper_create(problem, team, &solver->level, &solver->state, &solver->passes,
+                       &solver->stepper));
     if (problem_begins_by_multigrid(problem)) {
         TRY(steady_create(problem, team, engine, &solver->classes, &solver->level.field->layout,
-                          &solver->steady));
+                          &solver->stepper.steady));
     }
     /* for the start, for implicit steps later, for sources of one material, and for the host's
      * part of the self-check */
@@ -50,9 +52,6 @@ enum status solver_allocate(struct solver *solver, const struct output_memory *o
                     !boundary_coefficient_varies(&problem->boundary)))) {
         class_map_destroy(&solver->classes.map);
     }
-    TRY(stepper_create(problem, team, &solver->level, &solver->state, &solver->passes,
-                       &solver->stepper));
-    solver->stepper.steady = solver->steady;
     return STATUS_OK;
 }
 
@@ -67,7 +66,7 @@ enum status solver_create(MPI_Comm comm, const struct settings *settings, struct
 
 void solver_destroy(struct solver *solver)
 {
-    steady_destroy(solver->steady != NULL ? solver->steady : solver->stepper.steady);
+    steady_destroy(solver->stepper.steady);
     stepper_destroy(&solver->stepper);
     settings_changes_free(&solver->state.changes);
     level_destroy(&solver->level);

@@ -19,7 +19,6 @@ struct solver {
     struct classes classes;
     struct pass_plan passes; /* as planned; those in use are the stepper's */
     struct level level;
-    struct steady *steady; /* NULL: not needed, or made later, for the stepper */
     struct state state;
     struct stepper stepper;
     struct phases phases;

@@ -49,7 +49,7 @@ struct stepper {
     void *d_saved, *d_estimate;
     struct ledger ledger_before; /* of the state before a super step */
     void *d_keys;                /* uint64_t [DIFFERENCE_KEYS] */
-    struct steady *steady;       /* of the solver, for schemes that need it; else NULL */
+    struct steady *steady;       /* NULL: no scheme has needed it so far; of solver_destroy */
 };
 
 /* A pass, and the operators of its steps. */

@@ -106,8 +106,8 @@ static enum status solve(const struct verify_problem *problem, const char *cells
     TRY(settings_read_text("verify", problem->config, sets, cells != NULL ? 2 : 1, &settings));
     SCOPED_BY(solver_destroy) struct solver solver;
     TRY(solver_create(MPI_COMM_WORLD, settings, &solver));
-    if (solver.steady != NULL) {
-        solver.steady->quiet = true;
+    if (solver.stepper.steady != NULL) {
+        solver.stepper.steady->quiet = true;
     }
     TRY(stepper_advance(&solver.stepper, solver.problem.timeline.steps));
     TRY(stepper_show_due(&solver.stepper));
