@@ -51,7 +51,7 @@ struct time_setting {
     double until_rate;     /* K/s, below which the run ends; 0: none */
     double until_distance; /* K from the steady state, the same */
     bool may_skip;         /* with by_tolerance: also super steps without an estimate */
-    bool may_imply;        /* with by_tolerance: also implicit steps, where they take less work */
+    bool may_be_implicit;  /* with by_tolerance: also implicit steps, where they take less work */
     bool by_tolerance;     /* super steps whose lengths follow from an estimate of their error */
     struct steady_setting steady;
     int64_t adapt_every; /* steps between two adaptations of an automatic dt; 0: none */

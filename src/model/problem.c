@@ -174,9 +174,9 @@ bool problem_is_linear(const struct problem *problem)
     return linear;
 }
 
-bool problem_may_imply(const struct problem *problem)
+bool problem_may_be_implicit(const struct problem *problem)
 {
-    return problem->time.scheme == SCHEME_IMPLICIT || problem->time.may_imply;
+    return problem->time.scheme == SCHEME_IMPLICIT || problem->time.may_be_implicit;
 }
 
 bool problem_finds_steady(const struct problem *problem)
@@ -191,7 +191,7 @@ bool problem_begins_by_multigrid(const struct problem *problem)
 
 bool problem_needs_multigrid(const struct problem *problem)
 {
-    return problem_may_imply(problem) || problem_begins_by_multigrid(problem);
+    return problem_may_be_implicit(problem) || problem_begins_by_multigrid(problem);
 }
 
 enum status problem_create(const struct settings *settings, struct problem *problem)

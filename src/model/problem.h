@@ -43,7 +43,7 @@ static inline bool problem_has_sources(const struct problem *problem)
 bool problem_is_linear(const struct problem *problem);
 
 /* Whether steps are implicit, or may become so. */
-bool problem_may_imply(const struct problem *problem);
+bool problem_may_be_implicit(const struct problem *problem);
 
 /* Whether the state is, or begins as, a steady one. */
 bool problem_finds_steady(const struct problem *problem);

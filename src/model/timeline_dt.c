@@ -106,7 +106,7 @@ static enum status choose_scheme(struct timeline *timeline, const struct setting
                                                   : SCHEME_STS2;
         setting->may_skip = wants_tolerance && setting->scheme == SCHEME_STS2;
         timeline->why_explicit = why_explicit(timeline);
-        setting->may_imply = setting->may_skip && timeline->why_explicit == NULL;
+        setting->may_be_implicit = setting->may_skip && timeline->why_explicit == NULL;
         timeline->scheme_reason =
             soon                           ? "auto: forward Euler keeps the tolerance in few steps"
             : by_euler && setting->dt_auto ? "auto: dt is the longest of forward Euler"
@@ -114,7 +114,7 @@ static enum status choose_scheme(struct timeline *timeline, const struct setting
             : by_euler                     ? "auto: forward Euler can take this dt"
             : why != NULL                  ? why
             : far                          ? "auto: dt is longer than a super step can be"
-            : setting->may_imply           ? "auto: super steps by a tolerance, short ones partly "
+            : setting->may_be_implicit     ? "auto: super steps by a tolerance, short ones partly "
                                              "without an estimate, or implicit steps"
             : wants_tolerance              ? "auto: super steps by a tolerance, "
                                              "short ones partly without an estimate"

@@ -46,7 +46,7 @@ enum status solver_allocate(struct solver *solver, const struct output_memory *o
     /* for the start, for implicit steps later, for sources of one material, and for the host's
      * part of the self-check */
     const bool keeps = problem->medium.nambients > 0 || sources_depend(&problem->sources) ||
-                       problem->run.self_check > 0 || problem->time.may_imply;
+                       problem->run.self_check > 0 || problem->time.may_be_implicit;
     if (!keeps && (!problem_needs_multigrid(problem) ||
                    (problem_is_linear(problem) && problem->medium.curves == NULL &&
                     !boundary_coefficient_varies(&problem->boundary)))) {

@@ -85,7 +85,8 @@ static inline bool between_needs_field(const struct problem *problem)
 
 static inline bool estimate_has_field(const struct problem *problem)
 {
-    return estimate_needs_field(problem) || between_needs_field(problem) || problem->time.may_imply;
+    return estimate_needs_field(problem) || between_needs_field(problem) ||
+           problem->time.may_be_implicit;
 }
 
 /* Collective. Open the halo's transport and choose the overlap. The outcome is agreed. */

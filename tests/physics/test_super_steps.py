@@ -164,7 +164,7 @@ class Tolerance(Example):
             self.assert_below(1e-3, share, f"{name}: care of {cell}")
 
 
-class Implied(Bitwise):
+class ImplicitByAuto(Bitwise):
     """Implicit steps that `auto` takes where the tolerance allows long ones."""
 
     def config(self, end=20, **output):

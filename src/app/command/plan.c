@@ -105,7 +105,7 @@ static void print_between(const struct timeline *timeline)
 /* Whether super steps of auto may become implicit ones. */
 static void print_implicit(const struct timeline *timeline)
 {
-    if (timeline->setting.may_imply) {
+    if (timeline->setting.may_be_implicit) {
         printf("               implicit ones where the tolerance and the outputs allow steps of "
                "about %.3g s or more\n",
                timeline_implicit_least(timeline));

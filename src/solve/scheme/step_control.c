@@ -423,7 +423,7 @@ enum status step_control_advance(struct stepper *stepper, struct problem *proble
         TRY(choose_length(stepper, timeline, most, TIMELINE_ESTIMATE_LEVELS));
         const struct state before = *state;
         const enum status status = try_step(stepper, &found);
-        if (status == STATUS_NUMERICS && time->may_imply && control->is_implicit > 0) {
+        if (status == STATUS_NUMERICS && time->may_be_implicit && control->is_implicit > 0) {
             TRY(step_scheme_abandon(stepper, problem, &before));
             most = fmin(most, longest(problem, fmax(fabs(low), fabs(high)), limit));
             continue;

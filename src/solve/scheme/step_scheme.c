@@ -64,7 +64,8 @@ enum status step_scheme_choose(struct stepper *stepper, struct problem *problem,
     const struct timeline *timeline = &problem->timeline;
     struct state *state = stepper->state;
     struct step_control *control = &state->control;
-    if (!problem->time.may_imply || control->is_implicit < 0 || control->error == STEP_BY_EULER) {
+    if (!problem->time.may_be_implicit || control->is_implicit < 0 ||
+        control->error == STEP_BY_EULER) {
         return STATUS_OK;
     }
     const bool chosen = is_cheaper(timeline, state, most);
@@ -85,7 +86,8 @@ enum status step_scheme_choose(struct stepper *stepper, struct problem *problem,
 enum status step_scheme_restore(struct stepper *stepper, struct problem *problem)
 {
     struct step_control *control = &stepper->state->control;
-    if (!problem->time.may_imply && control->is_implicit > 0) { /* auto chose for the run before */
+    if (!problem->time.may_be_implicit &&
+        control->is_implicit > 0) { /* auto chose for the run before */
         control->is_implicit = 0;
     }
     return control->is_implicit > 0 ? use(stepper, problem, true) : STATUS_OK;

@@ -65,7 +65,7 @@ static enum status need_of_rank(const struct problem *problem, const struct team
     return STATUS_OK;
 }
 
-static enum status compare(const struct engine *engine, bool float64, bool may_imply,
+static enum status compare(const struct engine *engine, bool float64, bool may_be_implicit,
                            const struct need *needs, int nneeds, const struct need *mine,
                            bool *room_for_copies)
 {
@@ -95,10 +95,10 @@ static enum status compare(const struct engine *engine, bool float64, bool may_i
                 SIZE_TEXT(info->memory_bytes),
                 backend_has(engine->backend, BACKEND_NODE_MEMORY) ? "nodes" : "devices (ranks)",
                 float64 ? ", or run.precision: float32" : "",
-                may_imply ? ", or time.scheme: sts2" : "");
+                may_be_implicit ? ", or time.scheme: sts2" : "");
 }
 
-static enum status compare_on_node(const struct engine *engine, bool float64, bool may_imply,
+static enum status compare_on_node(const struct engine *engine, bool float64, bool may_be_implicit,
                                    MPI_Comm node, const struct need *mine, bool *room_for_copies)
 {
     const int nranks = comm_size(node);
@@ -107,7 +107,7 @@ static enum status compare_on_node(const struct engine *engine, bool float64, bo
     TRY(comm_check(
         MPI_Allgather(mine, (int)sizeof *mine, MPI_BYTE, needs, (int)sizeof *mine, MPI_BYTE, node),
         "MPI_Allgather"));
-    return compare(engine, float64, may_imply, needs, nranks, mine, room_for_copies);
+    return compare(engine, float64, may_be_implicit, needs, nranks, mine, room_for_copies);
 }
 
 enum status memory_check(const struct problem *problem, const struct team *team,
@@ -121,7 +121,7 @@ enum status memory_check(const struct problem *problem, const struct team *team,
     TRY_MPI(
         MPI_Comm_split_type(team->comm, MPI_COMM_TYPE_SHARED, team->rank, MPI_INFO_NULL, &node));
     const enum status status =
-        compare_on_node(engine, float64, problem->time.may_imply, node, &mine, &room);
+        compare_on_node(engine, float64, problem->time.may_be_implicit, node, &mine, &room);
     TRY_MPI(MPI_Comm_free(&node));
     TRY(status_agree(team->comm, status));
     int everywhere = room ? 1 : 0;

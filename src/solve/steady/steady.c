@@ -82,7 +82,7 @@ uint64_t steady_grids_bytes(const struct problem *problem, const struct box *own
 {
     enum { ARRAYS = 8, COARSE_ARRAYS = 12, UNIFORM = 3, COARSE_UNIFORM = 5, STEEP = 2, START = 2 };
     enum { OF_CURVES = 3, OF_IMPLICIT = 2 }; /* scales and float64 temperatures; the base */
-    const bool is_implicit = problem_may_imply(problem);
+    const bool is_implicit = problem_may_be_implicit(problem);
     const bool alone = problem->time.steady.solver != SOLVER_MULTIGRID;
     const bool uniform = problem->medium.nclasses == 0 && !is_implicit && !alone;
     const uint64_t sinks = is_implicit || problem->medium.perfused || problem->medium.nambients > 0;
@@ -160,7 +160,7 @@ static enum status allocate(struct steady *s, const struct problem *problem,
     TRY(problem->medium.per_cell ? send_weights(s, problem) : STATUS_OK);
     TRY(steady_grids_array(&s->grids, 0, &s->d_p));
     TRY(steady_grids_array(&s->grids, 0, &s->d_q));
-    if (problem_may_imply(problem)) {
+    if (problem_may_be_implicit(problem)) {
         TRY(engine->runtime->memory_alloc(engine->device, layout_bytes(field), &s->d_base));
     }
     if (problem->medium.nambients > 0 || (problem->medium.curves != NULL && s->newton.changes)) {
@@ -204,7 +204,7 @@ enum status steady_create(const struct problem *problem, const struct team *team
                      operator_of_level(problem, 0, problem->timeline.dt_stable, &once, &s->op)));
     TRY(steady_grids_create(problem, team, engine, classes, &s->op,
                             problem->medium.perfused || problem->medium.nambients > 0 ||
-                                problem_may_imply(problem),
+                                problem_may_be_implicit(problem),
                             steady_mixes_sinks(problem) ? 0 : 1, &s->grids));
     return status_agree(team->comm, allocate(s, problem, field));
 }
