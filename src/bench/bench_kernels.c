@@ -56,7 +56,7 @@ static bool fits(const int64_t size[AXIS_COUNT], int radius)
     return enough;
 }
 
-/* Of a medium of the command line; NULL: uniform. */
+/* The kind of a medium of the command line; NULL: uniform. */
 static enum kind kind_in(const struct bench *bench, const struct device_medium *medium)
 {
     const char *const word =

@@ -16,7 +16,7 @@ struct face_reader {
     struct class_closure *closures[FACE_COUNT]; /* NULL: uniform */
 };
 
-/* Of the map of classes. */
+/* The place of a cell in the map of classes. */
 static int64_t element_at(const struct face_reader *r, const int64_t cell[AXIS_COUNT])
 {
     return layout_index(&r->classes->map.layout, cell[0], cell[1], cell[2]);

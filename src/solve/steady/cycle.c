@@ -18,7 +18,8 @@ static const struct smoothing of_classes = {.nsteps = 8,
                                                        0.540477104F, 0.504293276F},
                                             .factor = 1};
 
-/* Before and after the coarser grid. */
+/* 1 / (1 - cos(2 pi j / 9)), j = 1 to 4: before and after the coarser grid, where conductances jump
+ * by much. */
 static const struct smoothing of_steep = {
     .nsteps = 4, .weight = {4.27431609F, 1.21013831F, 0.666666667F, 0.515545602F}, .factor = 1};
 
@@ -168,11 +169,6 @@ static enum status cycle_small(struct steady_grids *grids, int first)
     return grids->engine->operations->cycle(grids->engine->bulk_queue, &args);
 }
 
-static struct operand operand(const struct steady_grid *grid, const float *d_values)
-{
-    return (struct operand){.layout = grid->m.layout, .d_values = d_values};
-}
-
 /* Where conductances jump by much, corrections are symmetric: without smoothing before the coarser
  * grid they may point away from the solution. d_early of the fine grid, what it leaves of d_r, and
  * that of the coarse one. */
@@ -197,7 +193,8 @@ static enum status smooth_late(struct steady_grids *grids, struct steady_grid *f
     fine->complete = 0;
     return ENQUEUE(grids->engine->operations, combine, grids->engine->bulk_queue,
                    .layout = fine->m.layout, .d_out = fine->d_e, .factor = 1,
-                   .x = operand(fine, fine->d_early), .z = operand(fine, fine->d_e));
+                   .x = operand(&fine->m.layout, fine->d_early),
+                   .z = operand(&fine->m.layout, fine->d_e));
 }
 
 /* From grid number `first` on. */
@@ -275,7 +272,7 @@ static enum status smooth_grid(struct steady_grids *grids, int number)
     TRY(ascend(grids, grid, grid->d_b, coarse, coarse->d_t, 1));
     return ENQUEUE(grids->engine->operations, combine, grids->engine->bulk_queue,
                    .layout = grid->m.layout, .d_out = grid->d_t, .factor = 1,
-                   .x = operand(grid, grid->d_e));
+                   .x = operand(&grid->m.layout, grid->d_e));
 }
 
 /* Temperatures of a grid: those of the coarser one, and a cycle. */
@@ -305,7 +302,8 @@ static enum status solve_grid(struct steady_grids *grids, int number)
                 .d_out = grid->d_r));
     TRY(cycle(grids, number));
     return ENQUEUE(operations, combine, queue, .layout = grid->m.layout, .d_out = grid->d_t,
-                   .factor = 1, .x = operand(grid, grid->d_e), .z = operand(grid, grid->d_t));
+                   .factor = 1, .x = operand(&grid->m.layout, grid->d_e),
+                   .z = operand(&grid->m.layout, grid->d_t));
 }
 
 enum status steady_start(struct steady_grids *grids)

@@ -139,6 +139,11 @@ enum status steady_grid_tables(struct steady_grids *grids, int axis,
 /* Collective; queued on bulk_queue. Complete the halo of an array of the grid. */
 enum status steady_grid_exchange(struct steady_grids *grids, struct steady_grid *grid,
                                  float *d_values);
+static inline struct operand operand(const struct layout *layout, const void *d_values)
+{
+    return (struct operand){.layout = *layout, .d_values = d_values};
+}
+
 /* Queued. Let all values be 0, those of the halo included. */
 enum status steady_grid_clear(struct steady_grids *grids, const struct layout *layout,
                               float *d_values);

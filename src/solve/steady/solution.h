@@ -22,11 +22,6 @@ struct solution {
 
 enum { PRODUCTS_MOST = 3 };
 
-static inline struct operand operand(const struct layout *layout, const void *d_values)
-{
-    return (struct operand){.layout = *layout, .d_values = d_values};
-}
-
 static inline double largest(const struct field_summary *summary)
 {
     return fmax(fabs(summary->min), fabs(summary->max));
@@ -40,7 +35,8 @@ static inline double sum_of(const struct field_summary *summary)
 /* Collective. The status of the rank that fails first. */
 enum status solution_agree(const struct solution *s, enum status status);
 
-/* Collective. Of owned cells, weighted by heat capacities as in the residual of the grids. */
+/* Collective. Summarise the owned cells: with `medium` also their heat, weighted by the heat
+ * capacities of its classes. */
 enum status solution_summarise(const struct solution *s, const struct layout *layout,
                                const void *d_values, const struct device_medium *medium,
                                struct field_summary *all);
@@ -50,7 +46,7 @@ enum status solution_summarise(const struct solution *s, const struct layout *la
 enum status solution_products(const struct solution *s, const float *d_a, const float *const d_b[],
                               int count, struct field_summary all[]);
 
-/* Of sums of heat; an enthalpy is heat itself. */
+/* The medium for sums of heat; NULL: heat capacities are equal, or values are heat itself. */
 const struct device_medium *solution_weights(const struct solution *s);
 
 /* Collective. The residual of the state, to d_next. */
