@@ -11,7 +11,7 @@
  * reaches no cell that is written, but at closed faces, where the values beyond the edge are 0. */
 #pragma once
 
-#include "kernels/hip/field/smooth.h"
+#include "kernels/hip/multigrid/smooth.h"
 
 constexpr int T = SMOOTH_STEPS, V = 2, ROWS = 2, WAVES = 16;
 constexpr int THREADS = WAVES * ARCH_WAVE;

@@ -4,11 +4,11 @@
  * See smooth_rows.h. Each second round interpolates a coarse plane in x and y, and two fine planes
  * lie between it and the one before. Where coarse cells have one child on an axis, level 0 is
  * interpolated before, and comes in planes like r. */
-#include "kernels/hip/field/smooth.h"
+#include "kernels/hip/multigrid/smooth.h"
 
 #if ARCH_HAS_TILE_COPY
 
-#include "kernels/hip/field/smooth_staged.h"
+#include "kernels/hip/multigrid/smooth_staged.h"
 
 template <bool STARTED>
 static __global__ __launch_bounds__(THREADS, 1) void smooth_staged(

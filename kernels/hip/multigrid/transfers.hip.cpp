@@ -3,7 +3,7 @@
  * once. */
 #include "kernels/hip/device/visit.h"
 
-#include "kernels/cell/multigrid_cell.h"
+#include "kernels/hip/multigrid/smooth.h"
 
 /* Threads of a row in a block: its other rows are next to it, and find neighbours in the L1 cache.
  */
@@ -21,11 +21,6 @@ static __device__ __forceinline__ bool is_paired(const multigrid &coarse, int ax
 /* --- a step of Jacobi's method, and the heat that flows out -------------------------------------
  */
 
-/* The two conductances of a cell on an axis, or the values beside it. */
-struct beside {
-    float low, high;
-};
-
 /* relax_cell, or flow_out_cell, of the planes from `depth` times the third index on. */
 template <bool RELAXES> struct flow_column {
     struct multigrid m;
@@ -38,8 +33,8 @@ template <bool RELAXES> struct flow_column {
     {
         return e != nullptr ? e[at] : 0;
     }
-    __device__ __forceinline__ beside conductances(int axis, int64_t cell, int64_t at,
-                                                   int64_t high) const
+    __device__ __forceinline__ pair conductances(int axis, int64_t cell, int64_t at,
+                                                 int64_t high) const
     {
         if (m.d_line[0] != nullptr) {
             return {multigrid_line(&m, axis, LINE_LOW, cell),
@@ -47,8 +42,8 @@ template <bool RELAXES> struct flow_column {
         }
         return {m.d_g[axis][at], m.d_g[axis][at + high]};
     }
-    static __device__ __forceinline__ void add(struct multigrid_flow &flow, const beside &g,
-                                               float c, const beside &by)
+    static __device__ __forceinline__ void add(struct multigrid_flow &flow, const pair &g, float c,
+                                               const pair &by)
     {
         flow.total += g.low + g.high;
         flow.heat = fmaf(g.low, by.low - c, fmaf(g.high, by.high - c, flow.heat));
@@ -64,9 +59,8 @@ template <bool RELAXES> struct flow_column {
         const int64_t y_high = multigrid_beside(&m, AXIS_Y, j, 1);
         const bool lines = m.d_line[0] != nullptr;
         int64_t at = element_at(m.layout, i, j, begin);
-        beside z = {0, m.active[AXIS_Z] && !lines ? m.d_g[AXIS_Z][at] : 0};
-        beside near = {0,
-                       m.active[AXIS_Z] ? value(at + multigrid_beside(&m, AXIS_Z, begin, -1)) : 0};
+        pair z = {0, m.active[AXIS_Z] && !lines ? m.d_g[AXIS_Z][at] : 0};
+        pair near = {0, m.active[AXIS_Z] ? value(at + multigrid_beside(&m, AXIS_Z, begin, -1)) : 0};
         float c = value(at);
         for (int64_t k = begin; k < end; k++, at += m.layout.pitch_z) {
             struct multigrid_flow flow = {0, 0};
@@ -78,7 +72,7 @@ template <bool RELAXES> struct flow_column {
             if (m.active[AXIS_Z]) {
                 const int64_t high = multigrid_beside(&m, AXIS_Z, k, 1);
                 z = lines ? conductances(AXIS_Z, k, at, high)
-                          : beside{z.high, m.d_g[AXIS_Z][at + high]};
+                          : pair{z.high, m.d_g[AXIS_Z][at + high]};
                 near.low = near.high;
                 near.high = here;
                 c = value(at + high);
@@ -167,8 +161,8 @@ struct interpolate_column {
     }
 };
 
-/* On one axis, of a coarse cell: elements to its neighbours and weights of these, by side; and
- * how many children it has. */
+/* A coarse cell on one axis: the elements to its neighbours and the weights of these, by side; and
+ * the number of its children. */
 struct around_children {
     int64_t away[2];
     float weight[2];
@@ -304,7 +298,8 @@ struct gather_row {
         return away == 0 ? 1 - weight : weight;
     }
 
-    /* What the row gives to the rows at -AWAY_Y, in the plane at -AWAY_Z, as multigrid_gathered. */
+    /* Add what the row gives to the rows at -AWAY_Y, in the plane at -AWAY_Z, as
+     * multigrid_gathered. */
     template <int AWAY_Y, int AWAY_Z>
     __device__ __forceinline__ float sum_of(float sum, const float (&w_x)[2], const float (&w_y)[2],
                                             const float (&w_z)[2],

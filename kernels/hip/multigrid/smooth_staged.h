@@ -1,7 +1,7 @@
 /* A tile of interpolation and four steps of Jacobi's method: see smooth_staged.hip.cpp. */
 #pragma once
 
-#include "kernels/hip/field/smooth_rows.h"
+#include "kernels/hip/multigrid/smooth_rows.h"
 
 /* Coarse tiles begin before: copies are of whole vectors. */
 constexpr int COARSE_LEFT = 4, COARSE_X = TX / 2 + 2 * COARSE_LEFT, COARSE_Y = TY / 2 + 2;

@@ -5,11 +5,11 @@
  * them: so a pass reads each once. The conductance between two planes is read once for both, the
  * inverse sum of a cell is computed at level 0, and it and r wait in registers for the next levels.
  * Planes are requested one round before they are needed, all in one stage. */
-#include "kernels/hip/field/smooth.h"
+#include "kernels/hip/multigrid/smooth.h"
 
 #if ARCH_HAS_TILE_COPY
 
-#include "kernels/hip/field/smooth_rows.h"
+#include "kernels/hip/multigrid/smooth_rows.h"
 
 /* Elements of a plane of conductances in x, with those of the ends of rows: copies are of whole
  * vectors; and in y, with the row after the tile; and in z. */

@@ -1,6 +1,6 @@
 /* A cycle of the multigrid on the smallest grids, in a block, since launches would take longer than
  * cells. */
-#include "kernels/hip/field/smooth.h"
+#include "kernels/hip/multigrid/smooth.h"
 
 enum { STEPS = SMOOTH_STEPS, THREADS = 512 };
 

@@ -6,7 +6,7 @@
  * below, in registers; neighbours in x and y come from shared memory, where each step has the plane
  * of this round and of the one before, so that one barrier per plane is enough. Beyond closed faces
  * values remain 0; beyond the end of a periodic axis are the cells of the other one. */
-#include "kernels/hip/field/smooth.h"
+#include "kernels/hip/multigrid/smooth.h"
 
 enum { STEPS = SMOOTH_STEPS, WIDE = 64, TALL = 8, THREADS = WIDE * TALL };
 constexpr int ROWS = ARCH_WAVE == 64 ? 3 : 4; /* of a thread: as shared memory allows */
