@@ -157,10 +157,11 @@ static __device__ __forceinline__ void digits_of(const struct tally &tally, long
     digit[3] = p2 >> 40;
 }
 
-/* Add a wave's tallies to four digits in memory, without normalising them. Integers: the order does
- * not matter. All lanes call. */
+/* Add a wave's tallies to four digits in memory, and to `others` if not NULL, without normalising
+ * them. Integers: the order does not matter. All lanes call. */
 static __device__ __forceinline__ void digits_add(unsigned long long *digits,
-                                                  const struct tally &tally)
+                                                  const struct tally &tally,
+                                                  unsigned long long *others = nullptr)
 {
     long long digit[4];
     digits_of(tally, digit);
@@ -168,6 +169,9 @@ static __device__ __forceinline__ void digits_add(unsigned long long *digits,
         const long long sum = arch_wave_sum(digit[d]);
         if (arch_is_first_lane() && sum != 0) {
             atomicAdd(&digits[d], (unsigned long long)sum);
+            if (others != nullptr) {
+                atomicAdd(&others[d], (unsigned long long)sum);
+            }
         }
     }
 }

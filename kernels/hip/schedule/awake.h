@@ -125,8 +125,8 @@ static __device__ __forceinline__ void sum_beside(const grid_view<REAL> &view, c
         });
     }
     if (arch_any((mine.part[0] | mine.part[1] | mine.part[2]) != 0)) {
-        digits_add(digits_in(&tiles.d_sums[tile * FACE_COUNT + face]), mine);
-        digits_add(digits_in(&tiles.d_awake->sum[face]), mine);
+        digits_add(digits_in(&tiles.d_sums[tile * FACE_COUNT + face]), mine,
+                   digits_in(&tiles.d_awake->sum[face]));
     }
 }
 
