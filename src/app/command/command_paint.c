@@ -1,9 +1,7 @@
 /* isotherm paint: the materials of a configuration on its grid, as numbers and as a snapshot. */
 #include <inttypes.h>
-#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "app/command/commands.h"
 #include "app/simulate.h"
