@@ -9,7 +9,7 @@
 
 #include "base/clock.h"
 #include "kernels/cpu/host/memory.h"
-#include "kernels/guard/guard_device.h"
+#include "tests/guard/guard_device.h"
 
 /* --- recording ------------------------------------------------------------------------------- */
 

@@ -1,5 +1,5 @@
 /* The memory of the backend `guard`, its own and what it shares with other processes. */
-#include "kernels/guard/guard_device.h"
+#include "tests/guard/guard_device.h"
 
 #include <errno.h>
 #include <stdlib.h>
