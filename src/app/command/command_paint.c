@@ -208,9 +208,6 @@ const struct command command_paint = {
                  "  $ isotherm paint configs/gallery/heat_sink.yaml\n"
                  "  $ isotherm plot out/heat_sink_paint snapshots --field material --plane y=0",
              .options = option_table,
-             .operand = "CONFIG",
-             .min_operands = 1,
-             .max_operands = 1,
-             .operands = &options.config},
+             OPERAND_CONFIG},
     .execute = execute,
 };
