@@ -1,7 +1,6 @@
 /* isotherm bench steady: cycles and milliseconds to a steady state, and the parts of a cycle. */
 #include <inttypes.h>
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/log.h"

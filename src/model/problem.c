@@ -5,7 +5,6 @@
 
 #include "model/field/derived.h"
 #include "model/field/quantity.h"
-#include "model/medium/curve.h"
 #include "model/operator/high_order.h"
 
 static bool source_varies(const struct source_setting *source)

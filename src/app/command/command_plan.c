@@ -374,10 +374,7 @@ const struct command command_plan = {
              "with --machine it runs nothing and predicts the run by that machine's numbers.",
          .example = "  $ isotherm plan configs/weak_scaling.yaml --ranks 64 --machine frontier",
          .options = option_table,
-         .operand = "CONFIG",
-         .min_operands = 1,
-         .max_operands = 1,
-         .operands = &options.config},
+         OPERAND_CONFIG},
     .execute = execute,
 };
 
@@ -421,9 +418,6 @@ const struct command command_check = {
                  "shows what the run needs, with warnings.",
              .example = "  $ isotherm check configs/quickstart.yaml --ranks 4 --set time.end=60",
              .options = check_options,
-             .operand = "CONFIG",
-             .min_operands = 1,
-             .max_operands = 1,
-             .operands = &options.config},
+             OPERAND_CONFIG},
     .execute = check,
 };

@@ -108,9 +108,7 @@ enum status operator_of_step(const struct problem *problem, int64_t step, struct
     const struct timeline *timeline = &problem->timeline;
     enum status status =
         operator_create(problem, timeline_time(timeline, step), timeline_dt(timeline, step), op);
-    if (status == STATUS_OK) {
-        status = add_sources(problem, op);
-    }
+    status = status == STATUS_OK ? add_sources(problem, op) : status;
     return status == STATUS_OK ? status : fail_prefix(status, "after step %" PRId64 ": ", step);
 }
 
