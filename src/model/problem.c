@@ -86,7 +86,6 @@ static enum status check_graded(const struct problem *problem)
     const struct obstacle obstacles[] = {
         {problem->medium.curves != NULL, "materials",
          "a property that depends on temperature, or perfusion"},
-        {problem->medium.nambients > 0, "ambients", "an ambient"},
         {(problem->derived >> DERIVED_FLUX & 1U) != 0, "output", "the derived field heat_flux"},
         {settings->output.history_melt_pool == TRUTH_YES, "output.history.melt_pool",
          "the size of the melt pool"},

@@ -389,3 +389,10 @@ def with_ambients(config, seed):
         if not config[key]:
             del config[key]
     return config
+
+
+def with_ambients_on_any_grid(config, seed):
+    """With graded axes, or around an axis or a point."""
+    few = len(config["grid"]["cells"]) < 3 and len(config["materials"]) <= 5
+    graded = with_a_radius if seed % 2 and few else with_graded_axes
+    return with_ambients(graded(config, seed), seed)

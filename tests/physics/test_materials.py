@@ -9,8 +9,9 @@ import numpy as np
 
 import problems
 from harness import SMALL, Case, cell_centers
-from media import (solved_problem, some_problem, with_a_radius, with_ambients, with_face_factors,
-                   with_factors, with_graded_axes, with_sources_of_temperature)
+from media import (solved_problem, some_problem, with_a_radius, with_ambients,
+                   with_ambients_on_any_grid, with_face_factors, with_factors, with_graded_axes,
+                   with_sources_of_temperature)
 from media_solver import Problem
 from nonlinear import NonlinearProblem, nonlinear_problem, perfused_problem
 
@@ -42,12 +43,14 @@ class RandomProblems(Case):
 
     def test_with_ambients(self):
         self.check_changed(with_ambients)
+        self.check_changed(with_ambients_on_any_grid, first=2)
 
     def test_with_sources_of_temperature(self):
         self.check_changed(with_sources_of_temperature)
 
     def test_with_properties_per_cell(self):
-        media = (with_sources_of_temperature, with_ambients, with_a_radius, with_graded_axes)
+        media = (with_sources_of_temperature, with_ambients, with_a_radius, with_graded_axes,
+                 with_ambients_on_any_grid)
         for first, change in enumerate(media):
             self.check_changed(lambda config, seed, change=change: with_factors(
                 change(config, seed), seed, self.folder), every=len(media), first=first)

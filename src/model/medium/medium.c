@@ -283,7 +283,7 @@ enum status medium_set_classes(struct medium *medium, const struct grid *grid,
         classes[c] = medium->materials[keys[c].material];
         classes[c].key = keys[c];
         classes[c].cells = cells[c];
-        if (grid_is_graded(grid)) {
+        if (grid_is_graded(grid) && !classes[c].is_ambient) {
             const double volume = grid_size_volume(grid, keys[c].size);
             const double sigma =
                 medium->heat_capacity_volume / (classes[c].heat_capacity_volume * volume);

@@ -87,8 +87,9 @@ struct medium {
     double fastest_rate; /* the largest sum of conductances of a cell, and of its perfusion, over
                             its heat capacity, 1/s */
     double total_weight; /* the sum of the cells' weights */
-    int64_t surface_faces[MOST_SURFACES][AXIS_COUNT]; /* of each entry of `surfaces` */
-    double surface_area[MOST_SURFACES];               /* m^2, of the shape where it says so */
+    int64_t surface_faces[MOST_SURFACES]; /* of each entry of `surfaces` */
+    double cell_area[MOST_SURFACES];      /* m^2, of these faces */
+    double surface_area[MOST_SURFACES];   /* m^2, of the shape where it says so */
     double slope_area[SLOPES + 1]; /* of each slope: the area of the shape over that of faces */
     uint64_t class_hash;           /* sum modulo 2^64 of heat_cell_hash(global index, material) */
 };
@@ -111,9 +112,6 @@ enum status medium_set_classes(struct medium *medium, const struct grid *grid,
 
 /* The entry of `surfaces` between two materials, of which one is an ambient; -1: none. */
 int medium_surface(const struct medium *medium, int material, int neighbour);
-
-/* The area of the cell faces of an entry of `surfaces`, m^2; after the survey. */
-double medium_cell_area(const struct medium *medium, const struct grid *grid, int surface);
 
 /* The cells of the grid that belong to an ambient; after the survey. */
 int64_t medium_ambient_cells(const struct medium *medium);

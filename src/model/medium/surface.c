@@ -16,16 +16,6 @@ int medium_surface(const struct medium *medium, int material, int neighbour)
     return surface;
 }
 
-double medium_cell_area(const struct medium *medium, const struct grid *grid, int surface)
-{
-    double area = 0;
-    for (int axis = 0; axis < AXIS_COUNT; axis++) {
-        area +=
-            grid_cell_face(grid, (enum axis)axis) * (double)medium->surface_faces[surface][axis];
-    }
-    return area;
-}
-
 int64_t medium_ambient_cells(const struct medium *medium)
 {
     int64_t cells = 0;

@@ -8,12 +8,6 @@
 /* FLOW: W; TEMPERATURE: K times the share of a face in the largest one. */
 enum { FLOW, TEMPERATURE, SURFACE_SUMS };
 
-static double largest_area(const struct grid *grid)
-{
-    return fmax(grid_cell_face(grid, AXIS_X),
-                fmax(grid_cell_face(grid, AXIS_Y), grid_cell_face(grid, AXIS_Z)));
-}
-
 /* The temperatures of the cells at the faces of this rank. */
 static enum status read_cells(const struct level *level, void *h_values)
 {
@@ -47,17 +41,20 @@ static struct pair pair_at(const struct problem *problem, int pair)
     const enum axis axis = (enum axis)(pair / (n * n));
     const int own = pair / n % n;
     const int other = pair % n;
-    const double h = grid_width(grid, axis, 0);
-    const double g = medium_conductance(medium, grid, axis, own, other);
+    const struct class_key *key = &medium->classes[own].key;
+    const struct class_key *beside = &medium->classes[other].key;
+    const double h = grid_size_width(grid, axis, key->size);
+    const double area =
+        grid_cell_face(grid, axis) * grid_size_face(grid, axis, key->size, beside->size);
+    const double conductance =
+        medium_conductance(medium, grid, axis, own, other) * grid_cell_volume(grid);
     return (struct pair){
-        .surface = medium_surface(medium, medium->classes[own].key.material,
-                                  medium->classes[other].key.material),
-        .conductance = g * grid_cell_volume(grid),
-        .share = g * h * h / (2 * medium_conductivity(medium, axis, own)),
-        .film = medium_contact(medium, own, other) / grid_cell_face(grid, axis),
+        .surface = medium_surface(medium, key->material, beside->material),
+        .conductance = conductance,
+        .share = conductance * h / (2 * medium_conductivity(medium, axis, own) * area),
+        .film = medium_contact(medium, own, other) / area,
         .ambient = medium->classes[other].ambient,
-        .weight = grid_cell_face(grid, axis) / largest_area(grid) *
-                  medium_area(medium, &medium->classes[own].key, &medium->classes[other].key),
+        .weight = area / grid_largest_face(grid) * medium_area(medium, key, beside),
     };
 }
 
@@ -141,8 +138,8 @@ enum status surfaces_take(struct stepper *stepper, struct surface_diagnostics *f
         found[s] = (struct surface_diagnostics){
             .flow = exact_sum_value(&sums[s][FLOW]),
             .area = area,
-            .cell_area = medium_cell_area(&problem->medium, grid, s),
-            .mean = exact_sum_value(&sums[s][TEMPERATURE]) * largest_area(grid) / area,
+            .cell_area = problem->medium.cell_area[s],
+            .mean = exact_sum_value(&sums[s][TEMPERATURE]) * grid_largest_face(grid) / area,
         };
     }
     phases_enter(stepper->level->phases, before);
