@@ -7,7 +7,10 @@ import numpy as np
 
 from harness import Case, checkpoints, some, thorough
 from steady import (FLUX, direct, factored, layered, nonlinear, plain, quiet, slab, steep,
-                    varied)
+                    varied, with_air)
+
+
+EDGES = [0, 0.01, 0.02, 0.04, 0.05, 0.055, 0.06, 0.07, 0.1, 0.12, 0.13]
 
 
 class Steady(Case):
@@ -24,8 +27,14 @@ class Steady(Case):
                  "uniform": plain([13, 9, 8], [0.13, 0.09, 0.2]),
                  "uniform, 1D": plain([65], [0.3])}
         graded = cases["factors of cells, graded"] = varied([10, 9, 7], [0.13, 0.09, 0.07])
-        graded["grid"]["x"] = {"edges": [0, 0.01, 0.02, 0.04, 0.05, 0.055, 0.06, 0.07, 0.1, 0.12,
-                                         0.13]}
+        graded["grid"]["x"] = {"edges": EDGES}
+        for kind in (layered, varied):
+            name = f"an ambient, {kind.__name__}"
+            cases[f"{name}, graded"] = with_air(kind([10, 9, 7], [0.13, 0.09, 0.07]), EDGES)
+            cases[f"{name}, axisymmetric"] = with_air(kind([10, 7], [0.13, 0.05]), EDGES,
+                                                      "axisymmetric")
+        ball = cases["an ambient, spherical"] = with_air(layered([10], [0.13]), EDGES, "spherical")
+        del ball["surfaces"][2]   # material c is not beside the air
         for name, kind in (("periodic", layered), ("uniform, periodic", plain)):
             cases[name] = kind([12, 9, 8], [0.12, 0.09, 0.08])
             cases[name]["boundary"].update(y_min={"type": "periodic"}, y_max={"type": "periodic"})
@@ -345,7 +354,9 @@ class Implicit(Case):
         linear["boundary"]["x_min"]["value"] = "320 + 40*sin(t/40)"
         linear["boundary"]["x_max"].update(ambient="290 - t/20", coefficient="40 + t")
         per_cell = varied([20, 9], [0.2, 0.09])
+        air = with_air(varied([1, 9], [0.13, 0.09]), EDGES)
         for name, config, end in (("linear", linear, 200), ("factors of cells", per_cell, 200),
+                                  ("an ambient, graded", air, 200),
                                   ("nonlinear", nonlinear([14, 8], [0.14, 0.08]), 40)):
             with self.subTest(name):
                 exact = self.solve({**config, "time": {"end": end, "scheme": "sts2",

@@ -25,12 +25,17 @@ int64_t medium_ambient_cells(const struct medium *medium)
     return cells;
 }
 
+double medium_contact_of(const struct medium *medium, const struct class_key *own,
+                         const struct class_key *neighbour)
+{
+    return medium->resistance[own->material * medium->nmaterials + neighbour->material] /
+           medium_area(medium, own, neighbour);
+}
+
 double medium_contact(const struct medium *medium, int of_class, int neighbour)
 {
-    const struct class_key *own = &medium->classes[of_class].key;
-    const struct class_key *other = &medium->classes[neighbour].key;
-    return medium->resistance[own->material * medium->nmaterials + other->material] /
-           medium_area(medium, own, other);
+    return medium_contact_of(medium, &medium->classes[of_class].key,
+                             &medium->classes[neighbour].key);
 }
 
 /* The later material of the two has the slopes. */

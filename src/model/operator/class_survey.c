@@ -140,19 +140,19 @@ static void survey_contacts(const struct class_map *map, const struct problem *p
     const struct grid *grid = &problem->grid;
     const struct layout *layout = &map->layout;
     const int64_t pitch[AXIS_COUNT] = {1, layout->pitch_y, layout->pitch_z};
-    const uint8_t *row = &map->h_class[layout_index(layout, 0, j, k)];
+    const int64_t row = layout_index(layout, 0, j, k);
     for (int axis = 0; axis < AXIS_COUNT; axis++) {
         const double unit = grid_cell_face(grid, (enum axis)axis) / grid_largest_face(grid);
         for (int64_t i = 0; grid->used[axis] && i < layout->cells[AXIS_X]; i++) {
-            const struct class_key *own = &map->keys[row[i]];
-            const struct class_key *next = &map->keys[row[i + pitch[axis]]];
-            const int surface = medium_surface(&problem->medium, own->material, next->material);
-            survey->meets[own->material][next->material] = 1;
+            const struct class_key own = class_map_key(map, row + i);
+            const struct class_key next = class_map_key(map, row + i + pitch[axis]);
+            const int surface = medium_surface(&problem->medium, own.material, next.material);
+            survey->meets[own.material][next.material] = 1;
             if (surface >= 0) {
-                const int of_ambient = own->material > next->material ? own->slope : next->slope;
+                const int of_ambient = own.material > next.material ? own.slope : next.slope;
                 struct exact_parts parts = {{0}};
                 exact_parts_add(&parts, unit * grid_size_face(grid, (enum axis)axis,
-                                                                    own->size, next->size));
+                                                                    own.size, next.size));
                 exact_sum_add_parts(&survey->areas[surface][of_ambient], &parts);
                 survey->faces[surface]++;
             }

@@ -58,15 +58,20 @@ static struct pair pair_at(const struct problem *problem, int pair)
     };
 }
 
-/* Of a face with properties per cell, W/K. */
-static double conductance_at(const struct stepper *stepper, int64_t face)
+/* With properties or slopes per cell. */
+static void adapt(const struct stepper *stepper, int64_t face, struct pair *of)
 {
     const struct problem *problem = stepper->problem;
-    const struct classes *classes = stepper->level->classes;
-    const int n = problem->medium.nclasses;
-    const int axis = medium_axis_of(n, classes->surfaces.h_pairs[face]);
-    return factor_map_conductance(&classes->map, problem, axis, classes->surfaces.h_faces[face]) *
-           problem->medium.heat_capacity_volume * grid_cell_volume(&problem->grid);
+    const struct class_map *map = &stepper->level->classes->map;
+    const struct surfaces *surfaces = &stepper->level->classes->surfaces;
+    const int axis = medium_axis_of(problem->medium.nclasses, surfaces->h_pairs[face]);
+    const int64_t at = surfaces->h_faces[face];
+    const double area = problem->medium.slopes_per_cell ? factor_map_area(map, problem, axis, at)
+                                                        : 1; /* else the classes have it */
+    of->conductance = factor_map_conductance(map, problem, axis, at) *
+                      problem->medium.heat_capacity_volume * grid_cell_volume(&problem->grid);
+    of->share = of->conductance > 0 ? 1 - of->film / area * of->conductance : 0;
+    of->weight *= area;
 }
 
 /* Sum the faces from `begin` to before `end`, which exact_parts can hold. */
@@ -76,18 +81,17 @@ static void sum_piece(const struct stepper *stepper, const struct pair *pairs, c
     const struct surfaces *surfaces = &stepper->level->classes->surfaces;
     const enum precision precision = stepper->problem->precision;
     const int first = 2 * stepper->problem->medium.nclasses;
-    const int64_t *map = surfaces->h_faces;
     struct exact_parts parts[MOST_SURFACES][SURFACE_SUMS] = {{{{0}}}};
     for (int64_t f = begin; f < end; f++) {
-        const struct pair *of = &pairs[surfaces->h_pairs[f] - first];
+        struct pair of = pairs[surfaces->h_pairs[f] - first];
+        if (surfaces->h_faces != NULL) {
+            adapt(stepper, f, &of);
+        }
         const double inside = precision_get(precision, values, f);
-        const double warmer = of->ambient - inside;
-        const double conductance = map != NULL ? conductance_at(stepper, f) : of->conductance;
-        const double share = map == NULL       ? of->share
-                             : conductance > 0 ? 1 - of->film * conductance
-                                               : 0;
-        exact_parts_add(&parts[of->surface][FLOW], conductance * warmer);
-        exact_parts_add(&parts[of->surface][TEMPERATURE], fma(share, warmer, inside) * of->weight);
+        const double warmer = of.ambient - inside;
+        exact_parts_add(&parts[of.surface][FLOW], of.conductance * warmer);
+        exact_parts_add(&parts[of.surface][TEMPERATURE],
+                        fma(of.share, warmer, inside) * of.weight);
     }
 #pragma omp critical
     for (int i = 0; i < stepper->problem->medium.nsurfaces * SURFACE_SUMS; i++) {
