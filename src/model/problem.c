@@ -215,8 +215,8 @@ enum status problem_create(const struct settings *settings, struct problem *prob
     TRY(settings_read_tables(settings));
     grid_create(settings, &built.grid);
     TRY(medium_create(settings, &built.medium));
-    built.medium.slopes_per_cell = built.medium.has_slopes && built.medium.nambients > 0 &&
-                                   grid_is_graded(&built.grid);
+    built.medium.slopes_per_cell =
+        built.medium.has_slopes && built.medium.nambients > 0 && grid_is_graded(&built.grid);
     built.medium.per_cell = built.medium.per_cell || built.medium.slopes_per_cell;
     TRY(wide_check(settings, &built.grid));
     TRY(check_graded(&built));

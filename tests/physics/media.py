@@ -391,7 +391,7 @@ def with_ambients(config, seed):
     return config
 
 
-def with_ambients_on_any_grid(config, seed):
+def ambients_anywhere(config, seed):
     """With graded axes, or around an axis or a point."""
     few = len(config["grid"]["cells"]) < 3 and len(config["materials"]) <= 5
     graded = with_a_radius if seed % 2 and few else with_graded_axes

@@ -267,9 +267,9 @@ static enum status number_row(const struct painting *painting, const struct box 
     int64_t cell[AXIS_COUNT];
     box_cell(box, first, cell);
     const int64_t begin = cell[AXIS_X];
-    const int64_t at = layout_index(&map->layout, cell[0] + shift[0] - map->owned.lo[0],
-                                    cell[1] + shift[1] - map->owned.lo[1],
-                                    cell[2] + shift[2] - map->owned.lo[2]);
+    const int64_t at =
+        layout_index(&map->layout, cell[0] + shift[0] - map->owned.lo[0],
+                     cell[1] + shift[1] - map->owned.lo[1], cell[2] + shift[2] - map->owned.lo[2]);
     uint8_t *row = &map->h_class[at];
     const uint8_t *widths = painting->problem->grid.graded[AXIS_X].width_of;
     for (int64_t i = 0; i < nx; i++) {
@@ -458,8 +458,7 @@ enum status class_map_create(const struct problem *problem, const struct box *ow
         problem->medium.slopes_per_cell ? calloc(1, (size_t)built.layout.elements) : NULL;
     TRY(CHECK_MEMORY(built.h_class != NULL &&
                          problem->medium.slopes_per_cell == (built.h_slope != NULL),
-                     "no memory for the materials of %" PRId64 " cells",
-                     box_cells(owned)));
+                     "no memory for the materials of %" PRId64 " cells", box_cells(owned)));
     const int64_t row = box_extent(owned, AXIS_X) + 2 * (int64_t)depth;
     TRY(painting_begin(&painting, owned, row > PIECE_CELLS ? row : PIECE_CELLS));
     TRY(add_materials(&painting, &built));

@@ -66,9 +66,9 @@ struct class_survey {
     int nkeys;           /* above MEDIUM_CLASSES: too many, and the others are not counted */
     struct class_key keys[MEDIUM_CLASSES]; /* ascending: the same numbers on all ranks */
     int64_t cells[MEDIUM_CLASSES];
-    uint8_t meets[MOST_MATERIALS][MOST_MATERIALS];           /* pairs with a common face: maximum */
-    int64_t faces[MOST_SURFACES];                            /* of entries of `surfaces` */
-    struct exact_sum areas[MOST_SURFACES][SLOPES + 1];       /* theirs, over grid_largest_face */
+    uint8_t meets[MOST_MATERIALS][MOST_MATERIALS];     /* pairs with a common face: maximum */
+    int64_t faces[MOST_SURFACES];                      /* of entries of `surfaces` */
+    struct exact_sum areas[MOST_SURFACES][SLOPES + 1]; /* theirs, over grid_largest_face */
     struct slope_sum slopes[SLOPES + 1];
     struct factor_range factors[MOST_MATERIALS][FACTORS]; /* maxima */
     int64_t patches[FACE_COUNT][MOST_PATCHES + 1];        /* cells of each condition of a face */

@@ -151,8 +151,8 @@ static void survey_contacts(const struct class_map *map, const struct problem *p
             if (surface >= 0) {
                 const int of_ambient = own.material > next.material ? own.slope : next.slope;
                 struct exact_parts parts = {{0}};
-                exact_parts_add(&parts, unit * grid_size_face(grid, (enum axis)axis,
-                                                                    own.size, next.size));
+                exact_parts_add(&parts,
+                                unit * grid_size_face(grid, (enum axis)axis, own.size, next.size));
                 exact_sum_add_parts(&survey->areas[surface][of_ambient], &parts);
                 survey->faces[surface]++;
             }

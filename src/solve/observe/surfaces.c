@@ -90,8 +90,7 @@ static void sum_piece(const struct stepper *stepper, const struct pair *pairs, c
         const double inside = precision_get(precision, values, f);
         const double warmer = of.ambient - inside;
         exact_parts_add(&parts[of.surface][FLOW], of.conductance * warmer);
-        exact_parts_add(&parts[of.surface][TEMPERATURE],
-                        fma(of.share, warmer, inside) * of.weight);
+        exact_parts_add(&parts[of.surface][TEMPERATURE], fma(of.share, warmer, inside) * of.weight);
     }
 #pragma omp critical
     for (int i = 0; i < stepper->problem->medium.nsurfaces * SURFACE_SUMS; i++) {
