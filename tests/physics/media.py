@@ -378,7 +378,7 @@ def with_ambients(config, seed):
             if meets and rng.random() < 0.8:
                 between = [name, ambient] if rng.random() < 0.5 else [ambient, name]
                 config["surfaces"].append({"between": between, "name": f"s{a}_{b}",
-                                           "coefficient": rng.choice([0.0, 20.0, 3e3, 5e4]),
+                                           "coefficient": rng.choice([0.0, 20.0, 3e3, 1e12]),
                                            "area": "cells"})
     config["sources"] = [
         source for source in config.get("sources", [])
