@@ -33,6 +33,8 @@ class Steady(Case):
             cases[f"{name}, graded"] = with_air(kind([10, 9, 7], [0.13, 0.09, 0.07]), EDGES)
             cases[f"{name}, axisymmetric"] = with_air(kind([10, 7], [0.13, 0.05]), EDGES,
                                                       "axisymmetric")
+        alone = cases["an ambient, insulated faces"] = with_air(layered([10, 7], [0.13, 0.05]), EDGES)
+        alone["boundary"] = {face: FLUX for face in alone["boundary"]}
         ball = cases["an ambient, spherical"] = with_air(layered([10], [0.13]), EDGES, "spherical")
         del ball["surfaces"][2]   # material c is not beside the air
         for name, kind in (("periodic", layered), ("uniform, periodic", plain)):
@@ -252,6 +254,26 @@ class Steady(Case):
         config["time"] = {"steps": 40}
         again = self.solve(config)
         self.assert_below(np.abs(again.temperature() - run.temperature()).max(), 1e-8, "T")
+
+    def test_all_heat_leaves_through_a_surface(self):
+        ball = {"center": [0.0, 0.0], "radius": 0.02}
+        config = {"grid": {"cells": [24, 32], "upper": [0.024, 0.024]},
+                  "materials": [{"name": "steel", "conductivity": 40, "density": 7800,
+                                 "heat_capacity": 500}],
+                  "ambients": [{"name": "air", "temperature": 300}],
+                  "parts": [{"uniform": {"material": "air"}},
+                            {"sphere": {**ball, "material": "steel"}}],
+                  "surfaces": [{"between": ["steel", "air"], "coefficient": 2000, "name": "skin"}],
+                  "sources": [{"sphere": {**ball, "power": 100}}],
+                  "initial": [{"uniform": {"value": 1000}}],
+                  "boundary": {f"{axis}_{side}": FLUX for axis in "xy" for side in ("min", "max")},
+                  "time": {"steady": {}}, "output": {"history": {"every": 1}}}
+        for geometry in ("cartesian", "axisymmetric"):
+            config["grid"]["geometry"] = geometry
+            run = self.solve(config)
+            self.assert_below(run.report["steady"]["cycles"], 15, "cycles")
+            self.assert_below(run.report["steady"]["imbalance"], 1e-6, "imbalance")
+            self.assert_below(abs(run.history()[-1]["flow_skin_W"] + 100), 1e-3, "the flow")
 
     def test_start_from_the_solution(self):
         config = layered([20, 15], [0.2, 0.15])
