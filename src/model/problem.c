@@ -85,7 +85,6 @@ static enum status check_graded(const struct problem *problem)
     const struct obstacle obstacles[] = {
         {problem->medium.curves != NULL, "materials",
          "a property that depends on temperature, or perfusion"},
-        {problem->medium.nambients > 0, "ambients", "an ambient"},
         {(problem->derived >> DERIVED_FLUX & 1U) != 0, "output", "the derived field heat_flux"},
         {settings->output.history_melt_pool == TRUTH_YES, "output.history.melt_pool",
          "the size of the melt pool"},
@@ -215,6 +214,9 @@ enum status problem_create(const struct settings *settings, struct problem *prob
     TRY(settings_read_tables(settings));
     grid_create(settings, &built.grid);
     TRY(medium_create(settings, &built.medium));
+    built.medium.slopes_per_cell =
+        built.medium.has_slopes && built.medium.nambients > 0 && grid_is_graded(&built.grid);
+    built.medium.per_cell = built.medium.per_cell || built.medium.slopes_per_cell;
     TRY(wide_check(settings, &built.grid));
     TRY(check_graded(&built));
     TRY(sources_create(settings, &built.grid, &built.sources));

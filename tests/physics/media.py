@@ -378,7 +378,7 @@ def with_ambients(config, seed):
             if meets and rng.random() < 0.8:
                 between = [name, ambient] if rng.random() < 0.5 else [ambient, name]
                 config["surfaces"].append({"between": between, "name": f"s{a}_{b}",
-                                           "coefficient": rng.choice([0.0, 20.0, 3e3, 5e4]),
+                                           "coefficient": rng.choice([0.0, 20.0, 3e3, 1e12]),
                                            "area": "cells"})
     config["sources"] = [
         source for source in config.get("sources", [])
@@ -389,3 +389,10 @@ def with_ambients(config, seed):
         if not config[key]:
             del config[key]
     return config
+
+
+def ambients_anywhere(config, seed):
+    """With graded axes, or around an axis or a point."""
+    few = len(config["grid"]["cells"]) < 3 and len(config["materials"]) <= 5
+    graded = with_a_radius if seed % 2 and few else with_graded_axes
+    return with_ambients(graded(config, seed), seed)

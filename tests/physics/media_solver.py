@@ -385,15 +385,15 @@ class Problem:
         names = names_of(self.config)
         a, b = sorted(names.index(name) for name in surface["between"])
         flow = area = warmth = 0.0
-        for axis, h in enumerate(self.h):
+        for axis in range(len(self.h)):
             for shift in (1, -1):
                 at = (self.classes == a) & (self.neighbours(axis, shift) == b)
                 into = self.between(T, axis, shift)[at]
-                face = math.prod(self.h) / h
-                flow += into.sum() * face
-                area += at.sum() * face
+                face, h = self.area(axis, shift, at), self.at(at, self.h[axis])
+                flow += (into * face).sum()
+                area += face.sum()
                 k = self.k[a, axis] * self.factor[at]
-                warmth += (T[at] + into * h / (2 * k)).sum() * face
+                warmth += ((T[at] + into * h / (2 * k)) * face).sum()
         return flow, area, warmth / area
 
     def solve(self, dt, steps):

@@ -70,6 +70,23 @@ def varied(cells, upper):
     return config
 
 
+def with_air(config, edges=None, geometry=None):
+    """A hole in the body with surfaces; its x axis has these edges, or is a radius above 0."""
+    hole = {"lower": [0.25 * u for u in config["grid"]["upper"]],
+            "upper": [0.55 * u for u in config["grid"]["upper"]]}
+    config["ambients"] = [{"name": "air", "temperature": 280}]
+    config["parts"].append({"box": {**hole, "material": "air"}})
+    config["surfaces"] = [{"between": [name, "air"], "coefficient": 30 + 20 * n, "area": "cells"}
+                          for n, name in enumerate("abc")]
+    if edges is not None:
+        config["grid"]["x"] = {"edges": edges}
+    if geometry is not None:
+        config["grid"]["geometry"] = geometry
+        config["grid"]["x"]["edges"] = [edges[1] / 2] + edges[1:]
+        config["grid"]["lower"] = [edges[1] / 2] + [0] * (len(config["grid"]["cells"]) - 1)
+    return config
+
+
 def slab(cells, length, low, high, material):
     return {"title": "slab", "grid": {"cells": [cells], "upper": [length]},
             "materials": [{"name": "a", "density": 1800, "heat_capacity": 1700, **material}],
@@ -98,12 +115,12 @@ def direct(config):
     shape = problem.classes.shape
 
     def balance(T):
-        net = sum(problem.inflow(T, 0, axis, shift) / h
-                  for axis, h in enumerate(problem.h) for shift in (1, -1))
+        net = sum(problem.inflow(T, 0, axis, shift) * problem.per_volume(axis, shift)
+                  for axis in range(len(problem.h)) for shift in (1, -1))
         for source in config["sources"]:
             mask = source_mask(config, source, problem.classes)
             net = net + np.where(mask, next(iter(source.values()))["density"], 0.0)
-        return net.ravel()
+        return np.where(problem.body, net, 1e6 * (problem.initial - T)).ravel()
 
     at_zero = balance(np.zeros(shape))
     columns = [balance(unit.reshape(shape)) - at_zero for unit in np.eye(at_zero.size)]

@@ -106,9 +106,8 @@ static void print_surfaces(const struct problem *problem)
     for (int s = 0; s < settings->nsurfaces; s++) {
         const struct surface_setting *surface = &settings->surfaces[s];
         printf("surface        %s: %.6g m^2 of cell faces between %s and %s",
-               surface->name != NULL ? surface->name : "unnamed",
-               medium_cell_area(&problem->medium, &problem->grid, s), surface->between[0],
-               surface->between[1]);
+               surface->name != NULL ? surface->name : "unnamed", problem->medium.cell_area[s],
+               surface->between[0], surface->between[1]);
         printf(surface->area == AREA_SHAPE ? ", of %.6g m^2 of the shape\n" : "\n",
                problem->medium.surface_area[s]);
     }

@@ -1,5 +1,6 @@
 #include "model/space/shape.h"
 
+#include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -353,4 +354,37 @@ void brush_end(struct brush *brush)
         expression_destroy(brush->formulas[part]);
     }
     free(brush->formulas);
+}
+
+enum status shape_number_labels(const struct shape_setting *part, const struct box *box,
+                                float *numbers)
+{
+    const int64_t cells = box_cells(box);
+    int count = 0;
+    while (count < MOST_MATERIALS && part->names[count] != NULL) {
+        count++;
+    }
+    for (int64_t c = 0, last = 0; c < cells; c++) {
+        int64_t number = last; /* neighbours have the same label, as a rule */
+        for (int n = 0; n < count && (float)part->labels[number] != numbers[c]; n++) {
+            number = n;
+        }
+        last = number;
+        FAIL_IF(
+            fabsf(numbers[c]) >= 16777216,
+            fail(STATUS_INPUT,
+                 "%.200s has the label %.0f; labels must be below 2^24 = 16777216: renumber the "
+                 "materials in the file",
+                 part->path, (double)numbers[c]));
+        if ((float)part->labels[number] != numbers[c]) {
+            int64_t cell[AXIS_COUNT];
+            box_cell(box, c, cell);
+            return fail(STATUS_INPUT,
+                        "%.200s holds %g at [z][y][x] = [%" PRId64 "][%" PRId64 "][%" PRId64
+                        "]; `materials` has no name for this number",
+                        part->path, (double)numbers[c], cell[AXIS_Z], cell[AXIS_Y], cell[AXIS_X]);
+        }
+        numbers[c] = (float)part->numbers[number];
+    }
+    return STATUS_OK;
 }
