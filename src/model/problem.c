@@ -6,6 +6,7 @@
 #include "model/field/derived.h"
 #include "model/field/quantity.h"
 #include "model/medium/curve.h"
+#include "model/operator/face_factors.h"
 #include "model/operator/high_order.h"
 
 static bool source_varies(const struct source_setting *source)
@@ -160,7 +161,7 @@ static enum status lay_timeline(struct problem *problem)
         .why_explicit = steady_obstacle(problem, false).what};
     TRY(timeline_create(problem->settings, &problem->grid, medium, &rates, &problem->timeline));
     problem->time = problem->timeline.setting;
-    return STATUS_OK;
+    return face_factors_check_span(problem->origin, &problem->boundary, problem->timeline.end);
 }
 
 bool problem_is_linear(const struct problem *problem)

@@ -20,10 +20,12 @@ static const struct schema_choice boundary_types[] = {
 #define FACE(name_, face_, help_)                                                                  \
     SECTION("boundary." name_, help_, .members = "boundary.*", .offset = AT(boundary[face_]),      \
             .check = settings_check_face)
-/* A quantity of a boundary condition: a number or a formula of t. */
-#define VARYING(path_, number_, kinds_, help_, ...)                                                \
+/* A quantity of a boundary condition: a number or a formula of t, or of the place and t. */
+#define VARYING_IN(variables_, path_, number_, kinds_, help_, ...)                                 \
     KEY(path_, REAL, WARN, IN_FACE(number[number_].value), help_,                                  \
-        .alternative = IN_FACE(number[number_]), .kinds = kinds_, .variables = "t", __VA_ARGS__)
+        .alternative = IN_FACE(number[number_]), .kinds = kinds_, .variables = variables_,         \
+        __VA_ARGS__)
+#define VARYING(...) VARYING_IN("x, y, z, t", __VA_ARGS__)
 /* A factor of a quantity for each cell of the face. */
 #define FACE_FACTOR(path_, number_, kinds_, what_)                                                 \
     SECTION(path_,                                                                                 \
@@ -32,19 +34,26 @@ static const struct schema_choice boundary_types[] = {
             .kinds = kinds_, .restart = SCHEMA_RESTART_WARN, .one_of = "formula, path"),           \
         KEY(path_ ".formula", FORMULA, WARN, IN_FACE(factor[number_].expression),                  \
             "The factor as a formula of the centre (x, y, z) of the cell inside the face, in m, "  \
-            "rounded to float32.",                                                                 \
-            .variables = "x, y, z", .rival = "path", .example = "\"1 + 9*exp(-x^2/1e-4)\""),       \
+            "and of the time t in s. Without t it is rounded to float32.",                         \
+            .variables = "x, y, z, t", .rival = "path", .example = "\"1 + 9*exp(-x^2/1e-4)\""),    \
         KEY(path_ ".path", TEXT, WARN, IN_FACE(factor[number_].path),                              \
             "A .npy or HDF5 file of factors, of the shape of the face: (ny, nx) at z, (nz, nx) "   \
             "at y, (nz, ny) at x; in 2D a list. " INPUT_FILE,                                      \
             .flags = SCHEMA_FILE, .rival = "formula", .example = "film.npy"),                      \
         KEY(path_ ".dataset", TEXT, WARN, IN_FACE(factor[number_].dataset),                        \
             "The dataset of an HDF5 file, of that shape. Rounded to float32.",                     \
-            .fallback = "/factor", .needs = "path")
+            .fallback = "/factor", .needs = "path"),                                               \
+        KEY(path_ ".times", TIMES, WARN, IN_FACE(factor[number_].times),                           \
+            "The file has a first axis more, with a map for each of these times, such as (nt, "    \
+            "ny, nx); linear in between. Without `period` they span the run.",                     \
+            .limit = &finite, .unit = &second, .needs = "path", .example = "[0 h, 6 h, 12 h]"),    \
+        KEY(path_ ".period", REAL, WARN, IN_FACE(factor[number_].period),                          \
+            "The time after which the maps of `times` repeat.", .limit = &not_negative,            \
+            .unit = &second, .fallback = "0", .needs = "times", .example = "24 h")
 #define CONDITION(path_)                                                                           \
     VARYING(path_ ".value", BOUNDARY_VALUE, SCHEMA_KIND(BOUNDARY_TEMPERATURE),                     \
             "Type temperature: the temperature of the face, a number or a formula of the time t "  \
-            "in s.",                                                                               \
+            "in s and of the centre (x, y, z) of the cell inside the face, in m.",                 \
             .flags = SCHEMA_REQUIRED | SCHEMA_OR_FORMULA, .limit = &temperature, .unit = &kelvin,  \
             .check = settings_check_kelvins),                                                      \
         VARYING(path_ ".value", BOUNDARY_VALUE, SCHEMA_KIND(BOUNDARY_FLUX),                        \
@@ -68,11 +77,12 @@ static const struct schema_choice boundary_types[] = {
         KEY(path_ ".emissivity", REAL, WARN, IN_FACE(emissivity),                                  \
             "Type convection: the emissivity of a face that also radiates.",                       \
             .kinds = SCHEMA_KIND(BOUNDARY_CONVECTION), .limit = &share, .fallback = "0"),          \
-        VARYING(path_ ".surroundings", BOUNDARY_SURROUNDINGS, SCHEMA_KIND(BOUNDARY_CONVECTION),    \
-                "Type convection: the temperature of what the face radiates to; by default the "   \
-                "ambient temperature.",                                                            \
-                .flags = SCHEMA_OR_FORMULA, .limit = &temperature, .unit = &kelvin,                \
-                .check = settings_check_kelvins),                                                  \
+        VARYING_IN(                                                                                \
+            "t", path_ ".surroundings", BOUNDARY_SURROUNDINGS, SCHEMA_KIND(BOUNDARY_CONVECTION),   \
+            "Type convection: the temperature of what the face radiates to; by default the "       \
+            "ambient temperature.",                                                                \
+            .flags = SCHEMA_OR_FORMULA, .limit = &temperature, .unit = &kelvin,                    \
+            .check = settings_check_kelvins),                                                      \
         FACE_FACTOR(path_ ".value_factor", BOUNDARY_VALUE,                                         \
                     SCHEMA_KIND(BOUNDARY_TEMPERATURE) | SCHEMA_KIND(BOUNDARY_FLUX), "value"),      \
         FACE_FACTOR(path_ ".coefficient_factor", BOUNDARY_COEFFICIENT,                             \

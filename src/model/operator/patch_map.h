@@ -13,9 +13,10 @@ struct patch_map {
                              NULL: no patches, or the face is not at the edge of the domain */
         int64_t bytes, origin, pitch; /* all; before cell (0, 0); from a row to the next */
         int64_t cells, columns;       /* of the block: all, and of a row */
-        /* In the same order; NULL unless a condition of the face has a factor. And the classes of
-           the cells, from patch_map_classify on. */
-        float *h_factor[BOUNDARY_FACTORS];
+        /* In the same order; NULL unless a condition of the face has a factor; those at time 0.
+           Those that vary. And the classes of the cells, from patch_map_classify on. */
+        double *h_factor[BOUNDARY_FACTORS];
+        struct face_factors *moving; /* NULL: none do */
         uint8_t *h_class;
     } face[FACE_COUNT];
 };
