@@ -24,7 +24,7 @@ static enum status check_times(const struct item *item, struct shape_setting *fa
     return times_to_table(item, times, factor->period, &factor->table);
 }
 
-/* The numbers of a condition that vary over the face. */
+/* The quantities of a condition that vary over the face. */
 static enum status check_maps(const struct item *item, struct boundary_setting *boundary)
 {
     static const char *const names[BOUNDARY_FACTORS][2] = {

@@ -384,36 +384,3 @@ enum status face_factors_at(const struct problem *problem, enum face face,
     }
     return STATUS_OK;
 }
-
-/* The key of a file whose times do not span the run, or NULL. */
-static const char *unspanned(const struct boundary_setting *setting, double end)
-{
-    static const char *const names[BOUNDARY_FACTORS] = {
-        "value_factor.times", "coefficient_factor.times", "ambient_factor.times"};
-    for (int n = 0; n < BOUNDARY_FACTORS; n++) {
-        const struct table_setting *table = setting->factor[n].table;
-        if (table != NULL && table->period == 0 &&
-            (table->row[0][0] > 0 || table->row[table->nrows - 1][0] < end * (1 - 1e-12))) {
-            return names[n];
-        }
-    }
-    return NULL;
-}
-
-enum status face_factors_check_span(struct settings_origin *origin, const struct boundary *boundary,
-                                    double end)
-{
-    for (int f = 0; f < FACE_COUNT; f++) {
-        for (int p = 0; p < boundary->nconditions[f]; p++) {
-            const char *name = unspanned(&boundary->face[f][p].setting, end);
-            char key[BOUNDARY_KEY_BYTES];
-            if (name != NULL) {
-                return settings_fail_at(origin, boundary_key((enum face)f, p, name, key),
-                                        "they do not span the run, which is from t = 0 to %.9g s; "
-                                        "give maps for all of it, or a period",
-                                        end);
-            }
-        }
-    }
-    return STATUS_OK;
-}

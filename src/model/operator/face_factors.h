@@ -1,7 +1,7 @@
 /* The factors of the cells at a face: of formulas and files, fixed or varying in time. */
 #pragma once
 
-#include "model/operator/patch_map.h"
+#include "model/operator/patch_plane.h"
 
 /* Paint the factors of the cells `wide`, of the plane's layer and around it, at time 0; after its
  * patches. Keeps what later times need. STATUS_INPUT, with the line of the configuration, when a
@@ -20,7 +20,3 @@ void face_factors_survey(const struct patch_plane *plane, int face, struct class
 enum status face_factors_at(const struct problem *problem, enum face face,
                             const struct patch_plane *plane, double time,
                             const double *factor[BOUNDARY_FACTORS]);
-
-/* STATUS_INPUT, with the line of its key, when the times of a file do not span a run to `end`. */
-enum status face_factors_check_span(struct settings_origin *origin, const struct boundary *boundary,
-                                    double end);
