@@ -2,6 +2,7 @@
 over time. test_materials.py compares random ones with another solver."""
 import unittest
 
+import h5py
 import numpy as np
 
 from harness import Case
@@ -74,9 +75,10 @@ class Maps(Case):
 
     def test_the_bits_of_any_ranks_backend_and_restart(self):
         maps = np.random.default_rng(2).uniform(0.5, 2, (4, 8, 9))
-        np.save(self.folder / "film.npy", maps)
+        with h5py.File(self.folder / "film.h5", "w") as file:
+            file["film"] = maps
         condition = {"ambient": MOVING, "coefficient_factor": {
-            "path": "film.npy", "times": [0, 2, 2.5, 6]}}
+            "path": "film.h5", "dataset": "/film", "times": [0, 2, 2.5, 6]}}
         for time, precision in (({"end": 2.6, "dt": 0.05}, "float32"), (SCHEMES[1], "float64"),
                                 (SCHEMES[4], "float64")):
             config = box([9, 8, 16], condition, time=time, run={"precision": precision})
