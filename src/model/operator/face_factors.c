@@ -57,24 +57,26 @@ static enum status place(const struct problem *problem, enum face face, int patc
 }
 
 /* Only a flux, or a difference of temperatures, may change its sign. */
-static enum status check_value(const struct problem *problem,
-                               const struct boundary_setting *setting, int number,
-                               const struct box *layer, int64_t c, double value)
+static bool is_valid(const struct boundary_setting *setting, int number, double value)
 {
     const bool is_flux = setting->kind == BOUNDARY_FLUX;
     const bool any_sign = is_flux || (number != BOUNDARY_COEFFICIENT && setting->may_be_negative);
+    return fabs(value) <= 1e20 && (any_sign || value >= 0);
+}
+
+/* Of cell c of a layer. */
+static enum status fail_value(const struct problem *problem, const struct boundary_setting *setting,
+                              int number, const struct box *layer, int64_t c, double value)
+{
     double at[AXIS_COUNT];
     int64_t cell[AXIS_COUNT];
-    if (fabs(value) <= 1e20 && (any_sign || value >= 0)) {
-        return STATUS_OK;
-    }
     box_cell(layer, c, cell);
     for (int a = 0; a < AXIS_COUNT; a++) {
         at[a] = grid_center(&problem->grid, (enum axis)a, cell[a]);
     }
     return fail(STATUS_INPUT, "%g at x = %.9g, y = %.9g, z = %.9g m; give %s %s", value, at[AXIS_X],
                 at[AXIS_Y], at[AXIS_Z], setting->is_map[number] ? "values" : "factors",
-                any_sign ? "of at most 1e20 in magnitude" : "from 0 to 1e20");
+                is_valid(setting, number, -1) ? "of at most 1e20 in magnitude" : "from 0 to 1e20");
 }
 
 /* The file's map number `row` on the cells of a layer: it has the shape of the face, and of several
@@ -143,7 +145,9 @@ static enum status read_rows(const struct problem *problem, enum face face,
         float *row = origin->rows + (int64_t)(p / npieces) * plane->bytes;
         TRY(read_row(problem, origin, face, &piece->cells, p / npieces, read, values));
         for (int64_t c = 0; c < box_cells(&piece->cells); c++) {
-            TRY(check_value(problem, setting, origin->number, &piece->cells, c, (double)values[c]));
+            const double value = (double)values[c];
+            FAIL_IF(!is_valid(setting, origin->number, value),
+                    fail_value(problem, setting, origin->number, &piece->cells, c, value));
             row[place_of(plane, face, &all->wide, piece, c)] = values[c];
         }
     }
@@ -182,13 +186,18 @@ static enum status evaluate(const struct problem *problem, enum face face,
     origin->brush.time = time;
     for (int p = 0; p < npieces; p++) {
         const struct box *cells = &pieces[p].cells;
+        int64_t wrong = INT64_MAX; /* the first cell with an invalid value */
         TRY(brush_paint(&origin->brush, cells, PRECISION_FLOAT64, all->piece));
+#pragma omp parallel for reduction(min : wrong)
         for (int64_t c = 0; c < box_cells(cells); c++) {
             const int64_t at = place_of(plane, face, &all->wide, &pieces[p], c);
             const double value = origin->rounds ? (double)(float)all->piece[c] : all->piece[c];
-            TRY(check_value(problem, setting, origin->number, cells, c, value));
+            const bool bad = !is_valid(setting, origin->number, value);
+            wrong = bad && c < wrong ? c : wrong;
             values[at] = plane->h_patch[at] == origin->patch ? value : values[at];
         }
+        FAIL_IF(wrong < INT64_MAX,
+                fail_value(problem, setting, origin->number, cells, wrong, all->piece[wrong]));
     }
     return STATUS_OK;
 }

@@ -179,27 +179,33 @@ static enum status find_states(const struct heat_operator *op, const struct prob
         of->now = boundary_at(&problem->boundary, &problem->grid, face, p, &op->when);
         boundary_at_times(&problem->boundary, &problem->grid, face, p, &op->when, of->at);
     }
-    const int ntimes = boundary_times(&op->when, times);
-    states->ntimes = plane->moving != NULL ? ntimes : 1;
+    states->ntimes = boundary_times(&op->when, times);
     for (int i = 0; i < states->ntimes; i++) {
         TRY(face_factors_at(problem, face, plane, times[i], states->factor[i]));
     }
     return STATUS_OK;
 }
 
-/* The closure of the cell at a place of a plane with factors. */
+/* The condition of the cell at a place of a plane with factors. */
+static struct boundary_state state_of_own(const struct condition_states *of, int64_t at,
+                                          const struct face_states *states)
+{
+    double factor[BOUNDARY_TIMES][BOUNDARY_FACTORS];
+    for (int i = 0; i < (of->is->moves ? states->ntimes : 1); i++) {
+        for (int n = 0; n < BOUNDARY_FACTORS; n++) {
+            factor[i][n] = states->factor[i][n][at];
+        }
+    }
+    return of->is->moves ? boundary_moving(&of->is->setting, states->when, of->at, factor)
+                         : boundary_scaled(&of->is->setting, &of->now, factor[0]);
+}
+
 static struct class_closure close_own(const struct problem *problem, enum face face,
                                       const struct patch_plane *plane, int64_t at,
                                       const struct face_states *states)
 {
-    const struct condition_states *of = &states->condition[plane->h_patch[at]];
-    double factor[BOUNDARY_TIMES][BOUNDARY_FACTORS];
-    for (int i = 0; i < states->ntimes * BOUNDARY_FACTORS; i++) {
-        factor[i / BOUNDARY_FACTORS][i % BOUNDARY_FACTORS] = (&states->factor[0][0])[i][at];
-    }
     const struct boundary_state now =
-        of->is->moves ? boundary_moving(&of->is->setting, states->when, of->at, factor)
-                      : boundary_scaled(&of->is->setting, &of->now, factor[0]);
+        state_of_own(&states->condition[plane->h_patch[at]], at, states);
     return close_class(problem, face, &now, plane->h_class[at]);
 }
 
