@@ -20,19 +20,25 @@ static const struct schema_choice boundary_types[] = {
 #define FACE(name_, face_)                                                                         \
     SECTION("boundary." name_, .members = "boundary.*", .offset = AT(boundary[face_]),             \
             .check = settings_check_face)
-/* A quantity of a boundary condition: a number or a formula of t. */
-#define VARYING(path_, number_, kinds_, ...)                                                       \
+/* A quantity of a boundary condition: a number or a formula of t, or of the place and t. */
+#define VARYING_IN(variables_, path_, number_, kinds_, ...)                                        \
     KEY(path_, REAL, WARN, IN_FACE(number[number_].value),                                         \
-        .alternative = IN_FACE(number[number_]), .kinds = kinds_, .variables = "t", __VA_ARGS__)
+        .alternative = IN_FACE(number[number_]), .kinds = kinds_, .variables = variables_,         \
+        __VA_ARGS__)
+#define VARYING(...) VARYING_IN("x, y, z, t", __VA_ARGS__)
 /* A factor of a quantity for each cell of the face. */
 #define FACE_FACTOR(path_, number_, kinds_)                                                        \
     SECTION(path_, .kinds = kinds_, .restart = SCHEMA_RESTART_WARN, .one_of = "formula, path"),    \
         KEY(path_ ".formula", FORMULA, WARN, IN_FACE(factor[number_].expression),                  \
-            .variables = "x, y, z", .rival = "path", .example = "\"1 + 9*exp(-x^2/1e-4)\""),       \
+            .variables = "x, y, z, t", .rival = "path", .example = "\"1 + 9*exp(-x^2/1e-4)\""),    \
         KEY(path_ ".path", TEXT, WARN, IN_FACE(factor[number_].path), .flags = SCHEMA_FILE,        \
             .rival = "formula", .example = "film.npy"),                                            \
         KEY(path_ ".dataset", TEXT, WARN, IN_FACE(factor[number_].dataset), .fallback = "/factor", \
-            .needs = "path")
+            .needs = "path"),                                                                      \
+        KEY(path_ ".times", TIMES, WARN, IN_FACE(factor[number_].times), .limit = &finite,         \
+            .unit = &second, .needs = "path", .example = "[0 h, 6 h, 12 h]"),                      \
+        KEY(path_ ".period", REAL, WARN, IN_FACE(factor[number_].period), .limit = &not_negative,  \
+            .unit = &second, .fallback = "0", .needs = "times", .example = "24 h")
 #define CONDITION(path_)                                                                           \
     VARYING(path_ ".value", BOUNDARY_VALUE, SCHEMA_KIND(BOUNDARY_TEMPERATURE),                     \
             .flags = SCHEMA_REQUIRED | SCHEMA_OR_FORMULA, .limit = &temperature, .unit = &kelvin,  \
@@ -51,9 +57,9 @@ static const struct schema_choice boundary_types[] = {
             .kinds = SCHEMA_KIND(BOUNDARY_RADIATION), .limit = &fraction),                         \
         KEY(path_ ".emissivity", REAL, WARN, IN_FACE(emissivity),                                  \
             .kinds = SCHEMA_KIND(BOUNDARY_CONVECTION), .limit = &share, .fallback = "0"),          \
-        VARYING(path_ ".surroundings", BOUNDARY_SURROUNDINGS, SCHEMA_KIND(BOUNDARY_CONVECTION),    \
-                .flags = SCHEMA_OR_FORMULA, .limit = &temperature, .unit = &kelvin,                \
-                .check = settings_check_kelvins),                                                  \
+        VARYING_IN("t", path_ ".surroundings", BOUNDARY_SURROUNDINGS,                              \
+                   SCHEMA_KIND(BOUNDARY_CONVECTION), .flags = SCHEMA_OR_FORMULA,                   \
+                   .limit = &temperature, .unit = &kelvin, .check = settings_check_kelvins),       \
         FACE_FACTOR(path_ ".value_factor", BOUNDARY_VALUE,                                         \
                     SCHEMA_KIND(BOUNDARY_TEMPERATURE) | SCHEMA_KIND(BOUNDARY_FLUX)),               \
         FACE_FACTOR(path_ ".coefficient_factor", BOUNDARY_COEFFICIENT,                             \

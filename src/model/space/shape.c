@@ -133,15 +133,16 @@ enum status shape_check_cells(struct settings_origin *origin, const struct grid 
 
 enum status shape_formula(const struct shape_setting *shape, struct expression **expression)
 {
-    static const char *const variables[] = {"x", "y", "z"};
-    return expression_create(shape->expression, variables, 3, expression);
+    return expression_create(shape->expression, expression_place_time,
+                             shape->varies ? AXIS_COUNT + 1 : AXIS_COUNT, expression);
 }
 
 /* The value of a formula (K; of a condition: 0 outside) at a cell centre (m). */
 static enum status shape_evaluate(const struct shape_setting *shape, struct expression *expression,
-                                  const double center[AXIS_COUNT], double *value)
+                                  const double center[AXIS_COUNT], double time, double *value)
 {
-    *value = expression_evaluate(expression, center);
+    const double at[] = {center[AXIS_X], center[AXIS_Y], center[AXIS_Z], time};
+    *value = expression_evaluate(expression, at);
     if (shape->is_condition || shape->is_factor) {
         return !isnan(*value)
                    ? STATUS_OK
@@ -177,7 +178,7 @@ enum status shape_try_formula(const struct shape_setting *shape, const struct gr
             const int64_t index = rest % 3 == 2 ? last : rest % 3 * (last / 2);
             center[axis] = grid_center(grid, (enum axis)axis, index);
         }
-        status = shape_evaluate(shape, expression, center, &value);
+        status = shape_evaluate(shape, expression, center, 0, &value);
     }
     expression_destroy(expression);
     return status;
@@ -255,7 +256,7 @@ static enum status mean_of_cell(const struct brush *brush, struct expression *ex
             at[axis] = fma(gauss[n[axis]].at[point[axis]], h[axis], center[axis]);
             weight *= gauss[n[axis]].weight[point[axis]];
         }
-        TRY(shape_evaluate(brush->shape, expression, at, &value));
+        TRY(shape_evaluate(brush->shape, expression, at, brush->time, &value));
         *mean = fma(weight, value, *mean);
     }
     return STATUS_OK;
@@ -268,7 +269,7 @@ static enum status evaluate(const struct brush *brush, struct expression *expres
 {
     return brush->points > 1 && !brush->shape->is_condition
                ? mean_of_cell(brush, expression, cell, value)
-               : shape_evaluate(brush->shape, expression, center, value);
+               : shape_evaluate(brush->shape, expression, center, brush->time, value);
 }
 
 /* Paint the cells of one row from place `from` to before `to` of the bounds. */

@@ -49,6 +49,7 @@ enum status shape_number_labels(const struct shape_setting *part, const struct b
 struct brush {
     const struct grid *grid;
     const struct shape_setting *shape;
+    double time;                  /* s: t of a formula that varies */
     int points;                   /* of a cell on each used axis */
     int nparts;                   /* that threads paint */
     struct expression **formulas; /* one per part, as a parser is not thread-safe; NULL: none */

@@ -344,8 +344,12 @@ static bool outside_of(const struct problem *problem, const struct heat_operator
     double sum = 0;
     int count = 0;
     for (int p = 0; p < boundary->nconditions[face]; p++) {
-        const struct boundary_state now =
+        const struct boundary_condition *condition = &boundary->face[face][p];
+        struct boundary_state now =
             boundary_at(boundary, &problem->grid, (enum face)face, p, &op->when);
+        if (boundary_setting_has_maps(&condition->setting)) { /* in place of numbers */
+            now = boundary_corner(condition, &now, 0);
+        }
         const struct face_exchange exchange = boundary_exchange(&now);
         sum += exchange.s1 > 0 ? exchange.s0 / exchange.s1 : 0;
         count += exchange.s1 > 0 ? 1 : 0;
