@@ -150,8 +150,7 @@ static __device__ __forceinline__ uint32_t bits_in(const place<S> &p, const cell
  *   beyond(face, k, inside, from, to)   its cells beyond a closed face of z, from those of plane k
  *                                       in the stage `from`; `to`: the stage beyond
  *   advance(now, above, z, out)         the new values, from what their sums begin with; z: the
- *                                       planes below, here and above
- *   compare(now, out)                   unless S::STORES */
+ *                                       planes below, here and above */
 template <typename S, typename WORKER>
 static __device__ __forceinline__ void march(const grid_view<typename S::REAL> &view,
                                              const bool (&closed)[FACE_COUNT], WORKER &&my,
@@ -188,11 +187,7 @@ static __device__ __forceinline__ void march(const grid_view<typename S::REAL> &
         }
         my.advance(now.stage(), ring.stage(), z, out);
         now.release();
-        if constexpr (S::STORES) {
-            store_plane<S>(to, view.pitch_y, p, out);
-        } else {
-            my.compare(z[1], out);
-        }
+        store_plane<S>(to, view.pitch_y, p, out);
         if constexpr (S::BITS) {
             bits += bits_in<S>(p, out) - bits_in<S>(p, z[1]);
         }
