@@ -54,7 +54,6 @@ struct steady {
     bool quiet;       /* no line per cycle */
     bool squares;     /* find those of each cycle */
     double began;     /* clock_seconds */
-    double cold;      /* K/s: the largest rate of change of a uniform start */
     bool rounding;    /* further cycles give no better temperatures */
     double imbalance; /* of the heat, of the heat that flows; NAN: unknown */
     int64_t count;

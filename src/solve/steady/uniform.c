@@ -41,10 +41,10 @@ static enum status queue_cycle(struct stepper *stepper)
     return steady_cycle(&stepper->steady->grids);
 }
 
-/* Correct the state, or one where all temperatures are *constant. `insulated`: as if only fluxes
- * went through faces. `ahead`: the next cycle is queued before the host waits. */
-static enum status correct(struct stepper *stepper, float *d_e, const double *constant,
-                           bool insulated, bool ahead, double *change, double *lack)
+/* Correct the state, or one where all temperatures are *constant. `ahead`: the next cycle is queued
+ * before the host waits. */
+static enum status correct(struct stepper *stepper, float *d_e, const double *constant, bool ahead,
+                           double *change, double *lack)
 {
     struct steady *steady = stepper->steady;
     struct field *field = stepper->level->field;
@@ -72,11 +72,7 @@ static enum status correct(struct stepper *stepper, float *d_e, const double *co
     memcpy(args.b, c.b, sizeof args.b);
     memcpy(args.closed, c.closed, sizeof args.closed);
     if (steady_grids_take_means(&steady->grids)) {
-        args.d_mean = insulated ? next->d_b : next->d_r;
-    }
-    for (int f = 0; f < FACE_COUNT && insulated; f++) {
-        args.b[f] = args.a[f] == 1 ? args.b[f] : 0;
-        args.a[f] = 1;
+        args.d_mean = next->d_r;
     }
     TRY(constant != NULL || d_e != NULL ? STATUS_OK : level_exchange(stepper->level));
     if (d_e != NULL) {
@@ -107,23 +103,25 @@ done:
 enum status steady_improve(struct stepper *stepper, bool ahead, double *change, double *lack)
 {
     TRY(stepper->steady->is_ahead ? STATUS_OK : queue_cycle(stepper));
-    return correct(stepper, stepper->steady->grids.grid[0].d_e, NULL, false, ahead, change, lack);
+    return correct(stepper, stepper->steady->grids.grid[0].d_e, NULL, ahead, change, lack);
 }
 
 enum status steady_begin(struct stepper *stepper, bool uniform_start, double *lack)
 {
     struct steady_grids *grids = &stepper->steady->grids;
-    const double *reference = &grids->reference;
     double change = 0;
     stepper->steady->is_ahead = false;
     TRY(find_heat(stepper));
     if (uniform_start && grids->can_start) {
-        TRY(correct(stepper, NULL, reference, true, false, &change, lack));
+        const struct layout *layout = &stepper->level->field->layout;
+        const double *d_heat = stepper->steady->d_heat;
+        const struct steady_grid *finest = &grids->grid[0];
+        TRY(agree(stepper,
+                  ENQUEUE(grids->engine->operations, combine, grids->engine->bulk_queue,
+                          .layout = finest->m.layout, .d_out = finest->d_r,
+                          .factor = d_heat != NULL ? 1 : 0, .x = operand(layout, d_heat))));
         TRY(steady_start(grids));
-        TRY(correct(stepper, NULL, reference, false, false, &change, lack));
-        stepper->steady->cold = *lack / stepper->steady->op.dt;
-        TRY(steady_start_finest(grids));
-        return correct(stepper, grids->grid[0].d_e, reference, false, true, &change, lack);
+        return correct(stepper, finest->d_e, &grids->reference, true, &change, lack);
     }
-    return correct(stepper, NULL, NULL, false, true, &change, lack);
+    return correct(stepper, NULL, NULL, true, &change, lack);
 }
