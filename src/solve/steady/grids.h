@@ -68,6 +68,7 @@ struct steady_grids {
     double outside[FACE_COUNT];          /* K: those beyond each face, relative to it, or 0 */
     double flux[FACE_COUNT];             /* in a uniform medium: heat per cell of the finest grid */
     bool can_start;                      /* by full multigrid */
+    int turn;                            /* cycles since the start */
     int64_t logs[AXIS_COUNT][2]; /* of the finest grid without tables: sum and number of logarithms
                                     of conductances, on this rank */
     int count;
