@@ -236,6 +236,7 @@ static enum status is_reached(struct solution *s, bool *reached)
             *reached && s->largest_lack <= fmax(goal->temperature, goal->residual_share * scale);
     }
     const double lack = s->largest_lack;
+    TRY(*reached && uniform ? steady_complete(s->stepper) : STATUS_OK);
     if (*reached && (uniform || !s->is_true)) {
         TRY(solution_residual(s));
     }
@@ -358,9 +359,11 @@ enum status steady_solve(struct stepper *stepper, const struct steady_goal *goal
                          .field = stepper->level->field,
                          .grid = &stepper->steady->grids.grid[0].m.layout};
     const bool held = !goal->is_steady || steady_is_held(stepper->problem, &goal->op.when);
-    struct field_summary before = {.min = 0};
+    struct field_summary before = {.min = 0}; /* of a flat state: also when it is not looked at */
+    const bool is_flat = stepper->state->is_flat;
+    stepper->state->is_flat = false;
     TRY(status_agree(stepper->team->comm, begin(&s)));
-    if (goal->is_steady) {
+    if (goal->is_steady && (!held || !is_flat)) {
         s.medium = solution_weights(&s);
         TRY(solution_summarise(&s, &s.field->layout, s.field->d_now, s.medium, &before));
     }
