@@ -18,6 +18,14 @@ static const struct smoothing of_classes = {.nsteps = 8,
                                                        0.540477104F, 0.504293276F},
                                             .factor = 1};
 
+/* The same for n = 12: on coarser grids, which cost little, and where neighbours differ at random: 8
+ * steps leave so much there that corrections may point away from the solution. */
+static const struct smoothing of_rough = {
+    .nsteps = 12,
+    .weight = {31.8300643F, 8.08451095F, 3.68960977F, 2.15436822F, 1.4472136F, 1.06699732F,
+               0.842189436F, 0.701370826F, 0.610715371F, 0.552786405F, 0.518194727F, 0.501979128F},
+    .factor = 1};
+
 /* 1 / (1 - cos(2 pi j / 9)), j = 1 to 4: before and after the coarser grid, where conductances jump
  * by much. */
 static const struct smoothing of_steep = {
@@ -28,9 +36,15 @@ static const struct smoothing of_steep = {
 static const struct smoothing of_uniform = {
     .nsteps = 4, .weight = {0.517225F, 0.685003F, 1.265579F, 3.158506F}, .factor = 1.05F};
 
-static const struct smoothing *smoothing_of(const struct steady_grids *grids)
+static const struct smoothing *smoothing_of(const struct steady_grids *grids,
+                                            const struct steady_grid *grid)
 {
-    return grids->uniform ? &of_uniform : grids->steep ? &of_steep : &of_classes;
+    const bool is_coarse = grid - grids->grid > (grids->grid[1].copies ? 1 : 0);
+    const bool is_rough = grids->roughness > STEADY_ROUGH;
+    return grids->uniform          ? &of_uniform
+           : grids->steep          ? (is_rough ? &of_classes : &of_steep)
+           : is_rough || is_coarse ? &of_rough
+                                   : &of_classes;
 }
 
 static enum status relax(struct steady_grids *grids, const struct steady_grid *grid, float weight,
@@ -96,7 +110,7 @@ static int known_layers(const struct steady_grid *grid)
 static enum status ascend(struct steady_grids *grids, struct steady_grid *fine, const float *d_r,
                           struct steady_grid *coarse, float *d_from, float factor)
 {
-    const struct smoothing *smoothing = smoothing_of(grids);
+    const struct smoothing *smoothing = smoothing_of(grids, fine);
     const bool deep = is_deep(fine, coarse);
     fine->complete = 0;
     if (coarse->copies) {
@@ -200,7 +214,6 @@ static enum status smooth_late(struct steady_grids *grids, struct steady_grid *f
 /* From grid number `first` on. */
 static enum status cycle(struct steady_grids *grids, int first)
 {
-    const struct smoothing *smoothing = smoothing_of(grids);
     const int last = first_small(grids, first);
     struct steady_grid *coarsest = &grids->grid[last];
     for (int n = first; n < last; n++) {
@@ -220,7 +233,7 @@ static enum status cycle(struct steady_grids *grids, int first)
         TRY(grids->steep && !coarse->copies
                 ? smooth_late(grids, fine, coarse)
                 : ascend(grids, fine, fine->d_r, coarse, coarse->d_e,
-                         n == finest_of(grids) ? smoothing->factor : 1));
+                         n == finest_of(grids) ? smoothing_of(grids, fine)->factor : 1));
     }
     return STATUS_OK;
 }
