@@ -18,16 +18,15 @@ static const struct smoothing of_classes = {.nsteps = 8,
                                                        0.540477104F, 0.504293276F},
                                             .factor = 1};
 
-/* The same for n = 12: on coarser grids, which cost little, and where neighbours differ at random: 8
- * steps leave so much there that corrections may point away from the solution. */
-static const struct smoothing of_rough = {
+/* The same for n = 12: on coarser grids, where steps cost little. */
+static const struct smoothing of_coarse = {
     .nsteps = 12,
     .weight = {31.8300643F, 8.08451095F, 3.68960977F, 2.15436822F, 1.4472136F, 1.06699732F,
                0.842189436F, 0.701370826F, 0.610715371F, 0.552786405F, 0.518194727F, 0.501979128F},
     .factor = 1};
 
 /* 1 / (1 - cos(2 pi j / 9)), j = 1 to 4: before and after the coarser grid, where conductances jump
- * by much. */
+ * by much; in rough media those of n = 8 are used there. */
 static const struct smoothing of_steep = {
     .nsteps = 4, .weight = {4.27431609F, 1.21013831F, 0.666666667F, 0.515545602F}, .factor = 1};
 
@@ -41,10 +40,10 @@ static const struct smoothing *smoothing_of(const struct steady_grids *grids,
 {
     const bool is_coarse = grid - grids->grid > (grids->grid[1].copies ? 1 : 0);
     const bool is_rough = grids->roughness > STEADY_ROUGH;
-    return grids->uniform          ? &of_uniform
-           : grids->steep          ? (is_rough ? &of_classes : &of_steep)
-           : is_rough || is_coarse ? &of_rough
-                                   : &of_classes;
+    return grids->uniform ? &of_uniform
+           : grids->steep ? (is_rough ? &of_classes : &of_steep)
+           : is_coarse    ? &of_coarse
+                          : &of_classes;
 }
 
 static enum status relax(struct steady_grids *grids, const struct steady_grid *grid, float weight,
@@ -183,7 +182,7 @@ static enum status cycle_small(struct steady_grids *grids, int first)
     return grids->engine->operations->cycle(grids->engine->bulk_queue, &args);
 }
 
-/* Where conductances jump by much, corrections are symmetric: without smoothing before the coarser
+/* Where conductances jump by much or at random, corrections are symmetric: without smoothing before the coarser
  * grid they may point away from the solution. d_early of the fine grid, what it leaves of d_r, and
  * that of the coarse one. */
 static enum status smooth_early(struct steady_grids *grids, struct steady_grid *fine,

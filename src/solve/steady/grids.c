@@ -460,7 +460,7 @@ enum status steady_grids_create(const struct problem *problem, const struct team
                 ? add_copy(grids)
                 : add_coarse(grids, children));
     }
-    grids->steep = grids->steep || grids->roughness > STEADY_STEEP;
+    grids->steep = grids->steep || grids->roughness > STEADY_ROUGH;
     TRY(status_agree(team->comm, allocate_early(grids)));
     return grids->starts ? status_agree(team->comm, steady_start_prepare(grids, op)) : STATUS_OK;
 }
