@@ -310,11 +310,11 @@ struct extract_args {
 };
 
 /* interpolate, then `nsteps` times relax, on grids that have all cells. */
-enum { ASCEND_MOST = 8 };
+enum { ASCEND_MOST = 12 };
 struct ascend_args {
     struct multigrid fine, coarse;
     float factor;
-    int nsteps; /* 4 or 8 */
+    int nsteps; /* a multiple of 4 */
     float weight[ASCEND_MOST];
     const float *d_r;
     const float *d_e; /* of the coarse grid */

@@ -6,7 +6,7 @@ import unittest
 import numpy as np
 
 from harness import Case, checkpoints, some, thorough
-from steady import (FLUX, direct, factored, layered, nonlinear, plain, quiet, slab, steep,
+from steady import (FLUX, cellwise, direct, factored, layered, nonlinear, plain, quiet, slab, steep,
                     varied, with_air)
 
 
@@ -274,6 +274,16 @@ class Steady(Case):
             self.assert_below(run.report["steady"]["cycles"], 15, "cycles")
             self.assert_below(run.report["steady"]["imbalance"], 1e-6, "imbalance")
             self.assert_below(abs(run.history()[-1]["flow_skin_W"] + 100), 1e-3, "the flow")
+
+    def test_cellwise(self):
+        """Materials that change from cell to cell: smoothed before coarser grids, too. Ranks and
+        backends change no bit."""
+        for materials, most in (((1, 10, 100, 1000), 15), ((1, 1000), 40)):
+            config = cellwise([33, 24, 22], materials)
+            run = self.solve(config)
+            self.assert_below(run.report["steady"]["cycles"], most, "cycles")
+            other = self.solve(quiet(config), ranks=3, sets=["run.backend=guard"])
+            self.assertEqual(other.exact("field_hash"), run.exact("field_hash"))
 
     def test_start_from_the_solution(self):
         config = layered([20, 15], [0.2, 0.15])

@@ -266,14 +266,18 @@ static enum status iterate(struct solution *s, bool held, bool uniform_start)
         bool reached = false;
         double change = 0;
         const bool is_first = steady->count == 0;
-        TRY((uniform && (held || !is_first)) || !is_due(s) ? STATUS_OK : solution_residual(s));
+        const bool starts = is_first && !uniform && uniform_start && steady->grids.can_start;
+        TRY((uniform && (held || !is_first)) || !is_due(s) ||
+                    (starts && held && steady->grids.has_reference)
+                ? STATUS_OK
+                : solution_residual(s));
         if (is_first && !held) {
             TRY(refuse_unbalanced(s));
         }
         if (is_first && uniform) {
             TRY(steady_begin(s->stepper, uniform_start, &s->largest_lack));
         }
-        if (is_first && !uniform && uniform_start && steady->grids.can_start) {
+        if (starts) {
             TRY(solution_start(s));
         }
         TRY(is_reached(s, &reached));
