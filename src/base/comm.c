@@ -139,9 +139,7 @@ static enum status agree_on_lowest(MPI_Comm comm, int claim, enum status mine, i
     enum status status =
         comm_check(MPI_Iallreduce(&claims[0], &claims[1], 1, MPI_INT, MPI_MIN, comm, &request),
                    "MPI_Iallreduce");
-    if (status == STATUS_OK) {
-        status = wait_for_all(&request, claim, mine);
-    }
+    status = status == STATUS_OK ? wait_for_all(&request, claim, mine) : status;
     *lowest = claims[1];
     if (!broken) {
         free(claims);

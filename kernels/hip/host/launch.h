@@ -141,7 +141,8 @@ hip_step_launcher hip_launch_steps_staged_4;
 hip_step_launcher hip_launch_steps_staged_pair_2; /* where a step corrects */
 hip_step_launcher hip_launch_steps_staged_pair_3;
 hip_step_launcher hip_launch_steps_staged_pair_4;
-/* The same in a medium of classes, of HIP_STEPS_OF_CLASSES: media that hip_steps_classes_takes. */
+/* The same in a medium of classes, of 2 and 3 steps: media that hip_steps_classes_takes. */
+hip_step_launcher hip_launch_steps_classes_2;
 hip_step_launcher hip_launch_steps_classes_3;
 bool hip_steps_classes_takes(const struct step_args *args);
 /* Add the sums over closed faces before each step, for boxes whose kernels did not. */

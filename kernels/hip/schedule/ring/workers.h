@@ -173,10 +173,15 @@ static __device__ __forceinline__ void march(const grid_view<typename S::REAL> &
     first.release();
     uint32_t bits = 0;
     REAL *to = view.out + view.at(p.i, p.j, c.k_begin);
+    cells_of<S> base = z[1]; /* requested a plane ahead */
+    if constexpr (S::CORRECTS) {
+        load_plane<S>(to, view.pitch_y, p, base);
+    }
     for (int k = c.k_begin; k < c.k_end; k++, to += view.pitch_z) {
         cells_of<S> out = z[1];
         if constexpr (S::CORRECTS) {
-            load_plane<S>(to, view.pitch_y, p, out);
+            out = base;
+            load_plane<S>(k + 1 < c.k_end ? to + view.pitch_z : to, view.pitch_y, p, base);
         }
         const stage_ring<S> now = ring;
         ring.next();
