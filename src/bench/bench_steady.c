@@ -1,7 +1,6 @@
 /* isotherm bench steady: cycles and milliseconds to a steady state, and the parts of a cycle. */
 #include <inttypes.h>
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/log.h"
@@ -19,7 +18,10 @@ struct steady_bench {
     struct table table;
 };
 
-/* A ratio of conductivities of 1000, but in the first. */
+/* A ratio of conductivities of 1000, but in the first. cells: each cell is one of four materials, by
+ * a number from -1 to 1 for its indices. */
+#define CELL_NUMBER                                                                                \
+    "cos(1e5*sin(12.9898*rint(%g*x - 0.5) + 78.233*rint(%g*y - 0.5) + 37.719*rint(%g*z - 0.5)))"
 static const struct {
     const char *name, *parts;
 } media[] = {
@@ -29,7 +31,24 @@ static const struct {
     {"sphere", "{sphere: {center: [0.5, 0.5, 0.5], radius: 0.3, material: b}}"},
     {"blocks", "{box: {lower: [0.1, 0.1, 0.1], upper: [0.4, 0.5, 0.6], material: b}}, "
                "{box: {lower: [0.4, 0.5, 0.6], upper: [0.8, 0.9, 0.9], material: b}}"},
+    {"cells", "{expression: {where: \"" CELL_NUMBER " < 0.70710678\", material: c}}, "
+              "{expression: {where: \"" CELL_NUMBER " < 0\", material: d}}, "
+              "{expression: {where: \"" CELL_NUMBER " < -0.70710678\", material: b}}"},
 };
+
+static void write_materials(char *text, size_t size, const int64_t n[AXIS_COUNT], const char *parts)
+{
+    const double x = (double)n[0], y = (double)n[1], z = (double)n[2];
+    char placed[1024];
+    snprintf(placed, sizeof placed, parts, x, y, z, x, y, z, x, y, z);
+    snprintf(text, size,
+             "materials: [{name: a, conductivity: 1, density: 1000, heat_capacity: 1000}, "
+             "{name: b, conductivity: 1000, density: 1000, heat_capacity: 1000}, "
+             "{name: c, conductivity: 10, density: 1000, heat_capacity: 1000}, "
+             "{name: d, conductivity: 100, density: 1000, heat_capacity: 1000}]\n"
+             "parts: [{uniform: {material: a}}, %s]",
+             placed);
+}
 
 /* Faces of each type: given, film, closed, flux, given, film. */
 static enum status make_settings(const struct steady_bench *bench, int medium, const char *solver,
@@ -38,14 +57,10 @@ static enum status make_settings(const struct steady_bench *bench, int medium, c
     const int64_t *n = bench->request->size;
     const bool is_ours = strcmp(solver, "multigrid") == 0; /* HYPRE: after two corrections */
     const bool is_plain = media[medium].parts == NULL; /* of cubes; the parts lie in a unit cube */
-    char text[2048];
-    char materials[512] = "material: {conductivity: 10, density: 1000, heat_capacity: 1000}";
+    char text[4096];
+    char materials[2048] = "material: {conductivity: 10, density: 1000, heat_capacity: 1000}";
     if (!is_plain) {
-        snprintf(materials, sizeof materials,
-                 "materials: [{name: a, conductivity: 1, density: 1000, heat_capacity: 1000}, "
-                 "{name: b, conductivity: 1000, density: 1000, heat_capacity: 1000}]\n"
-                 "parts: [{uniform: {material: a}}, %s]",
-                 media[medium].parts);
+        write_materials(materials, sizeof materials, n, media[medium].parts);
     }
     snprintf(text, sizeof text,
              "title: bench\n"

@@ -22,16 +22,48 @@ MULTIGRID_PLAIN(DEFINE)
 
 enum { COMBINE_CELLS = 4 };
 
+/* combine_operand of a thread's cells: the loads of one kind are under way at the same time. */
+template <typename VALUE>
+static __device__ __forceinline__ void load_kind(const cell_sweep &s, int64_t i, const void *values,
+                                                 int64_t row, double (&to)[COMBINE_CELLS])
+{
+    const VALUE *const from = static_cast<const VALUE *>(values) + row;
+    for_part<COMBINE_CELLS>(s, i, [&](int c, int64_t at) { to[c] = (double)from[at]; });
+}
+static __device__ __forceinline__ void load_operand(const cell_sweep &s, int64_t i,
+                                                    const operand &of, int64_t row,
+                                                    double otherwise, double (&to)[COMBINE_CELLS])
+{
+    if (of.d_values == nullptr) {
+        for_part<COMBINE_CELLS>(s, i, [&](int c, int64_t) { to[c] = otherwise; });
+    } else if (of.layout.precision == PRECISION_FLOAT64) {
+        load_kind<double>(s, i, of.d_values, row, to);
+    } else {
+        load_kind<float>(s, i, of.d_values, row, to);
+    }
+}
+
 static __global__ __launch_bounds__(VISIT_THREADS) void combine_parts(const cell_sweep s,
                                                                       const combine_args a)
 {
     visit_rows<COMBINE_CELLS>(s, [&](int64_t i, int64_t j, int64_t k) {
         const struct combine_row row = combine_row(&a, j, k);
-        double value[COMBINE_CELLS];
-        for_part<COMBINE_CELLS>(s, i,
-                                [&](int c, int64_t at) { value[c] = combine_value(&a, &row, at); });
-        for_part<COMBINE_CELLS>(
-            s, i, [&](int c, int64_t at) { combine_write(&a, row.out + at, value[c]); });
+        double x[COMBINE_CELLS], y[COMBINE_CELLS], z[COMBINE_CELLS];
+        load_operand(s, i, a.x, row.x, 1, x);
+        load_operand(s, i, a.z, row.z, 0, z);
+        if (a.medium.nclasses > 0) {
+            int of_class[COMBINE_CELLS];
+            for_part<COMBINE_CELLS>(s, i, [&](int c, int64_t at) {
+                of_class[c] = a.medium.d_class[row.of_class + at] & a.medium.mask;
+            });
+            for_part<COMBINE_CELLS>(
+                s, i, [&](int c, int64_t) { y[c] = a.medium.d_weight[of_class[c]]; });
+        } else {
+            load_operand(s, i, a.y, row.y, 1, y);
+        }
+        for_part<COMBINE_CELLS>(s, i, [&](int c, int64_t at) {
+            combine_write(&a, row.out + at, fma(a.factor * x[c], y[c], z[c]));
+        });
     });
 }
 

@@ -18,8 +18,15 @@ static const struct smoothing of_classes = {.nsteps = 8,
                                                        0.540477104F, 0.504293276F},
                                             .factor = 1};
 
+/* The same for n = 12: on coarser grids, where steps cost little. */
+static const struct smoothing of_coarse = {
+    .nsteps = 12,
+    .weight = {31.8300643F, 8.08451095F, 3.68960977F, 2.15436822F, 1.4472136F, 1.06699732F,
+               0.842189436F, 0.701370826F, 0.610715371F, 0.552786405F, 0.518194727F, 0.501979128F},
+    .factor = 1};
+
 /* 1 / (1 - cos(2 pi j / 9)), j = 1 to 4: before and after the coarser grid, where conductances jump
- * by much. */
+ * by much; in rough media those of n = 8 are used there. */
 static const struct smoothing of_steep = {
     .nsteps = 4, .weight = {4.27431609F, 1.21013831F, 0.666666667F, 0.515545602F}, .factor = 1};
 
@@ -36,10 +43,16 @@ static const struct smoothing of_uniform[] = {
      .weight = {0.540538216F, 0.779040455F, 1.62458321F, 4.21761012F},
      .factor = 1.05F}};
 
-static const struct smoothing *smoothing_of(const struct steady_grids *grids)
+static const struct smoothing *smoothing_of(const struct steady_grids *grids,
+                                            const struct steady_grid *grid)
 {
+    const bool is_coarse = grid - grids->grid > (grids->grid[1].copies ? 1 : 0);
+    const bool is_rough = grids->roughness > STEADY_ROUGH;
     const int turn = grids->turn == 0 ? 0 : 2 - grids->turn % 2;
-    return grids->uniform ? &of_uniform[turn] : grids->steep ? &of_steep : &of_classes;
+    return grids->uniform ? &of_uniform[turn]
+           : grids->steep ? (is_rough ? &of_classes : &of_steep)
+           : is_coarse    ? &of_coarse
+                          : &of_classes;
 }
 
 static enum status relax(struct steady_grids *grids, const struct steady_grid *grid, float weight,
@@ -105,7 +118,7 @@ static int known_layers(const struct steady_grid *grid)
 static enum status ascend(struct steady_grids *grids, struct steady_grid *fine, const float *d_r,
                           struct steady_grid *coarse, float *d_from, float factor)
 {
-    const struct smoothing *smoothing = smoothing_of(grids);
+    const struct smoothing *smoothing = smoothing_of(grids, fine);
     const bool deep = is_deep(fine, coarse);
     fine->complete = 0;
     if (coarse->copies) {
@@ -178,7 +191,7 @@ static enum status cycle_small(struct steady_grids *grids, int first)
     return grids->engine->operations->cycle(grids->engine->bulk_queue, &args);
 }
 
-/* Where conductances jump by much, corrections are symmetric: without smoothing before the coarser
+/* Where conductances jump by much or at random, corrections are symmetric: without smoothing before the coarser
  * grid they may point away from the solution. d_early of the fine grid, what it leaves of d_r, and
  * that of the coarse one. */
 static enum status smooth_early(struct steady_grids *grids, struct steady_grid *fine,
@@ -209,7 +222,6 @@ static enum status smooth_late(struct steady_grids *grids, struct steady_grid *f
 /* From grid number `first` on. */
 static enum status cycle(struct steady_grids *grids, int first)
 {
-    const struct smoothing *smoothing = smoothing_of(grids);
     const int last = first_small(grids, first);
     struct steady_grid *coarsest = &grids->grid[last];
     for (int n = first; n < last; n++) {
@@ -229,7 +241,7 @@ static enum status cycle(struct steady_grids *grids, int first)
         TRY(grids->steep && !coarse->copies
                 ? smooth_late(grids, fine, coarse)
                 : ascend(grids, fine, fine->d_r, coarse, coarse->d_e,
-                         n == finest_of(grids) ? smoothing->factor : 1));
+                         n == finest_of(grids) ? smoothing_of(grids, fine)->factor : 1));
     }
     return STATUS_OK;
 }
@@ -378,8 +390,12 @@ static bool outside_of(const struct problem *problem, const struct heat_operator
     double sum = 0;
     int count = 0;
     for (int p = 0; p < boundary->nconditions[face]; p++) {
-        const struct boundary_state now =
+        const struct boundary_condition *condition = &boundary->face[face][p];
+        struct boundary_state now =
             boundary_at(boundary, &problem->grid, (enum face)face, p, &op->when);
+        if (boundary_setting_has_maps(&condition->setting)) { /* in place of numbers */
+            now = boundary_corner(condition, &now, 0);
+        }
         const struct face_exchange exchange = boundary_exchange(&now);
         sum += exchange.s1 > 0 ? exchange.s0 / exchange.s1 : 0;
         count += exchange.s1 > 0 ? 1 : 0;

@@ -17,6 +17,9 @@ enum { DEEP_STEPS = 4, DEEP_MOST = 12 };
 enum { SHARED_LAYERS = 2 };
 /* Shared grids of fewer cells are copied: then exchanges take longer than the cells. */
 enum { STEADY_SHARED_LEAST = 1 << 18 };
+/* Logarithms of conductances have this unit, so that their sums are integers. Rougher media are
+ * smoothed before coarser grids, too. */
+enum { LOG_UNIT = 256, STEADY_ROUGH = LOG_UNIT / 2 };
 
 struct steady_grid {
     struct multigrid m;
@@ -61,7 +64,9 @@ struct steady_grids {
     bool sinks;                          /* cells have some */
     bool uniform;                        /* the grids have tables along the axes */
     bool starts;                         /* the grids have d_t and d_b */
-    bool steep;                          /* conductivities jump by much */
+    bool steep;                          /* conductivities jump by much, or cell by cell */
+    double roughness;                    /* of conductances, where neighbours differ at random */
+    double log_g[AXIS_COUNT];            /* the mean logarithms of the finest grid */
     struct steady_axis axis[AXIS_COUNT]; /* of the last grid */
     double reference;                    /* K: the mean of the temperatures outside */
     bool has_reference;                  /* there are some */

@@ -64,7 +64,7 @@ bool steady_can_start(const struct problem *problem)
 bool steady_is_steep(const struct medium *medium)
 {
     enum { GENTLE = 2000 };
-    bool steep = false;
+    bool steep = medium->nambients > 0; /* no conductance to their cells */
     for (int axis = 0; axis < AXIS_COUNT; axis++) {
         double least = INFINITY;
         double most = 0;
