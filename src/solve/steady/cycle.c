@@ -191,9 +191,9 @@ static enum status cycle_small(struct steady_grids *grids, int first)
     return grids->engine->operations->cycle(grids->engine->bulk_queue, &args);
 }
 
-/* Where conductances jump by much or at random, corrections are symmetric: without smoothing before the coarser
- * grid they may point away from the solution. d_early of the fine grid, what it leaves of d_r, and
- * that of the coarse one. */
+/* Where conductances jump by much or at random, corrections are symmetric: without smoothing before
+ * the coarser grid they may point away from the solution. d_early of the fine grid, what it leaves
+ * of d_r, and that of the coarse one. */
 static enum status smooth_early(struct steady_grids *grids, struct steady_grid *fine,
                                 struct steady_grid *coarse)
 {
