@@ -2,11 +2,10 @@
  * schedules times boxes, with faces of all types, and the sums over closed faces. */
 #include "problem.h"
 
+#include <omp.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <omp.h>
 
 /* With ISOTHERM_TEST_KIND only the kind of that number. */
 static bool is_chosen(enum kind kind)
@@ -111,8 +110,8 @@ static void check(enum kind kind, const int64_t cells[AXIS_COUNT], unsigned clos
             problem_solve(&p);
             check_problem(&p);
         }
-        if (nsteps == 1 && kind != KIND_HIGH_ORDER &&
-            (random_below(&random, 4) == 0 || kind == KIND_CLASSES)) {
+        const bool often = random_below(&random, 4) == 0 || kind == KIND_CLASSES;
+        if (nsteps == 1 && kind != KIND_HIGH_ORDER && often) {
             problem_compare(&p, &random);
             check_problem(&p);
         }
