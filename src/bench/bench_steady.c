@@ -18,8 +18,8 @@ struct steady_bench {
     struct table table;
 };
 
-/* A ratio of conductivities of 1000, but in the first. cells: each cell is one of four materials, by
- * a number from -1 to 1 for its indices. */
+/* A ratio of conductivities of 1000, but in the first. cells: each cell is one of four materials,
+ * by a number from -1 to 1 for its indices. */
 #define CELL_NUMBER                                                                                \
     "cos(1e5*sin(12.9898*rint(%g*x - 0.5) + 78.233*rint(%g*y - 0.5) + 37.719*rint(%g*z - 0.5)))"
 static const struct {

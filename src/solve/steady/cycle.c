@@ -47,10 +47,9 @@ static const struct smoothing *smoothing_of(const struct steady_grids *grids,
                                             const struct steady_grid *grid)
 {
     const bool is_coarse = grid - grids->grid > (grids->grid[1].copies ? 1 : 0);
-    const bool is_rough = grids->roughness > STEADY_ROUGH;
     const int turn = grids->turn == 0 ? 0 : 2 - grids->turn % 2;
     return grids->uniform ? &of_uniform[turn]
-           : grids->steep ? (is_rough ? &of_classes : &of_steep)
+           : grids->steep ? (steady_is_rough(grids) ? &of_classes : &of_steep)
            : is_coarse    ? &of_coarse
                           : &of_classes;
 }
@@ -191,9 +190,9 @@ static enum status cycle_small(struct steady_grids *grids, int first)
     return grids->engine->operations->cycle(grids->engine->bulk_queue, &args);
 }
 
-/* Where conductances jump by much or at random, corrections are symmetric: without smoothing before the coarser
- * grid they may point away from the solution. d_early of the fine grid, what it leaves of d_r, and
- * that of the coarse one. */
+/* Where conductances jump by much or at random, corrections are symmetric: without smoothing before
+ * the coarser grid they may point away from the solution. d_early of the fine grid, what it leaves
+ * of d_r, and that of the coarse one. */
 static enum status smooth_early(struct steady_grids *grids, struct steady_grid *fine,
                                 struct steady_grid *coarse)
 {
