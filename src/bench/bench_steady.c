@@ -56,7 +56,7 @@ static enum status make_settings(const struct steady_bench *bench, int medium, c
 {
     const int64_t *n = bench->request->size;
     const bool is_ours = strcmp(solver, "multigrid") == 0; /* HYPRE: after two corrections */
-    const bool is_plain = media[medium].parts == NULL; /* of cubes; the parts lie in a unit cube */
+    const bool is_plain = media[medium].parts == NULL;     /* of cubes; parts lie in a unit cube */
     char text[4096];
     char materials[2048] = "material: {conductivity: 10, density: 1000, heat_capacity: 1000}";
     if (!is_plain) {

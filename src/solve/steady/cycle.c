@@ -186,7 +186,7 @@ static enum status cycle_small(struct steady_grids *grids, int first)
         const struct steady_grid *grid = &grids->grid[first + n];
         args.grid[n] = (struct cycle_grid){grid->m, grid->d_r, grid->d_e, grid->d_other};
     }
-    memcpy(args.weight, smoothing_of(grids)->weight, sizeof args.weight);
+    memcpy(args.weight, smoothing_of(grids, &grids->grid[first])->weight, sizeof args.weight);
     return grids->engine->operations->cycle(grids->engine->bulk_queue, &args);
 }
 
