@@ -65,10 +65,11 @@ template <int T> struct tile_sums {
                        part[n / FACE_COUNT][n % FACE_COUNT]);
             }
         }
-        if (is_last_block(sums[0].scratch)) {
+        __shared__ bool is_last;
+        if (is_last_block_of_all(sums[0].scratch, &is_last)) {
 #pragma unroll
             for (int l = 0; l < T; l++) {
-                normalise_face_sums(sums[l]);
+                normalise_face_sums(sums[l], FACE_COUNT * l);
             }
         }
     }
