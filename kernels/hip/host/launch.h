@@ -104,6 +104,9 @@ hip_step_launcher hip_launch_step_staged_wide; /* one, rows twice as long */
  * hip_step_medium_corrects. */
 hip_step_launcher hip_launch_step_medium_free; /* no pacing */
 hip_step_launcher hip_launch_step_medium_deep;
+/* With conductances per cell, where hip_step_medium_takes the medium. */
+hip_step_launcher hip_launch_step_faces_free;
+hip_step_launcher hip_launch_step_faces_deep;
 bool hip_step_medium_corrects(const struct step_args *args, const struct box *box);
 /* Where properties depend on temperature. */
 hip_step_launcher hip_launch_step_nonlinear;

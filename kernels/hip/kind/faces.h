@@ -118,6 +118,16 @@ template <typename REAL, int T> struct faces : classes<REAL, T> {
         return faces_outside(c, conductance(l, p, face),
                              this->table[l] + medium_closure_at(m.n, m.nclosures, face, closure));
     }
+    __device__ __forceinline__ REAL outside(REAL inside, REAL g, REAL q0, REAL q1, REAL q4,
+                                            REAL given) const
+    {
+        const REAL x[] = {q0, q1, q4, given};
+        return faces_outside(inside, g, x);
+    }
+    __device__ __forceinline__ REAL scaled(REAL g, int axis) const
+    {
+        return g * dt[0][axis];
+    }
     __device__ __forceinline__ double term(int l, const place &p, int face, REAL c,
                                            REAL outside) const
     {

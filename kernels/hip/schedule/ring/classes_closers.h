@@ -1,4 +1,4 @@
-/* Part of classes.hip.cpp: the waves that write the values beyond closed faces. */
+/* Part of classes.hip.cpp and faces.hip.cpp: the waves that write the values beyond closed faces. */
 #pragma once
 
 #include "kernels/hip/kind/classes.h"
@@ -12,22 +12,32 @@ template <typename S> static __device__ __forceinline__ int class_at(const work 
     return x / S::SUB_X * w.class_sub + (y + 1) * S::CLASS_PITCH + S::CLASS_PAD + x % S::SUB_X;
 }
 
+/* The same in an array of a stage; the column of an upper face may follow those of a subtile. */
+template <typename S>
+static __device__ __forceinline__ int array_at(const work &w, int array, int x, int y)
+{
+    return w.array_at[array] + x / S::SUB_X * w.array_sub[array] + y * S::array_pitch(array) +
+           x % S::SUB_X;
+}
+
 /* One lane of a wave that writes the values beyond closed x and y faces into the stages, where the
  * engine has left zeros, ahead of the workers: so these need no code for faces, and the tiles at
  * the edge, for which all others wait, are as fast; it also sums over these faces. A lane has some
  * cells on a face in y and one on a face in x, of FACE_X_MIN in the lower half of the wave. Few
  * instructions count here: one wave has the time of a plane or two. */
-template <typename S> struct closer {
+template <typename S, typename KIND> struct closer {
     typedef typename S::REAL REAL;
     enum { IN_Y = S::TX / ARCH_WAVE, CELLS = IN_Y + 1 };
     static_assert(2 * S::TY <= ARCH_WAVE, "one lane per row and side");
 
+    const KIND &kind;
     const medium<REAL> &m;
     const work &w;
     /* where the cells lie */
     bool valid[CELLS];
     bool counted[CELLS];            /* in the box, on a face that is summed */
     int at[CELLS], class_at[CELLS]; /* in the cells and the classes of a stage */
+    int g_at[CELLS];                /* of the face, in the conductances of a stage, if it has any */
     /* of the cells on y, of the one on x: */
     int face[2], beyond[2];  /* in a stage, from a cell to the value beyond */
     const uint8_t *patch[2]; /* of the first one in plane 0; NULL: none */
@@ -36,7 +46,7 @@ template <typename S> struct closer {
     /* the closures that were used last, mostly those of the next plane */
     int closure[CELLS]; /* -1: none */
     bool radiates;
-    REAL a[CELLS], b[CELLS], e[CELLS], g[CELLS];
+    REAL a[CELLS], b[CELLS], e[CELLS], f[CELLS], g[CELLS];
 
     /* Once for a column. sides: see closed_sides, of y one at most. */
     __device__ __forceinline__ void take(const face_sums &sums, const column &c, unsigned sides)
@@ -61,6 +71,8 @@ template <typename S> struct closer {
             closure[n] = -1;
             at[n] = cell_at<S>(w, i - c.i, j - c.j);
             class_at[n] = ::class_at<S>(w, i - c.i, j - c.j);
+            g_at[n] = array_at<S>(w, in_x ? AXIS_X : AXIS_Y, i - c.i, j - c.j) +
+                      (max ? in_x ? 1 : S::array_pitch(AXIS_Y) : 0);
             if (n == 0 || in_x) {
                 face[in_x] = face_min + (max ? 1 : 0);
                 beyond[in_x] = (max ? 1 : -1) * (in_x ? 1 : S::PITCH);
@@ -81,12 +93,13 @@ template <typename S> struct closer {
                 const REAL *abe =
                     m.table + medium_closure_at(m.n, m.nclosures, face[n / IN_Y], wanted[n]);
                 closure[n] = wanted[n];
-                if (counted[n]) {
+                if (S::ARRAYS == 0 && counted[n]) {
                     g[n] = m.table[medium_g_at(m.n, n < IN_Y ? AXIS_Y : AXIS_X, own[n], own[n])];
                 }
                 a[n] = abe[0];
                 b[n] = abe[1];
                 e[n] = abe[2];
+                f[n] = abe[3];
                 radiates = radiates || e[n] != 0;
             }
         }
@@ -123,8 +136,12 @@ template <typename S> struct closer {
         for (int n = 0; n < CELLS; n++) {
             if (valid[n]) {
                 REAL *const inside = stage + at[n];
-                const REAL outside = radiates ? medium_outside(*inside, a[n], b[n], e[n])
-                                              : medium_outside(*inside, a[n], b[n], (REAL)0);
+                if (S::ARRAYS > 0) {
+                    g[n] = kind.scaled(stage[g_at[n]], n < IN_Y ? AXIS_Y : AXIS_X);
+                }
+                const REAL outside = radiates
+                                         ? kind.outside(*inside, g[n], a[n], b[n], e[n], f[n])
+                                         : kind.outside(*inside, g[n], a[n], b[n], 0, f[n]);
                 inside[beyond[n / IN_Y]] = outside;
                 if (counted[n]) {
                     const double term = (double)g[n] * (double)(REAL)(outside - *inside);
@@ -140,14 +157,14 @@ template <typename S> struct closer {
 };
 
 /* One of S::CLOSERS waves, which take the planes in turn; all its lanes call. */
-template <typename S>
+template <typename S, typename KIND>
 static __device__ __forceinline__ void close_all(const grid_view<typename S::REAL> &view,
-                                                 const classes<typename S::REAL, 1> &kind,
+                                                 const KIND &kind,
                                                  const face_sums &sums, stage_ring<S> ring,
                                                  const work &w, int wave)
 {
     constexpr unsigned Y_MIN = 1U << FACE_Y_MIN, Y_MAX = 1U << FACE_Y_MAX;
-    closer<S> mine = {kind.of, w};
+    closer<S, KIND> mine = {kind, kind.of, w};
     int turn = 0;
     for (int item = blockIdx.x; item < w.items; item += (int)gridDim.x) {
         const column c = column_of<S>(w, item);
