@@ -194,7 +194,7 @@ template <typename REAL, int T> struct classes {
         return medium_beyond(level(l), face, p.cell, *p.byte & of.mask, c);
     }
     /* The same by the coefficients of a closure; g: of a kind that has it per cell. */
-    __device__ __forceinline__ REAL outside(REAL inside, REAL, REAL a, REAL b, REAL e, REAL) const
+    __device__ __forceinline__ REAL outside(REAL inside, REAL, REAL a, REAL b, REAL e, bool) const
     {
         return medium_outside(inside, a, b, e);
     }

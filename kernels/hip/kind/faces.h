@@ -111,17 +111,21 @@ template <typename REAL, int T> struct faces : classes<REAL, T> {
     }
     __device__ __forceinline__ REAL beyond(int l, const place &p, int face, REAL c) const
     {
+        return beyond(l, p.cell, *p.byte, face, conductance(l, p, face), c);
+    }
+    __device__ __forceinline__ REAL beyond(int l, const int64_t (&cell)[AXIS_COUNT], uint8_t byte,
+                                           int face, REAL g, REAL c) const
+    {
         const medium<REAL> &m = this->of;
-        const int closure =
-            medium_closure(m.patch[face], m.patch_pitch[face], m.first_closure[face], m.n, face,
-                           p.cell, *p.byte & m.mask);
-        return faces_outside(c, conductance(l, p, face),
-                             this->table[l] + medium_closure_at(m.n, m.nclosures, face, closure));
+        const int closure = medium_closure(m.patch[face], m.patch_pitch[face],
+                                           m.first_closure[face], m.n, face, cell, byte & m.mask);
+        return faces_outside(
+            c, g, this->table[l] + medium_closure_at(m.n, m.nclosures, face, closure));
     }
     __device__ __forceinline__ REAL outside(REAL inside, REAL g, REAL q0, REAL q1, REAL q4,
-                                            REAL given) const
+                                            bool given) const
     {
-        const REAL x[] = {q0, q1, q4, given};
+        const REAL x[] = {q0, q1, q4, (REAL)(given ? 1 : 0)};
         return faces_outside(inside, g, x);
     }
     __device__ __forceinline__ REAL scaled(REAL g, int axis) const

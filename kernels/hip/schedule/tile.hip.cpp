@@ -16,76 +16,10 @@
  *                     0 0 0 0 0 0 0 0 0 0
  */
 #include "kernels/hip/schedule/tile_cell.h"
+#include "kernels/hip/schedule/tile_sums.h"
 
 /* Planes of a column: so that the sums of its cells fit (EXACT_PARTS_MAX_TERMS). */
 enum { DEPTH_MOST = EXACT_PARTS_MAX_TERMS >> TILE_BITS };
-
-/* The sums over closed faces before each step. */
-template <int T> struct tile_sinks {
-    bool any;
-    face_sums of[T];
-};
-
-/* The same of a block, in the memory that it shares. */
-template <int T> struct tile_sums {
-    unsigned long long part[T][FACE_COUNT][3]; /* of struct tally */
-
-    __device__ __forceinline__ unsigned long long *all()
-    {
-        return &part[0][0][0];
-    }
-
-    __device__ __forceinline__ void begin()
-    {
-        for (int n = (int)threadIdx.x; n < T * FACE_COUNT * 3; n += THREADS) {
-            all()[n] = 0;
-        }
-        __syncthreads();
-    }
-
-    __device__ __forceinline__ void add(int l, int face, double x)
-    {
-        tally one = {};
-        one.add(x);
-        for (int p = 0; p < 3; p++) {
-            if (one.part[p] != 0) {
-                atomicAdd(&part[l][face][p], (unsigned long long)one.part[p]);
-            }
-        }
-    }
-
-    /* Add them to the sums of the faces. All threads of all blocks call. */
-    __device__ __forceinline__ void end(const face_sums (&sums)[T])
-    {
-        __syncthreads();
-#pragma unroll /* the sums are parameters of the kernel: no index that differs between lanes */
-        for (int n = 0; n < T * FACE_COUNT; n++) {
-            if ((int)threadIdx.x == n) {
-                add_to(sums[n / FACE_COUNT].sum[n % FACE_COUNT],
-                       part[n / FACE_COUNT][n % FACE_COUNT]);
-            }
-        }
-        if (is_last_block(sums[0].scratch)) {
-#pragma unroll
-            for (int l = 0; l < T; l++) {
-                normalise_face_sums(sums[l]);
-            }
-        }
-    }
-
-    static __device__ __forceinline__ void add_to(struct exact_sum *sum,
-                                                  const unsigned long long (&parts)[3])
-    {
-        long long digit[4];
-        digits_of({{(long long)parts[0], (long long)parts[1], (long long)parts[2]}}, digit);
-        for (int d = 0; d < 4 && sum != nullptr; d++) {
-            if (digit[d] != 0) {
-                atomicAdd(reinterpret_cast<unsigned long long *>(&sum->digit[d]),
-                          (unsigned long long)digit[d]);
-            }
-        }
-    }
-};
 
 /* sm_90: blocks of a multiprocessor, where a cell has few registers. */
 template <typename REAL, typename KIND>
@@ -214,17 +148,6 @@ static tiling tiling_of(const struct layout *layout, const struct coefficients *
     }
     t.count[2] = (planes + t.step[2] - 1) / t.step[2];
     return t;
-}
-
-template <int T>
-static tile_sinks<T> sinks_of(const struct coefficients *args, struct hip_scratch *d_scratch)
-{
-    tile_sinks<T> sinks = {};
-    for (int l = 0; l < T; l++) {
-        sinks.of[l] = face_sums_of(&args[l], d_scratch);
-        sinks.any = sinks.any || sinks.of[l].sums;
-    }
-    return sinks;
 }
 
 template <typename REAL, int T, typename KIND>

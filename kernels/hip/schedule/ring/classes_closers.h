@@ -36,8 +36,9 @@ template <typename S, typename KIND> struct closer {
     /* where the cells lie */
     bool valid[CELLS];
     bool counted[CELLS];            /* in the box, on a face that is summed */
-    int at[CELLS], class_at[CELLS]; /* in the cells and the classes of a stage */
-    int g_at[CELLS];                /* of the face, in the conductances of a stage, if it has any */
+    /* of the first cell on y and the one on x: in the cells, the classes and, of the face, the
+     * conductances of a stage */
+    int at[2], class_at[2], g_at[2];
     /* of the cells on y, of the one on x: */
     int face[2], beyond[2];  /* in a stage, from a cell to the value beyond */
     const uint8_t *patch[2]; /* of the first one in plane 0; NULL: none */
@@ -46,7 +47,16 @@ template <typename S, typename KIND> struct closer {
     /* the closures that were used last, mostly those of the next plane */
     int closure[CELLS]; /* -1: none */
     bool radiates;
-    REAL a[CELLS], b[CELLS], e[CELLS], f[CELLS], g[CELLS];
+    REAL a[CELLS], b[CELLS], e[CELLS], g[CELLS];
+    bool given[CELLS]; /* where g is that of the cell: the closure gives the temperature */
+
+    /* From the first cell on y to the n-th, or of the one on x: in values of a stage that has `sub`
+     * for each subtile. */
+    static __device__ __forceinline__ int beside(int n, int sub)
+    {
+        const int x = n < IN_Y ? n * ARCH_WAVE : 0;
+        return x / S::SUB_X * sub + x % S::SUB_X;
+    }
 
     /* Once for a column. sides: see closed_sides, of y one at most. */
     __device__ __forceinline__ void take(const face_sums &sums, const column &c, unsigned sides)
@@ -69,11 +79,11 @@ template <typename S, typename KIND> struct closer {
             counted[n] = valid[n] && sum != nullptr && i >= w.lo[AXIS_X] && i < w.hi[AXIS_X] &&
                          j >= w.lo[AXIS_Y] && j < w.hi[AXIS_Y];
             closure[n] = -1;
-            at[n] = cell_at<S>(w, i - c.i, j - c.j);
-            class_at[n] = ::class_at<S>(w, i - c.i, j - c.j);
-            g_at[n] = array_at<S>(w, in_x ? AXIS_X : AXIS_Y, i - c.i, j - c.j) +
-                      (max ? in_x ? 1 : S::array_pitch(AXIS_Y) : 0);
             if (n == 0 || in_x) {
+                at[in_x] = cell_at<S>(w, i - c.i, j - c.j);
+                class_at[in_x] = ::class_at<S>(w, i - c.i, j - c.j);
+                g_at[in_x] = array_at<S>(w, in_x ? AXIS_X : AXIS_Y, i - c.i, j - c.j) +
+                             (max ? in_x ? 1 : S::array_pitch(AXIS_Y) : 0);
                 face[in_x] = face_min + (max ? 1 : 0);
                 beyond[in_x] = (max ? 1 : -1) * (in_x ? 1 : S::PITCH);
                 patch[in_x] = patches != nullptr ? patches + (in_x ? j : i) : nullptr;
@@ -99,7 +109,7 @@ template <typename S, typename KIND> struct closer {
                 a[n] = abe[0];
                 b[n] = abe[1];
                 e[n] = abe[2];
-                f[n] = abe[3];
+                given[n] = S::ARRAYS > 0 && abe[3] != 0;
                 radiates = radiates || e[n] != 0;
             }
         }
@@ -118,7 +128,7 @@ template <typename S, typename KIND> struct closer {
             wanted[n] = closure[n];
             own[n] = 0;
             if (valid[n]) {
-                own[n] = classes[class_at[n]] & m.mask;
+                own[n] = classes[class_at[n / IN_Y] + beside(n, w.class_sub)] & m.mask;
                 wanted[n] = own[n];
                 const int64_t place = plane[n / IN_Y] + n % IN_Y * ARCH_WAVE;
                 if (first[n / IN_Y] > 0) {
@@ -135,13 +145,14 @@ template <typename S, typename KIND> struct closer {
 #pragma unroll
         for (int n = 0; n < CELLS; n++) {
             if (valid[n]) {
-                REAL *const inside = stage + at[n];
+                REAL *const inside = stage + at[n / IN_Y] + beside(n, w.sub_cells);
                 if (S::ARRAYS > 0) {
-                    g[n] = kind.scaled(stage[g_at[n]], n < IN_Y ? AXIS_Y : AXIS_X);
+                    g[n] = kind.scaled(stage[g_at[n / IN_Y] + beside(n, w.array_sub[AXIS_Y])],
+                                       n < IN_Y ? AXIS_Y : AXIS_X);
                 }
                 const REAL outside = radiates
-                                         ? kind.outside(*inside, g[n], a[n], b[n], e[n], f[n])
-                                         : kind.outside(*inside, g[n], a[n], b[n], 0, f[n]);
+                                         ? kind.outside(*inside, g[n], a[n], b[n], e[n], given[n])
+                                         : kind.outside(*inside, g[n], a[n], b[n], 0, given[n]);
                 inside[beyond[n / IN_Y]] = outside;
                 if (counted[n]) {
                     const double term = (double)g[n] * (double)(REAL)(outside - *inside);

@@ -149,9 +149,10 @@ template <typename S> struct ring_of_faces : ring_kind<S> {
     }
 };
 
+/* Tiles of 128 x 8 cells, in float32 128 x 16: four stages. */
 template <typename REAL, int WIDE, int BLOCKS> static hipError_t launch_kind(const ring_call &call)
 {
-    typedef with_arrays<shape<REAL, WIDE * 8 / (int)sizeof(REAL), 128, 8, 2, BLOCKS, 2, true>> S;
+    typedef with_arrays<shape<REAL, WIDE, 128, 64 / (int)sizeof(REAL), 4, BLOCKS, 3, true>> S;
     const faces<REAL, 1> kind = faces_of<REAL, 1>(call.step->args->levels);
     const face_sums sums = face_sums_of(call.step->args->levels, call.step->d_scratch);
     struct exact_sum *const low = sums.sum[FACE_Z_MIN], *const high = sums.sum[FACE_Z_MAX];
