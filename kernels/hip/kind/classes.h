@@ -162,8 +162,6 @@ template <typename REAL, int T> struct classes {
     static constexpr int SHARES = 1;
     static constexpr int R = 1;
     typedef std::conditional_t<ARCH_READS_AT_ONCE, kept_class<REAL>, kept_nothing> kept;
-    static constexpr bool LOADS = false;
-    typedef loaded_nothing loaded;
 
     medium<REAL> of; /* with the table of level 0 */
     const REAL *table[T];
@@ -222,7 +220,7 @@ template <typename REAL, int T> struct classes {
                                             REAL base, REAL c, REAL (&n)[FACE_COUNT],
                                             const TERM &add) const
     {
-        return advance_by_values(*this, l, p, p, on, base, c, n, add);
+        return advance_by_values(*this, l, p, on, base, c, n, add);
     }
 };
 

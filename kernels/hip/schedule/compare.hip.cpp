@@ -110,7 +110,7 @@ enum status hip_compare(struct queue *queue, const struct compare_args *args)
     first.boxes = &owned;
     first.nboxes = 1;
     TRY(hip_step(queue, &first));
-    if (in_ring && hip_step_medium_corrects(&last, &owned)) {
+    if (in_ring && whole.kind == KIND_CLASSES && hip_step_medium_corrects(&last, &owned)) {
         step.d_compared = args->d_keys;
         return hip_check(hip_launch_step_medium_deep(&step), "compare");
     }

@@ -1,4 +1,5 @@
-/* Part of classes.hip.cpp and faces.hip.cpp: the waves that write the values beyond closed faces. */
+/* Part of classes.hip.cpp and faces.hip.cpp: the waves that write the values beyond closed faces.
+ */
 #pragma once
 
 #include "kernels/hip/kind/classes.h"
@@ -35,7 +36,7 @@ template <typename S, typename KIND> struct closer {
     const work &w;
     /* where the cells lie */
     bool valid[CELLS];
-    bool counted[CELLS];            /* in the box, on a face that is summed */
+    bool counted[CELLS]; /* in the box, on a face that is summed */
     /* of the first cell on y and the one on x: in the cells, the classes and, of the face, the
      * conductances of a stage */
     int at[2], class_at[2], g_at[2];
@@ -170,9 +171,8 @@ template <typename S, typename KIND> struct closer {
 /* One of S::CLOSERS waves, which take the planes in turn; all its lanes call. */
 template <typename S, typename KIND>
 static __device__ __forceinline__ void close_all(const grid_view<typename S::REAL> &view,
-                                                 const KIND &kind,
-                                                 const face_sums &sums, stage_ring<S> ring,
-                                                 const work &w, int wave)
+                                                 const KIND &kind, const face_sums &sums,
+                                                 stage_ring<S> ring, const work &w, int wave)
 {
     constexpr unsigned Y_MIN = 1U << FACE_Y_MIN, Y_MAX = 1U << FACE_Y_MAX;
     closer<S, KIND> mine = {kind, kind.of, w};

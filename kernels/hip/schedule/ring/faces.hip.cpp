@@ -1,5 +1,5 @@
-/* The ring in a medium whose conductances are stored per cell: the copy engine loads them, sigma and
- * the classes of a tile into the same stage. */
+/* The ring in a medium whose conductances are stored per cell: the copy engine loads them, sigma
+ * and the classes of a tile into the same stage. */
 #include "kernels/hip/kind/faces.h"
 #include "kernels/hip/schedule/ring/classes_closers.h"
 
@@ -14,9 +14,9 @@ template <typename S> struct faces_worker {
     const REAL *heat; /* of each class */
     const work &w;
     const place<S> &p;
-    int class_offset;        /* of the first cell in the classes of a stage, in bytes */
-    int offset[MOST_ARRAYS]; /* and in the arrays, in cells */
-    bool sides;              /* the tile lies on a closed face in x or y */
+    int class_offset;              /* of the first cell in the classes of a stage, in bytes */
+    int offset[MOST_ARRAYS];       /* and in the arrays, in cells */
+    bool sides;                    /* the tile lies on a closed face in x or y */
     struct exact_sum *const *sums; /* of the faces of z; NULL: none */
     cells_of<S> gz = {};           /* to the plane below */
 
@@ -91,15 +91,17 @@ template <typename S> struct faces_worker {
 #pragma unroll
             for (int i = 0; i < N; i++) {
                 const REAL right = i + 1 < N ? x.v[i + 1 < N ? i + 1 : i] : x_end;
-                const REAL g[FACE_COUNT] = {
-                    kind.scaled(x.v[i], AXIS_X),    kind.scaled(right, AXIS_X),
-                    kind.scaled(y[0].v[i], AXIS_Y), kind.scaled(y[1].v[i], AXIS_Y),
-                    gz.row[row].v[i],               gz_above.row[row].v[i]};
+                const REAL g[FACE_COUNT] = {kind.scaled(x.v[i], AXIS_X),
+                                            kind.scaled(right, AXIS_X),
+                                            kind.scaled(y[0].v[i], AXIS_Y),
+                                            kind.scaled(y[1].v[i], AXIS_Y),
+                                            gz.row[row].v[i],
+                                            gz_above.row[row].v[i]};
                 REAL around[FACE_COUNT];
                 v.around(i, around);
                 const int own = classes[row * S::CLASS_PITCH + i] & kind.of.mask;
-                out.row[row].v[i] = medium_cell(out.row[row].v[i], v.c.v[i], around, g, sigma.v[i],
-                                                heat[own]);
+                out.row[row].v[i] =
+                    medium_cell(out.row[row].v[i], v.c.v[i], around, g, sigma.v[i], heat[own]);
             }
             y[0] = y[1];
         }
@@ -157,6 +159,9 @@ template <typename REAL, int WIDE, int BLOCKS> static hipError_t launch_kind(con
     const face_sums sums = face_sums_of(call.step->args->levels, call.step->d_scratch);
     struct exact_sum *const low = sums.sum[FACE_Z_MIN], *const high = sums.sum[FACE_Z_MAX];
     constexpr int bytes = ring_of_faces<S>::HEAT_BYTES;
+    if (call.step->args->levels->corrects) {
+        return launch(call, ring_of_faces<with_base<S, true>>{{}, kind, {low, high}}, bytes);
+    }
     return call.step->args->d_bits != nullptr
                ? launch(call, ring_of_faces<with_bits<S>>{{}, kind, {low, high}}, bytes)
                : launch(call, ring_of_faces<S>{{}, kind, {low, high}}, bytes);

@@ -52,8 +52,8 @@ static __device__ __forceinline__ void finish(const K &kind, const face_sums &su
 
 template <typename K>
 static __global__ __launch_bounds__(K::S::THREADS, K::S::BLOCKS) void step_ring(
-    const __grid_constant__ ring_maps<typename K::S> maps, const grid_view<typename K::S::REAL> view, const K kind,
-    const face_sums sums, const work w)
+    const __grid_constant__ ring_maps<typename K::S> maps,
+    const grid_view<typename K::S::REAL> view, const K kind, const face_sums sums, const work w)
 {
     typedef typename K::S S;
     /* no integer arithmetic on it: the compiler must see that it is shared memory, or loads from it
