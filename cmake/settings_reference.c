@@ -1,4 +1,4 @@
-/* The reference page, from the schema. */
+/* The reference page, from the schema and the texts of an earlier page. */
 #include "cmake/settings_reference.h"
 
 #include <stdio.h>
@@ -19,8 +19,41 @@ static void write_cell(FILE *out, const char *text)
     }
 }
 
-static void write_row(FILE *out, const struct schema_key *key)
+/* Write what follows `mark`, up to the end of the line or to `end`, at its place number `nth` in
+ * the earlier page; "?" if there is none. */
+static void write_earlier(FILE *out, const char *page, const char *mark, int nth, const char *end)
 {
+    const char *text = strstr(page, mark);
+    for (; text != NULL && nth > 0; nth--) {
+        text = strstr(text + 1, mark);
+    }
+    if (text == NULL) {
+        fputc('?', out);
+        return;
+    }
+    text += strlen(mark);
+    size_t length = strcspn(text, "\n");
+    if (length >= strlen(end) && strncmp(text + length - strlen(end), end, strlen(end)) == 0) {
+        length -= strlen(end);
+    }
+    if (mark[1] == '|') { /* a row: its last cell */
+        const char *cell = text + length;
+        while (cell[-1] != '|' || cell[-2] == '\\') {
+            cell--;
+        }
+        length -= (size_t)(cell + 1 - text);
+        text = cell + 1;
+    }
+    fwrite(text, 1, length, out);
+}
+
+static void write_row(FILE *out, const struct schema_key *key, const char *page)
+{
+    int nth = 0; /* a key may have several rows */
+    char mark[SCHEMA_TEXT_BYTES];
+    for (const struct schema_key *before = schema_table(); before < key; before++) {
+        nth += strcmp(before->path, key->path) == 0;
+    }
     char expected[SCHEMA_TEXT_BYTES];
     const bool required = (key->flags & SCHEMA_REQUIRED) != 0;
     fprintf(out, "| `%s` | ", key->path);
@@ -41,7 +74,8 @@ static void write_row(FILE *out, const struct schema_key *key)
     fputs(" | ", out);
     write_cell(out, key->unit != NULL ? key->unit->name : "");
     fputs(key->unit != NULL ? " | " : "| ", out);
-    write_cell(out, key->help);
+    snprintf(mark, sizeof mark, "\n| `%s` |", key->path);
+    write_earlier(out, page, mark, nth, " |");
     fputs(" |\n", out);
 }
 
@@ -53,18 +87,26 @@ static bool is_below(const struct schema_key *key, const struct schema_key *sect
            (key->path[length] == '.' || key->path[length] == '[');
 }
 
-static void write_section(FILE *out, const struct schema_key *section)
+static void write_section(FILE *out, const struct schema_key *section, const char *page)
 {
-    fprintf(out, "\n## %s\n\n%s", section->path, section->help);
+    char mark[SCHEMA_TEXT_BYTES];
+    char required[SCHEMA_TEXT_BYTES] = "";
     if ((section->flags & SCHEMA_REQUIRED) != 0) {
-        fprintf(out, section->rival != NULL ? " Required, or `%s`." : " Required.", section->rival);
+        snprintf(required, sizeof required,
+                 section->rival != NULL ? " Required, or `%s`." : " Required.", section->rival);
     }
-    fputs("\n\n", out);
+    snprintf(mark, sizeof mark, "\n## %s\n\n", section->path);
+    fputs(mark, out);
+    write_earlier(out, page, mark, 0, required);
+    fprintf(out, "%s\n\n", required);
     bool listed = false;
     for (const struct schema_key *key = schema_table(); key->path != NULL; key++) {
         /* the page shows the six faces as one section, boundary.* */
         if (is_below(key, section) && key->type == SCHEMA_SECTION && key->members == NULL) {
-            fprintf(out, "- `%s`: %s\n", key->path, key->help);
+            snprintf(mark, sizeof mark, "\n- `%s`: ", key->path);
+            fputs(mark + 1, out);
+            write_earlier(out, page, mark, 0, "");
+            fputc('\n', out);
             listed = true;
         }
     }
@@ -72,7 +114,7 @@ static void write_section(FILE *out, const struct schema_key *section)
     fputs("| key | value | default | unit | meaning |\n|---|---|---|---|---|\n", out);
     for (const struct schema_key *key = schema_table(); key->path != NULL; key++) {
         if (is_below(key, section) && key->type != SCHEMA_SECTION) {
-            write_row(out, key);
+            write_row(out, key, page);
         }
     }
 }
@@ -153,7 +195,7 @@ static void write_units(FILE *out)
     }
 }
 
-static void write_reference(FILE *out)
+static void write_reference(FILE *out, const char *page)
 {
     const struct schema_key *table = schema_table();
     fputs("# Configuration\n\n"
@@ -173,15 +215,15 @@ static void write_reference(FILE *out)
           ".\nlog is the natural logarithm, as is ln.\n\n"
           "`required`: if its section is given. Keys without a default that are not required may "
           "be left out.\n\n"
-          "<!-- Written from src/config/schema/schema_table.c: cmake --build build/cpu --target "
-          "configuration_page -->\n\n"
+          "<!-- The texts are written here, all else from src/config/schema: cmake --build "
+          "build/cpu --target configuration_page -->\n\n"
           "| key | value | default | unit | meaning |\n|---|---|---|---|---|\n",
           out);
     for (int part = 0; part < 2; part++) { /* keys at the top, then sections and lists */
         for (const struct schema_key *key = table; key->path != NULL; key++) {
             const bool has_keys = key->type == SCHEMA_SECTION || key->type == SCHEMA_LIST;
             if (strchr(key->path, '.') == NULL && has_keys == (part == 1)) {
-                (has_keys ? write_section : write_row)(out, key);
+                (has_keys ? write_section : write_row)(out, key, page);
             }
         }
     }
@@ -189,7 +231,7 @@ static void write_reference(FILE *out)
     write_restart(out);
 }
 
-char *settings_reference(void)
+char *settings_reference(const char *page)
 {
     char *text = NULL;
     size_t nbytes = 0;
@@ -197,7 +239,7 @@ char *settings_reference(void)
     if (out == NULL) {
         return NULL;
     }
-    write_reference(out);
+    write_reference(out, page);
     if (fclose(out) != 0) {
         free(text);
         return NULL;

@@ -99,18 +99,14 @@ int halo_probe_main(int argc, char **argv)
     /* the device first: some MPI libraries look for it in MPI_Init */
     enum status status =
         probe_open(&probe, argv[2], (int)strtol(argv[3], NULL, 10), (int)strtol(argv[4], NULL, 10));
-    if (status == STATUS_OK) {
-        status = comm_check(MPI_Init(&argc, &argv), "MPI_Init");
-    }
+    status = status == STATUS_OK ? comm_check(MPI_Init(&argc, &argv), "MPI_Init") : status;
     if (status != STATUS_OK) {
         return status_exit_code(status);
     }
     MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_RETURN);
     say(to, SAYS_BEGUN);
     status = try_size(&probe, SMALL_BYTES);
-    if (status == STATUS_OK) {
-        status = try_size(&probe, LARGE_BYTES);
-    }
+    status = status == STATUS_OK ? try_size(&probe, LARGE_BYTES) : status;
     say(to, status == STATUS_OK ? SAYS_GOOD : SAYS_WRONG);
     MPI_Finalize();
     return status_exit_code(status);

@@ -231,9 +231,7 @@ static enum status prove_round(struct rig *rig, int round, struct halo_trial *tr
         return STATUS_OK;
     }
     enum status status = exchange(rig, slot);
-    if (status == STATUS_OK) {
-        status = verify(rig, slot, round);
-    }
+    status = status == STATUS_OK ? verify(rig, slot, round) : status;
     return settle(rig->site.comm, status, trial);
 }
 
@@ -276,9 +274,7 @@ static enum status time_exchanges(struct rig *rig, bool transfer_alone, double s
         rig->is_packed = transfer_alone && n > -WARM_UPS && !rig->transport->on_node_only;
         TRY_MPI(MPI_Barrier(rig->site.comm));
         const double start = clock_seconds();
-        if (status == STATUS_OK) {
-            status = exchange(rig, (n + WARM_UPS) % TRANSPORT_SLOTS);
-        }
+        status = status == STATUS_OK ? exchange(rig, (n + WARM_UPS) % TRANSPORT_SLOTS) : status;
         if (status == STATUS_MPI) {
             return status;
         }

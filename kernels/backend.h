@@ -39,6 +39,6 @@ static inline bool backend_has(const struct backend *backend, enum backend_capab
 }
 
 /* cpu: OpenMP threads and SIMD on host memory. hip: one GPU (on an MI250X one die) through HIP, or
- * through CUDA by a mapping. guard: the CPU kernels on memory that the host cannot access, with
- * queues that run only when waited for; for tests on machines without a GPU. */
+ * through CUDA by a mapping. guard (tests/guard): the CPU kernels on memory that the host cannot
+ * access, with queues that run only when waited for; for tests on machines without a GPU. */
 extern const struct backend backend_cpu, backend_hip, backend_guard;

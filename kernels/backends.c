@@ -8,7 +8,9 @@ static const struct backend *const backends[] = {
     &backend_hip,
 #endif
     &backend_cpu,
-    &backend_guard,
+#ifdef ISOTHERM_WITH_GUARD
+    &backend_guard, /* of tests/guard */
+#endif
 };
 
 int backend_count(void)

@@ -310,11 +310,11 @@ struct extract_args {
 };
 
 /* interpolate, then `nsteps` times relax, on grids that have all cells. */
-enum { ASCEND_MOST = 8 };
+enum { ASCEND_MOST = 12 };
 struct ascend_args {
     struct multigrid fine, coarse;
     float factor;
-    int nsteps; /* 4 or 8 */
+    int nsteps; /* a multiple of 4 */
     float weight[ASCEND_MOST];
     const float *d_r;
     const float *d_e; /* of the coarse grid */
@@ -355,108 +355,17 @@ struct liquid_fraction_args {
     double *d_fraction;
 };
 
-/* Host memory that a member of the arguments points to, for a backend that keeps them. */
-struct host_memory {
-    size_t pointer; /* offset of the member */
-    size_t bytes;   /* per element; 0 ends a list of these */
-    size_t count;   /* offset of the number of elements, an int; 0: one element */
-    bool is_result;
-};
-#define HOST_MEMORY(name, member, count, is_result)                                                \
-    {offsetof(struct name##_args, member), sizeof *((struct name##_args *)NULL)->member, count,    \
-     is_result},
-#define HOST_ARRAY(name, member, number)                                                           \
-    HOST_MEMORY(name, member, offsetof(struct name##_args, number), false)
-#define HOST_ONE(name, member) HOST_MEMORY(name, member, 0, false)
-#define HOST_RESULT(name, member) HOST_MEMORY(name, member, 0, true)
-
-/* Device memory that a member of the arguments points to, for a backend that checks it. What no
- * argument points to is neither read nor written. */
-enum field_region { REGION_ALL, REGION_OWNED, REGION_BOX, REGION_BOXES, REGION_STEP };
-struct field_access {
-    size_t pointer; /* offset of the member; 0 ends a list of these */
-    bool is_written;
-    enum field_region region; /* REGION_STEP: what `step` reads of its input */
-    size_t layout;            /* offset of the field's; not with REGION_ALL */
-    size_t boxes, count;      /* offsets of the box, or of the boxes and their number */
-};
-#define READS(name, member) {.pointer = offsetof(struct name##_args, member)},
-#define FIELD(name, member, written, part, of_layout, ...)                                         \
-    {.pointer = offsetof(struct name##_args, member),                                              \
-     .is_written = (written),                                                                      \
-     .region = (part),                                                                             \
-     .layout = offsetof(struct name##_args, of_layout),                                            \
-     __VA_ARGS__},
-#define BOX_AT(name, box) .boxes = offsetof(struct name##_args, box)
-#define BOXES_AT(name) BOX_AT(name, boxes), .count = offsetof(struct name##_args, nboxes)
-#define READS_OWNED(name, member) FIELD(name, member, false, REGION_OWNED, layout)
-#define READS_BOX(name, member) FIELD(name, member, false, REGION_BOX, layout, BOX_AT(name, box))
-#define WRITES_OWNED(name, member, of_layout) FIELD(name, member, true, REGION_OWNED, of_layout)
-#define WRITES_BOX(name, member) FIELD(name, member, true, REGION_BOX, layout, BOX_AT(name, box))
-#define WRITES_BOXES(name, member) FIELD(name, member, true, REGION_BOXES, layout, BOXES_AT(name))
-#define STEP_FIELDS                                                                                \
-    WRITES_BOXES(step, d_out) FIELD(step, d_in, false, REGION_STEP, layout, BOXES_AT(step))
-
-/* X(name, host memory, device memory): every operation, each with its struct name_args. */
+/* X(name): every operation, each with its struct name_args. */
+/* clang-format off */
 #define OPERATIONS(X)                                                                              \
-    X(step,                                                                                        \
-      HOST_ARRAY(step, levels, nsteps) HOST_ARRAY(step, boxes, nboxes)                             \
-          HOST_ARRAY(step, without, nwithout) HOST_ONE(step, tiles) HOST_RESULT(step, h_summary),  \
-      STEP_FIELDS)                                                                                 \
-    X(add_source, HOST_ONE(add_source, medium) HOST_ONE(add_source, tiles),                        \
-      WRITES_BOX(add_source, d_field) READS(add_source, d_values) READS(add_source, d_curve)       \
-          READS_BOX(add_source, d_old))                                                            \
-    X(sum_perfusion, HOST_ONE(sum_perfusion, medium), READS_BOX(sum_perfusion, d_field))           \
-    X(sum_face, HOST_ONE(sum_face, medium),                                                        \
-      READS_OWNED(sum_face, d_field) READS_OWNED(sum_face, d_enthalpy) READS(sum_face, d_closures) \
-          READS(sum_face, d_material) READS(sum_face, d_curves) READS(sum_face, d_sources))        \
-    X(sum_surfaces, HOST_ONE(sum_surfaces, medium),                                                \
-      READS(sum_surfaces, d_field) READS(sum_surfaces, d_elements) READS(sum_surfaces, d_pairs))   \
-    X(pack, HOST_ARRAY(pack, boxes, nboxes) HOST_ARRAY(pack, d_buffers, nboxes),                   \
-      FIELD(pack, d_field, false, REGION_BOXES, layout, BOXES_AT(pack)))                           \
-    X(unpack, HOST_ARRAY(unpack, boxes, nboxes) HOST_ARRAY(unpack, d_buffers, nboxes),             \
-      WRITES_BOXES(unpack, d_field))                                                               \
-    X(summarise,                                                                                   \
-      HOST_ONE(summarise, medium) HOST_ONE(summarise, tiles) HOST_RESULT(summarise, h_summary),    \
-      READS_OWNED(summarise, d_field) READS_OWNED(summarise, d_times))                             \
-    X(summarise_classes, HOST_ONE(summarise_classes, medium),                                      \
-      READS_OWNED(summarise_classes, d_field) READS(summarise_classes, d_groups))                  \
-    X(number_classes, HOST_ONE(number_classes, medium),                                            \
-      READS(number_classes, d_numbers) WRITES_OWNED(number_classes, d_values, kept))               \
-    X(change_classes, ,                                                                            \
-      READS_BOX(change_classes, d_field) READS(change_classes, d_at) READS(change_classes, d_to))  \
-    X(plane_maxima, , READS_OWNED(plane_maxima, d_field))                                          \
-    X(compare, HOST_ARRAY(compare, levels, nsteps), READS(compare, d_a) READS(compare, d_b))       \
-    X(add_bits, HOST_ARRAY(add_bits, boxes, nboxes),                                               \
-      FIELD(add_bits, d_plus, false, REGION_BOXES, layout, BOXES_AT(add_bits))                     \
-          FIELD(add_bits, d_minus, false, REGION_BOXES, layout, BOXES_AT(add_bits)))               \
-    X(hash, HOST_RESULT(hash, h_hash), READS_OWNED(hash, d_field))                                 \
-    X(gather, HOST_ONE(gather, medium),                                                            \
-      READS(gather, d_field) READS(gather, d_elements) READS(gather, d_classes))                   \
-    X(track, HOST_ONE(track, medium), READS_OWNED(track, d_field))                                 \
-    X(flux_squared, HOST_ONE(flux_squared, around),                                                \
-      READS(flux_squared, d_field) WRITES_OWNED(flux_squared, d_flux, kept))                       \
-    X(extract, , READS_OWNED(extract, d_field))                                                    \
-    X(convert, HOST_ONE(convert, medium),                                                          \
-      READS_OWNED(convert, d_in) WRITES_OWNED(convert, d_out, layout))                             \
-    X(liquid_fraction, HOST_ONE(liquid_fraction, medium),                                          \
-      READS_OWNED(liquid_fraction, d_field) WRITES_OWNED(liquid_fraction, d_fraction, kept))       \
-    X(combine, ,                                                                                   \
-      READS(combine, x.d_values) READS(combine, y.d_values) READS(combine, z.d_values)             \
-          WRITES_OWNED(combine, d_out, layout))                                                    \
-    X(relax, , READS(relax, d_r) READS(relax, d_e))                                                \
-    X(ascend, , READS(ascend, d_r) READS(ascend, d_e))                                             \
-    X(cycle, , )                                                                                   \
-    X(correct, ,                                                                                   \
-      READS(correct, d_in) READS(correct, d_e) READS(correct, d_heat)                              \
-          WRITES_OWNED(correct, d_out, layout))                                                    \
-    X(flow_out, , READS(flow_out, d_e) READS(flow_out, d_b))                                       \
-    X(coarsen, , )                                                                                 \
-    X(gather_up, , READS(gather_up, d_r))                                                          \
-    X(average, , READS(average, d_r))                                                              \
-    X(interpolate, , READS(interpolate, d_e))
+    X(step) X(add_source) X(sum_perfusion) X(sum_face) X(sum_surfaces) X(pack) X(unpack)           \
+    X(summarise) X(summarise_classes) X(number_classes) X(change_classes) X(plane_maxima)          \
+    X(compare) X(add_bits) X(hash) X(gather) X(track) X(flux_squared) X(extract) X(convert)        \
+    X(liquid_fraction) X(combine) X(relax) X(ascend) X(cycle) X(correct) X(flow_out) X(coarsen)    \
+    X(gather_up) X(average) X(interpolate)
+/* clang-format on */
 
-#define OPERATION_MEMBER(name, ...)                                                                \
+#define OPERATION_MEMBER(name)                                                                     \
     enum status (*name)(struct queue * queue, const struct name##_args *args);
 
 /* A step kernel that `bench kernels` can name: one step per call, with the bits of `step`. */

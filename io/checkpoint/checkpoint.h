@@ -1,16 +1,9 @@
-/* Checkpoints: the exact state, verified before it is published, for a restart on any rank count.
+/* Checkpoints: the exact state, verified before it is published, for a restart on any rank count
+ * (docs/developers/files_design.md).
  *
- * A file is HDF5 between a 512-byte user block, the seal, and a table of checksums: XXH3 of each
- * block of 1 MiB. The seal is a line of text with the format version, the file's size and the
- * table's checksum. So damage anywhere, HDF5's own structures included, is found before anything is
- * used. /T holds the temperature in the run's precision, its attributes step, time, ledger, field
- * hash, grid and material; /configuration the text. Where the field is an enthalpy, /H holds it,
- * and the field hash is of that.
- *
- * Order of writing: check room, or take the file that was given up last; write under a temporary
- * name (raw.h); read back and compare with the field hash of the device's state; seal; fsync;
- * rename; `latest`; remove the oldest ones, or give one up. All ranks agree on the outcome
- * of each step. */
+ * /T holds the temperature in the run's precision, its attributes step, time, ledger, field hash,
+ * grid and material; /configuration the text. Where the field is an enthalpy, /H holds it, and the
+ * field hash is of that. All ranks agree on the outcome of each step of the writing. */
 #pragma once
 
 #include <mpi.h>

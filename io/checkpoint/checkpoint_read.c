@@ -167,9 +167,7 @@ static enum status device_hash(const struct reading *r, uint64_t *hash)
     enum status status =
         ENQUEUE(field->backend->operations, hash, field->queue, .layout = field->layout,
                 .placement = field->placement, .d_field = field->d_now, .h_hash = &mine);
-    if (status == STATUS_OK) {
-        status = field->backend->runtime->queue_wait(field->queue);
-    }
+    status = status == STATUS_OK ? field->backend->runtime->queue_wait(field->queue) : status;
     TRY(status_agree(r->comm, status));
     TRY_MPI(MPI_Allreduce(&mine, hash, 1, MPI_UINT64_T, MPI_SUM, r->comm));
     return STATUS_OK;

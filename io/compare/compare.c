@@ -185,9 +185,7 @@ enum status frames_read_box(const struct frames *frames, int64_t n, const struct
     enum status status = reader_open(frames, n, 1, &reader);
     free(reader.values);
     reader.values = values;
-    if (status == STATUS_OK) {
-        status = reader_read(&reader, box);
-    }
+    status = status == STATUS_OK ? reader_read(&reader, box) : status;
     h5_close(reader.file);
     return status;
 }

@@ -1,10 +1,7 @@
 /* Parallel access to a contiguous dataset, bypassing HDF5: HDF5 creates the file and gives the
  * place of the cells (h5_raw.h); then every rank writes its share with plain system calls, whose
- * failures are its own and can be agreed on.
- *
- * Checksums: a line is one row along x, or 65,536 cells of longer rows. Its checksum is XXH3
- * (64 bits) with the line's number as the seed. A block is `block_lines` lines, its checksum the
- * sum of theirs modulo 2^64. So the file does not depend on the number of ranks. */
+ * failures are its own and can be agreed on. Checksums do not depend on the number of ranks
+ * (docs/developers/files_design.md). */
 #pragma once
 
 #include <mpi.h>

@@ -3,11 +3,7 @@
  * whole grid, others for regions.
  *
  * Writing has two halves: the capture, which needs the device, and the write half, which works from
- * host memory and needs only a communicator.
- *
- * Each snapshot has a file NAME/step_<step>.h5: contiguous with our own checksums (raw.h), or with
- * compress > 0 chunked, with shuffle, gzip and fletcher32, through HDF5's parallel driver.
- * NAME.vtkhdf presents them as one dataset (snapshot_index.h). */
+ * host memory and needs only a communicator. */
 #pragma once
 
 #include <mpi.h>

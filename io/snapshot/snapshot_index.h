@@ -1,26 +1,10 @@
-/* The files of a series of snapshots. For rank 0 only, through the plain driver.
+/* The files of a series of snapshots (docs/reference/files.md has their contents). For rank 0 only,
+ * through the plain driver.
  *
- * Each snapshot has a file NAME/step_<step, 10 digits>.h5, which gets its name when it is complete
- * and never changes afterwards. NAME.vtkhdf (VTKHDF 2.0, temporal ImageData) is small, points to
- * them, and is replaced as a whole. So the files are consistent at any time, also after a kill.
- *
- *   NAME.vtkhdf
- *     /                   attributes: title, isotherm_version, format, cells, lower_m, upper_m
- *     /configuration      the effective configuration
- *     /steps              the step of each snapshot
- *     /snap/<i>           link to NAME/step_<step>.h5
- *     /fields/T/<i>       link to /snap/<i>/T
- *     /VTKHDF             Version, Type, WholeExtent, Origin, Spacing, Direction
- *     /VTKHDF/CellData/T  virtual: all of /fields/T/<i> as (t, nz, ny, nx)
- *     /VTKHDF/Steps       NSteps, Values, CellDataOffsets/T
- *   NAME/step_<step>.h5
- *     /                   attributes and configuration as above
- *     /T                  (nz, ny, nx); attributes step, time_s, units, long_name
- *     /checksums/T        of its blocks (raw.h), unless T is compressed
- * Derived fields are stored in the same way as T.
- *
- * A copy of NAME.vtkhdf is kept in memory and extended: to make it again takes HDF5 longer with
- * every snapshot. */
+ * The file of a snapshot gets its name when it is complete and never changes afterwards.
+ * NAME.vtkhdf is small, points to these files, and is replaced as a whole. So the files are
+ * consistent at any time, also after a kill. A copy of NAME.vtkhdf is kept in memory and extended:
+ * to make it again takes HDF5 longer with every snapshot. */
 #pragma once
 
 #include "base/file.h"

@@ -230,7 +230,7 @@ static const struct kernel_variant laplacians[] = {{CPU_LAPLACIAN, cpu_laplacian
 #define MEMBER(name) .name = cpu_##name,
 static const struct runtime runtime = {RUNTIME_FUNCTIONS(MEMBER)};
 
-#define ROW(name, ...) .name = cpu_##name,
+#define ROW(name) .name = cpu_##name,
 static const struct operations operations = {
     OPERATIONS(ROW).steps_most = {[KIND_UNIFORM] = STEPS_MOST,
                                   [KIND_CLASSES] = 1,

@@ -18,7 +18,7 @@ CPU_STEP_VARIANTS(CPU_DECLARE_STEP)
 step_function cpu_laplacian;
 #define CPU_LAPLACIAN "laplacian", "f = lap(u), 7 points"
 
-#define CPU_DECLARE(name, ...)                                                                     \
+#define CPU_DECLARE(name)                                                                          \
     enum status cpu_##name(struct queue *queue, const struct name##_args *args);
 OPERATIONS(CPU_DECLARE)
 #undef CPU_DECLARE

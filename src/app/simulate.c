@@ -238,7 +238,8 @@ enum status simulate(MPI_Comm comm, const struct settings *settings,
     status = options->start_only          ? advance(s, 0, &(double){0})
              : options->rehearsal != NULL ? run_beginning(s, options->rehearsal)
                                           : run_all(s);
-    if (status == STATUS_NUMERICS) {
+    /* of a map on one rank of several only that rank knows */
+    if (status == STATUS_NUMERICS && (fail_is_agreed() || comm_size(comm) == 1)) {
         status = outputs_postmortem(s->outputs);
     }
 done:

@@ -1,15 +1,9 @@
-/* Requests for a checkpoint or for the end of a run, and how all ranks act on them at one step.
+/* Requests for a checkpoint or for the end of a run (docs/reference/jobs.md), and how all ranks act
+ * on them at one step.
  *
- *   USR1                    write a checkpoint and continue
- *   the clock               the same, if output.checkpoints.walltime is given
- *   USR2, TERM, INT         write a checkpoint and stop (exit code 75); a second INT kills
- *   `stop` in the output    the same, as long as that file exists
- *   the job's end is near   the same; from Slurm's SLURM_JOB_END_TIME or run.walltime
- *
- * Before the first step USR2, TERM and INT end the program at once, with the same exit code:
- * reading, painting and measuring may take minutes, and there is nothing to save. From then on a
- * signal only sets a flag on the rank that receives it. About four times a second all ranks agree
- * on the requests of any of them. */
+ * Before the first step a signal ends the program at once: reading, painting and measuring may take
+ * minutes, and there is nothing to save. From then on it only sets a flag on the rank that receives
+ * it. About four times a second all ranks agree on the requests of any of them. */
 #pragma once
 
 #include "output/outputs.h"

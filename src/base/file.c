@@ -13,7 +13,6 @@
 #include <unistd.h>
 
 #include "base/clock.h"
-#include "base/log.h"
 
 static _Thread_local double disk_seconds;
 
@@ -344,9 +343,7 @@ enum status file_overwrite(const char *path, const char *bytes, size_t nbytes)
     int fd = -1;
     TRY(file_open(path, O_WRONLY | O_NOFOLLOW, &fd));
     enum status status = file_write(fd, path, bytes, nbytes);
-    if (status == STATUS_OK) {
-        status = file_write(fd, path, zeros, sizeof zeros);
-    }
+    status = status == STATUS_OK ? file_write(fd, path, zeros, sizeof zeros) : status;
     return file_close(fd, path, status);
 }
 

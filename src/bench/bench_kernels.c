@@ -78,7 +78,7 @@ static enum status add_passes(struct bench *bench, int m)
         if (kernel.nsteps < 2 || !bench_is_selected(request, &kernel)) {
             continue;
         }
-        if (kernel.nsteps <= most) {
+        if (kernel.nsteps <= most || kernel.estimates) {
             kernel.about = request->media.item[m];
             TRY(add_row(bench, &(struct row){.kernel = kernel, .medium = &bench->media[m]}));
         } else if (!bench_is_listed(&request->kernels, "step")) {

@@ -75,8 +75,9 @@ static const struct command_word words[] = {
     PAGE("steady", "", true, "--backend --size --medium --repeats --json",
          "isotherm bench steady --backend hip --size 512 512 512",
          "Measure the cycles and milliseconds to a steady state, for residuals of 1e-8\n"
-         "and 1e-10 of that of a uniform start: a cube with faces of each type, uniform\n"
-         "and with conductivities of 1 and 1000 W/(m K); and the parts of a cycle.\n"
+         "and 1e-10 of that of a uniform start: with faces of each type, a box of cubic\n"
+         "cells, or a cube with conductivities of 1 and 1000 W/(m K); and the parts of a\n"
+         "cycle.\n"
          "Media: uniform, layers, sphere, blocks. The last of the rounds counts."),
     {NULL, false, {.usage = NULL}},
 };

@@ -2,7 +2,6 @@
 
 #include <math.h>
 #include <stdbool.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -188,6 +187,19 @@ void expression_destroy(struct expression *expression)
         mupRelease(expression->parser);
         free(expression);
     }
+}
+
+const char *const expression_place_time[EXPRESSION_MAX_VARIABLES] = {"x", "y", "z", "t"};
+
+bool expression_is_of(const char *text, const char *const *variables, int nvariables)
+{
+    struct expression *expression = NULL;
+    const enum status status = expression_create(text, variables, nvariables, &expression);
+    expression_destroy(expression);
+    if (status != STATUS_OK) {
+        fail_clear();
+    }
+    return status == STATUS_OK;
 }
 
 double expression_evaluate(struct expression *expression, const double *values)

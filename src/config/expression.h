@@ -2,6 +2,8 @@
  * operators and functions below. */
 #pragma once
 
+#include <stdbool.h>
+
 #include "base/status.h"
 
 enum { EXPRESSION_MAX_VARIABLES = 4 };
@@ -22,6 +24,12 @@ struct number_setting;
 enum status expression_create(const char *text, const char *const *variables, int nvariables,
                               struct expression **expression);
 void expression_destroy(struct expression *expression); /* takes NULL */
+
+/* Is `text` a formula of these variables? */
+bool expression_is_of(const char *text, const char *const *variables, int nvariables);
+
+/* "x", "y", "z", "t". */
+extern const char *const expression_place_time[EXPRESSION_MAX_VARIABLES];
 
 /* Evaluate; `values` in the order of the variables' names. The result may be NaN or infinite.
  * Thread-safe if each thread has its own object. muparser's bulk mode is not used: it parses again

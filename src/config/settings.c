@@ -87,7 +87,16 @@ bool boundary_setting_has_factors(const struct boundary_setting *setting)
 {
     bool any = false;
     for (int n = 0; n < BOUNDARY_FACTORS; n++) {
-        any = any || setting->factor[n].kind != INITIAL_UNIFORM;
+        any = any || setting->is_map[n] || setting->factor[n].kind != INITIAL_UNIFORM;
+    }
+    return any;
+}
+
+bool boundary_setting_has_maps(const struct boundary_setting *setting)
+{
+    bool any = false;
+    for (int n = 0; n < BOUNDARY_FACTORS; n++) {
+        any = any || setting->is_map[n];
     }
     return any;
 }

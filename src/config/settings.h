@@ -9,53 +9,8 @@
 #include "base/status.h"
 #include "config/ambient_setting.h"
 #include "config/grid_setting.h"
+#include "config/shape_setting.h"
 #include "config/time_setting.h"
-
-enum { MOST_MATERIALS = 255 };
-
-enum shape_kind {
-    INITIAL_UNIFORM,
-    INITIAL_SPHERE,
-    INITIAL_BOX,
-    INITIAL_CYLINDER,
-    INITIAL_LAYER,
-    INITIAL_EXPRESSION,
-    INITIAL_FILE,
-    SOURCE_GAUSSIAN, /* `sources` only */
-    SOURCE_GOLDAK,
-    INITIAL_STEADY, /* `initial` only */
-    PART_STL,       /* `parts` only */
-};
-
-/* A key that is true or false. */
-enum truth { TRUTH_NO, TRUTH_YES };
-
-/* One entry of `initial` or `parts`, or the shape of one of `sources`. Coordinates in m; ignored on
- * unused axes. */
-struct shape_setting {
-    enum shape_kind kind;
-    enum axis axis;            /* cylinder, layer */
-    enum truth interpolate;    /* the file may have another grid of the same domain */
-    bool may_be_negative;      /* the expression: the field is a difference of temperatures */
-    bool is_condition;         /* the expression: of `parts` and `sources` */
-    bool is_factor;            /* the expression: of a property */
-    bool has_time;             /* the file is a series of snapshots: the state at `time`, s */
-    double value;              /* K; in `parts` the number of the material; in `sources` 1 */
-    double center[AXIS_COUNT]; /* sphere, cylinder */
-    double radius;             /* sphere, cylinder, m */
-    double lower[AXIS_COUNT];  /* box, m */
-    double upper[AXIS_COUNT];
-    double from, to;  /* cylinder, layer: on that axis, m */
-    char *expression; /* of x, y, z in m; gives K; a condition is 0 outside */
-    double scale, move[AXIS_COUNT], turn[AXIS_COUNT]; /* stl: m per unit, m, degrees about axes */
-    char *path; /* HDF5 file and dataset of shape (nz, ny, nx), K or numbers of materials */
-    char *dataset;
-    double time;
-    char *material;                        /* `parts`; `sources`: only its cells, NULL: all */
-    char *names[MOST_MATERIALS];           /* `parts`, file: the material of each label */
-    int64_t labels[MOST_MATERIALS];        /* 0, 1, ... unless given */
-    unsigned char numbers[MOST_MATERIALS]; /* of the named materials */
-};
 
 struct settings;
 
@@ -84,6 +39,8 @@ enum status settings_read_tables(const struct settings *settings);
 /* The first table over time, which leads to the next; NULL: there is none. */
 const struct table_setting *settings_time_tables(const struct settings *settings);
 
+/* Where x lies in a table of rows: share of the way from row[0] to row[1]. */
+double table_share(const struct table_setting *table, double x, int row[2]);
 /* The value of a table of rows at x, s or K. */
 double table_at(const struct table_setting *table, double x);
 
@@ -222,6 +179,8 @@ struct boundary_setting {
     bool has_surroundings;
     int npatches;
     struct number_setting number[BOUNDARY_NUMBERS];
+    /* The formula of the number is one of the position, of each cell of the face. */
+    bool is_map[BOUNDARY_FACTORS];
     struct shape_setting factor[BOUNDARY_FACTORS]; /* of each cell of the face; `uniform`: 1 */
     double emissivity;                             /* radiation; convection with it: above 0 */
     struct patch_setting *patches; /* of a face; later ones overwrite earlier ones */
@@ -246,8 +205,10 @@ static inline bool boundary_radiates(const struct boundary_setting *setting)
     return setting->kind == BOUNDARY_RADIATION ||
            (setting->kind == BOUNDARY_CONVECTION && setting->emissivity > 0);
 }
-/* Does a number have a factor for each cell? */
+/* Does a number have a factor for each cell, or a formula of its position? */
 bool boundary_setting_has_factors(const struct boundary_setting *setting);
+/* The latter alone. */
+bool boundary_setting_has_maps(const struct boundary_setting *setting);
 
 enum temperature_scale {
     TEMPERATURE_ABSOLUTE,   /* never below 0 K */

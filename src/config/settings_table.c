@@ -328,19 +328,32 @@ static int find_row(const struct table_setting *table, double x, double *start)
     return low;
 }
 
-double table_at(const struct table_setting *table, double x)
+double table_share(const struct table_setting *table, double x, int row[2])
 {
     double start = 0;
     const int last = table->nrows - 1;
-    const int row = find_row(table, x, &start);
-    const bool wraps = row == last && table->period > 0;
-    const double *a = table->row[row < 0 ? 0 : row];
-    if (row < 0 || table->steps || (row == last && !wraps)) {
-        return a[1];
+    const int found = find_row(table, x, &start);
+    const bool wraps = found == last && table->period > 0;
+    row[0] = row[1] = found < 0 ? 0 : found;
+    if (found < 0 || table->steps || (found == last && !wraps)) {
+        return 0;
     }
-    const double *b = table->row[wraps ? 0 : row + 1];
-    const double width = b[0] + (wraps ? table->period : 0) - a[0];
-    return width > 0 ? a[1] + (b[1] - a[1]) * ((x - start - a[0]) / width) : b[1];
+    row[1] = wraps ? 0 : found + 1;
+    const double at = table->row[found][0];
+    const double width = table->row[row[1]][0] + (wraps ? table->period : 0) - at;
+    if (!(width > 0)) {
+        row[0] = row[1];
+        return 0;
+    }
+    return (x - start - at) / width;
+}
+
+double table_at(const struct table_setting *table, double x)
+{
+    int row[2];
+    const double share = table_share(table, x, row);
+    const double a = table->row[row[0]][1];
+    return a + (table->row[row[1]][1] - a) * share;
 }
 
 double table_next_row(const struct table_setting *table, double t)
@@ -416,13 +429,33 @@ enum status times_read(const struct item *item)
     }
     FAIL_IF(item->node->kind != TREE_LIST || item->node->nchildren == 0,
             value_fail(item, "not a list of times", ""));
+    struct schema_key key = period_key;
+    key.limit = item->row->limit != NULL ? item->row->limit : key.limit;
     cadence->times = origin_memory(item->origin, (size_t)item->node->nchildren * sizeof(double));
     TRY(CHECK_MEMORY(cadence->times != NULL, "no memory for times"));
     for (struct tree *node = item->node->first; node != NULL; node = node->next) {
         double *time = &cadence->times[cadence->ntimes++];
-        TRY(read_number(item, &period_key, node, time));
+        TRY(read_number(item, &key, node, time));
         FAIL_IF(cadence->ntimes > 1 && !(time[0] > time[-1]),
                 value_fail(item, "the times do not increase", ""));
+    }
+    return STATUS_OK;
+}
+
+enum status times_to_table(const struct item *item, const struct cadence *times, double period,
+                           struct table_setting **made)
+{
+    struct table_setting *table = origin_memory(item->origin, sizeof *table);
+    TRY(CHECK_MEMORY(table != NULL, "no memory for times"));
+    table->row = origin_memory(item->origin, (size_t)times->ntimes * sizeof *table->row);
+    TRY(CHECK_MEMORY(table->row != NULL, "no memory for times"));
+    table->of_time = true;
+    table->period = period;
+    table->next = item->origin->tables;
+    item->origin->tables = *made = table;
+    for (; table->nrows < times->ntimes; table->nrows++) {
+        table->row[table->nrows][0] = times->times[table->nrows];
+        table->row[table->nrows][1] = 0;
     }
     return STATUS_OK;
 }

@@ -5,7 +5,6 @@
 
 #include "model/field/derived.h"
 #include "model/field/quantity.h"
-#include "model/medium/curve.h"
 #include "model/operator/high_order.h"
 
 static bool source_varies(const struct source_setting *source)
@@ -86,7 +85,6 @@ static enum status check_graded(const struct problem *problem)
     const struct obstacle obstacles[] = {
         {problem->medium.curves != NULL, "materials",
          "a property that depends on temperature, or perfusion"},
-        {problem->medium.nambients > 0, "ambients", "an ambient"},
         {(problem->derived >> DERIVED_FLUX & 1U) != 0, "output", "the derived field heat_flux"},
         {settings->output.history_melt_pool == TRUTH_YES, "output.history.melt_pool",
          "the size of the melt pool"},
@@ -145,6 +143,41 @@ static enum status check_per_cell(const struct problem *problem)
     return STATUS_OK;
 }
 
+/* The key of a file whose times do not span the run, or NULL. */
+static const char *unspanned(const struct boundary_setting *setting, double end)
+{
+    static const char *const names[BOUNDARY_FACTORS] = {
+        "value_factor.times", "coefficient_factor.times", "ambient_factor.times"};
+    for (int n = 0; n < BOUNDARY_FACTORS; n++) {
+        const struct table_setting *table = setting->factor[n].table;
+        if (table != NULL && table->period == 0 &&
+            (table->row[0][0] > 0 || table->row[table->nrows - 1][0] < end * (1 - 1e-12))) {
+            return names[n];
+        }
+    }
+    return NULL;
+}
+
+/* Refuse them. */
+static enum status check_spans(const struct problem *problem)
+{
+    const struct boundary *boundary = &problem->boundary;
+    const double end = problem->timeline.end;
+    for (int f = 0; f < FACE_COUNT; f++) {
+        for (int p = 0; p < boundary->nconditions[f]; p++) {
+            const char *name = unspanned(&boundary->face[f][p].setting, end);
+            char key[BOUNDARY_KEY_BYTES];
+            if (name != NULL) {
+                return settings_fail_at(problem->origin, boundary_key((enum face)f, p, name, key),
+                                        "they do not span the run, which is from t = 0 to %.9g s; "
+                                        "give maps for all of it, or a period",
+                                        end);
+            }
+        }
+    }
+    return STATUS_OK;
+}
+
 static enum status lay_timeline(struct problem *problem)
 {
     const struct medium *medium = &problem->medium;
@@ -160,7 +193,7 @@ static enum status lay_timeline(struct problem *problem)
         .why_explicit = steady_obstacle(problem, false).what};
     TRY(timeline_create(problem->settings, &problem->grid, medium, &rates, &problem->timeline));
     problem->time = problem->timeline.setting;
-    return STATUS_OK;
+    return check_spans(problem);
 }
 
 bool problem_is_linear(const struct problem *problem)
@@ -216,6 +249,9 @@ enum status problem_create(const struct settings *settings, struct problem *prob
     TRY(settings_read_tables(settings));
     grid_create(settings, &built.grid);
     TRY(medium_create(settings, &built.medium));
+    built.medium.slopes_per_cell =
+        built.medium.has_slopes && built.medium.nambients > 0 && grid_is_graded(&built.grid);
+    built.medium.per_cell = built.medium.per_cell || built.medium.slopes_per_cell;
     TRY(wide_check(settings, &built.grid));
     TRY(check_graded(&built));
     TRY(sources_create(settings, &built.grid, &built.sources));

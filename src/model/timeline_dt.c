@@ -30,7 +30,7 @@ static bool is_short(const struct timeline *timeline)
  * its first steps. Errors of n steps were at most 2.4 / n of the range (docs/records/hip.md). */
 static bool is_over_soon(const struct timeline *timeline)
 {
-    enum { FEW_STEPS = 100, ERROR = 4 };
+    enum { FEW_STEPS = 100, ERROR = 3 };
     const struct time_setting *setting = &timeline->setting;
     const double steps = setting->end / (setting->safety * timeline->dt_stable);
     return !setting->by_steps && steps <= FEW_STEPS && steps * setting->tolerance >= ERROR &&

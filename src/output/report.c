@@ -9,6 +9,7 @@
 #include "base/text/json.h"
 #include "base/version.h"
 #include "output/output.h"
+#include "solve/scheme/step_scheme.h"
 #include "solve/steady/steady.h"
 
 static int64_t bytes_per_exchange(const struct stepper *stepper)
@@ -271,7 +272,7 @@ enum status report_write(const char *path, const struct stepper *stepper, struct
         json_int(&json, "rejected", control->rejected);
         json_int(&json, "levels", control->levels);
         if (stepper->problem->time.may_skip) {
-            const char *why = stepper->problem->timeline.why_explicit;
+            const char *why = step_scheme_never_implicit(stepper);
             json_int(&json, "implicit_steps", control->implicit_steps);
             json_int(&json, "cycles", control->cycles);
             json_string(&json, "never_implicit", why != NULL ? why : "");

@@ -152,9 +152,7 @@ enum status folder_scan(const char *directory,
     FAIL_IF(count < 0 && errno != ENOENT && errno != ENOTDIR,
             fail(STATUS_FILE, "cannot list the folder %s: %s", directory, strerror(errno)));
     for (int i = 0; i < count; i++) {
-        if (status == STATUS_OK) {
-            status = visit(context, entries[i]->d_name);
-        }
+        status = status == STATUS_OK ? visit(context, entries[i]->d_name) : status;
         free(entries[i]);
     }
     return status;

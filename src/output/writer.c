@@ -2,7 +2,6 @@
 
 #include <math.h>
 #include <omp.h>
-#include <stdio.h>
 #include <stdlib.h>
 
 #include "base/comm.h"

@@ -1,27 +1,13 @@
-/* The writer: files are written in the background.
+/* The writer: files are written in the background (docs/developers/files_design.md).
  *
- * Every kind of output has two halves.
- *   The capture half runs on the step loop. It reserves memory (writer_reserve), copies the values
- * from the device into it, or starts a copy in the background (model/field/copy_out.h), and submits
- * a job (writer_submit). It makes no HDF5 call. The write half is the job: it uses host memory
- * only, on a communicator of the writer's own, and makes all HDF5 calls. It is collective: every
- * rank submits the same jobs in the same order, and the outcome of each is agreed before it
- * returns. In the background the write half runs on the writer's thread, with as many OpenMP
- * threads as cores_beside gives the caller of writer_create. HDF5 is not thread-safe; only the
- * writer's thread uses it between writer_create and the end of writer_finish. If MPI does not
- * provide MPI_THREAD_MULTIPLE, no thread can be started, or the settings say so, the same job runs
- * inside writer_submit.
- *
- * At most WRITER_SLOTS jobs are in flight; writer_reserve waits for a free slot.
- *
- * A job whose values are being copied is held back on this rank until they arrive: the loop polls
- * at every step boundary (writer_poll), and waits before the next capture. So the loop makes all
- * calls to the device. If the copy fails on one rank, the job fails on all before anything is
- * written.
- *
- * The threads share the ring of jobs and the counters in struct writer, under one mutex with one
- * condition. A job's context belongs to the loop before writer_submit and to the writer after
- * it. */
+ * The capture half of an output runs on the step loop, which makes all calls to the device and none
+ * of HDF5, and submits a job. The job is the write half: it uses host memory only, on a
+ * communicator of the writer's own. It is collective: every rank submits the same jobs in the same
+ * order, and the outcome of each is agreed before it returns. HDF5 is not thread-safe: only the
+ * writer's thread uses it between writer_create and the end of writer_finish. A job whose values
+ * are still being copied is held back on this rank; if the copy fails on one rank, the job fails on
+ * all before anything is written. A job's context belongs to the loop before writer_submit and to
+ * the writer after it. */
 #pragma once
 
 #include <mpi.h>

@@ -7,7 +7,6 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "base/log.h"
 #include "base/text/rows.h"
 #include "io/picture/picture.h"
 #include "io/series/csv.h"

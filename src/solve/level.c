@@ -2,8 +2,6 @@
 
 #include <stdlib.h>
 
-#include "base/comm.h"
-
 enum status level_create(struct engine *engine, struct classes *classes, struct phases *phases,
                          const struct team *team, enum precision precision, int radius, int fused,
                          int nslots, struct level *level)

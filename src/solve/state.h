@@ -22,6 +22,7 @@ struct state {
     struct ledger ledger;        /* of all ranks, as of the last reduction */
     struct numerics_check check; /* of all ranks */
     struct step_control control;
+    bool is_flat; /* at the start: all cells have one temperature */
     int64_t step; /* steps done */
     double time;  /* s, after these steps */
     /* Of step summary_step, 0: of none. Taken by the pass that led there; valid once the bulk queue

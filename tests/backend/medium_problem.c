@@ -378,7 +378,7 @@ void medium_destroy(struct problem *p)
     free((void *)(uintptr_t)m->d_class);
     free((void *)(uintptr_t)m->d_table);
     free((void *)(uintptr_t)m->d_weight);
-    for (int step = 1; step < p->nsteps; step++) {
+    for (int step = 1; step < STEPS_MOST; step++) {
         free(p->tables[step]);
     }
 }

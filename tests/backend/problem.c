@@ -187,7 +187,15 @@ void problem_compare(struct problem *p, uint64_t *random)
     memcpy(p->h_out, p->h_expected, bytes);
     fill(p, p->h_in, random);
     p->corrects = 0;
+    const void *first = p->medium.d_table;
+    if (p->args.kind == KIND_CLASSES) {
+        p->nsteps = 2;
+        medium_fill_tables(p, random);
+        p->nsteps = 1;
+        p->medium.d_table = p->tables[1];
+    }
     problem_solve(p);
+    p->medium.d_table = first;
     p->h_start = h_start;
 }
 
@@ -240,6 +248,12 @@ void problem_check_compare(struct rig *rig, const struct problem *p)
     upload_levels(rig, p, &medium, levels);
     levels[1] = levels[0];
     levels[0].corrects = false;
+    void *d_table = NULL; /* of the second step */
+    if (p->tables[1] != NULL) {
+        d_table = rig_upload(rig, p->tables[1], p->nvalues * precision_bytes(p->layout.precision));
+        levels[1].medium.d_table = d_table;
+        levels[1].medium.dt_number = medium.dt_number;
+    }
     must(ENQUEUE(rig->backend->operations, compare, rig->queue, .layout = p->layout,
                  .levels = levels, .nsteps = 2, .d_a = d_a, .d_b = d_b, .d_work = d_work,
                  .d_keys = d_keys));
@@ -260,6 +274,7 @@ void problem_check_compare(struct rig *rig, const struct problem *p)
     if (has_classes(p)) {
         problem_free_medium(rig, &medium);
     }
+    release(rig->device, d_table);
     release(rig->device, d_a);
     release(rig->device, d_b);
     release(rig->device, d_work);

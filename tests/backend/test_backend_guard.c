@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 #include "kernels/backend.h"
-#include "kernels/guard/guard_device.h"
+#include "tests/guard/guard_device.h"
 
 enum { BYTES = 100000 };
 

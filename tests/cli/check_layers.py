@@ -23,7 +23,7 @@ CONFIG = BASE | {"src/config"}
 KERNELS = BASE | {"kernels"}
 MODEL = CONFIG | KERNELS | {"src/model"}
 BACKENDS = {"kernels/backends"}
-EVERY_BACKEND = {"kernels/cpu", "kernels/guard", "kernels/hip"}
+EVERY_BACKEND = {"kernels/cpu", "kernels/hip"}
 HALO = MODEL | BACKENDS | {"halo"}
 FILES = MODEL | {"io/hdf5", "io/raw"}
 IO = FILES | {"io/input", "io/checkpoint", "io/snapshot", "io/series", "io/picture", "io/compare"}
@@ -38,7 +38,6 @@ MAY_INCLUDE = {
     "src/config": CONFIG,
     "kernels": KERNELS,
     "kernels/cpu": KERNELS,
-    "kernels/guard": KERNELS | {"kernels/cpu"},
     "kernels/hip": KERNELS,
     "kernels/backends": KERNELS | EVERY_BACKEND,  # the table
     "src/model": MODEL,

@@ -58,7 +58,6 @@ class CheckLayers(unittest.TestCase):
         for path, header, layers in (
                 ("src/base/log.c", "config/settings.h", "src/config"),
                 ("src/config/text.c", "model/space/grid.h", "src/model"),
-                ("kernels/cpu/pack.c", "kernels/guard/guard.h", "kernels/guard"),
                 ("kernels/layout.c", "kernels/cpu/backend_cpu.h", "kernels/cpu"),
                 ("src/model/field/view.c", "kernels/cpu/backend_cpu.h", "kernels/cpu"),
                 ("halo/exchange.c", "io/hdf5/h5.h", "io/hdf5"),

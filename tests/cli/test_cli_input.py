@@ -51,7 +51,7 @@ MISTAKES = {
                                     ["initial", "some cells have no temperature", "uniform"]),
     "formula that does not parse": ("10*sin(t)", "10*sin(t", 14,
                                     ["boundary.x_min.value", "parenthesis", "300 + 10*sin(t",
-                                     "formula in t"]),
+                                     "formula in x, y, z, t"]),
     "formula without a value at the start": ("300 + 10*sin(t)", "300 + 1/t", 14,
                                              ["boundary.x_min.value", '"300 + 1/t" gives inf K',
                                               "t = 0 s", "finite"]),

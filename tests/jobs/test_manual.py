@@ -156,7 +156,9 @@ class Completion(unittest.TestCase):
         self.assertEqual(self.bash("plan", "--set", "boundary.z_max.a"),
                          {"boundary.z_max.ambient=", "boundary.z_max.ambient_factor.formula=",
                           "boundary.z_max.ambient_factor.path=",
-                          "boundary.z_max.ambient_factor.dataset="})
+                          "boundary.z_max.ambient_factor.dataset=",
+                          "boundary.z_max.ambient_factor.times=",
+                          "boundary.z_max.ambient_factor.period="})
         # bash replaces what follows the '='
         self.assertEqual(self.bash("run", "a.yaml", "--set", "run.precision="),
                          {"float64", "float32"})

@@ -285,7 +285,8 @@ def with_factors(config, seed, folder):
 
 
 def with_face_factors(config, seed, folder):
-    """The numbers of most faces and patches get factors of their cells, by a formula or a file."""
+    """The numbers of most faces and patches get factors of their cells, by a formula or a file,
+    fixed or varying in time, or become formulas of place and time."""
     rng = random.Random(seed)
     boundary, cells = config["boundary"], config["grid"]["cells"]
     conditions = [(face, condition) for face, of_face in boundary.items()
@@ -295,14 +296,22 @@ def with_face_factors(config, seed, folder):
         for key in ("value", "coefficient", "ambient"):
             if key not in condition or rng.random() < 0.2:
                 continue
-            if rng.random() < 0.5:
-                formula = "1.1 + 0.3*sin(400*x + 300*y - 170*z)"
+            formula, kind = "1.1 + 0.3*sin(400*x + 300*y - 170*z)", rng.randrange(5)
+            if kind > 2:
+                formula = formula[:-1] + f" + {rng.uniform(1, 30):.4g}*t)"
+            if kind == 4:
+                condition[key] = f"({condition[key]})*({formula})"
+                continue
+            if kind % 3 == 0:
                 condition[f"{key}_factor"] = {"formula": formula}
                 continue
             path = folder / f"{face}{seed}_{number}_{key}.npy"
-            values = np.random.default_rng(seed + number).uniform(0.6, 1.4, shape)
+            series = [2, *[n for n in shape if n > 1]] if kind == 2 else shape
+            values = np.random.default_rng(seed + number).uniform(0.6, 1.4, series)
             np.save(path, values.astype(rng.choice(["<f4", "<f8"])))
             condition[f"{key}_factor"] = {"path": str(path)}
+            if kind == 2:   # beyond the run: steps end at these times
+                condition[f"{key}_factor"]["times"] = [0.0, 1e4]
     return config
 
 
@@ -378,7 +387,7 @@ def with_ambients(config, seed):
             if meets and rng.random() < 0.8:
                 between = [name, ambient] if rng.random() < 0.5 else [ambient, name]
                 config["surfaces"].append({"between": between, "name": f"s{a}_{b}",
-                                           "coefficient": rng.choice([0.0, 20.0, 3e3, 5e4]),
+                                           "coefficient": rng.choice([0.0, 20.0, 3e3, 1e12]),
                                            "area": "cells"})
     config["sources"] = [
         source for source in config.get("sources", [])
@@ -389,3 +398,10 @@ def with_ambients(config, seed):
         if not config[key]:
             del config[key]
     return config
+
+
+def ambients_anywhere(config, seed):
+    """With graded axes, or around an axis or a point."""
+    few = len(config["grid"]["cells"]) < 3 and len(config["materials"]) <= 5
+    graded = with_a_radius if seed % 2 and few else with_graded_axes
+    return with_ambients(graded(config, seed), seed)

@@ -232,15 +232,27 @@ class Problem:
                 T = T - (slope * T + radiated * T**4 - given) / (slope + 4 * radiated * T**3)
         return T
 
-    def with_factors(self, face, edge):
-        """A condition whose factors are those of the cells at the edge."""
+    def with_factors(self, face, edge, t):
+        """A condition with the numbers and the factors of the cells at the edge."""
         at = {name: np.broadcast_to(values, self.classes.shape)[edge]
               for name, values in zip("xyz", self.centers)}
+        names = {**at, "t": t, "sin": np.sin, "exp": np.exp}
         face = dict(face)
+        for key in ("value", "coefficient", "ambient"):
+            if isinstance(face.get(key), str):
+                face[key] = eval(face[key], {"__builtins__": {}}, names)
         for key in [key for key in face if key.endswith("_factor")]:
-            values = np.load(face[key]["path"]).reshape(at["x"].shape) if "path" in face[key] else \
-                eval(face[key]["formula"], {"__builtins__": {}}, {**at, "sin": np.sin})
-            face[key] = np.float32(values).astype(float)
+            if "path" in face[key]:
+                values = np.float32(np.load(face[key]["path"])).astype(float)
+                if "times" in face[key]:
+                    (start, end), (first, last) = face[key]["times"], values
+                    values = first + (last - first) * ((t - start) / (end - start))
+                values = values.reshape(at["x"].shape)
+            else:
+                values = eval(face[key]["formula"], {"__builtins__": {}}, names)
+                if "t" not in face[key]["formula"]:
+                    values = np.float32(values).astype(float)
+            face[key] = values
         return face
 
     def between(self, T, axis, shift):
@@ -253,11 +265,11 @@ class Problem:
             edge = self.edge(axis, shift)
             k = np.where(self.body[edge], self.conductivity(axis, edge), 1.0)
             condition, h = self.faces[2 * axis + (shift == -1)], self.at(edge, self.h[axis])
-            face = self.face_value(self.with_factors(condition, edge), T[edge], k, h, t, beam)
+            face = self.face_value(self.with_factors(condition, edge, t), T[edge], k, h, t, beam)
             patches = self.patches(axis, shift)
             for number, patch in enumerate(condition.get("patches", []), 1):
                 face = np.where(patches == number,
-                                self.face_value(self.with_factors(patch, edge), T[edge], k, h, t,
+                                self.face_value(self.with_factors(patch, edge, t), T[edge], k, h, t,
                                                 beam), face)
             flow[edge] = np.where(self.body[edge], 2 * k / h * (face - T[edge]), 0.0)
         return flow
@@ -385,15 +397,15 @@ class Problem:
         names = names_of(self.config)
         a, b = sorted(names.index(name) for name in surface["between"])
         flow = area = warmth = 0.0
-        for axis, h in enumerate(self.h):
+        for axis in range(len(self.h)):
             for shift in (1, -1):
                 at = (self.classes == a) & (self.neighbours(axis, shift) == b)
                 into = self.between(T, axis, shift)[at]
-                face = math.prod(self.h) / h
-                flow += into.sum() * face
-                area += at.sum() * face
+                face, h = self.area(axis, shift, at), self.at(at, self.h[axis])
+                flow += (into * face).sum()
+                area += face.sum()
                 k = self.k[a, axis] * self.factor[at]
-                warmth += (T[at] + into * h / (2 * k)).sum() * face
+                warmth += ((T[at] + into * h / (2 * k)) * face).sum()
         return flow, area, warmth / area
 
     def solve(self, dt, steps):

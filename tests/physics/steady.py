@@ -45,6 +45,21 @@ def steep(cells, upper):
     return layered(cells, upper, jump=5000)
 
 
+def cellwise(cells, conductivities):
+    """Each cell is of one of these materials: a fraction of a sine of its indices chooses it."""
+    count = len(conductivities)
+    phase = " + ".join(f"{by}*rint({n}*{axis} - 0.5)"
+                       for by, n, axis in zip((12.9898, 78.233, 37.719), cells, "xyz"))
+    config = layered(cells, [1] * len(cells))
+    config["materials"] = [{"name": f"m{n}", "conductivity": k, "density": 1000,
+                            "heat_capacity": 1000} for n, k in enumerate(conductivities)]
+    config["parts"] = [{"uniform": {"material": "m0"}}] + [
+        {"expression": {"where": f"cos(1e5*sin({phase})) < cos({n}/{count}*pi)",
+                        "material": f"m{n}"}} for n in range(1, count)]
+    del config["contacts"]
+    return config
+
+
 def factored(cells, upper):
     """The conditions of `layered` with factors of their cells, also in a patch."""
     config = layered(cells, upper)
@@ -67,6 +82,23 @@ def varied(cells, upper):
     a["heat_capacity_factor"] = {"formula": f"1.5 + sin({where})"}
     b["heat_capacity_factor"] = {"formula": "0.2 + 30*x"}
     c["conductivity_factor"] = {"formula": "exp(40*x - 3)"}
+    return config
+
+
+def with_air(config, edges=None, geometry=None):
+    """A hole in the body with surfaces; its x axis has these edges, or is a radius above 0."""
+    hole = {"lower": [0.25 * u for u in config["grid"]["upper"]],
+            "upper": [0.55 * u for u in config["grid"]["upper"]]}
+    config["ambients"] = [{"name": "air", "temperature": 280}]
+    config["parts"].append({"box": {**hole, "material": "air"}})
+    config["surfaces"] = [{"between": [name, "air"], "coefficient": 30 + 20 * n, "area": "cells"}
+                          for n, name in enumerate("abc")]
+    if edges is not None:
+        config["grid"]["x"] = {"edges": edges}
+    if geometry is not None:
+        config["grid"]["geometry"] = geometry
+        config["grid"]["x"]["edges"] = [edges[1] / 2] + edges[1:]
+        config["grid"]["lower"] = [edges[1] / 2] + [0] * (len(config["grid"]["cells"]) - 1)
     return config
 
 
@@ -98,12 +130,12 @@ def direct(config):
     shape = problem.classes.shape
 
     def balance(T):
-        net = sum(problem.inflow(T, 0, axis, shift) / h
-                  for axis, h in enumerate(problem.h) for shift in (1, -1))
+        net = sum(problem.inflow(T, 0, axis, shift) * problem.per_volume(axis, shift)
+                  for axis in range(len(problem.h)) for shift in (1, -1))
         for source in config["sources"]:
             mask = source_mask(config, source, problem.classes)
             net = net + np.where(mask, next(iter(source.values()))["density"], 0.0)
-        return net.ravel()
+        return np.where(problem.body, net, 1e6 * (problem.initial - T)).ravel()
 
     at_zero = balance(np.zeros(shape))
     columns = [balance(unit.reshape(shape)) - at_zero for unit in np.eye(at_zero.size)]

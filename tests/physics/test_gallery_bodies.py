@@ -47,6 +47,34 @@ class SphereCooling(Example):
                 self.assert_below(abs(last["heat_drift_J"]), 1e-12 * last["heat_J"], "the ledger")
                 self.assertEqual(last["flow_x_max_W"], 0)
 
+    def test_on_other_grids(self):
+        """On graded axes, and as a half circle around an axis, where each slope would be a class
+        of each width: the film acts on the area of the ball."""
+        insulated = {"type": "flux", "value": 0.0}
+        ball = "parts[1]={sphere: {center: [0, 0], radius: 20 mm, material: steel}}"
+        rows = ", ".join(f"{face}: {insulated}" for face in ("x_min", "x_max", "y_min", "y_max"))
+        grids = {
+            "graded": (1 / 8, ["grid={cells: [1, 1, 1], x: {segments: [{to: 12 mm, cells: 6}, "
+                           "{to: 24 mm, cells: 12}]}, y: {segments: [{to: 24 mm, cells: 20, "
+                           "ratio: 0.95}]}, z: {segments: [{to: 24 mm, cells: 18}]}}"]),
+            "axisymmetric": (1 / 2, ["grid={geometry: axisymmetric, cells: [24, 32], "
+                                 "upper: [24 mm, 24 mm]}", ball, f"boundary={{{rows}}}",
+                                 "output.probes.points=[{name: centre, at: [0, 0]}]"])}
+        for name, (share, sets) in grids.items():
+            runs = [self.solve_example("sphere_cooling", f"{name}{ranks}", *sets, ranks=ranks)
+                    for ranks in (1, 3)]
+            self.assertEqual(runs[1].exact("field_hash"), runs[0].exact("field_hash"))
+            self.assertEqual(runs[1].history_bytes(), runs[0].history_bytes())
+            row = runs[0].history()[10]
+            exact, area = self.exact_mean(), row["area_skin_m2"]
+            self.assert_below(abs(row["mean_K"] - exact) / (exact - 300), 0.006, name)
+            of_ball = 4 * math.pi * self.RADIUS**2 * share
+            self.assert_below(abs(area / of_ball - 1), 0.01, "its area")
+            self.assertGreater(row["cell_area_skin_m2"], 1.25 * area)
+            flow = self.FILM * area * (300 - row["T_skin_K"])
+            self.assert_below(abs(row["flow_skin_W"] / flow - 1), 1e-12, "the law of the film")
+            self.assert_below(abs(row["heat_drift_J"]), 1e-12 * row["heat_J"], "the ledger")
+
 
 class Bodies(Example):
     """From STL files."""

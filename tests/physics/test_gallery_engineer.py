@@ -44,18 +44,40 @@ class Radius(Example):
         exact = 5 / (4 * math.pi * 0.6) * e1
         self.assertLess(abs((last_row(run, names) - 300) / exact - 1).max(), 5e-3)
 
-    def cool(self, geometry, cells):
-        """A bar or ball of unit radius and properties from 1 to 0 by a film with Bi = 1."""
-        run = self.run_config({
+    def cool(self, geometry, cells, in_air=False):
+        """A bar or ball of unit radius and properties from 1 to 0 by a film with Bi = 1, at the end
+        of the grid or, with smaller cells there, at cells of air."""
+        unit = {"conductivity": 1.0, "density": 1.0, "heat_capacity": 1.0}
+        insulated = {"type": "flux", "value": 0.0}
+        config = {
             "grid": {"cells": [cells], "upper": [1.0], "geometry": geometry},
-            "material": {"conductivity": 1.0, "density": 1.0, "heat_capacity": 1.0},
+            "material": unit,
             "initial": [{"uniform": {"value": 1.0}}],
-            "boundary": {"x_min": {"type": "flux", "value": 0.0},
+            "boundary": {"x_min": insulated,
                          "x_max": {"type": "convection", "coefficient": 1.0, "ambient": 0.0}},
             "run": {"watch": {"temperature": "difference"}}, "time": {"end": 0.3},
-            "output": {"history": {"every": 100000}, "checkpoints": {"every": 100000}}},
-            f"{geometry}{cells}")
+            "output": {"history": {"every": 100000}, "checkpoints": {"every": 100000}}}
+        if in_air:
+            del config["material"]
+            config["grid"] = {"geometry": geometry, "cells": [1], "x": {"segments": [
+                {"to": 0.6, "cells": 3 * cells // 8}, {"to": 1.0, "cells": 5 * cells // 8},
+                {"to": 1.2, "cells": 2}]}}
+            config.update(
+                materials=[{"name": "body", **unit}], ambients=[{"name": "air", "temperature": 0}],
+                parts=[{"uniform": {"material": "air"}},
+                       {"layer": {"axis": "x", "from": 0.0, "to": 1.0, "material": "body"}}],
+                surfaces=[{"between": ["air", "body"], "coefficient": 1.0, "name": "side"}])
+            config["boundary"]["x_max"] = insulated
+            if geometry == "axisymmetric":   # with 3 cells along the axis
+                config["grid"].update(cells=[1, 3], lower=[0.0, 0.0], upper=[1.2, 0.7])
+                config["boundary"].update(y_min=insulated, y_max=insulated)
+        run = self.run_config(config, f"{geometry}{cells}{in_air}")
         self.assertLess(abs(run.report["heat_drift_J"]), 1e-14)
+        if in_air:
+            last = run.history()[-1]
+            area = 4 * math.pi if geometry == "spherical" else 2 * math.pi * 0.7
+            self.assertLess(abs(last["area_side_m2"] / area - 1), 1e-14)
+            self.assertLess(abs(last["flow_side_W"] / (-area * last["T_side_K"]) - 1), 1e-13)
         return run.temperature()[0, 0]
 
     def test_a_cylinder_and_a_ball_with_a_biot_number_of_1(self):
@@ -75,17 +97,25 @@ class Radius(Example):
         tops = [2.4048, 5.5201, 8.6537, 11.7915, 14.9309, 18.0711]   # of J0
         bar = [root(n, zeros[n], tops[n]) for n in range(6)]
         ball = [(n + 0.5) * math.pi for n in range(6)]
-        for geometry in ("axisymmetric", "spherical"):
+        for geometry, in_air in (("axisymmetric", False), ("spherical", False),
+                                 ("axisymmetric", True), ("spherical", True)):
             errors = []
             for cells in (8, 16, 32):
-                r = (np.arange(cells) + 0.5) / cells
+                edges = np.linspace(0, 1, cells + 1)
+                if in_air:
+                    few = 3 * cells // 8
+                    edges = np.append(np.linspace(0, 0.6, few, endpoint=False),
+                                      np.linspace(0.6, 1, cells - few + 1))
+                r = (edges[1:] + edges[:-1]) / 2
                 if geometry == "axisymmetric":
                     exact = sum(2 * bessel(1, z) / (z * (bessel(0, z)**2 + bessel(1, z)**2)) *
                                 math.exp(-0.3 * z * z) * bessel(0, z * r) for z in bar)
                 else:
                     exact = sum(4 * math.sin(z) / (2 * z) * math.exp(-0.3 * z * z) *
                                 np.sin(z * r) / (z * r) for z in ball)
-                errors.append(float(abs(self.cool(geometry, cells) - exact).max()))
+                T = self.cool(geometry, cells, in_air)
+                errors.append(float(abs(T[:cells] - exact).max()))
+                self.assertFalse(T[cells:].any())
             self.assert_order(errors, 2, 0.1)
 
 

@@ -10,7 +10,7 @@ import numpy as np
 import problems
 from harness import SMALL, Case, cell_centers
 from media import (solved_problem, some_problem, with_a_radius, with_ambients, with_face_factors,
-                   with_factors, with_graded_axes, with_sources_of_temperature)
+                   ambients_anywhere, with_factors, with_graded_axes, with_sources_of_temperature)
 from media_solver import Problem
 from nonlinear import NonlinearProblem, nonlinear_problem, perfused_problem
 
@@ -42,12 +42,14 @@ class RandomProblems(Case):
 
     def test_with_ambients(self):
         self.check_changed(with_ambients)
+        self.check_changed(ambients_anywhere, first=2)
 
     def test_with_sources_of_temperature(self):
         self.check_changed(with_sources_of_temperature)
 
     def test_with_properties_per_cell(self):
-        media = (with_sources_of_temperature, with_ambients, with_a_radius, with_graded_axes)
+        media = (with_sources_of_temperature, with_ambients, with_a_radius, with_graded_axes,
+                 ambients_anywhere)
         for first, change in enumerate(media):
             self.check_changed(lambda config, seed, change=change: with_factors(
                 change(config, seed), seed, self.folder), every=len(media), first=first)
@@ -130,10 +132,8 @@ class RandomProblems(Case):
             inside = np.flatnonzero(profile > limit)
             extent = inside[-1] - inside[0]
             for at, beyond in ((inside[0], inside[0] - 1), (inside[-1], inside[-1] + 1)):
-                if 0 <= beyond < len(profile):
-                    extent += (profile[at] - limit) / (profile[at] - profile[beyond])
-                else:
-                    extent += 0.5
+                extent += 0.5 if not 0 <= beyond < len(profile) else (
+                    (profile[at] - limit) / (profile[at] - profile[beyond]))
             self.assertAlmostEqual(row[f"pool_{'xyz'[axis]}_m"] / (extent * problem.h[axis]), 1)
 
     def check_faces(self, problem, T, row):

@@ -6,8 +6,11 @@ import unittest
 import numpy as np
 
 from harness import Case, checkpoints, some, thorough
-from steady import (FLUX, direct, factored, layered, nonlinear, plain, quiet, slab, steep,
-                    varied)
+from steady import (FLUX, cellwise, direct, factored, layered, nonlinear, plain, quiet, slab, steep,
+                    varied, with_air)
+
+
+EDGES = [0, 0.01, 0.02, 0.04, 0.05, 0.055, 0.06, 0.07, 0.1, 0.12, 0.13]
 
 
 class Steady(Case):
@@ -24,8 +27,16 @@ class Steady(Case):
                  "uniform": plain([13, 9, 8], [0.13, 0.09, 0.2]),
                  "uniform, 1D": plain([65], [0.3])}
         graded = cases["factors of cells, graded"] = varied([10, 9, 7], [0.13, 0.09, 0.07])
-        graded["grid"]["x"] = {"edges": [0, 0.01, 0.02, 0.04, 0.05, 0.055, 0.06, 0.07, 0.1, 0.12,
-                                         0.13]}
+        graded["grid"]["x"] = {"edges": EDGES}
+        for kind in (layered, varied):
+            name = f"an ambient, {kind.__name__}"
+            cases[f"{name}, graded"] = with_air(kind([10, 9, 7], [0.13, 0.09, 0.07]), EDGES)
+            cases[f"{name}, axisymmetric"] = with_air(kind([10, 7], [0.13, 0.05]), EDGES,
+                                                      "axisymmetric")
+        alone = cases["an ambient, insulated faces"] = with_air(layered([10, 7], [0.13, 0.05]), EDGES)
+        alone["boundary"] = {face: FLUX for face in alone["boundary"]}
+        ball = cases["an ambient, spherical"] = with_air(layered([10], [0.13]), EDGES, "spherical")
+        del ball["surfaces"][2]   # material c is not beside the air
         for name, kind in (("periodic", layered), ("uniform, periodic", plain)):
             cases[name] = kind([12, 9, 8], [0.12, 0.09, 0.08])
             cases[name]["boundary"].update(y_min={"type": "periodic"}, y_max={"type": "periodic"})
@@ -244,6 +255,36 @@ class Steady(Case):
         again = self.solve(config)
         self.assert_below(np.abs(again.temperature() - run.temperature()).max(), 1e-8, "T")
 
+    def test_all_heat_leaves_through_a_surface(self):
+        ball = {"center": [0.0, 0.0], "radius": 0.02}
+        config = {"grid": {"cells": [24, 32], "upper": [0.024, 0.024]},
+                  "materials": [{"name": "steel", "conductivity": 40, "density": 7800,
+                                 "heat_capacity": 500}],
+                  "ambients": [{"name": "air", "temperature": 300}],
+                  "parts": [{"uniform": {"material": "air"}},
+                            {"sphere": {**ball, "material": "steel"}}],
+                  "surfaces": [{"between": ["steel", "air"], "coefficient": 2000, "name": "skin"}],
+                  "sources": [{"sphere": {**ball, "power": 100}}],
+                  "initial": [{"uniform": {"value": 1000}}],
+                  "boundary": {f"{axis}_{side}": FLUX for axis in "xy" for side in ("min", "max")},
+                  "time": {"steady": {}}, "output": {"history": {"every": 1}}}
+        for geometry in ("cartesian", "axisymmetric"):
+            config["grid"]["geometry"] = geometry
+            run = self.solve(config)
+            self.assert_below(run.report["steady"]["cycles"], 15, "cycles")
+            self.assert_below(run.report["steady"]["imbalance"], 1e-6, "imbalance")
+            self.assert_below(abs(run.history()[-1]["flow_skin_W"] + 100), 1e-3, "the flow")
+
+    def test_cellwise(self):
+        """Materials that change from cell to cell: smoothed before coarser grids, too. Ranks and
+        backends change no bit."""
+        for materials, most in (((1, 10, 100, 1000), 15), ((1, 1000), 40)):
+            config = cellwise([33, 24, 22], materials)
+            run = self.solve(config)
+            self.assert_below(run.report["steady"]["cycles"], most, "cycles")
+            other = self.solve(quiet(config), ranks=3, sets=["run.backend=guard"])
+            self.assertEqual(other.exact("field_hash"), run.exact("field_hash"))
+
     def test_start_from_the_solution(self):
         config = layered([20, 15], [0.2, 0.15])
         run = self.solve(config)
@@ -345,7 +386,9 @@ class Implicit(Case):
         linear["boundary"]["x_min"]["value"] = "320 + 40*sin(t/40)"
         linear["boundary"]["x_max"].update(ambient="290 - t/20", coefficient="40 + t")
         per_cell = varied([20, 9], [0.2, 0.09])
+        air = with_air(varied([1, 9], [0.13, 0.09]), EDGES)
         for name, config, end in (("linear", linear, 200), ("factors of cells", per_cell, 200),
+                                  ("an ambient, graded", air, 200),
                                   ("nonlinear", nonlinear([14, 8], [0.14, 0.08]), 40)):
             with self.subTest(name):
                 exact = self.solve({**config, "time": {"end": end, "scheme": "sts2",

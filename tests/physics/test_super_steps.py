@@ -241,18 +241,51 @@ class ImplicitByAuto(Bitwise):
             error = np.max(np.abs(run.temperature() - exact.temperature()))
             self.assert_below(error / run.report["step_control"]["range_K"], 1e-2, "error")
 
-    def test_good_and_bad_conductors(self):
-        """Cell by cell: implicit steps of many cycles."""
-        rng = random.Random(5)
-        config = layered([9, 8, 7], [0.009, 0.008, 0.007], 1e5)
+    @staticmethod
+    def good_and_bad(jump, boxes, seed, **time):
+        """Good and bad conductors cell by cell."""
+        rng = random.Random(seed)
+        config = layered([9, 8, 7], [0.009, 0.008, 0.007], jump)
         del config["contacts"]
-        for _ in range(30):   # good and bad conductors cell by cell
+        for _ in range(boxes):
             lower = [rng.uniform(0, 0.0057) for _ in range(3)]
             config["parts"].append({"box": {"lower": lower, "upper": [x + 0.0012 for x in lower],
                                             "material": rng.choice("abc")}})
-        config.update(time={"end": 3, "scheme": "auto", "tolerance": 1e-2}, output={})
+        config.update(time={"scheme": "auto", **time}, output={})
+        return config
+
+    def test_good_and_bad_conductors(self):
+        """Cell by cell: implicit steps of many cycles."""
+        config = self.good_and_bad(1e5, 30, 5, end=3, tolerance=1e-2)
         control = self.check_bits(config).report["step_control"]
         self.assert_below(100, control["cycles"], "cycles")
+
+    def test_cycles_that_do_not_converge(self):
+        """The implicit step is undone, and super steps end the run, also after a restart."""
+        config = self.good_and_bad(1e7, 500, 6, end=0.05, tolerance=0.1)
+        output = {"checkpoints": {"every": 30, "keep": 99}}
+        run = self.solve(dict(config, output=output))
+        control = run.report["step_control"]
+        self.assertIn("an implicit step is undone", run.result.err)
+        self.assertIn("did not converge", control["never_implicit"])
+        self.assertEqual(run.report["scheme"], "sts2")
+        self.assert_below(100, control["cycles"], "cycles")
+        self.assert_below(abs(run.report["heat_drift_J"]) / run.report["heat_J"], 1e-13, "heat")
+        exact = self.solve(dict(config, output=output), sets=["time.scheme=sts2"])
+        error = np.max(np.abs(run.temperature() - exact.temperature()))
+        self.assert_below(error / control["range_K"], 0.02, "error")
+        again = self.solve(config, "--restart", str(checkpoints(run.folder)[-1]))
+        self.assertEqual(again.exact("field_hash", "steps", "step_control"),
+                         run.exact("field_hash", "steps", "step_control"))
+        self.assertNotIn("implicit steps from", again.result.err + again.result.out)
+
+    def test_restart_of_implicit(self):
+        """As `auto`, whose first implicit step is in the log."""
+        config = self.config(checkpoints={"every": 1, "keep": 99})
+        run = self.solve(config, sets=["time.scheme=implicit"])
+        again = self.solve(config, "--restart", str(checkpoints(run.folder)[1]),
+                           "--restart-changed")
+        self.assertIn("implicit steps from step", again.result.err + again.result.out)
 
     def test_reasons(self):
         """`plan` and the report say why steps are never implicit."""

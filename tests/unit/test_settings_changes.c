@@ -201,6 +201,14 @@ static void change_value(const struct schema_key *row, char *base, union value *
         *at = other;
         break;
     }
+    case SCHEMA_TIMES: {
+        static double time;
+        struct cadence *at = (struct cadence *)(base + row->offset);
+        old->word = at->ntimes;
+        at->times = &time;
+        at->ntimes = 1;
+        break;
+    }
     default: {
         int *at = (int *)(base + row->offset) + last;
         old->word = *at;
@@ -224,6 +232,9 @@ static void restore_value(const struct schema_key *row, char *base, const union 
     case SCHEMA_FORMULA:
     case SCHEMA_NAME:
         *(char **)(base + row->offset) = old->text;
+        break;
+    case SCHEMA_TIMES:
+        ((struct cadence *)(base + row->offset))->ntimes = old->word;
         break;
     default:
         ((int *)(base + row->offset))[last] = old->word;

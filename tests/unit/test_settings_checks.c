@@ -142,24 +142,25 @@ TEST(test_kelvins)
 static const struct damage formulas[] = {
     {"300 + t", "300 + t K\\n",
      "c.yaml:21: boundary.y_max.value: not a formula: unknown name \"K\" at column 9 (300 + t "
-     "K); " KNOWN("t")},
+     "K); " KNOWN("x, y, z, t")},
     {"300 + t", "300 + sin(",
      "c.yaml:21: boundary.y_max.value: not a formula: Unexpected end of expression at column 12 "
-     "(300 + sin(); give a number or a formula in t"},
+     "(300 + sin(); give a number or a formula in x, y, z, t"},
     {"300 + t", "inf",
      "c.yaml:21: boundary.y_max.value: not a formula: unknown name \"inf\" at column 1 "
-     "(inf); " KNOWN("t")},
+     "(inf); " KNOWN("x, y, z, t")},
     {"300 + t", "t = 300",
      "c.yaml:21: boundary.y_max.value: not a formula: '=' (for '=='?) at column 3 (t = 300); give "
-     "a number or a formula in t"},
+     "a number or a formula in x, y, z, t"},
     {"300 + t", "300 + t**2",
      "c.yaml:21: boundary.y_max.value: not a formula: '**' (for '^'?) at column 8 (300 + t**2); "
-     "give a number or a formula in t"},
+     "give a number or a formula in x, y, z, t"},
     {"300 + t", "300, 301",
      "c.yaml:21: boundary.y_max.value: not a formula: 2 values separated by commas (300, 301); "
-     "give a number or a formula in t"},
+     "give a number or a formula in x, y, z, t"},
     {"300 + t", "",
-     "c.yaml:21: boundary.y_max.value: empty; give a number, a formula in t or a table of t, in K"},
+     "c.yaml:21: boundary.y_max.value: empty; give a number, a formula in x, y, z, t or a table "
+     "of t, in K"},
     {"uniform: {value: 300}", "expression: {value: \"300+*x\"}",
      "c.yaml:11: initial[0].expression.value: not a formula: Unexpected operator \"*\" at column 5 "
      "(300+*x); give a number or a formula in x, y, z"},

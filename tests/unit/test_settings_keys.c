@@ -41,13 +41,15 @@ static const struct damage missing_keys[] = {
      "c.yaml:19: boundary.x_max.type: missing; give one of temperature, flux, convection, "
      "radiation, periodic"},
     {"{type: flux, value: -5}", "{type: flux}",
-     "c.yaml:19: boundary.x_max.value: missing; give a number, a formula in t or a table of t, in "
+     "c.yaml:19: boundary.x_max.value: missing; give a number, a formula in x, y, z, t or a "
+     "table of t, in "
      "W/m^2"},
     {"{type: flux, value: -5}", "",
      "c.yaml:19: boundary.x_max.type: missing; give one of temperature, flux, convection, "
      "radiation, periodic"},
     {"coefficient: 10, ", "",
-     "c.yaml:20: boundary.y_min.coefficient: missing; give a number of 0 or more, a formula in t "
+     "c.yaml:20: boundary.y_min.coefficient: missing; give a number of 0 or more, a formula in "
+     "x, y, z, t "
      "or a table of t, in W/(m^2 K)"},
     {"time:", "output: {snapshots: {}}\ntime:",
      "c.yaml:22: output.snapshots: neither every nor interval nor times nor logarithmic; give one "
@@ -72,11 +74,13 @@ static const struct damage wrong_types[] = {
     {"[16, 12]", "{x: 16, y: 12}", "c.yaml:3: grid.cells: not a list ({...}); " GIVE_CELLS},
     {"title: base", "title:", "c.yaml:1: title: empty; give a string"},
     {"value: 350", "value: [350]",
-     "c.yaml:18: boundary.x_min.value: not a single value ([350]); give a number, a formula in t "
+     "c.yaml:18: boundary.x_min.value: not a single value ([350]); give a number, a formula in "
+     "x, y, z, t "
      "or a table of t, in K"},
     {"value: -5", "value: \"5*u\"",
      "c.yaml:19: boundary.x_max.value: not a formula: unknown name \"u\" at column 3 (5*u); names "
-     "are t, pi, e, functions " EXPRESSION_FUNCTIONS "; give a number or a formula in t"},
+     "are x, y, z, t, pi, e, functions " EXPRESSION_FUNCTIONS "; give a number or a formula in "
+     "x, y, z, t"},
     {"uniform: {value: 300}", "uniform: 300",
      "c.yaml:11: initial[0].uniform: not a section (300); give a section with the keys value"},
     {"uniform: {value: 300}", "expression: {value: [x]}",
@@ -104,7 +108,7 @@ static const struct damage ranges[] = {
     {"7850", "0", "c.yaml:8: material.density: out of range (0); " GIVE_DENSITY},
     {"value: -5", "value: -2e30",
      "c.yaml:19: boundary.x_max.value: out of range (-2e30): the smallest is -1e+30; give a "
-     "number, a formula in t or a table of t, in W/m^2"},
+     "number, a formula in x, y, z, t or a table of t, in W/m^2"},
     {"[16, 12]", "[16, 0]", "c.yaml:3: grid.cells: out of range (0); " GIVE_CELLS},
     {"[16, 12]", "[99999999999999999999, 1]",
      "c.yaml:3: grid.cells: out of range (99999999999999999999): the largest is "
@@ -121,13 +125,13 @@ static const struct damage ranges[] = {
      "c.yaml:11: initial[0].uniform.value: out of range (1e12): " TOO_HOT "; give a number, in K"},
     {"value: 350", "value: -2e12",
      "c.yaml:18: boundary.x_min.value: out of range (-2e12): " TOO_HOT
-     "; give a number, a formula in t or a table of t, in K"},
+     "; give a number, a formula in x, y, z, t or a table of t, in K"},
     {"coefficient: 10", "coefficient: -10",
      "c.yaml:20: boundary.y_min.coefficient: out of range (-10); give a number of 0 or more, a "
-     "formula in t or a table of t, in W/(m^2 K)"},
+     "formula in x, y, z, t or a table of t, in W/(m^2 K)"},
     {"ambient: 293", "ambient: 1e13",
      "c.yaml:20: boundary.y_min.ambient: out of range (1e13): " TOO_HOT
-     "; give a number, a formula in t or a table of t, in K"},
+     "; give a number, a formula in x, y, z, t or a table of t, in K"},
     {"end: 10", "steps: 0",
      "c.yaml:23: time.steps: out of range (0); give an integer of 1 or more"},
     {"end: 10", "steps: 99999999999999999999",

@@ -151,7 +151,8 @@ static const struct {
      "initial[1].sphere.center: the sphere lies outside the grid (it is 12.2332 m away, the radius "
      "is 0.05 m); give a centre nearer to the grid or a larger radius"},
     {"boundary.y_max.value=sin(", "boundary.y_max.value: not a formula: Unexpected end of "
-                                  "expression at column 6 (sin(); give a number or a formula in t"},
+                                  "expression at column 6 (sin(); give a number or a formula in "
+                                  "x, y, z, t"},
     {"title=", "title: empty; give a string"},
     {"title={a: b}", "title: not a string ({...}); give a string"},
     {"title='a", "not valid YAML: found unexpected end of stream while scanning a quoted scalar"},

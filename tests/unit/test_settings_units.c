@@ -130,7 +130,7 @@ TEST(test_refused)
          "more, such as [128, 128, 64]"},
         {"value: 350", "value: 350 C",
          "c.yaml:18: boundary.x_min.value: not a temperature (350 C); give a number, a formula in "
-         "t or a table of t, in K, such as 20 degC"},
+         "x, y, z, t or a table of t, in K, such as 20 degC"},
         {"value: 350", "value: -300 degC",
          "c.yaml:18: boundary.x_min.value: -300 degC is -26.85 K, below absolute zero; give 0 K or "
          "more"}};
@@ -170,7 +170,8 @@ TEST(test_no_library)
     static const char *const sets[] = {"time.end=3 min", "boundary.x_min.value=20 degC"};
     expect_refused(base_text, sets, 2,
                    "--set boundary.x_min.value=20 degC: boundary.x_min.value: this build has no "
-                   "UDUNITS, which converts units (20 degC); give a number, a formula in t or a "
+                   "UDUNITS, which converts units (20 degC); give a number, a formula in x, y, "
+                   "z, t or a "
                    "table of t, in "
                    "K\n"
                    "--set time.end=3 min: time.end: this build has no UDUNITS, which converts "

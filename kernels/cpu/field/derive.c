@@ -115,7 +115,8 @@ enum status cpu_compare(struct queue *queue, const struct compare_args *args)
     const struct layout *layout = &args->layout;
     const struct box owned = layout_owned(layout);
     const int64_t pitch = layout->pitch_y * (int64_t)precision_bytes(layout->precision);
-    const int64_t high = pitch < ROWS_BYTES ? ROWS_BYTES / pitch : 1;
+    const int64_t most = pitch < ROWS_BYTES ? ROWS_BYTES / pitch : 1;
+    const int64_t high = most < layout->cells[AXIS_Y] ? most : layout->cells[AXIS_Y];
     const int64_t across = (layout->cells[AXIS_Y] + high - 1) / high;
     const int64_t room = ((high * pitch) / STREAM_LINE_BYTES + 2) * STREAM_LINE_BYTES;
     const int nthreads = share_is_worthwhile(&owned, 1) ? omp_get_max_threads() : 1;

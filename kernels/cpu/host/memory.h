@@ -22,8 +22,6 @@ void host_info(struct device_info *info);
 enum status shared_memory_create(size_t bytes, int *file);
 void shared_memory_forget(int file); /* keeps mappings; takes -1 */
 enum status shared_memory_map(int file, size_t bytes, void **map);
-/* The same over an existing mapping. */
-enum status shared_memory_map_at(int file, size_t bytes, void *map);
 void shared_memory_unmap(void *map, size_t bytes);
 
 /* The handle with which another process opens the file, while this one has it open. */

@@ -44,26 +44,15 @@ void shared_memory_forget(int file)
     }
 }
 
-static enum status map_with(int file, size_t bytes, void *at, int flags, void **map)
+enum status shared_memory_map(int file, size_t bytes, void **map)
 {
-    void *fresh = mmap(at, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | flags, file, 0);
+    void *fresh = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
     if (fresh == MAP_FAILED) {
         return fail(STATUS_MEMORY, "cannot map %s of shared memory: %s", SIZE_TEXT(bytes),
                     strerror(errno));
     }
     *map = fresh;
     return STATUS_OK;
-}
-
-enum status shared_memory_map(int file, size_t bytes, void **map)
-{
-    return map_with(file, bytes, NULL, 0, map);
-}
-
-enum status shared_memory_map_at(int file, size_t bytes, void *map)
-{
-    void *fresh;
-    return map_with(file, bytes, map, MAP_FIXED, &fresh);
 }
 
 void shared_memory_unmap(void *map, size_t bytes)

@@ -1,6 +1,5 @@
 /* Several uniform steps in one pass: tiles that march through the box, with the values of all steps
  * in registers (chain_march.h). */
-#include <string.h>
 
 #include "kernels/cpu/kind/uniform.h"
 #include "kernels/cpu/schedule/pass.h"

@@ -220,7 +220,7 @@ static const struct kernel_variant variants[] = {
 #define MEMBER(name) .name = hip_##name,
 static const struct runtime runtime = {RUNTIME_FUNCTIONS(MEMBER)};
 
-#define ROW(name, ...) .name = hip_##name,
+#define ROW(name) .name = hip_##name,
 static const struct operations operations = {
     OPERATIONS(ROW).steps_most = {[KIND_UNIFORM] = HIP_STEPS_MOST,
                                   [KIND_CLASSES] = HIP_STEPS_OF_CLASSES,

@@ -118,7 +118,7 @@ enum status hip_perfuse(struct queue *queue, const struct step_args *args, const
 /* This takes one step, with aligned rows. */
 enum status hip_step_production(struct queue *queue, struct hip_step *step);
 
-#define HIP_DECLARE(name, ...)                                                                     \
+#define HIP_DECLARE(name)                                                                          \
     enum status hip_##name(struct queue *queue, const struct name##_args *args);
 OPERATIONS(HIP_DECLARE)
 #undef HIP_DECLARE

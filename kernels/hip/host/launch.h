@@ -72,8 +72,6 @@ struct hip_step {
     /* optional results of a pass, set by kernels that support them */
     struct hip_result *result; /* the summary of the box, if not NULL: where cells are invalid or
                                   not below 2^18 K, only bad_cells > 0 */
-    uint64_t *d_compared; /* not NULL: a step that corrects compares d_in with what it would write,
-                             to these keys: see compare_args */
     bool summarised;
     bool summed;         /* the sums over closed faces before each step */
     struct box perfused; /* where the heat of perfusion was added to args->d_perfusion */
@@ -116,7 +114,8 @@ hip_step_launcher hip_launch_step_line;
 /* After it, which calls this: the cells beside those of other curves, in a box without cells on
  * closed faces. */
 hip_step_launcher hip_launch_step_odd;
-/* `compare` with two steps in a uniform medium, where hip_step_staged_takes the box. */
+/* `compare` with two steps, where hip_step_staged_takes the box: in a uniform medium, and in one of
+ * classes where hip_step_medium_corrects, with one dt_number. */
 hipError_t hip_launch_compare_ring(struct hip_step *step, const struct compare_args *args);
 bool hip_step_staged_is_built(void);
 bool hip_step_staged_takes(const struct layout *layout, const struct box *box);
@@ -144,7 +143,8 @@ hip_step_launcher hip_launch_steps_staged_4;
 hip_step_launcher hip_launch_steps_staged_pair_2; /* where a step corrects */
 hip_step_launcher hip_launch_steps_staged_pair_3;
 hip_step_launcher hip_launch_steps_staged_pair_4;
-/* The same in a medium of classes, of HIP_STEPS_OF_CLASSES: media that hip_steps_classes_takes. */
+/* The same in a medium of classes, of 2 and 3 steps: media that hip_steps_classes_takes. */
+hip_step_launcher hip_launch_steps_classes_2;
 hip_step_launcher hip_launch_steps_classes_3;
 bool hip_steps_classes_takes(const struct step_args *args);
 /* Two steps with conductances per cell that hip_step_medium_takes. */

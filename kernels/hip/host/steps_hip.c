@@ -101,7 +101,7 @@ static hip_step_launcher *choose_launch(const struct step_args *args, const stru
         return staged[corrects][args->nsteps - 2];
     }
     return staged_takes(args, box) && !corrects && hip_steps_classes_takes(args)
-               ? hip_launch_steps_classes_3
+               ? (args->nsteps == 2 ? hip_launch_steps_classes_2 : hip_launch_steps_classes_3)
                : hip_launch_steps_tile;
 }
 

@@ -19,6 +19,14 @@ template <typename REAL> struct medium {
     int64_t cells[AXIS_COUNT];     /* of the field */
 };
 
+/* The first numbers of the table that a ring needs: sigma and q of each class, and g of all axes,
+ * or of one where they are the same. */
+static inline int medium_numbers(const struct device_medium *medium)
+{
+    const int n = medium->nclasses;
+    return 2 * n + (medium->same_axes ? 1 : 3) * n * n;
+}
+
 template <typename REAL> static medium<REAL> medium_of(const struct device_medium *args)
 {
     medium<REAL> m = {};

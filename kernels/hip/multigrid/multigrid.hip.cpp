@@ -22,16 +22,48 @@ MULTIGRID_PLAIN(DEFINE)
 
 enum { COMBINE_CELLS = 4 };
 
+/* combine_operand of a thread's cells: the loads of one kind are under way at the same time. */
+template <typename VALUE>
+static __device__ __forceinline__ void load_kind(const cell_sweep &s, int64_t i, const void *values,
+                                                 int64_t row, double (&to)[COMBINE_CELLS])
+{
+    const VALUE *const from = static_cast<const VALUE *>(values) + row;
+    for_part<COMBINE_CELLS>(s, i, [&](int c, int64_t at) { to[c] = (double)from[at]; });
+}
+static __device__ __forceinline__ void load_operand(const cell_sweep &s, int64_t i,
+                                                    const operand &of, int64_t row,
+                                                    double otherwise, double (&to)[COMBINE_CELLS])
+{
+    if (of.d_values == nullptr) {
+        for_part<COMBINE_CELLS>(s, i, [&](int c, int64_t) { to[c] = otherwise; });
+    } else if (of.layout.precision == PRECISION_FLOAT64) {
+        load_kind<double>(s, i, of.d_values, row, to);
+    } else {
+        load_kind<float>(s, i, of.d_values, row, to);
+    }
+}
+
 static __global__ __launch_bounds__(VISIT_THREADS) void combine_parts(const cell_sweep s,
                                                                       const combine_args a)
 {
     visit_rows<COMBINE_CELLS>(s, [&](int64_t i, int64_t j, int64_t k) {
         const struct combine_row row = combine_row(&a, j, k);
-        double value[COMBINE_CELLS];
-        for_part<COMBINE_CELLS>(s, i,
-                                [&](int c, int64_t at) { value[c] = combine_value(&a, &row, at); });
-        for_part<COMBINE_CELLS>(
-            s, i, [&](int c, int64_t at) { combine_write(&a, row.out + at, value[c]); });
+        double x[COMBINE_CELLS], y[COMBINE_CELLS], z[COMBINE_CELLS];
+        load_operand(s, i, a.x, row.x, 1, x);
+        load_operand(s, i, a.z, row.z, 0, z);
+        if (a.medium.nclasses > 0) {
+            int of_class[COMBINE_CELLS];
+            for_part<COMBINE_CELLS>(s, i, [&](int c, int64_t at) {
+                of_class[c] = a.medium.d_class[row.of_class + at] & a.medium.mask;
+            });
+            for_part<COMBINE_CELLS>(
+                s, i, [&](int c, int64_t) { y[c] = a.medium.d_weight[of_class[c]]; });
+        } else {
+            load_operand(s, i, a.y, row.y, 1, y);
+        }
+        for_part<COMBINE_CELLS>(s, i, [&](int c, int64_t at) {
+            combine_write(&a, row.out + at, fma(a.factor * x[c], y[c], z[c]));
+        });
     });
 }
 
@@ -69,36 +101,49 @@ struct alignas(8) two_changes {
     float v[CORRECT_V];
 };
 
+/* What a kernel has of the arguments: d_in, d_e, d_early with it, and d_lack. */
+enum { READS = 1, CHANGES = 2, JOINS = 4, FOLLOWS = 8 };
+
+static __device__ __forceinline__ two_changes changes_at(const float *values, int64_t at)
+{
+    return *reinterpret_cast<const two_changes *>(values + at);
+}
+
 /* correct_value of two cells, and the change of x in them. */
-template <bool CHANGES, bool READS>
+template <int PARTS>
 static __device__ __forceinline__ two_values two_of(const correct_args &a, int64_t x, int64_t e,
                                                     two_changes &by)
 {
     two_values value = {{a.constant, a.constant}};
-    if (READS) {
+    if (PARTS & READS) {
         value = *reinterpret_cast<const two_values *>(a.d_in + x);
     }
+    if (PARTS & JOINS) {
+        const two_changes early = changes_at(a.d_early, e);
+        value.v[0] += (double)early.v[0];
+        value.v[1] += (double)early.v[1];
+    }
     by = {{0, 0}};
-    if (CHANGES) {
-        by = *reinterpret_cast<const two_changes *>(a.d_e + e);
+    if (PARTS & CHANGES) {
+        by = changes_at(a.d_e, e);
         value.v[0] += (double)by.v[0];
         value.v[1] += (double)by.v[1];
     }
     return value;
 }
 
-template <bool CHANGES, bool READS>
+template <int PARTS>
 static __device__ __forceinline__ two_values two_beside(const correct_args &a,
                                                         const struct correct_side &side, int64_t x,
                                                         int64_t e, two_changes &by)
 {
-    two_values value = two_of<CHANGES, READS>(a, x + side.x, e + side.e, by);
+    two_values value = two_of<PARTS>(a, x + side.x, e + side.e, by);
     value.v[0] = heat_outside_float64(value.v[0], side.a, side.b);
     value.v[1] = heat_outside_float64(value.v[1], side.a, side.b);
     return value;
 }
 
-template <bool CHANGES>
+template <bool WRITES>
 static __device__ __forceinline__ void write_two(const correct_args &a, int64_t x, int64_t e,
                                                  int wide, const two_values &value,
                                                  const two_changes &change)
@@ -108,9 +153,9 @@ static __device__ __forceinline__ void write_two(const correct_args &a, int64_t 
     } else {
         a.d_r[e] = change.v[0];
     }
-    if (CHANGES && wide > 1) {
+    if (WRITES && wide > 1) {
         *reinterpret_cast<two_values *>(a.d_out + x) = value;
-    } else if (CHANGES) {
+    } else if (WRITES) {
         a.d_out[x] = value.v[0];
     }
 }
@@ -209,37 +254,6 @@ static __device__ __forceinline__ void beside_x(const correct_args &a, const cor
     east[1] = beyond;
 }
 
-static __device__ __forceinline__ bool is_same(const struct correct_side &side)
-{
-    return side.a == 1 && side.b == 0;
-}
-
-/* A plane of a lane in a constant field, where no face changes what is beside: the sums of
- * heat_cell_float64 are 0. */
-template <bool MEANS>
-static __device__ __forceinline__ void write_rest(const correct_args &a, const correct_place &p,
-                                                  int64_t x, int64_t e, int64_t k,
-                                                  correct_mean &mean, uint32_t &largest)
-{
-    two_changes change[CORRECT_ROWS] = {};
-#pragma unroll
-    for (int row = 0; row < CORRECT_ROWS; row++) {
-#pragma unroll
-        for (int m = 0; m < CORRECT_V && a.d_heat != nullptr; m++) {
-            change[row].v[m] = (float)(a.d_heat[x + row * p.row_x + m] + 0.0);
-            see(largest, m < p.wide && row < p.tall, change[row].v[m]);
-        }
-        if (row < p.tall) {
-            write_two<false>(a, x, e + row * p.row_e, p.wide, {}, change[row]);
-        }
-        change[row].v[1] = p.wide > 1 ? change[row].v[1] : change[row].v[0];
-    }
-    if constexpr (MEANS) {
-        change[1] = p.tall > 1 ? change[1] : change[0];
-        mean.take(a, p.i, p.j, k, change);
-    }
-}
-
 /* From the lanes beside this one, which all take part. */
 static __device__ __forceinline__ void shift(const two_values (&centre)[CORRECT_ROWS],
                                              double (&left)[CORRECT_ROWS],
@@ -253,7 +267,7 @@ static __device__ __forceinline__ void shift(const two_values (&centre)[CORRECT_
 }
 
 /* Two cells of two rows per lane; lanes beyond the grid take part in shuffles only. */
-template <bool CHANGES, bool READS, bool MEANS>
+template <int PARTS, bool MEANS>
 static __global__ __launch_bounds__(ARCH_WAVE *CORRECT_TALL, CORRECT_LEAST) void correct_columns(
     const struct correct_args a, const unsigned across, const unsigned up, const int depth)
 {
@@ -272,54 +286,53 @@ static __global__ __launch_bounds__(ARCH_WAVE *CORRECT_TALL, CORRECT_LEAST) void
     if (wide > 0) {
 #pragma unroll
         for (int row = 0; row < CORRECT_ROWS; row++) {
-            below[row] =
-                two_beside<CHANGES, READS>(a, down, x + row * p.row_x, e + row * p.row_e, other);
-            centre[row] = two_of<CHANGES, READS>(a, x + row * p.row_x, e + row * p.row_e, by[row]);
+            below[row] = two_beside<PARTS>(a, down, x + row * p.row_x, e + row * p.row_e, other);
+            centre[row] = two_of<PARTS>(a, x + row * p.row_x, e + row * p.row_e, by[row]);
         }
         if constexpr (MEANS) {
             mean.begin(a.coarse, p.i, p.j);
         }
     }
-    const bool rests = !CHANGES && !READS && is_same(p.edge) && is_same(p.after) &&
-                       is_same(p.south) && is_same(p.north);
     for (int64_t k = begin; k < end; k++, x += a.layout.pitch_z, e += a.grid.layout.pitch_z) {
         const int64_t here[AXIS_COUNT] = {p.i, p.j, k};
         const struct correct_side rise = correct_side(&a, 5, here);
         double left[CORRECT_ROWS], right[CORRECT_ROWS];
         shift(centre, left, right);
-        if (rests && wide > 0 && is_same(rise) && (k > begin || is_same(down))) {
-            write_rest<MEANS>(a, p, x, e, k, mean, largest[1]);
-            continue;
-        }
         if (wide > 0) {
             two_changes next[CORRECT_ROWS], change[CORRECT_ROWS];
             two_values above[CORRECT_ROWS];
 #pragma unroll
             for (int row = 0; row < CORRECT_ROWS; row++) {
-                above[row] = two_beside<CHANGES, READS>(a, rise, x + row * p.row_x,
-                                                        e + row * p.row_e, next[row]);
+                above[row] =
+                    two_beside<PARTS>(a, rise, x + row * p.row_x, e + row * p.row_e, next[row]);
             }
-            const two_values before = two_beside<CHANGES, READS>(a, p.south, x, e, other);
+            const two_values before = two_beside<PARTS>(a, p.south, x, e, other);
             const two_values behind =
-                two_beside<CHANGES, READS>(a, p.north, x + p.row_x, e + p.row_e, other);
+                two_beside<PARTS>(a, p.north, x + p.row_x, e + p.row_e, other);
 #pragma unroll
             for (int row = 0; row < CORRECT_ROWS; row++) {
                 const int64_t at_x = x + row * p.row_x, at_e = e + row * p.row_e;
                 const two_values &c = centre[row];
                 const two_values &front = row > 0 ? centre[0] : before;
+                const two_changes lack =
+                    PARTS & FOLLOWS ? changes_at(a.d_lack, at_e) : two_changes{};
                 double west[CORRECT_V], east[CORRECT_V];
                 beside_x(a, p, at_x, at_e, c, left[row], right[row], west, east);
 #pragma unroll
                 for (int m = 0; m < CORRECT_V; m++) {
                     const double back = row == 0 && p.tall > 1 ? centre[1].v[m] : behind.v[m];
                     change[row].v[m] = (float)heat_cell_float64(
-                        a.d_heat != nullptr ? a.d_heat[at_x + m] : 0, c.v[m], west[m], east[m],
-                        front.v[m], back, below[row].v[m], above[row].v[m], a.r[0], a.r[1], a.r[2]);
+                        PARTS & FOLLOWS       ? (double)lack.v[m]
+                        : a.d_heat != nullptr ? a.d_heat[at_x + m]
+                                              : 0,
+                        c.v[m], west[m], east[m], front.v[m], back, below[row].v[m],
+                        above[row].v[m], a.r[0], a.r[1], a.r[2]);
                     see(largest[0], m < wide && row < p.tall, by[row].v[m]);
                     see(largest[1], m < wide && row < p.tall, change[row].v[m]);
                 }
                 if (row < p.tall) {
-                    write_two<CHANGES>(a, at_x, at_e, wide, c, change[row]);
+                    write_two<(PARTS & CHANGES) && !(PARTS & FOLLOWS)>(a, at_x, at_e, wide, c,
+                                                                       change[row]);
                 }
                 change[row].v[1] = wide > 1 ? change[row].v[1] : change[row].v[0];
             }
@@ -341,9 +354,13 @@ static __global__ __launch_bounds__(ARCH_WAVE *CORRECT_TALL, CORRECT_LEAST) void
 
 typedef void correct_kernel(const struct correct_args, const unsigned, const unsigned, const int);
 
-template <bool CHANGES, bool READS> static correct_kernel *kernel_of(bool means)
+template <bool MEANS> static correct_kernel *kernel_of(const correct_args &a)
 {
-    return means ? correct_columns<CHANGES, READS, true> : correct_columns<CHANGES, READS, false>;
+    return a.d_lack != nullptr    ? correct_columns<CHANGES | FOLLOWS, MEANS>
+           : a.d_in == nullptr    ? correct_columns<CHANGES | JOINS, MEANS>
+           : a.d_e == nullptr     ? correct_columns<READS, MEANS>
+           : a.d_early == nullptr ? correct_columns<READS | CHANGES, MEANS>
+                                  : correct_columns<READS | CHANGES | JOINS, MEANS>;
 }
 
 enum status hip_correct(struct queue *queue, const struct correct_args *args)
@@ -362,11 +379,7 @@ enum status hip_correct(struct queue *queue, const struct correct_args *args)
     }
     const unsigned parts = (unsigned)((n[AXIS_Z] + depth - 1) / depth);
     const bool means = args->d_mean != nullptr && children[AXIS_X] == 2 && children[AXIS_Y] == 2;
-    correct_kernel *const kernel =
-        args->d_in == nullptr
-            ? (args->d_e != nullptr ? kernel_of<true, false>(means)
-                                    : kernel_of<false, false>(means))
-            : (args->d_e != nullptr ? kernel_of<true, true>(means) : kernel_of<false, true>(means));
+    correct_kernel *const kernel = means ? kernel_of<true>(*args) : kernel_of<false>(*args);
     kernel<<<across * up * parts, ARCH_WAVE * CORRECT_TALL, 0, queue->stream>>>(*args, across, up,
                                                                                 depth);
     TRY(hip_check(hipGetLastError(), "correct"));

@@ -69,10 +69,17 @@ static enum status launch_kind(struct queue *queue, const struct compare_args *a
     }
 }
 
-static bool ring_takes(const struct layout *l, const struct box *owned)
+/* Tables of classes are in shared memory, with one g. */
+static bool ring_takes(const struct compare_args *args, const struct step_args *last,
+                       const struct box *owned)
 {
+    const struct layout *l = &args->layout;
+    const struct coefficients *levels = args->levels;
     const int64_t vector = 16 / (int64_t)precision_bytes(l->precision);
-    return (l->origin | l->pitch_y | l->pitch_z) % vector == 0 && hip_step_staged_takes(l, owned);
+    return (l->origin | l->pitch_y | l->pitch_z) % vector == 0 && hip_step_staged_takes(l, owned) &&
+           (levels->kind == KIND_UNIFORM ||
+            (levels[0].medium.dt_number == levels[1].medium.dt_number &&
+             hip_step_medium_corrects(last, owned)));
 }
 
 /* Step s without sums over faces. */
@@ -103,17 +110,12 @@ enum status hip_compare(struct queue *queue, const struct compare_args *args)
     const struct step_args last = step_of(args, 1, &whole);
     struct hip_step step = hip_step_on(queue, &last);
     step.boxes = &owned;
-    const bool in_ring = ring_takes(&args->layout, &owned);
-    if (in_ring && whole.kind == KIND_UNIFORM) {
+    if (ring_takes(args, &last, &owned)) {
         return hip_check(hip_launch_compare_ring(&step, args), "compare");
     }
     first.boxes = &owned;
     first.nboxes = 1;
     TRY(hip_step(queue, &first));
-    if (in_ring && whole.kind == KIND_CLASSES && hip_step_medium_corrects(&last, &owned)) {
-        step.d_compared = args->d_keys;
-        return hip_check(hip_launch_step_medium_deep(&step), "compare");
-    }
     return in_precision(args->layout.precision,
                         [&](auto real) { return launch_kind(queue, args, &whole, real); });
 }

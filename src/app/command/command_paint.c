@@ -1,9 +1,7 @@
 /* isotherm paint: the materials of a configuration on its grid, as numbers and as a snapshot. */
 #include <inttypes.h>
-#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "app/command/commands.h"
 #include "app/simulate.h"
@@ -210,9 +208,6 @@ const struct command command_paint = {
                  "  $ isotherm paint configs/gallery/heat_sink.yaml\n"
                  "  $ isotherm plot out/heat_sink_paint snapshots --field material --plane y=0",
              .options = option_table,
-             .operand = "CONFIG",
-             .min_operands = 1,
-             .max_operands = 1,
-             .operands = &options.config},
+             OPERAND_CONFIG},
     .execute = execute,
 };

@@ -106,9 +106,8 @@ static void print_surfaces(const struct problem *problem)
     for (int s = 0; s < settings->nsurfaces; s++) {
         const struct surface_setting *surface = &settings->surfaces[s];
         printf("surface        %s: %.6g m^2 of cell faces between %s and %s",
-               surface->name != NULL ? surface->name : "unnamed",
-               medium_cell_area(&problem->medium, &problem->grid, s), surface->between[0],
-               surface->between[1]);
+               surface->name != NULL ? surface->name : "unnamed", problem->medium.cell_area[s],
+               surface->between[0], surface->between[1]);
         printf(surface->area == AREA_SHAPE ? ", of %.6g m^2 of the shape\n" : "\n",
                problem->medium.surface_area[s]);
     }
@@ -374,10 +373,7 @@ const struct command command_plan = {
              "with --machine it runs nothing and predicts the run by that machine's numbers.",
          .example = "  $ isotherm plan configs/weak_scaling.yaml --ranks 64 --machine frontier",
          .options = option_table,
-         .operand = "CONFIG",
-         .min_operands = 1,
-         .max_operands = 1,
-         .operands = &options.config},
+         OPERAND_CONFIG},
     .execute = execute,
 };
 
@@ -421,9 +417,6 @@ const struct command command_check = {
                  "shows what the run needs, with warnings.",
              .example = "  $ isotherm check configs/quickstart.yaml --ranks 4 --set time.end=60",
              .options = check_options,
-             .operand = "CONFIG",
-             .min_operands = 1,
-             .max_operands = 1,
-             .operands = &options.config},
+             OPERAND_CONFIG},
     .execute = check,
 };

@@ -75,9 +75,6 @@ const struct command command_run = {
              .example = "  $ mpirun -n 2 isotherm run rod.yaml --output out/a\n"
                         "  $ mpirun -n 3 isotherm run rod.yaml --output out/a --restart auto",
              .options = option_table,
-             .operand = "CONFIG",
-             .min_operands = 1,
-             .max_operands = 1,
-             .operands = &options.config},
+             OPERAND_CONFIG},
     .execute = execute,
 };

@@ -76,9 +76,6 @@ const struct command command_sweep = {
                  "  $ isotherm sweep rod.yaml --vary 'grid.cells=[50],[100]' --jobs 2\n"
                  "  $ isotherm sweep rod.yaml --vary time.end=9,12 --script jobscripts/cpu.sbatch",
              .options = option_table,
-             .operand = "CONFIG",
-             .min_operands = 1,
-             .max_operands = 1,
-             .operands = &options.config},
+             OPERAND_CONFIG},
     .execute = execute,
 };

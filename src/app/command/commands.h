@@ -8,6 +8,10 @@
 #include "base/text/options.h"
 #include "config/settings.h"
 
+/* The operand of a command line that takes one configuration. */
+#define OPERAND_CONFIG                                                                             \
+    .operand = "CONFIG", .min_operands = 1, .max_operands = 1, .operands = &options.config
+
 extern const struct command command_check, command_compare, command_import, command_init,
     command_paint, command_plan, command_run, command_sweep, command_verify;
 

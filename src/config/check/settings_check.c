@@ -3,7 +3,6 @@
 #include <float.h>
 #include <math.h>
 #include <stddef.h>
-#include <stdio.h>
 #include <string.h>
 
 #include "config/expression.h"
@@ -54,13 +53,12 @@ static enum status check_members(const struct item *section)
 
 static enum status check_formula(const struct item *item)
 {
-    static const char *const position[] = {"x", "y", "z"};
-    static const char *const time[] = {"t"};
     const struct schema_key *row = item->row;
     if (row->variables == NULL) {
         return STATUS_OK;
     }
-    const bool of_time = strcmp(row->variables, "t") == 0;
+    const int first = row->variables[0] == 't' ? AXIS_COUNT : 0;
+    const int end = strstr(row->variables, "t") != NULL ? AXIS_COUNT + 1 : AXIS_COUNT;
     const struct number_setting *number = item_number(item);
     const char *text =
         number != NULL ? number->formula : *(char *const *)(item->base + row->offset);
@@ -69,7 +67,7 @@ static enum status check_formula(const struct item *item)
         return STATUS_OK;
     }
     const enum status status =
-        expression_create(text, of_time ? time : position, of_time ? 1 : 3, &expression);
+        expression_create(text, &expression_place_time[first], end - first, &expression);
     expression_destroy(expression);
     return status != STATUS_INPUT
                ? status

@@ -1,7 +1,57 @@
 /* The checks of boundary conditions and their patches. */
+#include <stdio.h>
 #include <string.h>
 
 #include "config/check/settings_check.h"
+#include "config/expression.h"
+
+/* A file of rows over time. */
+static enum status check_times(const struct item *item, struct shape_setting *factor,
+                               const char *name)
+{
+    const struct cadence *times = &factor->times;
+    char key[48];
+    if (times->ntimes == 0) {
+        return STATUS_OK;
+    }
+    snprintf(key, sizeof key, "%s.period", name);
+    const double span = times->times[times->ntimes - 1] - times->times[0];
+    FAIL_IF(factor->period > 0 && span > factor->period * (1 + 1e-12),
+            item_fail(item, key,
+                      "the times span %.9g s, more than the period; give a longer period, or "
+                      "fewer times",
+                      span));
+    return times_to_table(item, times, factor->period, &factor->table);
+}
+
+/* The quantities of a condition that vary over the face. */
+static enum status check_maps(const struct item *item, struct boundary_setting *boundary)
+{
+    static const char *const names[BOUNDARY_FACTORS][2] = {
+        [BOUNDARY_VALUE] = {"value", "value_factor"},
+        [BOUNDARY_COEFFICIENT] = {"coefficient", "coefficient_factor"},
+        [BOUNDARY_AMBIENT] = {"ambient", "ambient_factor"},
+    };
+    for (int n = 0; n < BOUNDARY_FACTORS; n++) {
+        const struct number_setting *number = &boundary->number[n];
+        struct shape_setting *factor = &boundary->factor[n];
+        settings_set_factor(factor);
+        TRY(check_times(item, factor, names[n][1]));
+        boundary->is_map[n] =
+            number->formula != NULL && number->table == NULL &&
+            !expression_is_of(number->formula, &expression_place_time[AXIS_COUNT], 1);
+        FAIL_IF(boundary->is_map[n] && factor->kind != INITIAL_UNIFORM,
+                item_fail(item, names[n][1],
+                          "`%s` is a formula of the position itself; give one of them: a formula "
+                          "of x, y, z and t, or a formula of t with a factor for each cell",
+                          names[n][0]));
+        const char *text = boundary->is_map[n] ? number->formula : factor->expression;
+        factor->varies =
+            factor->table != NULL ||
+            (text != NULL && !expression_is_of(text, expression_place_time, AXIS_COUNT));
+    }
+    return STATUS_OK;
+}
 
 /* The temperatures of a condition, of a face or a patch. */
 static enum status check_condition(const struct settings *settings, const struct item *item)
@@ -10,9 +60,7 @@ static enum status check_condition(const struct settings *settings, const struct
     const bool differences = settings->run.temperature == TEMPERATURE_DIFFERENCE;
     boundary->may_be_negative = differences;
     boundary->has_surroundings = tree_child(item->node, "surroundings") != NULL;
-    for (int n = 0; n < BOUNDARY_FACTORS; n++) {
-        settings_set_factor(&boundary->factor[n]);
-    }
+    TRY(check_maps(item, boundary));
     FAIL_IF(boundary->has_surroundings && !boundary_radiates(boundary),
             item_fail(item, "surroundings",
                       "has no effect on a face that does not radiate; add an emissivity"));

@@ -1,7 +1,6 @@
 /* The checks of the outputs. */
 #include <math.h>
 #include <stddef.h>
-#include <stdio.h>
 #include <string.h>
 #include <strings.h>
 

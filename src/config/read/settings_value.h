@@ -74,4 +74,8 @@ bool table_same(const struct table_setting *a, const struct table_setting *b); /
 
 /* Read the times of a cadence: a list, or {from, to, per_decade}. */
 enum status times_read(const struct item *item);
+/* A table over time with rows at these times and no values: with the others, so that steps end at
+ * them. STATUS_MEMORY. */
+enum status times_to_table(const struct item *item, const struct cadence *times, double period,
+                           struct table_setting **made);
 bool times_same(const struct cadence *a, const struct cadence *b);

@@ -1,5 +1,5 @@
 /* The table of all configuration keys. Reading, checks of types and ranges, defaults, `--set` and
- * the reference page follow from it. */
+ * the facts of the reference page follow from it; that page says what the keys mean. */
 #pragma once
 
 #include <stdbool.h>
@@ -99,7 +99,6 @@ struct schema_key {
     enum status (*check)(const struct settings *settings, const struct item *item);
     const struct schema_unit *unit; /* NULL: a number without one */
     const char *example;
-    const char *help;
 };
 
 #define SCHEMA_KIND(kind) (1U << (unsigned)(kind))

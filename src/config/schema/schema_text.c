@@ -244,7 +244,9 @@ const char *schema_expectation(const struct schema_key *key, char text[SCHEMA_TE
         break;
     }
     if ((key->flags & SCHEMA_OR_FORMULA) != 0) {
-        append(text, ", a formula in t or a table of t");
+        append(text, ", a formula in ");
+        append(text, key->variables);
+        append(text, " or a table of t");
     }
     if ((key->flags & SCHEMA_OR_TABLE) != 0) {
         append(text, " or a table [[T, value], ...], {file: CSV}, or "

@@ -25,18 +25,33 @@ const char *boundary_key(enum face face, int patch, const char *name, char key[B
     return key;
 }
 
+/* Let a formula of the position be a factor of 1. */
+static void use_maps(struct boundary_condition *condition)
+{
+    struct boundary_setting *setting = &condition->setting;
+    for (int n = 0; n < BOUNDARY_FACTORS; n++) {
+        struct shape_setting *factor = &setting->factor[n];
+        if (setting->is_map[n]) {
+            factor->kind = INITIAL_EXPRESSION;
+            factor->expression = setting->number[n].formula;
+            setting->number[n] = (struct number_setting){.value = 1};
+        }
+        condition->moves = condition->moves || factor->varies;
+        condition->open = condition->open || (factor->varies && factor->table == NULL);
+        condition->range[n] = (struct boundary_range){1, 1};
+    }
+}
+
 static enum status create_condition(const struct settings *settings,
                                     const struct boundary_setting *setting, enum face face,
                                     int patch, struct boundary_condition *condition)
 {
     condition->setting = *setting;
     condition->name = patch > 0 ? settings->boundary[face].patches[patch - 1].name : NULL;
-    for (int n = 0; n < BOUNDARY_FACTORS; n++) {
-        condition->range[n] = (struct boundary_range){1, 1};
-    }
+    use_maps(condition);
     for (int n = 0; n < BOUNDARY_NUMBERS; n++) {
         const enum status status =
-            expression_of_number(&setting->number[n], &condition->expression[n]);
+            expression_of_number(&condition->setting.number[n], &condition->expression[n]);
         char key[BOUNDARY_KEY_BYTES];
         TRY(settings_place(settings->origin, status, "%s",
                            boundary_key(face, patch, number_names[n], key)));
@@ -126,14 +141,16 @@ static bool condition_varies(const struct boundary_setting *condition)
 {
     bool varies = false;
     for (int n = 0; n < BOUNDARY_NUMBERS; n++) {
-        varies = varies || condition->number[n].formula != NULL;
+        varies = varies || condition->number[n].formula != NULL ||
+                 (n < BOUNDARY_FACTORS && condition->factor[n].varies);
     }
     return varies;
 }
 
 static bool coefficient_varies(const struct boundary_setting *condition)
 {
-    return condition->number[BOUNDARY_COEFFICIENT].formula != NULL;
+    return condition->number[BOUNDARY_COEFFICIENT].formula != NULL ||
+           condition->factor[BOUNDARY_COEFFICIENT].varies;
 }
 
 static bool any_condition(const struct boundary *boundary,
@@ -289,24 +306,19 @@ static struct boundary_state state_at(const struct boundary_condition *condition
     return now;
 }
 
-/* The temperatures and fluxes of a level of a super step. A coefficient multiplies the temperature
- * of a cell, so it stays that of the natural time; its product with the ambient temperature does
- * not. */
-static void correct_data(const struct boundary_condition *condition, const struct instant *when,
+/* The temperatures and fluxes of a level of a super step, from those at its start, in its middle
+ * and at its end. A coefficient multiplies the temperature of a cell, so it stays that of the
+ * natural time; its product with the ambient temperature does not. */
+static void correct_data(const struct superstep_level *level, struct boundary_state at[3],
                          struct boundary_state *now)
 {
     const double hc = now->number[BOUNDARY_COEFFICIENT];
-    static const double share[3] = {0, 0.5, 1 - 0x1p-30}; /* before a jump at the end */
-    struct boundary_state at[3];
-    for (int i = 0; i < 3; i++) {
-        at[i] = state_at(condition, fma(share[i], when->length, when->start));
-        if (hc > 0) {
-            at[i].number[BOUNDARY_AMBIENT] *= at[i].number[BOUNDARY_COEFFICIENT] / hc;
-        }
+    for (int i = 0; i < 3 && hc > 0; i++) {
+        at[i].number[BOUNDARY_AMBIENT] *= at[i].number[BOUNDARY_COEFFICIENT] / hc;
     }
     for (int n = 0; n < BOUNDARY_NUMBERS; n++) {
         const double value =
-            superstep_data(when->level, at[0].number[n], at[1].number[n], at[2].number[n]);
+            superstep_data(level, at[0].number[n], at[1].number[n], at[2].number[n]);
         const bool is_below_zero = n == BOUNDARY_SURROUNDINGS && value < 0;
         if (n != BOUNDARY_COEFFICIENT && !is_below_zero) {
             now->number[n] = value;
@@ -314,18 +326,54 @@ static void correct_data(const struct boundary_condition *condition, const struc
     }
 }
 
+int boundary_times(const struct instant *when, double times[BOUNDARY_TIMES])
+{
+    static const double share[] = {0, 0.5, 1 - 0x1p-30}; /* before a jump at the end */
+    times[0] = when->time;
+    for (int i = 1; i < BOUNDARY_TIMES; i++) {
+        times[i] = fma(share[i - 1], when->length, when->start);
+    }
+    return when->level != NULL ? BOUNDARY_TIMES : 1;
+}
+
+void boundary_at_times(const struct boundary *boundary, const struct grid *grid, enum face face,
+                       int patch, const struct instant *when,
+                       struct boundary_state at[BOUNDARY_TIMES])
+{
+    double times[BOUNDARY_TIMES];
+    const int ntimes = boundary_times(when, times);
+    for (int i = 0; i < ntimes; i++) {
+        at[i] = grid->used[face_axis(face)] ? state_at(&boundary->face[face][patch], times[i])
+                                            : (struct boundary_state){.closed = true};
+    }
+}
+
 struct boundary_state boundary_at(const struct boundary *boundary, const struct grid *grid,
                                   enum face face, int patch, const struct instant *when)
 {
     const struct boundary_condition *condition = &boundary->face[face][patch];
-    if (!grid->used[face_axis(face)]) {
-        return (struct boundary_state){.closed = true};
+    struct boundary_state at[BOUNDARY_TIMES];
+    boundary_at_times(boundary, grid, face, patch, when, at);
+    if (when->level != NULL && grid->used[face_axis(face)] &&
+        condition_varies(&condition->setting)) {
+        correct_data(when->level, &at[1], &at[0]);
     }
-    struct boundary_state now = state_at(condition, when->time);
-    if (when->level != NULL && condition_varies(&condition->setting)) {
-        correct_data(condition, when, &now);
+    return at[0];
+}
+
+struct boundary_state boundary_moving(const struct boundary_setting *setting,
+                                      const struct instant *when,
+                                      const struct boundary_state at[BOUNDARY_TIMES],
+                                      double factor[BOUNDARY_TIMES][BOUNDARY_FACTORS])
+{
+    struct boundary_state own[BOUNDARY_TIMES];
+    for (int i = 0; i < (when->level != NULL ? BOUNDARY_TIMES : 1); i++) {
+        own[i] = boundary_scaled(setting, &at[i], factor[i]);
     }
-    return now;
+    if (when->level != NULL) {
+        correct_data(when->level, &own[1], &own[0]);
+    }
+    return own[0];
 }
 
 struct boundary_state boundary_scaled(const struct boundary_setting *setting,
@@ -403,7 +451,7 @@ static enum status check_condition(const struct boundary *boundary, const struct
         }
     }
     /* the worst class: that of the smallest conductivity and the largest cells */
-    for (int corner = 0; corner < boundary_corners(condition); corner++) {
+    for (int corner = 0; corner < boundary_corners(condition) && !condition->open; corner++) {
         const struct boundary_state at = boundary_corner(condition, &now, corner);
         const struct face_closure closure = boundary_close(
             &at, medium_least_conductivity(medium, axis), grid_largest_width(grid, axis));

@@ -13,6 +13,8 @@ struct boundary_condition {
     struct expression *expression[BOUNDARY_NUMBERS]; /* of t; NULL for a number */
     const char *name;                                /* of a named patch, or NULL; borrowed */
     int64_t cells; /* of the face that have this condition; set by patch_survey_apply */
+    bool moves;    /* a factor varies in time */
+    bool open;     /* by a formula, so that its range is that at time 0 */
     /* The range of its cells' factors; 1 and 1 before patch_survey_apply, and without any. */
     struct boundary_range {
         double least, most;
@@ -65,6 +67,20 @@ struct boundary_state {
 /* Condition `patch` of `face` at time t, where boundary_check finds no error. */
 struct boundary_state boundary_at(const struct boundary *boundary, const struct grid *grid,
                                   enum face face, int patch, const struct instant *when);
+
+/* The times at which an instant needs the data: its own, and of a level the start, the middle and
+ * the end of the super step. Returns their number. */
+enum { BOUNDARY_TIMES = 4 };
+int boundary_times(const struct instant *when, double times[BOUNDARY_TIMES]);
+/* The condition at each of them, where a cell's own factors follow: for boundary_moving. */
+void boundary_at_times(const struct boundary *boundary, const struct grid *grid, enum face face,
+                       int patch, const struct instant *when,
+                       struct boundary_state at[BOUNDARY_TIMES]);
+/* The condition of a cell that has these factors at these times. */
+struct boundary_state boundary_moving(const struct boundary_setting *setting,
+                                      const struct instant *when,
+                                      const struct boundary_state at[BOUNDARY_TIMES],
+                                      double factor[BOUNDARY_TIMES][BOUNDARY_FACTORS]);
 
 /* The condition of a cell that has these factors. */
 struct boundary_state boundary_scaled(const struct boundary_setting *setting,

@@ -1,7 +1,6 @@
 #include "model/medium/curve.h"
 
 #include <math.h>
-#include <stdlib.h>
 
 /* --- properties ------------------------------------------------------------------------------ */
 

@@ -283,7 +283,7 @@ enum status medium_set_classes(struct medium *medium, const struct grid *grid,
         classes[c] = medium->materials[keys[c].material];
         classes[c].key = keys[c];
         classes[c].cells = cells[c];
-        if (grid_is_graded(grid)) {
+        if (grid_is_graded(grid) && !classes[c].is_ambient) {
             const double volume = grid_size_volume(grid, keys[c].size);
             const double sigma =
                 medium->heat_capacity_volume / (classes[c].heat_capacity_volume * volume);
@@ -434,17 +434,18 @@ double medium_least_conductivity(const struct medium *medium, enum axis axis)
 }
 
 double medium_conductance_of(const struct medium *medium, const struct grid *grid, enum axis axis,
-                             int of_class, int neighbour, const double factors[2])
+                             const struct class_key *own, const struct class_key *neighbour,
+                             const double factors[2])
 {
-    return conductance(medium, grid, axis, &medium->classes[of_class].key,
-                       &medium->classes[neighbour].key, medium_contact(medium, of_class, neighbour),
-                       factors);
+    return conductance(medium, grid, axis, own, neighbour,
+                       medium_contact_of(medium, own, neighbour), factors);
 }
 
 double medium_conductance(const struct medium *medium, const struct grid *grid, enum axis axis,
                           int of_class, int neighbour)
 {
-    return medium_conductance_of(medium, grid, axis, of_class, neighbour, without_factors);
+    return medium_conductance_of(medium, grid, axis, &medium->classes[of_class].key,
+                                 &medium->classes[neighbour].key, without_factors);
 }
 
 double medium_stable_dt(const struct medium *medium, const struct grid *grid)

@@ -71,6 +71,7 @@ struct medium {
     int nsegments; /* of a class in the table; 0: no curves */
     bool per_cell; /* a property varies from cell to cell: factor_map.h; then the properties of
                       classes are without their factors, but the extremes below and weights */
+    bool slopes_per_cell; /* beside curved surfaces, too: classes have none, the map has them */
 
     int nmaterials; /* 0: uniform; with the ambients, which are the last of them */
     int nambients;
@@ -87,8 +88,9 @@ struct medium {
     double fastest_rate; /* the largest sum of conductances of a cell, and of its perfusion, over
                             its heat capacity, 1/s */
     double total_weight; /* the sum of the cells' weights */
-    int64_t surface_faces[MOST_SURFACES][AXIS_COUNT]; /* of each entry of `surfaces` */
-    double surface_area[MOST_SURFACES];               /* m^2, of the shape where it says so */
+    int64_t surface_faces[MOST_SURFACES]; /* of each entry of `surfaces` */
+    double cell_area[MOST_SURFACES];      /* m^2, of these faces */
+    double surface_area[MOST_SURFACES];   /* m^2, of the shape where it says so */
     double slope_area[SLOPES + 1]; /* of each slope: the area of the shape over that of faces */
     uint64_t class_hash;           /* sum modulo 2^64 of heat_cell_hash(global index, material) */
 };
@@ -112,9 +114,6 @@ enum status medium_set_classes(struct medium *medium, const struct grid *grid,
 /* The entry of `surfaces` between two materials, of which one is an ambient; -1: none. */
 int medium_surface(const struct medium *medium, int material, int neighbour);
 
-/* The area of the cell faces of an entry of `surfaces`, m^2; after the survey. */
-double medium_cell_area(const struct medium *medium, const struct grid *grid, int surface);
-
 /* The cells of the grid that belong to an ambient; after the survey. */
 int64_t medium_ambient_cells(const struct medium *medium);
 
@@ -126,8 +125,10 @@ double medium_least_conductivity(const struct medium *medium, enum axis axis);
 double medium_conductivity_at(const struct medium *medium, enum axis axis, int of_class,
                               double kelvins);
 
-/* The thermal resistance of a contact between cells of two classes, m^2 K/W; 0: none. It includes
- * the area of the shape per area of the face, which the second function gives. */
+/* The thermal resistance of a contact between cells of two keys or classes, m^2 K/W; 0: none. It
+ * includes the area of the shape per area of the face, which the last function gives. */
+double medium_contact_of(const struct medium *medium, const struct class_key *own,
+                         const struct class_key *neighbour);
 double medium_contact(const struct medium *medium, int of_class, int neighbour);
 double medium_area(const struct medium *medium, const struct class_key *own,
                    const struct class_key *neighbour);
@@ -138,13 +139,14 @@ int medium_next_class(const struct medium *medium, int of_class);
 double medium_changes_at(const struct medium *medium, enum precision precision, int of_class);
 
 /* Between two neighbouring cells on `axis` of these materials and sizes, with factors of their
- * conductivities, per grid_cell_volume, W/(m^3 K); 0 on an unused axis. The same of classes, which
- * know the areas of shapes: never more. */
+ * conductivities, per grid_cell_volume, W/(m^3 K); 0 on an unused axis. The same with the
+ * areas of shapes, after the survey: never more. */
 double medium_conductance_between(const struct medium *medium, const struct grid *grid,
                                   enum axis axis, const struct class_key *own,
                                   const struct class_key *neighbour, const double factors[2]);
 double medium_conductance_of(const struct medium *medium, const struct grid *grid, enum axis axis,
-                             int of_class, int neighbour, const double factors[2]);
+                             const struct class_key *own, const struct class_key *neighbour,
+                             const double factors[2]);
 double medium_conductance(const struct medium *medium, const struct grid *grid, enum axis axis,
                           int of_class, int neighbour);
 /* The largest one, of what these materials are or become. */

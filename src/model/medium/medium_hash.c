@@ -1,5 +1,4 @@
 /* Two media must agree in this hash for a restart. */
-#include <math.h>
 #include <string.h>
 
 #include "kernels/cell/heat_cell.h"

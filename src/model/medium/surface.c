@@ -16,16 +16,6 @@ int medium_surface(const struct medium *medium, int material, int neighbour)
     return surface;
 }
 
-double medium_cell_area(const struct medium *medium, const struct grid *grid, int surface)
-{
-    double area = 0;
-    for (int axis = 0; axis < AXIS_COUNT; axis++) {
-        area +=
-            grid_cell_face(grid, (enum axis)axis) * (double)medium->surface_faces[surface][axis];
-    }
-    return area;
-}
-
 int64_t medium_ambient_cells(const struct medium *medium)
 {
     int64_t cells = 0;
@@ -35,12 +25,17 @@ int64_t medium_ambient_cells(const struct medium *medium)
     return cells;
 }
 
+double medium_contact_of(const struct medium *medium, const struct class_key *own,
+                         const struct class_key *neighbour)
+{
+    return medium->resistance[own->material * medium->nmaterials + neighbour->material] /
+           medium_area(medium, own, neighbour);
+}
+
 double medium_contact(const struct medium *medium, int of_class, int neighbour)
 {
-    const struct class_key *own = &medium->classes[of_class].key;
-    const struct class_key *other = &medium->classes[neighbour].key;
-    return medium->resistance[own->material * medium->nmaterials + other->material] /
-           medium_area(medium, own, other);
+    return medium_contact_of(medium, &medium->classes[of_class].key,
+                             &medium->classes[neighbour].key);
 }
 
 /* The later material of the two has the slopes. */

@@ -47,40 +47,6 @@ struct painting {
     int nsizes;
 };
 
-/* Numbers of the file's own table to those of `materials`. */
-static enum status translate(const struct shape_setting *part, const struct box *box,
-                             float *numbers)
-{
-    const int64_t cells = box_cells(box);
-    int count = 0;
-    while (count < MOST_MATERIALS && part->names[count] != NULL) {
-        count++;
-    }
-    for (int64_t c = 0, last = 0; c < cells; c++) {
-        int64_t number = last; /* neighbours have the same label, as a rule */
-        for (int n = 0; n < count && (float)part->labels[number] != numbers[c]; n++) {
-            number = n;
-        }
-        last = number;
-        FAIL_IF(
-            fabsf(numbers[c]) >= 16777216,
-            fail(STATUS_INPUT,
-                 "%.200s has the label %.0f; labels must be below 2^24 = 16777216: renumber the "
-                 "materials in the file",
-                 part->path, (double)numbers[c]));
-        if ((float)part->labels[number] != numbers[c]) {
-            int64_t cell[AXIS_COUNT];
-            box_cell(box, c, cell);
-            return fail(STATUS_INPUT,
-                        "%.200s holds %g at [z][y][x] = [%" PRId64 "][%" PRId64 "][%" PRId64
-                        "]; `materials` has no name for this number",
-                        part->path, (double)numbers[c], cell[AXIS_Z], cell[AXIS_Y], cell[AXIS_X]);
-        }
-        numbers[c] = (float)part->numbers[number];
-    }
-    return STATUS_OK;
-}
-
 static enum status paint_part(const struct painting *painting, int entry, const struct box *box)
 {
     const struct problem *problem = painting->problem;
@@ -90,7 +56,7 @@ static enum status paint_part(const struct painting *painting, int entry, const 
         TRY(settings_place(settings->origin,
                            painting->read(part, &problem->grid, box, painting->numbers),
                            "parts[%d].file", entry));
-        return settings_place(settings->origin, translate(part, box, painting->numbers),
+        return settings_place(settings->origin, shape_number_labels(part, box, painting->numbers),
                               "parts[%d].file.materials", entry);
     }
     return settings_place(
@@ -275,13 +241,19 @@ static enum status number_cell(const struct painting *painting, int64_t c,
     const struct grid *grid = &painting->problem->grid;
     const int32_t painted = (int32_t)painting->numbers[c];
     struct class_key key = painting->keys[painted].key;
+    key.slope = map->h_slope == NULL ? key.slope : 0;
     grid_size_of(grid, cell, key.size);
     uint8_t *in_map =
         &painting->in_map[painted * painting->nsizes + grid_size_index(grid, key.size)];
-    FAIL_IF(*in_map == 0 && map->nkeys == MEDIUM_CLASSES, class_map_fail_too_many(settings));
     if (*in_map == 0) {
-        map->keys[map->nkeys++] = key;
-        *in_map = (uint8_t)map->nkeys;
+        int of_map = 0;
+        while (of_map < map->nkeys && class_key_compare(&map->keys[of_map], &key) != 0) {
+            of_map++;
+        }
+        FAIL_IF(of_map == MEDIUM_CLASSES, class_map_fail_too_many(settings));
+        map->keys[of_map] = key;
+        map->nkeys = of_map < map->nkeys ? map->nkeys : of_map + 1;
+        *in_map = (uint8_t)(of_map + 1);
     }
     *number = (uint8_t)(*in_map - 1);
     return STATUS_OK;
@@ -295,9 +267,10 @@ static enum status number_row(const struct painting *painting, const struct box 
     int64_t cell[AXIS_COUNT];
     box_cell(box, first, cell);
     const int64_t begin = cell[AXIS_X];
-    uint8_t *row = &map->h_class[layout_index(&map->layout, cell[0] + shift[0] - map->owned.lo[0],
-                                              cell[1] + shift[1] - map->owned.lo[1],
-                                              cell[2] + shift[2] - map->owned.lo[2])];
+    const int64_t at =
+        layout_index(&map->layout, cell[0] + shift[0] - map->owned.lo[0],
+                     cell[1] + shift[1] - map->owned.lo[1], cell[2] + shift[2] - map->owned.lo[2]);
+    uint8_t *row = &map->h_class[at];
     const uint8_t *widths = painting->problem->grid.graded[AXIS_X].width_of;
     for (int64_t i = 0; i < nx; i++) {
         if (i > 0 && numbers[i] == numbers[i - 1] &&
@@ -307,6 +280,9 @@ static enum status number_row(const struct painting *painting, const struct box 
         }
         cell[AXIS_X] = begin + i;
         TRY(number_cell(painting, first + i, cell, map, &row[i]));
+    }
+    for (int64_t i = 0; map->h_slope != NULL && i < nx; i++) {
+        map->h_slope[at + i] = (uint8_t)painting->keys[(int32_t)numbers[i]].key.slope;
     }
     return STATUS_OK;
 }
@@ -478,21 +454,25 @@ enum status class_map_create(const struct problem *problem, const struct box *ow
     SCOPED_BY(class_map_destroy) struct class_map built = {.owned = *owned, .mask = UINT8_MAX};
     lay_out(&problem->grid, owned, depth, &built.layout);
     built.h_class = calloc(1, (size_t)built.layout.elements);
-    TRY(CHECK_MEMORY(built.h_class != NULL, "no memory for the materials of %" PRId64 " cells",
-                     box_cells(owned)));
+    built.h_slope =
+        problem->medium.slopes_per_cell ? calloc(1, (size_t)built.layout.elements) : NULL;
+    TRY(CHECK_MEMORY(built.h_class != NULL &&
+                         problem->medium.slopes_per_cell == (built.h_slope != NULL),
+                     "no memory for the materials of %" PRId64 " cells", box_cells(owned)));
     const int64_t row = box_extent(owned, AXIS_X) + 2 * (int64_t)depth;
     TRY(painting_begin(&painting, owned, row > PIECE_CELLS ? row : PIECE_CELLS));
     TRY(add_materials(&painting, &built));
     TRY(paint_all(&painting, &built));
     *map = built;
-    built.h_class = NULL;
+    built.h_class = built.h_slope = NULL;
     return STATUS_OK;
 }
 
 void class_map_destroy(struct class_map *map)
 {
     free(map->h_class);
-    map->h_class = NULL;
+    free(map->h_slope);
+    map->h_class = map->h_slope = NULL;
     for (int f = 0; f < FACTORS; f++) {
         free(map->h_factor[f]);
         map->h_factor[f] = NULL;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "base/box.h"
+#include "base/exact_sum.h"
 #include "kernels/layout.h"
 #include "model/problem.h"
 #include "model/space/solid.h"
@@ -17,11 +18,20 @@ struct class_map {
     struct box owned;         /* global indices */
     uint8_t *h_class;         /* layout.elements bytes: with `mask` numbers of `keys` */
     uint8_t mask;             /* the bits beside it are flags */
+    uint8_t *h_slope;         /* the slope of each cell; NULL: that of its key */
     float *h_factor[FACTORS]; /* of each, see factor_map.h; NULL: of no cell */
     int nkeys;                /* in the order in which the cells have them */
     struct class_key keys[MEDIUM_CLASSES];
     struct slope_sum slopes[SLOPES + 1];
 };
+
+/* The key of the cell of an element, with its slope. */
+static inline struct class_key class_map_key(const struct class_map *map, int64_t at)
+{
+    struct class_key key = map->keys[map->h_class[at] & map->mask];
+    key.slope = map->h_slope != NULL ? map->h_slope[at] : key.slope;
+    return key;
+}
 
 /* Read the values of a `parts` entry of kind file for the cells of `box` (global indices), as
  * [z][y][x]: io, which the model does not know. */
@@ -56,8 +66,9 @@ struct class_survey {
     int nkeys;           /* above MEDIUM_CLASSES: too many, and the others are not counted */
     struct class_key keys[MEDIUM_CLASSES]; /* ascending: the same numbers on all ranks */
     int64_t cells[MEDIUM_CLASSES];
-    uint8_t meets[MOST_MATERIALS][MOST_MATERIALS];           /* pairs with a common face: maximum */
-    int64_t surfaces[MOST_SURFACES][AXIS_COUNT][SLOPES + 1]; /* faces of entries of `surfaces` */
+    uint8_t meets[MOST_MATERIALS][MOST_MATERIALS];     /* pairs with a common face: maximum */
+    int64_t faces[MOST_SURFACES];                      /* of entries of `surfaces` */
+    struct exact_sum areas[MOST_SURFACES][SLOPES + 1]; /* theirs, over grid_largest_face */
     struct slope_sum slopes[SLOPES + 1];
     struct factor_range factors[MOST_MATERIALS][FACTORS]; /* maxima */
     int64_t patches[FACE_COUNT][MOST_PATCHES + 1];        /* cells of each condition of a face */

@@ -98,8 +98,11 @@ void class_survey_add(struct class_survey *survey, const struct class_survey *mo
         survey->meets[i / MOST_MATERIALS][i % MOST_MATERIALS] |=
             more->meets[i / MOST_MATERIALS][i % MOST_MATERIALS];
     }
-    for (int i = 0; i < MOST_SURFACES * AXIS_COUNT * (SLOPES + 1); i++) {
-        (&survey->surfaces[0][0][0])[i] += (&more->surfaces[0][0][0])[i];
+    for (int s = 0; s < MOST_SURFACES; s++) {
+        survey->faces[s] += more->faces[s];
+        for (int slope = 0; slope <= SLOPES; slope++) {
+            exact_sum_add(&survey->areas[s][slope], &more->areas[s][slope]);
+        }
     }
     for (int slope = 0; slope <= SLOPES; slope++) {
         survey->slopes[slope].cells += more->slopes[slope].cells;
@@ -137,16 +140,21 @@ static void survey_contacts(const struct class_map *map, const struct problem *p
     const struct grid *grid = &problem->grid;
     const struct layout *layout = &map->layout;
     const int64_t pitch[AXIS_COUNT] = {1, layout->pitch_y, layout->pitch_z};
-    const uint8_t *row = &map->h_class[layout_index(layout, 0, j, k)];
+    const int64_t row = layout_index(layout, 0, j, k);
     for (int axis = 0; axis < AXIS_COUNT; axis++) {
+        const double unit = grid_cell_face(grid, (enum axis)axis) / grid_largest_face(grid);
         for (int64_t i = 0; grid->used[axis] && i < layout->cells[AXIS_X]; i++) {
-            const struct class_key *own = &map->keys[row[i]];
-            const struct class_key *next = &map->keys[row[i + pitch[axis]]];
-            const int surface = medium_surface(&problem->medium, own->material, next->material);
-            survey->meets[own->material][next->material] = 1;
+            const struct class_key own = class_map_key(map, row + i);
+            const struct class_key next = class_map_key(map, row + i + pitch[axis]);
+            const int surface = medium_surface(&problem->medium, own.material, next.material);
+            survey->meets[own.material][next.material] = 1;
             if (surface >= 0) {
-                const int of_ambient = own->material > next->material ? own->slope : next->slope;
-                survey->surfaces[surface][axis][of_ambient]++;
+                const int of_ambient = own.material > next.material ? own.slope : next.slope;
+                struct exact_parts parts = {{0}};
+                exact_parts_add(&parts,
+                                unit * grid_size_face(grid, (enum axis)axis, own.size, next.size));
+                exact_sum_add_parts(&survey->areas[surface][of_ambient], &parts);
+                survey->faces[surface]++;
             }
         }
     }
@@ -221,15 +229,13 @@ static void measure_surfaces(const struct class_survey *survey, struct problem *
     }
     for (int s = 0; s < medium->nsurfaces; s++) {
         const bool on_shape = medium->surfaces[s].area == AREA_SHAPE;
-        medium->surface_area[s] = 0;
-        memset(medium->surface_faces[s], 0, sizeof medium->surface_faces[s]);
-        for (int i = 0; i < AXIS_COUNT * (SLOPES + 1); i++) {
-            const int axis = i / (SLOPES + 1);
-            const int64_t faces = (&survey->surfaces[s][0][0])[i];
-            medium->surface_faces[s][axis] += faces;
-            medium->surface_area[s] += (double)faces *
-                                       grid_cell_face(&problem->grid, (enum axis)axis) *
-                                       (on_shape ? medium->slope_area[i % (SLOPES + 1)] : 1);
+        medium->surface_faces[s] = survey->faces[s];
+        medium->cell_area[s] = medium->surface_area[s] = 0;
+        for (int slope = 0; slope <= SLOPES; slope++) {
+            const double area =
+                exact_sum_value(&survey->areas[s][slope]) * grid_largest_face(&problem->grid);
+            medium->cell_area[s] += area;
+            medium->surface_area[s] += area * (on_shape ? medium->slope_area[slope] : 1);
         }
     }
 }

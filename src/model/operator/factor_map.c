@@ -90,11 +90,6 @@ enum status factor_map_create(const struct problem *problem, class_reader *read,
     return STATUS_OK;
 }
 
-static const struct class_key *key_at(const struct class_map *map, int64_t at)
-{
-    return &map->keys[map->h_class[at] & map->mask];
-}
-
 /* Find the factors of the conductivities below and above the lower face of a cell; returns the cell
  * below. */
 static int64_t factors_at(const struct class_map *map, int axis, int64_t at, double factors[2])
@@ -111,10 +106,20 @@ double factor_map_conductance(const struct class_map *map, const struct problem 
 {
     double factors[2];
     const int64_t low = factors_at(map, axis, at, factors);
-    return medium_conductance_of(&problem->medium, &problem->grid, (enum axis)axis,
-                                 map->h_class[low] & map->mask, map->h_class[at] & map->mask,
+    const struct class_key own = class_map_key(map, low);
+    const struct class_key next = class_map_key(map, at);
+    return medium_conductance_of(&problem->medium, &problem->grid, (enum axis)axis, &own, &next,
                                  factors) /
            problem->medium.heat_capacity_volume;
+}
+
+double factor_map_area(const struct class_map *map, const struct problem *problem, int axis,
+                       int64_t at)
+{
+    const int64_t pitch[AXIS_COUNT] = {1, map->layout.pitch_y, map->layout.pitch_z};
+    const struct class_key own = class_map_key(map, at - pitch[axis]);
+    const struct class_key next = class_map_key(map, at);
+    return medium_area(&problem->medium, &own, &next);
 }
 
 /* An upper bound of it, before there are classes. */
@@ -123,17 +128,19 @@ static double most_conductance(const struct class_map *map, const struct problem
 {
     double factors[2];
     const int64_t low = factors_at(map, axis, at, factors);
-    return medium_conductance_between(&problem->medium, &problem->grid, (enum axis)axis,
-                                      key_at(map, low), key_at(map, at), factors) /
+    const struct class_key own = class_map_key(map, low);
+    const struct class_key next = class_map_key(map, at);
+    return medium_conductance_between(&problem->medium, &problem->grid, (enum axis)axis, &own,
+                                      &next, factors) /
            problem->medium.heat_capacity_volume;
 }
 
 double factor_map_capacity(const struct class_map *map, const struct problem *problem, int64_t at)
 {
     const struct medium *medium = &problem->medium;
-    const struct class_key *key = key_at(map, at);
-    return medium->materials[key->material].heat_capacity_volume / medium->heat_capacity_volume *
-           grid_size_volume(&problem->grid, key->size) *
+    const struct class_key key = class_map_key(map, at);
+    return medium->materials[key.material].heat_capacity_volume / medium->heat_capacity_volume *
+           grid_size_volume(&problem->grid, key.size) *
            (double)map->h_factor[FACTOR_HEAT_CAPACITY][at];
 }
 

@@ -24,6 +24,9 @@ void factor_survey_apply(const struct class_survey *survey, struct problem *prob
  * After class_map_renumber. */
 double factor_map_conductance(const struct class_map *map, const struct problem *problem, int axis,
                               int64_t at);
+/* The area of the shape over that of this face, as medium_area. */
+double factor_map_area(const struct class_map *map, const struct problem *problem, int axis,
+                       int64_t at);
 double factor_map_capacity(const struct class_map *map, const struct problem *problem, int64_t at);
 
 /* After class_map_renumber: the d_g of an axis in use, or with AXIS_COUNT d_sigma, in the precision

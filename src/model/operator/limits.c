@@ -131,6 +131,7 @@ struct outside_reach {
     struct reach reach;
     double least_a;
     double flux_K; /* of classes: the sum of the magnitudes of what fluxes add to the cells */
+    double open;   /* cells with a formula of place and time */
 };
 
 /* The smallest conductivity has the smallest a and the largest b of a flux; the temperatures do not
@@ -167,6 +168,13 @@ static void add_condition(const struct problem *problem, const struct heat_opera
     const struct boundary_condition *condition = &problem->boundary.face[face][patch];
     const struct boundary_state now = boundary_at(&problem->boundary, grid, face, patch, &op->when);
     double flux = 0; /* the largest magnitude */
+    if (condition->open) {
+        outside->reach.low = -INFINITY;
+        outside->reach.high = INFINITY;
+        outside->least_a = -1;
+        outside->open += (double)condition->cells;
+        return;
+    }
     for (int corner = 0; corner < boundary_corners(condition); corner++) {
         const struct boundary_state at = boundary_corner(condition, &now, corner);
         add_state(problem, op, face, &at, outside);
@@ -229,16 +237,26 @@ static struct outside_reach outside_of(const struct problem *problem,
     return outside;
 }
 
+static double most_weight(const struct medium *medium)
+{
+    double weight = 1;
+    for (int c = 0; c < medium->nclasses; c++) {
+        weight = fmax(weight, medium->classes[c].weight);
+    }
+    return weight;
+}
+
 /* Per cell, in units of T / sigma: the new temperature itself, and the temperatures in the two sums
  * of the heat; and in S, 6 differences, 7 sums and the product, each at most the row sum times the
  * range, twice that at faces; with perfusion one difference and one product more. */
 static void count_roundings_of_classes(struct roundings *n, const struct problem *problem, double s,
-                                       double flux_K)
+                                       const struct outside_reach *outside)
 {
     const struct medium *medium = &problem->medium;
-    n->of_magnitude += 3 * medium->total_weight;
+    /* an unknown flux changes a cell in a step by twice the magnitude at most */
+    n->of_magnitude += 3 * medium->total_weight + 12 * most_weight(medium) * outside->open;
     n->of_range += 2 * (medium->perfused ? 16 : 14) * s * medium->total_weight;
-    n->fixed_K += 6 * flux_K;
+    n->fixed_K += 6 * outside->flux_K;
     const double cells = (double)grid_total_cells(&problem->grid);
     n->face_terms += 6 * cells + ldexp(2 * cells, medium_heat_bits(medium));
 }
@@ -288,7 +306,7 @@ void limits_step(struct limits *limits, const struct problem *problem,
     if (problem->medium.nclasses > 0) {
         const double s = op->dt * problem->medium.fastest_rate * problem->timeline.share;
         outside.reach.overshoot = overshoot_of_classes(s, outside.least_a);
-        count_roundings_of_classes(&limits->roundings, problem, s, outside.flux_K);
+        count_roundings_of_classes(&limits->roundings, problem, s, &outside);
     } else {
         /* of a wider stencil the range is not checked */
         outside.reach.overshoot =
@@ -310,10 +328,9 @@ void limits_step(struct limits *limits, const struct problem *problem,
 void limits_add_moving(struct limits *limits, const struct medium *medium, double least,
                        double most, double cells)
 {
-    double weight = 1;
+    const double weight = most_weight(medium);
     double sigma = 1;
     for (int c = 0; c < medium->nclasses; c++) {
-        weight = fmax(weight, medium->classes[c].weight);
         sigma = fmax(sigma, medium->classes[c].sigma);
     }
     widen_by_source(&limits->ever, fmin(sigma * least, 0), fmax(sigma * most, 0));

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "model/medium/curve.h"
+#include "model/operator/face_factors.h"
 #include "model/operator/high_order.h"
 
 enum kind operator_kind(const struct problem *problem)
@@ -108,9 +109,7 @@ enum status operator_of_step(const struct problem *problem, int64_t step, struct
     const struct timeline *timeline = &problem->timeline;
     enum status status =
         operator_create(problem, timeline_time(timeline, step), timeline_dt(timeline, step), op);
-    if (status == STATUS_OK) {
-        status = add_sources(problem, op);
-    }
+    status = status == STATUS_OK ? add_sources(problem, op) : status;
     return status == STATUS_OK ? status : fail_prefix(status, "after step %" PRId64 ": ", step);
 }
 
@@ -146,41 +145,66 @@ static struct class_closure close_class(const struct problem *problem, enum face
         .area = llround(ldexp(grid_size_face(grid, axis, size, size), FACE_AREA_BITS))};
 }
 
-/* The conditions of a face at the time of the operator. */
+/* The conditions of a face at the time of an operator. */
+struct face_states {
+    const struct instant *when;
+    struct condition_states {
+        const struct boundary_condition *is;
+        struct boundary_state now;
+        struct boundary_state at[BOUNDARY_TIMES]; /* of one whose factors vary */
+    } * condition;
+    int ntimes;
+    const double *factor[BOUNDARY_TIMES][BOUNDARY_FACTORS]; /* of a plane with factors */
+};
+
+static void free_states(struct face_states *states)
+{
+    free(states->condition);
+}
+
 static enum status find_states(const struct heat_operator *op, const struct problem *problem,
-                               enum face face, struct boundary_state **states)
+                               enum face face, const struct patch_plane *plane,
+                               struct face_states *states)
 {
     const int n = problem->boundary.nconditions[face];
-    *states = calloc((size_t)n, sizeof **states);
-    TRY(CHECK_MEMORY(*states != NULL, "no memory for the conditions of a face"));
+    double times[BOUNDARY_TIMES];
+    *states = (struct face_states){.when = &op->when};
+    states->condition = calloc((size_t)n, sizeof *states->condition);
+    TRY(CHECK_MEMORY(states->condition != NULL, "no memory for the conditions of a face"));
     for (int p = 0; p < n; p++) {
-        (*states)[p] = boundary_at(&problem->boundary, &problem->grid, face, p, &op->when);
+        struct condition_states *of = &states->condition[p];
+        of->is = &problem->boundary.face[face][p];
+        of->now = boundary_at(&problem->boundary, &problem->grid, face, p, &op->when);
+        boundary_at_times(&problem->boundary, &problem->grid, face, p, &op->when, of->at);
+    }
+    states->ntimes = boundary_times(&op->when, times);
+    for (int i = 0; i < states->ntimes; i++) {
+        TRY(face_factors_at(problem, face, plane, times[i], states->factor[i]));
     }
     return STATUS_OK;
 }
 
-/* The closure of the cell at a place of a plane with factors. */
-static struct class_closure close_own(const struct problem *problem, enum face face,
-                                      const struct patch_plane *plane, int64_t at,
-                                      const struct boundary_state *states)
+/* The condition of the cell at a place of a plane with factors. */
+static struct boundary_state state_of_own(const struct condition_states *of, int64_t at,
+                                          const struct face_states *states)
 {
-    const int patch = plane->h_patch[at];
-    double factor[BOUNDARY_FACTORS];
-    for (int n = 0; n < BOUNDARY_FACTORS; n++) {
-        factor[n] = (double)plane->h_factor[n][at];
+    double factor[BOUNDARY_TIMES][BOUNDARY_FACTORS];
+    for (int i = 0; i < (of->is->moves ? states->ntimes : 1); i++) {
+        for (int n = 0; n < BOUNDARY_FACTORS; n++) {
+            factor[i][n] = states->factor[i][n][at];
+        }
     }
-    const struct boundary_state now =
-        boundary_scaled(&problem->boundary.face[face][patch].setting, &states[patch], factor);
-    return close_class(problem, face, &now, plane->h_class[at]);
+    return of->is->moves ? boundary_moving(&of->is->setting, states->when, of->at, factor)
+                         : boundary_scaled(&of->is->setting, &of->now, factor[0]);
 }
 
-int64_t operator_closure_at(const struct problem *problem, const struct patch_plane *plane,
-                            int64_t cell, int of_class)
+static struct class_closure close_own(const struct problem *problem, enum face face,
+                                      const struct patch_plane *plane, int64_t at,
+                                      const struct face_states *states)
 {
-    if (patch_plane_has_factors(plane)) {
-        return operator_closure_count(problem) + cell;
-    }
-    return (int64_t)patch_plane_condition(plane, cell) * problem->medium.nclasses + of_class;
+    const struct boundary_state now =
+        state_of_own(&states->condition[plane->h_patch[at]], at, states);
+    return close_class(problem, face, &now, plane->h_class[at]);
 }
 
 enum status operator_closures(const struct heat_operator *op, const struct problem *problem,
@@ -192,16 +216,16 @@ enum status operator_closures(const struct heat_operator *op, const struct probl
     const int64_t count = operator_closure_count(problem);
     *closures = calloc((size_t)(count + own), sizeof **closures);
     TRY(CHECK_MEMORY(*closures != NULL, "no memory for the closures of a face"));
-    SCOPED_FREE struct boundary_state *states = NULL;
-    TRY(find_states(op, problem, face, &states));
+    SCOPED_BY(free_states) struct face_states states = {0};
+    TRY(find_states(op, problem, face, plane, &states));
 #pragma omp parallel for
     for (int64_t c = 0; c < own; c++) {
         (*closures)[count + c] =
-            close_own(problem, face, plane, patch_plane_place(plane, c), states);
+            close_own(problem, face, plane, patch_plane_place(plane, c), &states);
     }
     for (int p = 0; p < problem->boundary.nconditions[face]; p++) {
         for (int c = 0; c < n; c++) {
-            (*closures)[p * n + c] = close_class(problem, face, &states[p], c);
+            (*closures)[p * n + c] = close_class(problem, face, &states.condition[p].now, c);
         }
     }
     return STATUS_OK;
@@ -301,16 +325,23 @@ enum status operator_own_table(const struct heat_operator *op, const struct prob
                                enum face face, const struct patch_plane *plane, int64_t first,
                                void *table)
 {
-    SCOPED_FREE struct boundary_state *states = NULL;
+    SCOPED_BY(free_states) struct face_states states = {0};
+    double most = 0;
     if (!patch_plane_has_factors(plane)) {
         return STATUS_OK;
     }
-    TRY(find_states(op, problem, face, &states));
-#pragma omp parallel for
+    TRY(find_states(op, problem, face, plane, &states));
+#pragma omp parallel for reduction(max : most)
     for (int64_t at = 0; at < plane->bytes; at++) {
-        const struct class_closure closure = close_own(problem, face, plane, at, states);
+        const struct class_closure closure = close_own(problem, face, plane, at, &states);
+        most = fmax(most, fabs(closure.b));
         set_closure(op, problem, face, &closure, plane->h_class[at], first + at, table);
     }
+    FAIL_IF(!(most < EXACT_SUM_LIMIT),
+            fail(STATUS_NUMERICS,
+                 "boundary.%s: a formula changes the temperature by %g K within one cell; give one "
+                 "that changes it by less than %.3g K, or a finer grid",
+                 face_name(face), most, EXACT_SUM_LIMIT));
     return STATUS_OK;
 }
 

@@ -69,8 +69,14 @@ enum status operator_closures(const struct heat_operator *op, const struct probl
                               enum face face, const struct patch_plane *plane,
                               struct class_closure **closures);
 /* The place in them of a cell, counted in the order of the block's cells at the face. */
-int64_t operator_closure_at(const struct problem *problem, const struct patch_plane *plane,
-                            int64_t cell, int of_class);
+static inline int64_t operator_closure_at(const struct problem *problem,
+                                          const struct patch_plane *plane, int64_t cell,
+                                          int of_class)
+{
+    return patch_plane_has_factors(plane)
+               ? operator_closure_count(problem) + cell
+               : (int64_t)patch_plane_condition(plane, cell) * problem->medium.nclasses + of_class;
+}
 
 int64_t operator_table_length(const struct problem *problem);
 

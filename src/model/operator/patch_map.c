@@ -1,10 +1,10 @@
 #include "model/operator/patch_map.h"
 
-#include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "model/operator/face_factors.h"
 #include "model/space/shape.h"
 
 void patch_shape(const struct patch_setting *patch, enum axis normal, int number,
@@ -61,130 +61,19 @@ static enum status paint_layer(const struct problem *problem, enum face face,
     return STATUS_OK;
 }
 
-static const char *const factor_names[BOUNDARY_FACTORS] = {
-    [BOUNDARY_VALUE] = "value_factor",
-    [BOUNDARY_COEFFICIENT] = "coefficient_factor",
-    [BOUNDARY_AMBIENT] = "ambient_factor",
-};
-
-/* Only a flux, or a difference of temperatures, may change its sign. */
-static enum status check_factors(const struct problem *problem,
-                                 const struct boundary_setting *setting, int number,
-                                 const struct box *layer, const float *values)
-{
-    const bool is_flux = setting->kind == BOUNDARY_FLUX;
-    const bool any_sign = is_flux || (number != BOUNDARY_COEFFICIENT && setting->may_be_negative);
-    for (int64_t c = 0; c < box_cells(layer); c++) {
-        const double value = (double)values[c];
-        double at[AXIS_COUNT];
-        int64_t cell[AXIS_COUNT];
-        if (fabs(value) <= 1e20 && (any_sign || value >= 0)) {
-            continue;
-        }
-        box_cell(layer, c, cell);
-        for (int a = 0; a < AXIS_COUNT; a++) {
-            at[a] = grid_center(&problem->grid, (enum axis)a, cell[a]);
-        }
-        return fail(STATUS_INPUT, "%g at x = %.9g, y = %.9g, z = %.9g m; give factors %s", value,
-                    at[AXIS_X], at[AXIS_Y], at[AXIS_Z],
-                    any_sign ? "of at most 1e20 in magnitude" : "from 0 to 1e20");
-    }
-    return STATUS_OK;
-}
-
-/* The factors of the cells of a layer inside the grid. A file has the shape of the face. */
-static enum status read_factors(const struct problem *problem, const struct shape_setting *shape,
-                                enum face face, const struct box *layer, class_reader *read,
-                                float *values)
-{
-    const enum axis normal = face_axis(face);
-    const enum axis across = normal == AXIS_X ? AXIS_Y : AXIS_X;
-    const enum axis up = normal == AXIS_Z ? AXIS_Y : AXIS_Z;
-    struct brush brush;
-    if (shape->kind == INITIAL_FILE) {
-        struct grid flat = problem->grid;
-        flat.cells[AXIS_X] = problem->grid.cells[across];
-        flat.cells[AXIS_Y] = problem->grid.cells[up];
-        flat.cells[AXIS_Z] = 1;
-        const struct box box = {.lo = {layer->lo[across], layer->lo[up], 0},
-                                .hi = {layer->hi[across], layer->hi[up], 1}};
-        return read(shape, &flat, &box, values);
-    }
-    enum status status = brush_begin(&brush, &problem->grid, shape, box_cells(layer), 1);
-    if (status == STATUS_OK) {
-        status = brush_paint(&brush, layer, PRECISION_FLOAT32, values);
-    }
-    brush_end(&brush);
-    return status;
-}
-
-/* The factors of the cells of each condition of a layer; `numbers`: their conditions. */
-static enum status paint_factors(const struct problem *problem, enum face face,
-                                 const struct box *layer, class_reader *read, const float *numbers,
-                                 float *factors[BOUNDARY_FACTORS])
-{
-    const struct boundary *boundary = &problem->boundary;
-    SCOPED_FREE float *values = malloc((size_t)box_cells(layer) * sizeof *values);
-    TRY(CHECK_MEMORY(values != NULL, "no memory for the factors of a face"));
-    for (int i = 0; i < boundary->nconditions[face] * BOUNDARY_FACTORS; i++) {
-        const int p = i / BOUNDARY_FACTORS;
-        const int n = i % BOUNDARY_FACTORS;
-        const struct boundary_setting *setting = &boundary->face[face][p].setting;
-        char key[BOUNDARY_KEY_BYTES];
-        if (setting->factor[n].kind == INITIAL_UNIFORM) {
-            continue;
-        }
-        enum status status = read_factors(problem, &setting->factor[n], face, layer, read, values);
-        if (status == STATUS_OK) {
-            status = check_factors(problem, setting, n, layer, values);
-        }
-        TRY(settings_place(problem->origin, status, "%s",
-                           boundary_key(face, p, factor_names[n], key)));
-        for (int64_t c = 0; c < box_cells(layer); c++) {
-            factors[n][c] = (int)numbers[c] == p ? values[c] : factors[n][c];
-        }
-    }
-    return STATUS_OK;
-}
-
 /* Paint one piece of the cells inside the grid: rows of n cells, from (row, column) of the plane
  * on. `values`: room for as many. */
 static enum status paint_piece(const struct problem *problem, enum face face,
-                               const struct box *cells, int64_t row, int64_t column,
-                               class_reader *read, float *values, struct patch_plane *plane)
+                               const struct box *cells, int64_t row, int64_t column, float *values,
+                               struct patch_plane *plane)
 {
     const enum axis across = face_axis(face) == AXIS_X ? AXIS_Y : AXIS_X;
     const int64_t n = box_extent(cells, across);
-    const int64_t count = box_cells(cells);
-    float *factors[BOUNDARY_FACTORS];
-    for (int f = 0; f < BOUNDARY_FACTORS; f++) {
-        factors[f] = values + (1 + f) * plane->bytes;
-        for (int64_t c = 0; c < count; c++) {
-            factors[f][c] = 1;
-        }
-    }
     TRY(paint_layer(problem, face, cells, values));
-    TRY(paint_factors(problem, face, cells, read, values, factors));
-    for (int64_t c = 0; c < count; c++) {
-        const int64_t at = (row + c / n) * plane->pitch + column + c % n;
-        plane->h_patch[at] = (uint8_t)values[c];
-        for (int f = 0; f < BOUNDARY_FACTORS && plane->h_factor[f] != NULL; f++) {
-            plane->h_factor[f][at] = factors[f][c];
-        }
+    for (int64_t c = 0; c < box_cells(cells); c++) {
+        plane->h_patch[(row + c / n) * plane->pitch + column + c % n] = (uint8_t)values[c];
     }
     return STATUS_OK;
-}
-
-static enum status allocate_plane(const struct boundary *boundary, enum face face,
-                                  struct patch_plane *plane)
-{
-    bool whole = true;
-    plane->h_patch = calloc(1, (size_t)plane->bytes);
-    for (int n = 0; n < BOUNDARY_FACTORS && boundary_has_factors(boundary, face); n++) {
-        plane->h_factor[n] = calloc((size_t)plane->bytes, sizeof *plane->h_factor[n]);
-        whole = whole && plane->h_factor[n] != NULL;
-    }
-    return CHECK_MEMORY(plane->h_patch != NULL && whole, "no memory for the patches of a face");
 }
 
 static enum status paint_face(const struct problem *problem, enum face face,
@@ -208,18 +97,20 @@ static enum status paint_face(const struct problem *problem, enum face face,
     plane->bytes = (box_cells(&wide) + 3) / 4 * 4; /* whole words, for their sum */
     plane->origin =
         (layer.lo[up] - wide.lo[up]) * plane->pitch + layer.lo[across] - wide.lo[across];
-    SCOPED_FREE float *values =
-        malloc((1 + BOUNDARY_FACTORS) * (size_t)plane->bytes * sizeof *values);
-    TRY(CHECK_MEMORY(values != NULL, "no memory for the patches of a face"));
-    TRY(allocate_plane(&problem->boundary, face, plane));
+    SCOPED_FREE float *values = malloc((size_t)plane->bytes * sizeof *values);
+    plane->h_patch = calloc(1, (size_t)plane->bytes);
+    TRY(CHECK_MEMORY(values != NULL && plane->h_patch != NULL,
+                     "no memory for the patches of a face"));
     const int npieces = box_pieces(&wide, problem->grid.cells, problem->boundary.periodic, pieces);
     for (int p = 0; p < npieces; p++) {
         const struct box *cells = &pieces[p].cells;
         const int64_t row = cells->lo[up] + pieces[p].shift[up] - wide.lo[up];
         const int64_t column = cells->lo[across] + pieces[p].shift[across] - wide.lo[across];
-        TRY(paint_piece(problem, face, cells, row, column, read, values, plane));
+        TRY(paint_piece(problem, face, cells, row, column, values, plane));
     }
-    return STATUS_OK;
+    return boundary_has_factors(&problem->boundary, face)
+               ? face_factors_create(problem, face, &wide, read, plane)
+               : STATUS_OK;
 }
 
 enum status patch_map_create(const struct problem *problem, const struct box *owned, int depth,
@@ -277,6 +168,7 @@ void patch_map_destroy(struct patch_map *map)
         for (int n = 0; n < BOUNDARY_FACTORS; n++) {
             free(plane->h_factor[n]);
         }
+        face_factors_destroy(plane->moving);
         *plane = (struct patch_plane){0};
     }
 }
@@ -288,11 +180,12 @@ void patch_map_survey(const struct patch_map *map, struct class_survey *survey)
         for (int64_t c = 0; plane->h_patch != NULL && c < plane->cells; c++) {
             const int patch = patch_plane_condition(plane, c);
             for (int n = 0; n < BOUNDARY_FACTORS && plane->h_factor[n] != NULL; n++) {
-                const double factor = (double)plane->h_factor[n][patch_plane_place(plane, c)];
+                const double factor = plane->h_factor[n][patch_plane_place(plane, c)];
                 class_survey_widen(survey, f, patch, n, factor, factor);
             }
             survey->patches[f][patch]++;
         }
+        face_factors_survey(plane, f, survey);
     }
 }
 

@@ -1,42 +1,15 @@
 /* The patch of each cell at the faces of a block. */
 #pragma once
 
-#include "model/operator/class_map.h"
+#include "model/operator/patch_plane.h"
 
 /* The patch as a shape of cells, for brush_create. `number`: what it paints. */
 void patch_shape(const struct patch_setting *patch, enum axis normal, int number,
                  struct shape_setting *shape);
 
 struct patch_map {
-    struct patch_plane {
-        uint8_t *h_patch; /* as device_medium has them (kernels/coefficients.h); 0 outside patches.
-                             NULL: no patches, or the face is not at the edge of the domain */
-        int64_t bytes, origin, pitch; /* all; before cell (0, 0); from a row to the next */
-        int64_t cells, columns;       /* of the block: all, and of a row */
-        /* In the same order; NULL unless a condition of the face has a factor. And the classes of
-           the cells, from patch_map_classify on. */
-        float *h_factor[BOUNDARY_FACTORS];
-        uint8_t *h_class;
-    } face[FACE_COUNT];
+    struct patch_plane face[FACE_COUNT];
 };
-
-/* The place in a plane of a cell, counted in the order of the block's cells at the face. */
-static inline int64_t patch_plane_place(const struct patch_plane *p, int64_t cell)
-{
-    return p->origin + cell / p->columns * p->pitch + cell % p->columns;
-}
-
-/* The condition of a cell, counted in the order of the block's cells at the face. */
-static inline int patch_plane_condition(const struct patch_plane *p, int64_t cell)
-{
-    return p->h_patch != NULL ? p->h_patch[patch_plane_place(p, cell)] : 0;
-}
-
-/* Does each cell have its own factors, and so its own closure? */
-static inline bool patch_plane_has_factors(const struct patch_plane *p)
-{
-    return p->h_factor[0] != NULL;
-}
 
 /* Paint the patches and the factors on the cells `owned` (global indices) and `depth` layers around
  * them. STATUS_INPUT, with the line of the configuration, when a formula gives no number or a

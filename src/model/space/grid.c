@@ -207,6 +207,12 @@ double grid_cell_face(const struct grid *grid, enum axis axis)
     return grid_cell_volume(grid) / grid->spacing[axis];
 }
 
+double grid_largest_face(const struct grid *grid)
+{
+    return fmax(grid_cell_face(grid, AXIS_X),
+                fmax(grid_cell_face(grid, AXIS_Y), grid_cell_face(grid, AXIS_Z)));
+}
+
 void grid_size_of(const struct grid *grid, const int64_t cell[AXIS_COUNT], uint8_t size[AXIS_COUNT])
 {
     for (int axis = 0; axis < AXIS_COUNT; axis++) {

@@ -69,6 +69,9 @@ double grid_cell_volume(const struct grid *grid);
 /* The area of a face across `axis` of such a cell, m^2; the length of the grid times its width. */
 double grid_cell_face(const struct grid *grid, enum axis axis);
 
+/* The largest of these three. */
+double grid_largest_face(const struct grid *grid);
+
 /* ---- the size of a cell as a number per axis: classes of cells have one
  * (model/medium/medium.h) ---- */
 

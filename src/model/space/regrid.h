@@ -1,11 +1,5 @@
-/* Cell averages of one uniform grid from those of another one of the same domain.
- *
- * In each old cell the temperature is a straight line per axis, through the cell's average with van
- * Leer's limited slope (monotonized central differences: B. van Leer, J. Comput. Phys. 23 (1977)
- * 276); a new cell has the mean of these lines over its volume. So the sum of temperature times
- * volume is kept, no value lies outside those of the old cells around it, and the error is of
- * second order in the old spacing; in the outermost cells, where a neighbour is missing, the slope
- * is 0 and the error of first order. The axes are treated in turn, which keeps these properties.
+/* Cell averages of one uniform grid from those of another one of the same domain, by lines with van
+ * Leer's limited slope (docs/reference/numerics.md).
  *
  * A value depends only on old cells near it, so the parts of a grid have the same bits as the
  * whole. Where both grids have the same cells, nothing changes. */

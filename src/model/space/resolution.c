@@ -298,9 +298,10 @@ enum status resolution_check_contacts(const struct problem *problem,
                                       const struct class_survey *survey)
 {
     const struct settings *settings = problem->settings;
+    const struct medium *medium = &problem->medium;
     for (int c = 0; c < settings->ncontacts; c++) {
         const struct contact_setting *contact = &settings->contacts[c];
-        if (!meet(&problem->medium, survey, contact->number[0], contact->number[1])) {
+        if (!meet(medium, survey, contact->number[0], contact->number[1])) {
             char key[48];
             snprintf(key, sizeof key, "contacts[%d].between", c);
             return settings_fail(settings, key,
@@ -310,9 +311,8 @@ enum status resolution_check_contacts(const struct problem *problem,
         }
     }
     for (int s = 0; s < settings->nsurfaces; s++) {
-        const int64_t *faces = problem->medium.surface_faces[s];
         char *const *between = settings->surfaces[s].between;
-        if (faces[AXIS_X] + faces[AXIS_Y] + faces[AXIS_Z] == 0) {
+        if (medium->surface_faces[s] == 0) {
             char key[48];
             snprintf(key, sizeof key, "surfaces[%d].between", s);
             return settings_fail(settings, key,

@@ -1,5 +1,6 @@
 #include "model/space/shape.h"
 
+#include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -132,15 +133,16 @@ enum status shape_check_cells(struct settings_origin *origin, const struct grid 
 
 enum status shape_formula(const struct shape_setting *shape, struct expression **expression)
 {
-    static const char *const variables[] = {"x", "y", "z"};
-    return expression_create(shape->expression, variables, 3, expression);
+    return expression_create(shape->expression, expression_place_time,
+                             shape->varies ? AXIS_COUNT + 1 : AXIS_COUNT, expression);
 }
 
 /* The value of a formula (K; of a condition: 0 outside) at a cell centre (m). */
 static enum status shape_evaluate(const struct shape_setting *shape, struct expression *expression,
-                                  const double center[AXIS_COUNT], double *value)
+                                  const double center[AXIS_COUNT], double time, double *value)
 {
-    *value = expression_evaluate(expression, center);
+    const double at[] = {center[AXIS_X], center[AXIS_Y], center[AXIS_Z], time};
+    *value = expression_evaluate(expression, at);
     if (shape->is_condition || shape->is_factor) {
         return !isnan(*value)
                    ? STATUS_OK
@@ -176,7 +178,7 @@ enum status shape_try_formula(const struct shape_setting *shape, const struct gr
             const int64_t index = rest % 3 == 2 ? last : rest % 3 * (last / 2);
             center[axis] = grid_center(grid, (enum axis)axis, index);
         }
-        status = shape_evaluate(shape, expression, center, &value);
+        status = shape_evaluate(shape, expression, center, 0, &value);
     }
     expression_destroy(expression);
     return status;
@@ -254,7 +256,7 @@ static enum status mean_of_cell(const struct brush *brush, struct expression *ex
             at[axis] = fma(gauss[n[axis]].at[point[axis]], h[axis], center[axis]);
             weight *= gauss[n[axis]].weight[point[axis]];
         }
-        TRY(shape_evaluate(brush->shape, expression, at, &value));
+        TRY(shape_evaluate(brush->shape, expression, at, brush->time, &value));
         *mean = fma(weight, value, *mean);
     }
     return STATUS_OK;
@@ -267,7 +269,7 @@ static enum status evaluate(const struct brush *brush, struct expression *expres
 {
     return brush->points > 1 && !brush->shape->is_condition
                ? mean_of_cell(brush, expression, cell, value)
-               : shape_evaluate(brush->shape, expression, center, value);
+               : shape_evaluate(brush->shape, expression, center, brush->time, value);
 }
 
 /* Paint the cells of one row from place `from` to before `to` of the bounds. */
@@ -353,4 +355,37 @@ void brush_end(struct brush *brush)
         expression_destroy(brush->formulas[part]);
     }
     free(brush->formulas);
+}
+
+enum status shape_number_labels(const struct shape_setting *part, const struct box *box,
+                                float *numbers)
+{
+    const int64_t cells = box_cells(box);
+    int count = 0;
+    while (count < MOST_MATERIALS && part->names[count] != NULL) {
+        count++;
+    }
+    for (int64_t c = 0, last = 0; c < cells; c++) {
+        int64_t number = last; /* neighbours have the same label, as a rule */
+        for (int n = 0; n < count && (float)part->labels[number] != numbers[c]; n++) {
+            number = n;
+        }
+        last = number;
+        FAIL_IF(
+            fabsf(numbers[c]) >= 16777216,
+            fail(STATUS_INPUT,
+                 "%.200s has the label %.0f; labels must be below 2^24 = 16777216: renumber the "
+                 "materials in the file",
+                 part->path, (double)numbers[c]));
+        if ((float)part->labels[number] != numbers[c]) {
+            int64_t cell[AXIS_COUNT];
+            box_cell(box, c, cell);
+            return fail(STATUS_INPUT,
+                        "%.200s holds %g at [z][y][x] = [%" PRId64 "][%" PRId64 "][%" PRId64
+                        "]; `materials` has no name for this number",
+                        part->path, (double)numbers[c], cell[AXIS_Z], cell[AXIS_Y], cell[AXIS_X]);
+        }
+        numbers[c] = (float)part->numbers[number];
+    }
+    return STATUS_OK;
 }

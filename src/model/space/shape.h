@@ -37,6 +37,11 @@ enum status shape_formula(const struct shape_setting *shape, struct expression *
  * position, when a value is not valid. */
 enum status shape_try_formula(const struct shape_setting *shape, const struct grid *grid);
 
+/* Labels of a dataset of `parts` to the numbers of their materials: `numbers`, [z][y][x] of `box`.
+ * STATUS_INPUT when a label has no material. */
+enum status shape_number_labels(const struct shape_setting *part, const struct box *box,
+                                float *numbers);
+
 /* ---- painting of shapes onto cells in host memory, by all OpenMP threads; the same bits for any
  * number of them, and for any division of the grid ---- */
 
@@ -44,6 +49,7 @@ enum status shape_try_formula(const struct shape_setting *shape, const struct gr
 struct brush {
     const struct grid *grid;
     const struct shape_setting *shape;
+    double time;                  /* s: t of a formula that varies */
     int points;                   /* of a cell on each used axis */
     int nparts;                   /* that threads paint */
     struct expression **formulas; /* one per part, as a parser is not thread-safe; NULL: none */

@@ -73,8 +73,11 @@ double superstep_limit(enum time_scheme scheme, int nstages)
     if (row == NULL) {
         return 0;
     }
+    if (scheme != SCHEME_STS1) {
+        return row->limit;
+    }
     const struct chebyshev c = chebyshev_of(nstages);
-    return scheme != SCHEME_STS1 ? row->limit : 0.999 * (2 + c.above) / c.w1;
+    return 0.999 * (2 + c.above) / c.w1;
 }
 
 int superstep_stages(enum time_scheme scheme, double tau_radius)

@@ -1,4 +1,4 @@
-/* Written by superstep_table.py, which says what the numbers are. */
+/* Written by cmake/superstep_table.py, which says what the numbers are. */
 /* clang-format off */
 static const double superstep_factors[] = {
     /* 4 */

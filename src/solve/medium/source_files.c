@@ -80,9 +80,7 @@ static enum status paint_values(const struct problem *problem, int s, const stru
     struct brush brush;
     memset(values, 0, (size_t)box_cells(owned) * sizeof *values);
     enum status status = brush_begin(&brush, &problem->grid, &setting->shape, box_cells(owned), 1);
-    if (status == STATUS_OK) {
-        status = brush_paint(&brush, owned, PRECISION_FLOAT32, values);
-    }
+    status = status == STATUS_OK ? brush_paint(&brush, owned, PRECISION_FLOAT32, values) : status;
     brush_end(&brush);
     TRY(status);
     SCOPED_BY(profile_release) struct expression *profile = NULL;

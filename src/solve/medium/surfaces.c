@@ -48,8 +48,8 @@ static size_t bytes_of_face(const struct problem *problem)
 uint64_t surfaces_bytes(const struct problem *problem)
 {
     uint64_t faces = 0;
-    for (int i = 0; i < problem->medium.nsurfaces * AXIS_COUNT; i++) {
-        faces += (uint64_t)problem->medium.surface_faces[i / AXIS_COUNT][i % AXIS_COUNT];
+    for (int s = 0; s < problem->medium.nsurfaces; s++) {
+        faces += (uint64_t)problem->medium.surface_faces[s];
     }
     return faces * bytes_of_face(problem);
 }

@@ -74,7 +74,8 @@ static struct total add_groups(const struct problem *problem, const struct class
     for (int g = 0; g < (graded ? medium->nclasses : medium->nmaterials); g++) {
         const struct class_key *key = &medium->classes[g].key; /* of a graded grid only */
         const double volume = graded ? grid_size_volume(&problem->grid, key->size) : 1;
-        const bool counts = material < 0 || (graded ? key->material : g) == material;
+        const bool counts = material < 0 ? !medium->classes[g].is_ambient
+                                         : (graded ? key->material : g) == material;
         if (counts && summaries[g].cells > 0) {
             all.volume += (double)summaries[g].cells * volume;
             all.sum += exact_sum_value(&summaries[g].sum) * volume;

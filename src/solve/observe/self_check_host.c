@@ -5,7 +5,6 @@
 
 #include "base/comm.h"
 #include "base/log.h"
-#include "kernels/backend.h"
 #include "model/operator/factor_map.h"
 #include "solve/observe/self_check_faults.h"
 

@@ -8,12 +8,6 @@
 /* FLOW: W; TEMPERATURE: K times the share of a face in the largest one. */
 enum { FLOW, TEMPERATURE, SURFACE_SUMS };
 
-static double largest_area(const struct grid *grid)
-{
-    return fmax(grid_cell_face(grid, AXIS_X),
-                fmax(grid_cell_face(grid, AXIS_Y), grid_cell_face(grid, AXIS_Z)));
-}
-
 /* The temperatures of the cells at the faces of this rank. */
 static enum status read_cells(const struct level *level, void *h_values)
 {
@@ -47,29 +41,37 @@ static struct pair pair_at(const struct problem *problem, int pair)
     const enum axis axis = (enum axis)(pair / (n * n));
     const int own = pair / n % n;
     const int other = pair % n;
-    const double h = grid_width(grid, axis, 0);
-    const double g = medium_conductance(medium, grid, axis, own, other);
+    const struct class_key *key = &medium->classes[own].key;
+    const struct class_key *beside = &medium->classes[other].key;
+    const double h = grid_size_width(grid, axis, key->size);
+    const double area =
+        grid_cell_face(grid, axis) * grid_size_face(grid, axis, key->size, beside->size);
+    const double conductance =
+        medium_conductance(medium, grid, axis, own, other) * grid_cell_volume(grid);
     return (struct pair){
-        .surface = medium_surface(medium, medium->classes[own].key.material,
-                                  medium->classes[other].key.material),
-        .conductance = g * grid_cell_volume(grid),
-        .share = g * h * h / (2 * medium_conductivity(medium, axis, own)),
-        .film = medium_contact(medium, own, other) / grid_cell_face(grid, axis),
+        .surface = medium_surface(medium, key->material, beside->material),
+        .conductance = conductance,
+        .share = conductance * h / (2 * medium_conductivity(medium, axis, own) * area),
+        .film = medium_contact(medium, own, other) / area,
         .ambient = medium->classes[other].ambient,
-        .weight = grid_cell_face(grid, axis) / largest_area(grid) *
-                  medium_area(medium, &medium->classes[own].key, &medium->classes[other].key),
+        .weight = area / grid_largest_face(grid) * medium_area(medium, key, beside),
     };
 }
 
-/* Of a face with properties per cell, W/K. */
-static double conductance_at(const struct stepper *stepper, int64_t face)
+/* With properties or slopes per cell. */
+static void adapt(const struct stepper *stepper, int64_t face, struct pair *of)
 {
     const struct problem *problem = stepper->problem;
-    const struct classes *classes = stepper->level->classes;
-    const int n = problem->medium.nclasses;
-    const int axis = medium_axis_of(n, classes->surfaces.h_pairs[face]);
-    return factor_map_conductance(&classes->map, problem, axis, classes->surfaces.h_faces[face]) *
-           problem->medium.heat_capacity_volume * grid_cell_volume(&problem->grid);
+    const struct class_map *map = &stepper->level->classes->map;
+    const struct surfaces *surfaces = &stepper->level->classes->surfaces;
+    const int axis = medium_axis_of(problem->medium.nclasses, surfaces->h_pairs[face]);
+    const int64_t at = surfaces->h_faces[face];
+    const double area = problem->medium.slopes_per_cell ? factor_map_area(map, problem, axis, at)
+                                                        : 1; /* else the classes have it */
+    of->conductance = factor_map_conductance(map, problem, axis, at) *
+                      problem->medium.heat_capacity_volume * grid_cell_volume(&problem->grid);
+    of->share = of->conductance > 0 ? 1 - of->film / area * of->conductance : 0;
+    of->weight *= area;
 }
 
 /* Sum the faces from `begin` to before `end`, which exact_parts can hold. */
@@ -79,18 +81,16 @@ static void sum_piece(const struct stepper *stepper, const struct pair *pairs, c
     const struct surfaces *surfaces = &stepper->level->classes->surfaces;
     const enum precision precision = stepper->problem->precision;
     const int first = 2 * stepper->problem->medium.nclasses;
-    const int64_t *map = surfaces->h_faces;
     struct exact_parts parts[MOST_SURFACES][SURFACE_SUMS] = {{{{0}}}};
     for (int64_t f = begin; f < end; f++) {
-        const struct pair *of = &pairs[surfaces->h_pairs[f] - first];
+        struct pair of = pairs[surfaces->h_pairs[f] - first];
+        if (surfaces->h_faces != NULL) {
+            adapt(stepper, f, &of);
+        }
         const double inside = precision_get(precision, values, f);
-        const double warmer = of->ambient - inside;
-        const double conductance = map != NULL ? conductance_at(stepper, f) : of->conductance;
-        const double share = map == NULL       ? of->share
-                             : conductance > 0 ? 1 - of->film * conductance
-                                               : 0;
-        exact_parts_add(&parts[of->surface][FLOW], conductance * warmer);
-        exact_parts_add(&parts[of->surface][TEMPERATURE], fma(share, warmer, inside) * of->weight);
+        const double warmer = of.ambient - inside;
+        exact_parts_add(&parts[of.surface][FLOW], of.conductance * warmer);
+        exact_parts_add(&parts[of.surface][TEMPERATURE], fma(of.share, warmer, inside) * of.weight);
     }
 #pragma omp critical
     for (int i = 0; i < stepper->problem->medium.nsurfaces * SURFACE_SUMS; i++) {
@@ -141,8 +141,8 @@ enum status surfaces_take(struct stepper *stepper, struct surface_diagnostics *f
         found[s] = (struct surface_diagnostics){
             .flow = exact_sum_value(&sums[s][FLOW]),
             .area = area,
-            .cell_area = medium_cell_area(&problem->medium, grid, s),
-            .mean = exact_sum_value(&sums[s][TEMPERATURE]) * largest_area(grid) / area,
+            .cell_area = problem->medium.cell_area[s],
+            .mean = exact_sum_value(&sums[s][TEMPERATURE]) * grid_largest_face(grid) / area,
         };
     }
     phases_enter(stepper->level->phases, before);

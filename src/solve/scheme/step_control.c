@@ -83,7 +83,8 @@ static void begin_range(struct stepper *stepper, const struct comparison *now)
     struct step_control *control = &stepper->state->control;
     control->low = now->low;
     control->high = now->high;
-    for (int i = 0; i <= TIMES && problem->medium.curves == NULL; i++) { /* else enthalpies */
+    const int times = boundary_varies(&problem->boundary) ? TIMES : 0;
+    for (int i = 0; i <= times && problem->medium.curves == NULL; i++) { /* else enthalpies */
         const double end = problem->time.by_steps ? 0 : problem->time.end;
         const struct instant when = {.time = i * (end / TIMES)};
         boundary_widen(&problem->boundary, &problem->grid, &when, &control->low, &control->high);

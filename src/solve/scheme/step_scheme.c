@@ -72,7 +72,7 @@ enum status step_scheme_choose(struct stepper *stepper, struct problem *problem,
     if (chosen == (control->is_implicit > 0)) {
         return STATUS_OK;
     }
-    if (chosen && control->cycles == 0) {
+    if (chosen && stepper->steady == NULL) { /* the first one of this run */
         log_info("implicit steps from step %" PRId64 ", t = %.6g s: the tolerance allows %.3g s, "
                  "the longest super step is %.3g s",
                  state->step, state->time, fmin(allowed(timeline, state), most),
@@ -81,6 +81,13 @@ enum status step_scheme_choose(struct stepper *stepper, struct problem *problem,
     control->exponent = step_log(fmin(allowed(timeline, state), most) / timeline->dt_stable);
     control->is_implicit = chosen ? 1 : 0;
     return use(stepper, problem, chosen);
+}
+
+const char *step_scheme_never_implicit(const struct stepper *stepper)
+{
+    const char *why = stepper->problem->timeline.why_explicit;
+    const bool abandoned = why == NULL && stepper->state->control.is_implicit < 0;
+    return abandoned ? "the cycles of an implicit step did not converge" : why;
 }
 
 enum status step_scheme_restore(struct stepper *stepper, struct problem *problem)

@@ -9,6 +9,9 @@
  * `problem` is the stepper's. STATUS_MEMORY. */
 enum status step_scheme_choose(struct stepper *stepper, struct problem *problem, double most);
 
+/* Why there are no implicit steps, or no more of them; NULL: there may be. */
+const char *step_scheme_never_implicit(const struct stepper *stepper);
+
 /* Collective. After a restart: that of the last step. STATUS_MEMORY. */
 enum status step_scheme_restore(struct stepper *stepper, struct problem *problem);
 

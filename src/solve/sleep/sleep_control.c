@@ -27,9 +27,7 @@ static enum status read_awake(struct stepper *stepper, struct tiles_awake *awake
     struct engine *engine = stepper->level->engine;
     enum status status = engine->runtime->copy_to_host(
         engine->bulk_queue, awake, stepper->level->sleep.tiles.d_awake, sizeof *awake);
-    if (status == STATUS_OK) {
-        status = engine->runtime->queue_wait(engine->bulk_queue);
-    }
+    status = status == STATUS_OK ? engine->runtime->queue_wait(engine->bulk_queue) : status;
     return status_agree(stepper->team->comm, status);
 }
 

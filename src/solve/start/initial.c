@@ -70,6 +70,7 @@ static enum status check_covered(struct stepper *stepper)
                 problem->origin, "initial",
                 "some cells have no temperature; start the list with '- uniform: {value: 300}'"));
     }
+    stepper->state->is_flat = status == STATUS_OK && diagnostics.min == diagnostics.max;
     const bool absolute = problem->run.temperature == TEMPERATURE_ABSOLUTE;
     if (status == STATUS_OK && absolute && diagnostics.min < BELOW_ZERO) {
         char text[BELOW_ZERO_TEXT];

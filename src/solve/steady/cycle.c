@@ -18,19 +18,41 @@ static const struct smoothing of_classes = {.nsteps = 8,
                                                        0.540477104F, 0.504293276F},
                                             .factor = 1};
 
+/* The same for n = 12: on coarser grids, where steps cost little. */
+static const struct smoothing of_coarse = {
+    .nsteps = 12,
+    .weight = {31.8300643F, 8.08451095F, 3.68960977F, 2.15436822F, 1.4472136F, 1.06699732F,
+               0.842189436F, 0.701370826F, 0.610715371F, 0.552786405F, 0.518194727F, 0.501979128F},
+    .factor = 1};
+
 /* 1 / (1 - cos(2 pi j / 9)), j = 1 to 4: before and after the coarser grid, where conductances jump
- * by much. */
+ * by much; in rough media those of n = 8 are used there. */
 static const struct smoothing of_steep = {
     .nsteps = 4, .weight = {4.27431609F, 1.21013831F, 0.666666667F, 0.515545602F}, .factor = 1};
 
-/* 1 / (1.125 + 0.875 cos(pi (j - 1/2) / n)), j = 1 to n: the roots of the Chebyshev polynomial of
- * 0.25 to 2. Means over cells and linear interpolation give corrections that are too small. */
-static const struct smoothing of_uniform = {
-    .nsteps = 4, .weight = {0.517225F, 0.685003F, 1.265579F, 3.158506F}, .factor = 1.05F};
+/* The roots of Chebyshev polynomials: 1 / (1.125 + 0.875 cos(pi (j - 1/2) / 4)), j = 1 to 4, of
+ * 0.25 to 2, for the start; and for two cycles in turn 1 / (1.11 + 0.89 cos(pi (j - 1/2) / 8)), odd
+ * and even j of 1 to 8, of 0.22 to 2. Means over cells and linear interpolation give corrections
+ * that are too small. */
+static const struct smoothing of_uniform[] = {
+    {.nsteps = 4, .weight = {0.517225F, 0.685003F, 1.265579F, 3.158506F}, .factor = 1.05F},
+    {.nsteps = 4,
+     .weight = {0.504312146F, 0.623263624F, 1.06795435F, 2.70276081F},
+     .factor = 1.05F},
+    {.nsteps = 4,
+     .weight = {0.540538216F, 0.779040455F, 1.62458321F, 4.21761012F},
+     .factor = 1.05F}};
 
-static const struct smoothing *smoothing_of(const struct steady_grids *grids)
+static const struct smoothing *smoothing_of(const struct steady_grids *grids,
+                                            const struct steady_grid *grid)
 {
-    return grids->uniform ? &of_uniform : grids->steep ? &of_steep : &of_classes;
+    const bool is_coarse = grid - grids->grid > (grids->grid[1].copies ? 1 : 0);
+    const bool is_rough = grids->roughness > STEADY_ROUGH;
+    const int turn = grids->turn == 0 ? 0 : 2 - grids->turn % 2;
+    return grids->uniform ? &of_uniform[turn]
+           : grids->steep ? (is_rough ? &of_classes : &of_steep)
+           : is_coarse    ? &of_coarse
+                          : &of_classes;
 }
 
 static enum status relax(struct steady_grids *grids, const struct steady_grid *grid, float weight,
@@ -96,7 +118,7 @@ static int known_layers(const struct steady_grid *grid)
 static enum status ascend(struct steady_grids *grids, struct steady_grid *fine, const float *d_r,
                           struct steady_grid *coarse, float *d_from, float factor)
 {
-    const struct smoothing *smoothing = smoothing_of(grids);
+    const struct smoothing *smoothing = smoothing_of(grids, fine);
     const bool deep = is_deep(fine, coarse);
     fine->complete = 0;
     if (coarse->copies) {
@@ -165,11 +187,11 @@ static enum status cycle_small(struct steady_grids *grids, int first)
         const struct steady_grid *grid = &grids->grid[first + n];
         args.grid[n] = (struct cycle_grid){grid->m, grid->d_r, grid->d_e, grid->d_other};
     }
-    memcpy(args.weight, of_uniform.weight, sizeof args.weight);
+    memcpy(args.weight, smoothing_of(grids)->weight, sizeof args.weight);
     return grids->engine->operations->cycle(grids->engine->bulk_queue, &args);
 }
 
-/* Where conductances jump by much, corrections are symmetric: without smoothing before the coarser
+/* Where conductances jump by much or at random, corrections are symmetric: without smoothing before the coarser
  * grid they may point away from the solution. d_early of the fine grid, what it leaves of d_r, and
  * that of the coarse one. */
 static enum status smooth_early(struct steady_grids *grids, struct steady_grid *fine,
@@ -200,7 +222,6 @@ static enum status smooth_late(struct steady_grids *grids, struct steady_grid *f
 /* From grid number `first` on. */
 static enum status cycle(struct steady_grids *grids, int first)
 {
-    const struct smoothing *smoothing = smoothing_of(grids);
     const int last = first_small(grids, first);
     struct steady_grid *coarsest = &grids->grid[last];
     for (int n = first; n < last; n++) {
@@ -220,7 +241,7 @@ static enum status cycle(struct steady_grids *grids, int first)
         TRY(grids->steep && !coarse->copies
                 ? smooth_late(grids, fine, coarse)
                 : ascend(grids, fine, fine->d_r, coarse, coarse->d_e,
-                         n == finest_of(grids) ? smoothing->factor : 1));
+                         n == finest_of(grids) ? smoothing_of(grids, fine)->factor : 1));
     }
     return STATUS_OK;
 }
@@ -232,14 +253,16 @@ bool steady_grids_take_means(const struct steady_grids *grids)
 
 enum status steady_cycle(struct steady_grids *grids)
 {
+    grids->turn++;
     return cycle(grids, 0);
 }
 
 /* --- the start by full multigrid -------------------------------------------------------------- */
 
-/* Add `share` of the heat that comes through faces where all temperatures are 0. */
+/* Add `share` of the heat that comes through faces where all temperatures are 0; in a uniform
+ * medium with `fluxes` of these alone, else without them. */
 static enum status add_boundary(struct steady_grids *grids, const struct steady_grid *grid,
-                                float *d_to, double share)
+                                float *d_to, double share, bool fluxes)
 {
     for (int f = 0; f < FACE_COUNT; f++) {
         const int axis = f / 2;
@@ -249,9 +272,10 @@ static enum status add_boundary(struct steady_grids *grids, const struct steady_
         part.cells[axis] = 1;
         const float *d_g =
             grids->uniform || !grid->m.active[axis] ? NULL : grid->m.d_g[axis] + f % 2 * step;
-        const double factor = grids->uniform      ? grid->outer[f]
-                              : grid->m.closed[f] ? grids->outside[f]
-                                                  : 0;
+        const double factor = !grid->m.closed[f] ? 0
+                              : !grids->uniform  ? grids->outside[f]
+                              : fluxes           ? grids->flux[f]
+                                                 : grid->outer[f];
         TRY(factor == 0 || !grid->m.active[axis]
                 ? STATUS_OK
                 : ENQUEUE(grids->engine->operations, combine, grids->engine->bulk_queue,
@@ -262,12 +286,37 @@ static enum status add_boundary(struct steady_grids *grids, const struct steady_
     return STATUS_OK;
 }
 
-/* Temperatures of the finest grid but one: those of the coarser one, smoothed. */
+/* In a uniform medium, whether the start only smooths this grid: two after the finest one. */
+static bool is_smoothed(const struct steady_grids *grids, int number)
+{
+    int coarser = 0;
+    for (int n = 1; n <= number; n++) {
+        coarser += grids->grid[n].copies ? 0 : 1;
+    }
+    return grids->uniform && number < grids->count - 1 && !grids->grid[number + 1].copies &&
+           coarser <= 2;
+}
+
+/* The heat of sources and fluxes, which d_r of the finest grid has, to d_b of the others; where a
+ * grid is only smoothed, with that through all faces. */
+static enum status spread_heat(struct steady_grids *grids)
+{
+    for (int n = 0; n < grids->count - 1; n++) {
+        struct steady_grid *fine = &grids->grid[n];
+        TRY(descend(grids, fine, n == 0 ? fine->d_r : fine->d_b, fine + 1, fine[1].d_b));
+    }
+    for (int n = 1; n < grids->count; n++) {
+        struct steady_grid *grid = &grids->grid[n];
+        TRY(is_smoothed(grids, n) ? add_boundary(grids, grid, grid->d_b, 1, false) : STATUS_OK);
+    }
+    return STATUS_OK;
+}
+
+/* Temperatures of a grid: those of the coarser one, smoothed. */
 static enum status smooth_grid(struct steady_grids *grids, int number)
 {
     struct steady_grid *grid = &grids->grid[number];
     struct steady_grid *coarse = &grids->grid[number + 1];
-    TRY(add_boundary(grids, grid, grid->d_b, 1));
     TRY(is_deep(grid, coarse) ? send(grids, grid, grid->d_b) : STATUS_OK);
     TRY(ascend(grids, grid, grid->d_b, coarse, coarse->d_t, 1));
     return ENQUEUE(grids->engine->operations, combine, grids->engine->bulk_queue,
@@ -282,12 +331,11 @@ static enum status solve_grid(struct steady_grids *grids, int number)
     struct queue *queue = grids->engine->bulk_queue;
     struct steady_grid *grid = &grids->grid[number];
     struct steady_grid *coarse = &grids->grid[number + 1];
-    const int first = finest_of(grids) + 1;
     if (number < grids->count - 1) {
         if (coarse->copies) {
             return steady_grid_select(grids, coarse, coarse->d_t, grid, 0, grid->d_t);
         }
-        if (grids->uniform && (number == first || (number == first + 1 && grid->copies))) {
+        if (is_smoothed(grids, number)) {
             return smooth_grid(grids, number);
         }
         TRY(steady_grid_exchange(grids, coarse, coarse->d_t));
@@ -306,24 +354,8 @@ static enum status solve_grid(struct steady_grids *grids, int number)
                    .z = operand(&grid->m.layout, grid->d_t));
 }
 
-enum status steady_start(struct steady_grids *grids)
-{
-    struct steady_grid *finest = &grids->grid[0];
-    TRY(grids->uniform ? STATUS_OK : add_boundary(grids, finest, finest->d_r, -1));
-    for (int n = steady_grids_take_means(grids) ? 1 : 0; n < grids->count - 1; n++) {
-        /* sources and fluxes */
-        struct steady_grid *fine = &grids->grid[n];
-        TRY(descend(grids, fine, n == 0 ? fine->d_r : fine->d_b, &grids->grid[n + 1],
-                    grids->grid[n + 1].d_b));
-    }
-    TRY(grids->uniform ? STATUS_OK : add_boundary(grids, finest, finest->d_r, 1));
-    for (int n = grids->count - 1; n > finest_of(grids); n--) {
-        TRY(solve_grid(grids, n));
-    }
-    return STATUS_OK;
-}
-
-enum status steady_start_finest(struct steady_grids *grids)
+/* d_e of the finest grid from the temperatures of the next one. */
+static enum status start_finest(struct steady_grids *grids)
 {
     struct steady_grid *finest = &grids->grid[finest_of(grids)];
     struct steady_grid *coarse = finest + 1;
@@ -336,6 +368,20 @@ enum status steady_start_finest(struct steady_grids *grids)
     return finest->copies ? ascend(grids, finest - 1, NULL, finest, finest->d_e, 1) : STATUS_OK;
 }
 
+enum status steady_start(struct steady_grids *grids)
+{
+    grids->turn = 0;
+    const bool is_known = grids->uniform && grids->problem->sources.count == 0;
+    struct steady_grid *finest = &grids->grid[0];
+    TRY(add_boundary(grids, finest, finest->d_r, grids->uniform ? 1 : -1, true));
+    TRY(is_known ? STATUS_OK : spread_heat(grids));
+    TRY(add_boundary(grids, finest, finest->d_r, 1, false));
+    for (int n = grids->count - 1; n > finest_of(grids); n--) {
+        TRY(solve_grid(grids, n));
+    }
+    return start_finest(grids);
+}
+
 /* The mean of the temperatures that are given beyond a face; false: it lets no heat through. */
 static bool outside_of(const struct problem *problem, const struct heat_operator *op, int face,
                        double *value)
@@ -344,8 +390,12 @@ static bool outside_of(const struct problem *problem, const struct heat_operator
     double sum = 0;
     int count = 0;
     for (int p = 0; p < boundary->nconditions[face]; p++) {
-        const struct boundary_state now =
+        const struct boundary_condition *condition = &boundary->face[face][p];
+        struct boundary_state now =
             boundary_at(boundary, &problem->grid, (enum face)face, p, &op->when);
+        if (boundary_setting_has_maps(&condition->setting)) { /* in place of numbers */
+            now = boundary_corner(condition, &now, 0);
+        }
         const struct face_exchange exchange = boundary_exchange(&now);
         sum += exchange.s1 > 0 ? exchange.s0 / exchange.s1 : 0;
         count += exchange.s1 > 0 ? 1 : 0;
@@ -380,6 +430,23 @@ static enum status fill_part(struct steady_grids *grids, const struct steady_gri
                          .layout = part, .d_out = grid->d_t, .factor = sum / count);
 }
 
+/* Of fluxes; without sources, that of the grids is the same in every start. */
+static enum status prepare_heat(struct steady_grids *grids, const struct heat_operator *op)
+{
+    const struct team *team = grids->team;
+    const struct steady_grid *finest = &grids->grid[0];
+    struct coefficients c;
+    operator_coefficients(op, grids->problem, &team->decomp, team->rank, NULL, &c);
+    for (int f = 0; f < FACE_COUNT; f++) {
+        grids->flux[f] = c.a[f] == 1 ? c.r[f / 2] * c.b[f] : 0;
+    }
+    if (!grids->can_start || grids->problem->sources.count > 0) {
+        return STATUS_OK;
+    }
+    TRY(add_boundary(grids, finest, finest->d_r, 1, true)); /* which is 0 */
+    return spread_heat(grids);
+}
+
 enum status steady_start_prepare(struct steady_grids *grids, const struct heat_operator *op)
 {
     bool conducts[FACE_COUNT];
@@ -395,15 +462,15 @@ enum status steady_start_prepare(struct steady_grids *grids, const struct heat_o
     for (int f = 0; f < FACE_COUNT; f++) {
         grids->outside[f] = conducts[f] ? grids->outside[f] - grids->reference : 0;
     }
-    for (int n = 1; n < grids->count; n++) {
+    for (int n = 0; n < grids->count; n++) {
         struct steady_grid *grid = &grids->grid[n];
         for (int f = 0; f < FACE_COUNT; f++) {
-            grid->outer[f] *= grid->m.closed[f] ? (float)grids->outside[f] : 0;
+            grid->outer[f] *= (float)grids->outside[f];
         }
-        for (int part = 0; part < 27; part++) {
+        for (int part = 0; part < 27 && n > 0; part++) {
             const int side[AXIS_COUNT] = {part % 3 - 1, part / 3 % 3 - 1, part / 9 - 1};
             TRY(fill_part(grids, &grids->grid[n], conducts, side));
         }
     }
-    return STATUS_OK;
+    return grids->uniform ? prepare_heat(grids, op) : STATUS_OK;
 }

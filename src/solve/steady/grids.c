@@ -65,13 +65,19 @@ static enum status allocate_grid(struct steady_grids *grids, int number)
         TRY(steady_grids_array(grids, number, &grid->d_t));
         TRY(steady_grids_array(grids, number, &grid->d_b));
     }
-    if (grids->steep) {
-        TRY(steady_grids_array(grids, number, &grid->d_early));
-        TRY(steady_grids_array(grids, number, &grid->d_left));
-    }
     TRY(steady_grids_array(grids, number, &grid->d_r));
     TRY(steady_grids_array(grids, number, &grid->d_e));
     return steady_grids_array(grids, number, &grid->d_other);
+}
+
+/* What corrections need that are symmetric. */
+static enum status allocate_early(struct steady_grids *grids)
+{
+    for (int n = 0; n < grids->count && grids->steep; n++) {
+        TRY(steady_grids_array(grids, n, &grids->grid[n].d_early));
+        TRY(steady_grids_array(grids, n, &grids->grid[n].d_left));
+    }
+    return STATUS_OK;
 }
 
 void steady_grids_destroy(struct steady_grids *grids)
@@ -166,7 +172,7 @@ static enum status begin_axes(struct steady_grids *grids, const struct heat_oper
  */
 static void add_log(float g, int64_t *sum, int64_t *count)
 {
-    enum { BIAS = 256 * 125 };
+    enum { BIAS = LOG_UNIT * 125 };
     int32_t bits;
     memcpy(&bits, &g, sizeof bits);
     *sum += bits > 0 ? (bits >> 15) - BIAS : 0;
@@ -231,6 +237,24 @@ static enum status mean_logs(struct steady_grids *grids, const struct steady_gri
     return STATUS_OK;
 }
 
+/* Coarse conductances are sums over children first, so where neighbours differ at random, their
+ * logarithms are larger on all axes than those in smooth media: by this much on the one with the
+ * least. `mean`: of the second grid, `before`: of the finest one. */
+static double roughness(const struct steady_grid *second, const double mean[AXIS_COUNT],
+                        const double before[AXIS_COUNT])
+{
+    double least = INFINITY;
+    for (int axis = 0; axis < AXIS_COUNT; axis++) {
+        double excess = mean[axis] - before[axis];
+        for (int other = 0; other < AXIS_COUNT; other++) {
+            const double doubled = second->m.children[other] == 2 ? LOG_UNIT : 0;
+            excess += other == axis ? doubled : -doubled;
+        }
+        least = isfinite(excess) ? fmin(least, excess) : least;
+    }
+    return isfinite(least) ? least : 0;
+}
+
 /* Axes are coarsened where neighbours exchange at least half as much heat as on the one with the
  * most: on the others smoothing leaves no smooth error. */
 static enum status choose_children(struct steady_grids *grids, const struct steady_grid *grid,
@@ -239,11 +263,16 @@ static enum status choose_children(struct steady_grids *grids, const struct stea
     double mean[AXIS_COUNT];
     double most = -INFINITY;
     TRY(mean_logs(grids, grid, mean));
+    if (grids->count == 1) {
+        memcpy(grids->log_g, mean, sizeof mean);
+    } else if (!grid->copies && grids->count == (grids->grid[1].copies ? 3 : 2)) {
+        grids->roughness = roughness(grid, mean, grids->log_g);
+    }
     for (int axis = 0; axis < AXIS_COUNT; axis++) {
         most = grid->decomp.global_cells[axis] > 1 ? fmax(most, mean[axis]) : most;
     }
     for (int axis = 0; axis < AXIS_COUNT; axis++) {
-        const bool conducts = most == -INFINITY || mean[axis] >= most - 256;
+        const bool conducts = most == -INFINITY || mean[axis] >= most - LOG_UNIT;
         children[axis] = grid->decomp.global_cells[axis] > 1 && conducts ? 2 : 1;
     }
     return STATUS_OK;
@@ -431,5 +460,7 @@ enum status steady_grids_create(const struct problem *problem, const struct team
                 ? add_copy(grids)
                 : add_coarse(grids, children));
     }
+    grids->steep = grids->steep || grids->roughness > STEADY_ROUGH;
+    TRY(status_agree(team->comm, allocate_early(grids)));
     return grids->starts ? status_agree(team->comm, steady_start_prepare(grids, op)) : STATUS_OK;
 }

@@ -17,6 +17,9 @@ enum { DEEP_STEPS = 4, DEEP_MOST = 12 };
 enum { SHARED_LAYERS = 2 };
 /* Shared grids of fewer cells are copied: then exchanges take longer than the cells. */
 enum { STEADY_SHARED_LEAST = 1 << 18 };
+/* Logarithms of conductances have this unit, so that their sums are integers. Rougher media are
+ * smoothed before coarser grids, too. */
+enum { LOG_UNIT = 256, STEADY_ROUGH = LOG_UNIT / 2 };
 
 struct steady_grid {
     struct multigrid m;
@@ -42,7 +45,8 @@ struct steady_grid {
     /* where `starts`, but for the finest grid: temperatures relative to the reference, in the halo
      * those beyond closed faces, and the heat of sources and fluxes */
     float *d_t, *d_b;
-    float outer[FACE_COUNT]; /* in a uniform medium: that of a face per cell where d_t is 0 */
+    float outer[FACE_COUNT]; /* in a uniform medium: that of a conducting face per cell where
+                                temperatures are 0 */
 };
 
 /* An axis of a uniform medium: of all ranks. */
@@ -60,12 +64,16 @@ struct steady_grids {
     bool sinks;                          /* cells have some */
     bool uniform;                        /* the grids have tables along the axes */
     bool starts;                         /* the grids have d_t and d_b */
-    bool steep;                          /* conductivities jump by much */
+    bool steep;                          /* conductivities jump by much, or cell by cell */
+    double roughness;                    /* of conductances, where neighbours differ at random */
+    double log_g[AXIS_COUNT];            /* the mean logarithms of the finest grid */
     struct steady_axis axis[AXIS_COUNT]; /* of the last grid */
     double reference;                    /* K: the mean of the temperatures outside */
     bool has_reference;                  /* there are some */
     double outside[FACE_COUNT];          /* K: those beyond each face, relative to it, or 0 */
+    double flux[FACE_COUNT];             /* in a uniform medium: heat per cell of the finest grid */
     bool can_start;                      /* by full multigrid */
+    int turn;                            /* cycles since the start */
     int64_t logs[AXIS_COUNT][2]; /* of the finest grid without tables: sum and number of logarithms
                                     of conductances, on this rank */
     int count;
@@ -185,12 +193,10 @@ enum status steady_hypre(struct steady_grids *grids, bool algebraic, double shar
 
 /* Collective; queued. The start from the reference, or where there is none from any uniform state,
  * by full multigrid, where can_start: each grid has its own boundary values. First prepare, once;
- * then steady_start, for which d_r of the finest grid is the heat of sources and fluxes, with its
- * means in d_b of the next grid; then, with its residual, steady_start_finest gives d_e. With
- * classes d_r is the residual, for e in K, both times. */
+ * then steady_start, for which d_r of the finest grid is the heat of sources, or with classes the
+ * residual, for e in K. It gives d_e. */
 enum status steady_start_prepare(struct steady_grids *grids, const struct heat_operator *op);
 enum status steady_start(struct steady_grids *grids);
-enum status steady_start_finest(struct steady_grids *grids);
 
 /* An axis of the finest grid in units of its cells and of the step of `op`; and of the next coarser
  * one, of `children` cells each: halves of cells and the face between them in series.

@@ -109,14 +109,12 @@ enum status solution_start(struct solution *s)
         TRY(solution_agree(s, grids->engine->operations->combine(grids->engine->bulk_queue, &to)));
         TRY(solution_residual(s));
     }
-    s->steady->cold = s->largest_lack / s->goal->op.dt;
     if (s->largest_lack == 0) {
         return STATUS_OK;
     }
     s->scale = 1;
     TRY(solution_agree(s, solution_send(s, solution_kelvins(s)))); /* e is in K */
     TRY(steady_start(grids));
-    TRY(steady_start_finest(grids));
     to.factor = 1;
     to.x = operand(s->grid, grids->grid[0].d_e);
     to.z = operand(layout, s->field->d_now);

@@ -175,6 +175,7 @@ static enum status check_rounding(struct solution *s)
 static enum status find_imbalance(struct solution *s, double *watts)
 {
     struct face_diagnostics faces = {.patches = NULL};
+    struct surface_diagnostics surfaces[MOST_SURFACES];
     double inflow = 0;
     double turnover = 0;
     *watts = problem_joule_per_kelvin(s->stepper->problem) * exact_sum_value(&s->lack.heat) /
@@ -184,6 +185,11 @@ static enum status find_imbalance(struct solution *s, double *watts)
     for (int f = 0; f < FACE_COUNT; f++) {
         inflow += isnan(faces.flow[f]) ? 0 : faces.flow[f];
         turnover += isnan(faces.flow[f]) ? 0 : fabs(faces.flow[f]);
+    }
+    TRY(surfaces_take(s->stepper, surfaces));
+    for (int n = 0; n < s->stepper->problem->medium.nsurfaces; n++) {
+        inflow += surfaces[n].flow;
+        turnover += fabs(surfaces[n].flow);
     }
     turnover += fabs(*watts - inflow); /* of sources */
     s->steady->imbalance = turnover > 0 ? fabs(*watts) / turnover : 0;
@@ -230,6 +236,7 @@ static enum status is_reached(struct solution *s, bool *reached)
             *reached && s->largest_lack <= fmax(goal->temperature, goal->residual_share * scale);
     }
     const double lack = s->largest_lack;
+    TRY(*reached && uniform ? steady_complete(s->stepper) : STATUS_OK);
     if (*reached && (uniform || !s->is_true)) {
         TRY(solution_residual(s));
     }
@@ -259,14 +266,18 @@ static enum status iterate(struct solution *s, bool held, bool uniform_start)
         bool reached = false;
         double change = 0;
         const bool is_first = steady->count == 0;
-        TRY((uniform && (held || !is_first)) || !is_due(s) ? STATUS_OK : solution_residual(s));
+        const bool starts = is_first && !uniform && uniform_start && steady->grids.can_start;
+        TRY((uniform && (held || !is_first)) || !is_due(s) ||
+                    (starts && held && steady->grids.has_reference)
+                ? STATUS_OK
+                : solution_residual(s));
         if (is_first && !held) {
             TRY(refuse_unbalanced(s));
         }
         if (is_first && uniform) {
             TRY(steady_begin(s->stepper, uniform_start, &s->largest_lack));
         }
-        if (is_first && !uniform && uniform_start && steady->grids.can_start) {
+        if (starts) {
             TRY(solution_start(s));
         }
         TRY(is_reached(s, &reached));
@@ -352,9 +363,11 @@ enum status steady_solve(struct stepper *stepper, const struct steady_goal *goal
                          .field = stepper->level->field,
                          .grid = &stepper->steady->grids.grid[0].m.layout};
     const bool held = !goal->is_steady || steady_is_held(stepper->problem, &goal->op.when);
-    struct field_summary before = {.min = 0};
+    struct field_summary before = {.min = 0}; /* of a flat state: also when it is not looked at */
+    const bool is_flat = stepper->state->is_flat;
+    stepper->state->is_flat = false;
     TRY(status_agree(stepper->team->comm, begin(&s)));
-    if (goal->is_steady) {
+    if (goal->is_steady && (!held || !is_flat)) {
         s.medium = solution_weights(&s);
         TRY(solution_summarise(&s, &s.field->layout, s.field->d_now, s.medium, &before));
     }

@@ -1,133 +1,35 @@
 /* Three steps in a pass in a medium of classes; see steps_classes_march.h. */
-#include "kernels/hip/schedule/deep/steps_classes_kernel.h"
-#include "kernels/hip/schedule/deep/steps_staged_launch.h"
+#include "kernels/hip/schedule/deep/steps_classes_launch.h"
 
 #if ARCH_HAS_TILE_COPY
 
-enum { STEPS = HIP_STEPS_OF_CLASSES };
-
-/* Bytes of the table: see classes_work. */
-struct table_bytes {
-    int row, axis, of_pairs, pairs, step, all;
-};
-
-template <typename REAL> static table_bytes table_of(const struct step_args *args)
-{
-    const int n = args->levels->medium.nclasses;
-    const int unit = (int)sizeof(REAL);
-    bool same = true, same_dt = true;
-    for (int l = 1; l < args->nsteps; l++) {
-        same = same && args->levels[l].medium.d_table == args->levels->medium.d_table;
-        same_dt = same_dt && args->levels[l].medium.dt_number == args->levels->medium.dt_number;
-    }
-    table_bytes t = {};
-    t.row = n * unit;
-    t.axis = args->levels->medium.same_axes ? 0 : n * t.row;
-    t.of_pairs = ((t.axis > 0 ? AXIS_COUNT : 1) * n * t.row + 15) / 16 * 16;
-    t.pairs = (same_dt ? 1 : args->nsteps) * t.of_pairs;
-    t.of_pairs = same_dt ? 0 : t.of_pairs;
-    t.step = 2 * (n + FACE_COUNT * args->levels->medium.nclosures) * unit;
-    t.all = t.pairs + (same ? 1 : args->nsteps) * t.step;
-    t.step = same ? 0 : t.step;
-    return t;
-}
-
-/* The classes with a layer of halo beyond closed faces and T beyond others, and from 16 cells
- * before each row. */
-template <typename S> static arch_region<uint8_t> class_region(const struct coefficients *args)
-{
-    const struct layout *l = &args->medium.layout;
-    int layers[FACE_COUNT];
-    for (int face = 0; face < FACE_COUNT; face++) {
-        layers[face] = args->closed[face] ? 1 : S::T;
-    }
-    arch_region<uint8_t> region = {};
-    region.first = args->medium.d_class + l->origin - 16 - layers[FACE_Y_MIN] * l->pitch_y -
-                   layers[FACE_Z_MIN] * l->pitch_z;
-    region.cells[0] = 16 + l->cells[0] + layers[FACE_X_MAX];
-    region.cells[1] = l->cells[1] + layers[FACE_Y_MIN] + layers[FACE_Y_MAX];
-    region.cells[2] = l->cells[2] + layers[FACE_Z_MIN] + layers[FACE_Z_MAX];
-    region.pitch_y = l->pitch_y;
-    region.pitch_z = l->pitch_z;
-    return region;
-}
-
-template <typename S> static hipError_t launch_classes(struct hip_step *step)
-{
-    const struct coefficients *args = step->args->levels;
-    const table_bytes table = table_of<typename S::REAL>(step->args);
-    classes_work<S> w = {};
-    arch_tile_map map;
-    int units = 0;
-    hipError_t error = units_of_device<S>(reinterpret_cast<const void *>(steps_classes<S>), &units);
-    if (error != hipSuccess) {
-        return error;
-    }
-    const known_list &known = recall_list<S>(step, units);
-    if (!known.fits) {
-        return hip_launch_steps_tile(step);
-    }
-    error = work_of<S>(step, known.list, w, map);
-    if (error == hipSuccess) {
-        error = arch_tile_map_make(&w.class_map, class_region<S>(args), S::CLASS_ROW, S::TY + 2);
-    }
-    if (error != hipSuccess) {
-        return error;
-    }
-    w.p = classes_of<typename S::REAL, S::T>(args);
-    w.class_y = args->closed[FACE_Y_MIN] ? 1 : 0;
-    w.class_z = args->closed[FACE_Z_MIN] ? 1 : 0;
-    w.pair_row = table.row;
-    w.pair_axis = table.axis;
-    w.of_pairs = table.of_pairs;
-    w.at_numbers = table.pairs;
-    w.of_step = table.step;
-    w.mask = (uint32_t)args->medium.mask * 0x01010101U;
-    steps_classes<S><<<(unsigned)units, S::THREADS, S::SHARED_BYTES, step->stream>>>(map, w);
-    return hipGetLastError();
-}
-
-template <typename S> static bool has_room(const struct step_args *args)
-{
-    return table_of<typename S::REAL>(args).all <= S::SHARED_BYTES - S::AT_TABLE;
-}
-
-template <typename S> static hipError_t launch_either(struct hip_step *step)
-{
-    return step->args->d_bits != nullptr ? launch_classes<with_bits<S>>(step)
-                                         : launch_classes<S>(step);
-}
-
-typedef classes_shape<double, STEPS, 5> more_ahead;
-typedef classes_shape<double, STEPS, 4> of_float64;
-typedef classes_shape<float, STEPS, 4> of_float32;
-
 hipError_t hip_launch_steps_classes_3(struct hip_step *step)
 {
-    return step->args->layout.precision != PRECISION_FLOAT64 ? launch_either<of_float32>(step)
-           : has_room<more_ahead>(step->args)                ? launch_either<more_ahead>(step)
-                                                             : launch_either<of_float64>(step);
+    return classes_shapes<3>::launch(step);
 }
 
 /* Not where faces of x and y have patches, cells have closures of their own or faces radiate, nor
  * more classes than a table has room for. A lane of a float32 field has cells beyond an open face
- * x_min without a class. */
+ * x_min without a class. Two steps share conductances. */
 bool hip_steps_classes_takes(const struct step_args *args)
 {
     const bool wide = args->layout.precision == PRECISION_FLOAT64;
     const struct coefficients *first = args->levels;
-    bool takes = first->kind == KIND_CLASSES && args->nsteps == STEPS &&
+    bool takes = first->kind == KIND_CLASSES && args->nsteps <= HIP_STEPS_OF_CLASSES &&
                  first->medium.mask < CLASS_FLAG && hip_step_medium_takes(&first->medium) &&
                  (wide || first->closed[FACE_X_MIN]) &&
-                 (wide ? has_room<of_float64>(args) : has_room<of_float32>(args));
+                 (args->nsteps == 2 ? classes_shapes<2>::have_room(args)
+                                    : classes_shapes<3>::have_room(args));
     for (int face = 0; face < FACE_COUNT; face++) {
-        takes = takes && (first->closed[face] || first->medium.layout.halo[face / 2] >= STEPS) &&
+        takes = takes &&
+                (first->closed[face] || first->medium.layout.halo[face / 2] >= args->nsteps) &&
                 (face / 2 == AXIS_Z || first->medium.d_patch[face] == nullptr) &&
                 first->medium.first_closure[face] == 0;
     }
     for (int l = 0; l < args->nsteps; l++) {
         takes = takes && args->levels[l].medium.affine &&
-                args->levels[l].medium.same_axes == first->medium.same_axes;
+                args->levels[l].medium.same_axes == first->medium.same_axes &&
+                (args->nsteps > 2 || args->levels[l].medium.dt_number == first->medium.dt_number);
     }
     return takes;
 }

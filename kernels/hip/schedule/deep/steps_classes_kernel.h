@@ -1,18 +1,19 @@
-/* Part of steps_classes_3.hip.cpp: the kernel. */
+/* Part of steps_classes_*.hip.cpp: the kernel. */
 #pragma once
 
-#include "kernels/hip/schedule/deep/steps_classes_march.h"
+#include "kernels/hip/schedule/deep/steps_classes_held.h"
 
 #if ARCH_HAS_TILE_COPY
 
+template <typename S> using wave_of = std::conditional_t<S::HELD, held_wave<S>, classes_wave<S>>;
 template <typename S>
-using classes_rounds = deep_rounds<S, deep_block<S, classes_work<S>>, classes_wave<S>>;
+using classes_rounds = deep_rounds<S, deep_block<S, classes_work<S>>, wave_of<S>>;
 
 /* The rounds of planes k to end. */
 template <int WITH, typename S>
 static __device__ __forceinline__ void march_rounds(classes_rounds<S> &rounds, int k, int end)
 {
-    classes_wave<S> &my = rounds.my;
+    wave_of<S> &my = rounds.my;
 #pragma unroll 1
     for (; k < end; k++) {
         if constexpr (WITH == IDLE) {
@@ -33,13 +34,13 @@ static __device__ __forceinline__ void march_classes(classes_rounds<S> &rounds, 
                                                      uint32_t first_class)
 {
     constexpr int T = S::T;
-    classes_wave<S> &my = rounds.my;
+    wave_of<S> &my = rounds.my;
     if (threadIdx.x == 0) {
         rounds.block.set_next(item + 1);
     }
 #pragma unroll
-    for (int n = 0; n <= T; n++) {
-        my.one[n] = 0; /* of planes that are not needed */
+    for (int n = 0; n <= T + 1; n++) {
+        my.one[n] = my.w.p.of.mask + 1; /* of planes that are not needed */
     }
 #pragma unroll 1
     for (int part = 0; part < 3; part++) {
@@ -154,7 +155,7 @@ static __global__ __launch_bounds__(S::THREADS,
     prepare_classes(w, shared);
     __syncthreads();
     request_first<S>(block);
-    classes_wave<S> my = {{w}};
+    wave_of<S> my = {{{w}}};
     place_wave<S>(my, shared);
     /* behind the barrier, which loads from the table could else precede */
     my.table = arch_shared_address(shared) + S::AT_TABLE + begin_reads();

@@ -1,54 +1,21 @@
-/* Part of steps_classes_3.hip.cpp: how a wave advances its rows of a tile in a medium of classes.
+/* Part of steps_classes_*.hip.cpp: how a wave advances its rows of a tile in a medium of classes.
  *
  * As steps_staged_march.h, but all rows of a level before the next one. A wave keeps of each level
  * the plane at hand and how much it is above the plane below: a difference of two cells serves
  * both, and roles do not swap. The classes have a ring of their own, since levels need those of
- * more planes. Where the flags of a wave's cells say that they and all around them have one class
- * in all planes at hand, the coefficients of a level are looked up once, else cell by cell, in a
- * table in shared memory:
+ * more planes. Where the cells of a wave and those around them have one class in each plane at
+ * hand, the coefficients of a level are looked up once, else cell by cell. Mostly the flags say so,
+ * of three planes at a time, else, as between layers, the classes of a plane. The table is in
+ * shared memory:
  *   g            of pairs of classes, of every axis or of one where they are the same, of every
  *                step or of one where these have the same length
  *   sigma, q     of a class    } of every step,
  *   a, b         of a closure  } or of one where they are the same */
 #pragma once
 
-#include "kernels/hip/kind/classes.h"
-#include "kernels/hip/schedule/deep/steps_staged_kernel.h"
+#include "kernels/hip/schedule/deep/steps_classes_shape.h"
 
 #if ARCH_HAS_TILE_COPY
-
-template <typename REAL, int T, int STAGES>
-struct classes_shape : deep_shape<REAL, T, STAGES, false, false> {
-    typedef deep_shape<REAL, T, STAGES, false, false> of;
-    static constexpr bool PAIRS = false;
-    static constexpr int LEAD = STAGES - 3; /* no plane of the round before is read at its end */
-    /* rows from a multiple of 16 cells on, with one cell on either side of the tile */
-    static constexpr int CLASS_ROW = (of::TX + 17 + 15) / 16 * 16;
-    static constexpr int CLASS_BYTES = (of::TY + 2) * CLASS_ROW;
-    static constexpr int CLASS_STAGE = (CLASS_BYTES + 127) / 128 * 128;
-    static constexpr int CLASS_STAGES = T + 3 + LEAD;
-    static constexpr int AT_CLASSES = (of::AT_REST + 127) / 128 * 128;
-    static constexpr int AT_REST = AT_CLASSES + CLASS_STAGES * CLASS_STAGE;
-    static constexpr int AT_TABLE = AT_REST + 256;
-    static constexpr int BITS_BELOW_TABLE = 4; /* where a block has its sum of bits */
-    static constexpr int SHARED_BYTES = 227 * 1024;
-
-    /* In the region of the copies of classes, which begins 16 cells before the field. */
-    static __host__ __device__ constexpr int class_x(int x)
-    {
-        return (x + 15) & ~15;
-    }
-};
-
-template <typename S> struct classes_work : deep_work<S, classes<typename S::REAL, S::T>> {
-    arch_tile_map class_map;
-    int class_y, class_z; /* from a plane and a row of the region of copies to those of classes */
-    int pair_row, pair_axis; /* bytes of the table: of a class, and of an axis or 0 */
-    int of_pairs;            /* bytes of the g of a step, or 0 */
-    int at_numbers;          /* where those of steps begin */
-    int of_step;             /* bytes of a step, or 0 */
-    uint32_t mask;           /* of the classes of four cells */
-};
 
 template <typename S> struct classes_wave : deep_rows<S, classes_work<S>> {
     typedef deep_rows<S, classes_work<S>> rows_of;
@@ -64,7 +31,9 @@ template <typename S> struct classes_wave : deep_rows<S, classes_work<S>> {
     uint32_t parity;                          /* bytes to the edges of this round */
     uint32_t classes;                         /* the first byte of my cells in stage 0 */
     int stage;                                /* bytes to the classes of the newest plane */
-    int one[T + 1]; /* the class of the wave, n planes below the newest one; -1: several */
+    /* n planes below the newest one, the class of the wave's cells and of those beside them, with
+     * CLASS_FLAG where the cells above and below have it too; -1: several */
+    int one[T + 2];
     uint32_t table; /* in shared memory */
     int x, y;       /* my first cell; for closed faces of z */
 
@@ -135,13 +104,20 @@ template <typename S> struct classes_wave : deep_rows<S, classes_work<S>> {
         return i == V - 1 ? word >> 8 * i : word >> 8 * i & 0xFF;
     }
 
-    /* The classes of a new plane have arrived. */
-    __device__ __forceinline__ void look_at_classes(int token)
+    __device__ __forceinline__ bool is_flagged(int n) const
     {
-#pragma unroll
-        for (int n = T; n > 0; n--) {
-            one[n] = one[n - 1];
-        }
+        return one[n] > w.p.of.mask;
+    }
+    /* A class of `one`, from plane n; of plane `to` beside it. */
+    __device__ __forceinline__ int class_of(int n, int to) const
+    {
+        return (is_flagged(n) ? one[n] : one[to]) & w.p.of.mask;
+    }
+
+    /* What `one` has of the newest plane. */
+    __device__ __forceinline__ int look_at_classes(int token) const
+    {
+        const uint32_t all = V == 2 ? 0x101U : 0x1010101U;
         const uint32_t from = classes_below(0);
         uint32_t row[ROWS];
 #pragma unroll
@@ -152,10 +128,21 @@ template <typename S> struct classes_wave : deep_rows<S, classes_work<S>> {
         uint32_t differing = 0;
 #pragma unroll
         for (int r = 0; r < ROWS; r++) {
-            differing |= row[r] ^ first * (V == 2 ? 0x101U : 0x1010101U);
+            differing |= row[r] ^ first * all;
         }
-        const bool same = arch_all(differing == 0 && (int)first > w.p.of.mask);
-        one[0] = same ? (int)first & w.p.of.mask : -1;
+        if (arch_all(differing == 0 && (int)first > w.p.of.mask)) {
+            return (int)first;
+        }
+        const uint32_t own = first & (uint32_t)w.p.of.mask;
+        const int beside = threadIdx.x % ARCH_WAVE < ARCH_WAVE / 2 ? -1 : V;
+        differing = (word<V>(from - S::CLASS_ROW, token) ^ own * all) |
+                    (word<V>(from + ROWS * S::CLASS_ROW, token) ^ own * all);
+#pragma unroll
+        for (int r = 0; r < ROWS; r++) {
+            differing |= (row[r] & w.mask & (V == 2 ? 0xFFFFU : ~0U)) ^ own * all;
+            differing |= word<1>(from + r * S::CLASS_ROW + beside, token) ^ own;
+        }
+        return arch_all(differing == 0) ? (int)own : -1;
     }
 
     /* Values around the rows of a level, and which classes. */
@@ -164,11 +151,51 @@ template <typename S> struct classes_wave : deep_rows<S, classes_work<S>> {
         REAL left[ROWS], right[ROWS];
     };
 
+    /* The rows of the plane at hand of level L - 1. */
+    template <int L> __device__ __forceinline__ void rows_of_level(level_rows &n) const
+    {
+        constexpr int M = L > 1 ? L - 2 : 0;
+        if (L == 1) {
+#pragma unroll
+            for (int r = 0; r < ROWS + 2; r++) {
+                n.c[r] = load(here + (r - 1) * S::ROW);
+            }
+        } else {
+            const uint32_t from = edges + (parity ^ S::PARITY_ROWS) + M * S::LEVEL_ROWS;
+            n.c[0] = load(from + S::BEFORE);
+            n.c[ROWS + 1] = load(from + S::WAVE_ROWS + S::AFTER);
+#pragma unroll
+            for (int r = 0; r < ROWS; r++) {
+                n.c[r + 1] = at[M][r];
+            }
+        }
+    }
+    template <int L> __device__ __forceinline__ void beside_row(level_rows &n, int r) const
+    {
+        n.left[r] = __shfl_up_sync(0xFFFFFFFFU, n.c[r + 1].v[V - 1], 1);
+        n.right[r] = __shfl_down_sync(0xFFFFFFFFU, n.c[r + 1].v[0], 1);
+    }
+    /* But level L - 1 above, which has just been computed. */
+    template <int L> __device__ __forceinline__ void above_and_below(level_rows &n, int r) const
+    {
+        if (L == 1) {
+            n.up[r] = load(above + r * S::ROW);
+            const cells low = load(below + r * S::ROW);
+#pragma unroll
+            for (int i = 0; i < V; i++) {
+                n.rise[r].v[i] = n.c[r + 1].v[i] - low.v[i];
+            }
+        } else {
+            n.rise[r] = rise[L > 1 ? L - 2 : 0][r];
+        }
+    }
+
     /* The class of cell i in row r, in the plane at hand of level l. */
     template <bool ONE>
     __device__ __forceinline__ int class_at(int l, uint32_t own, int r, int i, int token) const
     {
-        return ONE ? one[l] : (int)load_bytes<1>(own + r * S::CLASS_ROW + i, token) & w.p.of.mask;
+        return ONE ? one[l] & w.p.of.mask
+                   : (int)load_bytes<1>(own + r * S::CLASS_ROW + i, token) & w.p.of.mask;
     }
 
     template <bool ONE>
@@ -184,14 +211,28 @@ template <typename S> struct classes_wave : deep_rows<S, classes_work<S>> {
         return o;
     }
 
-    /* What closed faces of x and z change. */
+    /* What closed faces of y change at level 1; at others store_edges has done so. */
     template <int WITH, bool ONE, int L>
-    __device__ __forceinline__ void close(level_rows &n, int plane, uint32_t own, int token) const
+    __device__ __forceinline__ void close_y(level_rows &n, uint32_t own, int token) const
+    {
+        constexpr bool Y = (WITH & (WITH_Y | WITH_PARTS)) != 0;
+        if (Y && L == 1 && y_min) {
+            n.c[0] = close_row<ONE>(n.c[1], FACE_Y_MIN, 1, 0, own, 0, token);
+        }
+        if (Y && L == 1 && y_max) {
+            n.c[ROWS + 1] = close_row<ONE>(n.c[ROWS], FACE_Y_MAX, 1, 0, own, ROWS - 1, token);
+        }
+    }
+
+    /* What closed faces of x and z change in the rows from `first` on. */
+    template <int WITH, bool ONE, int L>
+    __device__ __forceinline__ void close(level_rows &n, int plane, uint32_t own, int token,
+                                          int first = 0, int end = ROWS) const
     {
         constexpr bool ALL = (WITH & WITH_PARTS) != 0;
         if (ALL && plane == 0 && w.p.closed[FACE_Z_MIN]) {
 #pragma unroll
-            for (int r = 0; r < ROWS; r++) {
+            for (int r = first; r < end; r++) {
                 const cells o = close_row<ONE>(n.c[r + 1], FACE_Z_MIN, L, L - 1, own, r, token);
 #pragma unroll
                 for (int i = 0; i < V; i++) {
@@ -201,13 +242,13 @@ template <typename S> struct classes_wave : deep_rows<S, classes_work<S>> {
         }
         if (ALL && plane == w.cells[AXIS_Z] - 1 && w.p.closed[FACE_Z_MAX]) {
 #pragma unroll
-            for (int r = 0; r < ROWS; r++) {
+            for (int r = first; r < end; r++) {
                 n.up[r] = close_row<ONE>(n.c[r + 1], FACE_Z_MAX, L, L - 1, own, r, token);
             }
         }
         /* by all lanes, without a branch */
 #pragma unroll
-        for (int r = 0; r < ROWS; r++) {
+        for (int r = first; r < end; r++) {
             if ((WITH & WITH_X_MIN) != 0) {
                 const REAL o =
                     closed(FACE_X_MIN, L - 1, class_at<ONE>(L, own, r, 0, token), n.c[r + 1].v[0]);
@@ -309,61 +350,36 @@ template <typename S> struct classes_wave : deep_rows<S, classes_work<S>> {
         const int plane = k - L;
         const uint32_t own = classes_below(L);
         level_rows n;
-        if (L == 1) {
-#pragma unroll
-            for (int r = 0; r < ROWS + 2; r++) {
-                n.c[r] = load(here + (r - 1) * S::ROW);
-            }
-        } else {
-            const uint32_t from = edges + (parity ^ S::PARITY_ROWS) + M * S::LEVEL_ROWS;
-            n.c[0] = load(from + S::BEFORE);
-            n.c[ROWS + 1] = load(from + S::WAVE_ROWS + S::AFTER);
-#pragma unroll
-            for (int r = 0; r < ROWS; r++) {
-                n.c[r + 1] = at[M][r];
-            }
-        }
+        rows_of_level<L>(n);
 #pragma unroll
         for (int r = 0; r < ROWS; r++) {
-            n.left[r] = __shfl_up_sync(0xFFFFFFFFU, n.c[r + 1].v[V - 1], 1);
-            n.right[r] = __shfl_down_sync(0xFFFFFFFFU, n.c[r + 1].v[0], 1);
+            beside_row<L>(n, r);
         }
         if (L == T) {
             arrive();
         }
 #pragma unroll
         for (int r = 0; r < ROWS; r++) {
-            if (L == 1) {
-                n.up[r] = load(above + r * S::ROW);
-                const cells low = load(below + r * S::ROW);
-#pragma unroll
-                for (int i = 0; i < V; i++) {
-                    n.rise[r].v[i] = n.c[r + 1].v[i] - low.v[i];
-                }
-            } else {
-                n.up[r] = up[r];
-                n.rise[r] = rise[M][r];
-            }
+            n.up[r] = up[r];
+            above_and_below<L>(n, r);
         }
-        if (Y && L == 1 && y_min) {
-            n.c[0] = close_row<ONE>(n.c[1], FACE_Y_MIN, 1, 0, own, 0, token);
-        }
-        if (Y && L == 1 && y_max) {
-            n.c[ROWS + 1] = close_row<ONE>(n.c[ROWS], FACE_Y_MAX, 1, 0, own, ROWS - 1, token);
-        }
+        close_y<WITH, ONE, L>(n, own, token);
         close<WITH, ONE, L>(n, plane, own, token);
         row_numbers numbers_of = {};
         uint32_t rows[ROWS + 2] = {};
         if (ONE) {
-            const uint32_t row = row_of_class(L - 1, one[L]);
-            const REAL gx = g(AXIS_X, row, one[L]), gy = g(AXIS_Y, row, one[L]),
-                       gz = g(AXIS_Z, row, one[L]);
-            const two of = load_table(numbers(L - 1) + one[L] * (uint32_t)sizeof(two), two());
+            const int c = class_of(L, L);
+            const uint32_t row = row_of_class(L - 1, c);
+            const REAL gx = g(AXIS_X, row, c), gy = g(AXIS_Y, row, c),
+                       low = g(AXIS_Z, row, class_of(L, L + 1)),
+                       high = g(AXIS_Z, row, class_of(L, L - 1));
+            const two of = load_table(numbers(L - 1) + c * (uint32_t)sizeof(two), two());
 #pragma unroll
             for (int i = 0; i < V; i++) {
                 numbers_of.x[i] = numbers_of.x[i + 1] = gx;
                 numbers_of.ym[i] = numbers_of.yp[i] = gy;
-                numbers_of.zm[i] = numbers_of.zp[i] = gz;
+                numbers_of.zm[i] = low;
+                numbers_of.zp[i] = high;
                 numbers_of.of[i] = of;
             }
         } else {
@@ -447,16 +463,28 @@ template <typename S> struct classes_wave : deep_rows<S, classes_work<S>> {
     __device__ __forceinline__ void advance_plane(int k, ARRIVE arrive)
     {
         const int token = begin_reads();
-        look_at_classes(token);
-        int every = one[1];
 #pragma unroll
-        for (int n = 2; n <= T; n++) {
-            every |= one[n];
+        for (int n = T + 1; n > 0; n--) {
+            one[n] = one[n - 1];
         }
-        if (every >= 0) {
+        /* the classes of the newest plane at the end, off the longest chain of loads, if the flags
+         * of the one below say all that is needed */
+        const bool early = !is_flagged(1);
+        one[0] = early ? look_at_classes(token) : one[1];
+        bool every = true;
+#pragma unroll
+        for (int n = 1; n <= T; n++) {
+            const bool layers =
+                (WITH & WITH_PARTS) == 0 && one[n] >= 0 && one[n - 1] >= 0 && one[n + 1] >= 0;
+            every = every && (is_flagged(n) || layers);
+        }
+        if (every) {
             advance_levels<WITH, true>(k, token, arrive);
         } else {
             advance_levels<WITH, false>(k, token, arrive);
+        }
+        if (!early) {
+            one[0] = look_at_classes(token);
         }
     }
 };

@@ -10,7 +10,7 @@
  * of the row before it; REUSE: a row of level 0 is loaded once and kept for its neighbours.
  * CORRECTIONS: bit l: the step from level l corrects. */
 template <typename REAL_, int T_, int STAGES_, bool AHEAD_, bool REUSE_, int ROWS_ = 4,
-          unsigned CORRECTIONS_ = 0>
+          unsigned CORRECTIONS_ = 0, int WAVES_ = 12>
 struct deep_shape {
     typedef REAL_ REAL;
     static constexpr int T = T_, STAGES = STAGES_;
@@ -18,7 +18,7 @@ struct deep_shape {
     static constexpr unsigned CORRECTIONS = CORRECTIONS_;
     static constexpr int V = vec16<REAL>::N; /* cells of a lane in x */
     static constexpr int ROWS = ROWS_;       /* of a lane in y */
-    static constexpr int WAVES = 12;
+    static constexpr int WAVES = WAVES_;
     static constexpr int THREADS = WAVES * ARCH_WAVE;
     static constexpr int TX = ARCH_WAVE * V, TY = WAVES * ROWS;
     static constexpr int HALO_X = 4; /* at least T: rows of tiles begin on a 32-byte sector */

@@ -109,6 +109,8 @@ template <int N, typename REAL, int T, typename KIND, typename MEMORY> struct fa
     binade_sums<T> sums = {};
     std::conditional_t<KIND::IS_EVERYWHERE, kept_nothing, kept_class<REAL>> kept = {-1};
     bool alike = false; /* steps have the same coefficients, and the face no patches */
+    /* of classes: the bytes of a layer in the last rows, the newest one the lowest; the next one */
+    uint32_t marks[T - 1] = {}, ahead[T - 1] = {};
 
     __device__ __forceinline__ void load(int v, REAL (&row)[T]) const
     {
@@ -144,12 +146,22 @@ template <int N, typename REAL, int T, typename KIND, typename MEMORY> struct fa
         }
     }
 
-    /* Keep the coefficients of the cell at a place, if it and all around it have one class. */
-    template <typename PLACE> __device__ __forceinline__ void look_at(const PLACE &place)
+    /* Row v has been read: keep the coefficients of the class of all cells at hand, if they and
+     * all around them have one. */
+    __device__ __forceinline__ void look_at_row(int v)
     {
         if constexpr (!KIND::IS_EVERYWHERE) {
+            constexpr uint32_t all = 0xFFFFFFFFU >> (32 - 8 * T), splat = all / 0xFF;
             const int before = kept.number;
-            kept.look_at(p, alike ? *place.byte * (sizeof(REAL) == 8 ? 0x101U : 0x1010101U) : 0U);
+            const uint32_t own = ahead[0];
+            bool same = alike;
+#pragma unroll
+            for (int d = 0; d + 1 < T; d++) {
+                marks[d] = marks[d] << 8 | ahead[d];
+                same = same && (marks[d] & all) == own * splat;
+                ahead[d] = *place_at(d, v + 1).byte;
+            }
+            kept.look_at(p, same ? own * (sizeof(REAL) == 8 ? 0x101U : 0x1010101U) : 0U);
             if (kept.number >= 0 && kept.number != before) {
                 const REAL *const ab =
                     p.table[0] + medium_closure_at(p.of.n, p.of.nclosures, face, kept.number);
@@ -159,7 +171,7 @@ template <int N, typename REAL, int T, typename KIND, typename MEMORY> struct fa
         }
     }
 
-    /* Beyond the face, of the cell that was looked at. */
+    /* Beyond the face. */
     template <typename PLACE>
     __device__ __forceinline__ REAL beyond(int l, const PLACE &place, REAL c) const
     {
@@ -179,7 +191,6 @@ template <int N, typename REAL, int T, typename KIND, typename MEMORY> struct fa
         const REAL c = here[l][d];
         const REAL base = p.corrected(l) ? before : c;
         const auto place = place_at(d, v);
-        look_at(place);
         REAL n[FACE_COUNT], outer = here[l][d > 0 ? d - 1 : 0], inner = here[l][d + 1];
         n[2 * U] = arch_shift_up(c, 1);
         n[2 * U + 1] = arch_shift_down(c, 1);
@@ -212,7 +223,6 @@ template <int N, typename REAL, int T, typename KIND, typename MEMORY> struct fa
                 const auto place = place_at(0, v - l);
                 const int own = *place.byte & p.of.mask;
                 const REAL c = of_row[l][0];
-                look_at(place);
                 const REAL g =
                     kept.number >= 0 ? kept.g[N] : p.table[l][medium_g_at(p.of.n, N, own, own)];
                 memory.count(l, (double)g * (double)(REAL)(beyond(l, place, c) - c));
@@ -257,6 +267,7 @@ template <int N, typename REAL, int T, typename KIND, typename MEMORY> struct fa
     __device__ __forceinline__ void row(int v, REAL (&value)[T], const levels &here, levels &below)
     {
         REAL before[T] = {};
+        look_at_row(v);
 #pragma unroll
         for (int l = 0; l < T; l++) {
             REAL next[T];
@@ -289,6 +300,12 @@ template <int N, typename REAL, int T, typename KIND, typename MEMORY> struct fa
         sums.begin((double)of_even[0]);
         load(begin, of_even);
         load(begin + 1, of_odd);
+#pragma unroll
+        for (int d = 0; !KIND::IS_EVERYWHERE && d + 1 < T; d++) {
+            if constexpr (!KIND::IS_EVERYWHERE) {
+                ahead[d] = *place_at(d, begin).byte;
+            }
+        }
         /* votes: else the compiler duplicates the code for lanes that leave the loop apart */
         for (int v = begin; arch_all(v < v_end + T - 1); v += 2) {
             if (arch_all(plain && (v >= T || !p.closed[2 * V]) &&

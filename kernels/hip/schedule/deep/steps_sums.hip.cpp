@@ -50,7 +50,7 @@ hipError_t hip_launch_steps_sums(struct hip_step *step)
     return launch_steps_of(step->args, [&](auto cell, auto steps) -> hipError_t {
         typedef decltype(cell) REAL;
         constexpr int T = decltype(steps)::value;
-        if constexpr (ARCH_HAS_TILE_COPY && T == HIP_STEPS_OF_CLASSES) {
+        if constexpr (ARCH_HAS_TILE_COPY && T <= HIP_STEPS_OF_CLASSES) {
             if (args->kind == KIND_CLASSES) {
                 return launch<REAL, T>(step, classes_of<REAL, T>(args));
             }

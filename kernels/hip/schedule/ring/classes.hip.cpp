@@ -1,18 +1,9 @@
 /* The ring in a medium of classes: the copy engine loads the classes of a tile into the same stage.
  */
-#include "kernels/hip/field/extremes.h"
 #include "kernels/hip/schedule/ring/classes_workers.h"
 
 /* A table that leaves room for the ring. */
 enum { MOST_TABLE_BYTES = 100 * 1024 };
-
-/* The numbers of the table that are needed: sigma, q and g of all axes, or of one where they are
- * the same. */
-static int table_length(const struct device_medium *medium)
-{
-    const int n = medium->nclasses;
-    return 2 * n + (medium->same_axes ? 1 : 3) * n * n;
-}
 
 #if ARCH_HAS_TILE_COPY
 
@@ -21,32 +12,17 @@ template <typename S, bool TABLE, typename SEEN = seen_nothing>
 struct ring_of_classes : ring_kind<S> {
     typedef typename S::REAL REAL;
     typedef SEEN seen;
-    static constexpr bool SUMMARY = S::STORES && sizeof(SEEN) > sizeof(seen_nothing);
+    static constexpr bool SUMMARY = sizeof(SEEN) > sizeof(seen_nothing);
     static constexpr bool ENDS = SUMMARY;
     classes<REAL, 1> kind;
     int table_length;
     struct exact_sum *sums[2]; /* of the faces of z; NULL: none */
     struct hip_result *result; /* with SUMMARY, as is */
     const double *weights;
-    uint64_t *keys; /* unless S::STORES */
 
-    /* Copy the table, and set the classes of rows that no tile has to 0, for lookups of lanes
-     * outside the box. */
     __device__ __forceinline__ void prepare(char *shared, const work &w) const
     {
-        REAL *table = reinterpret_cast<REAL *>(shared + w.ring_bytes);
-        for (int at = (int)threadIdx.x; at < table_length; at += (int)blockDim.x) {
-            table[at] = kind.of.table[at];
-        }
-        const int words = S::SUBTILES * w.class_sub / 4;
-        for (int stage = 0; stage < w.stages; stage++) {
-            uint32_t *classes = reinterpret_cast<uint32_t *>(reinterpret_cast<REAL *>(shared) +
-                                                             stage * w.stage_cells + w.class_cells);
-            for (int at = (int)threadIdx.x; at < words; at += (int)blockDim.x) {
-                classes[at] = 0;
-            }
-        }
-        arch_reads_before_tile_copy();
+        prepare_classes<S>(shared, w, kind.of.table, table_length);
     }
 
     __device__ __forceinline__ void advance(const grid_view<REAL> &view, char *shared,
@@ -59,19 +35,12 @@ struct ring_of_classes : ring_kind<S> {
         for (int item = blockIdx.x; item < w.items; item += (int)gridDim.x) {
             const column c = column_of<S>(w, item);
             const place<S> p = place_of<S>(view, kind.closed, w, c);
-            uint32_t in_box = 0;
-            for (int i = p.begin; i < p.end; i++) {
-                in_box |= 0xFFU << (8 * i);
-            }
             march<S>(view, kind.closed,
                      classes_worker<S, SEEN>{m, pairs_of(table, m.n, m.same_axes), w, p,
                                              class_offset,
-                                             closed_sides<S>(view, kind.closed, w, c) != 0, in_box,
-                                             sums, weights, seen},
+                                             closed_sides<S>(view, kind.closed, w, c) != 0,
+                                             bytes_in_box<S>(p), sums, weights, seen},
                      ring, p, c);
-        }
-        if constexpr (!S::STORES) {
-            seen.raise(reinterpret_cast<unsigned long long *>(keys));
         }
     }
 
@@ -98,21 +67,15 @@ template <typename REAL, int WIDE, int BLOCKS> static hipError_t launch_kind(con
 {
     typedef shape<REAL, WIDE * 8 / (int)sizeof(REAL), 128, 16, 4, BLOCKS, 2, true> S;
     const classes<REAL, 1> kind = classes_of<REAL, 1>(call.step->args->levels);
-    const int length = table_length(&call.step->args->levels->medium);
+    const int length = medium_numbers(&call.step->args->levels->medium);
     const int bytes = length * (int)sizeof(REAL);
     const face_sums sums = face_sums_of(call.step->args->levels, call.step->d_scratch);
     struct exact_sum *const low = sums.sum[FACE_Z_MIN], *const high = sums.sum[FACE_Z_MAX];
     struct hip_step *step = call.step;
     const bool bits = step->args->d_bits != nullptr; /* rather than a summary */
-    if (step->d_compared != nullptr) {
-        return launch(call,
-                      ring_of_classes<with_base<S, false>, true, extremes>{
-                          {}, kind, length, {}, nullptr, nullptr, step->d_compared},
-                      bytes);
-    }
     if (step->args->levels->corrects) {
-        return launch(
-            call, ring_of_classes<with_base<S, true>, true>{{}, kind, length, {low, high}}, bytes);
+        return launch(call, ring_of_classes<with_base<S>, true>{{}, kind, length, {low, high}},
+                      bytes);
     }
     if (bytes > MOST_TABLE_BYTES) {
         return launch(call, ring_of_classes<S, false>{{}, kind, 0, {low, high}}, 0);
@@ -151,7 +114,7 @@ bool hip_step_medium_corrects(const struct step_args *args, const struct box *bo
     const int bytes = (int)precision_bytes(args->layout.precision);
     const bool kind =
         args->levels->kind == KIND_FACES ||
-        (args->levels->kind == KIND_CLASSES && table_length(medium) * bytes <= MOST_TABLE_BYTES);
+        (args->levels->kind == KIND_CLASSES && medium_numbers(medium) * bytes <= MOST_TABLE_BYTES);
     return kind && args->d_bits == nullptr && hip_step_staged_takes(&args->layout, box) &&
            hip_step_medium_takes(medium);
 }

@@ -1,5 +1,6 @@
-/* Part of classes.hip.cpp and faces.hip.cpp: the waves that write the values beyond closed faces.
- */
+/* Part of classes.hip.cpp, faces.hip.cpp and compare.hip.cpp: the waves that write the values
+ * beyond closed faces. */
+* /
 #pragma once
 
 #include "kernels/hip/kind/classes.h"
@@ -7,8 +8,9 @@
 
 #if ARCH_HAS_TILE_COPY
 
-/* As cell_at, in bytes from the classes of a stage on. */
-template <typename S> static __device__ __forceinline__ int class_at(const work &w, int x, int y)
+    /* As cell_at, in bytes from the classes of a stage on. */
+    template <typename S>
+    static __device__ __forceinline__ int class_at(const work &w, int x, int y)
 {
     return x / S::SUB_X * w.class_sub + (y + 1) * S::CLASS_PITCH + S::CLASS_PAD + x % S::SUB_X;
 }
@@ -36,7 +38,7 @@ template <typename S, typename KIND> struct closer {
     const work &w;
     /* where the cells lie */
     bool valid[CELLS];
-    bool counted[CELLS]; /* in the box, on a face that is summed */
+    bool counted[CELLS]; /* with SUMS: in the box, on a face that is summed */
     /* of the first cell on y and the one on x: in the cells, the classes and, of the face, the
      * conductances of a stage */
     int at[2], class_at[2], g_at[2];
@@ -77,8 +79,8 @@ template <typename S, typename KIND> struct closer {
             const uint8_t *patches = max ? m.patch[face_min + 1] : m.patch[face_min];
             valid[n] = (sides >> (face_min + (max ? 1 : 0)) & 1) != 0 && i <= last[AXIS_X] &&
                        j <= last[AXIS_Y] && (!in_x || (lane < 2 * S::TY && row < w.height));
-            counted[n] = valid[n] && sum != nullptr && i >= w.lo[AXIS_X] && i < w.hi[AXIS_X] &&
-                         j >= w.lo[AXIS_Y] && j < w.hi[AXIS_Y];
+            counted[n] = S::SUMS && valid[n] && sum != nullptr && i >= w.lo[AXIS_X] &&
+                         i < w.hi[AXIS_X] && j >= w.lo[AXIS_Y] && j < w.hi[AXIS_Y];
             closure[n] = -1;
             if (n == 0 || in_x) {
                 at[in_x] = cell_at<S>(w, i - c.i, j - c.j);
@@ -116,10 +118,10 @@ template <typename S, typename KIND> struct closer {
         }
     }
 
-    /* Plane k; x and y: the sums over the lane's face of the axis. */
-    __device__ __forceinline__ void close(REAL *stage, int k, tally &x, tally &y)
+    /* Plane k of a field; x and y: the sums over the lane's face of the axis. */
+    __device__ __forceinline__ void close(REAL *field, const uint8_t *classes, int k, tally &x,
+                                          tally &y)
     {
-        const uint8_t *classes = reinterpret_cast<const uint8_t *>(stage + w.class_cells);
         const int64_t plane[2] = {k * patch_pitch[0], k * patch_pitch[1]};
         int wanted[CELLS];
         int own[CELLS];
@@ -146,9 +148,9 @@ template <typename S, typename KIND> struct closer {
 #pragma unroll
         for (int n = 0; n < CELLS; n++) {
             if (valid[n]) {
-                REAL *const inside = stage + at[n / IN_Y] + beside(n, w.sub_cells);
+                REAL *const inside = field + at[n / IN_Y] + beside(n, w.sub_cells);
                 if (S::ARRAYS > 0) {
-                    g[n] = kind.scaled(stage[g_at[n / IN_Y] + beside(n, w.array_sub[AXIS_Y])],
+                    g[n] = kind.scaled(field[g_at[n / IN_Y] + beside(n, w.array_sub[AXIS_Y])],
                                        n < IN_Y ? AXIS_Y : AXIS_X);
                 }
                 const REAL outside = radiates
@@ -168,14 +170,18 @@ template <typename S, typename KIND> struct closer {
     }
 };
 
-/* One of S::CLOSERS waves, which take the planes in turn; all its lanes call. */
+/* One of S::CLOSERS waves, which take the planes in turn; of two fields, the wave of one with its
+ * kind. All its lanes call. */
 template <typename S, typename KIND>
 static __device__ __forceinline__ void close_all(const grid_view<typename S::REAL> &view,
                                                  const KIND &kind, const face_sums &sums,
                                                  stage_ring<S> ring, const work &w, int wave)
 {
+    typedef typename S::REAL REAL;
     constexpr unsigned Y_MIN = 1U << FACE_Y_MIN, Y_MAX = 1U << FACE_Y_MAX;
+    static_assert(S::FIELDS == 1 || S::FIELDS == S::CLOSERS, "a wave per field");
     closer<S, KIND> mine = {kind, kind.of, w};
+    const int before = S::FIELDS > 1 ? wave * w.field_cells : 0;
     int turn = 0;
     for (int item = blockIdx.x; item < w.items; item += (int)gridDim.x) {
         const column c = column_of<S>(w, item);
@@ -187,15 +193,18 @@ static __device__ __forceinline__ void close_all(const grid_view<typename S::REA
         mine.take(sums, c, both ? sides & ~Y_MAX : sides);
         for (int k = c.k_begin - 1; k <= c.k_end; k++, ring.next()) {
             turn = turn + 1 < S::CLOSERS ? turn + 1 : 0;
-            if (turn != wave) {
+            if (S::FIELDS == 1 && turn != wave) {
                 continue;
             }
             ring.wait();
             if (k >= c.k_begin && k < c.k_end && sides != 0) {
-                mine.close(ring.stage(), k, x, y);
+                REAL *const field = ring.stage() + before;
+                const uint8_t *const classes =
+                    reinterpret_cast<const uint8_t *>(ring.stage() + w.class_cells);
+                mine.close(field, classes, k, x, y);
                 if (both) {
                     mine.take(sums, c, Y_MAX);
-                    mine.close(ring.stage(), k, x, y_other);
+                    mine.close(field, classes, k, x, y_other);
                     mine.take(sums, c, sides & ~Y_MAX);
                 }
             }

@@ -1,4 +1,4 @@
-/* Part of classes.hip.cpp: the waves that compute in a medium of classes.
+/* Part of classes.hip.cpp and compare.hip.cpp: the waves that compute in a medium of classes.
  *
  * The classes of the cells are beside them in every stage. A wave whose cells
  * all have the flag of one class (CLASS_FLAG) has its coefficients in registers; else each cell
@@ -34,6 +34,38 @@ static __device__ __forceinline__ pairs<REAL> pairs_of(const REAL *table, int n,
 {
     const int step = same_axes ? 0 : n * n;
     return {table, n, {2 * n, 2 * n + step, 2 * n + 2 * step}};
+}
+
+/* Copy a table behind the ring, and set the classes of rows that no tile has to 0, for lookups of
+ * lanes outside the box. */
+template <typename S>
+static __device__ __forceinline__ void prepare_classes(char *shared, const work &w,
+                                                       const typename S::REAL *from, int length)
+{
+    typedef typename S::REAL REAL;
+    REAL *table = reinterpret_cast<REAL *>(shared + w.ring_bytes);
+    for (int at = (int)threadIdx.x; at < length; at += (int)blockDim.x) {
+        table[at] = from[at];
+    }
+    const int words = S::SUBTILES * w.class_sub / 4;
+    for (int stage = 0; stage < w.stages; stage++) {
+        uint32_t *classes = reinterpret_cast<uint32_t *>(reinterpret_cast<REAL *>(shared) +
+                                                         stage * w.stage_cells + w.class_cells);
+        for (int at = (int)threadIdx.x; at < words; at += (int)blockDim.x) {
+            classes[at] = 0;
+        }
+    }
+    arch_reads_before_tile_copy();
+}
+
+/* The bytes of the cells of a place that are in the box. */
+template <typename S> static __device__ __forceinline__ uint32_t bytes_in_box(const place<S> &p)
+{
+    uint32_t bytes = 0;
+    for (int i = p.begin; i < p.end; i++) {
+        bytes |= 0xFFU << (8 * i);
+    }
+    return bytes;
 }
 
 /* The classes of a vector in each row, one byte per cell. */
@@ -95,7 +127,8 @@ template <typename REAL> struct seen_classes {
 template <typename S, typename SEEN> struct classes_worker {
     typedef typename S::REAL REAL;
     static constexpr int N = S::N, ROWS = S::ROWS;
-    static constexpr bool SEES = S::STORES && sizeof(SEEN) > sizeof(seen_nothing);
+    static constexpr bool KEEPS = S::FIELDS == 1; /* else there are too few registers */
+    static constexpr bool SEES = sizeof(SEEN) > sizeof(seen_nothing);
 
     const medium<REAL> &m;
     pairs<REAL> of;
@@ -108,7 +141,8 @@ template <typename S, typename SEEN> struct classes_worker {
     const double *weights;         /* of each class, for SEEN */
     SEEN &seen;
     words_of<S> words = {}; /* of the plane at hand */
-    cells_of<S> gz = {};    /* to the plane below, unless was_inside */
+    words_of<S> below = {}; /* of the plane below, unless KEEPS */
+    cells_of<S> gz = {};    /* with KEEPS: to the plane below, unless was_inside */
     region<S> r = {};
     bool was_inside = false;
 
@@ -129,12 +163,13 @@ template <typename S, typename SEEN> struct classes_worker {
         }
     }
 
-    __device__ __forceinline__ void begin(const REAL *below, const REAL *here)
+    __device__ __forceinline__ void begin(const REAL *from, const REAL *here)
     {
         words = own_classes<S>(classes_in(here));
-        const words_of<S> other = own_classes<S>(classes_in(below));
+        const words_of<S> other = own_classes<S>(classes_in(from));
+        below = other;
 #pragma unroll
-        for (int row = 0; row < ROWS; row++) {
+        for (int row = 0; row < ROWS && KEEPS; row++) {
 #pragma unroll
             for (int i = 0; i < N; i++) {
                 gz.row[row].v[i] =
@@ -147,8 +182,13 @@ template <typename S, typename SEEN> struct classes_worker {
     __device__ __forceinline__ cells_of<S> beyond(int face, int k, const cells_of<S> &,
                                                   const REAL *from, REAL *to) const
     {
-        const uint8_t *classes = classes_in(from);
-        struct exact_sum *const sum = sums[face - FACE_Z_MIN];
+        return beyond_in(m, face, k, classes_in(from), from, to);
+    }
+    __device__ __forceinline__ cells_of<S> beyond_in(const medium<REAL> &of_field, int face, int k,
+                                                     const uint8_t *classes, const REAL *from,
+                                                     REAL *to) const
+    {
+        struct exact_sum *const sum = S::SUMS ? sums[face - FACE_Z_MIN] : nullptr;
         tally found = {};
 #pragma unroll 1
         for (int row = 0; row < p.rows; row++) {
@@ -157,19 +197,14 @@ template <typename S, typename SEEN> struct classes_worker {
                 const int64_t cell[AXIS_COUNT] = {p.i + i, p.j + row, k};
                 const int at = p.offset + row * S::PITCH + i;
                 const int of_class = classes[row * S::CLASS_PITCH + i] & m.mask;
-                to[at] = medium_beyond(m, face, cell, of_class, from[at]);
+                to[at] = medium_beyond(of_field, face, cell, of_class, from[at]);
                 if (sum != nullptr) {
-                    found.add(medium_face_term(m, face, of_class, to[at], from[at]));
+                    found.add(medium_face_term(of_field, face, of_class, to[at], from[at]));
                 }
             }
         }
         face_sum_add(sum, found);
         return own_cells<S>(to, p);
-    }
-
-    __device__ __forceinline__ void compare(const cells_of<S> &now, const cells_of<S> &out)
-    {
-        seen.see_all(p, now, out);
     }
 
     __device__ __forceinline__ void advance(const REAL *now, const REAL *above,
@@ -178,7 +213,7 @@ template <typename S, typename SEEN> struct classes_worker {
         const words_of<S> words_above = own_classes<S>(classes_in(above));
         const REAL gz_before = r.g[AXIS_Z];
         if (is_inside()) {
-            advance_inside(now, z, out);
+            advance_inside(now, {r.sigma, r.q}, z, out);
             was_inside = true;
         } else {
             if (was_inside) { /* then all cells here have its class */
@@ -191,7 +226,7 @@ template <typename S, typename SEEN> struct classes_worker {
                 }
                 was_inside = false;
             }
-            advance_between(now, words_above, z, out);
+            advance_between(now, classes_in(now), of, words_above, z, out);
         }
         if constexpr (SEES) {
             double heat[ROWS * N];
@@ -262,28 +297,30 @@ template <typename S, typename SEEN> struct classes_worker {
     }
 
     /* One plane inside the region. */
-    __device__ __forceinline__ void advance_inside(const REAL *stage, const cells_of<S> (&z)[3],
+    __device__ __forceinline__ void advance_inside(const REAL *field,
+                                                   const typename pairs<REAL>::cell &cell,
+                                                   const cells_of<S> (&z)[3],
                                                    cells_of<S> &out) const
     {
         const REAL g[FACE_COUNT] = {r.g[0], r.g[0], r.g[1], r.g[1], r.g[2], r.g[2]};
 #pragma unroll
         for (int row = 0; row < ROWS; row++) {
-            const row_values<S> v = values_of<S>(stage, p, row, z);
+            const row_values<S> v = values_of<S>(field, p, row, z);
 #pragma unroll
             for (int i = 0; i < N; i++) {
                 REAL around[FACE_COUNT];
                 v.around(i, around);
                 out.row[row].v[i] =
-                    medium_cell(out.row[row].v[i], v.c.v[i], around, g, r.sigma, r.q);
+                    medium_cell(out.row[row].v[i], v.c.v[i], around, g, cell.sigma, cell.q);
             }
         }
     }
 
     /* One plane elsewhere; gz becomes that to the plane above. */
-    __device__ __forceinline__ void advance_between(const REAL *stage, const words_of<S> &above,
+    __device__ __forceinline__ void advance_between(const REAL *field, const uint8_t *classes,
+                                                    const pairs<REAL> &of, const words_of<S> &above,
                                                     const cells_of<S> (&z)[3], cells_of<S> &out)
     {
-        const uint8_t *classes = classes_in(stage);
         const uint32_t word_ym = word_at<N>(classes - S::CLASS_PITCH);
         const uint32_t word_yp = word_at<N>(classes + ROWS * S::CLASS_PITCH);
         REAL gy[N]; /* to the row before */
@@ -296,7 +333,7 @@ template <typename S, typename SEEN> struct classes_worker {
             const uint32_t own = words.row[row];
             const uint32_t next_row =
                 row + 1 < ROWS ? words.row[row + 1 < ROWS ? row + 1 : row] : word_yp;
-            const row_values<S> v = values_of<S>(stage, p, row, z);
+            const row_values<S> v = values_of<S>(field, p, row, z);
             const int class_left = classes[row * S::CLASS_PITCH - 1] & m.mask;
             const int class_right = classes[row * S::CLASS_PITCH + N] & m.mask;
             REAL gx = of.g(AXIS_X, class_of(own, 0), class_left);
@@ -308,7 +345,8 @@ template <typename S, typename SEEN> struct classes_worker {
                                             of.g(AXIS_X, o, right),
                                             gy[i],
                                             of.g(AXIS_Y, o, class_of(next_row, i)),
-                                            gz.row[row].v[i],
+                                            KEEPS ? gz.row[row].v[i]
+                                                  : of.g(AXIS_Z, o, class_of(below.row[row], i)),
                                             of.g(AXIS_Z, o, class_of(above.row[row], i))};
                 REAL around[FACE_COUNT];
                 v.around(i, around);

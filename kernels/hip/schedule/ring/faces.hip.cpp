@@ -160,7 +160,7 @@ template <typename REAL, int WIDE, int BLOCKS> static hipError_t launch_kind(con
     struct exact_sum *const low = sums.sum[FACE_Z_MIN], *const high = sums.sum[FACE_Z_MAX];
     constexpr int bytes = ring_of_faces<S>::HEAT_BYTES;
     if (call.step->args->levels->corrects) {
-        return launch(call, ring_of_faces<with_base<S, true>>{{}, kind, {low, high}}, bytes);
+        return launch(call, ring_of_faces<with_base<S>>{{}, kind, {low, high}}, bytes);
     }
     return call.step->args->d_bits != nullptr
                ? launch(call, ring_of_faces<with_bits<S>>{{}, kind, {low, high}}, bytes)

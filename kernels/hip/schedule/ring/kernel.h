@@ -65,9 +65,11 @@ static __global__ __launch_bounds__(K::S::THREADS, K::S::BLOCKS) void step_ring(
     if (threadIdx.x == 0) {
         for (int stage = 0; stage < w.stages; stage++) {
             arch_arrivals_init(&filled[stage], 1);
-            arch_arrivals_init(&closed[stage], 1);
-            /* of the closers one takes each plane */
-            arch_arrivals_init(&emptied[stage], w.waves + (S::CLOSERS > 0 || sums.sums ? 1 : 0));
+            arch_arrivals_init(&closed[stage], S::FIELDS);
+            /* of the closers one takes each plane of a field */
+            arch_arrivals_init(&emptied[stage], w.waves + (S::CLOSERS > 0 ? S::FIELDS
+                                                           : sums.sums    ? 1
+                                                                          : 0));
         }
         arch_arrivals_publish();
     }
@@ -177,9 +179,10 @@ template <typename S> static void plan_ring(work &w, const ring_call &call, int6
     const int rows = (w.height + S::ROWS - 1) / S::ROWS * S::ROWS + 2 * S::R;
     w.waves = S::WIDE / ARCH_WAVE * ((w.height + S::ROWS - 1) / S::ROWS);
     w.sub_cells = (S::PITCH * rows + line - 1) / line * line;
-    w.class_cells = S::SUBTILES * w.sub_cells;
+    w.field_cells = S::SUBTILES * w.sub_cells;
+    w.class_cells = S::FIELDS * w.field_cells;
     w.class_sub = (S::CLASS_PITCH * rows + 127) / 128 * 128;
-    w.stage_cells = S::FIELDS * w.class_cells + S::SUBTILES * w.class_sub / (int)sizeof(REAL);
+    w.stage_cells = w.class_cells + S::SUBTILES * w.class_sub / (int)sizeof(REAL);
     for (int array = 0; array < S::ARRAYS; array++) {
         const int more = array == AXIS_Y ? 1 : 0;
         const int cells = S::array_pitch(array) * (rows - 2 * S::R + more);
@@ -314,7 +317,7 @@ template <typename K> static hipError_t launch(const ring_call &call, const K &k
                                S::PITCH, w.height + 2 * S::R);
     if constexpr (S::FIELDS > 1) {
         if (error == hipSuccess) {
-            error = arch_tile_map_make(&maps.classes,
+            error = arch_tile_map_make(&maps.other,
                                        region_of<S>(view, coefficients->closed, w, kind.other),
                                        S::PITCH, w.height + 2 * S::R);
         }

@@ -40,7 +40,6 @@ struct shape {
     static constexpr int ARRAYS = 0;
     static constexpr int FIELDS = 1;        /* 2: those of another field follow the cells */
     static constexpr bool CORRECTS = false; /* new values begin with those at view.out */
-    static constexpr bool STORES = true;    /* else the worker compares them with the old ones */
     static constexpr int CLASS_PAD = 16;
     static constexpr int CLASS_PITCH = CLASSES ? SUB_X + 2 * CLASS_PAD : 0;
     static __host__ __device__ constexpr int array_pitch(int array)
@@ -50,8 +49,8 @@ struct shape {
     static constexpr int SHARED_BYTES = (BLOCKS == 1 ? 225 : 111) * 1024; /* of 228 KiB */
 };
 
-template <typename S, bool STORES_> struct with_base : S {
-    static constexpr bool CORRECTS = true, STORES = STORES_;
+template <typename S> struct with_base : S {
+    static constexpr bool CORRECTS = true;
 };
 
 /* Conductances of the lower faces of a cell, and sigma. */
@@ -76,8 +75,9 @@ struct work {
     int tiles_x, tiles, items;          /* items: tiles * columns in z */
     int ring_bytes;                     /* of shared memory, at most */
     int stages, stage_cells, sub_cells; /* the ring: stages, cells per stage and per subtile */
-    int class_cells, class_sub;         /* cells of a stage before its classes or the other field,
-                                           bytes of classes per subtile */
+    int field_cells;                    /* of a stage, of each field */
+    int class_cells, class_sub;         /* cells of a stage before its classes, bytes of classes per
+                                           subtile */
     int array_at[MOST_ARRAYS], array_sub[MOST_ARRAYS]; /* cells of a stage before an array, and of
                                                           the array per subtile */
     /* blocks count their progress in groups of planes, and a block may begin a group when all have
@@ -167,10 +167,10 @@ static __device__ __forceinline__ bool pace(const unsigned int *count, unsigned 
     return false;
 }
 
-/* The copy engine reads these: a field, the other one or the classes where there are any, and the
- * arrays. */
+/* The copy engine reads these: a field, the other one, the classes and the arrays where there are
+ * any. */
 template <typename S> struct ring_maps {
-    arch_tile_map cells, classes, arrays[S::ARRAYS > 0 ? S::ARRAYS : 1];
+    arch_tile_map cells, other, classes, arrays[S::ARRAYS > 0 ? S::ARRAYS : 1];
 };
 
 /* Start the copies of one plane of a column, from R planes before the column on. */
@@ -184,7 +184,7 @@ static __device__ __forceinline__ void fetch(const stage_ring<S> &ring, const ri
                        c.k_begin - S::R + plane - w.region_z);
     }
     for (int sub = 0; sub < S::SUBTILES && S::FIELDS > 1; sub++) {
-        arch_tile_copy(ring.stage() + w.class_cells + sub * w.sub_cells, maps.classes,
+        arch_tile_copy(ring.stage() + w.field_cells + sub * w.sub_cells, maps.other,
                        &ring.filled[ring.slot], c.i + sub * S::SUB_X - S::PAD - w.region_x,
                        c.j - S::R - w.region_y, c.k_begin - S::R + plane - w.region_z);
     }

@@ -150,8 +150,7 @@ static __device__ __forceinline__ uint32_t bits_in(const place<S> &p, const cell
  *   beyond(face, k, inside, from, to)   its cells beyond a closed face of z, from those of plane k
  *                                       in the stage `from`; `to`: the stage beyond
  *   advance(now, above, z, out)         the new values, from what their sums begin with; z: the
- *                                       planes below, here and above
- *   compare(now, out)                   unless S::STORES */
+ *                                       planes below, here and above */
 template <typename S, typename WORKER>
 static __device__ __forceinline__ void march(const grid_view<typename S::REAL> &view,
                                              const bool (&closed)[FACE_COUNT], WORKER &&my,
@@ -174,10 +173,15 @@ static __device__ __forceinline__ void march(const grid_view<typename S::REAL> &
     first.release();
     uint32_t bits = 0;
     REAL *to = view.out + view.at(p.i, p.j, c.k_begin);
+    cells_of<S> base = z[1]; /* requested a plane ahead */
+    if constexpr (S::CORRECTS) {
+        load_plane<S>(to, view.pitch_y, p, base);
+    }
     for (int k = c.k_begin; k < c.k_end; k++, to += view.pitch_z) {
         cells_of<S> out = z[1];
         if constexpr (S::CORRECTS) {
-            load_plane<S>(to, view.pitch_y, p, out);
+            out = base;
+            load_plane<S>(k + 1 < c.k_end ? to + view.pitch_z : to, view.pitch_y, p, base);
         }
         const stage_ring<S> now = ring;
         ring.next();
@@ -188,11 +192,7 @@ static __device__ __forceinline__ void march(const grid_view<typename S::REAL> &
         }
         my.advance(now.stage(), ring.stage(), z, out);
         now.release();
-        if constexpr (S::STORES) {
-            store_plane<S>(to, view.pitch_y, p, out);
-        } else {
-            my.compare(z[1], out);
-        }
+        store_plane<S>(to, view.pitch_y, p, out);
         if constexpr (S::BITS) {
             bits += bits_in<S>(p, out) - bits_in<S>(p, z[1]);
         }

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "kernels/cpu/host/memory.h"
-#include "kernels/guard/guard_device.h"
+#include "tests/guard/guard_device.h"
 
 static void copy_box(const struct layout *layout, const struct box *box, void *to, const void *from)
 {

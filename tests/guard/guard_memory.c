@@ -1,5 +1,5 @@
 /* The memory of the backend `guard`, its own and what it shares with other processes. */
-#include "kernels/guard/guard_device.h"
+#include "tests/guard/guard_device.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -150,6 +150,14 @@ enum status guard_memory_alloc(struct device *device, size_t bytes, void **d_mem
     return publish(device, a, true, bytes, d_memory);
 }
 
+/* Shared memory in place of reserved pages. */
+static enum status map_over(int file, size_t bytes, void *pages)
+{
+    return mmap(pages, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, file, 0) != MAP_FAILED
+               ? STATUS_OK
+               : fail(STATUS_MEMORY, "guard: mmap of shared memory: %s", strerror(errno));
+}
+
 enum status guard_shared_alloc(struct device *device, size_t bytes, void **d_memory,
                                struct shared_handle *handle)
 {
@@ -158,7 +166,7 @@ enum status guard_shared_alloc(struct device *device, size_t bytes, void **d_mem
     TRY(reserve(device, bytes, &a));
     enum status status = STATUS_OK;
     TRY_GOTO(shared_memory_create(inner, &a->file));
-    TRY_GOTO(shared_memory_map_at(a->file, inner, a->map + device->page_bytes));
+    TRY_GOTO(map_over(a->file, inner, a->map + device->page_bytes));
     shared_memory_name(a->file, bytes, handle);
     return publish(device, a, true, bytes, d_memory);
 done:
@@ -179,7 +187,7 @@ enum status guard_shared_open(struct device *device, const struct shared_handle 
         return status;
     }
     a->file = file;
-    TRY_GOTO(shared_memory_map_at(file, inner_bytes(device, bytes), a->map + device->page_bytes));
+    TRY_GOTO(map_over(file, inner_bytes(device, bytes), a->map + device->page_bytes));
     return publish(device, a, false, bytes, d_memory);
 done:
     discard(a);

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Writes superstep_table.h: the stabilised scheme of order 2 (docs/reference/numerics.md).
+"""Writes src/model/superstep/superstep_table.h: the stabilised scheme of order 2 (docs/reference/numerics.md).
 
 The stability polynomial R of degree s has R(0) = R'(0) = R''(0) = 1, so the scheme has order 2, and
 the smallest maximum of |R| on [-beta, -2 log 5]; beta is the largest number for which that maximum
@@ -11,7 +11,7 @@ The monotone scheme has only pairs: R = a + b C(1 + w z) with Gegenbauer's polyn
 index 3/2, which is RKG2 (T. Skaras et al., J. Comput. Phys. 425 (2021) 109879): its kernel on an
 unbounded grid is positive but for a few percent.
 
-usage: superstep_table.py > superstep_table.h        (needs NumPy)
+usage: superstep_table.py > src/model/superstep/superstep_table.h        (needs NumPy)
 """
 import math
 from fractions import Fraction
@@ -177,7 +177,7 @@ def row_text(degree, at, beta, share=0.999):
 
 
 def main():
-    print("/* Written by superstep_table.py, which says what the numbers are. */")
+    print("/* Written by cmake/superstep_table.py, which says what the numbers are. */")
     print("/* clang-format off */")
     print("static const double superstep_factors[] = {")
     rows, at = [], 0

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "kernels/cpu/kernels_cpu.h"
+#include "tests/guard/guard_operations.h"
 
 struct allocation {
     struct allocation *next;

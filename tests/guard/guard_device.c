@@ -1,5 +1,5 @@
 /* The backend `guard`: device, queues and events. */
-#include "kernels/guard/guard_device.h"
+#include "tests/guard/guard_device.h"
 
 #include <stdlib.h>
 

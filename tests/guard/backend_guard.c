@@ -9,7 +9,7 @@
 
 #include "base/clock.h"
 #include "kernels/cpu/host/memory.h"
-#include "kernels/guard/guard_device.h"
+#include "tests/guard/guard_device.h"
 
 /* --- recording ------------------------------------------------------------------------------- */
 
@@ -233,7 +233,7 @@ enum status guard_flags_wait(struct queue *queue, uint32_t *const *d_flags, int 
     DEFINE(name, cpu_##name, step_args,                                                            \
            (HOST_ARRAY(step, levels, nsteps) HOST_ARRAY(step, boxes, nboxes)), (STEP_FIELDS))
 #define DEFINE_STEP(variant, about) DEFINE_LIKE_STEP(step_##variant)
-OPERATIONS(DEFINE_OPERATION)
+GUARD_OPERATIONS(DEFINE_OPERATION)
 CPU_STEP_VARIANTS(DEFINE_STEP)
 DEFINE_LIKE_STEP(laplacian)
 
@@ -250,7 +250,7 @@ static const struct kernel_variant laplacians[] = {{CPU_LAPLACIAN, record_laplac
 #define MEMBER(name) .name = guard_##name,
 static const struct runtime runtime = {RUNTIME_FUNCTIONS(MEMBER)};
 
-#define ROW(name, ...) .name = record_##name,
+#define ROW(name) .name = record_##name,
 static const struct operations operations = {
     OPERATIONS(ROW).steps_most = {[KIND_UNIFORM] = 3, /* so that longer passes are divided */
                                   [KIND_CLASSES] = 1,

@@ -1,0 +1,12 @@
+/* Two steps in a pass in a medium of classes; see steps_classes_held.h. */
+#include "kernels/hip/schedule/deep/steps_classes_launch.h"
+
+hipError_t hip_launch_steps_classes_2(struct hip_step *step)
+{
+#if ARCH_HAS_TILE_COPY
+    return classes_shapes<2>::launch(step);
+#else
+    (void)step;
+    return hipErrorNotSupported;
+#endif
+}
