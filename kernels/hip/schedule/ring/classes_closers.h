@@ -1,6 +1,5 @@
 /* Part of classes.hip.cpp, faces.hip.cpp and compare.hip.cpp: the waves that write the values
  * beyond closed faces. */
-* /
 #pragma once
 
 #include "kernels/hip/kind/classes.h"
