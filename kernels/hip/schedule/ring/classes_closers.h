@@ -7,9 +7,8 @@
 
 #if ARCH_HAS_TILE_COPY
 
-    /* As cell_at, in bytes from the classes of a stage on. */
-    template <typename S>
-    static __device__ __forceinline__ int class_at(const work &w, int x, int y)
+/* As cell_at, in bytes from the classes of a stage on. */
+template <typename S> static __device__ __forceinline__ int class_at(const work &w, int x, int y)
 {
     return x / S::SUB_X * w.class_sub + (y + 1) * S::CLASS_PITCH + S::CLASS_PAD + x % S::SUB_X;
 }
