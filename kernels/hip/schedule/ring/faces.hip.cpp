@@ -116,6 +116,14 @@ template <typename S> struct ring_of_faces : ring_kind<S> {
     faces<REAL, 1> kind;
     struct exact_sum *sums[2]; /* of the faces of z; NULL: none */
 
+    /* A closer that takes every n-th plane knows that a stage has had its earlier plane only where
+     * it took that one, too: copies of two planes may end in either order. */
+    static work divide(const ring_call &call, int64_t nblocks, int ring_bytes)
+    {
+        work w = work_of<S>(call, nblocks, ring_bytes);
+        w.stages -= w.stages % S::CLOSERS;
+        return w;
+    }
     __device__ __forceinline__ void prepare(char *shared, const work &w) const
     {
         REAL *heat = reinterpret_cast<REAL *>(shared + w.ring_bytes);
@@ -154,7 +162,7 @@ template <typename S> struct ring_of_faces : ring_kind<S> {
 /* Tiles of 128 x 8 cells, in float32 128 x 16: four stages. */
 template <typename REAL, int WIDE, int BLOCKS> static hipError_t launch_kind(const ring_call &call)
 {
-    typedef with_arrays<shape<REAL, WIDE, 128, 64 / (int)sizeof(REAL), 4, BLOCKS, 3, true>> S;
+    typedef with_arrays<shape<REAL, WIDE, 128, 64 / (int)sizeof(REAL), 4, BLOCKS, 2, true>> S;
     const faces<REAL, 1> kind = faces_of<REAL, 1>(call.step->args->levels);
     const face_sums sums = face_sums_of(call.step->args->levels, call.step->d_scratch);
     struct exact_sum *const low = sums.sum[FACE_Z_MIN], *const high = sums.sum[FACE_Z_MAX];
