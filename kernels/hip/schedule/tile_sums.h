@@ -9,19 +9,15 @@ template <int T> struct tile_sinks {
     face_sums of[T];
 };
 
-/* The same of a block, in the memory that it shares. */
-template <int T> struct tile_sums {
-    unsigned long long part[T][FACE_COUNT][3]; /* of struct tally */
-
-    __device__ __forceinline__ unsigned long long *all()
-    {
-        return &part[0][0][0];
-    }
+/* The same of a block, in the memory that it shares. WAVES: each has its own, since waves that add
+ * to 64 bits of shared memory wait for each other. */
+template <int T, int WAVES = 1> struct tile_sums {
+    unsigned long long part[WAVES][T][FACE_COUNT][3]; /* of struct tally */
 
     __device__ __forceinline__ void begin()
     {
-        for (int n = (int)threadIdx.x; n < T * FACE_COUNT * 3; n += (int)blockDim.x) {
-            all()[n] = 0;
+        for (int n = (int)threadIdx.x; n < WAVES * T * FACE_COUNT * 3; n += (int)blockDim.x) {
+            (&part[0][0][0][0])[n] = 0;
         }
         __syncthreads();
     }
@@ -32,8 +28,16 @@ template <int T> struct tile_sums {
         one.add(x);
         for (int p = 0; p < 3; p++) {
             if (one.part[p] != 0) {
-                atomicAdd(&part[l][face][p], (unsigned long long)one.part[p]);
+                atomicAdd(&part[0][l][face][p], (unsigned long long)one.part[p]);
             }
+        }
+    }
+
+    /* What one lane of a wave has found. */
+    __device__ __forceinline__ void add(int wave, int l, int face, const long long (&found)[3])
+    {
+        for (int p = 0; p < 3; p++) {
+            part[wave][l][face][p] += (unsigned long long)found[p];
         }
     }
 
@@ -44,8 +48,11 @@ template <int T> struct tile_sums {
 #pragma unroll /* the sums are parameters of the kernel: no index that differs between lanes */
         for (int n = 0; n < T * FACE_COUNT; n++) {
             if ((int)threadIdx.x == n) {
-                add_to(sums[n / FACE_COUNT].sum[n % FACE_COUNT],
-                       part[n / FACE_COUNT][n % FACE_COUNT]);
+                unsigned long long all[3] = {};
+                for (int p = 0; p < WAVES * 3; p++) {
+                    all[p % 3] += part[p / 3][n / FACE_COUNT][n % FACE_COUNT][p % 3];
+                }
+                add_to(sums[n / FACE_COUNT].sum[n % FACE_COUNT], all);
             }
         }
         if (is_last_block(sums[0].scratch)) {

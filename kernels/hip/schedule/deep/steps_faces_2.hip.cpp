@@ -31,7 +31,7 @@ static __global__ __launch_bounds__(THREADS,
     core_of(t, AXIS_X, tile[0], of::TX, of::V, lo[0], hi[0]);
     core_of(t, AXIS_Y, tile[1], TY, 1, lo[1], hi[1]);
     faces_march<REAL> my = {maps, view, kind, t, sinks, shared};
-    my.sums = reinterpret_cast<tile_sums<T> *>(memory + of::BYTES);
+    my.sums = reinterpret_cast<tile_sums<T, WAVES> *>(memory + of::BYTES);
     my.filled = reinterpret_cast<arch_arrivals *>(my.sums + 1);
     my.meeting = reinterpret_cast<arch_meeting *>(my.filled + 2);
     my.lane = (int)threadIdx.x % ARCH_WAVE;
@@ -172,7 +172,7 @@ template <typename REAL> static hipError_t launch(struct hip_step *step)
 {
     typedef shares<REAL> of;
     const struct step_args *args = step->args;
-    constexpr unsigned bytes = of::BYTES + (unsigned)sizeof(tile_sums<T>) + 32;
+    constexpr unsigned bytes = of::BYTES + (unsigned)sizeof(tile_sums<T, WAVES>) + 32;
     static int processors = 0;
     hipError_t error =
         hip_prepare(reinterpret_cast<const void *>(steps_faces<REAL>), bytes, &processors);

@@ -40,7 +40,7 @@ template <typename REAL> struct shares {
         (rows(FIELD) + rows(ALONG_X) + rows(ALONG_Y) + rows(ALONG_Z) + rows(SIGMA)) * TX *
             (int)sizeof(REAL) +
         TY * CLASS_PITCH;
-    static_assert(BYTES + (int)sizeof(tile_sums<T>) + 32 <= 227 * 1024, "of a block");
+    static_assert(BYTES + (int)sizeof(tile_sums<T, WAVES>) + 32 <= 227 * 1024, "of a block");
 };
 
 /* The copy engine reads these; begin: the cells where the regions of the field and of the medium
@@ -63,7 +63,7 @@ template <typename REAL> struct faces_march {
     REAL *shared;
     arch_arrivals *filled; /* of even and odd rounds */
     arch_meeting *meeting;
-    tile_sums<T> *sums;
+    tile_sums<T, WAVES> *sums;
     int lane, wave, tile_x, tile_y;
     int i, j;                /* my first cell */
     int k_begin, k_end;      /* planes that are written */
@@ -104,15 +104,20 @@ template <typename REAL> struct faces_march {
                y < (int)t.next_hi[1] && z_of >= (int)t.next_lo[2] && z_of < (int)t.next_hi[2];
     }
 
-    /* Add the terms of my cells to the sum over a face. All lanes call. */
+    /* Add the terms of my cells to the sum over a face: on x one lane of a wave has some. All lanes
+     * call. */
     __device__ __forceinline__ void add(int l, int face, const tally &mine) const
     {
-        if (arch_any((mine.part[0] | mine.part[1] | mine.part[2]) != 0)) {
-            for (int p = 0; p < 3; p++) {
-                const long long all = arch_wave_sum(mine.part[p]);
-                if (lane == 0) {
-                    atomicAdd(&sums->part[l][face][p], (unsigned long long)all);
-                }
+        const bool any = (mine.part[0] | mine.part[1] | mine.part[2]) != 0;
+        if (face < FACE_Y_MIN) {
+            if (any) {
+                sums->add(wave, l, face, mine.part);
+            }
+        } else if (arch_any(any)) {
+            const long long all[3] = {arch_wave_sum(mine.part[0]), arch_wave_sum(mine.part[1]),
+                                      arch_wave_sum(mine.part[2])};
+            if (lane == 0) {
+                sums->add(wave, l, face, all);
             }
         }
     }
@@ -245,6 +250,11 @@ template <typename REAL> struct faces_march {
         REAL *const edges = shared + of::AT_EDGES + (1 + 2 * wave) * TX + lane * V;
         cells fresh[ROWS], z_high[ROWS], s[ROWS];
         uint32_t own[ROWS];
+        arch_meeting_wait(meeting, number - 1); /* what the next plane replaces has been read */
+        if (k + 1 < last && arch_is_chosen()) {
+            request(k + 1, number + 1, next);
+        }
+        __syncwarp();
         arch_arrivals_wait(filled + two, number >> 1 & 1);
 #pragma unroll
         for (int row = 0; row < ROWS; row++) {
@@ -255,11 +265,6 @@ template <typename REAL> struct faces_march {
             __builtin_memcpy(&own[row],
                              __builtin_assume_aligned(classes + row * of::CLASS_PITCH, V), V);
         }
-        arch_meeting_wait(meeting, number - 1);
-        if (k + 1 < last && arch_is_chosen()) {
-            request(k + 1, number + 1, next);
-        }
-        __syncwarp();
         step<0, SIDES>(k - 1, before, fresh, z_high, field_before - TX, field_before + ROWS * TX, s,
                        own);
         REAL *const now = edges + two * of::LEVEL;
