@@ -18,8 +18,8 @@ struct steady_bench {
     struct table table;
 };
 
-/* A ratio of conductivities of 1000, but in the first. cells: each cell is one of four materials, by
- * a number from -1 to 1 for its indices. */
+/* A ratio of conductivities of 1000, but in the first. cells: each cell is one of four materials,
+ * by a number from -1 to 1 for its indices. */
 #define CELL_NUMBER                                                                                \
     "cos(1e5*sin(12.9898*rint(%g*x - 0.5) + 78.233*rint(%g*y - 0.5) + 37.719*rint(%g*z - 0.5)))"
 static const struct {
@@ -56,7 +56,7 @@ static enum status make_settings(const struct steady_bench *bench, int medium, c
 {
     const int64_t *n = bench->request->size;
     const bool is_ours = strcmp(solver, "multigrid") == 0; /* HYPRE: after two corrections */
-    const bool is_plain = media[medium].parts == NULL; /* of cubes; the parts lie in a unit cube */
+    const bool is_plain = media[medium].parts == NULL;     /* of cubes; parts lie in a unit cube */
     char text[4096];
     char materials[2048] = "material: {conductivity: 10, density: 1000, heat_capacity: 1000}";
     if (!is_plain) {

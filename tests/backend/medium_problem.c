@@ -11,6 +11,22 @@ int problem_class(const struct problem *p, int64_t i, int64_t j, int64_t k)
     return p->medium.d_class[layout_index(&p->medium.layout, i, j, k)] & p->medium.mask;
 }
 
+bool problem_is_of_layers(const struct problem *p)
+{
+    const int64_t *n = p->layout.cells;
+    int64_t changes = 0;
+    bool plain = p->medium.affine && p->medium.first_closure[FACE_Z_MIN] == 0 &&
+                 p->medium.first_closure[FACE_Z_MAX] == 0;
+    for (int64_t k = 0; k < n[AXIS_Z] && plain; k++) {
+        for (int64_t at = 0; at < n[AXIS_X] * n[AXIS_Y] && plain; at++) {
+            plain =
+                problem_class(p, at % n[AXIS_X], at / n[AXIS_X], k) == problem_class(p, 0, 0, k);
+        }
+        changes += k > 0 && problem_class(p, 0, 0, k) != problem_class(p, 0, 0, k - 1);
+    }
+    return plain && changes > 0 && 4 * changes < n[AXIS_Z];
+}
+
 static double table_at(const struct problem *p, int64_t at)
 {
     return host_get(&p->layout, p->medium.d_table, at);

@@ -56,8 +56,9 @@ void problem_destroy(struct problem *p);
 void problem_choose_boxes(struct problem *p, uint64_t *random);
 /* Let the only step correct, or one after the first; before problem_solve. */
 void problem_let_correct(struct problem *p, uint64_t *random);
-/* The expected output and face sums, once the boxes are chosen. */
+/* The expected output and face sums, once the boxes are chosen; of all owned cells in one box. */
 void problem_solve(struct problem *p);
+void problem_solve_owned(struct problem *p);
 /* Let the expected output of a problem of one step be that of h_start, advanced by the step, and
  * then by one that corrects, from another h_in. And check what `compare` finds. */
 void problem_compare(struct problem *p, uint64_t *random);
@@ -71,6 +72,9 @@ int problem_depth(const struct problem *p);
 
 /* The class of an owned cell, and its neighbour across a face. */
 int problem_class(const struct problem *p, int64_t i, int64_t j, int64_t k);
+/* Do classes depend on z alone, with few planes of one class each, and have closures none but a and
+ * b? */
+bool problem_is_of_layers(const struct problem *p);
 struct beyond problem_beyond(const struct problem *p, const int64_t cell[AXIS_COUNT],
                              enum face face);
 

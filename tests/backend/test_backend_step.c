@@ -183,9 +183,7 @@ TEST(single_patterns_of_classes)
         problem_create(&p, (const int64_t[]){231, 37, 11}, random_below(&random, 2) == 0 ? 18 : 63,
                        nclasses[n / 2 / PATTERN_COUNT], (enum pattern)(n / 2 % PATTERN_COUNT),
                        (enum precision)(n % 2), &random);
-        p.boxes[0] = layout_owned(&p.layout);
-        p.nboxes = 1;
-        problem_solve(&p);
+        problem_solve_owned(&p);
         check_problem(&p);
         problem_destroy(&p);
     }
@@ -288,6 +286,23 @@ TEST(passes_of_classes)
     }
 }
 
+/* Three steps look up a class per plane where all cells of a plane have one. */
+TEST(passes_of_layers)
+{
+    uint64_t random = 3;
+    for (int found = 0; found < 4 && is_possible(KIND_CLASSES, 3);) {
+        struct problem p;
+        problem_create_kind(&p, KIND_CLASSES, (const int64_t[]){66, 52, 40},
+                            found % 2 == 0 ? 63 : 21, 3, PRECISION_FLOAT64, &random);
+        if (problem_is_of_layers(&p)) {
+            problem_solve_owned(&p);
+            check_problem(&p);
+            found++;
+        }
+        problem_destroy(&p);
+    }
+}
+
 /* As many steps as a tile is wide; rows that are divided, and end within a line; a pass that is
  * longer than what stays in registers. */
 TEST(passes_that_are_long)
@@ -340,9 +355,7 @@ static void check_first_calls(const int64_t cells[AXIS_COUNT], int nsteps, int n
     } else {
         problem_create_kind(&p, KIND_UNIFORM, cells, 63, nsteps, precision, &random);
     }
-    p.boxes[0] = layout_owned(&p.layout);
-    p.nboxes = 1;
-    problem_solve(&p);
+    problem_solve_owned(&p);
     check_calls(&p);
     problem_destroy(&p);
 }
@@ -464,9 +477,7 @@ TEST(single_tiles)
         problem_create_kind(&p, kind, shapes[n / 2 / KIND_COUNT],
                             n % 4 == 0 ? (unsigned)random_below(&random, 64) : 63, 1,
                             (enum precision)(n % 2), &random);
-        p.boxes[0] = layout_owned(&p.layout);
-        p.nboxes = 1;
-        problem_solve(&p);
+        problem_solve_owned(&p);
         for (int b = 0; b < rig_backend_count(); b++) {
             struct rig rig;
             rig_open(&rig, rig_backend_at(b));

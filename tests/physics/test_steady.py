@@ -33,8 +33,9 @@ class Steady(Case):
             cases[f"{name}, graded"] = with_air(kind([10, 9, 7], [0.13, 0.09, 0.07]), EDGES)
             cases[f"{name}, axisymmetric"] = with_air(kind([10, 7], [0.13, 0.05]), EDGES,
                                                       "axisymmetric")
-        alone = cases["an ambient, insulated faces"] = with_air(layered([10, 7], [0.13, 0.05]), EDGES)
+        alone = with_air(layered([10, 7], [0.13, 0.05]), EDGES)
         alone["boundary"] = {face: FLUX for face in alone["boundary"]}
+        cases["an ambient, insulated faces"] = alone
         ball = cases["an ambient, spherical"] = with_air(layered([10], [0.13]), EDGES, "spherical")
         del ball["surfaces"][2]   # material c is not beside the air
         for name, kind in (("periodic", layered), ("uniform, periodic", plain)):

@@ -235,19 +235,24 @@ static __device__ __forceinline__ void face_sum_normalise(struct exact_sum *sum)
     }
 }
 
-static __device__ __forceinline__ void normalise_face_sums(const face_sums &sums)
+/* Thread `first` + face normalises the sum of that face. All threads of the last block call. */
+static __device__ __forceinline__ void normalise_face_sums(const face_sums &sums, int first = 0)
 {
+    struct exact_sum *mine = nullptr;
+#pragma unroll /* parameters of the kernel: no index that differs between lanes */
     for (int face = 0; face < FACE_COUNT; face++) {
-        if (sums.sum[face] != nullptr) {
-            face_sum_normalise(sums.sum[face]);
-        }
+        mine = (int)threadIdx.x == first + face ? sums.sum[face] : mine;
+    }
+    if (mine != nullptr) {
+        face_sum_normalise(mine);
     }
 }
 
 /* The end of a step kernel. All threads of all blocks call. */
 static __device__ __forceinline__ void finish_face_sums(const face_sums &sums)
 {
-    if (sums.sums && is_last_block(sums.scratch)) {
+    __shared__ bool is_last;
+    if (sums.sums && is_last_block_of_all(sums.scratch, &is_last)) {
         normalise_face_sums(sums);
     }
 }

@@ -56,8 +56,8 @@ static __global__ __launch_bounds__(VISIT_THREADS) void combine_parts(const cell
             for_part<COMBINE_CELLS>(s, i, [&](int c, int64_t at) {
                 of_class[c] = a.medium.d_class[row.of_class + at] & a.medium.mask;
             });
-            for_part<COMBINE_CELLS>(
-                s, i, [&](int c, int64_t) { y[c] = a.medium.d_weight[of_class[c]]; });
+            for_part<COMBINE_CELLS>(s, i,
+                                    [&](int c, int64_t) { y[c] = a.medium.d_weight[of_class[c]]; });
         } else {
             load_operand(s, i, a.y, row.y, 1, y);
         }

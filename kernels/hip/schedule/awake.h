@@ -12,6 +12,31 @@ static __device__ __forceinline__ unsigned long long *digits_in(struct exact_sum
     return reinterpret_cast<unsigned long long *>(sum->digit);
 }
 
+/* Does a cell of the box lie on that face? */
+static __device__ __forceinline__ bool is_beside(const struct tiles &tiles, const struct box &box,
+                                                 int face)
+{
+    return face % 2 == 0 ? box.lo[face / 2] == 0 : box.hi[face / 2] == tiles.cells[face / 2];
+}
+
+/* All digits are read before one is written: a thread waits once. */
+static __device__ __forceinline__ void forget_sum(unsigned long long *digits,
+                                                  unsigned long long *others)
+{
+    unsigned long long digit[DIGITS];
+#pragma unroll
+    for (int d = 0; d < DIGITS; d++) {
+        digit[d] = digits[d];
+    }
+#pragma unroll
+    for (int d = 0; d < DIGITS; d++) {
+        if (digit[d] != 0) {
+            atomicAdd(&others[d], 0 - digit[d]);
+            digits[d] = 0;
+        }
+    }
+}
+
 /* `summed`: the sums of listed tiles begin with 0, and those of all tiles do without them. */
 static __global__ __launch_bounds__(THREADS) void list_awake(const struct tiles tiles,
                                                              const int64_t total, const bool summed)
@@ -19,12 +44,11 @@ static __global__ __launch_bounds__(THREADS) void list_awake(const struct tiles 
     const int64_t tile = (int64_t)blockIdx.x * THREADS + threadIdx.x;
     if (tile < total && tiles_wake(&tiles, tile)) {
         tiles.d_list[atomicAdd(&tiles.d_awake->count[tiles.step % 2], 1U)] = (uint32_t)tile;
-        for (int n = 0; n < (summed ? FACE_COUNT * DIGITS : 0); n++) {
-            unsigned long long *digit =
-                digits_in(&tiles.d_sums[tile * FACE_COUNT + n / DIGITS]) + n % DIGITS;
-            if (*digit != 0) {
-                atomicAdd(digits_in(&tiles.d_awake->sum[n / DIGITS]) + n % DIGITS, 0 - *digit);
-                *digit = 0;
+        const struct box box = tiles_box(&tiles, tile);
+        for (int face = 0; face < FACE_COUNT; face++) {
+            if (summed && is_beside(tiles, box, face)) {
+                forget_sum(digits_in(&tiles.d_sums[tile * FACE_COUNT + face]),
+                           digits_in(&tiles.d_awake->sum[face]));
             }
         }
     }
@@ -88,13 +112,6 @@ template <typename REAL> struct has_columns<uniform<REAL, 1>> : std::true_type {
 };
 template <typename REAL> struct has_columns<classes<REAL, 1>> : std::true_type {
 };
-
-/* Does a cell of the box lie on that face? */
-static __device__ __forceinline__ bool is_beside(const struct tiles &tiles, const struct box &box,
-                                                 int face)
-{
-    return face % 2 == 0 ? box.lo[face / 2] == 0 : box.hi[face / 2] == tiles.cells[face / 2];
-}
 
 /* Add what the cells of the box on a closed face give to its sum, to that of the tile and of all
  * tiles. They are computed once more: so a thread has one tally, and waves elsewhere none. All
@@ -188,14 +205,16 @@ static __global__ __launch_bounds__(THREADS) void step_awake(const grid_view<REA
         tiles.d_awake->advanced += count;
         tiles.d_awake->count[(tiles.step + 1) % 2] = 0;
     }
-    if (sums.sums && is_last_block(sums.scratch)) {
-#pragma unroll
-        for (int face = 0; face < FACE_COUNT; face++) {
-            for (int d = 0; d < (sums.sum[face] != nullptr ? DIGITS : 0); d++) {
-                atomicAdd(digits_in(sums.sum[face]) + d,
-                          atomicAdd(digits_in(&tiles.d_awake->sum[face]) + d, 0ULL));
+    __shared__ bool is_last;
+    if (sums.sums && is_last_block_of_all(sums.scratch, &is_last)) {
+#pragma unroll /* a digit per thread: one after another they would take 20 us */
+        for (int n = 0; n < FACE_COUNT * DIGITS; n++) {
+            if ((int)threadIdx.x == n && sums.sum[n / DIGITS] != nullptr) {
+                atomicAdd(digits_in(sums.sum[n / DIGITS]) + n % DIGITS,
+                          atomicAdd(digits_in(&tiles.d_awake->sum[n / DIGITS]) + n % DIGITS, 0ULL));
             }
         }
+        __syncthreads();
         normalise_face_sums(sums);
     }
 }

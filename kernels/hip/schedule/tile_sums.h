@@ -55,10 +55,11 @@ template <int T, int WAVES = 1> struct tile_sums {
                 add_to(sums[n / FACE_COUNT].sum[n % FACE_COUNT], all);
             }
         }
-        if (is_last_block(sums[0].scratch)) {
+        __shared__ bool is_last;
+        if (is_last_block_of_all(sums[0].scratch, &is_last)) {
 #pragma unroll
             for (int l = 0; l < T; l++) {
-                normalise_face_sums(sums[l]);
+                normalise_face_sums(sums[l], FACE_COUNT * l);
             }
         }
     }

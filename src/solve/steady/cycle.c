@@ -187,13 +187,13 @@ static enum status cycle_small(struct steady_grids *grids, int first)
         const struct steady_grid *grid = &grids->grid[first + n];
         args.grid[n] = (struct cycle_grid){grid->m, grid->d_r, grid->d_e, grid->d_other};
     }
-    memcpy(args.weight, smoothing_of(grids)->weight, sizeof args.weight);
+    memcpy(args.weight, smoothing_of(grids, &grids->grid[first])->weight, sizeof args.weight);
     return grids->engine->operations->cycle(grids->engine->bulk_queue, &args);
 }
 
-/* Where conductances jump by much or at random, corrections are symmetric: without smoothing before the coarser
- * grid they may point away from the solution. d_early of the fine grid, what it leaves of d_r, and
- * that of the coarse one. */
+/* Where conductances jump by much or at random, corrections are symmetric: without smoothing before
+ * the coarser grid they may point away from the solution. d_early of the fine grid, what it leaves
+ * of d_r, and that of the coarse one. */
 static enum status smooth_early(struct steady_grids *grids, struct steady_grid *fine,
                                 struct steady_grid *coarse)
 {

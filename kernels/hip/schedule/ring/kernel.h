@@ -42,9 +42,9 @@ static __device__ __forceinline__ void finish(const K &kind, const face_sums &su
     for (int at = (int)threadIdx.x; at < patches * w.groups; at += (int)blockDim.x) {
         sums.scratch->pace[at] = 0;
     }
-    if (threadIdx.x == 0) {
-        normalise_face_sums(sums);
-        if constexpr (K::ENDS) {
+    normalise_face_sums(sums);
+    if constexpr (K::ENDS) {
+        if (threadIdx.x == 0) {
             kind.end(sums.scratch);
         }
     }
