@@ -113,9 +113,6 @@ def main(cuobjdump, objects):
     print("|---|---|---|---|---|---|")
     for path in sorted(objects):
         for name, code in kernels_of(listing(cuobjdump, path)):
-            if "steps_tile" in name and any(re.search(r"\b(LDL|STL)\b", text) for _, text in code):
-                print(f"{name}: uses local memory", file=sys.stderr)
-                failed = True
             shape = DEEP.search(name) or CLASSES.search(name)
             if not shape:
                 continue
