@@ -169,8 +169,8 @@ def main(cuobjdump, objects):
                       "in the loop", file=sys.stderr)
                 failed = True
     # all but float64 with 4 steps with and without a summary; the second or the last step corrects;
-    # of classes 3 of 2 steps and of 3; each with the sum of bits and without, but none that corrects
-    # and none of 4 steps with an `a` per step
+    # of classes 3 of 2 steps and 3 of 3; each with the sum of bits and without, but none that
+    # corrects and none of 4 steps with an `a` per step
     if seen != 2 * (11 + 6) + 10 + 6:
         print(f"{seen} kernels found, not 50", file=sys.stderr)
         failed = True
