@@ -78,7 +78,7 @@ static const struct command_word words[] = {
          "and 1e-10 of that of a uniform start: with faces of each type, a box of cubic\n"
          "cells, or a cube with conductivities of 1 and 1000 W/(m K); and the parts of a\n"
          "cycle.\n"
-         "Media: uniform, layers, sphere, blocks. The last of the rounds counts."),
+         "Media: uniform, layers, sphere, blocks, cells. The last of the rounds counts."),
     {NULL, false, {.usage = NULL}},
 };
 

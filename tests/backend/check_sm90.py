@@ -8,8 +8,8 @@ memory in the loops of tiles without and with faces of x and y: one load has cos
 compiled for sm_90 and for sm_90a, where waves hand registers to others.
 
 usage: check_sm90.py CUOBJDUMP OBJECT...
-(the objects of kernels/hip/schedule: deep/steps_staged_*.hip.cpp, deep/steps_classes_*.hip.cpp and
-ring/high_order.hip.cpp)
+(the objects of kernels/hip/schedule: deep/steps_staged_*.hip.cpp, deep/steps_classes_*.hip.cpp,
+deep/steps_faces_2.hip.cpp, ring/faces.hip.cpp and ring/high_order.hip.cpp)
 Prints the tables of docs/records/hip.md.
 """
 import re
@@ -105,6 +105,33 @@ def check_wide(cuobjdump, objects):
     return failed
 
 
+def check_faces(cuobjdump, objects):
+    """Conductances per cell: no local memory in the loop over planes of the ring, and of two steps
+    no loop over the threads that copy a tile; the stack's pointer as above."""
+    failed = False
+    seen = {"ring_of_faces": 0, "steps_faces": 0}
+    for path in sorted(objects):
+        for name, code in kernels_of(listing(cuobjdump, path)):
+            found = [word for word in seen if word in name]
+            if not found:
+                continue
+            seen[found[0]] += 1
+            least = min((loop for loop in loops_of(code) if count_of(loop, "STG") > 0
+                         and count_of(loop, "[DF]FMA") > 0), key=len)
+            local = count_of(least, "LDL") + count_of(least, "STL")
+            written = sum(WRITES_R1.match(text) is not None for _, text in code)
+            copies = sum("BRA.U.ANY" in text for _, text in code)
+            print(f"{name}: {len(least)} instructions of a plane, {local} of them local")
+            if written > 2 or (local if found[0] == "ring_of_faces" else copies) > 0:
+                print(f"{name}: local memory in the loop, or a loop over the threads that copy, or "
+                      "the stack's pointer used for other values", file=sys.stderr)
+                failed = True
+    if seen != {"ring_of_faces": 6, "steps_faces": 2}:
+        print(f"kernels of conductances per cell found: {seen}, not 6 and 2", file=sys.stderr)
+        failed = True
+    return failed
+
+
 def main(cuobjdump, objects):
     failed = False
     seen = 0
@@ -113,9 +140,6 @@ def main(cuobjdump, objects):
     print("|---|---|---|---|---|---|")
     for path in sorted(objects):
         for name, code in kernels_of(listing(cuobjdump, path)):
-            if "steps_tile" in name and any(re.search(r"\b(LDL|STL)\b", text) for _, text in code):
-                print(f"{name}: uses local memory", file=sys.stderr)
-                failed = True
             shape = DEEP.search(name) or CLASSES.search(name)
             if not shape:
                 continue
@@ -150,12 +174,13 @@ def main(cuobjdump, objects):
                       "in the loop", file=sys.stderr)
                 failed = True
     # all but float64 with 4 steps with and without a summary; the second or the last step corrects;
-    # of classes 3; each with the sum of bits and without, but none that corrects and none of 4
-    # steps with an `a` per step
-    if seen != 2 * (11 + 3) + 10 + 6:
-        print(f"{seen} kernels found, not 44", file=sys.stderr)
+    # of classes 3 of 2 steps and 3 of 3; each with the sum of bits and without, but none that
+    # corrects and none of 4 steps with an `a` per step
+    if seen != 2 * (11 + 6) + 10 + 6:
+        print(f"{seen} kernels found, not 50", file=sys.stderr)
         failed = True
     failed = check_wide(cuobjdump, objects) or failed
+    failed = check_faces(cuobjdump, objects) or failed
     return 1 if failed else 0
 
 

@@ -117,14 +117,14 @@ static void check_ascend(struct scene *scene)
     const struct multigrid *fine = &scene->fine.host;
     const struct layout *layout = &fine->layout;
     const size_t bytes = layout_bytes(layout);
-    struct ascend_args args = {.fine = scene->fine.device,
-                               .coarse = scene->coarse.device,
-                               .factor = 1.05F,
-                               .nsteps = fine->d_line[0] != NULL        ? 4
-                                         : layout->cells[AXIS_X] % 2 == 0 ? 8
-                                                                          : ASCEND_MOST,
-                               .weight = {0.5F, 1.3F, 0.7F, 1.1F, 0.6F, 0.9F, 1.2F, 0.4F, 0.8F,
-                                          1.4F, 0.3F, 1.1F}};
+    struct ascend_args args = {
+        .fine = scene->fine.device,
+        .coarse = scene->coarse.device,
+        .factor = 1.05F,
+        .nsteps = fine->d_line[0] != NULL          ? 4
+                  : layout->cells[AXIS_X] % 2 == 0 ? 8
+                                                   : ASCEND_MOST,
+        .weight = {0.5F, 1.3F, 0.7F, 1.1F, 0.6F, 0.9F, 1.2F, 0.4F, 0.8F, 1.4F, 0.3F, 1.1F}};
     float *e = random_array(scene, &scene->coarse.host.layout);
     float *r = random_array(scene, layout);
     float *now = zeros(layout);

@@ -1,5 +1,5 @@
 """`auto` with a tolerance that changes to implicit steps and back: the same bits on other ranks and
-after restarts, the ledger closes, errors are below the tolerance, and the report has the reasons."""
+after restarts, the ledger closes, errors are below the tolerance, and the report has reasons."""
 import os
 import random
 import re

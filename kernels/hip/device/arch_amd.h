@@ -12,14 +12,6 @@ static __device__ __forceinline__ void arch_keep(int &)
 static __device__ __forceinline__ void arch_prefetch(const void *)
 {
 }
-template <typename REAL>
-static __device__ __forceinline__ void arch_copy_cell(REAL *shared, const REAL *cell)
-{
-    *shared = *cell;
-}
-static __device__ __forceinline__ void arch_copies_wait(void)
-{
-}
 constexpr bool ARCH_PACKS_BY_COPY = false; /* does the copy engine pack long rows? */
 constexpr bool ARCH_READS_AT_ONCE = true;
 constexpr int ARCH_MARCH_KIB = 32; /* shared memory of a block of step_march, by rule */

@@ -16,22 +16,6 @@ static __device__ __forceinline__ void arch_prefetch(const void *address)
 {
     asm volatile("prefetch.global.L2 [%0];" ::"l"(address));
 }
-
-/* Copy a cell to shared memory, where the thread may read it after arch_copies_wait, and others
- * after a barrier behind that. */
-template <typename REAL>
-static __device__ __forceinline__ void arch_copy_cell(REAL *shared, const REAL *cell)
-{
-    asm volatile("cp.async.ca.shared.global [%0], [%1], %2;" ::"r"(
-                     (uint32_t)__cvta_generic_to_shared(shared)),
-                 "l"(cell), "n"(sizeof(REAL))
-                 : "memory");
-}
-
-static __device__ __forceinline__ void arch_copies_wait(void)
-{
-    asm volatile("cp.async.wait_all;" ::: "memory");
-}
 constexpr bool ARCH_PACKS_BY_COPY = true;
 constexpr bool ARCH_READS_AT_ONCE = false;
 constexpr int ARCH_MARCH_KIB = 0;

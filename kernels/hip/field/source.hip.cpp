@@ -77,19 +77,6 @@ static changed_tiles changed_of(const struct tiles *tiles, const struct box *box
     return changed;
 }
 
-/* Of the cell of an element of the classes. */
-template <typename REAL>
-static __device__ __forceinline__ REAL source_sigma(const source_medium &medium, int64_t element)
-{
-    if (medium.sigma != nullptr) {
-        return static_cast<const REAL *>(medium.sigma)[element];
-    }
-    return medium.classes != nullptr
-               ? static_cast<const REAL *>(
-                     medium.table)[medium_cell_at(medium.classes[element] & medium.mask)]
-               : (REAL)1;
-}
-
 /* OF_FILE: by d_values; OF_CURVE: and by d_curve. A cell is read before its heat is known, and
  * its class, so that the reads are under way meanwhile. */
 template <typename REAL, bool OF_FILE, bool OF_CURVE>
@@ -108,8 +95,13 @@ static __global__ __launch_bounds__(VISIT_THREADS) void add_source(
             return;
         }
         REAL *cells = &field[element_at(layout, 0, j, k)];
-        const int64_t of_medium = element_at(medium.layout, 0, j, k);
+        const uint8_t *classes = medium.classes != nullptr
+                                     ? medium.classes + element_at(medium.layout, 0, j, k)
+                                     : nullptr;
         const int64_t of_row = (k * layout.cells[AXIS_Y] + j) * layout.cells[AXIS_X];
+        const REAL *own = medium.sigma != nullptr ? static_cast<const REAL *>(medium.sigma) +
+                                                        element_at(medium.layout, 0, j, k)
+                                                  : nullptr;
         double e[BESIDE];
         bool front[BESIDE], on[BESIDE] = {};
         REAL cell[BESIDE], sigma[BESIDE];
@@ -120,7 +112,11 @@ static __global__ __launch_bounds__(VISIT_THREADS) void add_source(
             }
             on[c] = OF_FILE || !(e[c] > SOURCE_CUT);
             if (on[c]) {
-                sigma[c] = source_sigma<REAL>(medium, of_medium + i);
+                const int of_class = classes != nullptr ? classes[i] & medium.mask : 0;
+                sigma[c] = own != nullptr ? own[i]
+                           : medium.classes != nullptr
+                               ? static_cast<const REAL *>(medium.table)[medium_cell_at(of_class)]
+                               : (REAL)1;
                 cell[c] = cells[i];
             }
         });
@@ -144,88 +140,6 @@ static __global__ __launch_bounds__(VISIT_THREADS) void add_source(
     finish(args.d_sum, sum, scratch);
 }
 
-/* u along x, and neither v nor w: what y and z add to e is the same for all cells of a row. */
-static bool is_along_x(const struct source_shape *shape)
-{
-    return shape->turn[0][1] == 0 && shape->turn[0][2] == 0 && shape->turn[1][0] == 0 &&
-           shape->turn[2][0] == 0;
-}
-
-/* The same along x: a thread finds what y and z add in a row for all threads, and keeps what x adds
- * for its cells. With the bits of source_exponent, whose products by 0 add nothing. */
-template <typename REAL>
-static __global__ __launch_bounds__(VISIT_THREADS) void add_source_along(
-    const cell_sweep s, const struct add_source_args args, const struct source_medium medium,
-    const struct changed_tiles changed, struct hip_scratch *scratch)
-{
-    enum { ROWS_AT_ONCE = 64 };
-    struct row {
-        double e;
-        int64_t element, of_medium; /* of its cell 0 */
-    };
-    __shared__ struct row found[VISIT_THREADS];
-    changed.mark();
-    const struct source_shape &shape = args.shape;
-    const unsigned ny = (unsigned)(s.box.hi[AXIS_Y] - s.box.lo[AXIS_Y]);
-    const unsigned rows = ny * (unsigned)(s.box.hi[AXIS_Z] - s.box.lo[AXIS_Z]);
-    const unsigned step = VISIT_THREADS / s.lanes;
-    const unsigned blocks = gridDim.x / s.across;
-    const unsigned at_once = max(step, min((rows + blocks - 1) / blocks, (unsigned)ROWS_AT_ONCE));
-    const int64_t first = s.box.lo[AXIS_X] + (int64_t)(blockIdx.x % s.across) * (s.lanes * BESIDE) +
-                          threadIdx.x % s.lanes;
-    double u[BESIDE], times_u[BESIDE];
-    for (int c = 0; c < BESIDE; c++) {
-        const double i = (double)(int)(args.offset[0] + first + c * s.lanes);
-        u[c] = shape.turn[0][0] * fma(i + 0.5, shape.spacing[0], shape.start[0]);
-        times_u[c] = (u[c] > 0 ? shape.front : shape.rear) * u[c];
-    }
-    tally sum = {};
-    for (unsigned begin = blockIdx.x / s.across * at_once; begin < rows;
-         begin += blocks * at_once) {
-        __syncthreads();
-        if (threadIdx.x < at_once) {
-            const unsigned k = (begin + threadIdx.x) / ny;
-            const int64_t y = s.box.lo[AXIS_Y] + (begin + threadIdx.x - k * ny);
-            const int64_t z = s.box.lo[AXIS_Z] + k;
-            const struct source_line line = source_line_at(
-                &shape, (double)(int)(args.offset[1] + y), (double)(int)(args.offset[2] + z));
-            const bool none = begin + threadIdx.x >= rows || (shape.half && line.w < 0);
-            found[threadIdx.x] = {
-                none ? 2 * SOURCE_CUT
-                     : fma(shape.side * line.v, line.v, shape.deep * line.w * line.w),
-                element_at(args.layout, 0, y, z), element_at(medium.layout, 0, y, z)};
-        }
-        __syncthreads();
-        for (unsigned n = threadIdx.x / s.lanes; n < at_once; n += step) {
-            const double rest = found[n].e;
-            if (rest > SOURCE_CUT) {
-                continue;
-            }
-            REAL *const cells = static_cast<REAL *>(args.d_field) + found[n].element;
-            const int64_t of_medium = found[n].of_medium;
-            REAL cell[BESIDE], sigma[BESIDE];
-            bool on[BESIDE] = {};
-            double e[BESIDE];
-            for_part<BESIDE>(s, first, [&](int c, int64_t i) {
-                e[c] = fma(times_u[c], u[c], rest);
-                on[c] = i < s.box.hi[AXIS_X] && !(e[c] > SOURCE_CUT);
-                if (on[c]) {
-                    sigma[c] = source_sigma<REAL>(medium, of_medium + i);
-                    cell[c] = cells[i];
-                }
-            });
-            for_part<BESIDE>(s, first, [&](int c, int64_t i) {
-                const REAL heat = on[c] ? (REAL)source_density(&shape, e[c], u[c] > 0) : (REAL)0;
-                if (heat != 0 && sigma[c] != 0) {
-                    cells[i] = arch_fma(sigma[c], heat, cell[c]);
-                    sum.add((double)heat);
-                }
-            });
-        }
-    }
-    finish(args.d_sum, sum, scratch);
-}
-
 enum status hip_add_source(struct queue *queue, const struct add_source_args *args)
 {
     const cell_sweep s = sweep_of(&args->box, SUM_BLOCKS_MOST, BESIDE);
@@ -241,7 +155,6 @@ enum status hip_add_source(struct queue *queue, const struct add_source_args *ar
         using REAL = decltype(real);
         const auto kernel = args->d_curve != nullptr    ? add_source<REAL, true, true>
                             : args->d_values != nullptr ? add_source<REAL, true, false>
-                            : is_along_x(&args->shape)  ? add_source_along<REAL>
                                                         : add_source<REAL, false, false>;
         kernel<<<s.nblocks, VISIT_THREADS, 0, queue->stream>>>(
             s, *args, medium, changed_of(args->tiles, &args->box), queue->d_scratch);

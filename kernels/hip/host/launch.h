@@ -98,10 +98,12 @@ hip_step_launcher hip_launch_step_staged_free; /* no pacing: boxes that fit the 
 hip_step_launcher hip_launch_step_staged_pair; /* two blocks per multiprocessor */
 hip_step_launcher hip_launch_step_staged_deep; /* one, more planes in flight */
 hip_step_launcher hip_launch_step_staged_wide; /* one, rows twice as long */
-/* In a medium of classes that hip_step_medium_takes. A step that corrects: where
- * hip_step_medium_corrects. */
+/* In a medium of classes, or with conductances per cell, that hip_step_medium_takes. A step that
+ * corrects: where hip_step_medium_corrects. */
 hip_step_launcher hip_launch_step_medium_free; /* no pacing */
 hip_step_launcher hip_launch_step_medium_deep;
+hip_step_launcher hip_launch_step_faces_free;
+hip_step_launcher hip_launch_step_faces_deep;
 bool hip_step_medium_corrects(const struct step_args *args, const struct box *box);
 /* Where properties depend on temperature. */
 hip_step_launcher hip_launch_step_nonlinear;
@@ -145,6 +147,8 @@ hip_step_launcher hip_launch_steps_staged_pair_4;
 hip_step_launcher hip_launch_steps_classes_2;
 hip_step_launcher hip_launch_steps_classes_3;
 bool hip_steps_classes_takes(const struct step_args *args);
+/* Two steps with conductances per cell that hip_step_medium_takes. */
+hip_step_launcher hip_launch_steps_faces_2;
 /* Add the sums over closed faces before each step, for boxes whose kernels did not. */
 hip_step_launcher hip_launch_steps_sums;
 

@@ -265,12 +265,15 @@ static struct step_choice choose_classes(const struct device *device, const stru
     if (choose == choose_cell || choose == choose_march) {
         return choose(device, layout, box);
     }
-    if (args->levels->kind == KIND_FACES || !hip_step_staged_takes(layout, box) ||
-        !hip_step_medium_takes(&args->levels->medium)) {
+    if (!hip_step_staged_takes(layout, box) || !hip_step_medium_takes(&args->levels->medium)) {
         return choose_march_shape(device, layout, box);
     }
-    return (struct step_choice){.launch = bytes < cache_bytes ? hip_launch_step_medium_free
-                                                              : hip_launch_step_medium_deep};
+    const bool faces = args->levels->kind == KIND_FACES;
+    hip_step_launcher *const paced =
+        faces ? hip_launch_step_faces_deep : hip_launch_step_medium_deep;
+    return (struct step_choice){.launch = bytes >= cache_bytes ? paced
+                                          : faces              ? hip_launch_step_faces_free
+                                                               : hip_launch_step_medium_free};
 }
 
 /* A step that corrects is one of many: else the kernels for any chip do. */

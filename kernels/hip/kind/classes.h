@@ -170,8 +170,6 @@ template <typename REAL, int T> struct classes {
     static constexpr int SHARES = 1;
     static constexpr int R = 1;
     typedef std::conditional_t<ARCH_READS_AT_ONCE, kept_class<REAL>, kept_nothing> kept;
-    static constexpr bool LOADS = false;
-    typedef loaded_nothing loaded;
 
     medium<REAL> of; /* with the table of level 0 */
     const REAL *table[T];
@@ -201,6 +199,15 @@ template <typename REAL, int T> struct classes {
     {
         return medium_beyond(level(l), face, p.cell, *p.byte & of.mask, c);
     }
+    /* The same by the coefficients of a closure; g: of a kind that has it per cell. */
+    __device__ __forceinline__ REAL outside(REAL inside, REAL, REAL a, REAL b, REAL e, bool) const
+    {
+        return medium_outside(inside, a, b, e);
+    }
+    __device__ __forceinline__ REAL scaled(REAL g, int) const
+    {
+        return g;
+    }
     __device__ __forceinline__ double term(int l, const place &p, int face, REAL c,
                                            REAL outside) const
     {
@@ -221,7 +228,7 @@ template <typename REAL, int T> struct classes {
                                             REAL base, REAL c, REAL (&n)[FACE_COUNT],
                                             const TERM &add) const
     {
-        return advance_by_values(*this, l, p, p, on, base, c, n, add);
+        return advance_by_values(*this, l, p, on, base, c, n, add);
     }
 };
 

@@ -66,12 +66,6 @@ template <typename REAL> struct kept_faces {
     }
 };
 
-/* For tile, which loads them before the first step: what the steps of a cell need. */
-template <typename REAL> struct loaded_faces {
-    REAL x[2], y[2], z[2], sigma;
-    uint8_t byte;
-};
-
 template <typename REAL, int T> struct faces : classes<REAL, T> {
     using typename classes<REAL, T>::place;
     /* a wait per array would cost more than the registers; planes of six arrays soon leave the
@@ -79,8 +73,6 @@ template <typename REAL, int T> struct faces : classes<REAL, T> {
     static constexpr bool READS_AT_ONCE = true;
     static constexpr int SHARES = 2;
     typedef kept_faces<REAL> kept;
-    static constexpr bool LOADS = true;
-    typedef loaded_faces<REAL> loaded;
 
     /* Of cell (0, 0, 0). An unused axis has sigma in place of its conductances, times 0, and no
      * pitch, so that kernels load without a branch and never what is beyond the cell. */
@@ -104,19 +96,28 @@ template <typename REAL, int T> struct faces : classes<REAL, T> {
         const int64_t at = element(p) + (face % 2 == 0 ? 0 : pitch[face / 2]);
         return g[face / 2][at] * dt[l][face / 2];
     }
-    /* Of the upper face of a cell, in 1/s. */
-    __device__ __forceinline__ REAL upper(const place &p, int axis) const
-    {
-        return g[axis][element(p) + (axis == AXIS_X ? right : this->of.pitch_y)];
-    }
     __device__ __forceinline__ REAL beyond(int l, const place &p, int face, REAL c) const
     {
+        return beyond(l, p.cell, *p.byte, face, conductance(l, p, face), c);
+    }
+    __device__ __forceinline__ REAL beyond(int l, const int64_t (&cell)[AXIS_COUNT], uint8_t byte,
+                                           int face, REAL g, REAL c) const
+    {
         const medium<REAL> &m = this->of;
-        const int closure =
-            medium_closure(m.patch[face], m.patch_pitch[face], m.first_closure[face], m.n, face,
-                           p.cell, *p.byte & m.mask);
-        return faces_outside(c, conductance(l, p, face),
+        const int closure = medium_closure(m.patch[face], m.patch_pitch[face],
+                                           m.first_closure[face], m.n, face, cell, byte & m.mask);
+        return faces_outside(c, g,
                              this->table[l] + medium_closure_at(m.n, m.nclosures, face, closure));
+    }
+    __device__ __forceinline__ REAL outside(REAL inside, REAL g, REAL q0, REAL q1, REAL q4,
+                                            bool given) const
+    {
+        const REAL x[] = {q0, q1, q4, (REAL)(given ? 1 : 0)};
+        return faces_outside(inside, g, x);
+    }
+    __device__ __forceinline__ REAL scaled(REAL g, int axis) const
+    {
+        return g * dt[0][axis];
     }
     __device__ __forceinline__ double term(int l, const place &p, int face, REAL c,
                                            REAL outside) const
@@ -133,20 +134,12 @@ template <typename REAL, int T> struct faces : classes<REAL, T> {
         }
         return medium_cell(base, c, n, around, sigma[element(p)], heat(l, *p.byte));
     }
-    __device__ __forceinline__ REAL update(int l, const loaded &own, REAL base, REAL c,
-                                           const REAL (&n)[FACE_COUNT]) const
-    {
-        const REAL around[FACE_COUNT] = {own.x[0] * dt[l][0], own.x[1] * dt[l][0],
-                                         own.y[0] * dt[l][1], own.y[1] * dt[l][1],
-                                         own.z[0] * dt[l][2], own.z[1] * dt[l][2]};
-        return medium_cell(base, c, n, around, own.sigma, heat(l, own.byte));
-    }
     template <typename TERM>
     __device__ __forceinline__ REAL advance(int l, const place &p, const bool (&on)[FACE_COUNT],
                                             REAL base, REAL c, REAL (&n)[FACE_COUNT],
                                             const TERM &add) const
     {
-        return advance_by_values(*this, l, p, p, on, base, c, n, add);
+        return advance_by_values(*this, l, p, on, base, c, n, add);
     }
 };
 

@@ -15,8 +15,6 @@
  *   K::kept              what a thread keeps of them from plane to plane, as kept_nothing
  *   K::READS_AT_ONCE     whether it loads all that a plane needs before it uses any of it
  *   K::SHARES            ARCH_MARCH_KIB of a block, in such parts: 2 leave half as many at once
- * For tile:
- *   K::LOADS, K::loaded  whether it loads what the steps of a cell need before the first one
  * advance takes what the sum begins with (struct coefficients: corrects), the cell's value, `on`:
  * the closed faces that it lies on, and its neighbours, n, in the order of the faces; of those on
  * closed faces any value. For each closed face it calls
@@ -29,11 +27,12 @@
 
 #include "kernels/hip/device/cells.h"
 
-/* own: what update takes, the place of the cell or what was loaded of it. */
-template <typename KIND, typename OWN, typename REAL, typename TERM>
-static __device__ __forceinline__ REAL advance_by_values(
-    const KIND &kind, int l, const typename KIND::place &p, const OWN &own,
-    const bool (&on)[FACE_COUNT], REAL base, REAL c, REAL (&n)[FACE_COUNT], const TERM &add)
+template <typename KIND, typename REAL, typename TERM>
+static __device__ __forceinline__ REAL advance_by_values(const KIND &kind, int l,
+                                                         const typename KIND::place &p,
+                                                         const bool (&on)[FACE_COUNT], REAL base,
+                                                         REAL c, REAL (&n)[FACE_COUNT],
+                                                         const TERM &add)
 {
 #pragma unroll
     for (int face = 0; face < FACE_COUNT; face++) {
@@ -42,7 +41,7 @@ static __device__ __forceinline__ REAL advance_by_values(
             add(face, kind.term(l, p, face, c, n[face]));
         }
     }
-    return kind.update(l, own, base, c, n);
+    return kind.update(l, p, base, c, n);
 }
 
 /* Nothing is kept from plane to plane. */
@@ -74,10 +73,6 @@ struct kept_nothing {
     }
 };
 
-/* Each step reads what it needs of the medium. */
-struct loaded_nothing {
-};
-
 /* By value to the kernels. R_OF, A_OF: 1 where all steps have the same r or a, which takes fewer
  * registers. */
 template <typename REAL, int T, int R_OF = T, int A_OF_ = 1> struct uniform {
@@ -90,8 +85,6 @@ template <typename REAL, int T, int R_OF = T, int A_OF_ = 1> struct uniform {
     static constexpr bool READS_AT_ONCE = ARCH_READS_AT_ONCE;
     static constexpr int SHARES = 1;
     typedef kept_nothing kept;
-    static constexpr bool LOADS = false;
-    typedef loaded_nothing loaded;
 
     REAL r[R_OF][AXIS_COUNT]; /* of the step from level l to l + 1, as a and b */
     REAL a[A_OF][FACE_COUNT];
@@ -136,7 +129,7 @@ template <typename REAL, int T, int R_OF = T, int A_OF_ = 1> struct uniform {
                                             REAL base, REAL c, REAL (&n)[FACE_COUNT],
                                             const TERM &add) const
     {
-        return advance_by_values(*this, l, p, p, on, base, c, n, add);
+        return advance_by_values(*this, l, p, on, base, c, n, add);
     }
 };
 

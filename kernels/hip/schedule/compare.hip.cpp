@@ -78,7 +78,8 @@ static bool ring_takes(const struct compare_args *args, const struct step_args *
     const int64_t vector = 16 / (int64_t)precision_bytes(l->precision);
     return (l->origin | l->pitch_y | l->pitch_z) % vector == 0 && hip_step_staged_takes(l, owned) &&
            (levels->kind == KIND_UNIFORM ||
-            (levels[0].medium.dt_number == levels[1].medium.dt_number &&
+            (levels->kind == KIND_CLASSES &&
+             levels[0].medium.dt_number == levels[1].medium.dt_number &&
              hip_step_medium_corrects(last, owned)));
 }
 

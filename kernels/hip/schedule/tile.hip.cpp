@@ -16,77 +16,10 @@
  *                     0 0 0 0 0 0 0 0 0 0
  */
 #include "kernels/hip/schedule/tile_cell.h"
+#include "kernels/hip/schedule/tile_sums.h"
 
 /* Planes of a column: so that the sums of its cells fit (EXACT_PARTS_MAX_TERMS). */
 enum { DEPTH_MOST = EXACT_PARTS_MAX_TERMS >> TILE_BITS };
-
-/* The sums over closed faces before each step. */
-template <int T> struct tile_sinks {
-    bool any;
-    face_sums of[T];
-};
-
-/* The same of a block, in the memory that it shares. */
-template <int T> struct tile_sums {
-    unsigned long long part[T][FACE_COUNT][3]; /* of struct tally */
-
-    __device__ __forceinline__ unsigned long long *all()
-    {
-        return &part[0][0][0];
-    }
-
-    __device__ __forceinline__ void begin()
-    {
-        for (int n = (int)threadIdx.x; n < T * FACE_COUNT * 3; n += THREADS) {
-            all()[n] = 0;
-        }
-        __syncthreads();
-    }
-
-    __device__ __forceinline__ void add(int l, int face, double x)
-    {
-        tally one = {};
-        one.add(x);
-        for (int p = 0; p < 3; p++) {
-            if (one.part[p] != 0) {
-                atomicAdd(&part[l][face][p], (unsigned long long)one.part[p]);
-            }
-        }
-    }
-
-    /* Add them to the sums of the faces. All threads of all blocks call. */
-    __device__ __forceinline__ void end(const face_sums (&sums)[T])
-    {
-        __syncthreads();
-#pragma unroll /* the sums are parameters of the kernel: no index that differs between lanes */
-        for (int n = 0; n < T * FACE_COUNT; n++) {
-            if ((int)threadIdx.x == n) {
-                add_to(sums[n / FACE_COUNT].sum[n % FACE_COUNT],
-                       part[n / FACE_COUNT][n % FACE_COUNT]);
-            }
-        }
-        __shared__ bool is_last;
-        if (is_last_block_of_all(sums[0].scratch, &is_last)) {
-#pragma unroll
-            for (int l = 0; l < T; l++) {
-                normalise_face_sums(sums[l], FACE_COUNT * l);
-            }
-        }
-    }
-
-    static __device__ __forceinline__ void add_to(struct exact_sum *sum,
-                                                  const unsigned long long (&parts)[3])
-    {
-        long long digit[4];
-        digits_of({{(long long)parts[0], (long long)parts[1], (long long)parts[2]}}, digit);
-        for (int d = 0; d < 4 && sum != nullptr; d++) {
-            if (digit[d] != 0) {
-                atomicAdd(reinterpret_cast<unsigned long long *>(&sum->digit[d]),
-                          (unsigned long long)digit[d]);
-            }
-        }
-    }
-};
 
 /* sm_90: blocks of a multiprocessor, where a cell has few registers. */
 template <typename REAL, typename KIND>
@@ -98,12 +31,8 @@ static __global__ __launch_bounds__(THREADS, (LEAST_BLOCKS<REAL, KIND>)) void st
     const grid_view<REAL> view, const KIND kind, const tiling t, const tile_sinks<T> sinks)
 {
     extern __shared__ __attribute__((aligned(16))) char shared[];
-    /* of a kind that loads: a row, planes, ring, a row; then the sums */
-    const int row = KIND::LOADS ? 1 << t.wide_bits : 0;
-    REAL *const planes = reinterpret_cast<REAL *>(shared) + row;
-    REAL *const ring = planes + (2 * T << TILE_BITS);
-    tile_sums<T> *const sums = reinterpret_cast<tile_sums<T> *>(
-        ring + row + (KIND::LOADS ? STAGES * ARRAYS << TILE_BITS : 0));
+    REAL *const planes = reinterpret_cast<REAL *>(shared);
+    tile_sums<T> *const sums = reinterpret_cast<tile_sums<T> *>(planes + (2 * T << TILE_BITS));
     const int64_t tiles = t.count[0] * t.count[1];
     const int64_t tile[2] = {blockIdx.x % tiles % t.count[0], blockIdx.x % tiles / t.count[0]};
     const int64_t k_begin = t.lo[2] + blockIdx.x / tiles * t.step[2];
@@ -112,65 +41,31 @@ static __global__ __launch_bounds__(THREADS, (LEAST_BLOCKS<REAL, KIND>)) void st
     tile_cell<REAL, T, KIND> cells[CELLS];
 #pragma unroll
     for (int c = 0; c < CELLS; c++) {
-        cells[c] =
-            tile_cell_of<REAL, T>(view, kind, t, (int)threadIdx.x + c * THREADS, tile, k_first);
+        cells[c] = tile_cell_of<REAL, T>(view, kind, t, (int)threadIdx.x + c * THREADS, tile);
     }
     if (!KIND::IS_EVERYWHERE && sinks.any) {
         sums->begin();
     }
-#pragma unroll
-    for (int c = 0; KIND::LOADS && c < CELLS; c++) {
-        if constexpr (KIND::LOADS) {
-            cells[c].load(view, kind, t, ring, k_first);
-        }
-    }
-    const bool sides = KIND::LOADS && has_sides(view, kind, t, tile);
     int parity = 0;
     for (int64_t k = k_first; k < k_end + T; k++, parity ^= 1) {
         const REAL *before = planes + ((parity ^ 1) * T << TILE_BITS);
-        REAL *now = planes + (parity * T << TILE_BITS), arrived[CELLS] = {};
-        if constexpr (KIND::LOADS) { /* of all cells at once, a plane ahead */
+        REAL *now = planes + (parity * T << TILE_BITS);
 #pragma unroll
-            for (int c = 0; c < CELLS; c++) {
-                arrived[c] = cells[c].value;
-                cells[c].load(view, kind, t, ring, k + 1);
-            }
-        }
-        const auto advance = [&](auto at_sides) {
-            constexpr bool SIDES = decltype(at_sides)::value;
-#pragma unroll
-            for (int c = 0; c < CELLS; c++) {
-                int64_t at = cells[c].at + k * view.pitch_z;
-                const bool written = cells[c].written;
-                const auto term = [&](int l, int64_t plane, int face, double x) {
-                    if (!KIND::IS_EVERYWHERE && written && plane >= k_begin && plane < k_end &&
-                        sinks.of[l].sum[face] != nullptr) {
-                        sums->add(l, face, x);
-                    }
-                };
-                REAL value = arrived[c];
-                if constexpr (KIND::LOADS) { /* next it reads two planes ahead, in the field */
-                    const int64_t last = SIDES ? t.read_hi[2] - 1 - k : 2;
-                    at = cells[c].in - view.in - (last < 2 ? last : 2) * view.pitch_z;
-                } else {
-                    value = cells[c].known && k < t.read_hi[2] ? view.in[at] : 0;
+        for (int c = 0; c < CELLS; c++) {
+            const int64_t at = cells[c].at + k * view.pitch_z;
+            const int64_t done = k - T;
+            const bool written = cells[c].written;
+            const auto term = [&](int l, int64_t plane, int face, double x) {
+                if (!KIND::IS_EVERYWHERE && written && plane >= k_begin && plane < k_end &&
+                    sinks.of[l].sum[face] != nullptr) {
+                    sums->add(l, face, x);
                 }
-                value =
-                    advance_cell<SIDES>(view, kind, t, cells[c], before, now, ring, k, value, term);
-                if (written && k - T >= k_begin && k - T < k_end) {
-                    view.out[at - T * view.pitch_z] = value;
-                }
+            };
+            REAL value = cells[c].known && k < t.read_hi[2] ? view.in[at] : 0;
+            value = advance_cell(view, kind, t, cells[c], before, now, k, value, term);
+            if (written && done >= k_begin && done < k_end) {
+                view.out[at - T * view.pitch_z] = value;
             }
-        };
-        if constexpr (KIND::LOADS) {
-            if (sides || k - T <= t.next_lo[2] || k + 2 >= t.next_hi[2]) {
-                advance(std::true_type());
-            } else {
-                advance(std::false_type());
-            }
-            arch_copies_wait();
-        } else {
-            advance(std::true_type());
         }
         __syncthreads();
     }
@@ -217,22 +112,10 @@ static tiling tiling_of(const struct layout *layout, const struct coefficients *
     return t;
 }
 
-template <int T>
-static tile_sinks<T> sinks_of(const struct coefficients *args, struct hip_scratch *d_scratch)
-{
-    tile_sinks<T> sinks = {};
-    for (int l = 0; l < T; l++) {
-        sinks.of[l] = face_sums_of(&args[l], d_scratch);
-        sinks.any = sinks.any || sinks.of[l].sums;
-    }
-    return sinks;
-}
-
 template <typename REAL, int T, typename KIND>
 static hipError_t launch(struct hip_step *step, const KIND &kind)
 {
-    constexpr unsigned planes = 2 * T + (KIND::LOADS ? STAGES * ARRAYS + 2 : 0);
-    constexpr unsigned bytes = (planes * (unsigned)sizeof(REAL) << TILE_BITS) +
+    constexpr unsigned bytes = (2 * T * (unsigned)sizeof(REAL) << TILE_BITS) +
                                (KIND::IS_EVERYWHERE ? 0 : (unsigned)sizeof(tile_sums<T>));
     static int processors = 0;
     const hipError_t error =

@@ -47,10 +47,9 @@ static const struct smoothing *smoothing_of(const struct steady_grids *grids,
                                             const struct steady_grid *grid)
 {
     const bool is_coarse = grid - grids->grid > (grids->grid[1].copies ? 1 : 0);
-    const bool is_rough = grids->roughness > STEADY_ROUGH;
     const int turn = grids->turn == 0 ? 0 : 2 - grids->turn % 2;
     return grids->uniform ? &of_uniform[turn]
-           : grids->steep ? (is_rough ? &of_classes : &of_steep)
+           : grids->steep ? (steady_is_rough(grids) ? &of_classes : &of_steep)
            : is_coarse    ? &of_coarse
                           : &of_classes;
 }

@@ -167,34 +167,39 @@ static enum status begin_axes(struct steady_grids *grids, const struct heat_oper
     return STATUS_OK;
 }
 
-/* Add log2(g), in units of 1/256 and linear between powers of two: integers, which are the same in
- * any order. They are the upper bits of a float: of the least ones, which have no exponent, less.
- */
-static void add_log(float g, int64_t *sum, int64_t *count)
+/* log2(g), in units of 1/256 and linear between powers of two: integers, whose sums are the same in
+ * any order. They are the upper bits of a float: of the least ones, which have no exponent, less. 0
+ * where nothing conducts. */
+static int64_t log_of(float g)
 {
     enum { BIAS = LOG_UNIT * 125 };
     int32_t bits;
     memcpy(&bits, &g, sizeof bits);
-    *sum += bits > 0 ? (bits >> 15) - BIAS : 0;
-    *count += bits > 0 ? 1 : 0;
+    return bits > 0 ? (bits >> 15) - BIAS : 0;
 }
 
-/* The sum and the number of the logarithms of the lower faces that conduct. */
-static void find_logs(const struct layout *layout, const float *h_g, int64_t sums[2])
+/* The sum and the number of the logarithms of the lower faces that conduct; and the sum of their
+ * differences to the faces `step` elements after them. */
+static void find_logs(const struct layout *layout, const float *h_g, int64_t step, int64_t sums[3])
 {
     const int64_t nx = layout->cells[AXIS_X];
     const int64_t ny = layout->cells[AXIS_Y];
     int64_t sum = 0;
     int64_t count = 0;
-#pragma omp parallel for reduction(+ : sum, count)
+    int64_t differences = 0;
+#pragma omp parallel for reduction(+ : sum, count, differences)
     for (int64_t row = 0; row < ny * layout->cells[AXIS_Z]; row++) {
         const float *const g = h_g + layout_index(layout, 0, row % ny, row / ny);
         for (int64_t i = 0; i < nx; i++) {
-            add_log(g[i], &sum, &count);
+            sum += log_of(g[i]);
+            count += g[i] > 0 ? 1 : 0;
+            differences +=
+                g[i] > 0 && g[i + step] > 0 ? llabs(log_of(g[i + step]) - log_of(g[i])) : 0;
         }
     }
     sums[0] = sum;
     sums[1] = count;
+    sums[2] = differences;
 }
 
 static enum status mean_logs(struct steady_grids *grids, const struct steady_grid *grid,
@@ -202,7 +207,7 @@ static enum status mean_logs(struct steady_grids *grids, const struct steady_gri
 {
     const struct engine *engine = grids->engine;
     const bool known = grids->uniform || grids->count == 1; /* of the finest grid: fill_finest */
-    int64_t sums[AXIS_COUNT][2] = {{0}};
+    int64_t sums[AXIS_COUNT][3] = {{0}};
     if (known) {
         memcpy(sums, grids->logs, sizeof sums);
     }
@@ -212,7 +217,9 @@ static enum status mean_logs(struct steady_grids *grids, const struct steady_gri
     for (int axis = 0; axis < AXIS_COUNT && grids->uniform; axis++) {
         const struct steady_axis *a = &grids->axis[axis];
         for (int64_t i = 0; i < a->n; i++) {
-            add_log((float)(1 / (a->resistance[i] * a->size[i])), &sums[axis][0], &sums[axis][1]);
+            const float g = (float)(1 / (a->resistance[i] * a->size[i]));
+            sums[axis][0] += log_of(g);
+            sums[axis][1] += g > 0 ? 1 : 0;
         }
     }
     for (int axis = 0; axis < AXIS_COUNT && status == STATUS_OK; axis++) {
@@ -221,38 +228,27 @@ static enum status mean_logs(struct steady_grids *grids, const struct steady_gri
                                                    layout_bytes(&grid->m.layout));
             status = status == STATUS_OK ? engine->runtime->queue_wait(engine->bulk_queue) : status;
             if (status == STATUS_OK) {
-                find_logs(&grid->m.layout, h_g, sums[axis]);
+                find_logs(&grid->m.layout, h_g, 0, sums[axis]);
             }
         }
     }
     free(h_g);
     TRY(status_agree(grids->team->comm, status));
     if (grid->shared && !grids->uniform) {
-        TRY_MPI(MPI_Allreduce(MPI_IN_PLACE, sums, 2 * AXIS_COUNT, MPI_INT64_T, MPI_SUM,
+        TRY_MPI(MPI_Allreduce(MPI_IN_PLACE, sums, 3 * AXIS_COUNT, MPI_INT64_T, MPI_SUM,
                               grids->team->comm));
     }
+    if (grids->count == 1 && !grids->uniform) {
+        grids->roughness = INFINITY;
+    }
     for (int axis = 0; axis < AXIS_COUNT; axis++) {
+        if (grids->count == 1 && sums[axis][1] > 0) {
+            grids->roughness =
+                fmin(grids->roughness, (double)sums[axis][2] / (double)sums[axis][1]);
+        }
         mean[axis] = sums[axis][1] > 0 ? (double)sums[axis][0] / (double)sums[axis][1] : -INFINITY;
     }
     return STATUS_OK;
-}
-
-/* Coarse conductances are sums over children first, so where neighbours differ at random, their
- * logarithms are larger on all axes than those in smooth media: by this much on the one with the
- * least. `mean`: of the second grid, `before`: of the finest one. */
-static double roughness(const struct steady_grid *second, const double mean[AXIS_COUNT],
-                        const double before[AXIS_COUNT])
-{
-    double least = INFINITY;
-    for (int axis = 0; axis < AXIS_COUNT; axis++) {
-        double excess = mean[axis] - before[axis];
-        for (int other = 0; other < AXIS_COUNT; other++) {
-            const double doubled = second->m.children[other] == 2 ? LOG_UNIT : 0;
-            excess += other == axis ? doubled : -doubled;
-        }
-        least = isfinite(excess) ? fmin(least, excess) : least;
-    }
-    return isfinite(least) ? least : 0;
 }
 
 /* Axes are coarsened where neighbours exchange at least half as much heat as on the one with the
@@ -263,11 +259,6 @@ static enum status choose_children(struct steady_grids *grids, const struct stea
     double mean[AXIS_COUNT];
     double most = -INFINITY;
     TRY(mean_logs(grids, grid, mean));
-    if (grids->count == 1) {
-        memcpy(grids->log_g, mean, sizeof mean);
-    } else if (!grid->copies && grids->count == (grids->grid[1].copies ? 3 : 2)) {
-        grids->roughness = roughness(grid, mean, grids->log_g);
-    }
     for (int axis = 0; axis < AXIS_COUNT; axis++) {
         most = grid->decomp.global_cells[axis] > 1 ? fmax(most, mean[axis]) : most;
     }
@@ -412,7 +403,8 @@ static enum status fill_finest(struct steady_grids *grids, const struct classes 
         status = status == STATUS_OK ? send(grids, &values, d_scale) : status;
     }
     for (int axis = 0; axis < AXIS_COUNT && grids->count == 1 && status == STATUS_OK; axis++) {
-        find_logs(&finest->m.layout, values.h_g[axis], grids->logs[axis]);
+        find_logs(&finest->m.layout, values.h_g[axis], multigrid_step(&finest->m, axis),
+                  grids->logs[axis]);
     }
     free(h_all);
     TRY(status_agree(grids->team->comm, status));
@@ -460,7 +452,7 @@ enum status steady_grids_create(const struct problem *problem, const struct team
                 ? add_copy(grids)
                 : add_coarse(grids, children));
     }
-    grids->steep = grids->steep || grids->roughness > STEADY_ROUGH;
+    grids->steep = grids->steep || steady_is_rough(grids);
     TRY(status_agree(team->comm, allocate_early(grids)));
     return grids->starts ? status_agree(team->comm, steady_start_prepare(grids, op)) : STATUS_OK;
 }

@@ -2,6 +2,8 @@
  * (docs/reference/numerics.md#steady-states). */
 #pragma once
 
+#include <math.h>
+
 #include "halo/exchange.h"
 #include "machine/team.h"
 #include "model/operator/operator.h"
@@ -17,9 +19,8 @@ enum { DEEP_STEPS = 4, DEEP_MOST = 12 };
 enum { SHARED_LAYERS = 2 };
 /* Shared grids of fewer cells are copied: then exchanges take longer than the cells. */
 enum { STEADY_SHARED_LEAST = 1 << 18 };
-/* Logarithms of conductances have this unit, so that their sums are integers. Rougher media are
- * smoothed before coarser grids, too. */
-enum { LOG_UNIT = 256, STEADY_ROUGH = LOG_UNIT / 2 };
+/* Logarithms of conductances have this unit, so that their sums are integers. */
+enum { LOG_UNIT = 256 };
 
 struct steady_grid {
     struct multigrid m;
@@ -61,12 +62,12 @@ struct steady_grids {
     struct engine *engine; /* borrowed, as are the next two */
     const struct team *team;
     const struct problem *problem;
-    bool sinks;                          /* cells have some */
-    bool uniform;                        /* the grids have tables along the axes */
-    bool starts;                         /* the grids have d_t and d_b */
-    bool steep;                          /* conductivities jump by much, or cell by cell */
-    double roughness;                    /* of conductances, where neighbours differ at random */
-    double log_g[AXIS_COUNT];            /* the mean logarithms of the finest grid */
+    bool sinks;       /* cells have some */
+    bool uniform;     /* the grids have tables along the axes */
+    bool starts;      /* the grids have d_t and d_b */
+    bool steep;       /* conductivities jump by much, or cell by cell */
+    double roughness; /* the mean difference of the logarithms of neighbouring conductances of an
+                         axis, on the axis with the least; 0: uniform */
     struct steady_axis axis[AXIS_COUNT]; /* of the last grid */
     double reference;                    /* K: the mean of the temperatures outside */
     bool has_reference;                  /* there are some */
@@ -74,8 +75,7 @@ struct steady_grids {
     double flux[FACE_COUNT];             /* in a uniform medium: heat per cell of the finest grid */
     bool can_start;                      /* by full multigrid */
     int turn;                            /* cycles since the start */
-    int64_t logs[AXIS_COUNT][2]; /* of the finest grid without tables: sum and number of logarithms
-                                    of conductances, on this rank */
+    int64_t logs[AXIS_COUNT][3]; /* of the finest grid without tables: find_logs, on this rank */
     int count;
     struct steady_grid grid[STEADY_GRIDS_MOST];
     struct {
@@ -90,6 +90,13 @@ struct steady_grids {
 bool steady_can_start(const struct problem *problem);
 /* Whether cycles smooth before the coarser grid, too. */
 bool steady_is_steep(const struct medium *medium);
+
+/* Whether conductances change about from cell to cell, as where materials do at random: by more
+ * than a factor of two. Then cycles smooth before the coarser grid and take more steps. */
+static inline bool steady_is_rough(const struct steady_grids *grids)
+{
+    return isfinite(grids->roughness) && grids->roughness > LOG_UNIT;
+}
 
 /* Device memory per rank, about: with the coarse grids of an isotropic medium. */
 uint64_t steady_grids_bytes(const struct problem *problem, const struct box *owned, int nranks);

@@ -1,9 +1,9 @@
 /* Part of steps_classes_*.hip.cpp: two steps in a medium whose classes change from cell to cell.
  *
- * Two rows at a time, and of these both steps: level 2 is in the plane where level 1 was in the
- * round before, so a wave keeps the conductances of the cells of that plane. 8 waves have the
- * registers for it. The first and the last row come first, so that the neighbours need not wait for
- * the others. The planes of level 0 are read until the end of a round. */
+ * Row by row, and in a row both steps: level 2 is in the plane where level 1 was in the round
+ * before, so a wave keeps the conductances of the cells of that plane. 8 waves have the registers
+ * for it. The first and the last row come first, so that the neighbours need not wait for the
+ * others. The planes of level 0 are read until the end of a round. */
 #pragma once
 
 #include "kernels/hip/schedule/deep/steps_classes_march.h"
@@ -113,48 +113,28 @@ template <typename S> struct held_wave : classes_wave<S> {
         for (int r = 0; r < ROWS + 2; r++) {
             rows[r] = of::template word<V>(own + (r - 1) * S::CLASS_ROW, token);
         }
-        /* two rows at a time, whose loads are under way together */
 #pragma unroll
-        for (int first = 0; first < ROWS; first += 2) {
-            const int pair[] = {first == 0 ? ROWS - 1 : first - 1, first};
-            row_numbers now[2], then[2];
-            cells next[2];
-#pragma unroll
-            for (int p = 0; p < 2; p++) {
-                const int r = pair[p];
-                of::template beside_row<1>(n, r);
-                of::template beside_row<2>(m, r);
-                of::template above_and_below<1>(n, r);
-                of::template above_and_below<2>(m, r);
-                of::template close<WITH, false, 1>(n, k - 1, own, token, r, r + 1);
-                of::template close<WITH, false, 2>(m, k - 2, lower, token, r, r + 1);
+        for (int order = 0; order < ROWS; order++) {
+            const int r = order == 0 ? ROWS - 1 : order - 1;
+            of::template beside_row<1>(n, r);
+            of::template beside_row<2>(m, r);
+            of::template above_and_below<1>(n, r);
+            of::template above_and_below<2>(m, r);
+            of::template close<WITH, false, 1>(n, k - 1, own, token, r, r + 1);
+            of::template close<WITH, false, 2>(m, k - 2, lower, token, r, r + 1);
+            const row_numbers now =
+                look_up_row(new_y, rows, r, own, of::classes_below(0), bottom, token);
+            const row_numbers then =
+                held_row(r, of::template word<V>(lower + r * S::CLASS_ROW, token));
+            up[r] = of::template step_row<WITH>(n, r, now);
+            if (!top) {
+                m.up[r] = up[r];
             }
-#pragma unroll
-            for (int p = 0; p < 2; p++) {
-                const int r = pair[p];
-                now[p] = look_up_row(new_y, rows, r, own, of::classes_below(0), bottom, token);
-                then[p] = held_row(r, of::template word<V>(lower + r * S::CLASS_ROW, token));
-            }
-#pragma unroll
-            for (int p = 0; p < 2; p++) {
-                const int r = pair[p];
-                up[r] = of::template step_row<WITH>(n, r, now[p]);
-                if (!top) {
-                    m.up[r] = up[r];
-                }
-                hold_row(r, now[p]);
-            }
-#pragma unroll
-            for (int p = 0; p < 2; p++) {
-                next[p] = of::template step_row<WITH>(m, pair[p], then[p]);
-            }
-            if (first == 0) {
+            of::template write<WITH>(of::template step_row<WITH>(m, r, then), r, k - 2);
+            hold_row(r, now);
+            if (order == 1) {
                 of::template store_edges<Y, false>(up, 1, own, token);
                 arrive();
-            }
-#pragma unroll
-            for (int p = 0; p < 2; p++) {
-                of::template write<WITH>(next[p], pair[p], k - 2);
             }
         }
         of::put_bits();

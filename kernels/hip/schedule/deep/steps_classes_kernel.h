@@ -39,8 +39,8 @@ static __device__ __forceinline__ void march_classes(classes_rounds<S> &rounds, 
         rounds.block.set_next(item + 1);
     }
 #pragma unroll
-    for (int n = 0; n <= T + 1; n++) {
-        my.one[n] = my.w.p.of.mask + 1; /* of planes that are not needed */
+    for (int n = 0; n < T; n++) {
+        my.one[n] = 0; /* of planes that are not needed */
     }
 #pragma unroll 1
     for (int part = 0; part < 3; part++) {

@@ -3,19 +3,57 @@
  * As steps_staged_march.h, but all rows of a level before the next one. A wave keeps of each level
  * the plane at hand and how much it is above the plane below: a difference of two cells serves
  * both, and roles do not swap. The classes have a ring of their own, since levels need those of
- * more planes. Where the cells of a wave and those around them have one class in each plane at
- * hand, the coefficients of a level are looked up once, else cell by cell. Mostly the flags say so,
- * of three planes at a time, else, as between layers, the classes of a plane. The table is in
- * shared memory:
+ * more planes. Where the flags of a wave's cells say that they and all around them have one class
+ * in all planes at hand, the coefficients of a level are looked up once, else cell by cell, in a
+ * table in shared memory:
  *   g            of pairs of classes, of every axis or of one where they are the same, of every
  *                step or of one where these have the same length
  *   sigma, q     of a class    } of every step,
  *   a, b         of a closure  } or of one where they are the same */
 #pragma once
 
-#include "kernels/hip/schedule/deep/steps_classes_shape.h"
+#include "kernels/hip/kind/classes.h"
+#include "kernels/hip/schedule/deep/steps_staged_kernel.h"
 
 #if ARCH_HAS_TILE_COPY
+
+template <int T> constexpr int CLASSES_WAVES = T == 2 ? 8 : 12;
+
+/* Two steps are HELD: see steps_classes_held.h. */
+template <typename REAL, int T, int STAGES>
+struct classes_shape : deep_shape<REAL, T, STAGES, false, false, 4, 0, CLASSES_WAVES<T>> {
+    typedef deep_shape<REAL, T, STAGES, false, false, 4, 0, CLASSES_WAVES<T>> of;
+    static constexpr bool PAIRS = false;
+    static constexpr bool HELD = T == 2;
+    /* no plane of the round before is read at its end, but where coefficients are held */
+    static constexpr int LEAD = STAGES - (HELD ? 4 : 3);
+    /* rows from a multiple of 16 cells on, with one cell on either side of the tile */
+    static constexpr int CLASS_ROW = (of::TX + 17 + 15) / 16 * 16;
+    static constexpr int CLASS_BYTES = (of::TY + 2) * CLASS_ROW;
+    static constexpr int CLASS_STAGE = (CLASS_BYTES + 127) / 128 * 128;
+    static constexpr int CLASS_STAGES = T + 3 + LEAD;
+    static constexpr int AT_CLASSES = (of::AT_REST + 127) / 128 * 128;
+    static constexpr int AT_REST = AT_CLASSES + CLASS_STAGES * CLASS_STAGE;
+    static constexpr int AT_TABLE = AT_REST + 256;
+    static constexpr int BITS_BELOW_TABLE = 4; /* where a block has its sum of bits */
+    static constexpr int SHARED_BYTES = 227 * 1024;
+
+    /* In the region of the copies of classes, which begins 16 cells before the field. */
+    static __host__ __device__ constexpr int class_x(int x)
+    {
+        return (x + 15) & ~15;
+    }
+};
+
+template <typename S> struct classes_work : deep_work<S, classes<typename S::REAL, S::T>> {
+    arch_tile_map class_map;
+    int class_y, class_z; /* from a plane and a row of the region of copies to those of classes */
+    int pair_row, pair_axis; /* bytes of the table: of a class, and of an axis or 0 */
+    int of_pairs;            /* bytes of the g of a step, or 0 */
+    int at_numbers;          /* where those of steps begin */
+    int of_step;             /* bytes of a step, or 0 */
+    uint32_t mask;           /* of the classes of four cells */
+};
 
 template <typename S> struct classes_wave : deep_rows<S, classes_work<S>> {
     typedef deep_rows<S, classes_work<S>> rows_of;
@@ -31,9 +69,7 @@ template <typename S> struct classes_wave : deep_rows<S, classes_work<S>> {
     uint32_t parity;                          /* bytes to the edges of this round */
     uint32_t classes;                         /* the first byte of my cells in stage 0 */
     int stage;                                /* bytes to the classes of the newest plane */
-    /* n planes below the newest one, the class of the wave's cells and of those beside them, with
-     * CLASS_FLAG where the cells above and below have it too; -1: several */
-    int one[T + 2];
+    int one[T];     /* the class of the wave in the plane of level n at hand; -1: several */
     uint32_t table; /* in shared memory */
     int x, y;       /* my first cell; for closed faces of z */
 
@@ -104,20 +140,13 @@ template <typename S> struct classes_wave : deep_rows<S, classes_work<S>> {
         return i == V - 1 ? word >> 8 * i : word >> 8 * i & 0xFF;
     }
 
-    __device__ __forceinline__ bool is_flagged(int n) const
+    /* At the end of a round, off its longest chain of loads: what the next one needs. */
+    __device__ __forceinline__ void look_at_classes(int token)
     {
-        return one[n] > w.p.of.mask;
-    }
-    /* A class of `one`, from plane n; of plane `to` beside it. */
-    __device__ __forceinline__ int class_of(int n, int to) const
-    {
-        return (is_flagged(n) ? one[n] : one[to]) & w.p.of.mask;
-    }
-
-    /* What `one` has of the newest plane. */
-    __device__ __forceinline__ int look_at_classes(int token) const
-    {
-        const uint32_t all = V == 2 ? 0x101U : 0x1010101U;
+#pragma unroll
+        for (int n = T - 1; n > 0; n--) {
+            one[n] = one[n - 1];
+        }
         const uint32_t from = classes_below(0);
         uint32_t row[ROWS];
 #pragma unroll
@@ -128,21 +157,10 @@ template <typename S> struct classes_wave : deep_rows<S, classes_work<S>> {
         uint32_t differing = 0;
 #pragma unroll
         for (int r = 0; r < ROWS; r++) {
-            differing |= row[r] ^ first * all;
+            differing |= row[r] ^ first * (V == 2 ? 0x101U : 0x1010101U);
         }
-        if (arch_all(differing == 0 && (int)first > w.p.of.mask)) {
-            return (int)first;
-        }
-        const uint32_t own = first & (uint32_t)w.p.of.mask;
-        const int beside = threadIdx.x % ARCH_WAVE < ARCH_WAVE / 2 ? -1 : V;
-        differing = (word<V>(from - S::CLASS_ROW, token) ^ own * all) |
-                    (word<V>(from + ROWS * S::CLASS_ROW, token) ^ own * all);
-#pragma unroll
-        for (int r = 0; r < ROWS; r++) {
-            differing |= (row[r] & w.mask & (V == 2 ? 0xFFFFU : ~0U)) ^ own * all;
-            differing |= word<1>(from + r * S::CLASS_ROW + beside, token) ^ own;
-        }
-        return arch_all(differing == 0) ? (int)own : -1;
+        const bool same = arch_all(differing == 0 && (int)first > w.p.of.mask);
+        one[0] = same ? (int)first & w.p.of.mask : -1;
     }
 
     /* Values around the rows of a level, and which classes. */
@@ -194,7 +212,7 @@ template <typename S> struct classes_wave : deep_rows<S, classes_work<S>> {
     template <bool ONE>
     __device__ __forceinline__ int class_at(int l, uint32_t own, int r, int i, int token) const
     {
-        return ONE ? one[l] & w.p.of.mask
+        return ONE ? one[l - 1]
                    : (int)load_bytes<1>(own + r * S::CLASS_ROW + i, token) & w.p.of.mask;
     }
 
@@ -368,18 +386,15 @@ template <typename S> struct classes_wave : deep_rows<S, classes_work<S>> {
         row_numbers numbers_of = {};
         uint32_t rows[ROWS + 2] = {};
         if (ONE) {
-            const int c = class_of(L, L);
+            const int c = one[L - 1];
             const uint32_t row = row_of_class(L - 1, c);
-            const REAL gx = g(AXIS_X, row, c), gy = g(AXIS_Y, row, c),
-                       low = g(AXIS_Z, row, class_of(L, L + 1)),
-                       high = g(AXIS_Z, row, class_of(L, L - 1));
+            const REAL gx = g(AXIS_X, row, c), gy = g(AXIS_Y, row, c), gz = g(AXIS_Z, row, c);
             const two of = load_table(numbers(L - 1) + c * (uint32_t)sizeof(two), two());
 #pragma unroll
             for (int i = 0; i < V; i++) {
                 numbers_of.x[i] = numbers_of.x[i + 1] = gx;
                 numbers_of.ym[i] = numbers_of.yp[i] = gy;
-                numbers_of.zm[i] = low;
-                numbers_of.zp[i] = high;
+                numbers_of.zm[i] = numbers_of.zp[i] = gz;
                 numbers_of.of[i] = of;
             }
         } else {
@@ -463,29 +478,17 @@ template <typename S> struct classes_wave : deep_rows<S, classes_work<S>> {
     __device__ __forceinline__ void advance_plane(int k, ARRIVE arrive)
     {
         const int token = begin_reads();
+        int every = one[0];
 #pragma unroll
-        for (int n = T + 1; n > 0; n--) {
-            one[n] = one[n - 1];
+        for (int n = 1; n < T; n++) {
+            every |= one[n];
         }
-        /* the classes of the newest plane at the end, off the longest chain of loads, if the flags
-         * of the one below say all that is needed */
-        const bool early = !is_flagged(1);
-        one[0] = early ? look_at_classes(token) : one[1];
-        bool every = true;
-#pragma unroll
-        for (int n = 1; n <= T; n++) {
-            const bool layers =
-                (WITH & WITH_PARTS) == 0 && one[n] >= 0 && one[n - 1] >= 0 && one[n + 1] >= 0;
-            every = every && (is_flagged(n) || layers);
-        }
-        if (every) {
+        if (every >= 0) {
             advance_levels<WITH, true>(k, token, arrive);
         } else {
             advance_levels<WITH, false>(k, token, arrive);
         }
-        if (!early) {
-            one[0] = look_at_classes(token);
-        }
+        look_at_classes(token);
     }
 };
 

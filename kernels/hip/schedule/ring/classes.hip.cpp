@@ -112,7 +112,9 @@ bool hip_step_medium_corrects(const struct step_args *args, const struct box *bo
 {
     const struct device_medium *medium = &args->levels->medium;
     const int bytes = (int)precision_bytes(args->layout.precision);
-    return args->levels->kind == KIND_CLASSES && args->d_bits == nullptr &&
-           hip_step_staged_takes(&args->layout, box) && hip_step_medium_takes(medium) &&
-           medium_numbers(medium) * bytes <= MOST_TABLE_BYTES;
+    const bool kind =
+        args->levels->kind == KIND_FACES ||
+        (args->levels->kind == KIND_CLASSES && medium_numbers(medium) * bytes <= MOST_TABLE_BYTES);
+    return kind && args->d_bits == nullptr && hip_step_staged_takes(&args->layout, box) &&
+           hip_step_medium_takes(medium);
 }

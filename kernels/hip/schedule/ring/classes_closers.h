@@ -1,5 +1,5 @@
-/* Part of classes.hip.cpp and compare.hip.cpp: the waves that write the values beyond closed faces.
- */
+/* Part of classes.hip.cpp, faces.hip.cpp and compare.hip.cpp: the waves that write the values
+ * beyond closed faces. */
 #pragma once
 
 #include "kernels/hip/kind/classes.h"
@@ -13,22 +13,33 @@ template <typename S> static __device__ __forceinline__ int class_at(const work 
     return x / S::SUB_X * w.class_sub + (y + 1) * S::CLASS_PITCH + S::CLASS_PAD + x % S::SUB_X;
 }
 
+/* The same in an array of a stage; the column of an upper face may follow those of a subtile. */
+template <typename S>
+static __device__ __forceinline__ int array_at(const work &w, int array, int x, int y)
+{
+    return w.array_at[array] + x / S::SUB_X * w.array_sub[array] + y * S::array_pitch(array) +
+           x % S::SUB_X;
+}
+
 /* One lane of a wave that writes the values beyond closed x and y faces into the stages, where the
  * engine has left zeros, ahead of the workers: so these need no code for faces, and the tiles at
  * the edge, for which all others wait, are as fast; it also sums over these faces. A lane has some
  * cells on a face in y and one on a face in x, of FACE_X_MIN in the lower half of the wave. Few
  * instructions count here: one wave has the time of a plane or two. */
-template <typename S> struct closer {
+template <typename S, typename KIND> struct closer {
     typedef typename S::REAL REAL;
     enum { IN_Y = S::TX / ARCH_WAVE, CELLS = IN_Y + 1 };
     static_assert(2 * S::TY <= ARCH_WAVE, "one lane per row and side");
 
+    const KIND &kind;
     const medium<REAL> &m;
     const work &w;
     /* where the cells lie */
     bool valid[CELLS];
-    bool counted[CELLS];            /* with SUMS: in the box, on a face that is summed */
-    int at[CELLS], class_at[CELLS]; /* in the cells and the classes of a stage */
+    bool counted[CELLS]; /* with SUMS: in the box, on a face that is summed */
+    /* of the first cell on y and the one on x: in the cells, the classes and, of the face, the
+     * conductances of a stage */
+    int at[2], class_at[2], g_at[2];
     /* of the cells on y, of the one on x: */
     int face[2], beyond[2];  /* in a stage, from a cell to the value beyond */
     const uint8_t *patch[2]; /* of the first one in plane 0; NULL: none */
@@ -38,6 +49,15 @@ template <typename S> struct closer {
     int closure[CELLS]; /* -1: none */
     bool radiates;
     REAL a[CELLS], b[CELLS], e[CELLS], g[CELLS];
+    bool given[CELLS]; /* where g is that of the cell: the closure gives the temperature */
+
+    /* From the first cell on y to the n-th, or of the one on x: in values of a stage that has `sub`
+     * for each subtile. */
+    static __device__ __forceinline__ int beside(int n, int sub)
+    {
+        const int x = n < IN_Y ? n * ARCH_WAVE : 0;
+        return x / S::SUB_X * sub + x % S::SUB_X;
+    }
 
     /* Once for a column. sides: see closed_sides, of y one at most. */
     __device__ __forceinline__ void take(const face_sums &sums, const column &c, unsigned sides)
@@ -60,9 +80,11 @@ template <typename S> struct closer {
             counted[n] = S::SUMS && valid[n] && sum != nullptr && i >= w.lo[AXIS_X] &&
                          i < w.hi[AXIS_X] && j >= w.lo[AXIS_Y] && j < w.hi[AXIS_Y];
             closure[n] = -1;
-            at[n] = cell_at<S>(w, i - c.i, j - c.j);
-            class_at[n] = ::class_at<S>(w, i - c.i, j - c.j);
             if (n == 0 || in_x) {
+                at[in_x] = cell_at<S>(w, i - c.i, j - c.j);
+                class_at[in_x] = ::class_at<S>(w, i - c.i, j - c.j);
+                g_at[in_x] = array_at<S>(w, in_x ? AXIS_X : AXIS_Y, i - c.i, j - c.j) +
+                             (max ? in_x ? 1 : S::array_pitch(AXIS_Y) : 0);
                 face[in_x] = face_min + (max ? 1 : 0);
                 beyond[in_x] = (max ? 1 : -1) * (in_x ? 1 : S::PITCH);
                 patch[in_x] = patches != nullptr ? patches + (in_x ? j : i) : nullptr;
@@ -82,12 +104,13 @@ template <typename S> struct closer {
                 const REAL *abe =
                     m.table + medium_closure_at(m.n, m.nclosures, face[n / IN_Y], wanted[n]);
                 closure[n] = wanted[n];
-                if (counted[n]) {
+                if (S::ARRAYS == 0 && counted[n]) {
                     g[n] = m.table[medium_g_at(m.n, n < IN_Y ? AXIS_Y : AXIS_X, own[n], own[n])];
                 }
                 a[n] = abe[0];
                 b[n] = abe[1];
                 e[n] = abe[2];
+                given[n] = S::ARRAYS > 0 && abe[3] != 0;
                 radiates = radiates || e[n] != 0;
             }
         }
@@ -106,7 +129,7 @@ template <typename S> struct closer {
             wanted[n] = closure[n];
             own[n] = 0;
             if (valid[n]) {
-                own[n] = classes[class_at[n]] & m.mask;
+                own[n] = classes[class_at[n / IN_Y] + beside(n, w.class_sub)] & m.mask;
                 wanted[n] = own[n];
                 const int64_t place = plane[n / IN_Y] + n % IN_Y * ARCH_WAVE;
                 if (first[n / IN_Y] > 0) {
@@ -123,9 +146,14 @@ template <typename S> struct closer {
 #pragma unroll
         for (int n = 0; n < CELLS; n++) {
             if (valid[n]) {
-                REAL *const inside = field + at[n];
-                const REAL outside = radiates ? medium_outside(*inside, a[n], b[n], e[n])
-                                              : medium_outside(*inside, a[n], b[n], (REAL)0);
+                REAL *const inside = field + at[n / IN_Y] + beside(n, w.sub_cells);
+                if (S::ARRAYS > 0) {
+                    g[n] = kind.scaled(field[g_at[n / IN_Y] + beside(n, w.array_sub[AXIS_Y])],
+                                       n < IN_Y ? AXIS_Y : AXIS_X);
+                }
+                const REAL outside = radiates
+                                         ? kind.outside(*inside, g[n], a[n], b[n], e[n], given[n])
+                                         : kind.outside(*inside, g[n], a[n], b[n], 0, given[n]);
                 inside[beyond[n / IN_Y]] = outside;
                 if (counted[n]) {
                     const double term = (double)g[n] * (double)(REAL)(outside - *inside);
@@ -142,16 +170,15 @@ template <typename S> struct closer {
 
 /* One of S::CLOSERS waves, which take the planes in turn; of two fields, the wave of one with its
  * kind. All its lanes call. */
-template <typename S>
+template <typename S, typename KIND>
 static __device__ __forceinline__ void close_all(const grid_view<typename S::REAL> &view,
-                                                 const classes<typename S::REAL, 1> &kind,
-                                                 const face_sums &sums, stage_ring<S> ring,
-                                                 const work &w, int wave)
+                                                 const KIND &kind, const face_sums &sums,
+                                                 stage_ring<S> ring, const work &w, int wave)
 {
     typedef typename S::REAL REAL;
     constexpr unsigned Y_MIN = 1U << FACE_Y_MIN, Y_MAX = 1U << FACE_Y_MAX;
     static_assert(S::FIELDS == 1 || S::FIELDS == S::CLOSERS, "a wave per field");
-    closer<S> mine = {kind.of, w};
+    closer<S, KIND> mine = {kind, kind.of, w};
     const int before = S::FIELDS > 1 ? wave * w.field_cells : 0;
     int turn = 0;
     for (int item = blockIdx.x; item < w.items; item += (int)gridDim.x) {

@@ -52,8 +52,8 @@ static __device__ __forceinline__ void finish(const K &kind, const face_sums &su
 
 template <typename K>
 static __global__ __launch_bounds__(K::S::THREADS, K::S::BLOCKS) void step_ring(
-    const __grid_constant__ ring_maps maps, const grid_view<typename K::S::REAL> view, const K kind,
-    const face_sums sums, const work w)
+    const __grid_constant__ ring_maps<typename K::S> maps,
+    const grid_view<typename K::S::REAL> view, const K kind, const face_sums sums, const work w)
 {
     typedef typename K::S S;
     /* no integer arithmetic on it: the compiler must see that it is shared memory, or loads from it
@@ -183,9 +183,18 @@ template <typename S> static void plan_ring(work &w, const ring_call &call, int6
     w.class_cells = S::FIELDS * w.field_cells;
     w.class_sub = (S::CLASS_PITCH * rows + 127) / 128 * 128;
     w.stage_cells = w.class_cells + S::SUBTILES * w.class_sub / (int)sizeof(REAL);
+    for (int array = 0; array < S::ARRAYS; array++) {
+        const int more = array == AXIS_Y ? 1 : 0;
+        const int cells = S::array_pitch(array) * (rows - 2 * S::R + more);
+        w.array_at[array] = w.stage_cells;
+        w.array_sub[array] = (cells + line - 1) / line * line;
+        w.stage_cells += S::SUBTILES * w.array_sub[array];
+    }
     w.stages = w.ring_bytes / (w.stage_cells * (int)sizeof(REAL));
     w.stages = w.stages < MOST_STAGES ? w.stages : (int)MOST_STAGES;
-    const int64_t patch_bytes = nblocks * S::TX * w.height * (int64_t)sizeof(REAL);
+    /* what is written counts as what is read */
+    const int64_t patch_bytes =
+        nblocks * S::TX * w.height * (int64_t)sizeof(REAL) * (2 + S::ARRAYS) / 2;
     const int64_t ahead = (window_bytes + patch_bytes / 2) / patch_bytes; /* planes */
     w.lead = ahead < 6 || ahead >= 8 ? 2 : 3;
     w.group = ahead < 8 ? 2 : (int)ahead / 2;
@@ -265,6 +274,26 @@ template <typename S> static arch_region<uint8_t> region_of_classes(const struct
     return region;
 }
 
+/* The conductances and sigma of the cells, and of those beyond their upper faces. */
+template <typename S>
+static hipError_t make_maps_of_arrays(ring_maps<S> &maps, const struct device_medium *of,
+                                      int height)
+{
+    typedef typename S::REAL REAL;
+    const struct layout *l = &of->layout;
+    hipError_t error = hipSuccess;
+    for (int array = 0; array < S::ARRAYS && error == hipSuccess; array++) {
+        const void *const values = array < AXIS_COUNT ? of->d_g[array] : of->d_sigma;
+        arch_region<REAL> region = {static_cast<const REAL *>(values) + l->origin,
+                                    {l->cells[0] + 1, l->cells[1] + 1, l->cells[2] + 1},
+                                    l->pitch_y,
+                                    l->pitch_z};
+        error = arch_tile_map_make(&maps.arrays[array], region, S::array_pitch(array),
+                                   height + (array == AXIS_Y ? 1 : 0));
+    }
+    return error;
+}
+
 /* Beside the ring the kind needs `bytes` of shared memory. */
 template <typename K> static hipError_t launch(const ring_call &call, const K &kind, int bytes)
 {
@@ -283,7 +312,7 @@ template <typename K> static hipError_t launch(const ring_call &call, const K &k
     call.step->has_bits = S::BITS;
     const int64_t units = (int64_t)processors * S::BLOCKS; /* blocks that run at a time */
     work w = K::divide(call, units, (S::SHARED_BYTES - bytes) / 128 * 128);
-    ring_maps maps = {};
+    ring_maps<S> maps = {};
     error = arch_tile_map_make(&maps.cells, region_of<S>(view, coefficients->closed, w, view.in),
                                S::PITCH, w.height + 2 * S::R);
     if constexpr (S::FIELDS > 1) {
@@ -298,6 +327,9 @@ template <typename K> static hipError_t launch(const ring_call &call, const K &k
             error = arch_tile_map_make(&maps.classes, region_of_classes<S>(&coefficients->medium),
                                        S::CLASS_PITCH, w.height + 2);
         }
+    }
+    if (error == hipSuccess) {
+        error = make_maps_of_arrays<S>(maps, &coefficients->medium, w.height);
     }
     if (error != hipSuccess) {
         return error;

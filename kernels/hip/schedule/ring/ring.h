@@ -10,7 +10,8 @@
  * multiprocessor; a cell reads R others on every side. Each subtile has its own halo columns, since
  * the copy engine takes at most 256 cells of a row. CLOSERS: waves that prepare what workers read
  * at closed faces. CLASSES: those of a subtile follow its cells, one byte per cell, with 16 bytes
- * of halo at either end. */
+ * of halo at either end. ARRAYS: so many of other values per cell follow these, without halo but
+ * for what lies beyond upper faces in x and y. */
 template <typename REAL_, int SUBTILES_, int SUB_X_, int TY_, int ROWS_, int BLOCKS_,
           int CLOSERS_ = 0, bool CLASSES = false, int R_ = 1>
 struct shape {
@@ -36,10 +37,15 @@ struct shape {
     static constexpr int PAD = 32 / (int)sizeof(REAL);
     static constexpr int PITCH = SUB_X + 2 * PAD;
     static constexpr bool BITS = false;
+    static constexpr int ARRAYS = 0;
     static constexpr int FIELDS = 1;        /* 2: those of another field follow the cells */
     static constexpr bool CORRECTS = false; /* new values begin with those at view.out */
     static constexpr int CLASS_PAD = 16;
     static constexpr int CLASS_PITCH = CLASSES ? SUB_X + 2 * CLASS_PAD : 0;
+    static __host__ __device__ constexpr int array_pitch(int array)
+    {
+        return SUB_X + (array == AXIS_X ? PAD : 0);
+    }
     static constexpr int SHARED_BYTES = (BLOCKS == 1 ? 225 : 111) * 1024; /* of 228 KiB */
 };
 
@@ -47,7 +53,12 @@ template <typename S> struct with_base : S {
     static constexpr bool CORRECTS = true;
 };
 
-enum { MOST_STAGES = 24 };
+/* Conductances of the lower faces of a cell, and sigma. */
+template <typename S> struct with_arrays : S {
+    static constexpr int ARRAYS = AXIS_COUNT + 1;
+};
+
+enum { MOST_STAGES = 24, MOST_ARRAYS = AXIS_COUNT + 1 };
 /* Looks at the counter until a block stops waiting for the others, for good; about a millisecond.
  * Happens only when the device has not started all blocks. */
 enum { PATIENCE = 2000 };
@@ -67,6 +78,8 @@ struct work {
     int field_cells;                    /* of a stage, of each field */
     int class_cells, class_sub;         /* cells of a stage before its classes, bytes of classes per
                                            subtile */
+    int array_at[MOST_ARRAYS], array_sub[MOST_ARRAYS]; /* cells of a stage before an array, and of
+                                                          the array per subtile */
     /* blocks count their progress in groups of planes, and a block may begin a group when all have
      * requested the one `lead` before it; groups: per patch, 0: no pacing */
     int group, groups, lead;
@@ -154,14 +167,15 @@ static __device__ __forceinline__ bool pace(const unsigned int *count, unsigned 
     return false;
 }
 
-/* The copy engine reads these: a field, and the other one and the classes where there are any. */
-struct ring_maps {
-    arch_tile_map cells, other, classes;
+/* The copy engine reads these: a field, the other one, the classes and the arrays where there are
+ * any. */
+template <typename S> struct ring_maps {
+    arch_tile_map cells, other, classes, arrays[S::ARRAYS > 0 ? S::ARRAYS : 1];
 };
 
 /* Start the copies of one plane of a column, from R planes before the column on. */
 template <typename S>
-static __device__ __forceinline__ void fetch(const stage_ring<S> &ring, const ring_maps &maps,
+static __device__ __forceinline__ void fetch(const stage_ring<S> &ring, const ring_maps<S> &maps,
                                              const work &w, const column &c, int plane)
 {
     for (int sub = 0; sub < S::SUBTILES; sub++) {
@@ -179,15 +193,27 @@ static __device__ __forceinline__ void fetch(const stage_ring<S> &ring, const ri
         arch_tile_copy(classes + sub * w.class_sub, maps.classes, &ring.filled[ring.slot],
                        c.i + sub * S::SUB_X, c.j, c.k_begin + plane);
     }
+#pragma unroll
+    for (int array = 0; array < S::ARRAYS; array++) {
+        for (int sub = 0; sub < S::SUBTILES; sub++) {
+            arch_tile_copy(ring.stage() + w.array_at[array] + sub * w.array_sub[array],
+                           maps.arrays[array], &ring.filled[ring.slot], c.i + sub * S::SUB_X, c.j,
+                           c.k_begin - S::R + plane);
+        }
+    }
 }
 
 /* One thread: keep the ring full. */
 template <typename S>
-static __device__ __forceinline__ void fetch_all(stage_ring<S> ring, const ring_maps &maps,
+static __device__ __forceinline__ void fetch_all(stage_ring<S> ring, const ring_maps<S> &maps,
                                                  const work &w, unsigned int *counters)
 {
-    const uint32_t bytes = S::SUBTILES * (w.height + 2 * S::R) *
-                           (S::FIELDS * S::PITCH * (int)sizeof(typename S::REAL) + S::CLASS_PITCH);
+    uint32_t bytes = S::SUBTILES * (w.height + 2 * S::R) *
+                     (S::FIELDS * S::PITCH * (int)sizeof(typename S::REAL) + S::CLASS_PITCH);
+    for (int array = 0; array < S::ARRAYS; array++) {
+        bytes += S::SUBTILES * S::array_pitch(array) * (w.height + (array == AXIS_Y ? 1 : 0)) *
+                 (int)sizeof(typename S::REAL);
+    }
     bool patient = true;
     const int group = w.groups > 0 ? w.group : INT32_MAX;
     for (int item = blockIdx.x; item < w.items; item += (int)gridDim.x) {

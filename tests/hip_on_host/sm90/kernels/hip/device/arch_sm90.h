@@ -18,15 +18,6 @@ static inline void arch_prefetch(const void *)
 {
 }
 
-template <typename REAL> static void arch_copy_cell(REAL *shared, const REAL *cell)
-{
-    *shared = *cell;
-}
-
-static inline void arch_copies_wait(void)
-{
-}
-
 template <typename REAL> static void arch_store_stream(REAL *to, const vec16<REAL> &from)
 {
     *reinterpret_cast<vec16<REAL> *>(to) = from;

@@ -1,0 +1,90 @@
+/* The sums over closed faces of a block of tile.hip.cpp or deep/steps_faces_2.hip.cpp. */
+#pragma once
+
+#include "kernels/hip/device/cells.h"
+
+/* The sums over closed faces before each step. */
+template <int T> struct tile_sinks {
+    bool any;
+    face_sums of[T];
+};
+
+/* The same of a block, in the memory that it shares. WAVES: each has its own, since waves that add
+ * to 64 bits of shared memory wait for each other. */
+template <int T, int WAVES = 1> struct tile_sums {
+    unsigned long long part[WAVES][T][FACE_COUNT][3]; /* of struct tally */
+
+    __device__ __forceinline__ void begin()
+    {
+        for (int n = (int)threadIdx.x; n < WAVES * T * FACE_COUNT * 3; n += (int)blockDim.x) {
+            (&part[0][0][0][0])[n] = 0;
+        }
+        __syncthreads();
+    }
+
+    __device__ __forceinline__ void add(int l, int face, double x)
+    {
+        tally one = {};
+        one.add(x);
+        for (int p = 0; p < 3; p++) {
+            if (one.part[p] != 0) {
+                atomicAdd(&part[0][l][face][p], (unsigned long long)one.part[p]);
+            }
+        }
+    }
+
+    /* What one lane of a wave has found. */
+    __device__ __forceinline__ void add(int wave, int l, int face, const long long (&found)[3])
+    {
+        for (int p = 0; p < 3; p++) {
+            part[wave][l][face][p] += (unsigned long long)found[p];
+        }
+    }
+
+    /* Add them to the sums of the faces. All threads of all blocks call. */
+    __device__ __forceinline__ void end(const face_sums (&sums)[T])
+    {
+        __syncthreads();
+#pragma unroll /* the sums are parameters of the kernel: no index that differs between lanes */
+        for (int n = 0; n < T * FACE_COUNT; n++) {
+            if ((int)threadIdx.x == n) {
+                unsigned long long all[3] = {};
+                for (int p = 0; p < WAVES * 3; p++) {
+                    all[p % 3] += part[p / 3][n / FACE_COUNT][n % FACE_COUNT][p % 3];
+                }
+                add_to(sums[n / FACE_COUNT].sum[n % FACE_COUNT], all);
+            }
+        }
+        __shared__ bool is_last;
+        if (is_last_block_of_all(sums[0].scratch, &is_last)) {
+#pragma unroll
+            for (int l = 0; l < T; l++) {
+                normalise_face_sums(sums[l], FACE_COUNT * l);
+            }
+        }
+    }
+
+    static __device__ __forceinline__ void add_to(struct exact_sum *sum,
+                                                  const unsigned long long (&parts)[3])
+    {
+        long long digit[4];
+        digits_of({{(long long)parts[0], (long long)parts[1], (long long)parts[2]}}, digit);
+        for (int d = 0; d < 4 && sum != nullptr; d++) {
+            if (digit[d] != 0) {
+                atomicAdd(reinterpret_cast<unsigned long long *>(&sum->digit[d]),
+                          (unsigned long long)digit[d]);
+            }
+        }
+    }
+};
+
+template <int T>
+static tile_sinks<T> sinks_of(const struct coefficients *args, struct hip_scratch *d_scratch)
+{
+    tile_sinks<T> sinks = {};
+    for (int l = 0; l < T; l++) {
+        sinks.of[l] = face_sums_of(&args[l], d_scratch);
+        sinks.any = sinks.any || sinks.of[l].sums;
+    }
+    return sinks;
+}
