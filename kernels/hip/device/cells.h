@@ -235,14 +235,21 @@ static __device__ __forceinline__ void face_sum_normalise(struct exact_sum *sum)
     }
 }
 
+/* Parameters of the kernel: no index that differs between lanes. */
+static __device__ __forceinline__ struct exact_sum *face_sum_of(const face_sums &sums, int face)
+{
+    struct exact_sum *sum = nullptr;
+#pragma unroll
+    for (int f = 0; f < FACE_COUNT; f++) {
+        sum = face == f ? sums.sum[f] : sum;
+    }
+    return sum;
+}
+
 /* Thread `first` + face normalises the sum of that face. All threads of the last block call. */
 static __device__ __forceinline__ void normalise_face_sums(const face_sums &sums, int first = 0)
 {
-    struct exact_sum *mine = nullptr;
-#pragma unroll /* parameters of the kernel: no index that differs between lanes */
-    for (int face = 0; face < FACE_COUNT; face++) {
-        mine = (int)threadIdx.x == first + face ? sums.sum[face] : mine;
-    }
+    struct exact_sum *const mine = face_sum_of(sums, (int)threadIdx.x - first);
     if (mine != nullptr) {
         face_sum_normalise(mine);
     }

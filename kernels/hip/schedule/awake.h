@@ -207,12 +207,13 @@ static __global__ __launch_bounds__(THREADS) void step_awake(const grid_view<REA
     }
     __shared__ bool is_last;
     if (sums.sums && is_last_block_of_all(sums.scratch, &is_last)) {
-#pragma unroll /* a digit per thread: one after another they would take 20 us */
-        for (int n = 0; n < FACE_COUNT * DIGITS; n++) {
-            if ((int)threadIdx.x == n && sums.sum[n / DIGITS] != nullptr) {
-                atomicAdd(digits_in(sums.sum[n / DIGITS]) + n % DIGITS,
-                          atomicAdd(digits_in(&tiles.d_awake->sum[n / DIGITS]) + n % DIGITS, 0ULL));
-            }
+        /* a digit per thread */
+        const int face = (int)threadIdx.x / DIGITS;
+        struct exact_sum *const sum = face_sum_of(sums, face);
+        if (sum != nullptr) {
+            const int d = (int)threadIdx.x % DIGITS;
+            atomicAdd(digits_in(sum) + d,
+                      atomicAdd(digits_in(&tiles.d_awake->sum[face]) + d, 0ULL));
         }
         __syncthreads();
         normalise_face_sums(sums);
