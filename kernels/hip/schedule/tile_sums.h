@@ -1,4 +1,4 @@
-/* The sums over closed faces of a block of tile.hip.cpp or deep/steps_faces_2.hip.cpp. */
+/* The sums over closed faces of a block of tile.hip.cpp. */
 #pragma once
 
 #include "kernels/hip/device/cells.h"
