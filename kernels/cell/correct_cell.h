@@ -7,10 +7,9 @@
 #include "kernels/cell/heat_cell.h"
 #include "kernels/cell/multigrid_cell.h"
 
-/* In a uniform medium with a field in float64: x = d_in + d_early + d_e to d_out, and to d_r the
- * change of x in a step of its own, which begins with d_heat or d_lack: the expression of
- * heat_cell.h. The halos of d_in, d_early and d_e must be complete around the owned cells, except
- * beyond closed faces. */
+/* In a uniform medium with a field in float64: x = d_in + d_e to d_out, and to d_r the change of x
+ * in a step of its own, which begins with d_heat: the expression of heat_cell.h. The halos of d_in
+ * and d_e must be complete around the owned cells, except beyond closed faces. */
 struct correct_args {
     struct layout layout;
     struct multigrid grid;
@@ -18,10 +17,8 @@ struct correct_args {
     bool closed[FACE_COUNT];
     const double *d_in; /* NULL: `constant` in all cells */
     double constant;
-    const float *d_early; /* of `grid`, as d_e; NULL: 0 */
-    const float *d_e;     /* NULL: 0, as is d_early, and d_out is not written */
+    const float *d_e;     /* NULL, only with d_in: 0, and d_out is not written */
     const double *d_heat; /* of `layout`, as d_in; NULL: 0 */
-    const float *d_lack;  /* NULL, or without d_in: of `grid`, may be d_r; d_out is not written */
     double *d_out;
     float *d_r;
     float *d_mean;           /* NULL, or of `coarse`: the means of d_r, as of average */
@@ -50,15 +47,8 @@ KERNEL_INLINE struct correct_side correct_side(const struct correct_args *args, 
 
 KERNEL_INLINE double correct_value(const struct correct_args *a, int64_t x, int64_t e)
 {
-    const double start = a->d_in != NULL ? a->d_in[x] : a->constant;
-    const double before = a->d_early != NULL ? start + (double)a->d_early[e] : start;
+    const double before = a->d_in != NULL ? a->d_in[x] : a->constant;
     return a->d_e != NULL ? before + (double)a->d_e[e] : before;
-}
-
-/* Where the sum begins. */
-KERNEL_INLINE double correct_heat(const struct correct_args *a, int64_t x, int64_t e)
-{
-    return a->d_lack != NULL ? (double)a->d_lack[e] : a->d_heat != NULL ? a->d_heat[x] : 0;
 }
 
 KERNEL_INLINE double correct_beside(const struct correct_args *a, const struct correct_side *side,

@@ -98,8 +98,8 @@ struct field_access {
     X(ascend, , READS(ascend, d_r) READS(ascend, d_e))                                             \
     X(cycle, , )                                                                                   \
     X(correct, ,                                                                                   \
-      READS(correct, d_in) READS(correct, d_early) READS(correct, d_e) READS(correct, d_heat)      \
-          READS(correct, d_lack) WRITES_OWNED(correct, d_out, layout))                             \
+      READS(correct, d_in) READS(correct, d_e) READS(correct, d_heat)                              \
+          WRITES_OWNED(correct, d_out, layout))                                                    \
     X(flow_out, , READS(flow_out, d_e) READS(flow_out, d_b))                                       \
     X(coarsen, , )                                                                                 \
     X(gather_up, , READS(gather_up, d_r))                                                          \

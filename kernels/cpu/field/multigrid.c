@@ -320,61 +320,36 @@ enum status cpu_cycle(struct queue *queue, const struct cycle_args *args)
 }
 
 /* The corrections and residuals of the cells [begin, end) of a row between its ends, whose first
- * elements are x0 and e0; without heat of sources. The last three are constants: which of d_in,
- * d_early and d_lack there are. */
-KERNEL_INLINE void correct_inside(const struct correct_args *a,
-                                  const struct correct_side side[FACE_COUNT], int64_t x0,
-                                  int64_t e0, int64_t begin, int64_t end, uint32_t most[2],
-                                  bool reads, bool joins, bool follows)
+ * elements are x0 and e0; without heat of sources. */
+static void correct_inside(const struct correct_args *a, const struct correct_side side[FACE_COUNT],
+                           int64_t x0, int64_t e0, int64_t begin, int64_t end, uint32_t most[2])
 {
-    const double *const x = reads ? a->d_in + x0 : NULL;
-    const float *const early = joins ? a->d_early + e0 : NULL;
+    const double *const x = a->d_in + x0;
     const float *const e = a->d_e + e0;
-    double *const out = follows ? NULL : a->d_out + x0;
+    double *const out = a->d_out + x0;
     float *const r = a->d_r + e0;
-    const float *const lack = follows ? a->d_lack + e0 : NULL;
-    const double constant = a->constant;
     const double rx = a->r[0], ry = a->r[1], rz = a->r[2];
     const struct correct_side south = side[2], north = side[3], down = side[4], up = side[5];
     uint32_t most_e = most[0];
     uint32_t most_r = most[1];
-#define VALUE(of_x, of_e)                                                                          \
-    ((reads ? x[of_x] : constant) + (joins ? (double)early[of_e] : 0) + (double)e[of_e])
-#define BESIDE(s) heat_outside_float64(VALUE(i + (s).x, i + (s).e), (s).a, (s).b)
+#define BESIDE(s) heat_outside_float64(x[i + (s).x] + (double)e[i + (s).e], (s).a, (s).b)
 #pragma omp simd reduction(max : most_e, most_r)
     for (int64_t i = begin; i < end; i++) {
-        const double c = VALUE(i, i);
+        const double c = x[i] + (double)e[i];
+        const double west = x[i - 1] + (double)e[i - 1];
+        const double east = x[i + 1] + (double)e[i + 1];
         const float change = (float)heat_cell_float64(
-            follows ? (double)lack[i] : 0, c, VALUE(i - 1, i - 1), VALUE(i + 1, i + 1),
-            BESIDE(south), BESIDE(north), BESIDE(down), BESIDE(up), rx, ry, rz);
+            0, c, west, east, BESIDE(south), BESIDE(north), BESIDE(down), BESIDE(up), rx, ry, rz);
         const uint32_t of_r = correct_bits(change);
         const uint32_t of_e = correct_bits(e[i]);
         most_r = of_r > most_r ? of_r : most_r;
         most_e = of_e > most_e ? of_e : most_e;
-        if (!follows) {
-            out[i] = c;
-        }
+        out[i] = c;
         r[i] = change;
     }
 #undef BESIDE
-#undef VALUE
     most[0] = most_e;
     most[1] = most_r;
-}
-
-static void correct_between(const struct correct_args *a,
-                            const struct correct_side side[FACE_COUNT], int64_t x0, int64_t e0,
-                            int64_t begin, int64_t end, uint32_t most[2])
-{
-    if (a->d_lack != NULL) {
-        correct_inside(a, side, x0, e0, begin, end, most, false, false, true);
-    } else if (a->d_in == NULL) {
-        correct_inside(a, side, x0, e0, begin, end, most, false, true, false);
-    } else if (a->d_early == NULL) {
-        correct_inside(a, side, x0, e0, begin, end, most, true, false, false);
-    } else {
-        correct_inside(a, side, x0, e0, begin, end, most, true, true, false);
-    }
 }
 
 static void correct_row(const struct correct_args *args, int64_t j, int64_t k, uint32_t largest[2])
@@ -391,28 +366,27 @@ static void correct_row(const struct correct_args *args, int64_t j, int64_t k, u
         for (int f = 0; f < FACE_COUNT; f++) {
             side[f] = correct_side(&a, f, (const int64_t[]){begin, j, k});
         }
-        if (begin > 0 && end < n && a.d_e != NULL && a.d_heat == NULL) {
-            correct_between(&a, side, x0, e0, begin, end, largest);
+        if (begin > 0 && end < n && a.d_in != NULL && a.d_e != NULL && a.d_heat == NULL) {
+            correct_inside(&a, side, x0, e0, begin, end, largest);
             begin = end;
             continue;
         }
 #pragma omp simd reduction(max : most_e, most_r)
         for (int64_t i = begin; i < end; i++) {
             const double c = correct_value(&a, x0 + i, e0 + i);
-            const double change = heat_cell_float64(
-                correct_heat(&a, x0 + i, e0 + i), c, correct_beside(&a, &side[0], x0 + i, e0 + i),
-                correct_beside(&a, &side[1], x0 + i, e0 + i),
-                correct_beside(&a, &side[2], x0 + i, e0 + i),
-                correct_beside(&a, &side[3], x0 + i, e0 + i),
-                correct_beside(&a, &side[4], x0 + i, e0 + i),
-                correct_beside(&a, &side[5], x0 + i, e0 + i), a.r[0], a.r[1], a.r[2]);
+            const double change = heat_cell_float64(a.d_heat != NULL ? a.d_heat[x0 + i] : 0, c,
+                                                    correct_beside(&a, &side[0], x0 + i, e0 + i),
+                                                    correct_beside(&a, &side[1], x0 + i, e0 + i),
+                                                    correct_beside(&a, &side[2], x0 + i, e0 + i),
+                                                    correct_beside(&a, &side[3], x0 + i, e0 + i),
+                                                    correct_beside(&a, &side[4], x0 + i, e0 + i),
+                                                    correct_beside(&a, &side[5], x0 + i, e0 + i),
+                                                    a.r[0], a.r[1], a.r[2]);
             const uint32_t r = correct_bits(a.d_r[e0 + i] = (float)change);
             most_r = r > most_r ? r : most_r;
             if (a.d_e != NULL) {
                 const uint32_t e = correct_bits(a.d_e[e0 + i]);
                 most_e = e > most_e ? e : most_e;
-            }
-            if (a.d_e != NULL && a.d_lack == NULL) {
                 a.d_out[x0 + i] = c;
             }
         }

@@ -101,49 +101,36 @@ struct alignas(8) two_changes {
     float v[CORRECT_V];
 };
 
-/* What a kernel has of the arguments: d_in, d_e, d_early with it, and d_lack. */
-enum { READS = 1, CHANGES = 2, JOINS = 4, FOLLOWS = 8 };
-
-static __device__ __forceinline__ two_changes changes_at(const float *values, int64_t at)
-{
-    return *reinterpret_cast<const two_changes *>(values + at);
-}
-
 /* correct_value of two cells, and the change of x in them. */
-template <int PARTS>
+template <bool CHANGES, bool READS>
 static __device__ __forceinline__ two_values two_of(const correct_args &a, int64_t x, int64_t e,
                                                     two_changes &by)
 {
     two_values value = {{a.constant, a.constant}};
-    if (PARTS & READS) {
+    if (READS) {
         value = *reinterpret_cast<const two_values *>(a.d_in + x);
     }
-    if (PARTS & JOINS) {
-        const two_changes early = changes_at(a.d_early, e);
-        value.v[0] += (double)early.v[0];
-        value.v[1] += (double)early.v[1];
-    }
     by = {{0, 0}};
-    if (PARTS & CHANGES) {
-        by = changes_at(a.d_e, e);
+    if (CHANGES) {
+        by = *reinterpret_cast<const two_changes *>(a.d_e + e);
         value.v[0] += (double)by.v[0];
         value.v[1] += (double)by.v[1];
     }
     return value;
 }
 
-template <int PARTS>
+template <bool CHANGES, bool READS>
 static __device__ __forceinline__ two_values two_beside(const correct_args &a,
                                                         const struct correct_side &side, int64_t x,
                                                         int64_t e, two_changes &by)
 {
-    two_values value = two_of<PARTS>(a, x + side.x, e + side.e, by);
+    two_values value = two_of<CHANGES, READS>(a, x + side.x, e + side.e, by);
     value.v[0] = heat_outside_float64(value.v[0], side.a, side.b);
     value.v[1] = heat_outside_float64(value.v[1], side.a, side.b);
     return value;
 }
 
-template <bool WRITES>
+template <bool CHANGES>
 static __device__ __forceinline__ void write_two(const correct_args &a, int64_t x, int64_t e,
                                                  int wide, const two_values &value,
                                                  const two_changes &change)
@@ -153,9 +140,9 @@ static __device__ __forceinline__ void write_two(const correct_args &a, int64_t 
     } else {
         a.d_r[e] = change.v[0];
     }
-    if (WRITES && wide > 1) {
+    if (CHANGES && wide > 1) {
         *reinterpret_cast<two_values *>(a.d_out + x) = value;
-    } else if (WRITES) {
+    } else if (CHANGES) {
         a.d_out[x] = value.v[0];
     }
 }
@@ -267,7 +254,7 @@ static __device__ __forceinline__ void shift(const two_values (&centre)[CORRECT_
 }
 
 /* Two cells of two rows per lane; lanes beyond the grid take part in shuffles only. */
-template <int PARTS, bool MEANS>
+template <bool CHANGES, bool READS, bool MEANS>
 static __global__ __launch_bounds__(ARCH_WAVE *CORRECT_TALL, CORRECT_LEAST) void correct_columns(
     const struct correct_args a, const unsigned across, const unsigned up, const int depth)
 {
@@ -286,8 +273,9 @@ static __global__ __launch_bounds__(ARCH_WAVE *CORRECT_TALL, CORRECT_LEAST) void
     if (wide > 0) {
 #pragma unroll
         for (int row = 0; row < CORRECT_ROWS; row++) {
-            below[row] = two_beside<PARTS>(a, down, x + row * p.row_x, e + row * p.row_e, other);
-            centre[row] = two_of<PARTS>(a, x + row * p.row_x, e + row * p.row_e, by[row]);
+            below[row] =
+                two_beside<CHANGES, READS>(a, down, x + row * p.row_x, e + row * p.row_e, other);
+            centre[row] = two_of<CHANGES, READS>(a, x + row * p.row_x, e + row * p.row_e, by[row]);
         }
         if constexpr (MEANS) {
             mean.begin(a.coarse, p.i, p.j);
@@ -303,36 +291,30 @@ static __global__ __launch_bounds__(ARCH_WAVE *CORRECT_TALL, CORRECT_LEAST) void
             two_values above[CORRECT_ROWS];
 #pragma unroll
             for (int row = 0; row < CORRECT_ROWS; row++) {
-                above[row] =
-                    two_beside<PARTS>(a, rise, x + row * p.row_x, e + row * p.row_e, next[row]);
+                above[row] = two_beside<CHANGES, READS>(a, rise, x + row * p.row_x,
+                                                        e + row * p.row_e, next[row]);
             }
-            const two_values before = two_beside<PARTS>(a, p.south, x, e, other);
+            const two_values before = two_beside<CHANGES, READS>(a, p.south, x, e, other);
             const two_values behind =
-                two_beside<PARTS>(a, p.north, x + p.row_x, e + p.row_e, other);
+                two_beside<CHANGES, READS>(a, p.north, x + p.row_x, e + p.row_e, other);
 #pragma unroll
             for (int row = 0; row < CORRECT_ROWS; row++) {
                 const int64_t at_x = x + row * p.row_x, at_e = e + row * p.row_e;
                 const two_values &c = centre[row];
                 const two_values &front = row > 0 ? centre[0] : before;
-                const two_changes lack =
-                    PARTS & FOLLOWS ? changes_at(a.d_lack, at_e) : two_changes{};
                 double west[CORRECT_V], east[CORRECT_V];
                 beside_x(a, p, at_x, at_e, c, left[row], right[row], west, east);
 #pragma unroll
                 for (int m = 0; m < CORRECT_V; m++) {
                     const double back = row == 0 && p.tall > 1 ? centre[1].v[m] : behind.v[m];
                     change[row].v[m] = (float)heat_cell_float64(
-                        PARTS & FOLLOWS       ? (double)lack.v[m]
-                        : a.d_heat != nullptr ? a.d_heat[at_x + m]
-                                              : 0,
-                        c.v[m], west[m], east[m], front.v[m], back, below[row].v[m],
-                        above[row].v[m], a.r[0], a.r[1], a.r[2]);
+                        a.d_heat != nullptr ? a.d_heat[at_x + m] : 0, c.v[m], west[m], east[m],
+                        front.v[m], back, below[row].v[m], above[row].v[m], a.r[0], a.r[1], a.r[2]);
                     see(largest[0], m < wide && row < p.tall, by[row].v[m]);
                     see(largest[1], m < wide && row < p.tall, change[row].v[m]);
                 }
                 if (row < p.tall) {
-                    write_two<(PARTS & CHANGES) && !(PARTS & FOLLOWS)>(a, at_x, at_e, wide, c,
-                                                                       change[row]);
+                    write_two<CHANGES>(a, at_x, at_e, wide, c, change[row]);
                 }
                 change[row].v[1] = wide > 1 ? change[row].v[1] : change[row].v[0];
             }
@@ -354,13 +336,9 @@ static __global__ __launch_bounds__(ARCH_WAVE *CORRECT_TALL, CORRECT_LEAST) void
 
 typedef void correct_kernel(const struct correct_args, const unsigned, const unsigned, const int);
 
-template <bool MEANS> static correct_kernel *kernel_of(const correct_args &a)
+template <bool CHANGES, bool READS> static correct_kernel *kernel_of(bool means)
 {
-    return a.d_lack != nullptr    ? correct_columns<CHANGES | FOLLOWS, MEANS>
-           : a.d_in == nullptr    ? correct_columns<CHANGES | JOINS, MEANS>
-           : a.d_e == nullptr     ? correct_columns<READS, MEANS>
-           : a.d_early == nullptr ? correct_columns<READS | CHANGES, MEANS>
-                                  : correct_columns<READS | CHANGES | JOINS, MEANS>;
+    return means ? correct_columns<CHANGES, READS, true> : correct_columns<CHANGES, READS, false>;
 }
 
 enum status hip_correct(struct queue *queue, const struct correct_args *args)
@@ -379,7 +357,9 @@ enum status hip_correct(struct queue *queue, const struct correct_args *args)
     }
     const unsigned parts = (unsigned)((n[AXIS_Z] + depth - 1) / depth);
     const bool means = args->d_mean != nullptr && children[AXIS_X] == 2 && children[AXIS_Y] == 2;
-    correct_kernel *const kernel = means ? kernel_of<true>(*args) : kernel_of<false>(*args);
+    correct_kernel *const kernel = args->d_in == nullptr  ? kernel_of<true, false>(means)
+                                   : args->d_e == nullptr ? kernel_of<false, true>(means)
+                                                          : kernel_of<true, true>(means);
     kernel<<<across * up * parts, ARCH_WAVE * CORRECT_TALL, 0, queue->stream>>>(*args, across, up,
                                                                                 depth);
     TRY(hip_check(hipGetLastError(), "correct"));

@@ -236,7 +236,6 @@ static enum status is_reached(struct solution *s, bool *reached)
             *reached && s->largest_lack <= fmax(goal->temperature, goal->residual_share * scale);
     }
     const double lack = s->largest_lack;
-    TRY(*reached && uniform ? steady_complete(s->stepper) : STATUS_OK);
     if (*reached && (uniform || !s->is_true)) {
         TRY(solution_residual(s));
     }

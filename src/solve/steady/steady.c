@@ -80,7 +80,7 @@ bool steady_is_steep(const struct medium *medium)
 
 uint64_t steady_grids_bytes(const struct problem *problem, const struct box *owned, int nranks)
 {
-    enum { ARRAYS = 8, COARSE_ARRAYS = 12, UNIFORM = 4, COARSE_UNIFORM = 5, STEEP = 2, START = 2 };
+    enum { ARRAYS = 8, COARSE_ARRAYS = 12, UNIFORM = 3, COARSE_UNIFORM = 5, STEEP = 2, START = 2 };
     enum { OF_CURVES = 3, OF_IMPLICIT = 2 }; /* scales and float64 temperatures; the base */
     const bool is_implicit = problem_may_be_implicit(problem);
     const bool alone = problem->time.steady.solver != SOLVER_MULTIGRID;
@@ -153,7 +153,6 @@ static enum status allocate(struct steady *s, const struct problem *problem,
     struct engine *engine = s->grids.engine;
     if (s->grids.uniform) {
         TRY(steady_grids_allocate(&s->grids, 2 * sizeof *s->d_largest, (void **)&s->d_largest));
-        TRY(steady_grids_array(&s->grids, 0, &s->d_kept));
         return problem->sources.count == 0
                    ? STATUS_OK
                    : steady_grids_allocate(&s->grids, layout_bytes(field), (void **)&s->d_heat);

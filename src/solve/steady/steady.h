@@ -42,9 +42,6 @@ struct steady {
     double *d_heat;      /* of sources in a step of op, K, as the field; NULL: there are none */
     uint32_t *d_largest; /* of correct_args */
     bool is_ahead;       /* the next cycle is queued */
-    bool keeps;          /* d_kept belongs to the state */
-    bool is_flat;        /* whose field still is the reference, not d_now */
-    float *d_kept;       /* a correction, of the finest grid */
     struct {
         bool changes;     /* the rates of change are not linear */
         bool varies;      /* their derivatives are not constant in time */
@@ -104,8 +101,6 @@ enum status steady_residual(struct stepper *stepper, const struct steady_goal *g
  * the finest grid; the largest change of a temperature, and the largest residual, K. `ahead`: the
  * next cycle is certain, and queued before the host waits. */
 enum status steady_improve(struct stepper *stepper, bool ahead, double *change, double *lack);
-/* Collective; queued. Then d_now is the state, without corrections that are kept. */
-enum status steady_complete(struct stepper *stepper);
 /* Likewise: the first residual; of a uniform start after full multigrid; and the first cycle. */
 enum status steady_begin(struct stepper *stepper, bool uniform_start, double *lack);
 
