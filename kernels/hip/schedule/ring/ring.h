@@ -10,8 +10,8 @@
  * multiprocessor; a cell reads R others on every side. Each subtile has its own halo columns, since
  * the copy engine takes at most 256 cells of a row. CLOSERS: waves that prepare what workers read
  * at closed faces. CLASSES: those of a subtile follow its cells, one byte per cell, with 16 bytes
- * of halo at either end. ARRAYS: the number of other values per cell that follow these, without halo but
- * for what lies beyond upper faces in x and y. */
+ * of halo at either end. ARRAYS: the number of other values per cell that follow these, without
+ * halo but for what lies beyond upper faces in x and y. */
 template <typename REAL_, int SUBTILES_, int SUB_X_, int TY_, int ROWS_, int BLOCKS_,
           int CLOSERS_ = 0, bool CLASSES = false, int R_ = 1>
 struct shape {
