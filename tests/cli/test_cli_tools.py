@@ -247,11 +247,11 @@ class Bench(Case):
         hypre = re.findall(r"differ by at most (\S+) K", result.out + result.err)
         if hypre:   # a build that has it
             self.assertLess(max(float(difference) for difference in hypre), 1e-5)
-            for medium in range(4):
+            for medium in range(5):
                 self.assertEqual(bench["rows"].pop(medium + 2)["residual"], "HYPRE, rms")
         self.assertEqual([(row["medium"], row["residual"]) for row in bench["rows"]],
                          [("uniform", "largest"), ("uniform", "rms"), ("layers", "rms"),
-                          ("sphere", "rms"), ("blocks", "rms")])
+                          ("sphere", "rms"), ("blocks", "rms"), ("cells", "rms")])
         for row in bench["rows"]:
             self.assertGreater(row["cycles_1e8"], 2)
             self.assertGreater(row["ms_1e8"], 0)
