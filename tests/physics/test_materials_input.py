@@ -33,7 +33,7 @@ class WrongInput(Case):
         self.check(face(coefficient_factor={"formula": "y", "path": "h.npy"}), key, "path")
         self.check(face(coefficient_factor={"formula": "y - 1"}), key, "-", "from 0 to 1e20")
         self.check(face(coefficient_factor={"formula": "1/(y - y)"}), key, "inf", "from 0 to 1e20")
-        self.check(face(coefficient_factor={"formula": "t"}), key, "t")
+        self.check(face(coefficient_factor={"formula": "u"}), key, "u")
         self.check(face(coefficient_factor={"path": "none.npy"}), "none.npy", code=3)
         np.save(self.folder / "few.npy", np.ones((2, 2)))
         self.check(face(coefficient_factor={"path": "few.npy"}), key, "few.npy", "shape")
