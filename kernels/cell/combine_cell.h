@@ -51,12 +51,6 @@ KERNEL_INLINE double combine_y(const struct combine_args *a, const struct combin
     return m->nclasses > 0 ? m->d_weight[m->d_class[row->of_class + i] & m->mask]
                            : combine_operand(&a->y, row->y + i, 1);
 }
-KERNEL_INLINE double combine_value(const struct combine_args *a, const struct combine_row *row,
-                                   int64_t i)
-{
-    return fma(a->factor * combine_operand(&a->x, row->x + i, 1), combine_y(a, row, i),
-               combine_operand(&a->z, row->z + i, 0));
-}
 KERNEL_INLINE void combine_write(const struct combine_args *a, int64_t at, double value)
 {
     if (a->layout.precision == PRECISION_FLOAT64) {

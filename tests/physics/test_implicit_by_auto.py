@@ -112,7 +112,7 @@ class ImplicitByAuto(Bitwise):
 
     def test_cycles_that_do_not_converge(self):
         """The implicit step is undone, and super steps end the run, also after a restart."""
-        config = self.good_and_bad(1e7, 500, 6, end=0.05, tolerance=0.1)
+        config = self.good_and_bad(1e8, 500, 6, end=0.02, tolerance=0.1)
         output = {"checkpoints": {"every": 30, "keep": 99}}
         run = self.solve(dict(config, output=output))
         control = run.report["step_control"]

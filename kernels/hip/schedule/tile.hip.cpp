@@ -1,6 +1,6 @@
 /* Several steps in a pass, for any box on any chip.
  *
- * A block marches in z through a column of TILE cells of a plane, as wide as suits the box. When it
+ * A block marches in z through a column of 1024 cells of a plane, as wide as suits the box. When it
  * has read plane k of the field (level 0), it computes plane k - 1 of level 1 from planes k - 2 to
  * k of level 0, plane k - 2 of level 2, ..., plane k - T of level T, which it writes. A thread
  * keeps its own cells of each level, in the plane at hand and the one below, in registers;

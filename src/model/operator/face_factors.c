@@ -146,9 +146,11 @@ static enum status read_rows(const struct problem *problem, enum face face,
         TRY(read_row(problem, origin, face, &piece->cells, p / npieces, read, values));
         for (int64_t c = 0; c < box_cells(&piece->cells); c++) {
             const double value = (double)values[c];
-            FAIL_IF(!is_valid(setting, origin->number, value),
+            const int64_t at = place_of(plane, face, &all->wide, piece, c);
+            FAIL_IF(plane->h_patch[at] == origin->patch &&
+                        !is_valid(setting, origin->number, value),
                     fail_value(problem, setting, origin->number, &piece->cells, c, value));
-            row[place_of(plane, face, &all->wide, piece, c)] = values[c];
+            row[at] = values[c];
         }
     }
     return STATUS_OK;
@@ -192,9 +194,10 @@ static enum status evaluate(const struct problem *problem, enum face face,
         for (int64_t c = 0; c < box_cells(cells); c++) {
             const int64_t at = place_of(plane, face, &all->wide, &pieces[p], c);
             const double value = origin->rounds ? (double)(float)all->piece[c] : all->piece[c];
-            const bool bad = !is_valid(setting, origin->number, value);
+            const bool own = plane->h_patch[at] == origin->patch;
+            const bool bad = own && !is_valid(setting, origin->number, value);
             wrong = bad && c < wrong ? c : wrong;
-            values[at] = plane->h_patch[at] == origin->patch ? value : values[at];
+            values[at] = own ? value : values[at];
         }
         FAIL_IF(wrong < INT64_MAX,
                 fail_value(problem, setting, origin->number, cells, wrong, all->piece[wrong]));

@@ -424,7 +424,10 @@ enum status step_control_advance(struct stepper *stepper, struct problem *proble
         TRY(choose_length(stepper, timeline, most, TIMELINE_ESTIMATE_LEVELS));
         const struct state before = *state;
         const enum status status = try_step(stepper, &found);
-        if (status == STATUS_NUMERICS && time->may_be_implicit && control->is_implicit > 0) {
+        /* that of a map on one rank of several only that rank knows */
+        const bool by_all = fail_is_agreed() || comm_size(stepper->team->comm) == 1;
+        if (status == STATUS_NUMERICS && by_all && time->may_be_implicit &&
+            control->is_implicit > 0) {
             TRY(step_scheme_abandon(stepper, problem, &before));
             most = fmin(most, longest(problem, fmax(fabs(low), fabs(high)), limit));
             continue;

@@ -62,7 +62,9 @@ enum status solution_residual(struct solution *s)
     s->is_true = true;
     return s->lack.bad_cells == 0
                ? STATUS_OK
-               : fail(STATUS_NUMERICS, "invalid values in the solution of the steady state");
+               : status_agree(
+                     s->stepper->team->comm,
+                     fail(STATUS_NUMERICS, "invalid values in the solution of the steady state"));
 }
 
 double solution_kelvins(const struct solution *s)

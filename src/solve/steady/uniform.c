@@ -97,7 +97,9 @@ done:
     *lack = most[1];
     return isfinite(most[0]) && isfinite(most[1])
                ? STATUS_OK
-               : fail(STATUS_NUMERICS, "invalid values in the solution of the steady state");
+               : status_agree(
+                     stepper->team->comm,
+                     fail(STATUS_NUMERICS, "invalid values in the solution of the steady state"));
 }
 
 enum status steady_improve(struct stepper *stepper, bool ahead, double *change, double *lack)

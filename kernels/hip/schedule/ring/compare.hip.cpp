@@ -12,10 +12,12 @@ template <typename S> struct of_two_fields : S {
 };
 
 /* As march: `view` and the first field of a stage are of a, the second one is of b. FIELD: 0 of a,
- * 1 of b. Between waits a thread keeps one plane of either. A worker has wait(ring) begin(first),
- * next(above)           the stages of the first plane, and of the one above the next that is
- * advanced beyond_of<FIELD>(...)               as beyond advance_of<FIELD>(now, z, out)      as
- * advance, of b and then of a */
+ * 1 of b. Between waits a thread keeps one plane of either. A worker has
+ *   wait(ring)                      as there
+ *   begin(first), next(above)       the stages of the first plane, and of the one above the next
+ *                                   that is advanced
+ *   beyond_of<FIELD>(...)           as beyond
+ *   advance_of<FIELD>(now, z, out)  as advance, of b and then of a */
 template <typename S, typename WORKER>
 static __device__ __forceinline__ void march_both(const grid_view<typename S::REAL> &view,
                                                   const bool (&closed)[FACE_COUNT], WORKER &&my,

@@ -116,14 +116,6 @@ template <typename S> struct ring_of_faces : ring_kind<S> {
     faces<REAL, 1> kind;
     struct exact_sum *sums[2]; /* of the faces of z; NULL: none */
 
-    /* A closer that takes every n-th plane knows that a stage has had its earlier plane only where
-     * it took that one, too: copies of two planes may end in either order. */
-    static work divide(const ring_call &call, int64_t nblocks, int ring_bytes)
-    {
-        work w = work_of<S>(call, nblocks, ring_bytes);
-        w.stages -= w.stages % S::CLOSERS;
-        return w;
-    }
     __device__ __forceinline__ void prepare(char *shared, const work &w) const
     {
         REAL *heat = reinterpret_cast<REAL *>(shared + w.ring_bytes);

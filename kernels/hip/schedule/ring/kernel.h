@@ -192,6 +192,9 @@ template <typename S> static void plan_ring(work &w, const ring_call &call, int6
     }
     w.stages = w.ring_bytes / (w.stage_cells * (int)sizeof(REAL));
     w.stages = w.stages < MOST_STAGES ? w.stages : (int)MOST_STAGES;
+    /* A closer that takes every n-th plane knows that a stage has had its earlier plane only where
+     * it took that one, too: copies of two planes may end in either order. */
+    w.stages -= S::CLOSERS > 0 && S::FIELDS == 1 ? w.stages % (S::CLOSERS > 0 ? S::CLOSERS : 1) : 0;
     /* what is written counts as what is read */
     const int64_t patch_bytes =
         nblocks * S::TX * w.height * (int64_t)sizeof(REAL) * (2 + S::ARRAYS) / 2;
