@@ -9,15 +9,14 @@ template <int T> struct tile_sinks {
     face_sums of[T];
 };
 
-/* The same of a block, in the memory that it shares. WAVES: each has its own, since waves that add
- * to 64 bits of shared memory wait for each other. */
-template <int T, int WAVES = 1> struct tile_sums {
-    unsigned long long part[WAVES][T][FACE_COUNT][3]; /* of struct tally */
+/* The same of a block, in the memory that it shares. */
+template <int T> struct tile_sums {
+    unsigned long long part[T][FACE_COUNT][3]; /* of struct tally */
 
     __device__ __forceinline__ void begin()
     {
-        for (int n = (int)threadIdx.x; n < WAVES * T * FACE_COUNT * 3; n += (int)blockDim.x) {
-            (&part[0][0][0][0])[n] = 0;
+        for (int n = (int)threadIdx.x; n < T * FACE_COUNT * 3; n += (int)blockDim.x) {
+            (&part[0][0][0])[n] = 0;
         }
         __syncthreads();
     }
@@ -28,16 +27,8 @@ template <int T, int WAVES = 1> struct tile_sums {
         one.add(x);
         for (int p = 0; p < 3; p++) {
             if (one.part[p] != 0) {
-                atomicAdd(&part[0][l][face][p], (unsigned long long)one.part[p]);
+                atomicAdd(&part[l][face][p], (unsigned long long)one.part[p]);
             }
-        }
-    }
-
-    /* What one lane of a wave has found. */
-    __device__ __forceinline__ void add(int wave, int l, int face, const long long (&found)[3])
-    {
-        for (int p = 0; p < 3; p++) {
-            part[wave][l][face][p] += (unsigned long long)found[p];
         }
     }
 
@@ -48,11 +39,8 @@ template <int T, int WAVES = 1> struct tile_sums {
 #pragma unroll /* the sums are parameters of the kernel: no index that differs between lanes */
         for (int n = 0; n < T * FACE_COUNT; n++) {
             if ((int)threadIdx.x == n) {
-                unsigned long long all[3] = {};
-                for (int p = 0; p < WAVES * 3; p++) {
-                    all[p % 3] += part[p / 3][n / FACE_COUNT][n % FACE_COUNT][p % 3];
-                }
-                add_to(sums[n / FACE_COUNT].sum[n % FACE_COUNT], all);
+                add_to(sums[n / FACE_COUNT].sum[n % FACE_COUNT],
+                       part[n / FACE_COUNT][n % FACE_COUNT]);
             }
         }
         __shared__ bool is_last;
