@@ -111,6 +111,7 @@ def chip():
 
 
 PROBLEMS = {"sine": sine, "slab": slab, "beam": beam, "faces": faces, "chip": chip}
+SCHEMES = ("sts2, tolerance", "sts2", "sts1")
 
 
 class Run:
@@ -236,7 +237,7 @@ def print_row(bounds, name, scheme, runs, euler):
         cells.append("-" if best is None else
                      f"{best.seconds:.3g} s ({euler.seconds / best.seconds:.1f}x, "
                      f"{best.report['steps']} steps{levels_of(best)})")
-    if scheme == "sts2, tolerance":
+    if scheme == SCHEMES[0]:
         cells.append(", ".join(f"{run.time['tolerance']:.2g}: "
                                f"{run.error / run.time['tolerance']:.2g}" for run in runs))
     elif scheme == "euler":
@@ -253,10 +254,10 @@ def race(arguments, name, folder):
     exact = problem.reference()
     euler = problem.euler(exact)
     print_row(arguments.bounds, name, "euler", euler, euler[0])
-    print_row(arguments.bounds, name, "sts2, tolerance", problem.by_tolerance(exact), euler[0])
-    for scheme in () if arguments.brief else ("sts2", "sts1"):
-        print_row(arguments.bounds, name, scheme, problem.search(scheme, exact, euler[0]),
-                  euler[0])
+    for scheme in SCHEMES[:1] if arguments.brief else arguments.scheme or SCHEMES:
+        runs = (problem.search(scheme, exact, euler[0]) if scheme != SCHEMES[0]
+                else problem.by_tolerance(exact))
+        print_row(arguments.bounds, name, scheme, runs, euler[0])
 
 
 def compare_auto(arguments, name, folder):
@@ -280,6 +281,8 @@ def main():
     parser.add_argument("program")
     parser.add_argument("--cells", type=int, nargs="+", help="per axis; default: 64")
     parser.add_argument("--problem", action="append", choices=PROBLEMS, help="default: all")
+    parser.add_argument("--scheme", action="append", choices=SCHEMES,
+                        help="beside forward Euler; default: all")
     parser.add_argument("--bounds", type=float, nargs="+", default=[1e-2, 1e-3, 1e-5],
                         help="of the errors")
     parser.add_argument("--limit", type=float, default=60, help="s, of a run")
