@@ -400,6 +400,27 @@ def with_ambients(config, seed):
     return config
 
 
+def with_surfaces(config, seed):
+    """All that surfaces have beside constant convection."""
+    rng = random.Random(seed + 1)
+    for ambient in config.get("ambients", []):
+        if rng.random() < 0.3:
+            ambient["temperature"] = f"{ambient['temperature']} + {rng.uniform(1, 9):.3g}*sin(3e3*t)"
+    for surface in config.get("surfaces", []):
+        kind = rng.choice(["flux", "radiation", "both", "held", "film"])
+        if kind in ("flux", "both"):
+            surface["flux"] = rng.choice([4e4, "2e4*(1 + sin(2e3*t))"])
+        if kind in ("radiation", "both"):
+            surface["emissivity"] = round(rng.uniform(0.1, 1), 3)
+        if kind == "held":
+            surface["temperature"] = rng.choice([350.0, "330 + 20*sin(1e3*t)"])
+        if kind == "film":
+            surface["coefficient"] = "500*(1.2 + sin(2e3*t))"
+        if kind == "held" or (kind != "film" and rng.random() < 0.5):
+            del surface["coefficient"]
+    return config
+
+
 def ambients_anywhere(config, seed):
     """With graded axes, or around an axis or a point."""
     few = len(config["grid"]["cells"]) < 3 and len(config["materials"]) <= 5

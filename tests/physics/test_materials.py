@@ -10,7 +10,8 @@ import numpy as np
 import problems
 from harness import SMALL, Case, cell_centers
 from media import (solved_problem, some_problem, with_a_radius, with_ambients, with_face_factors,
-                   ambients_anywhere, with_factors, with_graded_axes, with_sources_of_temperature)
+                   ambients_anywhere, with_factors, with_graded_axes, with_sources_of_temperature,
+                   with_surfaces)
 from media_solver import Problem
 from nonlinear import NonlinearProblem, nonlinear_problem, perfused_problem
 
@@ -43,6 +44,14 @@ class RandomProblems(Case):
     def test_with_ambients(self):
         self.check_changed(with_ambients)
         self.check_changed(ambients_anywhere, first=2)
+
+    def test_with_surfaces(self):
+        """With fluxes, radiation, held surfaces and numbers of time."""
+        for first, change in enumerate((with_ambients, ambients_anywhere, lambda config, seed:
+                                        with_factors(with_ambients(config, seed), seed,
+                                                     self.folder))):
+            self.check_changed(lambda config, seed, change=change: with_surfaces(
+                change(config, seed), seed), first=first)
 
     def test_with_sources_of_temperature(self):
         self.check_changed(with_sources_of_temperature)
@@ -169,7 +178,7 @@ class RandomProblems(Case):
 
     def check_surfaces(self, problem, T, row):
         for surface in problem.config.get("surfaces", []):
-            flow, area, mean = problem.surface(surface, T)
+            flow, area, mean = problem.surface(surface, T, row["time_s"])
             name = surface["name"]
             self.assertLess(abs(row[f"flow_{name}_W"] - flow), 1e-10 * (abs(flow) + area))
             self.assertLess(abs(row[f"area_{name}_m2"] / area - 1), 1e-12)
