@@ -182,19 +182,31 @@ static bool coefficient_varies(const struct boundary_setting *condition)
            condition->factor[BOUNDARY_COEFFICIENT].varies;
 }
 
+static bool any_surface(const struct boundary *boundary,
+                        bool (*is_one)(const struct boundary_setting *condition))
+{
+    bool any = false;
+    for (int s = 0; s < boundary->nsurfaces; s++) {
+        any = any || is_one(&boundary->surface[s].setting);
+    }
+    return any;
+}
+
 static bool any_condition(const struct boundary *boundary,
                           bool (*is_one)(const struct boundary_setting *condition))
 {
-    bool any = false;
+    bool any = any_surface(boundary, is_one);
     for (int f = 0; f < FACE_COUNT; f++) {
         for (int p = 0; p < boundary->nconditions[f]; p++) {
             any = any || is_one(&boundary->face[f][p].setting);
         }
     }
-    for (int s = 0; s < boundary->nsurfaces; s++) {
-        any = any || is_one(&boundary->surface[s].setting);
-    }
     return any;
+}
+
+bool boundary_surface_varies(const struct boundary *boundary)
+{
+    return any_surface(boundary, condition_varies);
 }
 
 bool boundary_varies(const struct boundary *boundary)

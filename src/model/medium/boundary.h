@@ -60,8 +60,9 @@ void boundary_destroy(struct boundary *boundary);
  * face 0, patch 0. */
 bool boundary_next_named(const struct boundary *boundary, int *face, int *patch);
 
-/* Does any condition vary in time? */
+/* Does any condition vary in time? And that of any surface? */
 bool boundary_varies(const struct boundary *boundary);
+bool boundary_surface_varies(const struct boundary *boundary);
 
 /* Does any heat transfer coefficient? */
 bool boundary_coefficient_varies(const struct boundary *boundary);
