@@ -400,12 +400,20 @@ def with_ambients(config, seed):
     return config
 
 
+def ambients_anywhere(config, seed):
+    """With graded axes, or around an axis or a point."""
+    few = len(config["grid"]["cells"]) < 3 and len(config["materials"]) <= 5
+    graded = with_a_radius if seed % 2 and few else with_graded_axes
+    return with_ambients(graded(config, seed), seed)
+
+
 def with_surfaces(config, seed):
-    """All that surfaces have beside constant convection."""
+    """Ambients with fluxes, radiation, held surfaces and numbers of time."""
+    config = (ambients_anywhere if seed % 3 else with_ambients)(config, seed)
     rng = random.Random(seed + 1)
     for ambient in config.get("ambients", []):
         if rng.random() < 0.3:
-            ambient["temperature"] = f"{ambient['temperature']} + {rng.uniform(1, 9):.3g}*sin(3e3*t)"
+            ambient["temperature"] = f"{ambient['temperature']} + 7*sin(3e3*t)"
     for surface in config.get("surfaces", []):
         kind = rng.choice(["flux", "radiation", "both", "held", "film"])
         if kind in ("flux", "both"):
@@ -419,10 +427,3 @@ def with_surfaces(config, seed):
         if kind == "held" or (kind != "film" and rng.random() < 0.5):
             del surface["coefficient"]
     return config
-
-
-def ambients_anywhere(config, seed):
-    """With graded axes, or around an axis or a point."""
-    few = len(config["grid"]["cells"]) < 3 and len(config["materials"]) <= 5
-    graded = with_a_radius if seed % 2 and few else with_graded_axes
-    return with_ambients(graded(config, seed), seed)

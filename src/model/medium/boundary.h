@@ -38,7 +38,7 @@ static inline bool boundary_exchanges(const struct boundary *boundary, int s)
            boundary->surface[s].setting.kind != BOUNDARY_UNUSED;
 }
 
-/* The keys of the numbers of a condition. */
+/* The keys of the quantities of a condition. */
 extern const char *const boundary_number_names[BOUNDARY_NUMBERS];
 
 /* "boundary.z_max.patches[1].NAME": a key of condition `patch` of a face; 0 is the face's own. */

@@ -383,7 +383,7 @@ double medium_conductance_between(const struct medium *medium, const struct grid
     const bool exchanges = surface >= 0 && surface_setting_exchanges(&medium->surfaces[surface]);
     const double contact =
         medium->resistance[own->material * medium->nmaterials + neighbour->material];
-    /* as at a face of the grid: its half cell conducts twice as much, and it is no neighbour */
+    /* as at a face of the grid: its half cell conducts twice as much, without a neighbour */
     return conductance(medium, grid, axis, own, neighbour, exchanges ? 0 : contact, factors) *
            (exchanges ? 0.5 : 1);
 }
