@@ -229,8 +229,8 @@ class Problem:
             for axis, shift in itertools.product(range(len(self.h)), (1, -1)):
                 if exchanges(self.config, surface):   # as at a closed face
                     at = self.at_surface(surface, axis, shift)
-                    rate = rate + np.where(at, self.conductivity(axis, ...) * self.per_volume(
-                        axis, shift) / self.h[axis], 0.0)
+                    k = np.where(at, self.conductivity(axis, ...), 0.0)
+                    rate = rate + k * self.per_volume(axis, shift) / self.h[axis]
         return 1 / (((rate + self.perfusion) / self.rho_c).max() +
                     self.source_slope() / self.rho_c.min())
 
