@@ -266,13 +266,11 @@ static void complete_surface(const struct settings *settings, bool is_held,
 {
     struct boundary_setting *is = &surface->condition;
     struct number_setting *number = is->number;
-    const struct number_setting *coefficient = &number[BOUNDARY_COEFFICIENT];
     is->may_be_negative = settings->run.temperature == TEMPERATURE_DIFFERENCE;
     is->kind = is_held ? BOUNDARY_TEMPERATURE : BOUNDARY_CONVECTION;
+    number[BOUNDARY_AMBIENT] = *ambient;
     if (is_held) {
         number[BOUNDARY_VALUE] = number[BOUNDARY_SURROUNDINGS];
-    } else if (is->emissivity > 0 || coefficient->formula != NULL || coefficient->value > 0) {
-        number[BOUNDARY_AMBIENT] = *ambient;
     }
 }
 
