@@ -153,6 +153,22 @@ struct sum_surfaces_args {
     struct exact_sum *d_sum;
 };
 
+/* After a step from d_in to d_out: T = fma(sigma, heat, T) of the cells of a list of faces beside
+ * ambients, with the sum of surface_face_heat of their faces in the order of the list, rounded to
+ * the field's precision. The faces of a cell follow each other. Device memory. */
+struct exchange_surfaces_args {
+    enum precision precision;
+    void *d_out;
+    const void *d_in;
+    int64_t count;
+    const int64_t *d_elements;               /* as for sum_surfaces */
+    const struct surface_face *d_faces;      /* of each face */
+    const struct face_exchange *d_exchanges; /* of each surface */
+    double dt;                               /* s */
+    struct exact_sum *d_sum;                 /* add the exact sum of the heat, K; NULL: none */
+    uint32_t *d_bits;                        /* as for step */
+};
+
 /* Copy boxes (local indices, halo allowed) into contiguous buffers, one per box, of box_cells(box)
  * elements, x fastest; or out of them. */
 struct pack_args {
@@ -358,11 +374,11 @@ struct liquid_fraction_args {
 /* X(name): every operation, each with its struct name_args. */
 /* clang-format off */
 #define OPERATIONS(X)                                                                              \
-    X(step) X(add_source) X(sum_perfusion) X(sum_face) X(sum_surfaces) X(pack) X(unpack)           \
-    X(summarise) X(summarise_classes) X(number_classes) X(change_classes) X(plane_maxima)          \
-    X(compare) X(add_bits) X(hash) X(gather) X(track) X(flux_squared) X(extract) X(convert)        \
-    X(liquid_fraction) X(combine) X(relax) X(ascend) X(cycle) X(correct) X(flow_out) X(coarsen)    \
-    X(gather_up) X(average) X(interpolate)
+    X(step) X(add_source) X(sum_perfusion) X(sum_face) X(sum_surfaces) X(exchange_surfaces)        \
+    X(pack) X(unpack) X(summarise) X(summarise_classes) X(number_classes) X(change_classes)        \
+    X(plane_maxima) X(compare) X(add_bits) X(hash) X(gather) X(track) X(flux_squared) X(extract)   \
+    X(convert) X(liquid_fraction) X(combine) X(relax) X(ascend) X(cycle) X(correct) X(flow_out)    \
+    X(coarsen) X(gather_up) X(average) X(interpolate)
 /* clang-format on */
 
 #define OPERATION_MEMBER(name)                                                                     \

@@ -136,6 +136,25 @@ KERNEL_INLINE double class_closure_flow(const struct class_closure *closure, dou
     return closure->conductance * (outside - inside);
 }
 
+/* A face between a cell of a body and an ambient, whose exchange is that of its surface. */
+struct surface_face {
+    double half;        /* m^2 K/W, of the half cell, per area of the shape */
+    double conductance; /* of a face like it at the edge of the grid, in K per K and second */
+    double sigma;       /* of the cell */
+    int32_t surface;    /* its number; negative: its flow is that of the medium's conductances */
+};
+
+/* The heat that passes it in dt, K of the reference heat capacity. */
+KERNEL_INLINE double surface_face_heat(const struct surface_face *face,
+                                       const struct face_exchange *of_surfaces, double dt,
+                                       double inside)
+{
+    const struct class_closure none = {0, 0, 0, 0, 0, of_surfaces[face->surface]};
+    const struct class_closure closure =
+        class_closure_of_half(&none, face->half, face->conductance * dt);
+    return class_closure_flow(&closure, inside);
+}
+
 /* With the heat of sources on the face, whose shapes are in K per second, at a cell of the grid.
  * Their heat enters the cells inside, as if the face were insulated; it is warmer than they are, by
  * q h / (2 k) if nothing else passes it. joule_per_kelvin: of a cell. */

@@ -83,6 +83,15 @@ const struct cadence *settings_cadence(const struct output_setting *output, int 
     return NULL;
 }
 
+bool surface_setting_exchanges(const struct surface_setting *surface)
+{
+    const struct boundary_setting *is = &surface->condition;
+    return is->kind == BOUNDARY_TEMPERATURE || is->emissivity > 0 ||
+           is->number[BOUNDARY_VALUE].formula != NULL || is->number[BOUNDARY_VALUE].value != 0 ||
+           is->number[BOUNDARY_COEFFICIENT].formula != NULL ||
+           is->number[BOUNDARY_AMBIENT].formula != NULL;
+}
+
 bool boundary_setting_has_factors(const struct boundary_setting *setting)
 {
     bool any = false;

@@ -7,7 +7,6 @@
 #include "base/box.h"
 #include "base/precision.h"
 #include "base/status.h"
-#include "config/ambient_setting.h"
 #include "config/grid_setting.h"
 #include "config/shape_setting.h"
 #include "config/time_setting.h"
@@ -96,6 +95,10 @@ int settings_heat_of(const struct settings *settings, int number);
 /* The temperature above which a cell counts as melted, K: output.melting, or the solidus of the
  * first material that melts; NAN: none does. */
 double settings_melting(const struct settings *settings);
+
+/* The area to which a coefficient or resistance between cells refers: that of their faces, or that
+ * of the painted shape. */
+enum area_kind { AREA_CELLS, AREA_SHAPE };
 
 /* A resistance at all faces between cells of two materials. */
 struct contact_setting {
@@ -205,6 +208,29 @@ static inline bool boundary_radiates(const struct boundary_setting *setting)
     return setting->kind == BOUNDARY_RADIATION ||
            (setting->kind == BOUNDARY_CONVECTION && setting->emissivity > 0);
 }
+
+/* An ambient lies around a body: cells at a given temperature that do not belong to it. */
+struct ambient_setting {
+    char *name;
+    struct number_setting temperature; /* K */
+};
+
+/* What passes all faces between the cells of a material and of an ambient. */
+struct surface_setting {
+    char *name;       /* NULL: none */
+    char *between[2]; /* one of each, in either order */
+    int number[2];    /* of the material, and of the ambient, counted after the materials */
+    /* A temperature, or convection to the ambient with a flux and radiation: any of them may be 0;
+     * its ambient is a copy of the ambient's temperature. */
+    struct boundary_setting condition;
+    enum area_kind area;
+};
+enum { MOST_SURFACES = 255 };
+
+/* Whether it is more than convection with two numbers, which the conductance between two classes
+ * covers. */
+bool surface_setting_exchanges(const struct surface_setting *surface);
+
 /* Does a number have a factor for each cell, or a formula of its position? */
 bool boundary_setting_has_factors(const struct boundary_setting *setting);
 /* The latter alone. */

@@ -47,6 +47,8 @@ static struct obstacle steady_obstacle(const struct problem *problem, bool is_st
     }
     const struct obstacle obstacles[] = {
         {is_steady && sources_vary, "sources", "a source varies in time"},
+        {is_steady && boundary_surface_varies(&problem->boundary), "surfaces",
+         "a surface or its ambient varies in time"},
         {is_steady && boundary_varies(&problem->boundary), "boundary",
          "a boundary condition varies in time"},
         {problem->medium.changes, "materials", "a material becomes another one"},

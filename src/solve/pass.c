@@ -227,6 +227,24 @@ static enum status sum_surfaces(const struct level *level, const struct coeffici
                    .d_faces = surfaces->d_faces, .d_sum = step->d_surface_sum);
 }
 
+/* What surfaces exchange in a step from d_now, which has filled d_next on this queue. */
+static enum status exchange_surfaces(const struct level *level, struct queue *queue,
+                                     const struct coefficients *step)
+{
+    const struct classes *classes = level->classes;
+    const struct surfaces *surfaces = &classes->surfaces;
+    if (surfaces->count == 0 || surfaces->d_exchange == NULL) {
+        return STATUS_OK;
+    }
+    return ENQUEUE(level->engine->operations, exchange_surfaces, queue,
+                   .precision = level->field->layout.precision, .d_out = level->field->d_next,
+                   .d_in = level->field->d_now, .count = surfaces->count,
+                   .d_elements = surfaces->d_elements, .d_faces = surfaces->d_exchange,
+                   .d_exchanges =
+                       (const void *)((const char *)step->medium.d_table + classes->exchanges_at),
+                   .dt = step->medium.dt, .d_sum = step->d_surface_sum, .d_bits = level->d_bits);
+}
+
 static const struct box nothing = {{0, 0, 0}, {0, 0, 0}};
 
 /* After the kernels of the pass. The first step reads the field as they do, each further one fewer
@@ -294,16 +312,17 @@ static enum status stage_overlapped(struct level *level, const struct pass *pass
     TRY(runtime->event_wait(engine->halo_queue, engine->bulk_done));
     TRY(classes_follow_halo(level->classes, engine, field, engine->halo_queue));
     TRY(advance_around(level, engine->halo_queue, pass, stage, &level->interior));
-    if (level->hot.count == 0) {
+    if (level->hot.count == 0 && level->classes->surfaces.d_exchange == NULL) {
         return STATUS_OK;
     }
     TRY(join(engine, engine->bulk_queue, engine->bulk_done, engine->halo_queue));
-    return advance_hot(level, engine->halo_queue, pass);
+    TRY(exchange_surfaces(level, engine->halo_queue, &pass->levels[stage->first]));
+    return level->hot.count > 0 ? advance_hot(level, engine->halo_queue, pass) : STATUS_OK;
 }
 
 bool pass_may_summarise(const struct level *level, enum kind kind, int nsteps)
 {
-    return !level->overlap && !level->sleep.is_on &&
+    return !level->overlap && !level->sleep.is_on && level->classes->surfaces.d_exchange == NULL &&
            pass_share(nsteps, level->fused, level->whole) == nsteps &&
            (kind == KIND_UNIFORM ? nsteps > 1 : kind == KIND_CLASSES);
 }
@@ -328,6 +347,7 @@ static enum status stage_plain(struct level *level, const struct pass *pass,
         TRY(advance_box(level, engine->bulk_queue, &pass->levels[stage->first], stage->nsteps,
                         apart, 1));
     }
+    TRY(exchange_surfaces(level, engine->bulk_queue, &pass->levels[stage->first]));
     return level->hot.count > 0 ? advance_hot(level, engine->bulk_queue, pass) : STATUS_OK;
 }
 

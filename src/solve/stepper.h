@@ -68,12 +68,12 @@ static inline int64_t stepper_round_up(const struct stepper *stepper, int64_t st
 }
 
 /* Whether the estimate of a super step is taken by passes to a field of its own: moving sources
- * heat cells after a step, `compare` has no stencils of high order, and that of an implicit step is
- * damped. */
+ * and surfaces heat cells after a step, `compare` has no stencils of high order, and that of an
+ * implicit step is damped. */
 static inline bool estimate_needs_field(const struct problem *problem)
 {
     return problem->radius > 1 || sources_moving(&problem->sources) > 0 ||
-           problem->time.scheme == SCHEME_IMPLICIT;
+           problem->boundary.nsurfaces > 0 || problem->time.scheme == SCHEME_IMPLICIT;
 }
 
 /* Whether outputs within super steps need that field for the temperatures of an enthalpy. */

@@ -62,6 +62,9 @@ struct field_access {
           READS(sum_face, d_material) READS(sum_face, d_curves) READS(sum_face, d_sources))        \
     X(sum_surfaces, HOST_ONE(sum_surfaces, medium),                                                \
       READS(sum_surfaces, d_field) READS(sum_surfaces, d_elements) READS(sum_surfaces, d_pairs))   \
+    X(exchange_surfaces, ,                                                                         \
+      READS(exchange_surfaces, d_in) READS(exchange_surfaces, d_elements)                          \
+          READS(exchange_surfaces, d_faces) READS(exchange_surfaces, d_exchanges))                 \
     X(pack, HOST_ARRAY(pack, boxes, nboxes) HOST_ARRAY(pack, d_buffers, nboxes),                   \
       FIELD(pack, d_field, false, REGION_BOXES, layout, BOXES_AT(pack)))                           \
     X(unpack, HOST_ARRAY(unpack, boxes, nboxes) HOST_ARRAY(unpack, d_buffers, nboxes),             \

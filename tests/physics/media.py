@@ -405,3 +405,25 @@ def ambients_anywhere(config, seed):
     few = len(config["grid"]["cells"]) < 3 and len(config["materials"]) <= 5
     graded = with_a_radius if seed % 2 and few else with_graded_axes
     return with_ambients(graded(config, seed), seed)
+
+
+def with_surfaces(config, seed):
+    """Ambients with fluxes, radiation, held surfaces and numbers of time."""
+    config = (ambients_anywhere if seed % 3 else with_ambients)(config, seed)
+    rng = random.Random(seed + 1)
+    for ambient in config.get("ambients", []):
+        if rng.random() < 0.3:
+            ambient["temperature"] = f"{ambient['temperature']} + 7*sin(3e3*t)"
+    for surface in config.get("surfaces", []):
+        kind = rng.choice(["flux", "radiation", "both", "held", "film"])
+        if kind in ("flux", "both"):
+            surface["flux"] = rng.choice([4e4, "2e4*(1 + sin(2e3*t))"])
+        if kind in ("radiation", "both"):
+            surface["emissivity"] = round(rng.uniform(0.1, 1), 3)
+        if kind == "held":
+            surface["temperature"] = rng.choice([350.0, "330 + 20*sin(1e3*t)"])
+        if kind == "film":
+            surface["coefficient"] = "500*(1.2 + sin(2e3*t))"
+        if kind == "held" or (kind != "film" and rng.random() < 0.5):
+            del surface["coefficient"]
+    return config

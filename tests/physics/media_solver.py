@@ -3,6 +3,7 @@
 It shares nothing with the program but the equations: materials painted by masks, a conductance per
 face from the properties of its two cells, ghost values at closed faces, enthalpy balances in W, no
 fma, no blocks. It agrees with the program to rounding, not bit for bit."""
+import itertools
 import math
 
 import numpy as np
@@ -102,6 +103,17 @@ def girths(config):
     return 1.0, 1.0, 1.0
 
 
+def ambients_of(config):
+    return {ambient["name"]: ambient["temperature"] for ambient in config.get("ambients", [])}
+
+
+def exchanges(config, surface):
+    """Whether a surface is more than convection with two numbers."""
+    ambient = [T for name, T in ambients_of(config).items() if name in surface["between"]]
+    return {"flux", "emissivity", "temperature"} & set(surface) or \
+        str in map(type, [surface["coefficient"], *ambient])
+
+
 class Unphysical(Exception):
     """A temperature below 0 K."""
 
@@ -123,13 +135,14 @@ class Problem:
         rho_c = np.concatenate([rho_c, np.full(len(ambients), np.inf)])
         self.body, self.body_classes = self.classes < first, first
         for number, ambient in enumerate(ambients, first):
-            self.initial[self.classes == number] = ambient["temperature"]
+            self.initial[self.classes == number] = formula(ambient["temperature"], 0.0)
         resistance = np.zeros((len(names), len(names)))
         resistance[first:] = resistance[:, first:] = np.inf
         for surface in config.get("surfaces", []):
             a, b = (names.index(name) for name in surface["between"])
-            with np.errstate(divide="ignore"):
-                resistance[a, b] = resistance[b, a] = np.divide(1, surface["coefficient"])
+            if not exchanges(config, surface):
+                with np.errstate(divide="ignore"):
+                    resistance[a, b] = resistance[b, a] = np.divide(1, surface["coefficient"])
         for contact in config.get("contacts", []):
             a, b = (names.index(name) for name in contact["between"])
             resistance[a, b] = resistance[b, a] = contact["resistance"]
@@ -204,9 +217,20 @@ class Problem:
     def conductivity(self, axis, edge):
         return self.k[self.classes[edge], axis] * self.factor[edge]
 
+    def at_surface(self, surface, axis, shift):
+        """The cells beside its faces."""
+        a, b = sorted(names_of(self.config).index(name) for name in surface["between"])
+        return (self.classes == a) & (self.neighbours(axis, shift) == b)
+
     def stable_dt(self):
         rate = sum(flows[axis] * self.per_volume(axis, shift) for axis in range(len(self.h))
                    for flows, shift in ((self.lows, 1), (self.highs, -1)))
+        for surface in self.config.get("surfaces", []):
+            for axis, shift in itertools.product(range(len(self.h)), (1, -1)):
+                if exchanges(self.config, surface):   # as at a closed face
+                    at = self.at_surface(surface, axis, shift)
+                    k = np.where(at, self.conductivity(axis, ...), 0.0)
+                    rate = rate + k * self.per_volume(axis, shift) / self.h[axis]
         return 1 / (((rate + self.perfusion) / self.rho_c).max() +
                     self.source_slope() / self.rho_c.min())
 
@@ -260,7 +284,18 @@ class Problem:
         return (self.lows if shift == 1 else self.highs)[axis] * (self.beside(T, axis, shift) - T)
 
     def inflow(self, T, t, axis, shift, beam=0.0):
-        flow = self.between(T, axis, shift)   # and through closed faces
+        flow = self.between(T, axis, shift)   # and through closed faces and surfaces
+        for surface in self.config.get("surfaces", []):
+            if exchanges(self.config, surface):
+                at, temperatures = self.at_surface(surface, axis, shift), ambients_of(self.config)
+                k, h = self.conductivity(axis, at), self.at(at, self.h[axis])
+                condition = {"type": "temperature", "value": surface.get("temperature")} \
+                    if "temperature" in surface else {"type": "convection", "ambient": next(
+                        temperatures[name] for name in surface["between"] if name in temperatures),
+                        **surface}
+                face = self.face_value(condition, T[at], k, h, t, formula(surface.get("flux", 0.0),
+                                                                          t))
+                flow[at] = 2 * k / h * (face - T[at])
         if not self.is_periodic(axis):
             edge = self.edge(axis, shift)
             k = np.where(self.body[edge], self.conductivity(axis, edge), 1.0)
@@ -392,19 +427,17 @@ class Problem:
         known = np.isfinite(values) & (weights > 0)
         return np.average(values[known], weights=weights[known]) if known.any() else np.nan
 
-    def surface(self, surface, T):
+    def surface(self, surface, T, t):
         """Its heat flow in W, its area, and its mean temperature."""
-        names = names_of(self.config)
-        a, b = sorted(names.index(name) for name in surface["between"])
         flow = area = warmth = 0.0
         for axis in range(len(self.h)):
             for shift in (1, -1):
-                at = (self.classes == a) & (self.neighbours(axis, shift) == b)
-                into = self.between(T, axis, shift)[at]
+                at = self.at_surface(surface, axis, shift)
+                into = self.inflow(T, t, axis, shift)[at]
                 face, h = self.area(axis, shift, at), self.at(at, self.h[axis])
                 flow += (into * face).sum()
                 area += face.sum()
-                k = self.k[a, axis] * self.factor[at]
+                k = self.conductivity(axis, at)
                 warmth += ((T[at] + into * h / (2 * k)) * face).sum()
         return flow, area, warmth / area
 

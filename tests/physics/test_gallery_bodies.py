@@ -271,5 +271,86 @@ class CurvedContact(Example):
             self.assert_below(abs(found / rise - 1), bound, f"{d}D, {cells} cells")
 
 
+class Exchange(Example):
+    """An eighth of a ball whose temperature is uniform (its Biot number is below 0.01): what its
+    surface exchanges, against the solution of an ordinary differential equation."""
+
+    RADIUS, RHO_C, START = 0.02, 4e6, 900.0
+
+    def ball(self, name, surface, end, ambient=0.0, **more):
+        config = {
+            "grid": {"cells": [20] * 3, "upper": [0.025] * 3},
+            "materials": [{"name": "metal", "conductivity": 500.0, "density": 8000.0,
+                           "heat_capacity": self.RHO_C / 8000}],
+            "ambients": [{"name": "air", "temperature": ambient}],
+            "parts": [{"uniform": {"material": "air"}},
+                      {"sphere": {"center": [0.0] * 3, "radius": self.RADIUS,
+                                  "material": "metal"}}],
+            "surfaces": [{"between": ["metal", "air"], "name": "skin", **surface}],
+            "initial": [{"uniform": {"value": self.START}}],
+            "boundary": {f"{axis}_{side}": {"type": "flux", "value": 0.0}
+                         for axis in "xyz" for side in ("min", "max")},
+            "time": {"end": end}, "output": {"history": {"every": 100000}}}
+        return self.run_config({**config, **more}, name)
+
+    def test_flux(self):
+        """Constant, and one that a table switches off."""
+        for name, flux, share in (("steady", 1e5, 1.0), ("formula", "1e5*(t < 2)", 0.5), (
+                "table", {"rows": [[0, 1e5], [2, 0]], "between": "steps"}, 0.5)):
+            last = self.ball(name, {"flux": flux}, 4.0).history()[-1]
+            rise = 3 * 1e5 * 4.0 * share / (self.RHO_C * self.RADIUS)
+            self.assert_below(abs((last["mean_K"] - self.START) / rise - 1), 0.01, name)
+            self.assertLess(abs(last["heat_drift_J"]), 1e-13 * last["heat_J"])
+            now = 1e5 if name == "steady" else 0.0
+            self.assertAlmostEqual(last["flow_skin_W"], now * last["area_skin_m2"], delta=1e-9)
+
+    def test_radiation_into_the_cold(self):
+        """dT/dt = -3 eps sigma T^4 / (rho c R)"""
+        rate = 9 * 0.8 * 5.670374419e-8 / (self.RHO_C * self.RADIUS)
+        for scheme in ({}, {"scheme": "sts2", "dt": 0.5}, {"scheme": "implicit", "dt": 4.0}):
+            name = scheme.get("scheme", "euler")
+            last = self.ball(name, {"emissivity": 0.8}, 40.0,
+                             time={"end": 40.0, **scheme}).history()[-1]
+            fall = self.START - (self.START**-3 + rate * 40.0) ** (-1 / 3)
+            self.assert_below(abs((self.START - last["mean_K"]) / fall - 1), 0.01, name)
+            self.assertLess(abs(last["heat_drift_J"]), 1e-13 * last["heat_J"])
+
+    def test_steady_balance(self):
+        """q = h (T - Ta) + eps sigma (T^4 - Ta^4)"""
+        run = self.ball("balance", {"flux": 1e5, "coefficient": 50.0, "emissivity": 0.8}, 1.0,
+                        300.0, time={"steady": {}}, output={"checkpoints": {"every": 1000}})
+        T = run.temperature()[0, 0, 0]
+        given = 50 * (T - 300) + 0.8 * 5.670374419e-8 * (T**4 - 300.0**4)
+        self.assert_below(abs(given / 1e5 - 1), 1e-8, "balance")
+
+    def test_ambient_in_time(self):
+        """dT/dt = (Ta - T) / tau, Ta = T0 + r t"""
+        tau = self.RHO_C * self.RADIUS / (3 * 100.0)
+        last = self.ball("ramp", {"coefficient": 100.0}, 60.0, "900 + 2*t").history()[-1]
+        rise = 2 * (60 - tau * (1 - math.exp(-60 / tau)))
+        self.assert_below(abs((last["mean_K"] - self.START) / rise - 1), 0.01, "ramp")
+
+    def test_held_surface(self):
+        """A bar between a surface and a face: a straight line."""
+        bar = self.config_of_bar()
+        T = self.run_config(bar, "bar").temperature()[0, 0, :8]
+        exact = [500 - 200 * (1 - (n + 0.5) / 8) for n in range(8)]
+        self.assert_below(abs(T - exact).max(), 1e-5, "bar")
+
+    @staticmethod
+    def config_of_bar():
+        return {"grid": {"cells": [10], "upper": [1.0]},
+                "materials": [{"name": "bar", "conductivity": 5.0, "density": 1.0,
+                               "heat_capacity": 1.0}],
+                "ambients": [{"name": "air", "temperature": 400.0}],
+                "parts": [{"uniform": {"material": "air"}},
+                          {"box": {"lower": [0.0], "upper": [0.8], "material": "bar"}}],
+                "surfaces": [{"between": ["bar", "air"], "temperature": 500.0}],
+                "initial": [{"uniform": {"value": 300.0}}],
+                "boundary": {"x_min": {"type": "temperature", "value": 300.0},
+                             "x_max": {"type": "flux", "value": 0.0}},
+                "time": {"steady": {}}, "output": {"checkpoints": {"every": 1000}}}
+
+
 if __name__ == "__main__":
     unittest.main()

@@ -9,8 +9,9 @@ import numpy as np
 
 import problems
 from harness import SMALL, Case, cell_centers
-from media import (solved_problem, some_problem, with_a_radius, with_ambients, with_face_factors,
-                   ambients_anywhere, with_factors, with_graded_axes, with_sources_of_temperature)
+from media import (ambients_anywhere, solved_problem, some_problem, with_a_radius, with_ambients,
+                   with_face_factors, with_factors, with_graded_axes, with_sources_of_temperature,
+                   with_surfaces)
 from media_solver import Problem
 from nonlinear import NonlinearProblem, nonlinear_problem, perfused_problem
 
@@ -41,15 +42,15 @@ class RandomProblems(Case):
         self.check_changed(perfused_problem, every=4, solver=NonlinearProblem)
 
     def test_with_ambients(self):
-        self.check_changed(with_ambients)
-        self.check_changed(ambients_anywhere, first=2)
+        for first, change in enumerate((with_ambients, with_surfaces, ambients_anywhere)):
+            self.check_changed(change, first=first)
 
     def test_with_sources_of_temperature(self):
         self.check_changed(with_sources_of_temperature)
 
     def test_with_properties_per_cell(self):
         media = (with_sources_of_temperature, with_ambients, with_a_radius, with_graded_axes,
-                 ambients_anywhere)
+                 ambients_anywhere, with_surfaces)
         for first, change in enumerate(media):
             self.check_changed(lambda config, seed, change=change: with_factors(
                 change(config, seed), seed, self.folder), every=len(media), first=first)
@@ -69,10 +70,9 @@ class RandomProblems(Case):
 
     def check(self, seed, config, problem, solution):
         expected, entered, added = solution
-        uniform = not set("xyz") & set(config["grid"])
-        cells = config["grid"]["cells"]
-        config["grid"]["cells"] = [1 if axis in config["grid"] else n
-                                   for axis, n in zip("xyz", cells)]
+        grid = config["grid"]
+        uniform, cells = not set("xyz") & set(grid), grid["cells"]
+        grid["cells"] = [1 if axis in grid else n for axis, n in zip("xyz", cells)]
         with_heat = "heat_capacity_factor" not in str(config["materials"])
         config["output"] = {"history": {"every": 6, "materials": with_heat},
                             "checkpoints": {"every": STEPS // 2}}
@@ -169,7 +169,7 @@ class RandomProblems(Case):
 
     def check_surfaces(self, problem, T, row):
         for surface in problem.config.get("surfaces", []):
-            flow, area, mean = problem.surface(surface, T)
+            flow, area, mean = problem.surface(surface, T, row["time_s"])
             name = surface["name"]
             self.assertLess(abs(row[f"flow_{name}_W"] - flow), 1e-10 * (abs(flow) + area))
             self.assertLess(abs(row[f"area_{name}_m2"] / area - 1), 1e-12)

@@ -213,6 +213,16 @@ class WrongInput(Case):
                 (beside(skin, {**skin, "between": ["air", "m0"]}),
                  "surfaces[1].between: a second surface"),
                 (beside({**skin, "coefficient": -1.0}), "surfaces[0].coefficient"),
+                (beside({"between": ["m0", "air"]}), "surfaces[0]",
+                 "neither coefficient nor flux nor emissivity nor temperature"),
+                (beside({**skin, "temperature": 300.0}), "surfaces[0].", "coefficient"),
+                (beside({**skin, "temperature": -20.0, "coefficient": None}), "surfaces[0]"),
+                (beside({**skin, "emissivity": 1.5}), "surfaces[0].emissivity", "1.5"),
+                (beside({**skin, "flux": "5*x"}), "surfaces[0].flux", "5*x"),
+                (beside({**skin, "flux": "1/(t - t)"}), "surfaces[0].flux", "heat flux must"),
+                (beside({**skin, "coefficient": "-1 - t"}), "surfaces[0].coefficient", "-1"),
+                (beside(skin, ambients=[{"name": "air", "temperature": "-5 - t"}]),
+                 "ambients[0].temperature", "-5 K"),
                 (melting, "ambients[0]", "constant properties")):
             with self.subTest(expected=texts):
                 self.check(change, *texts)

@@ -241,14 +241,19 @@ class Steady(Case):
         for kind in (layered, varied):
             self.check_ambients(kind([18, 14, 11], [0.09, 0.07, 0.055]))
 
-    def check_ambients(self, config):
+    def test_exchange(self):
+        """The same with radiation and fluxes, whose slopes Newton's method finds."""
+        config = layered([18, 14, 11], [0.09, 0.07, 0.055])
+        self.check_ambients(config, emissivity=0.8, flux=3e3, cycles=30)
+
+    def check_ambients(self, config, cycles=16, **more):
         config["ambients"] = [{"name": "air", "temperature": 280}]
         config["parts"].append({"box": {"lower": [0.02, 0.03, 0.02], "upper": [0.05, 0.07, 0.04],
                                         "material": "air"}})
-        config["surfaces"] = [{"between": [name, "air"], "coefficient": 30 + 20 * n}
+        config["surfaces"] = [{"between": [name, "air"], "coefficient": 30 + 20 * n, **more}
                               for n, name in enumerate("abc")]
         run = self.solve(config)
-        self.assert_below(run.report["steady"]["cycles"], 16, "cycles")
+        self.assert_below(run.report["steady"]["cycles"], cycles, "cycles")
         other = self.solve(quiet(config), ranks=3, sets=["run.backend=guard"])
         self.assertEqual(other.exact("field_hash"), run.exact("field_hash"))
         config["initial"] = [{"file": {"path": str(checkpoints(run.folder)[-1])}}]
@@ -388,8 +393,13 @@ class Implicit(Case):
         linear["boundary"]["x_max"].update(ambient="290 - t/20", coefficient="40 + t")
         per_cell = varied([20, 9], [0.2, 0.09])
         air = with_air(varied([1, 9], [0.13, 0.09]), EDGES)
+        exchanged = copy.deepcopy(air)
+        exchanged["ambients"][0]["temperature"] = "280 + 20*sin(t/40)"
+        for surface in exchanged["surfaces"]:
+            surface.update(emissivity=0.8, flux="2e3*sin(t/30)", coefficient="60 + t/10")
         for name, config, end in (("linear", linear, 200), ("factors of cells", per_cell, 200),
                                   ("an ambient, graded", air, 200),
+                                  ("an exchange", exchanged, 200),
                                   ("nonlinear", nonlinear([14, 8], [0.14, 0.08]), 40)):
             with self.subTest(name):
                 exact = self.solve({**config, "time": {"end": end, "scheme": "sts2",

@@ -217,6 +217,10 @@ class Errors(Case):
             "ambient": {"materials": [plain], "parts": layers, "surfaces": [
                 {"between": ["m", "n"], "coefficient": 500, "area": "cells"}],
                         "ambients": [{"name": "n", "temperature": 320}]},
+            "exchange": {"materials": [plain], "parts": layers, "surfaces": [
+                {"between": ["m", "n"], "coefficient": "500 + 90*sin(t)", "emissivity": 0.9,
+                 "flux": "2e4*sin(t)", "area": "cells"}],
+                         "ambients": [{"name": "n", "temperature": "320 + 30*sin(t)"}]},
             "source of time": {"sources": [{"box": {"lower": [0.01] * 2, "upper": [0.02] * 2,
                                                     "density": 2e7, "factor": "sin(t)"}}]},
             "moving source": {"sources": [{"gaussian": {

@@ -1,5 +1,8 @@
 /* Heat sources that no class has: moving ones, and those of a file; and the sums of
- * perfusion and of surfaces. */
+ * perfusion and of surfaces, and what these exchange. */
+#include <string.h>
+
+#include "kernels/cell/face_cell.h"
 #include "kernels/cpu/kernels_cpu.h"
 #include "kernels/cpu/schedule/share.h"
 #include "kernels/cpu/schedule/tally.h"
@@ -238,6 +241,78 @@ enum status cpu_sum_surfaces(struct queue *queue, const struct sum_surfaces_args
         tally_flush(&tally);
 #pragma omp critical(cpu_sum_surfaces)
         exact_sum_add(args->d_sum, &tally.sum);
+    }
+    return STATUS_OK;
+}
+
+/* The cells whose first face is in a part of the list. */
+#define DEFINE_EXCHANGE(name, REAL, FMA)                                                           \
+    static uint32_t exchange_##name(const struct exchange_surfaces_args *args, int64_t begin,      \
+                                    int64_t end, struct tally *tally)                              \
+    {                                                                                              \
+        const int64_t *at = args->d_elements;                                                      \
+        uint32_t bits = 0;                                                                         \
+        for (int64_t i = begin; i < end; i++) {                                                    \
+            double sum = 0;                                                                        \
+            if (i > 0 && at[i - 1] == at[i]) {                                                     \
+                continue;                                                                          \
+            }                                                                                      \
+            REAL *cell = (REAL *)args->d_out + at[i];                                              \
+            const double inside = (double)((const REAL *)args->d_in)[at[i]];                       \
+            for (int64_t f = i; f < args->count && at[f] == at[i]; f++) {                          \
+                const struct surface_face *face = &args->d_faces[f];                               \
+                sum += face->surface < 0                                                           \
+                           ? 0                                                                     \
+                           : surface_face_heat(face, args->d_exchanges, args->dt, inside);         \
+            }                                                                                      \
+            const REAL heat = (REAL)sum;                                                           \
+            const REAL before = *cell;                                                             \
+            *cell = FMA((REAL)args->d_faces[i].sigma, heat, before);                               \
+            bits += word_sum_##name(*cell) - word_sum_##name(before);                              \
+            tally_add_one(tally, (double)heat);                                                    \
+        }                                                                                          \
+        return bits;                                                                               \
+    }
+
+static uint32_t word_sum_float64(double cell)
+{
+    uint64_t bits;
+    memcpy(&bits, &cell, sizeof bits);
+    return (uint32_t)bits + (uint32_t)(bits >> 32);
+}
+
+static uint32_t word_sum_float32(float cell)
+{
+    uint32_t bits;
+    memcpy(&bits, &cell, sizeof bits);
+    return bits;
+}
+
+DEFINE_EXCHANGE(float64, double, fma)
+DEFINE_EXCHANGE(float32, float, fmaf)
+
+enum status cpu_exchange_surfaces(struct queue *queue, const struct exchange_surfaces_args *args)
+{
+    enum { FOR_THREADS = 1 << 14 };
+    uint32_t bits = 0;
+#pragma omp parallel reduction(+ : bits) if (args->count > FOR_THREADS)
+    {
+        struct tally tally = {.target = args->d_sum};
+#pragma omp for schedule(static)
+        for (int64_t begin = 0; begin < args->count; begin += PART_CELLS) {
+            const int64_t end = args->count - begin < PART_CELLS ? args->count : begin + PART_CELLS;
+            bits += args->precision == PRECISION_FLOAT64
+                        ? exchange_float64(args, begin, end, &tally)
+                        : exchange_float32(args, begin, end, &tally);
+        }
+        tally_flush(&tally);
+        if (args->d_sum != NULL) {
+#pragma omp critical(cpu_exchange_surfaces)
+            exact_sum_add(args->d_sum, &tally.sum);
+        }
+    }
+    if (args->d_bits != NULL) {
+        *args->d_bits += bits;
     }
     return STATUS_OK;
 }

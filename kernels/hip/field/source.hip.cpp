@@ -259,6 +259,54 @@ enum status hip_sum_surfaces(struct queue *queue, const struct sum_surfaces_args
     });
 }
 
+template <typename REAL>
+static __global__ __launch_bounds__(VISIT_THREADS) void exchange_surfaces(
+    const struct exchange_surfaces_args args, struct hip_scratch *scratch)
+{
+    const int64_t *at = args.d_elements;
+    const int64_t stride = (int64_t)gridDim.x * VISIT_THREADS;
+    tally total = {};
+    uint32_t bits = 0;
+    for (int64_t i = (int64_t)blockIdx.x * VISIT_THREADS + threadIdx.x; i < args.count;
+         i += stride) {
+        if (i > 0 && at[i - 1] == at[i]) {
+            continue;
+        }
+        REAL *cell = static_cast<REAL *>(args.d_out) + at[i];
+        const double inside = (double)static_cast<const REAL *>(args.d_in)[at[i]];
+        double sum = 0;
+        for (int64_t f = i; f < args.count && at[f] == at[i]; f++) {
+            const struct surface_face *face = &args.d_faces[f];
+            sum +=
+                face->surface < 0 ? 0 : surface_face_heat(face, args.d_exchanges, args.dt, inside);
+        }
+        const REAL heat = (REAL)sum;
+        const REAL before = *cell;
+        const REAL after = arch_fma((REAL)args.d_faces[i].sigma, heat, before);
+        *cell = after;
+        bits += bits_in(after) - bits_in(before);
+        total.add((double)heat);
+    }
+    if (args.d_bits != nullptr) {
+        add_bits_of_wave(args.d_bits, bits);
+    }
+    if (args.d_sum != nullptr) {
+        finish(args.d_sum, total, scratch);
+    }
+}
+
+enum status hip_exchange_surfaces(struct queue *queue, const struct exchange_surfaces_args *args)
+{
+    const int64_t wanted = (args->count + VISIT_THREADS - 1) / VISIT_THREADS;
+    const unsigned nblocks = (unsigned)(wanted < SUM_BLOCKS_MOST ? wanted : SUM_BLOCKS_MOST);
+    return in_precision(args->precision, [&](auto real) {
+        using REAL = decltype(real);
+        exchange_surfaces<REAL>
+            <<<nblocks, VISIT_THREADS, 0, queue->stream>>>(*args, queue->d_scratch);
+        return hip_check(hipGetLastError(), "exchange_surfaces");
+    });
+}
+
 /* --- faces ------------------------------------------------------------------------------------ */
 
 /* `patch`: of cell (0, 0) of the face, or nullptr; rows `pitch` bytes apart. g: of the faces of

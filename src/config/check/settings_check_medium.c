@@ -259,6 +259,21 @@ SETTINGS_CHECK(ambient)
                            "and which are of an ambient");
 }
 
+/* The key `temperature` has the place of the surroundings, since that of the value is the flux's.
+ */
+static void complete_surface(const struct settings *settings, bool is_held,
+                             const struct number_setting *ambient, struct surface_setting *surface)
+{
+    struct boundary_setting *is = &surface->condition;
+    struct number_setting *number = is->number;
+    is->may_be_negative = settings->run.temperature == TEMPERATURE_DIFFERENCE;
+    is->kind = is_held ? BOUNDARY_TEMPERATURE : BOUNDARY_CONVECTION;
+    number[BOUNDARY_AMBIENT] = *ambient;
+    if (is_held) {
+        number[BOUNDARY_VALUE] = number[BOUNDARY_SURROUNDINGS];
+    }
+}
+
 SETTINGS_CHECK(surface)
 {
     struct surface_setting *surface = (struct surface_setting *)item->base;
@@ -272,6 +287,8 @@ SETTINGS_CHECK(surface)
     }
     TRY(look_up(settings, item, key, names[1 - side], &surface->number[0]));
     surface->number[1] = settings->nmaterials + ambient;
+    complete_surface(settings, tree_child(item->node, "temperature") != NULL,
+                     &settings->ambients[ambient].temperature, surface);
     for (const struct surface_setting *other = settings->surfaces; other < surface; other++) {
         if (other->number[0] == surface->number[0] && other->number[1] == surface->number[1]) {
             return item_fail(item, key, "a second surface between '%.60s' and '%.60s'", names[0],

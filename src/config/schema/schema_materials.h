@@ -97,24 +97,37 @@
 
 #define IN_AMBIENT(member) offsetof(struct ambient_setting, member)
 #define IN_SURFACE(member) offsetof(struct surface_setting, member)
+/* A quantity of a surface: a number, a formula of t or a table over it. */
+#define OF_SURFACE(name_, number_, ...)                                                            \
+    KEY("surfaces[]." name_, REAL, WARN, IN_SURFACE(condition.number[number_].value),              \
+        .alternative = IN_SURFACE(condition.number[number_]), .variables = "t",                    \
+        .flags = SCHEMA_OR_FORMULA, __VA_ARGS__)
 #define AMBIENT_ROWS                                                                               \
     LIST("ambients", ASK, AT(ambients), AT(nambients), struct ambient_setting,                     \
          .example = "- {name: air, temperature: 300}", .max_count = MOST_MATERIALS,                \
          .needs = "materials", .check = settings_check_ambient),                                   \
         KEY("ambients[].name", TEXT, ASK, IN_AMBIENT(name), .flags = SCHEMA_REQUIRED,              \
             .example = "air"),                                                                     \
-        KEY("ambients[].temperature", REAL, WARN, IN_AMBIENT(temperature),                         \
-            .flags = SCHEMA_REQUIRED, .limit = &temperature, .unit = &kelvin,                      \
+        KEY("ambients[].temperature", REAL, WARN, IN_AMBIENT(temperature.value),                   \
+            .alternative = IN_AMBIENT(temperature), .variables = "t",                              \
+            .flags = SCHEMA_REQUIRED | SCHEMA_OR_FORMULA, .limit = &temperature, .unit = &kelvin,  \
             .check = settings_check_kelvins),                                                      \
         LIST("surfaces", ASK, AT(surfaces), AT(nsurfaces), struct surface_setting,                 \
              .example = "- {between: [steel, air], coefficient: 10, name: skin}",                  \
-             .max_count = MOST_SURFACES, .needs = "ambients", .check = settings_check_surface),    \
+             .max_count = MOST_SURFACES, .needs = "ambients", .check = settings_check_surface,     \
+             .one_of = "coefficient, flux, emissivity, temperature"),                              \
         KEY("surfaces[].name", TEXT, FREE, IN_SURFACE(name), .example = "skin"),                   \
         KEY("surfaces[].between", TEXT, ASK, IN_SURFACE(between), .flags = SCHEMA_REQUIRED,        \
             .min_count = 2, .max_count = 2, .example = "[steel, air]"),                            \
-        KEY("surfaces[].coefficient", REAL, WARN, IN_SURFACE(coefficient),                         \
-            .flags = SCHEMA_REQUIRED, .limit = &not_negative, .unit = &heat_transfer,              \
-            .example = "10"),                                                                      \
+        OF_SURFACE("coefficient", BOUNDARY_COEFFICIENT, .limit = &not_negative,                    \
+                   .unit = &heat_transfer, .rival = "temperature", .example = "10"),               \
+        OF_SURFACE("flux", BOUNDARY_VALUE, .limit = &finite, .unit = &heat_flux,                   \
+                   .rival = "temperature", .example = "5e4"),                                      \
+        KEY("surfaces[].emissivity", REAL, WARN, IN_SURFACE(condition.emissivity),                 \
+            .limit = &share, .rival = "temperature", .example = "0.8"),                            \
+        OF_SURFACE("temperature", BOUNDARY_SURROUNDINGS, .limit = &temperature, .unit = &kelvin,   \
+                   .rival = "coefficient, flux, emissivity", .example = "350",                     \
+                   .check = settings_check_kelvins),                                               \
         KEY("surfaces[].area", CHOICE, ASK, IN_SURFACE(area), .choices = areas,                    \
             .fallback = "shape")
 

@@ -4,10 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-/* The largest magnitude of a heat transfer coefficient, as in the schema. */
-static const double MOST_COEFFICIENT = 1e30;
-
-static const char *const number_names[BOUNDARY_NUMBERS] = {
+const char *const boundary_number_names[BOUNDARY_NUMBERS] = {
     [BOUNDARY_VALUE] = "value",
     [BOUNDARY_COEFFICIENT] = "coefficient",
     [BOUNDARY_AMBIENT] = "ambient",
@@ -42,19 +39,37 @@ static void use_maps(struct boundary_condition *condition)
     }
 }
 
-static enum status create_condition(const struct settings *settings,
-                                    const struct boundary_setting *setting, enum face face,
-                                    int patch, struct boundary_condition *condition)
+/* *number: the last one that was read. */
+static enum status create_condition(const struct boundary_setting *setting,
+                                    struct boundary_condition *condition, int *number)
 {
+    enum status status = STATUS_OK;
     condition->setting = *setting;
-    condition->name = patch > 0 ? settings->boundary[face].patches[patch - 1].name : NULL;
     use_maps(condition);
-    for (int n = 0; n < BOUNDARY_NUMBERS; n++) {
-        const enum status status =
-            expression_of_number(&condition->setting.number[n], &condition->expression[n]);
-        char key[BOUNDARY_KEY_BYTES];
-        TRY(settings_place(settings->origin, status, "%s",
-                           boundary_key(face, patch, number_names[n], key)));
+    for (int n = 0; n < BOUNDARY_NUMBERS && status == STATUS_OK; n++) {
+        status = expression_of_number(&condition->setting.number[n], &condition->expression[n]);
+        *number = n;
+    }
+    return status;
+}
+
+static enum status create_surfaces(const struct settings *settings, struct boundary *boundary)
+{
+    bool any = false;
+    for (int s = 0; s < settings->nsurfaces; s++) {
+        any = any || surface_setting_exchanges(&settings->surfaces[s]);
+    }
+    if (!any) {
+        return STATUS_OK;
+    }
+    boundary->surface = calloc((size_t)settings->nsurfaces, sizeof *boundary->surface);
+    TRY(CHECK_MEMORY(boundary->surface != NULL, "no memory for the surfaces"));
+    boundary->nsurfaces = settings->nsurfaces;
+    for (int s = 0; s < settings->nsurfaces; s++) {
+        int number;
+        if (surface_setting_exchanges(&settings->surfaces[s])) {
+            TRY(create_condition(&settings->surfaces[s].condition, &boundary->surface[s], &number));
+        }
     }
     return STATUS_OK;
 }
@@ -68,8 +83,14 @@ static enum status create_face(const struct settings *settings, enum face face,
     TRY(CHECK_MEMORY(boundary->face[face] != NULL, "no memory for the boundary conditions"));
     boundary->nconditions[face] = nconditions;
     for (int p = 0; p < nconditions; p++) {
-        TRY(create_condition(settings, p > 0 ? &setting->patches[p - 1].condition : setting, face,
-                             p, &boundary->face[face][p]));
+        struct boundary_condition *condition = &boundary->face[face][p];
+        char key[BOUNDARY_KEY_BYTES];
+        int number;
+        condition->name = p > 0 ? setting->patches[p - 1].name : NULL;
+        const enum status status = create_condition(
+            p > 0 ? &setting->patches[p - 1].condition : setting, condition, &number);
+        TRY(settings_place(settings->origin, status, "%s",
+                           boundary_key(face, p, boundary_number_names[number], key)));
     }
     return STATUS_OK;
 }
@@ -84,21 +105,29 @@ enum status boundary_create(const struct settings *settings, struct boundary *bo
         }
         TRY(create_face(settings, face, &built));
     }
+    TRY(create_surfaces(settings, &built));
     *boundary = built;
     built = (struct boundary){0};
     return STATUS_OK;
 }
 
+static void destroy_conditions(struct boundary_condition **conditions, int *count)
+{
+    for (int i = 0; i < *count * BOUNDARY_NUMBERS; i++) {
+        expression_destroy((*conditions)[i / BOUNDARY_NUMBERS].expression[i % BOUNDARY_NUMBERS]);
+    }
+    free(*conditions);
+    *conditions = NULL;
+    *count = 0;
+}
+
 void boundary_destroy(struct boundary *boundary)
 {
     for (int f = 0; boundary != NULL && f < FACE_COUNT; f++) {
-        for (int i = 0; i < boundary->nconditions[f] * BOUNDARY_NUMBERS; i++) {
-            expression_destroy(
-                boundary->face[f][i / BOUNDARY_NUMBERS].expression[i % BOUNDARY_NUMBERS]);
-        }
-        free(boundary->face[f]);
-        boundary->face[f] = NULL;
-        boundary->nconditions[f] = 0;
+        destroy_conditions(&boundary->face[f], &boundary->nconditions[f]);
+    }
+    if (boundary != NULL) {
+        destroy_conditions(&boundary->surface, &boundary->nsurfaces);
     }
 }
 
@@ -153,16 +182,31 @@ static bool coefficient_varies(const struct boundary_setting *condition)
            condition->factor[BOUNDARY_COEFFICIENT].varies;
 }
 
+static bool any_surface(const struct boundary *boundary,
+                        bool (*is_one)(const struct boundary_setting *condition))
+{
+    bool any = false;
+    for (int s = 0; s < boundary->nsurfaces; s++) {
+        any = any || is_one(&boundary->surface[s].setting);
+    }
+    return any;
+}
+
 static bool any_condition(const struct boundary *boundary,
                           bool (*is_one)(const struct boundary_setting *condition))
 {
-    bool any = false;
+    bool any = any_surface(boundary, is_one);
     for (int f = 0; f < FACE_COUNT; f++) {
         for (int p = 0; p < boundary->nconditions[f]; p++) {
             any = any || is_one(&boundary->face[f][p].setting);
         }
     }
     return any;
+}
+
+bool boundary_surface_varies(const struct boundary *boundary)
+{
+    return any_surface(boundary, condition_varies);
 }
 
 bool boundary_varies(const struct boundary *boundary)
@@ -229,68 +273,6 @@ struct face_exchange boundary_exchange(const struct boundary_state *now)
     };
 }
 
-/* --- values that are not valid --------------------------------------------------------------- */
-
-/* The value `found` of a formula at time t. */
-static enum status check_formula(const struct boundary_setting *setting,
-                                 enum boundary_number number, double t, double found)
-{
-    const char *formula = setting->number[number].formula;
-    const double shown = isnan(found) ? NAN : found; /* without its sign */
-    if (number == BOUNDARY_COEFFICIENT) {
-        return found >= 0 && found <= MOST_COEFFICIENT
-                   ? STATUS_OK
-                   : fail(STATUS_NUMERICS,
-                          "\"%.200s\" gives %g W/(m^2 K) at t = %.9g s; a heat transfer "
-                          "coefficient must be finite and not negative",
-                          formula, shown, t);
-    }
-    if (setting->kind == BOUNDARY_FLUX) {
-        return isfinite(found) ? STATUS_OK
-                               : fail(STATUS_NUMERICS,
-                                      "\"%.200s\" gives %g W/m^2 at t = %.9g s; a heat flux must "
-                                      "be finite",
-                                      formula, shown, t);
-    }
-    FAIL_IF(!(fabs(found) < EXACT_SUM_LIMIT / 2),
-            fail(STATUS_NUMERICS,
-                 "\"%.200s\" gives %g K at t = %.9g s; a temperature must be finite and below "
-                 "%.3g K in magnitude",
-                 formula, shown, t, EXACT_SUM_LIMIT / 2));
-    if (found < BELOW_ZERO && !setting->may_be_negative) {
-        char text[BELOW_ZERO_TEXT];
-        return fail(STATUS_NUMERICS, "\"%.200s\" at t = %.9g s: %s", formula, t,
-                    settings_below_zero(found, text));
-    }
-    return STATUS_OK;
-}
-
-/* b is within the limit of the ledger's exact sums; *number: which one is to blame. */
-static enum status check_closure(const struct boundary_setting *setting,
-                                 const struct boundary_state *now, struct face_closure closure,
-                                 enum boundary_number *number)
-{
-    const bool ambient =
-        setting->kind == BOUNDARY_CONVECTION || setting->kind == BOUNDARY_RADIATION;
-    *number = ambient ? BOUNDARY_AMBIENT : BOUNDARY_VALUE;
-    if (isfinite(closure.a) && fabs(closure.b) < EXACT_SUM_LIMIT) {
-        return STATUS_OK;
-    }
-    FAIL_IF(now->emissivity > 0,
-            fail(STATUS_NUMERICS,
-                 "a face that radiates to %g K cannot be solved for on this grid; give a lower "
-                 "temperature, or a finer grid",
-                 now->number[BOUNDARY_SURROUNDINGS]));
-    FAIL_IF(setting->kind == BOUNDARY_FLUX,
-            fail(STATUS_NUMERICS,
-                 "this flux (%g W/m^2) changes the temperature by %g K within one cell; give "
-                 "one that changes it by less than %.3g K, or a finer grid",
-                 now->number[*number], closure.b, EXACT_SUM_LIMIT));
-    return fail(STATUS_NUMERICS,
-                "this temperature (%g K) is too far from 0; give one below %.3g K in magnitude",
-                now->number[*number], EXACT_SUM_LIMIT / 2);
-}
-
 static struct boundary_state state_at(const struct boundary_condition *condition, double t)
 {
     const struct boundary_setting *setting = &condition->setting;
@@ -351,11 +333,20 @@ void boundary_at_times(const struct boundary *boundary, const struct grid *grid,
 struct boundary_state boundary_at(const struct boundary *boundary, const struct grid *grid,
                                   enum face face, int patch, const struct instant *when)
 {
-    const struct boundary_condition *condition = &boundary->face[face][patch];
+    return grid->used[face_axis(face)] ? boundary_condition_at(&boundary->face[face][patch], when)
+                                       : (struct boundary_state){.closed = true};
+}
+
+struct boundary_state boundary_condition_at(const struct boundary_condition *condition,
+                                            const struct instant *when)
+{
     struct boundary_state at[BOUNDARY_TIMES];
-    boundary_at_times(boundary, grid, face, patch, when, at);
-    if (when->level != NULL && grid->used[face_axis(face)] &&
-        condition_varies(&condition->setting)) {
+    double times[BOUNDARY_TIMES];
+    const int ntimes = boundary_times(when, times);
+    for (int i = 0; i < ntimes; i++) {
+        at[i] = state_at(condition, times[i]);
+    }
+    if (when->level != NULL && condition_varies(&condition->setting)) {
         correct_data(when->level, &at[1], &at[0]);
     }
     return at[0];
@@ -432,51 +423,8 @@ void boundary_widen(const struct boundary *boundary, const struct grid *grid,
             }
         }
     }
-}
-
-/* *number: which one is to blame. */
-static enum status check_condition(const struct boundary *boundary, const struct grid *grid,
-                                   const struct medium *medium, enum face face, int patch,
-                                   const struct instant *when, enum boundary_number *number)
-{
-    const enum axis axis = face_axis(face);
-    const struct boundary_condition *condition = &boundary->face[face][patch];
-    const struct boundary_state now = boundary_at(boundary, grid, face, patch, when);
-    for (int n = 0; n < BOUNDARY_NUMBERS && grid->used[axis]; n++) {
-        *number = (enum boundary_number)n;
-        if (condition->setting.number[n].formula != NULL) {
-            TRY(check_formula(&condition->setting, *number, when->time,
-                              expression_number_at(&condition->setting.number[n],
-                                                   condition->expression[n], when->time)));
-        }
+    for (int s = 0; s < boundary->nsurfaces; s++) {
+        const struct boundary_state now = boundary_condition_at(&boundary->surface[s], when);
+        widen_by(&now, low, high);
     }
-    /* the worst class: that of the smallest conductivity and the largest cells */
-    for (int corner = 0; corner < boundary_corners(condition) && !condition->open; corner++) {
-        const struct boundary_state at = boundary_corner(condition, &now, corner);
-        const struct face_closure closure = boundary_close(
-            &at, medium_least_conductivity(medium, axis), grid_largest_width(grid, axis));
-        TRY(check_closure(&condition->setting, &at, closure, number));
-    }
-    return STATUS_OK;
-}
-
-enum status boundary_check(const struct settings *settings, const struct boundary *boundary,
-                           const struct grid *grid, const struct medium *medium,
-                           const struct instant *when)
-{
-    for (int f = 0; f < FACE_COUNT; f++) {
-        /* the condition of the face last */
-        for (int p = boundary->nconditions[f] - 1; p >= 0; p--) {
-            enum boundary_number number = BOUNDARY_VALUE;
-            char key[BOUNDARY_KEY_BYTES];
-            const enum status status =
-                check_condition(boundary, grid, medium, (enum face)f, p, when, &number);
-            boundary_key((enum face)f, p, number_names[number], key);
-            if (status != STATUS_OK) {
-                return settings != NULL ? settings_fail(settings, key, "%s", fail_message())
-                                        : fail_prefix(status, "%s: ", key);
-            }
-        }
-    }
-    return STATUS_OK;
 }

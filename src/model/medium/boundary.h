@@ -25,7 +25,21 @@ struct boundary {
     struct boundary_condition *face[FACE_COUNT]; /* of the face, then of its patches */
     int nconditions[FACE_COUNT];                 /* at least 1 */
     bool periodic[AXIS_COUNT];
+    /* Of each entry of `surfaces` that exchanges (surface_setting_exchanges); of the others of the
+     * kind BOUNDARY_UNUSED. */
+    struct boundary_condition *surface;
+    int nsurfaces; /* 0: none of them exchanges */
 };
+
+/* Does entry `s` of `surfaces` exchange? */
+static inline bool boundary_exchanges(const struct boundary *boundary, int s)
+{
+    return s >= 0 && s < boundary->nsurfaces &&
+           boundary->surface[s].setting.kind != BOUNDARY_UNUSED;
+}
+
+/* The keys of the quantities of a condition. */
+extern const char *const boundary_number_names[BOUNDARY_NUMBERS];
 
 /* "boundary.z_max.patches[1].NAME": a key of condition `patch` of a face; 0 is the face's own. */
 enum { BOUNDARY_KEY_BYTES = 80 };
@@ -46,8 +60,9 @@ void boundary_destroy(struct boundary *boundary);
  * face 0, patch 0. */
 bool boundary_next_named(const struct boundary *boundary, int *face, int *patch);
 
-/* Does any condition vary in time? */
+/* Does any condition vary in time? And that of any surface? */
 bool boundary_varies(const struct boundary *boundary);
+bool boundary_surface_varies(const struct boundary *boundary);
 
 /* Does any heat transfer coefficient? */
 bool boundary_coefficient_varies(const struct boundary *boundary);
@@ -67,6 +82,10 @@ struct boundary_state {
 /* Condition `patch` of `face` at time t, where boundary_check finds no error. */
 struct boundary_state boundary_at(const struct boundary *boundary, const struct grid *grid,
                                   enum face face, int patch, const struct instant *when);
+
+/* A condition of that boundary, such as that of a surface. */
+struct boundary_state boundary_condition_at(const struct boundary_condition *condition,
+                                            const struct instant *when);
 
 /* The times at which an instant needs the data: its own, and of a level the start, the middle and
  * the end of the super step. Returns their number. */

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "config/expression.h"
 #include "model/medium/curve.h"
 #include "model/space/shape.h"
 
@@ -142,6 +143,10 @@ static struct medium_class ambient_of(const struct settings *settings, int numbe
 {
     const struct ambient_setting *ambient = &settings->ambients[number - settings->nmaterials];
     const double most = INFINITY;
+    struct expression *expression = NULL;
+    const bool known = expression_of_number(&ambient->temperature, &expression) == STATUS_OK;
+    const double kelvins = known ? expression_number_at(&ambient->temperature, expression, 0) : NAN;
+    expression_destroy(expression);
     return (struct medium_class){
         .key = {.material = number},
         .becomes = number,
@@ -151,7 +156,7 @@ static struct medium_class ambient_of(const struct settings *settings, int numbe
         .most_conductivity = {most, most, most},
         .heat_capacity_volume = most,
         .is_ambient = true,
-        .ambient = precision_round(settings->run.precision, ambient->temperature),
+        .ambient = precision_round(settings->run.precision, kelvins),
     };
 }
 
@@ -212,7 +217,12 @@ static void fill_ambients(const struct settings *settings, struct medium *medium
     medium->nsurfaces = settings->nsurfaces;
     for (int s = 0; s < medium->nsurfaces; s++) {
         const struct surface_setting *surface = &medium->surfaces[s];
-        set_pair(medium, surface->number, 1 / surface->coefficient, surface->area);
+        const bool exchanges = surface_setting_exchanges(surface);
+        const struct number_setting *coefficient = &surface->condition.number[BOUNDARY_COEFFICIENT];
+        set_pair(medium, surface->number, exchanges ? 1 : 1 / coefficient->value, surface->area);
+        for (int side = 0; side < 2 && exchanges; side++) { /* see exchange_surfaces_args */
+            medium->resistance[surface->number[side] * n + surface->number[1 - side]] = INFINITY;
+        }
     }
 }
 
@@ -369,9 +379,13 @@ double medium_conductance_between(const struct medium *medium, const struct grid
                                   enum axis axis, const struct class_key *own,
                                   const struct class_key *neighbour, const double factors[2])
 {
-    return conductance(medium, grid, axis, own, neighbour,
-                       medium->resistance[own->material * medium->nmaterials + neighbour->material],
-                       factors);
+    const int surface = medium_surface(medium, own->material, neighbour->material);
+    const bool exchanges = surface >= 0 && surface_setting_exchanges(&medium->surfaces[surface]);
+    const double contact =
+        medium->resistance[own->material * medium->nmaterials + neighbour->material];
+    /* as at a face of the grid: its half cell conducts twice as much, without a neighbour */
+    return conductance(medium, grid, axis, own, neighbour, exchanges ? 0 : contact, factors) *
+           (exchanges ? 0.5 : 1);
 }
 
 double medium_most_conductance(const struct medium *medium, const struct grid *grid, enum axis axis,

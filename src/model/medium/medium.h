@@ -50,7 +50,7 @@ struct medium_class {
     /* An ambient: its conductivity and heat capacity are infinite, sigma and weight are 0, so that
      * the kernels keep the temperature of its cells, and its faces have that temperature. */
     bool is_ambient;
-    double ambient; /* K, of an ambient, rounded to the run's precision */
+    double ambient; /* K, of an ambient at t = 0, rounded to the run's precision */
 };
 
 struct curve; /* model/medium/curve.h */

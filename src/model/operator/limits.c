@@ -132,6 +132,7 @@ struct outside_reach {
     double least_a;
     double flux_K; /* of classes: the sum of the magnitudes of what fluxes add to the cells */
     double open;   /* cells with a formula of place and time */
+    double faces;  /* of surfaces, whose cells are rounded once more */
 };
 
 /* The smallest conductivity has the smallest a and the largest b of a flux; the temperatures do not
@@ -153,6 +154,7 @@ static void add_state(const struct problem *problem, const struct heat_operator 
             now->number[BOUNDARY_COEFFICIENT] > 0 ? now->number[BOUNDARY_AMBIENT] : around;
         widen_by_face(&outside->reach, -1, 2 * around);
         widen_by_face(&outside->reach, -1, 2 * ambient);
+        widen_by_face(&outside->reach, 1, now->number[BOUNDARY_VALUE]); /* of a surface */
         outside->least_a = -1;
         return;
     }
@@ -187,6 +189,27 @@ static void add_condition(const struct problem *problem, const struct heat_opera
         }
         volumes *= grid_girth(grid, grid->upper[AXIS_X]) / grid_cell_volume(grid);
         outside->flux_K += flux * op->dt / problem->medium.heat_capacity_volume * volumes;
+    }
+}
+
+/* The largest magnitude of what fluxes of these surfaces add to the cells. */
+static void add_surfaces(const struct problem *problem, const struct heat_operator *op,
+                         struct outside_reach *outside)
+{
+    const struct medium *medium = &problem->medium;
+    for (int s = 0; s < problem->boundary.nsurfaces; s++) {
+        const struct boundary_state now =
+            boundary_condition_at(&problem->boundary.surface[s], &op->when);
+        for (int axis = 0; axis < AXIS_COUNT && boundary_exchanges(&problem->boundary, s); axis++) {
+            if (problem->grid.used[axis]) {
+                add_state(problem, op, face_of((enum axis)axis, SIDE_MIN), &now, outside);
+            }
+        }
+        outside->flux_K += now.fixed ? 0
+                                     : fabs(now.number[BOUNDARY_VALUE]) * medium->surface_area[s] *
+                                           op->dt / medium->heat_capacity_volume /
+                                           grid_cell_volume(&problem->grid);
+        outside->faces += (double)medium->surface_faces[s];
     }
 }
 
@@ -225,6 +248,7 @@ static struct outside_reach outside_of(const struct problem *problem,
             add_condition(problem, op, (enum face)f, p, &outside);
         }
     }
+    add_surfaces(problem, op, &outside);
     for (int c = 0; c < medium->nclasses; c++) {
         if (medium->classes[c].perfusion > 0) { /* a part of the row sum, like a neighbour */
             widen_by_face(&outside.reach, 0, medium->classes[c].arterial_temperature);
@@ -254,7 +278,8 @@ static void count_roundings_of_classes(struct roundings *n, const struct problem
 {
     const struct medium *medium = &problem->medium;
     /* an unknown flux changes a cell in a step by twice the magnitude at most */
-    n->of_magnitude += 3 * medium->total_weight + 12 * most_weight(medium) * outside->open;
+    n->of_magnitude +=
+        3 * medium->total_weight + most_weight(medium) * (12 * outside->open + 6 * outside->faces);
     n->of_range += 2 * (medium->perfused ? 16 : 14) * s * medium->total_weight;
     n->fixed_K += 6 * outside->flux_K;
     const double cells = (double)grid_total_cells(&problem->grid);

@@ -9,7 +9,8 @@
 
 static size_t bytes_of_table(const struct problem *problem)
 {
-    return (size_t)operator_table_length(problem) * precision_bytes(problem->precision);
+    return (size_t)operator_table_length(problem) * precision_bytes(problem->precision) +
+           (size_t)(problem->boundary.nsurfaces + 1) * sizeof(struct face_exchange);
 }
 
 static int tables_of(int depth)
@@ -237,7 +238,9 @@ enum status classes_allocate(struct classes *classes, const struct problem *prob
         classes->first_closure[f] = operator_first_closure(problem, (enum face)f, plane, &length);
         own += classes->first_closure[f] > 0 ? plane->cells : 0;
     }
-    classes->table_bytes = (size_t)length * precision_bytes(problem->precision);
+    classes->exchanges_at = ((size_t)length * precision_bytes(problem->precision) + 7) / 8 * 8;
+    classes->table_bytes =
+        classes->exchanges_at + (size_t)problem->boundary.nsurfaces * sizeof(struct face_exchange);
     TRY(keep_faces(classes, problem, team));
     TRY(send_factors(classes, problem, engine));
     TRY(allocate_changes(classes, problem, team, engine));
@@ -356,6 +359,9 @@ enum status classes_update(struct classes *classes, const struct problem *proble
             TRY(operator_own_table(op, problem, (enum face)f, &classes->patches.face[f],
                                    classes->first_closure[f], classes->h_values));
         }
+        surface_exchanges(
+            op, problem,
+            (struct face_exchange *)((char *)classes->h_values + classes->exchanges_at));
         if (!same_dt) { /* else the g are those of before */
             classes->args.same_axes =
                 problem->medium.curves == NULL &&

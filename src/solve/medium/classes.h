@@ -42,6 +42,7 @@ struct classes {
     size_t table_bytes;
     struct changes changes;
     struct surfaces surfaces;
+    size_t exchanges_at; /* in a table: the struct face_exchange of each surface that exchanges */
     struct patch_map patches;
     void *d_patch[FACE_COUNT];
     int64_t first_closure[FACE_COUNT]; /* see operator_first_closure; 0: none */

@@ -3,9 +3,9 @@
 #include <stdlib.h>
 
 /* Finds each face between a cell of the body and one of an ambient that has a surface; returns
- * their number. elements, pairs, faces: NULL, or room for as many. */
+ * their number. elements: NULL, or room for as many, as in `surfaces`. */
 static int64_t find(const struct problem *problem, const struct layout *layout,
-                    const struct class_map *map, int64_t *elements, int32_t *pairs, int64_t *faces)
+                    const struct class_map *map, int64_t *elements, const struct surfaces *surfaces)
 {
     const struct medium_class *classes = problem->medium.classes;
     const struct box owned = layout_owned(layout);
@@ -20,18 +20,21 @@ static int64_t find(const struct problem *problem, const struct layout *layout,
             const enum axis axis = face_axis((enum face)f);
             const bool below = face_side((enum face)f) == SIDE_MIN;
             const int64_t beside = below ? at - pitch[axis] : at + pitch[axis];
-            const int other = problem->grid.used[axis] ? map->h_class[beside] & map->mask : own;
-            if (medium_surface(&problem->medium, classes[own].key.material,
-                               classes[other].key.material) < 0) {
+            struct surface_face face;
+            if (surface_face_at(problem, map, (enum face)f, at, &face) < 0) {
                 continue;
             }
             if (elements != NULL) {
+                const int other = map->h_class[beside] & map->mask;
                 elements[count] = layout_index(layout, cell[0], cell[1], cell[2]);
-                pairs[count] =
+                surfaces->h_pairs[count] =
                     (int32_t)medium_g_at(problem->medium.nclasses, (int)axis, own, other);
             }
-            if (faces != NULL) {
-                faces[count] = below ? at : beside;
+            if (elements != NULL && surfaces->h_faces != NULL) {
+                surfaces->h_faces[count] = below ? at : beside;
+            }
+            if (elements != NULL && surfaces->h_exchange != NULL) {
+                surfaces->h_exchange[count] = face;
             }
             count++;
         }
@@ -42,7 +45,8 @@ static int64_t find(const struct problem *problem, const struct layout *layout,
 static size_t bytes_of_face(const struct problem *problem)
 {
     return sizeof(int64_t) * (problem->medium.per_cell ? 2 : 1) + sizeof(int32_t) +
-           precision_bytes(problem->precision);
+           precision_bytes(problem->precision) +
+           (problem->boundary.nsurfaces > 0 ? sizeof(struct surface_face) : 0);
 }
 
 uint64_t surfaces_bytes(const struct problem *problem)
@@ -62,16 +66,19 @@ enum status surfaces_create(const struct problem *problem, struct engine *engine
     if (problem->medium.nsurfaces == 0) {
         return STATUS_OK;
     }
-    const int64_t count = find(problem, layout, map, NULL, NULL, NULL);
+    const int64_t count = find(problem, layout, map, NULL, surfaces);
     const bool stored = problem->medium.per_cell;
+    const bool exchanges = problem->boundary.nsurfaces > 0;
     const size_t n = (size_t)count;
     SCOPED_FREE int64_t *elements = malloc((n + 1) * sizeof *elements);
     surfaces->h_pairs = malloc((n + 1) * sizeof *surfaces->h_pairs);
     surfaces->h_faces = stored ? malloc((n + 1) * sizeof *surfaces->h_faces) : NULL;
+    surfaces->h_exchange = exchanges ? malloc((n + 1) * sizeof *surfaces->h_exchange) : NULL;
     TRY(CHECK_MEMORY(elements != NULL && surfaces->h_pairs != NULL &&
-                         stored == (surfaces->h_faces != NULL),
+                         stored == (surfaces->h_faces != NULL) &&
+                         exchanges == (surfaces->h_exchange != NULL),
                      "no memory for the faces of surfaces"));
-    surfaces->count = find(problem, layout, map, elements, surfaces->h_pairs, surfaces->h_faces);
+    surfaces->count = find(problem, layout, map, elements, surfaces);
     if (count == 0) {
         return STATUS_OK;
     }
@@ -80,6 +87,9 @@ enum status surfaces_create(const struct problem *problem, struct engine *engine
     TRY(stored ? engine_send(engine, surfaces->h_faces, n * sizeof *surfaces->h_faces,
                              &surfaces->d_faces)
                : STATUS_OK);
+    TRY(exchanges ? engine_send(engine, surfaces->h_exchange, n * sizeof *surfaces->h_exchange,
+                                (void **)&surfaces->d_exchange)
+                  : STATUS_OK);
     return engine->runtime->memory_alloc(engine->device, n * precision_bytes(problem->precision),
                                          &surfaces->d_values);
 }
@@ -88,6 +98,8 @@ void surfaces_destroy(struct surfaces *surfaces, struct engine *engine)
 {
     free(surfaces->h_pairs);
     free(surfaces->h_faces);
+    free(surfaces->h_exchange);
+    engine->runtime->memory_free(engine->device, surfaces->d_exchange);
     engine->runtime->memory_free(engine->device, surfaces->d_faces);
     engine->runtime->memory_free(engine->device, surfaces->d_elements);
     engine->runtime->memory_free(engine->device, surfaces->d_pairs);

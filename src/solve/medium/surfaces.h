@@ -2,7 +2,7 @@
 #pragma once
 
 #include "kernels/coefficients.h"
-#include "model/operator/class_map.h"
+#include "model/operator/surface_faces.h"
 #include "solve/engine.h"
 
 /* In the order of the body's cells. */
@@ -10,6 +10,8 @@ struct surfaces {
     int64_t count;
     int32_t *h_pairs; /* of each face: the place of its g in the table (medium_g_at) */
     int64_t *h_faces; /* of properties per cell: the element that has its g; else NULL */
+    struct surface_face *h_exchange; /* of each face; NULL: no surface exchanges */
+    struct surface_face *d_exchange;
     void *d_elements, *d_pairs, *d_faces, *d_values; /* as sum_surfaces and gather have them */
 };
 

@@ -204,7 +204,7 @@ bool self_check_host_takes(const struct stepper *stepper)
 {
     const struct problem *problem = stepper->problem;
     return problem->time.scheme == SCHEME_EULER && problem->radius == 1 &&
-           !problem->medium.changes && stepper->nsources == 0;
+           !problem->medium.changes && stepper->nsources == 0 && problem->boundary.nsurfaces == 0;
 }
 
 enum status self_check_on_host(struct self_check *check, int64_t steps, bool *wrong)

@@ -75,9 +75,11 @@ static void adapt(const struct stepper *stepper, int64_t face, struct pair *of)
 }
 
 /* Sum the faces from `begin` to before `end`, which exact_parts can hold. */
-static void sum_piece(const struct stepper *stepper, const struct pair *pairs, const void *values,
-                      int64_t begin, int64_t end, struct exact_sum (*sums)[SURFACE_SUMS])
+static void sum_piece(const struct stepper *stepper, const struct pair *pairs,
+                      const struct face_exchange *exchanges, const void *values, int64_t begin,
+                      int64_t end, struct exact_sum (*sums)[SURFACE_SUMS])
 {
+    const double joule_per_kelvin = problem_joule_per_kelvin(stepper->problem);
     const struct surfaces *surfaces = &stepper->level->classes->surfaces;
     const enum precision precision = stepper->problem->precision;
     const int first = 2 * stepper->problem->medium.nclasses;
@@ -88,6 +90,17 @@ static void sum_piece(const struct stepper *stepper, const struct pair *pairs, c
             adapt(stepper, f, &of);
         }
         const double inside = precision_get(precision, values, f);
+        const struct surface_face *at =
+            surfaces->h_exchange != NULL ? &surfaces->h_exchange[f] : NULL;
+        if (at != NULL && at->surface >= 0) {
+            const struct class_closure none = {.exchange = exchanges[at->surface]};
+            const struct class_closure closure =
+                class_closure_of_half(&none, at->half, at->conductance * joule_per_kelvin);
+            exact_parts_add(&parts[of.surface][FLOW], class_closure_flow(&closure, inside));
+            exact_parts_add(&parts[of.surface][TEMPERATURE],
+                            class_closure_face(&closure, inside) * of.weight);
+            continue;
+        }
         const double warmer = of.ambient - inside;
         exact_parts_add(&parts[of.surface][FLOW], of.conductance * warmer);
         exact_parts_add(&parts[of.surface][TEMPERATURE], fma(of.share, warmer, inside) * of.weight);
@@ -99,8 +112,10 @@ static void sum_piece(const struct stepper *stepper, const struct pair *pairs, c
     }
 }
 
-static enum status sum_mine(const struct stepper *stepper, struct exact_sum (*sums)[SURFACE_SUMS])
+static enum status sum_mine(const struct stepper *stepper, const struct heat_operator *op,
+                            struct exact_sum (*sums)[SURFACE_SUMS])
 {
+    struct face_exchange exchanges[MOST_SURFACES];
     const struct surfaces *surfaces = &stepper->level->classes->surfaces;
     const enum precision precision = stepper->problem->precision;
     if (surfaces->count == 0) {
@@ -114,11 +129,12 @@ static enum status sum_mine(const struct stepper *stepper, struct exact_sum (*su
     for (int p = 0; p < AXIS_COUNT * n * n; p++) {
         pairs[p] = pair_at(stepper->problem, p);
     }
+    surface_exchanges(op, stepper->problem, exchanges);
     TRY(read_cells(stepper->level, values));
 #pragma omp parallel for schedule(static) if (surfaces->count > PIECE)
     for (int64_t begin = 0; begin < surfaces->count; begin += PIECE) {
         const int64_t end = surfaces->count - begin < PIECE ? surfaces->count : begin + PIECE;
-        sum_piece(stepper, pairs, values, begin, end, sums);
+        sum_piece(stepper, pairs, exchanges, values, begin, end, sums);
     }
     return STATUS_OK;
 }
@@ -134,7 +150,9 @@ enum status surfaces_take(struct stepper *stepper, struct surface_diagnostics *f
         return STATUS_OK;
     }
     const int before = phases_enter(stepper->level->phases, PHASE_DIAGNOSTICS);
-    TRY(status_agree(comm, sum_mine(stepper, sums)));
+    struct heat_operator op;
+    TRY(stepper_operator_per_second(stepper, &op));
+    TRY(status_agree(comm, sum_mine(stepper, &op, sums)));
     TRY(exact_sums_reduce(comm, sums[0], n * SURFACE_SUMS));
     for (int s = 0; s < n; s++) {
         const double area = problem->medium.surface_area[s];

@@ -5,6 +5,7 @@
 
 #include "model/medium/curve.h"
 #include "model/operator/factor_map.h"
+#include "model/operator/surface_faces.h"
 #include "solve/steady/grids.h"
 
 struct face_reader {
@@ -14,6 +15,7 @@ struct face_reader {
     const struct steady_point *point;
     enum axis axis;
     struct class_closure *closures[FACE_COUNT]; /* NULL: uniform */
+    struct face_exchange exchanges[MOST_SURFACES];
 };
 
 /* The place of a cell in the map of classes. */
@@ -102,12 +104,44 @@ static double between(const struct face_reader *r, const int64_t low[AXIS_COUNT]
     return (a.scale + b.scale) / 2 / (h * (h / (2 * ka) + contact + h / (2 * kb))) * per_step;
 }
 
+/* d outside / d inside of a closure; `inside`, K. The first step from far below must not be that of
+ * a face which hardly radiates. */
+static double closure_slope(const struct face_reader *r, const struct class_closure *c,
+                            double inside)
+{
+    if (c->e == 0) {
+        return c->a;
+    }
+    const double least =
+        r->point->is_first ? 0.5 * pow(fmax(c->exchange.s0 / c->exchange.s4, 0), 0.25) : 0;
+    const double face = fmax(medium_radiating_float64(inside + c->b, c->a, c->e), least);
+    return 2 / (c->a + 4 * c->e * face * face * face) - 1;
+}
+
+/* From a cell to what a surface exchanges, in the units of `between`. */
+static double to_surface(const struct face_reader *r, enum face face, int64_t element,
+                         double inside)
+{
+    struct surface_face at;
+    (void)surface_face_at(r->problem, &r->classes->map, face, element, &at);
+    if (at.surface < 0) {
+        return 0;
+    }
+    const struct class_closure none = {.exchange = r->exchanges[at.surface]};
+    const struct class_closure c =
+        class_closure_of_half(&none, at.half, at.conductance * r->op->dt);
+    return c.conductance * (1 - closure_slope(r, &c, inside));
+}
+
 /* From a cell to cells of ambients, whose temperatures stay: a sink, in the units of `between`. */
 static double to_ambients(const struct face_reader *r, const struct multigrid *m,
-                          const int64_t cell[AXIS_COUNT], int of_class)
+                          const int64_t cell[AXIS_COUNT], const struct cell_state *s)
 {
     const struct medium *medium = &r->problem->medium;
+    const int of_class = s->of_class;
+    const bool exchanges = r->problem->boundary.nsurfaces > 0;
     double sum = 0;
+    double exchanged = 0;
     for (int f = 0; f < FACE_COUNT && medium->nambients > 0; f++) {
         const enum axis axis = face_axis((enum face)f);
         int64_t beside[AXIS_COUNT] = {cell[AXIS_X], cell[AXIS_Y], cell[AXIS_Z]};
@@ -117,6 +151,7 @@ static double to_ambients(const struct face_reader *r, const struct multigrid *m
             continue;
         }
         const int other = class_at(r, beside);
+        exchanged += exchanges ? to_surface(r, (enum face)f, element_at(r, cell), s->value) : 0;
         const int64_t *above = face_side((enum face)f) == SIDE_MIN ? cell : beside;
         sum += !medium->classes[other].is_ambient ? 0
                : medium->per_cell
@@ -125,17 +160,7 @@ static double to_ambients(const struct face_reader *r, const struct multigrid *m
                          medium->heat_capacity_volume
                    : medium_conductance(medium, &r->problem->grid, axis, of_class, other);
     }
-    return sum * r->op->dt / medium->heat_capacity_volume;
-}
-
-/* d outside / d inside of a closure; `inside`, K. */
-static double closure_slope(const struct class_closure *c, double inside, double least)
-{
-    if (c->e == 0) {
-        return c->a;
-    }
-    const double face = fmax(medium_radiating_float64(inside + c->b, c->a, c->e), least);
-    return 2 / (c->a + 4 * c->e * face * face * face) - 1;
+    return sum * r->op->dt / medium->heat_capacity_volume + exchanged;
 }
 
 /* Between a cell and what is outside. */
@@ -160,12 +185,9 @@ static double beyond(const struct face_reader *r, const int64_t cell[AXIS_COUNT]
         c = operator_close_factor(r->problem, r->axis, &c, s.of_class,
                                   (double)factors[element_at(r, cell)]);
     }
-    /* the first step from far below must not be that of a face which hardly radiates */
-    const double least =
-        r->point->is_first && c.e > 0 ? 0.5 * pow(fmax(c.exchange.s0 / c.exchange.s4, 0), 0.25) : 0;
     const double inside = s.curve != NULL ? s.at.temperature : s.value;
     return c.conductance / grid_cell_volume(&r->problem->grid) * r->op->dt /
-           medium->heat_capacity_volume * (1 - closure_slope(&c, inside, least)) * s.scale;
+           medium->heat_capacity_volume * (1 - closure_slope(r, &c, inside)) * s.scale;
 }
 
 static void read_faces(const struct face_reader *r, const struct multigrid *m, float *h_g)
@@ -213,7 +235,7 @@ static void read_cells(const struct face_reader *r, const struct multigrid *m, d
                 : medium->per_cell && !of->is_ambient
                     ? factor_map_capacity(&r->classes->map, r->problem, element_at(r, cell))
                     : of->weight;
-            heat = mass * capacity + of->perfusion * per_step + to_ambients(r, m, cell, s.of_class);
+            heat = mass * capacity + of->perfusion * per_step + to_ambients(r, m, cell, &s);
         }
         values->h_sink[at] = (float)(heat * s.scale);
         values->h_scale[at] = (float)s.scale;
@@ -227,6 +249,7 @@ enum status steady_conductances(const struct problem *problem, const struct clas
 {
     struct face_reader r = {.problem = problem, .classes = classes, .op = op, .point = point};
     enum status status = STATUS_OK;
+    surface_exchanges(op, problem, r.exchanges);
     for (int f = 0; f < FACE_COUNT && problem->medium.nclasses > 0; f++) {
         TRY_GOTO(operator_closures(op, problem, (enum face)f, &classes->patches.face[f],
                                    &r.closures[f]));

@@ -176,6 +176,7 @@ static enum status find_imbalance(struct solution *s, double *watts)
 {
     struct face_diagnostics faces = {.patches = NULL};
     struct surface_diagnostics surfaces[MOST_SURFACES];
+    const struct boundary *boundary = &s->stepper->problem->boundary;
     double inflow = 0;
     double turnover = 0;
     *watts = problem_joule_per_kelvin(s->stepper->problem) * exact_sum_value(&s->lack.heat) /
@@ -190,6 +191,11 @@ static enum status find_imbalance(struct solution *s, double *watts)
     for (int n = 0; n < s->stepper->problem->medium.nsurfaces; n++) {
         inflow += surfaces[n].flow;
         turnover += fabs(surfaces[n].flow);
+        if (boundary_exchanges(boundary, n)) { /* a flux may leave the same face by the others */
+            const struct boundary_state now =
+                boundary_condition_at(&boundary->surface[n], &s->goal->op.when);
+            turnover += now.fixed ? 0 : fabs(now.number[BOUNDARY_VALUE]) * surfaces[n].area;
+        }
     }
     turnover += fabs(*watts - inflow); /* of sources */
     s->steady->imbalance = turnover > 0 ? fabs(*watts) / turnover : 0;

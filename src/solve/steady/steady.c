@@ -306,7 +306,13 @@ void steady_destroy(struct steady *steady)
 
 bool steady_is_held(const struct problem *problem, const struct instant *when)
 {
-    bool held = problem->medium.nambients > 0;
+    bool held = false;
+    for (int s = 0; s < problem->medium.nsurfaces; s++) {
+        const struct boundary_setting *is = &problem->medium.surfaces[s].condition;
+        held = held || is->kind == BOUNDARY_TEMPERATURE || is->emissivity > 0 ||
+               is->number[BOUNDARY_COEFFICIENT].formula != NULL ||
+               is->number[BOUNDARY_COEFFICIENT].value > 0;
+    }
     for (int f = 0; f < FACE_COUNT; f++) {
         for (int p = 0; p < problem->boundary.nconditions[f]; p++) {
             const struct boundary_state base =

@@ -1,0 +1,51 @@
+#include "model/operator/surface_faces.h"
+
+#include "model/operator/factor_map.h"
+
+int surface_face_at(const struct problem *problem, const struct class_map *map, enum face face,
+                    int64_t at, struct surface_face *found)
+{
+    const struct medium *medium = &problem->medium;
+    const struct grid *grid = &problem->grid;
+    const enum axis axis = face_axis(face);
+    const int64_t pitch[AXIS_COUNT] = {1, map->layout.pitch_y, map->layout.pitch_z};
+    const int64_t beside = face_side(face) == SIDE_MIN ? at - pitch[axis] : at + pitch[axis];
+    found->surface = -1;
+    if (!grid->used[axis]) {
+        return -1;
+    }
+    const struct class_key own = class_map_key(map, at);
+    const struct class_key other = class_map_key(map, beside);
+    const struct medium_class *material = &medium->materials[own.material];
+    const int surface =
+        material->is_ambient ? -1 : medium_surface(medium, own.material, other.material);
+    if (!boundary_exchanges(&problem->boundary, surface)) {
+        return surface;
+    }
+    const float *factors = map->h_factor[FACTOR_CONDUCTIVITY];
+    const double k = material->conductivity[axis] * (factors != NULL ? (double)factors[at] : 1);
+    const double half = grid_size_width(grid, axis, own.size) / (2 * k);
+    const double area =
+        grid_cell_face(grid, axis) * grid_size_face(grid, axis, own.size, other.size);
+    const double heat_capacity = medium->heat_capacity_volume * grid_cell_volume(grid);
+    const double sigma = medium->heat_capacity_volume /
+                         (material->heat_capacity_volume * grid_size_volume(grid, own.size));
+    *found = (struct surface_face){
+        .half = half * medium_area(medium, &own, &other),
+        .conductance = area / (2 * half * heat_capacity),
+        .sigma =
+            precision_round(problem->precision,
+                            factors != NULL ? 1 / factor_map_capacity(map, problem, at) : sigma),
+        .surface = surface};
+    return surface;
+}
+
+void surface_exchanges(const struct heat_operator *op, const struct problem *problem,
+                       struct face_exchange *exchanges)
+{
+    for (int s = 0; s < problem->boundary.nsurfaces; s++) {
+        const struct boundary_state now =
+            boundary_condition_at(&problem->boundary.surface[s], &op->when);
+        exchanges[s] = boundary_exchange(&now);
+    }
+}
