@@ -129,8 +129,7 @@ hip_step_launcher hip_launch_step_high_order;
  * what a pass on sm_90 has. */
 enum {
     HIP_STEPS_MOST = 4,
-    HIP_STEPS_OF_CLASSES = 3,
-    HIP_STEPS_OF_FACES = 2 /* with a copy engine; else 1 */
+    HIP_STEPS_OF_CLASSES = 3
 };
 /* Of 2 or more steps: */
 hip_step_launcher hip_launch_steps_tile; /* any box */
