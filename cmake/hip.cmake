@@ -79,8 +79,7 @@ function(isotherm_add_hip library)
   target_compile_definitions(${library} PRIVATE ISOTHERM_WITH_HIP)
   target_link_libraries(${library} PRIVATE isotherm_hip_kernels)
   set_property(SOURCE ${folder}/host/backend_hip.c PROPERTY
-    COMPILE_OPTIONS -DISOTHERM_HIP_FOR_TESTS=$<STREQUAL:${ISOTHERM_HIP},host>
-      -DISOTHERM_HIP_COPIES_TILES=$<OR:$<STREQUAL:${ISOTHERM_HIP},nvidia>,$<STREQUAL:${ISOTHERM_HIP_HOST_CHIP},sm_90>>)
+    COMPILE_OPTIONS -DISOTHERM_HIP_FOR_TESTS=$<STREQUAL:${ISOTHERM_HIP},host>)
   if(ISOTHERM_HIP STREQUAL "host")
     isotherm_hip_on_host(isotherm_hip_kernels)
     target_sources(isotherm_hip_kernels PRIVATE

@@ -9,12 +9,6 @@
 #include "kernels/cpu/schedule/stream.h"
 #include "kernels/cpu/schedule/threads.h"
 
-KERNEL_INLINE double cell(const void *field, enum precision precision, int64_t at)
-{
-    return precision == PRECISION_FLOAT64 ? ((const double *)field)[at]
-                                          : (double)((const float *)field)[at];
-}
-
 /* The temperature of a cell of enthalpy u; `byte`: of its class. */
 KERNEL_INLINE double temperature_of(const struct device_medium *m, enum precision precision,
                                     uint8_t byte, double u)
@@ -37,7 +31,7 @@ enum status cpu_gather(struct queue *queue, const struct gather_args *args)
         if (m != NULL) {
             precision_set(args->precision, args->d_values, c,
                           temperature_of(m, args->precision, m->d_class[args->d_classes[c]],
-                                         cell(args->d_field, args->precision, at)));
+                                         precision_get(args->precision, args->d_field, at)));
         } else {
             memcpy((char *)args->d_values + (size_t)c * bytes,
                    (const char *)args->d_field + (size_t)at * bytes, bytes);
@@ -65,8 +59,8 @@ KERNEL_INLINE void compare_row(const struct compare_args *args, enum precision p
 {
     int64_t most = INT64_MIN, high = INT64_MIN, low = INT64_MAX;
     for (int64_t i = first; i < first + args->layout.cells[AXIS_X]; i++) {
-        const double a = cell(args->d_a, precision, i);
-        const int64_t difference = order_of(fabs(a - cell(args->d_b, precision, i)));
+        const double a = precision_get(precision, args->d_a, i);
+        const int64_t difference = order_of(fabs(a - precision_get(precision, args->d_b, i)));
         const int64_t above = isnan(a) ? INT64_MIN : order_of(a);
         const int64_t below = isnan(a) ? INT64_MAX : order_of(a);
         most = difference > most ? difference : most;
@@ -149,7 +143,7 @@ KERNEL_INLINE void track_in(const struct track_args *args, enum precision precis
     const int64_t kept_first = layout_index(&args->kept, 0, j, k);
     const uint8_t *classes = m != NULL ? m->d_class + layout_index(&m->layout, 0, j, k) : NULL;
     for (int64_t i = 0; i < args->layout.cells[AXIS_X]; i++) {
-        const double value = cell(args->d_field, precision, first + i);
+        const double value = precision_get(precision, args->d_field, first + i);
         derived_track(&args->sample, kept_first + i,
                       m != NULL ? temperature_of(m, precision, classes[i], value) : value);
     }
@@ -177,9 +171,9 @@ KERNEL_INLINE double neighbour(const struct flux_squared_args *args, enum precis
     const void *field = args->d_field;
     const struct coefficients *c = args->around;
     if (at_face && c->closed[face]) {
-        return heat_outside_float64(cell(field, precision, at), c->a[face], c->b[face]);
+        return heat_outside_float64(precision_get(precision, field, at), c->a[face], c->b[face]);
     }
-    return cell(field, precision, at + step);
+    return precision_get(precision, field, at + step);
 }
 
 KERNEL_INLINE void flux_in(const struct flux_squared_args *args, enum precision precision,
@@ -244,7 +238,7 @@ KERNEL_INLINE double flux_along(const struct flux_squared_args *args, const stru
     const void *field = args->d_field;
     const enum precision precision = args->layout.precision;
     const struct device_medium *m = at->medium;
-    const double c = cell(field, precision, element);
+    const double c = precision_get(precision, field, element);
     double value[SIDE_COUNT];
     double g[SIDE_COUNT];
     for (int side = 0; side < SIDE_COUNT; side++) {
@@ -253,10 +247,10 @@ KERNEL_INLINE double flux_along(const struct flux_squared_args *args, const stru
         const int64_t last = side == SIDE_MIN ? 0 : at->cells[axis] - 1;
         value[side] = args->around->closed[face] && at->index[axis] == last
                           ? beyond(at, precision, face, c)
-                          : cell(field, precision, element + sign * step);
-        g[side] = cell(m->d_table, precision,
-                       medium_g_at(m->nclasses, axis, *at->of_class & m->mask,
-                                   at->of_class[sign * class_step] & m->mask));
+                          : precision_get(precision, field, element + sign * step);
+        g[side] = precision_get(precision, m->d_table,
+                                medium_g_at(m->nclasses, axis, *at->of_class & m->mask,
+                                            at->of_class[sign * class_step] & m->mask));
     }
     return derived_flux_between(c, value[SIDE_MIN], value[SIDE_MAX], g[SIDE_MIN], g[SIDE_MAX],
                                 args->scale[axis]);

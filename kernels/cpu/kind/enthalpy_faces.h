@@ -84,15 +84,13 @@ static void begin_run(const struct stencil *s, const struct row *row, int64_t i,
 static void evaluate_above(const struct stencil *s, const struct row *row, struct run *run)
 {
     const REAL *above = row->u + row->step[FACE_Z_MAX] + run->i;
-    for (int64_t c = 0; c < run->n; c += LINE) {
-        stream_fetch(STREAM_SECOND_LEVEL, above + row->fetch + c);
-    }
     if (run->alike && row->temperature == NULL) {
-        lookup_theta(lookup_of(s, run->of_class[FACE_Z_MAX]), above, run->n, run->next);
+        lookup_theta(lookup_of(s, run->of_class[FACE_Z_MAX]), above, row->fetch, run->n, run->next);
         return;
     }
     for (int64_t c = 0; c < run->n; c += LINE) {
         struct values values;
+        stream_fetch(STREAM_SECOND_LEVEL, above + row->fetch + c);
         evaluate_line(s, row->classes + row->to_class[FACE_Z_MAX] + run->i + c, above + c,
                       run->n < LINE ? run->n : LINE, &values);
         memcpy(run->next + c, values.theta, sizeof values.theta);

@@ -134,25 +134,6 @@ static bool alike_around(const struct stencil *s, const uint8_t *classes, struct
 
 /* --- evaluation ------------------------------------------------------------------------------ */
 
-/* The lines [i, end) of a row up to the first that is not alike or in the window. */
-static STREAM_WIDE __attribute__((noinline)) int64_t evaluate_lines(const struct alike *alike,
-                                                                    const uint8_t *classes,
-                                                                    const REAL *u, int64_t fetch,
-                                                                    int64_t i, int64_t end,
-                                                                    REAL *theta)
-{
-    struct window window;
-    window_load(&alike->lookup->window, THETA_AT, 3, &window);
-    for (; i < end && line_is(classes + i, alike) && line_within(u + i, window.from, window.to);
-         i += LINE) {
-        REAL line[LINE];
-        stream_fetch(STREAM_SECOND_LEVEL, u + fetch + i);
-        window_theta(&window, u + i, line);
-        memcpy(theta + i, line, sizeof line);
-    }
-    return i;
-}
-
 /* n cells of a line, of any classes. */
 static void evaluate_line(const struct stencil *s, const uint8_t *classes, const REAL *u, int64_t n,
                           struct values *values)

@@ -229,12 +229,15 @@ static STREAM_WIDE __attribute__((noinline)) void lookup_conduct(struct lookup *
     }
 }
 
+/* fetch: from a cell to the one whose line is fetched. */
 static STREAM_WIDE __attribute__((noinline)) void lookup_theta(struct lookup *lookup, const REAL *u,
-                                                               int64_t n, REAL *theta)
+                                                               int64_t fetch, int64_t n,
+                                                               REAL *theta)
 {
     struct window window;
     window_load(&lookup->window, THETA_AT, 3, &window);
     for (int64_t i = 0; i < n; i += LINE) {
+        stream_fetch(STREAM_SECOND_LEVEL, u + fetch + i);
         if (line_within(u + i, window.from, window.to)) {
             window_theta(&window, u + i, theta + i);
         } else {

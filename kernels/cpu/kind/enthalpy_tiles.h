@@ -46,21 +46,20 @@ static void evaluate_row(const struct stencil *s, const struct box *tile, int64_
     const int64_t row = j - tile->lo[AXIS_Y] + 1;
     REAL *theta = &s->scratch->theta[k & 1][row][PAD];
     REAL *temperature = s->medium->perfused ? &s->scratch->temperature[row][PAD] : NULL;
-    for (int64_t i = 0; i < n;) {
+    for (int64_t i = 0, end; i < n; i = end) {
         const struct alike alike = alike_cells(s, classes + i);
-        const int64_t begin = i;
-        if (temperature == NULL) {
-            i = evaluate_lines(&alike, classes, u, fetch, i, n - n % LINE, theta);
+        end = temperature == NULL ? alike_until(classes, i, n - n % LINE, &alike) : i;
+        if (end > i) {
+            lookup_theta(alike.lookup, u + i, fetch, end - i, theta + i);
+            continue;
         }
-        if (i == begin) {
-            struct values values;
-            evaluate_line(s, classes + i, u + i, n - i < LINE ? n - i : LINE, &values);
-            memcpy(theta + i, values.theta, sizeof values.theta);
-            if (temperature != NULL) {
-                memcpy(temperature + i, values.temperature, sizeof values.temperature);
-            }
-            i += LINE;
+        struct values values;
+        evaluate_line(s, classes + i, u + i, n - i < LINE ? n - i : LINE, &values);
+        memcpy(theta + i, values.theta, sizeof values.theta);
+        if (temperature != NULL) {
+            memcpy(temperature + i, values.temperature, sizeof values.temperature);
         }
+        end = i + LINE;
     }
     if (inside) {
         evaluate_ends(s, tile, j, k);

@@ -127,11 +127,7 @@ hip_step_launcher hip_launch_step_high_order;
 
 /* Several steps in a pass of a uniform medium, or of classes: the memory of a block on gfx90a, and
  * what a pass on sm_90 has. */
-enum {
-    HIP_STEPS_MOST = 4,
-    HIP_STEPS_OF_CLASSES = 3,
-    HIP_STEPS_OF_FACES = 2 /* with a copy engine; else 1 */
-};
+enum { HIP_STEPS_MOST = 4, HIP_STEPS_OF_CLASSES = 3 };
 /* Of 2 or more steps: */
 hip_step_launcher hip_launch_steps_tile; /* any box */
 hip_step_launcher hip_launch_steps_rows; /* a uniform medium, where there is no engine for tiles */

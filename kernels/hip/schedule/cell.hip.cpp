@@ -106,7 +106,7 @@ static hipError_t launch(const struct hip_step *step, const struct box_list &lis
     case KIND_CLASSES:
         return launch_in<REAL>(classes_of<REAL, 1>(args), step, sums, view, list);
     case KIND_FACES:
-        return launch_in<REAL>(faces_of<REAL, 1>(args), step, sums, view, list);
+        return launch_in<REAL>(faces_of<REAL>(args), step, sums, view, list);
     case KIND_HIGH_ORDER:
         return launch_radius(args->high_order.radius, [&](auto radius) {
             return launch_in<REAL>(

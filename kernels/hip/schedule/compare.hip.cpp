@@ -59,7 +59,7 @@ static enum status launch_kind(struct queue *queue, const struct compare_args *a
     case KIND_CLASSES:
         return launch<true>(queue, args, real, classes_of<REAL, 1>(last));
     case KIND_FACES:
-        return launch<true>(queue, args, real, faces_of<REAL, 1>(last));
+        return launch<true>(queue, args, real, faces_of<REAL>(last));
     case KIND_ENTHALPY:
         return launch<true>(queue, args, real, enthalpy_of<REAL>(last));
     case KIND_UNIFORM:

@@ -476,7 +476,7 @@ template <typename REAL> static hipError_t launch_kind(const struct hip_step *st
     case KIND_CLASSES:
         return launch<REAL>(classes_of<REAL, 1>(levels), step);
     case KIND_FACES:
-        return launch<REAL>(faces_of<REAL, 1>(levels), step);
+        return launch<REAL>(faces_of<REAL>(levels), step);
     default:
         return launch<REAL>(uniform_of<REAL, 1>(levels), step);
     }

@@ -10,21 +10,19 @@ enum pairs { ONE_CLASS, ONE_CURVE, CURVES, FAR_CURVES };
 
 enum { WIDE = 32, CURVES_POOL = 1344 }; /* workers of a block along x; numbers, see form */
 
-/* WIDE x TALL workers of a block have a vector of cells in each of ROWS rows. Other sizes were
- * slower on an H200: docs/records/hip.md. */
+/* WIDE x TY workers of a block have a vector of cells each. Other sizes, and several rows of a
+ * worker, were slower on an H200: docs/records/hip.md. */
 template <typename REAL_, int KIND_, bool PERFUSED_, bool LINEAR_ = false> struct form {
     typedef REAL_ REAL;
     static constexpr int N = vec16<REAL>::N;
     static constexpr int KIND = KIND_;
     static constexpr bool PERFUSED = PERFUSED_; /* a class is */
     static constexpr bool LINEAR = LINEAR_;     /* one curve of one segment: nothing to search */
-    static constexpr int ROWS = 1;
-    static constexpr int TALL = 14;
-    static constexpr int BLOCKS = 2; /* per multiprocessor */
-    static constexpr int AHEAD = 3;  /* planes from the next one to that which is prefetched */
-    static constexpr int WORKERS = WIDE * TALL;
+    static constexpr int BLOCKS = 2;            /* per multiprocessor */
+    static constexpr int AHEAD = 3;     /* planes from the next one to that which is prefetched */
     static constexpr int TX = WIDE * N; /* cells of a tile */
-    static constexpr int TY = TALL * ROWS;
+    static constexpr int TY = 14;
+    static constexpr int WORKERS = WIDE * TY;
     static constexpr int SIDES = (2 * (WIDE + TY) + ARCH_WAVE - 1) / ARCH_WAVE * ARCH_WAVE;
     static constexpr int THREADS = WORKERS + SIDES;
     /* numbers in shared memory: segments, then classes */
@@ -87,33 +85,32 @@ struct theta_march {
     int planes;
 };
 
-/* The classes of the cells of rows, one byte per cell; nothing where they are not read. */
-template <int ROWS, bool READ> struct class_words {
+/* The classes of a vector of cells, one byte per cell; nothing where they are not read. */
+template <bool READ> struct class_words {
     uint32_t word[4] = {}; /* without a gap, whose copy would be one of memory */
 
-    __device__ __forceinline__ uint32_t in(int row) const
+    __device__ __forceinline__ uint32_t all() const
     {
-        return word[row];
+        return word[0];
     }
 };
-template <int ROWS> struct class_words<ROWS, false> {
-    __device__ __forceinline__ uint32_t in(int) const
+template <> struct class_words<false> {
+    __device__ __forceinline__ uint32_t all() const
     {
         return 0;
     }
 };
 
 /* The cells of a thread in a plane. */
-template <typename F, int ROWS> struct cells_of : class_words<ROWS, F::KIND != ONE_CLASS> {
-    vec16<typename F::REAL> row[ROWS];
+template <typename F> struct cells_of : class_words<F::KIND != ONE_CLASS> {
+    vec16<typename F::REAL> u;
 };
 
 /* They, from plane to plane. Rows and vectors that do not exist are those next to them. */
-template <typename F, int ROWS> struct theta_column {
+template <typename F> struct theta_column {
     typedef typename F::REAL REAL;
     const REAL *in;
     const uint8_t *classes;
-    int row[ROWS], class_row[ROWS]; /* from the first */
 
     __device__ __forceinline__ void begin(const grid_view<REAL> &view, const medium<REAL> &m,
                                           const plan &of, int64_t i, int64_t j, int64_t k)
@@ -122,39 +119,22 @@ template <typename F, int ROWS> struct theta_column {
         const int64_t least = of.box.lo[0] == 0 ? -N : (of.box.lo[0] - 1) / N * N;
         const int64_t most = of.box.hi[0] / N * N;
         const int64_t x = i < least ? least : i > most ? most : i;
-        int64_t y[ROWS];
-#pragma unroll
-        for (int r = 0; r < ROWS; r++) {
-            y[r] = j + r < of.box.hi[1] ? j + r : of.box.hi[1];
-            row[r] = (int)((y[r] - y[0]) * view.pitch_y);
-            class_row[r] = (int)((y[r] - y[0]) * m.pitch_y);
-            arch_keep(row[r]);
-            if (F::KIND != ONE_CLASS) {
-                arch_keep(class_row[r]);
-            }
-        }
-        in = view.in + view.at(x, y[0], k);
-        classes = m.classes + (x + y[0] * m.pitch_y + k * m.pitch_z);
+        const int64_t y = j < of.box.hi[1] ? j : of.box.hi[1];
+        in = view.in + view.at(x, y, k);
+        classes = m.classes + (x + y * m.pitch_y + k * m.pitch_z);
     }
-    __device__ __forceinline__ void read(cells_of<F, ROWS> &cells) const
+    __device__ __forceinline__ void read(cells_of<F> &cells) const
     {
-#pragma unroll
-        for (int r = 0; r < ROWS; r++) {
-            cells.row[r] = vector_at(in + row[r]);
-            if constexpr (F::KIND != ONE_CLASS) {
-                const uint8_t *at = classes + class_row[r];
-                cells.word[r] = F::N == 2 ? *reinterpret_cast<const uint16_t *>(at)
-                                          : *reinterpret_cast<const uint32_t *>(at);
-            }
+        cells.u = vector_at(in);
+        if constexpr (F::KIND != ONE_CLASS) {
+            cells.word[0] = F::N == 2 ? *reinterpret_cast<const uint16_t *>(classes)
+                                      : *reinterpret_cast<const uint32_t *>(classes);
         }
     }
     /* The plane AHEAD of the next one. */
     __device__ __forceinline__ void prefetch(const grid_view<REAL> &view) const
     {
-#pragma unroll
-        for (int r = 0; r < ROWS; r++) {
-            arch_prefetch(in + F::AHEAD * view.pitch_z + row[r]);
-        }
+        arch_prefetch(in + F::AHEAD * view.pitch_z);
     }
     /* To the next plane, if it is to be read: no branch around the loads, which then begin
      * early. */
@@ -180,42 +160,38 @@ template <typename F> struct lookup {
     {
         return min((int)(word >> (8 * i)) & m.of.mask, m.of.n - 1);
     }
-    template <int ROWS>
-    __device__ __forceinline__ void theta(const cells_of<F, ROWS> &cells,
-                                          vec16<REAL> (&values)[ROWS]) const
+    __device__ __forceinline__ vec16<REAL> theta(const cells_of<F> &cells) const
     {
+        vec16<REAL> values;
         if constexpr (F::KIND == FAR_CURVES) {
 #pragma unroll
-            for (int c = 0; c < ROWS * F::N; c++) {
-                const int of_class = class_in(cells.in(c / F::N), c % F::N);
-                values[c / F::N].v[c % F::N] =
-                    nonlinear_theta(m.segments() + nonlinear_pitch(m.count) * of_class, m.count,
-                                    cells.row[c / F::N].v[c % F::N]);
+            for (int c = 0; c < F::N; c++) {
+                const int of_class = class_in(cells.all(), c);
+                values.v[c] = nonlinear_theta(m.segments() + nonlinear_pitch(m.count) * of_class,
+                                              m.count, cells.u.v[c]);
             }
         } else {
-            int at[ROWS][F::N];
+            int at[F::N];
 #pragma unroll
-            for (int c = 0; c < ROWS * F::N; c++) {
-                const int of_class = F::KIND < CURVES ? 0 : class_in(cells.in(c / F::N), c % F::N);
-                at[c / F::N][c % F::N] = of_class * m.count;
+            for (int c = 0; c < F::N; c++) {
+                at[c] = F::KIND < CURVES ? 0 : class_in(cells.all(), c) * m.count;
             }
 #pragma unroll
             for (int half = NONLINEAR_SEGMENTS / 2; half > 0; half /= 2) {
                 if (!F::LINEAR && (F::KIND < CURVES || half < m.count)) {
 #pragma unroll
-                    for (int c = 0; c < ROWS * F::N; c++) {
-                        int &s = at[c / F::N][c % F::N];
-                        s += cells.row[c / F::N].v[c % F::N] >= begin[s + half] ? half : 0;
+                    for (int c = 0; c < F::N; c++) {
+                        at[c] += cells.u.v[c] >= begin[at[c] + half] ? half : 0;
                     }
                 }
             }
 #pragma unroll
-            for (int c = 0; c < ROWS * F::N; c++) {
-                const four<REAL> of = segment[at[c / F::N][c % F::N]];
-                values[c / F::N].v[c % F::N] = nonlinear_theta_of(
-                    cells.row[c / F::N].v[c % F::N] - of.v[0], of.v[1], of.v[2], of.v[3]);
+            for (int c = 0; c < F::N; c++) {
+                const four<REAL> of = segment[at[c]];
+                values.v[c] = nonlinear_theta_of(cells.u.v[c] - of.v[0], of.v[1], of.v[2], of.v[3]);
             }
         }
+        return values;
     }
 };
 

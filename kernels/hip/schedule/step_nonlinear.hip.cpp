@@ -15,56 +15,45 @@ static __device__ __forceinline__ void meet()
 
 /* --- workers --------------------------------------------------------------------------------- */
 
-/* A worker's cells in the box: bit row * N + i. */
+/* A worker's cells in the box: bit i. */
 template <typename F>
 static __device__ __forceinline__ int cells_in_box(const struct box &box, int64_t i, int64_t j)
 {
     int bits = 0;
-    for (int c = 0; c < F::ROWS * F::N; c++) {
-        const int64_t x = i + c % F::N;
-        const bool in_box = x >= box.lo[0] && x < box.hi[0] && j + c / F::N < box.hi[1];
+    for (int c = 0; c < F::N; c++) {
+        const bool in_box = i + c >= box.lo[0] && i + c < box.hi[0] && j < box.hi[1];
         bits |= in_box ? 1 << c : 0;
     }
     arch_keep(bits);
     return bits;
 }
 
-/* The class of cells 2 n and 2 n + 1 of each row that have the flag: it is the same. */
+/* The class of cells 2 n and 2 n + 1 that have the flag: it is the same. */
 template <typename F>
 static __device__ __forceinline__ int flagged_class(const lookup<F> &lookup,
-                                                    const cells_of<F, F::ROWS> &cells, int n)
+                                                    const cells_of<F> &cells, int n)
 {
-    uint32_t most = 0;
-#pragma unroll
-    for (int r = 0; r < F::ROWS; r++) {
-        most = max(most, max(cells.in(r) >> (16 * n) & 0xFF, cells.in(r) >> (16 * n + 8) & 0xFF));
-    }
-    return lookup.class_in(most, 0);
+    const uint32_t pair = cells.all() >> (16 * n);
+    return lookup.class_in(max(pair & 0xFF, pair >> 8 & 0xFF), 0);
 }
 
 template <typename F>
-static __device__ __forceinline__ void store(typename F::REAL *to,
-                                             const theta_column<F, F::ROWS> &column, int bits,
-                                             const vec16<typename F::REAL> (&values)[F::ROWS])
+static __device__ __forceinline__ void store(typename F::REAL *to, int bits,
+                                             const vec16<typename F::REAL> &values)
 {
-    constexpr int full = (1 << F::N) - 1;
+    if (bits == (1 << F::N) - 1) {
+        arch_store_stream(to, values);
+    } else if (bits != 0) {
 #pragma unroll
-    for (int r = 0; r < F::ROWS; r++) {
-        const int of_row = bits >> (r * F::N) & full;
-        if (of_row == full) {
-            arch_store_stream(to + column.row[r], values[r]);
-        } else if (of_row != 0) {
-#pragma unroll
-            for (int i = 0; i < F::N; i++) {
-                if ((of_row >> i & 1) != 0) {
-                    to[column.row[r] + i] = values[r].v[i];
-                }
+        for (int i = 0; i < F::N; i++) {
+            if ((bits >> i & 1) != 0) {
+                to[i] = values.v[i];
             }
         }
     }
 }
 
-/* The r and q of cells 2 n and 2 n + 1 of each row. */
+/* The r and q of cells 2 n and 2 n + 1. */
 template <typename F> struct regions {
     four<typename F::REAL> of[F::KIND < CURVES ? 1 : F::N / 2];
 
@@ -103,61 +92,45 @@ static __device__ __forceinline__ typename F::REAL source_of(const lookup<F> &lo
 }
 
 /* One plane of a worker. theta: of its cells, and of those around vector x in the tile, from the
- * row before its first; dz: across the faces below and above. */
+ * row before its own; below, above: across the faces there. */
 template <typename F>
-static __device__ __forceinline__ void advance(const lookup<F> &lookup, const regions<F> &regions,
-                                               const cells_of<F, F::ROWS> &cells,
-                                               const vec16<typename F::REAL> (&theta)[F::ROWS],
-                                               const theta_row<typename F::REAL> *around, int x,
-                                               const vec16<typename F::REAL> (&below)[F::ROWS],
-                                               const vec16<typename F::REAL> (&above)[F::ROWS],
-                                               vec16<typename F::REAL> (&out)[F::ROWS])
+static __device__ __forceinline__ vec16<typename F::REAL> advance(
+    const lookup<F> &lookup, const regions<F> &regions, const cells_of<F> &cells,
+    const vec16<typename F::REAL> &theta, const theta_row<typename F::REAL> *around, int x,
+    const vec16<typename F::REAL> &below, const vec16<typename F::REAL> &above)
 {
     typedef typename F::REAL REAL;
     constexpr int N = F::N;
-    constexpr int ROWS = F::ROWS;
-    const vec16<REAL> first = around[0].get(x);
-    const vec16<REAL> last = around[ROWS + 1].get(x);
-    vec16<REAL> dy; /* across the faces before the row */
+    const vec16<REAL> before = around[0].get(x);
+    const vec16<REAL> after = around[2].get(x);
+    vec16<REAL> out;
+    REAL dx = theta.v[0] - around[1].cell[N - 1][x - 1];
 #pragma unroll
     for (int i = 0; i < N; i++) {
-        dy.v[i] = theta[0].v[i] - first.v[i];
+        const REAL own = theta.v[i];
+        const REAL right = i + 1 < N ? theta.v[i + 1 < N ? i + 1 : i] : around[1].cell[0][x + 1];
+        const REAL dx_after = right - own;
+        const REAL u = cells.u.v[i];
+        const four<REAL> &region = regions.at(i);
+        const REAL g[FACE_COUNT] = {region.v[0], region.v[0], region.v[1],
+                                    region.v[1], region.v[2], region.v[2]};
+        const REAL d[FACE_COUNT] = {-dx,         dx_after,  -(own - before.v[i]), after.v[i] - own,
+                                    -below.v[i], above.v[i]};
+        out.v[i] = u + nonlinear_sum(g, d, source_of(lookup, regions, cells.all(), i, u));
+        dx = dx_after;
     }
-#pragma unroll
-    for (int r = 0; r < ROWS; r++) {
-        const vec16<REAL> &own = theta[r];
-        REAL dx = own.v[0] - around[r + 1].cell[N - 1][x - 1];
-#pragma unroll
-        for (int i = 0; i < N; i++) {
-            const REAL right =
-                i + 1 < N ? own.v[i + 1 < N ? i + 1 : i] : around[r + 1].cell[0][x + 1];
-            const REAL next = r + 1 < ROWS ? theta[r + 1 < ROWS ? r + 1 : r].v[i] : last.v[i];
-            const REAL dx_after = right - own.v[i];
-            const REAL dy_after = next - own.v[i];
-            const REAL u = cells.row[r].v[i];
-            const four<REAL> &region = regions.at(i);
-            const REAL g[FACE_COUNT] = {region.v[0], region.v[0], region.v[1],
-                                        region.v[1], region.v[2], region.v[2]};
-            const REAL d[FACE_COUNT] = {-dx,      dx_after,       -dy.v[i],
-                                        dy_after, -below[r].v[i], above[r].v[i]};
-            out[r].v[i] = u + nonlinear_sum(g, d, source_of(lookup, regions, cells.in(r), i, u));
-            dx = dx_after;
-            dy.v[i] = dy_after;
-        }
-    }
+    return out;
 }
 
-template <typename REAL, int ROWS>
-static __device__ __forceinline__ void differ(const vec16<REAL> (&to)[ROWS],
-                                              const vec16<REAL> (&from)[ROWS],
-                                              vec16<REAL> (&d)[ROWS])
+template <typename REAL>
+static __device__ __forceinline__ vec16<REAL> differ(const vec16<REAL> &to, const vec16<REAL> &from)
 {
+    vec16<REAL> d;
 #pragma unroll
-    for (int c = 0; c < ROWS * vec16<REAL>::N; c++) {
-        const int r = c / vec16<REAL>::N;
-        const int i = c % vec16<REAL>::N;
-        d[r].v[i] = to[r].v[i] - from[r].v[i];
+    for (int i = 0; i < vec16<REAL>::N; i++) {
+        d.v[i] = to.v[i] - from.v[i];
     }
+    return d;
 }
 
 template <typename F>
@@ -166,70 +139,56 @@ static __device__ __forceinline__ void work(const grid_view<typename F::REAL> &v
                                             shared_tile<F> &tile)
 {
     typedef typename F::REAL REAL;
-    constexpr int ROWS = F::ROWS;
     const medium<REAL> &m = lookup.m.of;
     const int x = threadIdx.x % WIDE;
-    const int y = (int)threadIdx.x / WIDE * ROWS;
+    const int y = (int)threadIdx.x / WIDE;
     const int mine = cells_in_box<F>(at.plan.box, at.i0 + x * F::N, at.j0 + y);
-    theta_column<F, ROWS> column;
+    theta_column<F> column;
     column.begin(view, m, at.plan, at.i0 + x * F::N, at.j0 + y, at.k_lo - 1);
     REAL *to = view.out + (column.in - view.in);
     regions<F> regions = {{{{lookup.r[0], lookup.r[1], lookup.r[2], 0}}}};
 
-    cells_of<F, ROWS> here;
-    cells_of<F, ROWS> next;
-    vec16<REAL> theta[ROWS];
-    vec16<REAL> theta_above[ROWS];
-    vec16<REAL> below[ROWS]; /* across the faces there */
+    cells_of<F> here;
+    cells_of<F> next;
     column.read(next);
-    lookup.theta(next, theta_above);
+    const vec16<REAL> theta_below = lookup.theta(next);
     column.step(view, m, true);
     column.read(here);
-    lookup.theta(here, theta);
-    differ(theta, theta_above, below);
-#pragma unroll
-    for (int r = 0; r < ROWS; r++) {
-        tile.theta[0][y + 1 + r].set(x + 1, theta[r]);
-    }
+    vec16<REAL> theta = lookup.theta(here);
+    vec16<REAL> below = differ(theta, theta_below); /* across the faces there */
+    tile.theta[0][y + 1].set(x + 1, theta);
     column.step(view, m, true);
     column.read(next);
     meet();
     int plane = 0;
     for (int k = 0; k < at.planes; k++) {
         const int plane_above = plane + 1 < PLANES ? plane + 1 : 0;
-        cells_of<F, ROWS> after;
+        cells_of<F> after;
         column.step(view, m, k + 1 < at.planes);
         column.read(after);
         if (k + 1 + F::AHEAD < at.planes) {
             column.prefetch(view);
         }
-        lookup.theta(next, theta_above);
-#pragma unroll
-        for (int r = 0; r < ROWS; r++) {
-            tile.theta[plane_above][y + 1 + r].set(x + 1, theta_above[r]);
-        }
+        const vec16<REAL> theta_above = lookup.theta(next);
+        tile.theta[plane_above][y + 1].set(x + 1, theta_above);
         arch_meeting_arrive(&tile.meeting);
-        vec16<REAL> above[ROWS];
-        differ(theta_above, theta, above);
+        const vec16<REAL> above = differ(theta_above, theta);
         if (F::KIND >= CURVES) {
 #pragma unroll
             for (int n = 0; n < F::N / 2; n++) {
                 regions.of[n] = lookup.numbers[flagged_class(lookup, here, n)];
             }
         }
-        vec16<REAL> out[ROWS];
-        advance<F>(lookup, regions, here, theta, &tile.theta[plane][y], x + 1, below, above, out);
+        const vec16<REAL> out =
+            advance<F>(lookup, regions, here, theta, &tile.theta[plane][y], x + 1, below, above);
         to += view.pitch_z;
-        store<F>(to, column, mine, out);
+        store<F>(to, mine, out);
         arch_meeting_wait(&tile.meeting, (unsigned)k);
         plane = plane_above;
         here = next;
         next = after;
-#pragma unroll
-        for (int r = 0; r < ROWS; r++) {
-            theta[r] = theta_above[r];
-            below[r] = above[r];
-        }
+        theta = theta_above;
+        below = above;
     }
 }
 
@@ -248,14 +207,13 @@ static __device__ __forceinline__ void attend(const grid_view<typename F::REAL> 
     const bool beside = side < 2 * (WIDE + F::TY); /* else nothing to do */
     const int x = side < 2 * WIDE ? side % WIDE : of_x < F::TY ? -1 : WIDE;
     const int y = side < WIDE ? -1 : side < 2 * WIDE ? F::TY : beside ? of_x % F::TY : 0;
-    theta_column<F, 1> column;
+    theta_column<F> column;
     column.begin(view, m, at.plan, at.i0 + x * F::N, at.j0 + y, at.k_lo);
-    cells_of<F, 1> next;
+    cells_of<F> next;
     column.read(next);
-    vec16<REAL> theta[1];
-    lookup.theta(next, theta);
+    vec16<REAL> theta = lookup.theta(next);
     if (beside) {
-        tile.theta[0][y + 1].set(x + 1, theta[0]);
+        tile.theta[0][y + 1].set(x + 1, theta);
     }
     column.step(view, m, true);
     column.read(next);
@@ -263,15 +221,15 @@ static __device__ __forceinline__ void attend(const grid_view<typename F::REAL> 
     int plane = 0;
     for (int k = 0; k < at.planes; k++) {
         plane = plane + 1 < PLANES ? plane + 1 : 0;
-        cells_of<F, 1> after;
+        cells_of<F> after;
         column.step(view, m, k + 1 < at.planes);
         column.read(after);
         if (k + 1 + F::AHEAD < at.planes) {
             column.prefetch(view);
         }
-        lookup.theta(next, theta);
+        theta = lookup.theta(next);
         if (beside) {
-            tile.theta[plane][y + 1].set(x + 1, theta[0]);
+            tile.theta[plane][y + 1].set(x + 1, theta);
         }
         arch_meeting_arrive(&tile.meeting);
         arch_meeting_wait(&tile.meeting, (unsigned)k);

@@ -10,7 +10,7 @@ template <typename S> struct faces_worker {
     typedef typename S::REAL REAL;
     static constexpr int N = S::N, ROWS = S::ROWS;
 
-    const faces<REAL, 1> &kind;
+    const faces<REAL> &kind;
     const REAL *heat; /* of each class */
     const work &w;
     const place<S> &p;
@@ -61,7 +61,7 @@ template <typename S> struct faces_worker {
 #pragma unroll 1
             for (int i = p.begin; i < p.end; i++) {
                 const int at = p.offset + row * S::PITCH + i;
-                const typename faces<REAL, 1>::place cell = kind.at(p.i + i, p.j + row, k);
+                const typename faces<REAL>::place cell = kind.at(p.i + i, p.j + row, k);
                 to[at] = kind.beyond(0, cell, face, from[at]);
                 if (sum != nullptr) {
                     found.add(kind.term(0, cell, face, from[at], to[at]));
@@ -113,7 +113,7 @@ template <typename S> struct ring_of_faces : ring_kind<S> {
     typedef typename S::REAL REAL;
     /* of all bytes: rows that no tile has are looked up, too */
     static constexpr int HEAT_BYTES = (UINT8_MAX + 1) * (int)sizeof(REAL);
-    faces<REAL, 1> kind;
+    faces<REAL> kind;
     struct exact_sum *sums[2]; /* of the faces of z; NULL: none */
 
     __device__ __forceinline__ void prepare(char *shared, const work &w) const
@@ -155,7 +155,7 @@ template <typename S> struct ring_of_faces : ring_kind<S> {
 template <typename REAL, int WIDE, int BLOCKS> static hipError_t launch_kind(const ring_call &call)
 {
     typedef with_arrays<shape<REAL, WIDE, 128, 64 / (int)sizeof(REAL), 4, BLOCKS, 2, true>> S;
-    const faces<REAL, 1> kind = faces_of<REAL, 1>(call.step->args->levels);
+    const faces<REAL> kind = faces_of<REAL>(call.step->args->levels);
     const face_sums sums = face_sums_of(call.step->args->levels, call.step->d_scratch);
     struct exact_sum *const low = sums.sum[FACE_Z_MIN], *const high = sums.sum[FACE_Z_MAX];
     constexpr int bytes = ring_of_faces<S>::HEAT_BYTES;
