@@ -93,14 +93,15 @@ static enum status check_shape(hid_t file, hid_t dataset, const struct shape_set
                     : "");
 }
 
-static enum status check_values(const struct box *global, enum precision precision,
+/* `may_miss`: NaN is a missing value. */
+static enum status check_values(const struct box *global, enum precision precision, bool may_miss,
                                 const void *values, const char *path, const char *name)
 {
     const int64_t cells = box_cells(global);
     for (int64_t c = 0; c < cells; c++) {
         int64_t at[AXIS_COUNT];
         const double value = precision_get(precision, values, c);
-        if (!(fabs(value) < LIMIT_K)) {
+        if (!(fabs(value) < LIMIT_K) && !(may_miss && isnan(value))) {
             box_cell(global, c, at);
             return fail(STATUS_INPUT,
                         "the dataset %s of %s holds %g at [z][y][x] = [%" PRId64 "][%" PRId64
@@ -115,7 +116,8 @@ static enum status check_values(const struct box *global, enum precision precisi
 struct reading {
     const struct found *found;
     struct regrid regrid;
-    bool same; /* the dataset has the cells of the field */
+    bool same;     /* the dataset has the cells of the field */
+    bool may_miss; /* it marks missing values, as snapshots do those of ambients */
     struct field *field;
     hid_t dataset;
 };
@@ -126,7 +128,25 @@ static enum status read_checked(const struct reading *r, const struct box *box,
     const struct h5_place *place = &r->found->place;
     TRY(fail_prefix(h5_read_box(r->dataset, box, precision, false, values),
                     "the dataset %s of %s: ", place->name, place->path));
-    return check_values(box, precision, values, place->path, place->name);
+    return check_values(box, precision, r->may_miss, values, place->path, place->name);
+}
+
+/* Cells without a value keep what they have. */
+static enum status write_found(const struct reading *r, const struct box *local, void *values)
+{
+    const enum precision precision = r->field->layout.precision;
+    const int64_t count = box_cells(local);
+    if (r->may_miss) {
+        SCOPED_FREE void *before = malloc((size_t)count * precision_bytes(precision));
+        TRY(CHECK_MEMORY(before != NULL, "no memory to read %s", r->found->place.path));
+        TRY(field_read_now(r->field, local, before));
+        for (int64_t c = 0; c < count; c++) {
+            if (isnan(precision_get(precision, values, c))) {
+                precision_set(precision, values, c, precision_get(precision, before, c));
+            }
+        }
+    }
+    return field_write(r->field, local, values);
 }
 
 /* In place: doubles to the field's precision. */
@@ -149,11 +169,11 @@ static enum status read_piece(const struct reading *r, const struct box *local)
     TRY(CHECK_MEMORY(old != NULL && new != NULL, "no memory to read %s", r->found->place.path));
     TRY(read_checked(r, &source, r->same ? precision : PRECISION_FLOAT64, old));
     if (r->same) {
-        return field_write(r->field, local, old);
+        return write_found(r, local, old);
     }
     regrid_fill(&r->regrid, &source, &global, old, new);
     narrow(new, box_cells(&global), precision);
-    return field_write(r->field, local, new);
+    return write_found(r, local, new);
 }
 
 /* Of a piece in new cells, such that neither they nor the old ones need more memory. */
@@ -191,12 +211,23 @@ static enum status check_units(hid_t dataset, const char *path, const char *name
                 name, path, units, quantity->name, quantity->unit);
 }
 
+static bool has_missing(hid_t dataset)
+{
+    double fill = 0;
+    if (H5Aexists(dataset, "_FillValue") > 0 &&
+        h5_get_double(dataset, "_FillValue", &fill, 0) != STATUS_OK) {
+        fail_clear(); /* not a number */
+    }
+    return isnan(fill);
+}
+
 static enum status read_mine(struct reading *r)
 {
     struct h5_place place = r->found->place;
     const struct box owned = layout_owned(&r->field->layout);
     SCOPED_H5_FILE hid_t file = H5I_INVALID_HID;
     TRY(h5_open_place(&place, &file, &r->dataset));
+    r->may_miss = has_missing(r->dataset);
     for (struct box piece = box_before(&owned); box_next(&owned, piece_cells(r), &piece);) {
         TRY(read_piece(r, &piece));
     }

@@ -97,8 +97,13 @@ static double row_at(const struct row *row, int64_t index)
     return row->values[(index - row->lo) * row->stride];
 }
 
+static double other_if_missing(double value, double other)
+{
+    return isnan(value) ? other : value;
+}
+
 /* Sums differences from one of the values: a uniform field stays exactly uniform. The bounds are
- * for the last bits. */
+ * for the last bits. The mean is over the cells that have values; NaN without any. */
 static double mean_over(const struct row *row, const struct regrid *regrid, enum axis axis,
                         int64_t index)
 {
@@ -107,23 +112,32 @@ static double mean_over(const struct row *row, const struct regrid *regrid, enum
     const int64_t width = regrid->new[axis];
     const int64_t begin = index * regrid->old[axis];
     const int64_t end = begin + regrid->old[axis];
-    const double base = row_at(row, first);
+    double base = row_at(row, first);
+    for (int64_t i = first + 1; i <= last && isnan(base); i++) {
+        base = row_at(row, i);
+    }
     double sum = 0;
     double low = base;
     double high = base;
+    int64_t missing = 0;
     for (int64_t i = first; i <= last; i++) {
-        const double below = row_at(row, i - 1);
         const double here = row_at(row, i);
-        const double above = row_at(row, i + 1);
+        const double below = other_if_missing(row_at(row, i - 1), here);
+        const double above = other_if_missing(row_at(row, i + 1), here);
         const int64_t from = i * width > begin ? i * width : begin;
         const int64_t to = (i + 1) * width < end ? (i + 1) * width : end;
+        if (isnan(here)) {
+            missing += to - from;
+            continue;
+        }
         /* of the overlap's middle from the cell's, in cells */
         const double offset = (double)(from + to - (2 * i + 1) * width) / (2 * (double)width);
         sum += (double)(to - from) * (here - base + limited_slope(below, here, above) * offset);
         low = fmin(low, fmin(here, fmin(below, above)));
         high = fmax(high, fmax(here, fmax(below, above)));
     }
-    return fmin(fmax(base + sum / (double)regrid->old[axis], low), high);
+    return isnan(base) ? base
+                       : fmin(fmax(base + sum / (double)(regrid->old[axis] - missing), low), high);
 }
 
 static void sweep(const struct regrid *regrid, enum axis axis, const struct box *from,

@@ -418,6 +418,11 @@ enum status classes_set_ambients(const struct classes *classes, const struct pro
     if (medium->nambients == 0) {
         return STATUS_OK;
     }
+    field->gaps = (struct field_gaps){
+        .layout = *of_class, .h_class = classes->map.h_class, .mask = classes->args.mask};
+    for (int c = 0; c < medium->nclasses; c++) {
+        field->gaps.is_gap[c] = medium->classes[c].is_ambient;
+    }
     SCOPED_FREE void *values =
         malloc((size_t)box_cells(&plane) * precision_bytes(problem->precision));
     TRY(CHECK_MEMORY(values != NULL, "no memory for a plane of cells"));
