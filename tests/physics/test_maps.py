@@ -163,6 +163,33 @@ class Maps(Case):
         np.save(self.folder / "maps.npy", maps)
         self.refused(factor, face + "coefficient_factor", "-1 at x =", "from 0 to 1e20")
 
+    def test_a_steady_start_with_a_film_that_begins_later(self):
+        """What holds the temperatures is found at the start: a film of 0 there does not, whatever
+        comes later, and heat that comes in has nowhere to go."""
+        film = np.zeros((3, 7, 9))
+        film[1:] = 2
+        np.save(self.folder / "late.npy", film)
+        np.save(self.folder / "early.npy", film[::-1])
+        start = [{"uniform": {"value": 320.0}}, {"steady": {}}]
+        for name, hot in (("late", False), ("early", False), ("late", True), ("early", True)):
+            factor = {"path": f"{name}.npy", "times": [0, 1, 2]}
+            config = box([9, 7, 8], {"coefficient_factor": factor}, initial=start)
+            if hot:
+                config["boundary"]["x_min"]["value"] = 500
+            label = f"{name}_{hot}"
+            if hot and name == "late":
+                for ranks in (1, 3):
+                    result = self.run_config(config, label, code=2, ranks=ranks)
+                    self.assert_says(result, "no steady state: at t = 0 s", "stay in the body")
+                continue
+            for ranks in (1, 3):
+                first = self.run_config(config, label, "--overwrite", ranks=ranks).history()[0]
+                power = 500 * LENGTHS[1] * LENGTHS[2] if hot else 0
+                area = LENGTHS[0] * LENGTHS[1]
+                mean = 320 if name == "late" else 300 + power / area / 1800
+                face = first["T_z_max_K"]
+                self.assert_below(abs(face - mean), 1e-6, f"{label}: {face} {mean}")
+
 
 if __name__ == "__main__":
     unittest.main()
