@@ -25,6 +25,14 @@ uint64_t class_map_bytes(const struct grid *grid, const struct box *owned, int d
     return (uint64_t)layout.elements;
 }
 
+uint64_t class_map_host_bytes(const struct problem *problem, const struct box *owned, int depth)
+{
+    const struct medium *medium = &problem->medium;
+    const uint64_t per_cell =
+        1 + (medium->slopes_per_cell ? 1 : 0) + (medium->per_cell ? FACTORS * sizeof(float) : 0);
+    return medium->nclasses > 0 ? per_cell * class_map_bytes(&problem->grid, owned, depth) : 0;
+}
+
 /* A material and a set of painted sources, as cells have them. */
 struct painted_key {
     struct class_key key;

@@ -58,6 +58,9 @@ struct factor_range {
     double most, most_inverse;
 };
 
+/* Its host memory, with the factors of cells. */
+uint64_t class_map_host_bytes(const struct problem *problem, const struct box *owned, int depth);
+
 /* A survey of the cells of one or more blocks. Integers and extremes: add over ranks in any
  * order. Starts as zeros. */
 struct class_survey {
