@@ -258,7 +258,7 @@ static enum status number_cell(const struct painting *painting, int64_t c,
         while (of_map < map->nkeys && class_key_compare(&map->keys[of_map], &key) != 0) {
             of_map++;
         }
-        FAIL_IF(of_map == MEDIUM_CLASSES, class_map_fail_too_many(settings));
+        FAIL_IF(of_map == MEDIUM_CLASSES, class_map_fail_too_many(painting->problem));
         map->keys[of_map] = key;
         map->nkeys = of_map < map->nkeys ? map->nkeys : of_map + 1;
         *in_map = (uint8_t)(of_map + 1);
