@@ -50,7 +50,9 @@ static struct obstacle steady_obstacle(const struct problem *problem, bool is_st
         {is_steady && boundary_varies(&problem->boundary), "boundary",
          "a boundary condition varies in time"},
         {problem->medium.changes, "materials", "a material becomes another one"},
-        {sources_depend(&problem->sources), "sources", "a density depends on temperature"},
+        {sources_depend(&problem->sources), "sources",
+         "a density depends on temperature, as that of perfusion beside an ambient or with "
+         "properties per cell"},
         {problem->radius > 1, "run.stencil.order", "the stencil is of high order"},
         {problem->precision != PRECISION_FLOAT64, "run.precision", "the precision is not float64"},
         {0},
