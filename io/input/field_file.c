@@ -45,11 +45,10 @@ static enum status check_domain(hid_t file, hid_t dataset, const struct found *f
     if (!h5_get_corners(dataset, lower, upper) && !h5_get_corners(file, lower, upper)) {
         return STATUS_OK;
     }
-    FAIL_IF(h5_has_edges(dataset) || h5_has_edges(file),
+    FAIL_IF(grid->geometry != GEOMETRY_CARTESIAN,
             fail(STATUS_INPUT,
-                 "the dataset %s of %s has cells of different widths; `interpolate` needs equal "
-                 "cells",
-                 found->place.name, found->place.path));
+                 "`interpolate` needs grid.geometry: cartesian, as the volumes of cells around an "
+                 "axis are not in proportion to their widths"));
     for (int a = 0; a < AXIS_COUNT; a++) {
         const double most = tolerance * (grid->upper[a] - grid->lower[a]);
         const bool used = found->cells[a] > 1 || grid->used[a];
@@ -75,7 +74,9 @@ static enum status check_shape(hid_t file, hid_t dataset, const struct shape_set
                  found->place.path));
     memcpy(found->cells, form.cells, sizeof found->cells);
     shape_text(form.shape, form.rank < 0 ? 0 : form.rank, text, sizeof text);
-    if (usable && memcmp(found->cells, grid->cells, sizeof found->cells) == 0) {
+    const bool same = usable && memcmp(found->cells, grid->cells, sizeof found->cells) == 0;
+    const bool graded = h5_has_edges(dataset) || h5_has_edges(file) || grid_is_graded(grid);
+    if (same && !(graded && source->interpolate == TRUTH_YES)) {
         return STATUS_OK;
     }
     if (usable && source->interpolate == TRUTH_YES) {
@@ -115,7 +116,11 @@ static enum status check_values(const struct box *global, enum precision precisi
 /* What all pieces of a read need. */
 struct reading {
     const struct found *found;
+    const struct grid *grid;
     struct regrid regrid;
+    struct axis_cells graded[AXIS_COUNT]; /* of the file: edges */
+    double *equal[AXIS_COUNT];            /* edges of equal cells, where the others are graded */
+    bool interpolates;
     bool same;     /* the dataset has the cells of the field */
     bool may_miss; /* it marks missing values, as snapshots do those of ambients */
     struct field *field;
@@ -221,6 +226,41 @@ static bool has_missing(hid_t dataset)
     return isnan(fill);
 }
 
+/* Where an axis is graded, in the file or here: the edges of both. */
+static enum status set_edges(hid_t file, struct reading *r)
+{
+    const struct grid *grid = r->grid;
+    TRY(h5_read_edges(r->dataset, r->found->cells, r->graded));
+    TRY(h5_read_edges(file, r->found->cells, r->graded));
+    for (int a = 0; a < AXIS_COUNT; a++) {
+        const double *old = r->graded[a].edges;
+        const double *new = grid->graded[a].edges;
+        const int64_t n = old == NULL ? r->found->cells[a] : grid->cells[a];
+        if (old == NULL && new == NULL) {
+            continue;
+        }
+        if (old == NULL || new == NULL) {
+            r->equal[a] = malloc(((size_t)n + 1) * sizeof *r->equal[a]);
+            TRY(CHECK_MEMORY(r->equal[a] != NULL, "no memory for the edges of cells"));
+        }
+        for (int64_t i = 0; r->equal[a] != NULL && i <= n; i++) {
+            const double share = (double)i / (double)n;
+            r->equal[a][i] = fma(share, grid->upper[a] - grid->lower[a], grid->lower[a]);
+        }
+        r->regrid.old_edges[a] = old != NULL ? old : r->equal[a];
+        r->regrid.new_edges[a] = new != NULL ? new : r->equal[a];
+    }
+    return STATUS_OK;
+}
+
+static void free_edges(struct reading *r)
+{
+    h5_free_edges(r->graded);
+    for (int a = 0; a < AXIS_COUNT; a++) {
+        free(r->equal[a]);
+    }
+}
+
 static enum status read_mine(struct reading *r)
 {
     struct h5_place place = r->found->place;
@@ -228,6 +268,12 @@ static enum status read_mine(struct reading *r)
     SCOPED_H5_FILE hid_t file = H5I_INVALID_HID;
     TRY(h5_open_place(&place, &file, &r->dataset));
     r->may_miss = has_missing(r->dataset);
+    if (r->interpolates) { /* also between as many cells of other widths */
+        TRY(set_edges(file, r));
+        for (int a = 0; a < AXIS_COUNT; a++) {
+            r->same = r->same && r->regrid.old_edges[a] == NULL;
+        }
+    }
     for (struct box piece = box_before(&owned); box_next(&owned, piece_cells(r), &piece);) {
         TRY(read_piece(r, &piece));
     }
@@ -306,13 +352,14 @@ enum status field_file_read(MPI_Comm comm, const struct shape_setting *source, s
                             const struct grid *grid)
 {
     struct found found;
-    struct reading r = {.found = &found, .field = field};
+    SCOPED_BY(free_edges) struct reading r = {.found = &found, .field = field, .grid = grid};
     h5_init();
     const bool first = comm_rank(comm) == 0;
     TRY(status_agree(comm, first ? find(source, grid, &found) : STATUS_OK));
     TRY_MPI(MPI_Bcast(&found, (int)sizeof found, MPI_BYTE, 0, comm));
     TRY(h5_raw_check(comm, found.place.path, found.place.name, NULL));
     r.same = memcmp(found.cells, grid->cells, sizeof found.cells) == 0;
+    r.interpolates = source->interpolate == TRUTH_YES;
     TRY(regrid_create(found.cells, grid->cells, &r.regrid));
     return status_agree(comm, read_mine(&r));
 }

@@ -105,12 +105,6 @@ static enum status check_graded(const struct problem *problem)
             what = "a source that moves, is read from a file, or has a profile or a table";
         }
     }
-    for (int i = 0; i < settings->ninitial && what == NULL; i++) {
-        if (settings->initial[i].kind == INITIAL_FILE && settings->initial[i].interpolate) {
-            snprintf(key, sizeof key, "initial[%d].file.interpolate", i);
-            what = "a field of another grid";
-        }
-    }
     return what == NULL ? STATUS_OK
                         : settings_fail_at(problem->origin, key,
                                            "%s is not possible on a graded axis; give equal cells "
