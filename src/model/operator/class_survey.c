@@ -221,8 +221,8 @@ enum status class_map_fail_too_many(const struct problem *problem)
     }
     return settings_fail(
         settings, sources ? "sources" : "materials",
-        "more than %d combinations of materials (%d)%s%s and sets of sources (%d): each is a class "
-        "of cells, and there are no more%s%s%s",
+        "more than %d combinations of materials (%d)%s%s and sets of sources (%d); each is a class "
+        "of cells, whose number is a byte%s%s%s",
         MEDIUM_CLASSES, problem->medium.nmaterials, of_sizes, of_slopes, settings->nsources,
         sizes > 1 ? "; give longer segments of equal cells, so that fewer sizes meet materials and "
                     "sources"

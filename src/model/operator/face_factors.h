@@ -9,7 +9,7 @@
 enum status face_factors_create(const struct problem *problem, enum face face,
                                 const struct box *wide, class_reader *read,
                                 struct patch_plane *plane);
-/* The host memory of a plane of so many cells. */
+/* The host memory of a plane of that many cells. */
 uint64_t face_factors_bytes(const struct problem *problem, enum face face, uint64_t cells);
 void face_factors_destroy(struct face_factors *moving); /* takes NULL */
 
