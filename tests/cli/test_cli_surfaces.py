@@ -99,6 +99,28 @@ class Points(Case):
         self.assertEqual([row["T_x_min_K"] for row in run.history()], wall)
 
 
+class Axis(Case):
+    def test_a_probe_on_the_axis(self):
+        """The face at r = 0 has no area and conducts nothing: q R^2 / 4 k."""
+        for name, more in (("plain", {}), ("per_cell", {"conductivity_factor": {"formula": "1"}})):
+            config = {"grid": {"cells": [20, 4], "upper": [0.01, 0.01],
+                               "geometry": "axisymmetric"},
+                      "materials": [{"name": "steel", "conductivity": 16, "density": 8000,
+                                     "heat_capacity": 500, **more}],
+                      "sources": [{"uniform": {"density": 1e7}}],
+                      "initial": [{"uniform": {"value": 300}}],
+                      "boundary": {"x_min": {"type": "flux", "value": 0},
+                                   "x_max": {"type": "temperature", "value": 300},
+                                   "y_min": {"type": "flux", "value": 0},
+                                   "y_max": {"type": "flux", "value": 0}},
+                      "time": {"steady": {"temperature": 1e-9}},
+                      "output": {"probes": {"every": 1, "points": [
+                          {"name": "axis", "at": [0, 0.005]}]}}}
+            run = self.run_config(config, name)
+            found = float(table(run.folder / "probes.csv")[-1]["axis_K"])
+            self.assert_below(abs(found - 300 - 1e7 * 0.01**2 / 64), 0.02, name)
+
+
 class Ambients(Case):
     """Their cells have no values in outputs."""
     EDGE = 0.03   # of the body, and of cells
