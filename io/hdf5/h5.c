@@ -352,32 +352,26 @@ static enum status select_box(hid_t dataset, const struct box *box, hid_t *space
     return selected && *memory >= 0 ? STATUS_OK : h5_fail("cannot select a block of cells");
 }
 
-static enum status move_box(hid_t dataset, const struct box *box, enum precision precision,
-                            bool collective, const void *from, void *to)
+enum status h5_move_box(hid_t dataset, const struct box *box, hid_t type, bool collective,
+                        const void *from, void *to)
 {
     SCOPED_H5 hid_t file_space = H5I_INVALID_HID;
     SCOPED_H5 hid_t memory_space = H5I_INVALID_HID;
     TRY(select_box(dataset, box, &file_space, &memory_space));
     const bool writes = to == NULL;
-    const hid_t type = h5_type(precision);
     SCOPED_H5 const hid_t transfer = H5Pcreate(H5P_DATASET_XFER);
     if (collective) {
         H5Pset_dxpl_mpio(transfer, H5FD_MPIO_COLLECTIVE);
     }
     const herr_t failed = writes ? H5Dwrite(dataset, type, memory_space, file_space, transfer, from)
                                  : H5Dread(dataset, type, memory_space, file_space, transfer, to);
-    return failed < 0 ? h5_fail("cannot %s the temperature", writes ? "write" : "read") : STATUS_OK;
-}
-
-enum status h5_write_box(hid_t dataset, const struct box *box, enum precision precision,
-                         const void *values)
-{
-    return move_box(dataset, box, precision, true, values, NULL);
+    return failed < 0 ? h5_fail("cannot %s the values", writes ? "write" : "read") : STATUS_OK;
 }
 
 enum status h5_read_box(hid_t dataset, const struct box *box, enum precision precision,
                         bool collective, void *values)
 {
     char nothing = 0; /* an empty box may have no memory */
-    return move_box(dataset, box, precision, collective, NULL, values != NULL ? values : &nothing);
+    return h5_move_box(dataset, box, h5_type(precision), collective, NULL,
+                       values != NULL ? values : &nothing);
 }

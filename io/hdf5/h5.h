@@ -78,11 +78,12 @@ struct h5_form {
 };
 struct h5_form h5_form(hid_t dataset);
 
-/* Write / read one rank's box of a dataset of shape (nz, ny, nx), or (ny, nx) or (nx) when the box
- * has a single plane or row; `values` is contiguous [z][y][x] in `precision`. The box may be empty.
- * `collective`: for parallel files; all ranks call. The outcome is not agreed. */
-enum status h5_write_box(hid_t dataset, const struct box *box, enum precision precision,
-                         const void *values); /* always collective */
+/* Write `from`, or with NULL read `to`: one rank's box of a dataset of shape (nz, ny, nx), or
+ * (ny, nx) or (nx) when the box has a single plane or row, contiguous [z][y][x] in numbers of
+ * `type`. The box may be empty. `collective`: for parallel files; all ranks call. The outcome is
+ * not agreed. */
+enum status h5_move_box(hid_t dataset, const struct box *box, hid_t type, bool collective,
+                        const void *from, void *to);
 enum status h5_read_box(hid_t dataset, const struct box *box, enum precision precision,
                         bool collective, void *values);
 

@@ -35,33 +35,32 @@ static bool pieces_next(struct pieces *pieces)
 }
 
 /* The pieces are contiguous. Either `from` or `to` is NULL. */
-static enum status move_part(MPI_Comm comm, hid_t dataset, const struct box *box,
-                             enum precision precision, const char *from, char *to,
-                             size_t piece_bytes)
+static enum status move_part(MPI_Comm comm, hid_t dataset, const struct box *box, hid_t type,
+                             const char *from, char *to, size_t piece_bytes)
 {
     struct pieces pieces;
-    TRY(pieces_begin(comm, box, piece_bytes / precision_bytes(precision), &pieces));
+    TRY(pieces_begin(comm, box, piece_bytes / H5Tget_size(type), &pieces));
     while (pieces_next(&pieces)) {
-        const size_t bytes = (size_t)box_cells(&pieces.piece) * precision_bytes(precision);
-        TRY(status_agree(comm, from != NULL
-                                   ? h5_write_box(dataset, &pieces.piece, precision, from)
-                                   : h5_read_box(dataset, &pieces.piece, precision, true, to)));
+        const size_t bytes = (size_t)box_cells(&pieces.piece) * H5Tget_size(type);
+        TRY(status_agree(comm, h5_move_box(dataset, &pieces.piece, type, true, from, to)));
         from += from != NULL ? bytes : 0;
         to += to != NULL ? bytes : 0;
     }
     return STATUS_OK;
 }
 
-enum status h5_part_write(MPI_Comm comm, hid_t dataset, const struct box *box,
-                          enum precision precision, const void *values, size_t piece_bytes)
+enum status h5_part_write(MPI_Comm comm, hid_t dataset, const struct box *box, hid_t type,
+                          const void *values, size_t piece_bytes)
 {
-    return move_part(comm, dataset, box, precision, values, NULL, piece_bytes);
+    return move_part(comm, dataset, box, type, values, NULL, piece_bytes);
 }
 
 enum status h5_part_read(MPI_Comm comm, hid_t dataset, const struct box *box,
                          enum precision precision, void *values, size_t piece_bytes)
 {
-    return move_part(comm, dataset, box, precision, NULL, values, piece_bytes);
+    char nothing = 0; /* an empty box may have no memory */
+    return move_part(comm, dataset, box, h5_type(precision), NULL,
+                     values != NULL ? values : &nothing, piece_bytes);
 }
 
 enum status h5_field_read(MPI_Comm comm, hid_t dataset, struct field *field, size_t piece_bytes)

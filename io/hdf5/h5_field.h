@@ -9,10 +9,10 @@
 /* Host memory per rank; large enough for the file system's stripes. */
 enum { H5_FIELD_PIECE_BYTES = 32 << 20 };
 
-/* Write the part `box` of a dataset, in its own indices, from host memory: [z][y][x] in the
- * dataset's precision. Empty on ranks without a part, which must call too. */
-enum status h5_part_write(MPI_Comm comm, hid_t dataset, const struct box *box,
-                          enum precision precision, const void *values, size_t piece_bytes);
+/* Write the part `box` of a dataset, in its own indices, from host memory: [z][y][x] of the
+ * dataset's type. Empty on ranks without a part, which must call too. */
+enum status h5_part_write(MPI_Comm comm, hid_t dataset, const struct box *box, hid_t type,
+                          const void *values, size_t piece_bytes);
 
 /* Read it in the same way, all values exact. */
 enum status h5_part_read(MPI_Comm comm, hid_t dataset, const struct box *box,

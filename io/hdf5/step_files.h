@@ -11,6 +11,9 @@
 /* The MPI-IO of Open MPI 4 overruns a buffer, and ends the program, with longer paths. */
 enum { MPI_PATH_MOST = 244 };
 
+/* Beside them, for snapshots of a grid with ambients: which cells are theirs. */
+#define STEP_FILES_GAPS "outside.h5"
+
 /* `folder`/step_<step>.h5 */
 enum status step_file_path(const char *folder, int64_t step, char path[PATH_BYTES]);
 

@@ -45,11 +45,10 @@ static enum status check_domain(hid_t file, hid_t dataset, const struct found *f
     if (!h5_get_corners(dataset, lower, upper) && !h5_get_corners(file, lower, upper)) {
         return STATUS_OK;
     }
-    FAIL_IF(h5_has_edges(dataset) || h5_has_edges(file),
+    FAIL_IF(grid->geometry != GEOMETRY_CARTESIAN,
             fail(STATUS_INPUT,
-                 "the dataset %s of %s has cells of different widths; `interpolate` needs equal "
-                 "cells",
-                 found->place.name, found->place.path));
+                 "`interpolate` needs grid.geometry: cartesian, as the volumes of cells around an "
+                 "axis are not in proportion to their widths"));
     for (int a = 0; a < AXIS_COUNT; a++) {
         const double most = tolerance * (grid->upper[a] - grid->lower[a]);
         const bool used = found->cells[a] > 1 || grid->used[a];
@@ -75,7 +74,9 @@ static enum status check_shape(hid_t file, hid_t dataset, const struct shape_set
                  found->place.path));
     memcpy(found->cells, form.cells, sizeof found->cells);
     shape_text(form.shape, form.rank < 0 ? 0 : form.rank, text, sizeof text);
-    if (usable && memcmp(found->cells, grid->cells, sizeof found->cells) == 0) {
+    const bool same = usable && memcmp(found->cells, grid->cells, sizeof found->cells) == 0;
+    const bool graded = h5_has_edges(dataset) || h5_has_edges(file) || grid_is_graded(grid);
+    if (same && !(graded && source->interpolate == TRUTH_YES)) {
         return STATUS_OK;
     }
     if (usable && source->interpolate == TRUTH_YES) {
@@ -93,14 +94,15 @@ static enum status check_shape(hid_t file, hid_t dataset, const struct shape_set
                     : "");
 }
 
-static enum status check_values(const struct box *global, enum precision precision,
+/* `may_miss`: NaN is a missing value. */
+static enum status check_values(const struct box *global, enum precision precision, bool may_miss,
                                 const void *values, const char *path, const char *name)
 {
     const int64_t cells = box_cells(global);
     for (int64_t c = 0; c < cells; c++) {
         int64_t at[AXIS_COUNT];
         const double value = precision_get(precision, values, c);
-        if (!(fabs(value) < LIMIT_K)) {
+        if (!(fabs(value) < LIMIT_K) && !(may_miss && isnan(value))) {
             box_cell(global, c, at);
             return fail(STATUS_INPUT,
                         "the dataset %s of %s holds %g at [z][y][x] = [%" PRId64 "][%" PRId64
@@ -114,8 +116,13 @@ static enum status check_values(const struct box *global, enum precision precisi
 /* What all pieces of a read need. */
 struct reading {
     const struct found *found;
+    const struct grid *grid;
     struct regrid regrid;
-    bool same; /* the dataset has the cells of the field */
+    struct axis_cells graded[AXIS_COUNT]; /* of the file: edges */
+    double *equal[AXIS_COUNT];            /* edges of equal cells, where the others are graded */
+    bool interpolates;
+    bool same;     /* the dataset has the cells of the field */
+    bool may_miss; /* it marks missing values, as snapshots do those of ambients */
     struct field *field;
     hid_t dataset;
 };
@@ -126,7 +133,25 @@ static enum status read_checked(const struct reading *r, const struct box *box,
     const struct h5_place *place = &r->found->place;
     TRY(fail_prefix(h5_read_box(r->dataset, box, precision, false, values),
                     "the dataset %s of %s: ", place->name, place->path));
-    return check_values(box, precision, values, place->path, place->name);
+    return check_values(box, precision, r->may_miss, values, place->path, place->name);
+}
+
+/* Cells without a value keep what they have. */
+static enum status write_found(const struct reading *r, const struct box *local, void *values)
+{
+    const enum precision precision = r->field->layout.precision;
+    const int64_t count = box_cells(local);
+    if (r->may_miss) {
+        SCOPED_FREE void *before = malloc((size_t)count * precision_bytes(precision));
+        TRY(CHECK_MEMORY(before != NULL, "no memory to read %s", r->found->place.path));
+        TRY(field_read_now(r->field, local, before));
+        for (int64_t c = 0; c < count; c++) {
+            if (isnan(precision_get(precision, values, c))) {
+                precision_set(precision, values, c, precision_get(precision, before, c));
+            }
+        }
+    }
+    return field_write(r->field, local, values);
 }
 
 /* In place: doubles to the field's precision. */
@@ -149,11 +174,11 @@ static enum status read_piece(const struct reading *r, const struct box *local)
     TRY(CHECK_MEMORY(old != NULL && new != NULL, "no memory to read %s", r->found->place.path));
     TRY(read_checked(r, &source, r->same ? precision : PRECISION_FLOAT64, old));
     if (r->same) {
-        return field_write(r->field, local, old);
+        return write_found(r, local, old);
     }
     regrid_fill(&r->regrid, &source, &global, old, new);
     narrow(new, box_cells(&global), precision);
-    return field_write(r->field, local, new);
+    return write_found(r, local, new);
 }
 
 /* Of a piece in new cells, such that neither they nor the old ones need more memory. */
@@ -191,12 +216,64 @@ static enum status check_units(hid_t dataset, const char *path, const char *name
                 name, path, units, quantity->name, quantity->unit);
 }
 
+static bool has_missing(hid_t dataset)
+{
+    double fill = 0;
+    if (H5Aexists(dataset, "_FillValue") > 0 &&
+        h5_get_double(dataset, "_FillValue", &fill, 0) != STATUS_OK) {
+        fail_clear(); /* not a number */
+    }
+    return isnan(fill);
+}
+
+/* Where an axis is graded, in the file or here: the edges of both. */
+static enum status set_edges(hid_t file, struct reading *r)
+{
+    const struct grid *grid = r->grid;
+    TRY(h5_read_edges(r->dataset, r->found->cells, r->graded));
+    TRY(h5_read_edges(file, r->found->cells, r->graded));
+    for (int a = 0; a < AXIS_COUNT; a++) {
+        const double *old = r->graded[a].edges;
+        const double *new = grid->graded[a].edges;
+        const int64_t n = old == NULL ? r->found->cells[a] : grid->cells[a];
+        if (old == NULL && new == NULL) {
+            continue;
+        }
+        if (old == NULL || new == NULL) {
+            r->equal[a] = malloc(((size_t)n + 1) * sizeof *r->equal[a]);
+            TRY(CHECK_MEMORY(r->equal[a] != NULL, "no memory for the edges of cells"));
+        }
+        for (int64_t i = 0; r->equal[a] != NULL && i <= n; i++) {
+            const double share = (double)i / (double)n;
+            r->equal[a][i] = fma(share, grid->upper[a] - grid->lower[a], grid->lower[a]);
+        }
+        r->regrid.old_edges[a] = old != NULL ? old : r->equal[a];
+        r->regrid.new_edges[a] = new != NULL ? new : r->equal[a];
+    }
+    return STATUS_OK;
+}
+
+static void free_edges(struct reading *r)
+{
+    h5_free_edges(r->graded);
+    for (int a = 0; a < AXIS_COUNT; a++) {
+        free(r->equal[a]);
+    }
+}
+
 static enum status read_mine(struct reading *r)
 {
     struct h5_place place = r->found->place;
     const struct box owned = layout_owned(&r->field->layout);
     SCOPED_H5_FILE hid_t file = H5I_INVALID_HID;
     TRY(h5_open_place(&place, &file, &r->dataset));
+    r->may_miss = has_missing(r->dataset);
+    if (r->interpolates) { /* also between as many cells of other widths */
+        TRY(set_edges(file, r));
+        for (int a = 0; a < AXIS_COUNT; a++) {
+            r->same = r->same && r->regrid.old_edges[a] == NULL;
+        }
+    }
     for (struct box piece = box_before(&owned); box_next(&owned, piece_cells(r), &piece);) {
         TRY(read_piece(r, &piece));
     }
@@ -275,13 +352,14 @@ enum status field_file_read(MPI_Comm comm, const struct shape_setting *source, s
                             const struct grid *grid)
 {
     struct found found;
-    struct reading r = {.found = &found, .field = field};
+    SCOPED_BY(free_edges) struct reading r = {.found = &found, .field = field, .grid = grid};
     h5_init();
     const bool first = comm_rank(comm) == 0;
     TRY(status_agree(comm, first ? find(source, grid, &found) : STATUS_OK));
     TRY_MPI(MPI_Bcast(&found, (int)sizeof found, MPI_BYTE, 0, comm));
     TRY(h5_raw_check(comm, found.place.path, found.place.name, NULL));
     r.same = memcmp(found.cells, grid->cells, sizeof found.cells) == 0;
+    r.interpolates = source->interpolate == TRUTH_YES;
     TRY(regrid_create(found.cells, grid->cells, &r.regrid));
     return status_agree(comm, read_mine(&r));
 }

@@ -167,7 +167,11 @@ static enum status read_field(void *context, const struct box *box, double *valu
     }
     TRY(field_read(field, &local, h_cells));
     for (int64_t i = 0; i < count; i++) {
-        values[i] = precision_get(field->layout.precision, h_cells, i);
+        int64_t cell[AXIS_COUNT];
+        box_cell(&local, i, cell);
+        values[i] = field_is_gap(&field->gaps, cell)
+                        ? NAN
+                        : precision_get(field->layout.precision, h_cells, i);
     }
     return STATUS_OK;
 }

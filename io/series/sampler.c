@@ -323,18 +323,21 @@ static double interpolate(const struct sampler *s, const struct sampler_space *s
         const double part = point->part[a];
         /* where the class decides, a point on a face to rounding is meant to be there */
         const double place = fabs(part - 0.5) < CENTER_TOLERANCE ? 0.5 : part;
-        const bool upper = place > 0.5 || (place == 0.5 && point->above);
         for (int i = 0; i < n; i++) {
             const double *pair = &value[2 * i];
-            const double share = of[2 * i] == of[2 * i + 1]
-                                     ? part
-                                     : space->share(space->context, (enum axis)a, &of[2 * i], pair,
-                                                    place, point->above);
+            const bool gaps[] = {space->is_gap[of[2 * i]], space->is_gap[of[2 * i + 1]]};
+            /* a point on the surface is one of the body */
+            const bool above = gaps[0] != gaps[1] ? gaps[0] : point->above;
+            const bool upper = place > 0.5 || (place == 0.5 && above);
+            const double share =
+                of[2 * i] == of[2 * i + 1]
+                    ? part
+                    : space->share(space->context, (enum axis)a, &of[2 * i], pair, place, above);
             value[i] = between(pair[0], pair[1], share);
             of[i] = of[2 * i + (upper ? 1 : 0)];
         }
     }
-    return value[0];
+    return space->is_gap[of[0]] ? NAN : value[0];
 }
 
 enum status sampler_take(MPI_Comm comm, struct sampler *s, const struct field *field,

@@ -49,7 +49,8 @@ struct sampler_space {
     sampler_closure *closure; /* called where the cell is owned */
     sampler_share *share;     /* called on rank 0 */
     const struct device_medium *medium;
-    bool enthalpy; /* the field is one, without its temperatures */
+    bool enthalpy;      /* the field is one, without its temperatures */
+    const bool *is_gap; /* of each class, or of 0 without them: a point there has no value, NaN */
 };
 
 /* The faces, as bits, whose closures are called for. */

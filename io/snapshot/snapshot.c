@@ -1,6 +1,7 @@
 #include "io/snapshot/snapshot.h"
 
 #include <inttypes.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -23,6 +24,7 @@ struct snapshots {
     struct snapshot_list list; /* for the write half; equal on all ranks */
     struct snapshot_index index;
     int64_t captured_step; /* for the capture half */
+    bool has_gaps_file;    /* or needs none */
 };
 
 /* Whole rows, then whole planes. An axis is divided evenly, since its last chunk is stored in full.
@@ -138,6 +140,7 @@ static enum status prepare(const char *directory, const char *name, const char *
 {
     struct snapshot_series *series = &s->series;
     series->grid = s->view.grid;
+    series->has_gaps = s->view.has_gaps;
     series->derived = s->setting.derived;
     TRY(snapshot_series_name(directory, name, series));
     series->title = strdup(title);
@@ -156,7 +159,8 @@ enum status snapshots_open(MPI_Comm comm, const char *directory, const char *nam
     struct snapshots *s = calloc(1, sizeof *s);
     enum status status = CHECK_MEMORY(s != NULL, "no memory for the snapshots");
     if (s != NULL) {
-        *s = (struct snapshots){.comm = comm, .view = *view, .setting = *setting};
+        *s = (struct snapshots){
+            .comm = comm, .view = *view, .setting = *setting, .has_gaps_file = !view->has_gaps};
         status = prepare(directory, name, title, config_text, s);
         if (status == STATUS_OK && comm_rank(comm) == 0) {
             status = start_files(s, restart_step);
@@ -179,19 +183,18 @@ static hid_t creation_properties(const struct snapshots *s)
     const hid_t creation = H5Pcreate(H5P_DATASET_CREATE);
     H5Pset_chunk(creation, AXIS_COUNT, chunk);
     H5Pset_shuffle(creation);
-    H5Pset_deflate(creation, (unsigned)s->setting.compress);
+    H5Pset_deflate(creation, s->setting.compress > 0 ? (unsigned)s->setting.compress : 1);
     H5Pset_fletcher32(creation); /* else HDF5 returns flipped bits silently */
     return creation;
 }
 
-static hid_t create_dataset(const struct snapshots *s, hid_t file, const char *name)
+static hid_t create_dataset(const struct snapshots *s, hid_t file, const char *name, hid_t type)
 {
     const int64_t *n = s->view.grid.cells;
     const hsize_t shape[AXIS_COUNT] = {(hsize_t)n[AXIS_Z], (hsize_t)n[AXIS_Y], (hsize_t)n[AXIS_X]};
     SCOPED_H5 const hid_t space = H5Screate_simple(AXIS_COUNT, shape, NULL);
     SCOPED_H5 const hid_t creation = creation_properties(s);
-    return H5Dcreate2(file, name, h5_type(s->setting.precision), space, H5P_DEFAULT, creation,
-                      H5P_DEFAULT);
+    return H5Dcreate2(file, name, type, space, H5P_DEFAULT, creation, H5P_DEFAULT);
 }
 
 /* Rank 0. The file, with space for the data. */
@@ -206,14 +209,14 @@ static enum status make_file(const struct snapshots *s, const char *temporary)
     return snapshot_file_start(&s->series, temporary, bytes);
 }
 
-/* Collective, agreed: one field. */
-static enum status write_field(struct snapshots *s, hid_t file, const char *name,
+/* Collective, agreed: one field, of numbers of `type`. */
+static enum status write_field(struct snapshots *s, hid_t file, const char *name, hid_t type,
                                const struct box *part, const void *values)
 {
-    const hid_t dataset = create_dataset(s, file, name);
+    const hid_t dataset = create_dataset(s, file, name, type);
     TRY(status_agree(s->comm,
                      dataset < 0 ? h5_fail("cannot create the dataset %s", name) : STATUS_OK));
-    TRY(h5_part_write(s->comm, dataset, part, s->setting.precision, values, H5_FIELD_PIECE_BYTES));
+    TRY(h5_part_write(s->comm, dataset, part, type, values, H5_FIELD_PIECE_BYTES));
     H5Dclose(dataset); /* not after a failure: it may wait for other ranks */
     return STATUS_OK;
 }
@@ -227,7 +230,8 @@ static enum status write_values(struct snapshots *s, const struct snapshot_captu
     enum status status = STATUS_OK;
     const struct derived_label *label = NULL;
     for (int n = 0; (label = snapshot_content(s->setting.derived, n)) != NULL; n++) {
-        TRY_GOTO(write_field(s, file, label->name, &capture->part, capture->values[n]));
+        TRY_GOTO(write_field(s, file, label->name, h5_type(s->setting.precision), &capture->part,
+                             capture->values[n]));
     }
     return h5_close_parallel(s->comm, file, temporary);
 done:
@@ -263,6 +267,83 @@ static enum status write_file(struct snapshots *s, const struct snapshot_capture
                : raw_fill(s->comm, temporary, places, parts, nparts, &capture->part, RAW_FORGET);
 }
 
+/* Rank 0: the file of the gaps, without them. */
+static enum status start_gaps(const struct snapshots *s, const char *temporary)
+{
+    hid_t file = H5I_INVALID_HID;
+    TRY(file_remove(temporary)); /* a killed run leaves it */
+    TRY(h5_create_memory(0, &file));
+    return h5_save_temporary(file, temporary, false, snapshot_write_root(file, &s->series));
+}
+
+/* Collective, agreed. Write the ghost types of this part. */
+static enum status fill_gaps(struct snapshots *s, const struct snapshot_capture *capture,
+                             const char *temporary, uint8_t *types)
+{
+    hid_t file = H5I_INVALID_HID;
+    const int64_t row = box_extent(&capture->part, AXIS_X);
+    for (int64_t c = 0; c < box_cells(&capture->part); c += row) {
+        int64_t cell[AXIS_COUNT];
+        box_cell(&capture->part, c, cell);
+        view_gaps_of_row(&s->view, capture->gaps, capture->offset, cell, row, &types[c]);
+        for (int64_t i = 0; i < row; i++) {
+            types[c + i] = (uint8_t)(types[c + i] * SNAPSHOT_HIDDEN);
+        }
+    }
+    TRY(h5_open_parallel(s->comm, temporary, true, &file));
+    const enum status status =
+        write_field(s, file, SNAPSHOT_GHOSTS, H5T_NATIVE_UINT8, &capture->part, types);
+    if (status != STATUS_OK) {
+        h5_give_up(file);
+        return status;
+    }
+    return h5_close_parallel(s->comm, file, temporary);
+}
+
+/* Collective, agreed. Write the ghost types once for all snapshots. */
+static enum status write_gaps(struct snapshots *s, const struct snapshot_capture *capture)
+{
+    const bool first = comm_rank(s->comm) == 0;
+    char path[PATH_BYTES];
+    char temporary[PATH_BYTES];
+    SCOPED_FREE uint8_t *types = malloc((size_t)box_cells(&capture->part) + 1);
+    enum status status = CHECK_MEMORY(types != NULL, "no memory for the cells of ambients");
+    status = status == STATUS_OK ? path_join(s->series.folder, STEP_FILES_GAPS, path) : status;
+    status = status == STATUS_OK
+                 ? path_print(temporary, sizeof temporary, "%s" SNAPSHOT_TEMPORARY, path)
+                 : status;
+    status = status == STATUS_OK && first ? start_gaps(s, temporary) : status;
+    TRY(status_agree(s->comm, status));
+    TRY(fill_gaps(s, capture, temporary, types));
+    TRY(status_agree(s->comm, first ? file_sync_named(temporary) : STATUS_OK));
+    TRY(status_agree(s->comm, first ? file_publish(temporary, path) : STATUS_OK));
+    s->has_gaps_file = true;
+    return STATUS_OK;
+}
+
+/* The values of the capture that are none; the numbers of materials stay. */
+static enum status blank_gaps(const struct snapshots *s, const struct snapshot_capture *capture)
+{
+    const char *material = derived_label(DERIVED_MATERIAL)->name;
+    const int64_t row = box_extent(&capture->part, AXIS_X);
+    const struct derived_label *label = NULL;
+    SCOPED_FREE uint8_t *is_gap = malloc((size_t)row + 1);
+    TRY(CHECK_MEMORY(is_gap != NULL, "no memory for the cells of ambients"));
+    for (int64_t c = 0; c < box_cells(&capture->part); c += row) {
+        int64_t cell[AXIS_COUNT];
+        box_cell(&capture->part, c, cell);
+        view_gaps_of_row(&s->view, capture->gaps, capture->offset, cell, row, is_gap);
+        for (int n = 0; (label = snapshot_content(s->setting.derived, n)) != NULL; n++) {
+            for (int64_t i = 0; i < row && label->name != material; i++) {
+                if (is_gap[i]) {
+                    precision_set(s->setting.precision, capture->values[n], c + i, NAN);
+                }
+            }
+        }
+    }
+    return STATUS_OK;
+}
+
 /* Rank 0: the name, and then the lists. */
 static enum status publish(struct snapshots *s, const char *temporary, int64_t step)
 {
@@ -279,6 +360,10 @@ static enum status write_one(struct snapshots *s, const struct snapshot_capture 
     char temporary[PATH_BYTES];
     enum status status = STATUS_OK;
     TRY(snapshot_file_path(&s->series, capture->step, SNAPSHOT_TEMPORARY, temporary));
+    if (s->view.has_gaps) {
+        TRY_GOTO(s->has_gaps_file ? STATUS_OK : write_gaps(s, capture));
+        TRY_GOTO(status_agree(s->comm, blank_gaps(s, capture)));
+    }
     TRY_GOTO(write_file(s, capture, temporary));
     TRY_GOTO(status_agree(s->comm, snapshot_list_add(&s->list, capture->step, capture->time)));
     TRY_GOTO(status_agree(s->comm, first ? publish(s, temporary, capture->step) : STATUS_OK));
@@ -333,7 +418,9 @@ enum status snapshots_capture(struct snapshots *s, struct field *field, struct c
     const enum precision precision = s->setting.precision;
     const size_t bytes = values_bytes(&s->setting, &part);
     const int fields = 1 + derived_count(s->setting.derived);
-    *capture = (struct snapshot_capture){.step = step, .time = time, .part = part};
+    *capture =
+        (struct snapshot_capture){.step = step, .time = time, .part = part, .gaps = &field->gaps};
+    memcpy(capture->offset, field->placement.offset, sizeof capture->offset);
     s->captured_step = step;
     for (int n = 0; n < fields; n++) {
         capture->values[n] =

@@ -27,6 +27,8 @@ struct snapshot_capture {
     /* [z][y][x] in the file's precision: the temperature, then the derived fields of the setting;
      * borrowed */
     void *values[SNAPSHOT_FIELDS];
+    const struct field_gaps *gaps; /* borrowed; put writes NaN there */
+    int64_t offset[AXIS_COUNT];    /* the first cell of this rank */
 };
 
 /* Collective. Start new files in `directory`, which exists (`restart_step` < 0), or continue those

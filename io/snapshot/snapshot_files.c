@@ -1,4 +1,5 @@
 /* The files with the data of snapshots. */
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -65,13 +66,27 @@ static enum status make_coordinates(hid_t file, const struct grid *grid, double 
     return STATUS_OK;
 }
 
-static enum status describe_dataset(hid_t file, const struct derived_label *label, int64_t step,
-                                    double time)
+/* For xarray and others that read netCDF's conventions: where there is no value. */
+static enum status write_missing(hid_t dataset)
+{
+    static const double missing = NAN;
+    SCOPED_H5 const hid_t type = H5Dget_type(dataset);
+    SCOPED_H5 const hid_t space = H5Screate(H5S_SCALAR);
+    SCOPED_H5 const hid_t attribute =
+        H5Acreate2(dataset, "_FillValue", type, space, H5P_DEFAULT, H5P_DEFAULT);
+    return H5Awrite(attribute, H5T_NATIVE_DOUBLE, &missing) < 0
+               ? h5_fail("cannot create the attribute _FillValue")
+               : STATUS_OK;
+}
+
+static enum status describe_dataset(hid_t file, const struct derived_label *label, bool has_gaps,
+                                    int64_t step, double time)
 {
     static const char *const axes[AXIS_COUNT] = {"z", "y", "x"};
     SCOPED_H5 hid_t dataset = H5I_INVALID_HID;
     TRY(h5_dataset_open(file, label->name, &dataset));
     TRY(h5_attribute_label(dataset, label->units, label->long_name));
+    TRY(has_gaps ? write_missing(dataset) : STATUS_OK);
     TRY(h5_attribute_string(dataset, "coordinates", "time"));
     TRY(h5_attach_scales(file, dataset, axes, AXIS_COUNT));
     TRY(h5_attribute_double(dataset, "time_s", &time, 0));
@@ -89,7 +104,7 @@ static enum status make_contents(hid_t file, const struct snapshot_series *serie
         if (places != NULL) {
             TRY(h5_raw_make(file, label->name, series->grid.cells, precision, &places[n]));
         }
-        TRY(describe_dataset(file, label, step, time));
+        TRY(describe_dataset(file, label, series->has_gaps, step, time));
     }
     return STATUS_OK;
 }

@@ -39,6 +39,8 @@ void snapshot_list_free(struct snapshot_list *list)
     memset(list, 0, sizeof *list);
 }
 
+#define OFFSETS "/VTKHDF/Steps/CellDataOffsets/"
+
 static const char *const coordinates[AXIS_COUNT] = {"XCoordinates", "YCoordinates", "ZCoordinates"};
 
 /* VTK reads it from 9.7 on; xdmf.c refers to the coordinates. */
@@ -157,6 +159,27 @@ static enum status make_list(hid_t file, const char *name, hid_t type)
     return dataset < 0 ? h5_fail("cannot create the dataset %s", name) : STATUS_OK;
 }
 
+/* The cells that viewers leave out, the same in all snapshots. */
+static enum status make_ghosts(hid_t file, const struct snapshot_series *series)
+{
+    const int64_t *n = series->grid.cells;
+    const hsize_t shape[4] = {1, (hsize_t)n[AXIS_Z], (hsize_t)n[AXIS_Y], (hsize_t)n[AXIS_X]};
+    char target[SNAPSHOT_NAME_BYTES];
+    snprintf(target, sizeof target, "%.150s/" STEP_FILES_GAPS, series->name);
+    SCOPED_H5 const hid_t source = H5Screate_simple(AXIS_COUNT, shape + 1, NULL);
+    SCOPED_H5 const hid_t space = H5Screate_simple(4, shape, NULL);
+    SCOPED_H5 const hid_t creation = H5Pcreate(H5P_DATASET_CREATE);
+    SCOPED_H5 hid_t dataset = H5I_INVALID_HID;
+    if (H5Lcreate_external(target, "/" SNAPSHOT_GHOSTS, file, "/outside", H5P_DEFAULT,
+                           H5P_DEFAULT) >= 0 &&
+        H5Pset_virtual(creation, space, ".", "/outside", source) >= 0) {
+        dataset = H5Dcreate2(file, "/VTKHDF/CellData/" SNAPSHOT_GHOSTS, H5T_NATIVE_UINT8, space,
+                             H5P_DEFAULT, creation, H5P_DEFAULT);
+    }
+    return dataset < 0 ? h5_fail("cannot create the virtual dataset " SNAPSHOT_GHOSTS)
+                       : make_list(file, OFFSETS SNAPSHOT_GHOSTS, H5T_STD_I64LE);
+}
+
 /* Set the elements from `first` on, which become the last ones. */
 static enum status extend_list(hid_t file, const char *name, hid_t type, int64_t first,
                                int64_t count, const void *values)
@@ -182,7 +205,7 @@ static enum status make_fields(hid_t file, const struct snapshot_series *series,
         char name[SNAPSHOT_NAME_BYTES];
         snprintf(name, sizeof name, "/fields/%s", label->name);
         TRY(make_group(file, name));
-        snprintf(name, sizeof name, "/VTKHDF/Steps/CellDataOffsets/%s", label->name);
+        snprintf(name, sizeof name, OFFSETS "%s", label->name);
         TRY(make_list(file, name, H5T_STD_I64LE));
         TRY(make_virtual_dataset(file, &series->grid, precision, label));
     }
@@ -214,6 +237,7 @@ static enum status make_structure(hid_t file, const struct snapshot_series *seri
     TRY(make_group(file, "/VTKHDF/Steps/CellDataOffsets"));
     TRY(make_list(file, "/VTKHDF/Steps/Values", H5T_NATIVE_DOUBLE));
     TRY(make_fields(file, series, precision));
+    TRY(series->has_gaps ? make_ghosts(file, series) : STATUS_OK);
     SCOPED_H5 const hid_t group = H5Gopen2(file, "/VTKHDF", H5P_DEFAULT);
     FAIL_IF(group < 0, h5_fail("cannot open /VTKHDF"));
     return write_geometry(group, &series->grid);
@@ -240,17 +264,21 @@ static enum status add_links(hid_t file, const struct snapshot_series *series, i
 }
 
 /* Time steps of VTKHDF from `first` on: their times, and the snapshots that they show. */
-static enum status add_time_steps(hid_t file, unsigned derived, int64_t first, int64_t count,
-                                  const double *times, const int64_t *shown)
+static enum status add_time_steps(hid_t file, const struct snapshot_series *series, int64_t first,
+                                  int64_t count, const double *times, const int64_t *shown)
 {
     const struct derived_label *label = NULL;
+    SCOPED_FREE int64_t *zeros = calloc((size_t)count, sizeof *zeros);
+    TRY(CHECK_MEMORY(zeros != NULL, "no memory for the list of snapshots"));
     TRY(extend_list(file, "/VTKHDF/Steps/Values", H5T_NATIVE_DOUBLE, first, count, times));
-    for (int n = 0; (label = snapshot_content(derived, n)) != NULL; n++) {
+    for (int n = 0; (label = snapshot_content(series->derived, n)) != NULL; n++) {
         char name[SNAPSHOT_NAME_BYTES];
-        snprintf(name, sizeof name, "/VTKHDF/Steps/CellDataOffsets/%s", label->name);
+        snprintf(name, sizeof name, OFFSETS "%s", label->name);
         TRY(extend_list(file, name, H5T_NATIVE_INT64, first, count, shown));
     }
-    return STATUS_OK;
+    return !series->has_gaps
+               ? STATUS_OK
+               : extend_list(file, OFFSETS SNAPSHOT_GHOSTS, H5T_NATIVE_INT64, first, count, zeros);
 }
 
 static enum status set_step_count(hid_t file, int64_t count)
@@ -262,14 +290,15 @@ static enum status set_step_count(hid_t file, int64_t count)
 
 /* A single snapshot is entered twice: VTK's reader rejects the 4D array of a single step, and
  * readers abort where Values is longer than NSteps. */
-static enum status add_lists(hid_t file, unsigned derived, const struct snapshot_list *list,
-                             int64_t first, const int64_t *indices)
+static enum status add_lists(hid_t file, const struct snapshot_series *series,
+                             const struct snapshot_list *list, int64_t first,
+                             const int64_t *indices)
 {
     const int64_t count = list->count - first;
     TRY(extend_list(file, "/steps", H5T_NATIVE_INT64, first, count, list->steps + first));
-    TRY(add_time_steps(file, derived, first, count, list->times + first, indices));
+    TRY(add_time_steps(file, series, first, count, list->times + first, indices));
     if (list->count == 1) {
-        TRY(add_time_steps(file, derived, 1, 1, list->times, indices));
+        TRY(add_time_steps(file, series, 1, 1, list->times, indices));
     }
     return set_step_count(file, list->count == 1 ? 2 : list->count);
 }
@@ -283,7 +312,7 @@ static enum status add_snapshots(hid_t file, const struct snapshot_series *serie
         indices[i - first] = i;
         TRY(add_links(file, series, list->steps[i], i));
     }
-    return add_lists(file, series->derived, list, first, indices);
+    return add_lists(file, series, list, first, indices);
 }
 
 enum status snapshot_index_write(const struct snapshot_series *series,

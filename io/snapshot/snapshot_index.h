@@ -10,13 +10,14 @@
 #include "base/file.h"
 #include "base/precision.h"
 #include "base/status.h"
+#include "io/hdf5/step_files.h"
 #include "io/raw/h5_raw.h"
 #include "model/field/derived.h"
 #include "model/space/grid.h"
 #include <inttypes.h>
 #include <stdio.h>
 
-enum { SNAPSHOT_FORMAT = 2 };
+enum { SNAPSHOT_FORMAT = 2, SNAPSHOT_NAME_BYTES = 192 };
 
 /* Constant during a run. */
 struct snapshot_series {
@@ -27,6 +28,7 @@ struct snapshot_series {
     struct grid grid;
     bool owns_grid;   /* it was read from the file */
     unsigned derived; /* mask of the fields in addition to T */
+    bool has_gaps;    /* cells without values, listed in STEP_FILES_GAPS */
     char *title;
     char *config_text;
 };
@@ -38,8 +40,6 @@ struct snapshot_list {
     double *times; /* s */
     enum precision precision;
 };
-
-enum { SNAPSHOT_NAME_BYTES = 192 };
 
 /* The path of a snapshot relative to NAME.vtkhdf. */
 static inline void snapshot_relative_path(const struct snapshot_series *series, int64_t step,
@@ -105,3 +105,7 @@ enum status snapshot_write_root(hid_t file, const struct snapshot_series *series
 enum status snapshot_file_path(const struct snapshot_series *series, int64_t step,
                                const char *suffix, char path[PATH_BYTES]);
 #define SNAPSHOT_TEMPORARY ".tmp"
+
+/* The dataset that tells VTK of cells to leave out, of uint8 [z][y][x], and their value. */
+#define SNAPSHOT_GHOSTS "vtkGhostType"
+enum { SNAPSHOT_HIDDEN = 32 };

@@ -205,6 +205,7 @@ static enum status snapshot_series_read(struct snapshot_series *series)
             series->derived |= 1U << (unsigned)kind;
         }
     }
+    series->has_gaps = H5Lexists(file, LIST_FIELDS SNAPSHOT_GHOSTS, H5P_DEFAULT) > 0;
     series->title = malloc(TITLE_BYTES);
     TRY(CHECK_MEMORY(series->title != NULL, "no memory for a title"));
     TRY(h5_get_string(file, "title", series->title, TITLE_BYTES));

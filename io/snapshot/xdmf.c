@@ -72,6 +72,20 @@ static void write_geometry(FILE *out, const struct snapshot_series *series)
     fprintf(out, "        </Geometry>\n");
 }
 
+/* Which cells to leave out. */
+static void write_ghosts(FILE *out, const struct snapshot_series *series)
+{
+    const int64_t *n = series->grid.cells;
+    fprintf(out, "        <Attribute Name=\"" SNAPSHOT_GHOSTS
+                 "\" AttributeType=\"Scalar\" Center=\"Cell\">\n");
+    fprintf(out,
+            "          <DataItem Dimensions=\"%" PRId64 " %" PRId64 " %" PRId64
+            "\" NumberType=\"UChar\" Precision=\"1\" Format=\"HDF\">%s/" STEP_FILES_GAPS
+            ":/" SNAPSHOT_GHOSTS "</DataItem>\n",
+            n[AXIS_Z], n[AXIS_Y], n[AXIS_X], series->name);
+    fprintf(out, "        </Attribute>\n");
+}
+
 /* One complete dataset per step: some readers do not support HyperSlab selections. */
 static void write_step(FILE *out, const struct snapshot_series *series,
                        const struct snapshot_list *list, int64_t index)
@@ -92,6 +106,9 @@ static void write_step(FILE *out, const struct snapshot_series *series,
     const struct derived_label *label = NULL;
     for (int i = 0; (label = snapshot_content(series->derived, i)) != NULL; i++) {
         write_attribute(out, n, label->name, list->precision, file);
+    }
+    if (series->has_gaps) {
+        write_ghosts(out, series);
     }
     fprintf(out, "      </Grid>\n");
 }

@@ -52,7 +52,9 @@ static struct obstacle steady_obstacle(const struct problem *problem, bool is_st
         {is_steady && boundary_varies(&problem->boundary), "boundary",
          "a boundary condition varies in time"},
         {problem->medium.changes, "materials", "a material becomes another one"},
-        {sources_depend(&problem->sources), "sources", "a density depends on temperature"},
+        {sources_depend(&problem->sources), "sources",
+         "a density depends on temperature, as that of perfusion beside an ambient or with "
+         "properties per cell"},
         {problem->radius > 1, "run.stencil.order", "the stencil is of high order"},
         {problem->precision != PRECISION_FLOAT64, "run.precision", "the precision is not float64"},
         {0},
@@ -103,12 +105,6 @@ static enum status check_graded(const struct problem *problem)
         if (!source_is_painted(&settings->sources[s])) {
             snprintf(key, sizeof key, "sources[%d]", s);
             what = "a source that moves, is read from a file, or has a profile or a table";
-        }
-    }
-    for (int i = 0; i < settings->ninitial && what == NULL; i++) {
-        if (settings->initial[i].kind == INITIAL_FILE && settings->initial[i].interpolate) {
-            snprintf(key, sizeof key, "initial[%d].file.interpolate", i);
-            what = "a field of another grid";
         }
     }
     return what == NULL ? STATUS_OK

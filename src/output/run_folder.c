@@ -181,6 +181,7 @@ enum status folder_visit_steps(const char *directory, const char *name, output_v
     char folder[PATH_BYTES];
     TRY(path_join(directory, name, folder));
     struct walk walk = {.folder = folder, .visit = visit, .context = context};
+    TRY(folder_visit_file(folder, STEP_FILES_GAPS, visit, context));
     return folder_scan(folder, visit_step, &walk);
 }
 

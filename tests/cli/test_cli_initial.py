@@ -122,6 +122,49 @@ class Interpolate(Case):
             self.assert_says(result, "initial[0].file", *says)
         self.assertFalse((self.folder / "refused").exists())
 
+    def test_graded_axes(self):
+        """From and to cells of other widths, also as many: the heat stays, the order is 2."""
+        def edges(n, bend):
+            s = np.linspace(0, 1, n + 1)
+            return list(0.4 * (s + bend * np.sin(2 * np.pi * s) / (2 * np.pi)))
+
+        def means(e):
+            e = np.array(e)
+            return 300 + 50 * (np.sin(7 * e[1:]) - np.sin(7 * e[:-1])) / (7 * np.diff(e))
+
+        def config(x):
+            grid = {"cells": [1, 4], "upper": [0.4, 0.3], "x": {"edges": x}}
+            return {"grid": grid if x is not None else {"cells": [40, 4], "upper": [0.4, 0.3]},
+                    "material": {"conductivity": 1, "density": 1, "heat_capacity": 1},
+                    "boundary": {f: {"type": "flux", "value": 0} for f in problems.FACES[:4]},
+                    "output": {"checkpoints": {"every": 1}}}
+
+        def error_and_heat(old, new, name):
+            with h5py.File(self.folder / "old.h5", "w") as file:
+                data = file.create_dataset("T", data=np.tile(means(old), (4, 1)))
+                data.attrs["lower_m"], data.attrs["upper_m"] = [0, 0, 0], [0.4, 0.3, 1.0]
+                data.attrs["x_edges_m"] = old
+            start = {**begin(config(new), self.folder / "old.h5"),
+                     "time": {"steps": 1, "dt": 1e-12}}
+            run = self.run_config(start, name, "--overwrite")
+            whole = np.linspace(0, 0.4, 41) if new is None else np.array(new)
+            T = run.temperature().reshape(4, -1)[1]
+            inside = slice(2, -2)
+            heat = (T * np.diff(whole)).sum() / (means(old) * np.diff(old)).sum()
+            ranks = self.run_config(start, f"{name}3", "--overwrite", ranks=3)
+            self.assertEqual(ranks.exact("field_hash"), run.exact("field_hash"))
+            return abs(T - means(whole))[inside].mean(), abs(heat - 1)
+
+        for n, bend in ((None, 0), (40, -0.5), (31, 0.7)):
+            new = None if n is None else edges(n, bend)
+            errors = []
+            for old in (20, 40, 80):
+                error, heat = error_and_heat(edges(old, 0.5), new, f"to_{n}")
+                self.assertLess(heat, 1e-9, f"{n} from {old}")
+                errors.append(error)
+            self.assertGreater(np.log2(errors[0] / errors[2]) / 2, 1.7, f"{n}: {errors}")
+        self.assertLess(error_and_heat(edges(40, 0.5), edges(40, 0.5), "same")[0], 1e-8)
+
     def test_refused(self):
         old = self.solve(problem(OLD))
         path, series = checkpoints(old.folder)[-1], old.folder / "snapshots.vtkhdf"

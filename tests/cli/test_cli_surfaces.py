@@ -3,6 +3,7 @@ import csv
 import math
 import unittest
 
+import h5py
 import numpy as np
 
 import problems
@@ -96,6 +97,98 @@ class Points(Case):
         wall = [float(row["wall_K"]) for row in table(run.folder / "probes.csv")]
         self.assertEqual(wall, [300 + 0.001 / (4 - t) for t in (0, 1, 2, 3, 3)])
         self.assertEqual([row["T_x_min_K"] for row in run.history()], wall)
+
+
+class Axis(Case):
+    def test_a_probe_on_the_axis(self):
+        """The face at r = 0 has no area and conducts nothing: q R^2 / 4 k."""
+        for name, more in (("plain", {}), ("per_cell", {"conductivity_factor": {"formula": "1"}})):
+            config = {"grid": {"cells": [20, 4], "upper": [0.01, 0.01],
+                               "geometry": "axisymmetric"},
+                      "materials": [{"name": "steel", "conductivity": 16, "density": 8000,
+                                     "heat_capacity": 500, **more}],
+                      "sources": [{"uniform": {"density": 1e7}}],
+                      "initial": [{"uniform": {"value": 300}}],
+                      "boundary": {"x_min": {"type": "flux", "value": 0},
+                                   "x_max": {"type": "temperature", "value": 300},
+                                   "y_min": {"type": "flux", "value": 0},
+                                   "y_max": {"type": "flux", "value": 0}},
+                      "time": {"steady": {"temperature": 1e-9}},
+                      "output": {"probes": {"every": 1, "points": [
+                          {"name": "axis", "at": [0, 0.005]}]}}}
+            run = self.run_config(config, name)
+            found = float(table(run.folder / "probes.csv")[-1]["axis_K"])
+            self.assert_below(abs(found - 300 - 1e7 * 0.01**2 / 64), 0.02, name)
+
+
+class Ambients(Case):
+    """Their cells have no values in outputs."""
+    EDGE = 0.03   # of the body, and of cells
+
+    def body(self, cells, initial):
+        insulated = {"type": "flux", "value": 0.0}
+        return {"title": "body", "grid": {"cells": cells, "lower": [0.0] * 3, "upper": [0.04] * 3},
+                "materials": [{"name": "steel", "conductivity": 16, "density": 8000,
+                               "heat_capacity": 500}],
+                "ambients": [{"name": "air", "temperature": 300}],
+                "parts": [{"uniform": {"material": "air"}},
+                          {"box": {"lower": [0, 0, 0], "upper": [self.EDGE] * 3,
+                                   "material": "steel"}}],
+                "surfaces": [{"between": ["steel", "air"], "coefficient": 800.0}],
+                "initial": initial, "boundary": {face: insulated for face in problems.FACES},
+                "time": {"steps": 20},
+                "output": {"snapshots": {"every": 20}, "pictures": {"every": 20}, "probes": {
+                    "every": 20, "points": [{"name": "in", "at": [0.011, 0.012, 0.013]},
+                                            {"name": "out", "at": [0.036, 0.012, 0.013]},
+                                            {"name": "skin", "at": [self.EDGE, 0.012, 0.013]}]}}}
+
+    def test_no_values(self):
+        run = self.solve(self.body([16, 12, 20], [{"uniform": {"value": 500}}]))
+        row = run.history()[-1]
+        last = table(run.folder / "probes.csv")[-1]
+        self.assertEqual(last["out_K"], "nan")
+        self.assertTrue(row["min_K"] < float(last["skin_K"]) < float(last["in_K"]) <= row["max_K"])
+        with h5py.File(run.folder / "snapshots.vtkhdf") as file:
+            shown = file["VTKHDF/CellData/T"][-1]
+            hidden = file["VTKHDF/CellData/vtkGhostType"][0]
+        self.assertEqual(np.isnan(shown).sum(), 16 * 12 * 20 - 12 * 9 * 15)
+        np.testing.assert_array_equal(hidden == 32, np.isnan(shown))
+        np.testing.assert_allclose([np.nanmin(shown), np.nanmax(shown)],
+                                   [row["min_K"], row["max_K"]], rtol=1e-7)
+        again = self.solve(self.body([16, 12, 20], [{"uniform": {"value": 500}}]), ranks=3)
+        result = self.isotherm("compare", run.folder, again.folder)
+        self.assert_code(result, 0)
+        self.assert_says(result, "NaN in both", stream="out")
+        self.assert_code(self.isotherm("plot", run.folder), 0)
+        self.check_grey(run.folder)
+
+    def check_grey(self, folder):
+        """A quarter of each side is air: 7/16 of the plane in the middle."""
+        try:
+            from PIL import Image  # pylint: disable=import-outside-toplevel
+        except ImportError:
+            return
+        for picture in (folder / "plots/snapshots_T.png", folder / "pictures/step_0000000020.png"):
+            pixels = np.asarray(Image.open(picture).convert("RGB")).reshape(-1, 3)
+            grey = (pixels == 0x80).all(axis=1).sum()
+            self.assertAlmostEqual(grey / 800**2, 7 / 16, delta=0.02, msg=picture.name)
+
+    def test_initial_from_a_snapshot(self):
+        """On the same cells the body goes on; on others new body cells keep what they had."""
+        run = self.solve(self.body([16, 12, 20], [{"uniform": {"value": 500}}]))
+        last = run.folder / "snapshots/step_0000000020.h5"
+        file = {"file": {"path": str(last), "interpolate": True}}
+        same = self.solve(self.body([16, 12, 20], [file]))
+        self.assert_below(abs(same.history()[0]["mean_K"] / run.history()[-1]["mean_K"] - 1), 1e-7,
+                          "the mean on the same cells")
+        fine = self.solve(self.body([32, 24, 40], [file])).history()[0]
+        self.assert_below(abs(fine["mean_K"] / run.history()[-1]["mean_K"] - 1), 1e-7,
+                          "the mean on cells of half the size")
+        self.EDGE = 0.035
+        result = self.run_config(self.body([16, 12, 20], [file]), "larger", code=2)
+        self.assert_says(result, "some cells have no temperature")
+        larger = self.solve(self.body([16, 12, 20], [{"uniform": {"value": 250}}, file]))
+        self.assertEqual(larger.history()[0]["min_K"], 250)
 
 
 class History(Case):

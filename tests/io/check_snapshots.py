@@ -42,8 +42,9 @@ def check_data(name, file, expected):
     for n, snapshot in enumerate(expected["snapshots"]):
         wanted = expectations.values(expected, snapshot["seed"])
         data = file[f"/snap/{n}/T"]
-        check.that(numpy.array_equal(data[...], wanted), name, n, "values")
-        check.that(numpy.array_equal(virtual[n], wanted), name, n, "virtual values")
+        check.that(numpy.array_equal(data[...], wanted, equal_nan=True), name, n, "values")
+        check.that(numpy.array_equal(virtual[n], wanted, equal_nan=True), name, n,
+                   "virtual values")
         check.that(data.attrs["step"] == snapshot["step"], name, n, "step")
         check.that(data.attrs["time_s"] == snapshot["time"], name, n, "time")
         check.that(data.attrs["units"] == b"K", name, n, "units")
@@ -79,7 +80,8 @@ def check_xarray(name, file, expected):
     found = xarray.DataArray(file["VTKHDF/CellData/T"], {"t": times}, ["t", "z", "y", "x"])
     last = expected["snapshots"][-1]
     wanted = expectations.values(expected, last["seed"])
-    check.that(numpy.array_equal(found.sel(t=last["time"]), wanted), name, "through xarray")
+    check.that(numpy.array_equal(found.sel(t=last["time"]), wanted, equal_nan=True), name,
+               "through xarray")
 
 
 def check_derived(name, file, expected):
@@ -88,8 +90,21 @@ def check_derived(name, file, expected):
         offsets = list(file[f"/VTKHDF/Steps/CellDataOffsets/{field}"])
         check.that(offsets == list(file["/VTKHDF/Steps/CellDataOffsets/T"]), name, field, offsets)
         for n, snapshot in enumerate(expected["snapshots"]):
-            wanted = expectations.values(expected, snapshot["seed"] + added)
-            check.that(numpy.array_equal(virtual[n], wanted), name, n, field)
+            wanted = expectations.values(expected, snapshot["seed"] + added, field)
+            check.that(numpy.array_equal(virtual[n], wanted, equal_nan=True), name, n, field)
+
+
+def check_gaps(name, file, expected):
+    """The ghost types of VTK: 32 hides a cell."""
+    cells = file["/VTKHDF/CellData"]
+    check.that(("vtkGhostType" in cells) == expected["gaps"], name, "ghost types", list(cells))
+    if expected["gaps"]:
+        data = cells["vtkGhostType"]
+        check.that(data.dtype == numpy.uint8, name, "ghost types", data.dtype)
+        wanted = 32 * expectations.gaps(expected)
+        check.that(numpy.array_equal(data[0], wanted), name, "ghost types", data[0])
+        offsets = list(file["/VTKHDF/Steps/CellDataOffsets/vtkGhostType"])
+        check.that(offsets == [0] * file["/VTKHDF/Steps"].attrs["NSteps"], name, offsets)
 
 
 def check_own_files(name, folder, expected):
@@ -140,6 +155,9 @@ def check_opened_by_xarray(name, path, expected):
         check.that(field.dims == ("z", "y", "x"), name, "dimensions", field.dims)
         check.that(field.attrs["units"] == "K", name, "units", field.attrs)
         check.that(field.attrs["long_name"] == "temperature", name, "long_name", field.attrs)
+        missing = int(expectations.gaps(expected).sum())
+        check.that(int(field.isnull().sum()) == missing, name, "missing values", field)
+        check.that(("_FillValue" in field.encoding) == expected["gaps"], name, field.encoding)
         check.that(float(field["time"]) == field.attrs["time_s"], name, "time", field["time"])
         check.that(field["time"].attrs["units"] == "s", name, "units of time")
         for axis, scale in enumerate("xyz"):
@@ -212,6 +230,7 @@ def main():
             check_data(folder.name, file, expected)
             check_xarray(folder.name, file, expected)
             check_derived(folder.name, file, expected)
+            check_gaps(folder.name, file, expected)
             check_steps(folder.name, file, expected)
             check_header(folder.name, file, expected)
         check_own_files(folder.name, folder, expected)

@@ -55,11 +55,23 @@ def edges(expected, axis):
     return lower[axis] + numpy.arange(expected["cells"][axis] + 1) * spacing[axis]
 
 
-def values(expected, seed):
+def indices(expected):
+    """k, j, i of the cells of the region."""
+    return numpy.meshgrid(chosen_cells(expected, 2), chosen_cells(expected, 1),
+                          chosen_cells(expected, 0), indexing="ij")
+
+
+def gaps(expected):
+    """Which cells of the region are of an ambient."""
+    k, j, i = indices(expected)
+    return (i + 2 * j + 3 * k) % 5 == 0 if expected["gaps"] else numpy.zeros(i.shape, bool)
+
+
+def values(expected, seed, name="T"):
     """T[k][j][i] as rig_plain of io_rig.c has it, in the cells of the region."""
-    k, j, i = numpy.meshgrid(chosen_cells(expected, 2), chosen_cells(expected, 1),
-                             chosen_cells(expected, 0), indexing="ij")
-    return 300 + 0.25 * ((i + 3 * j + 7 * k + 11 * seed) % 64)
+    k, j, i = indices(expected)
+    found = 300 + 0.25 * ((i + 3 * j + 7 * k + 11 * seed) % 64)
+    return numpy.where(gaps(expected), numpy.nan, found) if name != "material" else found
 
 
 def fields(expected):

@@ -48,7 +48,7 @@ static void transfer(struct rig *rig, hid_t file, int number, bool filters, size
     rig_fill_rough(rig, number);
     assert_non_null(values);
     must(field_read(rig->field, &owned, values));
-    must(h5_part_write(rig->comm, dataset, &part, precision, values, piece_bytes));
+    must(h5_part_write(rig->comm, dataset, &part, h5_type(precision), values, piece_bytes));
     free(values);
     rig_fill_rough(rig, -1);
     must(h5_field_read(rig->comm, dataset, rig->field, piece_bytes));

@@ -50,6 +50,14 @@ class Maps(Case):
         self.same({"ambient": ambient, **ones},
                   {"ambient_factor": {"formula": f"{ambient} + 0*y"}, "ambient": 1}, SCHEMES[1:2])
 
+    def test_the_range_of_a_tolerance(self):
+        """It is that of the whole run, also where a map varies by a formula: the same steps."""
+        ambient = "320 + 40*t*sin(0.9*t)"
+        ones = {"coefficient_factor": {"formula": "1"}}
+        self.same({"ambient": ambient, **ones}, {"ambient": f"{ambient} + 0*x", **ones},
+                  [{"end": 6, "scheme": "sts2", "tolerance": 3e-3},
+                   {"end": 6, "scheme": "implicit", "tolerance": 3e-3}])
+
     def test_the_times_of_files(self):
         """Maps over time with the rows of a table."""
         rows = [[0, 300], [1.7, 380], [2.3, 290], [4, 300]]
@@ -124,6 +132,22 @@ class Maps(Case):
         x = (np.arange(12) + 0.5) * 0.002
         self.assertLess(abs(T - (300 + 1000 * x)).max(), 1e-6)
 
+    def test_plan_counts_maps(self):
+        """Those of a time axis in float32, four times of the mixed ones, the map at t = 0."""
+        cells, maps = [60, 50, 4], 40
+        np.save(self.folder / "maps.npy", np.ones((maps, 50, 60)))
+        factor = {"path": "maps.npy", "times": list(range(maps))}
+        short = {"steps": 24, "dt": 0.002}
+        self.write(box(cells, {"coefficient_factor": factor}, time=short))
+        result = self.isotherm("plan", "config.yaml")
+        self.assert_code(result, 0)
+        # bytes of patch and class; three factors; four times, of one factor; a piece; the maps
+        per_cell = 2 + 3 * 8 + 4 * 8 + 8 + 4 * maps
+        shown = float(result.out.split(" kB on the host for patches")[0].split()[-1])
+        self.assert_below(abs(shown * 1e3 / (60 * 50 * per_cell) - 1), 0.08, "with the halo")
+        self.write(box(cells, {}, time=short))
+        self.assertNotIn("for patches", self.isotherm("plan", "config.yaml").out)
+
     def refused(self, condition, *expected, code=2, ranks=1, **more):
         self.write(box([9, 7, 8], condition, **more))
         command = ["run", "--overwrite"] if code == 5 else ["check"]
@@ -162,6 +186,33 @@ class Maps(Case):
         maps[1, 3, 4] = -1
         np.save(self.folder / "maps.npy", maps)
         self.refused(factor, face + "coefficient_factor", "-1 at x =", "from 0 to 1e20")
+
+    def test_a_steady_start_with_a_film_that_begins_later(self):
+        """What holds the temperatures is found at the start: a film of 0 there does not, whatever
+        comes later, and heat that comes in has nowhere to go."""
+        film = np.zeros((3, 7, 9))
+        film[1:] = 2
+        np.save(self.folder / "late.npy", film)
+        np.save(self.folder / "early.npy", film[::-1])
+        start = [{"uniform": {"value": 320.0}}, {"steady": {}}]
+        for name, hot in (("late", False), ("early", False), ("late", True), ("early", True)):
+            factor = {"path": f"{name}.npy", "times": [0, 1, 2]}
+            config = box([9, 7, 8], {"coefficient_factor": factor}, initial=start)
+            if hot:
+                config["boundary"]["x_min"]["value"] = 500
+            label = f"{name}_{hot}"
+            if hot and name == "late":
+                for ranks in (1, 3):
+                    result = self.run_config(config, label, code=2, ranks=ranks)
+                    self.assert_says(result, "no steady state: at t = 0 s", "stay in the body")
+                continue
+            for ranks in (1, 3):
+                first = self.run_config(config, label, "--overwrite", ranks=ranks).history()[0]
+                power = 500 * LENGTHS[1] * LENGTHS[2] if hot else 0
+                area = LENGTHS[0] * LENGTHS[1]
+                mean = 320 if name == "late" else 300 + power / area / 1800
+                face = first["T_z_max_K"]
+                self.assert_below(abs(face - mean), 1e-6, f"{label}: {face} {mean}")
 
 
 if __name__ == "__main__":

@@ -322,9 +322,6 @@ class Graded(Case):
         last = next((self.folder / "rod/checkpoints").glob("step_*.h5"))
         result = self.run_config(config, "other", "--restart", last, code=2)
         self.assertIn("grid.x.edges", result.err)
-        uniform = {**self.rod(8), "grid": {"cells": [8]},
-                   "initial": [{"file": {"path": str(last), "interpolate": True}}]}
-        self.assertIn("of different widths", self.run_config(uniform, "uniform", code=2).err)
         self.run_config(config, "other", "--overwrite")
         result = self.isotherm("compare", "rod", "other")
         self.assertEqual(result.code, 2)

@@ -178,6 +178,32 @@ class Perfused(Case):
             self.assertEqual(ranks.exact("field_hash"), run.exact("field_hash"))
             self.assertEqual(ranks.history_bytes(), run.history_bytes())
 
+    def test_per_cell_and_beside_an_ambient_it_is_the_same(self):
+        """There it is a source with a table over temperature."""
+        hot = {"sphere": {"center": [0.03, 0.03, 0.03], "radius": 0.02, "value": 330.0}}
+        config = self.config()
+        config["initial"].append(hot)
+        plain = self.run_config(config, "plain").temperature()
+        config["materials"][0]["conductivity_factor"] = {"formula": "1"}
+        factor = self.run_config(config, "factor").temperature()
+        self.assertLess(abs(factor / plain - 1).max(), 1e-12)
+        del config["materials"][0]["conductivity_factor"]
+        config["grid"] = {"cells": [11, 7, 5], "upper": [0.11, 0.07, 0.05]}
+        config["ambients"] = [{"name": "air", "temperature": 250}]
+        config["parts"] = [{"uniform": {"material": "muscle"}}, {"box": {
+            "lower": [0.09, 0, 0], "upper": [0.11, 0.07, 0.05], "material": "air"}}]
+        air = self.run_config(config, "air")
+        self.assertLess(abs(air.temperature()[:, :, :9] / plain - 1).max(), 1e-12)
+        middle = self.folder / "air" / "checkpoints" / "step_0000000060.h5"
+        rest = self.run_config(config, "rest", "--restart", middle, ranks=2)
+        self.assertEqual(rest.exact("field_hash"), air.exact("field_hash"))
+        config["materials"][0]["perfusion"]["arterial_temperature"] = 305.0
+        refused = self.run_config(config, "other", "--restart", middle, code=2)
+        self.assertIn("arterial_temperature", refused.err)
+        config["time"] = {"steady": {"temperature": 1e-6}}
+        refused = self.run_config(config, "steady", code=2)
+        self.assertIn("perfusion beside an ambient", refused.err)
+
     def test_the_longest_stable_step_includes_the_blood(self):
         config = self.config()
         del config["time"]["dt"]

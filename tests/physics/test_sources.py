@@ -339,7 +339,13 @@ class WrongInput(Sources):
         layers = [{"layer": {"axis": "xyz"[axis], "from": n * 1e-3, "to": (n + 1) * 1e-3,
                              "density": 1.0 + n + 100 * axis}}
                   for axis, cells in enumerate((16, 12, 10)) for n in range(cells)]
-        self.check(layers, "sources", "more than 255 combinations")
+        self.check(layers, "sources", "more than 255 combinations of materials (1) and sets of "
+                   "sources (38)", "one entry with an expression")
+        graded = closed_box(layers[:28])
+        graded["grid"]["z"] = {"segments": [{"to": 0.01, "cells": 10, "ratio": 1.1}]}
+        graded["grid"]["cells"][2] = 1
+        result = self.run_config(graded, "graded", code=2)
+        self.assert_says(result, "sizes of cells (10)", "longer segments of equal cells")
         config = closed_box(layers[:28])  # 16 x 12 combinations
         run = self.run_config(config, "many")
         added = np.add.outer(np.arange(16) + 1, np.arange(12) + 101).sum() * 10 * 1e-9

@@ -87,6 +87,14 @@ static void print_blocks(const struct plan *plan)
                     1.0));
     printf("memory/rank    %s on the device, %s on the host for outputs in flight\n",
            SIZE_TEXT(plan->max_bytes), SIZE_TEXT(plan->max_output_bytes));
+    if (plan->max_class_bytes > 0) {
+        printf("               another %s on the host for materials and properties of cells\n",
+               SIZE_TEXT(plan->max_class_bytes));
+    }
+    if (plan->max_patch_bytes > 0) {
+        printf("               another %s on the host for patches and maps on faces\n",
+               SIZE_TEXT(plan->max_patch_bytes));
+    }
     if (plan->max_copy_bytes > 0 && is_for_gpus(plan)) {
         printf("on a GPU       another %s on the device for outputs in flight\n",
                SIZE_TEXT(plan->max_copy_bytes));

@@ -32,6 +32,10 @@ static enum status examine_rank(struct plan *plan, int rank)
     const struct output_memory need = output_memory_need(&plan->problem, &owned);
     TRY(memory_of_rank(&plan->problem, plan->backend, &plan->decomp, rank, &need, &bytes));
     plan->max_bytes = bytes > plan->max_bytes ? bytes : plan->max_bytes;
+    bytes = class_map_host_bytes(&plan->problem, &owned, plan->passes.most);
+    plan->max_class_bytes = bytes > plan->max_class_bytes ? bytes : plan->max_class_bytes;
+    bytes = patch_map_bytes(&plan->problem, &owned, plan->passes.most);
+    plan->max_patch_bytes = bytes > plan->max_patch_bytes ? bytes : plan->max_patch_bytes;
     plan->max_copy_bytes =
         need.device_bytes > plan->max_copy_bytes ? need.device_bytes : plan->max_copy_bytes;
     plan->max_output_bytes =

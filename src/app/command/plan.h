@@ -18,6 +18,8 @@ struct plan {
     int max_messages;
     uint64_t max_bytes;        /* device memory, largest of all ranks */
     uint64_t max_output_bytes; /* host memory for outputs, likewise */
+    uint64_t max_class_bytes;  /* host memory for materials and properties of cells, likewise */
+    uint64_t max_patch_bytes;  /* host memory for maps on faces, likewise */
     uint64_t max_copy_bytes;   /* device memory for background copies, likewise */
     int warnings;
 };

@@ -365,5 +365,6 @@ enum status settings_check(struct settings *settings)
     for (int i = 0; i < settings->ninitial; i++) {
         settings->initial[i].may_be_negative = settings->run.temperature == TEMPERATURE_DIFFERENCE;
     }
-    return origin_report(settings->origin);
+    TRY(origin_report(settings->origin));
+    return settings_give_perfusion(settings);
 }

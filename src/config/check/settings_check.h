@@ -10,6 +10,10 @@ enum status settings_check(struct settings *settings);
  * when an axis is given twice, is not ascending, or has too many cells or widths. */
 enum status settings_check_axes(struct settings *settings);
 
+/* After them. Beside ambients, and where properties vary from cell to cell, perfusion becomes
+ * sources with a table over temperature. */
+enum status settings_give_perfusion(struct settings *settings);
+
 #define SETTINGS_CHECK(name)                                                                       \
     enum status settings_check_##name(const struct settings *settings, const struct item *item)
 /* Sections, and entries of lists: */

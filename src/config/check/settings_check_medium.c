@@ -241,10 +241,10 @@ SETTINGS_CHECK(ambient)
             return item_fail(item, "name", "'%.100s' is a material; give the ambient another name",
                              ambient->name);
         }
-        if (material_is_nonlinear(material) || material->perfusion.given) {
+        if (material_is_nonlinear(material)) {
             return item_fail(item, NULL,
-                             "beside '%.100s', which melts, is perfused or depends on temperature; "
-                             "ambients need materials with constant properties",
+                             "beside '%.100s', which melts or depends on temperature; ambients "
+                             "need materials with constant properties",
                              material->name);
         }
     }
@@ -381,4 +381,63 @@ SETTINGS_CHECK(source_position)
                : settings_check_within(item, NULL, "the source lies outside the grid", axis,
                                        source->at[axis].value, settings->grid.lower[axis],
                                        settings->grid.upper[axis]);
+}
+
+/* The heat that blood and metabolism bring, as a table over temperature; of constant slope. */
+static enum status make_perfusion(const struct settings *settings, int m,
+                                  struct source_setting *source)
+{
+    enum { KELVINS = 1000 }; /* far from all temperatures of tissue, on both sides */
+    const struct perfusion_setting *p = &settings->materials[m].perfusion;
+    const double slope = material_perfusion(&settings->materials[m]);
+    struct table_setting *table = origin_memory(settings->origin, sizeof *table);
+    double(*row)[2] = origin_memory(settings->origin, 2 * sizeof *row);
+    TRY(CHECK_MEMORY(table != NULL && row != NULL, "no memory for a table"));
+    for (int end = 0; end < 2; end++) {
+        const double above = end == 0 ? -KELVINS : KELVINS;
+        row[end][0] = p->arterial_temperature + above;
+        row[end][1] = p->metabolic_heat - slope * above;
+    }
+    *table = (struct table_setting){.nrows = 2, .row = row, .scale = {1, 1}};
+    *source = (struct source_setting){
+        .shape = {.kind = INITIAL_UNIFORM, .value = 1, .is_condition = true},
+        .material = m,
+        .density_table = table,
+        .factor = {.value = 1},
+        .surface = NO_SURFACE,
+    };
+    return STATUS_OK;
+}
+
+enum status settings_give_perfusion(struct settings *settings)
+{
+    bool per_cell = settings->nambients > 0;
+    bool possible = true;
+    int n = settings->nsources;
+    for (int m = 0; m < settings->nmaterials; m++) {
+        const struct material_setting *material = &settings->materials[m];
+        n += material->perfusion.given ? 1 : 0;
+        possible = possible && !material_is_nonlinear(material);
+        for (int f = 0; f < FACTORS; f++) {
+            per_cell = per_cell || material->factor[f].kind != INITIAL_UNIFORM;
+        }
+    }
+    for (int a = 0; a < AXIS_COUNT; a++) {
+        possible = possible && !settings->grid.axis[a].given;
+    }
+    if (!per_cell || !possible || n == settings->nsources || n > MOST_SOURCES) {
+        return STATUS_OK; /* where it is refused later, that says why */
+    }
+    struct source_setting *sources = origin_memory(settings->origin, (size_t)n * sizeof *sources);
+    TRY(CHECK_MEMORY(sources != NULL, "no memory for perfusion"));
+    memcpy(sources, settings->sources, (size_t)settings->nsources * sizeof *sources);
+    settings->sources = sources;
+    for (int m = 0; m < settings->nmaterials; m++) {
+        if (settings->materials[m].perfusion.given) {
+            TRY(make_perfusion(settings, m, &sources[settings->nsources++]));
+            settings->materials[m].perfusion.given = false;
+            settings->materials[m].perfusion.metabolic_heat = 0;
+        }
+    }
+    return STATUS_OK;
 }

@@ -7,6 +7,15 @@
 #include "kernels/backend.h"
 #include "model/space/decomp.h"
 
+/* The cells of ambients, where outputs have no values. Borrowed from the classes; h_class NULL:
+ * there are none. */
+struct field_gaps {
+    struct layout layout; /* of h_class */
+    const uint8_t *h_class;
+    uint8_t mask;
+    bool is_gap[MEDIUM_CLASSES];
+};
+
 struct field {
     const struct backend *backend; /* borrowed, as are device and queue */
     struct device *device;
@@ -20,7 +29,16 @@ struct field {
     void *h_stage; /* ... and in pinned host memory, stage_bytes each */
     size_t stage_bytes;
     struct derived *derived; /* owned; NULL when no output uses any */
+    struct field_gaps gaps;
 };
+
+/* Whether the owned cell of these local indices is one. */
+static inline bool field_is_gap(const struct field_gaps *gaps, const int64_t cell[AXIS_COUNT])
+{
+    return gaps->h_class != NULL &&
+           gaps->is_gap[gaps->mask & gaps->h_class[layout_index(&gaps->layout, cell[AXIS_X],
+                                                                cell[AXIS_Y], cell[AXIS_Z])]];
+}
 
 /* Allocate; all values start as NaN, halo included. Halo layers exist only on axes where they are
  * exchanged. STATUS_MEMORY with the sizes when it does not fit. Not collective. */

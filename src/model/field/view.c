@@ -111,6 +111,20 @@ struct box view_part(const struct view *view, const struct box *owned)
     return part;
 }
 
+void view_gaps_of_row(const struct view *view, const struct field_gaps *gaps,
+                      const int64_t offset[AXIS_COUNT], const int64_t cell[AXIS_COUNT], int64_t n,
+                      uint8_t *is_gap)
+{
+    int64_t local[AXIS_COUNT];
+    for (int a = 0; a < AXIS_COUNT; a++) {
+        local[a] = view->first[a] + cell[a] * view->stride[a] - offset[a];
+    }
+    for (int64_t i = 0; i < n; i++) {
+        is_gap[i] = field_is_gap(gaps, local);
+        local[AXIS_X] += view->stride[AXIS_X];
+    }
+}
+
 static struct extract_args args_of(const struct view *view, const struct field *field,
                                    const struct layout *layout, const void *d_memory,
                                    const struct box *part, enum view_values which,

@@ -13,6 +13,7 @@ struct view {
     struct grid grid;
     int64_t first[AXIS_COUNT]; /* global index of cell 0 */
     int64_t stride[AXIS_COUNT];
+    bool has_gaps; /* the grid has cells of ambients, where outputs have no values */
 };
 
 /* All cells. */
@@ -28,6 +29,12 @@ enum status view_check_regions(const struct settings *settings);
 
 /* The cells of the view that lie in `owned` (global indices), in the indices of the view. */
 struct box view_part(const struct view *view, const struct box *owned);
+
+/* Which of `n` cells of the view from `cell` on along x, which this rank owns, are such: 1, else 0.
+ * `offset`: of this rank. */
+void view_gaps_of_row(const struct view *view, const struct field_gaps *gaps,
+                      const int64_t offset[AXIS_COUNT], const int64_t cell[AXIS_COUNT], int64_t n,
+                      uint8_t *is_gap);
 
 /* VIEW_ROOT: the square roots of float64 values. */
 enum view_values { VIEW_AS_IT_IS, VIEW_ROOT };

@@ -397,8 +397,7 @@ struct boundary_state boundary_corner(const struct boundary_condition *condition
     return boundary_scaled(&condition->setting, now, factor);
 }
 
-/* Widen a range by the temperatures of a condition. */
-static void widen_by(const struct boundary_state *now, double *low, double *high)
+void boundary_widen_by(const struct boundary_state *now, double *low, double *high)
 {
     const double given[] = {now->fixed ? now->number[BOUNDARY_VALUE] : NAN,
                             now->number[BOUNDARY_COEFFICIENT] > 0 ? now->number[BOUNDARY_AMBIENT]
@@ -419,12 +418,12 @@ void boundary_widen(const struct boundary *boundary, const struct grid *grid,
             const struct boundary_condition *condition = &boundary->face[f][p];
             for (int corner = 0; corner < boundary_corners(condition); corner++) {
                 const struct boundary_state at = boundary_corner(condition, &now, corner);
-                widen_by(&at, low, high);
+                boundary_widen_by(&at, low, high);
             }
         }
     }
     for (int s = 0; s < boundary->nsurfaces; s++) {
         const struct boundary_state now = boundary_condition_at(&boundary->surface[s], when);
-        widen_by(&now, low, high);
+        boundary_widen_by(&now, low, high);
     }
 }

@@ -114,6 +114,9 @@ struct boundary_state boundary_corner(const struct boundary_condition *condition
 void boundary_widen(const struct boundary *boundary, const struct grid *grid,
                     const struct instant *when, double *low, double *high);
 
+/* The same by the temperatures of one condition. */
+void boundary_widen_by(const struct boundary_state *now, double *low, double *high);
+
 /* STATUS_NUMERICS, with the key, when a formula gives no valid value at time t; with `settings`
  * STATUS_INPUT, with the line of the face in the configuration. */
 enum status boundary_check(const struct settings *settings, const struct boundary *boundary,

@@ -25,6 +25,14 @@ uint64_t class_map_bytes(const struct grid *grid, const struct box *owned, int d
     return (uint64_t)layout.elements;
 }
 
+uint64_t class_map_host_bytes(const struct problem *problem, const struct box *owned, int depth)
+{
+    const struct medium *medium = &problem->medium;
+    const uint64_t per_cell =
+        1 + (medium->slopes_per_cell ? 1 : 0) + (medium->per_cell ? FACTORS * sizeof(float) : 0);
+    return medium->nclasses > 0 ? per_cell * class_map_bytes(&problem->grid, owned, depth) : 0;
+}
+
 /* A material and a set of painted sources, as cells have them. */
 struct painted_key {
     struct class_key key;
@@ -250,7 +258,7 @@ static enum status number_cell(const struct painting *painting, int64_t c,
         while (of_map < map->nkeys && class_key_compare(&map->keys[of_map], &key) != 0) {
             of_map++;
         }
-        FAIL_IF(of_map == MEDIUM_CLASSES, class_map_fail_too_many(settings));
+        FAIL_IF(of_map == MEDIUM_CLASSES, class_map_fail_too_many(painting->problem));
         map->keys[of_map] = key;
         map->nkeys = of_map < map->nkeys ? map->nkeys : of_map + 1;
         *in_map = (uint8_t)(of_map + 1);

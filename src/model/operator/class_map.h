@@ -58,6 +58,9 @@ struct factor_range {
     double most, most_inverse;
 };
 
+/* Its host memory, with the factors of cells. */
+uint64_t class_map_host_bytes(const struct problem *problem, const struct box *owned, int depth);
+
 /* A survey of the cells of one or more blocks. Integers and extremes: add over ranks in any
  * order. Starts as zeros. */
 struct class_survey {
@@ -82,7 +85,7 @@ void class_survey_widen(struct class_survey *survey, int face, int patch, int nu
 enum status class_map_survey(const struct class_map *map, const struct problem *problem,
                              struct class_survey *survey);
 
-enum status class_map_fail_too_many(const struct settings *settings); /* more than MEDIUM_CLASSES */
+enum status class_map_fail_too_many(const struct problem *problem); /* more than MEDIUM_CLASSES */
 
 /* Complete the problem with the survey of all cells; see problem_set_survey. STATUS_INPUT when
  * there are too many classes, or a source with a power has no cells. */

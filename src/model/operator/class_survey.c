@@ -1,6 +1,7 @@
 #include "model/operator/class_map.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -204,19 +205,32 @@ static void add_next_keys(const struct class_survey *survey, const struct medium
     }
 }
 
-enum status class_map_fail_too_many(const struct settings *settings)
+enum status class_map_fail_too_many(const struct problem *problem)
 {
-    bool graded = false;
-    for (int axis = 0; axis < AXIS_COUNT; axis++) {
-        graded = graded || settings->grid.axis[axis].given;
+    const struct settings *settings = problem->settings;
+    const int sizes = grid_size_count(&problem->grid);
+    const bool slopes = problem->medium.has_slopes && !problem->medium.slopes_per_cell;
+    const bool sources = settings->nsources > 1;
+    char of_sizes[64] = "";
+    char of_slopes[64] = "";
+    if (sizes > 1) {
+        snprintf(of_sizes, sizeof of_sizes, ", sizes of cells (%d)", sizes);
     }
-    return settings_fail(settings, settings->nsources > 0 ? "sources" : "materials",
-                         "more than %d combinations of a material with a set of sources%s and, "
-                         "beside curved surfaces, one of %d slopes; let fewer shapes overlap, give "
-                         "sources of the same density and factor as one expression, use fewer "
-                         "materials%s, or give 'area: cells' in surfaces and contacts",
-                         MEDIUM_CLASSES, graded ? ", a size of cells" : "", SLOPES,
-                         graded ? " or longer segments of equal cells" : "");
+    if (slopes) {
+        snprintf(of_slopes, sizeof of_slopes, ", slopes of curved surfaces (%d)", SLOPES);
+    }
+    return settings_fail(
+        settings, sources ? "sources" : "materials",
+        "more than %d combinations of materials (%d)%s%s and sets of sources (%d); each is a class "
+        "of cells, whose number is a byte%s%s%s",
+        MEDIUM_CLASSES, problem->medium.nmaterials, of_sizes, of_slopes, settings->nsources,
+        sizes > 1 ? "; give longer segments of equal cells, so that fewer sizes meet materials and "
+                    "sources"
+                  : "",
+        sources ? "; let sources overlap less and end with their layer; give those of one density "
+                  "and factor as one entry with an expression"
+                : "",
+        slopes ? "; give 'area: cells' in surfaces and contacts" : "");
 }
 
 static void measure_surfaces(const struct class_survey *survey, struct problem *problem)
@@ -246,7 +260,7 @@ enum status class_survey_apply(const struct class_survey *survey, struct problem
     if (survey->nkeys <= MEDIUM_CLASSES) {
         add_next_keys(survey, &problem->medium, &all);
     }
-    FAIL_IF(all.nkeys > MEDIUM_CLASSES, class_map_fail_too_many(problem->settings));
+    FAIL_IF(all.nkeys > MEDIUM_CLASSES, class_map_fail_too_many(problem));
     TRY(medium_set_classes(&problem->medium, &problem->grid, problem->precision, all.keys,
                            all.cells, all.nkeys));
     measure_surfaces(survey, problem);

@@ -266,6 +266,26 @@ static enum status allocate(const struct problem *problem, enum face face, const
     return CHECK_MEMORY(whole, "no memory for the factors of a face");
 }
 
+uint64_t face_factors_bytes(const struct problem *problem, enum face face, uint64_t cells)
+{
+    uint64_t per_cell = BOUNDARY_FACTORS * sizeof(double);
+    bool moves[BOUNDARY_FACTORS] = {false};
+    bool any = false;
+    for (int i = 0; i < problem->boundary.nconditions[face] * BOUNDARY_FACTORS; i++) {
+        const int number = i % BOUNDARY_FACTORS;
+        const struct shape_setting *shape =
+            &problem->boundary.face[face][i / BOUNDARY_FACTORS].setting.factor[number];
+        if (shape->kind == INITIAL_UNIFORM || !shape->varies) {
+            continue;
+        }
+        per_cell += moves[number] ? 0 : BOUNDARY_TIMES * sizeof(double);
+        per_cell += shape->kind == INITIAL_FILE ? (uint64_t)shape->times.ntimes * sizeof(float) : 0;
+        moves[number] = true;
+        any = true;
+    }
+    return cells * (per_cell + (any ? sizeof(double) : 0)); /* and a piece */
+}
+
 /* The factors of conditions without one. */
 static void fill_with_ones(const struct problem *problem, enum face face, struct patch_plane *plane,
                            const struct box *wide)
@@ -395,4 +415,33 @@ enum status face_factors_at(const struct problem *problem, enum face face,
         factor[f] = all->moves[f] ? kept->values[f] : factor[f];
     }
     return STATUS_OK;
+}
+
+void face_factors_widen(const struct problem *problem, enum face face,
+                        const struct patch_plane *plane, double time, double *low, double *high)
+{
+    const struct instant when = {.time = time};
+    const double *factor[BOUNDARY_FACTORS];
+    for (int p = 0; p < problem->boundary.nconditions[face]; p++) {
+        const struct boundary_condition *condition = &problem->boundary.face[face][p];
+        if (!condition->open || plane->moving == NULL) {
+            continue;
+        }
+        if (face_factors_at(problem, face, plane, time, factor) != STATUS_OK) {
+            fail_clear(); /* the run reports it if it comes that far */
+            return;
+        }
+        const struct boundary_state now =
+            boundary_at(&problem->boundary, &problem->grid, face, p, &when);
+        for (int64_t c = 0; c < plane->cells; c++) {
+            double own[BOUNDARY_FACTORS];
+            for (int f = 0; f < BOUNDARY_FACTORS; f++) {
+                own[f] = factor[f][patch_plane_place(plane, c)];
+            }
+            if (patch_plane_condition(plane, c) == p) {
+                const struct boundary_state at = boundary_scaled(&condition->setting, &now, own);
+                boundary_widen_by(&at, low, high);
+            }
+        }
+    }
 }

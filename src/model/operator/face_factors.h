@@ -9,6 +9,8 @@
 enum status face_factors_create(const struct problem *problem, enum face face,
                                 const struct box *wide, class_reader *read,
                                 struct patch_plane *plane);
+/* The host memory of a plane of that many cells. */
+uint64_t face_factors_bytes(const struct problem *problem, enum face face, uint64_t cells);
 void face_factors_destroy(struct face_factors *moving); /* takes NULL */
 
 /* Widen the ranges of factors from files by those of all times. */
@@ -20,3 +22,8 @@ void face_factors_survey(const struct patch_plane *plane, int face, struct class
 enum status face_factors_at(const struct problem *problem, enum face face,
                             const struct patch_plane *plane, double time,
                             const double *factor[BOUNDARY_FACTORS]);
+
+/* Widen a range, K, by the temperatures at a time of this rank's cells whose maps are formulas that
+ * vary: boundary_widen has the range of the others. Not where a formula has no valid value. */
+void face_factors_widen(const struct problem *problem, enum face face,
+                        const struct patch_plane *plane, double time, double *low, double *high);

@@ -113,6 +113,28 @@ static enum status paint_face(const struct problem *problem, enum face face,
                : STATUS_OK;
 }
 
+uint64_t patch_map_cells(const struct problem *problem, const struct box *owned, enum face face,
+                         int depth)
+{
+    struct box layer = box_inside(owned, face, 1);
+    for (int axis = 0; axis < AXIS_COUNT; axis++) {
+        layer.hi[axis] += axis != (int)face_axis(face) ? 2 * (int64_t)depth : 0;
+    }
+    return boundary_is_painted(&problem->boundary, face) ? (uint64_t)box_cells(&layer) : 0;
+}
+
+uint64_t patch_map_bytes(const struct problem *problem, const struct box *owned, int depth)
+{
+    uint64_t bytes = 0;
+    for (int f = 0; f < FACE_COUNT; f++) {
+        const uint64_t cells = patch_map_cells(problem, owned, (enum face)f, depth);
+        bytes += boundary_has_factors(&problem->boundary, (enum face)f)
+                     ? 2 * cells + face_factors_bytes(problem, (enum face)f, cells)
+                     : cells;
+    }
+    return bytes;
+}
+
 enum status patch_map_create(const struct problem *problem, const struct box *owned, int depth,
                              class_reader *read, struct patch_map *map)
 {

@@ -19,6 +19,11 @@ enum status patch_map_create(const struct problem *problem, const struct box *ow
                              class_reader *read, struct patch_map *map);
 /* After class_map_renumber, before the classes have flags. STATUS_MEMORY. */
 enum status patch_map_classify(struct patch_map *map, const struct class_map *classes);
+/* The cells of the plane of a face, with those around the block; 0: none, its conditions are those
+ * of the whole face. The host memory of all planes, at most. */
+uint64_t patch_map_cells(const struct problem *problem, const struct box *owned, enum face face,
+                         int depth);
+uint64_t patch_map_bytes(const struct problem *problem, const struct box *owned, int depth);
 void patch_map_destroy(struct patch_map *map); /* takes a zeroed one */
 void patch_map_survey(const struct patch_map *map, struct class_survey *survey);
 

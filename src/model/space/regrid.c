@@ -15,6 +15,7 @@ static int64_t common_divisor(int64_t a, int64_t b)
 enum status regrid_create(const int64_t old_cells[AXIS_COUNT], const int64_t new_cells[AXIS_COUNT],
                           struct regrid *regrid)
 {
+    *regrid = (struct regrid){.cells = {0}};
     for (int a = 0; a < AXIS_COUNT; a++) {
         const int64_t divisor = common_divisor(old_cells[a], new_cells[a]);
         regrid->cells[a] = old_cells[a];
@@ -27,15 +28,41 @@ enum status regrid_create(const int64_t old_cells[AXIS_COUNT], const int64_t new
     return STATUS_OK;
 }
 
+/* Of a new cell: overlaps of this share are rounding errors of edges. */
+static const double SLIVER = 1e-9;
+
+/* The last of `cells` cells that begins at or below `at`. */
+static int64_t cell_before(const double *edges, int64_t cells, double at)
+{
+    int64_t low = 0;
+    int64_t high = cells;
+    while (high - low > 1) {
+        const int64_t middle = (low + high) / 2;
+        low = edges[middle] <= at ? middle : low;
+        high = edges[middle] <= at ? high : middle;
+    }
+    return low;
+}
+
 /* The old cells that overlap new cell `index`. Positions are integers: an old cell is `new` wide, a
  * new cell `old`. */
 static int64_t first_old(const struct regrid *regrid, enum axis axis, int64_t index)
 {
+    const double *edges = regrid->old_edges[axis];
+    if (edges != NULL) {
+        const double *cell = &regrid->new_edges[axis][index];
+        return cell_before(edges, regrid->cells[axis], cell[0] + SLIVER * (cell[1] - cell[0]));
+    }
     return index * regrid->old[axis] / regrid->new[axis];
 }
 
 static int64_t last_old(const struct regrid *regrid, enum axis axis, int64_t index)
 {
+    const double *edges = regrid->old_edges[axis];
+    if (edges != NULL) {
+        const double *cell = &regrid->new_edges[axis][index];
+        return cell_before(edges, regrid->cells[axis], cell[1] - SLIVER * (cell[1] - cell[0]));
+    }
     return ((index + 1) * regrid->old[axis] - 1) / regrid->new[axis];
 }
 
@@ -73,8 +100,8 @@ int64_t regrid_buffer_cells(const struct box *source, const struct box *target)
 }
 
 /* The difference across a cell; 0 at an extremum. The ends of the line are then between the values
- * of the cell and its neighbours. */
-static double limited_slope(double below, double here, double above)
+ * of the cell and its neighbours. `distance`: of the neighbours' centres, in cells. */
+static double limited_slope(double below, double here, double above, double distance)
 {
     const double left = here - below;
     const double right = above - here;
@@ -82,7 +109,7 @@ static double limited_slope(double below, double here, double above)
         return 0;
     }
     const double steepest = 2 * fmin(fabs(left), fabs(right));
-    return copysign(fmin(steepest, fabs(above - below) / 2), left);
+    return copysign(fmin(steepest, fabs(above - below) / distance), left);
 }
 
 /* One row of cells along an axis, `stride` apart. */
@@ -97,33 +124,71 @@ static double row_at(const struct row *row, int64_t index)
     return row->values[(index - row->lo) * row->stride];
 }
 
+static double other_if_missing(double value, double other)
+{
+    return isnan(value) ? other : value;
+}
+
+/* What an old cell gives to a new one: the length of the overlap, the place of its middle from that
+ * of the old cell, in old cells, and the distance of the old neighbours' centres, in old cells. */
+struct overlap {
+    double length, offset, distance;
+};
+
+static struct overlap overlap_of(const struct regrid *regrid, enum axis axis, int64_t index,
+                                 int64_t i)
+{
+    const double *old = regrid->old_edges[axis];
+    if (old == NULL) {
+        const int64_t width = regrid->new[axis];
+        const int64_t begin = index * regrid->old[axis];
+        const int64_t end = begin + regrid->old[axis];
+        const int64_t from = i * width > begin ? i * width : begin;
+        const int64_t to = (i + 1) * width < end ? (i + 1) * width : end;
+        return (struct overlap){(double)(to - from),
+                                (double)(from + to - (2 * i + 1) * width) / (2 * (double)width), 2};
+    }
+    const double *cell = &regrid->new_edges[axis][index];
+    const int64_t last = regrid->cells[axis] - 1;
+    const double width = old[i + 1] - old[i];
+    const double below = i > 0 ? old[i] - old[i - 1] : width;
+    const double above = i < last ? old[i + 2] - old[i + 1] : width;
+    const double from = fmax(cell[0], old[i]);
+    const double to = fmin(cell[1], old[i + 1]);
+    return (struct overlap){to - from, ((from - old[i]) - (old[i + 1] - to)) / (2 * width),
+                            1 + (below + above) / (2 * width)};
+}
+
 /* Sums differences from one of the values: a uniform field stays exactly uniform. The bounds are
- * for the last bits. */
+ * for the last bits. The mean is over the cells that have values; NaN without any. */
 static double mean_over(const struct row *row, const struct regrid *regrid, enum axis axis,
                         int64_t index)
 {
     const int64_t first = first_old(regrid, axis, index);
     const int64_t last = last_old(regrid, axis, index);
-    const int64_t width = regrid->new[axis];
-    const int64_t begin = index * regrid->old[axis];
-    const int64_t end = begin + regrid->old[axis];
-    const double base = row_at(row, first);
+    double base = row_at(row, first);
+    for (int64_t i = first + 1; i <= last && isnan(base); i++) {
+        base = row_at(row, i);
+    }
     double sum = 0;
     double low = base;
     double high = base;
+    double length = 0;
     for (int64_t i = first; i <= last; i++) {
-        const double below = row_at(row, i - 1);
         const double here = row_at(row, i);
-        const double above = row_at(row, i + 1);
-        const int64_t from = i * width > begin ? i * width : begin;
-        const int64_t to = (i + 1) * width < end ? (i + 1) * width : end;
-        /* of the overlap's middle from the cell's, in cells */
-        const double offset = (double)(from + to - (2 * i + 1) * width) / (2 * (double)width);
-        sum += (double)(to - from) * (here - base + limited_slope(below, here, above) * offset);
+        const double below = other_if_missing(row_at(row, i - 1), here);
+        const double above = other_if_missing(row_at(row, i + 1), here);
+        if (isnan(here)) {
+            continue;
+        }
+        const struct overlap part = overlap_of(regrid, axis, index, i);
+        const double slope = limited_slope(below, here, above, part.distance);
+        length += part.length;
+        sum += part.length * (here - base + slope * part.offset);
         low = fmin(low, fmin(here, fmin(below, above)));
         high = fmax(high, fmax(here, fmax(below, above)));
     }
-    return fmin(fmax(base + sum / (double)regrid->old[axis], low), high);
+    return isnan(base) ? base : fmin(fmax(base + sum / length, low), high);
 }
 
 static void sweep(const struct regrid *regrid, enum axis axis, const struct box *from,

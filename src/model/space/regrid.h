@@ -1,5 +1,5 @@
-/* Cell averages of one uniform grid from those of another one of the same domain, by lines with van
- * Leer's limited slope (docs/reference/numerics.md).
+/* Cell averages of one grid from those of another one of the same domain, by lines with van Leer's
+ * limited slope (docs/reference/numerics.md).
  *
  * A value depends only on old cells near it, so the parts of a grid have the same bits as the
  * whole. Where both grids have the same cells, nothing changes. */
@@ -13,6 +13,9 @@ struct regrid {
     /* the shortest stretch after which the cells' walls coincide again: this many cells of each */
     int64_t old[AXIS_COUNT];
     int64_t new[AXIS_COUNT];
+    /* Of an axis that is graded in one of the grids: the edges of all cells in both, m, borrowed.
+     * Else NULL, as regrid_create leaves them. */
+    const double *old_edges[AXIS_COUNT], *new_edges[AXIS_COUNT];
 };
 
 /* STATUS_INPUT when the numbers of cells are so large that their product overflows. */

@@ -224,8 +224,12 @@ static enum status write_due(void *object, const struct output_context *in)
     TRY(status_agree(comm, engine_settle(in->engine)));
     TRY(faces_closures(in->stepper, faces, &closures));
     const struct level *level = in->stepper->level;
-    const struct sampler_space space = {&closures, faces_closure_at, faces_share_between,
-                                        &level->classes->args, stepper_hides(in->stepper)};
+    const struct sampler_space space = {&closures,
+                                        faces_closure_at,
+                                        faces_share_between,
+                                        &level->classes->args,
+                                        stepper_hides(in->stepper),
+                                        level->field->gaps.is_gap};
     for (int i = 0; i < outputs->count; i++) {
         struct sample_output *output = &outputs->output[i];
         const double *values = NULL;

@@ -44,6 +44,7 @@ static bool next_series(const struct problem *problem, int *index, struct series
         } else {
             view_whole(&problem->grid, &output->view);
         }
+        output->view.has_gaps = problem->medium.nambients > 0;
         (*index)++;
         return true;
     }

@@ -62,13 +62,9 @@ uint64_t classes_bytes(const struct problem *problem, const struct box *owned, i
     uint64_t patches = 0;
     int64_t own = 0;
     for (int f = 0; f < FACE_COUNT; f++) {
-        struct box layer = box_inside(owned, (enum face)f, 1);
+        const struct box layer = box_inside(owned, (enum face)f, 1);
         own += boundary_has_factors(&problem->boundary, (enum face)f) ? box_cells(&layer) : 0;
-        for (int axis = 0; axis < AXIS_COUNT; axis++) {
-            layer.hi[axis] += axis != (int)face_axis((enum face)f) ? 2 * (int64_t)depth : 0;
-        }
-        patches +=
-            boundary_is_painted(&problem->boundary, (enum face)f) ? (uint64_t)box_cells(&layer) : 0;
+        patches += patch_map_cells(problem, owned, (enum face)f, depth);
     }
     return classes_cell_bytes(problem, owned, depth) +
            (uint64_t)tables_of(depth) *
@@ -423,6 +419,11 @@ enum status classes_set_ambients(const struct classes *classes, const struct pro
     plane.hi[AXIS_Z] = 1;
     if (medium->nambients == 0) {
         return STATUS_OK;
+    }
+    field->gaps = (struct field_gaps){
+        .layout = *of_class, .h_class = classes->map.h_class, .mask = classes->args.mask};
+    for (int c = 0; c < medium->nclasses; c++) {
+        field->gaps.is_gap[c] = medium->classes[c].is_ambient;
     }
     SCOPED_FREE void *values =
         malloc((size_t)box_cells(&plane) * precision_bytes(problem->precision));

@@ -83,7 +83,8 @@ enum status classes_follow_owned(const struct classes *classes, struct engine *e
 enum status classes_follow_halo(const struct classes *classes, struct engine *engine,
                                 const struct field *field, struct queue *queue);
 
-/* Not collective; blocks. Give the cells of ambients their temperatures. */
+/* Not collective; blocks. Give the cells of ambients their temperatures, and let outputs know of
+ * them. */
 enum status classes_set_ambients(const struct classes *classes, const struct problem *problem,
                                  struct field *field);
 

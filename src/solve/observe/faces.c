@@ -131,6 +131,9 @@ struct class_closure faces_closure_at(const void *context, enum face face,
     int nbeams = 0;
     const struct heat_source *beams = beams_of(closures, face, &nbeams);
     const int64_t *offset = field->placement.offset;
+    if (nbeams == 0) {
+        return own; /* at the axis of a cylinder without conductance */
+    }
     return class_closure_heated(own, beams, nbeams, joule_per_kelvin, offset[AXIS_X] + cell[AXIS_X],
                                 offset[AXIS_Y] + cell[AXIS_Y], offset[AXIS_Z] + cell[AXIS_Z]);
 }

@@ -5,6 +5,7 @@
 #include "base/comm.h"
 #include "base/log.h"
 #include "kernels/class_summary.h"
+#include "model/operator/face_factors.h"
 #include "solve/observe/diagnostics.h"
 #include "solve/scheme/step_length.h"
 #include "solve/scheme/step_scheme.h"
@@ -76,10 +77,11 @@ static enum status compare(struct stepper *stepper, const void *d_other, const s
 }
 
 /* Begin the range of temperatures: that of the state, and of the boundary during the run. */
-static void begin_range(struct stepper *stepper, const struct comparison *now)
+static enum status begin_range(struct stepper *stepper, const struct comparison *now)
 {
     enum { TIMES = 64 };
     const struct problem *problem = stepper->problem;
+    const struct patch_map *maps = &stepper->level->classes->patches;
     struct step_control *control = &stepper->state->control;
     control->low = now->low;
     control->high = now->high;
@@ -88,7 +90,16 @@ static void begin_range(struct stepper *stepper, const struct comparison *now)
         const double end = problem->time.by_steps ? 0 : problem->time.end;
         const struct instant when = {.time = i * (end / TIMES)};
         boundary_widen(&problem->boundary, &problem->grid, &when, &control->low, &control->high);
+        for (int f = 0; f < FACE_COUNT; f++) {
+            face_factors_widen(problem, (enum face)f, &maps->face[f], when.time, &control->low,
+                               &control->high);
+        }
     }
+    double ends[] = {-control->low, control->high};
+    TRY_MPI(MPI_Allreduce(MPI_IN_PLACE, ends, 2, MPI_DOUBLE, MPI_MAX, stepper->team->comm));
+    control->low = -ends[0];
+    control->high = ends[1];
+    return STATUS_OK;
 }
 
 /* The tolerance, relative to the range, K. */
@@ -397,7 +408,7 @@ enum status step_control_advance(struct stepper *stepper, struct problem *proble
         TRY(compare(stepper, stepper->level->field->d_now, NULL, &found));
     }
     if (!has_range) {
-        begin_range(stepper, &found);
+        TRY(begin_range(stepper, &found));
     }
     const double low = control->low;
     const double high = control->high;

@@ -58,7 +58,10 @@ static enum status need_of_rank(const struct problem *problem, const struct team
         need->copy_bytes = outputs->device_bytes;
     }
     if (backend_has(engine->backend, BACKEND_NODE_MEMORY)) {
-        need->bytes += outputs->host_bytes;
+        const struct box owned = decomp_owned(&team->decomp, team->rank);
+        const int depth = team->decomp.halo_width / problem->radius;
+        need->bytes += outputs->host_bytes + class_map_host_bytes(problem, &owned, depth) +
+                       patch_map_bytes(problem, &owned, depth);
     }
     memcpy(need->address, engine->info.address, sizeof need->address);
     return STATUS_OK;

@@ -212,10 +212,10 @@ static enum status refuse_unbalanced(struct solution *s)
     if (s->steady->imbalance > 1e-9) {
         return status_agree(
             comm, settings_fail_at(problem->origin, "boundary",
-                                   "there is no steady state: no face has a given or an ambient "
-                                   "temperature, and %.6g W stay in the body; give one, or balance "
-                                   "fluxes and sources",
-                                   watts));
+                                   "there is no steady state: at t = %.9g s no face has a given or "
+                                   "an ambient temperature, and %.6g W stay in the body; give one, "
+                                   "or balance fluxes and sources",
+                                   s->stepper->state->time, watts));
     }
     return problem->medium.curves == NULL
                ? STATUS_OK
@@ -367,10 +367,11 @@ enum status steady_solve(struct stepper *stepper, const struct steady_goal *goal
                          .goal = goal,
                          .field = stepper->level->field,
                          .grid = &stepper->steady->grids.grid[0].m.layout};
-    const bool held = !goal->is_steady || steady_is_held(stepper->problem, &goal->op.when);
+    bool held = true;
     struct field_summary before = {.min = 0}; /* of a flat state: also when it is not looked at */
     const bool is_flat = stepper->state->is_flat;
     stepper->state->is_flat = false;
+    TRY(goal->is_steady ? steady_is_held(stepper, &goal->op, &held) : STATUS_OK);
     TRY(status_agree(stepper->team->comm, begin(&s)));
     if (goal->is_steady && (!held || !is_flat)) {
         s.medium = solution_weights(&s);

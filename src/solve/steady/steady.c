@@ -304,29 +304,71 @@ void steady_destroy(struct steady *steady)
     free(steady);
 }
 
-bool steady_is_held(const struct problem *problem, const struct instant *when)
+static bool condition_holds(const struct boundary_state *now)
 {
-    bool held = false;
-    for (int s = 0; s < problem->medium.nsurfaces; s++) {
-        const struct boundary_setting *is = &problem->medium.surfaces[s].condition;
-        held = held || is->kind == BOUNDARY_TEMPERATURE || is->emissivity > 0 ||
-               is->number[BOUNDARY_COEFFICIENT].formula != NULL ||
-               is->number[BOUNDARY_COEFFICIENT].value > 0;
+    const struct face_exchange exchange = boundary_exchange(now);
+    return exchange.fixed || exchange.s1 > 0 || exchange.s4 > 0;
+}
+
+static bool surface_holds(const struct problem *problem, int s, const struct instant *when)
+{
+    if (boundary_exchanges(&problem->boundary, s)) {
+        const struct boundary_state now =
+            boundary_condition_at(&problem->boundary.surface[s], when);
+        return condition_holds(&now);
     }
-    for (int f = 0; f < FACE_COUNT; f++) {
-        for (int p = 0; p < problem->boundary.nconditions[f]; p++) {
-            const struct boundary_state base =
-                boundary_at(&problem->boundary, &problem->grid, (enum face)f, p, when);
+    return problem->medium.surfaces[s].condition.number[BOUNDARY_COEFFICIENT].value > 0;
+}
+
+/* Whether a cell of this rank at a face whose cells have factors is held at the time of `op`: those
+ * of files vary, and their range is that of all times. */
+static enum status own_cells_hold(const struct stepper *stepper, const struct heat_operator *op,
+                                  enum face face, bool *held)
+{
+    const struct problem *problem = stepper->problem;
+    const struct patch_plane *plane = &stepper->level->classes->patches.face[face];
+    SCOPED_FREE struct class_closure *closures = NULL;
+    if (!patch_plane_has_factors(plane)) {
+        return STATUS_OK;
+    }
+    TRY(operator_closures(op, problem, face, plane, &closures));
+    for (int64_t c = 0; c < plane->cells && !*held; c++) {
+        const struct class_closure *own = &closures[operator_closure_count(problem) + c];
+        *held = own->a != 1 || own->e != 0;
+    }
+    return STATUS_OK;
+}
+
+enum status steady_is_held(const struct stepper *stepper, const struct heat_operator *op,
+                           bool *held)
+{
+    const struct problem *problem = stepper->problem;
+    const struct medium *medium = &problem->medium;
+    const struct boundary *boundary = &problem->boundary;
+    enum status status = STATUS_OK;
+    *held = false;
+    for (int s = 0; s < medium->nsurfaces; s++) {
+        *held = *held || (medium->surface_faces[s] > 0 && surface_holds(problem, s, &op->when));
+    }
+    for (int c = 0; c < medium->nclasses; c++) {
+        *held = *held || medium->classes[c].perfusion > 0;
+    }
+    for (int f = 0; f < FACE_COUNT && status == STATUS_OK; f++) {
+        const enum face face = (enum face)f;
+        if (boundary_has_factors(boundary, face)) {
+            status = own_cells_hold(stepper, op, face, held);
+        }
+        for (int p = 0; p < boundary->nconditions[f] && !boundary_has_factors(boundary, face);
+             p++) {
             const struct boundary_state now =
-                boundary_corner(&problem->boundary.face[f][p], &base, 0); /* the largest */
-            const struct face_exchange exchange = boundary_exchange(&now);
-            held = held || exchange.fixed || exchange.s1 > 0 || exchange.s4 > 0;
+                boundary_at(boundary, &problem->grid, face, p, &op->when);
+            *held = *held || condition_holds(&now);
         }
     }
-    for (int c = 0; c < problem->medium.nclasses; c++) {
-        held = held || problem->medium.classes[c].perfusion > 0;
-    }
-    return held;
+    TRY(status_agree(stepper->team->comm, status));
+    return comm_check(
+        MPI_Allreduce(MPI_IN_PLACE, held, 1, MPI_C_BOOL, MPI_LOR, stepper->team->comm),
+        "MPI_Allreduce");
 }
 
 void steady_judge(struct steady *steady, double change, double residual, bool is_told)

@@ -85,8 +85,10 @@ void steady_destroy(struct steady *steady); /* takes NULL */
 /* Whether sinks have other parts than a multiple of the heat capacities. */
 bool steady_mixes_sinks(const struct problem *problem);
 
-/* Whether a face, an ambient or blood fixes the temperatures. */
-bool steady_is_held(const struct problem *problem, const struct instant *when);
+/* Collective, agreed. Whether a face, an ambient or blood fixes the temperatures at the time of the
+ * operator. */
+enum status steady_is_held(const struct stepper *stepper, const struct heat_operator *op,
+                           bool *held);
 
 /* Collective, agreed. Let the conductances be those of the state, whose halo is complete.
  * Of its temperatures, K: the largest magnitude, and the mean. */
