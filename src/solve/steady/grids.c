@@ -23,16 +23,16 @@ enum status steady_grids_allocate(struct steady_grids *grids, size_t bytes, void
     return STATUS_OK;
 }
 
-enum status steady_grid_clear(struct steady_grids *grids, const struct layout *layout,
-                              float *d_values)
+enum status steady_grid_clear(struct steady_grids *grids, struct queue *queue,
+                              const struct layout *layout, float *d_values)
 {
     const struct layout all = {.precision = PRECISION_FLOAT32,
-                               .cells = {layout->elements, 1, 1},
-                               .pitch_y = layout->elements,
+                               .cells = {layout->pitch_y, layout->elements / layout->pitch_y, 1},
+                               .pitch_y = layout->pitch_y,
                                .pitch_z = layout->elements,
                                .elements = layout->elements};
-    return ENQUEUE(grids->engine->operations, combine, grids->engine->bulk_queue, .layout = all,
-                   .d_out = d_values, .factor = 0);
+    return ENQUEUE(grids->engine->operations, combine, queue, .layout = all, .d_out = d_values,
+                   .factor = 0);
 }
 
 enum status steady_grids_array(struct steady_grids *grids, int number, float **d_values)
@@ -41,7 +41,7 @@ enum status steady_grids_array(struct steady_grids *grids, int number, float **d
     void *d_block = NULL;
     TRY(steady_grids_allocate(grids, layout_bytes(layout), &d_block));
     *d_values = d_block;
-    return steady_grid_clear(grids, layout, *d_values);
+    return steady_grid_clear(grids, grids->engine->bulk_queue, layout, *d_values);
 }
 
 static enum status allocate_grid(struct steady_grids *grids, int number)

@@ -160,8 +160,8 @@ static inline struct operand operand(const struct layout *layout, const void *d_
 }
 
 /* Queued. Let all values be 0, those of the halo included. */
-enum status steady_grid_clear(struct steady_grids *grids, const struct layout *layout,
-                              float *d_values);
+enum status steady_grid_clear(struct steady_grids *grids, struct queue *queue,
+                              const struct layout *layout, float *d_values);
 
 /* Collective. The halo of a shared grid, or the gather of a copy, that has its layout. */
 enum status steady_grid_connect(struct steady_grids *grids, struct steady_grid *grid);
@@ -201,7 +201,7 @@ enum status steady_hypre(struct steady_grids *grids, bool algebraic, double shar
 /* Collective; queued. The start from the reference, or where there is none from any uniform state,
  * by full multigrid, where can_start: each grid has its own boundary values. First prepare, once;
  * then steady_start, for which d_r of the finest grid is the heat of sources, or with classes the
- * residual, for e in K. It gives d_e. */
+ * residual, for e in K; in a uniform medium without sources it is not read. It gives d_e. */
 enum status steady_start_prepare(struct steady_grids *grids, const struct heat_operator *op);
 enum status steady_start(struct steady_grids *grids);
 
