@@ -14,6 +14,7 @@ struct face_reader {
     const struct steady_point *point;
     enum axis axis;
     struct class_closure *closures[FACE_COUNT]; /* NULL: uniform */
+    float *pairs; /* [class][class]: conductances on the axis, see find_pairs; or NULL */
 };
 
 /* The place of a cell in the map of classes. */
@@ -56,16 +57,10 @@ static struct cell_state state_at(const struct face_reader *r, const int64_t cel
     return s;
 }
 
-/* The last pair of classes without curves, and its conductance: neighbours mostly have the same. */
-struct last_pair {
-    int low, high;
-    double conductance;
-};
-
 /* Between two cells, in units of the reference heat capacity per step. Of one curve it is that of
  * e, a multiple of the integral of the conductivity, and exact. */
 static double between(const struct face_reader *r, const int64_t low[AXIS_COUNT],
-                      const int64_t high[AXIS_COUNT], struct last_pair *last)
+                      const int64_t high[AXIS_COUNT])
 {
     const struct medium *medium = &r->problem->medium;
     const double per_step = r->op->dt / medium->heat_capacity_volume;
@@ -73,23 +68,14 @@ static double between(const struct face_reader *r, const int64_t low[AXIS_COUNT]
     if (medium->nclasses == 0) {
         return r->op->all.r[r->axis];
     }
-    const int classes[2] = {class_at(r, low), class_at(r, high)};
-    if (medium->classes[classes[0]].is_ambient || medium->classes[classes[1]].is_ambient) {
+    if (medium->classes[class_at(r, low)].is_ambient ||
+        medium->classes[class_at(r, high)].is_ambient) {
         return 0; /* see to_ambients */
     }
     if (medium->per_cell) {
         return factor_map_conductance(&r->classes->map, r->problem, (int)r->axis,
                                       element_at(r, high)) *
                r->op->dt;
-    }
-    if (medium->curves == NULL || r->point->h_field == NULL) {
-        if (last->low != classes[0] || last->high != classes[1]) {
-            *last = (struct last_pair){
-                classes[0], classes[1],
-                medium_conductance(medium, &r->problem->grid, r->axis, classes[0], classes[1]) *
-                    per_step};
-        }
-        return last->conductance;
     }
     const struct cell_state a = state_at(r, low);
     const struct cell_state b = state_at(r, high);
@@ -100,6 +86,29 @@ static double between(const struct face_reader *r, const int64_t low[AXIS_COUNT]
         return ka * a.scale / (h * h) * per_step;
     }
     return (a.scale + b.scale) / 2 / (h * (h / (2 * ka) + contact + h / (2 * kb))) * per_step;
+}
+
+/* The same of two classes, where it depends on nothing else; r->pairs is NULL where it does. */
+static enum status find_pairs(struct face_reader *r)
+{
+    const struct medium *medium = &r->problem->medium;
+    const double per_step = r->op->dt / medium->heat_capacity_volume;
+    const int n = medium->nclasses;
+    if (n == 0 || medium->per_cell || (medium->curves != NULL && r->point->h_field != NULL)) {
+        return STATUS_OK;
+    }
+    float *pairs = malloc((size_t)n * (size_t)n * sizeof *pairs);
+    r->pairs = pairs;
+    TRY(CHECK_MEMORY(pairs != NULL, "no memory for the conductances between materials"));
+    for (int i = 0; i < n * n; i++) {
+        const int low = i / n;
+        const int high = i % n;
+        pairs[i] = medium->classes[low].is_ambient || medium->classes[high].is_ambient
+                       ? 0 /* see to_ambients */
+                       : (float)(medium_conductance(medium, &r->problem->grid, r->axis, low, high) *
+                                 per_step);
+    }
+    return STATUS_OK;
 }
 
 /* From a cell to cells of ambients, whose temperatures stay: a sink, in the units of `between`. */
@@ -168,27 +177,62 @@ static double beyond(const struct face_reader *r, const int64_t cell[AXIS_COUNT]
            medium->heat_capacity_volume * (1 - closure_slope(&c, inside, least)) * s.scale;
 }
 
+/* A row of lower faces, those of the cells [first, end): none is an end of the grid. */
+static void read_between(const struct face_reader *r, const int64_t row[AXIS_COUNT], int64_t first,
+                         int64_t end, float *g)
+{
+    if (r->pairs == NULL) {
+        for (int64_t i = first; i < end; i++) {
+            const int64_t high[AXIS_COUNT] = {i, row[AXIS_Y], row[AXIS_Z]};
+            int64_t low[AXIS_COUNT] = {i, row[AXIS_Y], row[AXIS_Z]};
+            low[r->axis]--;
+            g[i] = (float)between(r, low, high);
+        }
+        return;
+    }
+    const struct class_map *map = &r->classes->map;
+    const int64_t step = r->axis == AXIS_X   ? 1
+                         : r->axis == AXIS_Y ? map->layout.pitch_y
+                                             : map->layout.pitch_z;
+    const uint8_t *const high = map->h_class + element_at(r, row);
+    const uint8_t *const low = high - step;
+    for (int64_t i = first; i < end; i++) {
+        g[i] = r->pairs[(low[i] & map->mask) * r->problem->medium.nclasses + (high[i] & map->mask)];
+    }
+}
+
+/* The faces of the cells [first, end) of a row at an end of the grid. */
+static void read_beyond(const struct face_reader *r, const int64_t row[AXIS_COUNT], int64_t first,
+                        int64_t end, enum face face, float *g)
+{
+    for (int64_t i = first; i < end; i++) {
+        int64_t cell[AXIS_COUNT] = {i, row[AXIS_Y], row[AXIS_Z]};
+        cell[r->axis] -= face_side(face) == SIDE_MAX ? 1 : 0;
+        g[i] = (float)beyond(r, cell, face);
+    }
+}
+
 static void read_faces(const struct face_reader *r, const struct multigrid *m, float *h_g)
 {
+    const enum face low = face_of(r->axis, SIDE_MIN);
+    const enum face high = face_of(r->axis, SIDE_MAX);
+    const int64_t n = m->layout.cells[r->axis];
     struct box faces = layout_owned(&m->layout);
-    const enum face ends[] = {face_of(r->axis, SIDE_MIN), face_of(r->axis, SIDE_MAX)};
     faces.hi[r->axis]++;
 #pragma omp parallel for collapse(2)
     for (int64_t k = 0; k < faces.hi[AXIS_Z]; k++) {
         for (int64_t j = 0; j < faces.hi[AXIS_Y]; j++) {
-            struct last_pair pair = {.low = -1};
-            for (int64_t i = 0; i < faces.hi[AXIS_X]; i++) {
-                const int64_t high[AXIS_COUNT] = {i, j, k};
-                int64_t low[AXIS_COUNT] = {i, j, k};
-                low[r->axis]--;
-                const bool first = low[r->axis] < 0 && m->closed[ends[SIDE_MIN]];
-                const bool last =
-                    high[r->axis] == m->layout.cells[r->axis] && m->closed[ends[SIDE_MAX]];
-                h_g[layout_index(&m->layout, i, j, k)] =
-                    (float)(first  ? beyond(r, high, ends[SIDE_MIN])
-                            : last ? beyond(r, low, ends[SIDE_MAX])
-                                   : between(r, low, high, &pair));
-            }
+            const int64_t row[AXIS_COUNT] = {0, j, k};
+            const bool along = r->axis == AXIS_X;
+            const bool starts = m->closed[low] && row[r->axis] == 0;
+            const bool ends = m->closed[high] && (along || row[r->axis] == n);
+            const int64_t length = faces.hi[AXIS_X];
+            const int64_t first = !starts ? 0 : along ? 1 : length;
+            const int64_t last = !ends ? length : along ? n : 0;
+            float *const g = h_g + layout_index(&m->layout, 0, j, k);
+            read_beyond(r, row, 0, first, low, g);
+            read_between(r, row, first, last, g);
+            read_beyond(r, row, last, ends ? length : last, high, g);
         }
     }
 }
@@ -234,7 +278,10 @@ enum status steady_conductances(const struct problem *problem, const struct clas
     for (int axis = 0; axis < AXIS_COUNT; axis++) {
         r.axis = (enum axis)axis;
         if (m->active[axis]) {
+            TRY_GOTO(find_pairs(&r));
             read_faces(&r, m, values->h_g[axis]);
+            free(r.pairs);
+            r.pairs = NULL;
         }
     }
     if (values->h_sink != NULL) {
