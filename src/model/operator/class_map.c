@@ -287,6 +287,34 @@ static enum status number_row(const struct painting *painting, const struct box 
     return STATUS_OK;
 }
 
+/* All rows of a piece at once; false: the map does not have the key of a cell yet, or keys have
+ * more than a number. */
+static bool number_known(const struct painting *painting, const struct box *box,
+                         const struct box *inner, const int64_t shift[AXIS_COUNT],
+                         struct class_map *map)
+{
+    const int64_t nx = box_extent(inner, AXIS_X);
+    bool known = painting->nsizes == 1 && map->h_slope == NULL;
+    if (!known) {
+        return false;
+    }
+#pragma omp parallel for collapse(2) reduction(&& : known)
+    for (int64_t k = inner->lo[AXIS_Z]; k < inner->hi[AXIS_Z]; k++) {
+        for (int64_t j = inner->lo[AXIS_Y]; j < inner->hi[AXIS_Y]; j++) {
+            const float *numbers = painting->numbers + box_place(box, inner->lo[AXIS_X], j, k);
+            uint8_t *row = &map->h_class[layout_index(
+                &map->layout, inner->lo[AXIS_X] + shift[0] - map->owned.lo[0],
+                j + shift[1] - map->owned.lo[1], k + shift[2] - map->owned.lo[2])];
+            for (int64_t i = 0; i < nx && known; i++) {
+                const int number = numbers[i] < 0 ? 0 : painting->in_map[(int32_t)numbers[i]];
+                known = number > 0;
+                row[i] = (uint8_t)(number - 1);
+            }
+        }
+    }
+    return known;
+}
+
 /* Room for the cells of a piece. */
 static enum status make_room(struct painting *painting, int64_t cells)
 {
@@ -317,6 +345,7 @@ static enum status paint_piece(struct painting *painting, const struct box *inne
     wide = box_intersect(&wide, &grid);
     const int64_t cells = box_cells(box);
     TRY(make_room(painting, cells));
+#pragma omp parallel for
     for (int64_t c = 0; c < cells; c++) {
         painting->numbers[c] = settings->nparts > 0 ? -1 : 0;
     }
@@ -328,6 +357,9 @@ static enum status paint_piece(struct painting *painting, const struct box *inne
     }
     if (painting->problem->medium.has_slopes) {
         TRY(add_slopes(painting, box, inner, shift, map));
+    }
+    if (number_known(painting, box, inner, shift, map)) {
+        return STATUS_OK;
     }
     for (int64_t k = inner->lo[AXIS_Z]; k < inner->hi[AXIS_Z]; k++) {
         for (int64_t j = inner->lo[AXIS_Y]; j < inner->hi[AXIS_Y]; j++) {
