@@ -2,28 +2,30 @@
  * depend on it from the state: Newton's method (docs/reference/numerics.md#steady-states). */
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "model/medium/curve.h"
 #include "model/operator/factor_map.h"
 #include "solve/steady/grids.h"
 
-struct face_reader {
+struct steady_reader {
     const struct problem *problem;
     const struct classes *classes;
     const struct heat_operator *op;
     const struct steady_point *point;
-    enum axis axis;
+    const struct multigrid *m;
+    double mass;
     struct class_closure *closures[FACE_COUNT]; /* NULL: uniform */
-    float *pairs; /* [class][class]: conductances on the axis, see find_pairs; or NULL */
+    float *pairs[AXIS_COUNT]; /* [class][class]: conductances, see find_pairs; or NULL */
 };
 
 /* The place of a cell in the map of classes. */
-static int64_t element_at(const struct face_reader *r, const int64_t cell[AXIS_COUNT])
+static int64_t element_at(const struct steady_reader *r, const int64_t cell[AXIS_COUNT])
 {
     return layout_index(&r->classes->map.layout, cell[0], cell[1], cell[2]);
 }
 
-static int class_at(const struct face_reader *r, const int64_t cell[AXIS_COUNT])
+static int class_at(const struct steady_reader *r, const int64_t cell[AXIS_COUNT])
 {
     const struct class_map *map = &r->classes->map;
     return r->problem->medium.nclasses > 0 ? map->h_class[element_at(r, cell)] & map->mask : 0;
@@ -37,7 +39,7 @@ struct cell_state {
     struct curve_point at; /* with a curve */
     double scale;          /* K per unit of e: the conductivity at the reference over its own */
 };
-static struct cell_state state_at(const struct face_reader *r, const int64_t cell[AXIS_COUNT])
+static struct cell_state state_at(const struct steady_reader *r, const int64_t cell[AXIS_COUNT])
 {
     const struct medium *medium = &r->problem->medium;
     const struct steady_point *point = r->point;
@@ -59,37 +61,37 @@ static struct cell_state state_at(const struct face_reader *r, const int64_t cel
 
 /* Between two cells, in units of the reference heat capacity per step. Of one curve it is that of
  * e, a multiple of the integral of the conductivity, and exact. */
-static double between(const struct face_reader *r, const int64_t low[AXIS_COUNT],
+static double between(const struct steady_reader *r, enum axis axis, const int64_t low[AXIS_COUNT],
                       const int64_t high[AXIS_COUNT])
 {
     const struct medium *medium = &r->problem->medium;
     const double per_step = r->op->dt / medium->heat_capacity_volume;
-    const double h = grid_width(&r->problem->grid, r->axis, 0);
+    const double h = grid_width(&r->problem->grid, axis, 0);
     if (medium->nclasses == 0) {
-        return r->op->all.r[r->axis];
+        return r->op->all.r[axis];
     }
     if (medium->classes[class_at(r, low)].is_ambient ||
         medium->classes[class_at(r, high)].is_ambient) {
         return 0; /* see to_ambients */
     }
     if (medium->per_cell) {
-        return factor_map_conductance(&r->classes->map, r->problem, (int)r->axis,
+        return factor_map_conductance(&r->classes->map, r->problem, (int)axis,
                                       element_at(r, high)) *
                r->op->dt;
     }
     const struct cell_state a = state_at(r, low);
     const struct cell_state b = state_at(r, high);
     const double contact = medium_contact(medium, a.of_class, b.of_class);
-    const double ka = a.at.conductivity * a.curve->factor[r->axis];
-    const double kb = b.at.conductivity * b.curve->factor[r->axis];
+    const double ka = a.at.conductivity * a.curve->factor[axis];
+    const double kb = b.at.conductivity * b.curve->factor[axis];
     if (a.curve == b.curve && contact == 0) {
         return ka * a.scale / (h * h) * per_step;
     }
     return (a.scale + b.scale) / 2 / (h * (h / (2 * ka) + contact + h / (2 * kb))) * per_step;
 }
 
-/* The same of two classes, where it depends on nothing else; r->pairs is NULL where it does. */
-static enum status find_pairs(struct face_reader *r)
+/* The same of two classes, where it depends on nothing else. */
+static enum status find_pairs(struct steady_reader *r, enum axis axis)
 {
     const struct medium *medium = &r->problem->medium;
     const double per_step = r->op->dt / medium->heat_capacity_volume;
@@ -98,21 +100,21 @@ static enum status find_pairs(struct face_reader *r)
         return STATUS_OK;
     }
     float *pairs = malloc((size_t)n * (size_t)n * sizeof *pairs);
-    r->pairs = pairs;
+    r->pairs[axis] = pairs;
     TRY(CHECK_MEMORY(pairs != NULL, "no memory for the conductances between materials"));
     for (int i = 0; i < n * n; i++) {
         const int low = i / n;
         const int high = i % n;
         pairs[i] = medium->classes[low].is_ambient || medium->classes[high].is_ambient
                        ? 0 /* see to_ambients */
-                       : (float)(medium_conductance(medium, &r->problem->grid, r->axis, low, high) *
+                       : (float)(medium_conductance(medium, &r->problem->grid, axis, low, high) *
                                  per_step);
     }
     return STATUS_OK;
 }
 
 /* From a cell to cells of ambients, whose temperatures stay: a sink, in the units of `between`. */
-static double to_ambients(const struct face_reader *r, const struct multigrid *m,
+static double to_ambients(const struct steady_reader *r, const struct multigrid *m,
                           const int64_t cell[AXIS_COUNT], int of_class)
 {
     const struct medium *medium = &r->problem->medium;
@@ -148,11 +150,12 @@ static double closure_slope(const struct class_closure *c, double inside, double
 }
 
 /* Between a cell and what is outside. */
-static double beyond(const struct face_reader *r, const int64_t cell[AXIS_COUNT], enum face face)
+static double beyond(const struct steady_reader *r, const int64_t cell[AXIS_COUNT], enum face face)
 {
     const struct medium *medium = &r->problem->medium;
+    const enum axis axis = face_axis(face);
     if (medium->nclasses == 0) {
-        return r->op->all.r[r->axis] * (1 - r->op->all.a[face]);
+        return r->op->all.r[axis] * (1 - r->op->all.a[face]);
     }
     const struct cell_state s = state_at(r, cell);
     const struct patch_plane *plane = &r->classes->patches.face[face];
@@ -162,11 +165,11 @@ static double beyond(const struct face_reader *r, const int64_t cell[AXIS_COUNT]
     struct class_closure c =
         r->closures[face][operator_closure_at(r->problem, plane, at, s.of_class)];
     if (s.curve != NULL) {
-        c = operator_close_enthalpy(r->problem, r->axis, &c, s.of_class, s.value);
+        c = operator_close_enthalpy(r->problem, axis, &c, s.of_class, s.value);
     }
     if (medium->per_cell) {
         const float *factors = r->classes->map.h_factor[FACTOR_CONDUCTIVITY];
-        c = operator_close_factor(r->problem, r->axis, &c, s.of_class,
+        c = operator_close_factor(r->problem, axis, &c, s.of_class,
                                   (double)factors[element_at(r, cell)]);
     }
     /* the first step from far below must not be that of a face which hardly radiates */
@@ -178,78 +181,81 @@ static double beyond(const struct face_reader *r, const int64_t cell[AXIS_COUNT]
 }
 
 /* A row of lower faces, those of the cells [first, end): none is an end of the grid. */
-static void read_between(const struct face_reader *r, const int64_t row[AXIS_COUNT], int64_t first,
-                         int64_t end, float *g)
+static void read_between(const struct steady_reader *r, enum axis axis,
+                         const int64_t row[AXIS_COUNT], int64_t first, int64_t end, float *g)
 {
-    if (r->pairs == NULL) {
+    const float *const pairs = r->pairs[axis];
+    if (pairs == NULL) {
         for (int64_t i = first; i < end; i++) {
             const int64_t high[AXIS_COUNT] = {i, row[AXIS_Y], row[AXIS_Z]};
             int64_t low[AXIS_COUNT] = {i, row[AXIS_Y], row[AXIS_Z]};
-            low[r->axis]--;
-            g[i] = (float)between(r, low, high);
+            low[axis]--;
+            g[i] = (float)between(r, axis, low, high);
         }
         return;
     }
     const struct class_map *map = &r->classes->map;
-    const int64_t step = r->axis == AXIS_X   ? 1
-                         : r->axis == AXIS_Y ? map->layout.pitch_y
-                                             : map->layout.pitch_z;
+    const int64_t step = axis == AXIS_X   ? 1
+                         : axis == AXIS_Y ? map->layout.pitch_y
+                                          : map->layout.pitch_z;
     const uint8_t *const high = map->h_class + element_at(r, row);
     const uint8_t *const low = high - step;
+    const int n = r->problem->medium.nclasses;
     for (int64_t i = first; i < end; i++) {
-        g[i] = r->pairs[(low[i] & map->mask) * r->problem->medium.nclasses + (high[i] & map->mask)];
+        g[i] = pairs[(low[i] & map->mask) * n + (high[i] & map->mask)];
     }
 }
 
 /* The faces of the cells [first, end) of a row at an end of the grid. */
-static void read_beyond(const struct face_reader *r, const int64_t row[AXIS_COUNT], int64_t first,
+static void read_beyond(const struct steady_reader *r, const int64_t row[AXIS_COUNT], int64_t first,
                         int64_t end, enum face face, float *g)
 {
     for (int64_t i = first; i < end; i++) {
         int64_t cell[AXIS_COUNT] = {i, row[AXIS_Y], row[AXIS_Z]};
-        cell[r->axis] -= face_side(face) == SIDE_MAX ? 1 : 0;
+        cell[face_axis(face)] -= face_side(face) == SIDE_MAX ? 1 : 0;
         g[i] = (float)beyond(r, cell, face);
     }
 }
 
-static void read_faces(const struct face_reader *r, const struct multigrid *m, float *h_g)
+static void read_faces(const struct steady_reader *r, enum axis axis,
+                       const struct steady_values *values)
 {
-    const enum face low = face_of(r->axis, SIDE_MIN);
-    const enum face high = face_of(r->axis, SIDE_MAX);
-    const int64_t n = m->layout.cells[r->axis];
-    struct box faces = layout_owned(&m->layout);
-    faces.hi[r->axis]++;
+    const enum face low = face_of(axis, SIDE_MIN);
+    const enum face high = face_of(axis, SIDE_MAX);
+    const int64_t n = r->m->layout.cells[axis];
+    struct box faces = layout_owned(&values->layout);
+    faces.hi[axis]++;
 #pragma omp parallel for collapse(2)
     for (int64_t k = 0; k < faces.hi[AXIS_Z]; k++) {
         for (int64_t j = 0; j < faces.hi[AXIS_Y]; j++) {
-            const int64_t row[AXIS_COUNT] = {0, j, k};
-            const bool along = r->axis == AXIS_X;
-            const bool starts = m->closed[low] && row[r->axis] == 0;
-            const bool ends = m->closed[high] && (along || row[r->axis] == n);
+            const int64_t row[AXIS_COUNT] = {0, j, k + values->first};
+            const bool along = axis == AXIS_X;
+            const bool starts = r->m->closed[low] && row[axis] == 0;
+            const bool ends = r->m->closed[high] && (along || row[axis] == n);
             const int64_t length = faces.hi[AXIS_X];
             const int64_t first = !starts ? 0 : along ? 1 : length;
             const int64_t last = !ends ? length : along ? n : 0;
-            float *const g = h_g + layout_index(&m->layout, 0, j, k);
+            float *const g = values->h_g[axis] + layout_index(&values->layout, 0, j, k);
             read_beyond(r, row, 0, first, low, g);
-            read_between(r, row, first, last, g);
+            read_between(r, axis, row, first, last, g);
             read_beyond(r, row, last, ends ? length : last, high, g);
         }
     }
 }
 
-static void read_cells(const struct face_reader *r, const struct multigrid *m, double mass,
-                       struct steady_values *values)
+static void read_cells(const struct steady_reader *r, const struct steady_values *values)
 {
     const struct medium *medium = &r->problem->medium;
-    const struct box owned = layout_owned(&m->layout);
+    const struct box cells = layout_owned(&values->layout);
     const double per_step = r->op->dt / medium->heat_capacity_volume;
 #pragma omp parallel for
-    for (int64_t n = 0; n < box_cells(&owned); n++) {
+    for (int64_t n = 0; n < box_cells(&cells); n++) {
         int64_t cell[AXIS_COUNT];
-        box_cell(&owned, n, cell);
-        const int64_t at = layout_index(&m->layout, cell[0], cell[1], cell[2]);
+        box_cell(&cells, n, cell);
+        const int64_t at = layout_index(&values->layout, cell[0], cell[1], cell[2]);
+        cell[AXIS_Z] += values->first;
         const struct cell_state s = state_at(r, cell);
-        double heat = mass;
+        double heat = r->mass;
         if (medium->nclasses > 0) {
             const struct medium_class *of = &medium->classes[s.of_class];
             const double capacity =
@@ -257,41 +263,85 @@ static void read_cells(const struct face_reader *r, const struct multigrid *m, d
                 : medium->per_cell && !of->is_ambient
                     ? factor_map_capacity(&r->classes->map, r->problem, element_at(r, cell))
                     : of->weight;
-            heat = mass * capacity + of->perfusion * per_step + to_ambients(r, m, cell, s.of_class);
+            heat = r->mass * capacity + of->perfusion * per_step +
+                   to_ambients(r, r->m, cell, s.of_class);
         }
         values->h_sink[at] = (float)(heat * s.scale);
         values->h_scale[at] = (float)s.scale;
     }
 }
 
-enum status steady_conductances(const struct problem *problem, const struct classes *classes,
-                                const struct heat_operator *op, const struct steady_point *point,
-                                const struct multigrid *m, double mass,
-                                struct steady_values *values)
+enum status steady_reader_create(const struct problem *problem, const struct classes *classes,
+                                 const struct heat_operator *op, const struct steady_point *point,
+                                 const struct multigrid *m, double mass,
+                                 struct steady_reader **reader)
 {
-    struct face_reader r = {.problem = problem, .classes = classes, .op = op, .point = point};
-    enum status status = STATUS_OK;
+    struct steady_reader *r = calloc(1, sizeof *r);
+    *reader = r;
+    TRY(CHECK_MEMORY(r != NULL, "no memory for the conductances of the grid"));
+    *r = (struct steady_reader){
+        .problem = problem, .classes = classes, .op = op, .point = point, .m = m, .mass = mass};
     for (int f = 0; f < FACE_COUNT && problem->medium.nclasses > 0; f++) {
-        TRY_GOTO(operator_closures(op, problem, (enum face)f, &classes->patches.face[f],
-                                   &r.closures[f]));
+        TRY(operator_closures(op, problem, (enum face)f, &classes->patches.face[f],
+                              &r->closures[f]));
     }
     for (int axis = 0; axis < AXIS_COUNT; axis++) {
-        r.axis = (enum axis)axis;
-        if (m->active[axis]) {
-            TRY_GOTO(find_pairs(&r));
-            read_faces(&r, m, values->h_g[axis]);
-            free(r.pairs);
-            r.pairs = NULL;
+        TRY(m->active[axis] ? find_pairs(r, (enum axis)axis) : STATUS_OK);
+    }
+    return STATUS_OK;
+}
+
+void steady_reader_destroy(struct steady_reader *reader)
+{
+    for (int f = 0; f < FACE_COUNT && reader != NULL; f++) {
+        free(reader->closures[f]);
+        free(reader->pairs[f / 2]);
+        reader->pairs[f / 2] = NULL;
+    }
+    free(reader);
+}
+
+void steady_reader_read(const struct steady_reader *reader, const struct steady_values *values)
+{
+    for (int axis = 0; axis < AXIS_COUNT; axis++) {
+        if (values->h_g[axis] != NULL) {
+            read_faces(reader, (enum axis)axis, values);
         }
     }
     if (values->h_sink != NULL) {
-        read_cells(&r, m, mass, values);
+        read_cells(reader, values);
     }
-done:
-    for (int f = 0; f < FACE_COUNT; f++) {
-        free(r.closures[f]);
+}
+
+int64_t steady_log_of(float g)
+{
+    enum { BIAS = LOG_UNIT * 125 };
+    int32_t bits;
+    memcpy(&bits, &g, sizeof bits);
+    return bits > 0 ? (bits >> 15) - BIAS : 0;
+}
+
+void steady_add_logs(const struct layout *layout, const float *h_g, int64_t step, int64_t sums[3])
+{
+    const int64_t nx = layout->cells[AXIS_X];
+    const int64_t ny = layout->cells[AXIS_Y];
+    int64_t sum = 0;
+    int64_t count = 0;
+    int64_t differences = 0;
+#pragma omp parallel for reduction(+ : sum, count, differences)
+    for (int64_t row = 0; row < ny * layout->cells[AXIS_Z]; row++) {
+        const float *const g = h_g + layout_index(layout, 0, row % ny, row / ny);
+        for (int64_t i = 0; i < nx; i++) {
+            sum += steady_log_of(g[i]);
+            count += g[i] > 0 ? 1 : 0;
+            differences += g[i] > 0 && g[i + step] > 0
+                               ? llabs(steady_log_of(g[i + step]) - steady_log_of(g[i]))
+                               : 0;
+        }
     }
-    return status;
+    sums[0] += sum;
+    sums[1] += count;
+    sums[2] += differences;
 }
 
 /* --- a uniform medium --------------------------------------------------------------------------
