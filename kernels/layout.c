@@ -115,20 +115,28 @@ static bool is_row_before(const struct layout *layout, const uint8_t *c, int64_t
 }
 
 /* A row gets the number of the row before it in y or z that has the same classes, else a new one.
- * Before the flags are set. */
+ * Before the flags are set. First all threads compare rows, then the numbers follow in order. */
 static void number_rows(const struct layout *layout, uint8_t *classes)
 {
+    enum { AS_IN_Y = -1, AS_IN_Z = -2 };
     const int64_t *cells = layout->cells;
-    for (int64_t row = 0; row < cells[AXIS_Y] * cells[AXIS_Z]; row++) {
+    const int64_t rows = cells[AXIS_Y] * cells[AXIS_Z];
+#pragma omp parallel for
+    for (int64_t row = 0; row < rows; row++) {
         const int64_t j = row % cells[AXIS_Y];
         const int64_t k = row / cells[AXIS_Y];
         uint8_t *c = classes + layout_index(layout, 0, j, k);
-        int64_t number = row + 1;
-        if (j > 0 && is_row_before(layout, c, layout->pitch_y)) {
-            number = classes_row_number(c - layout->pitch_y);
-        } else if (k > 0 && is_row_before(layout, c, layout->pitch_z)) {
-            number = classes_row_number(c - layout->pitch_z);
-        }
+        const int64_t number = j > 0 && is_row_before(layout, c, layout->pitch_y)   ? AS_IN_Y
+                               : k > 0 && is_row_before(layout, c, layout->pitch_z) ? AS_IN_Z
+                                                                                    : row + 1;
+        memcpy(c + CLASS_NUMBER_AT, &number, sizeof number);
+    }
+    for (int64_t row = 0; row < rows; row++) {
+        uint8_t *c = classes + layout_index(layout, 0, row % cells[AXIS_Y], row / cells[AXIS_Y]);
+        const int64_t found = classes_row_number(c);
+        const int64_t number = found == AS_IN_Y   ? classes_row_number(c - layout->pitch_y)
+                               : found == AS_IN_Z ? classes_row_number(c - layout->pitch_z)
+                                                  : found;
         memcpy(c + CLASS_NUMBER_AT, &number, sizeof number);
     }
 }

@@ -67,12 +67,28 @@ static __global__ __launch_bounds__(VISIT_THREADS) void combine_parts(const cell
     });
 }
 
+/* Zeros to memory without gaps: the runtime writes them three times as fast as the kernel. */
+static bool clears_memory(const struct combine_args *a)
+{
+    return a->factor == 0 && a->x.d_values == nullptr && a->y.d_values == nullptr &&
+           a->z.d_values == nullptr && a->medium.nclasses == 0 && a->layout.cells[AXIS_Z] == 1 &&
+           a->layout.cells[AXIS_X] == a->layout.pitch_y;
+}
+
 enum status hip_combine(struct queue *queue, const struct combine_args *args)
 {
     const struct box cells = layout_owned(&args->layout);
     const cell_sweep s = sweep_of(&cells, VISIT_BLOCKS_MOST, COMBINE_CELLS);
     if (box_is_empty(&cells)) {
         return STATUS_OK;
+    }
+    if (clears_memory(args)) {
+        const size_t bytes = precision_bytes(args->layout.precision);
+        return hip_check(
+            hipMemsetAsync(static_cast<char *>(args->d_out) + args->layout.origin * bytes, 0,
+                           bytes * args->layout.pitch_y * args->layout.cells[AXIS_Y],
+                           queue->stream),
+            "combine");
     }
     combine_parts<<<s.nblocks, VISIT_THREADS, 0, queue->stream>>>(s, *args);
     return hip_check(hipGetLastError(), "combine");

@@ -43,20 +43,32 @@ static __device__ __forceinline__ float weight_at(const staged_smoothing &p, int
 /* A wave's rows of a tile. STARTED: level 0 is in memory. */
 template <bool STARTED> struct smoother : staged_rows<staged_smoothing> {
     int *plain; /* [2], shared: before the first and after the last plane around the middle whose
-                   conductances in z are those of the middle */
+                   conductances and weights in z are those of the middle */
     pair x[V], z;
-    cells inverse[ROWS];         /* in planes where z is that of the middle */
-    float weight_z;              /* of the next plane of level 0 */
+    cells inverse[ROWS];         /* in these planes */
+    float weight_z[2];           /* there, in even and in odd planes of level 0 */
     cells low[ROWS], high[ROWS]; /* coarse planes between which two fine ones lie */
 
     __device__ __forceinline__ pair y_of(int row) const
     {
         return reinterpret_cast<const pair *>(shared + AT_Y)[wave * ROWS + row];
     }
+    __device__ __forceinline__ bool is_plain(int plane) const
+    {
+        return plane > plain[0] && plane < plain[1];
+    }
     __device__ __forceinline__ cells *inverses(int plane) const
     {
         return reinterpret_cast<cells *>(shared + AT_INVERSE + (plane & (T - 1)) * INVERSE) +
                threadIdx.x;
+    }
+    /* By value: a choice of addresses would put all members into local memory. */
+    template <bool PLAIN> __device__ __forceinline__ cells inverse_of(int row, int plane) const
+    {
+        if (PLAIN || is_plain(plane)) {
+            return inverse[row];
+        }
+        return inverses(plane)[row * THREADS];
     }
     /* Rolled: it runs seldom, and divisions would take registers. */
     __device__ __forceinline__ void find_inverses(int plane) const
@@ -80,11 +92,17 @@ template <bool STARTED> struct smoother : staged_rows<staged_smoothing> {
         }
         const int nz = (int)p.m.layout.cells[AXIS_Z];
         z = line_pair(p.m, AXIS_Z, nz / 2);
+        for (int n = 0; n < 2; n++) {
+            weight_z[n] = STARTED ? 0 : weight_at(p, AXIS_Z, nz / 2 / 2 * 2 + n);
+        }
         for (int k = (int)threadIdx.x; k < nz; k += THREADS) {
             const pair g = line_pair(p.m, AXIS_Z, k);
-            if ((g.low != z.low || g.high != z.high) && k < nz / 2) {
+            const bool same =
+                g.low == z.low && g.high == z.high &&
+                (STARTED || weight_at(p, AXIS_Z, k) == (k % 2 == 0 ? weight_z[0] : weight_z[1]));
+            if (!same && k < nz / 2) {
                 atomicMax(&plain[0], k);
-            } else if (g.low != z.low || g.high != z.high) {
+            } else if (!same) {
                 atomicMin(&plain[1], k);
             }
         }
@@ -128,17 +146,18 @@ template <bool STARTED> struct smoother : staged_rows<staged_smoothing> {
     }
 
     /* Level 0 in plane k. */
-    template <bool ODD>
+    template <bool ODD, bool PLAIN>
     __device__ __forceinline__ void interpolate(int k, cells (&fresh)[ROWS]) const
     {
-        const bool is_plane = is_cell(p.m, AXIS_Z, k);
+        const bool is_plane = PLAIN || is_cell(p.m, AXIS_Z, k);
+        const float weight = PLAIN ? weight_z[ODD ? 1 : 0] : weight_at(p, AXIS_Z, k);
 #pragma unroll
         for (int row = 0; row < ROWS; row++) {
 #pragma unroll
             for (int n = 0; n < V; n++) {
                 const float own = ODD ? low[row].v[n] : high[row].v[n];
                 const float beside = ODD ? high[row].v[n] : low[row].v[n];
-                fresh[row].v[n] = p.factor * fmaf(weight_z, beside - own, own);
+                fresh[row].v[n] = p.factor * fmaf(weight, beside - own, own);
             }
         }
         if (!whole || !is_plane) {
@@ -175,7 +194,7 @@ template <bool STARTED> struct smoother : staged_rows<staged_smoothing> {
             const pair y[V] = {y_of(row), y_of(row)};
             const pair of_z[V] = {g, g};
             step<L>(row, fresh[row], south, back, x, y, of_z, cells_at(r + row * TX),
-                    PLAIN ? inverse[row] : inverses(k - 1 - L)[row * THREADS]);
+                    inverse_of<PLAIN>(row, k - 1 - L));
         }
     }
 
@@ -213,8 +232,9 @@ template <bool STARTED> struct smoother : staged_rows<staged_smoothing> {
         }
     }
 
-    /* Round `number`, which begins at plane k of level 0. */
-    template <bool ODD> __device__ __forceinline__ void round(int k, unsigned number)
+    /* Round `number`, which begins at plane k of level 0. PLAIN: plane k and those of the steps are
+     * between the two of `plain`. */
+    template <bool ODD, bool PLAIN> __device__ __forceinline__ void round(int k, unsigned number)
     {
         cells fresh[ROWS];
         float *const edges = shared + AT_EDGES + (1 + 2 * wave) * TX + lane * V;
@@ -229,15 +249,11 @@ template <bool STARTED> struct smoother : staged_rows<staged_smoothing> {
             }
         } else {
             if (ODD) {
-                if (number == 0) {
-                    interpolate_coarse((k - 1) >> 1, low);
-                }
                 interpolate_coarse((k + 1) >> 1, high);
             }
-            interpolate<ODD>(k, fresh);
-            weight_z = weight_at(p, AXIS_Z, k + 1);
+            interpolate<ODD, PLAIN>(k, fresh);
         }
-        if (k - T <= plain[0] || k - 1 + T > plain[1]) {
+        if (!PLAIN && !is_plain(k - 1)) {
             find_inverses(k - 1);
         }
         arch_meeting_wait(meeting, number - 1);
@@ -245,11 +261,7 @@ template <bool STARTED> struct smoother : staged_rows<staged_smoothing> {
             request(k + AHEAD, false);
         }
         __syncwarp();
-        if (k - T > plain[0] && k - 1 < plain[1]) {
-            advance_all<0, true>(k, fresh, now, later);
-        } else {
-            advance_all<0, false>(k, fresh, now, later);
-        }
+        advance_all<0, PLAIN>(k, fresh, now, later);
         if (k - T >= begin && k - T < end) {
 #pragma unroll
             for (int row = 0; row < ROWS; row++) {
@@ -264,5 +276,12 @@ template <bool STARTED> struct smoother : staged_rows<staged_smoothing> {
             }
         }
         arch_reads_before_tile_copy();
+    }
+
+    /* Rounds k and k + 1; k is odd. */
+    template <bool PLAIN> __device__ __forceinline__ void rounds(int k, unsigned number)
+    {
+        round<true, PLAIN>(k, number);
+        round<false, PLAIN>(k + 1, number + 1);
     }
 };

@@ -57,16 +57,22 @@ static __global__ __launch_bounds__(THREADS, 1) void smooth_staged(
     __syncthreads();
     my.begin_cells(first);
     my.begin_column();
-    my.weight_z = STARTED ? 0 : weight_at(p, AXIS_Z, first);
     __syncthreads();
     if (arch_is_chosen()) {
         for (int n = 0; n < AHEAD; n++) {
             my.request(first + n, n == 0);
         }
     }
+    if (!STARTED) {
+        arch_arrivals_wait(my.filled + ((first - 1) & (R_STAGES - 1)), 0);
+        my.interpolate_coarse((first - 1) >> 1, my.low);
+    }
     for (int k = first; k < my.last; k += 2) {
-        my.template round<true>(k, (unsigned)(k - first));
-        my.template round<false>(k + 1, (unsigned)(k + 1 - first));
+        if (k - T > my.plain[0] && k + 1 < my.plain[1]) {
+            my.template rounds<true>(k, (unsigned)(k - first));
+        } else {
+            my.template rounds<false>(k, (unsigned)(k - first));
+        }
     }
 }
 

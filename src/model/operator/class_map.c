@@ -234,12 +234,17 @@ static enum status add_slopes(struct painting *painting, const struct box *box,
 }
 
 /* The class of cell `c` of the piece, which is the cell `cell` of the grid. Keys
- * count only where a cell has them in the end. */
+ * count only where a cell has them in the end. With `known` keys are not added, since other rows
+ * are numbered at the same time: *known becomes false. */
 static enum status number_cell(const struct painting *painting, int64_t c,
-                               const int64_t cell[AXIS_COUNT], struct class_map *map,
+                               const int64_t cell[AXIS_COUNT], struct class_map *map, bool *known,
                                uint8_t *number)
 {
     const struct settings *settings = painting->problem->settings;
+    if (known != NULL && painting->numbers[c] < 0) {
+        *known = false;
+        return STATUS_OK;
+    }
     FAIL_IF(painting->numbers[c] < 0,
             settings_fail(settings, "parts",
                           "cell (%" PRId64 ", %" PRId64 ", %" PRId64
@@ -253,7 +258,9 @@ static enum status number_cell(const struct painting *painting, int64_t c,
     grid_size_of(grid, cell, key.size);
     uint8_t *in_map =
         &painting->in_map[painted * painting->nsizes + grid_size_index(grid, key.size)];
-    if (*in_map == 0) {
+    if (*in_map == 0 && known != NULL) {
+        *known = false;
+    } else if (*in_map == 0) {
         int of_map = 0;
         while (of_map < map->nkeys && class_key_compare(&map->keys[of_map], &key) != 0) {
             of_map++;
@@ -269,7 +276,8 @@ static enum status number_cell(const struct painting *painting, int64_t c,
 
 /* The `nx` cells of a row from cell `first` of the piece on, to their place in the map. */
 static enum status number_row(const struct painting *painting, const struct box *box, int64_t first,
-                              int64_t nx, const int64_t shift[AXIS_COUNT], struct class_map *map)
+                              int64_t nx, const int64_t shift[AXIS_COUNT], struct class_map *map,
+                              bool *known)
 {
     const float *numbers = painting->numbers + first;
     int64_t cell[AXIS_COUNT];
@@ -287,9 +295,10 @@ static enum status number_row(const struct painting *painting, const struct box 
             continue;
         }
         cell[AXIS_X] = begin + i;
-        TRY(number_cell(painting, first + i, cell, map, &row[i]));
+        TRY(number_cell(painting, first + i, cell, map, known, &row[i]));
     }
-    for (int64_t i = 0; map->h_slope != NULL && i < nx; i++) {
+    const bool complete = known == NULL || *known;
+    for (int64_t i = 0; map->h_slope != NULL && complete && i < nx; i++) {
         map->h_slope[at + i] = (uint8_t)painting->keys[(int32_t)numbers[i]].key.slope;
     }
     return STATUS_OK;
@@ -325,6 +334,7 @@ static enum status paint_piece(struct painting *painting, const struct box *inne
     wide = box_intersect(&wide, &grid);
     const int64_t cells = box_cells(box);
     TRY(make_room(painting, cells));
+#pragma omp parallel for
     for (int64_t c = 0; c < cells; c++) {
         painting->numbers[c] = settings->nparts > 0 ? -1 : 0;
     }
@@ -337,10 +347,19 @@ static enum status paint_piece(struct painting *painting, const struct box *inne
     if (painting->problem->medium.has_slopes) {
         TRY(add_slopes(painting, box, inner, shift, map));
     }
+    bool known = true;
+    const int64_t nx = box_extent(inner, AXIS_X);
+#pragma omp parallel for collapse(2) reduction(&& : known)
     for (int64_t k = inner->lo[AXIS_Z]; k < inner->hi[AXIS_Z]; k++) {
         for (int64_t j = inner->lo[AXIS_Y]; j < inner->hi[AXIS_Y]; j++) {
-            TRY(number_row(painting, box, box_place(box, inner->lo[AXIS_X], j, k),
-                           box_extent(inner, AXIS_X), shift, map));
+            const int64_t first = box_place(box, inner->lo[AXIS_X], j, k);
+            known = number_row(painting, box, first, nx, shift, map, &known) == STATUS_OK && known;
+        }
+    }
+    for (int64_t k = inner->lo[AXIS_Z]; k < inner->hi[AXIS_Z] && !known; k++) {
+        for (int64_t j = inner->lo[AXIS_Y]; j < inner->hi[AXIS_Y]; j++) {
+            TRY(number_row(painting, box, box_place(box, inner->lo[AXIS_X], j, k), nx, shift, map,
+                           NULL));
         }
     }
     return STATUS_OK;

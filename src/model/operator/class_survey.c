@@ -275,6 +275,7 @@ void class_map_renumber(struct class_map *map, const struct medium *medium)
             number[key]++;
         }
     }
+#pragma omp parallel for
     for (int64_t i = 0; i < map->layout.elements; i++) {
         map->h_class[i] = number[map->h_class[i]];
     }

@@ -2,29 +2,32 @@
  * depend on it from the state: Newton's method (docs/reference/numerics.md#steady-states). */
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "model/medium/curve.h"
 #include "model/operator/factor_map.h"
 #include "model/operator/surface_faces.h"
 #include "solve/steady/grids.h"
 
-struct face_reader {
+struct steady_reader {
     const struct problem *problem;
     const struct classes *classes;
     const struct heat_operator *op;
     const struct steady_point *point;
-    enum axis axis;
+    const struct multigrid *m;
+    double mass;
     struct class_closure *closures[FACE_COUNT]; /* NULL: uniform */
     struct face_exchange exchanges[MOST_SURFACES];
+    float *pairs[AXIS_COUNT]; /* [class][class]: conductances, see find_pairs; or NULL */
 };
 
 /* The place of a cell in the map of classes. */
-static int64_t element_at(const struct face_reader *r, const int64_t cell[AXIS_COUNT])
+static int64_t element_at(const struct steady_reader *r, const int64_t cell[AXIS_COUNT])
 {
     return layout_index(&r->classes->map.layout, cell[0], cell[1], cell[2]);
 }
 
-static int class_at(const struct face_reader *r, const int64_t cell[AXIS_COUNT])
+static int class_at(const struct steady_reader *r, const int64_t cell[AXIS_COUNT])
 {
     const struct class_map *map = &r->classes->map;
     return r->problem->medium.nclasses > 0 ? map->h_class[element_at(r, cell)] & map->mask : 0;
@@ -38,7 +41,7 @@ struct cell_state {
     struct curve_point at; /* with a curve */
     double scale;          /* K per unit of e: the conductivity at the reference over its own */
 };
-static struct cell_state state_at(const struct face_reader *r, const int64_t cell[AXIS_COUNT])
+static struct cell_state state_at(const struct steady_reader *r, const int64_t cell[AXIS_COUNT])
 {
     const struct medium *medium = &r->problem->medium;
     const struct steady_point *point = r->point;
@@ -58,46 +61,31 @@ static struct cell_state state_at(const struct face_reader *r, const int64_t cel
     return s;
 }
 
-/* The last pair of classes without curves, and its conductance: neighbours mostly have the same. */
-struct last_pair {
-    int low, high;
-    double conductance;
-};
-
 /* Between two cells, in units of the reference heat capacity per step. Of one curve it is that of
  * e, a multiple of the integral of the conductivity, and exact. */
-static double between(const struct face_reader *r, const int64_t low[AXIS_COUNT],
-                      const int64_t high[AXIS_COUNT], struct last_pair *last)
+static double between(const struct steady_reader *r, enum axis axis, const int64_t low[AXIS_COUNT],
+                      const int64_t high[AXIS_COUNT])
 {
     const struct medium *medium = &r->problem->medium;
     const double per_step = r->op->dt / medium->heat_capacity_volume;
-    const double h = grid_width(&r->problem->grid, r->axis, 0);
+    const double h = grid_width(&r->problem->grid, axis, 0);
     if (medium->nclasses == 0) {
-        return r->op->all.r[r->axis];
+        return r->op->all.r[axis];
     }
-    const int classes[2] = {class_at(r, low), class_at(r, high)};
-    if (medium->classes[classes[0]].is_ambient || medium->classes[classes[1]].is_ambient) {
+    if (medium->classes[class_at(r, low)].is_ambient ||
+        medium->classes[class_at(r, high)].is_ambient) {
         return 0; /* see to_ambients */
     }
     if (medium->per_cell) {
-        return factor_map_conductance(&r->classes->map, r->problem, (int)r->axis,
+        return factor_map_conductance(&r->classes->map, r->problem, (int)axis,
                                       element_at(r, high)) *
                r->op->dt;
-    }
-    if (medium->curves == NULL || r->point->h_field == NULL) {
-        if (last->low != classes[0] || last->high != classes[1]) {
-            *last = (struct last_pair){
-                classes[0], classes[1],
-                medium_conductance(medium, &r->problem->grid, r->axis, classes[0], classes[1]) *
-                    per_step};
-        }
-        return last->conductance;
     }
     const struct cell_state a = state_at(r, low);
     const struct cell_state b = state_at(r, high);
     const double contact = medium_contact(medium, a.of_class, b.of_class);
-    const double ka = a.at.conductivity * a.curve->factor[r->axis];
-    const double kb = b.at.conductivity * b.curve->factor[r->axis];
+    const double ka = a.at.conductivity * a.curve->factor[axis];
+    const double kb = b.at.conductivity * b.curve->factor[axis];
     if (a.curve == b.curve && contact == 0) {
         return ka * a.scale / (h * h) * per_step;
     }
@@ -106,7 +94,7 @@ static double between(const struct face_reader *r, const int64_t low[AXIS_COUNT]
 
 /* d outside / d inside of a closure; `inside`, K. The first step from far below must not be that of
  * a face which hardly radiates. */
-static double closure_slope(const struct face_reader *r, const struct class_closure *c,
+static double closure_slope(const struct steady_reader *r, const struct class_closure *c,
                             double inside)
 {
     if (c->e == 0) {
@@ -119,7 +107,7 @@ static double closure_slope(const struct face_reader *r, const struct class_clos
 }
 
 /* From a cell to what a surface exchanges, in the units of `between`. */
-static double to_surface(const struct face_reader *r, enum face face, int64_t element,
+static double to_surface(const struct steady_reader *r, enum face face, int64_t element,
                          double inside)
 {
     struct surface_face at;
@@ -133,9 +121,32 @@ static double to_surface(const struct face_reader *r, enum face face, int64_t el
     return c.conductance * (1 - closure_slope(r, &c, inside));
 }
 
+/* The same of two classes, where it depends on nothing else. */
+static enum status find_pairs(struct steady_reader *r, enum axis axis)
+{
+    const struct medium *medium = &r->problem->medium;
+    const double per_step = r->op->dt / medium->heat_capacity_volume;
+    const int n = medium->nclasses;
+    if (n == 0 || medium->per_cell || (medium->curves != NULL && r->point->h_field != NULL)) {
+        return STATUS_OK;
+    }
+    float *pairs = malloc((size_t)n * (size_t)n * sizeof *pairs);
+    r->pairs[axis] = pairs;
+    TRY(CHECK_MEMORY(pairs != NULL, "no memory for the conductances between materials"));
+    for (int i = 0; i < n * n; i++) {
+        const int low = i / n;
+        const int high = i % n;
+        pairs[i] = medium->classes[low].is_ambient || medium->classes[high].is_ambient
+                       ? 0 /* see to_ambients */
+                       : (float)(medium_conductance(medium, &r->problem->grid, axis, low, high) *
+                                 per_step);
+    }
+    return STATUS_OK;
+}
+
 /* From a cell to cells of ambients, whose temperatures stay: a sink, in the units of `between`. */
-static double to_ambients(const struct face_reader *r, const struct multigrid *m,
-                          const int64_t cell[AXIS_COUNT], const struct cell_state *s)
+static double to_ambients(const struct steady_reader *r, const int64_t cell[AXIS_COUNT],
+                          const struct cell_state *s)
 {
     const struct medium *medium = &r->problem->medium;
     const int of_class = s->of_class;
@@ -146,8 +157,8 @@ static double to_ambients(const struct face_reader *r, const struct multigrid *m
         const enum axis axis = face_axis((enum face)f);
         int64_t beside[AXIS_COUNT] = {cell[AXIS_X], cell[AXIS_Y], cell[AXIS_Z]};
         beside[axis] += face_side((enum face)f) == SIDE_MIN ? -1 : 1;
-        const bool outside = beside[axis] < 0 || beside[axis] == m->layout.cells[axis];
-        if (!m->active[axis] || (outside && m->closed[f])) {
+        const bool outside = beside[axis] < 0 || beside[axis] == r->m->layout.cells[axis];
+        if (!r->m->active[axis] || (outside && r->m->closed[f])) {
             continue;
         }
         const int other = class_at(r, beside);
@@ -164,11 +175,12 @@ static double to_ambients(const struct face_reader *r, const struct multigrid *m
 }
 
 /* Between a cell and what is outside. */
-static double beyond(const struct face_reader *r, const int64_t cell[AXIS_COUNT], enum face face)
+static double beyond(const struct steady_reader *r, const int64_t cell[AXIS_COUNT], enum face face)
 {
     const struct medium *medium = &r->problem->medium;
+    const enum axis axis = face_axis(face);
     if (medium->nclasses == 0) {
-        return r->op->all.r[r->axis] * (1 - r->op->all.a[face]);
+        return r->op->all.r[axis] * (1 - r->op->all.a[face]);
     }
     const struct cell_state s = state_at(r, cell);
     const struct patch_plane *plane = &r->classes->patches.face[face];
@@ -178,11 +190,11 @@ static double beyond(const struct face_reader *r, const int64_t cell[AXIS_COUNT]
     struct class_closure c =
         r->closures[face][operator_closure_at(r->problem, plane, at, s.of_class)];
     if (s.curve != NULL) {
-        c = operator_close_enthalpy(r->problem, r->axis, &c, s.of_class, s.value);
+        c = operator_close_enthalpy(r->problem, axis, &c, s.of_class, s.value);
     }
     if (medium->per_cell) {
         const float *factors = r->classes->map.h_factor[FACTOR_CONDUCTIVITY];
-        c = operator_close_factor(r->problem, r->axis, &c, s.of_class,
+        c = operator_close_factor(r->problem, axis, &c, s.of_class,
                                   (double)factors[element_at(r, cell)]);
     }
     const double inside = s.curve != NULL ? s.at.temperature : s.value;
@@ -190,44 +202,82 @@ static double beyond(const struct face_reader *r, const int64_t cell[AXIS_COUNT]
            medium->heat_capacity_volume * (1 - closure_slope(r, &c, inside)) * s.scale;
 }
 
-static void read_faces(const struct face_reader *r, const struct multigrid *m, float *h_g)
+/* A row of lower faces, those of the cells [first, end): none is an end of the grid. */
+static void read_between(const struct steady_reader *r, enum axis axis,
+                         const int64_t row[AXIS_COUNT], int64_t first, int64_t end, float *g)
 {
-    struct box faces = layout_owned(&m->layout);
-    const enum face ends[] = {face_of(r->axis, SIDE_MIN), face_of(r->axis, SIDE_MAX)};
-    faces.hi[r->axis]++;
+    const float *const pairs = r->pairs[axis];
+    if (pairs == NULL) {
+        for (int64_t i = first; i < end; i++) {
+            const int64_t high[AXIS_COUNT] = {i, row[AXIS_Y], row[AXIS_Z]};
+            int64_t low[AXIS_COUNT] = {i, row[AXIS_Y], row[AXIS_Z]};
+            low[axis]--;
+            g[i] = (float)between(r, axis, low, high);
+        }
+        return;
+    }
+    const struct class_map *map = &r->classes->map;
+    const int64_t step = axis == AXIS_X   ? 1
+                         : axis == AXIS_Y ? map->layout.pitch_y
+                                          : map->layout.pitch_z;
+    const uint8_t *const high = map->h_class + element_at(r, row);
+    const uint8_t *const low = high - step;
+    const int n = r->problem->medium.nclasses;
+    for (int64_t i = first; i < end; i++) {
+        g[i] = pairs[(low[i] & map->mask) * n + (high[i] & map->mask)];
+    }
+}
+
+/* The faces of the cells [first, end) of a row at an end of the grid. */
+static void read_beyond(const struct steady_reader *r, const int64_t row[AXIS_COUNT], int64_t first,
+                        int64_t end, enum face face, float *g)
+{
+    for (int64_t i = first; i < end; i++) {
+        int64_t cell[AXIS_COUNT] = {i, row[AXIS_Y], row[AXIS_Z]};
+        cell[face_axis(face)] -= face_side(face) == SIDE_MAX ? 1 : 0;
+        g[i] = (float)beyond(r, cell, face);
+    }
+}
+
+static void read_faces(const struct steady_reader *r, enum axis axis,
+                       const struct steady_values *values)
+{
+    const enum face low = face_of(axis, SIDE_MIN);
+    const enum face high = face_of(axis, SIDE_MAX);
+    const int64_t n = r->m->layout.cells[axis];
+    struct box faces = layout_owned(&values->layout);
+    faces.hi[axis]++;
 #pragma omp parallel for collapse(2)
     for (int64_t k = 0; k < faces.hi[AXIS_Z]; k++) {
         for (int64_t j = 0; j < faces.hi[AXIS_Y]; j++) {
-            struct last_pair pair = {.low = -1};
-            for (int64_t i = 0; i < faces.hi[AXIS_X]; i++) {
-                const int64_t high[AXIS_COUNT] = {i, j, k};
-                int64_t low[AXIS_COUNT] = {i, j, k};
-                low[r->axis]--;
-                const bool first = low[r->axis] < 0 && m->closed[ends[SIDE_MIN]];
-                const bool last =
-                    high[r->axis] == m->layout.cells[r->axis] && m->closed[ends[SIDE_MAX]];
-                h_g[layout_index(&m->layout, i, j, k)] =
-                    (float)(first  ? beyond(r, high, ends[SIDE_MIN])
-                            : last ? beyond(r, low, ends[SIDE_MAX])
-                                   : between(r, low, high, &pair));
-            }
+            const int64_t row[AXIS_COUNT] = {0, j, k + values->first};
+            const bool along = axis == AXIS_X;
+            const bool starts = r->m->closed[low] && row[axis] == 0;
+            const bool ends = r->m->closed[high] && (along || row[axis] == n);
+            const int64_t length = faces.hi[AXIS_X];
+            const int64_t first = !starts ? 0 : along ? 1 : length;
+            const int64_t last = !ends ? length : along ? n : 0;
+            float *const g = values->h_g[axis] + layout_index(&values->layout, 0, j, k);
+            read_beyond(r, row, 0, first, low, g);
+            read_between(r, axis, row, first, last, g);
+            read_beyond(r, row, last, ends ? length : last, high, g);
         }
     }
 }
 
-static void read_cells(const struct face_reader *r, const struct multigrid *m, double mass,
-                       struct steady_values *values)
+static void read_cells(const struct steady_reader *r, const struct steady_values *values)
 {
     const struct medium *medium = &r->problem->medium;
-    const struct box owned = layout_owned(&m->layout);
+    const struct box cells = layout_owned(&values->layout);
     const double per_step = r->op->dt / medium->heat_capacity_volume;
 #pragma omp parallel for
-    for (int64_t n = 0; n < box_cells(&owned); n++) {
+    for (int64_t n = 0; n < box_cells(&cells); n++) {
         int64_t cell[AXIS_COUNT];
-        box_cell(&owned, n, cell);
-        const int64_t at = layout_index(&m->layout, cell[0], cell[1], cell[2]);
+        box_cell(&cells, n, cell);
+        const int64_t at = layout_index(&values->layout, cell[0], cell[1], cell[2]);
+        cell[AXIS_Z] += values->first;
         const struct cell_state s = state_at(r, cell);
-        double heat = mass;
+        double heat = r->mass;
         if (medium->nclasses > 0) {
             const struct medium_class *of = &medium->classes[s.of_class];
             const double capacity =
@@ -235,39 +285,85 @@ static void read_cells(const struct face_reader *r, const struct multigrid *m, d
                 : medium->per_cell && !of->is_ambient
                     ? factor_map_capacity(&r->classes->map, r->problem, element_at(r, cell))
                     : of->weight;
-            heat = mass * capacity + of->perfusion * per_step + to_ambients(r, m, cell, &s);
+            heat = r->mass * capacity + of->perfusion * per_step + to_ambients(r, cell, &s);
         }
         values->h_sink[at] = (float)(heat * s.scale);
         values->h_scale[at] = (float)s.scale;
     }
 }
 
-enum status steady_conductances(const struct problem *problem, const struct classes *classes,
-                                const struct heat_operator *op, const struct steady_point *point,
-                                const struct multigrid *m, double mass,
-                                struct steady_values *values)
+enum status steady_reader_create(const struct problem *problem, const struct classes *classes,
+                                 const struct heat_operator *op, const struct steady_point *point,
+                                 const struct multigrid *m, double mass,
+                                 struct steady_reader **reader)
 {
-    struct face_reader r = {.problem = problem, .classes = classes, .op = op, .point = point};
-    enum status status = STATUS_OK;
-    surface_exchanges(op, problem, r.exchanges);
+    struct steady_reader *r = calloc(1, sizeof *r);
+    *reader = r;
+    TRY(CHECK_MEMORY(r != NULL, "no memory for the conductances of the grid"));
+    *r = (struct steady_reader){
+        .problem = problem, .classes = classes, .op = op, .point = point, .m = m, .mass = mass};
+    surface_exchanges(op, problem, r->exchanges);
     for (int f = 0; f < FACE_COUNT && problem->medium.nclasses > 0; f++) {
-        TRY_GOTO(operator_closures(op, problem, (enum face)f, &classes->patches.face[f],
-                                   &r.closures[f]));
+        TRY(operator_closures(op, problem, (enum face)f, &classes->patches.face[f],
+                              &r->closures[f]));
     }
     for (int axis = 0; axis < AXIS_COUNT; axis++) {
-        r.axis = (enum axis)axis;
-        if (m->active[axis]) {
-            read_faces(&r, m, values->h_g[axis]);
+        TRY(m->active[axis] ? find_pairs(r, (enum axis)axis) : STATUS_OK);
+    }
+    return STATUS_OK;
+}
+
+void steady_reader_destroy(struct steady_reader *reader)
+{
+    for (int f = 0; f < FACE_COUNT && reader != NULL; f++) {
+        free(reader->closures[f]);
+        free(reader->pairs[f / 2]);
+        reader->pairs[f / 2] = NULL;
+    }
+    free(reader);
+}
+
+void steady_reader_read(const struct steady_reader *reader, const struct steady_values *values)
+{
+    for (int axis = 0; axis < AXIS_COUNT; axis++) {
+        if (values->h_g[axis] != NULL) {
+            read_faces(reader, (enum axis)axis, values);
         }
     }
     if (values->h_sink != NULL) {
-        read_cells(&r, m, mass, values);
+        read_cells(reader, values);
     }
-done:
-    for (int f = 0; f < FACE_COUNT; f++) {
-        free(r.closures[f]);
+}
+
+int64_t steady_log_of(float g)
+{
+    enum { BIAS = LOG_UNIT * 125 };
+    int32_t bits;
+    memcpy(&bits, &g, sizeof bits);
+    return bits > 0 ? (bits >> 15) - BIAS : 0;
+}
+
+void steady_add_logs(const struct layout *layout, const float *h_g, int64_t step, int64_t sums[3])
+{
+    const int64_t nx = layout->cells[AXIS_X];
+    const int64_t ny = layout->cells[AXIS_Y];
+    int64_t sum = 0;
+    int64_t count = 0;
+    int64_t differences = 0;
+#pragma omp parallel for reduction(+ : sum, count, differences)
+    for (int64_t row = 0; row < ny * layout->cells[AXIS_Z]; row++) {
+        const float *const g = h_g + layout_index(layout, 0, row % ny, row / ny);
+        for (int64_t i = 0; i < nx; i++) {
+            sum += steady_log_of(g[i]);
+            count += g[i] > 0 ? 1 : 0;
+            differences += g[i] > 0 && g[i + step] > 0
+                               ? llabs(steady_log_of(g[i + step]) - steady_log_of(g[i]))
+                               : 0;
+        }
     }
-    return status;
+    sums[0] += sum;
+    sums[1] += count;
+    sums[2] += differences;
 }
 
 /* --- a uniform medium --------------------------------------------------------------------------

@@ -141,10 +141,11 @@ static enum status ascend(struct steady_grids *grids, struct steady_grid *fine, 
         memcpy(args.weight, smoothing->weight, sizeof args.weight);
         return grids->engine->operations->ascend(grids->engine->bulk_queue, &args);
     }
-    TRY(factor == 0 ? steady_grid_clear(grids, &fine->m.layout, fine->d_e)
-                    : ENQUEUE(grids->engine->operations, interpolate, grids->engine->bulk_queue,
-                              .fine = fine->m, .coarse = coarse->m, .factor = factor, .d_e = d_from,
-                              .d_out = fine->d_e));
+    TRY(factor == 0
+            ? steady_grid_clear(grids, grids->engine->bulk_queue, &fine->m.layout, fine->d_e)
+            : ENQUEUE(grids->engine->operations, interpolate, grids->engine->bulk_queue,
+                      .fine = fine->m, .coarse = coarse->m, .factor = factor, .d_e = d_from,
+                      .d_out = fine->d_e));
     for (int step = 0; step < smoothing->nsteps; step++) {
         float *before = fine->d_e;
         TRY(factor == 0 && step == 0 ? STATUS_OK : steady_grid_exchange(grids, fine, before));
@@ -260,8 +261,9 @@ enum status steady_cycle(struct steady_grids *grids)
 
 /* Add `share` of the heat that comes through faces where all temperatures are 0; in a uniform
  * medium with `fluxes` of these alone, else without them. */
-static enum status add_boundary(struct steady_grids *grids, const struct steady_grid *grid,
-                                float *d_to, double share, bool fluxes)
+static enum status add_boundary(struct steady_grids *grids, struct queue *queue,
+                                const struct steady_grid *grid, float *d_to, double share,
+                                bool fluxes)
 {
     for (int f = 0; f < FACE_COUNT; f++) {
         const int axis = f / 2;
@@ -277,9 +279,8 @@ static enum status add_boundary(struct steady_grids *grids, const struct steady_
                                                  : grid->outer[f];
         TRY(factor == 0 || !grid->m.active[axis]
                 ? STATUS_OK
-                : ENQUEUE(grids->engine->operations, combine, grids->engine->bulk_queue,
-                          .layout = part, .d_out = d_to, .factor = share * factor,
-                          .x = {.layout = part, .d_values = d_g},
+                : ENQUEUE(grids->engine->operations, combine, queue, .layout = part, .d_out = d_to,
+                          .factor = share * factor, .x = {.layout = part, .d_values = d_g},
                           .z = {.layout = part, .d_values = d_to}));
     }
     return STATUS_OK;
@@ -306,7 +307,9 @@ static enum status spread_heat(struct steady_grids *grids)
     }
     for (int n = 1; n < grids->count; n++) {
         struct steady_grid *grid = &grids->grid[n];
-        TRY(is_smoothed(grids, n) ? add_boundary(grids, grid, grid->d_b, 1, false) : STATUS_OK);
+        TRY(is_smoothed(grids, n)
+                ? add_boundary(grids, grids->engine->bulk_queue, grid, grid->d_b, 1, false)
+                : STATUS_OK);
     }
     return STATUS_OK;
 }
@@ -367,17 +370,36 @@ static enum status start_finest(struct steady_grids *grids)
     return finest->copies ? ascend(grids, finest - 1, NULL, finest, finest->d_e, 1) : STATUS_OK;
 }
 
+/* d_r of the finest grid without sources: the heat that comes through faces. It takes as long as
+ * the coarser grids, which do not need it: on halo_queue, after what bulk_queue has. */
+static enum status begin_known(struct steady_grids *grids)
+{
+    const struct engine *engine = grids->engine;
+    const struct steady_grid *finest = &grids->grid[0];
+    TRY(engine->runtime->event_record(engine->bulk_queue, engine->bulk_done));
+    TRY(engine->runtime->event_wait(engine->halo_queue, engine->bulk_done));
+    TRY(steady_grid_clear(grids, engine->halo_queue, &finest->m.layout, finest->d_r));
+    TRY(add_boundary(grids, engine->halo_queue, finest, finest->d_r, 1, true));
+    return add_boundary(grids, engine->halo_queue, finest, finest->d_r, 1, false);
+}
+
 enum status steady_start(struct steady_grids *grids)
 {
-    grids->turn = 0;
-    const bool is_known = grids->uniform && grids->problem->sources.count == 0;
+    struct engine *engine = grids->engine;
     struct steady_grid *finest = &grids->grid[0];
-    TRY(add_boundary(grids, finest, finest->d_r, grids->uniform ? 1 : -1, true));
-    TRY(is_known ? STATUS_OK : spread_heat(grids));
-    TRY(add_boundary(grids, finest, finest->d_r, 1, false));
+    grids->turn = 0;
+    if (grids->uniform && grids->problem->sources.count == 0) {
+        TRY(begin_known(grids));
+    } else {
+        TRY(add_boundary(grids, engine->bulk_queue, finest, finest->d_r, grids->uniform ? 1 : -1,
+                         true));
+        TRY(spread_heat(grids));
+        TRY(add_boundary(grids, engine->bulk_queue, finest, finest->d_r, 1, false));
+    }
     for (int n = grids->count - 1; n > finest_of(grids); n--) {
         TRY(solve_grid(grids, n));
     }
+    TRY(engine_settle(engine));
     return start_finest(grids);
 }
 
@@ -442,7 +464,7 @@ static enum status prepare_heat(struct steady_grids *grids, const struct heat_op
     if (!grids->can_start || grids->problem->sources.count > 0) {
         return STATUS_OK;
     }
-    TRY(add_boundary(grids, finest, finest->d_r, 1, true)); /* which is 0 */
+    TRY(add_boundary(grids, grids->engine->bulk_queue, finest, finest->d_r, 1, true)); /* was 0 */
     return spread_heat(grids);
 }
 

@@ -51,7 +51,7 @@ enum status steady_grid_assemble(struct steady_grids *grids, const struct steady
     void *d_block = grids->d_block;
     whole.hi[axis] += layers;
     own.hi[axis] += layers;
-    TRY(steady_grid_clear(grids, &copy->m.layout, d_to));
+    TRY(steady_grid_clear(grids, engine->bulk_queue, &copy->m.layout, d_to));
     TRY(ENQUEUE(engine->operations, pack, engine->bulk_queue, .layout = shared->m.layout,
                 .d_field = d_from, .boxes = &own, .d_buffers = &d_block, .nboxes = 1));
     TRY(ENQUEUE(engine->operations, unpack, engine->bulk_queue, .layout = copy->m.layout,

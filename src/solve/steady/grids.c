@@ -23,16 +23,16 @@ enum status steady_grids_allocate(struct steady_grids *grids, size_t bytes, void
     return STATUS_OK;
 }
 
-enum status steady_grid_clear(struct steady_grids *grids, const struct layout *layout,
-                              float *d_values)
+enum status steady_grid_clear(struct steady_grids *grids, struct queue *queue,
+                              const struct layout *layout, float *d_values)
 {
     const struct layout all = {.precision = PRECISION_FLOAT32,
-                               .cells = {layout->elements, 1, 1},
-                               .pitch_y = layout->elements,
+                               .cells = {layout->pitch_y, layout->elements / layout->pitch_y, 1},
+                               .pitch_y = layout->pitch_y,
                                .pitch_z = layout->elements,
                                .elements = layout->elements};
-    return ENQUEUE(grids->engine->operations, combine, grids->engine->bulk_queue, .layout = all,
-                   .d_out = d_values, .factor = 0);
+    return ENQUEUE(grids->engine->operations, combine, queue, .layout = all, .d_out = d_values,
+                   .factor = 0);
 }
 
 enum status steady_grids_array(struct steady_grids *grids, int number, float **d_values)
@@ -41,7 +41,7 @@ enum status steady_grids_array(struct steady_grids *grids, int number, float **d
     void *d_block = NULL;
     TRY(steady_grids_allocate(grids, layout_bytes(layout), &d_block));
     *d_values = d_block;
-    return steady_grid_clear(grids, layout, *d_values);
+    return steady_grid_clear(grids, grids->engine->bulk_queue, layout, *d_values);
 }
 
 static enum status allocate_grid(struct steady_grids *grids, int number)
@@ -167,41 +167,6 @@ static enum status begin_axes(struct steady_grids *grids, const struct heat_oper
     return STATUS_OK;
 }
 
-/* log2(g), in units of 1/256 and linear between powers of two: integers, whose sums are the same in
- * any order. They are the upper bits of a float: of the least ones, which have no exponent, less. 0
- * where nothing conducts. */
-static int64_t log_of(float g)
-{
-    enum { BIAS = LOG_UNIT * 125 };
-    int32_t bits;
-    memcpy(&bits, &g, sizeof bits);
-    return bits > 0 ? (bits >> 15) - BIAS : 0;
-}
-
-/* The sum and the number of the logarithms of the lower faces that conduct; and the sum of their
- * differences to the faces `step` elements after them. */
-static void find_logs(const struct layout *layout, const float *h_g, int64_t step, int64_t sums[3])
-{
-    const int64_t nx = layout->cells[AXIS_X];
-    const int64_t ny = layout->cells[AXIS_Y];
-    int64_t sum = 0;
-    int64_t count = 0;
-    int64_t differences = 0;
-#pragma omp parallel for reduction(+ : sum, count, differences)
-    for (int64_t row = 0; row < ny * layout->cells[AXIS_Z]; row++) {
-        const float *const g = h_g + layout_index(layout, 0, row % ny, row / ny);
-        for (int64_t i = 0; i < nx; i++) {
-            sum += log_of(g[i]);
-            count += g[i] > 0 ? 1 : 0;
-            differences +=
-                g[i] > 0 && g[i + step] > 0 ? llabs(log_of(g[i + step]) - log_of(g[i])) : 0;
-        }
-    }
-    sums[0] = sum;
-    sums[1] = count;
-    sums[2] = differences;
-}
-
 static enum status mean_logs(struct steady_grids *grids, const struct steady_grid *grid,
                              double mean[AXIS_COUNT])
 {
@@ -218,7 +183,7 @@ static enum status mean_logs(struct steady_grids *grids, const struct steady_gri
         const struct steady_axis *a = &grids->axis[axis];
         for (int64_t i = 0; i < a->n; i++) {
             const float g = (float)(1 / (a->resistance[i] * a->size[i]));
-            sums[axis][0] += log_of(g);
+            sums[axis][0] += steady_log_of(g);
             sums[axis][1] += g > 0 ? 1 : 0;
         }
     }
@@ -228,7 +193,7 @@ static enum status mean_logs(struct steady_grids *grids, const struct steady_gri
                                                    layout_bytes(&grid->m.layout));
             status = status == STATUS_OK ? engine->runtime->queue_wait(engine->bulk_queue) : status;
             if (status == STATUS_OK) {
-                find_logs(&grid->m.layout, h_g, 0, sums[axis]);
+                steady_add_logs(&grid->m.layout, h_g, 0, sums[axis]);
             }
         }
     }
@@ -358,26 +323,80 @@ static enum status add_copy(struct steady_grids *grids)
                           : fill_grid(grids, number);
 }
 
-static enum status send(struct steady_grids *grids, const struct steady_values *values,
-                        float *d_scale)
+/* Planes of the finest grid on their way to the device, in pinned memory: one part is filled while
+ * the other is copied. */
+enum { PART_BYTES = 1 << 23 }; /* of an array, or a plane */
+struct parts {
+    int64_t planes;
+    void *h_part[2];
+    struct event *copied[2];
+};
+
+static void parts_destroy(const struct engine *engine, struct parts *parts)
 {
-    const struct multigrid *m = &grids->grid[0].m;
+    for (int n = 0; n < 2; n++) {
+        engine->runtime->event_destroy(parts->copied[n]);
+        engine->runtime->pinned_free(engine->device, parts->h_part[n]);
+    }
+}
+
+static enum status parts_create(const struct engine *engine, const struct layout *layout,
+                                int narrays, struct parts *parts)
+{
+    const int64_t fit = PART_BYTES / (layout->pitch_z * (int64_t)sizeof(float));
+    const int64_t nz = layout->cells[AXIS_Z];
+    parts->planes = fit < 1 ? 1 : fit < nz ? fit : nz;
+    const size_t bytes = (size_t)((parts->planes + 1) * layout->pitch_z * narrays) * sizeof(float);
+    for (int n = 0; n < 2; n++) {
+        TRY(engine->runtime->pinned_alloc(engine->device, bytes, &parts->h_part[n]));
+        memset(parts->h_part[n], 0, bytes); /* the layers of the halo stay so */
+        TRY(engine->runtime->event_create(engine->device, &parts->copied[n]));
+        TRY(engine->runtime->event_record(engine->bulk_queue, parts->copied[n]));
+    }
+    return STATUS_OK;
+}
+
+/* Planes from `first` on of all arrays of the finest grid. */
+static enum status fill_part(struct steady_grids *grids, const struct steady_reader *reader,
+                             int64_t first, const struct parts *parts, float *d_scale)
+{
     const struct engine *engine = grids->engine;
-    const struct {
-        float *d_to;
-        const float *h_from;
-    } arrays[] = {{m->d_g[AXIS_X], values->h_g[AXIS_X]},
-                  {m->d_g[AXIS_Y], values->h_g[AXIS_Y]},
-                  {m->d_g[AXIS_Z], values->h_g[AXIS_Z]},
-                  {m->d_sink, values->h_sink},
-                  {d_scale, values->h_scale}};
-    for (size_t n = 0; n < sizeof arrays / sizeof *arrays; n++) {
-        if (arrays[n].d_to != NULL) {
-            TRY(engine->runtime->copy_to_device(engine->bulk_queue, arrays[n].d_to,
-                                                arrays[n].h_from, layout_bytes(&m->layout)));
+    const struct multigrid *m = &grids->grid[0].m;
+    const int number = (int)(first / parts->planes % 2);
+    const int64_t left = m->layout.cells[AXIS_Z] - first;
+    struct steady_values values = {.layout = m->layout, .first = first};
+    struct layout *part = &values.layout;
+    part->cells[AXIS_Z] = left < parts->planes ? left : parts->planes;
+    part->origin -= part->halo[AXIS_Z] * part->pitch_z;
+    float *const d_to[] = {m->d_g[AXIS_X], m->d_g[AXIS_Y], m->d_g[AXIS_Z], m->d_sink, d_scale};
+    float *h_from[sizeof d_to / sizeof *d_to] = {NULL};
+    float *h_next = parts->h_part[number];
+    for (size_t n = 0; n < sizeof d_to / sizeof *d_to; n++) {
+        const bool wanted = n < AXIS_COUNT ? m->active[n] : m->d_sink != NULL || d_scale != NULL;
+        h_from[n] = wanted ? h_next : NULL;
+        h_next += wanted ? (parts->planes + 1) * part->pitch_z : 0;
+    }
+    memcpy(values.h_g, h_from, sizeof values.h_g);
+    values.h_sink = h_from[AXIS_COUNT];
+    values.h_scale = h_from[AXIS_COUNT + 1];
+    TRY(engine->runtime->event_sync(parts->copied[number]));
+    steady_reader_read(reader, &values);
+    for (size_t n = 0; n < sizeof d_to / sizeof *d_to; n++) {
+        const int64_t planes = part->cells[AXIS_Z] + (n == AXIS_Z ? 1 : 0);
+        const int64_t begin = (first + part->halo[AXIS_Z]) * part->pitch_z;
+        TRY(d_to[n] == NULL || h_from[n] == NULL
+                ? STATUS_OK
+                : engine->runtime->copy_to_device(engine->bulk_queue, d_to[n] + begin, h_from[n],
+                                                  (size_t)(planes * part->pitch_z) *
+                                                      sizeof(float)));
+    }
+    TRY(engine->runtime->event_record(engine->bulk_queue, parts->copied[number]));
+    for (int axis = 0; axis < AXIS_COUNT && grids->count == 1; axis++) {
+        if (h_from[axis] != NULL) {
+            steady_add_logs(part, h_from[axis], multigrid_step(m, axis), grids->logs[axis]);
         }
     }
-    return engine->runtime->queue_wait(engine->bulk_queue);
+    return STATUS_OK;
 }
 
 /* Collective, agreed. All of the finest grid. */
@@ -386,27 +405,20 @@ static enum status fill_finest(struct steady_grids *grids, const struct classes 
                                double mass, float *d_scale)
 {
     struct steady_grid *finest = &grids->grid[0];
-    const size_t elements = (size_t)finest->m.layout.elements;
-    const size_t arrays = finest->m.d_sink != NULL || d_scale != NULL ? AXIS_COUNT + 2 : AXIS_COUNT;
-    float *h_all = calloc(arrays * elements, sizeof *h_all);
-    struct steady_values values = {.h_sink = NULL};
-    enum status status = CHECK_MEMORY(h_all != NULL, "no memory for the conductances of the grid");
-    if (status == STATUS_OK) {
-        for (int axis = 0; axis < AXIS_COUNT; axis++) {
-            values.h_g[axis] = h_all + (size_t)axis * elements;
-        }
-        if (arrays > AXIS_COUNT) {
-            values.h_sink = h_all + AXIS_COUNT * elements;
-            values.h_scale = values.h_sink + elements;
-        }
-        status = steady_conductances(grids->problem, classes, op, point, &finest->m, mass, &values);
-        status = status == STATUS_OK ? send(grids, &values, d_scale) : status;
+    const struct engine *engine = grids->engine;
+    const int narrays = finest->m.d_sink != NULL || d_scale != NULL ? AXIS_COUNT + 2 : AXIS_COUNT;
+    struct steady_reader *reader = NULL;
+    struct parts parts = {.planes = 0};
+    enum status status = STATUS_OK;
+    TRY_GOTO(parts_create(engine, &finest->m.layout, narrays, &parts));
+    TRY_GOTO(steady_reader_create(grids->problem, classes, op, point, &finest->m, mass, &reader));
+    for (int64_t k = 0; k < finest->m.layout.cells[AXIS_Z]; k += parts.planes) {
+        TRY_GOTO(fill_part(grids, reader, k, &parts, d_scale));
     }
-    for (int axis = 0; axis < AXIS_COUNT && grids->count == 1 && status == STATUS_OK; axis++) {
-        find_logs(&finest->m.layout, values.h_g[axis], multigrid_step(&finest->m, axis),
-                  grids->logs[axis]);
-    }
-    free(h_all);
+    TRY_GOTO(engine->runtime->queue_wait(engine->bulk_queue));
+done:
+    steady_reader_destroy(reader);
+    parts_destroy(engine, &parts);
     TRY(status_agree(grids->team->comm, status));
     for (int axis = 0; axis < AXIS_COUNT; axis++) {
         if (finest->m.active[axis] && !grids->uniform) {

@@ -75,7 +75,8 @@ struct steady_grids {
     double flux[FACE_COUNT];             /* in a uniform medium: heat per cell of the finest grid */
     bool can_start;                      /* by full multigrid */
     int turn;                            /* cycles since the start */
-    int64_t logs[AXIS_COUNT][3]; /* of the finest grid without tables: find_logs, on this rank */
+    int64_t logs[AXIS_COUNT]
+                [3]; /* of the finest grid without tables: steady_add_logs, on this rank */
     int count;
     struct steady_grid grid[STEADY_GRIDS_MOST];
     struct {
@@ -109,19 +110,33 @@ struct steady_point {
     bool is_first;  /* no step has been taken */
 };
 
-/* Of the finest grid, in its layout. */
+/* Planes of the finest grid from `first` on, and one more where there is an upper end: `layout` is
+ * that of the grid but for its cells on z. NULL: not wanted. */
 struct steady_values {
+    struct layout layout;
+    int64_t first;
     float *h_g[AXIS_COUNT]; /* the conductances of the lower faces, and of the upper end */
-    float *h_sink;  /* as in struct multigrid: mass times the heat capacity, and perfusion; NULL:
-                       neither it nor h_scale is wanted */
-    float *h_scale; /* K per unit of e */
+    float *h_sink;  /* as in struct multigrid: mass times the heat capacity, and perfusion */
+    float *h_scale; /* K per unit of e; with h_sink */
 };
 
-/* On this rank. STATUS_MEMORY. Needs classes->map. */
-enum status steady_conductances(const struct problem *problem, const struct classes *classes,
-                                const struct heat_operator *op, const struct steady_point *point,
-                                const struct multigrid *m, double mass,
-                                struct steady_values *values);
+/* Reads conductances of the finest grid, `m`, on this rank. STATUS_MEMORY. Borrows its arguments;
+ * needs classes->map. Destroy takes NULL. */
+struct steady_reader;
+enum status steady_reader_create(const struct problem *problem, const struct classes *classes,
+                                 const struct heat_operator *op, const struct steady_point *point,
+                                 const struct multigrid *m, double mass,
+                                 struct steady_reader **reader);
+void steady_reader_destroy(struct steady_reader *reader);
+void steady_reader_read(const struct steady_reader *reader, const struct steady_values *values);
+
+/* log2(g), in units of 1/256 and linear between powers of two: integers, whose sums are the same in
+ * any order. They are the upper bits of a float: of the least ones, which have no exponent, less. 0
+ * where nothing conducts. */
+int64_t steady_log_of(float g);
+/* Add the sum and the number of the logarithms of the lower faces that conduct; and the sum of
+ * their differences to the faces `step` elements after them. */
+void steady_add_logs(const struct layout *layout, const float *h_g, int64_t step, int64_t sums[3]);
 
 /* Collective, agreed. The conductances are those of `op`, in units of its step; with `sinks`, with
  * these times `mass`. Destroy also after a failure. */
@@ -160,8 +175,8 @@ static inline struct operand operand(const struct layout *layout, const void *d_
 }
 
 /* Queued. Let all values be 0, those of the halo included. */
-enum status steady_grid_clear(struct steady_grids *grids, const struct layout *layout,
-                              float *d_values);
+enum status steady_grid_clear(struct steady_grids *grids, struct queue *queue,
+                              const struct layout *layout, float *d_values);
 
 /* Collective. The halo of a shared grid, or the gather of a copy, that has its layout. */
 enum status steady_grid_connect(struct steady_grids *grids, struct steady_grid *grid);
@@ -201,7 +216,7 @@ enum status steady_hypre(struct steady_grids *grids, bool algebraic, double shar
 /* Collective; queued. The start from the reference, or where there is none from any uniform state,
  * by full multigrid, where can_start: each grid has its own boundary values. First prepare, once;
  * then steady_start, for which d_r of the finest grid is the heat of sources, or with classes the
- * residual, for e in K. It gives d_e. */
+ * residual, for e in K; in a uniform medium without sources it is not read. It gives d_e. */
 enum status steady_start_prepare(struct steady_grids *grids, const struct heat_operator *op);
 enum status steady_start(struct steady_grids *grids);
 

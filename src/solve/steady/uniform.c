@@ -119,9 +119,11 @@ enum status steady_begin(struct stepper *stepper, bool uniform_start, double *la
         const double *d_heat = stepper->steady->d_heat;
         const struct steady_grid *finest = &grids->grid[0];
         TRY(agree(stepper,
-                  ENQUEUE(grids->engine->operations, combine, grids->engine->bulk_queue,
-                          .layout = finest->m.layout, .d_out = finest->d_r,
-                          .factor = d_heat != NULL ? 1 : 0, .x = operand(layout, d_heat))));
+                  d_heat == NULL
+                      ? STATUS_OK
+                      : ENQUEUE(grids->engine->operations, combine, grids->engine->bulk_queue,
+                                .layout = finest->m.layout, .d_out = finest->d_r, .factor = 1,
+                                .x = operand(layout, d_heat))));
         TRY(steady_start(grids));
         return correct(stepper, finest->d_e, &grids->reference, true, &change, lack);
     }

@@ -58,7 +58,7 @@ hipError_t hipMemcpyAsync(void *to, const void *from, size_t bytes, hipMemcpyKin
                           hipStream_t stream);
 hipError_t hipMemcpy2DAsync(void *to, size_t to_pitch, const void *from, size_t from_pitch,
                             size_t row_bytes, size_t rows, hipMemcpyKind kind, hipStream_t stream);
-
+#define hipMemsetAsync(to, byte, bytes, stream) hipMemset(to, byte, bytes)
 enum { hipStreamNonBlocking = 1, hipEventDisableTiming = 2 };
 hipError_t hipStreamCreateWithPriority(hipStream_t *stream, unsigned flags, int priority);
 hipError_t hipStreamDestroy(hipStream_t stream);

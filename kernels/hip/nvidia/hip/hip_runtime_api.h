@@ -34,6 +34,7 @@
 #define hipHostFree cudaFreeHost
 #define hipMemGetInfo cudaMemGetInfo
 #define hipMemset cudaMemset
+#define hipMemsetAsync cudaMemsetAsync
 #define hipMemcpyAsync cudaMemcpyAsync
 #define hipMemcpy2DAsync cudaMemcpy2DAsync
 #define hipMemcpyHostToDevice cudaMemcpyHostToDevice
