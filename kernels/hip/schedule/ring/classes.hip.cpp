@@ -2,8 +2,8 @@
  */
 #include "kernels/hip/schedule/ring/classes_workers.h"
 
-/* A table that leaves room for the ring. */
-enum { MOST_TABLE_BYTES = 100 * 1024 };
+/* Numbers of a table that leaves room for the ring, with two blocks of float32, too. */
+enum { MOST_NUMBERS = 100 * 1024 / (int)sizeof(double) };
 
 #if ARCH_HAS_TILE_COPY
 
@@ -65,7 +65,9 @@ template <typename S> static bool is_exact(const struct box &box)
 
 template <typename REAL, int WIDE, int BLOCKS> static hipError_t launch_kind(const ring_call &call)
 {
-    typedef shape<REAL, WIDE * 8 / (int)sizeof(REAL), 128, 16, 4, BLOCKS, 2, true> S;
+    /* in float32 two blocks: with a tile twice as wide the waves that close faces are too slow */
+    constexpr int TILES = (int)(sizeof(double) / sizeof(REAL));
+    typedef shape<REAL, WIDE, 128, 16, 4, BLOCKS * TILES, 2, true> S;
     const classes<REAL, 1> kind = classes_of<REAL, 1>(call.step->args->levels);
     const int length = medium_numbers(&call.step->args->levels->medium);
     const int bytes = length * (int)sizeof(REAL);
@@ -77,7 +79,7 @@ template <typename REAL, int WIDE, int BLOCKS> static hipError_t launch_kind(con
         return launch(call, ring_of_classes<with_base<S>, true>{{}, kind, length, {low, high}},
                       bytes);
     }
-    if (bytes > MOST_TABLE_BYTES) {
+    if (length > MOST_NUMBERS) {
         return launch(call, ring_of_classes<S, false>{{}, kind, 0, {low, high}}, 0);
     }
     if constexpr (sizeof(REAL) == sizeof(double)) { /* floats: more registers than there are */
@@ -111,10 +113,9 @@ bool hip_step_medium_takes(const struct device_medium *medium)
 bool hip_step_medium_corrects(const struct step_args *args, const struct box *box)
 {
     const struct device_medium *medium = &args->levels->medium;
-    const int bytes = (int)precision_bytes(args->layout.precision);
     const bool kind =
         args->levels->kind == KIND_FACES ||
-        (args->levels->kind == KIND_CLASSES && medium_numbers(medium) * bytes <= MOST_TABLE_BYTES);
+        (args->levels->kind == KIND_CLASSES && medium_numbers(medium) <= MOST_NUMBERS);
     return kind && args->d_bits == nullptr && hip_step_staged_takes(&args->layout, box) &&
            hip_step_medium_takes(medium);
 }
