@@ -246,6 +246,29 @@ static enum status sum_stage(struct field *field, int64_t n, struct field_summar
     return rest == 0 ? STATUS_OK : operations->summarise(field->queue, &args);
 }
 
+/* Queued. Sum a box of whole rows, which begin aligned, where they are. */
+static enum status sum_rows(struct field *field, const struct box *box, struct field_sums *queued,
+                            struct exact_sum *sum)
+{
+    struct layout rows = field->layout;
+    if (box_is_empty(box)) {
+        return STATUS_OK;
+    }
+    rows.origin = layout_index(&rows, box->lo[AXIS_X], box->lo[AXIS_Y], box->lo[AXIS_Z]);
+    for (int axis = 0; axis < AXIS_COUNT; axis++) {
+        rows.cells[axis] = box_extent(box, (enum axis)axis);
+    }
+    if (queued->count == FACE_COUNT) {
+        TRY(field_sums_end(field, queued));
+    }
+    queued->piece[queued->count].total = sum;
+    struct field_summary *sums = queued->piece[queued->count++].sums;
+    memset(sums, 0, sizeof queued->piece->sums);
+    return ENQUEUE(field->backend->operations, summarise, field->queue, .layout = rows,
+                   .placement = field->placement, .d_field = field_temperature(field),
+                   .h_summary = sums);
+}
+
 enum status field_sums_end(struct field *field, struct field_sums *queued)
 {
     TRY(field->backend->runtime->queue_wait(field->queue));
@@ -260,10 +283,15 @@ enum status field_sums_end(struct field *field, struct field_sums *queued)
 enum status field_sums_begin(struct field *field, const struct box *boxes, int nboxes,
                              struct field_sums *queued, struct exact_sum *sums)
 {
+    const struct box owned = layout_owned(&field->layout);
     queued->count = 0;
     for (int b = 0; b < nboxes; b++) {
         struct box piece = box_before(&boxes[b]);
         sums[b] = (struct exact_sum){{0}};
+        if (box_extent(&boxes[b], AXIS_X) == box_extent(&owned, AXIS_X)) {
+            TRY(sum_rows(field, &boxes[b], queued, &sums[b]));
+            continue;
+        }
         while (next_piece(field, &field->layout, &boxes[b], &piece)) {
             if (queued->count == FACE_COUNT) {
                 TRY(field_sums_end(field, queued));
