@@ -19,8 +19,9 @@ enum status level_create(struct engine *engine, struct classes *classes, struct 
                             .nslots = nslots};
     TRY(field_create(engine->backend, engine->device, engine->output_queue, &team->decomp,
                      team->rank, precision, &level->field));
-    TRY(engine->runtime->pinned_alloc(engine->device, bytes, &h_sums));
-    level->h_sums = memset(h_sums, 0, bytes);
+    TRY(engine->runtime->pinned_alloc(engine->device, 2 * bytes, &h_sums));
+    level->h_sums = memset(h_sums, 0, 2 * bytes);
+    level->h_no_sums = level->h_sums + nslots * DEVICE_SUMS;
     const enum status status = engine_send(engine, level->h_sums, bytes, &d_sums);
     level->d_sums = (struct exact_sum *)d_sums;
     return status;
