@@ -75,9 +75,9 @@ struct field_sums {
 };
 
 /* Queued. The exact sums of boxes of owned cells (local indices) of the current step, K, on the
- * device; `sums` and `queued` are complete after field_sums_end, and stay where they are until then.
- * Blocks where the stage holds fewer boxes. For a few layers of cells: those without whole rows
- * are copied to the stage. */
+ * device; `sums` and `queued` are complete after field_sums_end, and stay where they are until
+ * then. Blocks where the stage holds fewer boxes. For a few layers of cells: those without whole
+ * rows are copied to the stage. */
 enum status field_sums_begin(struct field *field, const struct box *boxes, int nboxes,
                              struct field_sums *queued, struct exact_sum *sums);
 /* Blocks until done. */
