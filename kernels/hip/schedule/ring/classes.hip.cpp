@@ -20,7 +20,7 @@ template <typename S, bool TABLE> struct ring_of_classes : ring_kind<S> {
     }
 
     __device__ __forceinline__ void advance(const grid_view<REAL> &view, char *shared,
-                                            stage_ring<S> ring, const work &w, seen_nothing &) const
+                                            stage_ring<S> ring, const work &w) const
     {
         const medium<REAL> &m = kind.of;
         const REAL *table = TABLE ? reinterpret_cast<const REAL *>(shared + w.ring_bytes) : m.table;

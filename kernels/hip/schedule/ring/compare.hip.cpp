@@ -115,7 +115,7 @@ template <typename S> struct compare_uniform : ring_kind<S> {
     }
 
     __device__ __forceinline__ void advance(const grid_view<REAL> &view, char *, stage_ring<S> ring,
-                                            const work &w, seen_nothing &) const
+                                            const work &w) const
     {
         extremes found;
         const bool(&closed)[FACE_COUNT] = step[1].closed;
@@ -191,7 +191,7 @@ template <typename S> struct compare_classes : ring_kind<S> {
     }
 
     __device__ __forceinline__ void advance(const grid_view<REAL> &view, char *shared,
-                                            stage_ring<S> ring, const work &w, seen_nothing &) const
+                                            stage_ring<S> ring, const work &w) const
     {
         const medium<REAL> &m = step[1].of;
         const bool(&closed)[FACE_COUNT] = step[1].closed;
