@@ -49,6 +49,9 @@ struct output_kind {
     /* Collective, agreed. *object stays NULL when the output is off or not supported. */
     enum status (*open)(const struct output_context *in, void **object);
     void (*close)(void *object);
+    /* Collective, agreed; before `write`, and before the summary is waited for. Queue work whose
+     * results `write` needs. NULL: none. */
+    enum status (*queue)(void *object, const struct output_context *in);
     /* Collective, agreed; at a step at which one of its cadences is due. */
     enum status (*write)(void *object, const struct output_context *in);
     /* Rank 0, also on the writer's thread while the loop writes. Flush the files to disk. NULL: the

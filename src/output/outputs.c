@@ -270,6 +270,19 @@ static enum status write_kind(struct outputs *o, int kind,
 }
 
 /* Collective. */
+static enum status queue_kinds(struct outputs *o, unsigned due)
+{
+    for (int k = 0; k < OUTPUT_KINDS; k++) {
+        if ((due >> (unsigned)k & 1U) != 0 && o->object[k] != NULL &&
+            output_kinds[k]->queue != NULL) {
+            TRY(stepper_show_due(o->in.stepper));
+            TRY(output_kinds[k]->queue(o->object[k], context(o, k)));
+        }
+    }
+    return STATUS_OK;
+}
+
+/* Collective. */
 static enum status show_progress(struct outputs *o)
 {
     const struct stepper *stepper = o->in.stepper;
@@ -289,6 +302,7 @@ enum status outputs_write(struct outputs *o)
     TRY(writer_poll(o->writer));
     const unsigned due = kinds_due(o, o->in.state->step);
     if (outputs_summarise(o, o->in.state->step)) {
+        TRY(queue_kinds(o, due));
         TRY(refresh(o)); /* before a sample is taken of values that may be invalid */
     }
     TRY(derive_sample(o->in.stepper));

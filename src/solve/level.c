@@ -1,6 +1,6 @@
 #include "solve/level.h"
 
-#include <stdlib.h>
+#include <string.h>
 
 enum status level_create(struct engine *engine, struct classes *classes, struct phases *phases,
                          const struct team *team, enum precision precision, int radius, int fused,
@@ -8,6 +8,7 @@ enum status level_create(struct engine *engine, struct classes *classes, struct 
 {
     const size_t bytes = (size_t)nslots * DEVICE_SUMS * sizeof *level->h_sums;
     void *d_sums = NULL;
+    void *h_sums = NULL;
     *level = (struct level){.engine = engine,
                             .classes = classes,
                             .phases = phases,
@@ -18,8 +19,9 @@ enum status level_create(struct engine *engine, struct classes *classes, struct 
                             .nslots = nslots};
     TRY(field_create(engine->backend, engine->device, engine->output_queue, &team->decomp,
                      team->rank, precision, &level->field));
-    level->h_sums = calloc(1, bytes);
-    TRY(CHECK_MEMORY(level->h_sums != NULL, "no memory for the ledger"));
+    TRY(engine->runtime->pinned_alloc(engine->device, 2 * bytes, &h_sums));
+    level->h_sums = memset(h_sums, 0, 2 * bytes);
+    level->h_no_sums = level->h_sums + nslots * DEVICE_SUMS;
     const enum status status = engine_send(engine, level->h_sums, bytes, &d_sums);
     level->d_sums = (struct exact_sum *)d_sums;
     return status;
@@ -35,8 +37,8 @@ void level_destroy(struct level *level)
     }
     halo_destroy(level->halo);
     field_destroy(level->field);
-    free(level->h_sums);
     if (level->d_sums != NULL) {
+        level->engine->runtime->pinned_free(level->engine->device, level->h_sums);
         level->engine->runtime->memory_free(level->engine->device, level->d_sums);
     }
 }

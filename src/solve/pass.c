@@ -324,7 +324,7 @@ bool pass_may_summarise(const struct level *level, enum kind kind, int nsteps)
 {
     return !level->overlap && !level->sleep.is_on && level->classes->surfaces.d_exchange == NULL &&
            pass_share(nsteps, level->fused, level->whole) == nsteps &&
-           (kind == KIND_UNIFORM ? nsteps > 1 : kind == KIND_CLASSES);
+           kind == KIND_UNIFORM && nsteps > 1;
 }
 
 static enum status stage_plain(struct level *level, const struct pass *pass,

@@ -145,7 +145,9 @@ static void layers_are_summed(struct rig *rig, enum precision precision)
         struct exact_parts parts = {{0}};
         struct exact_sum wanted = {{0}};
         struct exact_sum sum;
-        must(field_sums(field, &layer, 1, &sum));
+        struct field_sums queued;
+        must(field_sums_begin(field, &layer, 1, &queued, &sum));
+        must(field_sums_end(field, &queued));
         must(field_read(field, &layer, values));
         for (int64_t n = 0; n < box_cells(&layer); n++) {
             exact_parts_add(&parts, precision == PRECISION_FLOAT64

@@ -6,9 +6,10 @@
 #include "kernels/cell/source_cell.h"
 #include "kernels/hip/device/visit.h"
 
-/* A sum has enough blocks to fill any chip, and few enough that their atomics do not matter. PART:
+/* A sum has enough blocks to fill any chip, and few enough that their atomics do not matter; those
+ * of a face, a few per multiprocessor, since a face has few cells. PART:
  * cells of a row that a thread reads at a time for a sum; BESIDE: that it heats. */
-enum { SUM_BLOCKS_MOST = 4096, FACE_BLOCKS_MOST = 1024, PART = 4, BESIDE = 2 };
+enum { SUM_BLOCKS_MOST = 4096, FACE_BLOCKS_MOST = 256, PART = 4, BESIDE = 2 };
 
 /* What a kernel needs of the medium. */
 struct source_medium {

@@ -220,15 +220,6 @@ enum status field_write_derived(struct field *field, enum derived_kind kind, con
     return write_to(field, &derived->layout, &owned, h_values, derived->d_values[kind]);
 }
 
-/* Pieces whose sums are queued. */
-struct pending {
-    int count;
-    struct {
-        struct exact_sum *total;
-        struct field_summary sums[2];
-    } piece[FACE_COUNT];
-};
-
 /* Queued. Sum the `n` elements of d_stage, as rows and what is left; the sums are valid after
  * queue_wait. */
 static enum status sum_stage(struct field *field, int64_t n, struct field_summary sums[2])
@@ -255,35 +246,63 @@ static enum status sum_stage(struct field *field, int64_t n, struct field_summar
     return rest == 0 ? STATUS_OK : operations->summarise(field->queue, &args);
 }
 
-static enum status finish_sums(struct field *field, struct pending *pending)
+/* Queued. Sum a box of whole rows, which begin aligned, where they are. */
+static enum status sum_rows(struct field *field, const struct box *box, struct field_sums *queued,
+                            struct exact_sum *sum)
+{
+    struct layout rows = field->layout;
+    if (box_is_empty(box)) {
+        return STATUS_OK;
+    }
+    rows.origin = layout_index(&rows, box->lo[AXIS_X], box->lo[AXIS_Y], box->lo[AXIS_Z]);
+    for (int axis = 0; axis < AXIS_COUNT; axis++) {
+        rows.cells[axis] = box_extent(box, (enum axis)axis);
+    }
+    if (queued->count == FACE_COUNT) {
+        TRY(field_sums_end(field, queued));
+    }
+    queued->piece[queued->count].total = sum;
+    struct field_summary *sums = queued->piece[queued->count++].sums;
+    memset(sums, 0, sizeof queued->piece->sums);
+    return ENQUEUE(field->backend->operations, summarise, field->queue, .layout = rows,
+                   .placement = field->placement, .d_field = field_temperature(field),
+                   .h_summary = sums);
+}
+
+enum status field_sums_end(struct field *field, struct field_sums *queued)
 {
     TRY(field->backend->runtime->queue_wait(field->queue));
-    for (int p = 0; p < pending->count; p++) {
-        exact_sum_add(pending->piece[p].total, &pending->piece[p].sums[0].sum);
-        exact_sum_add(pending->piece[p].total, &pending->piece[p].sums[1].sum);
+    for (int p = 0; p < queued->count; p++) {
+        exact_sum_add(queued->piece[p].total, &queued->piece[p].sums[0].sum);
+        exact_sum_add(queued->piece[p].total, &queued->piece[p].sums[1].sum);
     }
-    pending->count = 0;
+    queued->count = 0;
     return STATUS_OK;
 }
 
-enum status field_sums(struct field *field, const struct box *boxes, int nboxes,
-                       struct exact_sum *sums)
+enum status field_sums_begin(struct field *field, const struct box *boxes, int nboxes,
+                             struct field_sums *queued, struct exact_sum *sums)
 {
-    struct pending pending = {.count = 0};
+    const struct box owned = layout_owned(&field->layout);
+    queued->count = 0;
     for (int b = 0; b < nboxes; b++) {
         struct box piece = box_before(&boxes[b]);
         sums[b] = (struct exact_sum){{0}};
+        if (box_extent(&boxes[b], AXIS_X) == box_extent(&owned, AXIS_X)) {
+            TRY(sum_rows(field, &boxes[b], queued, &sums[b]));
+            continue;
+        }
         while (next_piece(field, &field->layout, &boxes[b], &piece)) {
-            if (pending.count == FACE_COUNT) {
-                TRY(finish_sums(field, &pending));
+            if (queued->count == FACE_COUNT) {
+                TRY(field_sums_end(field, queued));
             }
             /* in the order of the queue, so that all use the same stage */
             TRY(pack(field, field_temperature(field), &piece));
-            pending.piece[pending.count].total = &sums[b];
-            TRY(sum_stage(field, box_cells(&piece), pending.piece[pending.count++].sums));
+            queued->piece[queued->count].total = &sums[b];
+            TRY(sum_stage(field, box_cells(&piece), queued->piece[queued->count++].sums));
         }
     }
-    return finish_sums(field, &pending);
+    return STATUS_OK;
 }
 
 enum status field_paint(struct field *field, const struct grid *grid,

@@ -83,11 +83,23 @@ enum status field_read_derived(struct field *field, enum derived_kind kind, cons
 enum status field_write_derived(struct field *field, enum derived_kind kind,
                                 const double *h_values);
 
-/* The exact sums of boxes of owned cells (local indices) of the current step, K, on the device.
- * Blocks until done, where the stage has room once. For a few layers of cells: they are copied to
- * the stage. */
-enum status field_sums(struct field *field, const struct box *boxes, int nboxes,
-                       struct exact_sum *sums);
+/* Sums of boxes that are queued. */
+struct field_sums {
+    int count;
+    struct {
+        struct exact_sum *total;
+        struct field_summary sums[2];
+    } piece[FACE_COUNT];
+};
+
+/* Queued. The exact sums of boxes of owned cells (local indices) of the current step, K, on the
+ * device; `sums` and `queued` are complete after field_sums_end, and stay where they are until
+ * then. Blocks where the stage holds fewer boxes. For a few layers of cells: those without whole
+ * rows are copied to the stage. */
+enum status field_sums_begin(struct field *field, const struct box *boxes, int nboxes,
+                             struct field_sums *queued, struct exact_sum *sums);
+/* Blocks until done. */
+enum status field_sums_end(struct field *field, struct field_sums *queued);
 
 struct grid;
 struct shape_setting;

@@ -30,6 +30,7 @@ struct history_output {
     struct melt_pool *pool; /* NULL: no columns of it */
     double pool_columns[POOL_COLUMNS];
     struct surface_diagnostics surfaces[MOST_SURFACES];
+    struct face_reading faces;
 };
 
 /* --- the columns ----------------------------------------------------------------------------- */
@@ -225,12 +226,18 @@ static void print_row(struct history_output *output, const struct output_context
     fputc('\n', out);
 }
 
+static enum status queue_row(void *object, const struct output_context *in)
+{
+    struct history_output *output = object;
+    return faces_begin(in->stepper, &output->faces);
+}
+
 static enum status write_row(void *object, const struct output_context *in)
 {
     struct history_output *output = object;
     struct face_diagnostics faces = {.patches = output->patches};
     enum status status = STATUS_OK;
-    TRY(faces_take(in->stepper, &faces));
+    TRY(faces_end(in->stepper, &output->faces, &faces));
     if (output->has[GROUP_MORE]) {
         TRY(take_more(output, in));
     }
@@ -310,6 +317,7 @@ static void close_history(void *object)
 {
     struct history_output *output = object;
     csv_close(&output->csv);
+    faces_leave(&output->faces);
     free(output->materials);
     free(output->patches);
     melt_pool_close(output->pool);
@@ -370,6 +378,7 @@ const struct output_kind output_history = {
     .check = check,
     .open = open_history,
     .close = close_history,
+    .queue = queue_row,
     .write = write_row,
     .flush = flush,
     .list = list,

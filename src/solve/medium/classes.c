@@ -254,6 +254,8 @@ enum status classes_allocate(struct classes *classes, const struct problem *prob
                                       &classes->d_closures));
     TRY(engine->runtime->memory_alloc(engine->device, face_sums_bytes(problem),
                                       &classes->d_face_sums));
+    TRY(engine->runtime->pinned_alloc(engine->device, face_sums_bytes(problem),
+                                      &classes->h_face_sums));
     TRY(engine->runtime->memory_alloc(engine->device, beams_bytes(problem), &classes->d_beams));
     if (medium->curves != NULL) {
         TRY(engine_send(engine, medium->curves, curves_bytes(medium), &classes->d_curves));
@@ -317,6 +319,7 @@ void classes_destroy(struct classes *classes, struct engine *engine)
     engine->runtime->memory_free(engine->device, classes->d_curves);
     engine->runtime->memory_free(engine->device, classes->d_beams);
     engine->runtime->memory_free(engine->device, classes->d_face_sums);
+    engine->runtime->pinned_free(engine->device, classes->h_face_sums);
     engine->runtime->memory_free(engine->device, classes->d_closures);
     engine->runtime->memory_free(engine->device, classes->d_summaries);
     engine->runtime->memory_free(engine->device, classes->d_material);

@@ -34,6 +34,7 @@ struct classes {
     /* For sum_face: of all faces, operator_closure_count closures each, and those of cells that
      * have their own; all conditions, and the sources; and the curves of materials, or NULL. */
     void *d_closures, *d_face_sums, *d_beams, *d_curves;
+    void *h_face_sums; /* pinned */
     int depth;   /* layers of halo: steps of a pass at most */
     int ntables; /* CLASS_TABLES_MOST at most */
     void *d_table[CLASS_TABLES_MOST];

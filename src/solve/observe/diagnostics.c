@@ -36,12 +36,12 @@ static void close_slot(struct stepper *stepper, int slot)
 /* Collective. Add what was read to the ledger, and reset the device's sums before the next pass. */
 static enum status book_sums(struct stepper *stepper)
 {
-    static const struct exact_sum zeros[SUPERSTEP_LEVELS_MOST * DEVICE_SUMS];
     const struct level *level = stepper->level;
     const int count = sums_in_use(stepper);
     struct ledger *ledger = &stepper->state->ledger;
-    TRY(level->engine->runtime->copy_to_device(level->engine->bulk_queue, level->d_sums, zeros,
-                                               (size_t)count * sizeof *zeros));
+    TRY(level->engine->runtime->copy_to_device(level->engine->bulk_queue, level->d_sums,
+                                               level->h_no_sums,
+                                               (size_t)count * sizeof *level->h_sums));
     TRY(exact_sums_reduce(stepper->team->comm, level->h_sums, count));
     for (int first = 0; first < count; first += DEVICE_SUMS) {
         exact_sum_add(&ledger->source_sum, &level->h_sums[first + SOURCE_SUM]);

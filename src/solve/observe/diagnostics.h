@@ -106,9 +106,23 @@ struct face_diagnostics {
     double (*patches)[2];
 };
 
+/* The sums at the faces between faces_begin and faces_end; zeroed: none. The device reads and
+ * writes it until then. */
+struct face_reading {
+    struct face_closures closures;
+    struct exact_sum layer[FACE_COUNT]; /* of a uniform medium, as below */
+    struct field_sums sums;
+};
+
 /* Collective, agreed. As they are at the current time: the flow is the heat that the ledger books
- * for a step from there, divided by its length. Reads the cells at the faces; needs valid cells
- * (diagnostics_take). The same bits on any decomposition. */
+ * for a step from there, divided by its length. Reads the cells at the faces; the same bits on any
+ * decomposition. faces_begin is queued, and can be so before the summary of diagnostics_take, so
+ * that one wait serves both; faces_end needs valid cells (diagnostics_take). */
+enum status faces_begin(struct stepper *stepper, struct face_reading *reading);
+enum status faces_end(struct stepper *stepper, struct face_reading *reading,
+                      struct face_diagnostics *faces);
+void faces_leave(struct face_reading *reading); /* instead of faces_end; and after it */
+/* All of them. */
 enum status faces_take(struct stepper *stepper, struct face_diagnostics *faces);
 
 /* ---- of each surface between a body and an ambient ---- */

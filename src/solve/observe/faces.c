@@ -171,9 +171,8 @@ static int first_of(const struct boundary *boundary, int face)
     return first;
 }
 
-/* The sums of this rank's cells. */
-static enum status sum_mine(const struct face_closures *closures,
-                            struct exact_sum (*sums)[FACE_SUMS])
+/* Queued. The sums of this rank's cells. */
+static enum status sum_mine(const struct face_closures *closures)
 {
     const struct stepper *stepper = closures->stepper;
     const struct problem *problem = stepper->problem;
@@ -183,11 +182,15 @@ static enum status sum_mine(const struct face_closures *closures,
     struct engine *engine = stepper->level->engine;
     const struct runtime *runtime = engine->runtime;
     const int per_face = operator_closure_count(problem);
-    const size_t bytes = (size_t)first_of(boundary, FACE_COUNT) * sizeof *sums;
+    const size_t bytes =
+        (size_t)first_of(boundary, FACE_COUNT) * FACE_SUMS * sizeof(struct exact_sum);
+    TRY(engine_settle(engine));
+    memset(classes->h_face_sums, 0, bytes);
     TRY(runtime->copy_to_device(engine->bulk_queue, classes->d_beams, closures->beam,
                                 (size_t)closures->beams_end[FACE_COUNT - 1] *
                                     sizeof *closures->beam));
-    TRY(runtime->copy_to_device(engine->bulk_queue, classes->d_face_sums, sums, bytes));
+    TRY(runtime->copy_to_device(engine->bulk_queue, classes->d_face_sums, classes->h_face_sums,
+                                bytes));
     struct class_closure *d_own =
         (struct class_closure *)classes->d_closures + (ptrdiff_t)FACE_COUNT * per_face;
     for (int f = 0; f < FACE_COUNT; f++) {
@@ -224,8 +227,8 @@ static enum status sum_mine(const struct face_closures *closures,
             TRY(engine->operations->sum_face(engine->bulk_queue, &args));
         }
     }
-    TRY(runtime->copy_to_host(engine->bulk_queue, sums, classes->d_face_sums, bytes));
-    return runtime->queue_wait(engine->bulk_queue);
+    return runtime->copy_to_host(engine->bulk_queue, classes->h_face_sums, classes->d_face_sums,
+                                 bytes);
 }
 
 static void report_patches(const struct boundary *boundary,
@@ -260,26 +263,56 @@ static void report_faces(const struct problem *problem, const struct heat_operat
     }
 }
 
-static enum status take_classes(struct stepper *stepper, struct face_diagnostics *faces)
+static enum status begin_classes(struct stepper *stepper, struct face_reading *reading)
+{
+    TRY(find_closures(stepper, ALL_FACES, false, &reading->closures));
+    return status_agree(stepper->team->comm, sum_mine(&reading->closures));
+}
+
+static enum status end_classes(struct stepper *stepper, struct face_reading *reading,
+                               struct face_diagnostics *faces)
 {
     MPI_Comm comm = stepper->team->comm;
+    struct engine *engine = stepper->level->engine;
     const struct problem *problem = stepper->problem;
-    const int n = first_of(&problem->boundary, FACE_COUNT);
-    SCOPED_FREE struct exact_sum(*sums)[FACE_SUMS] = calloc((size_t)n, sizeof *sums);
-    SCOPED_BY(faces_closures_free) struct face_closures closures = {.stepper = stepper};
-    TRY(status_agree(comm, CHECK_MEMORY(sums != NULL, "no memory for the sums of the faces")));
-    TRY(status_agree(comm, engine_wait(stepper->level->engine)));
-    TRY(find_closures(stepper, ALL_FACES, false, &closures));
-    TRY(status_agree(comm, sum_mine(&closures, sums)));
-    TRY(exact_sums_reduce(comm, sums[0], n * FACE_SUMS));
-    report_faces(problem, &closures.op, sums, faces);
+    struct exact_sum(*sums)[FACE_SUMS] = stepper->level->classes->h_face_sums;
+    TRY(status_agree(comm, engine->runtime->queue_wait(engine->bulk_queue)));
+    TRY(exact_sums_reduce(comm, sums[0], first_of(&problem->boundary, FACE_COUNT) * FACE_SUMS));
+    report_faces(problem, &reading->closures.op, sums, faces);
     report_patches(&problem->boundary, sums, faces);
     return STATUS_OK;
 }
 
-enum status faces_take(struct stepper *stepper, struct face_diagnostics *faces)
+void faces_leave(struct face_reading *reading)
+{
+    if (reading->sums.count > 0 &&
+        field_sums_end(reading->closures.stepper->level->field, &reading->sums) != STATUS_OK) {
+        fail_clear();
+    }
+    faces_closures_free(&reading->closures);
+}
+
+enum status faces_begin(struct stepper *stepper, struct face_reading *reading)
 {
     SCOPED_PHASE(stepper->level->phases, PHASE_DIAGNOSTICS);
-    return stepper->problem->medium.nclasses > 0 ? take_classes(stepper, faces)
-                                                 : faces_take_uniform(stepper, faces);
+    faces_leave(reading);
+    return stepper->problem->medium.nclasses > 0 ? begin_classes(stepper, reading)
+                                                 : faces_begin_uniform(stepper, reading);
+}
+
+enum status faces_end(struct stepper *stepper, struct face_reading *reading,
+                      struct face_diagnostics *faces)
+{
+    SCOPED_PHASE(stepper->level->phases, PHASE_DIAGNOSTICS);
+    return stepper->problem->medium.nclasses > 0 ? end_classes(stepper, reading, faces)
+                                                 : faces_end_uniform(stepper, reading, faces);
+}
+
+enum status faces_take(struct stepper *stepper, struct face_diagnostics *faces)
+{
+    struct face_reading reading = {.sums = {.count = 0}};
+    enum status status = faces_begin(stepper, &reading);
+    status = status == STATUS_OK ? faces_end(stepper, &reading, faces) : status;
+    faces_leave(&reading);
+    return status;
 }

@@ -7,5 +7,7 @@
  * the next step reports it. */
 void faces_find_beams(struct face_closures *closures);
 
-/* faces_take of a uniform medium. */
-enum status faces_take_uniform(struct stepper *stepper, struct face_diagnostics *faces);
+/* faces_begin and faces_end of a uniform medium. */
+enum status faces_begin_uniform(struct stepper *stepper, struct face_reading *reading);
+enum status faces_end_uniform(struct stepper *stepper, struct face_reading *reading,
+                              struct face_diagnostics *faces);

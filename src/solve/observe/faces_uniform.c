@@ -1,13 +1,14 @@
 /* The faces of a uniform medium: from exact sums of the layers inside them. */
 #include <math.h>
+#include <string.h>
 
 #include "base/comm.h"
 #include "solve/observe/faces.h"
 
-/* The sums of this rank's cells in the layer `depth` cells inside each closed face, K. */
-static enum status sum_layers(struct stepper *stepper, const struct heat_operator *op, int depth,
-                              struct exact_sum sums[FACE_COUNT])
+/* Queued. The sums of this rank's cells in the layer `depth` cells inside each closed face, K. */
+static enum status sum_layers(struct stepper *stepper, int depth, struct face_reading *reading)
 {
+    const struct heat_operator *op = &reading->closures.op;
     const struct grid *grid = &stepper->problem->grid;
     const struct field *field = stepper->level->field;
     const int64_t *offset = field->placement.offset;
@@ -24,28 +25,39 @@ static enum status sum_layers(struct stepper *stepper, const struct heat_operato
         const struct box layer = box_inside(&rest, face, has ? 1 : 0);
         layers[f] = box_intersect(&layer, &owned);
     }
-    return field_sums(stepper->level->field, layers, FACE_COUNT, sums);
+    return field_sums_begin(stepper->level->field, layers, FACE_COUNT, &reading->sums,
+                            reading->layer);
+}
+
+/* Collective, agreed. The sums of all ranks. */
+static enum status end_layers(struct stepper *stepper, struct face_reading *reading)
+{
+    MPI_Comm comm = stepper->team->comm;
+    TRY(status_agree(comm, field_sums_end(stepper->level->field, &reading->sums)));
+    return exact_sums_reduce(comm, reading->layer, FACE_COUNT);
 }
 
 /* The inward flow of each closed face, W, with the flux of a wider stencil
  * (kernels/cell/wide_cell.h), which is linear in the cells' sums. */
-static enum status flows_of_radius(struct stepper *stepper, const struct heat_operator *op,
+static enum status flows_of_radius(struct stepper *stepper, struct face_reading *reading,
                                    double flow[FACE_COUNT])
 {
+    const struct heat_operator *op = &reading->closures.op;
     const struct problem *problem = stepper->problem;
     const struct grid *grid = &problem->grid;
     MPI_Comm comm = stepper->team->comm;
     double own[FACE_COUNT];
     for (int depth = 0; depth < 2 * problem->radius - 1; depth++) {
-        struct exact_sum sums[FACE_COUNT];
-        TRY(status_agree(comm, sum_layers(stepper, op, depth, sums)));
-        TRY(exact_sums_reduce(comm, sums, FACE_COUNT));
+        if (depth > 0) {
+            TRY(status_agree(comm, sum_layers(stepper, depth, reading)));
+            TRY(end_layers(stepper, reading));
+        }
         for (int f = 0; f < FACE_COUNT; f++) {
             const struct wide_closure *c = &op->all.high_order.closure[f];
             const enum axis axis = face_axis((enum face)f);
             const int64_t cells = grid_total_cells(grid) / grid->cells[axis];
             const double unit = problem_joule_per_kelvin(problem) * op->all.r[axis];
-            const double sum = exact_sum_value(&sums[f]);
+            const double sum = exact_sum_value(&reading->layer[f]);
             if (depth == 0) {
                 own[f] = sum;
                 flow[f] = unit * c->in_given * ((double)cells * c->value - c->slope * sum);
@@ -95,33 +107,39 @@ static enum status add_rises(const struct face_closures *closures, struct face_d
     return STATUS_OK;
 }
 
-enum status faces_take_uniform(struct stepper *stepper, struct face_diagnostics *faces)
+enum status faces_begin_uniform(struct stepper *stepper, struct face_reading *reading)
+{
+    reading->closures = (struct face_closures){.stepper = stepper};
+    TRY(stepper_operator_per_second(stepper, &reading->closures.op));
+    faces_find_beams(&reading->closures);
+    return status_agree(stepper->team->comm, sum_layers(stepper, 0, reading));
+}
+
+enum status faces_end_uniform(struct stepper *stepper, struct face_reading *reading,
+                              struct face_diagnostics *faces)
 {
     const struct problem *problem = stepper->problem;
     const struct grid *grid = &problem->grid;
-    struct heat_operator op;
+    const struct heat_operator *op = &reading->closures.op;
     struct ledger second = {0}; /* of a step of 1 s */
     double wide_flow[FACE_COUNT] = {0};
-    TRY(stepper_operator_per_second(stepper, &op));
-    TRY(status_agree(stepper->team->comm, sum_layers(stepper, &op, 0, second.face_sum)));
-    TRY(exact_sums_reduce(stepper->team->comm, second.face_sum, FACE_COUNT));
-    ledger_add_step(&second, &op);
+    TRY(end_layers(stepper, reading));
+    memcpy(second.face_sum, reading->layer, sizeof second.face_sum);
+    ledger_add_step(&second, op);
     if (problem->radius > 1) {
-        TRY(flows_of_radius(stepper, &op, wide_flow));
+        TRY(flows_of_radius(stepper, reading, wide_flow));
     }
     for (int f = 0; f < FACE_COUNT; f++) {
         const enum face face = (enum face)f;
         const enum axis axis = face_axis(face);
-        const bool has = grid->used[axis] && op.all.closed[f];
+        const bool has = grid->used[axis] && op->all.closed[f];
         const int64_t cells = grid_total_cells(grid) / grid->cells[axis];
-        const struct class_closure closure = {.a = op.all.a[f], .b = op.all.b[f]};
+        const struct class_closure closure = {.a = op->all.a[f], .b = op->all.b[f]};
         const double inside = exact_sum_value(&second.face_sum[f]) / (double)cells;
         const double flow =
-            problem->radius > 1 ? wide_flow[f] : ledger_face_heat(&second, problem, &op, face);
+            problem->radius > 1 ? wide_flow[f] : ledger_face_heat(&second, problem, op, face);
         faces->flow[f] = has ? flow : NAN;
         faces->mean[f] = has ? class_closure_face(&closure, inside) : NAN;
     }
-    struct face_closures closures = {.stepper = stepper, .op = op};
-    faces_find_beams(&closures);
-    return add_rises(&closures, faces);
+    return add_rises(&reading->closures, faces);
 }

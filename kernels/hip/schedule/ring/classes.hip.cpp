@@ -2,23 +2,17 @@
  */
 #include "kernels/hip/schedule/ring/classes_workers.h"
 
-/* A table that leaves room for the ring. */
-enum { MOST_TABLE_BYTES = 100 * 1024 };
+/* Numbers of a table that leaves room for the ring, with two blocks of float32, too. */
+enum { MOST_NUMBERS = 100 * 1024 / (int)sizeof(double) };
 
 #if ARCH_HAS_TILE_COPY
 
 /* TABLE: the coefficients are in shared memory. */
-template <typename S, bool TABLE, typename SEEN = seen_nothing>
-struct ring_of_classes : ring_kind<S> {
+template <typename S, bool TABLE> struct ring_of_classes : ring_kind<S> {
     typedef typename S::REAL REAL;
-    typedef SEEN seen;
-    static constexpr bool SUMMARY = sizeof(SEEN) > sizeof(seen_nothing);
-    static constexpr bool ENDS = SUMMARY;
     classes<REAL, 1> kind;
     int table_length;
     struct exact_sum *sums[2]; /* of the faces of z; NULL: none */
-    struct hip_result *result; /* with SUMMARY, as is */
-    const double *weights;
 
     __device__ __forceinline__ void prepare(char *shared, const work &w) const
     {
@@ -26,7 +20,7 @@ struct ring_of_classes : ring_kind<S> {
     }
 
     __device__ __forceinline__ void advance(const grid_view<REAL> &view, char *shared,
-                                            stage_ring<S> ring, const work &w, SEEN &seen) const
+                                            stage_ring<S> ring, const work &w) const
     {
         const medium<REAL> &m = kind.of;
         const REAL *table = TABLE ? reinterpret_cast<const REAL *>(shared + w.ring_bytes) : m.table;
@@ -36,18 +30,13 @@ struct ring_of_classes : ring_kind<S> {
             const column c = column_of<S>(w, item);
             const place<S> p = place_of<S>(view, kind.closed, w, c);
             march<S>(view, kind.closed,
-                     classes_worker<S, SEEN>{m, pairs_of(table, m.n, m.same_axes), w, p,
-                                             class_offset,
-                                             closed_sides<S>(view, kind.closed, w, c) != 0,
-                                             bytes_in_box<S>(p), sums, weights, seen},
+                     classes_worker<S>{m, pairs_of(table, m.n, m.same_axes), w, p, class_offset,
+                                       closed_sides<S>(view, kind.closed, w, c) != 0,
+                                       bytes_in_box<S>(p), sums},
                      ring, p, c);
         }
     }
 
-    __device__ __forceinline__ void end(struct hip_scratch *scratch) const
-    {
-        publish_summary(scratch, result);
-    }
     __device__ __forceinline__ void close(const grid_view<REAL> &view, const face_sums &sums,
                                           const stage_ring<S> &ring, const work &w, int wave) const
     {
@@ -55,40 +44,24 @@ struct ring_of_classes : ring_kind<S> {
     }
 };
 
-/* Whether no thread writes too many cells for seen_classes: with 64 blocks or more, of which half
- * the threads may have none, and one column more. */
-template <typename S> static bool is_exact(const struct box &box)
-{
-    const double column = S::ROWS * S::N * (double)box_extent(&box, AXIS_Z);
-    return (double)box_cells(&box) / (32 * S::WORKERS) + column < WRITTEN_MOST;
-}
-
 template <typename REAL, int WIDE, int BLOCKS> static hipError_t launch_kind(const ring_call &call)
 {
-    typedef shape<REAL, WIDE * 8 / (int)sizeof(REAL), 128, 16, 4, BLOCKS, 2, true> S;
+    /* in float32 two blocks: with a tile twice as wide the waves that close faces are too slow */
+    constexpr int TILES = (int)(sizeof(double) / sizeof(REAL));
+    typedef shape<REAL, WIDE, 128, 16, 4, BLOCKS * TILES, 2, true> S;
     const classes<REAL, 1> kind = classes_of<REAL, 1>(call.step->args->levels);
     const int length = medium_numbers(&call.step->args->levels->medium);
     const int bytes = length * (int)sizeof(REAL);
     const face_sums sums = face_sums_of(call.step->args->levels, call.step->d_scratch);
     struct exact_sum *const low = sums.sum[FACE_Z_MIN], *const high = sums.sum[FACE_Z_MAX];
     struct hip_step *step = call.step;
-    const bool bits = step->args->d_bits != nullptr; /* rather than a summary */
+    const bool bits = step->args->d_bits != nullptr;
     if (step->args->levels->corrects) {
         return launch(call, ring_of_classes<with_base<S>, true>{{}, kind, length, {low, high}},
                       bytes);
     }
-    if (bytes > MOST_TABLE_BYTES) {
+    if (length > MOST_NUMBERS) {
         return launch(call, ring_of_classes<S, false>{{}, kind, 0, {low, high}}, 0);
-    }
-    if constexpr (sizeof(REAL) == sizeof(double)) { /* floats: more registers than there are */
-        const struct device_medium *medium = &step->args->levels->medium;
-        if (!bits && step->result != nullptr && !medium->has_ambients && is_exact<S>(*call.box)) {
-            step->summarised = true;
-            return launch(call,
-                          ring_of_classes<S, true, seen_classes<REAL>>{
-                              {}, kind, length, {low, high}, step->result, medium->d_weight},
-                          bytes);
-        }
     }
     return bits ? launch(call, ring_of_classes<with_bits<S>, true>{{}, kind, length, {low, high}},
                          bytes)
@@ -111,10 +84,9 @@ bool hip_step_medium_takes(const struct device_medium *medium)
 bool hip_step_medium_corrects(const struct step_args *args, const struct box *box)
 {
     const struct device_medium *medium = &args->levels->medium;
-    const int bytes = (int)precision_bytes(args->layout.precision);
     const bool kind =
         args->levels->kind == KIND_FACES ||
-        (args->levels->kind == KIND_CLASSES && medium_numbers(medium) * bytes <= MOST_TABLE_BYTES);
+        (args->levels->kind == KIND_CLASSES && medium_numbers(medium) <= MOST_NUMBERS);
     return kind && args->d_bits == nullptr && hip_step_staged_takes(&args->layout, box) &&
            hip_step_medium_takes(medium);
 }

@@ -99,36 +99,13 @@ static __device__ __forceinline__ words_of<S> own_classes(const uint8_t *classes
 template <typename S> struct region {
     uint32_t all; /* the flagged class in every byte; 0: none */
     typename S::REAL g[AXIS_COUNT], sigma, q;
-    double weight;
-};
-
-/* The new values of a thread, and their heat: with the weights of their classes. */
-template <typename REAL> struct seen_classes {
-    written_cells<REAL> cells;
-    written_cells<double> heat;
-
-    template <bool COARSE>
-    __device__ __forceinline__ void see(bool on, REAL cell, double heat_of_cell)
-    {
-        cells.template see<COARSE>(on, cell);
-        heat.template see<COARSE>(on, heat_of_cell);
-    }
-    __device__ __forceinline__ findings found() const
-    {
-        findings f = cells.found();
-        const findings of_heat = heat.found();
-        f.heat = {of_heat.raw[0], of_heat.raw[1], of_heat.raw[2]};
-        f.bad_cells |= of_heat.bad_cells;
-        return f;
-    }
 };
 
 /* See march. */
-template <typename S, typename SEEN> struct classes_worker {
+template <typename S> struct classes_worker {
     typedef typename S::REAL REAL;
     static constexpr int N = S::N, ROWS = S::ROWS;
     static constexpr bool KEEPS = S::FIELDS == 1; /* else there are too few registers */
-    static constexpr bool SEES = sizeof(SEEN) > sizeof(seen_nothing);
 
     const medium<REAL> &m;
     pairs<REAL> of;
@@ -138,8 +115,6 @@ template <typename S, typename SEEN> struct classes_worker {
     bool sides;                    /* the tile lies on a closed face in x or y */
     uint32_t in_box;               /* bytes of the cells in the box */
     struct exact_sum *const *sums; /* of the faces of z; NULL: none */
-    const double *weights;         /* of each class, for SEEN */
-    SEEN &seen;
     words_of<S> words = {}; /* of the plane at hand */
     words_of<S> below = {}; /* of the plane below, unless KEEPS */
     cells_of<S> gz = {};    /* with KEEPS: to the plane below, unless was_inside */
@@ -228,39 +203,7 @@ template <typename S, typename SEEN> struct classes_worker {
             }
             advance_between(now, classes_in(now), of, words_above, z, out);
         }
-        if constexpr (SEES) {
-            double heat[ROWS * N];
-            bool coarse = true;
-#pragma unroll
-            for (int c = 0; c < ROWS * N; c++) {
-                const double cell = (double)out.row[c / N].v[c % N];
-                heat[c] =
-                    cell * (was_inside ? r.weight : weights[class_of(words.row[c / N], c % N)]);
-                coarse = coarse &&
-                         (!is_mine(c) || (written_is_coarse(cell) && written_is_coarse(heat[c])));
-            }
-            if (arch_all(coarse)) {
-                see_all<true>(out, heat);
-            } else {
-                see_all<false>(out, heat);
-            }
-        }
         words = words_above;
-    }
-
-    /* Whether cell c of the thread is in the box. */
-    __device__ __forceinline__ bool is_mine(int c) const
-    {
-        return c / N < p.rows && c % N >= p.begin && c % N < p.end;
-    }
-
-    template <bool COARSE>
-    __device__ __forceinline__ void see_all(const cells_of<S> &out, const double *heat)
-    {
-#pragma unroll
-        for (int c = 0; c < ROWS * N; c++) {
-            seen.template see<COARSE>(is_mine(c), out.row[c / N].v[c % N], heat[c]);
-        }
     }
 
     /* Whether all cells of the wave in the box lie inside the region of these classes. */
@@ -292,7 +235,6 @@ template <typename S, typename SEEN> struct classes_worker {
         }
         r.sigma = of.of(own).sigma;
         r.q = of.of(own).q;
-        r.weight = SEES ? weights[own] : 0;
         return true;
     }
 

@@ -115,7 +115,7 @@ template <typename S> struct compare_uniform : ring_kind<S> {
     }
 
     __device__ __forceinline__ void advance(const grid_view<REAL> &view, char *, stage_ring<S> ring,
-                                            const work &w, seen_nothing &) const
+                                            const work &w) const
     {
         extremes found;
         const bool(&closed)[FACE_COUNT] = step[1].closed;
@@ -141,8 +141,8 @@ template <typename S> struct compare_classes : ring_kind<S> {
     const REAL *other;
     unsigned long long *keys;
 
-    struct worker : classes_worker<S, seen_nothing> {
-        typedef classes_worker<S, seen_nothing> plain;
+    struct worker : classes_worker<S> {
+        typedef classes_worker<S> plain;
         const medium<REAL> &medium_b;
         pairs<REAL> pairs_b;
         words_of<S> above;
@@ -191,8 +191,7 @@ template <typename S> struct compare_classes : ring_kind<S> {
     }
 
     __device__ __forceinline__ void advance(const grid_view<REAL> &view, char *shared,
-                                            stage_ring<S> ring, const work &w,
-                                            seen_nothing &none) const
+                                            stage_ring<S> ring, const work &w) const
     {
         const medium<REAL> &m = step[1].of;
         const bool(&closed)[FACE_COUNT] = step[1].closed;
@@ -210,12 +209,11 @@ template <typename S> struct compare_classes : ring_kind<S> {
             const column c = column_of<S>(w, item);
             const place<S> p = place_of<S>(view, closed, w, c);
             const bool sides = closed_sides<S>(view, closed, w, c) != 0;
-            march_both<S>(
-                view, closed,
-                worker{{m, of, w, p, offset, sides, bytes_in_box<S>(p), nullptr, nullptr, none},
-                       step[0].of,
-                       of_b},
-                ring, w, p, c, found);
+            march_both<S>(view, closed,
+                          worker{{m, of, w, p, offset, sides, bytes_in_box<S>(p), nullptr},
+                                 step[0].of,
+                                 of_b},
+                          ring, w, p, c, found);
         }
         found.raise(keys);
     }

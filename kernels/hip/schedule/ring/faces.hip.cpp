@@ -125,7 +125,7 @@ template <typename S> struct ring_of_faces : ring_kind<S> {
     }
 
     __device__ __forceinline__ void advance(const grid_view<REAL> &view, char *shared,
-                                            stage_ring<S> ring, const work &w, seen_nothing &) const
+                                            stage_ring<S> ring, const work &w) const
     {
         const int x = (int)threadIdx.x % S::WIDE * S::N, y = (int)threadIdx.x / S::WIDE * S::ROWS;
         for (int item = blockIdx.x; item < w.items; item += (int)gridDim.x) {

@@ -130,8 +130,7 @@ template <typename REAL, int R> struct ring_of_high_order : ring_kind<high_order
     }
 
     __device__ __forceinline__ void advance(const grid_view<REAL> &view, char *shared,
-                                            const stage_ring<S> &ring, const work &w,
-                                            seen_nothing &) const;
+                                            const stage_ring<S> &ring, const work &w) const;
     __device__ __forceinline__ void close(const grid_view<REAL> &view, const face_sums &,
                                           stage_ring<S> ring, const work &w, int wave) const
     {
@@ -300,8 +299,7 @@ template <typename REAL, int R>
 __device__ __forceinline__ void ring_of_high_order<REAL, R>::advance(const grid_view<REAL> &view,
                                                                      char *shared,
                                                                      const stage_ring<S> &ring,
-                                                                     const work &w,
-                                                                     seen_nothing &) const
+                                                                     const work &w) const
 {
     wave_march<REAL, R> march = {*this, view, rows_in(shared, w), w, 0, {}, ring};
     for (march.item = blockIdx.x; march.item < w.items; march.item += (int)gridDim.x) {

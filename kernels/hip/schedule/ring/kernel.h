@@ -14,15 +14,12 @@
  *   K::S                          the shape
  *   K::divide(call, nblocks, ring_bytes)  the work of a launch, on the host
  *   K::prepare(shared, w)         all threads call it before the ring is used
- *   K::advance(view, shared, ring, w, seen)  the waves that compute: all columns of the block
+ *   K::advance(view, shared, ring, w)  the waves that compute: all columns of the block
  *   K::close(view, sums, ring, w, wave)   the S::CLOSERS waves that close faces ahead of them
  *   K::term                       see sums.h
- *   K::SUMMARY, K::seen           whether the summary of the new values is taken; what a thread
- *                                 has seen of them
  *   K::ENDS, K::end(scratch)      whether a thread of the last block has more to do; what */
 #pragma once
 
-#include "kernels/hip/field/written.h"
 #include "kernels/hip/schedule/ring/sums.h"
 #include "kernels/hip/schedule/ring/workers.h"
 
@@ -84,13 +81,12 @@ static __global__ __launch_bounds__(K::S::THREADS, K::S::BLOCKS) void step_ring(
                                 0,
                                 0};
     const int helper = ((int)threadIdx.x - S::WORKERS) / ARCH_WAVE - 1;
-    typename K::seen seen;
     if (threadIdx.x < S::WORKERS) {
         if (S::MORE_REGISTERS) {
             arch_raise_registers<208>();
         }
         if (threadIdx.x < (unsigned)w.waves * ARCH_WAVE) {
-            kind.advance(view, shared, ring, w, seen);
+            kind.advance(view, shared, ring, w);
         }
     } else {
         if (S::MORE_REGISTERS) {
@@ -105,10 +101,6 @@ static __global__ __launch_bounds__(K::S::THREADS, K::S::BLOCKS) void step_ring(
                 sum_all<S>(view, kind, sums, ring, w);
             }
         }
-    }
-    if constexpr (K::SUMMARY) {
-        __shared__ merged waves[S::THREADS / ARCH_WAVE];
-        merge<S::THREADS / ARCH_WAVE>(sums.scratch, seen.found(), waves);
     }
     if (K::ENDS || sums.sums || w.groups > 0) {
         finish(kind, sums, w);
@@ -242,13 +234,10 @@ template <typename S> static work work_of(const ring_call &call, int64_t nblocks
 }
 
 /* Most kinds have these. */
-struct seen_nothing {
-};
 template <typename S_> struct ring_kind {
     typedef S_ S;
     typedef typename S::REAL REAL;
-    static constexpr bool SUMMARY = false, ENDS = false;
-    typedef seen_nothing seen;
+    static constexpr bool ENDS = false;
 
     static work divide(const ring_call &call, int64_t nblocks, int ring_bytes)
     {

@@ -65,7 +65,7 @@ template <typename S> struct ring_of_line : ring_kind<S> {
     struct exact_sum *perfusion; /* NULL: not summed */
 
     __device__ __forceinline__ void advance(const grid_view<REAL> &view, char *, stage_ring<S> ring,
-                                            const work &w, seen_nothing &) const
+                                            const work &w) const
     {
         const bool open[FACE_COUNT] = {};
         const REAL *numbers = m.numbers();

@@ -8,7 +8,7 @@ template <typename S> struct ring_of_uniform : ring_kind<S> {
     uniform<REAL, 1> kind;
 
     __device__ __forceinline__ void advance(const grid_view<REAL> &view, char *, stage_ring<S> ring,
-                                            const work &w, seen_nothing &) const
+                                            const work &w) const
     {
         for (int item = blockIdx.x; item < w.items; item += (int)gridDim.x) {
             const column c = column_of<S>(w, item);
