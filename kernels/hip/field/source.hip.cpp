@@ -7,9 +7,10 @@
 #include "kernels/hip/device/visit.h"
 
 /* A sum has enough blocks to fill any chip, and few enough that their atomics do not matter; those
- * of a face, a few per multiprocessor, since a face has few cells. PART:
- * cells of a row that a thread reads at a time for a sum; BESIDE: that it heats. */
-enum { SUM_BLOCKS_MOST = 4096, FACE_BLOCKS_MOST = 256, PART = 4, BESIDE = 2 };
+ * of a face, a few per multiprocessor, since a face has few cells. PART: cells of a row that a
+ * thread reads at a time for a sum; BESIDE: that it heats, at most LANES_MOST apart, so that a wave
+ * is mostly in or out of an ellipsoid. */
+enum { SUM_BLOCKS_MOST = 4096, FACE_BLOCKS_MOST = 256, PART = 4, BESIDE = 4, LANES_MOST = 32 };
 
 /* What a kernel needs of the medium. */
 struct source_medium {
@@ -78,8 +79,9 @@ static changed_tiles changed_of(const struct tiles *tiles, const struct box *box
     return changed;
 }
 
-/* OF_FILE: by d_values; OF_CURVE: and by d_curve. A cell is read before its heat is known, and
- * its class, so that the reads are under way meanwhile. */
+/* OF_FILE: by d_values; OF_CURVE: and by d_curve. The cells of a thread are read before their heat
+ * is known, and their classes, so that the reads are under way meanwhile; without a branch between
+ * the exponentials, these are, too. */
 template <typename REAL, bool OF_FILE, bool OF_CURVE>
 static __global__ __launch_bounds__(VISIT_THREADS) void add_source(
     const cell_sweep s, const struct add_source_args args, const struct source_medium medium,
@@ -103,38 +105,53 @@ static __global__ __launch_bounds__(VISIT_THREADS) void add_source(
         const REAL *own = medium.sigma != nullptr ? static_cast<const REAL *>(medium.sigma) +
                                                         element_at(medium.layout, 0, j, k)
                                                   : nullptr;
-        double e[BESIDE];
-        bool front[BESIDE], on[BESIDE] = {};
-        REAL cell[BESIDE], sigma[BESIDE];
+        double e[BESIDE] = {};
+        bool front[BESIDE] = {}, on[BESIDE] = {}, any = false;
+        REAL cell[BESIDE] = {}, heat[BESIDE];
+        int of_class[BESIDE] = {};
         for_part<BESIDE>(s, first, [&](int c, int64_t i) {
             if (!OF_FILE) {
                 e[c] = source_exponent(&args.shape, &row, (double)(int)(args.offset[0] + i),
                                        &front[c]);
             }
             on[c] = OF_FILE || !(e[c] > SOURCE_CUT);
+            any = any || on[c];
+        });
+        if (!any) {
+            return;
+        }
+        for_part<BESIDE>(s, first, [&](int c, int64_t i) {
             if (on[c]) {
-                const int of_class = classes != nullptr ? classes[i] & medium.mask : 0;
-                sigma[c] = own != nullptr ? own[i]
-                           : medium.classes != nullptr
-                               ? static_cast<const REAL *>(medium.table)[medium_cell_at(of_class)]
-                               : (REAL)1;
                 cell[c] = cells[i];
+                of_class[c] = classes != nullptr ? classes[i] : 0;
             }
         });
-        for_part<BESIDE>(s, first, [&](int c, int64_t i) {
-            if (!on[c]) {
-                return;
-            }
-            double density = OF_FILE ? args.shape.peak_front * (double)args.d_values[of_row + i]
-                                     : source_density(&args.shape, e[c], front[c]);
+#pragma unroll
+        for (int c = 0; c < BESIDE; c++) {
+            const int64_t i = on[c] ? first + c * (int64_t)s.lanes : first;
+            double density =
+                OF_FILE ? args.shape.peak_front * (double)args.d_values[of_row + i]
+                        : source_density(&args.shape, e[c] > SOURCE_CUT ? 0 : e[c], front[c]);
             if (OF_CURVE) {
                 const REAL *old = static_cast<const REAL *>(args.d_old);
                 density *= source_curve_at(args.d_curve, (double)old[element_at(layout, i, j, k)]);
             }
-            const REAL heat = (REAL)density;
-            if (heat != 0 && sigma[c] != 0) { /* an ambient, or the cell keeps its bits */
-                cells[i] = arch_fma(sigma[c], heat, cell[c]);
-                sum.add((double)heat);
+            heat[c] = (REAL)density;
+        }
+        REAL sigma[BESIDE] = {};
+        for_part<BESIDE>(s, first, [&](int c, int64_t i) {
+            if (on[c]) {
+                sigma[c] = own != nullptr ? own[i]
+                           : medium.classes != nullptr
+                               ? static_cast<const REAL *>(
+                                     medium.table)[medium_cell_at(of_class[c] & medium.mask)]
+                               : (REAL)1;
+            }
+        });
+        for_part<BESIDE>(s, first, [&](int c, int64_t i) {
+            if (heat[c] != 0 && sigma[c] != 0) { /* an ambient, or the cell keeps its bits */
+                cells[i] = arch_fma(sigma[c], heat[c], cell[c]);
+                sum.add((double)heat[c]);
             }
         });
     });
@@ -143,7 +160,7 @@ static __global__ __launch_bounds__(VISIT_THREADS) void add_source(
 
 enum status hip_add_source(struct queue *queue, const struct add_source_args *args)
 {
-    const cell_sweep s = sweep_of(&args->box, SUM_BLOCKS_MOST, BESIDE);
+    const cell_sweep s = sweep_of(&args->box, SUM_BLOCKS_MOST, BESIDE, LANES_MOST);
     struct source_medium medium = {};
     if (box_is_empty(&args->box)) {
         return STATUS_OK;
