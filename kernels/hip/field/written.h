@@ -10,23 +10,16 @@
 /* In fewer instructions than `findings`, for fewer fields: all cells below WRITTEN_LIMIT, at most
  * WRITTEN_MOST of a thread. The sum is split at 2^-12 and 2^-46 K, by two sums that round each cell
  * to these units, exact since they stay in their binade: at most 2^18 terms of 2^18 and of 2^-13.
- * The rest is rounded to 2^-80 K cell by cell, as everywhere; where no cell has one, COARSE leaves
- * it out. */
+ * The rest is rounded to 2^-80 K cell by cell, as everywhere. */
 constexpr double WRITTEN_LIMIT = 0x1p18; /* K */
 constexpr double WRITTEN_MOST = 0x1p18;
-
-/* Whether a double is a multiple of 2^-46: those from 2^6 on. */
-static __device__ __forceinline__ bool written_is_coarse(double x)
-{
-    return (int)(__double_as_longlong(x) >> 32) >= (1023 + 6) << 20;
-}
 
 template <typename REAL> struct written_cells {
     REAL min = (REAL)HUGE_VAL, max = (REAL)-HUGE_VAL;
     double high = 0x1.8p40, low = 0x1.8p6;
     long long rest = 0;
 
-    template <bool COARSE = false> __device__ __forceinline__ void see(bool on, REAL cell)
+    __device__ __forceinline__ void see(bool on, REAL cell)
     {
         const double x = (double)(on ? cell : (REAL)0);
         min = on && cell < min ? cell : min;
@@ -37,9 +30,7 @@ template <typename REAL> struct written_cells {
         const double r1 = r0 - (s1 - low);
         high = s0;
         low = s1;
-        if (!COARSE) {
-            rest += __double_as_longlong(r1 + 0x1.8p-28) - __double_as_longlong(0x1.8p-28);
-        }
+        rest += __double_as_longlong(r1 + 0x1.8p-28) - __double_as_longlong(0x1.8p-28);
     }
 
     /* Of cells that are not all as above: one invalid cell, without its place. */
