@@ -42,13 +42,13 @@ static enum status check_domain(hid_t file, hid_t dataset, const struct found *f
     const double tolerance = 1e-9; /* of the length: rounding errors */
     double lower[AXIS_COUNT];
     double upper[AXIS_COUNT];
-    if (!h5_get_corners(dataset, lower, upper) && !h5_get_corners(file, lower, upper)) {
-        return STATUS_OK;
-    }
     FAIL_IF(grid->geometry != GEOMETRY_CARTESIAN,
             fail(STATUS_INPUT,
                  "`interpolate` needs grid.geometry: cartesian, as the volumes of cells around an "
                  "axis are not in proportion to their widths"));
+    if (!h5_get_corners(dataset, lower, upper) && !h5_get_corners(file, lower, upper)) {
+        return STATUS_OK;
+    }
     for (int a = 0; a < AXIS_COUNT; a++) {
         const double most = tolerance * (grid->upper[a] - grid->lower[a]);
         const bool used = found->cells[a] > 1 || grid->used[a];

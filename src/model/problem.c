@@ -114,6 +114,17 @@ static enum status check_graded(const struct problem *problem)
                                            what);
 }
 
+/* The flux between two cells does not know what surfaces exchange. */
+static enum status check_surfaces(const struct problem *problem)
+{
+    FAIL_IF(problem->boundary.nsurfaces > 0 && (problem->derived >> DERIVED_FLUX & 1U) != 0,
+            settings_fail_at(problem->origin, "output",
+                             "the derived field heat_flux is not possible beside surfaces with a "
+                             "flux, an emissivity, a temperature or numbers of time; leave it out, "
+                             "or give these surfaces a constant coefficient only"));
+    return STATUS_OK;
+}
+
 /* A factor for each cell excludes these. */
 static enum status check_per_cell(const struct problem *problem)
 {
@@ -259,6 +270,7 @@ enum status problem_create(const struct settings *settings, struct problem *prob
                           "properties do, or with perfusion"));
     TRY(check_per_cell(&built));
     TRY(boundary_create(settings, &built.boundary));
+    TRY(check_surfaces(&built));
     TRY(boundary_check(settings, &built.boundary, &built.grid, &built.medium,
                        &(struct instant){.time = 0}));
     for (const struct table_setting *table = settings_time_tables(settings); table != NULL;

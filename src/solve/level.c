@@ -37,7 +37,7 @@ void level_destroy(struct level *level)
     }
     halo_destroy(level->halo);
     field_destroy(level->field);
-    if (level->d_sums != NULL) {
+    if (level->h_sums != NULL) {
         level->engine->runtime->pinned_free(level->engine->device, level->h_sums);
         level->engine->runtime->memory_free(level->engine->device, level->d_sums);
     }

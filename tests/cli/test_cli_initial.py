@@ -184,9 +184,15 @@ class Interpolate(Case):
             file["T"] = np.full((2, 2, 2, 2), 300.0)
             file["none"] = np.zeros((0, 4))
             file["text"] = "no numbers"
+            file["plain"] = np.full((8, 4), 300.0)
         self.refused(begin(fine, "deep.h5"), "has the shape (2, 2, 2, 2); the grid needs")
         self.refused(begin(fine, "deep.h5", dataset="none"), "has the shape (0, 4)")
         self.refused(begin(fine, "deep.h5", dataset="text"), "does not hold numbers")
+        walls = {f"{axis}_{side}": {"type": "flux", "value": 0}
+                 for axis in "xy" for side in ("min", "max")}
+        round_grid = {"material": fine["material"], "boundary": walls, "grid": {
+            "cells": [4, 6], "upper": [0.1, 0.1], "geometry": "axisymmetric"}}
+        self.refused(begin(round_grid, "deep.h5", dataset="plain"), "grid.geometry: cartesian")
         self.refused(begin(fine, path, interpolate="maybe"), "interpolate", "one of false, true")
 
     def test_values_are_checked(self):

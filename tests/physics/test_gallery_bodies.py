@@ -291,7 +291,8 @@ class Exchange(Example):
             "boundary": {f"{axis}_{side}": {"type": "flux", "value": 0.0}
                          for axis in "xyz" for side in ("min", "max")},
             "time": {"end": end}, "output": {"history": {"every": 100000}}}
-        return self.run_config({**config, **more}, name)
+        self.config = {**config, **more}
+        return self.run_config(self.config, name)
 
     def test_flux(self):
         """Constant, and one that a table switches off."""
@@ -329,6 +330,22 @@ class Exchange(Example):
         last = self.ball("ramp", {"coefficient": 100.0}, 60.0, "900 + 2*t").history()[-1]
         rise = 2 * (60 - tau * (1 - math.exp(-60 / tau)))
         self.assert_below(abs((last["mean_K"] - self.START) / rise - 1), 0.01, "ramp")
+
+    def test_ways(self):
+        """One hash whatever a pass is asked to do, and a restart with another emissivity."""
+        output = {"history": {"every": 10}, "checkpoints": {"every": 40}}
+        surface = {"emissivity": 0.8, "coefficient": 800.0}
+        one = self.ball("one", surface, 1.0, 300.0, time={"steps": 60}, output=output)
+        for name, ranks, how in (("asleep", 1, "run.sleeping_tiles=on"),
+                                 ("passes", 2, "run.steps_per_pass=3")):
+            other = self.run_config(self.config, name, "--set", how, "--set",
+                                    f"run.decomposition=[1, {ranks}, 1]", ranks=ranks)
+            self.assertEqual(other.exact("field_hash"), one.exact("field_hash"), name)
+        self.config["surfaces"][0]["emissivity"] = 0.4
+        file = sorted((self.folder / "one" / "checkpoints").glob("step_*"))[0]
+        again = self.run_config(self.config, "again", "--restart", file)
+        self.assertNotEqual(again.exact("field_hash"), one.exact("field_hash"))
+        self.assertLess(abs(again.history()[-1]["heat_drift_J"]), 1e-9)
 
     def test_held_surface(self):
         """A bar between a surface and a face: a straight line."""

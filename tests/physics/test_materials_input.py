@@ -196,6 +196,12 @@ class WrongInput(Case):
                 config.update(ambients=list(ambients), surfaces=list(surfaces))
             return change
 
+        def radiating(**keys):
+            def change(config):
+                beside({**skin, "emissivity": 0.5})(config)
+                config.update(keys)
+            return change
+
         def melting(config):
             beside(skin)(config)
             config["materials"][1].update(latent_heat=1e5, solidus=1500.0)
@@ -218,6 +224,10 @@ class WrongInput(Case):
                 (beside({**skin, "temperature": 300.0}), "surfaces[0].", "coefficient"),
                 (beside({**skin, "temperature": -20.0, "coefficient": None}), "surfaces[0]"),
                 (beside({**skin, "emissivity": 1.5}), "surfaces[0].emissivity", "1.5"),
+                (radiating(run={"watch": {"temperature": "difference"}}),
+                 "surfaces[0].emissivity", "absolute temperatures"),
+                (radiating(output={"snapshots": {"every": 1, "derived": ["heat_flux"]}}),
+                 "heat_flux is not possible beside surfaces"),
                 (beside({**skin, "flux": "5*x"}), "surfaces[0].flux", "5*x"),
                 (beside({**skin, "flux": "1/(t - t)"}), "surfaces[0].flux", "heat flux must"),
                 (beside({**skin, "coefficient": "-1 - t"}), "surfaces[0].coefficient", "-1"),

@@ -259,8 +259,6 @@ SETTINGS_CHECK(ambient)
                            "and which are of an ambient");
 }
 
-/* The key `temperature` has the place of the surroundings, since that of the value is the flux's.
- */
 static void complete_surface(const struct settings *settings, bool is_held,
                              const struct number_setting *ambient, struct surface_setting *surface)
 {
@@ -269,9 +267,6 @@ static void complete_surface(const struct settings *settings, bool is_held,
     is->may_be_negative = settings->run.temperature == TEMPERATURE_DIFFERENCE;
     is->kind = is_held ? BOUNDARY_TEMPERATURE : BOUNDARY_CONVECTION;
     number[BOUNDARY_AMBIENT] = *ambient;
-    if (is_held) {
-        number[BOUNDARY_VALUE] = number[BOUNDARY_SURROUNDINGS];
-    }
 }
 
 SETTINGS_CHECK(surface)
@@ -287,6 +282,11 @@ SETTINGS_CHECK(surface)
     }
     TRY(look_up(settings, item, key, names[1 - side], &surface->number[0]));
     surface->number[1] = settings->nmaterials + ambient;
+    FAIL_IF(surface->condition.emissivity > 0 &&
+                settings->run.temperature == TEMPERATURE_DIFFERENCE,
+            item_fail(item, "emissivity",
+                      "radiation needs absolute temperatures, but run.watch.temperature is "
+                      "difference; give absolute ones, or a linearized coefficient"));
     complete_surface(settings, tree_child(item->node, "temperature") != NULL,
                      &settings->ambients[ambient].temperature, surface);
     for (const struct surface_setting *other = settings->surfaces; other < surface; other++) {
@@ -387,7 +387,7 @@ SETTINGS_CHECK(source_position)
 static enum status make_perfusion(const struct settings *settings, int m,
                                   struct source_setting *source)
 {
-    enum { KELVINS = 1000 }; /* far from all temperatures of tissue, on both sides */
+    enum { KELVINS = 10000 }; /* far from all temperatures, on both sides */
     const struct perfusion_setting *p = &settings->materials[m].perfusion;
     const double slope = material_perfusion(&settings->materials[m]);
     struct table_setting *table = origin_memory(settings->origin, sizeof *table);

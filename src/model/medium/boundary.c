@@ -66,9 +66,13 @@ static enum status create_surfaces(const struct settings *settings, struct bound
     TRY(CHECK_MEMORY(boundary->surface != NULL, "no memory for the surfaces"));
     boundary->nsurfaces = settings->nsurfaces;
     for (int s = 0; s < settings->nsurfaces; s++) {
+        struct boundary_setting setting = settings->surfaces[s].condition;
         int number;
+        if (setting.kind == BOUNDARY_TEMPERATURE) { /* its own place is that of the flux */
+            setting.number[BOUNDARY_VALUE] = setting.number[BOUNDARY_SURROUNDINGS];
+        }
         if (surface_setting_exchanges(&settings->surfaces[s])) {
-            TRY(create_condition(&settings->surfaces[s].condition, &boundary->surface[s], &number));
+            TRY(create_condition(&setting, &boundary->surface[s], &number));
         }
     }
     return STATUS_OK;

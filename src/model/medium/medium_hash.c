@@ -27,7 +27,8 @@ uint64_t medium_hash(const struct medium *medium)
         for (int axis = 0; axis < AXIS_COUNT; axis++) {
             hash = add_number(hash, medium->materials[m].conductivity[axis]);
         }
-        for (int other = 0; other < n; other++) {
+        const int of_bodies = m < n - medium->nambients ? n - medium->nambients : 0;
+        for (int other = 0; other < of_bodies; other++) { /* surfaces may change */
             hash = add_number(hash, medium->resistance[m * n + other]);
         }
         if (medium->perfused) {

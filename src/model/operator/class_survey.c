@@ -210,7 +210,11 @@ enum status class_map_fail_too_many(const struct problem *problem)
     const struct settings *settings = problem->settings;
     const int sizes = grid_size_count(&problem->grid);
     const bool slopes = problem->medium.has_slopes && !problem->medium.slopes_per_cell;
-    const bool sources = settings->nsources > 1;
+    int nsources = 0;
+    for (int s = 0; s < settings->nsources; s++) {
+        nsources += source_is_painted(&settings->sources[s]) ? 1 : 0;
+    }
+    const bool sources = nsources > 1;
     char of_sizes[64] = "";
     char of_slopes[64] = "";
     if (sizes > 1) {
@@ -221,9 +225,9 @@ enum status class_map_fail_too_many(const struct problem *problem)
     }
     return settings_fail(
         settings, sources ? "sources" : "materials",
-        "more than %d combinations of materials (%d)%s%s and sets of sources (%d); each is a class "
+        "more than %d combinations of materials (%d)%s%s and sets of %d sources; each is a class "
         "of cells, whose number is a byte%s%s%s",
-        MEDIUM_CLASSES, problem->medium.nmaterials, of_sizes, of_slopes, settings->nsources,
+        MEDIUM_CLASSES, problem->medium.nmaterials, of_sizes, of_slopes, nsources,
         sizes > 1 ? "; give longer segments of equal cells, so that fewer sizes meet materials and "
                     "sources"
                   : "",

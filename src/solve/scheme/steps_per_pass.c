@@ -33,6 +33,9 @@ static const char *why_single(const struct problem *problem, bool exchanges)
     if (exchanges && problem->medium.changes) {
         return "where a material becomes another one the ranks exchange after each step";
     }
+    if (exchanges && problem->boundary.nsurfaces > 0) {
+        return "what surfaces exchange is added to owned cells after each step";
+    }
     return exchanges && has_sources_from_files(problem)
                ? "sources with a value per cell are added to owned cells after each step"
                : NULL;

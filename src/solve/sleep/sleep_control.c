@@ -10,7 +10,8 @@ enum {
 /* The share of tiles: where passes have one step, and where they have several, which are faster. */
 static const double share_that_pays[2] = {0.5, 0.2};
 
-/* Classes of cells change while their values do not. Moving sources heat a part of the grid. */
+/* Classes of cells change while their values do not, and what surfaces exchange is not seen by the
+ * pass that marks tiles. Moving sources heat a part of the grid. */
 static bool is_possible(const struct stepper *stepper)
 {
     const struct problem *problem = stepper->problem;
@@ -19,6 +20,7 @@ static bool is_possible(const struct stepper *stepper)
     const bool pays = stepper->nsources > 0 &&
                       n[AXIS_X] * n[AXIS_Y] * n[AXIS_Z] / stepper->team->nranks >= LEAST_CELLS;
     return problem->time.scheme == SCHEME_EULER && !problem->medium.changes &&
+           problem->boundary.nsurfaces == 0 &&
            (setting == SLEEPING_ON || (setting == SLEEPING_AUTO && pays));
 }
 
