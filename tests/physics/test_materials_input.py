@@ -233,6 +233,9 @@ class WrongInput(Case):
                 (beside({**skin, "coefficient": "-1 - t"}), "surfaces[0].coefficient", "-1"),
                 (beside(skin, ambients=[{"name": "air", "temperature": "-5 - t"}]),
                  "ambients[0].temperature", "-5 K"),
+                (beside(skin, ambients=[{"name": "air", "temperature": 300.0},
+                                        {"name": "gas", "temperature": "300 + 1/t"}]),
+                 "ambients[1].temperature", "inf"),
                 (melting, "ambients[0]", "constant properties")):
             with self.subTest(expected=texts):
                 self.check(change, *texts)

@@ -132,6 +132,25 @@ static enum status check_surfaces(const struct boundary *boundary, const struct 
     return STATUS_OK;
 }
 
+/* Formulas of the temperatures at t = 0, also without a surface. */
+static enum status check_ambients(const struct settings *settings, const struct medium *medium)
+{
+    const double least =
+        settings->run.temperature == TEMPERATURE_DIFFERENCE ? -HUGE_VAL : BELOW_ZERO;
+    for (int a = 0; a < medium->nambients; a++) {
+        const double kelvins =
+            medium->materials[medium->nmaterials - medium->nambients + a].ambient;
+        char key[BOUNDARY_KEY_BYTES];
+        snprintf(key, sizeof key, "ambients[%d].temperature", a);
+        FAIL_IF(!isfinite(kelvins) || kelvins < least,
+                settings_fail(settings, key,
+                              "the formula gives %g K at t = 0; a temperature must be finite and "
+                              "not below 0 K",
+                              kelvins));
+    }
+    return STATUS_OK;
+}
+
 enum status boundary_check(const struct settings *settings, const struct boundary *boundary,
                            const struct grid *grid, const struct medium *medium,
                            const struct instant *when)
@@ -152,7 +171,9 @@ enum status boundary_check(const struct settings *settings, const struct boundar
     }
     char key[BOUNDARY_KEY_BYTES];
     const enum status status = check_surfaces(boundary, grid, medium, when, key);
-    return status == STATUS_OK ? STATUS_OK
-           : settings != NULL  ? settings_fail(settings, key, "%s", fail_message())
-                               : fail_prefix(status, "%s: ", key);
+    if (status == STATUS_OK) {
+        return settings != NULL ? check_ambients(settings, medium) : STATUS_OK;
+    }
+    return settings != NULL ? settings_fail(settings, key, "%s", fail_message())
+                            : fail_prefix(status, "%s: ", key);
 }
