@@ -440,8 +440,8 @@ static void set_enthalpy(const struct heat_operator *op, const struct problem *p
     }
 }
 
-void operator_table(const struct heat_operator *op, const struct problem *problem, bool same_dt,
-                    void *table)
+void operator_table(const struct heat_operator *op, const struct problem *problem,
+                    const double *conductances, void *table)
 {
     const struct medium *medium = &problem->medium;
     const enum precision precision = problem->precision;
@@ -458,12 +458,8 @@ void operator_table(const struct heat_operator *op, const struct problem *proble
         precision_set(precision, table, medium_cell_at(c) + 1,
                       own->is_ambient ? own->ambient : operator_class_source(op, problem, c));
     }
-    for (int i = 0; i < AXIS_COUNT * n * n && !same_dt; i++) {
-        const int axis = i / (n * n);
-        const double conductance =
-            medium_conductance(medium, &problem->grid, (enum axis)axis, i / n % n, i % n);
-        precision_set(precision, table, medium_g_at(n, axis, i / n % n, i % n),
-                      conductance * scale);
+    for (int64_t i = 0; i < AXIS_COUNT * (int64_t)n * n && conductances != NULL; i++) {
+        precision_set(precision, table, medium_g_at(n, 0, 0, 0) + i, conductances[i] * scale);
     }
 }
 

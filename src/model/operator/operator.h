@@ -90,10 +90,10 @@ enum status operator_own_table(const struct heat_operator *op, const struct prob
                                void *table);
 
 /* The table of coefficients of a medium of classes (kernels/cell/medium_cell.h), in the precision
- * of the run; operator_table_length values. `same_dt`: the table is that of another time with the
- * same dt. */
-void operator_table(const struct heat_operator *op, const struct problem *problem, bool same_dt,
-                    void *table);
+ * of the run; operator_table_length values. conductances: [axis][class][class], those of
+ * medium_conductance; NULL: the table has those of another time with the same dt. */
+void operator_table(const struct heat_operator *op, const struct problem *problem,
+                    const double *conductances, void *table);
 
 /* The coefficients of the step on one rank; those of a medium are set by solve/medium/classes.h.
  * Closed faces are those at the edge of the domain. d_face_sum: FACE_COUNT sums in device memory,

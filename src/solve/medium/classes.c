@@ -13,11 +13,6 @@ static size_t bytes_of_table(const struct problem *problem)
            (size_t)(problem->boundary.nsurfaces + 1) * sizeof(struct face_exchange);
 }
 
-static int tables_of(int depth)
-{
-    return (PASSES_AHEAD + 1) * depth + 1;
-}
-
 /* `own`: of cells with closures of their own. */
 static size_t closures_bytes(const struct problem *problem, int64_t own)
 {
@@ -67,7 +62,7 @@ uint64_t classes_bytes(const struct problem *problem, const struct box *owned, i
         patches += patch_map_cells(problem, owned, (enum face)f, depth);
     }
     return classes_cell_bytes(problem, owned, depth) +
-           (uint64_t)tables_of(depth) *
+           (uint64_t)classes_tables(depth) *
                (bytes_of_table(problem) + 4 * (uint64_t)own * precision_bytes(problem->precision)) +
            MEDIUM_CLASSES * (sizeof(double) + 1 + sizeof(struct class_summary)) + patches +
            closures_bytes(problem, own) + face_sums_bytes(problem) + beams_bytes(problem) +
@@ -208,6 +203,18 @@ static enum status send_factors(struct classes *classes, const struct problem *p
     return STATUS_OK;
 }
 
+/* Found once: with graded axes thousands of pairs, and each super step has a table per level. */
+static double *conductances_of(const struct problem *problem)
+{
+    const int n = problem->medium.nclasses;
+    double *conductances = malloc((size_t)AXIS_COUNT * n * n * sizeof *conductances);
+    for (int i = 0; i < AXIS_COUNT * n * n && conductances != NULL; i++) {
+        conductances[i] = medium_conductance(&problem->medium, &problem->grid,
+                                             (enum axis)(i / (n * n)), i / n % n, i % n);
+    }
+    return conductances;
+}
+
 enum status classes_allocate(struct classes *classes, const struct problem *problem,
                              const struct team *team, struct engine *engine,
                              const struct layout *layout)
@@ -260,7 +267,7 @@ enum status classes_allocate(struct classes *classes, const struct problem *prob
     if (medium->curves != NULL) {
         TRY(engine_send(engine, medium->curves, curves_bytes(medium), &classes->d_curves));
     }
-    classes->ntables = tables_of(classes->depth);
+    classes->ntables = classes_tables(classes->depth);
     for (int slot = 0; slot < classes->ntables; slot++) {
         TRY(engine->runtime->memory_alloc(engine->device, classes->table_bytes,
                                           &classes->d_table[slot]));
@@ -268,7 +275,9 @@ enum status classes_allocate(struct classes *classes, const struct problem *prob
                                           &classes->h_table[slot]));
     }
     classes->h_values = calloc(1, classes->table_bytes);
-    TRY(CHECK_MEMORY(classes->h_values != NULL, "no memory for a table of materials"));
+    classes->h_conductances = conductances_of(problem);
+    TRY(CHECK_MEMORY(classes->h_values != NULL && classes->h_conductances != NULL,
+                     "no memory for a table of materials"));
     TRY(engine->runtime->event_create(engine->device, &classes->ready));
     classes->args = (struct device_medium){
         .layout = classes->map.layout,
@@ -328,6 +337,7 @@ void classes_destroy(struct classes *classes, struct engine *engine)
     engine->runtime->memory_free(engine->device, classes->d_class);
     engine->runtime->event_destroy(classes->ready);
     free(classes->h_values);
+    free(classes->h_conductances);
 }
 
 /* The table to the next slot; the one before may still be read by steps in flight. */
@@ -353,7 +363,7 @@ enum status classes_update(struct classes *classes, const struct problem *proble
     const bool same_dt = classes->dt == op->dt;
     const bool varies = boundary_varies(&problem->boundary) || sources_vary(&problem->sources);
     if (!same_dt || (varies && classes->time != op->when.time)) {
-        operator_table(op, problem, same_dt, classes->h_values);
+        operator_table(op, problem, same_dt ? NULL : classes->h_conductances, classes->h_values);
         for (int f = 0; f < FACE_COUNT; f++) {
             TRY(operator_own_table(op, problem, (enum face)f, &classes->patches.face[f],
                                    classes->first_closure[f], classes->h_values));

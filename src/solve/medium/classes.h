@@ -13,6 +13,10 @@
 /* Tables in flight: those of the steps of passes that may run, of the next pass, and one for the
  * outputs. */
 enum { CLASS_TABLES_MOST = (PASSES_AHEAD + 1) * STEPS_MOST + 1 };
+static inline int classes_tables(int depth)
+{
+    return (PASSES_AHEAD + 1) * depth + 1;
+}
 
 /* Permanent changes of materials: before each step the classes of cells follow the field. Every
  * rank finds those of its halo from the same field, so that they are not exchanged. */
@@ -35,11 +39,12 @@ struct classes {
      * have their own; all conditions, and the sources; and the curves of materials, or NULL. */
     void *d_closures, *d_face_sums, *d_beams, *d_curves;
     void *h_face_sums; /* pinned */
-    int depth;   /* layers of halo: steps of a pass at most */
-    int ntables; /* CLASS_TABLES_MOST at most */
+    int depth;         /* layers of halo: steps of a pass at most */
+    int ntables;       /* CLASS_TABLES_MOST at most */
     void *d_table[CLASS_TABLES_MOST];
     void *h_table[CLASS_TABLES_MOST]; /* pinned */
     void *h_values;                   /* of the last table */
+    double *h_conductances;           /* as operator_table has them */
     size_t table_bytes;
     struct changes changes;
     struct surfaces surfaces;
