@@ -44,7 +44,7 @@ struct level {
     struct exact_sum *d_sums; /* [nslots][DEVICE_SUMS] of this rank since the last reduction */
     struct exact_sum *h_sums; /* the same on the host, pinned */
     const struct exact_sum *h_no_sums; /* as many zeros, pinned: other memory takes 30 us to copy */
-    int nslots;               /* 1, or one for each level of a super step */
+    int nslots;                        /* 1, or one for each level of a super step */
     struct halo_plan plan;
     struct halo *halo;   /* NULL: nothing to exchange */
     bool overlap;        /* of the exchange with the interior */

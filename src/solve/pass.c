@@ -323,8 +323,8 @@ static enum status stage_overlapped(struct level *level, const struct pass *pass
 bool pass_may_summarise(const struct level *level, enum kind kind, int nsteps)
 {
     return !level->overlap && !level->sleep.is_on && level->classes->surfaces.d_exchange == NULL &&
-           pass_share(nsteps, level->fused, level->whole) == nsteps &&
-           kind == KIND_UNIFORM && nsteps > 1;
+           pass_share(nsteps, level->fused, level->whole) == nsteps && kind == KIND_UNIFORM &&
+           nsteps > 1;
 }
 
 static enum status stage_plain(struct level *level, const struct pass *pass,

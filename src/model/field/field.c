@@ -272,7 +272,7 @@ static enum status sum_rows(struct field *field, const struct box *box, struct f
 enum status field_sums_end(struct field *field, struct field_sums *queued)
 {
     const int count = queued->count;
-    queued->count = 0; /* also after a failure: nobody waits again */
+    queued->count = 0; /* also after a failure: no later call waits again */
     TRY(field->backend->runtime->queue_wait(field->queue));
     for (int p = 0; p < count; p++) {
         exact_sum_add(queued->piece[p].total, &queued->piece[p].sums[0].sum);

@@ -494,14 +494,3 @@ enum status class_map_create(const struct problem *problem, const struct box *ow
     built.h_class = built.h_slope = NULL;
     return STATUS_OK;
 }
-
-void class_map_destroy(struct class_map *map)
-{
-    free(map->h_class);
-    free(map->h_slope);
-    map->h_class = map->h_slope = NULL;
-    for (int f = 0; f < FACTORS; f++) {
-        free(map->h_factor[f]);
-        map->h_factor[f] = NULL;
-    }
-}

@@ -271,6 +271,17 @@ enum status class_survey_apply(const struct class_survey *survey, struct problem
     return problem_set_survey(problem, survey->fastest_rate, survey->hash);
 }
 
+void class_map_destroy(struct class_map *map)
+{
+    free(map->h_class);
+    free(map->h_slope);
+    map->h_class = map->h_slope = NULL;
+    for (int f = 0; f < FACTORS; f++) {
+        free(map->h_factor[f]);
+        map->h_factor[f] = NULL;
+    }
+}
+
 void class_map_renumber(struct class_map *map, const struct medium *medium)
 {
     uint8_t number[256] = {0};

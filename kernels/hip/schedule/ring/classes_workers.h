@@ -115,9 +115,9 @@ template <typename S> struct classes_worker {
     bool sides;                    /* the tile lies on a closed face in x or y */
     uint32_t in_box;               /* bytes of the cells in the box */
     struct exact_sum *const *sums; /* of the faces of z; NULL: none */
-    words_of<S> words = {}; /* of the plane at hand */
-    words_of<S> below = {}; /* of the plane below, unless KEEPS */
-    cells_of<S> gz = {};    /* with KEEPS: to the plane below, unless was_inside */
+    words_of<S> words = {};        /* of the plane at hand */
+    words_of<S> below = {};        /* of the plane below, unless KEEPS */
+    cells_of<S> gz = {};           /* with KEEPS: to the plane below, unless was_inside */
     region<S> r = {};
     bool was_inside = false;
 
