@@ -87,14 +87,19 @@ KERNEL_INLINE bool line_within(const REAL *u, REAL from, REAL to)
     __m256 in = _mm256_castsi256_ps(_mm256_set1_epi64x(-1));
     for (int half = 0; half < 2; half++) {
         const REAL *part = u + half * (STREAM_PART_BYTES / sizeof(REAL));
-        const __m256d x = _mm256_loadu_pd((const double *)part);
-        const __m256 y = _mm256_loadu_ps((const float *)part);
-        const __m256d of_x =
-            _mm256_and_pd(_mm256_cmp_pd(x, _mm256_set1_pd((double)from), _CMP_GE_OQ),
-                          _mm256_cmp_pd(x, _mm256_set1_pd((double)to), _CMP_LT_OQ));
-        const __m256 of_y = _mm256_and_ps(_mm256_cmp_ps(y, _mm256_set1_ps((float)from), _CMP_GE_OQ),
-                                          _mm256_cmp_ps(y, _mm256_set1_ps((float)to), _CMP_LT_OQ));
-        in = _mm256_and_ps(in, REAL_IS_DOUBLE ? _mm256_castpd_ps(of_x) : of_y);
+        if (REAL_IS_DOUBLE) {
+            const __m256d x = _mm256_loadu_pd((const double *)part);
+            const __m256d of_x =
+                _mm256_and_pd(_mm256_cmp_pd(x, _mm256_set1_pd((double)from), _CMP_GE_OQ),
+                              _mm256_cmp_pd(x, _mm256_set1_pd((double)to), _CMP_LT_OQ));
+            in = _mm256_and_ps(in, _mm256_castpd_ps(of_x));
+        } else {
+            const __m256 x = _mm256_loadu_ps((const float *)part);
+            const __m256 of_x =
+                _mm256_and_ps(_mm256_cmp_ps(x, _mm256_set1_ps((float)from), _CMP_GE_OQ),
+                              _mm256_cmp_ps(x, _mm256_set1_ps((float)to), _CMP_LT_OQ));
+            in = _mm256_and_ps(in, of_x);
+        }
     }
     return _mm256_movemask_ps(in) == 0xFF;
 #else
