@@ -340,7 +340,7 @@ class WrongInput(Sources):
                              "density": 1.0 + n + 100 * axis}}
                   for axis, cells in enumerate((16, 12, 10)) for n in range(cells)]
         self.check(layers, "sources", "more than 255 combinations of materials (1) and sets of "
-                   "sources (38)", "one entry with an expression")
+                   "38 sources", "one entry with an expression")
         graded = closed_box(layers[:28])
         graded["grid"]["z"] = {"segments": [{"to": 0.01, "cells": 10, "ratio": 1.1}]}
         graded["grid"]["cells"][2] = 1
