@@ -22,6 +22,16 @@ static void write_case(const char *name, int64_t nx, int64_t ny, int64_t nz, enu
     work_close(&w);
 }
 
+/* Two snapshots, a restart from between them, and a third. */
+static void write_restarted(struct work *w)
+{
+    work_write(w, 10, 1);
+    work_write(w, 20, 2);
+    work_reopen(w, 15);
+    work_write(w, 30, 3);
+    work_close(w);
+}
+
 TEST(test_shapes)
 {
     const enum precision f64 = PRECISION_FLOAT64;
@@ -94,11 +104,7 @@ TEST(test_derived)
     const unsigned all = (1U << (unsigned)DERIVED_COUNT) - 1;
     struct work w;
     work_open_derived(&w, "derived", cells, PRECISION_FLOAT32, PRECISION_FLOAT64, 0, NULL, all);
-    work_write(&w, 10, 1);
-    work_write(&w, 20, 2);
-    work_reopen(&w, 15);
-    work_write(&w, 30, 3);
-    work_close(&w);
+    write_restarted(&w);
     work_open_derived(&w, "derived_thin", cells, PRECISION_FLOAT64, PRECISION_FLOAT32, 2, &thin,
                       1U << (unsigned)DERIVED_T_MAX | 1U << (unsigned)DERIVED_FLUX);
     w.region = "{\"stride\": [3, 2, 5]}";
@@ -114,11 +120,7 @@ TEST(test_gaps)
     const unsigned two = 1U << (unsigned)DERIVED_T_MAX | 1U << (unsigned)DERIVED_MATERIAL;
     struct work w;
     work_open_derived(&w, "gaps", cells, PRECISION_FLOAT32, PRECISION_FLOAT64, 0, NULL, two);
-    work_write(&w, 10, 1);
-    work_write(&w, 20, 2);
-    work_reopen(&w, 15);
-    work_write(&w, 30, 3);
-    work_close(&w);
+    write_restarted(&w);
     work_open_derived(&w, "gaps_thin", cells, PRECISION_FLOAT64, PRECISION_FLOAT32, 2, &thin, 0);
     w.region = "{\"stride\": [3, 2, 5]}";
     work_write(&w, 10, 1);

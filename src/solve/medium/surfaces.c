@@ -20,12 +20,13 @@ static int64_t find(const struct problem *problem, const struct layout *layout,
             const enum axis axis = face_axis((enum face)f);
             const bool below = face_side((enum face)f) == SIDE_MIN;
             const int64_t beside = below ? at - pitch[axis] : at + pitch[axis];
+            const int other = problem->grid.used[axis] ? map->h_class[beside] & map->mask : own;
             struct surface_face face;
-            if (surface_face_at(problem, map, (enum face)f, at, &face) < 0) {
+            if (!classes[other].is_ambient ||
+                surface_face_at(problem, map, (enum face)f, at, &face) < 0) {
                 continue;
             }
             if (elements != NULL) {
-                const int other = map->h_class[beside] & map->mask;
                 elements[count] = layout_index(layout, cell[0], cell[1], cell[2]);
                 surfaces->h_pairs[count] =
                     (int32_t)medium_g_at(problem->medium.nclasses, (int)axis, own, other);

@@ -138,8 +138,7 @@ static enum status find_pairs(struct steady_reader *r, enum axis axis)
         const int high = i % n;
         pairs[i] = medium->classes[low].is_ambient || medium->classes[high].is_ambient
                        ? 0 /* see to_ambients */
-                       : (float)(medium_conductance(medium, &r->problem->grid, axis, low, high) *
-                                 per_step);
+                       : (float)(r->classes->h_conductances[axis * n * n + i] * per_step);
     }
     return STATUS_OK;
 }
