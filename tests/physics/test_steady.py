@@ -340,11 +340,34 @@ class Steady(Case):
         result, _ = self.start(config)
         self.assert_code(result, 2)
         self.assert_says(result, "no steady state", "100 W stay in the body")
+        self.check_held_air(config)
         # between faces of one temperature nothing flows that could be balanced
         given = {"type": "temperature", "value": 300}
         config["boundary"].update(x_min=given, x_max=given)
         config["initial"] = [{"expression": {"value": "300 + 25 * sin(17 * x)"}}]
         self.assert_below(np.abs(self.solve(config).temperature() - 300).max(), 1e-10, "T")
+
+    def check_held_air(self, config):
+        """A temperature that is given to cells of an ambient alone holds nothing; nor does one
+        that a part of the body does not touch."""
+        body = copy.deepcopy(config)
+        body["materials"] = [{"name": "a", **body.pop("material")}]
+        body["ambients"] = [{"name": "air", "temperature": 300}]
+        body["parts"] = [{"uniform": {"material": "a"}},
+                         {"layer": {"axis": "x", "from": 0, "to": 0.3, "material": "air"}}]
+        body["boundary"].update(x_min={"type": "temperature", "value": 300},
+                                x_max={"type": "flux", "value": 100})
+        result, _ = self.start(body, ranks=2)
+        self.assert_code(result, 2)
+        self.assert_says(result, "no steady state", "100 W stay in the body")
+        body["boundary"]["x_min"] = {"type": "convection", "coefficient": 5, "ambient": 300,
+                                     "coefficient_factor": {"formula": "1 + y"}}
+        result, _ = self.start(body)
+        self.assert_code(result, 2)
+        body["parts"][1]["layer"].update({"from": 0.3, "to": 0.5})
+        result, _ = self.start(body)
+        self.assert_code(result, 5)
+        self.assert_says(result, "may have no path to a given or an ambient temperature")
 
     def test_initial(self):
         """`initial: - steady: {}`: a run stays there; a restart starts from its checkpoint."""

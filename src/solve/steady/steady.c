@@ -320,21 +320,36 @@ static bool surface_holds(const struct problem *problem, int s, const struct ins
     return problem->medium.surfaces[s].condition.number[BOUNDARY_COEFFICIENT].value > 0;
 }
 
-/* Whether a cell of this rank at a face whose cells have factors is held at the time of `op`: those
- * of files vary, and their range is that of all times. */
-static enum status own_cells_hold(const struct stepper *stepper, const struct heat_operator *op,
-                                  enum face face, bool *held)
+/* Whether a condition at a face holds the temperature of a cell of the body on this rank at the
+ * time of `op`. Factors of files vary, and their range is that of all times. */
+static enum status face_holds(const struct stepper *stepper, const struct heat_operator *op,
+                              enum face face, bool *held)
 {
     const struct problem *problem = stepper->problem;
-    const struct patch_plane *plane = &stepper->level->classes->patches.face[face];
-    SCOPED_FREE struct class_closure *closures = NULL;
-    if (!patch_plane_has_factors(plane)) {
-        return STATUS_OK;
+    const struct medium *medium = &problem->medium;
+    const struct classes *classes = stepper->level->classes;
+    const struct box owned = layout_owned(&stepper->level->field->layout);
+    const struct box layer = box_inside(&owned, face, 1);
+    const bool uniform = medium->nclasses == 0;
+    const struct patch_plane *plane = uniform ? NULL : &classes->patches.face[face];
+    const uint8_t *of_class = uniform ? NULL : classes->h_face_class[face];
+    SCOPED_FREE struct class_closure *own = NULL;
+    if (!uniform && patch_plane_has_factors(plane)) {
+        TRY(operator_closures(op, problem, face, plane, &own));
     }
-    TRY(operator_closures(op, problem, face, plane, &closures));
-    for (int64_t c = 0; c < plane->cells && !*held; c++) {
-        const struct class_closure *own = &closures[operator_closure_count(problem) + c];
-        *held = own->a != 1 || own->e != 0;
+    for (int p = 0; p < problem->boundary.nconditions[face]; p++) {
+        const struct boundary_state now =
+            boundary_at(&problem->boundary, &problem->grid, face, p, &op->when);
+        const bool holds = condition_holds(&now);
+        const int64_t cells = of_class != NULL && (holds || own != NULL) ? box_cells(&layer) : 0;
+        *held = *held || (uniform && holds);
+        for (int64_t c = 0; c < cells && !*held; c++) {
+            const struct class_closure *closure =
+                own != NULL ? &own[operator_closure_count(problem) + c] : NULL;
+            *held = patch_plane_condition(plane, c) == p &&
+                    !medium->classes[of_class[c]].is_ambient &&
+                    (closure != NULL ? closure->a != 1 || closure->e != 0 : holds);
+        }
     }
     return STATUS_OK;
 }
@@ -344,7 +359,6 @@ enum status steady_is_held(const struct stepper *stepper, const struct heat_oper
 {
     const struct problem *problem = stepper->problem;
     const struct medium *medium = &problem->medium;
-    const struct boundary *boundary = &problem->boundary;
     enum status status = STATUS_OK;
     *held = false;
     for (int s = 0; s < medium->nsurfaces; s++) {
@@ -354,16 +368,7 @@ enum status steady_is_held(const struct stepper *stepper, const struct heat_oper
         *held = *held || medium->classes[c].perfusion > 0;
     }
     for (int f = 0; f < FACE_COUNT && status == STATUS_OK; f++) {
-        const enum face face = (enum face)f;
-        if (boundary_has_factors(boundary, face)) {
-            status = own_cells_hold(stepper, op, face, held);
-        }
-        for (int p = 0; p < boundary->nconditions[f] && !boundary_has_factors(boundary, face);
-             p++) {
-            const struct boundary_state now =
-                boundary_at(boundary, &problem->grid, face, p, &op->when);
-            *held = *held || condition_holds(&now);
-        }
+        status = face_holds(stepper, op, (enum face)f, held);
     }
     TRY(status_agree(stepper->team->comm, status));
     return comm_check(
@@ -419,10 +424,12 @@ enum status steady_fail_slow(const struct stepper *stepper, const struct steady_
         goal->is_steady
             ? fail(STATUS_NUMERICS,
                    "the steady state is not reached after %" PRId64 " cycles%s: the last one "
-                   "changed temperatures by %.3g K, %.2f times the change before%s. Raise "
-                   "time.steady.cycles, or time.steady.temperature and tolerance",
+                   "changed temperatures by %.3g K, %.2f times the change before%s. %s",
                    steady->count, steady->rounding ? ", and rounding errors prevent more" : "",
-                   last->change, last->rate, balance)
+                   last->change, last->rate, balance,
+                   last->change > steady->record[0].change
+                       ? "Parts of the body may have no path to a given or an ambient temperature"
+                       : "Raise time.steady.cycles, or time.steady.temperature and tolerance")
             : fail(STATUS_NUMERICS,
                    "after step %" PRId64 ": the implicit step is not solved after %" PRId64
                    " cycles; the last one changed temperatures by %.3g K. Give %s",
