@@ -297,6 +297,9 @@ enum status problem_set_survey(struct problem *problem, double fastest_rate, uin
     for (int c = 0; c < medium->nclasses; c++) {
         medium->total_weight += medium->classes[c].weight * (double)medium->classes[c].cells;
     }
+    FAIL_IF(medium_ambient_cells(medium) == grid_total_cells(&problem->grid),
+            settings_fail_at(problem->origin, "parts",
+                             "all cells belong to ambients; give the body a part"));
     TRY(sources_survey(&problem->sources, problem->settings, &problem->grid, medium));
     return lay_timeline(problem);
 }
