@@ -6,8 +6,8 @@ import unittest
 import numpy as np
 
 from harness import Case, checkpoints, some, thorough
-from steady import (FLUX, cellwise, direct, factored, layered, nonlinear, plain, quiet, slab, steep,
-                    varied, with_air)
+from steady import (FLUX, cellwise, direct, factored, layered, leaking, nonlinear, plain, quiet,
+                    slab, steep, varied, with_air)
 
 
 EDGES = [0, 0.01, 0.02, 0.04, 0.05, 0.055, 0.06, 0.07, 0.1, 0.12, 0.13]
@@ -50,6 +50,19 @@ class Steady(Case):
                 error = np.abs(run.temperature() - direct(config)).max()
                 self.assert_below(error, 2e-9, name)
                 self.assert_below(run.report["steady"]["imbalance"], 1e-6, name)
+
+    def test_sources_of_temperature(self):
+        """Tables of their densities: beside the direct solution; no bit depends on ranks."""
+        for name, config in (("3D", layered([13, 9, 7], [0.13, 0.09, 0.07])),
+                             ("1D", layered([65], [0.3])),
+                             ("per cell", varied([10, 9, 7], [0.13, 0.09, 0.07]))):
+            config = leaking(config)
+            run = self.solve(config)
+            self.assert_below(np.abs(run.temperature() - direct(config)).max(), 2e-9, name)
+            self.assert_below(run.report["steady"]["cycles"], 25, "cycles")
+            for ranks in (2, 3):
+                other = self.solve(quiet(config), ranks=ranks)
+                self.assertEqual(other.exact("field_hash"), run.exact("field_hash"))
 
     def test_other_solvers(self):
         """Plain iterations, and HYPRE where the build has it, reach the same temperatures, also for
