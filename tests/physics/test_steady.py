@@ -354,6 +354,19 @@ class Steady(Case):
         self.assert_code(result, 2)
         self.assert_says(result, "no steady state", "100 W stay in the body")
         self.check_held_air(config)
+        # a source and a sink between periodic faces, by shapes and by a file
+        loop = copy.deepcopy(config)
+        loop["boundary"].update(x_min={"type": "periodic"}, x_max={"type": "periodic"})
+        loop["sources"] = [{"layer": {"axis": "x", "from": low, "to": low + 0.1, "power": power}}
+                           for low, power in ((0.0, 30), (0.5, -30))]
+        T = self.solve(loop).temperature()[0, 4]
+        self.assert_below(abs(T.mean() - 300), 1e-10, "mean")
+        self.assert_below(abs(T.max() - T.min() - 30 / 2 * 0.45 / 10), 0.02, "by a line of nodes")
+        heat = np.zeros((9, 20))
+        heat[:, :2], heat[:, 10:12] = 300.0, -300.0   # W/m^3 in 0.1 m^3
+        np.save(self.folder / "heat.npy", heat)
+        loop["sources"] = [{"file": {"path": "heat.npy"}}]
+        self.assert_below(abs(self.solve(loop, ranks=2).temperature()[0, 4] - T).max(), 1e-8, "T")
         # between faces of one temperature nothing flows that could be balanced
         given = {"type": "temperature", "value": 300}
         config["boundary"].update(x_min=given, x_max=given)
