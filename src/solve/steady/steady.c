@@ -361,9 +361,12 @@ enum status steady_fail_slow(const struct stepper *stepper, const struct steady_
 {
     const struct steady *steady = stepper->steady;
     const struct steady_record *last = &steady->record[steady->count > 0 ? steady->count - 1 : 0];
-    char balance[80] = "";
+    char more[128] = "";
+    if (!isnan(last->rate)) {
+        text_add(more, sizeof more, "", ", %.2f times the change before", last->rate);
+    }
     if (!isnan(steady->imbalance)) {
-        snprintf(balance, sizeof balance, "; %.3g of the heat that flows in does not flow out",
+        text_add(more, sizeof more, "", "; %.3g of the heat that flows in does not flow out",
                  steady->imbalance);
     }
     return status_agree(
@@ -371,9 +374,9 @@ enum status steady_fail_slow(const struct stepper *stepper, const struct steady_
         goal->is_steady
             ? fail(STATUS_NUMERICS,
                    "the steady state is not reached after %" PRId64 " cycles%s: the last one "
-                   "changed temperatures by %.3g K, %.2f times the change before%s. %s",
+                   "changed temperatures by %.3g K%s. %s",
                    steady->count, steady->rounding ? ", and rounding errors prevent more" : "",
-                   last->change, last->rate, balance,
+                   last->change, more,
                    last->change > steady->record[0].change
                        ? "Parts of the body may have no path to a given or an ambient temperature"
                    : steady->rounding && sources_depend(&stepper->problem->sources)
