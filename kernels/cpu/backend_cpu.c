@@ -64,6 +64,11 @@ static enum status cpu_queue_wait(struct queue *queue)
     return STATUS_OK;
 }
 
+static enum status cpu_queue_wait_for(struct queue *queue, struct event *mark)
+{
+    return STATUS_OK;
+}
+
 static enum status cpu_copy_on_device(struct queue *queue, void *to, const void *from, size_t bytes)
 {
     cpu_copy(to, from, bytes);

@@ -273,10 +273,12 @@ static enum status end_classes(struct stepper *stepper, struct face_reading *rea
                                struct face_diagnostics *faces)
 {
     MPI_Comm comm = stepper->team->comm;
-    struct engine *engine = stepper->level->engine;
+    const struct engine *engine = stepper->level->engine;
     const struct problem *problem = stepper->problem;
     struct exact_sum(*sums)[FACE_SUMS] = stepper->level->classes->h_face_sums;
-    TRY(status_agree(comm, engine->runtime->queue_wait(engine->bulk_queue)));
+    TRY(status_agree(comm, stepper->ahead.pass.nsteps > 0
+                               ? stepper_wait_for_line(stepper)
+                               : engine->runtime->queue_wait(engine->bulk_queue)));
     TRY(exact_sums_reduce(comm, sums[0], first_of(&problem->boundary, FACE_COUNT) * FACE_SUMS));
     report_faces(problem, &reading->closures.op, sums, faces);
     report_patches(&problem->boundary, sums, faces);
