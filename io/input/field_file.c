@@ -42,10 +42,6 @@ static enum status check_domain(hid_t file, hid_t dataset, const struct found *f
     const double tolerance = 1e-9; /* of the length: rounding errors */
     double lower[AXIS_COUNT];
     double upper[AXIS_COUNT];
-    FAIL_IF(grid->geometry != GEOMETRY_CARTESIAN,
-            fail(STATUS_INPUT,
-                 "`interpolate` needs grid.geometry: cartesian, as the volumes of cells around an "
-                 "axis are not in proportion to their widths"));
     if (!h5_get_corners(dataset, lower, upper) && !h5_get_corners(file, lower, upper)) {
         return STATUS_OK;
     }
@@ -119,7 +115,7 @@ struct reading {
     const struct grid *grid;
     struct regrid regrid;
     struct axis_cells graded[AXIS_COUNT]; /* of the file: edges */
-    double *equal[AXIS_COUNT];            /* edges of equal cells, where the others are graded */
+    double *edges[2][AXIS_COUNT];         /* what `regrid` borrows: of the file, and of the grid */
     bool interpolates;
     bool same;     /* the dataset has the cells of the field */
     bool may_miss; /* it marks missing values, as snapshots do those of ambients */
@@ -226,29 +222,33 @@ static bool has_missing(hid_t dataset)
     return isnan(fill);
 }
 
-/* Where an axis is graded, in the file or here: the edges of both. */
+/* Where an axis is graded, in the file or here: the edges of both. Along a radius the volumes up to
+ * them take their place, so that means are those over the volumes of rings and shells. */
 static enum status set_edges(hid_t file, struct reading *r)
 {
     const struct grid *grid = r->grid;
     TRY(h5_read_edges(r->dataset, r->found->cells, r->graded));
     TRY(h5_read_edges(file, r->found->cells, r->graded));
     for (int a = 0; a < AXIS_COUNT; a++) {
-        const double *old = r->graded[a].edges;
-        const double *new = grid->graded[a].edges;
-        const int64_t n = old == NULL ? r->found->cells[a] : grid->cells[a];
-        if (old == NULL && new == NULL) {
-            continue;
+        const double *given[2] = {r->graded[a].edges, grid->graded[a].edges};
+        const bool is_radius = a == AXIS_X && grid->geometry != GEOMETRY_CARTESIAN;
+        for (int of = 0; of < 2 && (given[0] != NULL || given[1] != NULL); of++) {
+            const int64_t n = of == 0 ? r->found->cells[a] : grid->cells[a];
+            double *edges = malloc(((size_t)n + 1) * sizeof *edges);
+            r->edges[of][a] = edges;
+            TRY(CHECK_MEMORY(edges != NULL, "no memory for the edges of cells"));
+            for (int64_t i = 0; i <= n; i++) {
+                const double share = (double)i / (double)n;
+                const double at = given[of] != NULL
+                                      ? given[of][i]
+                                      : fma(share, grid->upper[a] - grid->lower[a], grid->lower[a]);
+                edges[i] = !is_radius                             ? at
+                           : grid->geometry == GEOMETRY_SPHERICAL ? at * at * at
+                                                                  : at * at;
+            }
         }
-        if (old == NULL || new == NULL) {
-            r->equal[a] = malloc(((size_t)n + 1) * sizeof *r->equal[a]);
-            TRY(CHECK_MEMORY(r->equal[a] != NULL, "no memory for the edges of cells"));
-        }
-        for (int64_t i = 0; r->equal[a] != NULL && i <= n; i++) {
-            const double share = (double)i / (double)n;
-            r->equal[a][i] = fma(share, grid->upper[a] - grid->lower[a], grid->lower[a]);
-        }
-        r->regrid.old_edges[a] = old != NULL ? old : r->equal[a];
-        r->regrid.new_edges[a] = new != NULL ? new : r->equal[a];
+        r->regrid.old_edges[a] = r->edges[0][a];
+        r->regrid.new_edges[a] = r->edges[1][a];
     }
     return STATUS_OK;
 }
@@ -257,7 +257,8 @@ static void free_edges(struct reading *r)
 {
     h5_free_edges(r->graded);
     for (int a = 0; a < AXIS_COUNT; a++) {
-        free(r->equal[a]);
+        free(r->edges[0][a]);
+        free(r->edges[1][a]);
     }
 }
 

@@ -92,7 +92,8 @@ static enum status open_file(const char *path, const struct grid *grid, struct n
                 length > MOST_HEADER,
             fail(STATUS_INPUT, "%.200s is not a .npy file of an array", path));
     TRY(file_read_at(npy->fd, path, header, length, begin));
-    header[strcspn(header, "\n")] = '\0';
+    const char *end = strchr(header, '}'); /* spaces follow */
+    header[end != NULL ? (size_t)(end + 1 - header) : strcspn(header, "\n")] = '\0';
     TRY(parse_header(npy, header, grid));
     npy->offset = begin + length;
     size = (int64_t)lseek(npy->fd, 0, SEEK_END);

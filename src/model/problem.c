@@ -39,7 +39,8 @@ static const struct obstacle *first_of(const struct obstacle *obstacle)
 }
 
 /* What the solver of steady states and implicit steps cannot do. */
-static struct obstacle steady_obstacle(const struct problem *problem, bool is_steady)
+static struct obstacle steady_obstacle(const struct problem *problem, bool is_steady,
+                                       bool is_implicit)
 {
     bool sources_vary = false;
     for (int s = 0; s < problem->sources.count; s++) {
@@ -52,7 +53,7 @@ static struct obstacle steady_obstacle(const struct problem *problem, bool is_st
         {is_steady && boundary_varies(&problem->boundary), "boundary",
          "a boundary condition varies in time"},
         {problem->medium.changes, "materials", "a material becomes another one"},
-        {sources_depend(&problem->sources), "sources",
+        {is_implicit && sources_depend(&problem->sources), "sources",
          "a density depends on temperature, as that of perfusion beside an ambient or with "
          "properties per cell"},
         {problem->radius > 1, "run.stencil.order", "the stencil is of high order"},
@@ -66,7 +67,8 @@ static enum status check_steady(const struct problem *problem)
 {
     const struct settings *settings = problem->settings;
     const bool is_steady = settings->time.steady.given;
-    const struct obstacle first = steady_obstacle(problem, is_steady);
+    const struct obstacle first =
+        steady_obstacle(problem, is_steady, settings->time.scheme == SCHEME_IMPLICIT);
     const char *what = is_steady                                  ? "time.steady"
                        : settings->time.scheme == SCHEME_IMPLICIT ? "time.scheme: implicit"
                        : starts_steady(settings)                  ? "initial: steady"
@@ -199,7 +201,7 @@ static enum status lay_timeline(struct problem *problem)
         .linear = problem_is_linear(problem),
         .coefficients = boundary_coefficient_varies(&problem->boundary),
         .source = sources_slope(&problem->sources) * sigma / medium->heat_capacity_volume,
-        .why_explicit = steady_obstacle(problem, false).what};
+        .why_explicit = steady_obstacle(problem, false, true).what};
     TRY(timeline_create(problem->settings, &problem->grid, medium, &rates, &problem->timeline));
     problem->time = problem->timeline.setting;
     return check_spans(problem);
@@ -297,6 +299,9 @@ enum status problem_set_survey(struct problem *problem, double fastest_rate, uin
     for (int c = 0; c < medium->nclasses; c++) {
         medium->total_weight += medium->classes[c].weight * (double)medium->classes[c].cells;
     }
+    FAIL_IF(medium_ambient_cells(medium) == grid_total_cells(&problem->grid),
+            settings_fail_at(problem->origin, "parts",
+                             "all cells belong to ambients; give the body a part"));
     TRY(sources_survey(&problem->sources, problem->settings, &problem->grid, medium));
     return lay_timeline(problem);
 }

@@ -117,6 +117,7 @@ class Axis(Case):
                       "output": {"probes": {"every": 1, "points": [
                           {"name": "axis", "at": [0, 0.005]}]}}}
             run = self.run_config(config, name)
+            self.assertRegex(run.result.out, r"heat drift \S+ J of ")   # of rings: not J/m
             found = float(table(run.folder / "probes.csv")[-1]["axis_K"])
             self.assert_below(abs(found - 300 - 1e7 * 0.01**2 / 64), 0.02, name)
 

@@ -230,3 +230,23 @@ def wall_response(layers, outside, inside, frequency):
                            [k * q * np.sinh(q * d), np.cosh(q * d)]]
     matrix = matrix @ [[1, 1 / inside], [0, 1]]
     return 1 / inside / matrix[0, 1]
+
+
+def bessel(n, x):
+    """J_n, from its integral."""
+    angle = (np.arange(400) + 0.5) * np.pi / 400
+    return np.cos(n * angle - np.multiply.outer(x, np.sin(angle))).mean(axis=-1)
+
+
+def bar_roots():
+    """The first roots of z J1(z) = J0(z): of a bar with a Biot number of 1."""
+    zeros = [0.0, 3.8317, 7.0156, 10.1735, 13.3237, 16.4706]   # of J1: each before a root
+    tops = [2.4048, 5.5201, 8.6537, 11.7915, 14.9309, 18.0711]   # of J0
+    roots = []
+    for n, (low, high) in enumerate(zip(zeros, tops)):
+        for _ in range(60):
+            middle = (low + high) / 2
+            inside = (middle * bessel(1, middle) - bessel(0, middle)) * (-1)**n < 0
+            low, high = (middle, high) if inside else (low, middle)
+        roots.append(low)
+    return roots

@@ -121,25 +121,51 @@ def plain(cells, upper):
     return config
 
 
+def leaking(config):
+    """With densities that grow and that fall with temperature, in parts and everywhere."""
+    config["sources"] += [{"uniform": {"material": "b", "density": [
+        [250, 1e5], [330, 2e5], [400, 5e5], [900, 2e6]], "factor": 0.3}},
+                          {"uniform": {"density": [[250, 3e5], [320, 1e5], [700, -4e5]]}}]
+    return config
+
+
 def direct(config):
-    """By elimination: the balance of each cell is affine in the temperatures."""
+    """By elimination: but for tables of sources, for which Newton's method takes some rounds, the
+    balance of each cell is affine in the temperatures."""
     if "material" in config:
         config = {**config, "materials": [{"name": "a", **config["material"]}],
                   "parts": [{"uniform": {"material": "a"}}]}
     problem = Problem(config)
     shape = problem.classes.shape
+    tables = [source for source in config["sources"]
+              if isinstance(next(iter(source.values()))["density"], list)]
+    constant = [source for source in config["sources"] if source not in tables]
+
+    def leakage(T):
+        heat = np.zeros(shape)
+        for source in tables:
+            keys = next(iter(source.values()))
+            mask = source_mask(config, source, problem.classes) & problem.body
+            heat += np.where(mask, np.interp(T, *np.transpose(keys["density"])), 0) * keys.get(
+                "factor", 1)
+        return heat.ravel()
 
     def balance(T):
         net = sum(problem.inflow(T, 0, axis, shift) * problem.per_volume(axis, shift)
                   for axis in range(len(problem.h)) for shift in (1, -1))
-        for source in config["sources"]:
+        for source in constant:
             mask = source_mask(config, source, problem.classes)
             net = net + np.where(mask, next(iter(source.values()))["density"], 0.0)
         return np.where(problem.body, net, 1e6 * (problem.initial - T)).ravel()
 
     at_zero = balance(np.zeros(shape))
     columns = [balance(unit.reshape(shape)) - at_zero for unit in np.eye(at_zero.size)]
-    return np.linalg.solve(np.array(columns).T, -at_zero).reshape(shape)
+    matrix, T = np.array(columns).T, np.full(shape, 300.0)
+    for _ in range(20 if tables else 1):
+        slope = (leakage(T + 1e-4) - leakage(T - 1e-4)) / 2e-4
+        rest = -at_zero - leakage(T) + slope * T.ravel()
+        T = np.linalg.solve(matrix + np.diag(slope), rest).reshape(shape)
+    return T
 
 
 def quiet(config):

@@ -7,6 +7,7 @@ import unittest
 import numpy as np
 
 import bodies
+import references
 from gallery import GALLERY, Example, last_row
 
 
@@ -74,6 +75,33 @@ class SphereCooling(Example):
             flow = self.FILM * area * (300 - row["T_skin_K"])
             self.assert_below(abs(row["flow_skin_W"] / flow - 1), 1e-12, "the law of the film")
             self.assert_below(abs(row["heat_drift_J"]), 1e-12 * row["heat_J"], "the ledger")
+
+
+class CylinderCooling(Example):
+    """A bar with Bi = 1, as a disc of square cells in a plane: Heisler's series."""
+
+    def test_converges(self):
+        z, bessel = np.array(references.bar_roots()), references.bessel
+        exact = (4 * bessel(1, z)**2 / (z**2 * (bessel(0, z)**2 + bessel(1, z)**2)) *
+                 np.exp(-0.3 * z**2)).sum()
+        for cells in (20, 40, 80):
+            run = self.run_config({
+                "grid": {"cells": [cells] * 2, "upper": [1.2] * 2},
+                "materials": [{"name": "bar", "conductivity": 1.0, "density": 1.0,
+                               "heat_capacity": 1.0}],
+                "ambients": [{"name": "air", "temperature": 0}],
+                "parts": [{"uniform": {"material": "air"}},
+                          {"sphere": {"center": [0, 0], "radius": 1.0, "material": "bar"}}],
+                "surfaces": [{"between": ["bar", "air"], "coefficient": 1.0, "name": "side"}],
+                "initial": [{"uniform": {"value": 1.0}}],
+                "boundary": {f"{axis}_{side}": {"type": "flux", "value": 0.0}
+                             for axis in "xy" for side in ("min", "max")},
+                "run": {"watch": {"temperature": "difference"}}, "time": {"end": 0.3},
+                "output": {"history": {"every": 1000000}}}, f"disc{cells}")
+            last = run.history()[-1]
+            self.assert_below(abs(last["mean_K"] - exact), 0.13 / cells, f"disc of {cells}")
+            self.assert_below(abs(last["area_side_m2"] / (math.pi / 2) - 1), 0.6 / cells, "area")
+            self.assertGreater(last["cell_area_side_m2"], 1.25 * math.pi / 2)
 
 
 class Bodies(Example):

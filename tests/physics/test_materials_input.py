@@ -216,6 +216,8 @@ class WrongInput(Case):
                 (beside({**skin, "between": ["m7", "air"]}), "surfaces[0].between", "m7"),
                 (beside({**skin, "between": ["m1", "air"]}),
                  "no cell of 'm1' is beside one of 'air'"),
+                (radiating(parts=[{"uniform": {"material": "air"}}]),
+                 "parts: all cells belong to ambients"),
                 (beside(skin, {**skin, "between": ["air", "m0"]}),
                  "surfaces[1].between: a second surface"),
                 (beside({**skin, "coefficient": -1.0}), "surfaces[0].coefficient"),

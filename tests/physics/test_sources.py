@@ -235,6 +235,10 @@ class Files(Sources):
         middle = f"file/checkpoints/step_{STEPS // 2:010d}.h5"
         rest = self.run_config(config, "rest", "--restart", middle, ranks=2)
         self.assertEqual(rest.exact("field_hash"), file.exact("field_hash"))
+        np.save(self.folder / "power.npy", density)
+        config["sources"][0]["file"]["path"] = "power.npy"
+        numpy = self.run_config(config, "numpy", ranks=3)
+        self.assertEqual(numpy.exact("field_hash"), file.exact("field_hash"))
 
     def test_wrong_files(self):
         config = closed_box([{"file": {"path": "power.h5"}}])

@@ -6,8 +6,8 @@ import unittest
 import numpy as np
 
 from harness import Case, checkpoints, some, thorough
-from steady import (FLUX, cellwise, direct, factored, layered, nonlinear, plain, quiet, slab, steep,
-                    varied, with_air)
+from steady import (FLUX, cellwise, direct, factored, layered, leaking, nonlinear, plain, quiet,
+                    slab, steep, varied, with_air)
 
 
 EDGES = [0, 0.01, 0.02, 0.04, 0.05, 0.055, 0.06, 0.07, 0.1, 0.12, 0.13]
@@ -50,6 +50,19 @@ class Steady(Case):
                 error = np.abs(run.temperature() - direct(config)).max()
                 self.assert_below(error, 2e-9, name)
                 self.assert_below(run.report["steady"]["imbalance"], 1e-6, name)
+
+    def test_sources_of_temperature(self):
+        """Tables of their densities: beside the direct solution; no bit depends on ranks."""
+        for name, config in (("3D", layered([13, 9, 7], [0.13, 0.09, 0.07])),
+                             ("1D", layered([65], [0.3])),
+                             ("per cell", varied([10, 9, 7], [0.13, 0.09, 0.07]))):
+            config = leaking(config)
+            run = self.solve(config)
+            self.assert_below(np.abs(run.temperature() - direct(config)).max(), 2e-9, name)
+            self.assert_below(run.report["steady"]["cycles"], 25, "cycles")
+            for ranks in (2, 3):
+                other = self.solve(quiet(config), ranks=ranks)
+                self.assertEqual(other.exact("field_hash"), run.exact("field_hash"))
 
     def test_other_solvers(self):
         """Plain iterations, and HYPRE where the build has it, reach the same temperatures, also for
@@ -340,11 +353,47 @@ class Steady(Case):
         result, _ = self.start(config)
         self.assert_code(result, 2)
         self.assert_says(result, "no steady state", "100 W stay in the body")
+        self.check_held_air(config)
+        # a source and a sink between periodic faces, by shapes and by a file
+        loop = copy.deepcopy(config)
+        loop["boundary"].update(x_min={"type": "periodic"}, x_max={"type": "periodic"})
+        loop["sources"] = [{"layer": {"axis": "x", "from": low, "to": low + 0.1, "power": power}}
+                           for low, power in ((0.0, 30), (0.5, -30))]
+        T = self.solve(loop).temperature()[0, 4]
+        self.assert_below(abs(T.mean() - 300), 1e-10, "mean")
+        self.assert_below(abs(T.max() - T.min() - 30 / 2 * 0.45 / 10), 0.02, "by a line of nodes")
+        heat = np.zeros((9, 20))
+        heat[:, :2], heat[:, 10:12] = 300.0, -300.0   # W/m^3 in 0.1 m^3
+        np.save(self.folder / "heat.npy", heat)
+        loop["sources"] = [{"file": {"path": "heat.npy"}}]
+        self.assert_below(abs(self.solve(loop, ranks=2).temperature()[0, 4] - T).max(), 1e-8, "T")
         # between faces of one temperature nothing flows that could be balanced
         given = {"type": "temperature", "value": 300}
         config["boundary"].update(x_min=given, x_max=given)
         config["initial"] = [{"expression": {"value": "300 + 25 * sin(17 * x)"}}]
         self.assert_below(np.abs(self.solve(config).temperature() - 300).max(), 1e-10, "T")
+
+    def check_held_air(self, config):
+        """A temperature that is given to cells of an ambient alone holds nothing; nor does one
+        that a part of the body does not touch."""
+        body = copy.deepcopy(config)
+        body["materials"] = [{"name": "a", **body.pop("material")}]
+        body["ambients"] = [{"name": "air", "temperature": 300}]
+        body["parts"] = [{"uniform": {"material": "a"}},
+                         {"layer": {"axis": "x", "from": 0, "to": 0.3, "material": "air"}}]
+        body["boundary"].update(x_min={"type": "temperature", "value": 300},
+                                x_max={"type": "flux", "value": 100})
+        result, _ = self.start(body, ranks=2)
+        self.assert_code(result, 2)
+        self.assert_says(result, "no steady state", "100 W stay in the body")
+        body["boundary"]["x_min"] = {"type": "convection", "coefficient": 5, "ambient": 300,
+                                     "coefficient_factor": {"formula": "1 + y"}}
+        result, _ = self.start(body)
+        self.assert_code(result, 2)
+        body["parts"][1]["layer"].update({"from": 0.3, "to": 0.5})
+        result, _ = self.start(body)
+        self.assert_code(result, 5)
+        self.assert_says(result, "may have no path to a given or an ambient temperature")
 
     def test_initial(self):
         """`initial: - steady: {}`: a run stays there; a restart starts from its checkpoint."""

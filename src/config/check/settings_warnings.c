@@ -166,8 +166,7 @@ enum status settings_find_files(struct settings *settings, const char *configura
             continue;
         }
         if (table == NULL && path_ends_in(*path, ".npy") &&
-            strstr(item->row->path, ".file.") != NULL &&
-            strncmp(item->row->path, "parts", strlen("parts")) != 0) {
+            strncmp(item->row->path, "initial", strlen("initial")) == 0) {
             TRY(item_fail(item, NULL,
                           "%.200s is a file of NumPy, and HDF5 is needed; convert it by "
                           "python3 -c \"import h5py, numpy; h5py.File('%.*s.h5', 'w')['%s'] = "

@@ -18,7 +18,9 @@ void quantity_use(const struct settings *settings)
     int free_axes = 0;
     for (int a = AXIS_X; a < AXIS_COUNT; a++) {
         const bool has_default = settings->grid.lower[a] == 0 && settings->grid.upper[a] == 1;
-        free_axes += settings->grid.cells[a] == 1 && has_default ? 1 : 0;
+        const bool has_length = settings->grid.geometry == GEOMETRY_CARTESIAN ||
+                                (settings->grid.geometry == GEOMETRY_AXISYMMETRIC && a == AXIS_Y);
+        free_axes += settings->grid.cells[a] == 1 && has_default && has_length ? 1 : 0;
     }
     per = lengths[free_axes];
     used = settings->quantity.given ? &settings->quantity : &temperature;

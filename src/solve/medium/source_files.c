@@ -158,7 +158,7 @@ static enum status reduce(const struct grid *grid, const struct team *team, cons
                           int64_t count, struct source_file *file)
 {
     double extremes[3] = {-file->least, file->most, file->painted ? 1 : 0};
-    struct exact_sum sum = {{0}};
+    struct exact_sum sum[2] = {{{0}}}; /* and of the magnitudes */
     int unit = 0;
     TRY_MPI(MPI_Allreduce(MPI_IN_PLACE, extremes, 3, MPI_DOUBLE, MPI_MAX, team->comm));
     file->least = -extremes[0];
@@ -166,16 +166,19 @@ static enum status reduce(const struct grid *grid, const struct team *team, cons
     file->painted = extremes[2] > 0;
     (void)frexp(fmax(fabs(file->least), fabs(file->most)), &unit);
     for (int64_t c = 0; c < count;) {
-        struct exact_parts parts = {{0}};
+        struct exact_parts parts[2] = {{{0}}};
         const int64_t left = count - c;
         const int64_t end = c + (left < EXACT_PARTS_MAX_TERMS ? left : EXACT_PARTS_MAX_TERMS);
         for (; c < end; c++) {
-            exact_parts_add(&parts, ldexp((double)values[c], -unit));
+            exact_parts_add(&parts[0], ldexp((double)values[c], -unit));
+            exact_parts_add(&parts[1], fabs(ldexp((double)values[c], -unit)));
         }
-        exact_sum_add_parts(&sum, &parts);
+        exact_sum_add_parts(&sum[0], &parts[0]);
+        exact_sum_add_parts(&sum[1], &parts[1]);
     }
-    TRY(exact_sums_reduce(team->comm, &sum, 1));
-    file->total = ldexp(exact_sum_value(&sum), unit) * grid_cell_volume(grid);
+    TRY(exact_sums_reduce(team->comm, sum, 2));
+    file->total = ldexp(exact_sum_value(&sum[0]), unit) * grid_cell_volume(grid);
+    file->gross = ldexp(exact_sum_value(&sum[1]), unit) * grid_cell_volume(grid);
     return STATUS_OK;
 }
 
@@ -218,6 +221,22 @@ enum status source_files_power(const struct source_files *files, const struct pr
     }
     *watts = op->source[s] * source->volume;
     return STATUS_OK;
+}
+
+double source_files_gross(const struct source_files *files, const struct problem *problem,
+                          const struct heat_operator *op)
+{
+    double sum = 0;
+    for (int s = 0; s < problem->sources.count; s++) {
+        double watts = 0;
+        if (source_has_values(problem->sources.source[s].setting)) {
+            watts = op->source[s] * files->file[s].gross;
+        } else if (source_files_power(files, problem, op, s, &watts) != STATUS_OK) {
+            fail_clear(); /* a step fails alike */
+        }
+        sum += fabs(watts);
+    }
+    return sum;
 }
 
 void source_files_close(struct source_files *files, struct engine *engine)

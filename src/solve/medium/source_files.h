@@ -15,6 +15,7 @@ struct source_files {
         bool painted;                 /* a shape has cells */
         double least, most;           /* of the grid */
         double total; /* W: their sum times the volume of a cell; with a curve NAN */
+        double gross; /* W: the same of their magnitudes; with a curve times 1 W/m^3 */
     } * file;         /* one per entry of `sources`; NULL: none */
 };
 
@@ -31,4 +32,7 @@ enum status source_files_open(const struct problem *problem, const struct team *
  * same on all ranks, when a formula has no finite value. Not collective. */
 enum status source_files_power(const struct source_files *files, const struct problem *problem,
                                const struct heat_operator *op, int s, double *watts);
+/* What sources give and take together, W, without regard to the sign. */
+double source_files_gross(const struct source_files *files, const struct problem *problem,
+                          const struct heat_operator *op);
 void source_files_close(struct source_files *files, struct engine *engine); /* takes a zeroed one */

@@ -264,6 +264,18 @@ static void read_faces(const struct steady_reader *r, enum axis axis,
     }
 }
 
+/* Of sources, as a sink. */
+static double slope_at(const struct steady_reader *r, const int64_t cell[AXIS_COUNT])
+{
+    const float *h_slopes = r->point->h_slopes;
+    const int64_t *n = r->point->layout.cells;
+    const double slope =
+        h_slopes != NULL
+            ? (double)h_slopes[(cell[AXIS_Z] * n[AXIS_Y] + cell[AXIS_Y]) * n[AXIS_X] + cell[AXIS_X]]
+            : 0;
+    return r->point->rises ? slope : fmax(0, slope);
+}
+
 static void read_cells(const struct steady_reader *r, const struct steady_values *values)
 {
     const struct medium *medium = &r->problem->medium;
@@ -276,7 +288,8 @@ static void read_cells(const struct steady_reader *r, const struct steady_values
         const int64_t at = layout_index(&values->layout, cell[0], cell[1], cell[2]);
         cell[AXIS_Z] += values->first;
         const struct cell_state s = state_at(r, cell);
-        double heat = r->mass;
+        const double slope = slope_at(r, cell);
+        double heat = r->mass + slope;
         if (medium->nclasses > 0) {
             const struct medium_class *of = &medium->classes[s.of_class];
             const double capacity =
@@ -284,7 +297,7 @@ static void read_cells(const struct steady_reader *r, const struct steady_values
                 : medium->per_cell && !of->is_ambient
                     ? factor_map_capacity(&r->classes->map, r->problem, element_at(r, cell))
                     : of->weight;
-            heat = r->mass * capacity + of->perfusion * per_step + to_ambients(r, cell, &s);
+            heat = r->mass * capacity + of->perfusion * per_step + to_ambients(r, cell, &s) + slope;
         }
         values->h_sink[at] = (float)(heat * s.scale);
         values->h_scale[at] = (float)s.scale;

@@ -436,7 +436,13 @@ enum status steady_grids_linearise(struct steady_grids *grids, const struct clas
     for (int n = 1; n < grids->count; n++) {
         TRY(fill_grid(grids, n));
     }
-    return STATUS_OK;
+    if (point->h_slopes == NULL) {
+        return STATUS_OK;
+    }
+    struct steady_point rising = *point;
+    rising.rises = true;
+    TRY(fill_finest(grids, classes, op, &rising, mass, d_scale));
+    return grids->count > 1 && grids->grid[1].copies ? fill_grid(grids, 1) : STATUS_OK;
 }
 
 enum status steady_grids_create(const struct problem *problem, const struct team *team,

@@ -105,9 +105,11 @@ uint64_t steady_grids_bytes(const struct problem *problem, const struct box *own
 /* Where conductances depend on the state: it, with its halo, in float64; NULL: the largest ones. */
 struct steady_point {
     const double *h_field;
+    const float *h_slopes; /* NULL, or what sources give less per K: [z][y][x] of the owned cells */
     struct layout layout;
     double nominal; /* K: a temperature in the middle of the state */
     bool is_first;  /* no step has been taken */
+    bool rises;     /* negative slopes count, too: not on coarse grids, whose matrix is positive */
 };
 
 /* Planes of the finest grid from `first` on, and one more where there is an upper end: `layout` is

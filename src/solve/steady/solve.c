@@ -197,7 +197,9 @@ static enum status find_imbalance(struct solution *s, double *watts)
             turnover += now.fixed ? 0 : fabs(now.number[BOUNDARY_VALUE]) * surfaces[n].area;
         }
     }
-    turnover += fabs(*watts - inflow); /* of sources */
+    /* of sources, which may balance each other */
+    turnover += fmax(fabs(*watts - inflow), source_files_gross(&s->stepper->source_files,
+                                                               s->stepper->problem, &s->goal->op));
     s->steady->imbalance = turnover > 0 ? fabs(*watts) / turnover : 0;
     return STATUS_OK;
 }

@@ -78,14 +78,20 @@ bool steady_is_steep(const struct medium *medium)
     return steep;
 }
 
+static bool has_sinks(const struct problem *problem)
+{
+    return problem->medium.perfused || problem->medium.nambients > 0 ||
+           sources_depend(&problem->sources) || problem_may_be_implicit(problem);
+}
+
 uint64_t steady_grids_bytes(const struct problem *problem, const struct box *owned, int nranks)
 {
     enum { ARRAYS = 8, COARSE_ARRAYS = 12, UNIFORM = 3, COARSE_UNIFORM = 5, STEEP = 2, START = 2 };
     enum { OF_CURVES = 3, OF_IMPLICIT = 2 }; /* scales and float64 temperatures; the base */
     const bool is_implicit = problem_may_be_implicit(problem);
     const bool alone = problem->time.steady.solver != SOLVER_MULTIGRID;
-    const bool uniform = problem->medium.nclasses == 0 && !is_implicit && !alone;
-    const uint64_t sinks = is_implicit || problem->medium.perfused || problem->medium.nambients > 0;
+    const uint64_t sinks = has_sinks(problem);
+    const bool uniform = problem->medium.nclasses == 0 && sinks == 0 && !alone;
     const uint64_t steep = !alone && steady_is_steep(&problem->medium) ? STEEP : 0;
     const uint64_t arrays = sinks + steep + (uniform ? UNIFORM : ARRAYS) +
                             (is_implicit ? OF_IMPLICIT : 0) +
@@ -202,74 +208,15 @@ enum status steady_create(const struct problem *problem, const struct team *team
     }
     TRY(status_agree(team->comm,
                      operator_of_level(problem, 0, problem->timeline.dt_stable, &once, &s->op)));
-    TRY(steady_grids_create(problem, team, engine, classes, &s->op,
-                            problem->medium.perfused || problem->medium.nambients > 0 ||
-                                problem_may_be_implicit(problem),
+    TRY(steady_grids_create(problem, team, engine, classes, &s->op, has_sinks(problem),
                             steady_mixes_sinks(problem) ? 0 : 1, &s->grids));
     return status_agree(team->comm, allocate(s, problem, field));
 }
 
 bool steady_mixes_sinks(const struct problem *problem)
 {
-    return problem->medium.curves != NULL || problem->medium.nambients > 0;
-}
-
-/* Of d_now, with the halo. */
-static enum status read_state(struct stepper *stepper, struct steady_point *point)
-{
-    const struct engine *engine = stepper->level->engine;
-    const struct field *field = stepper->level->field;
-    double *h_field = malloc(layout_bytes(&field->layout));
-    TRY(CHECK_MEMORY(h_field != NULL, "no memory for a copy of the state"));
-    point->h_field = h_field;
-    point->layout = field->layout;
-    TRY(engine->runtime->copy_to_host(engine->bulk_queue, h_field, field->d_now,
-                                      layout_bytes(&field->layout)));
-    return engine->runtime->queue_wait(engine->bulk_queue);
-}
-
-enum status steady_linearise(struct stepper *stepper, const struct steady_goal *goal,
-                             double magnitude, double mean)
-{
-    struct steady *s = stepper->steady;
-    struct steady_point point = {.nominal = mean, .is_first = goal->is_steady && s->count == 0};
-    struct heat_operator op = goal->op;
-    const bool mixes = steady_mixes_sinks(stepper->problem);
-    const double mass = goal->mass * s->unit;
-    op.dt = s->op.dt;
-    memcpy(op.all.r, s->op.all.r, sizeof op.all.r);
-    enum status status = status_agree(stepper->team->comm, read_state(stepper, &point));
-    if (status == STATUS_OK) {
-        status = steady_grids_linearise(&s->grids, s->classes, &op, &point, mixes ? mass : 1,
-                                        s->d_scale);
-    }
-    free((void *)point.h_field);
-    s->pq = 0;
-    s->newton.done = true;
-    s->newton.mass = mass;
-    s->newton.cycles = 0;
-    s->newton.moved = 0;
-    s->newton.magnitude = magnitude;
-    return status;
-}
-
-bool steady_needs_conductances(const struct stepper *stepper, const struct steady_goal *goal)
-{
-    enum { LEAST_CYCLES = 3 };
-    const struct steady *steady = stepper->steady;
-    const struct steady_record *last = &steady->record[steady->count > 0 ? steady->count - 1 : 0];
-    const bool is_slow = steady->count > 0 && last->rate > 0.4;
-    const double moved = steady->newton.moved / steady->newton.magnitude;
-    if (steady_mixes_sinks(stepper->problem) && steady->newton.mass != goal->mass * steady->unit) {
-        return true;
-    }
-    if (!steady->newton.done) {
-        return steady->newton.changes || steady->newton.varies;
-    }
-    if (steady->newton.cycles < LEAST_CYCLES) {
-        return steady->newton.changes && moved > 0.05;
-    }
-    return steady->newton.changes && moved > (is_slow ? 1e-4 : 1e-3);
+    return problem->medium.curves != NULL || problem->medium.nambients > 0 ||
+           sources_depend(&problem->sources);
 }
 
 enum status steady_residual(struct stepper *stepper, const struct steady_goal *goal)
@@ -320,21 +267,36 @@ static bool surface_holds(const struct problem *problem, int s, const struct ins
     return problem->medium.surfaces[s].condition.number[BOUNDARY_COEFFICIENT].value > 0;
 }
 
-/* Whether a cell of this rank at a face whose cells have factors is held at the time of `op`: those
- * of files vary, and their range is that of all times. */
-static enum status own_cells_hold(const struct stepper *stepper, const struct heat_operator *op,
-                                  enum face face, bool *held)
+/* Whether a condition at a face holds the temperature of a cell of the body on this rank at the
+ * time of `op`. Factors of files vary, and their range is that of all times. */
+static enum status face_holds(const struct stepper *stepper, const struct heat_operator *op,
+                              enum face face, bool *held)
 {
     const struct problem *problem = stepper->problem;
-    const struct patch_plane *plane = &stepper->level->classes->patches.face[face];
-    SCOPED_FREE struct class_closure *closures = NULL;
-    if (!patch_plane_has_factors(plane)) {
-        return STATUS_OK;
+    const struct medium *medium = &problem->medium;
+    const struct classes *classes = stepper->level->classes;
+    const struct box owned = layout_owned(&stepper->level->field->layout);
+    const struct box layer = box_inside(&owned, face, 1);
+    const bool uniform = medium->nclasses == 0;
+    const struct patch_plane *plane = uniform ? NULL : &classes->patches.face[face];
+    const uint8_t *of_class = uniform ? NULL : classes->h_face_class[face];
+    SCOPED_FREE struct class_closure *own = NULL;
+    if (!uniform && patch_plane_has_factors(plane)) {
+        TRY(operator_closures(op, problem, face, plane, &own));
     }
-    TRY(operator_closures(op, problem, face, plane, &closures));
-    for (int64_t c = 0; c < plane->cells && !*held; c++) {
-        const struct class_closure *own = &closures[operator_closure_count(problem) + c];
-        *held = own->a != 1 || own->e != 0;
+    for (int p = 0; p < problem->boundary.nconditions[face]; p++) {
+        const struct boundary_state now =
+            boundary_at(&problem->boundary, &problem->grid, face, p, &op->when);
+        const bool holds = condition_holds(&now);
+        const int64_t cells = of_class != NULL && (holds || own != NULL) ? box_cells(&layer) : 0;
+        *held = *held || (uniform && holds);
+        for (int64_t c = 0; c < cells && !*held; c++) {
+            const struct class_closure *closure =
+                own != NULL ? &own[operator_closure_count(problem) + c] : NULL;
+            *held = patch_plane_condition(plane, c) == p &&
+                    !medium->classes[of_class[c]].is_ambient &&
+                    (closure != NULL ? closure->a != 1 || closure->e != 0 : holds);
+        }
     }
     return STATUS_OK;
 }
@@ -344,9 +306,8 @@ enum status steady_is_held(const struct stepper *stepper, const struct heat_oper
 {
     const struct problem *problem = stepper->problem;
     const struct medium *medium = &problem->medium;
-    const struct boundary *boundary = &problem->boundary;
     enum status status = STATUS_OK;
-    *held = false;
+    *held = sources_depend(&problem->sources); /* where they decrease as it gets warmer */
     for (int s = 0; s < medium->nsurfaces; s++) {
         *held = *held || (medium->surface_faces[s] > 0 && surface_holds(problem, s, &op->when));
     }
@@ -354,16 +315,7 @@ enum status steady_is_held(const struct stepper *stepper, const struct heat_oper
         *held = *held || medium->classes[c].perfusion > 0;
     }
     for (int f = 0; f < FACE_COUNT && status == STATUS_OK; f++) {
-        const enum face face = (enum face)f;
-        if (boundary_has_factors(boundary, face)) {
-            status = own_cells_hold(stepper, op, face, held);
-        }
-        for (int p = 0; p < boundary->nconditions[f] && !boundary_has_factors(boundary, face);
-             p++) {
-            const struct boundary_state now =
-                boundary_at(boundary, &problem->grid, face, p, &op->when);
-            *held = *held || condition_holds(&now);
-        }
+        status = face_holds(stepper, op, (enum face)f, held);
     }
     TRY(status_agree(stepper->team->comm, status));
     return comm_check(
@@ -419,10 +371,15 @@ enum status steady_fail_slow(const struct stepper *stepper, const struct steady_
         goal->is_steady
             ? fail(STATUS_NUMERICS,
                    "the steady state is not reached after %" PRId64 " cycles%s: the last one "
-                   "changed temperatures by %.3g K, %.2f times the change before%s. Raise "
-                   "time.steady.cycles, or time.steady.temperature and tolerance",
+                   "changed temperatures by %.3g K, %.2f times the change before%s. %s",
                    steady->count, steady->rounding ? ", and rounding errors prevent more" : "",
-                   last->change, last->rate, balance)
+                   last->change, last->rate, balance,
+                   last->change > steady->record[0].change
+                       ? "Parts of the body may have no path to a given or an ambient temperature"
+                   : steady->rounding && sources_depend(&stepper->problem->sources)
+                       ? "Sources that grow with temperature may have no steady state: a thermal "
+                         "run-away; if there is one, start from a colder state"
+                       : "Raise time.steady.cycles, or time.steady.temperature and tolerance")
             : fail(STATUS_NUMERICS,
                    "after step %" PRId64 ": the implicit step is not solved after %" PRId64
                    " cycles; the last one changed temperatures by %.3g K. Give %s",
