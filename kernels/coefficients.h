@@ -23,6 +23,15 @@ enum kind {
     KIND_COUNT
 };
 
+/* Where the cells of a subdomain are that change, in host memory; the others are those of ambients.
+ * Of each row and each ACTIVE_CELLS cells of it the planes from `begin` to before `end`; else 0. */
+enum { ACTIVE_CELLS = 8 };
+struct active_planes {
+    int64_t number; /* of this process: kernels keep the division of the work */
+    int64_t rows, parts;
+    int32_t *begin, *end; /* [rows][parts] */
+};
+
 /* A medium of several classes on one subdomain; see medium_cell.h. */
 struct device_medium {
     /* Of d_class, in elements of one byte, from layout_of_classes: the field's cells, with layers
@@ -41,6 +50,8 @@ struct device_medium {
     int64_t dt_number;      /* tables of one number differ in q and closures only */
     const double *d_weight; /* 1 / sigma of each class; 0 of an ambient */
     bool has_ambients;      /* a class is one */
+    /* NULL, or the planes outside of which d_out has the values of its cells already. */
+    const struct active_planes *active;
     int nsegments;          /* of each class, for KIND_ENTHALPY; else 0 */
     bool one_curve;         /* with segments: of all classes; their pairs are NONLINEAR_ONE_CURVE */
     bool perfused;          /* with segments: a class is */
@@ -125,6 +136,24 @@ struct coefficients {
     struct exact_sum *d_source_sum;
     struct exact_sum *d_surface_sum; /* the same of surfaces; NULL: no sum */
 };
+
+/* The planes in which cells of rows j0 to before j1, i0 to before i1 of each, change. */
+static inline void active_planes_of(const struct active_planes *active, int64_t i0, int64_t i1,
+                                    int64_t j0, int64_t j1, int *begin, int *end)
+{
+    const int64_t last = (i1 + ACTIVE_CELLS - 1) / ACTIVE_CELLS;
+    *begin = *end = 0;
+    for (int64_t j = j0 > 0 ? j0 : 0; j < j1 && j < active->rows; j++) {
+        for (int64_t p = i0 > 0 ? i0 / ACTIVE_CELLS : 0; p < last && p < active->parts; p++) {
+            const int32_t *const at_begin = &active->begin[j * active->parts + p];
+            const int32_t *const at_end = &active->end[j * active->parts + p];
+            if (*at_begin < *at_end) {
+                *begin = *begin < *end && *begin < *at_begin ? *begin : *at_begin;
+                *end = *end > *at_end ? *end : *at_end;
+            }
+        }
+    }
+}
 
 /* NULL: the kind has no classes. */
 static inline const struct device_medium *coefficients_medium(const struct coefficients *c)
