@@ -43,7 +43,8 @@ static size_t face_sums_bytes(const struct problem *problem)
 uint64_t classes_cell_bytes(const struct problem *problem, const struct box *owned, int depth)
 {
     const bool *used = problem->grid.used;
-    const uint64_t arrays = problem->medium.per_cell ? 1U + used[0] + used[1] + used[2] : 0;
+    const bool stored = problem->medium.per_cell && !problem->medium.graded;
+    const uint64_t arrays = stored ? 1U + used[0] + used[1] + used[2] : 0;
     return problem->medium.nclasses == 0 ? 0
                                          : class_map_bytes(&problem->grid, owned, depth) *
                                                (1 + arrays * precision_bytes(problem->precision));
@@ -188,7 +189,11 @@ static enum status send_factors(struct classes *classes, const struct problem *p
 {
     const struct class_map *map = &classes->map;
     const size_t bytes = (size_t)map->layout.elements * precision_bytes(problem->precision);
-    if (!problem->medium.per_cell) {
+    if (problem->medium.lines) {
+        TRY(line_values_create(problem, &map->layout, map->owned.lo, &classes->lines));
+        TRY(engine_send(engine, classes->lines.first, classes->lines.bytes, &classes->d_lines));
+    }
+    if (!problem->medium.per_cell || problem->medium.graded) {
         return STATUS_OK;
     }
     SCOPED_FREE void *values = malloc(bytes);
@@ -213,6 +218,16 @@ static double *conductances_of(const struct problem *problem)
                                              (enum axis)(i / (n * n)), i / n % n, i % n);
     }
     return conductances;
+}
+
+/* The lines of an axis on the device. */
+static const void *classes_line(const struct classes *classes, enum axis axis)
+{
+    const struct line_values *lines = &classes->lines;
+    return classes->d_lines != NULL
+               ? (const char *)classes->d_lines + ((const char *)lines->medium.d_line[axis] -
+                                                   (const char *)lines->first)
+               : NULL;
 }
 
 enum status classes_allocate(struct classes *classes, const struct problem *problem,
@@ -294,6 +309,8 @@ enum status classes_allocate(struct classes *classes, const struct problem *prob
         .perfused = medium->perfused,
         .d_g = {classes->d_factor[AXIS_X], classes->d_factor[AXIS_Y], classes->d_factor[AXIS_Z]},
         .d_sigma = classes->d_factor[AXIS_COUNT],
+        .d_line = {classes_line(classes, AXIS_X), classes_line(classes, AXIS_Y),
+                   classes_line(classes, AXIS_Z)},
         .weight_factor = ldexp(1, -heat_bits),
     };
     TRY(surfaces_create(problem, engine, layout, &classes->map, &classes->surfaces));
@@ -303,6 +320,7 @@ enum status classes_allocate(struct classes *classes, const struct problem *prob
 void classes_destroy(struct classes *classes, struct engine *engine)
 {
     class_map_destroy(&classes->map);
+    line_values_destroy(&classes->lines);
     for (int f = 0; f < FACE_COUNT; f++) {
         free(classes->h_face_class[f]);
         free(classes->h_face_factor[f]);
@@ -321,6 +339,7 @@ void classes_destroy(struct classes *classes, struct engine *engine)
     for (int axis = 0; axis <= AXIS_COUNT; axis++) {
         engine->runtime->memory_free(engine->device, classes->d_factor[axis]);
     }
+    engine->runtime->memory_free(engine->device, classes->d_lines);
     surfaces_destroy(&classes->surfaces, engine);
     engine->runtime->memory_free(engine->device, classes->changes.d_at);
     engine->runtime->memory_free(engine->device, classes->changes.d_to);
