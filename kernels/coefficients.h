@@ -55,15 +55,16 @@ struct device_medium {
     int nsegments;          /* of each class, for KIND_ENTHALPY; else 0 */
     bool one_curve;         /* with segments: of all classes; their pairs are NONLINEAR_ONE_CURVE */
     bool perfused;          /* with segments: a class is */
+    /* KIND_GRADED, and KIND_FACES where cells have more sizes than classes could: there are lines,
+     * and closures are those of a face between cells of width 1. */
+    bool has_lines;
     /* KIND_FACES, in place of those of classes; of `layout`, in the field's precision: the
      * conductance of the lower face of each cell, 1/s, NULL on an unused axis; that of a closed end
      * is of the cell inside alone. And sigma. */
     const void *d_g[AXIS_COUNT];
-    const void *d_sigma;  /* NULL: of any other kind */
-    /* KIND_GRADED, and KIND_FACES where cells have more sizes than classes could: the lines of each
-     * axis, in the field's precision, see device_medium_line; closures are then those of a face
-     * between cells of width 1. Else NULL. */
-    const void *d_line[AXIS_COUNT];
+    /* NULL: of any other kind. With lines these follow, of x, y and z: medium_line. Of KIND_GRADED,
+     * which has no d_g, they are all. */
+    const void *d_sigma;
     double dt;            /* s, with d_g: g times this is in K per K */
     double weight_factor; /* 1 / sigma times this is the weight of a cell */
     /* NULL: the whole face has patch 0. Else the byte of cell (0, 0) of this subdomain's part of
@@ -75,52 +76,56 @@ struct device_medium {
     int64_t first_closure[FACE_COUNT];
 };
 
-/* Where the number of cell 0 of a line lies in d_line; those of the halo are beside, and one beyond
- * them. */
+/* Does the medium have lines, and nothing else per cell? */
+static inline bool medium_is_graded(const struct device_medium *m)
+{
+    return m->has_lines && m->d_g[AXIS_X] == NULL && m->d_g[AXIS_Y] == NULL &&
+           m->d_g[AXIS_Z] == NULL;
+}
+
+/* The numbers of a line: those of the cells and of the halo, and one beyond. */
 static inline int64_t line_length(const struct layout *layout, int axis)
 {
     return layout->cells[axis] + 2 * (int64_t)layout->halo[axis] + 1;
 }
-static inline int64_t device_medium_line(const struct layout *layout, int axis, enum graded_line line)
-{
-    return line * line_length(layout, axis) + layout->halo[axis];
-}
 
-/* Does the medium have the widths of its cells in lines, and nothing else per cell? */
-static inline bool device_medium_is_graded(const struct device_medium *m)
+/* Where in d_sigma the number of cell 0 of a line of an axis is. */
+static inline int64_t medium_line(const struct device_medium *m, int axis, enum graded_line line)
 {
-    return m->d_line[AXIS_X] != NULL && m->d_sigma == NULL;
+    int64_t at = medium_is_graded(m) ? 0 : m->layout.elements;
+    for (int before = 0; before < axis; before++) {
+        at += GRADED_LINES * line_length(&m->layout, before);
+    }
+    return at + line * line_length(&m->layout, axis) + m->layout.halo[axis];
 }
 
 /* A number of a line of an axis, on the host. */
-static inline double device_medium_line_at(const struct device_medium *m, enum precision precision,
-                                           int axis, enum graded_line line, int64_t i)
+static inline double medium_line_at(const struct device_medium *m, enum precision precision,
+                                    int axis, enum graded_line line, int64_t i)
 {
-    return precision_get(precision, m->d_line[axis],
-                         device_medium_line(&m->layout, axis, line) + i);
+    return precision_get(precision, m->d_sigma, medium_line(m, axis, line) + i);
 }
 
-/* The same of two axes, multiplied and rounded as kernels do. */
-static inline double device_medium_lines_at(const struct device_medium *m, enum precision precision,
-                                            int axis, enum graded_line line, const int64_t *cell)
+/* The same of the two other axes, multiplied and rounded as kernels do. */
+static inline double medium_lines_at(const struct device_medium *m, enum precision precision,
+                                     int axis, enum graded_line line, const int64_t *cell)
 {
     const int a = axis == AXIS_X ? AXIS_Y : AXIS_X;
     const int b = axis == AXIS_Z ? AXIS_Y : AXIS_Z;
-    return precision_round(precision, device_medium_line_at(m, precision, a, line, cell[a]) *
-                                          device_medium_line_at(m, precision, b, line, cell[b]));
+    return precision_round(precision, medium_line_at(m, precision, a, line, cell[a]) *
+                                          medium_line_at(m, precision, b, line, cell[b]));
 }
 
 /* The weight of the cell of the element `at` of the classes, with d_sigma or lines, on the host. */
-static inline double device_medium_cell_weight(const struct device_medium *m,
-                                               enum precision precision, int64_t at,
-                                               const int64_t *cell)
+static inline double medium_cell_weight(const struct device_medium *m, enum precision precision,
+                                        int64_t at, const int64_t *cell)
 {
     const double sigma =
-        m->d_sigma != NULL
+        !medium_is_graded(m)
             ? precision_get(precision, m->d_sigma, at)
             : precision_round(precision,
-                              device_medium_line_at(m, precision, AXIS_X, GRADED_INVERSE, cell[0]) *
-                                  device_medium_lines_at(m, precision, AXIS_X, GRADED_INVERSE, cell));
+                              medium_line_at(m, precision, AXIS_X, GRADED_INVERSE, cell[0]) *
+                                  medium_lines_at(m, precision, AXIS_X, GRADED_INVERSE, cell));
     return sigma > 0 ? m->weight_factor / sigma : 0;
 }
 
@@ -201,10 +206,10 @@ static inline void coefficients_set_medium(struct coefficients *c,
                                            const struct device_medium *medium)
 {
     if (medium != NULL) {
-        c->kind = medium->nsegments > 0              ? KIND_ENTHALPY
-                  : medium->d_sigma != NULL          ? KIND_FACES
-                  : device_medium_is_graded(medium) ? KIND_GRADED
-                                                     : KIND_CLASSES;
+        c->kind = medium->nsegments > 0      ? KIND_ENTHALPY
+                  : medium_is_graded(medium) ? KIND_GRADED
+                  : medium->d_sigma != NULL  ? KIND_FACES
+                                             : KIND_CLASSES;
         c->medium = *medium;
     }
 }

@@ -330,7 +330,7 @@ static double interpolate(const struct sampler *s, const struct sampler_space *s
             const bool above = gaps[0] != gaps[1] ? gaps[0] : point->above;
             const bool upper = place > 0.5 || (place == 0.5 && above);
             const double share =
-                of[2 * i] == of[2 * i + 1] && space->medium->d_line[a] == NULL
+                of[2 * i] == of[2 * i + 1] && !space->medium->has_lines
                     ? part
                     : space->share(space->context, (enum axis)a,
                                    (const int64_t[]){point->low[a], point->high[a]}, &of[2 * i],

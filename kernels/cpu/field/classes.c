@@ -45,15 +45,14 @@ static const double *volumes_of(const struct summarise_classes_args *c, int64_t 
 {
     const struct device_medium *m = c->medium;
     const enum precision precision = c->layout.precision;
-    if (m->d_line[AXIS_X] == NULL) {
+    if (!m->has_lines) {
         return NULL;
     }
     const int64_t cell[AXIS_COUNT] = {i, j, k};
-    const double yz = device_medium_lines_at(m, precision, AXIS_X, GRADED_INVERSE, cell);
+    const double yz = medium_lines_at(m, precision, AXIS_X, GRADED_INVERSE, cell);
     for (int64_t x = 0; x < n; x++) {
-        volumes[x] = 1 / precision_round(precision, device_medium_line_at(m, precision, AXIS_X,
-                                                                          GRADED_INVERSE, i + x) *
-                                                        yz);
+        const double inverse = medium_line_at(m, precision, AXIS_X, GRADED_INVERSE, i + x);
+        volumes[x] = 1 / precision_round(precision, inverse * yz);
     }
     return volumes;
 }
@@ -162,9 +161,8 @@ static void sum_cell(const struct sum_face_args *args, const int64_t cell[AXIS_C
                                     args->spacing, args->volume);
     }
     const int axis = args->face / 2;
-    if (m->d_line[axis] != NULL) {
-        own = class_closure_wide(
-            &own, device_medium_lines_at(m, l->precision, axis, GRADED_WIDTH, cell));
+    if (m->has_lines) {
+        own = class_closure_wide(&own, medium_lines_at(m, l->precision, axis, GRADED_WIDTH, cell));
     }
     if (m->d_g[axis] != NULL) {
         const int64_t stride[AXIS_COUNT] = {1, m->layout.pitch_y, m->layout.pitch_z};

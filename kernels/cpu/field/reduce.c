@@ -102,12 +102,12 @@ static void find_heat(struct findings *f, const double *cells, const struct summ
     const struct device_medium *medium = args->medium;
     const int64_t first = layout_index(&medium->layout, i, j, k);
     double term[CHUNK];
-    const bool of_classes = medium->d_sigma == NULL && medium->d_line[AXIS_X] == NULL;
+    const bool of_classes = medium->d_sigma == NULL;
     for (int64_t c = 0; c < n; c++) {
         const double weight =
             of_classes ? medium->d_weight[medium->d_class[first + c] & medium->mask]
-                       : device_medium_cell_weight(medium, args->layout.precision, first + c,
-                                                   (const int64_t[]){i + c, j, k});
+                       : medium_cell_weight(medium, args->layout.precision, first + c,
+                                            (const int64_t[]){i + c, j, k});
         term[c] = tally_term(cells[c]) * weight;
     }
     tally_add_float64(&f->heat, term, n);

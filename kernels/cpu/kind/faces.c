@@ -43,12 +43,12 @@ static struct stencil stencil_of(const struct step_call *c, struct tally *tally,
     const struct device_medium *m = &c->args->medium;
     struct stencil s = {
         .call = c, .medium = m, .tally = tally, .dt = (REAL)m->dt, .scratch = scratch};
-    for (int i = 0; i < AXIS_COUNT * GRADED_LINES && m->d_line[AXIS_X] != NULL; i++) {
-        const int axis = i / GRADED_LINES;
-        s.line[axis][i % GRADED_LINES] = (const REAL *)m->d_line[axis] +
-                                  device_medium_line(&m->layout, axis, (enum graded_line)(i % GRADED_LINES));
+    for (int i = 0; i < AXIS_COUNT * GRADED_LINES && m->has_lines; i++) {
+        const enum graded_line line = (enum graded_line)(i % GRADED_LINES);
+        s.line[i / GRADED_LINES][line] =
+            (const REAL *)m->d_sigma + medium_line(m, i / GRADED_LINES, line);
     }
-    s.graded = device_medium_is_graded(m);
+    s.graded = medium_is_graded(m);
     s.dt = s.graded ? 1 : s.dt;
     return s;
 }

@@ -298,9 +298,9 @@ static sweep<REAL> sweep_of(const struct layout *layout, const struct placement 
                       ? static_cast<const REAL *>(medium->d_sigma) + medium->layout.origin
                       : nullptr;
         s.weight_factor = medium->weight_factor;
-        for (int axis = 0; axis < AXIS_COUNT && device_medium_is_graded(medium); axis++) {
-            s.inverse[axis] = static_cast<const REAL *>(medium->d_line[axis]) +
-                              device_medium_line(&medium->layout, axis, GRADED_INVERSE);
+        for (int axis = 0; axis < AXIS_COUNT && medium_is_graded(medium); axis++) {
+            s.inverse[axis] = static_cast<const REAL *>(medium->d_sigma) +
+                              medium_line(medium, axis, GRADED_INVERSE);
             s.class_pitch_y = s.class_pitch_z = 0;
         }
         s.has_ambients = medium->has_ambients;

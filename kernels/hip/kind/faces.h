@@ -88,10 +88,8 @@ template <typename REAL> struct kept_faces {
 template <typename REAL>
 static const REAL *line_of(const struct device_medium *m, int axis, enum graded_line line)
 {
-    return m->d_line[axis] != nullptr
-               ? static_cast<const REAL *>(m->d_line[axis]) +
-                     device_medium_line(&m->layout, axis, line)
-               : nullptr;
+    return m->has_lines ? static_cast<const REAL *>(m->d_sigma) + medium_line(m, axis, line)
+                        : nullptr;
 }
 
 /* The product of the numbers of the other axes at a cell. */

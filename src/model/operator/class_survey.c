@@ -195,7 +195,7 @@ static void measure_plane(const struct class_map *map, const struct line_values 
 static enum status measure(const struct class_map *map, const struct problem *problem,
                            struct exact_sum *amounts)
 {
-    SCOPED_BY(line_values_destroy) struct line_values lines = {.first = NULL};
+    SCOPED_BY(line_values_destroy) struct line_values lines = {.values = NULL};
     if (map->lines == NULL) {
         return STATUS_OK;
     }

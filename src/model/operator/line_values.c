@@ -45,10 +45,13 @@ static int64_t count_of(const struct layout *layout)
     return count;
 }
 
-uint64_t line_values_bytes(const struct problem *problem, const struct layout *layout)
+uint64_t line_values_bytes(const struct problem *problem, const struct box *owned, int depth)
 {
-    return problem->medium.lines ? (uint64_t)count_of(layout) * precision_bytes(problem->precision)
-                                 : 0;
+    int64_t count = 0;
+    for (int a = 0; a < AXIS_COUNT && problem->medium.lines; a++) {
+        count += GRADED_LINES * (box_extent(owned, (enum axis)a) + 2 * (int64_t)depth + 1);
+    }
+    return (uint64_t)count * precision_bytes(problem->precision);
 }
 
 enum status line_values_create(const struct problem *problem, const struct layout *layout,
@@ -57,17 +60,18 @@ enum status line_values_create(const struct problem *problem, const struct layou
     const size_t bytes = precision_bytes(problem->precision);
     int64_t at = 0;
     *lines = (struct line_values){.precision = problem->precision,
-                                  .layout = *layout,
                                   .bytes = (size_t)count_of(layout) * bytes,
-                                  .medium = {.layout = *layout, .weight_factor = 1}};
-    lines->first = calloc(1, lines->bytes);
-    TRY(CHECK_MEMORY(lines->first != NULL, "no memory for the widths of cells"));
+                                  .medium = {.layout = *layout,
+                                             .has_lines = true,
+                                             .weight_factor = 1}};
+    lines->values = calloc(1, lines->bytes);
+    TRY(CHECK_MEMORY(lines->values != NULL, "no memory for the widths of cells"));
+    lines->medium.d_sigma = lines->values;
     for (int a = 0; a < AXIS_COUNT; a++) {
         const int64_t length = line_length(layout, a);
-        lines->medium.d_line[a] = (const char *)lines->first + (size_t)at * bytes;
         for (int64_t n = 0; n < GRADED_LINES * length; n++, at++) {
             const int64_t i = offset[a] + n % length - layout->halo[a];
-            precision_set(problem->precision, lines->first, at,
+            precision_set(problem->precision, lines->values, at,
                           value_of(problem, (enum axis)a, (enum graded_line)(n / length), i));
         }
     }
@@ -76,8 +80,8 @@ enum status line_values_create(const struct problem *problem, const struct layou
 
 void line_values_destroy(struct line_values *lines)
 {
-    free(lines->first);
-    lines->first = NULL;
+    free(lines->values);
+    lines->values = NULL;
 }
 
 double line_rate(const struct problem *problem)

@@ -47,7 +47,8 @@ uint64_t classes_cell_bytes(const struct problem *problem, const struct box *own
     const uint64_t arrays = stored ? 1U + used[0] + used[1] + used[2] : 0;
     return problem->medium.nclasses == 0 ? 0
                                          : class_map_bytes(&problem->grid, owned, depth) *
-                                               (1 + arrays * precision_bytes(problem->precision));
+                                                   (1 + arrays * precision_bytes(problem->precision)) +
+                                               line_values_bytes(problem, owned, depth);
 }
 
 uint64_t classes_bytes(const struct problem *problem, const struct box *owned, int depth)
@@ -188,21 +189,29 @@ static enum status send_factors(struct classes *classes, const struct problem *p
                                 struct engine *engine)
 {
     const struct class_map *map = &classes->map;
+    const struct line_values *lines = &classes->lines;
     const size_t bytes = (size_t)map->layout.elements * precision_bytes(problem->precision);
-    if (problem->medium.lines) {
-        TRY(line_values_create(problem, &map->layout, map->owned.lo, &classes->lines));
-        TRY(engine_send(engine, classes->lines.first, classes->lines.bytes, &classes->d_lines));
-    }
-    if (!problem->medium.per_cell || problem->medium.graded) {
+    const size_t before = problem->medium.graded ? 0 : bytes; /* the lines, in that of sigma */
+    if (!problem->medium.per_cell) {
         return STATUS_OK;
     }
-    SCOPED_FREE void *values = malloc(bytes);
+    TRY(problem->medium.lines
+            ? line_values_create(problem, &map->layout, map->owned.lo, &classes->lines)
+            : STATUS_OK);
+    SCOPED_FREE char *values = malloc(bytes + lines->bytes);
     TRY(CHECK_MEMORY(values != NULL, "no memory for a property per cell"));
     for (int axis = 0; axis <= AXIS_COUNT; axis++) {
-        if (axis == AXIS_COUNT || problem->grid.used[axis]) {
+        const bool is_sigma = axis == AXIS_COUNT;
+        if (!problem->medium.graded && (is_sigma || problem->grid.used[axis])) {
             factor_map_fill(map, problem, axis, &map->layout, (const int64_t[AXIS_COUNT]){0},
                             values);
-            TRY(engine_send(engine, values, bytes, &classes->d_factor[axis]));
+        }
+        if (is_sigma && problem->medium.lines) {
+            memcpy(values + before, lines->values, lines->bytes);
+        }
+        if (is_sigma || (!problem->medium.graded && problem->grid.used[axis])) {
+            TRY(engine_send(engine, values, is_sigma ? before + lines->bytes : bytes,
+                            &classes->d_factor[axis]));
         }
     }
     return STATUS_OK;
@@ -218,16 +227,6 @@ static double *conductances_of(const struct problem *problem)
                                              (enum axis)(i / (n * n)), i / n % n, i % n);
     }
     return conductances;
-}
-
-/* The lines of an axis on the device. */
-static const void *classes_line(const struct classes *classes, enum axis axis)
-{
-    const struct line_values *lines = &classes->lines;
-    return classes->d_lines != NULL
-               ? (const char *)classes->d_lines + ((const char *)lines->medium.d_line[axis] -
-                                                   (const char *)lines->first)
-               : NULL;
 }
 
 enum status classes_allocate(struct classes *classes, const struct problem *problem,
@@ -309,8 +308,7 @@ enum status classes_allocate(struct classes *classes, const struct problem *prob
         .perfused = medium->perfused,
         .d_g = {classes->d_factor[AXIS_X], classes->d_factor[AXIS_Y], classes->d_factor[AXIS_Z]},
         .d_sigma = classes->d_factor[AXIS_COUNT],
-        .d_line = {classes_line(classes, AXIS_X), classes_line(classes, AXIS_Y),
-                   classes_line(classes, AXIS_Z)},
+        .has_lines = medium->lines,
         .weight_factor = ldexp(1, -heat_bits),
     };
     TRY(surfaces_create(problem, engine, layout, &classes->map, &classes->surfaces));
@@ -339,7 +337,6 @@ void classes_destroy(struct classes *classes, struct engine *engine)
     for (int axis = 0; axis <= AXIS_COUNT; axis++) {
         engine->runtime->memory_free(engine->device, classes->d_factor[axis]);
     }
-    engine->runtime->memory_free(engine->device, classes->d_lines);
     surfaces_destroy(&classes->surfaces, engine);
     engine->runtime->memory_free(engine->device, classes->changes.d_at);
     engine->runtime->memory_free(engine->device, classes->changes.d_to);
