@@ -59,6 +59,14 @@ class RandomProblems(Case):
         self.check_changed(with_graded_axes)
         self.check_changed(with_a_radius, first=1)
 
+    def test_with_many_sizes_of_cells(self):
+        """Beyond the classes: conductances per cell, or of one material products of lines."""
+        self.check_changed(with_many_sizes)
+        self.check_changed(lambda config, seed: with_ambients(with_many_sizes(config, seed), seed),
+                           every=3)
+        self.check_changed(lambda config, seed: with_factors(with_many_sizes(config, seed), seed,
+                                                             self.folder), every=3, first=2)
+
     def test_with_factors_of_faces(self):
         """Of every kind of medium in turn."""
         media = [lambda config, seed: config, nonlinear_problem, with_ambients, lambda config, seed:

@@ -2,6 +2,7 @@
  * of perfusion, of surfaces and of faces. */
 /* first: it defines KERNEL_INLINE */
 #include "kernels/hip/kind/enthalpy.h"
+#include "kernels/hip/kind/faces.h"
 
 #include "kernels/cell/source_cell.h"
 #include "kernels/hip/device/visit.h"
@@ -439,12 +440,18 @@ enum status hip_exchange_surfaces(struct queue *queue, const struct exchange_sur
 
 /* --- faces ------------------------------------------------------------------------------------ */
 
+/* The widths of the cells of a face from lines, cell 0 on; nullptr: none. */
+template <typename REAL> struct face_widths {
+    const REAL *across, *up;
+};
+
 /* `patch`: of cell (0, 0) of the face, or nullptr; rows `pitch` bytes apart. g: of the faces of
  * cells, 1/s, as the classes; nullptr: the closures are those of classes. */
 template <typename REAL>
 static __global__ __launch_bounds__(VISIT_THREADS) void sum_face(
     const cell_sweep s, const struct sum_face_args args, const source_medium medium, int nclasses,
-    const uint8_t *patch, int64_t pitch, const REAL *g, struct hip_scratch *scratch)
+    const uint8_t *patch, int64_t pitch, const REAL *g, const face_widths<REAL> widths,
+    struct hip_scratch *scratch)
 {
     const REAL *field = static_cast<const REAL *>(args.d_field);
     const REAL *enthalpy = static_cast<const REAL *>(args.d_enthalpy);
@@ -467,6 +474,10 @@ static __global__ __launch_bounds__(VISIT_THREADS) void sum_face(
             struct class_closure own = *from;
             if (own.conductance == 0) {
                 return;
+            }
+            if (widths.across != nullptr) {
+                own = class_closure_wide(&own, (double)(widths.across[axis == AXIS_X ? j : i] *
+                                                        widths.up[axis == AXIS_Z ? j : k]));
             }
             area += own.area;
             const int64_t element = element_at(args.layout, i, j, k);
@@ -514,9 +525,13 @@ enum status hip_sum_face(struct queue *queue, const struct sum_face_args *args)
         const REAL *g = of_axis != nullptr ? static_cast<const REAL *>(of_axis) +
                                                  args->face % 2 * stride[args->face / 2]
                                            : nullptr;
+        const int axis = args->face / 2;
+        const face_widths<REAL> widths = {
+            line_of<REAL>(m, axis == AXIS_X ? AXIS_Y : AXIS_X, GRADED_WIDTH),
+            line_of<REAL>(m, axis == AXIS_Z ? AXIS_Y : AXIS_Z, GRADED_WIDTH)};
         sum_face<REAL><<<s.nblocks, VISIT_THREADS, 0, queue->stream>>>(
             s, *args, source_medium{m->layout, m->d_class, nullptr, m->mask, nullptr}, m->nclasses,
-            m->d_patch[args->face], m->patch_pitch[args->face], g, queue->d_scratch);
+            m->d_patch[args->face], m->patch_pitch[args->face], g, widths, queue->d_scratch);
         return hip_check(hipGetLastError(), "sum_face");
     });
 }

@@ -204,8 +204,9 @@ bool hip_step_medium_takes(const struct device_medium *medium)
 bool hip_step_medium_corrects(const struct step_args *args, const struct box *box)
 {
     const struct device_medium *medium = &args->levels->medium;
-    const bool kind = args->levels->kind == KIND_FACES || (args->levels->kind == KIND_CLASSES &&
-                                                           medium_numbers(medium) <= MOST_NUMBERS);
+    const enum kind of = args->levels->kind;
+    const bool kind = of == KIND_FACES || of == KIND_GRADED ||
+                      (of == KIND_CLASSES && medium_numbers(medium) <= MOST_NUMBERS);
     return kind && args->d_bits == nullptr && hip_step_staged_takes(&args->layout, box) &&
            hip_step_medium_takes(medium);
 }
