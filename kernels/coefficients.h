@@ -20,7 +20,27 @@ enum kind {
     KIND_ENTHALPY,   /* nonlinear_cell.h: medium, whose field is the enthalpy */
     KIND_HIGH_ORDER, /* wide_cell.h: r and high_order */
     KIND_FACES,      /* faces_cell.h: medium, with conductances and heat capacities of its own */
+    KIND_GRADED,     /* faces_cell.h: medium, whose conductances are products of its lines */
     KIND_COUNT
+};
+
+/* Where the cells of a subdomain are that change, in host memory; the others are those of ambients.
+ * Of each row and each ACTIVE_CELLS cells of it the planes from `begin` to before `end`; else 0. */
+enum { ACTIVE_CELLS = 8 };
+struct active_planes {
+    int64_t number; /* of this process: kernels keep the division of the work */
+    int64_t rows, parts;
+    int32_t *begin, *end; /* [rows][parts] */
+};
+
+/* Lines of graded axes: a number per cell of an axis. The conductance of a face is that of its own
+ * axis times the widths of its cell on the two others, sigma the product of the inverse widths.
+ * Around an axis of rotation a width has the mean radius, a conductance that of the face. */
+enum graded_line {
+    GRADED_CONDUCTANCE, /* of the lower face, 1/s; that of a closed end is of the cell inside alone */
+    GRADED_WIDTH,       /* of the cell, over the smallest one */
+    GRADED_INVERSE,     /* 1 over that width */
+    GRADED_LINES
 };
 
 /* A medium of several classes on one subdomain; see medium_cell.h. */
@@ -41,14 +61,21 @@ struct device_medium {
     int64_t dt_number;      /* tables of one number differ in q and closures only */
     const double *d_weight; /* 1 / sigma of each class; 0 of an ambient */
     bool has_ambients;      /* a class is one */
+    /* NULL, or the planes outside of which d_out has the values of its cells already. */
+    const struct active_planes *active;
     int nsegments;          /* of each class, for KIND_ENTHALPY; else 0 */
     bool one_curve;         /* with segments: of all classes; their pairs are NONLINEAR_ONE_CURVE */
     bool perfused;          /* with segments: a class is */
+    /* KIND_GRADED, and KIND_FACES where cells have more sizes than classes could: there are lines,
+     * and closures are those of a face between cells of width 1. */
+    bool has_lines;
     /* KIND_FACES, in place of those of classes; of `layout`, in the field's precision: the
      * conductance of the lower face of each cell, 1/s, NULL on an unused axis; that of a closed end
      * is of the cell inside alone. And sigma. */
     const void *d_g[AXIS_COUNT];
-    const void *d_sigma;  /* NULL: of any other kind */
+    /* NULL: of any other kind. With lines these follow, of x, y and z: medium_line. Of KIND_GRADED,
+     * which has no d_g, they are all. */
+    const void *d_sigma;
     double dt;            /* s, with d_g: g times this is in K per K */
     double weight_factor; /* 1 / sigma times this is the weight of a cell */
     /* NULL: the whole face has patch 0. Else the byte of cell (0, 0) of this subdomain's part of
@@ -60,14 +87,57 @@ struct device_medium {
     int64_t first_closure[FACE_COUNT];
 };
 
-/* The weight of the cell whose class is d_class[at], on the host. */
-static inline double device_medium_weight(const struct device_medium *m, enum precision precision,
-                                          int64_t at)
+/* Does the medium have lines, and nothing else per cell? */
+static inline bool medium_is_graded(const struct device_medium *m)
 {
-    const double sigma = m->d_sigma != NULL ? precision_get(precision, m->d_sigma, at) : 0;
-    return m->d_sigma == NULL ? m->d_weight[m->d_class[at] & m->mask]
-           : sigma > 0        ? m->weight_factor / sigma
-                              : 0;
+    return m->has_lines && m->d_g[AXIS_X] == NULL && m->d_g[AXIS_Y] == NULL &&
+           m->d_g[AXIS_Z] == NULL;
+}
+
+/* The numbers of a line: those of the cells and of the halo, and one beyond. */
+static inline int64_t line_length(const struct layout *layout, int axis)
+{
+    return layout->cells[axis] + 2 * (int64_t)layout->halo[axis] + 1;
+}
+
+/* Where in d_sigma the number of cell 0 of a line of an axis is. */
+static inline int64_t medium_line(const struct device_medium *m, int axis, enum graded_line line)
+{
+    int64_t at = medium_is_graded(m) ? 0 : m->layout.elements;
+    for (int before = 0; before < axis; before++) {
+        at += GRADED_LINES * line_length(&m->layout, before);
+    }
+    return at + line * line_length(&m->layout, axis) + m->layout.halo[axis];
+}
+
+/* A number of a line of an axis, on the host. */
+static inline double medium_line_at(const struct device_medium *m, enum precision precision,
+                                    int axis, enum graded_line line, int64_t i)
+{
+    return precision_get(precision, m->d_sigma, medium_line(m, axis, line) + i);
+}
+
+/* The same of the two other axes, multiplied and rounded as kernels do. */
+static inline double medium_lines_at(const struct device_medium *m, enum precision precision,
+                                     int axis, enum graded_line line, const int64_t *cell)
+{
+    const int a = axis == AXIS_X ? AXIS_Y : AXIS_X;
+    const int b = axis == AXIS_Z ? AXIS_Y : AXIS_Z;
+    return precision_round(precision, medium_line_at(m, precision, a, line, cell[a]) *
+                                          medium_line_at(m, precision, b, line, cell[b]));
+}
+
+/* The weight of the cell of the element `at` of the classes, with d_sigma or lines, on the host. */
+static inline double medium_cell_weight(const struct device_medium *m, enum precision precision,
+                                        int64_t at, const int64_t *cell)
+{
+    const double sigma =
+        !medium_is_graded(m)
+            ? precision_get(precision, m->d_sigma, at)
+            : precision_round(precision,
+                              medium_line_at(m, precision, AXIS_X, GRADED_INVERSE, cell[0]) *
+                                  medium_lines_at(m, precision, AXIS_X, GRADED_INVERSE, cell));
+    return sigma > 0 ? m->weight_factor / sigma : 0;
 }
 
 /* A stencil of order 4 to 8; see wide_cell.h. */
@@ -88,14 +158,14 @@ struct heat_source {
 };
 
 /* The memory traffic of one step of a cell at least, in bytes: its value, what it has of its own,
- * and its class. */
+ * and its class; a graded medium mostly has one class, which is not read. */
 struct step_cost {
     int64_t fetch_bytes, write_bytes;
 };
 static inline struct step_cost step_cost_of(enum kind kind, enum precision precision)
 {
     const int64_t value = (int64_t)precision_bytes(precision);
-    const bool has_class = kind != KIND_UNIFORM && kind != KIND_HIGH_ORDER;
+    const bool has_class = kind != KIND_UNIFORM && kind != KIND_HIGH_ORDER && kind != KIND_GRADED;
     const int64_t own = kind == KIND_FACES ? (AXIS_COUNT + 1) * value : 0;
     return (struct step_cost){.fetch_bytes = value + own + has_class, .write_bytes = value};
 }
@@ -126,6 +196,24 @@ struct coefficients {
     struct exact_sum *d_surface_sum; /* the same of surfaces; NULL: no sum */
 };
 
+/* The planes in which cells of rows j0 to before j1, i0 to before i1 of each, change. */
+static inline void active_planes_of(const struct active_planes *active, int64_t i0, int64_t i1,
+                                    int64_t j0, int64_t j1, int *begin, int *end)
+{
+    const int64_t last = (i1 + ACTIVE_CELLS - 1) / ACTIVE_CELLS;
+    *begin = *end = 0;
+    for (int64_t j = j0 > 0 ? j0 : 0; j < j1 && j < active->rows; j++) {
+        for (int64_t p = i0 > 0 ? i0 / ACTIVE_CELLS : 0; p < last && p < active->parts; p++) {
+            const int32_t *const at_begin = &active->begin[j * active->parts + p];
+            const int32_t *const at_end = &active->end[j * active->parts + p];
+            if (*at_begin < *at_end) {
+                *begin = *begin < *end && *begin < *at_begin ? *begin : *at_begin;
+                *end = *end > *at_end ? *end : *at_end;
+            }
+        }
+    }
+}
+
 /* NULL: the kind has no classes. */
 static inline const struct device_medium *coefficients_medium(const struct coefficients *c)
 {
@@ -147,9 +235,10 @@ static inline void coefficients_set_medium(struct coefficients *c,
                                            const struct device_medium *medium)
 {
     if (medium != NULL) {
-        c->kind = medium->nsegments > 0     ? KIND_ENTHALPY
-                  : medium->d_sigma != NULL ? KIND_FACES
-                                            : KIND_CLASSES;
+        c->kind = medium->nsegments > 0      ? KIND_ENTHALPY
+                  : medium_is_graded(medium) ? KIND_GRADED
+                  : medium->d_sigma != NULL  ? KIND_FACES
+                                             : KIND_CLASSES;
         c->medium = *medium;
     }
 }

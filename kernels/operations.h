@@ -140,17 +140,21 @@ struct sum_face_args {
     struct exact_sum *d_sums;            /* [condition][FACE_SUMS] */
 };
 
-/* Add to *d_sum the exact sum, K, of g (T of the ambient - T) over a list of faces beside ambients:
- * the heat of surfaces in a step from d_field. In double, the difference as in the update. */
+/* Add to the d_surface_sum of each of `nsteps` steps from d_field the exact sum, K, of g (T of the
+ * ambient - T) over a list of faces beside ambients before the step: the heat of surfaces in it. In
+ * double, the difference as in the update. For several steps the halo of d_field and the classes
+ * are those of a pass of as many. */
 struct sum_surfaces_args {
-    enum precision precision;
-    const struct device_medium *medium; /* without segments; NULL: none */
+    struct layout layout;
+    const struct coefficients *levels; /* [nsteps]: of classes, or one of conductances per cell */
+    int nsteps;                        /* 1 to steps_most of their kind; the first corrects only
+                                          where there is no other */
     const void *d_field;
     int64_t count;
-    const int64_t *d_elements; /* of the field: the cell of each face */
+    const int64_t *d_elements; /* of the field: the cell of each face; those of a cell follow each
+                                  other */
     const int32_t *d_pairs;    /* the place of its g in the table: medium_g_at */
     const int64_t *d_faces;    /* with d_g: the element of it that has its g; else NULL */
-    struct exact_sum *d_sum;
 };
 
 /* After a step from d_in to d_out: T = fma(sigma, heat, T) of the cells of a list of faces beside

@@ -2,9 +2,10 @@
  * share.
  *
  * Order of work: operations of one queue run in order, perhaps later; those of two queues run in
- * any order unless an event orders them. A result in host memory is valid after queue_wait. Structs
- * and boxes are copied by the call; buffers must live until the operation has run. No function is
- * collective. All return STATUS_DEVICE, with a message, when the device reports an error. */
+ * any order unless an event orders them. A result in host memory is valid after queue_wait, or
+ * queue_wait_for a mark behind it. Structs and boxes are copied by the call; buffers must live
+ * until the operation has run. No function is collective. All return STATUS_DEVICE, with a message,
+ * when the device reports an error. */
 #pragma once
 
 #include <stdbool.h>
@@ -58,6 +59,8 @@ struct runtime {
     void (*queue_destroy)(struct queue *queue); /* waits; takes NULL */
     /* Block until everything on the queue has run; returns its first failure. */
     enum status (*queue_wait)(struct queue *queue);
+    /* The same for what was queued before the mark, which was set on this queue. */
+    enum status (*queue_wait_for)(struct queue *queue, struct event *mark);
     enum status (*event_create)(struct device *device, struct event **event);
     void (*event_destroy)(struct event *event); /* takes NULL */
     /* Mark the present end of the queue. */
@@ -112,7 +115,7 @@ struct runtime {
 /* clang-format off */
 #define RUNTIME_FUNCTIONS(X)                                                                       \
     X(probe) X(open) X(close) X(info) X(memory_alloc) X(memory_free) X(pinned_alloc)               \
-    X(pinned_free) X(queue_create) X(queue_destroy) X(queue_wait) X(event_create) X(event_destroy) \
+    X(pinned_free) X(queue_create) X(queue_destroy) X(queue_wait) X(queue_wait_for) X(event_create) X(event_destroy) \
     X(event_record) X(event_wait) X(event_sync) X(event_done) X(stopwatch_create)                  \
     X(stopwatch_destroy) X(stopwatch_start) X(stopwatch_stop) X(stopwatch_seconds)                 \
     X(copy_to_device) X(copy_to_host) X(copy_on_device) X(shared_alloc) X(shared_free)             \

@@ -330,9 +330,11 @@ static double interpolate(const struct sampler *s, const struct sampler_space *s
             const bool above = gaps[0] != gaps[1] ? gaps[0] : point->above;
             const bool upper = place > 0.5 || (place == 0.5 && above);
             const double share =
-                of[2 * i] == of[2 * i + 1]
+                of[2 * i] == of[2 * i + 1] && !space->medium->has_lines
                     ? part
-                    : space->share(space->context, (enum axis)a, &of[2 * i], pair, place, above);
+                    : space->share(space->context, (enum axis)a,
+                                   (const int64_t[]){point->low[a], point->high[a]}, &of[2 * i],
+                                   pair, place, above);
             value[i] = between(pair[0], pair[1], share);
             of[i] = of[2 * i + (upper ? 1 : 0)];
         }

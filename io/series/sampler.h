@@ -37,11 +37,12 @@ uint64_t sampler_bytes(int64_t npoints, enum precision precision);
 typedef struct class_closure sampler_closure(const void *context, enum face face,
                                              const int64_t cell[AXIS_COUNT]);
 
-/* Between the centres of neighbouring cells of the classes `of` at `kelvins`: the share of their
+/* Between the centres of neighbouring cells, with these indices on the axis, of the classes `of` at
+ * `kelvins`: the share of their
  * difference from the lower one to `part` of the way. At half the way of a contact the side that
  * `above` says. */
-typedef double sampler_share(const void *context, enum axis axis, const uint8_t of[2],
-                             const double kelvins[2], double part, bool above);
+typedef double sampler_share(const void *context, enum axis axis, const int64_t cells[2],
+                             const uint8_t of[2], const double kelvins[2], double part, bool above);
 
 /* What is between the cells' centres and beyond the outermost ones, at the time of the field. */
 struct sampler_space {

@@ -2,6 +2,8 @@
  * Included by C and by HIP sources. */
 #pragma once
 
+#include <math.h>
+
 #include "kernels/coefficients.h"
 
 /* A material as a piecewise linear curve. Plain data. Segment i is between nodes i and i + 1; the
@@ -126,6 +128,16 @@ KERNEL_INLINE struct class_closure class_closure_of_conductance(const struct cla
 {
     const double half = class_closure_area(closure) * smallest / (2 * conductance);
     return class_closure_of_half(closure, half, conductance);
+}
+
+/* The same of a face that is larger by the factor `widths`. */
+KERNEL_INLINE struct class_closure class_closure_wide(const struct class_closure *closure,
+                                                      double widths)
+{
+    struct class_closure built = *closure;
+    built.conductance *= widths;
+    built.area = (int64_t)rint((double)closure->area * widths);
+    return built;
 }
 
 /* The flow into the cell, W. */

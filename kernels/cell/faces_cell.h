@@ -1,6 +1,14 @@
 /* A medium whose conductances are stored per cell: medium_cell of medium_cell.h, with g = G dt of
  * each face. A cell on a closed face knows its own half cell: flow = 2 g (F - T) = q0 - q1 F - q4
- * F^4 gives the temperature F of the face. Included by C and by HIP sources. */
+ * F^4 gives the temperature F of the face. Included by C and by HIP sources.
+ *
+ * The table (medium_cell.h) has a heat per cell in place of sigma: it is added to the cell itself,
+ * since that of a source does not depend on the size of the cell. Where widths are in lines (enum graded_line
+ * graded_line) closures are those of a face of the area 1, and g there is that of such a face, too.
+ *
+ * A graded medium has the products of its lines, in this order, with G dt first:
+ *   g on x: gx (wy wz)   on y: gy (wx wz)   on z: gz (wx wy)   sigma: vx (vy vz), v: the inverse
+ * Both cells at a face have the same g, so that heat is conserved as with stored numbers. */
 #pragma once
 
 #include "kernels/cell/medium_cell.h"

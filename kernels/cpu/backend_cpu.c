@@ -64,6 +64,11 @@ static enum status cpu_queue_wait(struct queue *queue)
     return STATUS_OK;
 }
 
+static enum status cpu_queue_wait_for(struct queue *queue, struct event *mark)
+{
+    return STATUS_OK;
+}
+
 static enum status cpu_copy_on_device(struct queue *queue, void *to, const void *from, size_t bytes)
 {
     cpu_copy(to, from, bytes);
@@ -236,7 +241,8 @@ static const struct operations operations = {
                                   [KIND_CLASSES] = 1,
                                   [KIND_ENTHALPY] = 1,
                                   [KIND_HIGH_ORDER] = 1,
-                                  [KIND_FACES] = 1},
+                                  [KIND_FACES] = 1,
+                                  [KIND_GRADED] = 1},
     .variants = variants,
     .nvariants = (int)(sizeof variants / sizeof variants[0]),
     .laplacians = laplacians,

@@ -118,7 +118,9 @@ static enum status handle_events(struct simulation *s)
     bool repaired = false;
     team_energy_sample(&s->energy);
     enum status status = outputs_write(s->outputs);
+    s->solver.stepper.ahead_to = 0;
     if (status == STATUS_NUMERICS) { /* or has a bit been flipped? */
+        TRY(stepper_drop_ahead(&s->solver.stepper));
         TRY(self_check_doubt(s->self_check, &repaired));
         status = repaired ? outputs_write(s->outputs) : status;
     }
@@ -149,6 +151,20 @@ static int64_t next_event(const struct simulation *s)
     return adaptation < next ? adaptation : next;
 }
 
+/* Where the next events are. Up to there the pass that follows may be queued before the outputs
+ * of this step are written, if it is one that they, a stop or the self-check do not need. */
+static void look_ahead(struct simulation *s, bool may_end)
+{
+    struct stepper *stepper = &s->solver.stepper;
+    const int64_t step = s->solver.state.step;
+    const int64_t next = next_event(s);
+    stepper->summarise_at = outputs_summarise(s->outputs, next) ? next : 0;
+    stepper->ahead_to = !may_end && s->self_check == NULL && stop_next(s->stop) > step &&
+                                outputs_read_line(s->outputs, step) && stepper_may_be_ahead(stepper)
+                            ? next
+                            : 0;
+}
+
 /* To the end, or for `budget` s. *wall: s, with outputs. */
 static enum status advance(struct simulation *s, double budget, double *wall)
 {
@@ -158,6 +174,7 @@ static enum status advance(struct simulation *s, double budget, double *wall)
         stop_defer();
     }
     phases_restart(&s->solver.phases);
+    look_ahead(s, isfinite(budget));
     TRY(handle_events(s));
     TRY(adaptive_step(&s->solver.stepper, &s->solver.problem));
     while (state->step < s->solver.problem.timeline.steps && MPI_Wtime() - start < budget) {
@@ -172,6 +189,7 @@ static enum status advance(struct simulation *s, double budget, double *wall)
             return self_check_verdict(s->self_check);
         }
         TRY(write_between(s));
+        look_ahead(s, isfinite(budget));
         TRY(handle_events(s));
         TRY(adaptive_step(&s->solver.stepper, &s->solver.problem));
     }

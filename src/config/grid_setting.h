@@ -24,7 +24,7 @@ struct segment_setting {
 struct axis_cells {
     const double *edges;  /* m, [cells + 1], ascending */
     const double *widths; /* m, [nwidths] */
-    const uint8_t
+    const uint16_t
         *width_of; /* [cells]: the number of the cell's width; of a radius the cell's own */
     int nwidths;
 };

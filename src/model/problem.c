@@ -263,6 +263,11 @@ enum status problem_create(const struct settings *settings, struct problem *prob
     built.medium.slopes_per_cell =
         built.medium.has_slopes && built.medium.nambients > 0 && grid_is_graded(&built.grid);
     built.medium.per_cell = built.medium.per_cell || built.medium.slopes_per_cell;
+    const bool graded = built.medium.nclasses > 0 && grid_is_graded(&built.grid);
+    built.medium.graded = graded && built.medium.nmaterials == 1 && !built.medium.per_cell;
+    if (built.medium.graded || (graded && grid_size_count(&built.grid) > MEDIUM_CLASSES)) {
+        medium_use_lines(&built.medium);
+    }
     TRY(wide_check(settings, &built.grid));
     TRY(check_graded(&built));
     TRY(sources_create(settings, &built.grid, &built.sources));
@@ -297,7 +302,10 @@ enum status problem_set_survey(struct problem *problem, double fastest_rate, uin
     medium->class_hash = class_hash;
     medium->total_weight = 0;
     for (int c = 0; c < medium->nclasses; c++) {
-        medium->total_weight += medium->classes[c].weight * (double)medium->classes[c].cells;
+        const struct medium_class *own = &medium->classes[c];
+        medium->total_weight +=
+            (medium->lines ? medium->materials[own->key.material].weight : own->weight) *
+            own->amount;
     }
     FAIL_IF(medium_ambient_cells(medium) == grid_total_cells(&problem->grid),
             settings_fail_at(problem->origin, "parts",

@@ -242,6 +242,12 @@ bool outputs_summarise(const struct outputs *o, int64_t step)
            numerics_check_is_due(o->in.stepper, step);
 }
 
+bool outputs_read_line(const struct outputs *o, int64_t step)
+{
+    const unsigned others = kinds_due(o, step) & ~(1U << OUTPUT_KIND_history);
+    return outputs_summarise(o, step) && others == 0 && derive_next(o->in.stepper) == INT64_MAX;
+}
+
 /* Collective. Compute the summary of the current step, and check it at the end of a step. */
 static enum status refresh(struct outputs *o)
 {

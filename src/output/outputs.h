@@ -24,6 +24,9 @@ int64_t outputs_next(const struct outputs *outputs);
 /* Whether outputs_write takes diagnostics at this later step, the next one at which it has work. */
 bool outputs_summarise(const struct outputs *outputs, int64_t step);
 
+/* Whether diagnostics and a line of the history are all that outputs_write does at this step. */
+bool outputs_read_line(const struct outputs *outputs, int64_t step);
+
 /* Collective. Write what is due at the current step, and check the solution if that is due. Within
  * a step (dense_output.h) only what is due there. */
 enum status outputs_write(struct outputs *outputs);

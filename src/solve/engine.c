@@ -19,6 +19,7 @@ static enum status create_queues(struct engine *engine)
     TRY(runtime->queue_create(engine->device, QUEUE_HIGH, &engine->halo_queue));
     TRY(runtime->queue_create(engine->device, QUEUE_LOW, &engine->output_queue));
     TRY(runtime->event_create(engine->device, &engine->bulk_done));
+    TRY(runtime->event_create(engine->device, &engine->line_done));
     for (int n = 0; n < PASSES_AHEAD; n++) {
         TRY(runtime->event_create(engine->device, &engine->pass_done[n]));
     }
@@ -50,6 +51,7 @@ void engine_close(struct engine *engine)
     }
     runtime->event_destroy(engine->halo_done);
     runtime->event_destroy(engine->bulk_done);
+    runtime->event_destroy(engine->line_done);
     runtime->close(engine->device);
     *engine = (struct engine){0};
 }

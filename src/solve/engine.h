@@ -23,6 +23,7 @@ struct engine {
     struct queue *output_queue; /* copies for output: low priority */
     struct event *bulk_done;
     struct event *halo_done;
+    struct event *line_done;               /* of what the diagnostics of a step read */
     struct event *pass_done[PASSES_AHEAD]; /* of the last passes, cyclic */
 };
 

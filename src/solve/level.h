@@ -50,6 +50,7 @@ struct level {
     bool overlap;        /* of the exchange with the interior */
     struct box interior; /* the cells that are computed meanwhile */
     struct box apart;    /* owned cells that plain passes advance by a kernel of their own */
+    const void *d_held[2]; /* fields in which cells of ambients have their temperatures, or NULL */
     int64_t exchanges;   /* of passes */
     uint32_t *d_bits;    /* NULL, or the sum of d_bits of all passes (step_args) */
     struct sleep sleep;

@@ -135,6 +135,24 @@ static enum status add_sources(const struct level *level, struct queue *queue,
     return STATUS_OK;
 }
 
+/* After a pass its two fields have the same values in cells of ambients, which later passes between
+ * them may leave out. A super step also writes other values into its fields. */
+static void note_ambients(struct level *level)
+{
+    if (level->classes->surfaces.active.begin != NULL && level->nslots == 1) {
+        level->d_held[0] = level->field->d_now;
+        level->d_held[1] = level->field->d_next;
+    }
+}
+
+static const struct active_planes *active_of(const struct level *level, const struct region *region)
+{
+    const struct field *field = level->field;
+    const bool both = (field->d_now == level->d_held[0] && field->d_next == level->d_held[1]) ||
+                      (field->d_now == level->d_held[1] && field->d_next == level->d_held[0]);
+    return both && region->beyond == 0 && level->d_bits == NULL ? &level->classes->surfaces.active : NULL;
+}
+
 /* Advance boxes (in indices of the field) of a region, then heat them. */
 static enum status launch(const struct level *level, struct queue *queue,
                           const struct region *region, bool silent,
@@ -152,6 +170,7 @@ static enum status launch(const struct level *level, struct queue *queue,
     }
     for (int s = 0; s < nsteps; s++) {
         levels[s] = coefficients_in(region, &coefficients[s], silent);
+        levels[s].medium.active = active_of(level, region);
     }
     const struct device_medium *medium = coefficients_medium(levels);
     const bool is_perfused = nsteps == 1 && !silent && medium != NULL && medium->perfused;
@@ -213,18 +232,19 @@ static enum status advance_around(const struct level *level, struct queue *queue
     return launch(level, queue, &region, true, coefficients, stage->nsteps, boxes, nboxes);
 }
 
-/* The heat of surfaces in a step from d_now; where there are any, a stage is one step. */
-static enum status sum_surfaces(const struct level *level, const struct coefficients *step)
+/* The heat of surfaces in a stage from d_now, whose halo is complete on the queue. */
+static enum status sum_surfaces(const struct level *level, struct queue *queue,
+                                const struct pass *pass, const struct stage *stage)
 {
     const struct surfaces *surfaces = &level->classes->surfaces;
-    if (surfaces->count == 0 || step->d_surface_sum == NULL) {
+    const struct coefficients *levels = &pass->levels[stage->first];
+    if (surfaces->count == 0 || levels->d_surface_sum == NULL) {
         return STATUS_OK;
     }
-    return ENQUEUE(level->engine->operations, sum_surfaces, level->engine->bulk_queue,
-                   .precision = level->field->layout.precision, .medium = &step->medium,
-                   .d_field = level->field->d_now, .count = surfaces->count,
-                   .d_elements = surfaces->d_elements, .d_pairs = surfaces->d_pairs,
-                   .d_faces = surfaces->d_faces, .d_sum = step->d_surface_sum);
+    return ENQUEUE(level->engine->operations, sum_surfaces, queue, .layout = level->field->layout,
+                   .levels = levels, .nsteps = stage->nsteps, .d_field = level->field->d_now,
+                   .count = surfaces->count, .d_elements = surfaces->d_elements,
+                   .d_pairs = surfaces->d_pairs, .d_faces = surfaces->d_faces);
 }
 
 /* What surfaces exchange in a step from d_now, which has filled d_next on this queue. */
@@ -388,7 +408,8 @@ enum status pass_queue(struct level *level, const struct pass *pass)
     }
     TRY(first_stage(level, pass, &stage));
     level->exchanges += level->halo != NULL;
-    TRY(sum_surfaces(level, pass->levels));
+    TRY(sum_surfaces(level, level->overlap ? engine->halo_queue : engine->bulk_queue, pass, &stage));
+    note_ambients(level);
     field_swap(level->field);
     if (level->sleep.is_on) { /* the next pass may be one that overlaps */
         level->sleep.tiles.all = false;
@@ -404,7 +425,7 @@ enum status pass_queue(struct level *level, const struct pass *pass)
         stage.beyond = radius * (pass->nsteps - stage.first - stage.nsteps);
         TRY(classes_follow_owned(level->classes, engine, level->field, engine->bulk_queue));
         TRY(stage_plain(level, pass, &stage));
-        TRY(sum_surfaces(level, &pass->levels[stage.first]));
+        TRY(sum_surfaces(level, engine->bulk_queue, pass, &stage));
         field_swap(level->field);
     }
     return join(engine, engine->bulk_queue, engine->bulk_done, engine->halo_queue);

@@ -120,6 +120,35 @@ enum status stepper_advance(struct stepper *stepper, int64_t steps)
     return stepper->scheme->advance(stepper, steps);
 }
 
+bool stepper_may_be_ahead(const struct stepper *stepper)
+{
+    const struct problem *problem = stepper->problem;
+    const struct medium *medium = &problem->medium;
+    return stepper->scheme->queue_ahead != NULL &&
+           backend_has(stepper->level->engine->backend, BACKEND_FREE_COPIES) &&
+           problem->time.adapt_every == 0 && problem->radius == 1 && medium->curves == NULL &&
+           !medium->changes && medium->nsurfaces == 0 && !grid_is_graded(&problem->grid) &&
+           problem->output.history_materials != TRUTH_YES &&
+           problem->output.history_melt_pool != TRUTH_YES;
+}
+
+enum status stepper_drop_ahead(struct stepper *stepper)
+{
+    if (stepper->ahead.pass.nsteps == 0) {
+        return STATUS_OK;
+    }
+    stepper->ahead.pass.nsteps = 0;
+    TRY(engine_wait(stepper->level->engine));
+    field_swap(stepper->level->field); /* a pass of one stage only reads it */
+    return STATUS_OK;
+}
+
+enum status stepper_wait_for_line(const struct stepper *stepper)
+{
+    const struct engine *engine = stepper->level->engine;
+    return engine->runtime->queue_wait_for(engine->bulk_queue, engine->line_done);
+}
+
 enum status stepper_show_due(struct stepper *stepper)
 {
     const bool is_due = stepper_hides(stepper);

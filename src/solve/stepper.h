@@ -27,6 +27,14 @@ struct ledger_slot {
     struct heat_operator op; /* of the last such level */
 };
 
+/* A pass, and the operators of its steps. */
+struct stepper_pass {
+    struct pass pass;
+    struct heat_operator op[STEPS_MOST];
+    int slot; /* of the device's sums, where those of this pass begin; 0: forward Euler */
+    const struct superstep_level *levels; /* of a super step: of each step; NULL: forward Euler */
+};
+
 struct stepper {
     const struct problem *problem; /* borrowed, as are the next three */
     const struct team *team;
@@ -36,7 +44,9 @@ struct stepper {
     struct pass_plan passes;
     int64_t passes_queued;
     struct self_check_counts checked;
-    int64_t summarise_at;        /* diagnostics are taken there, so the pass may take the summary */
+    int64_t summarise_at;      /* diagnostics are taken there, so the pass may take the summary */
+    int64_t ahead_to;          /* up to there a pass may be queued by diagnostics_take; 0: none */
+    struct stepper_pass ahead; /* that pass, which the state does not count yet; of 0 steps: none */
     struct heat_source *sources; /* [step of a pass][entry that is not painted]; NULL: none */
     int nsources;
     struct source_files source_files;
@@ -50,14 +60,6 @@ struct stepper {
     struct ledger ledger_before; /* of the state before a super step */
     void *d_keys;                /* uint64_t [DIFFERENCE_KEYS] */
     struct steady *steady;       /* NULL: no scheme has needed it so far; of solver_destroy */
-};
-
-/* A pass, and the operators of its steps. */
-struct stepper_pass {
-    struct pass pass;
-    struct heat_operator op[STEPS_MOST];
-    int slot; /* of the device's sums, where those of this pass begin; 0: forward Euler */
-    const struct superstep_level *levels; /* of a super step: of each step; NULL: forward Euler */
 };
 
 /* The first step from `step` on where whole passes of forward Euler end: for events at any step. */
@@ -102,6 +104,17 @@ enum status stepper_use_passes(struct stepper *stepper, int steps);
 /* Collective through the halo; queued. Advance the state by `steps` steps. Temperatures of an
  * enthalpy are shown on demand: by stepper_show_due. */
 enum status stepper_advance(struct stepper *stepper, int64_t steps);
+
+/* Whether a pass may be queued before the outputs of this step are written: they read nothing of
+ * the field but what diagnostics_take and faces_begin queue. */
+bool stepper_may_be_ahead(const struct stepper *stepper);
+
+/* Take back a pass that was queued ahead: the field is that of the state again, and the sums of
+ * the ledger are lost. Blocks. */
+enum status stepper_drop_ahead(struct stepper *stepper);
+
+/* Block until what diagnostics_take has queued is there. */
+enum status stepper_wait_for_line(const struct stepper *stepper);
 
 /* Queued on bulk_queue. *d_out = factor (*d_x) + (*d_z), fields; d_z may be NULL. */
 enum status stepper_combine(struct stepper *stepper, void *d_out, double factor, const void *d_x,

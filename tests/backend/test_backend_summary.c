@@ -27,7 +27,8 @@ static void change_contents(struct problem *p, enum contents contents, uint64_t 
     }
 }
 
-/* Twice, without a wait between them: a queue's kernels share memory for their reductions. */
+/* Twice, without a wait between them: a queue's kernels share memory for their reductions. The
+ * first one is there after a wait for what is before the second. */
 static void check_summary(struct rig *rig, struct problem *p, enum contents contents)
 {
     const struct operations *operations = rig->backend->operations;
@@ -43,6 +44,8 @@ static void check_summary(struct rig *rig, struct problem *p, enum contents cont
     struct device_medium medium = {.d_class = NULL};
     struct field_summary plain;
     struct field_summary got[2];
+    struct event *mark;
+    must(rig->backend->runtime->event_create(rig->device, &mark));
     if (p->args.kind == KIND_CLASSES) {
         medium = problem_upload(rig, p);
         p->levels[0] = p->args;
@@ -73,8 +76,13 @@ static void check_summary(struct rig *rig, struct problem *p, enum contents cont
         step.levels = call == 0 ? p->levels : args[1];
         step.h_summary = &got[call];
         must(operations->step(rig->queue, &step));
+        must(call == 0 ? rig->backend->runtime->event_record(rig->queue, mark) : STATUS_OK);
     }
+    must(rig->backend->runtime->queue_wait_for(rig->queue, mark));
+    const struct field_summary first = got[0];
     must(rig->backend->runtime->queue_wait(rig->queue));
+    assert_memory_equal(&got[0], &first, sizeof first);
+    rig->backend->runtime->event_destroy(mark);
     for (int call = 0; call < 2; call++) {
         if (contents == USUAL || contents == OF_ALL_SIZES || got[call].bad_cells == 0) {
             assert_memory_equal(&got[call], &plain, sizeof plain);

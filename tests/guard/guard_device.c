@@ -181,6 +181,11 @@ enum status guard_event_sync(struct event *event)
     return status;
 }
 
+enum status guard_queue_wait_for(struct queue *queue, struct event *mark)
+{
+    return guard_event_sync(mark);
+}
+
 enum status guard_event_done(struct event *event, bool *done)
 {
     if (awaited_queue(event) != NULL && event->asked++ >= GUARD_LAG) {

@@ -60,7 +60,7 @@ struct field_access {
     X(sum_face, HOST_ONE(sum_face, medium),                                                        \
       READS_OWNED(sum_face, d_field) READS_OWNED(sum_face, d_enthalpy) READS(sum_face, d_closures) \
           READS(sum_face, d_material) READS(sum_face, d_curves) READS(sum_face, d_sources))        \
-    X(sum_surfaces, HOST_ONE(sum_surfaces, medium),                                                \
+    X(sum_surfaces, HOST_ARRAY(sum_surfaces, levels, nsteps),                                      \
       READS(sum_surfaces, d_field) READS(sum_surfaces, d_elements) READS(sum_surfaces, d_pairs))   \
     X(exchange_surfaces, ,                                                                         \
       READS(exchange_surfaces, d_in) READS(exchange_surfaces, d_elements)                          \

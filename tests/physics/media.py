@@ -333,6 +333,25 @@ def with_graded_axes(config, seed):
     return leave_out_what_a_grid_cannot_have(config)
 
 
+def with_many_sizes(config, seed):
+    """Each cell of each axis has a width of its own; every other problem one material. Grids have
+    more sizes of cells than classes where there are enough of them."""
+    rng = random.Random(seed)
+    grid = config["grid"]
+    if seed % 4 < 2:
+        config["materials"] = config["materials"][:1]
+        name = config["materials"][0]["name"]
+        config["parts"] = [{"uniform": {"material": name}}]
+        config.pop("contacts", None)
+        for source in config.get("sources", []):
+            next(iter(source.values())).pop("material", None)
+    for axis, (cells, length) in enumerate(zip(grid["cells"], grid["upper"])):
+        sizes = [10.0 ** rng.uniform(-0.5, 0.5) for _ in range(cells)]
+        scale = length / sum(sizes)
+        grid["xyz"[axis]] = {"edges": [scale * sum(sizes[:n]) for n in range(cells)] + [length]}
+    return leave_out_what_a_grid_cannot_have(config)
+
+
 def leave_out_what_a_grid_cannot_have(config):
     """A graded one."""
     config["sources"] = [source for source in config.get("sources", [])

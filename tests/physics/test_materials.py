@@ -59,6 +59,14 @@ class RandomProblems(Case):
         self.check_changed(with_graded_axes)
         self.check_changed(with_a_radius, first=1)
 
+    def test_with_many_sizes_of_cells(self):
+        """Beyond the classes: conductances per cell, or of one material products of lines."""
+        self.check_changed(with_many_sizes)
+        self.check_changed(lambda config, seed: with_ambients(with_many_sizes(config, seed), seed),
+                           every=3)
+        self.check_changed(lambda config, seed: with_factors(with_many_sizes(config, seed), seed,
+                                                             self.folder), every=3, first=2)
+
     def test_with_factors_of_faces(self):
         """Of every kind of medium in turn."""
         media = [lambda config, seed: config, nonlinear_problem, with_ambients, lambda config, seed:
@@ -216,17 +224,52 @@ class RandomOnGpu(RandomProblems):
         return [(backend, 1, 1), (backend, min(ranks, 3), 1)]
 
     def test_passes(self):
-        """Of classes: three steps are one kernel, four are two. Of high order: single steps."""
+        """Of classes: three steps are one kernel, four are two. Of high order: single steps. The
+        heat of surfaces to ambients is that of each step, also where beams heat cells beside them;
+        in `thick` the cells without ambients are some planes of some tiles."""
         order_6 = problems.mixed([37, 29, 23], "float32")
         order_6["run"].update({"stencil": {"order": 6}, "watch": {"every": 0}})
         order_6["time"]["dt"] *= 0.3
         gpu = os.environ["ISOTHERM_GPU_BACKEND"]
-        for n, config in enumerate([order_6] + [{**some_problem(seed), "time": {"steps": 12}}
-                                                for seed in range(100, 103)]):
+        random = [some_problem(seed) for seed in range(100, 103)]
+        bodies = [with_ambients(some_problem(seed), seed) for seed in range(100, 110)
+                  if len(some_problem(seed)["materials"]) > 1]
+        ways = (("cpu", 1, 1), (gpu, 3, 1), (gpu, 4, 2), (gpu, 2, 3))
+        for n, config in enumerate([order_6, self.thick(True), self.thick(False)] + [
+                {**config, "time": {"steps": 12}} for config in random + bodies]):
+            config["output"] = {"history": {"every": 4}}
+            most = max(config["grid"]["cells"])
             runs = [self.run_config(config, f"{n}", "--overwrite", "--backend", backend, "--set",
-                                    f"run.steps_per_pass={steps}", ranks=ranks).exact("field_hash")
-                    for backend, steps, ranks in (("cpu", 1, 1), (gpu, 3, 1), (gpu, 4, 2))]
-            self.assertEqual(runs, runs[:1] * 3, f"problem {n}")
+                                    f"run.steps_per_pass={min(steps, most // ranks)}", ranks=ranks)
+                    for backend, steps, ranks in ways]
+            results = [(run.exact("field_hash"), run.history()) for run in runs]
+            for (backend, *way), found in zip(ways, results):
+                self.assertEqual(repr(found), repr(results[0]), f"problem {n}: {backend}, {way}")
+
+    @staticmethod
+    def thick(radiates):
+        """A body on three faces, which exchange heat, have a flux, and radiate or are held, between
+        two ambients."""
+        faces = [{"type": "temperature", "value": "500 + 50*sin(900*t)"},
+                 {"type": "flux", "value": 3e4}] * 2 + [
+                     {"type": "convection", "coefficient": 4000, "ambient": 280},
+                     {"type": "radiation", "emissivity": 0.8, "ambient": 1500} if radiates
+                     else {"type": "temperature", "value": 900}]
+        return {
+            "grid": {"cells": [61, 52, 43], "upper": [0.061, 0.052, 0.043]},
+            "materials": [{"name": "steel", "conductivity": 40, "density": 7800,
+                           "heat_capacity": 500}],
+            "ambients": [{"name": "air", "temperature": 300}, {"name": "oil", "temperature": 350}],
+            "parts": [{"uniform": {"material": "air"}},
+                      {"layer": {"axis": "x", "from": 0, "to": 0.02, "material": "oil"}},
+                      {"sphere": {"center": [0.006, 0.047, 0.034], "radius": 0.039,
+                                  "material": "steel"}}],
+            "surfaces": [{"between": ["steel", "air"], "coefficient": 2000},
+                         {"between": ["steel", "oil"], "coefficient": 9000, "name": "wet"}],
+            "initial": [{"uniform": {"value": 1000}},
+                        {"sphere": {"center": [0.01, 0.04, 0.03], "radius": 0.01, "value": 1200}}],
+            "boundary": dict(zip(("x_min", "x_max", "y_min", "y_max", "z_min", "z_max"), faces)),
+            "time": {"steps": 13}}
 
 
 class Layers(Case):

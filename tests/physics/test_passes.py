@@ -213,6 +213,13 @@ class Passes(Bitwise):
             self.compare_media(seed, config, ((3, "cpu", "on", 2), (4, "guard", "off", 3),
                                               (2, "cpu", "off", 1)))
 
+    def test_bodies_in_ambients(self):
+        for seed in range(3, 6 if SMALL else 14):
+            config = media.some_problem(seed)
+            if len(config["materials"]) > 1:
+                config = {**media.with_ambients(config, seed), "time": {"steps": 12}}
+                self.compare_media(seed, config, ((4, "cpu", "on", 2), (3, "guard", "off", 3)))
+
     def test_random_nonlinear_media(self):
         """k(T), c(T), melting, perfusion; where a material becomes another one, step by step."""
         for seed in range(3 if SMALL else 14):

@@ -345,15 +345,15 @@ class WrongInput(Sources):
                   for axis, cells in enumerate((16, 12, 10)) for n in range(cells)]
         self.check(layers, "sources", "more than 255 combinations of materials (1) and sets of "
                    "38 sources", "one entry with an expression")
-        graded = closed_box(layers[:28])
+        config = closed_box(layers[:28])  # 16 x 12 combinations
+        graded = closed_box(layers[:28])  # and 10 sizes of cells
         graded["grid"]["z"] = {"segments": [{"to": 0.01, "cells": 10, "ratio": 1.1}]}
         graded["grid"]["cells"][2] = 1
-        result = self.run_config(graded, "graded", code=2)
-        self.assert_says(result, "sizes of cells (10)", "longer segments of equal cells")
-        config = closed_box(layers[:28])  # 16 x 12 combinations
-        run = self.run_config(config, "many")
         added = np.add.outer(np.arange(16) + 1, np.arange(12) + 101).sum() * 10 * 1e-9
-        self.assertLess(abs(run.report["source_heat_J"] / (added * run.report["time"]) - 1), 1e-12)
+        for name, each in (("many", config), ("graded", graded)):
+            run = self.run_config(each, name)
+            heat = added * run.report["time"]
+            self.assertLess(abs(run.report["source_heat_J"] / heat - 1), 1e-12)
         self.check_same(config, "ways", run, [("guard", 3, 1, ()), ("cpu", 5, 1, ())])
 
 

@@ -67,12 +67,12 @@ TEST(graded_axis_has_widths)
 {
     static const double edges[] = {0, 0.1, 0.2, 0.5, 1};
     static const double widths[] = {0.1, 0.3, 0.5};
-    static const uint8_t width_of[] = {0, 0, 1, 2};
+    static const uint16_t width_of[] = {0, 0, 1, 2};
     struct settings settings = plain_settings();
     settings.grid.cells[AXIS_Y] = 4;
     settings.grid.axis[AXIS_Y].cells = (struct axis_cells){edges, widths, width_of, 3};
     struct grid grid;
-    uint8_t size[AXIS_COUNT];
+    uint16_t size[AXIS_COUNT];
     grid_create(&settings, &grid);
     assert_true(grid_is_graded(&grid));
     assert_true(grid_center(&grid, AXIS_Y, 2) == 0.35 && grid_width(&grid, AXIS_Y, 3) == 0.5);

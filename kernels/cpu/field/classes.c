@@ -16,7 +16,8 @@ struct count {
     int64_t cells;
 };
 
-static void count_cells(struct count *count, const double *cells, int64_t n)
+/* `volumes`: what cells count in the sum, or NULL. */
+static void count_cells(struct count *count, const double *cells, const double *volumes, int64_t n)
 {
     double min = INFINITY;
     double max = -INFINITY;
@@ -28,13 +29,39 @@ static void count_cells(struct count *count, const double *cells, int64_t n)
     count->min = min < count->min ? min : count->min;
     count->max = max > count->max ? max : count->max;
     count->cells += n;
-    tally_add_float64(&count->tally, cells, n);
+    if (volumes == NULL) {
+        tally_add_float64(&count->tally, cells, n);
+        return;
+    }
+    for (int64_t i = 0; i < n; i++) {
+        const double term = cells[i] * volumes[i];
+        tally_add_float64(&count->tally, &term, 1);
+    }
+}
+
+/* With lines: of n cells of a row from (i, j, k) on. */
+static const double *volumes_of(const struct summarise_classes_args *c, int64_t i, int64_t j,
+                                int64_t k, int64_t n, double *volumes)
+{
+    const struct device_medium *m = c->medium;
+    const enum precision precision = c->layout.precision;
+    if (!m->has_lines) {
+        return NULL;
+    }
+    const int64_t cell[AXIS_COUNT] = {i, j, k};
+    const double yz = medium_lines_at(m, precision, AXIS_X, GRADED_INVERSE, cell);
+    for (int64_t x = 0; x < n; x++) {
+        const double inverse = medium_line_at(m, precision, AXIS_X, GRADED_INVERSE, i + x);
+        volumes[x] = 1 / precision_round(precision, inverse * yz);
+    }
+    return volumes;
 }
 
 static void count_row(const struct summarise_classes_args *c, const struct box *piece, int64_t j,
                       int64_t k, struct count *counts)
 {
     double wide[CHUNK];
+    double room[CHUNK];
     const int64_t first = piece->lo[AXIS_X];
     const int64_t at = layout_index(&c->layout, first, j, k);
     const int64_t n = box_extent(piece, AXIS_X);
@@ -43,17 +70,20 @@ static void count_row(const struct summarise_classes_args *c, const struct box *
     for (int64_t begin = 0, end; begin < n; begin = end) {
         const uint8_t group = c->d_groups[classes[begin] & mask];
         const int64_t most = n - begin < CHUNK ? n : begin + CHUNK;
+        const double *volumes = NULL;
         end = begin + 1;
         while (end < most && c->d_groups[classes[end] & mask] == group) {
             end++;
         }
+        volumes = volumes_of(c, first + begin, j, k, end - begin, room);
         if (c->layout.precision == PRECISION_FLOAT64) {
-            count_cells(&counts[group], (const double *)c->d_field + at + begin, end - begin);
+            count_cells(&counts[group], (const double *)c->d_field + at + begin, volumes,
+                        end - begin);
         } else {
             for (int64_t i = begin; i < end; i++) {
                 wide[i - begin] = (double)((const float *)c->d_field)[at + i];
             }
-            count_cells(&counts[group], wide, end - begin);
+            count_cells(&counts[group], wide, volumes, end - begin);
         }
     }
 }
@@ -131,6 +161,9 @@ static void sum_cell(const struct sum_face_args *args, const int64_t cell[AXIS_C
                                     args->spacing, args->volume);
     }
     const int axis = args->face / 2;
+    if (m->has_lines) {
+        own = class_closure_wide(&own, medium_lines_at(m, l->precision, axis, GRADED_WIDTH, cell));
+    }
     if (m->d_g[axis] != NULL) {
         const int64_t stride[AXIS_COUNT] = {1, m->layout.pitch_y, m->layout.pitch_z};
         const double g =

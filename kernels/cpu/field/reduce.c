@@ -95,16 +95,20 @@ static void find_in_chunk(struct findings *f, const double *cells, int64_t n, in
     }
 }
 
-/* At most CHUNK cells and their classes; invalid ones count as 0. */
-static void find_heat(struct findings *f, const double *cells, const uint8_t *of_class,
-                      const struct summarise_args *args, int64_t n)
+/* At most CHUNK cells from (i, j, k) on; invalid ones count as 0. */
+static void find_heat(struct findings *f, const double *cells, const struct summarise_args *args,
+                      int64_t i, int64_t j, int64_t k, int64_t n)
 {
     const struct device_medium *medium = args->medium;
-    const int64_t first = of_class - medium->d_class;
+    const int64_t first = layout_index(&medium->layout, i, j, k);
     double term[CHUNK];
-    for (int64_t i = 0; i < n; i++) {
-        term[i] =
-            tally_term(cells[i]) * device_medium_weight(medium, args->layout.precision, first + i);
+    const bool of_classes = medium->d_sigma == NULL;
+    for (int64_t c = 0; c < n; c++) {
+        const double weight =
+            of_classes ? medium->d_weight[medium->d_class[first + c] & medium->mask]
+                       : medium_cell_weight(medium, args->layout.precision, first + c,
+                                            (const int64_t[]){i + c, j, k});
+        term[c] = tally_term(cells[c]) * weight;
     }
     tally_add_float64(&f->heat, term, n);
 }
@@ -158,7 +162,7 @@ static void find_in_piece(struct findings *f, const struct summarise_args *args,
                 } else {
                     find_in_chunk(f, cells, n, index);
                 }
-                find_heat(f, cells, of_class, args, n);
+                find_heat(f, cells, args, i, j, k, n);
             }
         }
     }

@@ -203,16 +203,17 @@ enum status cpu_sum_perfusion(struct queue *queue, const struct sum_perfusion_ar
     static void surfaces_##name(const struct sum_surfaces_args *args, int64_t begin, int64_t n,    \
                                 double *heat)                                                      \
     {                                                                                              \
-        const REAL *table = args->medium->d_table;                                                 \
+        const struct device_medium *medium = &args->levels->medium;                                \
+        const REAL *table = medium->d_table;                                                       \
         const REAL *field = args->d_field;                                                         \
         for (int64_t i = 0; i < n; i++) {                                                          \
             const int32_t pair = args->d_pairs[begin + i];                                         \
-            const int of = medium_neighbour_of(args->medium->nclasses, pair);                      \
+            const int of = medium_neighbour_of(medium->nclasses, pair);                            \
             const REAL warmer =                                                                    \
                 table[medium_cell_at(of) + 1] - field[args->d_elements[begin + i]];                \
-            const REAL *stored = args->medium->d_g[medium_axis_of(args->medium->nclasses, pair)];  \
+            const REAL *stored = medium->d_g[medium_axis_of(medium->nclasses, pair)];              \
             const REAL g = args->d_faces != NULL                                                   \
-                               ? stored[args->d_faces[begin + i]] * (REAL)args->medium->dt         \
+                               ? stored[args->d_faces[begin + i]] * (REAL)medium->dt               \
                                : table[pair];                                                      \
             heat[i] = (double)g * (double)warmer;                                                  \
         }                                                                                          \
@@ -220,18 +221,20 @@ enum status cpu_sum_perfusion(struct queue *queue, const struct sum_perfusion_ar
 DEFINE_SURFACES(float64, double)
 DEFINE_SURFACES(float32, float)
 
+/* Of one step, as steps_most has it. */
 enum status cpu_sum_surfaces(struct queue *queue, const struct sum_surfaces_args *args)
 {
     enum { FOR_THREADS = 1 << 14 };
+    struct exact_sum *d_sum = args->levels->d_surface_sum;
 #pragma omp parallel if (args->count > FOR_THREADS)
     {
-        struct tally tally = {.target = args->d_sum};
+        struct tally tally = {.target = d_sum};
 #pragma omp for schedule(static)
         for (int64_t begin = 0; begin < args->count; begin += PART_CELLS) {
             double heat[PART_CELLS];
             const int64_t left = args->count - begin;
             const int64_t n = left < PART_CELLS ? left : PART_CELLS;
-            if (args->precision == PRECISION_FLOAT64) {
+            if (args->layout.precision == PRECISION_FLOAT64) {
                 surfaces_float64(args, begin, n, heat);
             } else {
                 surfaces_float32(args, begin, n, heat);
@@ -240,7 +243,7 @@ enum status cpu_sum_surfaces(struct queue *queue, const struct sum_surfaces_args
         }
         tally_flush(&tally);
 #pragma omp critical(cpu_sum_surfaces)
-        exact_sum_add(args->d_sum, &tally.sum);
+        exact_sum_add(d_sum, &tally.sum);
     }
     return STATUS_OK;
 }

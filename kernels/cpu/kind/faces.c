@@ -1,4 +1,5 @@
-/* The step kernel where each cell has conductances of its own: parts of rows in tiles. */
+/* The step kernel where each cell has conductances of its own, stored or as products of lines:
+ * parts of rows in tiles. */
 #include <string.h>
 
 #include <omp.h>
@@ -15,7 +16,15 @@ struct stencil {
     const struct step_call *call;
     const struct device_medium *medium;
     struct tally *tally; /* of this thread, one per face */
-    REAL dt;
+    const REAL *line[AXIS_COUNT][GRADED_LINES]; /* from cell 0 on; NULL: none */
+    bool graded;                         /* the conductances and sigma are products of these */
+    REAL dt;                             /* of graded ones 1 */
+    struct step_scratch *scratch;
+};
+
+/* The products of the lines for a part of a row. */
+struct step_scratch {
+    REAL g[FACE_COUNT][PART], sigma[PART];
 };
 
 /* The cells of a part of a row. */
@@ -24,15 +33,43 @@ struct part {
     int64_t n;
     const REAL *in;
     const uint8_t *of_class;
-    const REAL *g[FACE_COUNT];         /* of the first cell, not times dt */
+    const REAL *g[FACE_COUNT];         /* of the first cell, not times dt unless graded */
+    const REAL *sigma;
     const REAL *neighbour[FACE_COUNT]; /* on y and z */
 };
 
 static struct stencil stencil_of(const struct step_call *c, struct tally *tally, void *scratch)
 {
-    (void)scratch;
-    return (struct stencil){
-        .call = c, .medium = &c->args->medium, .tally = tally, .dt = (REAL)c->args->medium.dt};
+    const struct device_medium *m = &c->args->medium;
+    struct stencil s = {
+        .call = c, .medium = m, .tally = tally, .dt = (REAL)m->dt, .scratch = scratch};
+    for (int i = 0; i < AXIS_COUNT * GRADED_LINES && m->has_lines; i++) {
+        const enum graded_line line = (enum graded_line)(i % GRADED_LINES);
+        s.line[i / GRADED_LINES][line] =
+            (const REAL *)m->d_sigma + medium_line(m, i / GRADED_LINES, line);
+    }
+    s.graded = medium_is_graded(m);
+    s.dt = s.graded ? 1 : s.dt;
+    return s;
+}
+
+/* The product of the other axes' numbers of a line at a cell. */
+static REAL across(const struct stencil *s, enum axis axis, enum graded_line line, const int64_t *cell)
+{
+    const int a = axis == AXIS_X ? AXIS_Y : AXIS_X;
+    const int b = axis == AXIS_Z ? AXIS_Y : AXIS_Z;
+    return s->line[a][line][cell[a]] * s->line[b][line][cell[b]];
+}
+
+/* The conductance of a face of the area 1 on a closed end, for that of its cell. */
+static REAL unit_of(const struct stencil *s, enum face face, const int64_t *cell, REAL g)
+{
+    const enum axis axis = face_axis(face);
+    if (s->graded) {
+        const int side = face_side(face) == SIDE_MIN ? 0 : 1;
+        return s->line[axis][GRADED_CONDUCTANCE][cell[axis] + side] * (REAL)s->medium->dt;
+    }
+    return s->line[axis][GRADED_INVERSE] != NULL ? g * across(s, axis, GRADED_INVERSE, cell) : g;
 }
 
 /* The values beyond a closed face of cells [begin, end) of a part. */
@@ -49,7 +86,8 @@ static void close_cells(const struct stencil *s, const struct part *p, enum face
                            m->nclasses, face, cell, p->of_class[i] & m->mask);
         const REAL g = p->g[face][i] * s->dt;
         beyond[i] = NAMED(faces_outside)(
-            p->in[i], g, table + medium_closure_at(m->nclasses, m->nclosures, face, closure));
+            p->in[i], unit_of(s, face, cell, g),
+            table + medium_closure_at(m->nclasses, m->nclosures, face, closure));
         term[i] = (double)g * (double)(beyond[i] - p->in[i]);
     }
     if (s->tally[face].target != NULL) {
@@ -57,23 +95,66 @@ static void close_cells(const struct stencil *s, const struct part *p, enum face
     }
 }
 
+static bool is_used(const struct stencil *s, enum axis axis)
+{
+    return s->graded ? s->line[axis][GRADED_CONDUCTANCE][1] > 0 : s->medium->d_g[axis] != NULL;
+}
+
+/* The products of a graded part. */
+static void multiply(const struct stencil *s, const int64_t *cell, int64_t n)
+{
+    const REAL dt = (REAL)s->medium->dt;
+    const int64_t i0 = cell[AXIS_X];
+    const REAL *gx = s->line[AXIS_X][GRADED_CONDUCTANCE] + i0;
+    const REAL *wx = s->line[AXIS_X][GRADED_WIDTH] + i0;
+    const REAL *vx = s->line[AXIS_X][GRADED_INVERSE] + i0;
+    const REAL *gy = s->line[AXIS_Y][GRADED_CONDUCTANCE] + cell[AXIS_Y];
+    const REAL *gz = s->line[AXIS_Z][GRADED_CONDUCTANCE] + cell[AXIS_Z];
+    const REAL y_min = gy[0] * dt;
+    const REAL y_max = gy[1] * dt;
+    const REAL z_min = gz[0] * dt;
+    const REAL z_max = gz[1] * dt;
+    const REAL wy = s->line[AXIS_Y][GRADED_WIDTH][cell[AXIS_Y]];
+    const REAL wz = s->line[AXIS_Z][GRADED_WIDTH][cell[AXIS_Z]];
+    const REAL yz = wy * wz;
+    const REAL v = across(s, AXIS_X, GRADED_INVERSE, cell);
+    struct step_scratch *to = s->scratch;
+#pragma omp simd
+    for (int64_t i = 0; i < n; i++) {
+        const REAL xz = wx[i] * wz;
+        const REAL xy = wx[i] * wy;
+        to->g[FACE_X_MIN][i] = (gx[i] * dt) * yz;
+        to->g[FACE_X_MAX][i] = (gx[i + 1] * dt) * yz;
+        to->g[FACE_Y_MIN][i] = y_min * xz;
+        to->g[FACE_Y_MAX][i] = y_max * xz;
+        to->g[FACE_Z_MIN][i] = z_min * xy;
+        to->g[FACE_Z_MAX][i] = z_max * xy;
+        to->sigma[i] = vx[i] * v;
+    }
+}
+
 static struct part part_of(const struct stencil *s, int64_t i, int64_t n, int64_t j, int64_t k)
 {
+    const struct device_medium *m = s->medium;
     const struct layout *layout = s->call->layout;
-    const struct layout *l = &s->medium->layout;
+    const struct layout *l = &m->layout;
     const int64_t at = layout_index(l, i, j, k);
     const int64_t step[AXIS_COUNT] = {1, l->pitch_y, l->pitch_z};
     const int64_t pitch[AXIS_COUNT] = {1, layout->pitch_y, layout->pitch_z};
     struct part p = {.cell = {i, j, k},
                      .n = n,
                      .in = (const REAL *)s->call->in + layout_index(layout, i, j, k),
-                     .of_class = s->medium->d_class + at};
+                     .of_class = m->d_class + at,
+                     .sigma = s->graded ? s->scratch->sigma : (const REAL *)m->d_sigma + at};
+    if (s->graded) {
+        multiply(s, p.cell, n);
+    }
     for (int f = 0; f < FACE_COUNT; f++) {
         const enum axis axis = face_axis((enum face)f);
         const int side = face_side((enum face)f) == SIDE_MIN ? 0 : 1;
-        const REAL *g = s->medium->d_g[axis];
-        const bool used = g != NULL;
-        p.g[f] = used ? g + at + side * step[axis] : zeros;
+        const REAL *g = m->d_g[axis];
+        const bool used = is_used(s, axis);
+        p.g[f] = s->graded ? s->scratch->g[f] : used ? g + at + side * step[axis] : zeros;
         p.neighbour[f] = used && axis != AXIS_X ? p.in + (2 * side - 1) * pitch[axis] : p.in;
     }
     return p;
@@ -83,7 +164,7 @@ static bool is_closed(const struct stencil *s, enum face face, int64_t at)
 {
     const enum axis axis = face_axis(face);
     const int64_t last = face_side(face) == SIDE_MIN ? 0 : s->call->layout->cells[axis] - 1;
-    return s->call->args->closed[face] && at == last && s->medium->d_g[axis] != NULL;
+    return s->call->args->closed[face] && at == last && is_used(s, axis);
 }
 
 static __attribute__((noinline)) void step_part_of_row(const struct stencil *s, int64_t first,
@@ -94,7 +175,8 @@ static __attribute__((noinline)) void step_part_of_row(const struct stencil *s, 
     REAL row[PART + 2]; /* with its neighbours in x */
     REAL beyond[FACE_COUNT][PART];
     REAL q[PART];
-    const bool x_used = m->d_g[AXIS_X] != NULL;
+    REAL added[PART];
+    const bool x_used = is_used(s, AXIS_X);
     const bool on_min = is_closed(s, FACE_X_MIN, first);
     const bool on_max = is_closed(s, FACE_X_MAX, first + n - 1);
     memcpy(row + 1, p.in, (size_t)n * sizeof *row);
@@ -115,18 +197,20 @@ static __attribute__((noinline)) void step_part_of_row(const struct stencil *s, 
         }
     }
     for (int64_t i = 0; i < n; i++) {
-        q[i] = ((const REAL *)m->d_table)[medium_cell_at(p.of_class[i] & m->mask) + 1];
+        const REAL *of = (const REAL *)m->d_table + medium_cell_at(p.of_class[i] & m->mask);
+        added[i] = of[0];
+        q[i] = of[1];
     }
     const REAL *const *g = p.g;
     const REAL *const *beside = p.neighbour;
-    const REAL *sigma = (const REAL *)m->d_sigma + layout_index(&m->layout, first, j, k);
+    const REAL *sigma = p.sigma;
     const REAL dt = s->dt;
     REAL *out = (REAL *)s->call->out + layout_index(s->call->layout, first, j, k);
     const REAL *base = s->call->args->corrects ? out : p.in;
 #pragma omp simd
     for (int64_t i = 0; i < n; i++) {
         out[i] = NAMED(medium_cell)(
-            base[i], row[i + 1], row[i], row[i + 2], beside[FACE_Y_MIN][i], beside[FACE_Y_MAX][i],
+            base[i] + added[i], row[i + 1], row[i], row[i + 2], beside[FACE_Y_MIN][i], beside[FACE_Y_MAX][i],
             beside[FACE_Z_MIN][i], beside[FACE_Z_MAX][i], g[FACE_X_MIN][i] * dt,
             g[FACE_X_MAX][i] * dt, g[FACE_Y_MIN][i] * dt, g[FACE_Y_MAX][i] * dt,
             g[FACE_Z_MIN][i] * dt, g[FACE_Z_MAX][i] * dt, sigma[i], q[i]);
@@ -146,9 +230,6 @@ static void step_tile(const struct stencil *s, const struct box *tile, struct sc
     }
 }
 
-struct step_scratch {
-    char unused;
-};
 #include "kernels/cpu/schedule/pieces.h"
 
 DEFINE_THREAD(tiles, TILED)

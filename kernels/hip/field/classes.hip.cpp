@@ -23,6 +23,7 @@ template <typename REAL> struct class_sweep {
     int64_t class_pitch_y, class_pitch_z;
     int mask;
     const uint8_t *groups;
+    const REAL *inverse[AXIS_COUNT]; /* lines, from cell 0 on: cells count by their volumes */
 };
 
 /* Of one block. */
@@ -42,10 +43,18 @@ struct class_run {
         of = {HUGE_VAL, -HUGE_VAL, {}, 0, 0, 0, {}};
     }
 
-    /* All lanes call. */
-    __device__ __forceinline__ void end(class_counts &counts)
+    template <bool VOLUMES> __device__ __forceinline__ void see(double cell, double volume)
     {
-        const struct tally sums = of.tally();
+        of.see_valid(cell);
+        if (VOLUMES) {
+            of.heat.add(cell * volume);
+        }
+    }
+
+    /* All lanes call. */
+    template <bool VOLUMES> __device__ __forceinline__ void end(class_counts &counts)
+    {
+        const struct tally sums = VOLUMES ? of.heat : of.tally();
         const long long cells = arch_wave_sum(of.good);
         unsigned long long min = key_of(of.min), max = key_of(of.max);
         for (int lanes = ARCH_WAVE / 2; lanes > 0; lanes /= 2) {
@@ -68,10 +77,12 @@ struct class_run {
     }
 };
 
-/* N cells of each lane and their groups, or -1 where there is none. All lanes call. */
-template <int N>
+/* N cells of each lane and their groups, or -1 where there is none; VOLUMES: what they count in the
+ * sum. All lanes call. */
+template <bool VOLUMES, int N>
 static __device__ __forceinline__ void see_groups(class_counts &counts, class_run &run,
-                                                  const double (&cells)[N], int (&groups)[N])
+                                                  const double (&cells)[N], int (&groups)[N],
+                                                  const double (&volumes)[N])
 {
     bool alike = true;
 #pragma unroll
@@ -81,7 +92,7 @@ static __device__ __forceinline__ void see_groups(class_counts &counts, class_ru
     if (arch_all(alike)) {
 #pragma unroll
         for (int n = 0; n < N; n++) {
-            run.of.see_valid(cells[n]);
+            run.template see<VOLUMES>(cells[n], volumes[n]);
         }
         run.of.good += N;
         return;
@@ -91,7 +102,7 @@ static __device__ __forceinline__ void see_groups(class_counts &counts, class_ru
 #pragma unroll
         for (int n = 0; n < N; n++) {
             if (groups[n] == run.group) {
-                run.of.see_valid(cells[n]);
+                run.template see<VOLUMES>(cells[n], volumes[n]);
                 run.of.good++;
                 groups[n] = -1;
             }
@@ -105,12 +116,12 @@ static __device__ __forceinline__ void see_groups(class_counts &counts, class_ru
         if (other < 0) {
             return;
         }
-        run.end(counts);
+        run.template end<VOLUMES>(counts);
         run.begin(other);
     }
 }
 
-template <typename REAL>
+template <bool VOLUMES, typename REAL>
 static __device__ __forceinline__ void count_cells(const class_sweep<REAL> &s, class_counts &counts)
 {
     constexpr int N = vec16<REAL>::N, CELLS = AHEAD * N;
@@ -129,6 +140,7 @@ static __device__ __forceinline__ void count_cells(const class_sweep<REAL> &s, c
         const uint8_t *classes = s.classes + j * s.class_pitch_y + k * s.class_pitch_z;
         for (int i = 0; i < cells_x; i += CELLS * ARCH_WAVE) {
             double cells[CELLS];
+            double volumes[CELLS];
             int groups[CELLS];
 #pragma unroll
             for (int v = 0; v < AHEAD; v++) { /* rows are padded to whole vectors */
@@ -139,9 +151,14 @@ static __device__ __forceinline__ void count_cells(const class_sweep<REAL> &s, c
                     const bool within = at + n < cells_x;
                     cells[v * N + n] = (double)vector.v[n];
                     groups[v * N + n] = within ? s.groups[classes[at + n] & s.mask] : -1;
+                    if constexpr (VOLUMES) {
+                        const REAL yz = s.inverse[AXIS_Y][j] * s.inverse[AXIS_Z][k];
+                        const REAL inverse = s.inverse[AXIS_X][within ? at + n : 0] * yz;
+                        volumes[v * N + n] = 1 / (double)inverse;
+                    }
                 }
             }
-            see_groups(counts, run, cells, groups);
+            see_groups<VOLUMES>(counts, run, cells, groups, volumes);
         }
         j++;
         if (j == (int)s.cells[AXIS_Y]) {
@@ -149,10 +166,10 @@ static __device__ __forceinline__ void count_cells(const class_sweep<REAL> &s, c
             k++;
         }
     }
-    run.end(counts);
+    run.template end<VOLUMES>(counts);
 }
 
-template <typename REAL>
+template <typename REAL, bool VOLUMES>
 static __global__ __launch_bounds__(THREADS, BLOCKS_PER_PROCESSOR) void summarise_classes(
     const class_sweep<REAL> s, struct class_summary *all)
 {
@@ -163,7 +180,7 @@ static __global__ __launch_bounds__(THREADS, BLOCKS_PER_PROCESSOR) void summaris
         counts.part[g][0] = counts.part[g][1] = counts.part[g][2] = 0;
     }
     __syncthreads();
-    count_cells(s, counts);
+    count_cells<VOLUMES>(s, counts);
     __syncthreads();
     for (int g = (int)threadIdx.x; g < MEDIUM_CLASSES; g += THREADS) {
         if (counts.cells[g] == 0) {
@@ -203,14 +220,19 @@ static enum status launch(struct queue *queue, const struct summarise_classes_ar
     s.class_pitch_z = medium->layout.pitch_z;
     s.mask = medium->mask;
     s.groups = args->d_groups;
+    for (int axis = 0; axis < AXIS_COUNT && medium->has_lines; axis++) {
+        s.inverse[axis] = static_cast<const REAL *>(medium->d_sigma) +
+                          medium_line(medium, axis, GRADED_INVERSE);
+    }
     const int64_t rows = s.cells[AXIS_Y] * s.cells[AXIS_Z];
     const int64_t least = rows * s.cells[AXIS_X] / BLOCK_CELLS_MAX + 1; /* for the counters */
     const int64_t at_once = (int64_t)processors * BLOCKS_PER_PROCESSOR;
     const int64_t most = least > at_once ? least : at_once;
     const int64_t nblocks = (rows + WAVES - 1) / WAVES;
-    summarise_classes<REAL>
-        <<<(unsigned)(nblocks < most ? nblocks : most), THREADS, 0, queue->stream>>>(
-            s, args->d_summaries);
+    const auto kernel =
+        s.inverse[0] != nullptr ? summarise_classes<REAL, true> : summarise_classes<REAL, false>;
+    kernel<<<(unsigned)(nblocks < most ? nblocks : most), THREADS, 0, queue->stream>>>(
+        s, args->d_summaries);
     return hip_check(hipGetLastError(), "summarise_classes");
 }
 

@@ -29,13 +29,19 @@ template <typename REAL> struct sweep {
     int class_mask;
     const double *weight;
     const REAL *sigma; /* of cell (0, 0, 0), as the classes; nullptr: weights of classes */
+    const REAL *inverse[AXIS_COUNT]; /* of a graded medium: lines, from cell 0 on */
     double weight_factor;
     bool has_ambients;
 };
 
-/* A thread's cells: all(vectors, element of the first one's class, elements to that of the next) of
- * the CHUNK cells of complete vectors of a row, and where there are fewer or it returns false,
- * one(cell, its global index, element of its class) after another. */
+/* Where a cell has its weight: of its class, stored, or from the lines; then the elements of
+ * classes count along a row only. */
+enum { BY_CLASS, STORED, BY_LINES };
+
+/* A thread's cells: all(vectors, element of the first one's class, elements to that of the next,
+ * product of the row's lines) of the CHUNK cells of complete vectors of a row, and where there are
+ * fewer or it returns false, one(cell, its global index, element of its class, product) after
+ * another. */
 template <typename REAL, typename ALL, typename ONE>
 static __device__ __forceinline__ void for_cells(const sweep<REAL> &s, ALL all, ONE one)
 {
@@ -60,6 +66,7 @@ static __device__ __forceinline__ void for_cells(const sweep<REAL> &s, ALL all, 
         }
         const REAL *cells = s.in + j * s.pitch_y + k * s.pitch_z;
         const int64_t row = j * s.class_pitch_y + k * s.class_pitch_z;
+        const REAL line = s.inverse[0] != nullptr ? s.inverse[AXIS_Y][j] * s.inverse[AXIS_Z][k] : 0;
         for (int i = (int)(threadIdx.x % s.lanes) * N; i < cells_x; i += AHEAD * lanes * N) {
             vec16<REAL> vectors[AHEAD]; /* rows are padded to whole vectors */
 #pragma unroll
@@ -70,7 +77,7 @@ static __device__ __forceinline__ void for_cells(const sweep<REAL> &s, ALL all, 
 #pragma unroll
             for (int v = 0; v < AHEAD; v += CHUNK / N) {
                 if (i + (v + CHUNK / N - 1) * lanes * N + N <= cells_x &&
-                    all(&vectors[v], row + i + v * lanes * N, lanes * N)) {
+                    all(&vectors[v], row + i + v * lanes * N, lanes * N, line)) {
                     continue;
                 }
                 const int64_t index =
@@ -80,7 +87,7 @@ static __device__ __forceinline__ void for_cells(const sweep<REAL> &s, ALL all, 
                 for (int c = 0; c < CHUNK; c++) {
                     const int at = i + (v + c / N) * lanes * N + c % N;
                     if (at < cells_x) {
-                        one(vectors[v + c / N].v[c % N], index + at, row + at);
+                        one(vectors[v + c / N].v[c % N], index + at, row + at, line);
                     }
                 }
             }
@@ -88,29 +95,31 @@ static __device__ __forceinline__ void for_cells(const sweep<REAL> &s, ALL all, 
     }
 }
 
-/* MEDIUM: with the heat, cells times the weights of their classes; FACES: their own. */
-template <typename REAL, bool MEDIUM, bool FACES>
+/* MEDIUM: with the heat, cells times their weights. */
+template <typename REAL, bool MEDIUM, int WEIGHTS>
 static __global__ __launch_bounds__(THREADS, MEDIUM ? 2 : BLOCKS_PER_PROCESSOR) void summarise(
     const sweep<REAL> s, struct hip_scratch *scratch, struct hip_result *result)
 {
     constexpr int N = vec16<REAL>::N;
     findings f = {HUGE_VAL, -HUGE_VAL, {}, 0, 0, ~0ULL, {}};
-    const auto weight_at = [&s](int64_t at) {
-        const double sigma = FACES ? (double)s.sigma[at] : 0;
-        return !FACES      ? s.weight[s.classes[at] & s.class_mask]
-               : sigma > 0 ? s.weight_factor / sigma
-                           : 0;
+    const auto weight_at = [&s](int64_t at, REAL line) {
+        const double sigma = WEIGHTS == STORED     ? (double)s.sigma[at]
+                             : WEIGHTS == BY_LINES ? (double)(s.inverse[AXIS_X][at] * line)
+                                                   : 0;
+        return WEIGHTS == BY_CLASS ? s.weight[s.classes[at] & s.class_mask]
+               : sigma > 0         ? s.weight_factor / sigma
+                                   : 0;
     };
     for_cells(
         s,
-        [&](const vec16<REAL> *vectors, int64_t at, int stride) {
+        [&](const vec16<REAL> *vectors, int64_t at, int stride, REAL line) {
             if (MEDIUM && s.has_ambients) {
                 return false;
             }
             double weights[CHUNK] = {};
 #pragma unroll
             for (int c = 0; c < CHUNK && MEDIUM; c++) {
-                weights[c] = weight_at(at + c / N * stride + c % N);
+                weights[c] = weight_at(at + c / N * stride + c % N, line);
             }
             const bool valid = f.see_all(vectors);
 #pragma unroll
@@ -119,8 +128,8 @@ static __global__ __launch_bounds__(THREADS, MEDIUM ? 2 : BLOCKS_PER_PROCESSOR) 
             }
             return valid;
         },
-        [&](REAL cell, int64_t index, int64_t at) {
-            const double weight = MEDIUM ? weight_at(at) : 1;
+        [&](REAL cell, int64_t index, int64_t at, REAL line) {
+            const double weight = MEDIUM ? weight_at(at, line) : 1;
             if (weight == 0) { /* an ambient */
                 return;
             }
@@ -142,7 +151,7 @@ static __global__ __launch_bounds__(THREADS, BLOCKS_PER_PROCESSOR) void summaris
     findings f = {HUGE_VAL, -HUGE_VAL, {}, 0, 0, ~0ULL, {}};
     for_cells(
         s,
-        [&](const vec16<float> *vectors, int64_t at, int stride) {
+        [&](const vec16<float> *vectors, int64_t at, int stride, float) {
             vec16<double> products[CHUNK / WIDE];
 #pragma unroll
             for (int v = 0; v < CHUNK / N; v++) {
@@ -155,7 +164,7 @@ static __global__ __launch_bounds__(THREADS, BLOCKS_PER_PROCESSOR) void summaris
             }
             return f.see_all(products);
         },
-        [&](float cell, int64_t index, int64_t at) {
+        [&](float cell, int64_t index, int64_t at, float) {
             f.see((double)cell * (double)times[at], index);
         });
     __shared__ merged waves[THREADS / ARCH_WAVE];
@@ -238,8 +247,8 @@ static __global__ __launch_bounds__(THREADS) void hash(const sweep<REAL> s,
 {
     uint64_t sum = 0;
     for_cells(
-        s, [](const vec16<REAL> *, int64_t, int) { return false; },
-        [&sum](REAL cell, int64_t index, int64_t) {
+        s, [](const vec16<REAL> *, int64_t, int, REAL) { return false; },
+        [&sum](REAL cell, int64_t index, int64_t, REAL) {
             sum += heat_cell_hash((uint64_t)index, bits_of(cell));
         });
     const long long all = arch_wave_sum((long long)sum);
@@ -289,6 +298,11 @@ static sweep<REAL> sweep_of(const struct layout *layout, const struct placement 
                       ? static_cast<const REAL *>(medium->d_sigma) + medium->layout.origin
                       : nullptr;
         s.weight_factor = medium->weight_factor;
+        for (int axis = 0; axis < AXIS_COUNT && medium_is_graded(medium); axis++) {
+            s.inverse[axis] = static_cast<const REAL *>(medium->d_sigma) +
+                              medium_line(medium, axis, GRADED_INVERSE);
+            s.class_pitch_y = s.class_pitch_z = 0;
+        }
         s.has_ambients = medium->has_ambients;
     }
     s.lanes = 1;
@@ -338,9 +352,10 @@ static enum status launch_summarise(struct queue *queue, const struct summarise_
     }
     const unsigned nblocks =
         blocks_of(s, (int64_t)processors * (medium ? 2 : BLOCKS_PER_PROCESSOR));
-    const auto kernel = s.sigma != nullptr ? summarise<REAL, true, true>
-                        : medium           ? summarise<REAL, true, false>
-                                           : summarise<REAL, false, false>;
+    const auto kernel = s.inverse[0] != nullptr ? summarise<REAL, true, BY_LINES>
+                        : s.sigma != nullptr    ? summarise<REAL, true, STORED>
+                        : medium                ? summarise<REAL, true, BY_CLASS>
+                                                : summarise<REAL, false, BY_CLASS>;
     kernel<<<nblocks, THREADS, 0, queue->stream>>>(s, queue->d_scratch, result);
     return hip_check(hipGetLastError(), "summarise");
 }

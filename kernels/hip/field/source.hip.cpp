@@ -2,6 +2,7 @@
  * of perfusion, of surfaces and of faces. */
 /* first: it defines KERNEL_INLINE */
 #include "kernels/hip/kind/enthalpy.h"
+#include "kernels/hip/kind/faces.h"
 
 #include "kernels/cell/source_cell.h"
 #include "kernels/hip/device/visit.h"
@@ -11,6 +12,8 @@
  * thread reads at a time for a sum; BESIDE: that it heats, at most LANES_MOST apart, so that a wave
  * is mostly in or out of an ellipsoid. */
 enum { SUM_BLOCKS_MOST = 4096, FACE_BLOCKS_MOST = 256, PART = 4, BESIDE = 4, LANES_MOST = 32 };
+/* Of surfaces, whose blocks have few faces each. */
+enum { SURFACE_BLOCKS_MOST = 1056 };
 
 /* What a kernel needs of the medium. */
 struct source_medium {
@@ -239,7 +242,7 @@ template <typename REAL> struct stored_faces {
 template <typename REAL>
 static __global__ __launch_bounds__(VISIT_THREADS) void sum_surfaces(
     const struct sum_surfaces_args args, int n, const REAL *table, const stored_faces<REAL> stored,
-    struct hip_scratch *scratch)
+    struct exact_sum *d_sum, struct hip_scratch *scratch)
 {
     const REAL *field = static_cast<const REAL *>(args.d_field);
     const int64_t stride = (int64_t)gridDim.x * VISIT_THREADS;
@@ -254,25 +257,135 @@ static __global__ __launch_bounds__(VISIT_THREADS) void sum_surfaces(
                            : table[pair];
         sum.add((double)g * (double)warmer);
     }
-    finish(args.d_sum, sum, scratch);
+    finish(d_sum, sum, scratch);
+}
+
+/* Of a pass of T steps, which has the temperatures in between in no memory. */
+template <typename REAL, int T> struct surfaces_of_pass {
+    grid_view<REAL> view;
+    classes<REAL, T> kind;
+    struct exact_sum *d_sum[T];
+
+    /* A cell after the first step. */
+    __device__ __forceinline__ REAL advanced(const int64_t (&cell)[AXIS_COUNT]) const
+    {
+        const REAL before = view.in[view.at(cell[0], cell[1], cell[2])];
+        const int own = *kind.at(cell[0], cell[1], cell[2]).byte & kind.of.mask;
+        return kind.of.table[medium_cell_at(own)] == 0 /* an ambient */
+                   ? before
+                   : advanced_in(view, kind, cell, before, [](int, double) {});
+    }
+
+    /* The same after the second one; beside: room for its neighbours. A loop, since the code of all
+     * six would need too many registers. */
+    __device__ __forceinline__ REAL advanced_twice(const int64_t (&cell)[AXIS_COUNT], REAL first,
+                                                   REAL here, REAL (*beside)[VISIT_THREADS]) const
+    {
+        unsigned faces = 0;
+        bool on[FACE_COUNT];
+        REAL n[FACE_COUNT];
+#pragma unroll
+        for (int face = 0; face < FACE_COUNT; face++) {
+            const int64_t last = face % 2 == 0 ? 0 : view.cells[face / 2] - 1;
+            on[face] = kind.closed[face] && cell[face / 2] == last;
+            faces |= on[face] ? 1U << face : 0U;
+        }
+#pragma unroll 1
+        for (int face = 0; face < FACE_COUNT; face++) {
+            const int step = face % 2 == 0 ? -1 : 1;
+            const int64_t at[AXIS_COUNT] = {cell[0] + (face / 2 == 0 ? step : 0),
+                                            cell[1] + (face / 2 == 1 ? step : 0),
+                                            cell[2] + (face / 2 == 2 ? step : 0)};
+            beside[face][threadIdx.x] = (faces >> face & 1) != 0 ? here : advanced(at);
+        }
+#pragma unroll
+        for (int face = 0; face < FACE_COUNT; face++) {
+            n[face] = beside[face][threadIdx.x];
+        }
+        return kind.advance(1, kind.at(cell[0], cell[1], cell[2]), on,
+                            kind.corrected(1) ? first : here, here, n, [](int, double) {});
+    }
+};
+
+template <typename REAL, int T>
+static __global__ __launch_bounds__(VISIT_THREADS) void sum_surfaces_of_pass(
+    const struct sum_surfaces_args args, const surfaces_of_pass<REAL, T> of,
+    struct hip_scratch *scratch)
+{
+    __shared__ REAL beside[T > 2 ? FACE_COUNT : 1][VISIT_THREADS];
+    const int64_t *at = args.d_elements;
+    const int64_t stride = (int64_t)gridDim.x * VISIT_THREADS;
+    tally sums[T] = {};
+    for (int64_t i = (int64_t)blockIdx.x * VISIT_THREADS + threadIdx.x; i < args.count;
+         i += stride) {
+        if (i > 0 && at[i - 1] == at[i]) {
+            continue;
+        }
+        const int64_t place = at[i] - args.layout.origin;
+        const int64_t k = place / of.view.pitch_z;
+        const int64_t j = (place - k * of.view.pitch_z) / of.view.pitch_y;
+        const int64_t cell[AXIS_COUNT] = {place - k * of.view.pitch_z - j * of.view.pitch_y, j, k};
+        REAL before[T] = {of.view.in[place]};
+        before[1] = of.advanced(cell);
+        if constexpr (T > 2) {
+            before[2] = of.advanced_twice(cell, before[0], before[1], beside);
+        }
+        for (int64_t f = i; f < args.count && at[f] == at[i]; f++) {
+            const int pair = args.d_pairs[f];
+            const int64_t ambient = medium_cell_at(medium_neighbour_of(of.kind.of.n, pair)) + 1;
+#pragma unroll
+            for (int l = 0; l < T; l++) {
+                const REAL *table = of.kind.table[l];
+                sums[l].add((double)table[pair] * (double)(REAL)(table[ambient] - before[l]));
+            }
+        }
+    }
+#pragma unroll
+    for (int l = 0; l < T; l++) {
+        __syncthreads(); /* add_block has one place */
+        add_block(of.d_sum[l], sums[l]);
+    }
+    if (is_last_block(scratch)) {
+        for (int l = 0; l < T; l++) {
+            face_sum_normalise(of.d_sum[l]);
+        }
+    }
+}
+
+template <typename REAL, int T>
+static enum status sum_pass(struct queue *queue, const struct sum_surfaces_args *args,
+                            unsigned nblocks)
+{
+    surfaces_of_pass<REAL, T> of = {view_of<REAL>(&args->layout, nullptr, args->d_field),
+                                    classes_of<REAL, T>(args->levels)};
+    for (int l = 0; l < T; l++) {
+        of.d_sum[l] = args->levels[l].d_surface_sum;
+    }
+    sum_surfaces_of_pass<<<nblocks, VISIT_THREADS, 0, queue->stream>>>(*args, of, queue->d_scratch);
+    return hip_check(hipGetLastError(), "sum_surfaces_of_pass");
 }
 
 enum status hip_sum_surfaces(struct queue *queue, const struct sum_surfaces_args *args)
 {
     const int64_t wanted = (args->count + VISIT_THREADS - 1) / VISIT_THREADS;
-    const unsigned nblocks = (unsigned)(wanted < SUM_BLOCKS_MOST ? wanted : SUM_BLOCKS_MOST);
+    const unsigned nblocks = (unsigned)(wanted < SURFACE_BLOCKS_MOST ? wanted : SURFACE_BLOCKS_MOST);
     if (args->count == 0) {
         return STATUS_OK;
     }
-    return in_precision(args->precision, [&](auto real) {
+    return in_precision(args->layout.precision, [&](auto real) {
         using REAL = decltype(real);
-        const struct device_medium *m = args->medium;
+        if (args->nsteps > 1) {
+            return args->nsteps == 2 ? sum_pass<REAL, 2>(queue, args, nblocks)
+                                     : sum_pass<REAL, HIP_STEPS_OF_CLASSES>(queue, args, nblocks);
+        }
+        const struct device_medium *m = &args->levels->medium;
         const stored_faces<REAL> stored = {{static_cast<const REAL *>(m->d_g[AXIS_X]),
                                             static_cast<const REAL *>(m->d_g[AXIS_Y]),
                                             static_cast<const REAL *>(m->d_g[AXIS_Z])},
                                            (REAL)m->dt};
         sum_surfaces<REAL><<<nblocks, VISIT_THREADS, 0, queue->stream>>>(
-            *args, m->nclasses, static_cast<const REAL *>(m->d_table), stored, queue->d_scratch);
+            *args, m->nclasses, static_cast<const REAL *>(m->d_table), stored,
+            args->levels->d_surface_sum, queue->d_scratch);
         return hip_check(hipGetLastError(), "sum_surfaces");
     });
 }
@@ -327,12 +440,18 @@ enum status hip_exchange_surfaces(struct queue *queue, const struct exchange_sur
 
 /* --- faces ------------------------------------------------------------------------------------ */
 
+/* The widths of the cells of a face from lines, cell 0 on; nullptr: none. */
+template <typename REAL> struct face_widths {
+    const REAL *across, *up;
+};
+
 /* `patch`: of cell (0, 0) of the face, or nullptr; rows `pitch` bytes apart. g: of the faces of
  * cells, 1/s, as the classes; nullptr: the closures are those of classes. */
 template <typename REAL>
 static __global__ __launch_bounds__(VISIT_THREADS) void sum_face(
     const cell_sweep s, const struct sum_face_args args, const source_medium medium, int nclasses,
-    const uint8_t *patch, int64_t pitch, const REAL *g, struct hip_scratch *scratch)
+    const uint8_t *patch, int64_t pitch, const REAL *g, const face_widths<REAL> widths,
+    struct hip_scratch *scratch)
 {
     const REAL *field = static_cast<const REAL *>(args.d_field);
     const REAL *enthalpy = static_cast<const REAL *>(args.d_enthalpy);
@@ -355,6 +474,10 @@ static __global__ __launch_bounds__(VISIT_THREADS) void sum_face(
             struct class_closure own = *from;
             if (own.conductance == 0) {
                 return;
+            }
+            if (widths.across != nullptr) {
+                own = class_closure_wide(&own, (double)(widths.across[axis == AXIS_X ? j : i] *
+                                                        widths.up[axis == AXIS_Z ? j : k]));
             }
             area += own.area;
             const int64_t element = element_at(args.layout, i, j, k);
@@ -402,9 +525,13 @@ enum status hip_sum_face(struct queue *queue, const struct sum_face_args *args)
         const REAL *g = of_axis != nullptr ? static_cast<const REAL *>(of_axis) +
                                                  args->face % 2 * stride[args->face / 2]
                                            : nullptr;
+        const int axis = args->face / 2;
+        const face_widths<REAL> widths = {
+            line_of<REAL>(m, axis == AXIS_X ? AXIS_Y : AXIS_X, GRADED_WIDTH),
+            line_of<REAL>(m, axis == AXIS_Z ? AXIS_Y : AXIS_Z, GRADED_WIDTH)};
         sum_face<REAL><<<s.nblocks, VISIT_THREADS, 0, queue->stream>>>(
             s, *args, source_medium{m->layout, m->d_class, nullptr, m->mask, nullptr}, m->nclasses,
-            m->d_patch[args->face], m->patch_pitch[args->face], g, queue->d_scratch);
+            m->d_patch[args->face], m->patch_pitch[args->face], g, widths, queue->d_scratch);
         return hip_check(hipGetLastError(), "sum_face");
     });
 }

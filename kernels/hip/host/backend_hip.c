@@ -8,20 +8,26 @@
 
 /* --- queues and events ----------------------------------------------------------------------- */
 
-/* Deliver the results of reductions. */
-static void deliver(struct queue *queue)
+/* Deliver the results of reductions before the one with this number. */
+static void deliver(struct queue *queue, uint64_t end)
 {
-    for (int d = 0; d < queue->ndeliveries; d++) {
-        const struct delivery *delivery = &queue->deliveries[d];
+    for (; queue->delivered < end; queue->delivered++) {
+        const struct delivery *delivery = &queue->deliveries[queue->delivered % RESULTS_PER_QUEUE];
         memcpy(delivery->h_to, delivery->from, delivery->bytes);
     }
-    queue->ndeliveries = 0;
 }
 
 enum status hip_queue_wait(struct queue *queue)
 {
     TRY_HIP(hipStreamSynchronize, queue->stream);
-    deliver(queue);
+    deliver(queue, queue->promised);
+    return hip_flags_check(queue);
+}
+
+enum status hip_queue_wait_for(struct queue *queue, struct event *mark)
+{
+    TRY(hip_event_sync(mark));
+    deliver(queue, mark->promised);
     return hip_flags_check(queue);
 }
 
@@ -32,7 +38,7 @@ void hip_queue_destroy(struct queue *queue)
     }
     if (queue->stream != NULL) {
         if (hipStreamSynchronize(queue->stream) == hipSuccess) {
-            deliver(queue);
+            deliver(queue, queue->promised);
         }
         (void)hipStreamDestroy(queue->stream);
     }
@@ -107,6 +113,7 @@ void hip_event_destroy(struct event *event)
 
 enum status hip_event_record(struct queue *queue, struct event *event)
 {
+    event->promised = queue->promised;
     return HIP(hipEventRecord, event->event, queue->stream);
 }
 
@@ -198,14 +205,15 @@ enum status hip_copy_on_device(struct queue *queue, void *d_to, const void *d_fr
 
 enum status hip_result_begin(struct queue *queue, struct hip_result **result)
 {
-    TRY(queue->ndeliveries < RESULTS_PER_QUEUE ? STATUS_OK : hip_queue_wait(queue));
-    *result = &queue->results[queue->ndeliveries];
+    const bool has_room = queue->promised - queue->delivered < RESULTS_PER_QUEUE;
+    TRY(has_room ? STATUS_OK : hip_queue_wait(queue));
+    *result = &queue->results[queue->promised % RESULTS_PER_QUEUE];
     return STATUS_OK;
 }
 
 void hip_result_deliver(struct queue *queue, void *h_to, const void *from, size_t bytes)
 {
-    queue->deliveries[queue->ndeliveries++] = (struct delivery){h_to, from, bytes};
+    queue->deliveries[queue->promised++ % RESULTS_PER_QUEUE] = (struct delivery){h_to, from, bytes};
 }
 
 #define VARIANT(variant, text) {.name = #variant, .about = text, .step = hip_step_##variant},
@@ -226,7 +234,8 @@ static const struct operations operations = {
                                   [KIND_CLASSES] = HIP_STEPS_OF_CLASSES,
                                   [KIND_ENTHALPY] = 1,
                                   [KIND_HIGH_ORDER] = 1,
-                                  [KIND_FACES] = 1},
+                                  [KIND_FACES] = 1,
+                                  [KIND_GRADED] = 1},
     .steps_whole = {[KIND_CLASSES] = HIP_STEPS_OF_CLASSES},
     .steps_share_a = hip_steps_share_a,
     .step_shapes = hip_step_shapes,

@@ -23,8 +23,8 @@ struct device {
     struct shape_choice shape[PRECISION_FLOAT32 + 1];
 };
 
-/* A reduction's result stays in pinned memory until queue_wait copies it to the caller's memory,
- * which the device cannot access. */
+/* A reduction's result stays in pinned memory until a wait for the queue copies it to the caller's
+ * memory, which the device cannot access. */
 struct delivery {
     void *h_to;
     const void *from;
@@ -36,15 +36,16 @@ struct queue {
     hipStream_t stream;
     bool has_priority; /* its work runs concurrently with the step kernels of another queue */
     struct hip_scratch *d_scratch;
-    struct hip_result *results; /* pinned, RESULTS_PER_QUEUE */
-    struct delivery deliveries[RESULTS_PER_QUEUE];
-    int ndeliveries;
+    struct hip_result *results;                    /* pinned, RESULTS_PER_QUEUE */
+    struct delivery deliveries[RESULTS_PER_QUEUE]; /* cyclic, as are the results */
+    uint64_t promised, delivered;                  /* results since the queue was made */
     uint32_t *late; /* pinned: not 0 when a wait for flags has timed out */
     double limit_s; /* of the last such wait */
 };
 
 struct event {
     hipEvent_t event;
+    uint64_t promised; /* results of the queue before the mark */
 };
 
 struct stopwatch {

@@ -255,7 +255,7 @@ static struct step_choice choose_production(const struct device *device,
     return choose_march_shape(device, layout, box);
 }
 
-/* In a medium of classes, as staged_by_rule, or with conductances per cell. */
+/* In a medium of classes, as staged_by_rule, with conductances per cell, or graded. */
 static struct step_choice choose_classes(const struct device *device, const struct step_args *args,
                                          choose_function *choose, const struct box *box)
 {
@@ -268,12 +268,11 @@ static struct step_choice choose_classes(const struct device *device, const stru
     if (!hip_step_staged_takes(layout, box) || !hip_step_medium_takes(&args->levels->medium)) {
         return choose_march_shape(device, layout, box);
     }
-    const bool faces = args->levels->kind == KIND_FACES;
-    hip_step_launcher *const paced =
-        faces ? hip_launch_step_faces_deep : hip_launch_step_medium_deep;
-    return (struct step_choice){.launch = bytes >= cache_bytes ? paced
-                                          : faces              ? hip_launch_step_faces_free
-                                                               : hip_launch_step_medium_free};
+    static hip_step_launcher *const launchers[KIND_COUNT][2] = {
+        [KIND_CLASSES] = {hip_launch_step_medium_free, hip_launch_step_medium_deep},
+        [KIND_FACES] = {hip_launch_step_faces_free, hip_launch_step_faces_deep},
+        [KIND_GRADED] = {hip_launch_step_graded_free, hip_launch_step_graded_deep}};
+    return (struct step_choice){.launch = launchers[args->levels->kind][bytes >= cache_bytes]};
 }
 
 /* A step that corrects is one of many: else the kernels for any chip do. */
@@ -301,8 +300,10 @@ static struct step_choice choose_kind(const struct device *device, const struct 
         const bool takes = hip_step_nonlinear_takes(&args->levels->medium, box);
         return (struct step_choice){.launch = takes ? hip_launch_step_nonlinear : NULL};
     }
-    const bool stored = args->levels->kind == KIND_CLASSES || args->levels->kind == KIND_FACES;
-    return stored ? choose_classes(device, args, choose, box) : choose(device, &args->layout, box);
+    const enum kind kind = args->levels->kind;
+    return kind == KIND_CLASSES || kind == KIND_FACES || kind == KIND_GRADED
+               ? choose_classes(device, args, choose, box)
+               : choose(device, &args->layout, box);
 }
 
 #define DEFINE_STEP(name, about)                                                                   \

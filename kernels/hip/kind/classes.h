@@ -169,6 +169,7 @@ template <typename REAL, int T> struct classes {
     static constexpr bool READS_AT_ONCE = ARCH_READS_AT_ONCE;
     static constexpr int SHARES = 1;
     static constexpr int R = 1;
+    static constexpr bool IS_GRADED = false;
     typedef std::conditional_t<ARCH_READS_AT_ONCE, kept_class<REAL>, kept_nothing> kept;
 
     medium<REAL> of; /* with the table of level 0 */
@@ -207,6 +208,11 @@ template <typename REAL, int T> struct classes {
     __device__ __forceinline__ REAL scaled(REAL g, int) const
     {
         return g;
+    }
+    /* A number of a line, see closer. */
+    __device__ __forceinline__ REAL beside(int, int64_t) const
+    {
+        return 1;
     }
     __device__ __forceinline__ double term(int l, const place &p, int face, REAL c,
                                            REAL outside) const

@@ -5,8 +5,28 @@
 
 #include "kernels/cell/faces_cell.h"
 
+/* What a class adds to its cells, and to the sum of their flows. */
+template <typename REAL> struct alignas(2 * sizeof(REAL)) cell_heat {
+    REAL added, q;
+};
+
+template <typename REAL>
+static __device__ __forceinline__ cell_heat<REAL> heat_at(const REAL *table, int of_class)
+{
+    return *reinterpret_cast<const cell_heat<REAL> *>(table + medium_cell_at(of_class));
+}
+
+/* The class of the cells of a vector, from their bytes; -1: they have several. */
+template <typename REAL>
+static __device__ __forceinline__ int class_of_all(uint32_t bytes, int mask)
+{
+    const int own = (int)(bytes & (uint32_t)mask);
+    const uint32_t all = sizeof(REAL) == 8 ? 0x101 : 0x1010101;
+    return (bytes & (uint32_t)mask * all) == (uint32_t)own * all ? own : -1;
+}
+
 /* The march keeps a vector of each array per plane, and the conductances of the upper faces in z,
- * which are those of the lower ones of the next plane; and q of one class. */
+ * which are those of the lower ones of the next plane; and the heat of one class. */
 template <typename REAL> struct kept_faces {
     struct mark {
         vec16<REAL> x, y_min, y_max, z_max, sigma;
@@ -17,7 +37,7 @@ template <typename REAL> struct kept_faces {
     mark now;
     vec16<REAL> z_min;
     int number; /* the class of all cells; -1: of several */
-    REAL q;
+    cell_heat<REAL> heat;
 
     template <typename KIND>
     __device__ __forceinline__ void start(const KIND &kind, const class_place &p, int64_t k)
@@ -44,13 +64,11 @@ template <typename REAL> struct kept_faces {
     {
         z_min = now.z_max;
         now = next;
-        const int own = (int)(now.bytes & (uint32_t)kind.of.mask);
-        const uint32_t all = sizeof(REAL) == 8 ? 0x101 : 0x1010101;
-        const bool same = (now.bytes & (uint32_t)kind.of.mask * all) == (uint32_t)own * all;
-        if (same && own != number) {
-            q = kind.of.table[medium_cell_at(own) + 1];
+        const int own = class_of_all<REAL>(now.bytes, kind.of.mask);
+        if (own >= 0 && own != number) {
+            heat = heat_at(kind.of.table, own);
         }
-        number = same ? own : -1;
+        number = own;
     }
     template <typename KIND>
     __device__ __forceinline__ REAL update(const KIND &kind, const class_place &p, REAL base,
@@ -61,10 +79,28 @@ template <typename REAL> struct kept_faces {
         const REAL g[FACE_COUNT] = {now.x.v[i] * dt[0],     right * dt[0],
                                     now.y_min.v[i] * dt[1], now.y_max.v[i] * dt[1],
                                     z_min.v[i] * dt[2],     now.z_max.v[i] * dt[2]};
-        const REAL heat = number >= 0 ? q : kind.heat(0, *p.byte);
-        return medium_cell(base, c, n, g, now.sigma.v[i], heat);
+        const cell_heat<REAL> of = number >= 0 ? heat : kind.heat(0, *p.byte);
+        return medium_cell(base + of.added, c, n, g, now.sigma.v[i], of.q);
     }
 };
+
+/* A line from cell 0 on; nullptr: none. */
+template <typename REAL>
+static const REAL *line_of(const struct device_medium *m, int axis, enum graded_line line)
+{
+    return m->has_lines ? static_cast<const REAL *>(m->d_sigma) + medium_line(m, axis, line)
+                        : nullptr;
+}
+
+/* The product of the numbers of the other axes at a cell. */
+template <typename REAL>
+static __device__ __forceinline__ REAL across(const REAL *const (&line)[AXIS_COUNT], int axis,
+                                              const int64_t (&cell)[AXIS_COUNT])
+{
+    const int a = axis == AXIS_X ? AXIS_Y : AXIS_X;
+    const int b = axis == AXIS_Z ? AXIS_Y : AXIS_Z;
+    return line[a][cell[a]] * line[b][cell[b]];
+}
 
 template <typename REAL> struct faces : classes<REAL, 1> {
     using typename classes<REAL, 1>::place;
@@ -78,16 +114,17 @@ template <typename REAL> struct faces : classes<REAL, 1> {
      * pitch, so that kernels load without a branch and never what is beyond the cell. */
     const REAL *g[AXIS_COUNT];
     const REAL *sigma;
-    int64_t right; /* the pitch in x */
+    const REAL *inverse[AXIS_COUNT]; /* the lines of cell 0; nullptr: none */
+    int64_t right;                   /* the pitch in x */
     REAL dt[AXIS_COUNT];
 
     __device__ __forceinline__ int64_t element(const place &p) const
     {
         return p.byte - this->of.classes;
     }
-    __device__ __forceinline__ REAL heat(int l, uint8_t byte) const
+    __device__ __forceinline__ cell_heat<REAL> heat(int l, uint8_t byte) const
     {
-        return this->table[l][medium_cell_at(byte & this->of.mask) + 1];
+        return heat_at(this->table[l], byte & this->of.mask);
     }
 
     __device__ __forceinline__ REAL conductance(int l, const place &p, int face) const
@@ -106,7 +143,8 @@ template <typename REAL> struct faces : classes<REAL, 1> {
         const medium<REAL> &m = this->of;
         const int closure = medium_closure(m.patch[face], m.patch_pitch[face],
                                            m.first_closure[face], m.n, face, cell, byte & m.mask);
-        return faces_outside(c, g,
+        const REAL unit = inverse[0] == nullptr ? g : g * across(inverse, face / 2, cell);
+        return faces_outside(c, unit,
                              this->table[l] + medium_closure_at(m.n, m.nclosures, face, closure));
     }
     __device__ __forceinline__ REAL outside(REAL inside, REAL g, REAL q0, REAL q1, REAL q4,
@@ -118,6 +156,10 @@ template <typename REAL> struct faces : classes<REAL, 1> {
     __device__ __forceinline__ REAL scaled(REAL g, int axis) const
     {
         return g * dt[axis];
+    }
+    __device__ __forceinline__ REAL beside(int axis, int64_t at) const
+    {
+        return inverse[axis] != nullptr ? inverse[axis][at] : 1;
     }
     __device__ __forceinline__ double term(int l, const place &p, int face, REAL c,
                                            REAL outside) const
@@ -132,7 +174,8 @@ template <typename REAL> struct faces : classes<REAL, 1> {
         for (int face = 0; face < FACE_COUNT; face++) {
             around[face] = conductance(l, p, face);
         }
-        return medium_cell(base, c, n, around, sigma[element(p)], heat(l, *p.byte));
+        const cell_heat<REAL> of = heat(l, *p.byte);
+        return medium_cell(base + of.added, c, n, around, sigma[element(p)], of.q);
     }
     template <typename TERM>
     __device__ __forceinline__ REAL advance(int l, const place &p, const bool (&on)[FACE_COUNT],
@@ -155,6 +198,7 @@ template <typename REAL> static faces<REAL> faces_of(const struct coefficients *
         kind.g[axis] =
             used ? static_cast<const REAL *>(m->d_g[axis]) + m->layout.origin : kind.sigma;
         kind.dt[axis] = used ? (REAL)m->dt : 0;
+        kind.inverse[axis] = line_of<REAL>(m, axis, GRADED_INVERSE);
     }
     return kind;
 }

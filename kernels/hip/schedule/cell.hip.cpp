@@ -1,7 +1,7 @@
 /* The step kernel for thin boxes: one thread per cell, all boxes in one launch. Neighbours come
  * from the caches, which is fast enough for shells. Of every kind. */
 #include "kernels/hip/kind/enthalpy.h"
-#include "kernels/hip/kind/faces.h"
+#include "kernels/hip/kind/graded.h"
 #include "kernels/hip/kind/high_order.h"
 
 enum { THREADS = 256, BOXES_PER_LAUNCH = 8 };
@@ -107,6 +107,8 @@ static hipError_t launch(const struct hip_step *step, const struct box_list &lis
         return launch_in<REAL>(classes_of<REAL, 1>(args), step, sums, view, list);
     case KIND_FACES:
         return launch_in<REAL>(faces_of<REAL>(args), step, sums, view, list);
+    case KIND_GRADED:
+        return launch_in<REAL>(graded_of<REAL>(args), step, sums, view, list);
     case KIND_HIGH_ORDER:
         return launch_radius(args->high_order.radius, [&](auto radius) {
             return launch_in<REAL>(

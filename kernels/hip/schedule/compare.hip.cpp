@@ -3,7 +3,7 @@
 #include "kernels/hip/device/visit.h"
 #include "kernels/hip/field/extremes.h"
 #include "kernels/hip/kind/enthalpy.h"
-#include "kernels/hip/kind/faces.h"
+#include "kernels/hip/kind/graded.h"
 
 /* a, and b, to which the rates of a are added with ADVANCES. */
 template <typename REAL, typename KIND, bool ADVANCES> struct compared {
@@ -60,6 +60,8 @@ static enum status launch_kind(struct queue *queue, const struct compare_args *a
         return launch<true>(queue, args, real, classes_of<REAL, 1>(last));
     case KIND_FACES:
         return launch<true>(queue, args, real, faces_of<REAL>(last));
+    case KIND_GRADED:
+        return launch<true>(queue, args, real, graded_of<REAL>(last));
     case KIND_ENTHALPY:
         return launch<true>(queue, args, real, enthalpy_of<REAL>(last));
     case KIND_UNIFORM:

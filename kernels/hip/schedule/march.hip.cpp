@@ -2,7 +2,7 @@
  * of a row and their neighbours in z in registers, so that every plane is loaded once; neighbours
  * in x and y come from the caches. A box of high order has no cells next to closed faces of y and
  * z; those next to faces of x get their own row of weights. */
-#include "kernels/hip/kind/faces.h"
+#include "kernels/hip/kind/graded.h"
 #include "kernels/hip/kind/high_order.h"
 
 /* A block: 2^wide_bits vectors of a row by THREADS >> wide_bits rows, marching through `depth`
@@ -477,6 +477,8 @@ template <typename REAL> static hipError_t launch_kind(const struct hip_step *st
         return launch<REAL>(classes_of<REAL, 1>(levels), step);
     case KIND_FACES:
         return launch<REAL>(faces_of<REAL>(levels), step);
+    case KIND_GRADED:
+        return launch<REAL>(graded_of<REAL>(levels), step);
     default:
         return launch<REAL>(uniform_of<REAL, 1>(levels), step);
     }

@@ -50,10 +50,10 @@ static void painted_destroy(struct painted **painted)
     free(*painted);
 }
 
-static const struct class_key *key_at(const struct painted *p, const int64_t cell[AXIS_COUNT])
+static struct class_key key_at(const struct painted *p, const int64_t cell[AXIS_COUNT])
 {
     const int64_t at = layout_index(&p->map.layout, cell[AXIS_X], cell[AXIS_Y], cell[AXIS_Z]);
-    return &p->map.keys[p->map.h_class[at]];
+    return class_map_key(&p->map, at);
 }
 
 /* Find cell `n` of line number `of` of an axis. */
@@ -78,20 +78,20 @@ static void measure_line(struct painted *p, enum axis axis, int64_t of, int64_t 
         int64_t next[AXIS_COUNT];
         cell_of_line(grid, axis, of, n, cell);
         cell_of_line(grid, axis, of, n + 1, next);
-        const struct class_key *key = key_at(p, cell);
-        const struct class_key *beside = n + 1 < count ? key_at(p, next) : NULL;
-        const int own = key->material;
-        const int other = beside != NULL ? beside->material : -1;
+        const struct class_key key = key_at(p, cell);
+        const struct class_key beside = n + 1 < count ? key_at(p, next) : key;
+        const int own = key.material;
+        const int other = n + 1 < count ? beside.material : -1;
         if (axis == AXIS_X) {
             p->cells[own]++;
-            p->volume[own] += grid_size_volume(grid, key->size) * grid_cell_volume(grid);
+            p->volume[own] += grid_size_volume(grid, key.size) * grid_cell_volume(grid);
         }
         if (other == own) {
             continue;
         }
         if (other >= 0) {
             p->area[own < other ? own : other][own < other ? other : own] +=
-                grid_size_face(grid, axis, key->size, beside->size) * grid_cell_face(grid, axis);
+                grid_size_face(grid, axis, key.size, beside.size) * grid_cell_face(grid, axis);
         }
         held[own * (count + 1) + n + 1 - begin] += n + 1 - begin;
         begin = n + 1;

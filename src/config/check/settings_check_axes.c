@@ -6,8 +6,6 @@
 
 #include "config/check/settings_check.h"
 
-enum { MOST_WIDTHS = UINT8_MAX };
-
 /* An axis while its cells are found. */
 struct laying {
     struct settings *settings;
@@ -134,8 +132,9 @@ static enum status number_widths(const struct laying *l, struct axis_cells *cell
 {
     const double most = fmax(fabs(l->edges[0]), fabs(l->edges[l->cells]));
     const double rounding = 8 * DBL_EPSILON * most;
-    double *widths = origin_memory(l->settings->origin, MOST_WIDTHS * sizeof *widths);
-    uint8_t *width_of = origin_memory(l->settings->origin, (size_t)l->cells);
+    double *widths = origin_memory(l->settings->origin, (size_t)l->cells * sizeof *widths);
+    uint16_t *width_of =
+        origin_memory(l->settings->origin, (size_t)l->cells * sizeof *width_of);
     int count = 0;
     FAIL_IF(widths == NULL || width_of == NULL, STATUS_MEMORY);
     for (int64_t i = 0; i < l->cells; i++) {
@@ -148,17 +147,9 @@ static enum status number_widths(const struct laying *l, struct axis_cells *cell
         while (n < count && fabs(widths[n] - l->width[i]) > rounding) {
             n++;
         }
-        FAIL_IF(n == MOST_WIDTHS && is_radius(l->settings, l->axis),
-                settings_fail(l->settings, l->key,
-                              "%" PRId64 " cells along the radius; give at most %d", l->cells,
-                              MOST_WIDTHS));
-        FAIL_IF(n == MOST_WIDTHS, settings_fail(l->settings, l->key,
-                                                "more than %d different widths; give longer "
-                                                "segments of equal cells",
-                                                MOST_WIDTHS));
         widths[n] = n < count ? widths[n] : l->width[i];
         count += n == count;
-        width_of[i] = (uint8_t)n;
+        width_of[i] = (uint16_t)n;
     }
     *cells = (struct axis_cells){l->edges, widths, width_of, count};
     return STATUS_OK;
@@ -226,20 +217,9 @@ static enum status check_radius(const struct settings *settings)
 
 enum status settings_check_axes(struct settings *settings)
 {
-    int sizes = 1;
-    char text[32] = "";
     for (int a = 0; a < AXIS_COUNT; a++) {
-        struct axis_setting *axis = &settings->grid.axis[a];
         const bool lays = is_there(settings, a) || is_radius(settings, a);
         TRY(lays ? lay_axis(settings, a) : STATUS_OK);
-        const int widths = axis->cells.nwidths > 0 ? axis->cells.nwidths : 1;
-        sizes *= widths;
-        text_add(text, sizeof text, " x ", "%d", widths);
-        FAIL_IF(sizes > MOST_WIDTHS,
-                settings_fail(settings, "grid",
-                              "cells of %d sizes (%s different widths); at most %d are possible, "
-                              "so give longer segments of equal cells, or grade fewer axes",
-                              sizes, text, MOST_WIDTHS));
     }
     return settings->grid.geometry != GEOMETRY_CARTESIAN ? check_radius(settings) : STATUS_OK;
 }

@@ -285,15 +285,26 @@ int medium_heat_bits(const struct medium *medium)
 
 enum status medium_set_classes(struct medium *medium, const struct grid *grid,
                                enum precision precision, const struct class_key *keys,
-                               const int64_t *cells, int nkeys)
+                               const int64_t *cells, const double *amounts, int nkeys)
 {
+    double largest = 1; /* of the volumes of cells */
+    for (int a = 0; a < AXIS_COUNT; a++) {
+        double width = 0;
+        for (int64_t i = 0; i < grid->cells[a]; i++) {
+            width = fmax(width, grid_axis_width(grid, (enum axis)a, i));
+        }
+        largest *= width;
+    }
     struct medium_class *classes = calloc((size_t)nkeys, sizeof *classes);
     TRY(CHECK_MEMORY(classes != NULL, "no memory for the classes of cells"));
     for (int c = 0; c < nkeys; c++) {
         classes[c] = medium->materials[keys[c].material];
         classes[c].key = keys[c];
         classes[c].cells = cells[c];
-        if (grid_is_graded(grid) && !classes[c].is_ambient) {
+        classes[c].amount = medium->lines ? amounts[c] : (double)cells[c];
+        if (medium->lines) {
+            classes[c].weight *= largest;
+        } else if (grid_is_graded(grid) && !classes[c].is_ambient) {
             const double volume = grid_size_volume(grid, keys[c].size);
             const double sigma =
                 medium->heat_capacity_volume / (classes[c].heat_capacity_volume * volume);
@@ -312,6 +323,11 @@ enum status medium_set_classes(struct medium *medium, const struct grid *grid,
     return STATUS_OK;
 }
 
+void medium_use_lines(struct medium *medium)
+{
+    medium->lines = medium->per_cell = true;
+}
+
 enum status medium_create(const struct settings *settings, struct medium *medium)
 {
     char key[MEDIUM_KEY_BYTES];
@@ -327,6 +343,7 @@ enum status medium_create(const struct settings *settings, struct medium *medium
         .conductivity =
             has_one_isotropic(settings) && !needs_curves(settings) ? medium->conductivity : 0,
         .per_cell = varies_per_cell(settings),
+        .has_factors = varies_per_cell(settings),
         .nmaterials = n,
         .nambients = settings->nambients,
         .nclasses = n,

@@ -17,7 +17,7 @@ enum { SOURCE_WORDS = (MOST_SOURCES + 63) / 64 };
 struct class_key {
     int32_t material; /* number */
     int32_t slope;
-    uint8_t size[AXIS_COUNT];       /* as grid_size_of has it */
+    uint16_t size[AXIS_COUNT];      /* as grid_size_of has it; with `lines` that of cell 0 */
     uint64_t sources[SOURCE_WORDS]; /* bits of the entries of `sources` */
 };
 
@@ -32,6 +32,7 @@ int class_key_compare(const struct class_key *a, const struct class_key *b);
 struct medium_class {
     struct class_key key;
     int64_t cells;    /* of the grid: after the survey; not those that change later */
+    double amount;    /* the same; with `lines` their volume in cells of the smallest widths */
     int becomes;      /* the number of the material that it becomes; its own: none */
     const char *name; /* of the material, borrowed from the settings */
     /* W/(m K), and density times heat capacity, J/(m^3 K). Where they depend on temperature: the
@@ -71,6 +72,11 @@ struct medium {
     int nsegments; /* of a class in the table; 0: no curves */
     bool per_cell; /* a property varies from cell to cell: factor_map.h; then the properties of
                       classes are without their factors, but the extremes below and weights */
+    bool has_factors; /* that property: of the settings */
+    /* Classes have no sizes: cells have them by their places on the axes, and conductances of their
+     * own, since there are more sizes than classes, or `graded`: one material without factors,
+     * whose conductances are products of lines (kernels/coefficients.h). */
+    bool lines, graded;
     bool slopes_per_cell; /* beside curved surfaces, too: classes have none, the map has them */
 
     int nmaterials; /* 0: uniform; with the ambients, which are the last of them */
@@ -95,6 +101,9 @@ struct medium {
     uint64_t class_hash;           /* sum modulo 2^64 of heat_cell_hash(global index, material) */
 };
 
+/* On graded axes: leave sizes to lines, before the cells are painted, or again painted. */
+void medium_use_lines(struct medium *medium);
+
 /* The key of the settings that needs classes, and what it is; NULL: the medium is uniform. */
 enum { MEDIUM_KEY_BYTES = 32 };
 const char *medium_class_key(const struct settings *settings, char key[MEDIUM_KEY_BYTES],
@@ -106,10 +115,10 @@ enum status medium_create(const struct settings *settings, struct medium *medium
 void medium_destroy(struct medium *medium); /* takes a zeroed one */
 
 /* Let the classes be those of `keys`, with these numbers of cells. `keys` has those of cells that
- * have become another material, too. STATUS_MEMORY. */
+ * have become another material, too; `amounts` counts with lines. STATUS_MEMORY. */
 enum status medium_set_classes(struct medium *medium, const struct grid *grid,
                                enum precision precision, const struct class_key *keys,
-                               const int64_t *cells, int nkeys);
+                               const int64_t *cells, const double *amounts, int nkeys);
 
 /* The entry of `surfaces` between two materials, of which one is an ambient; -1: none. */
 int medium_surface(const struct medium *medium, int material, int neighbour);

@@ -205,7 +205,7 @@ enum status sources_survey(struct sources *sources, const struct settings *setti
         for (int c = 0; c < medium->nclasses; c++) {
             const struct medium_class *own = &medium->classes[c];
             volume += class_key_has(&own->key, s)
-                          ? (double)own->cells * grid_size_volume(grid, own->key.size)
+                          ? own->amount * (medium->lines ? 1 : grid_size_volume(grid, own->key.size))
                           : 0;
         }
         FAIL_IF(volume == 0,

@@ -29,7 +29,7 @@ uint64_t class_map_host_bytes(const struct problem *problem, const struct box *o
 {
     const struct medium *medium = &problem->medium;
     const uint64_t per_cell =
-        1 + (medium->slopes_per_cell ? 1 : 0) + (medium->per_cell ? FACTORS * sizeof(float) : 0);
+        1 + (medium->slopes_per_cell ? 1 : 0) + (medium->has_factors ? FACTORS * sizeof(float) : 0);
     return medium->nclasses > 0 ? per_cell * class_map_bytes(&problem->grid, owned, depth) : 0;
 }
 
@@ -52,7 +52,7 @@ struct painting {
     /* of the map, for those that cells have in the end: [room][sizes of cells]; 0: not in it, else
      * 1 more than the number */
     uint8_t *in_map;
-    int nsizes;
+    int nsizes; /* with lines 1 */
 };
 
 static enum status paint_part(const struct painting *painting, int entry, const struct box *box)
@@ -255,9 +255,11 @@ static enum status number_cell(const struct painting *painting, int64_t c,
     const int32_t painted = (int32_t)painting->numbers[c];
     struct class_key key = painting->keys[painted].key;
     key.slope = map->h_slope == NULL ? key.slope : 0;
-    grid_size_of(grid, cell, key.size);
-    uint8_t *in_map =
-        &painting->in_map[painted * painting->nsizes + grid_size_index(grid, key.size)];
+    uint8_t *in_map = &painting->in_map[painted * painting->nsizes];
+    if (map->lines == NULL) {
+        grid_size_of(grid, cell, key.size);
+        in_map += grid_size_index(grid, key.size);
+    }
     if (*in_map == 0 && known != NULL) {
         *known = false;
     } else if (*in_map == 0) {
@@ -265,7 +267,10 @@ static enum status number_cell(const struct painting *painting, int64_t c,
         while (of_map < map->nkeys && class_key_compare(&map->keys[of_map], &key) != 0) {
             of_map++;
         }
-        FAIL_IF(of_map == MEDIUM_CLASSES, class_map_fail_too_many(painting->problem));
+        if (of_map == MEDIUM_CLASSES) {
+            map->too_many = true;
+            return STATUS_OK;
+        }
         map->keys[of_map] = key;
         map->nkeys = of_map < map->nkeys ? map->nkeys : of_map + 1;
         *in_map = (uint8_t)(of_map + 1);
@@ -287,7 +292,8 @@ static enum status number_row(const struct painting *painting, const struct box 
         layout_index(&map->layout, cell[0] + shift[0] - map->owned.lo[0],
                      cell[1] + shift[1] - map->owned.lo[1], cell[2] + shift[2] - map->owned.lo[2]);
     uint8_t *row = &map->h_class[at];
-    const uint8_t *widths = painting->problem->grid.graded[AXIS_X].width_of;
+    const uint16_t *widths =
+        map->lines == NULL ? painting->problem->grid.graded[AXIS_X].width_of : NULL;
     for (int64_t i = 0; i < nx; i++) {
         if (i > 0 && numbers[i] == numbers[i - 1] &&
             (widths == NULL || widths[begin + i] == widths[begin + i - 1])) {
@@ -357,7 +363,7 @@ static enum status paint_piece(struct painting *painting, const struct box *inne
         }
     }
     for (int64_t k = inner->lo[AXIS_Z]; k < inner->hi[AXIS_Z] && !known; k++) {
-        for (int64_t j = inner->lo[AXIS_Y]; j < inner->hi[AXIS_Y]; j++) {
+        for (int64_t j = inner->lo[AXIS_Y]; j < inner->hi[AXIS_Y] && !map->too_many; j++) {
             TRY(number_row(painting, box, box_place(box, inner->lo[AXIS_X], j, k), nx, shift, map,
                            NULL));
         }
@@ -385,7 +391,7 @@ static enum status paint_all(struct painting *painting, struct class_map *map)
     const int npieces = class_map_pieces(map, painting->problem, pieces);
     for (int p = 0; p < npieces; p++) {
         struct box piece = box_before(&pieces[p].cells);
-        while (box_next(&pieces[p].cells, PIECE_CELLS, &piece)) {
+        while (!map->too_many && box_next(&pieces[p].cells, PIECE_CELLS, &piece)) {
             TRY(paint_piece(painting, &piece, pieces[p].shift, map));
         }
     }
@@ -470,6 +476,27 @@ static enum status add_materials(struct painting *painting, struct class_map *ma
     return STATUS_OK;
 }
 
+void class_map_size(const struct class_map *map, int64_t at, uint16_t size[AXIS_COUNT])
+{
+    const struct layout *l = &map->layout;
+    const int64_t pitch[AXIS_COUNT] = {1, l->pitch_y, l->pitch_z};
+    const int64_t before[AXIS_COUNT] = {l->halo[AXIS_X], l->halo[AXIS_Y], l->halo[AXIS_Z]};
+    int64_t rest = at - l->origin;
+    int64_t cell[AXIS_COUNT] = {0};
+    for (int a = AXIS_COUNT - 1; a >= 0; a--) {
+        rest += before[a] * pitch[a];
+    }
+    for (int a = AXIS_COUNT - 1; a >= 0; a--) {
+        const int64_t n = map->lines->cells[a];
+        const int64_t local = pitch[a] > 0 ? rest / pitch[a] : 0;
+        rest -= local * pitch[a];
+        cell[a] = map->owned.lo[a] + (pitch[a] > 0 ? local - before[a] : 0);
+        cell[a] = map->periodic[a] ? (cell[a] % n + n) % n
+                                   : (cell[a] < 0 ? 0 : (cell[a] < n ? cell[a] : n - 1));
+    }
+    grid_size_of(map->lines, cell, size);
+}
+
 enum status class_map_create(const struct problem *problem, const struct box *owned, int depth,
                              class_reader *read, solid_reader *read_solid, struct class_map *map)
 {
@@ -477,8 +504,14 @@ enum status class_map_create(const struct problem *problem, const struct box *ow
     struct painting painting = {.problem = problem,
                                 .read = read,
                                 .read_solid = read_solid,
-                                .nsizes = grid_size_count(&problem->grid)};
-    SCOPED_BY(class_map_destroy) struct class_map built = {.owned = *owned, .mask = UINT8_MAX};
+                                .nsizes = problem->medium.lines
+                                              ? 1
+                                              : (int)grid_size_count(&problem->grid)};
+    SCOPED_BY(class_map_destroy)
+    struct class_map built = {.owned = *owned,
+                              .mask = UINT8_MAX,
+                              .lines = problem->medium.lines ? &problem->grid : NULL};
+    memcpy(built.periodic, problem->boundary.periodic, sizeof built.periodic);
     lay_out(&problem->grid, owned, depth, &built.layout);
     built.h_class = calloc(1, (size_t)built.layout.elements);
     built.h_slope =

@@ -22,14 +22,24 @@ struct class_map {
     float *h_factor[FACTORS]; /* of each, see factor_map.h; NULL: of no cell */
     int nkeys;                /* in the order in which the cells have them */
     struct class_key keys[MEDIUM_CLASSES];
+    bool too_many; /* there are more keys: the map is not complete */
     struct slope_sum slopes[SLOPES + 1];
+    /* Of a medium with lines, where cells have sizes by their places; else NULL. Borrowed. */
+    const struct grid *lines;
+    bool periodic[AXIS_COUNT];
 };
 
-/* The key of the cell of an element, with its slope. */
+/* The size of the cell of an element of a map with lines. */
+void class_map_size(const struct class_map *map, int64_t at, uint16_t size[AXIS_COUNT]);
+
+/* The key of the cell of an element, with its slope and its size. */
 static inline struct class_key class_map_key(const struct class_map *map, int64_t at)
 {
     struct class_key key = map->keys[map->h_class[at] & map->mask];
     key.slope = map->h_slope != NULL ? map->h_slope[at] : key.slope;
+    if (map->lines != NULL) {
+        class_map_size(map, at, key.size);
+    }
     return key;
 }
 
@@ -69,6 +79,7 @@ struct class_survey {
     int nkeys;           /* above MEDIUM_CLASSES: too many, and the others are not counted */
     struct class_key keys[MEDIUM_CLASSES]; /* ascending: the same numbers on all ranks */
     int64_t cells[MEDIUM_CLASSES];
+    struct exact_sum amounts[MEDIUM_CLASSES]; /* with lines: volumes, over that of the smallest cell */
     uint8_t meets[MOST_MATERIALS][MOST_MATERIALS];     /* pairs with a common face: maximum */
     int64_t faces[MOST_SURFACES];                      /* of entries of `surfaces` */
     struct exact_sum areas[MOST_SURFACES][SLOPES + 1]; /* theirs, over grid_largest_face */
@@ -84,8 +95,6 @@ void class_survey_widen(struct class_survey *survey, int face, int patch, int nu
                         double most);
 enum status class_map_survey(const struct class_map *map, const struct problem *problem,
                              struct class_survey *survey);
-
-enum status class_map_fail_too_many(const struct problem *problem); /* more than MEDIUM_CLASSES */
 
 /* Complete the problem with the survey of all cells; see problem_set_survey. STATUS_INPUT when
  * there are too many classes, or a source with a power has no cells. */

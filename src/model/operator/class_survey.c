@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "kernels/cell/heat_cell.h"
+#include "model/operator/line_values.h"
 
 /* The largest rates between all pairs of keys, 1/s: [axis][of key][neighbour]; and those of the
  * blood in each key. */
@@ -61,7 +62,8 @@ static double survey_row(const struct class_map *map, const struct problem *prob
     return fastest;
 }
 
-static void add_key(struct class_survey *survey, const struct class_key *key, int64_t cells)
+static void add_key(struct class_survey *survey, const struct class_key *key, int64_t cells,
+                    const struct exact_sum *amount)
 {
     int at = 0;
     while (at < survey->nkeys && class_key_compare(&survey->keys[at], key) < 0) {
@@ -75,11 +77,14 @@ static void add_key(struct class_survey *survey, const struct class_key *key, in
         const size_t behind = (size_t)(survey->nkeys - at);
         memmove(&survey->keys[at + 1], &survey->keys[at], behind * sizeof *survey->keys);
         memmove(&survey->cells[at + 1], &survey->cells[at], behind * sizeof *survey->cells);
+        memmove(&survey->amounts[at + 1], &survey->amounts[at], behind * sizeof *survey->amounts);
         survey->keys[at] = *key;
         survey->cells[at] = 0;
+        survey->amounts[at] = (struct exact_sum){{0}};
         survey->nkeys++;
     }
     survey->cells[at] += cells;
+    exact_sum_add(&survey->amounts[at], amount);
 }
 
 void class_survey_widen(struct class_survey *survey, int face, int patch, int number, double least,
@@ -128,7 +133,7 @@ void class_survey_add(struct class_survey *survey, const struct class_survey *mo
         if (more->nkeys > MEDIUM_CLASSES) {
             survey->nkeys = more->nkeys;
         } else {
-            add_key(survey, &more->keys[c], more->cells[c]);
+            add_key(survey, &more->keys[c], more->cells[c], &more->amounts[c]);
         }
     }
 }
@@ -161,10 +166,56 @@ static void survey_contacts(const struct class_map *map, const struct problem *p
     }
 }
 
+/* The volumes of the cells of each key in a plane, which exact_parts can hold in pieces. */
+static void measure_plane(const struct class_map *map, const struct line_values *lines, int64_t k,
+                          struct exact_sum *amounts)
+{
+    enum { PIECE = 1 << 14 };
+    struct exact_parts parts[MEDIUM_CLASSES];
+    int64_t terms = 0;
+    memset(parts, 0, sizeof parts);
+    for (int64_t j = 0; j < map->layout.cells[AXIS_Y]; j++) {
+        const uint8_t *row = &map->h_class[layout_index(&map->layout, 0, j, k)];
+        for (int64_t i = 0; i < map->layout.cells[AXIS_X]; i++) {
+            exact_parts_add(&parts[row[i]], line_values_volume(lines, i, j, k));
+            terms++;
+            if (terms % PIECE == 0 || (i + 1 == map->layout.cells[AXIS_X] &&
+                                       j + 1 == map->layout.cells[AXIS_Y])) {
+#pragma omp critical(class_survey_amounts)
+                for (int key = 0; key < map->nkeys; key++) {
+                    exact_sum_add_parts(&amounts[key], &parts[key]);
+                }
+                memset(parts, 0, sizeof parts);
+            }
+        }
+    }
+}
+
+/* With lines. */
+static enum status measure(const struct class_map *map, const struct problem *problem,
+                           struct exact_sum *amounts)
+{
+    SCOPED_BY(line_values_destroy) struct line_values lines = {.values = NULL};
+    if (map->lines == NULL) {
+        return STATUS_OK;
+    }
+    TRY(line_values_create(problem, &map->layout, map->owned.lo, &lines));
+#pragma omp parallel for
+    for (int64_t k = 0; k < map->layout.cells[AXIS_Z]; k++) {
+        measure_plane(map, &lines, k, amounts);
+    }
+    return STATUS_OK;
+}
+
 enum status class_map_survey(const struct class_map *map, const struct problem *problem,
                              struct class_survey *survey)
 {
     const int64_t *cells = map->layout.cells;
+    struct exact_sum amounts[MEDIUM_CLASSES] = {{{0}}};
+    if (map->too_many) {
+        survey->nkeys = MEDIUM_CLASSES + 1;
+        return STATUS_OK;
+    }
     double *rates = rates_of(problem, map);
     TRY(CHECK_MEMORY(rates != NULL, "no memory for the rates of materials"));
     double fastest_rate = survey->fastest_rate;
@@ -177,10 +228,11 @@ enum status class_map_survey(const struct class_map *map, const struct problem *
         }
     }
     free(rates);
-    survey->fastest_rate = fastest_rate;
+    TRY(measure(map, problem, amounts));
+    survey->fastest_rate = fmax(fastest_rate, problem->medium.graded ? line_rate(problem) : 0);
     survey->hash += hash;
     for (int c = 0; c < map->nkeys && survey->nkeys <= MEDIUM_CLASSES; c++) {
-        add_key(survey, &map->keys[c], counts[c]);
+        add_key(survey, &map->keys[c], counts[c], &amounts[c]);
     }
     for (int slope = 0; slope <= SLOPES; slope++) {
         survey->slopes[slope].cells += map->slopes[slope].cells;
@@ -201,36 +253,28 @@ static void add_next_keys(const struct class_survey *survey, const struct medium
     for (int c = 0; c < survey->nkeys && all->nkeys <= MEDIUM_CLASSES; c++) {
         struct class_key next = survey->keys[c];
         next.material = medium->materials[next.material].becomes;
-        add_key(all, &next, 0);
+        add_key(all, &next, 0, &(struct exact_sum){{0}});
     }
 }
 
-enum status class_map_fail_too_many(const struct problem *problem)
+static enum status fail_too_many(const struct problem *problem)
 {
     const struct settings *settings = problem->settings;
-    const int sizes = grid_size_count(&problem->grid);
     const bool slopes = problem->medium.has_slopes && !problem->medium.slopes_per_cell;
     int nsources = 0;
     for (int s = 0; s < settings->nsources; s++) {
         nsources += source_is_painted(&settings->sources[s]) ? 1 : 0;
     }
     const bool sources = nsources > 1;
-    char of_sizes[64] = "";
     char of_slopes[64] = "";
-    if (sizes > 1) {
-        snprintf(of_sizes, sizeof of_sizes, ", sizes of cells (%d)", sizes);
-    }
     if (slopes) {
         snprintf(of_slopes, sizeof of_slopes, ", slopes of curved surfaces (%d)", SLOPES);
     }
     return settings_fail(
         settings, sources ? "sources" : "materials",
-        "more than %d combinations of materials (%d)%s%s and sets of %d sources; each is a class "
-        "of cells, whose number is a byte%s%s%s",
-        MEDIUM_CLASSES, problem->medium.nmaterials, of_sizes, of_slopes, nsources,
-        sizes > 1 ? "; give longer segments of equal cells, so that fewer sizes meet materials and "
-                    "sources"
-                  : "",
+        "more than %d combinations of materials (%d)%s and sets of %d sources; each is a class "
+        "of cells, whose number is a byte%s%s",
+        MEDIUM_CLASSES, problem->medium.nmaterials, of_slopes, nsources,
         sources ? "; let sources overlap less and end with their layer; give those of one density "
                   "and factor as one entry with an expression"
                 : "",
@@ -261,12 +305,16 @@ static void measure_surfaces(const struct class_survey *survey, struct problem *
 enum status class_survey_apply(const struct class_survey *survey, struct problem *problem)
 {
     struct class_survey all = {.nkeys = survey->nkeys};
+    double amounts[MEDIUM_CLASSES];
     if (survey->nkeys <= MEDIUM_CLASSES) {
         add_next_keys(survey, &problem->medium, &all);
     }
-    FAIL_IF(all.nkeys > MEDIUM_CLASSES, class_map_fail_too_many(problem));
+    FAIL_IF(all.nkeys > MEDIUM_CLASSES, fail_too_many(problem));
+    for (int c = 0; c < all.nkeys; c++) {
+        amounts[c] = exact_sum_value(&all.amounts[c]);
+    }
     TRY(medium_set_classes(&problem->medium, &problem->grid, problem->precision, all.keys,
-                           all.cells, all.nkeys));
+                           all.cells, amounts, all.nkeys));
     measure_surfaces(survey, problem);
     return problem_set_survey(problem, survey->fastest_rate, survey->hash);
 }

@@ -74,7 +74,7 @@ static enum status fill(const struct problem *problem, class_reader *read, int m
 enum status factor_map_create(const struct problem *problem, class_reader *read,
                               struct class_map *map, struct class_survey *survey)
 {
-    for (int f = 0; f < FACTORS && problem->medium.per_cell; f++) {
+    for (int f = 0; f < FACTORS && problem->medium.has_factors; f++) {
         map->h_factor[f] = malloc((size_t)map->layout.elements * sizeof(float));
         TRY(CHECK_MEMORY(map->h_factor[f] != NULL, "no memory for a property per cell"));
         for (int64_t at = 0; at < map->layout.elements; at++) {
@@ -96,8 +96,8 @@ static int64_t factors_at(const struct class_map *map, int axis, int64_t at, dou
 {
     const int64_t pitch[AXIS_COUNT] = {1, map->layout.pitch_y, map->layout.pitch_z};
     const float *factor = map->h_factor[FACTOR_CONDUCTIVITY];
-    factors[0] = (double)factor[at - pitch[axis]];
-    factors[1] = (double)factor[at];
+    factors[0] = factor != NULL ? (double)factor[at - pitch[axis]] : 1;
+    factors[1] = factor != NULL ? (double)factor[at] : 1;
     return at - pitch[axis];
 }
 
@@ -139,9 +139,10 @@ double factor_map_capacity(const struct class_map *map, const struct problem *pr
 {
     const struct medium *medium = &problem->medium;
     const struct class_key key = class_map_key(map, at);
+    const float *factor = map->h_factor[FACTOR_HEAT_CAPACITY];
     return medium->materials[key.material].heat_capacity_volume / medium->heat_capacity_volume *
            grid_size_volume(&problem->grid, key.size) *
-           (double)map->h_factor[FACTOR_HEAT_CAPACITY][at];
+           (factor != NULL ? (double)factor[at] : 1);
 }
 
 static double rate_at(const struct class_map *map, const struct problem *problem, int64_t at)
@@ -162,7 +163,7 @@ void factor_map_survey(const struct class_map *map, const struct problem *proble
 {
     const struct box owned = box_of_cells(map->layout.cells);
     const int64_t *n = problem->grid.cells;
-    if (!problem->medium.per_cell) {
+    if (!problem->medium.per_cell || problem->medium.graded || map->too_many) {
         return;
     }
     double fastest = survey->fastest_rate;
@@ -177,7 +178,8 @@ void factor_map_survey(const struct class_map *map, const struct problem *proble
             map->owned.lo[0] + cell[0];
         uint32_t bits[FACTORS];
         for (int f = 0; f < FACTORS; f++) {
-            memcpy(&bits[f], &map->h_factor[f][at], sizeof *bits);
+            const float factor = map->h_factor[f] != NULL ? map->h_factor[f][at] : 1;
+            memcpy(&bits[f], &factor, sizeof *bits);
         }
         hash += heat_cell_hash((uint64_t)index, (uint64_t)bits[1] << 32 | bits[0]);
         fastest = fmax(fastest, rate_at(map, problem, at));

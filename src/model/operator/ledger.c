@@ -50,8 +50,9 @@ void ledger_add_sources(struct ledger *ledger, const struct problem *problem,
                         const struct heat_operator *op)
 {
     for (int c = 0; c < problem->medium.nclasses && problem_has_sources(problem); c++) {
-        add_times(&ledger->source_sum, operator_class_source(op, problem, c),
-                  problem->medium.classes[c].cells);
+        const struct medium_class *own = &problem->medium.classes[c];
+        const double each = own->cells > 0 ? own->amount / (double)own->cells : 0;
+        add_times(&ledger->source_sum, operator_class_source(op, problem, c) * each, own->cells);
     }
 }
 

@@ -318,7 +318,7 @@ static void add_sources(struct limits *limits, const struct problem *problem,
         const double q = operator_class_source(op, problem, c);
         least = fmin(least, medium->classes[c].sigma * q);
         most = fmax(most, medium->classes[c].sigma * q);
-        limits->roundings.fixed_K += 8 * fabs(q) * (double)medium->classes[c].cells;
+        limits->roundings.fixed_K += 8 * fabs(q) * medium->classes[c].amount;
     }
     widen_by_source(&limits->ever, least, most);
     widen_by_source(&limits->last, least, most);

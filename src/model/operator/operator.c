@@ -13,6 +13,7 @@ enum kind operator_kind(const struct problem *problem)
 {
     if (problem->medium.nclasses > 0) {
         return problem->medium.curves != NULL ? KIND_ENTHALPY
+               : problem->medium.graded       ? KIND_GRADED
                : problem->medium.per_cell     ? KIND_FACES
                                               : KIND_CLASSES;
     }
@@ -123,6 +124,24 @@ int operator_closure_count(const struct problem *problem)
     return boundary_most_conditions(&problem->boundary) * problem->medium.nclasses;
 }
 
+/* The width of the cells inside a face, m; and the area of theirs over that of the smallest cell:
+ * with lines of one with the other widths 1. */
+static double width_at(const struct grid *grid, enum face face)
+{
+    const enum axis axis = face_axis(face);
+    return grid_width(grid, axis, face_side(face) == SIDE_MIN ? 0 : grid->cells[axis] - 1);
+}
+
+static double area_at(const struct problem *problem, enum face face, int of_class)
+{
+    const struct grid *grid = &problem->grid;
+    const enum axis axis = face_axis(face);
+    const uint16_t *size = problem->medium.classes[of_class].key.size;
+    return problem->medium.lines
+               ? grid_axis_face(grid, axis, face_side(face) == SIDE_MIN ? 0 : grid->cells[axis])
+               : grid_size_face(grid, axis, size, size);
+}
+
 static struct class_closure close_class(const struct problem *problem, enum face face,
                                         const struct boundary_state *now, int of_class)
 {
@@ -132,17 +151,20 @@ static struct class_closure close_class(const struct problem *problem, enum face
     if (medium->classes[of_class].is_ambient) { /* insulated */
         return (struct class_closure){.a = 1};
     }
-    const uint8_t *size = medium->classes[of_class].key.size;
-    const struct face_closure closure = boundary_close(
-        now, medium_conductivity(medium, axis, of_class), grid_size_width(grid, axis, size));
+    const double k = medium_conductivity(medium, axis, of_class);
+    const double h = width_at(grid, face);
+    const double area = area_at(problem, face, of_class);
+    const struct face_closure closure = boundary_close(now, k, h);
+    const double conductance = medium->lines && grid->used[axis]
+                                   ? area * k / (h * grid_smallest_width(grid, axis))
+                                   : medium_conductance(medium, grid, axis, of_class, of_class);
     return (struct class_closure){
         .a = closure.a,
         .b = closure.b,
         .e = closure.e,
         .exchange = boundary_exchange(now),
-        .conductance =
-            grid_cell_volume(grid) * medium_conductance(medium, grid, axis, of_class, of_class),
-        .area = llround(ldexp(grid_size_face(grid, axis, size, size), FACE_AREA_BITS))};
+        .conductance = grid_cell_volume(grid) * conductance,
+        .area = llround(ldexp(area, FACE_AREA_BITS))};
 }
 
 /* The conditions of a face at the time of an operator. */
@@ -242,14 +264,13 @@ struct class_closure operator_close_enthalpy(const struct problem *problem, enum
                                  grid_cell_volume(&problem->grid));
 }
 
-struct class_closure operator_close_factor(const struct problem *problem, enum axis axis,
+struct class_closure operator_close_factor(const struct problem *problem, enum face face,
                                            const struct class_closure *closure, int of_class,
                                            double factor)
 {
-    const double width =
-        grid_size_width(&problem->grid, axis, problem->medium.classes[of_class].key.size);
-    const double k = medium_conductivity(&problem->medium, axis, of_class) * factor;
-    return class_closure_of_half(closure, width / (2 * k), closure->conductance * factor);
+    const double k = medium_conductivity(&problem->medium, face_axis(face), of_class) * factor;
+    return class_closure_of_half(closure, width_at(&problem->grid, face) / (2 * k),
+                                 closure->conductance * factor);
 }
 
 int64_t operator_table_length(const struct problem *problem)
@@ -269,7 +290,9 @@ double operator_class_source(const struct heat_operator *op, const struct proble
         density += class_key_has(key, s) ? op->source[s] : 0;
     }
     const double q = density * op->dt / problem->medium.heat_capacity_volume;
-    return precision_round(problem->precision, q * grid_size_volume(&problem->grid, key->size));
+    return precision_round(problem->precision, problem->medium.lines
+                                                   ? q
+                                                   : q * grid_size_volume(&problem->grid, key->size));
 }
 
 /* --- the table of classes --------------------------------------------------------------------- */
@@ -279,9 +302,8 @@ static void set_closure(const struct heat_operator *op, const struct problem *pr
                         int64_t index, void *table)
 {
     const struct face_exchange *x = &closure->exchange;
-    const uint8_t *size = problem->medium.classes[of_class].key.size;
     const double h = grid_smallest_width(&problem->grid, face_axis(face));
-    const double share = grid_size_face(&problem->grid, face_axis(face), size, size);
+    const double share = area_at(problem, face, of_class);
     const double inflow =
         x->fixed ? 1 : share * (op->dt / (problem->medium.heat_capacity_volume * h));
     const double of_classes[] = {closure->a, closure->b, closure->e, 0};
@@ -454,9 +476,11 @@ void operator_table(const struct heat_operator *op, const struct problem *proble
     }
     for (int c = 0; c < n; c++) {
         const struct medium_class *own = &medium->classes[c];
-        precision_set(precision, table, medium_cell_at(c), own->sigma);
+        const double heat = own->is_ambient ? 0 : operator_class_source(op, problem, c);
+        precision_set(precision, table, medium_cell_at(c),
+                      op->all.kind == KIND_CLASSES ? own->sigma : medium->lines ? heat : 0);
         precision_set(precision, table, medium_cell_at(c) + 1,
-                      own->is_ambient ? own->ambient : operator_class_source(op, problem, c));
+                      own->is_ambient ? own->ambient : medium->lines ? 0 : heat);
     }
     for (int64_t i = 0; i < AXIS_COUNT * (int64_t)n * n && conductances != NULL; i++) {
         precision_set(precision, table, medium_g_at(n, 0, 0, 0) + i, conductances[i] * scale);

@@ -45,7 +45,7 @@ enum status operator_of_step(const struct problem *problem, int64_t step, struct
 enum status operator_before(const struct problem *problem, int64_t step, struct heat_operator *op);
 
 /* The heat that painted sources and metabolism add to a cell of this class in the step, in K of the
- * reference heat capacity; as the kernel has it. */
+ * reference heat capacity, with lines per volume of the smallest cell; as the kernel has it. */
 double operator_class_source(const struct heat_operator *op, const struct problem *problem,
                              int of_class);
 
@@ -55,7 +55,7 @@ struct class_closure operator_close_enthalpy(const struct problem *problem, enum
                                              double u);
 
 /* The closure of a cell whose conductivity has a factor. */
-struct class_closure operator_close_factor(const struct problem *problem, enum axis axis,
+struct class_closure operator_close_factor(const struct problem *problem, enum face face,
                                            const struct class_closure *closure, int of_class,
                                            double factor);
 

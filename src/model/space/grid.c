@@ -213,7 +213,7 @@ double grid_largest_face(const struct grid *grid)
                 fmax(grid_cell_face(grid, AXIS_Y), grid_cell_face(grid, AXIS_Z)));
 }
 
-void grid_size_of(const struct grid *grid, const int64_t cell[AXIS_COUNT], uint8_t size[AXIS_COUNT])
+void grid_size_of(const struct grid *grid, const int64_t cell[AXIS_COUNT], uint16_t size[AXIS_COUNT])
 {
     for (int axis = 0; axis < AXIS_COUNT; axis++) {
         const struct axis_cells *graded = &grid->graded[axis];
@@ -221,18 +221,18 @@ void grid_size_of(const struct grid *grid, const int64_t cell[AXIS_COUNT], uint8
     }
 }
 
-int grid_size_count(const struct grid *grid)
+int64_t grid_size_count(const struct grid *grid)
 {
-    int count = 1;
+    int64_t count = 1;
     for (int axis = 0; axis < AXIS_COUNT; axis++) {
         count *= grid->graded[axis].edges != NULL ? grid->graded[axis].nwidths : 1;
     }
     return count;
 }
 
-int grid_size_index(const struct grid *grid, const uint8_t size[AXIS_COUNT])
+int64_t grid_size_index(const struct grid *grid, const uint16_t size[AXIS_COUNT])
 {
-    int index = 0;
+    int64_t index = 0;
     for (int axis = AXIS_Z; axis >= AXIS_X; axis--) {
         index = index * (grid->graded[axis].edges != NULL ? grid->graded[axis].nwidths : 1) +
                 size[axis];
@@ -240,14 +240,14 @@ int grid_size_index(const struct grid *grid, const uint8_t size[AXIS_COUNT])
     return index;
 }
 
-double grid_size_width(const struct grid *grid, enum axis axis, const uint8_t size[AXIS_COUNT])
+double grid_size_width(const struct grid *grid, enum axis axis, const uint16_t size[AXIS_COUNT])
 {
     const struct axis_cells *graded = &grid->graded[axis];
     return graded->edges != NULL ? graded->widths[size[axis]] : grid->spacing[axis];
 }
 
 /* Without the girth. */
-static double share_across(const struct grid *grid, enum axis axis, const uint8_t size[AXIS_COUNT])
+static double share_across(const struct grid *grid, enum axis axis, const uint16_t size[AXIS_COUNT])
 {
     double share = 1;
     for (int a = 0; a < AXIS_COUNT; a++) {
@@ -256,8 +256,8 @@ static double share_across(const struct grid *grid, enum axis axis, const uint8_
     return share;
 }
 
-double grid_size_face(const struct grid *grid, enum axis axis, const uint8_t size[AXIS_COUNT],
-                      const uint8_t neighbour[AXIS_COUNT])
+double grid_size_face(const struct grid *grid, enum axis axis, const uint16_t size[AXIS_COUNT],
+                      const uint16_t neighbour[AXIS_COUNT])
 {
     const double share = share_across(grid, axis, size);
     const int own = size[AXIS_X];
@@ -273,11 +273,26 @@ double grid_size_face(const struct grid *grid, enum axis axis, const uint8_t siz
     return share * (grid_girth(grid, radius) / grid->girth);
 }
 
-double grid_size_volume(const struct grid *grid, const uint8_t size[AXIS_COUNT])
+double grid_size_volume(const struct grid *grid, const uint16_t size[AXIS_COUNT])
 {
     const double share = share_across(grid, AXIS_X, size) *
                          (grid_size_width(grid, AXIS_X, size) / grid->spacing[AXIS_X]);
     return grid->geometry == GEOMETRY_CARTESIAN
                ? share
                : share * (girth_of_cell(grid, size[AXIS_X]) / grid->girth);
+}
+
+double grid_axis_width(const struct grid *grid, enum axis axis, int64_t index)
+{
+    const double share = grid_width(grid, axis, index) / grid->spacing[axis];
+    return grid->geometry == GEOMETRY_CARTESIAN || axis != AXIS_X
+               ? share
+               : share * (girth_of_cell(grid, (int)index) / grid->girth);
+}
+
+double grid_axis_face(const struct grid *grid, enum axis axis, int64_t index)
+{
+    return grid->geometry == GEOMETRY_CARTESIAN || axis != AXIS_X
+               ? 1
+               : grid_girth(grid, grid->graded[AXIS_X].edges[index]) / grid->girth;
 }

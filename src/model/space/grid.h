@@ -77,17 +77,24 @@ double grid_largest_face(const struct grid *grid);
 
 /* The numbers of the widths of a cell; 0 where all cells are equal. */
 void grid_size_of(const struct grid *grid, const int64_t cell[AXIS_COUNT],
-                  uint8_t size[AXIS_COUNT]);
+                  uint16_t size[AXIS_COUNT]);
 
 /* All cells have one of `count` sizes; `index` numbers them. */
-int grid_size_count(const struct grid *grid);
-int grid_size_index(const struct grid *grid, const uint8_t size[AXIS_COUNT]);
+int64_t grid_size_count(const struct grid *grid);
+int64_t grid_size_index(const struct grid *grid, const uint16_t size[AXIS_COUNT]);
 
-double grid_size_width(const struct grid *grid, enum axis axis, const uint8_t size[AXIS_COUNT]);
+double grid_size_width(const struct grid *grid, enum axis axis, const uint16_t size[AXIS_COUNT]);
 
 /* The volume of a cell of this size over grid_cell_volume, and the area of its face across `axis`
  * to a neighbour over grid_cell_face: exactly 1 where all cells are equal. `neighbour`: the same
  * for a closed face. */
-double grid_size_volume(const struct grid *grid, const uint8_t size[AXIS_COUNT]);
-double grid_size_face(const struct grid *grid, enum axis axis, const uint8_t size[AXIS_COUNT],
-                      const uint8_t neighbour[AXIS_COUNT]);
+double grid_size_volume(const struct grid *grid, const uint16_t size[AXIS_COUNT]);
+double grid_size_face(const struct grid *grid, enum axis axis, const uint16_t size[AXIS_COUNT],
+                      const uint16_t neighbour[AXIS_COUNT]);
+
+/* The factor of an axis in the volume of a cell and in the areas of its faces along the axis: the
+ * width over the smallest one, times that of the mean radius. And its factor in the area of the
+ * lower face of cell `index` across it; of the cell count the upper end. Volumes and areas are the
+ * products over all axes. */
+double grid_axis_width(const struct grid *grid, enum axis axis, int64_t index);
+double grid_axis_face(const struct grid *grid, enum axis axis, int64_t index);

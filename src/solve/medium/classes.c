@@ -43,10 +43,12 @@ static size_t face_sums_bytes(const struct problem *problem)
 uint64_t classes_cell_bytes(const struct problem *problem, const struct box *owned, int depth)
 {
     const bool *used = problem->grid.used;
-    const uint64_t arrays = problem->medium.per_cell ? 1U + used[0] + used[1] + used[2] : 0;
+    const bool stored = problem->medium.per_cell && !problem->medium.graded;
+    const uint64_t arrays = stored ? 1U + used[0] + used[1] + used[2] : 0;
     return problem->medium.nclasses == 0 ? 0
                                          : class_map_bytes(&problem->grid, owned, depth) *
-                                               (1 + arrays * precision_bytes(problem->precision));
+                                                   (1 + arrays * precision_bytes(problem->precision)) +
+                                               line_values_bytes(problem, owned, depth);
 }
 
 uint64_t classes_bytes(const struct problem *problem, const struct box *owned, int depth)
@@ -187,17 +189,29 @@ static enum status send_factors(struct classes *classes, const struct problem *p
                                 struct engine *engine)
 {
     const struct class_map *map = &classes->map;
+    const struct line_values *lines = &classes->lines;
     const size_t bytes = (size_t)map->layout.elements * precision_bytes(problem->precision);
+    const size_t before = problem->medium.graded ? 0 : bytes; /* the lines, in that of sigma */
     if (!problem->medium.per_cell) {
         return STATUS_OK;
     }
-    SCOPED_FREE void *values = malloc(bytes);
+    TRY(problem->medium.lines
+            ? line_values_create(problem, &map->layout, map->owned.lo, &classes->lines)
+            : STATUS_OK);
+    SCOPED_FREE char *values = malloc(bytes + lines->bytes);
     TRY(CHECK_MEMORY(values != NULL, "no memory for a property per cell"));
     for (int axis = 0; axis <= AXIS_COUNT; axis++) {
-        if (axis == AXIS_COUNT || problem->grid.used[axis]) {
+        const bool is_sigma = axis == AXIS_COUNT;
+        if (!problem->medium.graded && (is_sigma || problem->grid.used[axis])) {
             factor_map_fill(map, problem, axis, &map->layout, (const int64_t[AXIS_COUNT]){0},
                             values);
-            TRY(engine_send(engine, values, bytes, &classes->d_factor[axis]));
+        }
+        if (is_sigma && problem->medium.lines) {
+            memcpy(values + before, lines->values, lines->bytes);
+        }
+        if (is_sigma || (!problem->medium.graded && problem->grid.used[axis])) {
+            TRY(engine_send(engine, values, is_sigma ? before + lines->bytes : bytes,
+                            &classes->d_factor[axis]));
         }
     }
     return STATUS_OK;
@@ -294,6 +308,7 @@ enum status classes_allocate(struct classes *classes, const struct problem *prob
         .perfused = medium->perfused,
         .d_g = {classes->d_factor[AXIS_X], classes->d_factor[AXIS_Y], classes->d_factor[AXIS_Z]},
         .d_sigma = classes->d_factor[AXIS_COUNT],
+        .has_lines = medium->lines,
         .weight_factor = ldexp(1, -heat_bits),
     };
     TRY(surfaces_create(problem, engine, layout, &classes->map, &classes->surfaces));
@@ -303,6 +318,7 @@ enum status classes_allocate(struct classes *classes, const struct problem *prob
 void classes_destroy(struct classes *classes, struct engine *engine)
 {
     class_map_destroy(&classes->map);
+    line_values_destroy(&classes->lines);
     for (int f = 0; f < FACE_COUNT; f++) {
         free(classes->h_face_class[f]);
         free(classes->h_face_factor[f]);

@@ -5,6 +5,7 @@
 #include "machine/team.h"
 #include "model/field/field.h"
 #include "model/operator/class_map.h"
+#include "model/operator/line_values.h"
 #include "model/operator/operator.h"
 #include "model/operator/patch_map.h"
 #include "solve/engine.h"
@@ -56,6 +57,7 @@ struct classes {
                                           as of the last classes_show */
     float *h_face_factor[FACE_COUNT];  /* of the conductivity of the same; or NULL */
     void *d_factor[AXIS_COUNT + 1];    /* d_g and d_sigma of args, or NULL */
+    struct line_values lines;          /* of a medium with lines */
     int slot;                          /* of the last table */
     double time, dt;                   /* of the last table; dt 0: none yet */
     struct event *ready;

@@ -18,6 +18,10 @@ static enum status survey_block(const struct problem *problem, const struct box 
     TRY(class_map_create(problem, owned, depth, field_file_read_box, solid_file_read, map));
     TRY(patch_map_create(problem, owned, depth, field_file_read_box, patches));
     TRY(factor_map_create(problem, field_file_read_box, map, survey));
+    if (map->too_many) {
+        survey->nkeys = MEDIUM_CLASSES + 1;
+        return STATUS_OK;
+    }
     patch_map_survey(patches, survey);
     factor_map_survey(map, problem, survey);
     return class_map_survey(map, problem, survey);
@@ -53,6 +57,18 @@ static enum status apply_survey(struct problem *problem, const struct class_surv
     return patch_survey_apply(survey, problem);
 }
 
+/* Whether sizes of cells make too many classes, and the problem has them in lines from now on. */
+static bool leaves_sizes(struct problem *problem, const struct class_survey *survey)
+{
+    struct medium *medium = &problem->medium;
+    const bool leaves =
+        survey->nkeys > MEDIUM_CLASSES && grid_is_graded(&problem->grid) && !medium->lines;
+    if (leaves) {
+        medium_use_lines(medium);
+    }
+    return leaves;
+}
+
 enum status classes_open(struct problem *problem, const struct team *team, int depth,
                          struct classes *classes)
 {
@@ -65,6 +81,11 @@ enum status classes_open(struct problem *problem, const struct team *team, int d
     TRY(status_agree(team->comm, survey_block(problem, &owned, depth, &classes->map,
                                               &classes->patches, &survey)));
     TRY(add_surveys(team->comm, &survey));
+    if (leaves_sizes(problem, &survey)) {
+        class_map_destroy(&classes->map);
+        patch_map_destroy(&classes->patches);
+        return classes_open(problem, team, depth, classes);
+    }
     TRY(status_agree(team->comm, apply_survey(problem, &survey)));
     class_map_renumber(&classes->map, &problem->medium);
     resolution_warn(problem);
@@ -87,6 +108,9 @@ enum status classes_survey_alone(struct problem *problem)
         part.lo[AXIS_Z] = k;
         part.hi[AXIS_Z] = k + planes < n[AXIS_Z] ? k + planes : n[AXIS_Z];
         TRY(survey_block(problem, &part, 1, &map, &patches, &survey));
+    }
+    if (leaves_sizes(problem, &survey)) {
+        return classes_survey_alone(problem);
     }
     return apply_survey(problem, &survey);
 }

@@ -43,6 +43,33 @@ static int64_t find(const struct problem *problem, const struct layout *layout,
     return count;
 }
 
+static enum status find_active(const struct problem *problem, const struct class_map *map,
+                               struct active_planes *active)
+{
+    static int64_t made = 0;
+    const struct box owned = box_of_cells(map->layout.cells);
+    active->number = ++made;
+    active->rows = map->layout.cells[AXIS_Y];
+    active->parts = (map->layout.cells[AXIS_X] + ACTIVE_CELLS - 1) / ACTIVE_CELLS;
+    active->begin = calloc((size_t)(active->rows * active->parts), sizeof *active->begin);
+    active->end = calloc((size_t)(active->rows * active->parts), sizeof *active->end);
+    TRY(CHECK_MEMORY(active->begin != NULL && active->end != NULL, "no memory for active cells"));
+    for (int64_t c = 0; c < box_cells(&owned); c++) {
+        int64_t cell[AXIS_COUNT];
+        box_cell(&owned, c, cell);
+        const int64_t at = layout_index(&map->layout, cell[0], cell[1], cell[2]);
+        if (problem->medium.classes[map->h_class[at] & map->mask].is_ambient) {
+            continue;
+        }
+        const int64_t part = cell[AXIS_Y] * active->parts + cell[AXIS_X] / ACTIVE_CELLS;
+        if (active->end[part] == 0) {
+            active->begin[part] = (int32_t)cell[AXIS_Z];
+        }
+        active->end[part] = (int32_t)cell[AXIS_Z] + 1; /* the cells are in the order of planes */
+    }
+    return STATUS_OK;
+}
+
 static size_t bytes_of_face(const struct problem *problem)
 {
     return sizeof(int64_t) * (problem->medium.per_cell ? 2 : 1) + sizeof(int32_t) +
@@ -64,6 +91,9 @@ enum status surfaces_create(const struct problem *problem, struct engine *engine
                             struct surfaces *surfaces)
 {
     *surfaces = (struct surfaces){0};
+    if (problem->medium.nambients > 0 && operator_kind(problem) == KIND_CLASSES) {
+        TRY(find_active(problem, map, &surfaces->active));
+    }
     if (problem->medium.nsurfaces == 0) {
         return STATUS_OK;
     }
@@ -97,6 +127,8 @@ enum status surfaces_create(const struct problem *problem, struct engine *engine
 
 void surfaces_destroy(struct surfaces *surfaces, struct engine *engine)
 {
+    free(surfaces->active.begin);
+    free(surfaces->active.end);
     free(surfaces->h_pairs);
     free(surfaces->h_faces);
     free(surfaces->h_exchange);

@@ -13,6 +13,7 @@ struct surfaces {
     struct surface_face *h_exchange; /* of each face; NULL: no surface exchanges */
     struct surface_face *d_exchange;
     void *d_elements, *d_pairs, *d_faces, *d_values; /* as sum_surfaces and gather have them */
+    struct active_planes active; /* of a medium of classes with ambients; else begin is NULL */
 };
 
 /* Device memory that surfaces_create needs at most. */

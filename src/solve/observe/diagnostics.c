@@ -10,13 +10,15 @@ static int sums_in_use(const struct stepper *stepper)
     return (stepper->nslots > 0 ? stepper->nslots : 1) * DEVICE_SUMS;
 }
 
-/* Queued. */
+/* Queued. Read the sums, and reset the device's before the next pass. */
 static enum status read_sums(const struct stepper *stepper)
 {
     const struct level *level = stepper->level;
-    return level->engine->runtime->copy_to_host(
-        level->engine->bulk_queue, level->h_sums, level->d_sums,
-        (size_t)sums_in_use(stepper) * sizeof *level->h_sums);
+    const struct runtime *runtime = level->engine->runtime;
+    struct queue *queue = level->engine->bulk_queue;
+    const size_t bytes = (size_t)sums_in_use(stepper) * sizeof *level->h_sums;
+    TRY(runtime->copy_to_host(queue, level->h_sums, level->d_sums, bytes));
+    return runtime->copy_to_device(queue, level->d_sums, level->h_no_sums, bytes);
 }
 
 /* Add the sums of one level of super steps since the last reduction to the heat. */
@@ -33,15 +35,12 @@ static void close_slot(struct stepper *stepper, int slot)
     booked->ledger = (struct ledger){0};
 }
 
-/* Collective. Add what was read to the ledger, and reset the device's sums before the next pass. */
+/* Collective. Add what was read to the ledger. */
 static enum status book_sums(struct stepper *stepper)
 {
     const struct level *level = stepper->level;
     const int count = sums_in_use(stepper);
     struct ledger *ledger = &stepper->state->ledger;
-    TRY(level->engine->runtime->copy_to_device(level->engine->bulk_queue, level->d_sums,
-                                               level->h_no_sums,
-                                               (size_t)count * sizeof *level->h_sums));
     TRY(exact_sums_reduce(stepper->team->comm, level->h_sums, count));
     for (int first = 0; first < count; first += DEVICE_SUMS) {
         exact_sum_add(&ledger->source_sum, &level->h_sums[first + SOURCE_SUM]);
@@ -72,44 +71,76 @@ enum status diagnostics_gather_ledger(struct stepper *stepper)
     return book_sums(stepper);
 }
 
-/* One wait for all: a device idles meanwhile. Of an enthalpy, its sum is the heat. */
-static enum status summarise_rank(struct stepper *stepper, struct field_summary *mine)
+/* A summary of this rank, on its way. */
+struct reading {
+    struct field_summary summary;
+    struct field_summary enthalpy; /* its sum is the heat */
+    bool taken;                    /* by the pass that led to the state */
+};
+
+static bool is_weighted(const struct stepper *stepper)
+{
+    return stepper->problem->medium.nclasses > 0 && stepper->level->field->d_shown == NULL;
+}
+
+/* Queued. */
+static enum status read_field(const struct stepper *stepper, struct reading *reading)
 {
     struct engine *engine = stepper->level->engine;
     const struct field *field = stepper->level->field;
-    const bool weighted = stepper->problem->medium.nclasses > 0 && field->d_shown == NULL;
-    struct field_summary enthalpy;
-    struct state *state = stepper->state;
-    const bool taken = state->summary_step == state->step && state->step > 0;
     struct sleep *sleep = &stepper->level->sleep;
+    const bool weighted = is_weighted(stepper);
     const bool sleeps = sleep->is_on && !sleep->tiles.all && !weighted && field->d_shown == NULL;
+    TRY(ENQUEUE(engine->operations, summarise, engine->bulk_queue, .layout = field->layout,
+                .placement = field->placement,
+                .medium = weighted ? &stepper->level->classes->args : NULL,
+                .d_field = field_temperature(field), .h_summary = &reading->summary,
+                .tiles = sleeps ? &sleep->tiles : NULL, .since = sleep->summarised));
+    sleep->summarised = sleeps ? sleep->tiles.step : 0;
+    return STATUS_OK;
+}
+
+/* Queued; one wait serves all of it, while a device idles or has the next pass. */
+static enum status begin_summary(const struct stepper *stepper, struct reading *reading)
+{
+    struct engine *engine = stepper->level->engine;
+    const struct field *field = stepper->level->field;
+    const struct state *state = stepper->state;
+    reading->taken = state->summary_step == state->step && state->step > 0;
     TRY(engine_settle(engine));
-    if (!taken) {
-        TRY(ENQUEUE(engine->operations, summarise, engine->bulk_queue, .layout = field->layout,
-                    .placement = field->placement,
-                    .medium = weighted ? &stepper->level->classes->args : NULL,
-                    .d_field = field_temperature(field), .h_summary = mine,
-                    .tiles = sleeps ? &sleep->tiles : NULL, .since = sleep->summarised));
-        sleep->summarised = sleeps ? sleep->tiles.step : 0;
-    }
+    TRY(reading->taken ? STATUS_OK : read_field(stepper, reading));
     if (field->d_shown != NULL) {
         TRY(ENQUEUE(engine->operations, summarise, engine->bulk_queue, .layout = field->layout,
                     .placement = field->placement, .d_field = field->d_now,
-                    .h_summary = &enthalpy));
+                    .h_summary = &reading->enthalpy));
     }
     TRY(read_sums(stepper));
-    TRY(engine->runtime->queue_wait(engine->bulk_queue));
-    if (taken) {
-        *mine = state->summary;
+    if (stepper->ahead_to > 0 && stepper->problem->medium.nclasses == 0) {
+        /* that pass would keep the device from the sums at the faces */
+        TRY(engine->runtime->event_record(engine->output_queue, engine->line_done));
+        TRY(engine->runtime->event_wait(engine->bulk_queue, engine->line_done));
+    }
+    return engine->runtime->event_record(engine->bulk_queue, engine->line_done);
+}
+
+static enum status end_summary(struct stepper *stepper, struct reading *reading)
+{
+    struct engine *engine = stepper->level->engine;
+    struct state *state = stepper->state;
+    TRY(stepper_wait_for_line(stepper));
+    if (reading->taken) {
+        reading->summary = state->summary;
         state->summary_step = 0;
-        if (mine->bad_cells > 0) {
-            return summarise_rank(stepper, mine);
+        if (reading->summary.bad_cells > 0) { /* which? */
+            TRY(stepper_drop_ahead(stepper));
+            TRY(read_field(stepper, reading));
+            TRY(engine->runtime->queue_wait(engine->bulk_queue));
         }
     }
-    if (field->d_shown != NULL) {
-        mine->heat = enthalpy.sum;
-    } else if (weighted) {
-        exact_sum_scale(&mine->heat, medium_heat_bits(&stepper->problem->medium));
+    if (stepper->level->field->d_shown != NULL) {
+        reading->summary.heat = reading->enthalpy.sum;
+    } else if (is_weighted(stepper)) {
+        exact_sum_scale(&reading->summary.heat, medium_heat_bits(&stepper->problem->medium));
     }
     return STATUS_OK;
 }
@@ -141,12 +172,18 @@ enum status diagnostics_reduce(MPI_Comm comm, const struct field_summary *mine,
 static enum status summarise(struct stepper *stepper, struct field_summary *all)
 {
     MPI_Comm comm = stepper->team->comm;
-    struct field_summary mine;
-    TRY(status_agree(comm, summarise_rank(stepper, &mine)));
-    if (stepper->problem->medium.nclasses == 0) {
-        mine.heat = mine.sum;
+    const int64_t ahead = stepper->ahead_to - stepper->state->step;
+    struct reading reading;
+    enum status status = begin_summary(stepper, &reading);
+    if (ahead > 0) {
+        TRY(status_agree(comm, status));
+        TRY(stepper->scheme->queue_ahead(stepper, ahead));
     }
-    return diagnostics_reduce(comm, &mine, all);
+    TRY(status_agree(comm, status == STATUS_OK ? end_summary(stepper, &reading) : status));
+    if (stepper->problem->medium.nclasses == 0) {
+        reading.summary.heat = reading.summary.sum;
+    }
+    return diagnostics_reduce(comm, &reading.summary, all);
 }
 
 static int owner_of(const struct decomp *decomp, const int64_t cell[AXIS_COUNT])
@@ -209,6 +246,12 @@ enum status diagnostics_take(struct stepper *stepper, struct diagnostics *diagno
         .source_heat = sources,
         .heat_drift = heat - start - through - sources,
     };
+    if (problem->medium.graded) {
+        diagnostics->mean = heat / (problem->medium.total_weight *
+                                    problem->medium.heat_capacity_volume *
+                                    grid_cell_volume(&problem->grid));
+        return STATUS_OK;
+    }
     return grid_is_graded(&problem->grid) ? materials_mean(stepper, &diagnostics->mean) : STATUS_OK;
 }
 

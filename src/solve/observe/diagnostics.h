@@ -94,8 +94,8 @@ struct class_closure faces_closure_at(const void *context, enum face face,
 
 /* Between two cells of a medium of classes, with the conductances of a step (io/series/sampler.h);
  * `context`: a struct face_closures. */
-double faces_share_between(const void *context, enum axis axis, const uint8_t of[2],
-                           const double kelvins[2], double part, bool above);
+double faces_share_between(const void *context, enum axis axis, const int64_t cells[2],
+                           const uint8_t of[2], const double kelvins[2], double part, bool above);
 
 /* At the faces of the domain; NaN for periodic faces and unused axes. */
 struct face_diagnostics {

@@ -119,7 +119,7 @@ struct class_closure faces_closure_at(const void *context, enum face face,
         own = closures->classes[face][operator_closure_at(problem, &classes->patches.face[face], at,
                                                           of_class)];
         if (classes->h_face_factor[face] != NULL) {
-            own = operator_close_factor(problem, face_axis(face), &own, of_class,
+            own = operator_close_factor(problem, face, &own, of_class,
                                         (double)classes->h_face_factor[face][at]);
         }
         if (closures->enthalpy[face] != NULL) {
@@ -139,15 +139,14 @@ struct class_closure faces_closure_at(const void *context, enum face face,
 }
 
 /* Piecewise linear: half of a cell, the contact, half of a cell. */
-double faces_share_between(const void *context, enum axis axis, const uint8_t of[2],
-                           const double kelvins[2], double part, bool above)
+double faces_share_between(const void *context, enum axis axis, const int64_t cells[2],
+                           const uint8_t of[2], const double kelvins[2], double part, bool above)
 {
     const struct face_closures *closures = context;
     const struct problem *problem = closures->stepper->problem;
     double half[2]; /* twice the resistances of the half cells */
     for (int i = 0; i < 2; i++) {
-        const uint8_t *size = problem->medium.classes[of[i]].key.size;
-        half[i] = grid_size_width(&problem->grid, axis, size) /
+        half[i] = grid_width(&problem->grid, axis, cells[i]) /
                   medium_conductivity_at(&problem->medium, axis, of[i], kelvins[i]);
     }
     const double low = half[0];
@@ -273,10 +272,12 @@ static enum status end_classes(struct stepper *stepper, struct face_reading *rea
                                struct face_diagnostics *faces)
 {
     MPI_Comm comm = stepper->team->comm;
-    struct engine *engine = stepper->level->engine;
+    const struct engine *engine = stepper->level->engine;
     const struct problem *problem = stepper->problem;
     struct exact_sum(*sums)[FACE_SUMS] = stepper->level->classes->h_face_sums;
-    TRY(status_agree(comm, engine->runtime->queue_wait(engine->bulk_queue)));
+    TRY(status_agree(comm, stepper->ahead.pass.nsteps > 0
+                               ? stepper_wait_for_line(stepper)
+                               : engine->runtime->queue_wait(engine->bulk_queue)));
     TRY(exact_sums_reduce(comm, sums[0], first_of(&problem->boundary, FACE_COUNT) * FACE_SUMS));
     report_faces(problem, &reading->closures.op, sums, faces);
     report_patches(&problem->boundary, sums, faces);

@@ -73,11 +73,13 @@ static struct total add_groups(const struct problem *problem, const struct class
     struct total all = {.min = NAN, .max = NAN};
     for (int g = 0; g < (graded ? medium->nclasses : medium->nmaterials); g++) {
         const struct class_key *key = &medium->classes[g].key; /* of a graded grid only */
-        const double volume = graded ? grid_size_volume(&problem->grid, key->size) : 1;
+        const bool sized = graded && !medium->lines;
+        const double volume = sized ? grid_size_volume(&problem->grid, key->size) : 1;
         const bool counts = material < 0 ? !medium->classes[g].is_ambient
                                          : (graded ? key->material : g) == material;
         if (counts && summaries[g].cells > 0) {
-            all.volume += (double)summaries[g].cells * volume;
+            all.volume += medium->lines ? medium->classes[g].amount
+                                        : (double)summaries[g].cells * volume;
             all.sum += exact_sum_value(&summaries[g].sum) * volume;
             all.min = fmin(all.min, class_value_of(summaries[g].min_key)); /* the other for NAN */
             all.max = fmax(all.max, class_value_of(summaries[g].max_key));

@@ -100,6 +100,7 @@ static enum status find_place(struct search *search, char place[PLACE_BYTES])
     const struct box all = box_of_cells(grid->cells);
     struct suspect worst = {.badness = -1, .index = -1, .rank = team->rank};
     int64_t cell[AXIS_COUNT];
+    TRY(stepper_drop_ahead(search->stepper));
     TRY(status_agree(team->comm, search_planes(search, &worst)));
     struct {
         double badness;

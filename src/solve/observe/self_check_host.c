@@ -16,7 +16,7 @@ struct tile {
     struct layout layout;
     char *h_fields; /* three of the layout: for the steps, and the result of the device */
     uint8_t *h_classes;
-    char *h_factors; /* d_g of each axis, and d_sigma; NULL: none */
+    char *h_factors; /* d_g of each axis, and d_sigma with its lines; NULL: none */
 };
 
 /* At a random place. false: the rank has too few cells. `c`: of the first step; there are no
@@ -85,12 +85,19 @@ static enum status copy_medium(const struct stepper *stepper, struct tile *tile,
     const size_t value = precision_bytes(problem->precision);
     const int64_t *first = tile->first;
     struct box box = box_of_cells(around.cells);
+    const bool graded = problem->medium.graded;
+    const bool stored = problem->medium.per_cell && !graded;
+    const size_t all = stored ? (AXIS_COUNT + 1) * bytes * value : 0;
     if (tile->h_classes == NULL) {
+        SCOPED_BY(line_values_destroy) struct line_values lines = {.values = NULL};
+        const int64_t *lo = map->owned.lo;
+        const int64_t offset[] = {lo[0] + first[0], lo[1] + first[1], lo[2] + first[2]};
+        TRY(problem->medium.lines ? line_values_create(problem, &around, offset, &lines)
+                                  : STATUS_OK);
         tile->h_classes = calloc(1, bytes);
-        tile->h_factors =
-            problem->medium.per_cell ? malloc((AXIS_COUNT + 1) * bytes * value) : NULL;
+        tile->h_factors = stored || graded ? malloc(all + lines.bytes) : NULL;
         TRY(CHECK_MEMORY(tile->h_classes != NULL &&
-                             problem->medium.per_cell == (tile->h_factors != NULL),
+                             (stored || graded) == (tile->h_factors != NULL),
                          "no memory for a tile of the self-check"));
         for (int a = 0; a < AXIS_COUNT; a++) {
             box.lo[a] -= around.halo[a];
@@ -102,7 +109,10 @@ static enum status copy_medium(const struct stepper *stepper, struct tile *tile,
             tile->h_classes[layout_index(&around, at[0], at[1], at[2])] = map->h_class[layout_index(
                 &map->layout, first[0] + at[0], first[1] + at[1], first[2] + at[2])];
         }
-        for (int axis = 0; axis <= AXIS_COUNT && tile->h_factors != NULL; axis++) {
+        if (problem->medium.lines) { /* behind sigma, if there is one */
+            memcpy(tile->h_factors + all, lines.values, lines.bytes);
+        }
+        for (int axis = 0; axis <= AXIS_COUNT && stored; axis++) {
             factor_map_fill(map, problem, axis, &around, first,
                             tile->h_factors + (size_t)axis * bytes * value);
         }
@@ -111,8 +121,9 @@ static enum status copy_medium(const struct stepper *stepper, struct tile *tile,
     medium->numbered = false;
     memset(medium->d_patch, 0, sizeof medium->d_patch);
     medium->d_class = tile->h_classes;
-    for (int axis = 0; axis <= AXIS_COUNT && tile->h_factors != NULL; axis++) {
-        const char *values = tile->h_factors + (size_t)axis * bytes * value;
+    for (int axis = graded ? AXIS_COUNT : 0; axis <= AXIS_COUNT && tile->h_factors != NULL;
+         axis++) {
+        const char *values = tile->h_factors + (graded ? 0 : (size_t)axis * bytes * value);
         *(axis < AXIS_COUNT ? &medium->d_g[axis] : &medium->d_sigma) = values;
     }
     return STATUS_OK;

@@ -70,6 +70,16 @@ static void adapt(const struct stepper *stepper, int64_t face, struct pair *of)
                                                         : 1; /* else the classes have it */
     of->conductance = factor_map_conductance(map, problem, axis, at) *
                       problem->medium.heat_capacity_volume * grid_cell_volume(&problem->grid);
+    if (problem->medium.lines) {
+        const struct grid *grid = &problem->grid;
+        const int64_t pitch[AXIS_COUNT] = {1, map->layout.pitch_y, map->layout.pitch_z};
+        const struct class_key low = class_map_key(map, at - pitch[axis]);
+        const struct class_key high = class_map_key(map, at);
+        const double of_face = grid_cell_face(grid, (enum axis)axis) *
+                               grid_size_face(grid, (enum axis)axis, low.size, high.size);
+        of->film = medium_contact_of(&problem->medium, &low, &high) / of_face;
+        of->weight = of_face / grid_largest_face(grid) * medium_area(&problem->medium, &low, &high);
+    }
     of->share = of->conductance > 0 ? 1 - of->film / area * of->conductance : 0;
     of->weight *= area;
 }

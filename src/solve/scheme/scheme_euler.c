@@ -38,30 +38,73 @@ static int pass_length(const struct stepper *stepper, int64_t steps)
     return pass_share(alike, most, stepper->level->whole);
 }
 
-static enum status advance_by_pass(struct stepper *stepper, int64_t steps, int64_t *done)
+static enum status queue_pass(struct stepper *stepper, int64_t steps, struct stepper_pass *p)
+{
+    struct state *state = stepper->state;
+    TRY(stepper_find_operators(stepper, pass_length(stepper, steps), p));
+    const bool last = state->step + p->pass.nsteps == stepper->summarise_at;
+    p->pass.h_summary =
+        last && stepper->nsources == 0 &&
+                pass_may_summarise(stepper->level, operator_kind(stepper->problem), p->pass.nsteps)
+            ? &state->summary
+            : NULL;
+    return stepper_queue_pass(stepper, p);
+}
+
+static void count_pass(struct stepper *stepper, const struct stepper_pass *p)
 {
     const struct problem *problem = stepper->problem;
     struct state *state = stepper->state;
-    struct stepper_pass p;
-    TRY(book_if_sums_end(stepper));
-    TRY(sleep_decide(stepper));
-    TRY(stepper_find_operators(stepper, pass_length(stepper, steps), &p));
-    const bool last = state->step + p.pass.nsteps == stepper->summarise_at;
-    p.pass.h_summary =
-        last && stepper->nsources == 0 &&
-                pass_may_summarise(stepper->level, operator_kind(problem), p.pass.nsteps)
-            ? &state->summary
-            : NULL;
-    TRY(stepper_queue_pass(stepper, &p));
-    for (int s = 0; s < p.pass.nsteps; s++) {
-        ledger_add_step(&state->ledger, &p.op[s]);
-        ledger_add_sources(&state->ledger, problem, &p.op[s]);
+    for (int s = 0; s < p->pass.nsteps; s++) {
+        ledger_add_step(&state->ledger, &p->op[s]);
+        ledger_add_sources(&state->ledger, problem, &p->op[s]);
     }
-    state->step += p.pass.nsteps;
-    state->summary_step = p.pass.h_summary != NULL ? state->step : 0;
+    state->step += p->pass.nsteps;
+    state->summary_step = p->pass.h_summary != NULL ? state->step : 0;
     state->time = timeline_time(&problem->timeline, state->step);
     atomic_store_explicit(&stepper->level->phases->step, state->step, memory_order_relaxed);
+}
+
+static enum status advance_by_pass(struct stepper *stepper, int64_t steps, int64_t *done)
+{
+    struct stepper_pass *ahead = &stepper->ahead;
+    struct stepper_pass p;
+    if (ahead->pass.nsteps > 0) {
+        for (int s = 0; s < ahead->pass.nsteps; s++) { /* after a check, which renews them */
+            limits_step(&stepper->state->check.limits, stepper->problem, &ahead->op[s]);
+        }
+        count_pass(stepper, ahead);
+        *done = ahead->pass.nsteps;
+        ahead->pass.nsteps = 0;
+        return STATUS_OK;
+    }
+    TRY(book_if_sums_end(stepper));
+    TRY(sleep_decide(stepper));
+    TRY(queue_pass(stepper, steps, &p));
+    count_pass(stepper, &p);
     *done = p.pass.nsteps;
+    return STATUS_OK;
+}
+
+/* Of one stage, so that it can be taken back. Moving sources change the limits in a way of their
+ * own, and tiles that sleep know their passes. */
+static enum status queue_ahead(struct stepper *stepper, int64_t steps)
+{
+    const struct problem *problem = stepper->problem;
+    const struct timeline *timeline = &problem->timeline;
+    const struct level *level = stepper->level;
+    const int64_t step = stepper->state->step;
+    const struct limits limits = stepper->state->check.limits;
+    const int n = pass_length(stepper, steps);
+    if (step == 0 || operator_a_varies(problem) ||
+        timeline_dt(timeline, step) != timeline_dt(timeline, step - 1) || stepper->nsources > 0 ||
+        level->sleep.is_on || level->sleep.possible ||
+        pass_share(n, level->fused, level->whole) < n) {
+        return STATUS_OK;
+    }
+    SCOPED_PHASE(level->phases, PHASE_INTERIOR);
+    TRY(queue_pass(stepper, steps, &stepper->ahead));
+    stepper->state->check.limits = limits;
     return STATUS_OK;
 }
 
@@ -78,4 +121,5 @@ static enum status advance(struct stepper *stepper, int64_t steps)
 const struct scheme scheme_euler = {
     .name = "euler",
     .advance = advance,
+    .queue_ahead = queue_ahead,
 };

@@ -170,6 +170,7 @@ enum status restart_from(struct stepper *stepper, struct problem *problem, const
     }
     TRY(status_agree(
         comm, classes_set_ambients(stepper->level->classes, problem, stepper->level->field)));
+    stepper->level->d_held[0] = NULL; /* the next field may hold anything */
     TRY(status_agree(comm, stepper_show(stepper, !saved.has_enthalpy)));
     TRY(continue_state(stepper, problem, &saved));
     log_info("restart from %s: step %lld, t = %.6g s", state->restarted_from, (long long)saved.step,

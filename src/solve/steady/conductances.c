@@ -191,10 +191,15 @@ static double beyond(const struct steady_reader *r, const int64_t cell[AXIS_COUN
     if (s.curve != NULL) {
         c = operator_close_enthalpy(r->problem, axis, &c, s.of_class, s.value);
     }
-    if (medium->per_cell) {
+    if (medium->has_factors) {
         const float *factors = r->classes->map.h_factor[FACTOR_CONDUCTIVITY];
-        c = operator_close_factor(r->problem, axis, &c, s.of_class,
+        c = operator_close_factor(r->problem, face, &c, s.of_class,
                                   (double)factors[element_at(r, cell)]);
+    }
+    if (medium->lines) {
+        c = class_closure_wide(&c, medium_lines_at(&r->classes->lines.medium,
+                                                   r->problem->precision, (int)axis, GRADED_WIDTH,
+                                                   cell));
     }
     const double inside = s.curve != NULL ? s.at.temperature : s.value;
     return c.conductance / grid_cell_volume(&r->problem->grid) * r->op->dt /

@@ -409,6 +409,7 @@ void steady_report(const struct steady *steady, struct json *json)
         json_real(json, "change_K", record->change);
         json_real(json, "rate", record->rate);
         json_real(json, "error_K", record->error);
+        json_real(json, "wall_s", record->seconds);
         if (record->hypre.cycles > 0) {
             json_int(json, "hypre_cycles", record->hypre.cycles);
         }

@@ -12,12 +12,14 @@ struct known_list {
     struct box box;
     int64_t cells[AXIS_COUNT];
     bool closed[FACE_COUNT];
+    int64_t active; /* number of its cells that change; 0: all */
     work_list list;
     bool fits;
 };
 
 /* Fill in the list of what is wanted. */
-template <typename S> static void make_list(known_list &one, int units)
+template <typename S>
+static void make_list(known_list &one, int units, const struct active_planes *active)
 {
     constexpr int T = S::T;
     const struct box &box = one.box;
@@ -30,7 +32,7 @@ template <typename S> static void make_list(known_list &one, int units)
     w.z_lo = (int)box.lo[AXIS_Z];
     w.z_hi = (int)box.hi[AXIS_Z];
     w.z_end = near_top ? nz : w.z_hi;
-    one.fits = choose_list<S>(w, near_top);
+    one.fits = choose_list<S>(w, near_top, active);
 }
 
 template <typename S> static const known_list &recall_list(const struct hip_step *step, int units)
@@ -38,18 +40,22 @@ template <typename S> static const known_list &recall_list(const struct hip_step
     enum { KNOWN = 16 };            /* interior and shells, odd and even passes */
     static known_list known[KNOWN]; /* calls to a device come from one thread */
     static int next = 0;
+    const struct device_medium *medium = coefficients_medium(step->args->levels);
+    const struct active_planes *active = medium != nullptr ? medium->active : nullptr;
     known_list wanted = {};
+    wanted.active = active != nullptr ? active->number : 0;
     wanted.box = *step->boxes;
     memcpy(wanted.cells, step->args->layout.cells, sizeof wanted.cells);
     memcpy(wanted.closed, step->args->levels->closed, sizeof wanted.closed);
     for (const known_list &one : known) {
         if (memcmp(&one.box, &wanted.box, sizeof one.box) == 0 &&
             memcmp(one.cells, wanted.cells, sizeof one.cells) == 0 &&
-            memcmp(one.closed, wanted.closed, sizeof one.closed) == 0) {
+            memcmp(one.closed, wanted.closed, sizeof one.closed) == 0 &&
+            one.active == wanted.active) {
             return one;
         }
     }
-    make_list<S>(wanted, units);
+    make_list<S>(wanted, units, active);
     known_list &place = known[next++ % KNOWN];
     place = wanted;
     return place;

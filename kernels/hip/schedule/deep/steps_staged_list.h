@@ -165,10 +165,30 @@ template <typename S> static double weight_of(const work_list &w, int tile)
                     ((with & WITH_Y) != 0 ? 0.06 : 0) + ((with & WITH_PARTS) != 0 ? 0.35 : 0));
 }
 
-/* Cut what is left of the items into pieces, so that no block takes longer than `limit`; load: of
- * each block already. Returns false when that is impossible. */
+/* The part of a column in which cells change. Where its end is near a closed face, to the face,
+ * since a piece has no other end there. */
 template <typename S>
-static bool cut_rest(work_list &w, const double *load, double limit, bool top_closed)
+static void limit_part(const work_list &w, const struct active_planes *active, int tile,
+                       bool top_closed, int &begin, int &end)
+{
+    const int tx = tile % w.x.count, ty = tile / w.x.count;
+    int first = 0, last = 0;
+    active_planes_of(active, w.x.begin(tx, S::HALO_X), w.x.end(tx, S::HALO_X),
+                     w.y.begin(ty, S::HALO_Y), w.y.end(ty, S::HALO_Y), &first, &last);
+    first -= w.z_lo;
+    last -= w.z_lo;
+    last = top_closed && first < last && last > w.z_end - w.z_lo - 2 * S::T ? w.z_end - w.z_lo
+                                                                            : last;
+    begin = first > begin && first > 2 * S::T ? first : begin;
+    end = last < end ? last : end;
+}
+
+/* Cut what is left of the items into pieces, so that no block takes longer than `limit`; load: of
+ * each block already; active: NULL, or of the cells that change. Returns false when that is
+ * impossible. */
+template <typename S>
+static bool cut_rest(work_list &w, const double *load, double limit, bool top_closed,
+                     const struct active_planes *active)
 {
     const int least = 4, steps = S::T;
     int item = w.whole * w.units;
@@ -182,7 +202,10 @@ static bool cut_rest(work_list &w, const double *load, double limit, bool top_cl
         const int part = item / tiles;
         const double weight = OF_PIECES * weight_of<S>(w, item % tiles);
         int begin = (int)((int64_t)planes * part / w.cuts);
-        const int end = (int)((int64_t)planes * (part + 1) / w.cuts);
+        int end = (int)((int64_t)planes * (part + 1) / w.cuts);
+        if (active != nullptr) {
+            limit_part<S>(w, active, item % tiles, top_closed, begin, end);
+        }
         while (begin < end) {
             /* planes that fill the levels before the first one is written */
             double fill = steps + (begin > 0 ? steps : OF_BOTTOM);
@@ -220,7 +243,9 @@ static bool cut_rest(work_list &w, const double *load, double limit, bool top_cl
 
 /* The time of the slowest block, in planes without faces; fills `w`, whose axes are known. whole:
  * the equal parts per block. */
-template <typename S> static double plan_list(work_list &w, int cuts, int whole, bool top_closed)
+template <typename S>
+static double plan_list(work_list &w, int cuts, int whole, bool top_closed,
+                        const struct active_planes *active)
 {
     const int steps = S::T;
     const int planes = w.z_end - w.z_lo;
@@ -236,30 +261,35 @@ template <typename S> static double plan_list(work_list &w, int cuts, int whole,
                (top_closed && part == cuts - 1 ? OF_TOP : 0));
         low = of > low ? of : low;
     }
-    double high = low + 4.0 * (planes + 2 * steps);
+    const int left = active != nullptr ? w.x.count * w.y.count / w.units : 0; /* all are pieces */
+    double high = low + (4.0 + 2.0 * left) * (planes + 2 * steps);
     while (high - low > 0.5) {
         const double middle = (low + high) / 2;
-        if (cut_rest<S>(w, load, middle, top_closed)) {
+        if (cut_rest<S>(w, load, middle, top_closed, active)) {
             high = middle;
         } else {
             low = middle;
         }
     }
-    return cut_rest<S>(w, load, high, top_closed) ? high : INFINITY;
+    return cut_rest<S>(w, load, high, top_closed, active) ? high : INFINITY;
 }
 
 /* The best of several numbers of cuts, and of whole parts per block: a block whose parts include a
  * tile that takes long has no time for as many as others. false: no list fits. */
-template <typename S> static bool choose_list(work_list &w, bool top_closed)
+template <typename S>
+static bool choose_list(work_list &w, bool top_closed, const struct active_planes *active)
 {
     const int planes = w.z_end - w.z_lo;
     double best_time = INFINITY;
     int best_cuts = 1;
     int best_whole = 0;
+    if (active != nullptr && plan_list<S>(w, 1, 0, top_closed, active) < INFINITY) {
+        return true; /* else there are too many pieces */
+    }
     for (int cuts = 1; cuts <= 8 && planes / cuts >= 4 * S::T; cuts++) {
         const int most = w.x.count * w.y.count * cuts / w.units;
         for (int whole = most; whole >= 0 && whole > most - 4; whole--) {
-            const double time = plan_list<S>(w, cuts, whole, top_closed);
+            const double time = plan_list<S>(w, cuts, whole, top_closed, nullptr);
             if (time < best_time) {
                 best_time = time;
                 best_cuts = cuts;
@@ -267,7 +297,7 @@ template <typename S> static bool choose_list(work_list &w, bool top_closed)
             }
         }
     }
-    return plan_list<S>(w, best_cuts, best_whole, top_closed) < INFINITY;
+    return plan_list<S>(w, best_cuts, best_whole, top_closed, nullptr) < INFINITY;
 }
 
 #endif

@@ -2,10 +2,115 @@
  */
 #include "kernels/hip/schedule/ring/classes_workers.h"
 
+#include <cstdlib>
+#include <cstring>
+
 /* Numbers of a table that leaves room for the ring, with two blocks of float32, too. */
 enum { MOST_NUMBERS = 100 * 1024 / (int)sizeof(double) };
 
 #if ARCH_HAS_TILE_COPY
+
+/* The columns of a launch with cells that do not change: of each tile only the planes with others,
+ * cut such that all blocks have as many. Kept, since they are in device memory. */
+struct known_columns {
+    struct box box;
+    int64_t active;
+    int blocks, each; /* columns of a block; some are empty */
+    column *d_columns;
+};
+
+/* Give the columns to blocks, each with at most `most` planes and `more` per column. Returns the
+ * number of blocks; list: NULL, or [each][blocks]; each: of the block with the most columns. */
+template <typename S>
+static int64_t cut_columns(const work &w, const struct active_planes *active, int most, int blocks,
+                           column *list, int &each)
+{
+    const int more = 4; /* beside the column, and to fill the ring */
+    int64_t block = 0;
+    int room = most, n = 0;
+    each = 0;
+    for (int tile = 0; tile < w.tiles; tile++) {
+        int begin = 0, end = 0;
+        const int i = w.x_begin + tile % w.tiles_x * S::TX;
+        const int j = w.lo[1] + tile / w.tiles_x * w.height;
+        active_planes_of(active, i, i + S::TX < w.hi[0] ? i + S::TX : w.hi[0], j,
+                         j + w.height < w.hi[1] ? j + w.height : w.hi[1], &begin, &end);
+        begin = begin > w.lo[2] ? begin : w.lo[2];
+        end = end < w.hi[2] ? end : w.hi[2];
+        while (begin < end) {
+            const int planes = end - begin < room - more ? end - begin : room - more;
+            if (planes < 1) {
+                block++;
+                room = most;
+                n = 0;
+                continue;
+            }
+            if (list != nullptr && block < blocks) {
+                list[(int64_t)n * blocks + block] = {i, j, begin, begin + planes};
+            }
+            begin += planes;
+            room -= planes + more;
+            each = ++n > each ? n : each;
+        }
+    }
+    return block + 1;
+}
+
+template <typename S>
+static void make_columns(known_columns &known, const work &w, const struct active_planes *active,
+                         hipStream_t stream)
+{
+    int low = 4, high = 2 * w.tiles * (w.hi[2] - w.lo[2] + 4), each = 0;
+    while (high - low > 1) { /* the planes of a block that suffice */
+        const int middle = low + (high - low) / 2;
+        const bool fits =
+            cut_columns<S>(w, active, middle, known.blocks, nullptr, each) <= known.blocks;
+        low = fits ? low : middle;
+        high = fits ? middle : high;
+    }
+    cut_columns<S>(w, active, high, known.blocks, nullptr, each);
+    const size_t count = (size_t)(each > 0 ? each : 1) * (size_t)known.blocks;
+    const int none = (w.lo[2] + w.hi[2]) / 2; /* on no closed face */
+    column *const list = static_cast<column *>(malloc(count * sizeof *list));
+    known.each = 0;
+    if (list == nullptr ||
+        hipMalloc(reinterpret_cast<void **>(&known.d_columns), count * sizeof *list) !=
+            hipSuccess) {
+        free(list);
+        return;
+    }
+    for (size_t n = 0; n < count; n++) {
+        list[n] = {w.x_begin, w.lo[1], none, none};
+    }
+    cut_columns<S>(w, active, high, known.blocks, list, each);
+    if (hipMemcpyAsync(known.d_columns, list, count * sizeof *list, hipMemcpyHostToDevice,
+                       stream) == hipSuccess &&
+        hipStreamSynchronize(stream) == hipSuccess) {
+        known.each = (int)(count / (size_t)known.blocks);
+    }
+    free(list);
+}
+
+/* each 0: there is no memory for them. */
+template <typename S>
+static const known_columns &recall_columns(const ring_call &call, const work &w, int blocks)
+{
+    enum { KNOWN = 16 };               /* interior and shells; two shapes */
+    static known_columns known[KNOWN]; /* calls to a device come from one thread */
+    static int next = 0;
+    const struct active_planes *active = call.step->args->levels->medium.active;
+    for (const known_columns &one : known) {
+        if (one.active == active->number && one.blocks == blocks &&
+            memcmp(&one.box, call.box, sizeof one.box) == 0) {
+            return one;
+        }
+    }
+    known_columns &place = known[next++ % KNOWN];
+    (void)hipFree(place.d_columns);
+    place = {*call.box, active->number, blocks, 0, nullptr};
+    make_columns<S>(place, w, active, call.step->stream);
+    return place;
+}
 
 /* TABLE: the coefficients are in shared memory. */
 template <typename S, bool TABLE> struct ring_of_classes : ring_kind<S> {
@@ -13,6 +118,21 @@ template <typename S, bool TABLE> struct ring_of_classes : ring_kind<S> {
     classes<REAL, 1> kind;
     int table_length;
     struct exact_sum *sums[2]; /* of the faces of z; NULL: none */
+
+    /* With cells that do not change blocks are at different planes: there is no common pace. */
+    static work divide(const ring_call &call, int64_t nblocks, int ring_bytes)
+    {
+        if (call.step->args->levels->medium.active != nullptr && call.paced) {
+            work w = work_of<S>({call.step, call.box, false}, nblocks, ring_bytes);
+            const known_columns &known = recall_columns<S>(call, w, (int)nblocks);
+            w.columns = known.d_columns;
+            w.items = known.each * known.blocks;
+            if (known.each > 0) {
+                return w;
+            }
+        }
+        return work_of<S>(call, nblocks, ring_bytes);
+    }
 
     __device__ __forceinline__ void prepare(char *shared, const work &w) const
     {
@@ -84,8 +204,9 @@ bool hip_step_medium_takes(const struct device_medium *medium)
 bool hip_step_medium_corrects(const struct step_args *args, const struct box *box)
 {
     const struct device_medium *medium = &args->levels->medium;
-    const bool kind = args->levels->kind == KIND_FACES || (args->levels->kind == KIND_CLASSES &&
-                                                           medium_numbers(medium) <= MOST_NUMBERS);
+    const enum kind of = args->levels->kind;
+    const bool kind = of == KIND_FACES || of == KIND_GRADED ||
+                      (of == KIND_CLASSES && medium_numbers(medium) <= MOST_NUMBERS);
     return kind && args->d_bits == nullptr && hip_step_staged_takes(&args->layout, box) &&
            hip_step_medium_takes(medium);
 }

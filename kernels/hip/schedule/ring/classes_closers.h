@@ -1,4 +1,4 @@
-/* Part of classes.hip.cpp, faces.hip.cpp and compare.hip.cpp: the waves that write the values
+/* Part of classes.hip.cpp, faces.hip.cpp, graded.hip.cpp and compare.hip.cpp: the waves that write the values
  * beyond closed faces. */
 #pragma once
 
@@ -29,6 +29,7 @@ static __device__ __forceinline__ int array_at(const work &w, int array, int x, 
 template <typename S, typename KIND> struct closer {
     typedef typename S::REAL REAL;
     enum { IN_Y = S::TX / ARCH_WAVE, CELLS = IN_Y + 1 };
+    static constexpr bool HAS_LINES = KIND::IS_GRADED || S::ARRAYS > 0;
     static_assert(2 * S::TY <= ARCH_WAVE, "one lane per row and side");
 
     const KIND &kind;
@@ -50,6 +51,8 @@ template <typename S, typename KIND> struct closer {
     bool radiates;
     REAL a[CELLS], b[CELLS], e[CELLS], g[CELLS];
     bool given[CELLS]; /* where g is that of the cell: the closure gives the temperature */
+    /* of a kind with lines: what they have of the cells, and of the faces of area 1 of a graded one */
+    REAL across[CELLS], unit[2];
 
     /* From the first cell on y to the n-th, or of the one on x: in values of a stage that has `sub`
      * for each subtile. */
@@ -80,6 +83,13 @@ template <typename S, typename KIND> struct closer {
             counted[n] = S::SUMS && valid[n] && sum != nullptr && i >= w.lo[AXIS_X] &&
                          i < w.hi[AXIS_X] && j >= w.lo[AXIS_Y] && j < w.hi[AXIS_Y];
             closure[n] = -1;
+            if (HAS_LINES) {
+                across[n] = in_x ? kind.beside(AXIS_Y, min(j, last[AXIS_Y]))
+                                 : kind.beside(AXIS_X, min(i, last[AXIS_X]));
+            }
+            if constexpr (KIND::IS_GRADED) {
+                unit[in_x] = kind.unit(in_x ? AXIS_X : AXIS_Y, layer + (max ? 1 : 0));
+            }
             if (n == 0 || in_x) {
                 at[in_x] = cell_at<S>(w, i - c.i, j - c.j);
                 class_at[in_x] = ::class_at<S>(w, i - c.i, j - c.j);
@@ -104,13 +114,13 @@ template <typename S, typename KIND> struct closer {
                 const REAL *abe =
                     m.table + medium_closure_at(m.n, m.nclosures, face[n / IN_Y], wanted[n]);
                 closure[n] = wanted[n];
-                if (S::ARRAYS == 0 && counted[n]) {
+                if (!HAS_LINES && counted[n]) {
                     g[n] = m.table[medium_g_at(m.n, n < IN_Y ? AXIS_Y : AXIS_X, own[n], own[n])];
                 }
                 a[n] = abe[0];
                 b[n] = abe[1];
                 e[n] = abe[2];
-                given[n] = S::ARRAYS > 0 && abe[3] != 0;
+                given[n] = HAS_LINES && abe[3] != 0;
                 radiates = radiates || e[n] != 0;
             }
         }
@@ -121,6 +131,7 @@ template <typename S, typename KIND> struct closer {
                                           tally &y)
     {
         const int64_t plane[2] = {k * patch_pitch[0], k * patch_pitch[1]};
+        const REAL along = HAS_LINES ? kind.beside(AXIS_Z, k) : 1;
         int wanted[CELLS];
         int own[CELLS];
         bool missing = false;
@@ -129,7 +140,9 @@ template <typename S, typename KIND> struct closer {
             wanted[n] = closure[n];
             own[n] = 0;
             if (valid[n]) {
-                own[n] = classes[class_at[n / IN_Y] + beside(n, w.class_sub)] & m.mask;
+                own[n] = S::CLASS_PITCH > 0
+                             ? classes[class_at[n / IN_Y] + beside(n, w.class_sub)] & m.mask
+                             : 0;
                 wanted[n] = own[n];
                 const int64_t place = plane[n / IN_Y] + n % IN_Y * ARCH_WAVE;
                 if (first[n / IN_Y] > 0) {
@@ -147,13 +160,18 @@ template <typename S, typename KIND> struct closer {
         for (int n = 0; n < CELLS; n++) {
             if (valid[n]) {
                 REAL *const inside = field + at[n / IN_Y] + beside(n, w.sub_cells);
-                if (S::ARRAYS > 0) {
+                REAL of_face = g[n];
+                if constexpr (KIND::IS_GRADED) {
+                    of_face = unit[n / IN_Y];
+                    g[n] = of_face * (across[n] * along);
+                } else if constexpr (S::ARRAYS > 0) {
                     g[n] = kind.scaled(field[g_at[n / IN_Y] + beside(n, w.array_sub[AXIS_Y])],
                                        n < IN_Y ? AXIS_Y : AXIS_X);
+                    of_face = g[n] * (across[n] * along);
                 }
-                const REAL outside = radiates
-                                         ? kind.outside(*inside, g[n], a[n], b[n], e[n], given[n])
-                                         : kind.outside(*inside, g[n], a[n], b[n], 0, given[n]);
+                const REAL outside =
+                    radiates ? kind.outside(*inside, of_face, a[n], b[n], e[n], given[n])
+                             : kind.outside(*inside, of_face, a[n], b[n], 0, given[n]);
                 inside[beyond[n / IN_Y]] = outside;
                 if (counted[n]) {
                     const double term = (double)g[n] * (double)(REAL)(outside - *inside);

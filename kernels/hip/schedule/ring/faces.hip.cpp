@@ -11,7 +11,7 @@ template <typename S> struct faces_worker {
     static constexpr int N = S::N, ROWS = S::ROWS;
 
     const faces<REAL> &kind;
-    const REAL *heat; /* of each class */
+    const cell_heat<REAL> *heat; /* of each class */
     const work &w;
     const place<S> &p;
     int class_offset;              /* of the first cell in the classes of a stage, in bytes */
@@ -100,8 +100,9 @@ template <typename S> struct faces_worker {
                 REAL around[FACE_COUNT];
                 v.around(i, around);
                 const int own = classes[row * S::CLASS_PITCH + i] & kind.of.mask;
-                out.row[row].v[i] =
-                    medium_cell(out.row[row].v[i], v.c.v[i], around, g, sigma.v[i], heat[own]);
+                const cell_heat<REAL> of = heat[own];
+                out.row[row].v[i] = medium_cell(out.row[row].v[i] + of.added, v.c.v[i], around, g,
+                                                sigma.v[i], of.q);
             }
             y[0] = y[1];
         }
@@ -112,15 +113,15 @@ template <typename S> struct faces_worker {
 template <typename S> struct ring_of_faces : ring_kind<S> {
     typedef typename S::REAL REAL;
     /* of all bytes: rows that no tile has are looked up, too */
-    static constexpr int HEAT_BYTES = (UINT8_MAX + 1) * (int)sizeof(REAL);
+    static constexpr int HEAT_BYTES = (UINT8_MAX + 1) * 2 * (int)sizeof(REAL);
     faces<REAL> kind;
     struct exact_sum *sums[2]; /* of the faces of z; NULL: none */
 
     __device__ __forceinline__ void prepare(char *shared, const work &w) const
     {
-        REAL *heat = reinterpret_cast<REAL *>(shared + w.ring_bytes);
+        cell_heat<REAL> *heat = reinterpret_cast<cell_heat<REAL> *>(shared + w.ring_bytes);
         for (int at = (int)threadIdx.x; at < kind.of.n; at += (int)blockDim.x) {
-            heat[at] = kind.of.table[medium_cell_at(at) + 1];
+            heat[at] = heat_at(kind.of.table, at);
         }
     }
 
@@ -133,7 +134,7 @@ template <typename S> struct ring_of_faces : ring_kind<S> {
             const place<S> p = place_of<S>(view, kind.closed, w, c);
             march<S>(view, kind.closed,
                      faces_worker<S>{kind,
-                                     reinterpret_cast<const REAL *>(shared + w.ring_bytes),
+                                     reinterpret_cast<const cell_heat<REAL> *>(shared + w.ring_bytes),
                                      w,
                                      p,
                                      class_at<S>(w, x, y),

@@ -63,6 +63,11 @@ enum { MOST_STAGES = 24, MOST_ARRAYS = AXIS_COUNT + 1 };
  * Happens only when the device has not started all blocks. */
 enum { PATIENCE = 2000 };
 
+/* A column of tiles. Blocks take them in turn; those taken at the same time are a patch. */
+struct column {
+    int i, j, k_begin, k_end;
+};
+
 /* The work of one launch. Indices are of cells; those of tile copies count from the region. */
 struct work {
     int lo[AXIS_COUNT], hi[AXIS_COUNT]; /* the box */
@@ -83,17 +88,16 @@ struct work {
     /* blocks count their progress in groups of planes, and a block may begin a group when all have
      * requested the one `lead` before it; groups: per patch, 0: no pacing */
     int group, groups, lead;
-};
-
-/* A column of tiles. Blocks take them in turn; those taken at the same time are a patch. */
-struct column {
-    int i, j, k_begin, k_end;
+    const column *columns; /* device memory: of all items; NULL: as the other members have them */
 };
 
 template <typename S> static __device__ __forceinline__ column column_of(const work &w, int item)
 {
     const int tile = item % w.tiles;
     column c;
+    if (w.columns != nullptr) {
+        return w.columns[item];
+    }
     c.i = w.x_begin + tile % w.tiles_x * S::TX;
     c.j = w.lo[1] + tile / w.tiles_x * w.height;
     c.k_begin = w.lo[2] + item / w.tiles * w.depth;

@@ -1,0 +1,160 @@
+/* The ring in a uniform medium on graded axes: a thread has the lines of its cells in x in registers.
+ * Those of its rows and of the plane come from the L1 cache in each plane, since with them in
+ * registers, too, the loop over planes has spills. */
+#include "kernels/hip/kind/graded.h"
+#include "kernels/hip/schedule/ring/classes_closers.h"
+
+#if ARCH_HAS_TILE_COPY
+
+/* See march. */
+template <typename S> struct graded_worker {
+    typedef typename S::REAL REAL;
+    static constexpr int N = S::N, ROWS = S::ROWS;
+
+    const graded<REAL> &kind;
+    const REAL *added; /* of each class */
+    const work &w;
+    const place<S> &p;
+    int class_offset;              /* of the first cell in the classes of a stage, in bytes */
+    bool sides;                    /* the tile lies on a closed face in x or y */
+    struct exact_sum *const *sums; /* of the faces of z; NULL: none */
+    int k;                         /* the plane of z */
+    graded_cells<REAL, N> x = {};
+
+    __device__ __forceinline__ void wait(const stage_ring<S> &ring) const
+    {
+        ring.wait();
+        if (sides) {
+            ring.wait_for_closer();
+        }
+    }
+
+    __device__ __forceinline__ void begin(const REAL *, const REAL *)
+    {
+        x.take(kind, p.i);
+    }
+
+    /* In the stage, since it is rare; with the sum over the face. All lanes of a wave call. */
+    __device__ __forceinline__ cells_of<S> beyond(int face, int plane, const cells_of<S> &,
+                                                  const REAL *from, REAL *to) const
+    {
+        struct exact_sum *const sum = sums[face - FACE_Z_MIN];
+        tally found = {};
+#pragma unroll 1
+        for (int row = 0; row < p.rows; row++) {
+#pragma unroll 1
+            for (int i = p.begin; i < p.end; i++) {
+                const int at = p.offset + row * S::PITCH + i;
+                const typename graded<REAL>::place cell = kind.at(p.i + i, p.j + row, plane);
+                to[at] = kind.beyond(0, cell, face, from[at]);
+                if (sum != nullptr) {
+                    found.add(kind.term(0, cell, face, from[at], to[at]));
+                }
+            }
+        }
+        face_sum_add(sum, found);
+        return own_cells<S>(to, p);
+    }
+
+    __device__ __forceinline__ void advance(const REAL *now, const REAL *,
+                                            const cells_of<S> (&cells)[3], cells_of<S> &out)
+    {
+        graded_layer<REAL> z;
+        z.take(kind, AXIS_Z, k);
+        k++;
+        const uint8_t *const classes =
+            reinterpret_cast<const uint8_t *>(now + w.class_cells) + class_offset;
+        /* rows beyond the grid have any numbers */
+        const int last = (int)kind.of.cells[AXIS_Y];
+        REAL y_g = kind.unit(AXIS_Y, min(p.j, last));
+#pragma unroll
+        for (int row = 0; row < ROWS; row++) {
+            const row_values<S> v = values_of<S>(now, p, row, cells);
+            const REAL y_width = kind.width[AXIS_Y][min(p.j + row, last)];
+            const REAL y_inverse = kind.inverse[AXIS_Y][min(p.j + row, last)];
+            const REAL y_next = kind.unit(AXIS_Y, min(p.j + row + 1, last));
+            const REAL yz = y_width * z.width;
+            const REAL inverse = y_inverse * z.inverse;
+#pragma unroll
+            for (int i = 0; i < N; i++) {
+                const REAL xz = x.width[i] * z.width;
+                const REAL xy = x.width[i] * y_width;
+                const REAL g[FACE_COUNT] = {x.g[i] * yz, x.g[i + 1] * yz, y_g * xz,
+                                            y_next * xz, z.g[0] * xy,     z.g[1] * xy};
+                REAL around[FACE_COUNT];
+                v.around(i, around);
+                const int own =
+                    S::CLASS_PITCH > 0 ? classes[row * S::CLASS_PITCH + i] & kind.of.mask : 0;
+                out.row[row].v[i] = medium_cell(out.row[row].v[i] + added[own], v.c.v[i], around, g,
+                                                x.inverse[i] * inverse, (REAL)0);
+            }
+            y_g = y_next;
+        }
+    }
+};
+
+template <typename S> struct ring_of_graded : ring_kind<S> {
+    typedef typename S::REAL REAL;
+    /* of all bytes: rows that no tile has are looked up, too */
+    static constexpr int HEAT_BYTES = (UINT8_MAX + 1) * (int)sizeof(REAL);
+    graded<REAL> kind;
+    struct exact_sum *sums[2]; /* of the faces of z; NULL: none */
+
+    __device__ __forceinline__ void prepare(char *shared, const work &w) const
+    {
+        REAL *added = reinterpret_cast<REAL *>(shared + w.ring_bytes);
+        for (int at = (int)threadIdx.x; at < kind.of.n; at += (int)blockDim.x) {
+            added[at] = heat_at(kind.of.table, at).added;
+        }
+    }
+
+    __device__ __forceinline__ void advance(const grid_view<REAL> &view, char *shared,
+                                            stage_ring<S> ring, const work &w) const
+    {
+        const int class_offset =
+            class_at<S>(w, (int)threadIdx.x % S::WIDE * S::N, (int)threadIdx.x / S::WIDE * S::ROWS);
+        for (int item = blockIdx.x; item < w.items; item += (int)gridDim.x) {
+            const column c = column_of<S>(w, item);
+            const place<S> p = place_of<S>(view, kind.closed, w, c);
+            march<S>(view, kind.closed,
+                     graded_worker<S>{kind, reinterpret_cast<const REAL *>(shared + w.ring_bytes),
+                                      w, p, class_offset,
+                                      closed_sides<S>(view, kind.closed, w, c) != 0, sums,
+                                      c.k_begin},
+                     ring, p, c);
+        }
+    }
+    __device__ __forceinline__ void close(const grid_view<REAL> &view, const face_sums &sums,
+                                          const stage_ring<S> &ring, const work &w, int wave) const
+    {
+        close_all<S>(view, kind, sums, ring, w, wave);
+    }
+};
+
+template <typename S> static hipError_t launch_shape(const ring_call &call)
+{
+    typedef typename S::REAL REAL;
+    const graded<REAL> kind = graded_of<REAL>(call.step->args->levels);
+    const face_sums sums = face_sums_of(call.step->args->levels, call.step->d_scratch);
+    return launch(call,
+                  ring_of_graded<S>{{}, kind, {sums.sum[FACE_Z_MIN], sums.sum[FACE_Z_MAX]}},
+                  ring_of_graded<S>::HEAT_BYTES);
+}
+
+/* The classes are read only where there are several. In float32 two blocks, as classes have. */
+template <typename REAL, int WIDE, int BLOCKS> static hipError_t launch_kind(const ring_call &call)
+{
+    constexpr int TILES = (int)(sizeof(double) / sizeof(REAL));
+    typedef shape<REAL, WIDE, 128, 16, 4, BLOCKS * TILES, 2, true> S;
+    typedef shape<REAL, WIDE, 128, 16, 4, BLOCKS * TILES, 2, false> one_class;
+    const struct step_args *args = call.step->args;
+    return args->levels->corrects         ? launch_shape<with_base<S>>(call)
+           : args->d_bits != nullptr      ? launch_shape<with_bits<S>>(call)
+           : args->levels->medium.nclasses > 1 ? launch_shape<S>(call)
+                                               : launch_shape<one_class>(call);
+}
+
+#endif
+
+DEFINE_RING(graded_free, 1, 1, false)
+DEFINE_RING(graded_deep, 1, 1, true)
