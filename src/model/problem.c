@@ -125,6 +125,15 @@ static enum status check_surfaces(const struct problem *problem)
     return STATUS_OK;
 }
 
+static bool problem_has_painted_sources(const struct problem *problem)
+{
+    bool any = false;
+    for (int s = 0; s < problem->settings->nsources; s++) {
+        any = any || source_is_painted(&problem->settings->sources[s]);
+    }
+    return any;
+}
+
 /* A factor for each cell excludes these. */
 static enum status check_per_cell(const struct problem *problem)
 {
@@ -140,6 +149,8 @@ static enum status check_per_cell(const struct problem *problem)
         {(problem->derived >> DERIVED_FLUX & 1U) != 0, "output", "the derived field heat_flux"},
         {of_capacity && problem->output.history_materials == TRUTH_YES, "output.history.materials",
          "the heat of each material (with heat_capacity_factor)"},
+        {of_capacity && medium->lines && problem_has_painted_sources(problem), "sources",
+         "a source on graded axes with so many sizes of cells (with heat_capacity_factor)"},
         {0},
     };
     const struct obstacle *first = first_of(obstacles);
@@ -305,6 +316,7 @@ enum status problem_set_survey(struct problem *problem, double fastest_rate, uin
             (medium->lines ? medium->materials[own->key.material].weight : own->weight) *
             own->amount;
     }
+    TRY(medium->lines ? check_per_cell(problem) : STATUS_OK); /* sizes may have gone to lines */
     TRY(sources_survey(&problem->sources, problem->settings, &problem->grid, medium));
     return lay_timeline(problem);
 }

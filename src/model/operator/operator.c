@@ -289,10 +289,12 @@ double operator_class_source(const struct heat_operator *op, const struct proble
     for (int s = 0; s < problem->sources.count; s++) {
         density += class_key_has(key, s) ? op->source[s] : 0;
     }
-    const double q = density * op->dt / problem->medium.heat_capacity_volume;
-    return precision_round(problem->precision, problem->medium.lines
-                                                   ? q
-                                                   : q * grid_size_volume(&problem->grid, key->size));
+    const struct medium *medium = &problem->medium;
+    const double q = density * op->dt /
+                     (medium->lines ? medium->classes[of_class].heat_capacity_volume
+                                    : medium->heat_capacity_volume);
+    return precision_round(problem->precision,
+                           medium->lines ? q : q * grid_size_volume(&problem->grid, key->size));
 }
 
 /* --- the table of classes --------------------------------------------------------------------- */
