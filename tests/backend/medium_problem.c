@@ -58,9 +58,8 @@ static double stored_g(const struct problem *p, const int64_t cell[AXIS_COUNT], 
         m->d_g[axis] != NULL
             ? times(p, host_get(&p->layout, m->d_g[axis], at + side * stride[axis]), m->dt)
             : 0;
-    *unit = m->has_lines
-                ? times(p, g, medium_lines_at(m, precision, axis, GRADED_INVERSE, cell))
-                : g;
+    *unit =
+        m->has_lines ? times(p, g, medium_lines_at(m, precision, axis, GRADED_INVERSE, cell)) : g;
     return g;
 }
 
@@ -122,11 +121,11 @@ void medium_reference_cell(struct problem *p, const int64_t cell[AXIS_COUNT],
     const bool graded = p->args.kind == KIND_GRADED;
     const double first = table_at(p, medium_cell_at(own));
     const double sigma =
-        graded ? times(p,
-                       medium_line_at(&p->medium, p->layout.precision, AXIS_X, GRADED_INVERSE,
-                                      cell[0]),
-                       medium_lines_at(&p->medium, p->layout.precision, AXIS_X, GRADED_INVERSE,
-                                       cell))
+        graded
+            ? times(
+                  p,
+                  medium_line_at(&p->medium, p->layout.precision, AXIS_X, GRADED_INVERSE, cell[0]),
+                  medium_lines_at(&p->medium, p->layout.precision, AXIS_X, GRADED_INVERSE, cell))
         : p->args.kind == KIND_FACES
             ? host_get(&p->layout, p->medium.d_sigma,
                        layout_index(&p->medium.layout, cell[0], cell[1], cell[2]))

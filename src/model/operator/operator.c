@@ -158,13 +158,12 @@ static struct class_closure close_class(const struct problem *problem, enum face
     const double conductance = medium->lines && grid->used[axis]
                                    ? area * k / (h * grid_smallest_width(grid, axis))
                                    : medium_conductance(medium, grid, axis, of_class, of_class);
-    return (struct class_closure){
-        .a = closure.a,
-        .b = closure.b,
-        .e = closure.e,
-        .exchange = boundary_exchange(now),
-        .conductance = grid_cell_volume(grid) * conductance,
-        .area = llround(ldexp(area, FACE_AREA_BITS))};
+    return (struct class_closure){.a = closure.a,
+                                  .b = closure.b,
+                                  .e = closure.e,
+                                  .exchange = boundary_exchange(now),
+                                  .conductance = grid_cell_volume(grid) * conductance,
+                                  .area = llround(ldexp(area, FACE_AREA_BITS))};
 }
 
 /* The conditions of a face at the time of an operator. */
@@ -251,26 +250,6 @@ enum status operator_closures(const struct heat_operator *op, const struct probl
         }
     }
     return STATUS_OK;
-}
-
-struct class_closure operator_close_enthalpy(const struct problem *problem, enum axis axis,
-                                             const struct class_closure *closure, int of_class,
-                                             double u)
-{
-    const struct medium *medium = &problem->medium;
-    const struct curve *curve = &medium->curves[medium->classes[of_class].key.material];
-    return class_closure_of_heat(closure, curve, (int)axis, u * medium->heat_capacity_volume,
-                                 grid_width(&problem->grid, axis, 0),
-                                 grid_cell_volume(&problem->grid));
-}
-
-struct class_closure operator_close_factor(const struct problem *problem, enum face face,
-                                           const struct class_closure *closure, int of_class,
-                                           double factor)
-{
-    const double k = medium_conductivity(&problem->medium, face_axis(face), of_class) * factor;
-    return class_closure_of_half(closure, width_at(&problem->grid, face) / (2 * k),
-                                 closure->conductance * factor);
 }
 
 int64_t operator_table_length(const struct problem *problem)
@@ -480,9 +459,13 @@ void operator_table(const struct heat_operator *op, const struct problem *proble
         const struct medium_class *own = &medium->classes[c];
         const double heat = own->is_ambient ? 0 : operator_class_source(op, problem, c);
         precision_set(precision, table, medium_cell_at(c),
-                      op->all.kind == KIND_CLASSES ? own->sigma : medium->lines ? heat : 0);
+                      op->all.kind == KIND_CLASSES ? own->sigma
+                      : medium->lines              ? heat
+                                                   : 0);
         precision_set(precision, table, medium_cell_at(c) + 1,
-                      own->is_ambient ? own->ambient : medium->lines ? 0 : heat);
+                      own->is_ambient ? own->ambient
+                      : medium->lines ? 0
+                                      : heat);
     }
     for (int64_t i = 0; i < AXIS_COUNT * (int64_t)n * n && conductances != NULL; i++) {
         precision_set(precision, table, medium_g_at(n, 0, 0, 0) + i, conductances[i] * scale);

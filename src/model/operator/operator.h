@@ -45,7 +45,8 @@ enum status operator_of_step(const struct problem *problem, int64_t step, struct
 enum status operator_before(const struct problem *problem, int64_t step, struct heat_operator *op);
 
 /* The heat that painted sources and metabolism add to a cell of this class in the step, in K of the
- * reference heat capacity; with lines by how much the cell's temperature rises. As kernels have it. */
+ * reference heat capacity; with lines by how much the cell's temperature rises. As kernels have it.
+ */
 double operator_class_source(const struct heat_operator *op, const struct problem *problem,
                              int of_class);
 

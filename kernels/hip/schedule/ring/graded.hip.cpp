@@ -1,6 +1,6 @@
-/* The ring in a uniform medium on graded axes: a thread has the lines of its cells in x in registers.
- * Those of its rows and of the plane come from the L1 cache in each plane, since with them in
- * registers, too, the loop over planes has spills. */
+/* The ring in a uniform medium on graded axes: a thread has the lines of its cells in x in
+ * registers. Those of its rows and of the plane come from the L1 cache in each plane, since with
+ * them in registers, too, the loop over planes has spills. */
 #include "kernels/hip/kind/graded.h"
 #include "kernels/hip/schedule/ring/classes_closers.h"
 
@@ -136,8 +136,7 @@ template <typename S> static hipError_t launch_shape(const ring_call &call)
     typedef typename S::REAL REAL;
     const graded<REAL> kind = graded_of<REAL>(call.step->args->levels);
     const face_sums sums = face_sums_of(call.step->args->levels, call.step->d_scratch);
-    return launch(call,
-                  ring_of_graded<S>{{}, kind, {sums.sum[FACE_Z_MIN], sums.sum[FACE_Z_MAX]}},
+    return launch(call, ring_of_graded<S>{{}, kind, {sums.sum[FACE_Z_MIN], sums.sum[FACE_Z_MAX]}},
                   ring_of_graded<S>::HEAT_BYTES);
 }
 
@@ -148,8 +147,8 @@ template <typename REAL, int WIDE, int BLOCKS> static hipError_t launch_kind(con
     typedef shape<REAL, WIDE, 128, 16, 4, BLOCKS * TILES, 2, true> S;
     typedef shape<REAL, WIDE, 128, 16, 4, BLOCKS * TILES, 2, false> one_class;
     const struct step_args *args = call.step->args;
-    return args->levels->corrects         ? launch_shape<with_base<S>>(call)
-           : args->d_bits != nullptr      ? launch_shape<with_bits<S>>(call)
+    return args->levels->corrects              ? launch_shape<with_base<S>>(call)
+           : args->d_bits != nullptr           ? launch_shape<with_bits<S>>(call)
            : args->levels->medium.nclasses > 1 ? launch_shape<S>(call)
                                                : launch_shape<one_class>(call);
 }
