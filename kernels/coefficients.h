@@ -37,7 +37,8 @@ struct active_planes {
  * axis times the widths of its cell on the two others, sigma the product of the inverse widths.
  * Around an axis of rotation a width has the mean radius, a conductance that of the face. */
 enum graded_line {
-    GRADED_CONDUCTANCE, /* of the lower face, 1/s; that of a closed end is of the cell inside alone */
+    GRADED_CONDUCTANCE, /* of the lower face, 1/s; that of a closed end is of the cell inside alone
+                         */
     GRADED_WIDTH,       /* of the cell, over the smallest one */
     GRADED_INVERSE,     /* 1 over that width */
     GRADED_LINES

@@ -3,8 +3,9 @@
  * F^4 gives the temperature F of the face. Included by C and by HIP sources.
  *
  * The table (medium_cell.h) has a heat per cell in place of sigma: it is added to the cell itself,
- * since that of a source does not depend on the size of the cell. Where widths are in lines (enum graded_line
- * graded_line) closures are those of a face of the area 1, and g there is that of such a face, too.
+ * since that of a source does not depend on the size of the cell. Where widths are in lines (enum
+ * graded_line graded_line) closures are those of a face of the area 1, and g there is that of such
+ * a face, too.
  *
  * A graded medium has the products of its lines, in this order, with G dt first:
  *   g on x: gx (wy wz)   on y: gy (wx wz)   on z: gz (wx wy)   sigma: vx (vy vz), v: the inverse

@@ -127,6 +127,15 @@ static enum status check_surfaces(const struct problem *problem)
     return STATUS_OK;
 }
 
+static bool problem_has_painted_sources(const struct problem *problem)
+{
+    bool any = false;
+    for (int s = 0; s < problem->settings->nsources; s++) {
+        any = any || source_is_painted(&problem->settings->sources[s]);
+    }
+    return any;
+}
+
 /* A factor for each cell excludes these. */
 static enum status check_per_cell(const struct problem *problem)
 {
@@ -142,6 +151,8 @@ static enum status check_per_cell(const struct problem *problem)
         {(problem->derived >> DERIVED_FLUX & 1U) != 0, "output", "the derived field heat_flux"},
         {of_capacity && problem->output.history_materials == TRUTH_YES, "output.history.materials",
          "the heat of each material (with heat_capacity_factor)"},
+        {of_capacity && medium->lines && problem_has_painted_sources(problem), "sources",
+         "a source on graded axes with so many sizes of cells (with heat_capacity_factor)"},
         {0},
     };
     const struct obstacle *first = first_of(obstacles);
@@ -310,6 +321,7 @@ enum status problem_set_survey(struct problem *problem, double fastest_rate, uin
     FAIL_IF(medium_ambient_cells(medium) == grid_total_cells(&problem->grid),
             settings_fail_at(problem->origin, "parts",
                              "all cells belong to ambients; give the body a part"));
+    TRY(medium->lines ? check_per_cell(problem) : STATUS_OK); /* sizes may have gone to lines */
     TRY(sources_survey(&problem->sources, problem->settings, &problem->grid, medium));
     return lay_timeline(problem);
 }

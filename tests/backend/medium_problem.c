@@ -32,6 +32,37 @@ static double table_at(const struct problem *p, int64_t at)
     return host_get(&p->layout, p->medium.d_table, at);
 }
 
+/* Rounded as kernels of the precision do. */
+static double times(const struct problem *p, double a, double b)
+{
+    return p->layout.precision == PRECISION_FLOAT64 ? a * b : (double)((float)a * (float)b);
+}
+
+/* The conductance of a face of a cell where they are stored or products of lines, and of one with
+ * the area 1. */
+static double stored_g(const struct problem *p, const int64_t cell[AXIS_COUNT], enum face face,
+                       double *unit)
+{
+    const struct device_medium *m = &p->medium;
+    const int axis = (int)face_axis(face);
+    const int side = face_side(face) == SIDE_MIN ? 0 : 1;
+    const enum precision precision = p->layout.precision;
+    if (p->args.kind == KIND_GRADED) {
+        *unit = times(p, medium_line_at(m, precision, axis, GRADED_CONDUCTANCE, cell[axis] + side),
+                      m->dt);
+        return times(p, *unit, medium_lines_at(m, precision, axis, GRADED_WIDTH, cell));
+    }
+    const int64_t stride[AXIS_COUNT] = {1, m->layout.pitch_y, m->layout.pitch_z};
+    const int64_t at = layout_index(&m->layout, cell[0], cell[1], cell[2]);
+    const double g =
+        m->d_g[axis] != NULL
+            ? times(p, host_get(&p->layout, m->d_g[axis], at + side * stride[axis]), m->dt)
+            : 0;
+    *unit =
+        m->has_lines ? times(p, g, medium_lines_at(m, precision, axis, GRADED_INVERSE, cell)) : g;
+    return g;
+}
+
 struct beyond problem_beyond(const struct problem *p, const int64_t cell[AXIS_COUNT],
                              enum face face)
 {
@@ -48,14 +79,10 @@ struct beyond problem_beyond(const struct problem *p, const int64_t cell[AXIS_CO
         other = problem_class(p, next[0], next[1], next[2]);
     }
     struct beyond side = {.g = table_at(p, medium_g_at(m->nclasses, (int)axis, own, other))};
-    if (p->args.kind == KIND_FACES) {
-        const int64_t stride[AXIS_COUNT] = {1, m->layout.pitch_y, m->layout.pitch_z};
-        const int64_t at = layout_index(&m->layout, cell[0], cell[1], cell[2]);
-        const double g = m->d_g[axis] != NULL ? host_get(&p->layout, m->d_g[axis],
-                                                         at + (step > 0 ? stride[axis] : 0))
-                                              : 0;
-        side.g = p->layout.precision == PRECISION_FLOAT64 ? g * m->dt
-                                                          : (double)((float)g * (float)m->dt);
+    const bool stored = p->args.kind == KIND_FACES || p->args.kind == KIND_GRADED;
+    double unit = 0;
+    if (stored) {
+        side.g = stored_g(p, cell, face, &unit);
     }
     if (!outside || !p->args.closed[face]) {
         side.value =
@@ -71,12 +98,12 @@ struct beyond problem_beyond(const struct problem *p, const int64_t cell[AXIS_CO
     const double b = table_at(p, at + 1);
     const double e = table_at(p, at + 2);
     side.closed = true;
-    if (p->args.kind == KIND_FACES) {
+    if (stored) {
         const double x[] = {a, b, e, table_at(p, at + 3)};
         const float narrow[] = {(float)a, (float)b, (float)e, (float)x[3]};
         side.value = p->layout.precision == PRECISION_FLOAT64
-                         ? faces_outside_float64(c, side.g, x)
-                         : (double)faces_outside_float32((float)c, (float)side.g, narrow);
+                         ? faces_outside_float64(c, unit, x)
+                         : (double)faces_outside_float32((float)c, (float)unit, narrow);
         return side;
     }
     side.value = p->layout.precision == PRECISION_FLOAT64
@@ -91,11 +118,20 @@ void medium_reference_cell(struct problem *p, const int64_t cell[AXIS_COUNT],
     const int64_t at = layout_index(&p->layout, cell[0], cell[1], cell[2]);
     const double c = host_get(&p->layout, p->h_in, at);
     const int own = problem_class(p, cell[0], cell[1], cell[2]);
-    const double sigma = p->args.kind == KIND_FACES
-                             ? host_get(&p->layout, p->medium.d_sigma,
-                                        layout_index(&p->medium.layout, cell[0], cell[1], cell[2]))
-                             : table_at(p, medium_cell_at(own));
-    const double q = table_at(p, medium_cell_at(own) + 1);
+    const bool graded = p->args.kind == KIND_GRADED;
+    const double first = table_at(p, medium_cell_at(own));
+    const double sigma =
+        graded
+            ? times(
+                  p,
+                  medium_line_at(&p->medium, p->layout.precision, AXIS_X, GRADED_INVERSE, cell[0]),
+                  medium_lines_at(&p->medium, p->layout.precision, AXIS_X, GRADED_INVERSE, cell))
+        : p->args.kind == KIND_FACES
+            ? host_get(&p->layout, p->medium.d_sigma,
+                       layout_index(&p->medium.layout, cell[0], cell[1], cell[2]))
+            : first;
+    const double q = graded ? 0 : table_at(p, medium_cell_at(own) + 1);
+    const double added = graded || p->args.kind == KIND_FACES ? first : 0;
     const bool wide = p->layout.precision == PRECISION_FLOAT64;
     struct beyond s[FACE_COUNT];
     for (int face = 0; face < FACE_COUNT; face++) {
@@ -106,7 +142,8 @@ void medium_reference_cell(struct problem *p, const int64_t cell[AXIS_COUNT],
             sums[face] += fixed_point(s[face].g * difference);
         }
     }
-    const double base = problem_base(p, at);
+    const double start = problem_base(p, at);
+    const double base = wide ? start + added : (double)((float)start + (float)added);
     if (wide) {
         ((double *)p->h_expected)[at] = medium_cell_float64(
             base, c, s[0].value, s[1].value, s[2].value, s[3].value, s[4].value, s[5].value, s[0].g,
@@ -289,7 +326,8 @@ void medium_fill_own(struct problem *p, uint64_t *random)
                 host_set(&p->layout, table, first + 4 * row + n,
                          host_get(&p->layout, table, from + n));
             }
-            const int given = m->nsegments > 0 || p->args.kind == KIND_FACES ? 0 : 1;
+            const bool stored = p->args.kind == KIND_FACES || p->args.kind == KIND_GRADED;
+            const int given = m->nsegments > 0 || stored ? 0 : 1;
             host_set(&p->layout, table, first + 4 * row + given,
                      host_get(&p->layout, table, from + given) * random_between(random, 0.7, 1.1));
         }
@@ -356,15 +394,61 @@ static void *random_values(const struct problem *p, double low, double high, uin
     return values;
 }
 
-void problem_make_faces(struct problem *p, uint64_t *random)
+/* The numbers of all lines. */
+static int64_t count_lines(const struct device_medium *m)
+{
+    int64_t count = 0;
+    for (int axis = 0; axis < AXIS_COUNT; axis++) {
+        count += GRADED_LINES * line_length(&m->layout, axis);
+    }
+    return count;
+}
+
+/* The elements of d_sigma. */
+static int64_t sigma_count(const struct device_medium *m)
+{
+    return (medium_is_graded(m) ? 0 : m->layout.elements) + (m->has_lines ? count_lines(m) : 0);
+}
+
+/* Lines of a graded medium, or behind sigma. */
+static void make_lines(struct problem *p, bool graded, uint64_t *random)
 {
     struct device_medium *m = &p->medium;
-    p->args.kind = KIND_FACES;
+    for (int axis = 0; axis < AXIS_COUNT && graded; axis++) {
+        free((void *)(uintptr_t)m->d_g[axis]);
+        m->d_g[axis] = NULL;
+    }
+    m->has_lines = true;
+    void *values = realloc((void *)(uintptr_t)m->d_sigma,
+                           (size_t)sigma_count(m) * precision_bytes(p->layout.precision));
+    assert_non_null(values);
+    m->d_sigma = values;
+    for (int i = 0; i < AXIS_COUNT * GRADED_LINES; i++) {
+        const int axis = i / GRADED_LINES;
+        const enum graded_line line = (enum graded_line)(i % GRADED_LINES);
+        const int64_t first = medium_line(m, axis, line) - m->layout.halo[axis];
+        for (int64_t n = 0; n < line_length(&m->layout, axis); n++) {
+            const double value = line == GRADED_CONDUCTANCE ? random_between(random, 0.001, 0.02)
+                                 : line == GRADED_WIDTH     ? random_between(random, 1, 2)
+                                                            : random_between(random, 0.5, 1);
+            const bool none = line == GRADED_CONDUCTANCE && p->args.r[axis] == 0;
+            host_set(&p->layout, values, first + n, none ? 0 : value);
+        }
+    }
+}
+
+void problem_make_faces(struct problem *p, enum kind kind, uint64_t *random)
+{
+    struct device_medium *m = &p->medium;
+    p->args.kind = kind;
     m->dt = random_between(random, 0.1, 1);
     m->weight_factor = 0.25;
     m->d_sigma = random_values(p, 0.5, 2, random);
     for (int axis = 0; axis < AXIS_COUNT; axis++) {
         m->d_g[axis] = p->args.r[axis] > 0 ? random_values(p, 0, 0.08, random) : NULL;
+    }
+    if (kind == KIND_GRADED || random_below(random, 2) == 0) {
+        make_lines(p, kind == KIND_GRADED, random);
     }
     for (int i = 0; i < FACE_COUNT * m->nclosures; i++) {
         const int64_t at =
@@ -409,7 +493,11 @@ struct device_medium problem_upload(struct rig *rig, const struct problem *p)
     for (int axis = 0; axis < AXIS_COUNT; axis++) {
         m.d_g[axis] = m.d_g[axis] != NULL ? rig_upload(rig, m.d_g[axis], bytes) : NULL;
     }
-    m.d_sigma = m.d_sigma != NULL ? rig_upload(rig, m.d_sigma, bytes) : NULL;
+    m.d_sigma =
+        m.d_sigma != NULL
+            ? rig_upload(rig, m.d_sigma,
+                         (size_t)sigma_count(&p->medium) * precision_bytes(p->layout.precision))
+            : NULL;
     for (int face = 0; face < FACE_COUNT; face++) {
         if (m.d_patch[face] != NULL) {
             const int64_t before = patches_before(&m, (enum face)face);

@@ -117,14 +117,17 @@ void problem_create_kind(struct problem *p, enum kind kind, const int64_t cells[
                          uint64_t *random)
 {
     static const int nclasses[] = {1, 2, 8, 40, 64, 130, 255};
-    if (kind == KIND_CLASSES || kind == KIND_ENTHALPY || kind == KIND_FACES) {
+    if (kind != KIND_UNIFORM && kind != KIND_HIGH_ORDER) {
         const int most = kind == KIND_ENTHALPY ? 6 : 7; /* the tables of segments become long */
-        create_medium(p, cells, closed_faces, nsteps, nclasses[random_below(random, most)],
+        const int of = kind == KIND_GRADED && random_below(random, 2) == 0
+                           ? 0 /* the classes are not read then */
+                           : (int)random_below(random, most);
+        create_medium(p, cells, closed_faces, nsteps, nclasses[of],
                       (enum pattern)random_below(random, PATTERN_COUNT), precision, random);
         if (kind == KIND_ENTHALPY) {
             problem_make_nonlinear(p, 1 << random_below(random, 6), random);
-        } else if (kind == KIND_FACES) {
-            problem_make_faces(p, random);
+        } else if (kind != KIND_CLASSES) {
+            problem_make_faces(p, kind, random);
         }
         medium_fill_own(p, random);
         medium_fill_tables(p, random);
@@ -334,7 +337,7 @@ static void advance(struct problem *p, const struct box *boxes, int nboxes,
     static reference_cell *const update[KIND_COUNT] = {
         [KIND_UNIFORM] = uniform_reference_cell,    [KIND_CLASSES] = medium_reference_cell,
         [KIND_ENTHALPY] = nonlinear_reference_cell, [KIND_HIGH_ORDER] = high_order_reference_cell,
-        [KIND_FACES] = medium_reference_cell,
+        [KIND_FACES] = medium_reference_cell,       [KIND_GRADED] = medium_reference_cell,
     };
     __int128 sums[2][FACE_COUNT] = {{0}};
     memcpy(p->h_expected, p->h_out, layout_bytes(&p->layout));

@@ -59,10 +59,10 @@ static void check_schedules(struct rig *rig, const struct problem *p)
     }
     problem_check_step(rig, operations->step, "step", p, true);
     problem_check_step(rig, operations->step, "step without sums", p, false);
-    if (kind == KIND_UNIFORM || kind == KIND_CLASSES || kind == KIND_FACES) {
+    if (kind != KIND_ENTHALPY && kind != KIND_HIGH_ORDER) {
         for (int v = 0; v < operations->nvariants; v++) {
             const struct kernel_variant *variant = &operations->variants[v];
-            if ((has_copy_engine() && kind != KIND_FACES) ||
+            if ((has_copy_engine() && kind != KIND_FACES && kind != KIND_GRADED) ||
                 strncmp(variant->name, "staged", strlen("staged")) != 0) {
                 problem_check_step(rig, variant->step, variant->name, p, true);
             }

@@ -10,8 +10,8 @@ import numpy as np
 import problems
 from harness import SMALL, Case, cell_centers
 from media import (ambients_anywhere, solved_problem, some_problem, with_a_radius, with_ambients,
-                   with_face_factors, with_factors, with_graded_axes, with_sources_of_temperature,
-                   with_surfaces)
+                   with_face_factors, with_factors, with_graded_axes, with_many_sizes,
+                   with_sources_of_temperature, with_surfaces)
 from media_solver import Problem
 from nonlinear import NonlinearProblem, nonlinear_problem, perfused_problem
 
@@ -63,9 +63,9 @@ class RandomProblems(Case):
         """Beyond the classes: conductances per cell, or of one material products of lines."""
         self.check_changed(with_many_sizes)
         self.check_changed(lambda config, seed: with_ambients(with_many_sizes(config, seed), seed),
-                           every=3)
+                           every=6, first=1)
         self.check_changed(lambda config, seed: with_factors(with_many_sizes(config, seed), seed,
-                                                             self.folder), every=3, first=2)
+                                                             self.folder), every=6, first=2)
 
     def test_with_factors_of_faces(self):
         """Of every kind of medium in turn."""

@@ -104,10 +104,10 @@ static void find_heat(struct findings *f, const double *cells, const struct summ
     double term[CHUNK];
     const bool of_classes = medium->d_sigma == NULL;
     for (int64_t c = 0; c < n; c++) {
-        const double weight =
-            of_classes ? medium->d_weight[medium->d_class[first + c] & medium->mask]
-                       : medium_cell_weight(medium, args->layout.precision, first + c,
-                                            (const int64_t[]){i + c, j, k});
+        const double weight = of_classes
+                                  ? medium->d_weight[medium->d_class[first + c] & medium->mask]
+                                  : medium_cell_weight(medium, args->layout.precision, first + c,
+                                                       (const int64_t[]){i + c, j, k});
         term[c] = tally_term(cells[c]) * weight;
     }
     tally_add_float64(&f->heat, term, n);

@@ -15,10 +15,10 @@ static const REAL zeros[PART];
 struct stencil {
     const struct step_call *call;
     const struct device_medium *medium;
-    struct tally *tally; /* of this thread, one per face */
+    struct tally *tally;                        /* of this thread, one per face */
     const REAL *line[AXIS_COUNT][GRADED_LINES]; /* from cell 0 on; NULL: none */
-    bool graded;                         /* the conductances and sigma are products of these */
-    REAL dt;                             /* of graded ones 1 */
+    bool graded; /* the conductances and sigma are products of these */
+    REAL dt;     /* of graded ones 1 */
     struct step_scratch *scratch;
 };
 
@@ -33,7 +33,7 @@ struct part {
     int64_t n;
     const REAL *in;
     const uint8_t *of_class;
-    const REAL *g[FACE_COUNT];         /* of the first cell, not times dt unless graded */
+    const REAL *g[FACE_COUNT]; /* of the first cell, not times dt unless graded */
     const REAL *sigma;
     const REAL *neighbour[FACE_COUNT]; /* on y and z */
 };
@@ -54,7 +54,8 @@ static struct stencil stencil_of(const struct step_call *c, struct tally *tally,
 }
 
 /* The product of the other axes' numbers of a line at a cell. */
-static REAL across(const struct stencil *s, enum axis axis, enum graded_line line, const int64_t *cell)
+static REAL across(const struct stencil *s, enum axis axis, enum graded_line line,
+                   const int64_t *cell)
 {
     const int a = axis == AXIS_X ? AXIS_Y : AXIS_X;
     const int b = axis == AXIS_Z ? AXIS_Y : AXIS_Z;
@@ -210,10 +211,10 @@ static __attribute__((noinline)) void step_part_of_row(const struct stencil *s, 
 #pragma omp simd
     for (int64_t i = 0; i < n; i++) {
         out[i] = NAMED(medium_cell)(
-            base[i] + added[i], row[i + 1], row[i], row[i + 2], beside[FACE_Y_MIN][i], beside[FACE_Y_MAX][i],
-            beside[FACE_Z_MIN][i], beside[FACE_Z_MAX][i], g[FACE_X_MIN][i] * dt,
-            g[FACE_X_MAX][i] * dt, g[FACE_Y_MIN][i] * dt, g[FACE_Y_MAX][i] * dt,
-            g[FACE_Z_MIN][i] * dt, g[FACE_Z_MAX][i] * dt, sigma[i], q[i]);
+            base[i] + added[i], row[i + 1], row[i], row[i + 2], beside[FACE_Y_MIN][i],
+            beside[FACE_Y_MAX][i], beside[FACE_Z_MIN][i], beside[FACE_Z_MAX][i],
+            g[FACE_X_MIN][i] * dt, g[FACE_X_MAX][i] * dt, g[FACE_Y_MIN][i] * dt,
+            g[FACE_Y_MAX][i] * dt, g[FACE_Z_MIN][i] * dt, g[FACE_Z_MAX][i] * dt, sigma[i], q[i]);
     }
 }
 

@@ -7,7 +7,7 @@
     {                                                                                              \
         [KIND_UNIFORM] = &step_uniform_##name, [KIND_CLASSES] = &step_classes_##name,              \
         [KIND_ENTHALPY] = &step_enthalpy_##name, [KIND_HIGH_ORDER] = &step_high_order_##name,      \
-        [KIND_FACES] = &step_faces_##name, [KIND_GRADED] = &step_faces_##name                                                          \
+        [KIND_FACES] = &step_faces_##name, [KIND_GRADED] = &step_faces_##name                      \
     }
 extern const struct step_kind step_uniform_float64, step_classes_float64, step_enthalpy_float64,
     step_high_order_float64, step_faces_float64;

@@ -221,8 +221,8 @@ static enum status launch(struct queue *queue, const struct summarise_classes_ar
     s.mask = medium->mask;
     s.groups = args->d_groups;
     for (int axis = 0; axis < AXIS_COUNT && medium->has_lines; axis++) {
-        s.inverse[axis] = static_cast<const REAL *>(medium->d_sigma) +
-                          medium_line(medium, axis, GRADED_INVERSE);
+        s.inverse[axis] =
+            static_cast<const REAL *>(medium->d_sigma) + medium_line(medium, axis, GRADED_INVERSE);
     }
     const int64_t rows = s.cells[AXIS_Y] * s.cells[AXIS_Z];
     const int64_t least = rows * s.cells[AXIS_X] / BLOCK_CELLS_MAX + 1; /* for the counters */

@@ -98,8 +98,8 @@ hip_step_launcher hip_launch_step_staged_free; /* no pacing: boxes that fit the 
 hip_step_launcher hip_launch_step_staged_pair; /* two blocks per multiprocessor */
 hip_step_launcher hip_launch_step_staged_deep; /* one, more planes in flight */
 hip_step_launcher hip_launch_step_staged_wide; /* one, rows twice as long */
-/* In a medium of classes, with conductances per cell, or graded, that hip_step_medium_takes. A step that
- * corrects: where hip_step_medium_corrects. */
+/* In a medium of classes, with conductances per cell, or graded, that hip_step_medium_takes. A step
+ * that corrects: where hip_step_medium_corrects. */
 hip_step_launcher hip_launch_step_medium_free; /* no pacing */
 hip_step_launcher hip_launch_step_medium_deep;
 hip_step_launcher hip_launch_step_faces_free;

@@ -119,9 +119,9 @@ template <typename REAL> struct graded : classes<REAL, 1> {
     __device__ __forceinline__ REAL beyond(int l, const place &p, int face, REAL c) const
     {
         const medium<REAL> &m = this->of;
-        const int closure = medium_closure(m.patch[face], m.patch_pitch[face],
-                                           m.first_closure[face], m.n, face, p.cell,
-                                           *p.byte & m.mask);
+        const int closure =
+            medium_closure(m.patch[face], m.patch_pitch[face], m.first_closure[face], m.n, face,
+                           p.cell, *p.byte & m.mask);
         return faces_outside(c, unit(face / 2, p.cell[face / 2] + face % 2),
                              this->table[l] + medium_closure_at(m.n, m.nclosures, face, closure));
     }
@@ -138,8 +138,7 @@ template <typename REAL> struct graded : classes<REAL, 1> {
         for (int face = 0; face < FACE_COUNT; face++) {
             around[face] = conductance(face, p.cell);
         }
-        const REAL sigma =
-            inverse[AXIS_X][p.cell[AXIS_X]] * across(inverse, AXIS_X, p.cell);
+        const REAL sigma = inverse[AXIS_X][p.cell[AXIS_X]] * across(inverse, AXIS_X, p.cell);
         return medium_cell(base + heat(l, *p.byte).added, c, n, around, sigma, (REAL)0);
     }
     template <typename TERM>

@@ -133,8 +133,7 @@ static enum status number_widths(const struct laying *l, struct axis_cells *cell
     const double most = fmax(fabs(l->edges[0]), fabs(l->edges[l->cells]));
     const double rounding = 8 * DBL_EPSILON * most;
     double *widths = origin_memory(l->settings->origin, (size_t)l->cells * sizeof *widths);
-    uint16_t *width_of =
-        origin_memory(l->settings->origin, (size_t)l->cells * sizeof *width_of);
+    uint16_t *width_of = origin_memory(l->settings->origin, (size_t)l->cells * sizeof *width_of);
     int count = 0;
     FAIL_IF(widths == NULL || width_of == NULL, STATUS_MEMORY);
     for (int64_t i = 0; i < l->cells; i++) {

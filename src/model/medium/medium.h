@@ -67,11 +67,11 @@ struct medium {
     /* Of each material, where one of them depends on temperature or is perfused; then the field is
      * the enthalpy of kernels/cell/nonlinear_cell.h. Else NULL. */
     struct curve *curves;
-    bool perfused; /* a material is */
-    bool changes;  /* a material becomes another one */
-    int nsegments; /* of a class in the table; 0: no curves */
-    bool per_cell; /* a property varies from cell to cell: factor_map.h; then the properties of
-                      classes are without their factors, but the extremes below and weights */
+    bool perfused;    /* a material is */
+    bool changes;     /* a material becomes another one */
+    int nsegments;    /* of a class in the table; 0: no curves */
+    bool per_cell;    /* a property varies from cell to cell: factor_map.h; then the properties of
+                         classes are without their factors, but the extremes below and weights */
     bool has_factors; /* that property: of the settings */
     /* Classes have no sizes: cells have them by their places on the axes, and conductances of their
      * own, since there are more sizes than classes, or `graded`: one material without factors,

@@ -204,9 +204,10 @@ enum status sources_survey(struct sources *sources, const struct settings *setti
         }
         for (int c = 0; c < medium->nclasses; c++) {
             const struct medium_class *own = &medium->classes[c];
-            volume += class_key_has(&own->key, s)
-                          ? own->amount * (medium->lines ? 1 : grid_size_volume(grid, own->key.size))
-                          : 0;
+            volume +=
+                class_key_has(&own->key, s)
+                    ? own->amount * (medium->lines ? 1 : grid_size_volume(grid, own->key.size))
+                    : 0;
         }
         FAIL_IF(volume == 0,
                 settings_fail(settings, key_of(sources, s, "", key),

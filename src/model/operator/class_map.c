@@ -371,20 +371,6 @@ static enum status paint_piece(struct painting *painting, const struct box *inne
     return STATUS_OK;
 }
 
-int class_map_pieces(const struct class_map *map, const struct problem *problem,
-                     struct box_piece pieces[BOX_PIECES_MOST])
-{
-    const int64_t *cells = problem->grid.cells;
-    struct box wide = map->owned;
-    for (int axis = 0; axis < AXIS_COUNT; axis++) {
-        const int64_t halo = map->layout.halo[axis];
-        const int64_t most = halo < cells[axis] ? halo : cells[axis];
-        wide.lo[axis] -= most;
-        wide.hi[axis] += most;
-    }
-    return box_pieces(&wide, cells, problem->boundary.periodic, pieces);
-}
-
 static enum status paint_all(struct painting *painting, struct class_map *map)
 {
     struct box_piece pieces[BOX_PIECES_MOST];
@@ -476,41 +462,18 @@ static enum status add_materials(struct painting *painting, struct class_map *ma
     return STATUS_OK;
 }
 
-void class_map_size(const struct class_map *map, int64_t at, uint16_t size[AXIS_COUNT])
-{
-    const struct layout *l = &map->layout;
-    const int64_t pitch[AXIS_COUNT] = {1, l->pitch_y, l->pitch_z};
-    const int64_t before[AXIS_COUNT] = {l->halo[AXIS_X], l->halo[AXIS_Y], l->halo[AXIS_Z]};
-    int64_t rest = at - l->origin;
-    int64_t cell[AXIS_COUNT] = {0};
-    for (int a = AXIS_COUNT - 1; a >= 0; a--) {
-        rest += before[a] * pitch[a];
-    }
-    for (int a = AXIS_COUNT - 1; a >= 0; a--) {
-        const int64_t n = map->lines->cells[a];
-        const int64_t local = pitch[a] > 0 ? rest / pitch[a] : 0;
-        rest -= local * pitch[a];
-        cell[a] = map->owned.lo[a] + (pitch[a] > 0 ? local - before[a] : 0);
-        cell[a] = map->periodic[a] ? (cell[a] % n + n) % n
-                                   : (cell[a] < 0 ? 0 : (cell[a] < n ? cell[a] : n - 1));
-    }
-    grid_size_of(map->lines, cell, size);
-}
-
 enum status class_map_create(const struct problem *problem, const struct box *owned, int depth,
                              class_reader *read, solid_reader *read_solid, struct class_map *map)
 {
     SCOPED_BY(painting_end)
-    struct painting painting = {.problem = problem,
-                                .read = read,
-                                .read_solid = read_solid,
-                                .nsizes = problem->medium.lines
-                                              ? 1
-                                              : (int)grid_size_count(&problem->grid)};
+    struct painting painting = {
+        .problem = problem,
+        .read = read,
+        .read_solid = read_solid,
+        .nsizes = problem->medium.lines ? 1 : (int)grid_size_count(&problem->grid)};
     SCOPED_BY(class_map_destroy)
-    struct class_map built = {.owned = *owned,
-                              .mask = UINT8_MAX,
-                              .lines = problem->medium.lines ? &problem->grid : NULL};
+    struct class_map built = {
+        .owned = *owned, .mask = UINT8_MAX, .lines = problem->medium.lines ? &problem->grid : NULL};
     memcpy(built.periodic, problem->boundary.periodic, sizeof built.periodic);
     lay_out(&problem->grid, owned, depth, &built.layout);
     built.h_class = calloc(1, (size_t)built.layout.elements);

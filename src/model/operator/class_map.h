@@ -79,7 +79,8 @@ struct class_survey {
     int nkeys;           /* above MEDIUM_CLASSES: too many, and the others are not counted */
     struct class_key keys[MEDIUM_CLASSES]; /* ascending: the same numbers on all ranks */
     int64_t cells[MEDIUM_CLASSES];
-    struct exact_sum amounts[MEDIUM_CLASSES]; /* with lines: volumes, over that of the smallest cell */
+    struct exact_sum
+        amounts[MEDIUM_CLASSES]; /* with lines: volumes, over that of the smallest cell */
     uint8_t meets[MOST_MATERIALS][MOST_MATERIALS];     /* pairs with a common face: maximum */
     int64_t faces[MOST_SURFACES];                      /* of entries of `surfaces` */
     struct exact_sum areas[MOST_SURFACES][SLOPES + 1]; /* theirs, over grid_largest_face */

@@ -166,6 +166,41 @@ static void survey_contacts(const struct class_map *map, const struct problem *p
     }
 }
 
+int class_map_pieces(const struct class_map *map, const struct problem *problem,
+                     struct box_piece pieces[BOX_PIECES_MOST])
+{
+    const int64_t *cells = problem->grid.cells;
+    struct box wide = map->owned;
+    for (int axis = 0; axis < AXIS_COUNT; axis++) {
+        const int64_t halo = map->layout.halo[axis];
+        const int64_t most = halo < cells[axis] ? halo : cells[axis];
+        wide.lo[axis] -= most;
+        wide.hi[axis] += most;
+    }
+    return box_pieces(&wide, cells, problem->boundary.periodic, pieces);
+}
+
+void class_map_size(const struct class_map *map, int64_t at, uint16_t size[AXIS_COUNT])
+{
+    const struct layout *l = &map->layout;
+    const int64_t pitch[AXIS_COUNT] = {1, l->pitch_y, l->pitch_z};
+    const int64_t before[AXIS_COUNT] = {l->halo[AXIS_X], l->halo[AXIS_Y], l->halo[AXIS_Z]};
+    int64_t rest = at - l->origin;
+    int64_t cell[AXIS_COUNT] = {0};
+    for (int a = AXIS_COUNT - 1; a >= 0; a--) {
+        rest += before[a] * pitch[a];
+    }
+    for (int a = AXIS_COUNT - 1; a >= 0; a--) {
+        const int64_t n = map->lines->cells[a];
+        const int64_t local = pitch[a] > 0 ? rest / pitch[a] : 0;
+        rest -= local * pitch[a];
+        cell[a] = map->owned.lo[a] + (pitch[a] > 0 ? local - before[a] : 0);
+        cell[a] = map->periodic[a] ? (cell[a] % n + n) % n
+                                   : (cell[a] < 0 ? 0 : (cell[a] < n ? cell[a] : n - 1));
+    }
+    grid_size_of(map->lines, cell, size);
+}
+
 /* The volumes of the cells of each key in a plane, which exact_parts can hold in pieces. */
 static void measure_plane(const struct class_map *map, const struct line_values *lines, int64_t k,
                           struct exact_sum *amounts)
@@ -179,8 +214,8 @@ static void measure_plane(const struct class_map *map, const struct line_values 
         for (int64_t i = 0; i < map->layout.cells[AXIS_X]; i++) {
             exact_parts_add(&parts[row[i]], line_values_volume(lines, i, j, k));
             terms++;
-            if (terms % PIECE == 0 || (i + 1 == map->layout.cells[AXIS_X] &&
-                                       j + 1 == map->layout.cells[AXIS_Y])) {
+            if (terms % PIECE == 0 ||
+                (i + 1 == map->layout.cells[AXIS_X] && j + 1 == map->layout.cells[AXIS_Y])) {
 #pragma omp critical(class_survey_amounts)
                 for (int key = 0; key < map->nkeys; key++) {
                     exact_sum_add_parts(&amounts[key], &parts[key]);

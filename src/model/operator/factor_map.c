@@ -141,8 +141,7 @@ double factor_map_capacity(const struct class_map *map, const struct problem *pr
     const struct class_key key = class_map_key(map, at);
     const float *factor = map->h_factor[FACTOR_HEAT_CAPACITY];
     return medium->materials[key.material].heat_capacity_volume / medium->heat_capacity_volume *
-           grid_size_volume(&problem->grid, key.size) *
-           (factor != NULL ? (double)factor[at] : 1);
+           grid_size_volume(&problem->grid, key.size) * (factor != NULL ? (double)factor[at] : 1);
 }
 
 static double rate_at(const struct class_map *map, const struct problem *problem, int64_t at)

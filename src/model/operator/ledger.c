@@ -51,7 +51,10 @@ void ledger_add_sources(struct ledger *ledger, const struct problem *problem,
 {
     for (int c = 0; c < problem->medium.nclasses && problem_has_sources(problem); c++) {
         const struct medium_class *own = &problem->medium.classes[c];
-        const double each = own->cells > 0 ? own->amount / (double)own->cells : 0;
+        const double capacity =
+            problem->medium.lines ? own->heat_capacity_volume / problem->medium.heat_capacity_volume
+                                  : 1;
+        const double each = own->cells > 0 ? capacity * own->amount / (double)own->cells : 0;
         add_times(&ledger->source_sum, operator_class_source(op, problem, c) * each, own->cells);
     }
 }

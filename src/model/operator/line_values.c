@@ -29,8 +29,7 @@ static double conductance_at(const struct problem *problem, enum axis axis, int6
 static double value_of(const struct problem *problem, enum axis axis, enum graded_line line,
                        int64_t i)
 {
-    const double width =
-        grid_axis_width(&problem->grid, axis, cell_at(problem, axis, i));
+    const double width = grid_axis_width(&problem->grid, axis, cell_at(problem, axis, i));
     return line == GRADED_CONDUCTANCE
                ? (problem->medium.graded ? conductance_at(problem, axis, i) : 0)
                : (line == GRADED_WIDTH ? width : 1 / width);
@@ -59,11 +58,10 @@ enum status line_values_create(const struct problem *problem, const struct layou
 {
     const size_t bytes = precision_bytes(problem->precision);
     int64_t at = 0;
-    *lines = (struct line_values){.precision = problem->precision,
-                                  .bytes = (size_t)count_of(layout) * bytes,
-                                  .medium = {.layout = *layout,
-                                             .has_lines = true,
-                                             .weight_factor = 1}};
+    *lines =
+        (struct line_values){.precision = problem->precision,
+                             .bytes = (size_t)count_of(layout) * bytes,
+                             .medium = {.layout = *layout, .has_lines = true, .weight_factor = 1}};
     lines->values = calloc(1, lines->bytes);
     TRY(CHECK_MEMORY(lines->values != NULL, "no memory for the widths of cells"));
     lines->medium.d_sigma = lines->values;
@@ -91,9 +89,9 @@ double line_rate(const struct problem *problem)
         double most = 0;
         for (int64_t i = 0; i < problem->grid.cells[a]; i++) {
             const enum axis axis = (enum axis)a;
-            most = fmax(most, (conductance_at(problem, axis, i) +
-                               conductance_at(problem, axis, i + 1)) /
-                                  grid_axis_width(&problem->grid, axis, i));
+            most = fmax(most,
+                        (conductance_at(problem, axis, i) + conductance_at(problem, axis, i + 1)) /
+                            grid_axis_width(&problem->grid, axis, i));
         }
         rate += most;
     }

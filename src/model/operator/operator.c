@@ -124,14 +124,8 @@ int operator_closure_count(const struct problem *problem)
     return boundary_most_conditions(&problem->boundary) * problem->medium.nclasses;
 }
 
-/* The width of the cells inside a face, m; and the area of theirs over that of the smallest cell:
- * with lines of one with the other widths 1. */
-static double width_at(const struct grid *grid, enum face face)
-{
-    const enum axis axis = face_axis(face);
-    return grid_width(grid, axis, face_side(face) == SIDE_MIN ? 0 : grid->cells[axis] - 1);
-}
-
+/* The area of the cells inside a face over that of the smallest one: with lines of a cell with the
+ * other widths 1. */
 static double area_at(const struct problem *problem, enum face face, int of_class)
 {
     const struct grid *grid = &problem->grid;
@@ -152,19 +146,18 @@ static struct class_closure close_class(const struct problem *problem, enum face
         return (struct class_closure){.a = 1};
     }
     const double k = medium_conductivity(medium, axis, of_class);
-    const double h = width_at(grid, face);
+    const double h = operator_width_at(problem, face, of_class);
     const double area = area_at(problem, face, of_class);
     const struct face_closure closure = boundary_close(now, k, h);
     const double conductance = medium->lines && grid->used[axis]
                                    ? area * k / (h * grid_smallest_width(grid, axis))
                                    : medium_conductance(medium, grid, axis, of_class, of_class);
-    return (struct class_closure){
-        .a = closure.a,
-        .b = closure.b,
-        .e = closure.e,
-        .exchange = boundary_exchange(now),
-        .conductance = grid_cell_volume(grid) * conductance,
-        .area = llround(ldexp(area, FACE_AREA_BITS))};
+    return (struct class_closure){.a = closure.a,
+                                  .b = closure.b,
+                                  .e = closure.e,
+                                  .exchange = boundary_exchange(now),
+                                  .conductance = grid_cell_volume(grid) * conductance,
+                                  .area = llround(ldexp(area, FACE_AREA_BITS))};
 }
 
 /* The conditions of a face at the time of an operator. */
@@ -253,26 +246,6 @@ enum status operator_closures(const struct heat_operator *op, const struct probl
     return STATUS_OK;
 }
 
-struct class_closure operator_close_enthalpy(const struct problem *problem, enum axis axis,
-                                             const struct class_closure *closure, int of_class,
-                                             double u)
-{
-    const struct medium *medium = &problem->medium;
-    const struct curve *curve = &medium->curves[medium->classes[of_class].key.material];
-    return class_closure_of_heat(closure, curve, (int)axis, u * medium->heat_capacity_volume,
-                                 grid_width(&problem->grid, axis, 0),
-                                 grid_cell_volume(&problem->grid));
-}
-
-struct class_closure operator_close_factor(const struct problem *problem, enum face face,
-                                           const struct class_closure *closure, int of_class,
-                                           double factor)
-{
-    const double k = medium_conductivity(&problem->medium, face_axis(face), of_class) * factor;
-    return class_closure_of_half(closure, width_at(&problem->grid, face) / (2 * k),
-                                 closure->conductance * factor);
-}
-
 int64_t operator_table_length(const struct problem *problem)
 {
     const struct medium *medium = &problem->medium;
@@ -289,10 +262,12 @@ double operator_class_source(const struct heat_operator *op, const struct proble
     for (int s = 0; s < problem->sources.count; s++) {
         density += class_key_has(key, s) ? op->source[s] : 0;
     }
-    const double q = density * op->dt / problem->medium.heat_capacity_volume;
-    return precision_round(problem->precision, problem->medium.lines
-                                                   ? q
-                                                   : q * grid_size_volume(&problem->grid, key->size));
+    const struct medium *medium = &problem->medium;
+    const double q = density * op->dt /
+                     (medium->lines ? medium->classes[of_class].heat_capacity_volume
+                                    : medium->heat_capacity_volume);
+    return precision_round(problem->precision,
+                           medium->lines ? q : q * grid_size_volume(&problem->grid, key->size));
 }
 
 /* --- the table of classes --------------------------------------------------------------------- */
@@ -478,9 +453,13 @@ void operator_table(const struct heat_operator *op, const struct problem *proble
         const struct medium_class *own = &medium->classes[c];
         const double heat = own->is_ambient ? 0 : operator_class_source(op, problem, c);
         precision_set(precision, table, medium_cell_at(c),
-                      op->all.kind == KIND_CLASSES ? own->sigma : medium->lines ? heat : 0);
+                      op->all.kind == KIND_CLASSES ? own->sigma
+                      : medium->lines              ? heat
+                                                   : 0);
         precision_set(precision, table, medium_cell_at(c) + 1,
-                      own->is_ambient ? own->ambient : medium->lines ? 0 : heat);
+                      own->is_ambient ? own->ambient
+                      : medium->lines ? 0
+                                      : heat);
     }
     for (int64_t i = 0; i < AXIS_COUNT * (int64_t)n * n && conductances != NULL; i++) {
         precision_set(precision, table, medium_g_at(n, 0, 0, 0) + i, conductances[i] * scale);

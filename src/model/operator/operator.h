@@ -45,7 +45,8 @@ enum status operator_of_step(const struct problem *problem, int64_t step, struct
 enum status operator_before(const struct problem *problem, int64_t step, struct heat_operator *op);
 
 /* The heat that painted sources and metabolism add to a cell of this class in the step, in K of the
- * reference heat capacity, with lines per volume of the smallest cell; as the kernel has it. */
+ * reference heat capacity; with lines by how much the cell's temperature rises. As kernels have it.
+ */
 double operator_class_source(const struct heat_operator *op, const struct problem *problem,
                              int of_class);
 
@@ -53,6 +54,9 @@ double operator_class_source(const struct heat_operator *op, const struct proble
 struct class_closure operator_close_enthalpy(const struct problem *problem, enum axis axis,
                                              const struct class_closure *closure, int of_class,
                                              double u);
+
+/* The width of the cells of a class inside a face, m. */
+double operator_width_at(const struct problem *problem, enum face face, int of_class);
 
 /* The closure of a cell whose conductivity has a factor. */
 struct class_closure operator_close_factor(const struct problem *problem, enum face face,

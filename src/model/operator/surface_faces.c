@@ -1,5 +1,6 @@
 #include "model/operator/surface_faces.h"
 
+#include "model/medium/curve.h"
 #include "model/operator/factor_map.h"
 
 int surface_face_at(const struct problem *problem, const struct class_map *map, enum face face,
@@ -48,4 +49,33 @@ void surface_exchanges(const struct heat_operator *op, const struct problem *pro
             boundary_condition_at(&problem->boundary.surface[s], &op->when);
         exchanges[s] = boundary_exchange(&now);
     }
+}
+
+struct class_closure operator_close_enthalpy(const struct problem *problem, enum axis axis,
+                                             const struct class_closure *closure, int of_class,
+                                             double u)
+{
+    const struct medium *medium = &problem->medium;
+    const struct curve *curve = &medium->curves[medium->classes[of_class].key.material];
+    return class_closure_of_heat(closure, curve, (int)axis, u * medium->heat_capacity_volume,
+                                 grid_width(&problem->grid, axis, 0),
+                                 grid_cell_volume(&problem->grid));
+}
+
+double operator_width_at(const struct problem *problem, enum face face, int of_class)
+{
+    const struct grid *grid = &problem->grid;
+    const enum axis axis = face_axis(face);
+    return problem->medium.lines
+               ? grid_width(grid, axis, face_side(face) == SIDE_MIN ? 0 : grid->cells[axis] - 1)
+               : grid_size_width(grid, axis, problem->medium.classes[of_class].key.size);
+}
+
+struct class_closure operator_close_factor(const struct problem *problem, enum face face,
+                                           const struct class_closure *closure, int of_class,
+                                           double factor)
+{
+    const double width = operator_width_at(problem, face, of_class);
+    const double k = medium_conductivity(&problem->medium, face_axis(face), of_class) * factor;
+    return class_closure_of_half(closure, width / (2 * k), closure->conductance * factor);
 }

@@ -213,7 +213,8 @@ double grid_largest_face(const struct grid *grid)
                 fmax(grid_cell_face(grid, AXIS_Y), grid_cell_face(grid, AXIS_Z)));
 }
 
-void grid_size_of(const struct grid *grid, const int64_t cell[AXIS_COUNT], uint16_t size[AXIS_COUNT])
+void grid_size_of(const struct grid *grid, const int64_t cell[AXIS_COUNT],
+                  uint16_t size[AXIS_COUNT])
 {
     for (int axis = 0; axis < AXIS_COUNT; axis++) {
         const struct axis_cells *graded = &grid->graded[axis];

@@ -45,10 +45,11 @@ uint64_t classes_cell_bytes(const struct problem *problem, const struct box *own
     const bool *used = problem->grid.used;
     const bool stored = problem->medium.per_cell && !problem->medium.graded;
     const uint64_t arrays = stored ? 1U + used[0] + used[1] + used[2] : 0;
-    return problem->medium.nclasses == 0 ? 0
-                                         : class_map_bytes(&problem->grid, owned, depth) *
-                                                   (1 + arrays * precision_bytes(problem->precision)) +
-                                               line_values_bytes(problem, owned, depth);
+    return problem->medium.nclasses == 0
+               ? 0
+               : class_map_bytes(&problem->grid, owned, depth) *
+                         (1 + arrays * precision_bytes(problem->precision)) +
+                     line_values_bytes(problem, owned, depth);
 }
 
 uint64_t classes_bytes(const struct problem *problem, const struct box *owned, int depth)

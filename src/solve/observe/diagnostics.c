@@ -247,9 +247,9 @@ enum status diagnostics_take(struct stepper *stepper, struct diagnostics *diagno
         .heat_drift = heat - start - through - sources,
     };
     if (problem->medium.graded) {
-        diagnostics->mean = heat / (problem->medium.total_weight *
-                                    problem->medium.heat_capacity_volume *
-                                    grid_cell_volume(&problem->grid));
+        diagnostics->mean =
+            heat / (problem->medium.total_weight * problem->medium.heat_capacity_volume *
+                    grid_cell_volume(&problem->grid));
         return STATUS_OK;
     }
     return grid_is_graded(&problem->grid) ? materials_mean(stepper, &diagnostics->mean) : STATUS_OK;

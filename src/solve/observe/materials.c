@@ -78,8 +78,8 @@ static struct total add_groups(const struct problem *problem, const struct class
         const bool counts = material < 0 ? !medium->classes[g].is_ambient
                                          : (graded ? key->material : g) == material;
         if (counts && summaries[g].cells > 0) {
-            all.volume += medium->lines ? medium->classes[g].amount
-                                        : (double)summaries[g].cells * volume;
+            all.volume +=
+                medium->lines ? medium->classes[g].amount : (double)summaries[g].cells * volume;
             all.sum += exact_sum_value(&summaries[g].sum) * volume;
             all.min = fmin(all.min, class_value_of(summaries[g].min_key)); /* the other for NAN */
             all.max = fmax(all.max, class_value_of(summaries[g].max_key));

@@ -88,7 +88,9 @@ static uint8_t *find_byte(const struct stepper *stepper, void *d_copy, const str
     }
     if (flip->memory == FLIP_FACTOR) {
         uint8_t *d_factor = classes->d_factor[flip->cell % (AXIS_COUNT + 1)];
-        return d_factor == NULL ? NULL : d_factor + element * width + flip->bit / 8 % width;
+        const int64_t lines = (int64_t)classes->lines.bytes / width;
+        const int64_t at = stepper->problem->medium.graded ? element % lines : element;
+        return d_factor == NULL ? NULL : d_factor + at * width + flip->bit / 8 % width;
     }
     const int64_t at = (flip->cell * width + flip->bit / 8 % width) % (int64_t)classes->table_bytes;
     return (uint8_t *)classes->d_table[classes->slot] + at;

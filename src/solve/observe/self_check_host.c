@@ -96,8 +96,7 @@ static enum status copy_medium(const struct stepper *stepper, struct tile *tile,
                                   : STATUS_OK);
         tile->h_classes = calloc(1, bytes);
         tile->h_factors = stored || graded ? malloc(all + lines.bytes) : NULL;
-        TRY(CHECK_MEMORY(tile->h_classes != NULL &&
-                             (stored || graded) == (tile->h_factors != NULL),
+        TRY(CHECK_MEMORY(tile->h_classes != NULL && (stored || graded) == (tile->h_factors != NULL),
                          "no memory for a tile of the self-check"));
         for (int a = 0; a < AXIS_COUNT; a++) {
             box.lo[a] -= around.halo[a];

@@ -103,8 +103,10 @@ enum status kept_create(struct self_check *check)
     const size_t elements = (size_t)classes->args.layout.elements;
     TRY(keep(check, classes->d_class, elements));
     for (int axis = 0; axis <= AXIS_COUNT; axis++) {
+        const size_t cells = axis == AXIS_COUNT && stepper->problem->medium.graded ? 0 : elements;
         TRY(keep(check, classes->d_factor[axis],
-                 elements * precision_bytes(stepper->problem->precision)));
+                 cells * precision_bytes(stepper->problem->precision) +
+                     (axis == AXIS_COUNT ? classes->lines.bytes : 0)));
     }
     for (int f = 0; f < FACE_COUNT; f++) {
         TRY(keep(check, classes->d_patch[f], (size_t)classes->patches.face[f].bytes));

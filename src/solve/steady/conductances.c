@@ -197,9 +197,8 @@ static double beyond(const struct steady_reader *r, const int64_t cell[AXIS_COUN
                                   (double)factors[element_at(r, cell)]);
     }
     if (medium->lines) {
-        c = class_closure_wide(&c, medium_lines_at(&r->classes->lines.medium,
-                                                   r->problem->precision, (int)axis, GRADED_WIDTH,
-                                                   cell));
+        c = class_closure_wide(&c, medium_lines_at(&r->classes->lines.medium, r->problem->precision,
+                                                   (int)axis, GRADED_WIDTH, cell));
     }
     const double inside = s.curve != NULL ? s.at.temperature : s.value;
     return c.conductance / grid_cell_volume(&r->problem->grid) * r->op->dt /

@@ -1,5 +1,5 @@
-/* Part of classes.hip.cpp, faces.hip.cpp, graded.hip.cpp and compare.hip.cpp: the waves that write the values
- * beyond closed faces. */
+/* Part of classes.hip.cpp, faces.hip.cpp, graded.hip.cpp and compare.hip.cpp: the waves that write
+ * the values beyond closed faces. */
 #pragma once
 
 #include "kernels/hip/kind/classes.h"
@@ -51,7 +51,8 @@ template <typename S, typename KIND> struct closer {
     bool radiates;
     REAL a[CELLS], b[CELLS], e[CELLS], g[CELLS];
     bool given[CELLS]; /* where g is that of the cell: the closure gives the temperature */
-    /* of a kind with lines: what they have of the cells, and of the faces of area 1 of a graded one */
+    /* of a kind with lines: what they have of the cells, and of the faces of area 1 of a graded one
+     */
     REAL across[CELLS], unit[2];
 
     /* From the first cell on y to the n-th, or of the one on x: in values of a stage that has `sub`

@@ -132,17 +132,18 @@ template <typename S> struct ring_of_faces : ring_kind<S> {
         for (int item = blockIdx.x; item < w.items; item += (int)gridDim.x) {
             const column c = column_of<S>(w, item);
             const place<S> p = place_of<S>(view, kind.closed, w, c);
-            march<S>(view, kind.closed,
-                     faces_worker<S>{kind,
-                                     reinterpret_cast<const cell_heat<REAL> *>(shared + w.ring_bytes),
-                                     w,
-                                     p,
-                                     class_at<S>(w, x, y),
-                                     {array_at<S>(w, 0, x, y), array_at<S>(w, 1, x, y),
-                                      array_at<S>(w, 2, x, y), array_at<S>(w, 3, x, y)},
-                                     closed_sides<S>(view, kind.closed, w, c) != 0,
-                                     sums},
-                     ring, p, c);
+            march<S>(
+                view, kind.closed,
+                faces_worker<S>{kind,
+                                reinterpret_cast<const cell_heat<REAL> *>(shared + w.ring_bytes),
+                                w,
+                                p,
+                                class_at<S>(w, x, y),
+                                {array_at<S>(w, 0, x, y), array_at<S>(w, 1, x, y),
+                                 array_at<S>(w, 2, x, y), array_at<S>(w, 3, x, y)},
+                                closed_sides<S>(view, kind.closed, w, c) != 0,
+                                sums},
+                ring, p, c);
         }
     }
     __device__ __forceinline__ void close(const grid_view<REAL> &view, const face_sums &sums,
