@@ -160,9 +160,8 @@ template <int T> struct classes_shapes {
     {
         return step->args->layout.precision != PRECISION_FLOAT64
                    ? launch_either<of_float32, planes_float32>(step)
-               : has_room<more_ahead>(step->args)
-                   ? launch_either<more_ahead, planes_float64>(step)
-                   : launch_either<of_float64, planes_float64>(step);
+               : has_room<more_ahead>(step->args) ? launch_either<more_ahead, planes_float64>(step)
+                                                  : launch_either<of_float64, planes_float64>(step);
     }
 };
 

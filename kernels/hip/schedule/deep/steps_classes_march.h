@@ -47,13 +47,13 @@ struct classes_shape : deep_shape<REAL, T, STAGES, false, false, 4, 0, CLASSES_W
 template <typename S> struct classes_work : deep_work<S, classes<typename S::REAL, S::T>> {
     arch_tile_map class_map;
     int class_y, class_z; /* from a plane and a row of the region of copies to those of classes */
-    int pair_row, pair_axis; /* bytes of the table: of a class, and of an axis or 0 */
-    int of_pairs;            /* bytes of the g of a step, or 0 */
-    int at_numbers;          /* where those of steps begin */
-    int of_step;             /* bytes of a step, or 0 */
+    int pair_row, pair_axis;               /* bytes of the table: of a class, and of an axis or 0 */
+    int of_pairs;                          /* bytes of the g of a step, or 0 */
+    int at_numbers;                        /* where those of steps begin */
+    int of_step;                           /* bytes of a step, or 0 */
     int at_planes, at_sources, of_sources; /* see prepare_planes */
-    bool either;             /* the kernel for planes of one class each is launched, and another */
-    uint32_t mask;           /* of the classes of four cells */
+    bool either;   /* the kernel for planes of one class each is launched, and another */
+    uint32_t mask; /* of the classes of four cells */
 };
 
 template <typename S> struct classes_wave : deep_rows<S, classes_work<S>> {
