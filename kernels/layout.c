@@ -165,10 +165,32 @@ void classes_flag_rows(const struct layout *layout, int64_t j0, int64_t j1, int6
     }
 }
 
+/* The numbers of planes, before row -1 of each; before the flags are set. Cells beyond the field in
+ * x count, too, and rows beyond it in y. */
+static void number_planes(const struct layout *layout, uint8_t *classes)
+{
+    const int64_t *cells = layout->cells;
+#pragma omp parallel for
+    for (int64_t k = 0; k < (layout->halo[AXIS_Y] > 0 ? cells[AXIS_Z] : 0); k++) {
+        const uint8_t *const first = classes + layout_index(layout, 0, 0, k);
+        const size_t n = (size_t)cells[AXIS_X];
+        bool same = memcmp(first - 1, first, n + 1) == 0;
+        for (int64_t j = -1; j <= cells[AXIS_Y] && same; j++) {
+            const uint8_t *const row = classes + layout_index(layout, 0, j, k);
+            const bool owned = j >= 0 && j < cells[AXIS_Y];
+            same = memcmp(row, first, n) == 0 &&
+                   (!owned || (row[-1] == *first && row[n] == *first));
+        }
+        const int64_t number = same ? *first + 1 : 0;
+        memcpy(classes + layout_index(layout, 0, -1, k) + CLASS_NUMBER_AT, &number, sizeof number);
+    }
+}
+
 uint8_t classes_flag(const struct layout *layout, int nclasses, uint8_t *classes)
 {
     const int64_t *cells = layout->cells;
     number_rows(layout, classes);
+    number_planes(layout, classes);
     if (nclasses >= CLASS_FLAG) {
         return UINT8_MAX;
     }

@@ -39,10 +39,10 @@ void layout_of_classes(const int64_t cells[AXIS_COUNT], const bool used[AXIS_COU
                        struct layout *layout);
 
 /* Set CLASS_FLAG in the classes of owned cells whose neighbours across all faces have their class:
- * then a kernel that reads a cell's byte needs no neighbour's. And number the rows, see
- * classes_row_number. `classes`: complete with halo.
- * Returns the mask that gives the class: with more classes than fit beside the flag, none is set.
- */
+ * then a kernel that reads a cell's byte needs no neighbour's. Number the rows, see
+ * classes_row_number; in place of a number row -1 of each plane gets the plane's class plus 1, if
+ * all its cells have one class, else 0. `classes`: complete with halo. Returns the mask that gives
+ * the class: with more classes than fit beside the flag, none is set. */
 enum { CLASS_FLAG = 0x80 };
 uint8_t classes_flag(const struct layout *layout, int nclasses, uint8_t *classes);
 

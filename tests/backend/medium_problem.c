@@ -17,6 +17,9 @@ bool problem_is_of_layers(const struct problem *p)
     int64_t changes = 0;
     bool plain = p->medium.affine && p->medium.first_closure[FACE_Z_MIN] == 0 &&
                  p->medium.first_closure[FACE_Z_MAX] == 0;
+    for (int face = 0; face < FACE_Z_MIN; face++) {
+        plain = plain && p->medium.d_patch[face] == NULL;
+    }
     for (int64_t k = 0; k < n[AXIS_Z] && plain; k++) {
         for (int64_t at = 0; at < n[AXIS_X] * n[AXIS_Y] && plain; at++) {
             plain =

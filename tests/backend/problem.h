@@ -72,8 +72,8 @@ int problem_depth(const struct problem *p);
 
 /* The class of an owned cell, and its neighbour across a face. */
 int problem_class(const struct problem *p, int64_t i, int64_t j, int64_t k);
-/* Do classes depend on z alone, with few planes of one class each, and have closures none but a and
- * b? */
+/* Do classes depend on z alone, with few planes of one class each, have closures none but a and b,
+ * and patches only faces of z? */
 bool problem_is_of_layers(const struct problem *p);
 struct beyond problem_beyond(const struct problem *p, const int64_t cell[AXIS_COUNT],
                              enum face face);

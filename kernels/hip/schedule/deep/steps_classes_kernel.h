@@ -58,7 +58,8 @@ static __device__ __forceinline__ void march_classes(classes_rounds<S> &rounds, 
         const int end = part == 0 ? low : part == 1 ? high : c.end + T;
         /* the first lane of a tile that begins before the field has no class that is needed */
         const int skipped = threadIdx.x % ARCH_WAVE == 0 && c.x < 0 ? S::HALO_X : 0;
-        my.classes = first_class + (uint32_t)(c.x + 16 - S::class_x(c.x) + skipped);
+        my.classes = S::PLANES ? first_class
+                               : first_class + (uint32_t)(c.x + 16 - S::class_x(c.x) + skipped);
         switch (with) {
         case IDLE:
             march_rounds<IDLE>(rounds, begin, end);
@@ -113,6 +114,9 @@ static __device__ __forceinline__ void prepare_classes(const classes_work<S> &w,
     if (S::BITS && threadIdx.x == 0) {
         *bits_of_block<S>(shared) = 0;
     }
+    if constexpr (S::PLANES) {
+        prepare_planes<S>(w, shared + S::AT_TABLE);
+    }
     uint32_t *const classes = reinterpret_cast<uint32_t *>(shared + S::AT_CLASSES);
     for (int at = (int)threadIdx.x; at < S::CLASS_STAGES * S::CLASS_STAGE / 4; at += S::THREADS) {
         classes[at] = 0;
@@ -151,6 +155,9 @@ static __global__ __launch_bounds__(S::THREADS,
         reinterpret_cast<deep_feeder *>(arrivals + S::STAGES + 1),
         w.list.whole + w.list.first[blockIdx.x + 1] - w.list.first[blockIdx.x],
     };
+    if (w.either && have_one_class(w, shared) != S::PLANES) {
+        return;
+    }
     init_arrivals<S>(block);
     prepare_classes(w, shared);
     __syncthreads();
@@ -161,8 +168,11 @@ static __global__ __launch_bounds__(S::THREADS,
     my.table = arch_shared_address(shared) + S::AT_TABLE + begin_reads();
     const int lane = (int)threadIdx.x % ARCH_WAVE;
     const int wave = (int)threadIdx.x / ARCH_WAVE;
-    const uint32_t first_class = arch_shared_address(shared) + S::AT_CLASSES + lane * S::V +
-                                 (1 + wave * S::ROWS) * S::CLASS_ROW;
+    const uint32_t first_class =
+        S::PLANES ? my.table + w.at_planes + 2 * S::T +
+                        planes_of<S>(w.cells[AXIS_Z]) * 4 * (int)sizeof(typename S::REAL)
+                  : arch_shared_address(shared) + S::AT_CLASSES + lane * S::V +
+                        (1 + wave * S::ROWS) * S::CLASS_ROW;
     classes_rounds<S> rounds = {block, my, arch_shared_address(block.filled)};
     for (int item = 0; item < block.items; item++) {
         march_classes(rounds, item, first_class);

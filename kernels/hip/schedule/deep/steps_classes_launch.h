@@ -6,29 +6,46 @@
 
 #if ARCH_HAS_TILE_COPY
 
+static inline bool have_same_length(const struct step_args *args)
+{
+    bool same = true;
+    for (int l = 1; l < args->nsteps; l++) {
+        same = same && args->levels[l].medium.dt_number == args->levels->medium.dt_number;
+    }
+    return same;
+}
+
 /* Bytes of the table: see classes_work. */
 struct table_bytes {
-    int row, axis, of_pairs, pairs, step, all;
+    int row, axis, of_pairs, pairs, step, planes, sources, of_sources, all;
 };
 
-template <typename REAL> static table_bytes table_of(const struct step_args *args)
+template <typename S> static table_bytes table_of(const struct step_args *args)
 {
     const int n = args->levels->medium.nclasses;
-    const int unit = (int)sizeof(REAL);
-    bool same = true, same_dt = true;
+    const int unit = (int)sizeof(typename S::REAL);
+    const int planes = S::PLANES ? planes_of<S>((int)args->layout.cells[AXIS_Z]) : 0;
+    bool same = true;
     for (int l = 1; l < args->nsteps; l++) {
         same = same && args->levels[l].medium.d_table == args->levels->medium.d_table;
-        same_dt = same_dt && args->levels[l].medium.dt_number == args->levels->medium.dt_number;
     }
+    const int tables = same ? 1 : args->nsteps;
     table_bytes t = {};
     t.row = n * unit;
     t.axis = args->levels->medium.same_axes ? 0 : n * t.row;
-    t.of_pairs = ((t.axis > 0 ? AXIS_COUNT : 1) * n * t.row + 15) / 16 * 16;
-    t.pairs = (same_dt ? 1 : args->nsteps) * t.of_pairs;
-    t.of_pairs = same_dt ? 0 : t.of_pairs;
+    if (!S::PLANES) {
+        const bool same_dt = have_same_length(args);
+        t.of_pairs = ((t.axis > 0 ? AXIS_COUNT : 1) * n * t.row + 15) / 16 * 16;
+        t.pairs = (same_dt ? 1 : args->nsteps) * t.of_pairs;
+        t.of_pairs = same_dt ? 0 : t.of_pairs;
+    }
     t.step = 2 * (n + FACE_COUNT * args->levels->medium.nclosures) * unit;
-    t.all = t.pairs + (same ? 1 : args->nsteps) * t.step;
+    t.planes = (t.pairs + tables * t.step + 15) / 16 * 16;
+    t.sources = t.planes + (planes * (4 * unit + 1) + 15) / 16 * 16;
+    t.of_sources = 2 * planes * unit;
+    t.all = t.sources + tables * t.of_sources;
     t.step = same ? 0 : t.step;
+    t.of_sources = same ? 0 : t.of_sources;
     return t;
 }
 
@@ -52,10 +69,11 @@ template <typename S> static arch_region<uint8_t> class_region(const struct coef
     return region;
 }
 
-template <typename S> static hipError_t launch_classes(struct hip_step *step)
+/* either: the kernel for planes of one class each is launched, too. */
+template <typename S> static hipError_t launch_classes(struct hip_step *step, bool either)
 {
     const struct coefficients *args = step->args->levels;
-    const table_bytes table = table_of<typename S::REAL>(step->args);
+    const table_bytes table = table_of<S>(step->args);
     classes_work<S> w = {};
     arch_tile_map map;
     int units = 0;
@@ -68,7 +86,7 @@ template <typename S> static hipError_t launch_classes(struct hip_step *step)
         return hip_launch_steps_tile(step);
     }
     error = work_of<S>(step, known.list, w, map);
-    if (error == hipSuccess) {
+    if (error == hipSuccess && !S::PLANES) {
         error = arch_tile_map_make(&w.class_map, class_region<S>(args), S::CLASS_ROW, S::TY + 2);
     }
     if (error != hipSuccess) {
@@ -82,6 +100,10 @@ template <typename S> static hipError_t launch_classes(struct hip_step *step)
     w.of_pairs = table.of_pairs;
     w.at_numbers = table.pairs;
     w.of_step = table.step;
+    w.at_planes = table.planes;
+    w.at_sources = table.sources;
+    w.of_sources = table.of_sources;
+    w.either = either;
     w.mask = (uint32_t)args->medium.mask * 0x01010101U;
     steps_classes<S><<<(unsigned)units, S::THREADS, S::SHARED_BYTES, step->stream>>>(map, w);
     return hipGetLastError();
@@ -89,13 +111,35 @@ template <typename S> static hipError_t launch_classes(struct hip_step *step)
 
 template <typename S> static bool has_room(const struct step_args *args)
 {
-    return table_of<typename S::REAL>(args).all <= S::SHARED_BYTES - S::AT_TABLE;
+    return table_of<S>(args).all <= S::SHARED_BYTES - S::AT_TABLE;
 }
 
-template <typename S> static hipError_t launch_either(struct hip_step *step)
+/* Whether the kernel for planes of one class each may take a field, which it sees itself. */
+template <typename S> static bool may_be_planes(const struct step_args *args)
 {
-    return step->args->d_bits != nullptr ? launch_classes<with_bits<S>>(step)
-                                         : launch_classes<S>(step);
+    bool closed = true;
+    for (int face = 0; face < FACE_COUNT; face++) {
+        closed = closed && args->levels->closed[face];
+    }
+    return S::T > 2 && closed && args->d_bits == nullptr && have_same_length(args) &&
+           has_room<S>(args);
+}
+
+/* The kernel for any classes, and in front of it that for planes. */
+template <typename S, typename PLANES> static hipError_t launch_either(struct hip_step *step)
+{
+    if (step->args->d_bits != nullptr) {
+        return launch_classes<with_bits<S>>(step, false);
+    }
+    bool either = false;
+    if constexpr (S::T > 2) {
+        either = may_be_planes<PLANES>(step->args);
+        const hipError_t error = either ? launch_classes<PLANES>(step, true) : hipSuccess;
+        if (error != hipSuccess) {
+            return error;
+        }
+    }
+    return launch_classes<S>(step, either);
 }
 
 /* The shapes of a pass of T steps. Of two, less than half of the memory for tables goes to more
@@ -104,6 +148,8 @@ template <int T> struct classes_shapes {
     typedef classes_shape<double, T, T == 2 ? 7 : 5> more_ahead;
     typedef classes_shape<double, T, T == 2 ? 6 : 4> of_float64;
     typedef classes_shape<float, T, T == 2 ? 6 : 4> of_float32;
+    typedef classes_shape<double, T, 5, true> planes_float64;
+    typedef classes_shape<float, T, 5, true> planes_float32;
 
     static bool have_room(const struct step_args *args)
     {
@@ -112,9 +158,10 @@ template <int T> struct classes_shapes {
     }
     static hipError_t launch(struct hip_step *step)
     {
-        return step->args->layout.precision != PRECISION_FLOAT64 ? launch_either<of_float32>(step)
-               : has_room<more_ahead>(step->args)                ? launch_either<more_ahead>(step)
-                                                                 : launch_either<of_float64>(step);
+        return step->args->layout.precision != PRECISION_FLOAT64
+                   ? launch_either<of_float32, planes_float32>(step)
+               : has_room<more_ahead>(step->args) ? launch_either<more_ahead, planes_float64>(step)
+                                                  : launch_either<of_float64, planes_float64>(step);
     }
 };
 

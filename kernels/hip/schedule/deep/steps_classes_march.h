@@ -12,26 +12,25 @@
  *   a, b         of a closure  } or of one where they are the same */
 #pragma once
 
-#include "kernels/hip/kind/classes.h"
-#include "kernels/hip/schedule/deep/steps_staged_kernel.h"
+#include "kernels/hip/schedule/deep/steps_classes_planes.h"
 
 #if ARCH_HAS_TILE_COPY
 
 template <int T> constexpr int CLASSES_WAVES = T == 2 ? 8 : 12;
 
 /* Two steps are HELD: see steps_classes_held.h. */
-template <typename REAL, int T, int STAGES>
+template <typename REAL, int T, int STAGES, bool PLANES_ = false>
 struct classes_shape : deep_shape<REAL, T, STAGES, false, false, 4, 0, CLASSES_WAVES<T>> {
     typedef deep_shape<REAL, T, STAGES, false, false, 4, 0, CLASSES_WAVES<T>> of;
     static constexpr bool PAIRS = false;
-    static constexpr bool HELD = T == 2;
+    static constexpr bool HELD = T == 2, PLANES = PLANES_; /* see steps_classes_planes.h */
     /* no plane of the round before is read at its end, but where coefficients are held */
     static constexpr int LEAD = STAGES - (HELD ? 4 : 3);
     /* rows from a multiple of 16 cells on, with one cell on either side of the tile */
     static constexpr int CLASS_ROW = (of::TX + 17 + 15) / 16 * 16;
-    static constexpr int CLASS_BYTES = (of::TY + 2) * CLASS_ROW;
+    static constexpr int CLASS_BYTES = PLANES ? 0 : (of::TY + 2) * CLASS_ROW;
     static constexpr int CLASS_STAGE = (CLASS_BYTES + 127) / 128 * 128;
-    static constexpr int CLASS_STAGES = T + 3 + LEAD;
+    static constexpr int CLASS_STAGES = PLANES ? 0 : T + 3 + LEAD;
     static constexpr int AT_CLASSES = (of::AT_REST + 127) / 128 * 128;
     static constexpr int AT_REST = AT_CLASSES + CLASS_STAGES * CLASS_STAGE;
     static constexpr int AT_TABLE = AT_REST + 256;
@@ -48,11 +47,13 @@ struct classes_shape : deep_shape<REAL, T, STAGES, false, false, 4, 0, CLASSES_W
 template <typename S> struct classes_work : deep_work<S, classes<typename S::REAL, S::T>> {
     arch_tile_map class_map;
     int class_y, class_z; /* from a plane and a row of the region of copies to those of classes */
-    int pair_row, pair_axis; /* bytes of the table: of a class, and of an axis or 0 */
-    int of_pairs;            /* bytes of the g of a step, or 0 */
-    int at_numbers;          /* where those of steps begin */
-    int of_step;             /* bytes of a step, or 0 */
-    uint32_t mask;           /* of the classes of four cells */
+    int pair_row, pair_axis;               /* bytes of the table: of a class, and of an axis or 0 */
+    int of_pairs;                          /* bytes of the g of a step, or 0 */
+    int at_numbers;                        /* where those of steps begin */
+    int of_step;                           /* bytes of a step, or 0 */
+    int at_planes, at_sources, of_sources; /* see prepare_planes */
+    bool either;   /* the kernel for planes of one class each is launched, and another */
+    uint32_t mask; /* of the classes of four cells */
 };
 
 template <typename S> struct classes_wave : deep_rows<S, classes_work<S>> {
@@ -212,8 +213,8 @@ template <typename S> struct classes_wave : deep_rows<S, classes_work<S>> {
     template <bool ONE>
     __device__ __forceinline__ int class_at(int l, uint32_t own, int r, int i, int token) const
     {
-        return ONE ? one[l - 1]
-                   : (int)load_bytes<1>(own + r * S::CLASS_ROW + i, token) & w.p.of.mask;
+        const uint32_t at = S::PLANES ? own : own + r * S::CLASS_ROW + i;
+        return ONE && !S::PLANES ? one[l - 1] : (int)load_bytes<1>(at, token) & w.p.of.mask;
     }
 
     template <bool ONE>
@@ -366,7 +367,7 @@ template <typename S> struct classes_wave : deep_rows<S, classes_work<S>> {
         constexpr int M = L > 1 ? L - 2 : 0; /* of the levels in registers */
         constexpr bool Y = (WITH & (WITH_Y | WITH_PARTS)) != 0;
         const int plane = k - L;
-        const uint32_t own = classes_below(L);
+        const uint32_t own = S::PLANES ? classes + plane : classes_below(L);
         level_rows n;
         rows_of_level<L>(n);
 #pragma unroll
@@ -385,7 +386,9 @@ template <typename S> struct classes_wave : deep_rows<S, classes_work<S>> {
         close<WITH, ONE, L>(n, plane, own, token);
         row_numbers numbers_of = {};
         uint32_t rows[ROWS + 2] = {};
-        if (ONE) {
+        if constexpr (S::PLANES) {
+            numbers_of_plane<L>(*this, plane, numbers_of);
+        } else if (ONE) {
             const int c = one[L - 1];
             const uint32_t row = row_of_class(L - 1, c);
             const REAL gx = g(AXIS_X, row, c), gy = g(AXIS_Y, row, c), gz = g(AXIS_Z, row, c);
@@ -483,12 +486,14 @@ template <typename S> struct classes_wave : deep_rows<S, classes_work<S>> {
         for (int n = 1; n < T; n++) {
             every |= one[n];
         }
-        if (every >= 0) {
+        if (S::PLANES || every >= 0) {
             advance_levels<WITH, true>(k, token, arrive);
         } else {
             advance_levels<WITH, false>(k, token, arrive);
         }
-        look_at_classes(token);
+        if constexpr (!S::PLANES) {
+            look_at_classes(token);
+        }
     }
 };
 
