@@ -88,11 +88,17 @@ static struct add_source_args some_source(struct scene *scene, bool half)
         shape->start[a] = -shape->spacing[a] *
                           ((double)args.offset[a] + (double)scene->layout.cells[a] / 2 + 0.1 * a);
     }
+    /* about z, which kernels may use, or about y */
+    const int other = random_below(&scene->random, 3) == 0 ? 2 : 1;
     shape->turn[0][0] = cos(angle);
-    shape->turn[0][1] = sin(angle);
-    shape->turn[1][0] = -sin(angle);
-    shape->turn[1][1] = cos(angle);
-    shape->turn[2][2] = 1;
+    shape->turn[0][other] = sin(angle);
+    shape->turn[other][0] = -sin(angle);
+    shape->turn[other][other] = cos(angle);
+    shape->turn[3 - other][3 - other] = 1;
+    if (random_below(&scene->random, 2) == 0) { /* sums without whole parts */
+        shape->peak_front = 0.49;
+        shape->peak_rear = -0.37;
+    }
     return args;
 }
 

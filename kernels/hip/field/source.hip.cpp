@@ -1,90 +1,23 @@
 /* Heat sources that no class has: moving ones, and those of a file, one thread per cell; the sums
  * of perfusion, of surfaces and of faces. */
-/* first: it defines KERNEL_INLINE */
-#include "kernels/hip/kind/enthalpy.h"
+/* first: they define KERNEL_INLINE */
+#include "kernels/hip/field/source_kernels.h"
 #include "kernels/hip/kind/faces.h"
 
-#include "kernels/cell/source_cell.h"
-#include "kernels/hip/device/visit.h"
-
-/* A sum has enough blocks to fill any chip, and few enough that their atomics do not matter; those
- * of a face, a few per multiprocessor, since a face has few cells. PART: cells of a row that a
- * thread reads at a time for a sum; BESIDE: that it heats, at most LANES_MOST apart, so that a wave
- * is mostly in or out of an ellipsoid. */
-enum { SUM_BLOCKS_MOST = 4096, FACE_BLOCKS_MOST = 256, PART = 4, BESIDE = 4, LANES_MOST = 32 };
-/* Of surfaces, whose blocks have few faces each. */
-enum { SURFACE_BLOCKS_MOST = 1056 };
-
-/* What a kernel needs of the medium. */
-struct source_medium {
-    struct layout layout;
-    const uint8_t *classes; /* nullptr: uniform */
-    const void *table;
-    uint8_t mask;
-    const void *sigma; /* of cells, as the classes; nullptr: of the classes */
+/* Blocks of the sum of a face: a few per multiprocessor, since a face has few cells; and of
+ * surfaces, whose blocks have few faces each. PART: cells of a row that a thread reads at a time
+ * for a sum; BESIDE: that it heats, at most LANES_MOST apart, so that a wave is mostly in or out of
+ * an ellipsoid. */
+enum {
+    FACE_BLOCKS_MOST = 256,
+    SURFACE_BLOCKS_MOST = 1056,
+    PART = 4,
+    BESIDE = 4,
+    LANES_MOST = 32
 };
-
-/* One set of atomics per block, since those at one address come one after another. All threads
- * call. */
-static __device__ __forceinline__ void add_block(struct exact_sum *d_sum, const tally &sum)
-{
-    __shared__ struct exact_sum of_block;
-    if (threadIdx.x < 4) {
-        of_block.digit[threadIdx.x] = 0;
-    }
-    __syncthreads();
-    face_sum_add(&of_block, sum);
-    __syncthreads();
-    if (threadIdx.x < 4 && of_block.digit[threadIdx.x] != 0) {
-        atomicAdd(reinterpret_cast<unsigned long long *>(&d_sum->digit[threadIdx.x]),
-                  (unsigned long long)of_block.digit[threadIdx.x]);
-    }
-}
-
-/* The end of a kernel. All threads of all blocks call. */
-static __device__ __forceinline__ void finish(struct exact_sum *d_sum, const tally &sum,
-                                              struct hip_scratch *scratch)
-{
-    add_block(d_sum, sum);
-    if (is_last_block(scratch)) {
-        face_sum_normalise(d_sum);
-    }
-}
-
-/* The tiles that count as changed: `count` from `first` on. */
-struct changed_tiles {
-    uint32_t *d_changed;
-    uint32_t step, first, stride_y, stride_z, count[AXIS_COUNT];
-
-    __device__ __forceinline__ void mark() const
-    {
-        for (uint32_t n = blockIdx.x * VISIT_THREADS + threadIdx.x;
-             n < count[0] * count[1] * count[2]; n += gridDim.x * VISIT_THREADS) {
-            d_changed[first + n % count[0] + n / count[0] % count[1] * stride_y +
-                      n / count[0] / count[1] * stride_z] = step;
-        }
-    }
-};
-
-static changed_tiles changed_of(const struct tiles *tiles, const struct box *box)
-{
-    changed_tiles changed = {};
-    if (tiles != nullptr) {
-        const struct box met = tiles_meet(tiles, box);
-        changed = {tiles->d_changed, tiles->step,
-                   (uint32_t)tiles_number(tiles, met.lo[0], met.lo[1], met.lo[2]),
-                   (uint32_t)tiles->count[AXIS_X],
-                   (uint32_t)(tiles->count[AXIS_X] * tiles->count[AXIS_Y])};
-        for (int axis = 0; axis < AXIS_COUNT; axis++) {
-            changed.count[axis] = (uint32_t)box_extent(&met, (enum axis)axis);
-        }
-    }
-    return changed;
-}
 
 /* OF_FILE: by d_values; OF_CURVE: and by d_curve. The cells of a thread are read before their heat
- * is known, and their classes, so that the reads are under way meanwhile; without a branch between
- * the exponentials, these are, too. */
+ * is known, and their classes, so that the reads are under way meanwhile. */
 template <typename REAL, bool OF_FILE, bool OF_CURVE>
 static __global__ __launch_bounds__(VISIT_THREADS) void add_source(
     const cell_sweep s, const struct add_source_args args, const struct source_medium medium,
@@ -171,6 +104,14 @@ enum status hip_add_source(struct queue *queue, const struct add_source_args *ar
     if (args->medium != nullptr) {
         medium = {args->medium->layout, args->medium->d_class, args->medium->d_table,
                   args->medium->mask, args->medium->d_sigma};
+    }
+    if (args->d_values == nullptr && is_upright(&args->shape)) {
+        const columns of = columns_of(args);
+        return in_precision(args->layout.precision, [&](auto real) {
+            add_upright<decltype(real)><<<of.nblocks, VISIT_THREADS, 0, queue->stream>>>(
+                of, *args, medium, changed_of(args->tiles, &args->box), queue->d_scratch);
+            return hip_check(hipGetLastError(), "add_upright");
+        });
     }
     return in_precision(args->layout.precision, [&](auto real) {
         using REAL = decltype(real);
