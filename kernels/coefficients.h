@@ -52,9 +52,9 @@ struct device_medium {
     bool has_ambients;      /* a class is one */
     /* NULL, or the planes outside of which d_out has the values of its cells already. */
     const struct active_planes *active;
-    int nsegments;          /* of each class, for KIND_ENTHALPY; else 0 */
-    bool one_curve;         /* with segments: of all classes; their pairs are NONLINEAR_ONE_CURVE */
-    bool perfused;          /* with segments: a class is */
+    int nsegments;  /* of each class, for KIND_ENTHALPY; else 0 */
+    bool one_curve; /* with segments: of all classes; their pairs are NONLINEAR_ONE_CURVE */
+    bool perfused;  /* with segments: a class is */
     /* KIND_FACES, in place of those of classes; of `layout`, in the field's precision: the
      * conductance of the lower face of each cell, 1/s, NULL on an unused axis; that of a closed end
      * is of the cell inside alone. And sigma. */

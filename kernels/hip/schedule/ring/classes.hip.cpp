@@ -15,7 +15,7 @@ enum { MOST_NUMBERS = 100 * 1024 / (int)sizeof(double) };
  * that change. Kept, since they are in device memory. */
 struct known_columns {
     struct box box;
-    int64_t active; /* number of the cells that change; 0: all */
+    int64_t active;   /* number of the cells that change; 0: all */
     int blocks, each; /* columns of a block; some are empty */
     column *d_columns;
 };
@@ -76,9 +76,8 @@ static void make_columns(known_columns &known, const work &w, const struct activ
     const int none = (w.lo[2] + w.hi[2]) / 2; /* on no closed face */
     column *const list = static_cast<column *>(malloc(count * sizeof *list));
     known.each = 0;
-    if (list == nullptr ||
-        hipMalloc(reinterpret_cast<void **>(&known.d_columns), count * sizeof *list) !=
-            hipSuccess) {
+    if (list == nullptr || hipMalloc(reinterpret_cast<void **>(&known.d_columns),
+                                     count * sizeof *list) != hipSuccess) {
         free(list);
         return;
     }
@@ -129,8 +128,8 @@ template <typename S, bool TABLE> struct ring_of_classes : ring_kind<S> {
     static work divide(const ring_call &call, int64_t nblocks, int ring_bytes)
     {
         const work paced = work_of<S>(call, nblocks, ring_bytes);
-        if (!call.paced || (call.step->args->levels->medium.active == nullptr &&
-                            paced.height > MOST_LOW_ROWS)) {
+        if (!call.paced ||
+            (call.step->args->levels->medium.active == nullptr && paced.height > MOST_LOW_ROWS)) {
             return paced;
         }
         work w = work_of<S>({call.step, call.box, false}, nblocks, ring_bytes);
