@@ -6,7 +6,6 @@
 #include <cstring>
 
 /* Numbers of a table that leaves room for the ring, with two blocks of float32, too. */
-enum { MOST_LOW_ROWS = 12 };
 enum { MOST_NUMBERS = 100 * 1024 / (int)sizeof(double) };
 
 #if ARCH_HAS_TILE_COPY
@@ -122,14 +121,12 @@ template <typename S, bool TABLE> struct ring_of_classes : ring_kind<S> {
     int table_length;
     struct exact_sum *sums[2]; /* of the faces of z; NULL: none */
 
-    /* With cut columns blocks are at different planes: there is no common pace. They are for cells
-     * that do not change, and where tiles at a common pace have few rows, since they are one per
-     * block. */
+    /* With cut columns, for cells that do not change, blocks are at different planes: there is no
+     * common pace. */
     static work divide(const ring_call &call, int64_t nblocks, int ring_bytes)
     {
         const work paced = work_of<S>(call, nblocks, ring_bytes);
-        if (!call.paced ||
-            (call.step->args->levels->medium.active == nullptr && paced.height > MOST_LOW_ROWS)) {
+        if (!call.paced || call.step->args->levels->medium.active == nullptr) {
             return paced;
         }
         work w = work_of<S>({call.step, call.box, false}, nblocks, ring_bytes);
