@@ -64,9 +64,9 @@ struct device_medium {
     bool has_ambients;      /* a class is one */
     /* NULL, or the planes outside of which d_out has the values of its cells already. */
     const struct active_planes *active;
-    int nsegments;          /* of each class, for KIND_ENTHALPY; else 0 */
-    bool one_curve;         /* with segments: of all classes; their pairs are NONLINEAR_ONE_CURVE */
-    bool perfused;          /* with segments: a class is */
+    int nsegments;  /* of each class, for KIND_ENTHALPY; else 0 */
+    bool one_curve; /* with segments: of all classes; their pairs are NONLINEAR_ONE_CURVE */
+    bool perfused;  /* with segments: a class is */
     /* KIND_GRADED, and KIND_FACES where cells have more sizes than classes could: there are lines,
      * and closures are those of a face between cells of width 1. */
     bool has_lines;

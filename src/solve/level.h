@@ -46,13 +46,13 @@ struct level {
     const struct exact_sum *h_no_sums; /* as many zeros, pinned: other memory takes 30 us to copy */
     int nslots;                        /* 1, or one for each level of a super step */
     struct halo_plan plan;
-    struct halo *halo;   /* NULL: nothing to exchange */
-    bool overlap;        /* of the exchange with the interior */
-    struct box interior; /* the cells that are computed meanwhile */
-    struct box apart;    /* owned cells that plain passes advance by a kernel of their own */
+    struct halo *halo;     /* NULL: nothing to exchange */
+    bool overlap;          /* of the exchange with the interior */
+    struct box interior;   /* the cells that are computed meanwhile */
+    struct box apart;      /* owned cells that plain passes advance by a kernel of their own */
     const void *d_held[2]; /* fields in which cells of ambients have their temperatures, or NULL */
-    int64_t exchanges;   /* of passes */
-    uint32_t *d_bits;    /* NULL, or the sum of d_bits of all passes (step_args) */
+    int64_t exchanges;     /* of passes */
+    uint32_t *d_bits;      /* NULL, or the sum of d_bits of all passes (step_args) */
     struct sleep sleep;
     struct hot hot; /* of the pass that is queued */
 };

@@ -150,7 +150,8 @@ static const struct active_planes *active_of(const struct level *level, const st
     const struct field *field = level->field;
     const bool both = (field->d_now == level->d_held[0] && field->d_next == level->d_held[1]) ||
                       (field->d_now == level->d_held[1] && field->d_next == level->d_held[0]);
-    return both && region->beyond == 0 && level->d_bits == NULL ? &level->classes->surfaces.active : NULL;
+    return both && region->beyond == 0 && level->d_bits == NULL ? &level->classes->surfaces.active
+                                                                : NULL;
 }
 
 /* Advance boxes (in indices of the field) of a region, then heat them. */
@@ -408,7 +409,8 @@ enum status pass_queue(struct level *level, const struct pass *pass)
     }
     TRY(first_stage(level, pass, &stage));
     level->exchanges += level->halo != NULL;
-    TRY(sum_surfaces(level, level->overlap ? engine->halo_queue : engine->bulk_queue, pass, &stage));
+    TRY(sum_surfaces(level, level->overlap ? engine->halo_queue : engine->bulk_queue, pass,
+                     &stage));
     note_ambients(level);
     field_swap(level->field);
     if (level->sleep.is_on) { /* the next pass may be one that overlaps */

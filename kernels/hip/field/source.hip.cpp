@@ -309,7 +309,8 @@ static enum status sum_pass(struct queue *queue, const struct sum_surfaces_args 
 enum status hip_sum_surfaces(struct queue *queue, const struct sum_surfaces_args *args)
 {
     const int64_t wanted = (args->count + VISIT_THREADS - 1) / VISIT_THREADS;
-    const unsigned nblocks = (unsigned)(wanted < SURFACE_BLOCKS_MOST ? wanted : SURFACE_BLOCKS_MOST);
+    const unsigned nblocks =
+        (unsigned)(wanted < SURFACE_BLOCKS_MOST ? wanted : SURFACE_BLOCKS_MOST);
     if (args->count == 0) {
         return STATUS_OK;
     }

@@ -177,8 +177,8 @@ static void limit_part(const work_list &w, const struct active_planes *active, i
                      w.y.begin(ty, S::HALO_Y), w.y.end(ty, S::HALO_Y), &first, &last);
     first -= w.z_lo;
     last -= w.z_lo;
-    last = top_closed && first < last && last > w.z_end - w.z_lo - 2 * S::T ? w.z_end - w.z_lo
-                                                                            : last;
+    last =
+        top_closed && first < last && last > w.z_end - w.z_lo - 2 * S::T ? w.z_end - w.z_lo : last;
     begin = first > begin && first > 2 * S::T ? first : begin;
     end = last < end ? last : end;
 }

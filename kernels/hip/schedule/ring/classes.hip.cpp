@@ -10,11 +10,11 @@ enum { MOST_NUMBERS = 100 * 1024 / (int)sizeof(double) };
 
 #if ARCH_HAS_TILE_COPY
 
-/* The columns of a launch with cells that do not change: of each tile only the planes with others,
- * cut such that all blocks have as many. Kept, since they are in device memory. */
+/* Columns that are cut such that all blocks have as many planes; of each tile only those with cells
+ * that change. Kept, since they are in device memory. */
 struct known_columns {
     struct box box;
-    int64_t active;
+    int64_t active;   /* number of the cells that change; 0: all */
     int blocks, each; /* columns of a block; some are empty */
     column *d_columns;
 };
@@ -30,11 +30,13 @@ static int64_t cut_columns(const work &w, const struct active_planes *active, in
     int room = most, n = 0;
     each = 0;
     for (int tile = 0; tile < w.tiles; tile++) {
-        int begin = 0, end = 0;
+        int begin = w.lo[2], end = w.hi[2];
         const int i = w.x_begin + tile % w.tiles_x * S::TX;
         const int j = w.lo[1] + tile / w.tiles_x * w.height;
-        active_planes_of(active, i, i + S::TX < w.hi[0] ? i + S::TX : w.hi[0], j,
-                         j + w.height < w.hi[1] ? j + w.height : w.hi[1], &begin, &end);
+        if (active != nullptr) {
+            active_planes_of(active, i, i + S::TX < w.hi[0] ? i + S::TX : w.hi[0], j,
+                             j + w.height < w.hi[1] ? j + w.height : w.hi[1], &begin, &end);
+        }
         begin = begin > w.lo[2] ? begin : w.lo[2];
         end = end < w.hi[2] ? end : w.hi[2];
         while (begin < end) {
@@ -73,9 +75,8 @@ static void make_columns(known_columns &known, const work &w, const struct activ
     const int none = (w.lo[2] + w.hi[2]) / 2; /* on no closed face */
     column *const list = static_cast<column *>(malloc(count * sizeof *list));
     known.each = 0;
-    if (list == nullptr ||
-        hipMalloc(reinterpret_cast<void **>(&known.d_columns), count * sizeof *list) !=
-            hipSuccess) {
+    if (list == nullptr || hipMalloc(reinterpret_cast<void **>(&known.d_columns),
+                                     count * sizeof *list) != hipSuccess) {
         free(list);
         return;
     }
@@ -99,15 +100,16 @@ static const known_columns &recall_columns(const ring_call &call, const work &w,
     static known_columns known[KNOWN]; /* calls to a device come from one thread */
     static int next = 0;
     const struct active_planes *active = call.step->args->levels->medium.active;
+    const int64_t number = active != nullptr ? active->number : 0;
     for (const known_columns &one : known) {
-        if (one.active == active->number && one.blocks == blocks &&
+        if (one.active == number && one.blocks == blocks && one.each > 0 &&
             memcmp(&one.box, call.box, sizeof one.box) == 0) {
             return one;
         }
     }
     known_columns &place = known[next++ % KNOWN];
     (void)hipFree(place.d_columns);
-    place = {*call.box, active->number, blocks, 0, nullptr};
+    place = {*call.box, number, blocks, 0, nullptr};
     make_columns<S>(place, w, active, call.step->stream);
     return place;
 }
@@ -119,19 +121,19 @@ template <typename S, bool TABLE> struct ring_of_classes : ring_kind<S> {
     int table_length;
     struct exact_sum *sums[2]; /* of the faces of z; NULL: none */
 
-    /* With cells that do not change blocks are at different planes: there is no common pace. */
+    /* With cut columns, for cells that do not change, blocks are at different planes: there is no
+     * common pace. */
     static work divide(const ring_call &call, int64_t nblocks, int ring_bytes)
     {
-        if (call.step->args->levels->medium.active != nullptr && call.paced) {
-            work w = work_of<S>({call.step, call.box, false}, nblocks, ring_bytes);
-            const known_columns &known = recall_columns<S>(call, w, (int)nblocks);
-            w.columns = known.d_columns;
-            w.items = known.each * known.blocks;
-            if (known.each > 0) {
-                return w;
-            }
+        const work paced = work_of<S>(call, nblocks, ring_bytes);
+        if (!call.paced || call.step->args->levels->medium.active == nullptr) {
+            return paced;
         }
-        return work_of<S>(call, nblocks, ring_bytes);
+        work w = work_of<S>({call.step, call.box, false}, nblocks, ring_bytes);
+        const known_columns &known = recall_columns<S>(call, w, (int)nblocks);
+        w.columns = known.d_columns;
+        w.items = known.each * known.blocks;
+        return known.each > 0 ? w : paced;
     }
 
     __device__ __forceinline__ void prepare(char *shared, const work &w) const
