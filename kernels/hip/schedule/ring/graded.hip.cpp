@@ -1,5 +1,6 @@
-/* The ring in a uniform medium on graded axes: a thread has the lines of its cells in x and y in
- * registers, and reads those of a plane ahead. */
+/* The ring in a uniform medium on graded axes: a thread has the lines of its cells in x in
+ * registers. Those of its rows and of the plane come from the L1 cache in each plane, since with
+ * them in registers, too, the loop over planes has spills. */
 #include "kernels/hip/kind/graded.h"
 #include "kernels/hip/schedule/ring/classes_closers.h"
 
@@ -19,8 +20,6 @@ template <typename S> struct graded_worker {
     struct exact_sum *const *sums; /* of the faces of z; NULL: none */
     int k;                         /* the plane of z */
     graded_cells<REAL, N> x = {};
-    REAL y_g[ROWS + 1] = {}, y_width[ROWS] = {}, y_inverse[ROWS] = {};
-    graded_layer<REAL> z = {};
 
     __device__ __forceinline__ void wait(const stage_ring<S> &ring) const
     {
@@ -30,21 +29,9 @@ template <typename S> struct graded_worker {
         }
     }
 
-    /* Rows and planes beyond the grid have any. */
     __device__ __forceinline__ void begin(const REAL *, const REAL *)
     {
-        const int64_t last = kind.of.cells[AXIS_Y];
         x.take(kind, p.i);
-        z.take(kind, AXIS_Z, k);
-#pragma unroll
-        for (int row = 0; row <= ROWS; row++) {
-            y_g[row] = kind.unit(AXIS_Y, p.j + row < last ? p.j + row : last);
-        }
-#pragma unroll
-        for (int row = 0; row < ROWS; row++) {
-            y_width[row] = kind.width[AXIS_Y][p.j + row < last ? p.j + row : last];
-            y_inverse[row] = kind.inverse[AXIS_Y][p.j + row < last ? p.j + row : last];
-        }
     }
 
     /* In the stage, since it is rare; with the sum over the face. All lanes of a wave call. */
@@ -72,22 +59,28 @@ template <typename S> struct graded_worker {
     __device__ __forceinline__ void advance(const REAL *now, const REAL *,
                                             const cells_of<S> (&cells)[3], cells_of<S> &out)
     {
-        const graded_layer<REAL> here = z;
+        graded_layer<REAL> z;
+        z.take(kind, AXIS_Z, k);
+        k++;
         const uint8_t *const classes =
             reinterpret_cast<const uint8_t *>(now + w.class_cells) + class_offset;
-        k = k + 1 < (int)kind.of.cells[AXIS_Z] ? k + 1 : k;
-        z.take(kind, AXIS_Z, k);
+        /* rows beyond the grid have any numbers */
+        const int last = (int)kind.of.cells[AXIS_Y];
+        REAL y_g = kind.unit(AXIS_Y, min(p.j, last));
 #pragma unroll
         for (int row = 0; row < ROWS; row++) {
             const row_values<S> v = values_of<S>(now, p, row, cells);
-            const REAL yz = y_width[row] * here.width;
-            const REAL inverse = y_inverse[row] * here.inverse;
+            const REAL y_width = kind.width[AXIS_Y][min(p.j + row, last)];
+            const REAL y_inverse = kind.inverse[AXIS_Y][min(p.j + row, last)];
+            const REAL y_next = kind.unit(AXIS_Y, min(p.j + row + 1, last));
+            const REAL yz = y_width * z.width;
+            const REAL inverse = y_inverse * z.inverse;
 #pragma unroll
             for (int i = 0; i < N; i++) {
-                const REAL xz = x.width[i] * here.width;
-                const REAL xy = x.width[i] * y_width[row];
-                const REAL g[FACE_COUNT] = {x.g[i] * yz,       x.g[i + 1] * yz, y_g[row] * xz,
-                                            y_g[row + 1] * xz, here.g[0] * xy,  here.g[1] * xy};
+                const REAL xz = x.width[i] * z.width;
+                const REAL xy = x.width[i] * y_width;
+                const REAL g[FACE_COUNT] = {x.g[i] * yz, x.g[i + 1] * yz, y_g * xz,
+                                            y_next * xz, z.g[0] * xy,     z.g[1] * xy};
                 REAL around[FACE_COUNT];
                 v.around(i, around);
                 const int own =
@@ -95,6 +88,7 @@ template <typename S> struct graded_worker {
                 out.row[row].v[i] = medium_cell(out.row[row].v[i] + added[own], v.c.v[i], around, g,
                                                 x.inverse[i] * inverse, (REAL)0);
             }
+            y_g = y_next;
         }
     }
 };
