@@ -152,7 +152,8 @@ static enum status check_per_cell(const struct problem *problem)
         {of_capacity && problem->output.history_materials == TRUTH_YES, "output.history.materials",
          "the heat of each material (with heat_capacity_factor)"},
         {of_capacity && medium->lines && problem_has_painted_sources(problem), "sources",
-         "a source on graded axes with so many sizes of cells (with heat_capacity_factor)"},
+         "a source on graded axes with more sizes of cells than classes (with "
+         "heat_capacity_factor)"},
         {0},
     };
     const struct obstacle *first = first_of(obstacles);
