@@ -275,9 +275,7 @@ enum status problem_create(const struct settings *settings, struct problem *prob
     built.medium.slopes_per_cell =
         built.medium.has_slopes && built.medium.nambients > 0 && grid_is_graded(&built.grid);
     built.medium.per_cell = built.medium.per_cell || built.medium.slopes_per_cell;
-    const bool graded = built.medium.nclasses > 0 && grid_is_graded(&built.grid);
-    built.medium.graded = graded && built.medium.nmaterials == 1 && !built.medium.per_cell;
-    if (built.medium.graded || (graded && grid_size_count(&built.grid) > MEDIUM_CLASSES)) {
+    if (built.medium.nclasses > 0 && grid_size_count(&built.grid) > MEDIUM_CLASSES) {
         medium_use_lines(&built.medium);
     }
     TRY(wide_check(settings, &built.grid));
