@@ -95,7 +95,7 @@ static inline bool medium_is_graded(const struct device_medium *m)
            m->d_g[AXIS_Z] == NULL;
 }
 
-/* The numbers of a line: those of the cells and of the halo, and one beyond. */
+/* The values of a line: those of the cells and of the halo, and one beyond. */
 static inline int64_t line_length(const struct layout *layout, int axis)
 {
     return layout->cells[axis] + 2 * (int64_t)layout->halo[axis] + 1;

@@ -178,8 +178,8 @@ static void number_planes(const struct layout *layout, uint8_t *classes)
         for (int64_t j = -1; j <= cells[AXIS_Y] && same; j++) {
             const uint8_t *const row = classes + layout_index(layout, 0, j, k);
             const bool owned = j >= 0 && j < cells[AXIS_Y];
-            same = memcmp(row, first, n) == 0 &&
-                   (!owned || (row[-1] == *first && row[n] == *first));
+            same =
+                memcmp(row, first, n) == 0 && (!owned || (row[-1] == *first && row[n] == *first));
         }
         const int64_t number = same ? *first + 1 : 0;
         memcpy(classes + layout_index(layout, 0, -1, k) + CLASS_NUMBER_AT, &number, sizeof number);

@@ -115,10 +115,10 @@ struct runtime {
 /* clang-format off */
 #define RUNTIME_FUNCTIONS(X)                                                                       \
     X(probe) X(open) X(close) X(info) X(memory_alloc) X(memory_free) X(pinned_alloc)               \
-    X(pinned_free) X(queue_create) X(queue_destroy) X(queue_wait) X(queue_wait_for) X(event_create) X(event_destroy) \
-    X(event_record) X(event_wait) X(event_sync) X(event_done) X(stopwatch_create)                  \
-    X(stopwatch_destroy) X(stopwatch_start) X(stopwatch_stop) X(stopwatch_seconds)                 \
-    X(copy_to_device) X(copy_to_host) X(copy_on_device) X(shared_alloc) X(shared_free)             \
-    X(shared_open) X(shared_close) X(flags_write) X(flags_wait)
+    X(pinned_free) X(queue_create) X(queue_destroy) X(queue_wait) X(queue_wait_for)                \
+    X(event_create) X(event_destroy) X(event_record) X(event_wait) X(event_sync) X(event_done)     \
+    X(stopwatch_create) X(stopwatch_destroy) X(stopwatch_start) X(stopwatch_stop)                  \
+    X(stopwatch_seconds) X(copy_to_device) X(copy_to_host) X(copy_on_device) X(shared_alloc)       \
+    X(shared_free) X(shared_open) X(shared_close) X(flags_write) X(flags_wait)
 /* clang-format on */
 #define RUNTIME_TYPE(name) __typeof__(*((struct runtime *)0)->name)

@@ -152,7 +152,8 @@ static enum status check_per_cell(const struct problem *problem)
         {of_capacity && problem->output.history_materials == TRUTH_YES, "output.history.materials",
          "the heat of each material (with heat_capacity_factor)"},
         {of_capacity && medium->lines && problem_has_painted_sources(problem), "sources",
-         "a source on graded axes with so many sizes of cells (with heat_capacity_factor)"},
+         "a source on graded axes with more sizes of cells than classes (with "
+         "heat_capacity_factor)"},
         {0},
     };
     const struct obstacle *first = first_of(obstacles);
@@ -274,9 +275,7 @@ enum status problem_create(const struct settings *settings, struct problem *prob
     built.medium.slopes_per_cell =
         built.medium.has_slopes && built.medium.nambients > 0 && grid_is_graded(&built.grid);
     built.medium.per_cell = built.medium.per_cell || built.medium.slopes_per_cell;
-    const bool graded = built.medium.nclasses > 0 && grid_is_graded(&built.grid);
-    built.medium.graded = graded && built.medium.nmaterials == 1 && !built.medium.per_cell;
-    if (built.medium.graded || (graded && grid_size_count(&built.grid) > MEDIUM_CLASSES)) {
+    if (built.medium.nclasses > 0 && grid_size_count(&built.grid) > MEDIUM_CLASSES) {
         medium_use_lines(&built.medium);
     }
     TRY(wide_check(settings, &built.grid));

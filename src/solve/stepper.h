@@ -109,7 +109,7 @@ enum status stepper_advance(struct stepper *stepper, int64_t steps);
  * the field but what diagnostics_take and faces_begin queue. */
 bool stepper_may_be_ahead(const struct stepper *stepper);
 
-/* Take back a pass that was queued ahead: the field is that of the state again, and the sums of
+/* Drop a pass that was queued ahead: the field is that of the state again, and the sums of
  * the ledger are lost. Blocks. */
 enum status stepper_drop_ahead(struct stepper *stepper);
 

@@ -83,6 +83,8 @@ struct beyond problem_beyond(const struct problem *p, const int64_t cell[AXIS_CO
 void problem_make_nonlinear(struct problem *p, int nsegments, uint64_t *random);
 /* Let its cells have conductances and heat capacities of their own. */
 void problem_make_faces(struct problem *p, enum kind kind, uint64_t *random);
+/* The elements of d_sigma, lines included. */
+int64_t problem_sigma_count(const struct device_medium *m);
 void nonlinear_convert(const struct problem *p, enum enthalpy_conversion conversion,
                        const void *h_in, void *h_out);
 /* Of one cell: its liquid fraction, the heat of perfusion, and the square of the heat flux. */

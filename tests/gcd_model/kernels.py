@@ -391,7 +391,8 @@ def counts_of_loops(listing):
     return sum(cycles) // 4, len(waits)
 
 
-FOLLOWED_KERNELS = r"step_march|steps_rows|step_nonlinear|steps_tile<\w+, ., (uniform|classes)"
+FOLLOWED_KERNELS = (r"(?!.*graded)step_march|steps_rows|step_nonlinear|"
+                    r"steps_tile<\w+, ., (uniform|classes)")
 
 
 def static_counts(path):

@@ -446,3 +446,28 @@ def with_surfaces(config, seed):
         if kind == "held" or (kind != "film" and rng.random() < 0.5):
             del surface["coefficient"]
     return config
+
+
+def thick_body(radiates):
+    """A body on three faces, which exchange heat, have a flux, and radiate or are held, between
+    two ambients."""
+    faces = [{"type": "temperature", "value": "500 + 50*sin(900*t)"},
+             {"type": "flux", "value": 3e4}] * 2 + [
+                 {"type": "convection", "coefficient": 4000, "ambient": 280},
+                 {"type": "radiation", "emissivity": 0.8, "ambient": 1500} if radiates
+                 else {"type": "temperature", "value": 900}]
+    return {
+        "grid": {"cells": [61, 52, 43], "upper": [0.061, 0.052, 0.043]},
+        "materials": [{"name": "steel", "conductivity": 40, "density": 7800,
+                       "heat_capacity": 500}],
+        "ambients": [{"name": "air", "temperature": 300}, {"name": "oil", "temperature": 350}],
+        "parts": [{"uniform": {"material": "air"}},
+                  {"layer": {"axis": "x", "from": 0, "to": 0.02, "material": "oil"}},
+                  {"sphere": {"center": [0.006, 0.047, 0.034], "radius": 0.039,
+                              "material": "steel"}}],
+        "surfaces": [{"between": ["steel", "air"], "coefficient": 2000},
+                     {"between": ["steel", "oil"], "coefficient": 9000, "name": "wet"}],
+        "initial": [{"uniform": {"value": 1000}},
+                    {"sphere": {"center": [0.01, 0.04, 0.03], "radius": 0.01, "value": 1200}}],
+        "boundary": dict(zip(("x_min", "x_max", "y_min", "y_max", "z_min", "z_max"), faces)),
+        "time": {"steps": 13}}

@@ -313,5 +313,43 @@ class Factors(Case):
         self.assertLess(abs(one / uniform - 1).max(), 1e-12)
 
 
+class RadiatingSlab(Case):
+    """T = 600 + 300 exp(-alpha m^2 t) cos(m x), held at the end of x by radiation alone, to
+    surroundings whose temperature follows from it."""
+
+    def error(self, cells, precision="float64"):
+        k, rho_c, length, emissivity, m = 2.0, 2e6, 0.05, 0.7, 20.0
+        decay = f"exp(-{k / rho_c * m**2!r}*t)"
+        face = f"(600 + {300 * math.cos(m * length)!r}*{decay})"
+        slope = f"{-k * 300 * m * math.sin(m * length) / (emissivity * 5.670374419e-8)!r}*{decay}"
+        end = 400.0
+        config = {
+            "grid": {"cells": [cells], "upper": [length]},
+            "material": {"conductivity": k, "density": 2000.0, "heat_capacity": 1000.0},
+            "initial": [{"expression": {"value": f"600 + 300*cos({m}*x)"}}],
+            "boundary": {"x_min": {"type": "flux", "value": 0.0},
+                         "x_max": {"type": "radiation", "emissivity": emissivity,
+                                   "ambient": f"({face}^4 + {slope})^0.25"}},
+            "time": {"end": end, "dt": end / round(0.4 * cells**2)},
+            "run": {"precision": precision},
+            "output": {"checkpoints": {"every": 10**6}},
+        }
+        run = self.run_config(config, f"slab{cells}{precision}")
+        self.assertLess(abs(run.history()[-1]["heat_drift_J"]),
+                        1e-13 * run.history()[-1]["heat_J"] if precision == "float64" else 1e3)
+        h = length / cells
+        x = (np.arange(cells) + 0.5) * h
+        mean = math.sin(m * h / 2) / (m * h / 2) * np.cos(m * x)
+        exact = 600 + 300 * math.exp(-k / rho_c * m**2 * end) * mean
+        return abs(run.temperature().ravel() - exact).max()
+
+    def test_is_of_second_order(self):
+        errors = [self.error(cells) for cells in (16, 32, 64)]
+        for coarse, fine in zip(errors, errors[1:]):
+            self.assertAlmostEqual(math.log2(coarse / fine), 2, delta=0.1, msg=f"{errors}")
+        self.assertLess(errors[0], 0.2)
+        self.assertLess(self.error(16, "float32"), 0.2)
+
+
 if __name__ == "__main__":
     unittest.main()

@@ -9,9 +9,9 @@ import numpy as np
 
 import problems
 from harness import SMALL, Case, cell_centers
-from media import (ambients_anywhere, solved_problem, some_problem, with_a_radius, with_ambients,
-                   with_face_factors, with_factors, with_graded_axes, with_many_sizes,
-                   with_sources_of_temperature, with_surfaces)
+from media import (ambients_anywhere, solved_problem, some_problem, thick_body, with_a_radius,
+                   with_ambients, with_face_factors, with_factors, with_graded_axes,
+                   with_many_sizes, with_sources_of_temperature, with_surfaces)
 from media_solver import Problem
 from nonlinear import NonlinearProblem, nonlinear_problem, perfused_problem
 
@@ -226,14 +226,14 @@ class RandomOnGpu(RandomProblems):
     def test_passes(self):
         """Of classes: three steps are one kernel, four are two. Of high order: single steps. The
         heat of surfaces to ambients is that of each step, also where beams heat cells beside them;
-        in `thick` the cells without ambients are some planes of some tiles."""
+        in thick_body the cells without ambients are some planes of some tiles."""
         order_6 = problems.mixed([37, 29, 23], "float32")
         order_6["run"].update({"stencil": {"order": 6}, "watch": {"every": 0}})
         order_6["time"]["dt"] *= 0.3
         gpu = os.environ["ISOTHERM_GPU_BACKEND"]
         random = [some_problem(seed) for seed in range(100, 103)]
         bodies = [with_ambients(some_problem(seed), seed) for seed in (101, 103, 104, 107)]
-        for n, config in enumerate([self.thick(True), self.thick(False), order_6] + [
+        for n, config in enumerate([thick_body(True), thick_body(False), order_6] + [
                 {**config, "time": {"steps": 12}} for config in random + bodies]):
             config["output"] = {"history": {"every": 4}}
             ways = (("cpu", 1, 1), (gpu, 3, 1), (gpu, 4, 2), (gpu, 2, 1))[:4 if n < 2 else 3]
@@ -243,31 +243,6 @@ class RandomOnGpu(RandomProblems):
             results = [(run.exact("field_hash"), run.history()) for run in runs]
             for (backend, *way), found in zip(ways, results):
                 self.assertEqual(repr(found), repr(results[0]), f"problem {n}: {backend}, {way}")
-
-    @staticmethod
-    def thick(radiates):
-        """A body on three faces, which exchange heat, have a flux, and radiate or are held, between
-        two ambients."""
-        faces = [{"type": "temperature", "value": "500 + 50*sin(900*t)"},
-                 {"type": "flux", "value": 3e4}] * 2 + [
-                     {"type": "convection", "coefficient": 4000, "ambient": 280},
-                     {"type": "radiation", "emissivity": 0.8, "ambient": 1500} if radiates
-                     else {"type": "temperature", "value": 900}]
-        return {
-            "grid": {"cells": [61, 52, 43], "upper": [0.061, 0.052, 0.043]},
-            "materials": [{"name": "steel", "conductivity": 40, "density": 7800,
-                           "heat_capacity": 500}],
-            "ambients": [{"name": "air", "temperature": 300}, {"name": "oil", "temperature": 350}],
-            "parts": [{"uniform": {"material": "air"}},
-                      {"layer": {"axis": "x", "from": 0, "to": 0.02, "material": "oil"}},
-                      {"sphere": {"center": [0.006, 0.047, 0.034], "radius": 0.039,
-                                  "material": "steel"}}],
-            "surfaces": [{"between": ["steel", "air"], "coefficient": 2000},
-                         {"between": ["steel", "oil"], "coefficient": 9000, "name": "wet"}],
-            "initial": [{"uniform": {"value": 1000}},
-                        {"sphere": {"center": [0.01, 0.04, 0.03], "radius": 0.01, "value": 1200}}],
-            "boundary": dict(zip(("x_min", "x_max", "y_min", "y_max", "z_min", "z_max"), faces)),
-            "time": {"steps": 13}}
 
 
 class Layers(Case):
@@ -439,44 +414,6 @@ class Files(Case):
                                         "upper": config["grid"]["upper"], "material": "m0"}})
         result = self.run_config(config, "other", "--restart", middle, code=2)
         self.assertIn("parts", result.err)
-
-
-class RadiatingSlab(Case):
-    """T = 600 + 300 exp(-alpha m^2 t) cos(m x), held at the end of x by radiation alone, to
-    surroundings whose temperature follows from it."""
-
-    def error(self, cells, precision="float64"):
-        k, rho_c, length, emissivity, m = 2.0, 2e6, 0.05, 0.7, 20.0
-        decay = f"exp(-{k / rho_c * m**2!r}*t)"
-        face = f"(600 + {300 * math.cos(m * length)!r}*{decay})"
-        slope = f"{-k * 300 * m * math.sin(m * length) / (emissivity * 5.670374419e-8)!r}*{decay}"
-        end = 400.0
-        config = {
-            "grid": {"cells": [cells], "upper": [length]},
-            "material": {"conductivity": k, "density": 2000.0, "heat_capacity": 1000.0},
-            "initial": [{"expression": {"value": f"600 + 300*cos({m}*x)"}}],
-            "boundary": {"x_min": {"type": "flux", "value": 0.0},
-                         "x_max": {"type": "radiation", "emissivity": emissivity,
-                                   "ambient": f"({face}^4 + {slope})^0.25"}},
-            "time": {"end": end, "dt": end / round(0.4 * cells**2)},
-            "run": {"precision": precision},
-            "output": {"checkpoints": {"every": 10**6}},
-        }
-        run = self.run_config(config, f"slab{cells}{precision}")
-        self.assertLess(abs(run.history()[-1]["heat_drift_J"]),
-                        1e-13 * run.history()[-1]["heat_J"] if precision == "float64" else 1e3)
-        h = length / cells
-        x = (np.arange(cells) + 0.5) * h
-        mean = math.sin(m * h / 2) / (m * h / 2) * np.cos(m * x)
-        exact = 600 + 300 * math.exp(-k / rho_c * m**2 * end) * mean
-        return abs(run.temperature().ravel() - exact).max()
-
-    def test_is_of_second_order(self):
-        errors = [self.error(cells) for cells in (16, 32, 64)]
-        for coarse, fine in zip(errors, errors[1:]):
-            self.assertAlmostEqual(math.log2(coarse / fine), 2, delta=0.1, msg=f"{errors}")
-        self.assertLess(errors[0], 0.2)
-        self.assertLess(self.error(16, "float32"), 0.2)
 
 
 class Patches(Case):

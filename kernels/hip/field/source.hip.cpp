@@ -8,13 +8,7 @@
  * surfaces, whose blocks have few faces each. PART: cells of a row that a thread reads at a time
  * for a sum; BESIDE: that it heats, at most LANES_MOST apart, so that a wave is mostly in or out of
  * an ellipsoid. */
-enum {
-    FACE_BLOCKS_MOST = 256,
-    SURFACE_BLOCKS_MOST = 1056,
-    PART = 4,
-    BESIDE = 4,
-    LANES_MOST = 32
-};
+enum { FACE_BLOCKS_MOST = 256, SURFACE_BLOCKS_MOST = 1056, PART = 4, BESIDE = 4, LANES_MOST = 32 };
 
 /* OF_FILE: by d_values; OF_CURVE: and by d_curve. The cells of a thread are read before their heat
  * is known, and their classes, so that the reads are under way meanwhile. */

@@ -2,8 +2,6 @@
 
 #include <math.h>
 
-#include "model/medium/medium.h"
-
 /* --- properties ------------------------------------------------------------------------------ */
 
 /* A number, rows or a polynomial; constant outside their range. */
@@ -327,25 +325,4 @@ double curve_most_conductivity(const struct curve *curve, enum axis axis, double
         }
     }
     return most;
-}
-
-/* With all conductivities smaller by a factor the conductances are, too; with contacts less than
- * that. */
-double medium_rate_share(const struct medium *medium, double low, double high)
-{
-    double conductivity = 0;
-    double capacity = 0;
-    bool shrinks = !medium->perfused;
-    for (int m = 0; m < medium->nmaterials; m++) {
-        const struct medium_class *all = &medium->materials[m];
-        const struct curve *curve = &medium->curves[m];
-        const double k = curve_most_conductivity(curve, AXIS_X, low, high);
-        conductivity = fmax(conductivity, k / all->conductivity[AXIS_X]);
-        capacity =
-            fmax(capacity, all->heat_capacity_volume / curve_least_capacity(curve, low, high));
-        for (int other = 0; other < medium->nmaterials; other++) {
-            shrinks = shrinks && medium->resistance[m * medium->nmaterials + other] == 0;
-        }
-    }
-    return capacity * (shrinks ? conductivity : 1);
 }

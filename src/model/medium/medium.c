@@ -325,6 +325,7 @@ enum status medium_set_classes(struct medium *medium, const struct grid *grid,
 
 void medium_use_lines(struct medium *medium)
 {
+    medium->graded = medium->nmaterials == 1 && !medium->per_cell;
     medium->lines = medium->per_cell = true;
 }
 

@@ -162,10 +162,6 @@ double medium_conductance(const struct medium *medium, const struct grid *grid, 
 double medium_most_conductance(const struct medium *medium, const struct grid *grid, enum axis axis,
                                const struct class_key *own, const struct class_key *neighbour);
 
-/* With curves: fastest_rate times this bounds the rates while all temperatures lie between `low`
- * and `high`; at most 1. */
-double medium_rate_share(const struct medium *medium, double low, double high);
-
 /* Heat is summed as T weight 2^-bits, which stays below the limit of exact sums. */
 int medium_heat_bits(const struct medium *medium);
 

@@ -77,6 +77,9 @@ uint64_t classes_cell_bytes(const struct problem *problem, const struct box *own
 enum status classes_allocate(struct classes *classes, const struct problem *problem,
                              const struct team *team, struct engine *engine,
                              const struct layout *layout);
+/* For classes_allocate, before the map has flags: the part for changes of materials, if any. */
+enum status classes_allocate_changes(struct classes *classes, const struct problem *problem,
+                                     const struct team *team, struct engine *engine);
 void classes_destroy(struct classes *classes, struct engine *engine); /* takes a zeroed one */
 
 /* Not collective. Let classes->args hold the coefficients of `op`, for work that is then queued on

@@ -95,8 +95,9 @@ static enum status copy_medium(const struct stepper *stepper, struct tile *tile,
         TRY(problem->medium.lines ? line_values_create(problem, &around, offset, &lines)
                                   : STATUS_OK);
         tile->h_classes = calloc(1, bytes);
-        tile->h_factors = stored || graded ? malloc(all + lines.bytes) : NULL;
-        TRY(CHECK_MEMORY(tile->h_classes != NULL && (stored || graded) == (tile->h_factors != NULL),
+        const size_t length = all + lines.bytes;
+        tile->h_factors = length > 0 ? malloc(length) : NULL;
+        TRY(CHECK_MEMORY(tile->h_classes != NULL && (length > 0) == (tile->h_factors != NULL),
                          "no memory for a tile of the self-check"));
         for (int a = 0; a < AXIS_COUNT; a++) {
             box.lo[a] -= around.halo[a];

@@ -3,6 +3,7 @@
 #include <math.h>
 
 #include "base/comm.h"
+#include "model/medium/curve.h"
 #include "model/operator/limits.h"
 #include "solve/observe/diagnostics.h"
 
@@ -10,6 +11,28 @@
  * what the run before it found. */
 static const double MARGIN_OF_SPAN = 0.01;
 static const double MARGIN_OF_MAGNITUDE = 1e-5;
+
+/* Times fastest_rate it bounds the rates while all temperatures lie between `low` and `high`; at
+ * most 1. With all conductivities smaller by a factor the conductances are, too; with contacts less
+ * than that. */
+static double rate_share(const struct medium *medium, double low, double high)
+{
+    double conductivity = 0;
+    double capacity = 0;
+    bool shrinks = !medium->perfused;
+    for (int m = 0; m < medium->nmaterials; m++) {
+        const struct medium_class *all = &medium->materials[m];
+        const struct curve *curve = &medium->curves[m];
+        const double k = curve_most_conductivity(curve, AXIS_X, low, high);
+        conductivity = fmax(conductivity, k / all->conductivity[AXIS_X]);
+        capacity =
+            fmax(capacity, all->heat_capacity_volume / curve_least_capacity(curve, low, high));
+        for (int other = 0; other < medium->nmaterials; other++) {
+            shrinks = shrinks && medium->resistance[m * medium->nmaterials + other] == 0;
+        }
+    }
+    return capacity * (shrinks ? conductivity : 1);
+}
 
 /* The share of the static rates while the field is within the extremes of `d`, the boundary's
  * temperatures and a part of the margin. */
@@ -24,7 +47,7 @@ static double share_of(const struct problem *problem, const struct heat_operator
     const double span = isfinite(high - low) ? high - low : 0;
     const double margin =
         part * (MARGIN_OF_SPAN * span + MARGIN_OF_MAGNITUDE * fmax(fabs(d->min), fabs(d->max)));
-    return medium_rate_share(&problem->medium, low - margin, high + margin);
+    return rate_share(&problem->medium, low - margin, high + margin);
 }
 
 /* At a closed face the half cell conducts twice as much as between cells, which is half of a row

@@ -86,7 +86,7 @@ static enum status advance_by_pass(struct stepper *stepper, int64_t steps, int64
     return STATUS_OK;
 }
 
-/* Of one stage, so that it can be taken back. Moving sources change the limits in a way of their
+/* Of one stage, so that it can be dropped. Moving sources change the limits in a way of their
  * own, and tiles that sleep know their passes. */
 static enum status queue_ahead(struct stepper *stepper, int64_t steps)
 {

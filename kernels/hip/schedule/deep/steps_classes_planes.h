@@ -1,6 +1,6 @@
 /* Part of steps_classes_*.hip.cpp: planes of one class each, as layers have them. Nothing about
  * classes is copied with the planes or found in the rounds, and a plane below one of another class
- * is no exception. */
+ * is not treated apart. */
 #pragma once
 
 #include "kernels/hip/kind/classes.h"
@@ -72,9 +72,8 @@ static __device__ __forceinline__ void numbers_of_plane(const WAVE &my, int plan
     const uint32_t from = my.table + my.w.at_planes + number * 2 * (int)sizeof(two);
     const two xy = load_table(from, two());
     const two z = load_table(from + (int)sizeof(two), two());
-    const two of = load_table(my.table + my.w.at_sources + (L - 1) * my.w.of_sources +
-                                  number * (int)sizeof(two),
-                              two());
+    const two of = load_table(
+        my.table + my.w.at_sources + (L - 1) * my.w.of_sources + number * (int)sizeof(two), two());
 #pragma unroll
     for (int i = 0; i < WAVE::V; i++) {
         to.x[i] = to.x[i + 1] = xy.a;
