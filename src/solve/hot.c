@@ -1,5 +1,7 @@
 #include "solve/hot.h"
 
+#include "solve/pass.h"
+
 void hot_image(const struct level *level, int n, int64_t offset[AXIS_COUNT])
 {
     static const int step[] = {0, -1, 1};
@@ -114,7 +116,7 @@ int hot_find(struct level *level, const struct coefficients *levels, int nsteps)
     struct hot *hot = &level->hot;
     int64_t cells = 0;
     hot->count = 0;
-    if (level->fused == 1 || nsteps == 1 || nsteps > level->fused ||
+    if (nsteps == 1 || pass_share(nsteps, level->fused, level->whole) < nsteps ||
         coefficients_corrections(levels, nsteps) != 0) {
         return nsteps == 1 ? 1 : single;
     }
