@@ -1,7 +1,5 @@
 #include "solve/hot.h"
 
-#include "solve/pass.h"
-
 void hot_image(const struct level *level, int n, int64_t offset[AXIS_COUNT])
 {
     static const int step[] = {0, -1, 1};

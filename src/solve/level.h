@@ -57,6 +57,19 @@ struct level {
     struct hot hot; /* of the pass that is queued */
 };
 
+/* The length of the first of several parts that are as equal as possible, and at most `most`: 10
+ * steps by 4 are 4, 3 and 3. Not so where `whole` (steps_whole of struct operations) is not 0 and
+ * `most` reaches it: then multiples of it as long as the steps suffice, and single steps. */
+static inline int pass_share(int64_t total, int most, int whole)
+{
+    if (whole > 0 && most >= whole) {
+        const int64_t longest = total < most ? total : most;
+        return longest >= whole ? (int)(longest - longest % whole) : 1;
+    }
+    const int64_t parts = (total + most - 1) / most;
+    return (int)((total + parts - 1) / parts);
+}
+
 /* Not collective. A field of NaN without halo; engine, classes, phases and team must outlive the
  * level. */
 enum status level_create(struct engine *engine, struct classes *classes, struct phases *phases,
