@@ -34,22 +34,24 @@ LEAST_WAVES_ELSE = 4
 # Scalar registers that move to lanes of a vector register, not to memory: of step_march only in the
 # variant that sums up closed faces, outside of its loop; of steps_rows, steps_tile and steps_sums
 # those of all levels; of step_odd the numbers of the medium; of visit_box, track_cells, add_source,
-# add_upright, sum_face, correct_columns, summarise_tiles and step_awake the arguments.
+# add_upright, sum_face, sum_surfaces_of_pass, correct_columns, summarise_tiles and step_awake the
+# arguments.
 SCALAR_SPILLS = {"steps_rows": 140, "steps_rows of levels": 200, "steps_tile": 70,
                  "steps_tile of media": 340, "steps_tile of levels": 130,
                  "steps_sums": 600, "compare_cells": 40, "compare_cells of media": 94,
                  "step_odd": 124, "step_cell of media": 78, "summarise of media": 12,
                  "step_cell of high order": 60, "step_march": 40, "step_march of a correction": 40,
-                 "step_march of media": 104, "step_march of stored conductances": 120,
+                 "step_march of media": 104, "step_march of stored conductances": 144,
                  "step_march of high order": 14,
                  "visit_box": 4, "visit_box of media": 94,
                  "visit_box of coarse grids": 40,
-                 "add_source": 56, "add_upright": 2, "track_cells": 30, "sum_face": 49,
+                 "add_source": 56, "add_upright": 2, "track_cells": 30, "sum_face": 61,
+                 "sum_surfaces_of_pass": 108,
                  "correct_columns": 32,
                  "step_awake": 220, "summarise_tiles": 13,
                  "step_awake of media": 175, "step_awake of high order": 270}
-KINDS = ((r"step_march<.*faces<", "stored conductances"),
-         (r"classes<|enthalpy<|faces<|summarise<\w+, true", "media"),
+KINDS = ((r"step_march<.*(faces|graded)<", "stored conductances"),
+         (r"classes<|enthalpy<|faces<|graded<|summarise<\w+, true", "media"),
          ("wide_stencil<", "high order"),
          ("coarsen_body|gather_up_body", "coarse grids"),
          ("true, true, uniform<", "a correction"), (r"uniform<\w+, ([2-4]), \1, 1>", "levels"))

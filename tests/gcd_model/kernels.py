@@ -72,8 +72,9 @@ def classes(n, steps=1):
 
 
 def faces(n, size):
-    """A conductance per axis and a heat capacity per cell, in the layout of the classes."""
-    arrays = struct.pack("<4Q", *[FIELDS[name] for name in ("g_x", "g_y", "g_z", "sigma")])
+    """A conductance per axis and a heat capacity per cell, in the layout of the classes; no lines
+    of graded axes."""
+    arrays = struct.pack("<7Q", *[FIELDS[name] for name in ("g_x", "g_y", "g_z", "sigma")], 0, 0, 0)
     return padded([classes(n), arrays + struct.pack("<q", 1) + reals(size, 3)])
 
 
