@@ -66,6 +66,11 @@ class RandomProblems(Case):
                            every=6, first=1)
         self.check_changed(lambda config, seed: with_factors(with_many_sizes(config, seed), seed,
                                                              self.folder), every=6, first=2)
+        config = {**with_many_sizes(some_problem(0), 0), "time": {"steps": 12}}
+        hashes = {self.run_config(config, "passes", "--overwrite", "--set",
+                                  f"run.steps_per_pass={steps}").exact("field_hash")
+                  for steps in (1, 3)}
+        self.assertEqual(len(hashes), 1, hashes)
 
     def test_with_factors_of_faces(self):
         """Of every kind of medium in turn."""

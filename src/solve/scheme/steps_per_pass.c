@@ -97,6 +97,11 @@ enum status steps_per_pass_plan(const struct problem *problem, const struct back
 void steps_per_pass_settle(const struct problem *problem, struct pass_plan *plan)
 {
     enum { FEW_STEPS = 32 }; /* a search takes longer than it gains */
+    if (problem->medium.lines) { /* which the layers of a deep halo would shift */
+        plan->most = 1;
+        snprintf(plan->reason, sizeof plan->reason,
+                 "cells of more sizes than classes take single steps");
+    }
     if (plan->reason[0] == '\0') {
         const int64_t levels = problem->timeline.steps * timeline_stages(&problem->timeline, 0);
         plan->most = levels < FEW_STEPS ? 1 : plan->most;
