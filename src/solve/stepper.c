@@ -137,10 +137,13 @@ enum status stepper_drop_ahead(struct stepper *stepper)
     if (stepper->ahead.pass.nsteps == 0) {
         return STATUS_OK;
     }
+    const struct level *level = stepper->level;
     stepper->ahead.pass.nsteps = 0;
-    TRY(engine_wait(stepper->level->engine));
-    field_swap(stepper->level->field); /* a pass of one stage only reads it */
-    return STATUS_OK;
+    TRY(engine_wait(level->engine));
+    field_swap(level->field); /* a pass of one stage only reads it */
+    return level->engine->runtime->copy_to_device(level->engine->bulk_queue, level->d_sums,
+                                                  level->h_no_sums,
+                                                  DEVICE_SUMS * sizeof *level->h_no_sums);
 }
 
 enum status stepper_wait_for_line(const struct stepper *stepper)

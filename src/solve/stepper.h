@@ -109,8 +109,8 @@ enum status stepper_advance(struct stepper *stepper, int64_t steps);
  * the field but what diagnostics_take and faces_begin queue. */
 bool stepper_may_be_ahead(const struct stepper *stepper);
 
-/* Drop a pass that was queued ahead: the field is that of the state again, and the sums of
- * the ledger are lost. Blocks. */
+/* Drop a pass that was queued ahead: the field is that of the state again, and so are the sums of
+ * the ledger, which diagnostics_take has read before it. Blocks. */
 enum status stepper_drop_ahead(struct stepper *stepper);
 
 /* Block until what diagnostics_take has queued is there. */

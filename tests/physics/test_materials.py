@@ -241,7 +241,9 @@ class RandomOnGpu(RandomProblems):
         bodies = [with_ambients(some_problem(seed), seed) for seed in range(100, 110)
                   if len(some_problem(seed)["materials"]) > 1]
         ways = (("cpu", 1, 1), (gpu, 3, 1), (gpu, 4, 2), (gpu, 2, 3))
-        for n, config in enumerate([order_6, thick_body(True), thick_body(False)] + [
+        after_steady = thick_body(False)
+        after_steady["initial"].append({"steady": {}})
+        for n, config in enumerate([order_6, thick_body(True), thick_body(False), after_steady] + [
                 {**config, "time": {"steps": 12}} for config in random + bodies]):
             config["output"] = {"history": {"every": 4}}
             cells = config["grid"]["cells"]

@@ -225,11 +225,11 @@ enum status diagnostics_take(struct stepper *stepper, struct diagnostics *diagno
     struct field_summary all;
     struct heat_operator op;
     TRY(summarise(stepper, &all));
+    TRY(book_sums(stepper)); /* also of an invalid state: the device has them no longer */
     FAIL_IF(all.bad_cells > 0, fail_invalid(stepper, &all));
     if (state->step == 0) {
         state->ledger.start = all.heat;
     }
-    TRY(book_sums(stepper));
     TRY(stepper_operator_before(stepper, &op));
     const double heat = ledger_heat(problem, &all.heat);
     const double start = ledger_heat(problem, &state->ledger.start);

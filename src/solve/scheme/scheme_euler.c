@@ -87,7 +87,8 @@ static enum status advance_by_pass(struct stepper *stepper, int64_t steps, int64
 }
 
 /* Of one stage, so that it can be dropped. Moving sources change the limits in a way of their
- * own, and tiles that sleep know their passes. */
+ * own, and tiles that sleep know their passes. A step without an operator fails in `advance`, after
+ * the outputs of this one. */
 static enum status queue_ahead(struct stepper *stepper, int64_t steps)
 {
     const struct problem *problem = stepper->problem;
@@ -96,6 +97,11 @@ static enum status queue_ahead(struct stepper *stepper, int64_t steps)
     const int64_t step = stepper->state->step;
     const struct limits limits = stepper->state->check.limits;
     const int n = pass_length(stepper, steps);
+    struct stepper_pass p;
+    if (operator_of_step(problem, step, &p.op[0]) != STATUS_OK) {
+        fail_clear();
+        return STATUS_OK;
+    }
     if (step == 0 || operator_a_varies(problem) ||
         timeline_dt(timeline, step) != timeline_dt(timeline, step - 1) || stepper->nsources > 0 ||
         level->sleep.is_on || level->sleep.possible ||
@@ -103,7 +109,8 @@ static enum status queue_ahead(struct stepper *stepper, int64_t steps)
         return STATUS_OK;
     }
     SCOPED_PHASE(level->phases, PHASE_INTERIOR);
-    TRY(queue_pass(stepper, steps, &stepper->ahead));
+    TRY(queue_pass(stepper, steps, &p));
+    stepper->ahead = p;
     stepper->state->check.limits = limits;
     return STATUS_OK;
 }

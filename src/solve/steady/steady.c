@@ -234,6 +234,7 @@ enum status steady_residual(struct stepper *stepper, const struct steady_goal *g
     TRY(engine_wait(engine));
     TRY(stepper_queue_pass(stepper, &pass));
     field_swap(field);
+    stepper->level->d_held[0] = NULL; /* the other field has a residual */
     return engine_wait(engine);
 }
 
