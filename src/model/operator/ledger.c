@@ -51,6 +51,9 @@ void ledger_add_sources(struct ledger *ledger, const struct problem *problem,
 {
     for (int c = 0; c < problem->medium.nclasses && problem_has_sources(problem); c++) {
         const struct medium_class *own = &problem->medium.classes[c];
+        if (own->is_ambient) { /* whose heat capacity is infinite */
+            continue;
+        }
         const double capacity =
             problem->medium.lines ? own->heat_capacity_volume / problem->medium.heat_capacity_volume
                                   : 1;

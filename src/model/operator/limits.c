@@ -315,10 +315,15 @@ static void add_sources(struct limits *limits, const struct problem *problem,
     double least = 0;
     double most = 0;
     for (int c = 0; c < medium->nclasses && problem_has_sources(problem); c++) {
-        const double q = operator_class_source(op, problem, c);
-        least = fmin(least, medium->classes[c].sigma * q);
-        most = fmax(most, medium->classes[c].sigma * q);
-        limits->roundings.fixed_K += 8 * fabs(q) * medium->classes[c].amount;
+        const struct medium_class *own = &medium->classes[c];
+        const double q = own->is_ambient ? 0 : operator_class_source(op, problem, c);
+        const double kelvins = medium->lines ? q : own->sigma * q; /* of the cell itself */
+        const double share = medium->lines && !own->is_ambient
+                                 ? own->heat_capacity_volume / medium->heat_capacity_volume
+                                 : 1;
+        least = fmin(least, kelvins);
+        most = fmax(most, kelvins);
+        limits->roundings.fixed_K += 8 * fabs(q) * share * own->amount;
     }
     widen_by_source(&limits->ever, least, most);
     widen_by_source(&limits->last, least, most);

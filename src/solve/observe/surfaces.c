@@ -66,8 +66,9 @@ static void adapt(const struct stepper *stepper, int64_t face, struct pair *of)
     const struct surfaces *surfaces = &stepper->level->classes->surfaces;
     const int axis = medium_axis_of(problem->medium.nclasses, surfaces->h_pairs[face]);
     const int64_t at = surfaces->h_faces[face];
-    const double area = problem->medium.slopes_per_cell ? factor_map_area(map, problem, axis, at)
-                                                        : 1; /* else the classes have it */
+    const bool of_cells = problem->medium.slopes_per_cell && !problem->medium.lines;
+    const double area =
+        of_cells ? factor_map_area(map, problem, axis, at) : 1; /* else the classes have it */
     of->conductance = factor_map_conductance(map, problem, axis, at) *
                       problem->medium.heat_capacity_volume * grid_cell_volume(&problem->grid);
     if (problem->medium.lines) {
