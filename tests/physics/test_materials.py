@@ -67,10 +67,11 @@ class RandomProblems(Case):
         self.check_changed(lambda config, seed: with_factors(with_many_sizes(config, seed), seed,
                                                              self.folder), every=6, first=2)
         config = {**with_many_sizes(some_problem(0), 0), "time": {"steps": 12}}
-        hashes = {self.run_config(config, "passes", "--overwrite", "--set",
-                                  f"run.steps_per_pass={steps}").exact("field_hash")
-                  for steps in (1, 3)}
-        self.assertEqual(len(hashes), 1, hashes)
+        config["grid"]["cells"] = [1 if axis in config["grid"] else n
+                                   for axis, n in zip("xyz", config["grid"]["cells"])]
+        self.assertEqual(*[self.run_config(config, "passes", "--overwrite", "--set",
+                                           f"run.steps_per_pass={steps}").exact("field_hash")
+                           for steps in (1, 3)])
 
     def test_with_factors_of_faces(self):
         """Of every kind of medium in turn."""
