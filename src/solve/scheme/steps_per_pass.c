@@ -96,7 +96,7 @@ enum status steps_per_pass_plan(const struct problem *problem, const struct back
 
 void steps_per_pass_settle(const struct problem *problem, struct pass_plan *plan)
 {
-    enum { FEW_STEPS = 32 }; /* a search takes longer than it gains */
+    enum { FEW_STEPS = 32 };     /* a search takes longer than it gains */
     if (problem->medium.lines) { /* which the layers of a deep halo would shift */
         plan->most = 1;
         snprintf(plan->reason, sizeof plan->reason,
