@@ -151,14 +151,21 @@ static int64_t next_event(const struct simulation *s)
     return adaptation < next ? adaptation : next;
 }
 
-/* Where the next events are. Up to there the pass that follows may be queued before the outputs
- * of this step are written, if it is one that they, a stop or the self-check do not need. */
+/* The next event, at which the pass that leads there may take a summary. */
+static int64_t find_next(struct simulation *s)
+{
+    const int64_t next = next_event(s);
+    s->solver.stepper.summarise_at = outputs_summarise(s->outputs, next) ? next : 0;
+    return next;
+}
+
+/* The pass that follows may be queued before the outputs of this step are written, if neither they
+ * nor a stop nor the self-check read more of the field. */
 static void look_ahead(struct simulation *s, bool may_end)
 {
     struct stepper *stepper = &s->solver.stepper;
     const int64_t step = s->solver.state.step;
-    const int64_t next = next_event(s);
-    stepper->summarise_at = outputs_summarise(s->outputs, next) ? next : 0;
+    const int64_t next = find_next(s);
     stepper->ahead_to = !may_end && s->self_check == NULL && stop_next(s->stop) > step &&
                                 outputs_read_line(s->outputs, step) && stepper_may_be_ahead(stepper)
                             ? next
@@ -178,8 +185,7 @@ static enum status advance(struct simulation *s, double budget, double *wall)
     TRY(handle_events(s));
     TRY(adaptive_step(&s->solver.stepper, &s->solver.problem));
     while (state->step < s->solver.problem.timeline.steps && MPI_Wtime() - start < budget) {
-        const int64_t next = next_event(s);
-        s->solver.stepper.summarise_at = outputs_summarise(s->outputs, next) ? next : 0;
+        const int64_t next = find_next(s);
         TRY(s->solver.problem.time.by_tolerance
                 ? step_control_advance(&s->solver.stepper, &s->solver.problem)
                 : self_check_advance(s->self_check, &s->solver.stepper, next - state->step));

@@ -46,17 +46,21 @@ static void add_times(struct exact_sum *sum, double x, int64_t count)
     exact_sum_add(sum, &product);
 }
 
+double ledger_source_capacity(const struct problem *problem, int of_class)
+{
+    const struct medium *medium = &problem->medium;
+    const struct medium_class *own = &medium->classes[of_class];
+    const double whole =
+        medium->lines ? own->heat_capacity_volume / medium->heat_capacity_volume : 1;
+    return own->is_ambient ? 0 : whole;
+}
+
 void ledger_add_sources(struct ledger *ledger, const struct problem *problem,
                         const struct heat_operator *op)
 {
     for (int c = 0; c < problem->medium.nclasses && problem_has_sources(problem); c++) {
         const struct medium_class *own = &problem->medium.classes[c];
-        if (own->is_ambient) { /* whose heat capacity is infinite */
-            continue;
-        }
-        const double capacity =
-            problem->medium.lines ? own->heat_capacity_volume / problem->medium.heat_capacity_volume
-                                  : 1;
+        const double capacity = ledger_source_capacity(problem, c);
         const double each = own->cells > 0 ? capacity * own->amount / (double)own->cells : 0;
         add_times(&ledger->source_sum, operator_class_source(op, problem, c) * each, own->cells);
     }

@@ -35,6 +35,10 @@ double ledger_heat(const struct problem *problem, const struct exact_sum *sum);
 /* Add the b of one step. */
 void ledger_add_step(struct ledger *ledger, const struct heat_operator *op);
 
+/* The heat capacity per volume that operator_class_source counts with, over the reference one: of
+ * the class with lines; 0 of an ambient, which takes no heat. */
+double ledger_source_capacity(const struct problem *problem, int of_class);
+
 /* Add the heat of painted sources in one step. */
 void ledger_add_sources(struct ledger *ledger, const struct problem *problem,
                         const struct heat_operator *op);

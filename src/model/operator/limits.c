@@ -2,6 +2,8 @@
 
 #include <math.h>
 
+#include "model/operator/ledger.h"
+
 /* The rounding error of a new temperature is at most this times the unit roundoff and the largest
  * magnitude M. The worst case is a closed face, with r summing to at most 1/2 and values beyond the
  * face up to 3M: those 3M, sums of neighbours 4M and differences 6M, all times r: 6.5; and three
@@ -316,14 +318,11 @@ static void add_sources(struct limits *limits, const struct problem *problem,
     double most = 0;
     for (int c = 0; c < medium->nclasses && problem_has_sources(problem); c++) {
         const struct medium_class *own = &medium->classes[c];
-        const double q = own->is_ambient ? 0 : operator_class_source(op, problem, c);
+        const double q = operator_class_source(op, problem, c);
         const double kelvins = medium->lines ? q : own->sigma * q; /* of the cell itself */
-        const double share = medium->lines && !own->is_ambient
-                                 ? own->heat_capacity_volume / medium->heat_capacity_volume
-                                 : 1;
         least = fmin(least, kelvins);
         most = fmax(most, kelvins);
-        limits->roundings.fixed_K += 8 * fabs(q) * share * own->amount;
+        limits->roundings.fixed_K += 8 * fabs(q) * ledger_source_capacity(problem, c) * own->amount;
     }
     widen_by_source(&limits->ever, least, most);
     widen_by_source(&limits->last, least, most);

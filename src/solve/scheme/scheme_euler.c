@@ -98,14 +98,14 @@ static enum status queue_ahead(struct stepper *stepper, int64_t steps)
     const struct limits limits = stepper->state->check.limits;
     const int n = pass_length(stepper, steps);
     struct stepper_pass p;
-    if (operator_of_step(problem, step, &p.op[0]) != STATUS_OK) {
-        fail_clear();
-        return STATUS_OK;
-    }
     if (step == 0 || operator_a_varies(problem) ||
         timeline_dt(timeline, step) != timeline_dt(timeline, step - 1) || stepper->nsources > 0 ||
         level->sleep.is_on || level->sleep.possible ||
         pass_share(n, level->fused, level->whole) < n) {
+        return STATUS_OK;
+    }
+    if (operator_of_step(problem, step, &p.op[0]) != STATUS_OK) {
+        fail_clear();
         return STATUS_OK;
     }
     SCOPED_PHASE(level->phases, PHASE_INTERIOR);
