@@ -354,7 +354,7 @@ class WrongInput(Sources):
             run = self.run_config(each, name)
             heat = added * run.report["time"]
             self.assertLess(abs(run.report["source_heat_J"] / heat - 1), 1e-12)
-        self.check_same(config, "ways", run, [("guard", 3, 1, ()), ("cpu", 5, 1, ())])
+            self.check_same(each, "ways", run, [("guard", 3, 1, ()), ("cpu", 5, 1, ())])
 
 
 def probes(run):
