@@ -20,7 +20,7 @@ enum kind {
     KIND_ENTHALPY,   /* nonlinear_cell.h: medium, whose field is the enthalpy */
     KIND_HIGH_ORDER, /* wide_cell.h: r and high_order */
     KIND_FACES,      /* faces_cell.h: medium, with conductances and heat capacities of its own */
-    KIND_GRADED,     /* faces_cell.h: medium, whose conductances are products of its lines */
+    KIND_GRADED,     /* faces_cell.h: medium, with lines in place of conductances */
     KIND_COUNT
 };
 
@@ -34,7 +34,8 @@ struct active_planes {
 };
 
 /* Lines of graded axes: a number per cell of an axis. The conductance of a face is that of its own
- * axis times the widths of its cell on the two others, sigma the product of the inverse widths.
+ * axis times the widths of its cell on the two others, sigma the product of the inverse widths; in
+ * their product only the numbers of the axis of the face remain.
  * Around an axis of rotation a width has the mean radius, a conductance that of the face. */
 enum graded_line {
     GRADED_CONDUCTANCE, /* of the lower face, 1/s; that of a closed end is of the cell inside alone

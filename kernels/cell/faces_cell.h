@@ -7,9 +7,9 @@
  * graded_line graded_line) closures are those of a face of the area 1, and g there is that of such
  * a face, too.
  *
- * A graded medium has the products of its lines, in this order, with G dt first:
- *   g on x: gx (wy wz)   on y: gy (wx wz)   on z: gz (wx wy)   sigma: vx (vy vz), v: the inverse
- * Both cells at a face have the same g, so that heat is conserved as with stored numbers. */
+ * A graded medium has sigma 1 and for each face the share (g dt) v, g and v those of the face and
+ * of the cell in the lines of its axis: the widths across cancel. The shares of two cells at a face
+ * are of one flow up to a rounding each. */
 #pragma once
 
 #include "kernels/cell/medium_cell.h"

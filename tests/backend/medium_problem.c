@@ -115,6 +115,16 @@ struct beyond problem_beyond(const struct problem *p, const int64_t cell[AXIS_CO
     return side;
 }
 
+/* What a cell of a graded medium takes of the difference at a face. */
+static double graded_share(const struct problem *p, const int64_t cell[AXIS_COUNT], enum face face)
+{
+    const int axis = (int)face_axis(face);
+    double unit;
+    (void)stored_g(p, cell, face, &unit);
+    return times(p, unit,
+                 medium_line_at(&p->medium, p->layout.precision, axis, GRADED_INVERSE, cell[axis]));
+}
+
 void medium_reference_cell(struct problem *p, const int64_t cell[AXIS_COUNT],
                            __int128 sums[FACE_COUNT])
 {
@@ -123,16 +133,11 @@ void medium_reference_cell(struct problem *p, const int64_t cell[AXIS_COUNT],
     const int own = problem_class(p, cell[0], cell[1], cell[2]);
     const bool graded = p->args.kind == KIND_GRADED;
     const double first = table_at(p, medium_cell_at(own));
-    const double sigma =
-        graded
-            ? times(
-                  p,
-                  medium_line_at(&p->medium, p->layout.precision, AXIS_X, GRADED_INVERSE, cell[0]),
-                  medium_lines_at(&p->medium, p->layout.precision, AXIS_X, GRADED_INVERSE, cell))
-        : p->args.kind == KIND_FACES
-            ? host_get(&p->layout, p->medium.d_sigma,
-                       layout_index(&p->medium.layout, cell[0], cell[1], cell[2]))
-            : first;
+    const double sigma = graded ? 1
+                         : p->args.kind == KIND_FACES
+                             ? host_get(&p->layout, p->medium.d_sigma,
+                                        layout_index(&p->medium.layout, cell[0], cell[1], cell[2]))
+                             : first;
     const double q = graded ? 0 : table_at(p, medium_cell_at(own) + 1);
     const double added = graded || p->args.kind == KIND_FACES ? first : 0;
     const bool wide = p->layout.precision == PRECISION_FLOAT64;
@@ -144,6 +149,7 @@ void medium_reference_cell(struct problem *p, const int64_t cell[AXIS_COUNT],
                 wide ? s[face].value - c : (double)((float)s[face].value - (float)c);
             sums[face] += fixed_point(s[face].g * difference);
         }
+        s[face].g = graded ? graded_share(p, cell, (enum face)face) : s[face].g;
     }
     const double start = problem_base(p, at);
     const double base = wide ? start + added : (double)((float)start + (float)added);

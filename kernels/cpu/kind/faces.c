@@ -1,5 +1,5 @@
-/* The step kernel where each cell has conductances of its own, stored or as products of lines:
- * parts of rows in tiles. */
+/* The step kernel where each cell has conductances of its own, stored or in lines: parts of rows in
+ * tiles. */
 #include <string.h>
 
 #include <omp.h>
@@ -17,12 +17,12 @@ struct stencil {
     const struct device_medium *medium;
     struct tally *tally;                        /* of this thread, one per face */
     const REAL *line[AXIS_COUNT][GRADED_LINES]; /* from cell 0 on; NULL: none */
-    bool graded; /* the conductances and sigma are products of these */
-    REAL dt;     /* of graded ones 1 */
+    bool graded;                                /* the faces have shares of these */
+    REAL dt;                                    /* of graded ones 1 */
     struct step_scratch *scratch;
 };
 
-/* The products of the lines for a part of a row. */
+/* The shares of the lines for a part of a row, and ones. */
 struct step_scratch {
     REAL g[FACE_COUNT][PART], sigma[PART];
 };
@@ -62,15 +62,19 @@ static REAL across(const struct stencil *s, enum axis axis, enum graded_line lin
     return s->line[a][line][cell[a]] * s->line[b][line][cell[b]];
 }
 
-/* The conductance of a face of the area 1 on a closed end, for that of its cell. */
-static REAL unit_of(const struct stencil *s, enum face face, const int64_t *cell, REAL g)
+/* The conductance of a face on a closed end, and that of one with the area 1. */
+static REAL conductance_of(const struct stencil *s, const struct part *p, enum face face,
+                           const int64_t *cell, REAL *unit)
 {
     const enum axis axis = face_axis(face);
     if (s->graded) {
         const int side = face_side(face) == SIDE_MIN ? 0 : 1;
-        return s->line[axis][GRADED_CONDUCTANCE][cell[axis] + side] * (REAL)s->medium->dt;
+        *unit = s->line[axis][GRADED_CONDUCTANCE][cell[axis] + side] * (REAL)s->medium->dt;
+        return *unit * across(s, axis, GRADED_WIDTH, cell);
     }
-    return s->line[axis][GRADED_INVERSE] != NULL ? g * across(s, axis, GRADED_INVERSE, cell) : g;
+    const REAL g = p->g[face][cell[AXIS_X] - p->cell[AXIS_X]] * s->dt;
+    *unit = s->line[axis][GRADED_INVERSE] != NULL ? g * across(s, axis, GRADED_INVERSE, cell) : g;
+    return g;
 }
 
 /* The values beyond a closed face of cells [begin, end) of a part. */
@@ -85,10 +89,10 @@ static void close_cells(const struct stencil *s, const struct part *p, enum face
         const int closure =
             medium_closure(m->d_patch[face], m->patch_pitch[face], m->first_closure[face],
                            m->nclasses, face, cell, p->of_class[i] & m->mask);
-        const REAL g = p->g[face][i] * s->dt;
+        REAL unit;
+        const REAL g = conductance_of(s, p, face, cell, &unit);
         beyond[i] = NAMED(faces_outside)(
-            p->in[i], unit_of(s, face, cell, g),
-            table + medium_closure_at(m->nclasses, m->nclosures, face, closure));
+            p->in[i], unit, table + medium_closure_at(m->nclasses, m->nclosures, face, closure));
         term[i] = (double)g * (double)(beyond[i] - p->in[i]);
     }
     if (s->tally[face].target != NULL) {
@@ -101,36 +105,29 @@ static bool is_used(const struct stencil *s, enum axis axis)
     return s->graded ? s->line[axis][GRADED_CONDUCTANCE][1] > 0 : s->medium->d_g[axis] != NULL;
 }
 
-/* The products of a graded part. */
-static void multiply(const struct stencil *s, const int64_t *cell, int64_t n)
+/* The shares of the faces of cell `i` of a line, times dt. */
+static void shares_of(const struct stencil *s, enum axis axis, int64_t i, REAL *min, REAL *max)
 {
+    const REAL *g = s->line[axis][GRADED_CONDUCTANCE] + i;
     const REAL dt = (REAL)s->medium->dt;
-    const int64_t i0 = cell[AXIS_X];
-    const REAL *gx = s->line[AXIS_X][GRADED_CONDUCTANCE] + i0;
-    const REAL *wx = s->line[AXIS_X][GRADED_WIDTH] + i0;
-    const REAL *vx = s->line[AXIS_X][GRADED_INVERSE] + i0;
-    const REAL *gy = s->line[AXIS_Y][GRADED_CONDUCTANCE] + cell[AXIS_Y];
-    const REAL *gz = s->line[AXIS_Z][GRADED_CONDUCTANCE] + cell[AXIS_Z];
-    const REAL y_min = gy[0] * dt;
-    const REAL y_max = gy[1] * dt;
-    const REAL z_min = gz[0] * dt;
-    const REAL z_max = gz[1] * dt;
-    const REAL wy = s->line[AXIS_Y][GRADED_WIDTH][cell[AXIS_Y]];
-    const REAL wz = s->line[AXIS_Z][GRADED_WIDTH][cell[AXIS_Z]];
-    const REAL yz = wy * wz;
-    const REAL v = across(s, AXIS_X, GRADED_INVERSE, cell);
+    const REAL inverse = s->line[axis][GRADED_INVERSE][i];
+    *min = (g[0] * dt) * inverse;
+    *max = (g[1] * dt) * inverse;
+}
+
+/* The shares of a graded part. */
+static void take_lines(const struct stencil *s, const int64_t *cell, int64_t n)
+{
     struct step_scratch *to = s->scratch;
-#pragma omp simd
+    REAL share[FACE_COUNT];
+    shares_of(s, AXIS_Y, cell[AXIS_Y], &share[FACE_Y_MIN], &share[FACE_Y_MAX]);
+    shares_of(s, AXIS_Z, cell[AXIS_Z], &share[FACE_Z_MIN], &share[FACE_Z_MAX]);
     for (int64_t i = 0; i < n; i++) {
-        const REAL xz = wx[i] * wz;
-        const REAL xy = wx[i] * wy;
-        to->g[FACE_X_MIN][i] = (gx[i] * dt) * yz;
-        to->g[FACE_X_MAX][i] = (gx[i + 1] * dt) * yz;
-        to->g[FACE_Y_MIN][i] = y_min * xz;
-        to->g[FACE_Y_MAX][i] = y_max * xz;
-        to->g[FACE_Z_MIN][i] = z_min * xy;
-        to->g[FACE_Z_MAX][i] = z_max * xy;
-        to->sigma[i] = vx[i] * v;
+        shares_of(s, AXIS_X, cell[AXIS_X] + i, &to->g[FACE_X_MIN][i], &to->g[FACE_X_MAX][i]);
+        for (int f = FACE_Y_MIN; f < FACE_COUNT; f++) {
+            to->g[f][i] = share[f];
+        }
+        to->sigma[i] = 1;
     }
 }
 
@@ -148,7 +145,7 @@ static struct part part_of(const struct stencil *s, int64_t i, int64_t n, int64_
                      .of_class = m->d_class + at,
                      .sigma = s->graded ? s->scratch->sigma : (const REAL *)m->d_sigma + at};
     if (s->graded) {
-        multiply(s, p.cell, n);
+        take_lines(s, p.cell, n);
     }
     for (int f = 0; f < FACE_COUNT; f++) {
         const enum axis axis = face_axis((enum face)f);

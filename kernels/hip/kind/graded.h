@@ -4,47 +4,37 @@
 
 #include "kernels/hip/kind/faces.h"
 
-/* The numbers of the lines for the N cells of a vector, and for one of their rows. */
-template <typename REAL, int N> struct graded_cells {
-    REAL g[N + 1], width[N], inverse[N];
-
-    /* Those beyond the grid have any. */
-    template <typename KIND> __device__ __forceinline__ void take(const KIND &kind, int64_t i)
-    {
-        const int64_t last = kind.of.cells[AXIS_X];
-#pragma unroll
-        for (int n = 0; n <= N; n++) {
-            g[n] = kind.unit(AXIS_X, i + n < last ? i + n : last);
-        }
-#pragma unroll
-        for (int n = 0; n < N; n++) {
-            width[n] = kind.width[AXIS_X][i + n < last ? i + n : last];
-            inverse[n] = kind.inverse[AXIS_X][i + n < last ? i + n : last];
-        }
-    }
-};
-template <typename REAL> struct graded_layer { /* a row in a plane, or a plane */
-    REAL g[2], width, inverse;
+/* What the lines give N cells of a vector, or one row or plane of them: the shares of their faces
+ * in an axis. Cells beyond the grid have any. */
+template <typename REAL, int N> struct graded_shares {
+    REAL min[N], max[N];
 
     template <typename KIND>
     __device__ __forceinline__ void take(const KIND &kind, int axis, int64_t at)
     {
-        g[0] = kind.unit(axis, at);
-        g[1] = kind.unit(axis, at + 1);
-        width = kind.width[axis][at];
-        inverse = kind.inverse[axis][at];
+        const int64_t last = kind.of.cells[axis];
+        REAL lower = kind.unit(axis, at < last ? at : last);
+#pragma unroll
+        for (int n = 0; n < N; n++) {
+            const int64_t next = at + n + 1 < last ? at + n + 1 : last;
+            const REAL upper = kind.unit(axis, next);
+            const REAL inverse = kind.inverse[axis][at + n < last ? at + n : last];
+            min[n] = lower * inverse;
+            max[n] = upper * inverse;
+            lower = upper;
+        }
     }
 };
 
 /* The march has the lines of its cells in registers. */
 template <typename REAL> struct kept_graded {
     struct mark {
-        graded_layer<REAL> plane;
+        graded_shares<REAL, 1> plane;
         uint32_t bytes;
     };
 
-    graded_cells<REAL, vec16<REAL>::N> x;
-    graded_layer<REAL> y;
+    graded_shares<REAL, vec16<REAL>::N> x;
+    graded_shares<REAL, 1> y;
     mark now;
     int number; /* the class of all cells; -1: of several */
     REAL added;
@@ -53,7 +43,7 @@ template <typename REAL> struct kept_graded {
     __device__ __forceinline__ void start(const KIND &kind, const class_place &p, int64_t)
     {
         number = -1;
-        x.take(kind, p.cell[AXIS_X]);
+        x.take(kind, AXIS_X, p.cell[AXIS_X]);
         y.take(kind, AXIS_Y, p.cell[AXIS_Y]);
     }
     template <int N, typename KIND>
@@ -79,14 +69,10 @@ template <typename REAL> struct kept_graded {
     __device__ __forceinline__ REAL update(const KIND &kind, const class_place &p, REAL base,
                                            REAL c, const REAL (&n)[FACE_COUNT], int i) const
     {
-        const graded_layer<REAL> &z = now.plane;
-        const REAL yz = y.width * z.width;
-        const REAL xz = x.width[i] * z.width;
-        const REAL xy = x.width[i] * y.width;
-        const REAL g[FACE_COUNT] = {x.g[i] * yz, x.g[i + 1] * yz, y.g[0] * xz,
-                                    y.g[1] * xz, z.g[0] * xy,     z.g[1] * xy};
+        const graded_shares<REAL, 1> &z = now.plane;
+        const REAL share[FACE_COUNT] = {x.min[i], x.max[i], y.min[0], y.max[0], z.min[0], z.max[0]};
         const REAL heat = number >= 0 ? added : kind.heat(0, *p.byte).added;
-        return medium_cell(base + heat, c, n, g, x.inverse[i] * (y.inverse * z.inverse), (REAL)0);
+        return medium_cell(base + heat, c, n, share, (REAL)1, (REAL)0);
     }
 };
 
@@ -133,13 +119,13 @@ template <typename REAL> struct graded : classes<REAL, 1> {
     __device__ __forceinline__ REAL update(int l, const place &p, REAL base, REAL c,
                                            const REAL (&n)[FACE_COUNT]) const
     {
-        REAL around[FACE_COUNT];
+        REAL share[FACE_COUNT];
 #pragma unroll
         for (int face = 0; face < FACE_COUNT; face++) {
-            around[face] = conductance(face, p.cell);
+            const int64_t at = p.cell[face / 2];
+            share[face] = unit(face / 2, at + face % 2) * inverse[face / 2][at];
         }
-        const REAL sigma = inverse[AXIS_X][p.cell[AXIS_X]] * across(inverse, AXIS_X, p.cell);
-        return medium_cell(base + heat(l, *p.byte).added, c, n, around, sigma, (REAL)0);
+        return medium_cell(base + heat(l, *p.byte).added, c, n, share, (REAL)1, (REAL)0);
     }
     template <typename TERM>
     __device__ __forceinline__ REAL advance(int l, const place &p, const bool (&on)[FACE_COUNT],

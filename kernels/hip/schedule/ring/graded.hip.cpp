@@ -19,7 +19,7 @@ template <typename S> struct graded_worker {
     bool sides;                    /* the tile lies on a closed face in x or y */
     struct exact_sum *const *sums; /* of the faces of z; NULL: none */
     int k;                         /* the plane of z */
-    graded_cells<REAL, N> x = {};
+    graded_shares<REAL, N> x = {};
 
     __device__ __forceinline__ void wait(const stage_ring<S> &ring) const
     {
@@ -31,7 +31,7 @@ template <typename S> struct graded_worker {
 
     __device__ __forceinline__ void begin(const REAL *, const REAL *)
     {
-        x.take(kind, p.i);
+        x.take(kind, AXIS_X, p.i);
     }
 
     /* In the stage, since it is rare; with the sum over the face. All lanes of a wave call. */
@@ -59,36 +59,27 @@ template <typename S> struct graded_worker {
     __device__ __forceinline__ void advance(const REAL *now, const REAL *,
                                             const cells_of<S> (&cells)[3], cells_of<S> &out)
     {
-        graded_layer<REAL> z;
+        graded_shares<REAL, 1> z;
         z.take(kind, AXIS_Z, k);
+        graded_shares<REAL, ROWS> y;
+        y.take(kind, AXIS_Y, p.j);
         k++;
         const uint8_t *const classes =
             reinterpret_cast<const uint8_t *>(now + w.class_cells) + class_offset;
-        /* rows beyond the grid have any numbers */
-        const int last = (int)kind.of.cells[AXIS_Y];
-        REAL y_g = kind.unit(AXIS_Y, min(p.j, last));
 #pragma unroll
         for (int row = 0; row < ROWS; row++) {
             const row_values<S> v = values_of<S>(now, p, row, cells);
-            const REAL y_width = kind.width[AXIS_Y][min(p.j + row, last)];
-            const REAL y_inverse = kind.inverse[AXIS_Y][min(p.j + row, last)];
-            const REAL y_next = kind.unit(AXIS_Y, min(p.j + row + 1, last));
-            const REAL yz = y_width * z.width;
-            const REAL inverse = y_inverse * z.inverse;
 #pragma unroll
             for (int i = 0; i < N; i++) {
-                const REAL xz = x.width[i] * z.width;
-                const REAL xy = x.width[i] * y_width;
-                const REAL g[FACE_COUNT] = {x.g[i] * yz, x.g[i + 1] * yz, y_g * xz,
-                                            y_next * xz, z.g[0] * xy,     z.g[1] * xy};
+                const REAL share[FACE_COUNT] = {x.min[i],   x.max[i], y.min[row],
+                                                y.max[row], z.min[0], z.max[0]};
                 REAL around[FACE_COUNT];
                 v.around(i, around);
                 const int own =
                     S::CLASS_PITCH > 0 ? classes[row * S::CLASS_PITCH + i] & kind.of.mask : 0;
-                out.row[row].v[i] = medium_cell(out.row[row].v[i] + added[own], v.c.v[i], around, g,
-                                                x.inverse[i] * inverse, (REAL)0);
+                out.row[row].v[i] = medium_cell(out.row[row].v[i] + added[own], v.c.v[i], around,
+                                                share, (REAL)1, (REAL)0);
             }
-            y_g = y_next;
         }
     }
 };
