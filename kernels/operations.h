@@ -394,11 +394,11 @@ struct liquid_fraction_args {
 /* X(name): every operation, each with its struct name_args. */
 /* clang-format off */
 #define OPERATIONS(X)                                                                              \
-    X(step) X(add_source) X(sum_perfusion) X(sum_face) X(sum_surfaces) X(sum_by_surface) X(exchange_surfaces)        \
-    X(pack) X(unpack) X(summarise) X(summarise_classes) X(number_classes) X(change_classes)        \
-    X(plane_maxima) X(compare) X(add_bits) X(hash) X(gather) X(track) X(flux_squared) X(extract)   \
-    X(convert) X(liquid_fraction) X(combine) X(relax) X(ascend) X(cycle) X(correct) X(flow_out)    \
-    X(coarsen) X(gather_up) X(average) X(interpolate)
+    X(step) X(add_source) X(sum_perfusion) X(sum_face) X(sum_surfaces) X(sum_by_surface)           \
+    X(exchange_surfaces) X(pack) X(unpack) X(summarise) X(summarise_classes) X(number_classes)     \
+    X(change_classes) X(plane_maxima) X(compare) X(add_bits) X(hash) X(gather) X(track)            \
+    X(flux_squared) X(extract) X(convert) X(liquid_fraction) X(combine) X(relax) X(ascend)         \
+    X(cycle) X(correct) X(flow_out) X(coarsen) X(gather_up) X(average) X(interpolate)
 /* clang-format on */
 
 #define OPERATION_MEMBER(name)                                                                     \
