@@ -157,6 +157,22 @@ struct sum_surfaces_args {
     const int64_t *d_faces;    /* with d_g: the element of it that has its g; else NULL */
 };
 
+/* Add to d_sums, for each surface, the exact sums of the terms of its faces (surface_face_terms):
+ * the heat flow into the body, W, and the weighted temperature, K. Device memory; valid cells. */
+struct sum_by_surface_args {
+    enum precision precision;
+    const void *d_field;
+    int64_t count;
+    const int64_t *d_elements; /* as for sum_surfaces */
+    const int32_t *d_pairs;    /* of each face the place of its numbers; NULL: its own place */
+    const struct surface_numbers *d_numbers;
+    const struct surface_face *d_faces; /* as for exchange_surfaces; NULL: no surface exchanges */
+    const struct face_exchange *d_exchanges;
+    double joule_per_kelvin;  /* of a cell */
+    int nsurfaces;            /* MEDIUM_CLASSES at most */
+    struct exact_sum *d_sums; /* [nsurfaces][SURFACE_SUMS] */
+};
+
 /* After a step from d_in to d_out: T = fma(sigma, heat, T) of the cells of a list of faces beside
  * ambients, with the sum of surface_face_heat of their faces in the order of the list, rounded to
  * the field's precision. The faces of a cell follow each other. Device memory. */
@@ -378,11 +394,11 @@ struct liquid_fraction_args {
 /* X(name): every operation, each with its struct name_args. */
 /* clang-format off */
 #define OPERATIONS(X)                                                                              \
-    X(step) X(add_source) X(sum_perfusion) X(sum_face) X(sum_surfaces) X(exchange_surfaces)        \
-    X(pack) X(unpack) X(summarise) X(summarise_classes) X(number_classes) X(change_classes)        \
-    X(plane_maxima) X(compare) X(add_bits) X(hash) X(gather) X(track) X(flux_squared) X(extract)   \
-    X(convert) X(liquid_fraction) X(combine) X(relax) X(ascend) X(cycle) X(correct) X(flow_out)    \
-    X(coarsen) X(gather_up) X(average) X(interpolate)
+    X(step) X(add_source) X(sum_perfusion) X(sum_face) X(sum_surfaces) X(sum_by_surface)           \
+    X(exchange_surfaces) X(pack) X(unpack) X(summarise) X(summarise_classes) X(number_classes)     \
+    X(change_classes) X(plane_maxima) X(compare) X(add_bits) X(hash) X(gather) X(track)            \
+    X(flux_squared) X(extract) X(convert) X(liquid_fraction) X(combine) X(relax) X(ascend)         \
+    X(cycle) X(correct) X(flow_out) X(coarsen) X(gather_up) X(average) X(interpolate)
 /* clang-format on */
 
 #define OPERATION_MEMBER(name)                                                                     \

@@ -156,15 +156,51 @@ struct surface_face {
     int32_t surface;    /* its number; negative: its flow is that of the medium's conductances */
 };
 
+/* Its closure, with its conductance times `scale`. */
+KERNEL_INLINE struct class_closure surface_face_closure(const struct surface_face *face,
+                                                        const struct face_exchange *of_surfaces,
+                                                        double scale)
+{
+    const struct class_closure none = {0, 0, 0, 0, 0, of_surfaces[face->surface]};
+    return class_closure_of_half(&none, face->half, face->conductance * scale);
+}
+
 /* The heat that passes it in dt, K of the reference heat capacity. */
 KERNEL_INLINE double surface_face_heat(const struct surface_face *face,
                                        const struct face_exchange *of_surfaces, double dt,
                                        double inside)
 {
-    const struct class_closure none = {0, 0, 0, 0, 0, of_surfaces[face->surface]};
-    const struct class_closure closure =
-        class_closure_of_half(&none, face->half, face->conductance * dt);
+    const struct class_closure closure = surface_face_closure(face, of_surfaces, dt);
     return class_closure_flow(&closure, inside);
+}
+
+/* A face between a cell of a body and an ambient, for the sums of its surface. */
+struct surface_numbers {
+    double conductance; /* W/K */
+    double share;       /* of the difference that lies in the half cell: the face is behind it */
+    double ambient;     /* K */
+    double weight;      /* of the face's temperature: its area over the grid's largest face */
+    int32_t surface;
+};
+
+/* The heat flow into the cell, W, and the temperature of the face, K, times its weight. face: NULL,
+ * or with a surface of its own its exchange. joule_per_kelvin: of a cell. */
+enum { SURFACE_FLOW, SURFACE_TEMPERATURE, SURFACE_SUMS };
+KERNEL_INLINE void surface_face_terms(const struct surface_numbers *of,
+                                      const struct surface_face *face,
+                                      const struct face_exchange *of_surfaces,
+                                      double joule_per_kelvin, double inside,
+                                      double terms[SURFACE_SUMS])
+{
+    const double warmer = of->ambient - inside;
+    terms[SURFACE_FLOW] = of->conductance * warmer;
+    terms[SURFACE_TEMPERATURE] = fma(of->share, warmer, inside) * of->weight;
+    if (face != NULL && face->surface >= 0) {
+        const struct class_closure closure =
+            surface_face_closure(face, of_surfaces, joule_per_kelvin);
+        terms[SURFACE_FLOW] = class_closure_flow(&closure, inside);
+        terms[SURFACE_TEMPERATURE] = class_closure_face(&closure, inside) * of->weight;
+    }
 }
 
 /* With the heat of sources on the face, whose shapes are in K per second, at a cell of the grid.

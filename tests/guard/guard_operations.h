@@ -62,6 +62,10 @@ struct field_access {
           READS(sum_face, d_material) READS(sum_face, d_curves) READS(sum_face, d_sources))        \
     X(sum_surfaces, HOST_ARRAY(sum_surfaces, levels, nsteps),                                      \
       READS(sum_surfaces, d_field) READS(sum_surfaces, d_elements) READS(sum_surfaces, d_pairs))   \
+    X(sum_by_surface, ,                                                                            \
+      READS(sum_by_surface, d_field) READS(sum_by_surface, d_elements)                             \
+          READS(sum_by_surface, d_pairs) READS(sum_by_surface, d_numbers)                          \
+              READS(sum_by_surface, d_faces) READS(sum_by_surface, d_exchanges))                   \
     X(exchange_surfaces, ,                                                                         \
       READS(exchange_surfaces, d_in) READS(exchange_surfaces, d_elements)                          \
           READS(exchange_surfaces, d_faces) READS(exchange_surfaces, d_exchanges))                 \

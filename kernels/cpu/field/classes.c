@@ -203,6 +203,30 @@ enum status cpu_sum_face(struct queue *queue, const struct sum_face_args *args)
     return STATUS_OK;
 }
 
+enum status cpu_sum_by_surface(struct queue *queue, const struct sum_by_surface_args *args)
+{
+#pragma omp parallel for schedule(static) if (args->count > FACE_PIECE)
+    for (int64_t begin = 0; begin < args->count; begin += FACE_PIECE) {
+        struct exact_parts parts[CONDITIONS_MOST][SURFACE_SUMS] = {{{{0}}}};
+        for (int64_t f = begin; f < args->count && f < begin + FACE_PIECE; f++) {
+            const struct surface_numbers *of =
+                &args->d_numbers[args->d_pairs != NULL ? args->d_pairs[f] : f];
+            double terms[SURFACE_SUMS];
+            surface_face_terms(of, args->d_faces != NULL ? &args->d_faces[f] : NULL,
+                               args->d_exchanges, args->joule_per_kelvin,
+                               precision_get(args->precision, args->d_field, args->d_elements[f]),
+                               terms);
+            exact_parts_add(&parts[of->surface][SURFACE_FLOW], terms[SURFACE_FLOW]);
+            exact_parts_add(&parts[of->surface][SURFACE_TEMPERATURE], terms[SURFACE_TEMPERATURE]);
+        }
+#pragma omp critical(sum_by_surface)
+        for (int n = 0; n < args->nsurfaces * SURFACE_SUMS; n++) {
+            exact_sum_add_parts(&args->d_sums[n], &parts[n / SURFACE_SUMS][n % SURFACE_SUMS]);
+        }
+    }
+    return STATUS_OK;
+}
+
 static void number_row(const void *of, int64_t j, int64_t k)
 {
     const struct number_classes_args *args = of;

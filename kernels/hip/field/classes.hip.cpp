@@ -77,6 +77,16 @@ struct class_run {
     }
 };
 
+/* All lanes call. */
+static __device__ __forceinline__ int most_of_wave(int value)
+{
+    for (int lanes = ARCH_WAVE / 2; lanes > 0; lanes /= 2) {
+        const int beside = arch_shift_down(value, lanes);
+        value = beside > value ? beside : value;
+    }
+    return (int)arch_first_lane_value((uint32_t)value);
+}
+
 /* N cells of each lane and their groups, or -1 where there is none; VOLUMES: what they count in the
  * sum. All lanes call. */
 template <bool VOLUMES, int N>
@@ -108,11 +118,7 @@ static __device__ __forceinline__ void see_groups(class_counts &counts, class_ru
             }
             other = groups[n] > other ? groups[n] : other;
         }
-        for (int lanes = ARCH_WAVE / 2; lanes > 0; lanes /= 2) {
-            const int beside = arch_shift_down(other, lanes);
-            other = beside > other ? beside : other;
-        }
-        other = (int)arch_first_lane_value((uint32_t)other);
+        other = most_of_wave(other);
         if (other < 0) {
             return;
         }
@@ -258,6 +264,89 @@ enum status hip_number_classes(struct queue *queue, const struct number_classes_
 {
     return visit(queue, layout_owned(&args->kept), number_class{*args, *args->medium},
                  "number_classes");
+}
+
+/* A block for each quarter of a multiprocessor: atomics of more would meet at one address. */
+enum { SURFACE_BLOCKS_MOST = 528 };
+
+/* Each wave has contiguous faces, which mostly are of one surface. */
+template <typename REAL>
+static __global__ __launch_bounds__(THREADS) void sum_by_surface(
+    const struct sum_by_surface_args args, struct hip_scratch *scratch)
+{
+    __shared__ struct exact_sum of_block[MEDIUM_CLASSES * SURFACE_SUMS];
+    __shared__ bool is_last;
+    const int nsums = args.nsurfaces * SURFACE_SUMS;
+    for (int n = (int)threadIdx.x; n < nsums; n += THREADS) {
+        of_block[n] = {};
+    }
+    __syncthreads();
+    const int64_t rounds = (args.count + ARCH_WAVE - 1) / ARCH_WAVE;
+    const int64_t waves = (int64_t)gridDim.x * WAVES;
+    const int64_t wave = (int64_t)blockIdx.x * WAVES + threadIdx.x / ARCH_WAVE;
+    int current = 0;
+    tally sums[SURFACE_SUMS] = {};
+    const auto flush = [&]() {
+        for (int n = 0; n < SURFACE_SUMS; n++) {
+            face_sum_add(&of_block[current * SURFACE_SUMS + n], sums[n]);
+            sums[n] = {};
+        }
+    };
+    for (int64_t round = rounds * wave / waves; round < rounds * (wave + 1) / waves; round++) {
+        const int64_t i = round * ARCH_WAVE + threadIdx.x % ARCH_WAVE;
+        double terms[SURFACE_SUMS] = {};
+        int surface = -1;
+        if (i < args.count) {
+            const struct surface_numbers of =
+                args.d_numbers[args.d_pairs != nullptr ? args.d_pairs[i] : i];
+            surface = of.surface;
+            surface_face_terms(&of, args.d_faces != nullptr ? &args.d_faces[i] : nullptr,
+                               args.d_exchanges, args.joule_per_kelvin,
+                               (double)static_cast<const REAL *>(args.d_field)[args.d_elements[i]],
+                               terms);
+        }
+        for (;;) {
+            if (surface == current) {
+                sums[SURFACE_FLOW].add(terms[SURFACE_FLOW]);
+                sums[SURFACE_TEMPERATURE].add(terms[SURFACE_TEMPERATURE]);
+                surface = -1;
+            }
+            if (!arch_any(surface >= 0)) {
+                break;
+            }
+            flush();
+            current = most_of_wave(surface);
+        }
+    }
+    flush();
+    __syncthreads();
+    for (int n = (int)threadIdx.x; n < 4 * nsums; n += THREADS) {
+        const long long digit = of_block[n / 4].digit[n % 4];
+        if (digit != 0) {
+            atomicAdd(reinterpret_cast<unsigned long long *>(&args.d_sums[n / 4].digit[n % 4]),
+                      (unsigned long long)digit);
+        }
+    }
+    if (is_last_block_of_all(scratch, &is_last)) {
+        for (int n = (int)threadIdx.x; n < nsums; n += THREADS) {
+            face_sum_normalise(&args.d_sums[n]);
+        }
+    }
+}
+
+enum status hip_sum_by_surface(struct queue *queue, const struct sum_by_surface_args *args)
+{
+    const int64_t wanted = (args->count + THREADS - 1) / THREADS;
+    const int64_t most = SURFACE_BLOCKS_MOST;
+    const unsigned nblocks = (unsigned)(wanted < most ? wanted : most);
+    if (args->count == 0) {
+        return STATUS_OK;
+    }
+    return in_precision(args->precision, [&](auto real) {
+        sum_by_surface<decltype(real)>
+            <<<nblocks, THREADS, 0, queue->stream>>>(*args, queue->d_scratch);
+        return hip_check(hipGetLastError(), "sum_by_surface");
+    });
 }
 
 /* Bits of a byte that others of its word may change at the same time. */

@@ -41,6 +41,64 @@ int surface_face_at(const struct problem *problem, const struct class_map *map, 
     return surface;
 }
 
+/* *film: the part of the resistance that is not of the half cell, per conductance. */
+static struct surface_numbers find_numbers(const struct problem *problem, int pair, double *film)
+{
+    const struct medium *medium = &problem->medium;
+    const struct grid *grid = &problem->grid;
+    const int n = medium->nclasses;
+    const enum axis axis = (enum axis)medium_axis_of(n, pair);
+    const int own = (pair - 2 * n) / n % n;
+    const int other = medium_neighbour_of(n, pair);
+    const struct class_key *key = &medium->classes[own].key;
+    const struct class_key *beside = &medium->classes[other].key;
+    const double h = grid_size_width(grid, axis, key->size);
+    const double area =
+        grid_cell_face(grid, axis) * grid_size_face(grid, axis, key->size, beside->size);
+    const double conductance =
+        medium_conductance(medium, grid, axis, own, other) * grid_cell_volume(grid);
+    *film = medium_contact(medium, own, other) / area;
+    return (struct surface_numbers){
+        .conductance = conductance,
+        .share = conductance * h / (2 * medium_conductivity(medium, axis, own) * area),
+        .ambient = medium->classes[other].ambient,
+        .weight = area / grid_largest_face(grid) * medium_area(medium, key, beside),
+        .surface = medium_surface(medium, key->material, beside->material),
+    };
+}
+
+struct surface_numbers surface_numbers_of(const struct problem *problem, int pair)
+{
+    double film;
+    return find_numbers(problem, pair, &film);
+}
+
+struct surface_numbers surface_numbers_at(const struct problem *problem,
+                                          const struct class_map *map, int pair, int64_t at)
+{
+    const struct medium *medium = &problem->medium;
+    const struct grid *grid = &problem->grid;
+    const enum axis axis = (enum axis)medium_axis_of(medium->nclasses, pair);
+    const bool of_cells = medium->slopes_per_cell && !medium->lines; /* else the classes have it */
+    const double area = of_cells ? factor_map_area(map, problem, (int)axis, at) : 1;
+    double film;
+    struct surface_numbers of = find_numbers(problem, pair, &film);
+    of.conductance = factor_map_conductance(map, problem, (int)axis, at) *
+                     medium->heat_capacity_volume * grid_cell_volume(grid);
+    if (medium->lines) {
+        const int64_t pitch[AXIS_COUNT] = {1, map->layout.pitch_y, map->layout.pitch_z};
+        const struct class_key low = class_map_key(map, at - pitch[axis]);
+        const struct class_key high = class_map_key(map, at);
+        const double of_face =
+            grid_cell_face(grid, axis) * grid_size_face(grid, axis, low.size, high.size);
+        film = medium_contact_of(medium, &low, &high) / of_face;
+        of.weight = of_face / grid_largest_face(grid) * medium_area(medium, &low, &high);
+    }
+    of.share = of.conductance > 0 ? 1 - film / area * of.conductance : 0;
+    of.weight *= area;
+    return of;
+}
+
 void surface_exchanges(const struct heat_operator *op, const struct problem *problem,
                        struct face_exchange *exchanges)
 {

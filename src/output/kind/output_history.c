@@ -162,9 +162,6 @@ static enum status take_more(struct history_output *output, const struct output_
     if (output->nmaterials > 0) {
         TRY(materials_take(in->stepper, output->materials));
     }
-    if (count_surfaces(in->problem) > 0) {
-        TRY(surfaces_take(in->stepper, output->surfaces));
-    }
     if (output->pool != NULL) {
         TRY(melt_pool_take(output->pool, in->stepper, &found));
         for (int a = 0; a < AXIS_COUNT; a++) {
@@ -229,13 +226,14 @@ static void print_row(struct history_output *output, const struct output_context
 static enum status queue_row(void *object, const struct output_context *in)
 {
     struct history_output *output = object;
+    output->faces.of_surfaces = output->has[GROUP_MORE] && count_surfaces(in->problem) > 0;
     return faces_begin(in->stepper, &output->faces);
 }
 
 static enum status write_row(void *object, const struct output_context *in)
 {
     struct history_output *output = object;
-    struct face_diagnostics faces = {.patches = output->patches};
+    struct face_diagnostics faces = {.patches = output->patches, .surfaces = output->surfaces};
     enum status status = STATUS_OK;
     TRY(faces_end(in->stepper, &output->faces, &faces));
     if (output->has[GROUP_MORE]) {

@@ -37,7 +37,8 @@ static size_t face_sums_bytes(const struct problem *problem)
     for (int f = 0; f < FACE_COUNT; f++) {
         conditions += (size_t)problem->boundary.nconditions[f];
     }
-    return conditions * FACE_SUMS * sizeof(struct exact_sum);
+    return (conditions * FACE_SUMS + (size_t)problem->medium.nsurfaces * SURFACE_SUMS) *
+           sizeof(struct exact_sum);
 }
 
 uint64_t classes_cell_bytes(const struct problem *problem, const struct box *owned, int depth)

@@ -2,10 +2,17 @@
 
 #include <stdlib.h>
 
+/* As in struct surfaces, on the host. */
+struct found {
+    int64_t *elements, *faces;
+    int32_t *pairs;
+    struct surface_face *exchange;
+};
+
 /* Finds each face between a cell of the body and one of an ambient that has a surface; returns
- * their number. elements: NULL, or room for as many, as in `surfaces`. */
+ * their number. found: NULL, or arrays of as many. */
 static int64_t find(const struct problem *problem, const struct layout *layout,
-                    const struct class_map *map, int64_t *elements, const struct surfaces *surfaces)
+                    const struct class_map *map, const struct found *found)
 {
     const struct medium_class *classes = problem->medium.classes;
     const struct box owned = layout_owned(layout);
@@ -26,16 +33,12 @@ static int64_t find(const struct problem *problem, const struct layout *layout,
                 surface_face_at(problem, map, (enum face)f, at, &face) < 0) {
                 continue;
             }
-            if (elements != NULL) {
-                elements[count] = layout_index(layout, cell[0], cell[1], cell[2]);
-                surfaces->h_pairs[count] =
+            if (found != NULL) {
+                found->elements[count] = layout_index(layout, cell[0], cell[1], cell[2]);
+                found->pairs[count] =
                     (int32_t)medium_g_at(problem->medium.nclasses, (int)axis, own, other);
-            }
-            if (elements != NULL && surfaces->h_faces != NULL) {
-                surfaces->h_faces[count] = below ? at : beside;
-            }
-            if (elements != NULL && surfaces->h_exchange != NULL) {
-                surfaces->h_exchange[count] = face;
+                found->faces[count] = below ? at : beside;
+                found->exchange[count] = face;
             }
             count++;
         }
@@ -70,20 +73,42 @@ static enum status find_active(const struct problem *problem, const struct class
     return STATUS_OK;
 }
 
-static size_t bytes_of_face(const struct problem *problem)
+/* Of `faces`. */
+static size_t numbers_of(const struct problem *problem, size_t faces)
 {
-    return sizeof(int64_t) * (problem->medium.per_cell ? 2 : 1) + sizeof(int32_t) +
-           precision_bytes(problem->precision) +
-           (problem->boundary.nsurfaces > 0 ? sizeof(struct surface_face) : 0);
+    return problem->medium.per_cell
+               ? faces
+               : (size_t)medium_g_at(problem->medium.nclasses, AXIS_COUNT, 0, 0);
 }
 
 uint64_t surfaces_bytes(const struct problem *problem)
 {
-    uint64_t faces = 0;
+    size_t faces = 0;
     for (int s = 0; s < problem->medium.nsurfaces; s++) {
-        faces += (uint64_t)problem->medium.surface_faces[s];
+        faces += (size_t)problem->medium.surface_faces[s];
     }
-    return faces * bytes_of_face(problem);
+    return faces == 0
+               ? 0
+               : faces * (sizeof(int64_t) * (problem->medium.per_cell ? 2 : 1) + sizeof(int32_t) +
+                          (problem->boundary.nsurfaces > 0 ? sizeof(struct surface_face) : 0)) +
+                     numbers_of(problem, faces) * sizeof(struct surface_numbers) +
+                     (size_t)problem->boundary.nsurfaces * sizeof(struct face_exchange);
+}
+
+static enum status send_numbers(const struct problem *problem, struct engine *engine,
+                                const struct class_map *map, const struct found *found,
+                                struct surfaces *surfaces)
+{
+    const size_t n = numbers_of(problem, (size_t)surfaces->count);
+    const bool stored = problem->medium.per_cell;
+    SCOPED_FREE struct surface_numbers *numbers = calloc(n, sizeof *numbers);
+    TRY(CHECK_MEMORY(numbers != NULL, "no memory for the faces of surfaces"));
+#pragma omp parallel for
+    for (size_t i = stored ? 0 : 2 * (size_t)problem->medium.nclasses; i < n; i++) {
+        numbers[i] = stored ? surface_numbers_at(problem, map, found->pairs[i], found->faces[i])
+                            : surface_numbers_of(problem, (int)i);
+    }
+    return engine_send(engine, numbers, n * sizeof *numbers, &surfaces->d_numbers);
 }
 
 enum status surfaces_create(const struct problem *problem, struct engine *engine,
@@ -94,47 +119,42 @@ enum status surfaces_create(const struct problem *problem, struct engine *engine
     if (problem->medium.nambients > 0 && operator_kind(problem) == KIND_CLASSES) {
         TRY(find_active(problem, map, &surfaces->active));
     }
-    if (problem->medium.nsurfaces == 0) {
+    surfaces->count = problem->medium.nsurfaces > 0 ? find(problem, layout, map, NULL) : 0;
+    if (surfaces->count == 0) {
         return STATUS_OK;
     }
-    const int64_t count = find(problem, layout, map, NULL, surfaces);
-    const bool stored = problem->medium.per_cell;
-    const bool exchanges = problem->boundary.nsurfaces > 0;
-    const size_t n = (size_t)count;
-    SCOPED_FREE int64_t *elements = malloc((n + 1) * sizeof *elements);
-    surfaces->h_pairs = malloc((n + 1) * sizeof *surfaces->h_pairs);
-    surfaces->h_faces = stored ? malloc((n + 1) * sizeof *surfaces->h_faces) : NULL;
-    surfaces->h_exchange = exchanges ? malloc((n + 1) * sizeof *surfaces->h_exchange) : NULL;
-    TRY(CHECK_MEMORY(elements != NULL && surfaces->h_pairs != NULL &&
-                         stored == (surfaces->h_faces != NULL) &&
-                         exchanges == (surfaces->h_exchange != NULL),
+    const size_t n = (size_t)surfaces->count;
+    SCOPED_FREE int64_t *elements = malloc(n * sizeof *elements);
+    SCOPED_FREE int32_t *pairs = malloc(n * sizeof *pairs);
+    SCOPED_FREE int64_t *faces = malloc(n * sizeof *faces);
+    SCOPED_FREE struct surface_face *exchange = malloc(n * sizeof *exchange);
+    TRY(CHECK_MEMORY(elements != NULL && pairs != NULL && faces != NULL && exchange != NULL,
                      "no memory for the faces of surfaces"));
-    surfaces->count = find(problem, layout, map, elements, surfaces);
-    if (count == 0) {
-        return STATUS_OK;
-    }
+    const struct found found = {elements, faces, pairs, exchange};
+    find(problem, layout, map, &found);
     TRY(engine_send(engine, elements, n * sizeof *elements, &surfaces->d_elements));
-    TRY(engine_send(engine, surfaces->h_pairs, n * sizeof *surfaces->h_pairs, &surfaces->d_pairs));
-    TRY(stored ? engine_send(engine, surfaces->h_faces, n * sizeof *surfaces->h_faces,
-                             &surfaces->d_faces)
-               : STATUS_OK);
-    TRY(exchanges ? engine_send(engine, surfaces->h_exchange, n * sizeof *surfaces->h_exchange,
-                                (void **)&surfaces->d_exchange)
-                  : STATUS_OK);
-    return engine->runtime->memory_alloc(engine->device, n * precision_bytes(problem->precision),
-                                         &surfaces->d_values);
+    TRY(engine_send(engine, pairs, n * sizeof *pairs, &surfaces->d_pairs));
+    TRY(send_numbers(problem, engine, map, &found, surfaces));
+    if (problem->medium.per_cell) {
+        TRY(engine_send(engine, faces, n * sizeof *faces, &surfaces->d_faces));
+    }
+    if (problem->boundary.nsurfaces > 0) {
+        TRY(engine_send(engine, exchange, n * sizeof *exchange, &surfaces->d_exchange));
+        TRY(engine->runtime->memory_alloc(
+            engine->device, (size_t)problem->boundary.nsurfaces * sizeof(struct face_exchange),
+            &surfaces->d_condition));
+    }
+    return STATUS_OK;
 }
 
 void surfaces_destroy(struct surfaces *surfaces, struct engine *engine)
 {
     free(surfaces->active.begin);
     free(surfaces->active.end);
-    free(surfaces->h_pairs);
-    free(surfaces->h_faces);
-    free(surfaces->h_exchange);
+    engine->runtime->memory_free(engine->device, surfaces->d_condition);
     engine->runtime->memory_free(engine->device, surfaces->d_exchange);
     engine->runtime->memory_free(engine->device, surfaces->d_faces);
     engine->runtime->memory_free(engine->device, surfaces->d_elements);
     engine->runtime->memory_free(engine->device, surfaces->d_pairs);
-    engine->runtime->memory_free(engine->device, surfaces->d_values);
+    engine->runtime->memory_free(engine->device, surfaces->d_numbers);
 }

@@ -8,12 +8,13 @@
 /* In the order of the body's cells. */
 struct surfaces {
     int64_t count;
-    int32_t *h_pairs; /* of each face: the place of its g in the table (medium_g_at) */
-    int64_t *h_faces; /* of properties per cell: the element that has its g; else NULL */
-    struct surface_face *h_exchange; /* of each face; NULL: no surface exchanges */
-    struct surface_face *d_exchange;
-    void *d_elements, *d_pairs, *d_faces, *d_values; /* as sum_surfaces and gather have them */
-    struct active_planes active; /* of a medium of classes with ambients; else begin is NULL */
+    void *d_elements, *d_pairs;     /* as sum_surfaces has them */
+    void *d_faces;                  /* the same with properties per cell; else NULL */
+    void *d_numbers;                /* of each face with d_faces, else of each pair: struct
+                                       surface_numbers */
+    void *d_exchange, *d_condition; /* a struct surface_face of each face, and a struct
+                                       face_exchange of each surface; NULL: no surface exchanges */
+    struct active_planes active;    /* of a medium of classes with ambients; else begin is NULL */
 };
 
 /* Device memory that surfaces_create needs at most. */

@@ -80,7 +80,8 @@ struct face_closures {
     void *enthalpy[FACE_COUNT]; /* of this rank's cells inside a closed face, or NULL */
     /* Gaussian sources on faces: those of x_min, then x_max and so on. */
     struct heat_source beam[MOST_SOURCES + 1];
-    int beams_end[FACE_COUNT]; /* of each face */
+    int beams_end[FACE_COUNT];                     /* of each face */
+    struct face_exchange condition[MOST_SURFACES]; /* of each surface that exchanges */
 };
 /* Collective, agreed. Bits of `faces`: of which. */
 enum { ALL_FACES = (1 << FACE_COUNT) - 1 };
@@ -97,6 +98,13 @@ struct class_closure faces_closure_at(const void *context, enum face face,
 double faces_share_between(const void *context, enum axis axis, const int64_t cells[2],
                            const uint8_t of[2], const double kelvins[2], double part, bool above);
 
+/* Of a surface between a body and an ambient. */
+struct surface_diagnostics {
+    double flow;            /* W into the body */
+    double area, cell_area; /* m^2: that which the heat crosses, and of the cells' faces */
+    double mean;            /* K, the temperature of the surface */
+};
+
 /* At the faces of the domain; NaN for periodic faces and unused axes. */
 struct face_diagnostics {
     double flow[FACE_COUNT]; /* W into the domain */
@@ -104,6 +112,7 @@ struct face_diagnostics {
     /* The same for each named patch, in the order of boundary_next_named: {flow, mean}, of which
      * the mean is NaN without cells. The caller's; NULL: not wanted. */
     double (*patches)[2];
+    struct surface_diagnostics *surfaces; /* of all entries of `surfaces`; the same */
 };
 
 /* The sums at the faces between faces_begin and faces_end; zeroed: none. The device reads and
@@ -112,6 +121,7 @@ struct face_reading {
     struct face_closures closures;
     struct exact_sum layer[FACE_COUNT]; /* of a uniform medium, as below */
     struct field_sums sums;
+    bool of_surfaces; /* set before faces_begin: the sums of surfaces, too */
 };
 
 /* Collective, agreed. As they are at the current time: the flow is the heat that the ledger books
@@ -124,18 +134,6 @@ enum status faces_end(struct stepper *stepper, struct face_reading *reading,
 void faces_leave(struct face_reading *reading); /* instead of faces_end; and after it */
 /* All of them. */
 enum status faces_take(struct stepper *stepper, struct face_diagnostics *faces);
-
-/* ---- of each surface between a body and an ambient ---- */
-
-struct surface_diagnostics {
-    double flow;            /* W into the body */
-    double area, cell_area; /* m^2: that which the heat crosses, and of the cells' faces */
-    double mean;            /* K, the temperature of the surface */
-};
-
-/* Collective, agreed. For all entries of `surfaces`, as they are at the current time; needs valid
- * cells (diagnostics_take). The same bits on any decomposition. */
-enum status surfaces_take(struct stepper *stepper, struct surface_diagnostics *found);
 
 /* ---- checks: NaN and infinities (by diagnostics_take), the maximum principle and the heat ledger;
  * model/operator/limits.h defines the bounds ---- */

@@ -170,9 +170,44 @@ static int first_of(const struct boundary *boundary, int face)
     return first;
 }
 
-/* Queued. The sums of this rank's cells. */
-static enum status sum_mine(const struct face_closures *closures)
+static int sums_of(const struct problem *problem)
 {
+    return first_of(&problem->boundary, FACE_COUNT) * FACE_SUMS +
+           problem->medium.nsurfaces * SURFACE_SUMS;
+}
+
+/* Queued. */
+static enum status sum_surfaces(struct face_closures *closures)
+{
+    const struct problem *problem = closures->stepper->problem;
+    const struct level *level = closures->stepper->level;
+    const struct surfaces *surfaces = &level->classes->surfaces;
+    struct engine *engine = level->engine;
+    if (surfaces->count == 0) {
+        return STATUS_OK;
+    }
+    if (surfaces->d_condition != NULL) {
+        surface_exchanges(&closures->op, problem, closures->condition);
+        TRY(engine->runtime->copy_to_device(
+            engine->bulk_queue, surfaces->d_condition, closures->condition,
+            (size_t)problem->boundary.nsurfaces * sizeof *closures->condition));
+    }
+    return ENQUEUE(engine->operations, sum_by_surface, engine->bulk_queue,
+                   .precision = problem->precision, .d_field = field_temperature(level->field),
+                   .count = surfaces->count, .d_elements = surfaces->d_elements,
+                   .d_pairs = surfaces->d_faces == NULL ? surfaces->d_pairs : NULL,
+                   .d_numbers = surfaces->d_numbers, .d_faces = surfaces->d_exchange,
+                   .d_exchanges = surfaces->d_condition,
+                   .joule_per_kelvin = problem_joule_per_kelvin(problem),
+                   .nsurfaces = problem->medium.nsurfaces,
+                   .d_sums = (struct exact_sum *)level->classes->d_face_sums +
+                             FACE_SUMS * (int64_t)first_of(&problem->boundary, FACE_COUNT));
+}
+
+/* Queued. The sums of this rank's cells. */
+static enum status sum_mine(struct face_reading *reading)
+{
+    struct face_closures *closures = &reading->closures;
     const struct stepper *stepper = closures->stepper;
     const struct problem *problem = stepper->problem;
     const struct boundary *boundary = &problem->boundary;
@@ -181,8 +216,7 @@ static enum status sum_mine(const struct face_closures *closures)
     struct engine *engine = stepper->level->engine;
     const struct runtime *runtime = engine->runtime;
     const int per_face = operator_closure_count(problem);
-    const size_t bytes =
-        (size_t)first_of(boundary, FACE_COUNT) * FACE_SUMS * sizeof(struct exact_sum);
+    const size_t bytes = (size_t)sums_of(problem) * sizeof(struct exact_sum);
     TRY(engine_settle(engine));
     memset(classes->h_face_sums, 0, bytes);
     TRY(runtime->copy_to_device(engine->bulk_queue, classes->d_beams, closures->beam,
@@ -226,6 +260,7 @@ static enum status sum_mine(const struct face_closures *closures)
             TRY(engine->operations->sum_face(engine->bulk_queue, &args));
         }
     }
+    TRY(reading->of_surfaces ? sum_surfaces(closures) : STATUS_OK);
     return runtime->copy_to_host(engine->bulk_queue, classes->h_face_sums, classes->d_face_sums,
                                  bytes);
 }
@@ -262,10 +297,27 @@ static void report_faces(const struct problem *problem, const struct heat_operat
     }
 }
 
+static void report_surfaces(const struct problem *problem, const struct exact_sum *sums,
+                            struct face_diagnostics *faces)
+{
+    const struct medium *medium = &problem->medium;
+    for (int s = 0; faces->surfaces != NULL && s < medium->nsurfaces; s++) {
+        const struct exact_sum *of = &sums[s * SURFACE_SUMS];
+        const double area = medium->surface_area[s];
+        faces->surfaces[s] = (struct surface_diagnostics){
+            .flow = exact_sum_value(&of[SURFACE_FLOW]),
+            .area = area,
+            .cell_area = medium->cell_area[s],
+            .mean = exact_sum_value(&of[SURFACE_TEMPERATURE]) * grid_largest_face(&problem->grid) /
+                    area,
+        };
+    }
+}
+
 static enum status begin_classes(struct stepper *stepper, struct face_reading *reading)
 {
     TRY(find_closures(stepper, ALL_FACES, false, &reading->closures));
-    return status_agree(stepper->team->comm, sum_mine(&reading->closures));
+    return status_agree(stepper->team->comm, sum_mine(reading));
 }
 
 static enum status end_classes(struct stepper *stepper, struct face_reading *reading,
@@ -278,9 +330,10 @@ static enum status end_classes(struct stepper *stepper, struct face_reading *rea
     TRY(status_agree(comm, stepper->ahead.pass.nsteps > 0
                                ? stepper_wait_for_line(stepper)
                                : engine->runtime->queue_wait(engine->bulk_queue)));
-    TRY(exact_sums_reduce(comm, sums[0], first_of(&problem->boundary, FACE_COUNT) * FACE_SUMS));
+    TRY(exact_sums_reduce(comm, sums[0], sums_of(problem)));
     report_faces(problem, &reading->closures.op, sums, faces);
     report_patches(&problem->boundary, sums, faces);
+    report_surfaces(problem, sums[first_of(&problem->boundary, FACE_COUNT)], faces);
     return STATUS_OK;
 }
 
@@ -311,7 +364,7 @@ enum status faces_end(struct stepper *stepper, struct face_reading *reading,
 
 enum status faces_take(struct stepper *stepper, struct face_diagnostics *faces)
 {
-    struct face_reading reading = {.sums = {.count = 0}};
+    struct face_reading reading = {.of_surfaces = faces->surfaces != NULL};
     enum status status = faces_begin(stepper, &reading);
     status = status == STATUS_OK ? faces_end(stepper, &reading, faces) : status;
     faces_leave(&reading);

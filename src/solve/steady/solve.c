@@ -174,8 +174,8 @@ static enum status check_rounding(struct solution *s)
 /* Collective. What flows in and does not flow out, W and as a share of the heat that flows. */
 static enum status find_imbalance(struct solution *s, double *watts)
 {
-    struct face_diagnostics faces = {.patches = NULL};
     struct surface_diagnostics surfaces[MOST_SURFACES];
+    struct face_diagnostics faces = {.surfaces = surfaces};
     const struct boundary *boundary = &s->stepper->problem->boundary;
     double inflow = 0;
     double turnover = 0;
@@ -187,7 +187,6 @@ static enum status find_imbalance(struct solution *s, double *watts)
         inflow += isnan(faces.flow[f]) ? 0 : faces.flow[f];
         turnover += isnan(faces.flow[f]) ? 0 : fabs(faces.flow[f]);
     }
-    TRY(surfaces_take(s->stepper, surfaces));
     for (int n = 0; n < s->stepper->problem->medium.nsurfaces; n++) {
         inflow += surfaces[n].flow;
         turnover += fabs(surfaces[n].flow);

@@ -152,9 +152,14 @@ template <typename S, bool TABLE> struct ring_of_classes : ring_kind<S> {
             const column c = column_of<S>(w, item);
             const place<S> p = place_of<S>(view, kind.closed, w, c);
             march<S>(view, kind.closed,
-                     classes_worker<S>{m, pairs_of(table, m.n, m.same_axes), w, p, class_offset,
-                                       closed_sides<S>(view, kind.closed, w, c) != 0,
-                                       bytes_in_box<S>(p), sums},
+                     classes_worker<S>{{closed_sides<S>(view, kind.closed, w, c) != 0},
+                                       m,
+                                       pairs_of(table, m.n, m.same_axes),
+                                       w,
+                                       p,
+                                       class_offset,
+                                       bytes_in_box<S>(p),
+                                       sums},
                      ring, p, c);
         }
     }

@@ -21,6 +21,44 @@ static __device__ __forceinline__ int array_at(const work &w, int array, int x, 
            x % S::SUB_X;
 }
 
+/* Of a worker whose stages closers complete. */
+struct beside_closers {
+    bool sides; /* the tile lies on a closed face in x or y */
+
+    template <typename S> __device__ __forceinline__ void wait(const stage_ring<S> &ring) const
+    {
+        ring.wait();
+        if (sides) {
+            ring.wait_for_closer();
+        }
+    }
+};
+
+/* The values beyond a face of z, in the stage, since it is rare; with the sum over the face, or
+ * NULL. All lanes of a wave call. */
+template <typename S, typename KIND>
+static __device__ __forceinline__ cells_of<S> close_in_z(const KIND &kind, const place<S> &p,
+                                                         struct exact_sum *sum, int face, int plane,
+                                                         const typename S::REAL *from,
+                                                         typename S::REAL *to)
+{
+    tally found = {};
+#pragma unroll 1
+    for (int row = 0; row < p.rows; row++) {
+#pragma unroll 1
+        for (int i = p.begin; i < p.end; i++) {
+            const int at = p.offset + row * S::PITCH + i;
+            const typename KIND::place cell = kind.at(p.i + i, p.j + row, plane);
+            to[at] = kind.beyond(0, cell, face, from[at]);
+            if (sum != nullptr) {
+                found.add(kind.term(0, cell, face, from[at], to[at]));
+            }
+        }
+    }
+    face_sum_add(sum, found);
+    return own_cells<S>(to, p);
+}
+
 /* One lane of a wave that writes the values beyond closed x and y faces into the stages, where the
  * engine has left zeros, ahead of the workers: so these need no code for faces, and the tiles at
  * the edge, for which all others wait, are as fast; it also sums over these faces. A lane has some

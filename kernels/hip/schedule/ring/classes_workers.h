@@ -102,7 +102,7 @@ template <typename S> struct region {
 };
 
 /* See march. */
-template <typename S> struct classes_worker {
+template <typename S> struct classes_worker : beside_closers {
     typedef typename S::REAL REAL;
     static constexpr int N = S::N, ROWS = S::ROWS;
     static constexpr bool KEEPS = S::FIELDS == 1; /* else there are too few registers */
@@ -112,7 +112,6 @@ template <typename S> struct classes_worker {
     const work &w;
     const place<S> &p;
     int class_offset;              /* of the first cell in the classes of a stage, in bytes */
-    bool sides;                    /* the tile lies on a closed face in x or y */
     uint32_t in_box;               /* bytes of the cells in the box */
     struct exact_sum *const *sums; /* of the faces of z; NULL: none */
     words_of<S> words = {};        /* of the plane at hand */
@@ -128,14 +127,6 @@ template <typename S> struct classes_worker {
     __device__ __forceinline__ int class_of(uint32_t word, int i) const
     {
         return class_in(word, i) & m.mask;
-    }
-
-    __device__ __forceinline__ void wait(const stage_ring<S> &ring) const
-    {
-        ring.wait();
-        if (sides) {
-            ring.wait_for_closer();
-        }
     }
 
     __device__ __forceinline__ void begin(const REAL *from, const REAL *here)

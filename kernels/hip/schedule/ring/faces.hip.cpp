@@ -6,7 +6,7 @@
 #if ARCH_HAS_TILE_COPY
 
 /* See march. */
-template <typename S> struct faces_worker {
+template <typename S> struct faces_worker : beside_closers {
     typedef typename S::REAL REAL;
     static constexpr int N = S::N, ROWS = S::ROWS;
 
@@ -16,7 +16,6 @@ template <typename S> struct faces_worker {
     const place<S> &p;
     int class_offset;              /* of the first cell in the classes of a stage, in bytes */
     int offset[MOST_ARRAYS];       /* and in the arrays, in cells */
-    bool sides;                    /* the tile lies on a closed face in x or y */
     struct exact_sum *const *sums; /* of the faces of z; NULL: none */
     cells_of<S> gz = {};           /* to the plane below */
 
@@ -24,14 +23,6 @@ template <typename S> struct faces_worker {
     {
         return reinterpret_cast<const uint8_t *>(stage + w.class_cells) + class_offset;
     }
-    __device__ __forceinline__ void wait(const stage_ring<S> &ring) const
-    {
-        ring.wait();
-        if (sides) {
-            ring.wait_for_closer();
-        }
-    }
-
     __device__ __forceinline__ cells_of<S> conductances_in_z(const REAL *stage) const
     {
         cells_of<S> g;
@@ -50,26 +41,10 @@ template <typename S> struct faces_worker {
         gz = conductances_in_z(here);
     }
 
-    /* In the stage, since it is rare; with the sum over the face. All lanes of a wave call. */
     __device__ __forceinline__ cells_of<S> beyond(int face, int k, const cells_of<S> &,
                                                   const REAL *from, REAL *to) const
     {
-        struct exact_sum *const sum = sums[face - FACE_Z_MIN];
-        tally found = {};
-#pragma unroll 1
-        for (int row = 0; row < p.rows; row++) {
-#pragma unroll 1
-            for (int i = p.begin; i < p.end; i++) {
-                const int at = p.offset + row * S::PITCH + i;
-                const typename faces<REAL>::place cell = kind.at(p.i + i, p.j + row, k);
-                to[at] = kind.beyond(0, cell, face, from[at]);
-                if (sum != nullptr) {
-                    found.add(kind.term(0, cell, face, from[at], to[at]));
-                }
-            }
-        }
-        face_sum_add(sum, found);
-        return own_cells<S>(to, p);
+        return close_in_z<S>(kind, p, sums[face - FACE_Z_MIN], face, k, from, to);
     }
 
     __device__ __forceinline__ void advance(const REAL *now, const REAL *above,
@@ -134,14 +109,14 @@ template <typename S> struct ring_of_faces : ring_kind<S> {
             const place<S> p = place_of<S>(view, kind.closed, w, c);
             march<S>(
                 view, kind.closed,
-                faces_worker<S>{kind,
+                faces_worker<S>{{closed_sides<S>(view, kind.closed, w, c) != 0},
+                                kind,
                                 reinterpret_cast<const cell_heat<REAL> *>(shared + w.ring_bytes),
                                 w,
                                 p,
                                 class_at<S>(w, x, y),
                                 {array_at<S>(w, 0, x, y), array_at<S>(w, 1, x, y),
                                  array_at<S>(w, 2, x, y), array_at<S>(w, 3, x, y)},
-                                closed_sides<S>(view, kind.closed, w, c) != 0,
                                 sums},
                 ring, p, c);
         }

@@ -7,7 +7,7 @@
 #if ARCH_HAS_TILE_COPY
 
 /* See march. */
-template <typename S> struct graded_worker {
+template <typename S> struct graded_worker : beside_closers {
     typedef typename S::REAL REAL;
     static constexpr int N = S::N, ROWS = S::ROWS;
 
@@ -16,44 +16,19 @@ template <typename S> struct graded_worker {
     const work &w;
     const place<S> &p;
     int class_offset;              /* of the first cell in the classes of a stage, in bytes */
-    bool sides;                    /* the tile lies on a closed face in x or y */
     struct exact_sum *const *sums; /* of the faces of z; NULL: none */
     int k;                         /* the plane of z */
     graded_shares<REAL, N> x = {};
-
-    __device__ __forceinline__ void wait(const stage_ring<S> &ring) const
-    {
-        ring.wait();
-        if (sides) {
-            ring.wait_for_closer();
-        }
-    }
 
     __device__ __forceinline__ void begin(const REAL *, const REAL *)
     {
         x.take(kind, AXIS_X, p.i);
     }
 
-    /* In the stage, since it is rare; with the sum over the face. All lanes of a wave call. */
     __device__ __forceinline__ cells_of<S> beyond(int face, int plane, const cells_of<S> &,
                                                   const REAL *from, REAL *to) const
     {
-        struct exact_sum *const sum = sums[face - FACE_Z_MIN];
-        tally found = {};
-#pragma unroll 1
-        for (int row = 0; row < p.rows; row++) {
-#pragma unroll 1
-            for (int i = p.begin; i < p.end; i++) {
-                const int at = p.offset + row * S::PITCH + i;
-                const typename graded<REAL>::place cell = kind.at(p.i + i, p.j + row, plane);
-                to[at] = kind.beyond(0, cell, face, from[at]);
-                if (sum != nullptr) {
-                    found.add(kind.term(0, cell, face, from[at], to[at]));
-                }
-            }
-        }
-        face_sum_add(sum, found);
-        return own_cells<S>(to, p);
+        return close_in_z<S>(kind, p, sums[face - FACE_Z_MIN], face, plane, from, to);
     }
 
     __device__ __forceinline__ void advance(const REAL *now, const REAL *,
@@ -108,9 +83,13 @@ template <typename S> struct ring_of_graded : ring_kind<S> {
             const column c = column_of<S>(w, item);
             const place<S> p = place_of<S>(view, kind.closed, w, c);
             march<S>(view, kind.closed,
-                     graded_worker<S>{kind, reinterpret_cast<const REAL *>(shared + w.ring_bytes),
-                                      w, p, class_offset,
-                                      closed_sides<S>(view, kind.closed, w, c) != 0, sums,
+                     graded_worker<S>{{closed_sides<S>(view, kind.closed, w, c) != 0},
+                                      kind,
+                                      reinterpret_cast<const REAL *>(shared + w.ring_bytes),
+                                      w,
+                                      p,
+                                      class_offset,
+                                      sums,
                                       c.k_begin},
                      ring, p, c);
         }
