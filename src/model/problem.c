@@ -91,7 +91,6 @@ static enum status check_graded(const struct problem *problem)
     const struct obstacle obstacles[] = {
         {problem->medium.curves != NULL, "materials",
          "a property that depends on temperature, or perfusion"},
-        {(problem->derived >> DERIVED_FLUX & 1U) != 0, "output", "the derived field heat_flux"},
         {settings->output.history_melt_pool == TRUTH_YES, "output.history.melt_pool",
          "the size of the melt pool"},
         {0},
@@ -116,17 +115,6 @@ static enum status check_graded(const struct problem *problem)
                                            what);
 }
 
-/* The flux between two cells does not know what surfaces exchange. */
-static enum status check_surfaces(const struct problem *problem)
-{
-    FAIL_IF(problem->boundary.nsurfaces > 0 && (problem->derived >> DERIVED_FLUX & 1U) != 0,
-            settings_fail_at(problem->origin, "output",
-                             "the derived field heat_flux is not possible beside surfaces with a "
-                             "flux, an emissivity, a temperature or numbers of time; leave it out, "
-                             "or give these surfaces a constant coefficient only"));
-    return STATUS_OK;
-}
-
 static bool problem_has_painted_sources(const struct problem *problem)
 {
     bool any = false;
@@ -148,7 +136,6 @@ static enum status check_per_cell(const struct problem *problem)
     const struct obstacle obstacles[] = {
         {medium->curves != NULL, "materials",
          "a property that depends on temperature, or perfusion"},
-        {(problem->derived >> DERIVED_FLUX & 1U) != 0, "output", "the derived field heat_flux"},
         {of_capacity && problem->output.history_materials == TRUTH_YES, "output.history.materials",
          "the heat of each material (with heat_capacity_factor)"},
         {of_capacity && medium->lines && problem_has_painted_sources(problem), "sources",
@@ -287,7 +274,6 @@ enum status problem_create(const struct settings *settings, struct problem *prob
                           "properties do, or with perfusion"));
     TRY(check_per_cell(&built));
     TRY(boundary_create(settings, &built.boundary));
-    TRY(check_surfaces(&built));
     TRY(boundary_check(settings, &built.boundary, &built.grid, &built.medium,
                        &(struct instant){.time = 0}));
     for (const struct table_setting *table = settings_time_tables(settings); table != NULL;

@@ -1,6 +1,7 @@
 #include "solve/solver.h"
 
 #include "base/comm.h"
+#include "model/field/derived.h"
 #include "solve/start/initial.h"
 #include "solve/start/tuning.h"
 
@@ -43,10 +44,11 @@ enum status solver_allocate(struct solver *solver, const struct output_memory *o
         TRY(steady_create(problem, team, engine, &solver->classes, &solver->level.field->layout,
                           &solver->stepper.steady));
     }
-    /* for the start, for implicit steps later, for sources of one material, and for the host's
-     * part of the self-check */
+    /* for the start, for implicit steps later, for sources of one material, for the host's part of
+     * the self-check, and for heat fluxes on the host */
     const bool keeps = problem->medium.nambients > 0 || sources_depend(&problem->sources) ||
-                       problem->run.self_check > 0 || problem->time.may_be_implicit;
+                       problem->run.self_check > 0 || problem->time.may_be_implicit ||
+                       derived_wants(problem->derived, DERIVED_FLUX);
     if (!keeps && (!problem_needs_multigrid(problem) ||
                    (problem_is_linear(problem) && problem->medium.curves == NULL &&
                     !boundary_coefficient_varies(&problem->boundary)))) {

@@ -87,8 +87,10 @@ def write_tiff(path, labels):
     Path(path).write_bytes(data)
 
 
-def write_nifti(path, values, voxel=(1.0, 1.0, 1.0), unit=0, scale=(0.0, 0.0)):
-    """`values` [z][y][x] of any type and byte order; unit: 0 unknown, 1 m, 2 mm, 3 um."""
+def write_nifti(path, values, voxel=(1.0, 1.0, 1.0), unit=0, scale=(0.0, 0.0), sform=None,
+                quaternion=None):
+    """`values` [z][y][x] of any type and byte order; unit: 0 unknown, 1 m, 2 mm, 3 um. sform: 3
+    rows of 3 numbers; quaternion: b, c, d of a qform."""
     order = ">" if values.dtype.byteorder == ">" else "<"
     codes = {"u1": 2, "i2": 4, "i4": 8, "f4": 16, "c8": 32, "f8": 64, "i1": 256, "u2": 512,
              "u4": 768, "i8": 1024, "u8": 1280}
@@ -96,6 +98,10 @@ def write_nifti(path, values, voxel=(1.0, 1.0, 1.0), unit=0, scale=(0.0, 0.0)):
     shape = (3, *reversed(values.shape), *[1] * 4)
     header = struct.pack(order + "i36x8h14x2h2x11f3xB", 348, *shape, codes[kind],
                          8 * values.dtype.itemsize, 1.0, *voxel, *[1.0] * 4, 352.0, *scale, unit)
+    rows = [] if sform is None else [number for row in sform for number in (*row, -7.0)]
+    header = header.ljust(252, b"\0") + struct.pack(
+        order + "2h18f", int(quaternion is not None), int(sform is not None),
+        *(quaternion or [0.0] * 3), *[3.0] * 3, *rows or [0.0] * 12)
     data = header.ljust(344, b"\0") + b"n+1\0" + bytes(4) + values.tobytes()
     Path(path).write_bytes(gzip.compress(data) if str(path).endswith(".gz") else data)
 

@@ -6,6 +6,7 @@ fma, no blocks. It agrees with the program to rounding, not bit for bit."""
 import itertools
 import math
 
+import h5py
 import numpy as np
 
 from harness import cell_centers, spacings
@@ -309,6 +310,11 @@ class Problem:
             flow[edge] = np.where(self.body[edge], 2 * k / h * (face - T[edge]), 0.0)
         return flow
 
+    def heat_flux(self, T, t):
+        """Its magnitude at the centres of cells, W/m^2: on each axis the mean of both faces."""
+        return np.sqrt(sum((self.inflow(T, t, axis, 1) - self.inflow(T, t, axis, -1))**2 / 4
+                           for axis in range(len(self.h))))
+
     def gaussian(self, shape, at):
         """Density per W."""
         radii = np.broadcast_to(shape["radius"], len(self.h))
@@ -466,3 +472,20 @@ class Problem:
 
     def heat_of(self, mask, T):
         return (self.rho_c * T * self.share)[mask & self.body].sum()
+
+
+def flux_of(run):
+    """The last heat flux of the snapshots."""
+    with h5py.File(run.folder / "snapshots.vtkhdf") as file:
+        return file["VTKHDF/CellData/heat_flux"][-1]
+
+
+def check_flux(case, problem, run, t):
+    """Compare it with that of the run's temperatures; returns it."""
+    flux, T = flux_of(run), run.temperature()
+    largest = max((problem.conductivity(axis, ...)[problem.body] / np.min(h)).max()
+                  for axis, h in enumerate(problem.h)) * abs(T).max()
+    np.testing.assert_allclose(flux[problem.body], problem.heat_flux(T, t)[problem.body],
+                               rtol=1e-10, atol=1e-13 * largest)
+    case.assertTrue(np.isnan(flux[~problem.body]).all())
+    return flux

@@ -248,6 +248,51 @@ class Bodies(Example):
                           self.cube(part, output="header", code=2).err)
         path.write_bytes(b"no volume" * 100)
         self.assertIn("is not a file of NIfTI-1", self.cube(part, output="text", code=3).err)
+        self.check_orientations(labels, expected)
+
+    def check_orientations(self, labels, expected):
+        """Volumes of the same body whose axes are exchanged and run downwards."""
+        lengths = np.array([200.0, 2000 / 9, 250.0])
+        name = ("labels.nii", "labels.nii.gz")
+        part = {"file": {"materials": {7: "a", 30: "b"}}}
+
+        def stored(axes, signs):
+            values = labels.transpose(2, 1, 0).transpose(axes)[
+                tuple(slice(None, None, sign) for sign in signs)]
+            form = np.zeros((3, 3))
+            form[list(axes), range(3)] = signs * lengths[list(axes)]
+            return values.transpose(2, 1, 0).astype("<i2"), lengths[list(axes)], form
+
+        for number, (axes, signs) in enumerate((
+                ((0, 1, 2), (-1, -1, 1)), ((0, 1, 2), (-1, 1, 1)), ((1, 2, 0), (1, -1, 1)),
+                ((2, 0, 1), (-1, -1, -1)), ((1, 0, 2), (1, 1, -1)), ((2, 1, 0), (-1, 1, 1)))):
+            values, voxel, form = stored(axes, signs)
+            part["file"]["path"] = name[number % 2]
+            bodies.write_nifti(self.folder / name[number % 2], values, voxel, 2, sform=form,
+                               quaternion=(0.0, 0.0, 0.0))   # the sform counts
+            run = self.cube(part, output=f"turned{number}", ranks=1 + number)
+            self.assertEqual(run.report["field_hash"], expected, f"{axes} {signs}")
+            self.assertNotIn("tilted", run.result.err)
+        part["file"]["path"] = name[0]
+        path = self.folder / name[0]
+        values, voxel, form = stored((0, 1, 2), (-1, -1, 1))
+        bodies.write_nifti(path, values, voxel, 2, quaternion=(0.0, 0.0, 1.0))   # half a turn
+        self.assertEqual(self.cube(part, output="qform").report["field_hash"], expected)
+        turn = math.radians(10)
+        turn = np.array([[math.cos(turn), -math.sin(turn), 0], [math.sin(turn), math.cos(turn), 0],
+                         [0, 0, 1]])
+        bodies.write_nifti(path, values, voxel, 2, sform=turn @ form)
+        run = self.cube(part, output="tilted", ranks=2)
+        self.assertEqual(run.report["field_hash"], expected)
+        self.assertEqual(run.result.err.count("labels.nii are tilted by 10 degrees in its sf"), 1)
+        values, voxel, form = stored((1, 0, 2), (1, 1, 1))
+        for more, word in (
+                ({"sform": 2 * form}, "0.222222 m long in y by pixdim, but 0.444444 m by its sf"),
+                ({"sform": form[[1, 0, 2]]},
+                 "9 x 10 x 8 voxels and 1 volume(s) in the orientation of its sform"),
+                ({"sform": 0 * form}, "the sform of labels.nii has no direction for its axis 0")):
+            bodies.write_nifti(path, values, voxel, 2, **more)
+            self.assertIn(word, self.cube(part, output="refused", code=2).err)
 
 
 class CurvedContact(Example):

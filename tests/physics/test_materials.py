@@ -12,7 +12,7 @@ from harness import SMALL, Case, cell_centers
 from media import (ambients_anywhere, solved_problem, some_problem, thick_body, with_a_radius,
                    with_ambients, with_face_factors, with_factors, with_graded_axes,
                    with_many_sizes, with_sources_of_temperature, with_surfaces)
-from media_solver import Problem
+from media_solver import Problem, check_flux, flux_of
 from nonlinear import NonlinearProblem, nonlinear_problem, perfused_problem
 
 STEPS = 24
@@ -89,7 +89,9 @@ class RandomProblems(Case):
         grid["cells"] = [1 if axis in grid else n for axis, n in zip("xyz", cells)]
         with_heat = "heat_capacity_factor" not in str(config["materials"])
         config["output"] = {"history": {"every": 6, "materials": with_heat},
-                            "checkpoints": {"every": STEPS // 2}}
+                            "checkpoints": {"every": STEPS // 2},
+                            "snapshots": {"every": STEPS, "precision": "float64",
+                                          "derived": ["heat_flux"]}}
         if uniform:
             config["output"]["history"]["melt_pool"] = True
             config["output"]["melting"] = float(np.quantile(expected[problem.body], 0.8))
@@ -110,6 +112,7 @@ class RandomProblems(Case):
         if with_heat:
             self.check_materials(problem, expected, last)
         self.check_surfaces(problem, expected, last)
+        flux = check_flux(self, problem, one, last["time_s"])
         body = expected[problem.body]
         mean = problem.mean(body, problem.share[problem.body])
         for what, value in (("min", body.min()), ("max", body.max()), ("mean", mean)):
@@ -123,6 +126,7 @@ class RandomProblems(Case):
             self.assertEqual(other.exact("field_hash"), one.exact("field_hash"),
                              f"{backend}, {nranks} ranks")
             self.assertEqual(other.history_bytes(), one.history_bytes(), f"{backend} {nranks}")
+            self.assertEqual(flux_of(other).tobytes(), flux.tobytes(), f"{backend} {nranks}")
         if any(word in str(config) for word in ("becomes", "_factor")) or not uniform:
             middle = self.folder / f"one{seed}/checkpoints/step_{STEPS // 2:010d}.h5"
             rest = self.run_config(config, f"rest{seed}", "--restart", middle, ranks=ranks)
@@ -283,6 +287,8 @@ class Layers(Case):
                              "x_max": {"type": "temperature", "value": 300.0}},
                 "time": {"steps": 2000},
                 "output": {"checkpoints": {"every": 2000},
+                           "snapshots": {"every": 2000, "precision": "float64",
+                                         "derived": ["heat_flux"]},
                            "probes": {"every": 2000, "points": [
                                {"name": "off", "at": 0.0391},
                                {"name": "below", "at": 0.04},
@@ -303,6 +309,7 @@ class Layers(Case):
             at_c = 300 + q * (0.12 - x) / k[2]
             exact = np.where(x < 0.04, at_a, np.where(x < 0.08, at_b, at_c))
             self.assertLess(abs(final - exact).max(), 1e-10)
+            np.testing.assert_allclose(flux_of(run), q, rtol=1e-7)
             probes = (run.folder / "probes.csv").read_text().splitlines()[-1].split(",")[2:]
             side = 400 - q * 0.04 / k[0]
             joint = 300 + q * 0.04 / k[2]

@@ -132,11 +132,6 @@ class WrongInput(Case):
         self.check(material(heat_capacity_factor={"formula": "2"}, conductivity=[[300.0, 1.0]]),
                    "materials", "depends on temperature")
 
-        def with_flux(config):
-            config["materials"][0]["conductivity_factor"] = {"formula": "2"}
-            config["output"] = {"snapshots": {"every": 1, "derived": ["heat_flux"]}}
-        self.check(with_flux, "output", "varies from cell to cell")
-
         rising = [[300.0, 1.0], [290.0, 2.0]]
         self.check(material(heat_capacity=rising), "materials[0].heat_capacity", "do not increase")
         self.check(material(heat_capacity=[[300.0, 1.0], [310.0]]), "rows [temperature, value]")
@@ -228,8 +223,6 @@ class WrongInput(Case):
                 (beside({**skin, "emissivity": 1.5}), "surfaces[0].emissivity", "1.5"),
                 (radiating(run={"watch": {"temperature": "difference"}}),
                  "surfaces[0].emissivity", "absolute temperatures"),
-                (radiating(output={"snapshots": {"every": 1, "derived": ["heat_flux"]}}),
-                 "heat_flux is not possible beside surfaces"),
                 (beside({**skin, "flux": "5*x"}), "surfaces[0].flux", "5*x"),
                 (beside({**skin, "flux": "1/(t - t)"}), "surfaces[0].flux", "heat flux must"),
                 (beside({**skin, "coefficient": "-1 - t"}), "surfaces[0].coefficient", "-1"),
@@ -258,8 +251,6 @@ class WrongInput(Case):
                 ({"materials": {"conductivity": curve}}, "materials", "depends on temperature"),
                 ({"output": {"history": {"every": 1, "melt_pool": True}, "melting": 400.0}},
                  "output.history.melt_pool", "the size of the melt pool"),
-                ({"output": {"snapshots": {"every": 1, "derived": ["heat_flux"]}}}, "output",
-                 "the derived field heat_flux"),
                 ({"output": {"regions": [{"name": "a", "every": 1, "stride": [2, 1, 1]}]}},
                  "output.regions[0].stride", "all of its cells are written")):
             def change(config, more=more):

@@ -4,10 +4,12 @@ length with every number of ranks, on both backends, with and without overlap.""
 import os
 import unittest
 
+import numpy as np
+
 import media
 import nonlinear
 import problems
-from harness import SMALL, checkpoints, some, thorough
+from harness import SMALL, Run, checkpoints, some, thorough
 from test_bitwise import Bitwise, quiet
 
 CELLS = [37, 29, 23]
@@ -318,6 +320,22 @@ class Passes(Bitwise):
         self.assert_code(result, 0)
         self.assert_says(result, "warning", "run.steps_per_pass: 1 is used, not 4: ",
                          "becomes another one", stream="err")
+
+    def test_lines_take_single_steps_in_thin_blocks_too(self):
+        edges = [[0.0, *np.cumsum(1 + 0.01 * np.arange(n)).tolist()] for n in (20, 18)]
+        config = {"grid": {"cells": [1, 1], "x": {"edges": edges[0]}, "y": {"edges": edges[1]}},
+                  "material": {"diffusivity": 1.0}, "time": {"steps": 3},
+                  "initial": [{"expression": {"value": "300 + x*y"}}],
+                  "boundary": {f"{axis}_{side}": {"type": "flux", "value": 1.0}
+                               for axis in "xy" for side in ("min", "max")}}
+        found = set()
+        for ranks in (1, 3):
+            result, output = self.start(config, ranks=ranks, sets=["run.steps_per_pass=8"])
+            self.assert_code(result, 0)
+            self.assert_says(result, "warning", "run.steps_per_pass: 1 is used, not 8: "
+                             "cells of more sizes than classes")
+            found.add(Run(result, output).report["field_hash"])
+        self.assertEqual(len(found), 1)
 
     def test_plan_knows_the_halo(self):
         self.write(problems.mixed([64, 64, 64], closures=[problems.HOT] * 6))

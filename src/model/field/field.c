@@ -32,9 +32,9 @@ static enum status plan_memory(const struct backend *backend, const struct decom
 {
     TRY(field_layout(backend, decomp, rank, precision, layout));
     const int64_t *cells = layout->cells;
-    /* a row in float64 must fit: derived fields use the stage, too */
-    const size_t row = (size_t)cells[AXIS_X] * sizeof(double);
-    const size_t all = row * (size_t)cells[AXIS_Y] * (size_t)cells[AXIS_Z];
+    /* a row with its halo in float64 must fit: derived fields use the stage, too */
+    const size_t row = (size_t)(cells[AXIS_X] + 2 * layout->halo[AXIS_X]) * sizeof(double);
+    const size_t all = (size_t)(cells[AXIS_X] * cells[AXIS_Y] * cells[AXIS_Z]) * sizeof(double);
     const size_t most = row > STAGE_BYTES ? row : STAGE_BYTES;
     *stage_bytes = all > most ? most : all > row ? all : row;
     return STATUS_OK;
@@ -184,7 +184,14 @@ enum status field_read(struct field *field, const struct box *box, void *h_value
 
 enum status field_read_now(struct field *field, const struct box *box, void *h_values)
 {
-    return read_from(field, &field->layout, field->d_now, box, field->layout.precision, h_values);
+    char *to = h_values;
+    struct box piece = box_before(box);
+    while (next_piece(field, &field->layout, box, &piece)) {
+        TRY(stage_in(field, field->d_now, &piece));
+        memcpy(to, field->h_stage, piece_bytes(field, &piece));
+        to += piece_bytes(field, &piece);
+    }
+    return STATUS_OK;
 }
 
 enum status field_read_derived(struct field *field, enum derived_kind kind, const struct box *box,
@@ -213,11 +220,11 @@ enum status field_write(struct field *field, const struct box *box, const void *
     return write_to(field, &field->layout, box, h_values, field->d_now);
 }
 
-enum status field_write_derived(struct field *field, enum derived_kind kind, const double *h_values)
+enum status field_write_derived(struct field *field, enum derived_kind kind, const struct box *box,
+                                const double *h_values)
 {
     const struct derived *derived = field->derived;
-    const struct box owned = layout_owned(&derived->layout);
-    return write_to(field, &derived->layout, &owned, h_values, derived->d_values[kind]);
+    return write_to(field, &derived->layout, box, h_values, derived->d_values[kind]);
 }
 
 /* Queued. Sum the `n` elements of d_stage, as rows and what is left; the sums are valid after

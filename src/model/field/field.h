@@ -71,16 +71,17 @@ static inline const void *field_temperature(const struct field *field)
 
 /* Copy a box of owned cells (local indices) of the current step between the device and a contiguous
  * host buffer [z][y][x] in the precision of the field. Blocks until done. Large boxes are copied in
- * pieces through the staging buffers. field_read gives temperatures, the others are of d_now. */
+ * pieces through the staging buffers. field_read gives temperatures, the others are of d_now;
+ * field_read_now also reads the halo, where there is one. */
 enum status field_read(struct field *field, const struct box *box, void *h_values);
 enum status field_read_now(struct field *field, const struct box *box, void *h_values);
 enum status field_write(struct field *field, const struct box *box, const void *h_values);
 /* Likewise the cells of `args`, without its d_values, in its precision. */
 enum status field_extract(struct field *field, const struct extract_args *args, void *h_values);
-/* Read a box of a derived field, in any precision; write all its owned cells, [z][y][x]. */
+/* Read a box of a derived field, in any precision; write one, [z][y][x]. */
 enum status field_read_derived(struct field *field, enum derived_kind kind, const struct box *box,
                                enum precision precision, void *h_values);
-enum status field_write_derived(struct field *field, enum derived_kind kind,
+enum status field_write_derived(struct field *field, enum derived_kind kind, const struct box *box,
                                 const double *h_values);
 
 /* Sums of boxes that are queued. */

@@ -19,7 +19,8 @@ static enum status restore(struct stepper *stepper, enum derived_kind kind, bool
                                         SIZE_TEXT(bytes))));
     TRY(checkpoint_read_derived(comm, stepper->state->restarted_from, kind, &global, h_values,
                                 found));
-    return status_agree(comm, *found ? field_write_derived(field, kind, h_values) : STATUS_OK);
+    return status_agree(comm,
+                        *found ? field_write_derived(field, kind, &owned, h_values) : STATUS_OK);
 }
 
 static enum status take_sample(struct stepper *stepper, unsigned mask, bool first)
@@ -177,40 +178,6 @@ enum status derive_sample(struct stepper *stepper)
     derived->sampled_step = state->step;
     derived->sampled_time = state->time;
     return STATUS_OK;
-}
-
-/* Exchange the halo of the current step; the next step repeats it with the same values. All ranks
- * wait for it here: later only ranks with a part of the output wait, and on backends whose queues
- * run only while waited for (guard) the others would never send. */
-static enum status complete_halo(struct stepper *stepper)
-{
-    if (stepper->level->halo == NULL) {
-        return STATUS_OK;
-    }
-    SCOPED_PHASE(stepper->level->phases, PHASE_HALO_BEGIN);
-    TRY(level_exchange(stepper->level));
-    return stepper->level->engine->runtime->queue_wait(stepper->level->engine->halo_queue);
-}
-
-static enum status derive_flux(struct stepper *stepper)
-{
-    struct engine *engine = stepper->level->engine;
-    struct field *field = stepper->level->field;
-    struct heat_operator op;
-    struct coefficients around;
-    struct flux_squared_args args = {.layout = field->layout,
-                                     .kept = field->derived->layout,
-                                     .around = &around,
-                                     .d_field = field->d_now,
-                                     .d_flux = field->derived->d_values[DERIVED_FLUX]};
-    TRY(stepper_operator(stepper, &op));
-    TRY(stepper_coefficients(stepper, &op, NULL, &around));
-    operator_flux_scale(&op, stepper->problem, args.scale);
-    TRY(complete_halo(stepper));
-    TRY(engine_settle(engine));
-    TRY(classes_follow_halo(stepper->level->classes, engine, field, engine->bulk_queue));
-    TRY(engine->operations->flux_squared(engine->bulk_queue, &args));
-    return engine_settle(engine);
 }
 
 static enum status derive_liquid(struct stepper *stepper)

@@ -17,3 +17,9 @@ int64_t derive_next(const struct stepper *stepper);
 /* Before an output of the fields in `mask`: those of the current step alone. Of the heat flux after
  * a halo exchange. Queued. */
 enum status derive_present(struct stepper *stepper, unsigned mask);
+
+/* The square of the heat flux of the current step, W^2/m^4, to its derived field, after a halo
+ * exchange: on each axis the mean of the fluxes through the two faces of a cell. Blocks where cells
+ * have sizes or properties of their own, or surfaces exchange more than a constant coefficient has
+ * it: it is then found on the host. */
+enum status derive_flux(struct stepper *stepper);

@@ -30,6 +30,9 @@ int steps_fused(const struct problem *problem, const struct backend *backend)
  * values, but what a cell of the halo was between two exchanges is not known. */
 static const char *why_single(const struct problem *problem, bool exchanges)
 {
+    if (problem->medium.lines) { /* which the layers of a deep halo would shift */
+        return "cells of more sizes than classes take single steps";
+    }
     if (exchanges && problem->medium.changes) {
         return "where a material becomes another one the ranks exchange after each step";
     }
@@ -97,10 +100,9 @@ enum status steps_per_pass_plan(const struct problem *problem, const struct back
 void steps_per_pass_settle(const struct problem *problem, struct pass_plan *plan)
 {
     enum { FEW_STEPS = 32 };     /* a search takes longer than it gains */
-    if (problem->medium.lines) { /* which the layers of a deep halo would shift */
+    if (problem->medium.lines) { /* since the survey of the cells, too */
         plan->most = 1;
-        snprintf(plan->reason, sizeof plan->reason,
-                 "cells of more sizes than classes take single steps");
+        snprintf(plan->reason, sizeof plan->reason, "%s", why_single(problem, false));
     }
     if (plan->reason[0] == '\0') {
         const int64_t levels = problem->timeline.steps * timeline_stages(&problem->timeline, 0);
