@@ -39,8 +39,7 @@ static const struct obstacle *first_of(const struct obstacle *obstacle)
 }
 
 /* What the solver of steady states and implicit steps cannot do. */
-static struct obstacle steady_obstacle(const struct problem *problem, bool is_steady,
-                                       bool is_implicit)
+static struct obstacle steady_obstacle(const struct problem *problem, bool is_steady)
 {
     bool sources_vary = false;
     for (int s = 0; s < problem->sources.count; s++) {
@@ -53,9 +52,6 @@ static struct obstacle steady_obstacle(const struct problem *problem, bool is_st
         {is_steady && boundary_varies(&problem->boundary), "boundary",
          "a boundary condition varies in time"},
         {problem->medium.changes, "materials", "a material becomes another one"},
-        {is_implicit && sources_depend(&problem->sources), "sources",
-         "a density depends on temperature, as that of perfusion beside an ambient or with "
-         "properties per cell"},
         {problem->radius > 1, "run.stencil.order", "the stencil is of high order"},
         {problem->precision != PRECISION_FLOAT64, "run.precision", "the precision is not float64"},
         {0},
@@ -67,8 +63,7 @@ static enum status check_steady(const struct problem *problem)
 {
     const struct settings *settings = problem->settings;
     const bool is_steady = settings->time.steady.given;
-    const struct obstacle first =
-        steady_obstacle(problem, is_steady, settings->time.scheme == SCHEME_IMPLICIT);
+    const struct obstacle first = steady_obstacle(problem, is_steady);
     const char *what = is_steady                                  ? "time.steady"
                        : settings->time.scheme == SCHEME_IMPLICIT ? "time.scheme: implicit"
                        : starts_steady(settings)                  ? "initial: steady"
@@ -200,7 +195,7 @@ static enum status lay_timeline(struct problem *problem)
         .linear = problem_is_linear(problem),
         .coefficients = boundary_coefficient_varies(&problem->boundary),
         .source = sources_slope(&problem->sources) * sigma / medium->heat_capacity_volume,
-        .why_explicit = steady_obstacle(problem, false, true).what};
+        .why_explicit = steady_obstacle(problem, false).what};
     TRY(timeline_create(problem->settings, &problem->grid, medium, &rates, &problem->timeline));
     problem->time = problem->timeline.setting;
     return check_spans(problem);

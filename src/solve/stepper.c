@@ -375,6 +375,16 @@ enum status stepper_copy(struct stepper *stepper, void *d_to, const void *d_from
                                               layout_bytes(&stepper->level->field->layout)));
 }
 
+void stepper_undo(struct stepper *stepper, const struct state *before)
+{
+    struct field *field = stepper->level->field;
+    void *d_undone = field->d_now;
+    *stepper->state = *before;
+    field->d_shown = NULL;
+    field->d_now = stepper->d_saved;
+    stepper->d_saved = d_undone;
+}
+
 enum status stepper_advance_each(struct stepper *stepper, int64_t steps,
                                  enum status (*advance_once)(struct stepper *stepper))
 {

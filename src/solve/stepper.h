@@ -123,6 +123,9 @@ enum status stepper_combine(struct stepper *stepper, void *d_out, double factor,
 /* Collective, agreed; queued on bulk_queue after all earlier work. Copy a field with its halo. */
 enum status stepper_copy(struct stepper *stepper, void *d_to, const void *d_from);
 
+/* With a tolerance, once all work is done: the state before a step, whose field is d_saved. */
+void stepper_undo(struct stepper *stepper, const struct state *before);
+
 /* For schemes: take `steps` steps one after another, each by `advance_once`, which changes the
  * field; the number and the time of the step follow. */
 enum status stepper_advance_each(struct stepper *stepper, int64_t steps,

@@ -251,7 +251,6 @@ static void judge(struct stepper *stepper, const struct state *before,
 {
     const struct timeline *timeline = &stepper->problem->timeline;
     struct state *state = stepper->state;
-    struct field *field = stepper->level->field;
     struct step_control control = before->control;
     const int64_t error = step_log(found->difference / limit);
     const int64_t now = step_log(timeline_dt(timeline, before->step) / timeline->dt_stable);
@@ -263,13 +262,9 @@ static void judge(struct stepper *stepper, const struct state *before,
         accept_step(&control, found, now, error);
         control.implicit_steps += stepper->problem->time.scheme == SCHEME_IMPLICIT;
     } else {
-        void *d_undone = field->d_now;
         control.exponent = now - step_clamp(error, 0, LOG_KEPT) / 3 - 3;
         control.rejected++;
-        *state = *before;
-        field->d_shown = NULL;
-        field->d_now = stepper->d_saved;
-        stepper->d_saved = d_undone;
+        stepper_undo(stepper, before);
     }
     state->control = control;
 }
@@ -437,9 +432,8 @@ enum status step_control_advance(struct stepper *stepper, struct problem *proble
         const enum status status = try_step(stepper, &found);
         /* that of a map on one rank of several only that rank knows */
         const bool by_all = fail_is_agreed() || comm_size(stepper->team->comm) == 1;
-        if (status == STATUS_NUMERICS && by_all && time->may_be_implicit &&
-            control->is_implicit > 0) {
-            TRY(step_scheme_abandon(stepper, problem, &before));
+        if (status == STATUS_NUMERICS && by_all && step_scheme_may_retry(stepper)) {
+            TRY(step_scheme_retry(stepper, problem, &before));
             most = fmin(most, longest(problem, fmax(fabs(low), fabs(high)), limit));
             continue;
         }

@@ -100,20 +100,41 @@ enum status step_scheme_restore(struct stepper *stepper, struct problem *problem
     return control->is_implicit > 0 ? use(stepper, problem, true) : STATUS_OK;
 }
 
-enum status step_scheme_abandon(struct stepper *stepper, struct problem *problem,
-                                const struct state *before)
+/* A step as long as forward Euler's never runs away: its matrix is positive. */
+static bool may_shorten(const struct stepper *stepper)
 {
-    struct field *field = stepper->level->field;
-    void *d_undone = field->d_now;
-    log_warn("an implicit step is undone, and super steps are taken from here on: %s",
-             fail_message());
+    const struct timeline *timeline = &stepper->problem->timeline;
+    return sources_depend(&stepper->problem->sources) &&
+           timeline_dt(timeline, stepper->state->step) > timeline->dt_stable;
+}
+
+bool step_scheme_may_retry(const struct stepper *stepper)
+{
+    const struct time_setting *time = &stepper->problem->time;
+    return time->scheme == SCHEME_IMPLICIT && (time->may_be_implicit || may_shorten(stepper));
+}
+
+enum status step_scheme_retry(struct stepper *stepper, struct problem *problem,
+                              const struct state *before)
+{
+    enum { SHORTER = 2 * STEPS_PER_OCTAVE };
+    const struct timeline *timeline = &problem->timeline;
+    struct step_control *control = &stepper->state->control;
+    const bool shortens = may_shorten(stepper);
+    if (!shortens) {
+        log_warn("an implicit step is undone, and super steps are taken from here on: %s",
+                 fail_message());
+    }
     fail_clear();
     TRY(diagnostics_gather_ledger(stepper));
-    *stepper->state = *before;
-    stepper->state->control.is_implicit = -1;
-    stepper->state->control.cycles += stepper->steady->count;
-    field->d_shown = NULL;
-    field->d_now = stepper->d_saved;
-    stepper->d_saved = d_undone;
+    stepper_undo(stepper, before);
+    control->cycles += stepper->steady->count;
+    if (shortens) {
+        const double length = timeline_dt(timeline, before->step);
+        control->exponent = step_log(length / timeline->dt_stable) - SHORTER;
+        control->rejected++;
+        return STATUS_OK;
+    }
+    control->is_implicit = -1;
     return use(stepper, problem, false);
 }

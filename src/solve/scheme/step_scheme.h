@@ -15,7 +15,11 @@ const char *step_scheme_never_implicit(const struct stepper *stepper);
 /* Collective. After a restart: that of the last step. STATUS_MEMORY. */
 enum status step_scheme_restore(struct stepper *stepper, struct problem *problem);
 
-/* Collective. After an implicit step whose cycles did not converge: undo it, and take super steps
- * from now on. `before`: the state before it, whose field is stepper->d_saved. */
-enum status step_scheme_abandon(struct stepper *stepper, struct problem *problem,
-                                const struct state *before);
+/* After an implicit step whose cycles did not converge, whether to try again: `auto` by super
+ * steps, and where sources depend on temperature, which may run away in a long one, by shorter
+ * ones. */
+bool step_scheme_may_retry(const struct stepper *stepper);
+/* Collective. Undo it; the next one is shorter, or super steps are taken from now on. `before`: the
+ * state before it, whose field is stepper->d_saved. */
+enum status step_scheme_retry(struct stepper *stepper, struct problem *problem,
+                              const struct state *before);

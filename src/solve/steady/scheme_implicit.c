@@ -68,10 +68,13 @@ static enum status advance_once(struct stepper *stepper)
     if (stepper->problem->time.backward_euler) {
         return STATUS_OK;
     }
-    /* the second stage is about T + (Y1 - T) / g */
+    /* the second stage is about T + (Y1 - T) / g; from Y1, which is nearer to T, Newton's method
+     * finds the colder one of two solutions where sources grow with temperature */
     TRY(engine_wait(stepper->level->engine));
-    TRY(stepper_combine(stepper, d_base, 1 - 1 / G, d_base, NULL));
-    TRY(stepper_combine(stepper, field->d_next, 1 / G, field->d_next, d_base));
+    if (!sources_depend(&stepper->problem->sources)) {
+        TRY(stepper_combine(stepper, d_base, 1 - 1 / G, d_base, NULL));
+        TRY(stepper_combine(stepper, field->d_next, 1 / G, field->d_next, d_base));
+    }
     TRY(copy(stepper, d_base, field->d_now));
     field_swap(field);
     TRY(take_stage(stepper, start, length, 1));

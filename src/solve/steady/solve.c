@@ -298,6 +298,10 @@ static enum status iterate(struct solution *s, bool held, bool uniform_start)
         TRY(improve(s, &change));
         if (isnan(change)) {
             steady->rounding = true;
+            if (!s->goal->is_steady && steady->pq < 0 && /* a run-away, not rounding */
+                sources_depend(&s->stepper->problem->sources)) {
+                return steady_fail_slow(s->stepper, s->goal);
+            }
         } else {
             steady_judge(steady, change, residual, s->goal->is_steady && !steady->quiet);
             TRY(steady_is_plain(steady) ? STATUS_OK : check_rounding(s));

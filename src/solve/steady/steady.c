@@ -362,6 +362,8 @@ enum status steady_fail_slow(const struct stepper *stepper, const struct steady_
 {
     const struct steady *steady = stepper->steady;
     const struct steady_record *last = &steady->record[steady->count > 0 ? steady->count - 1 : 0];
+    const char *const instead =
+        stepper->problem->time.by_tolerance ? "time.scheme: sts2" : "a smaller time.dt";
     char more[128] = "";
     if (!isnan(last->rate)) {
         text_add(more, sizeof more, "", ", %.2f times the change before", last->rate);
@@ -384,12 +386,16 @@ enum status steady_fail_slow(const struct stepper *stepper, const struct steady_
                        ? "Sources that grow with temperature may have no steady state: a thermal "
                          "run-away; if there is one, start from a colder state"
                        : "Raise time.steady.cycles, or time.steady.temperature and tolerance")
+        : sources_depend(&stepper->problem->sources)
+            ? fail(STATUS_NUMERICS,
+                   "after step %" PRId64 ": the implicit step is not solved after %" PRId64
+                   " cycles: in it sources that grow with temperature heat more than can leave. "
+                   "This is a thermal run-away, or the step is too long; give %s",
+                   stepper->state->step, steady->count, instead)
             : fail(STATUS_NUMERICS,
                    "after step %" PRId64 ": the implicit step is not solved after %" PRId64
                    " cycles; the last one changed temperatures by %.3g K. Give %s",
-                   stepper->state->step, steady->count, last->change,
-                   stepper->problem->time.by_tolerance ? "time.scheme: sts2"
-                                                       : "a smaller time.dt"));
+                   stepper->state->step, steady->count, last->change, instead));
 }
 
 void steady_report(const struct steady *steady, struct json *json)
