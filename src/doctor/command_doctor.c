@@ -286,7 +286,7 @@ static void print_ranks(const struct doctor *doctor)
         }
         log_info("%4d %-12.12s %-25.25s %-13s %8s  %4s  %5d %7d  %s", rank, facts->machine.host,
                  facts->device, facts->pci[0] != '\0' ? facts->pci : "-", near, numa,
-                 core_set_count(&facts->machine.cores), facts->threads, facts->machine.cpus);
+                 CPU_COUNT(&facts->machine.cores), facts->threads, facts->machine.cpus);
     }
 }
 

@@ -95,13 +95,13 @@ static void find_far_devices(struct report *report, const struct host *host)
 
 static bool has_one_core(const struct rank_facts *rank, const void *unused)
 {
-    return core_set_count(&rank->machine.cores) == 1;
+    return CPU_COUNT(&rank->machine.cores) == 1;
 }
 
 /* More threads than cores on a rank, or on the host, or unused cores. */
 static void find_crowds(struct report *report, const struct host *host)
 {
-    const int cores = core_set_count(&host->cores);
+    const int cores = CPU_COUNT(&host->cores);
     char who[128];
     struct crowd crowd;
     if (host_is_crowded(host, &crowd)) {

@@ -19,7 +19,7 @@ static void set_cores(int rank, int first, int count)
     struct machine *machine = &ranks[rank].machine;
     memset(&machine->cores, 0, sizeof machine->cores);
     for (int core = first; core < first + count; core++) {
-        core_set_add(&machine->cores, core);
+        CPU_SET((size_t)core, &machine->cores);
     }
 }
 
