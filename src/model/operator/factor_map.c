@@ -14,16 +14,9 @@ static const char *const name_of[FACTORS] = {
 static enum status read_values(const struct problem *problem, const struct shape_setting *shape,
                                const struct box *box, class_reader *read, float *values)
 {
-    struct brush brush;
-    if (shape->kind == INITIAL_FILE) {
-        return read(shape, &problem->grid, box, values);
-    }
-    enum status status = brush_begin(&brush, &problem->grid, shape, box_cells(box), 1);
-    if (status == STATUS_OK) {
-        status = brush_paint(&brush, box, PRECISION_FLOAT32, values);
-    }
-    brush_end(&brush);
-    return status;
+    return shape->kind == INITIAL_FILE
+               ? read(shape, &problem->grid, box, values)
+               : shape_paint(&problem->grid, shape, box, PRECISION_FLOAT32, values);
 }
 
 /* Give the cells of the material the values of a piece. */
