@@ -12,7 +12,6 @@
 #include "base/text/table.h"
 #include "base/version.h"
 #include "doctor/doctor.h"
-#include "doctor/screen.h"
 #include "halo/choose.h"
 #include "halo/probe.h"
 #include "io/hdf5/h5_about.h"
@@ -232,11 +231,8 @@ static enum status examine(struct doctor *doctor)
         facts->hdf5_parallel = doctor->hdf5.parallel;
         find_dead_backend(facts);
         try_locking(facts);
+        facts->screened = doctor->screened;
         doctor->nfindings = doctor_diagnose(facts, doctor->findings);
-        if (doctor->screened != NULL) {
-            doctor->nfindings =
-                screen_diagnose(facts, doctor->screened, doctor->findings, doctor->nfindings);
-        }
     }
     return STATUS_OK;
 }

@@ -4,7 +4,6 @@
 #include <string.h>
 
 #include "doctor/doctor.h"
-#include "doctor/screen.h"
 #include "kernels/backend.h"
 #include "tests/test.h"
 
@@ -323,7 +322,12 @@ static void check_findings(int count, const struct screen_result results[], int 
                            const char *says[])
 {
     healthy_gpu_node(count);
-    assert_int_equal(screen_diagnose(&facts, results, findings, 0), n);
+    for (int rank = 0; rank < count; rank++) {
+        ranks[rank].devices = count;
+    }
+    facts.screened = results;
+    assert_int_equal(doctor_diagnose(&facts, findings), n);
+    facts.screened = NULL;
     for (int f = 0; f < n; f++) {
         assert_non_null(strstr(findings[f].what, says[f]));
     }
