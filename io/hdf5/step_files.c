@@ -1,6 +1,5 @@
 #include "io/hdf5/step_files.h"
 
-#include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
 #include <linux/magic.h>
